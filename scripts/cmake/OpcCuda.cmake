@@ -1,0 +1,73 @@
+# Enables the language CUDA where a fitting nvcc is, and makes opc_torch_cuda (libc10_cuda and the shared runtime, not libtorch_cuda:
+# such a library loads where only the small set of dependencies is).
+#
+# In:  OPC_CUDA AUTO (use what is there) | ON (an error where nothing fits) | OFF.
+# Out: OPC_CUDA_ENABLED, OPC_CUDA_INCLUDE_DIRS, OPC_CUDART (the shared runtime's path).
+
+set(OPC_CUDA AUTO CACHE STRING "Build CUDA parts: AUTO, ON or OFF")
+set_property(CACHE OPC_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(OPC_CUDA_ENABLED OFF)
+
+set(opc_cuda_why_not "")
+if(NOT OPC_CUDA)
+  set(opc_cuda_why_not "OPC_CUDA is OFF")
+elseif(NOT OPC_TORCH_FOUND)
+  set(opc_cuda_why_not "there is no libtorch")
+elseif(NOT OPC_TORCH_CUDA_MAJOR)
+  set(opc_cuda_why_not "this libtorch is CPU only")
+endif()
+
+if(NOT opc_cuda_why_not)
+  # The first nvcc of libtorch's own major version: that of the machine, else that of the wheels.
+  set(opc_nvcc "")
+  find_program(opc_nvcc_on_path nvcc NO_CACHE)
+  file(GLOB opc_nvcc_wheels "${OPC_DEPS}/venv/lib/python3*/site-packages/nvidia/cu*/bin/nvcc")
+  foreach(opc_candidate "${CMAKE_CUDA_COMPILER}" "$ENV{CUDACXX}" "${opc_nvcc_on_path}" /usr/local/cuda/bin/nvcc ${opc_nvcc_wheels})
+    if(opc_candidate AND EXISTS "${opc_candidate}")
+      execute_process(COMMAND "${opc_candidate}" --version OUTPUT_VARIABLE opc_nvcc_text ERROR_QUIET RESULT_VARIABLE opc_status)
+      if(opc_status EQUAL 0 AND opc_nvcc_text MATCHES "release ${OPC_TORCH_CUDA_MAJOR}\\.")
+        set(opc_nvcc "${opc_candidate}")
+        break()
+      endif()
+    endif()
+  endforeach()
+  if(NOT opc_nvcc)
+    set(opc_cuda_why_not "no nvcc of CUDA ${OPC_TORCH_CUDA_MAJOR} on PATH, in /usr/local/cuda or in ${OPC_DEPS}")
+  endif()
+endif()
+
+if(opc_cuda_why_not)
+  if(OPC_CUDA AND NOT OPC_CUDA STREQUAL "AUTO")
+    message(FATAL_ERROR "opcheck-c: OPC_CUDA is ON, but ${opc_cuda_why_not}")
+  endif()
+  message(STATUS "opcheck-c: CUDA parts are left out: ${opc_cuda_why_not}")
+  return()
+endif()
+
+if(NOT CMAKE_CUDA_COMPILER)
+  set(CMAKE_CUDA_COMPILER "${opc_nvcc}")
+endif()
+# A static runtime would be a second one beside libtorch's, and invisible to our wrappers.
+set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+if(NOT CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 90) # machine code for 9.0 and PTX for what is newer
+endif()
+set(CMAKE_CUDA_STANDARD 17)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+enable_language(CUDA)
+
+set(OPC_CUDA_INCLUDE_DIRS ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
+# libtorch's own copy of the runtime first: it is the one that will be loaded. Not cached, because TORCH_ROOT may change.
+find_library(OPC_CUDART NAMES "libcudart.so.${OPC_TORCH_CUDA_MAJOR}" HINTS ${OPC_TORCH_RUNPATH} NO_DEFAULT_PATH NO_CACHE)
+if(NOT OPC_CUDART)
+  find_library(OPC_CUDART NAMES cudart HINTS ${CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES} REQUIRED NO_CACHE)
+endif()
+
+add_library(opc_torch_cuda INTERFACE IMPORTED GLOBAL)
+target_include_directories(opc_torch_cuda SYSTEM INTERFACE ${OPC_CUDA_INCLUDE_DIRS})
+target_compile_options(opc_torch_cuda INTERFACE
+  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--expt-extended-lambda;-lineinfo>)
+target_link_libraries(opc_torch_cuda INTERFACE opc_torch "${TORCH_ROOT}/lib/libc10_cuda.so" "${OPC_CUDART}")
+
+set(OPC_CUDA_ENABLED ON)
+message(STATUS "opcheck-c: CUDA ${CMAKE_CUDA_COMPILER_VERSION} (${CMAKE_CUDA_COMPILER}), architectures ${CMAKE_CUDA_ARCHITECTURES}")

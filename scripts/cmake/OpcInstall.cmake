@@ -1,0 +1,18 @@
+# cmake --install: the program, the workers, and the CMake package that calls them.
+include(CMakePackageConfigHelpers)
+
+if(TARGET opcheck-c)
+  install(TARGETS opcheck-c RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+if(TARGET opcheck-worker)
+  install(TARGETS opcheck-worker RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/opcheck-c")
+endif()
+
+set(opc_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/OpcheckC")
+set(opc_bindir "${CMAKE_INSTALL_BINDIR}")
+configure_package_config_file("${PROJECT_SOURCE_DIR}/scripts/cmake/OpcheckCConfig.cmake.in" "${PROJECT_BINARY_DIR}/OpcheckCConfig.cmake"
+  INSTALL_DESTINATION "${opc_package_dir}" PATH_VARS opc_bindir NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/OpcheckCConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/OpcheckCConfig.cmake" "${PROJECT_BINARY_DIR}/OpcheckCConfigVersion.cmake"
+              "${PROJECT_SOURCE_DIR}/scripts/cmake/OpcheckC.cmake"
+        DESTINATION "${opc_package_dir}")

@@ -1,0 +1,90 @@
+# opc_torch: libtorch's CPU half, linked by path. find_package(Torch) is not used: it is fatal where no CUDA toolkit is, enables
+# CUDA for the whole project, and adds architectures that nvcc 13 rejects.
+#
+# In:  TORCH_ROOT (cache or environment), else $OPC_DEPS/venv.
+# Out: OPC_TORCH_FOUND, OPC_TORCH_VERSION (2.11.0), OPC_TORCH_MINOR (2.11), OPC_TORCH_RUNPATH (list), OPC_TORCH_CUDA_MAJOR (empty: CPU only).
+
+set(OPC_TORCH_FOUND OFF)
+set(OPC_TORCH_CUDA_MAJOR "")
+
+if(NOT TORCH_ROOT AND DEFINED ENV{TORCH_ROOT})
+  set(TORCH_ROOT "$ENV{TORCH_ROOT}")
+endif()
+if(NOT TORCH_ROOT)
+  file(GLOB opc_torch_candidates "${OPC_DEPS}/venv/lib/python3*/site-packages/torch")
+  list(POP_FRONT opc_torch_candidates TORCH_ROOT)
+endif()
+set(TORCH_ROOT "${TORCH_ROOT}" CACHE PATH "Folder with libtorch's include/ and lib/")
+
+if(NOT TORCH_ROOT)
+  message(STATUS "opcheck-c: no libtorch (set TORCH_ROOT or run scripts/setup): only the C core and its tests are built")
+  return()
+endif()
+
+foreach(opc_file lib/libtorch_cpu.so lib/libc10.so include/torch/library.h)
+  if(NOT EXISTS "${TORCH_ROOT}/${opc_file}")
+    message(FATAL_ERROR "opcheck-c: TORCH_ROOT is ${TORCH_ROOT}, which has no ${opc_file}. "
+                        "Give the folder with libtorch's include/ and lib/, or none for the C core alone.")
+  endif()
+endforeach()
+
+# The numbers moved from the API header to headeronly in 2.8.
+set(opc_version_lines "")
+foreach(opc_file torch/headeronly/version.h torch/csrc/api/include/torch/version.h)
+  if(EXISTS "${TORCH_ROOT}/include/${opc_file}")
+    file(STRINGS "${TORCH_ROOT}/include/${opc_file}" opc_version_lines REGEX "define TORCH_VERSION_(MAJOR|MINOR|PATCH) +[0-9]+")
+    if(opc_version_lines)
+      break()
+    endif()
+  endif()
+endforeach()
+string(REGEX REPLACE ".*TORCH_VERSION_MAJOR +([0-9]+).*TORCH_VERSION_MINOR +([0-9]+).*TORCH_VERSION_PATCH +([0-9]+).*" "\\1.\\2.\\3"
+       OPC_TORCH_VERSION "${opc_version_lines}")
+if(NOT OPC_TORCH_VERSION MATCHES "^[0-9]+\\.[0-9]+\\.[0-9]+$")
+  message(FATAL_ERROR "opcheck-c: cannot read the version of the libtorch in ${TORCH_ROOT} from its headers")
+endif()
+string(REGEX REPLACE "\\.[0-9]+$" "" OPC_TORCH_MINOR "${OPC_TORCH_VERSION}")
+
+set(opc_torch_cxx_abi 1)
+if(EXISTS "${TORCH_ROOT}/share/cmake/Torch/TorchConfig.cmake")
+  file(STRINGS "${TORCH_ROOT}/share/cmake/Torch/TorchConfig.cmake" opc_abi_line REGEX "_GLIBCXX_USE_CXX11_ABI=[01]")
+  if(opc_abi_line MATCHES "_GLIBCXX_USE_CXX11_ABI=([01])")
+    set(opc_torch_cxx_abi "${CMAKE_MATCH_1}")
+  endif()
+endif()
+
+# Wheels keep the CUDA libraries in site-packages/nvidia/*/lib; libtorch_cpu finds them by its own RUNPATH, an operator library by ours.
+file(GLOB opc_nvidia_folders "${TORCH_ROOT}/../nvidia/*/lib")
+set(OPC_TORCH_RUNPATH "${TORCH_ROOT}/lib")
+foreach(opc_folder IN LISTS opc_nvidia_folders)
+  get_filename_component(opc_folder "${opc_folder}" ABSOLUTE)
+  list(APPEND OPC_TORCH_RUNPATH "${opc_folder}")
+endforeach()
+
+add_library(opc_torch INTERFACE IMPORTED GLOBAL)
+target_include_directories(opc_torch SYSTEM INTERFACE "${TORCH_ROOT}/include" "${TORCH_ROOT}/include/torch/csrc/api/include")
+target_compile_definitions(opc_torch INTERFACE _GLIBCXX_USE_CXX11_ABI=${opc_torch_cxx_abi})
+if(OPC_TORCH_VERSION VERSION_LESS 2.15)
+  target_compile_features(opc_torch INTERFACE cxx_std_17)
+else()
+  target_compile_features(opc_torch INTERFACE cxx_std_20)
+endif()
+# --no-as-needed: libtorch_cpu registers aten when it loads, whether or not a symbol of it is used.
+# --allow-shlib-undefined: the small set lacks most of the CUDA libraries that libtorch_cpu may name.
+target_link_options(opc_torch INTERFACE "LINKER:--allow-shlib-undefined" "LINKER:--enable-new-dtags")
+foreach(opc_folder IN LISTS OPC_TORCH_RUNPATH)
+  target_link_options(opc_torch INTERFACE "LINKER:-rpath,${opc_folder}")
+endforeach()
+target_link_libraries(opc_torch INTERFACE
+  "-Wl,--push-state,--no-as-needed" "${TORCH_ROOT}/lib/libtorch_cpu.so" "${TORCH_ROOT}/lib/libc10.so" "-Wl,--pop-state")
+
+# Which CUDA this libtorch was built with: the runtime that its libc10_cuda asks for.
+if(EXISTS "${TORCH_ROOT}/lib/libc10_cuda.so")
+  file(STRINGS "${TORCH_ROOT}/lib/libc10_cuda.so" opc_cudart_line REGEX "^libcudart[-.0-9a-f]*\\.so\\.[0-9]+" LIMIT_COUNT 1)
+  if(opc_cudart_line MATCHES "\\.so\\.([0-9]+)")
+    set(OPC_TORCH_CUDA_MAJOR "${CMAKE_MATCH_1}")
+  endif()
+endif()
+
+set(OPC_TORCH_FOUND ON)
+message(STATUS "opcheck-c: libtorch ${OPC_TORCH_VERSION} (CUDA: ${OPC_TORCH_CUDA_MAJOR}) in ${TORCH_ROOT}")

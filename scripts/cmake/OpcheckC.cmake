@@ -1,0 +1,99 @@
+# opcheck_add_test(<target or file>
+#                  [NAME name]            the test's name, default opcheck.<target or file stem>
+#                  [SAMPLES file…]        default: what opcheck-c finds beside the library
+#                  [CHECKS check…]        default: all
+#                  [DEVICES device…]      cpu, cuda, cuda-sim or all; one test a device where there are several. Default: opcheck-c's
+#                  [OPERATORS glob]       only the operators whose name matches
+#                  [PRELOAD library…]     libraries (targets or files) that are loaded first
+#                  [XFAIL file] [JUNIT file] [STRICT]
+#                  [TIMEOUT seconds]      of the whole test
+#                  [CASE_TIMEOUT seconds] of one case, default 10
+#                  [ARGUMENTS argument…]) anything else that `opcheck-c run` takes
+#
+# Adds a CTest test that runs every operator of the library through opcheck-c. It fails where the contract is broken, an operator
+# crashes, the library does not load, and also where nothing ran at all (opcheck-c's exit status 5): a test of nothing is no success.
+# With several devices the device stands in the test's name and in the JUnit file's, so that neither overwrites the other.
+# Relative files are taken from the current source folder, JUNIT from the current binary folder.
+
+# A target gives its file when the build system is generated; anything else is a file.
+function(_opcheck_library_file out library)
+  if(TARGET "${library}")
+    set(file "$<TARGET_FILE:${library}>")
+  elseif(library MATCHES "\\$<")
+    set(file "${library}")
+  else()
+    get_filename_component(file "${library}" ABSOLUTE)
+  endif()
+  set(${out} "${file}" PARENT_SCOPE)
+endfunction()
+
+function(opcheck_add_test library)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "STRICT" "NAME;OPERATORS;XFAIL;JUNIT;TIMEOUT;CASE_TIMEOUT"
+                        "SAMPLES;CHECKS;DEVICES;PRELOAD;ARGUMENTS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "opcheck_add_test(${library}): what is \"${arg_UNPARSED_ARGUMENTS}\"?")
+  endif()
+  if(arg_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "opcheck_add_test(${library}): no value after ${arg_KEYWORDS_MISSING_VALUES}")
+  endif()
+  if(NOT arg_NAME)
+    get_filename_component(stem "${library}" NAME_WE)
+    set(arg_NAME "opcheck.${stem}")
+  endif()
+
+  set(command "${OPCHECK_C_EXECUTABLE}" run)
+  foreach(samples IN LISTS arg_SAMPLES)
+    get_filename_component(samples "${samples}" ABSOLUTE)
+    list(APPEND command --samples "${samples}")
+  endforeach()
+  if(arg_CHECKS)
+    list(JOIN arg_CHECKS "," checks)
+    list(APPEND command --check "${checks}")
+  endif()
+  if(arg_OPERATORS)
+    list(APPEND command --op "${arg_OPERATORS}")
+  endif()
+  foreach(preload IN LISTS arg_PRELOAD)
+    _opcheck_library_file(file "${preload}")
+    list(APPEND command --preload "${file}")
+  endforeach()
+  if(arg_XFAIL)
+    get_filename_component(xfail "${arg_XFAIL}" ABSOLUTE)
+    list(APPEND command --xfail "${xfail}")
+  endif()
+  if(arg_CASE_TIMEOUT)
+    list(APPEND command --timeout "${arg_CASE_TIMEOUT}")
+  endif()
+  if(arg_STRICT)
+    list(APPEND command --strict)
+  endif()
+  list(APPEND command ${arg_ARGUMENTS})
+  _opcheck_library_file(file "${library}")
+
+  list(LENGTH arg_DEVICES device_count)
+  if(device_count EQUAL 0)
+    set(arg_DEVICES "default")
+  endif()
+  foreach(device IN LISTS arg_DEVICES)
+    set(name "${arg_NAME}")
+    set(options "")
+    if(NOT device STREQUAL "default")
+      list(APPEND options --device "${device}")
+    endif()
+    if(device_count GREATER 1)
+      string(APPEND name ".${device}")
+    endif()
+    if(arg_JUNIT)
+      get_filename_component(junit "${arg_JUNIT}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_BINARY_DIR}")
+      if(device_count GREATER 1)
+        string(REGEX REPLACE "(\\.[^./]*)?$" ".${device}\\1" junit "${junit}")
+      endif()
+      list(APPEND options --junit "${junit}")
+    endif()
+    add_test(NAME "${name}" COMMAND ${command} ${options} "${file}")
+    set_tests_properties("${name}" PROPERTIES LABELS opcheck)
+    if(arg_TIMEOUT)
+      set_tests_properties("${name}" PROPERTIES TIMEOUT "${arg_TIMEOUT}")
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,102 @@
+# shellcheck shell=bash disable=SC2034
+# Shared by the scripts of this folder: what is needed, where it is, and the one way to build. Sourced, never run.
+
+# --- What is needed: the only place that says so --------------------------------------------------------------------------------
+
+# The versions of libtorch that the bridge is written for; the first is the one that setup installs.
+OPC_TORCH_SUPPORTED=(2.11)
+
+OPC_DEBIAN_PACKAGES=(
+  gcc g++ cmake ninja-build ccache pkg-config libjansson-dev libxml2-dev libxml2-utils libelf-dev libdw-dev libxxhash-dev
+  libcmocka-dev python3-venv python3-pip valgrind)
+
+# The small set: libtorch_cpu loads with these, and CPU kernels run. Versions as torch's own metadata asks.
+OPC_PIP_SMALL=(torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85)
+
+# A compiler for .cu files; its headers and libraries are spread over these.
+OPC_PIP_NVCC=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-cccl==13.0.85)
+
+# --full: what a Python that imports torch, libtorch_cuda and the tests need.
+OPC_PIP_FULL=(torch==2.11.0 torchvision==0.26.0 torchaudio==2.11.0 junitparser==4.0.2 lxml==6.0.2)
+
+# --- Where it is ----------------------------------------------------------------------------------------------------------------
+
+OPC_ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+OPC_DEPS="${OPC_DEPS:-$OPC_ROOT/build/deps}"
+[[ "$OPC_DEPS" == /* ]] || OPC_DEPS="$PWD/$OPC_DEPS"
+OPC_BUILD="${OPC_BUILD:-$OPC_ROOT/build}"
+[[ "$OPC_BUILD" == /* ]] || OPC_BUILD="$PWD/$OPC_BUILD"
+export OPC_DEPS
+
+opc_say() { printf 'opcheck-c: %s\n' "$*" >&2; }
+opc_die() {
+  opc_say "$@"
+  exit 1
+}
+
+# Prints the version (2.11) of the libtorch in $1; fails where there is none.
+opc_torch_version() {
+  local header text
+  for header in "$1/include/torch/headeronly/version.h" "$1/include/torch/csrc/api/include/torch/version.h"; do
+    [[ -f "$header" ]] || continue
+    text="$(sed -nE 's/^#define TORCH_VERSION_(MAJOR|MINOR) ([0-9]+)$/\2/p' "$header" | head -n 2 | paste -sd.)"
+    [[ "$text" == *.* ]] && printf '%s\n' "$text" && return 0
+  done
+  return 1
+}
+
+opc_torch_supported() {
+  local version wanted
+  version="$(opc_torch_version "$1")" || return 1
+  for wanted in "${OPC_TORCH_SUPPORTED[@]}"; do
+    [[ "$version" == "$wanted" ]] && return 0
+  done
+  return 1
+}
+
+# Prints the folder of the torch that Python $1 would import, without importing it (that takes seconds).
+opc_torch_of_python() {
+  "$1" -c 'import importlib.util as u; s = u.find_spec("torch"); print(s.submodule_search_locations[0])' 2>/dev/null
+}
+
+# The stamp that setup writes last for "small" or "full". Line 1 is what was asked for, then TORCH_ROOT=… and PYTHON=….
+opc_stamp_file() { printf '%s/stamps/%s\n' "$OPC_DEPS" "$1"; }
+opc_stamp_value() { sed -n "s/^$2=//p" "$(opc_stamp_file "$1")" 2>/dev/null | head -n 1; }
+
+# Sets TORCH_ROOT and PYTHON (empty: none) from the environment's TORCH_ROOT, else from what setup noted.
+opc_load_env() {
+  local stage
+  PYTHON=""
+  if [[ -n "${TORCH_ROOT:-}" ]]; then
+    local beside="${TORCH_ROOT%/lib/python3*}/bin/python3"
+    if [[ "$TORCH_ROOT" == */lib/python3* && -x "$beside" && -f "$(opc_stamp_file full)" ]]; then
+      PYTHON="$beside"
+    fi
+    return 0
+  fi
+  TORCH_ROOT=""
+  for stage in full small; do
+    TORCH_ROOT="$(opc_stamp_value "$stage" TORCH_ROOT)"
+    [[ -n "$TORCH_ROOT" && -d "$TORCH_ROOT/lib" ]] || continue
+    PYTHON="$(opc_stamp_value "$stage" PYTHON)"
+    return 0
+  done
+  return 1
+}
+
+# --- The one way to build -------------------------------------------------------------------------------------------------------
+
+# Configures and builds into $OPC_BUILD. Further arguments go to the configuration.
+opc_build() {
+  opc_load_env || opc_die "no libtorch: run scripts/setup first"
+  opc_say "building in $OPC_BUILD"
+  mkdir -p "$OPC_BUILD"
+  local log="$OPC_BUILD/configure.log"
+  if ! cmake -S "$OPC_ROOT" -B "$OPC_BUILD" -G Ninja -DTORCH_ROOT="$TORCH_ROOT" -DOPC_DEPS="$OPC_DEPS" -DOPC_PYTHON="$PYTHON" "$@" \
+    >"$log" 2>&1; then
+    cat "$log" >&2
+    opc_die "the configuration failed (above, and in $log)"
+  fi
+  grep -h 'opcheck-c:' "$log" | sed 's/^-- //' >&2 || true
+  cmake --build "$OPC_BUILD" >&2 || opc_die "the build failed (above)"
+}
