@@ -1,0 +1,56 @@
+/* Dtypes, devices and layouts as the C core knows them.
+ *
+ * Threads, fork: constant tables only. NULL: lookups of NULL find nothing. */
+#ifndef OPC_BASE_DTYPE_H
+#define OPC_BASE_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum opc_dtype {
+  OPC_DTYPE_OTHER = 0, /* one that libtorch has and the harness neither fills nor compares: quantized, float8… */
+#define OPC_DTYPE(constant, name, bytes, kind, digits) OPC_DTYPE_##constant,
+#include "base/dtype.def"
+#undef OPC_DTYPE
+  OPC_DTYPE_COUNT
+} opc_dtype_t;
+
+typedef enum opc_dtype_class {
+  OPC_CLASS_OTHER = 0,
+  OPC_CLASS_FLOATING,
+  OPC_CLASS_SIGNED,
+  OPC_CLASS_UNSIGNED,
+  OPC_CLASS_BOOLEAN,
+  OPC_CLASS_COMPLEX
+} opc_dtype_class_t;
+
+const char *opc_dtype_name(opc_dtype_t dtype); /* "float32"; "other" for OPC_DTYPE_OTHER */
+opc_dtype_t opc_dtype_find(const char *name);  /* OPC_DTYPE_OTHER where there is none; "half", "long"… are known too */
+size_t opc_dtype_size(opc_dtype_t dtype);      /* bytes an element; 0 for OPC_DTYPE_OTHER */
+opc_dtype_class_t opc_dtype_class(opc_dtype_t dtype);
+int opc_dtype_digits(opc_dtype_t dtype); /* bits of the significand, with the hidden one; 0 when not floating or complex */
+
+typedef enum opc_device_type {
+  OPC_DEVICE_CPU = 0,
+  OPC_DEVICE_CUDA,
+  OPC_DEVICE_META,
+  OPC_DEVICE_OTHER
+} opc_device_type_t;
+
+typedef struct opc_device {
+  opc_device_type_t type;
+  int index; /* -1: the current one */
+} opc_device_t;
+
+const char *opc_device_type_name(opc_device_type_t type);       /* "cpu" */
+bool opc_device_parse(const char *text, opc_device_t *out);     /* "cpu", "cuda", "cuda:1", "meta" */
+bool opc_device_equal(opc_device_t left, opc_device_t right);   /* cuda equals cuda:0 */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,343 @@
+#include "base/number.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are stored with the low-order byte first");
+
+/* A binary interchange format of IEEE 754, or bfloat16. */
+typedef struct opc_format {
+  int exponent_bits, fraction_bits;
+} opc_format_t;
+
+static const opc_format_t half_format = {5, 10}, bfloat16_format = {8, 7}, float_format = {8, 23};
+
+static int format_bias(opc_format_t format) { return (1 << (format.exponent_bits - 1)) - 1; }
+
+/* Both conversions work on the bits alone: a signalling NaN stays what it is, and neither a rounding mode nor a
+ * flush-to-zero mode that an operator left behind changes what the harness computes. */
+
+static uint64_t widen(uint64_t bits, opc_format_t format) {
+  const int top = (1 << format.exponent_bits) - 1, shift = 52 - format.fraction_bits;
+  uint64_t sign = (bits >> (format.exponent_bits + format.fraction_bits)) << 63;
+  int exponent = (int)(bits >> format.fraction_bits) & top;
+  uint64_t fraction = bits & ((UINT64_C(1) << format.fraction_bits) - 1);
+  if (exponent == top) return sign | UINT64_C(0x7ff) << 52 | fraction << shift;
+  if (exponent == 0) {
+    if (fraction == 0) return sign;
+    exponent = 1;
+    while (!(fraction >> format.fraction_bits)) {
+      fraction <<= 1;
+      exponent--;
+    }
+    fraction &= (UINT64_C(1) << format.fraction_bits) - 1;
+  }
+  return sign | (uint64_t)(exponent - format_bias(format) + 1023) << 52 | fraction << shift;
+}
+
+static uint64_t narrow(uint64_t bits, opc_format_t format) {
+  const uint64_t infinity = ((UINT64_C(1) << format.exponent_bits) - 1) << format.fraction_bits;
+  uint64_t sign = (bits >> 63) << (format.exponent_bits + format.fraction_bits);
+  int exponent = (int)(bits >> 52) & 0x7ff;
+  uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
+  int shift = 52 - format.fraction_bits;
+  if (exponent == 0x7ff) {
+    uint64_t payload = fraction >> shift;
+    /* Without any of its payload left the NaN would read as an infinity. */
+    if (fraction && !payload) payload = UINT64_C(1) << (format.fraction_bits - 1);
+    return sign | infinity | payload;
+  }
+  if (exponent == 0) return sign; /* the denormals of double lie below half of any other format's smallest number */
+
+  int target = exponent - 1023 + format_bias(format);
+  uint64_t significand = fraction | UINT64_C(1) << 52;
+  if (target <= 0) { /* a denormal of the format: further bits fall off */
+    shift += 1 - target;
+    target = 0;
+    if (shift > 54) return sign;
+  }
+  uint64_t kept = significand >> shift, rest = significand & ((UINT64_C(1) << shift) - 1);
+  uint64_t halfway = UINT64_C(1) << (shift - 1);
+  if (rest > halfway || (rest == halfway && (kept & 1))) kept++;
+  /* The hidden bit adds one to the exponent field, which a carry out of the fraction also must. */
+  uint64_t result = target > 0 ? ((uint64_t)(target - 1) << format.fraction_bits) + kept : kept;
+  return sign | (result >= infinity ? infinity : result);
+}
+
+static uint64_t double_bits(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+static double double_from_bits(uint64_t bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static uint64_t float_widened(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return widen(bits, float_format);
+}
+
+static float float_narrowed(uint64_t wide) {
+  uint32_t bits = (uint32_t)narrow(wide, float_format);
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+uint16_t opc_half_from_float(float value) { return (uint16_t)narrow(float_widened(value), half_format); }
+float opc_half_to_float(uint16_t bits) { return float_narrowed(widen(bits, half_format)); }
+uint16_t opc_bfloat16_from_float(float value) { return (uint16_t)narrow(float_widened(value), bfloat16_format); }
+float opc_bfloat16_to_float(uint16_t bits) { return float_narrowed(widen(bits, bfloat16_format)); }
+
+/* The real dtype of a complex one's parts; of a real dtype itself. */
+static opc_dtype_t part_dtype(opc_dtype_t dtype) {
+  switch (dtype) {
+    case OPC_DTYPE_COMPLEX32:
+      return OPC_DTYPE_FLOAT16;
+    case OPC_DTYPE_COMPLEX64:
+      return OPC_DTYPE_FLOAT32;
+    case OPC_DTYPE_COMPLEX128:
+      return OPC_DTYPE_FLOAT64;
+    default:
+      return dtype;
+  }
+}
+
+static void store_floating(double value, opc_dtype_t dtype, void *out) {
+  uint64_t bits = double_bits(value);
+  if (dtype == OPC_DTYPE_FLOAT16) bits = narrow(bits, half_format);
+  if (dtype == OPC_DTYPE_BFLOAT16) bits = narrow(bits, bfloat16_format);
+  if (dtype == OPC_DTYPE_FLOAT32) bits = narrow(bits, float_format);
+  memcpy(out, &bits, opc_dtype_size(dtype));
+}
+
+static double load_floating(opc_dtype_t dtype, const void *in) {
+  uint64_t bits = 0;
+  memcpy(&bits, in, opc_dtype_size(dtype));
+  if (dtype == OPC_DTYPE_FLOAT16) bits = widen(bits, half_format);
+  if (dtype == OPC_DTYPE_BFLOAT16) bits = widen(bits, bfloat16_format);
+  if (dtype == OPC_DTYPE_FLOAT32) bits = widen(bits, float_format);
+  return double_from_bits(bits);
+}
+
+/* An integer as double on its way to a narrower format: rounded to odd, so that the second rounding is right. */
+static double integer_for_rounding(int64_t value) {
+  uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  int shift = 0;
+  for (uint64_t high = magnitude >> 53; high; high >>= 1) shift++;
+  if (shift) {
+    uint64_t lost = magnitude & ((UINT64_C(1) << shift) - 1);
+    magnitude = (magnitude >> shift | (lost != 0)) << shift;
+  }
+  double result = (double)magnitude;
+  return value < 0 ? -result : result;
+}
+
+static uint64_t integer_from_double(double value, opc_dtype_t dtype) {
+  const int width = 8 * (int)opc_dtype_size(dtype);
+  if (isnan(value)) return 0;
+  if (opc_dtype_class(dtype) == OPC_CLASS_UNSIGNED) {
+    if (value <= -1.0) return 0;
+    if (value >= ldexp(1.0, width)) return UINT64_MAX;
+    return (uint64_t)value;
+  }
+  if (value >= ldexp(1.0, width - 1)) return (UINT64_C(1) << (width - 1)) - 1;
+  if (value < -ldexp(1.0, width - 1)) return UINT64_C(1) << (width - 1);
+  return (uint64_t)(int64_t)value;
+}
+
+static bool number_is_zero(opc_number_t number) {
+  switch (number.kind) {
+    case OPC_NUMBER_INT:
+      return number.i == 0;
+    case OPC_NUMBER_FLOAT:
+      return number.f == 0.0;
+    case OPC_NUMBER_COMPLEX:
+      return number.c.re == 0.0 && number.c.im == 0.0;
+    case OPC_NUMBER_BITS:
+      return number.bits == 0;
+  }
+  return true;
+}
+
+bool opc_number_store(opc_number_t number, opc_dtype_t dtype, void *out) {
+  const size_t size = opc_dtype_size(dtype);
+  if (size == 0) return false;
+  if (number.kind == OPC_NUMBER_BITS) {
+    memset(out, 0, size);
+    memcpy(out, &number.bits, size < sizeof number.bits ? size : sizeof number.bits);
+    return true;
+  }
+  double re = number.kind == OPC_NUMBER_COMPLEX ? number.c.re : number.kind == OPC_NUMBER_FLOAT ? number.f : 0.0;
+  double im = number.kind == OPC_NUMBER_COMPLEX ? number.c.im : 0.0;
+  opc_dtype_t part = part_dtype(dtype);
+  if (number.kind == OPC_NUMBER_INT) re = part == OPC_DTYPE_FLOAT64 ? (double)number.i : integer_for_rounding(number.i);
+
+  uint64_t integer;
+  switch (opc_dtype_class(dtype)) {
+    case OPC_CLASS_FLOATING:
+      store_floating(re, dtype, out);
+      return true;
+    case OPC_CLASS_COMPLEX:
+      store_floating(re, part, out);
+      store_floating(im, part, (char *)out + opc_dtype_size(part));
+      return true;
+    case OPC_CLASS_BOOLEAN:
+      *(unsigned char *)out = !number_is_zero(number);
+      return true;
+    case OPC_CLASS_SIGNED:
+    case OPC_CLASS_UNSIGNED:
+      integer = number.kind == OPC_NUMBER_INT ? (uint64_t)number.i : integer_from_double(re, dtype);
+      memcpy(out, &integer, size);
+      return true;
+    case OPC_CLASS_OTHER:
+      break;
+  }
+  return false;
+}
+
+opc_number_t opc_number_load(opc_dtype_t dtype, const void *in) {
+  opc_number_t number = {.kind = OPC_NUMBER_INT, .i = 0};
+  const size_t size = opc_dtype_size(dtype);
+  const opc_dtype_t part = part_dtype(dtype);
+  uint64_t bits = 0;
+  switch (opc_dtype_class(dtype)) {
+    case OPC_CLASS_FLOATING:
+      number.kind = OPC_NUMBER_FLOAT;
+      number.f = load_floating(dtype, in);
+      break;
+    case OPC_CLASS_COMPLEX:
+      number.kind = OPC_NUMBER_COMPLEX;
+      number.c.re = load_floating(part, in);
+      number.c.im = load_floating(part, (const char *)in + opc_dtype_size(part));
+      break;
+    case OPC_CLASS_SIGNED:
+      memcpy(&bits, in, size);
+      bits <<= 64 - 8 * size;
+      number.i = (int64_t)bits >> (64 - 8 * size);
+      break;
+    case OPC_CLASS_UNSIGNED:
+      memcpy(&bits, in, size);
+      if (bits > INT64_MAX) return (opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = (double)bits};
+      number.i = (int64_t)bits;
+      break;
+    case OPC_CLASS_BOOLEAN:
+      number.i = *(const unsigned char *)in != 0;
+      break;
+    case OPC_CLASS_OTHER:
+      break;
+  }
+  return number;
+}
+
+double opc_number_load_double(opc_dtype_t dtype, const void *in) {
+  opc_number_t number = opc_number_load(dtype, in);
+  if (number.kind == OPC_NUMBER_INT) return (double)number.i;
+  return number.kind == OPC_NUMBER_COMPLEX ? number.c.re : number.f;
+}
+
+/* The shortest decimal that reads back as the same element. */
+static void format_floating(opc_dtype_t dtype, double value, bool with_point, char *out, size_t size) {
+  enum { PLAIN_DIGITS = 7 }; /* 10 rather than 1e+01, but 1e+20 */
+  if (!isfinite(value)) {
+    snprintf(out, size, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+    return;
+  }
+  char text[40];
+  int digits = 0;
+  uint64_t again = 0, wanted = 0;
+  store_floating(value, dtype, &wanted);
+  do {
+    snprintf(text, sizeof text, "%.*g", ++digits, value);
+    store_floating(strtod(text, NULL), dtype, &again);
+  } while (again != wanted && digits < 17);
+  if (digits < PLAIN_DIGITS && fabs(value) >= 1.0) {
+    char plain[40];
+    snprintf(plain, sizeof plain, "%.*g", PLAIN_DIGITS, value);
+    if (!strchr(plain, 'e') && fabs(value) == floor(fabs(value))) memcpy(text, plain, sizeof text);
+  }
+  bool integral = !strpbrk(text, ".e");
+  snprintf(out, size, "%s%s", text, integral && with_point ? ".0" : "");
+}
+
+char *opc_number_format(opc_dtype_t dtype, const void *in, char *out, size_t size) {
+  if (size == 0) return out;
+  opc_number_t number = opc_number_load(dtype, in);
+  uint64_t bits = 0;
+  char re[40], im[40];
+  switch (opc_dtype_class(dtype)) {
+    case OPC_CLASS_FLOATING:
+      format_floating(dtype, number.f, true, out, size);
+      break;
+    case OPC_CLASS_COMPLEX:
+      format_floating(part_dtype(dtype), number.c.re, false, re, sizeof re);
+      format_floating(part_dtype(dtype), number.c.im, false, im, sizeof im);
+      snprintf(out, size, "(%s%s%sj)", re, im[0] == '-' ? "" : "+", im);
+      break;
+    case OPC_CLASS_SIGNED:
+      snprintf(out, size, "%lld", (long long)number.i);
+      break;
+    case OPC_CLASS_UNSIGNED:
+      memcpy(&bits, in, opc_dtype_size(dtype));
+      snprintf(out, size, "%llu", (unsigned long long)bits);
+      break;
+    case OPC_CLASS_BOOLEAN:
+      snprintf(out, size, "%s", number.i ? "true" : "false");
+      break;
+    case OPC_CLASS_OTHER:
+      snprintf(out, size, "?");
+      break;
+  }
+  return out;
+}
+
+/* Exponent of the smallest normal number and of the largest one; false for dtypes that are neither floating nor complex. */
+static bool exponent_range(opc_dtype_t dtype, int *out_min, int *out_max) {
+  switch (part_dtype(dtype)) {
+    case OPC_DTYPE_FLOAT16:
+      *out_max = 15;
+      break;
+    case OPC_DTYPE_BFLOAT16:
+    case OPC_DTYPE_FLOAT32:
+      *out_max = 127;
+      break;
+    case OPC_DTYPE_FLOAT64:
+      *out_max = 1023;
+      break;
+    default:
+      return false;
+  }
+  *out_min = 1 - *out_max;
+  return true;
+}
+
+double opc_dtype_ulp(opc_dtype_t dtype, double value) {
+  int lowest, highest;
+  if (!exponent_range(dtype, &lowest, &highest)) return 0.0;
+  int exponent = value == 0.0 ? lowest : isfinite(value) ? ilogb(value) : highest;
+  if (exponent < lowest) exponent = lowest;
+  if (exponent > highest) exponent = highest;
+  return ldexp(1.0, exponent - opc_dtype_digits(dtype) + 1);
+}
+
+double opc_dtype_max(opc_dtype_t dtype) {
+  int lowest, highest, width = 8 * (int)opc_dtype_size(dtype);
+  if (exponent_range(dtype, &lowest, &highest)) return ldexp(2.0 - ldexp(1.0, 1 - opc_dtype_digits(dtype)), highest);
+  switch (opc_dtype_class(dtype)) {
+    case OPC_CLASS_SIGNED:
+      return (double)((UINT64_C(1) << (width - 1)) - 1);
+    case OPC_CLASS_UNSIGNED:
+      return (double)(UINT64_MAX >> (64 - width));
+    case OPC_CLASS_BOOLEAN:
+      return 1.0;
+    default:
+      return 0.0;
+  }
+}

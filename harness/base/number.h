@@ -1,0 +1,54 @@
+/* Elements of tensors as bytes: conversion between the dtypes' bits and C numbers.
+ * Half and bfloat16 round to nearest, ties to even (IEEE 754); NaN keeps the top of its payload and stays NaN.
+ * Threads, fork: pure functions. */
+#ifndef OPC_BASE_NUMBER_H
+#define OPC_BASE_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+uint16_t opc_half_from_float(float value);
+float opc_half_to_float(uint16_t bits);
+uint16_t opc_bfloat16_from_float(float value);
+float opc_bfloat16_to_float(uint16_t bits);
+
+/* A number that keeps what it was written as: int64_t is not squeezed through double. */
+typedef struct opc_number {
+  enum { OPC_NUMBER_INT, OPC_NUMBER_FLOAT, OPC_NUMBER_COMPLEX, OPC_NUMBER_BITS } kind;
+  union {
+    int64_t i;
+    double f;
+    struct {
+      double re, im;
+    } c;
+    uint64_t bits; /* the element's own bits, low-order bytes first */
+  };
+} opc_number_t;
+
+/* Writes one element of the dtype to `out` (opc_dtype_size bytes, unaligned is fine). Integers wrap as C casts of
+ * two's complement do; a float becomes an integer by truncation, saturated; bool is "not zero"; the imaginary part is 0
+ * for a real number and dropped for a real dtype. False for OPC_DTYPE_OTHER. */
+bool opc_number_store(opc_number_t number, opc_dtype_t dtype, void *out);
+/* Reads one element: integers as INT (uint64 beyond INT64_MAX as FLOAT), floating as FLOAT, complex as COMPLEX. */
+opc_number_t opc_number_load(opc_dtype_t dtype, const void *in);
+/* The element as double (real part of a complex one). */
+double opc_number_load_double(opc_dtype_t dtype, const void *in);
+/* Element text for messages: "1.5", "-0.0", "nan", "(1+2j)", "7", "true". At most size bytes; returns out. */
+char *opc_number_format(opc_dtype_t dtype, const void *in, char *out, size_t size);
+/* Spacing of the dtype's numbers at |value| (unit in the last place); of the smallest denormal at 0. Floating and
+ * complex dtypes only; 0 otherwise. */
+double opc_dtype_ulp(opc_dtype_t dtype, double value);
+/* Largest finite value of a floating or complex dtype; largest of an integral one. */
+double opc_dtype_max(opc_dtype_t dtype);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

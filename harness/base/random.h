@@ -1,0 +1,24 @@
+/* Counter-based random numbers: the n-th number of a stream is a function of (seed, stream, n) alone.
+ * So an element's value does not depend on the layout it is stored in, on the order of filling, or on what ran before.
+ * Source: the finalizer of SplitMix64 (Steele, Lea, Flood 2014), applied to a hashed counter. */
+#ifndef OPC_BASE_RANDOM_H
+#define OPC_BASE_RANDOM_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+uint64_t opc_random_u64(uint64_t seed, uint64_t stream, uint64_t counter);
+double opc_random_uniform(uint64_t seed, uint64_t stream, uint64_t counter); /* [0, 1) */
+double opc_random_normal(uint64_t seed, uint64_t stream, uint64_t counter);  /* mean 0, variance 1 */
+/* lo <= result < hi; lo when the range is empty. */
+int64_t opc_random_range(uint64_t seed, uint64_t stream, uint64_t counter, int64_t lo, int64_t hi);
+/* A stream's number from a name, such as an argument's path. */
+uint64_t opc_random_stream(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

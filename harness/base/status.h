@@ -1,0 +1,49 @@
+/* How every function of the harness reports that it could not do its work.
+ *
+ * A status is about the harness, never about the operator under test: a broken operator is a verdict
+ * (plan/verdict.h), and the two never mix.
+ * Ownership: an opc_error_t belongs to the caller; nothing is allocated to fill it.
+ * NULL: every function here accepts a NULL error. Threads: no shared state. Fork: safe. */
+#ifndef OPC_BASE_STATUS_H
+#define OPC_BASE_STATUS_H
+
+#include <stdarg.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum opc_status {
+  OPC_OK = 0,
+  OPC_ERR_USAGE,     /* the command line is wrong: exit 2 */
+  OPC_ERR_INPUT,     /* a file that a person wrote is wrong (a sample file): exit 2 */
+  OPC_ERR_IO,        /* reading or writing failed: exit 3 */
+  OPC_ERR_MEMORY,    /* the harness itself is out of memory: exit 3 */
+  OPC_ERR_SYSTEM,    /* fork, exec, socket…: exit 3 */
+  OPC_ERR_PROTOCOL,  /* the worker and opcheck-c do not understand each other: exit 3 */
+  OPC_ERR_LIBRARY,   /* a library under test could not be loaded: exit 4 */
+  OPC_ERR_TORCH,     /* libtorch refused something that the harness asked of it: exit 3 */
+  OPC_ERR_NOT_FOUND, /* the thing that was asked for is not there */
+  OPC_ERR_UNSUPPORTED /* the harness knows that it cannot do this */
+} opc_status_t;
+
+enum { OPC_ERROR_MESSAGE_SIZE = 1024 };
+
+typedef struct opc_error {
+  opc_status_t code;
+  char message[OPC_ERROR_MESSAGE_SIZE]; /* UTF-8, NUL-terminated, cut when longer */
+} opc_error_t;
+
+#define OPC_CHECKED __attribute__((warn_unused_result))
+#define OPC_PRINTF(format_index, first_argument) __attribute__((format(printf, format_index, first_argument)))
+
+/* Fills *error (when not NULL) and returns code, so that `return opc_error_set(error, …)` reads well. */
+opc_status_t opc_error_set(opc_error_t *error, opc_status_t code, const char *format, ...) OPC_PRINTF(3, 4);
+
+/* Puts "prefix: " in front of a message that is there already; returns the error's code. */
+opc_status_t opc_error_prefix(opc_error_t *error, const char *format, ...) OPC_PRINTF(2, 3);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,202 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "plan/json_read.h"
+#include "plan/sample.h"
+
+static const char format_name[] = "opcheck-c/samples/1";
+
+void opc_sample_set_clear(opc_sample_set_t *set) {
+  if (!set) return;
+  for (size_t i = 0; i < set->count; i++) opc_sample_clear(&set->samples[i]);
+  free(set->samples);
+  *set = (opc_sample_set_t){0};
+}
+
+static opc_status_t out_of_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory"); }
+
+opc_status_t opc_sample_set_add(opc_sample_set_t *set, opc_sample_t *sample, opc_error_t *error) {
+  opc_sample_t *samples = realloc(set->samples, (set->count + 1) * sizeof *samples);
+  if (!samples) return out_of_memory(error);
+  set->samples = samples;
+  set->samples[set->count++] = *sample;
+  *sample = (opc_sample_t){0};
+  return OPC_OK;
+}
+
+static opc_status_t read_text(const char *file, opc_text_t *out, opc_error_t *error) {
+  char block[65536];
+  FILE *stream = fopen(file, "rbe");
+  if (!stream) return opc_error_set(error, OPC_ERR_IO, "cannot open the sample file %s: %s", file, strerror(errno));
+  size_t length;
+  while ((length = fread(block, 1, sizeof block, stream)) > 0) opc_text_add_bytes(out, block, length);
+  int failure = ferror(stream) ? errno : 0;
+  fclose(stream);
+  if (failure) return opc_error_set(error, OPC_ERR_IO, "cannot read the sample file %s: %s", file, strerror(failure));
+  return out->failed ? out_of_memory(error) : OPC_OK;
+}
+
+/* ---- reading ---- */
+
+typedef struct sample_file {
+  const char *name;
+  opc_text_t text;
+  char *folder; /* of the file, for what it names */
+  opc_operator_lookup_t *lookup;
+  void *context;
+  opc_error_t *error;
+} sample_file_t;
+
+/* "FILE:LINE:COLUMN: FIELD: what", for a field given by its path from the top. */
+static opc_status_t mistake(const sample_file_t *file, const char *field, const char *what) {
+  int line, column;
+  opc_json_locate(opc_text_c(&file->text), field, &line, &column);
+  return opc_error_set(file->error, OPC_ERR_INPUT, "%s:%d:%d: %s%s%s", file->name, line, column, field, field[0] ? ": " : "", what);
+}
+
+/* A mistake inside samples[index]; the message of opc_sample_from_json begins with the field already. */
+static opc_status_t sample_mistake(const sample_file_t *file, size_t index, const char *field, const char *what) {
+  char whole[OPC_FIELD_SIZE + 64];
+  int prefix = snprintf(whole, sizeof whole, "samples[%zu]%s", index, field[0] && field[0] != '[' ? "." : "");
+  snprintf(whole + prefix, sizeof whole - (size_t)prefix, "%s", field);
+  size_t named = strlen(field);
+  if (named && strncmp(what, field, named) == 0 && strncmp(what + named, ": ", 2) == 0) what += named + 2;
+  return mistake(file, whole, what);
+}
+
+static const opc_sample_t *find_name(const opc_sample_set_t *set, const opc_sample_t *sample) {
+  for (size_t i = 0; i < set->count; i++)
+    if (strcmp(set->samples[i].name, sample->name) == 0 && strcmp(set->samples[i].operator_name, sample->operator_name) == 0)
+      return &set->samples[i];
+  return NULL;
+}
+
+static opc_status_t read_sample(const sample_file_t *file, const json_t *json, size_t index, opc_sample_set_t *set) {
+  char field[OPC_FIELD_SIZE], what[512];
+  opc_error_t trouble = {0};
+  opc_sample_t sample = {0};
+  const char *name = json_string_value(json_object_get(json, "operator"));
+  if (!json_is_object(json)) return sample_mistake(file, index, "", "expected an object with operator and args");
+  if (!name) {
+    bool missing = !json_object_get(json, "operator");
+    return sample_mistake(file, index, missing ? "" : "operator",
+                          missing ? "the field \"operator\" is missing" : "expected the operator's name, \"ns::op\"");
+  }
+  const opc_operator_t *op = file->lookup(name, file->context);
+  if (!op) {
+    snprintf(what, sizeof what, "no loaded library has an operator %.200s", name);
+    return sample_mistake(file, index, "operator", what);
+  }
+
+  opc_status_t status = opc_sample_from_json(json, op, file->folder, &sample, field, sizeof field, &trouble);
+  if (status == OPC_ERR_INPUT) return sample_mistake(file, index, field, trouble.message);
+  if (status != OPC_OK) return opc_error_set(file->error, status, "%s: %.900s", file->name, trouble.message);
+
+  const opc_sample_t *other = find_name(set, &sample);
+  if (other) {
+    bool given = json_object_get(json, "name") != NULL;
+    snprintf(what, sizeof what,
+             given ? "another sample of %s is called \"%s\" (%.200s)" : "another sample of %s has the same arguments: %s (%.200s)",
+             sample.operator_name, sample.name, other->origin ? other->origin : "not from a file");
+    status = sample_mistake(file, index, given ? "name" : "", what);
+  }
+  if (status == OPC_OK) {
+    int line, column;
+    snprintf(what, sizeof what, "samples[%zu]", index);
+    opc_json_locate(opc_text_c(&file->text), what, &line, &column);
+    sample.origin = opc_string_format("%s:%d", file->name, line);
+    status = sample.origin ? opc_sample_set_add(set, &sample, file->error) : out_of_memory(file->error);
+  }
+  opc_sample_clear(&sample);
+  return status;
+}
+
+static opc_status_t read_top(const sample_file_t *file, const json_t *top, opc_sample_set_t *set) {
+  static const char *const fields[] = {"format", "samples", NULL};
+  opc_error_t trouble = {0};
+  opc_json_reader_t reader = {.error = &trouble};
+  const json_t *format = json_object_get(top, "format"), *samples = json_object_get(top, "samples");
+  if (!json_is_object(top)) return mistake(file, "", "expected an object with format and samples");
+  if (opc_json_check_fields(&reader, top, fields) != OPC_OK) {
+    const char *what = strstr(trouble.message, ": ");
+    return mistake(file, reader.path, what ? what + 2 : trouble.message);
+  }
+  if (!json_is_string(format) || strcmp(json_string_value(format), format_name) != 0)
+    return mistake(file, "format", "expected \"opcheck-c/samples/1\", the format that this program reads");
+  if (!json_is_array(samples)) return mistake(file, "samples", "expected the list of samples");
+
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < json_array_size(samples) && status == OPC_OK; i++) status = read_sample(file, json_array_get(samples, i), i, set);
+  return status;
+}
+
+opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup, void *context,
+                                 opc_error_t *error) {
+  sample_file_t from = {.name = file, .lookup = lookup, .context = context, .error = error};
+  const char *slash = strrchr(file, '/');
+  json_t *top = NULL;
+  json_error_t syntax;
+  opc_status_t status = read_text(file, &from.text, error);
+  if (status == OPC_OK && slash) {
+    from.folder = strndup(file, slash == file ? 1 : (size_t)(slash - file));
+    if (!from.folder) status = out_of_memory(error);
+  }
+  if (status == OPC_OK) {
+    top = json_loadb(opc_text_c(&from.text), from.text.length, JSON_REJECT_DUPLICATES, &syntax);
+    if (!top)
+      status = opc_error_set(error, OPC_ERR_INPUT, "%s:%d:%d: %s", file, syntax.line > 0 ? syntax.line : 1,
+                             syntax.column > 0 ? syntax.column : 1, syntax.text);
+  }
+  if (status == OPC_OK) status = read_top(&from, top, set);
+  json_decref(top);
+  free(from.folder);
+  opc_text_clear(&from.text);
+  return status;
+}
+
+/* ---- writing ---- */
+
+/* One sample a line, so that two files compare line by line. */
+static opc_status_t write_samples(const opc_sample_set_t *set, FILE *stream, opc_operator_lookup_t *lookup, void *context,
+                                  opc_error_t *error) {
+  fprintf(stream, "{\"format\": \"%s\", \"samples\": [", format_name);
+  for (size_t i = 0; i < set->count; i++) {
+    const opc_sample_t *sample = &set->samples[i];
+    const opc_operator_t *op = lookup(sample->operator_name, context);
+    if (!op) return opc_error_set(error, OPC_ERR_NOT_FOUND, "no loaded library has an operator %.200s", sample->operator_name);
+    json_t *json = opc_sample_to_json(sample, op);
+    char *line = json ? json_dumps(json, 0) : NULL;
+    if (line) fprintf(stream, "%s\n  %s", i ? "," : "", line);
+    json_decref(json);
+    if (!line) return out_of_memory(error);
+    free(line);
+  }
+  fputs("\n]}\n", stream);
+  return OPC_OK;
+}
+
+opc_status_t opc_sample_set_write(const opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup, void *context,
+                                  opc_error_t *error) {
+  char *beside = opc_string_format("%s.tmp-%ld", file, (long)getpid());
+  FILE *stream = beside ? fopen(beside, "wbe") : NULL;
+  bool made = stream != NULL, renamed = false;
+  opc_status_t status = OPC_OK;
+  if (!beside) status = out_of_memory(error);
+  else if (!stream) status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
+  if (status == OPC_OK) status = write_samples(set, stream, lookup, context, error);
+  if (status == OPC_OK && (fflush(stream) != 0 || ferror(stream) || fsync(fileno(stream)) != 0))
+    status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
+  if (stream && fclose(stream) != 0 && status == OPC_OK)
+    status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
+  if (status == OPC_OK) {
+    renamed = rename(beside, file) == 0;
+    if (!renamed) status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
+  }
+  if (made && !renamed) unlink(beside);
+  free(beside);
+  return status;
+}

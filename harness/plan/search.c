@@ -1,0 +1,172 @@
+/* The state of a search: what was tried, where it got to, what is tried next, what is kept. */
+#include "plan/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "plan/search_state.h"
+
+enum {
+  FIRST_SEEDS = 12,     /* tries with fewer repairs: they show which places there are */
+  RESTART_PERCENT = 35, /* of the tries that are no repair: measured, without them operators are lost */
+  REPAIR_PERCENT = 65,
+  CRASHES_MAX = 150,
+  REPEATS_MAX = 60,     /* draws of tuples that were tried already: there is nothing else */
+  AFTER_FOUND_MAX = 120 /* tries for something richer */
+};
+
+/* True when these arguments were not tried before; remembers them. */
+static bool remember(opc_search_t *search, const opc_sample_t *sample) {
+  uint64_t digest = opc_search_digest(sample, false);
+  for (size_t i = 0; i < search->seen_count; i++) {
+    if (search->seen[i] == digest) return false;
+  }
+  uint64_t *seen = realloc(search->seen, (search->seen_count + 1) * sizeof *seen);
+  if (!seen) return false;
+  search->seen = seen;
+  seen[search->seen_count++] = digest;
+  return true;
+}
+
+/* ---- life ---- */
+
+opc_status_t opc_search_new(const opc_operator_t *op, uint64_t seed, int budget, opc_search_t **out, opc_error_t *error) {
+  opc_search_t *search = calloc(1, sizeof *search);
+  *out = search;
+  if (!search) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a search");
+  search->op = op;
+  search->rng.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), seed);
+  search->budget = budget;
+  search->parent = OPC_SITES_MAX;
+  const opc_argument_t *impossible = opc_seed_impossible(op);
+  if (impossible || !op->schema || op->is_vararg) {
+    search->impossible = search->over = true;
+    if (impossible)
+      opc_text_addf(&search->detail, "argument '%s' is of type %s, which the harness cannot make", impossible->name, impossible->type_text);
+    else opc_text_add(&search->detail, op->schema ? "the schema has variable arguments" : "the operator has no schema");
+  }
+  return OPC_OK;
+}
+
+void opc_search_free(opc_search_t *search) {
+  if (!search) return;
+  for (size_t i = 0; i < search->site_count; i++) {
+    opc_sample_clear(&search->sites[i].sample);
+    opc_candidates_clear(&search->sites[i].candidates);
+    free(search->sites[i].message);
+  }
+  for (size_t i = 0; i < search->kept_count; i++) opc_sample_clear(&search->kept[i].sample);
+  opc_candidates_clear(&search->derived);
+  opc_sample_clear(&search->current);
+  opc_text_clear(&search->detail);
+  free(search->seen);
+  free(search);
+}
+
+/* ---- what next ---- */
+
+/* Takes the next candidate of a list that was not tried; false: the list is through. */
+static bool take(opc_search_t *search, opc_candidates_t *list, opc_sample_t *out) {
+  while (list->next < list->count) {
+    opc_candidate_t *candidate = &list->items[list->next++];
+    if (!remember(search, &candidate->sample)) continue;
+    search->family = candidate->family;
+    return opc_sample_copy(&candidate->sample, out, NULL) == OPC_OK;
+  }
+  return false;
+}
+
+/* The site whose repairs promise most: deep ones, and those that were tried little. One of the best three, drawn. */
+static opc_site_t *best_repairs(opc_search_t *search) {
+  opc_site_t *best[3] = {NULL, NULL, NULL};
+  double scores[3] = {-1e9, -1e9, -1e9};
+  for (size_t i = 0; i < search->site_count; i++) {
+    opc_site_t *site = &search->sites[i];
+    if (site->candidates.next >= site->candidates.count) continue;
+    double score = site->depth - 0.08 * site->used - (site->crash ? 1.5 : 0.0) + (site->trivial ? 3.0 : 0.0);
+    for (int k = 0; k < 3; k++) {
+      if (score <= scores[k]) continue;
+      memmove(&best[k + 1], &best[k], (size_t)(2 - k) * sizeof best[0]);
+      memmove(&scores[k + 1], &scores[k], (size_t)(2 - k) * sizeof scores[0]);
+      best[k] = site;
+      scores[k] = score;
+      break;
+    }
+  }
+  int count = 0;
+  while (count < 3 && best[count]) count++;
+  /* Half of the tries go to the best one. */
+  return count == 0 ? NULL : best[opc_rng_chance(&search->rng, 50) ? 0 : opc_rng_below(&search->rng, count)];
+}
+
+static bool propose_repair(opc_search_t *search, opc_sample_t *out) {
+  for (opc_site_t *site; (site = best_repairs(search)) != NULL;) {
+    site->used++;
+    if (!take(search, &site->candidates, out)) continue;
+    search->parent = (size_t)(site - search->sites);
+    return true;
+  }
+  return false;
+}
+
+static bool propose_mutation(opc_search_t *search, opc_sample_t *out) {
+  double total = 0, weights[OPC_SITES_MAX];
+  for (size_t i = 0; i < search->site_count; i++) {
+    const opc_site_t *site = &search->sites[i];
+    weights[i] = (1.0 + 0.6 * site->depth) / (1.0 + 0.12 * site->hits) * (site->crash ? 0.35 : 1.0) * (site->trivial ? 3.0 : 1.0);
+    total += weights[i];
+  }
+  double draw = (double)opc_rng_below(&search->rng, 1 << 20) / (double)(1 << 20) * total;
+  for (size_t i = 0; i < search->site_count; i++) {
+    draw -= weights[i];
+    if (draw > 0 && i + 1 < search->site_count) continue;
+    if (opc_sample_copy(&search->sites[i].sample, out, NULL) != OPC_OK) return false;
+    search->family = OPC_FAMILY_MUTATION;
+    search->parent = i;
+    if (opc_mutate(search->op, search->sites[i].message, &search->rng, out) && remember(search, out)) return true;
+    opc_sample_clear(out);
+    return false;
+  }
+  return false;
+}
+
+static bool propose_seed(opc_search_t *search, opc_sample_t *out) {
+  search->family = OPC_FAMILY_SEED;
+  search->parent = OPC_SITES_MAX;
+  if (!opc_seed_sample(search->op, &search->rng, out)) return false;
+  if (remember(search, out)) return true;
+  opc_sample_clear(out);
+  return false;
+}
+
+static bool propose(opc_search_t *search, opc_sample_t *out) {
+  search->parent = OPC_SITES_MAX;
+  if (take(search, &search->derived, out)) return true;
+  /* Where a third of the tries crash, what crashes is edited again and again: fresh tuples get away from it. */
+  bool crashing = 3 * search->crashes > search->tries + FIRST_SEEDS;
+  int repair_percent = crashing ? REPAIR_PERCENT / 2 : REPAIR_PERCENT, restart_percent = crashing ? 2 * RESTART_PERCENT : RESTART_PERCENT;
+  /* The first few tuples are all fresh but for their repairs: they show which places there are. */
+  bool early = search->tries < FIRST_SEEDS;
+  if (opc_rng_chance(&search->rng, early ? repair_percent / 2 : repair_percent) && propose_repair(search, out)) return true;
+  if (!early && search->site_count > 0 && !opc_rng_chance(&search->rng, restart_percent) && propose_mutation(search, out)) return true;
+  return propose_seed(search, out);
+}
+
+bool opc_search_next(opc_search_t *search, opc_sample_t *out) {
+  *out = (opc_sample_t){0};
+  if (search->over || search->tries >= search->budget || search->crashes >= CRASHES_MAX) return false;
+  if (opc_search_is_rich(search, true)) return false;
+  int since_found = search->found_at > 0 ? search->tries - search->found_at : 0;
+  bool values_hopeless = since_found > AFTER_FOUND_MAX / 3 || !opc_search_has_tensors(search->op);
+  if ((values_hopeless && opc_search_is_rich(search, false)) || since_found > AFTER_FOUND_MAX) return false;
+  while (!propose(search, out)) {
+    if (++search->repeats > REPEATS_MAX) return false;
+  }
+  search->repeats = 0;
+  search->tries++;
+  search->tried[search->family]++;
+  opc_sample_clear(&search->current);
+  if (opc_sample_copy(out, &search->current, NULL) != OPC_OK) search->over = true; /* out of memory: this try is the last */
+  return true;
+}

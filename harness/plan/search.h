@@ -1,0 +1,62 @@
+/* Finds arguments for an operator from its schema: ask for the next arguments to try, tell what came of them.
+ *
+ * The search itself runs nothing and needs no libtorch: whoever holds it sends each try to a child and tells the outcome
+ * (worker/protocol.h, "try"), so a crash costs a child and never the search's memory. Deterministic: the tries are a function of (schema,
+ * seed, outcomes told). Ownership: opc_search_free. Threads: one search, one thread. Source of the method: SEARCH.md of the project's
+ * notes. */
+#ifndef OPC_PLAN_SEARCH_H
+#define OPC_PLAN_SEARCH_H
+
+#include "plan/sample.h"
+
+typedef enum opc_try_kind {
+  OPC_TRY_RETURNED = 0,
+  OPC_TRY_REJECTED,
+  OPC_TRY_NO_KERNEL,
+  OPC_TRY_CRASHED,
+  OPC_TRY_TIMEOUT,
+  OPC_TRY_OUT_OF_MEMORY,
+  OPC_TRY_FOREIGN_EXCEPTION,
+  OPC_TRY_UNCONVERTIBLE
+} opc_try_kind_t;
+
+typedef struct opc_try_outcome {
+  opc_try_kind_t kind;
+  const char *message;    /* of a try that did not return; read during the call only */
+  bool effect;            /* a non-empty tensor output, a mutated argument, or a non-tensor result */
+  bool depends_on_values; /* another fill gave other bytes */
+  int64_t output_numel;   /* of the largest tensor output or mutated argument */
+} opc_try_outcome_t;
+
+/* States of an operator after its search (SEARCH.md). */
+#define OPC_SEARCH_STATES(X)                                                                    \
+  X(NOT_FOUND, "not found")                                                                     \
+  X(RICH, "rich")            /* non-empty inputs, output of two elements or more, two shapes */ \
+  X(FOUND, "found")          /* returned with an effect */                                      \
+  X(TRIVIAL, "trivial only") /* only empty or without effect */                                 \
+  X(CRASHES, "crashes only")                                                                    \
+  X(IMPOSSIBLE, "impossible here") /* needs CUDA, or an argument type that the harness cannot make */
+typedef enum opc_search_state {
+#define X(constant, text) OPC_SEARCH_##constant,
+  OPC_SEARCH_STATES(X)
+#undef X
+      OPC_SEARCH_STATE_COUNT
+} opc_search_state_t;
+const char *opc_search_state_name(opc_search_state_t state);
+
+typedef struct opc_search opc_search_t;
+/* budget: number of tries at most (300 is a good one). */
+opc_status_t opc_search_new(const opc_operator_t *op, uint64_t seed, int budget, opc_search_t **out, opc_error_t *error) OPC_CHECKED;
+void opc_search_free(opc_search_t *search);
+/* The next arguments to try; false: the search is over. The caller clears *out. */
+bool opc_search_next(opc_search_t *search, opc_sample_t *out);
+/* What came of the arguments of the last opc_search_next. */
+void opc_search_tell(opc_search_t *search, const opc_try_outcome_t *outcome);
+opc_search_state_t opc_search_state(const opc_search_t *search);
+/* In words: "found after 31 tries", or the deepest message: "not found in 300 tries; last: Expected 4-D…". Owned by the search. */
+const char *opc_search_detail(const opc_search_t *search);
+/* Appends the accepted samples, minimal first (at most 3, of different shapes, non-empty outputs). Names are content digests, source
+ * SEARCHED. */
+opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) OPC_CHECKED;
+
+#endif

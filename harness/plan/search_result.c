@@ -1,0 +1,144 @@
+/* What a search has found so far. */
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "plan/search_state.h"
+
+enum { SAMPLES_MAX = 3 };
+
+const char *opc_search_state_name(opc_search_state_t state) {
+  static const char *const names[] = {
+#define X(constant, text) text,
+      OPC_SEARCH_STATES(X)
+#undef X
+  };
+  return state < OPC_SEARCH_STATE_COUNT ? names[state] : "?";
+}
+
+/* ---- digests ---- */
+
+static uint64_t mix(uint64_t digest, const void *data, size_t size) { return XXH3_64bits_withSeed(data, size, digest); }
+
+static uint64_t digest_value(const opc_value_t *value, uint64_t digest, bool shapes_only) {
+  int64_t kind = (int64_t)value->kind;
+  digest = mix(digest, &kind, sizeof kind);
+  if (value->kind == OPC_VALUE_TENSOR && value->tensor) {
+    const opc_tensor_spec_t *spec = value->tensor;
+    const int64_t fields[] = {spec->ndim, (int64_t)spec->dtype, (int64_t)spec->fill.kind, spec->fill.hi};
+    digest = mix(digest, fields, shapes_only ? sizeof fields[0] : sizeof fields);
+    digest = mix(digest, spec->sizes, (size_t)spec->ndim * sizeof spec->sizes[0]);
+  }
+  if (value->kind == OPC_VALUE_LIST) {
+    digest = mix(digest, &value->list.count, sizeof value->list.count);
+    for (size_t i = 0; i < value->list.count; i++) digest = digest_value(&value->list.items[i], digest, shapes_only);
+  }
+  if (shapes_only) return digest;
+  if (value->kind == OPC_VALUE_INT) digest = mix(digest, &value->integer, sizeof value->integer);
+  if (value->kind == OPC_VALUE_BOOL) digest = mix(digest, &value->boolean, sizeof value->boolean);
+  if (value->kind == OPC_VALUE_FLOAT) digest = mix(digest, &value->floating, sizeof value->floating);
+  if (value->kind == OPC_VALUE_STRING && value->string) digest = mix(digest, value->string, strlen(value->string));
+  if (value->kind == OPC_VALUE_DTYPE) digest = mix(digest, &value->dtype, sizeof value->dtype);
+  return digest;
+}
+
+uint64_t opc_search_digest(const opc_sample_t *sample, bool shapes_only) {
+  uint64_t digest = 0;
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    digest = mix(digest, &sample->absent[i], sizeof sample->absent[i]);
+    if (!sample->absent[i]) digest = digest_value(&sample->arguments[i], digest, shapes_only);
+  }
+  return digest;
+}
+
+/* Accepted tuples that differ in shape, at most `limit`: the richest first, among equals the smallest. */
+static size_t choose(const opc_search_t *search, size_t chosen[], size_t limit) {
+  size_t count = 0;
+  while (count < limit) {
+    size_t best = OPC_KEPT_MAX;
+    for (size_t i = 0; i < search->kept_count; i++) {
+      const opc_kept_t *kept = &search->kept[i];
+      bool taken = false;
+      for (size_t k = 0; k < count; k++) taken |= search->kept[chosen[k]].shape == kept->shape;
+      if (taken) continue;
+      const opc_kept_t *other = best < OPC_KEPT_MAX ? &search->kept[best] : NULL;
+      int rank = kept->rich + 2 * kept->depends_on_values, other_rank = other ? other->rich + 2 * other->depends_on_values : -1;
+      if (!other || rank > other_rank || (rank == other_rank && kept->numel < other->numel)) best = i;
+    }
+    if (best == OPC_KEPT_MAX) break;
+    chosen[count++] = best;
+  }
+  return count;
+}
+
+bool opc_search_has_tensors(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->argument_count; i++) {
+    if (opc_type_holds_tensor(&op->arguments[i].type)) return true;
+  }
+  return false;
+}
+
+/* Enough: two shapes with results of some size that depend on what is computed (where any did). */
+bool opc_search_is_rich(const opc_search_t *search, bool with_values) {
+  size_t chosen[SAMPLES_MAX], count = choose(search, chosen, SAMPLES_MAX), rich = 0;
+  for (size_t i = 0; i < count; i++) rich += search->kept[chosen[i]].rich && (!with_values || search->kept[chosen[i]].depends_on_values);
+  return rich >= 2 || (rich == 1 && search->op->argument_count == 0);
+}
+
+/* ---- for the caller ---- */
+
+/* The place that was hardest to reach. */
+static const opc_site_t *deepest(const opc_search_t *search) {
+  const opc_site_t *best = NULL;
+  for (size_t i = 0; i < search->site_count; i++) {
+    if (!best || search->sites[i].depth > best->depth) best = &search->sites[i];
+  }
+  return best;
+}
+
+opc_search_state_t opc_search_state(const opc_search_t *search) {
+  if (search->kept_count > 0) return opc_search_is_rich(search, false) ? OPC_SEARCH_RICH : OPC_SEARCH_FOUND;
+  if (search->impossible) return OPC_SEARCH_IMPOSSIBLE;
+  if (search->trivial) return OPC_SEARCH_TRIVIAL;
+  const opc_site_t *last = deepest(search);
+  return last && last->crash ? OPC_SEARCH_CRASHES : OPC_SEARCH_NOT_FOUND;
+}
+
+void opc_search_describe(opc_search_t *search) {
+  opc_text_t *detail = &search->detail;
+  opc_text_reset(detail);
+  if (search->kept_count > 0) {
+    opc_text_addf(detail, "found after %d %s", search->found_at, search->found_at == 1 ? "try" : "tries");
+    return;
+  }
+  const opc_site_t *last = deepest(search);
+  opc_text_addf(detail, "not found in %d tries", search->tries);
+  if (search->trivial) opc_text_add(detail, "; it returned only without an effect");
+  else if (search->crashes > 0) opc_text_addf(detail, ", %d of them crashed or hung", search->crashes);
+  if (last && !last->trivial) opc_text_addf(detail, "; last: %.300s", last->message);
+}
+
+const char *opc_search_detail(const opc_search_t *search) { return opc_text_c(&search->detail); }
+
+opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) {
+  size_t chosen[SAMPLES_MAX], count = choose(search, chosen, SAMPLES_MAX);
+  for (size_t i = 1; i < count; i++) { /* the smallest first */
+    for (size_t k = i; k > 0 && search->kept[chosen[k]].numel < search->kept[chosen[k - 1]].numel; k--) {
+      size_t swapped = chosen[k];
+      chosen[k] = chosen[k - 1];
+      chosen[k - 1] = swapped;
+    }
+  }
+  opc_sample_t *samples = realloc(set->samples, (set->count + count + 1) * sizeof *samples);
+  if (!samples) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for searched samples");
+  set->samples = samples;
+  for (size_t i = 0; i < count; i++) {
+    opc_sample_t *sample = &samples[set->count];
+    opc_status_t status = opc_sample_copy(&search->kept[chosen[i]].sample, sample, error);
+    if (status != OPC_OK) return status;
+    set->count++; /* the set owns it from here on, named or not */
+    status = opc_sample_name(sample, search->op, error);
+    if (status != OPC_OK) return status;
+  }
+  return OPC_OK;
+}

@@ -1,0 +1,61 @@
+/* The state of a search. Not for use outside harness/plan/search*.c. */
+#ifndef OPC_PLAN_SEARCH_STATE_H
+#define OPC_PLAN_SEARCH_STATE_H
+
+#include "base/text.h"
+#include "plan/search_inside.h"
+
+enum {
+  OPC_SITES_MAX = 192, /* places of rejection that are remembered */
+  OPC_KEPT_MAX = 12
+};
+
+/* A place in the operator's code where tuples end, with one of them. */
+typedef struct opc_site {
+  uint64_t id;
+  opc_sample_t sample;
+  char *message;
+  opc_candidates_t candidates; /* repairs of the sample that were not tried yet */
+  int depth;                   /* places that were passed to get here */
+  int hits, used;
+  bool crash, trivial;
+} opc_site_t;
+
+typedef struct opc_kept {
+  opc_sample_t sample;
+  uint64_t shape;
+  int64_t numel; /* of all inputs: the smaller the simpler */
+  bool rich, depends_on_values;
+} opc_kept_t;
+
+struct opc_search {
+  const opc_operator_t *op;
+  opc_rng_t rng;
+  int budget, tries;
+  int found_at;                      /* the try that was the first to be kept; 0: none */
+  int crashes;                       /* a timeout counts several */
+  int repeats, no_kernels, hopeless; /* in a row; in a row; altogether */
+  bool over, impossible, trivial;
+  opc_site_t sites[OPC_SITES_MAX];
+  size_t site_count;
+  opc_kept_t kept[OPC_KEPT_MAX];
+  size_t kept_count;
+  opc_candidates_t derived; /* other shapes of what was accepted: tried first */
+  uint64_t *seen;           /* digests of what was tried */
+  size_t seen_count;
+  opc_sample_t current;
+  opc_search_family_t family;
+  size_t parent; /* site of the tuple that was edited; OPC_SITES_MAX: none */
+  int tried[OPC_FAMILY_COUNT], moved[OPC_FAMILY_COUNT], accepted[OPC_FAMILY_COUNT];
+  opc_text_t detail;
+};
+
+/* Digest of a tuple: all of it, or what makes its shape. */
+uint64_t opc_search_digest(const opc_sample_t *sample, bool shapes_only);
+/* Two shapes with results of some size; with_values: that depend on the values of the arguments. */
+bool opc_search_is_rich(const opc_search_t *search, bool with_values);
+/* True when shape means shapes of tensors for this operator; otherwise its numbers are its shape. */
+bool opc_search_has_tensors(const opc_operator_t *op);
+void opc_search_describe(opc_search_t *search); /* brings the detail up to date */
+
+#endif

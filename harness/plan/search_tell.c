@@ -1,0 +1,165 @@
+/* What came of a try: which place it ended at, what that suggests, whether it is kept. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "plan/search_state.h"
+
+enum {
+  TIMEOUT_COSTS = 8, /* crashes: it is the most expensive event */
+  NO_KERNELS_MAX = 6,
+  HOPELESS_MAX = 8
+};
+
+/* Elements of all given tensors; *out_tensors and *out_empty count them. */
+static int64_t count_elements(const opc_sample_t *sample, size_t *out_tensors, size_t *out_empty) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  int64_t numel = 0;
+  size_t count = opc_slots_of(sample, slots);
+  *out_tensors = *out_empty = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (slots[i].value->kind != OPC_VALUE_TENSOR) continue;
+    int64_t own = opc_tensor_spec_numel(slots[i].value->tensor);
+    numel += own;
+    (*out_tensors)++;
+    *out_empty += own == 0;
+  }
+  return numel;
+}
+
+/* ---- what came of it ---- */
+
+static int depth_of(const opc_search_t *search) { return search->parent < OPC_SITES_MAX ? search->sites[search->parent].depth : 0; }
+
+/* The site of an outcome, new or known. NULL: no room. */
+static opc_site_t *visit(opc_search_t *search, uint64_t id, const char *message, bool *out_new) {
+  *out_new = false;
+  for (size_t i = 0; i < search->site_count; i++) {
+    if (search->sites[i].id != id) continue;
+    search->sites[i].hits++;
+    return &search->sites[i];
+  }
+  if (search->site_count == OPC_SITES_MAX) return NULL;
+  opc_site_t *site = &search->sites[search->site_count];
+  *site = (opc_site_t){.id = id, .hits = 1, .depth = depth_of(search) + (search->parent < OPC_SITES_MAX)};
+  site->message = opc_string_copy(message ? message : "");
+  if (!site->message || opc_sample_copy(&search->current, &site->sample, NULL) != OPC_OK) {
+    free(site->message);
+    return NULL;
+  }
+  search->site_count++;
+  *out_new = true;
+  return site;
+}
+
+/* Repairs are made when a place is new, and again now and then: other arguments there, other numbers in the text. */
+static bool is_due(int hits) { return hits == 1 || hits == 3 || hits == 9 || hits == 27 || hits == 81; }
+
+static void tell_rejected(opc_search_t *search, const char *message) {
+  bool is_new;
+  if (opc_clue_is_hopeless(message) && ++search->hopeless >= HOPELESS_MAX && search->kept_count == 0 &&
+      2 * search->hopeless > search->tries) {
+    search->over = search->impossible = true;
+  }
+  opc_site_t *site = visit(search, opc_clue_site(message), message, &is_new);
+  if (!site) return;
+  if (is_new) search->moved[search->family]++;
+  if (!is_due(site->hits)) return;
+  if (!is_new) {
+    opc_sample_t copy;
+    char *text = opc_string_copy(message ? message : "");
+    if (!text || opc_sample_copy(&search->current, &copy, NULL) != OPC_OK) {
+      free(text);
+      return;
+    }
+    opc_sample_clear(&site->sample);
+    free(site->message);
+    site->sample = copy;
+    site->message = text;
+  }
+  opc_candidates_clear(&site->candidates);
+  opc_repair_message(search->op, &site->sample, site->message, &search->rng, &site->candidates);
+}
+
+static void tell_crashed(opc_search_t *search, const opc_try_outcome_t *outcome) {
+  bool is_new;
+  char name[64];
+  search->crashes += outcome->kind == OPC_TRY_TIMEOUT ? TIMEOUT_COSTS : 1;
+  /* Where it crashed says nothing about why; the shapes do. */
+  int id = snprintf(name, sizeof name, "crash %d %d", (int)outcome->kind, depth_of(search));
+  opc_site_t *site = visit(search, XXH3_64bits(name, (size_t)id), outcome->message, &is_new);
+  if (!site) return;
+  site->crash = true;
+  if (!is_due(site->hits)) return;
+  opc_candidates_clear(&site->candidates);
+  opc_repair_crash(search->op, &search->current, &site->candidates);
+}
+
+static void keep(opc_search_t *search, const opc_try_outcome_t *outcome, bool empties, int64_t numel) {
+  opc_kept_t kept = {.shape = opc_search_digest(&search->current, opc_search_has_tensors(search->op)),
+                     .numel = numel,
+                     .rich = !empties && (outcome->output_numel >= 2 || !opc_search_has_tensors(search->op)),
+                     .depends_on_values = outcome->depends_on_values};
+  size_t place = search->kept_count;
+  for (size_t i = 0; i < search->kept_count; i++) {
+    const opc_kept_t *other = &search->kept[i];
+    if (other->shape != kept.shape) continue;
+    if (kept.rich + 2 * kept.depends_on_values <= other->rich + 2 * other->depends_on_values) return;
+    place = i;
+  }
+  if (place == OPC_KEPT_MAX) return;
+  if (opc_sample_copy(&search->current, &kept.sample, NULL) != OPC_OK) return;
+  if (place < search->kept_count) opc_sample_clear(&search->kept[place].sample);
+  else search->kept_count++;
+  search->kept[place] = kept;
+  if (search->found_at == 0) search->found_at = search->tries;
+  search->accepted[search->family]++;
+  if (search->derived.next >= search->derived.count) { /* the shapes of the first, and of a later one when those are through */
+    opc_candidates_clear(&search->derived);
+    opc_derive_shapes(search->op, &search->current, &search->derived);
+  }
+}
+
+static void tell_returned(opc_search_t *search, const opc_try_outcome_t *outcome) {
+  size_t tensors, empty;
+  int64_t numel = count_elements(&search->current, &tensors, &empty);
+  if (outcome->effect && (tensors == 0 || empty < tensors)) {
+    keep(search, outcome, empty > 0, numel);
+    return;
+  }
+  bool is_new;
+  search->trivial = true;
+  opc_site_t *site = visit(search, 1, "", &is_new);
+  if (!site) return;
+  site->trivial = true;
+  if (!is_due(site->hits)) return;
+  opc_candidates_clear(&site->candidates);
+  opc_repair_empty(search->op, &search->current, &site->candidates);
+  opc_derive_shapes(search->op, &search->current, &site->candidates);
+}
+
+void opc_search_tell(opc_search_t *search, const opc_try_outcome_t *outcome) {
+  if (outcome->kind != OPC_TRY_NO_KERNEL) search->no_kernels = 0;
+  switch (outcome->kind) {
+    case OPC_TRY_RETURNED:
+      tell_returned(search, outcome);
+      break;
+    case OPC_TRY_NO_KERNEL:
+      if (++search->no_kernels < NO_KERNELS_MAX) break;
+      search->over = true;
+      search->impossible = search->kept_count == 0;
+      break;
+    case OPC_TRY_REJECTED:
+    case OPC_TRY_OUT_OF_MEMORY:
+    case OPC_TRY_FOREIGN_EXCEPTION:
+    case OPC_TRY_UNCONVERTIBLE:
+      tell_rejected(search, outcome->message);
+      break;
+    case OPC_TRY_CRASHED:
+    case OPC_TRY_TIMEOUT:
+      tell_crashed(search, outcome);
+      break;
+  }
+  opc_search_describe(search);
+}

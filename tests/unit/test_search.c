@@ -1,0 +1,287 @@
+/* The search against operators that are C functions: they reject with the texts that real ones use, crash, or return. */
+#include "plan_fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/search.h"
+
+typedef struct fake {
+  const char *name;
+  fixture_argument_t arguments[8];
+  /* Fills the outcome; message has 256 bytes. */
+  void (*run)(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message);
+  opc_search_state_t wanted;
+} fake_t;
+
+enum { BUDGET = 300 };
+
+static const opc_tensor_spec_t *tensor(const opc_sample_t *sample, size_t index) { return sample->arguments[index].tensor; }
+static int64_t integer(const opc_sample_t *sample, size_t index) { return sample->arguments[index].integer; }
+
+static void returned(opc_try_outcome_t *outcome, int64_t numel) {
+  *outcome = (opc_try_outcome_t){.kind = OPC_TRY_RETURNED, .effect = numel > 0, .depends_on_values = numel > 0, .output_numel = numel};
+}
+
+#define REJECT(...)                      \
+  do {                                   \
+    snprintf(message, 256, __VA_ARGS__); \
+    outcome->kind = OPC_TRY_REJECTED;    \
+    return;                              \
+  } while (0)
+
+static void run_identity(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  (void)message;
+  returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
+}
+
+/* Nothing in the names helps: only the texts do. */
+static void run_boxes(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  const opc_tensor_spec_t *x = tensor(sample, 0), *y = tensor(sample, 1);
+  if (x->ndim != 4) REJECT("Expected input_c.ndimension() == 4 to be true, but got false.  (Could this error message be improved?)");
+  if (y->ndim != 2 || y->sizes[1] != 5) REJECT("Tensor rois should have shape as Tensor[K, 5]");
+  if (integer(sample, 2) < 1) REJECT("pooled size must be positive, got %d", (int)integer(sample, 2));
+  if (x->dtype != y->dtype) REJECT("Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'rois'");
+  returned(outcome, y->sizes[0] * x->sizes[1] * integer(sample, 2));
+}
+
+static void run_typed(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  const opc_tensor_spec_t *x = tensor(sample, 0), *y = tensor(sample, 1);
+  if (x->ndim != 3) REJECT("/builds/lib/kernel.cpp:1234: expected a 3D tensor, but found %d-dimensional tensor instead", x->ndim);
+  if (x->dtype != OPC_DTYPE_FLOAT64) REJECT("expected scalar type Double but found %s", x->dtype == OPC_DTYPE_FLOAT32 ? "Float" : "Long");
+  if (y->dtype != OPC_DTYPE_INT32) REJECT("_1 must be an int32 tensor");
+  if (y->ndim != 1) REJECT("TensorAccessor expected 1 dims but tensor has %d", y->ndim);
+  if (y->sizes[0] != x->sizes[0] + 1) REJECT("_1.size(0) is not valid: got: %d expected: %d", (int)y->sizes[0], (int)x->sizes[0] + 1);
+  returned(outcome, opc_tensor_spec_numel(x));
+}
+
+static void run_linear(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  const opc_tensor_spec_t *x = tensor(sample, 0), *y = tensor(sample, 1);
+  if (x->ndim != 2 || y->ndim != 2) REJECT("both arguments must be 2D, got %dD and %dD", x->ndim, y->ndim);
+  if (x->sizes[1] != y->sizes[0])
+    REJECT("mat1 and mat2 shapes cannot be multiplied (%dx%d and %dx%d)", (int)x->sizes[0], (int)x->sizes[1], (int)y->sizes[0],
+           (int)y->sizes[1]);
+  returned(outcome, x->sizes[0] * y->sizes[1]);
+}
+
+static void run_mode(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  const char *mode = sample->arguments[1].string;
+  if (strcmp(mode, "zigzag") != 0) REJECT("mode '%s' is unknown: it must be one of 'zigzag'", mode);
+  returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
+}
+
+static void run_list(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  size_t length = sample->arguments[1].list.count;
+  if (length != 6) REJECT("padding size is expected to be 6, but got: %zu", length);
+  returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
+}
+
+/* An index outside of the tensor kills it; so does a size of 0. */
+static void run_crashes_on_index(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  const opc_tensor_spec_t *index = tensor(sample, 1);
+  (void)message;
+  if (integer(sample, 2) == 0 || index->fill.kind != OPC_FILL_ZEROS || index->dtype != OPC_DTYPE_INT64) outcome->kind = OPC_TRY_CRASHED;
+  else returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
+}
+
+static void run_always_crashes(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  (void)sample, (void)message;
+  outcome->kind = OPC_TRY_CRASHED;
+}
+
+static void run_never_ends(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  (void)sample, (void)message;
+  outcome->kind = OPC_TRY_TIMEOUT;
+}
+
+static void run_needs_cuda(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  (void)sample;
+  REJECT("Found no NVIDIA driver on your system.");
+}
+
+static void run_no_kernel(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  (void)sample, (void)message;
+  outcome->kind = OPC_TRY_NO_KERNEL;
+}
+
+static void run_refuses_all(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  (void)sample;
+  REJECT("this operator was removed in version 0.3");
+}
+
+static void run_without_effect(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  (void)sample, (void)message;
+  *outcome = (opc_try_outcome_t){.kind = OPC_TRY_RETURNED};
+}
+
+static void run_number(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  (void)sample, (void)message;
+  *outcome = (opc_try_outcome_t){.kind = OPC_TRY_RETURNED, .effect = true};
+}
+
+/* Each row is an operator, and what its search comes to. */
+static const fake_t fakes[] = {
+    {"ns::identity", {{"x", "Tensor", NULL, false}}, run_identity, OPC_SEARCH_RICH},
+    {"ns::boxes", {{"_0", "Tensor", NULL, false}, {"_1", "Tensor", NULL, false}, {"_2", "int", NULL, false}}, run_boxes, OPC_SEARCH_RICH},
+    {"ns::typed", {{"_0", "Tensor", NULL, false}, {"_1", "Tensor", NULL, false}}, run_typed, OPC_SEARCH_RICH},
+    {"ns::linear", {{"a", "Tensor", NULL, false}, {"b", "Tensor", NULL, false}}, run_linear, OPC_SEARCH_RICH},
+    {"ns::mode", {{"x", "Tensor", NULL, false}, {"mode", "str", NULL, false}}, run_mode, OPC_SEARCH_RICH},
+    {"ns::list", {{"x", "Tensor", NULL, false}, {"padding", "int[]", NULL, false}}, run_list, OPC_SEARCH_RICH},
+    {"ns::index",
+     {{"x", "Tensor", NULL, false}, {"index", "Tensor", NULL, false}, {"n", "int", NULL, false}},
+     run_crashes_on_index,
+     OPC_SEARCH_RICH},
+    {"ns::crashes", {{"x", "Tensor", NULL, false}}, run_always_crashes, OPC_SEARCH_CRASHES},
+    {"ns::hangs", {{"x", "Tensor", NULL, false}}, run_never_ends, OPC_SEARCH_CRASHES},
+    {"ns::cuda", {{"x", "Tensor", NULL, false}}, run_needs_cuda, OPC_SEARCH_IMPOSSIBLE},
+    {"ns::no_kernel", {{"x", "Tensor", NULL, false}}, run_no_kernel, OPC_SEARCH_IMPOSSIBLE},
+    {"ns::removed", {{"x", "Tensor", NULL, false}}, run_refuses_all, OPC_SEARCH_NOT_FOUND},
+    {"ns::idle", {{"x", "Tensor", NULL, false}}, run_without_effect, OPC_SEARCH_TRIVIAL},
+    {"ns::version", {{NULL, NULL, NULL, false}}, run_number, OPC_SEARCH_RICH},
+    {"ns::object", {{"x", "__torch__.torch.classes.ns.Name", NULL, false}}, run_number, OPC_SEARCH_IMPOSSIBLE},
+    {"ns::optional_object",
+     {{"x", "Tensor", NULL, false}, {"y", "__torch__.torch.classes.ns.Name?", NULL, false}},
+     run_identity,
+     OPC_SEARCH_RICH},
+    {"ns::name", {{"x", "Tensor", NULL, false}, {"d", "Dimname", NULL, false}}, run_identity, OPC_SEARCH_IMPOSSIBLE},
+};
+
+static opc_operator_t make(const fake_t *fake) {
+  size_t count = 0;
+  while (count < COUNT(fake->arguments) && fake->arguments[count].name) count++;
+  return fixture_operator(fake->name, "a schema", fake->arguments, count, NULL, 0);
+}
+
+static void check_caps(const opc_sample_t *sample) {
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    if (sample->absent[i] || sample->arguments[i].kind != OPC_VALUE_TENSOR) continue;
+    const opc_tensor_spec_t *spec = sample->arguments[i].tensor;
+    assert_true(opc_tensor_spec_numel(spec) <= 4 << 20);
+    for (int dim = 0; dim < spec->ndim; dim++) assert_in_range(spec->sizes[dim], 0, 4096);
+    if (spec->fill.kind == OPC_FILL_VALUES) assert_int_equal(spec->fill.value_count, opc_tensor_spec_numel(spec));
+  }
+}
+
+/* Runs a search to its end; `trace` gets the names of the tries, for comparison. */
+static opc_search_t *drive(const fake_t *fake, const opc_operator_t *op, uint64_t seed, int *out_tries, opc_text_t *trace) {
+  opc_search_t *search;
+  opc_sample_t sample;
+  opc_error_t error = {0};
+  assert_ok(opc_search_new(op, seed, BUDGET, &search, &error), error);
+  *out_tries = 0;
+  while (opc_search_next(search, &sample)) {
+    char message[256] = "";
+    opc_try_outcome_t outcome = {0};
+    ++*out_tries;
+    check_caps(&sample);
+    fake->run(&sample, &outcome, message);
+    outcome.message = outcome.kind == OPC_TRY_RETURNED ? NULL : message;
+    opc_search_tell(search, &outcome);
+    assert_ok(opc_sample_name(&sample, op, &error), error);
+    if (trace) opc_text_addf(trace, "%s ", sample.name);
+    opc_sample_clear(&sample);
+  }
+  return search;
+}
+
+static void test_states(void **state) {
+  (void)state;
+  for (size_t i = 0; i < COUNT(fakes); i++) {
+    opc_operator_t op = make(&fakes[i]);
+    for (uint64_t seed = 0; seed < 5; seed++) {
+      int tries;
+      opc_search_t *search = drive(&fakes[i], &op, seed, &tries, NULL);
+      opc_search_state_t found = opc_search_state(search);
+      if (found != fakes[i].wanted) {
+        fail_msg("%s, seed %d: %s instead of %s: %s", fakes[i].name, (int)seed, opc_search_state_name(found),
+                 opc_search_state_name(fakes[i].wanted), opc_search_detail(search));
+      }
+      assert_true(opc_search_detail(search)[0] != '\0');
+      assert_true(tries <= BUDGET);
+      opc_search_free(search);
+    }
+    opc_operator_clear(&op);
+  }
+}
+
+static void test_samples_are_named_and_of_different_shapes(void **state) {
+  (void)state;
+  opc_operator_t op = make(&fakes[1]);
+  opc_sample_set_t set = {0};
+  opc_error_t error = {0};
+  int tries;
+  opc_search_t *search = drive(&fakes[1], &op, 7, &tries, NULL);
+  assert_ok(opc_search_samples(search, &set, &error), error);
+  assert_in_range(set.count, 2, 3);
+  for (size_t i = 0; i < set.count; i++) {
+    char message[256] = "";
+    opc_try_outcome_t outcome = {0};
+    assert_true(strncmp(set.samples[i].name, "s-", 2) == 0);
+    assert_int_equal(set.samples[i].source, OPC_SAMPLE_SEARCHED);
+    fakes[1].run(&set.samples[i], &outcome, message);
+    assert_int_equal(outcome.kind, OPC_TRY_RETURNED);
+    assert_true(outcome.output_numel >= 2);
+  }
+  assert_string_not_equal(set.samples[0].name, set.samples[1].name);
+  opc_sample_set_clear(&set);
+  opc_search_free(search);
+  opc_operator_clear(&op);
+}
+
+static void test_the_same_seed_gives_the_same_tries(void **state) {
+  (void)state;
+  opc_text_t first = {0}, second = {0}, other = {0};
+  opc_operator_t op = make(&fakes[2]);
+  int tries;
+  opc_search_free(drive(&fakes[2], &op, 3, &tries, &first));
+  opc_search_free(drive(&fakes[2], &op, 3, &tries, &second));
+  opc_search_free(drive(&fakes[2], &op, 4, &tries, &other));
+  assert_string_equal(opc_text_c(&first), opc_text_c(&second));
+  assert_string_not_equal(opc_text_c(&first), opc_text_c(&other));
+  opc_text_clear(&first);
+  opc_text_clear(&second);
+  opc_text_clear(&other);
+  opc_operator_clear(&op);
+}
+
+static void test_hangs_end_a_search_early(void **state) {
+  (void)state;
+  const fake_t *fake = NULL;
+  for (size_t i = 0; i < COUNT(fakes); i++) {
+    if (strcmp(fakes[i].name, "ns::hangs") == 0) fake = &fakes[i];
+  }
+  opc_operator_t op = make(fake);
+  int tries;
+  opc_search_free(drive(fake, &op, 0, &tries, NULL));
+  assert_true(tries < 40); /* each costs seconds */
+  opc_operator_clear(&op);
+}
+
+static void test_details(void **state) {
+  (void)state;
+  for (size_t i = 0; i < COUNT(fakes); i++) {
+    const char *part = strcmp(fakes[i].name, "ns::removed") == 0    ? "removed in version 0.3"
+                       : strcmp(fakes[i].name, "ns::object") == 0   ? "argument 'x'"
+                       : strcmp(fakes[i].name, "ns::identity") == 0 ? "found after 1 try"
+                                                                    : NULL;
+    if (!part) continue;
+    opc_operator_t op = make(&fakes[i]);
+    int tries;
+    opc_search_t *search = drive(&fakes[i], &op, 0, &tries, NULL);
+    if (!strstr(opc_search_detail(search), part)) fail_msg("%s: %s", fakes[i].name, opc_search_detail(search));
+    opc_search_free(search);
+    opc_operator_clear(&op);
+  }
+  opc_search_free(NULL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_states),
+      cmocka_unit_test(test_samples_are_named_and_of_different_shapes),
+      cmocka_unit_test(test_the_same_seed_gives_the_same_tries),
+      cmocka_unit_test(test_hangs_end_a_search_early),
+      cmocka_unit_test(test_details),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

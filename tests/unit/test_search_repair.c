@@ -1,0 +1,139 @@
+/* Every family of messages makes the edit that its message asks for: a family that is silently off would show only as worse luck. */
+#include "plan_fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/search_inside.h"
+
+static const fixture_argument_t arguments[] = {
+    {"input", "Tensor", NULL, false}, {"weight", "Tensor", NULL, false}, {"groups", "int", NULL, false},   {"pads", "int[]", NULL, false},
+    {"mode", "str", NULL, false},     {"bias", "Tensor?", NULL, false},  {"index", "Tensor", NULL, false}, {"flag", "bool", NULL, false}};
+
+/* input [2, 3, 4], weight [5, 6], groups 0, pads [1, 1], mode "x", bias none, index int64 [7], flag false */
+static opc_sample_t make_sample(const opc_operator_t *op) {
+  opc_sample_t sample;
+  opc_error_t error = {0};
+  static const char text[] =
+      "{\"operator\": \"ns::op\", \"args\": [{\"tensor\": {\"shape\": [2, 3, 4]}}, {\"tensor\": {\"shape\": [5, 6]}}, 0, [1, 1], \"x\", "
+      "null, "
+      "{\"tensor\": {\"shape\": [7], \"dtype\": \"int64\", \"fill\": \"arange\"}}, false]}";
+  json_t *json = json_loads(text, 0, NULL);
+  assert_non_null(json);
+  assert_ok(opc_sample_from_json(json, op, NULL, &sample, NULL, 0, &error), error);
+  json_decref(json);
+  return sample;
+}
+
+/* All arguments in one line: "float32[2, 3, 4] float32[5, 6] 0 [1, 1] …". */
+static void describe(const opc_sample_t *sample, opc_text_t *out) {
+  char part[128];
+  opc_text_reset(out);
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    opc_value_describe(&sample->arguments[i], part, sizeof part);
+    opc_text_addf(out, "%s%s", i > 0 ? " " : "", part);
+  }
+}
+
+static void test_families(void **state) {
+  (void)state;
+  static const struct {
+    opc_search_family_t family;
+    const char *message, *wanted; /* a part of the description of one of the candidates */
+  } rows[] = {
+      {OPC_FAMILY_RANK_FROM_TO, "expected 4D input, got 3D input", "float32[2, 2, 3, 4] float32[5, 6]"},
+      {OPC_FAMILY_RANK, "weight must be 1-dimensional", "float32[2, 3, 4] float32[5]"},
+      {OPC_FAMILY_SHAPE_PAIR, "output dims: (3, 4) - computed output dims: (8, 9)", "float32[2, 8, 9]"},
+      {OPC_FAMILY_GOT_EXPECTED, "weight.shape[1] is not valid: got: 6 expected: 18", "float32[5, 18]"},
+      {OPC_FAMILY_SCALAR_TYPE, "expected scalar type Int but found Long", "int32[7]"},
+      {OPC_FAMILY_SCALAR_TYPE, "weight must be a bool tensor", "bool[5, 6]"},
+      {OPC_FAMILY_NOT_IMPLEMENTED, "\"kernel\" not implemented for 'Float'", "int64[2, 3, 4] int64[5, 6]"},
+      {OPC_FAMILY_SHAPE_LITERAL, "weight should have shape Tensor[K, 9]", "float32[5, 9]"},
+      {OPC_FAMILY_EXPRESSION, "Expected weight_c.size(1) * groups == input_c.size(1) to be true", "float32[5, 3] 1"},
+      {OPC_FAMILY_SQUARE, "weight must be square", "float32[5, 5]"},
+      {OPC_FAMILY_DIVISIBLE, "weight columns must be divisible by 8", "float32[5, 8]"},
+      {OPC_FAMILY_NUMBER_RANGE, "groups must be greater than zero", "float32[5, 6] 1 [1, 1]"},
+      {OPC_FAMILY_LIST_LENGTH, "pads is expected to have 3 elements", "[1, 1, 1]"},
+      {OPC_FAMILY_SAME_DTYPE, "all tensors need the same dtype", "float32[7]"},
+      {OPC_FAMILY_NUMBER_SWAP, "size of tensor a (4) must match tensor b (6)", "float32[2, 3, 6]"},
+      {OPC_FAMILY_SAME_SHAPE, "input and weight must have the same shape", "float32[2, 3, 4] float32[2, 3, 4]"},
+      {OPC_FAMILY_INDEX_RANGE, "index out of bounds", "zeros"},
+      {OPC_FAMILY_STRING_WORD, "mode must be either zigzag or plain", "zigzag"},
+      {OPC_FAMILY_STRING_WORD, "unknown mode, try 'round'", "round"},
+      {OPC_FAMILY_OPTIONAL, "bias is required", "float32"},
+      {OPC_FAMILY_NUMBER_SET, "groups: 3", "float32[5, 6] 3 [1, 1]"},
+      {OPC_FAMILY_NAMED, "input is odd", "true"},
+  };
+  opc_operator_t op = fixture_operator("ns::op", "a schema", arguments, COUNT(arguments), NULL, 0);
+  opc_sample_t sample = make_sample(&op);
+  opc_text_t text = {0};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    opc_rng_t rng = {.seed = 1};
+    opc_candidates_t candidates = {0};
+    bool found = false;
+    opc_repair_message(&op, &sample, rows[i].message, &rng, &candidates);
+    assert_true(candidates.count <= OPC_CANDIDATES_MAX);
+    for (size_t k = 0; k < candidates.count; k++) {
+      describe(&candidates.items[k].sample, &text);
+      bool zeros = strcmp(rows[i].wanted, "zeros") == 0 && candidates.items[k].sample.arguments[6].tensor->fill.kind == OPC_FILL_ZEROS;
+      found |= candidates.items[k].family == rows[i].family && (zeros || strstr(opc_text_c(&text), rows[i].wanted));
+    }
+    if (!found) fail_msg("no candidate of '%s' is %s (%zu candidates)", rows[i].message, rows[i].wanted, candidates.count);
+    opc_candidates_clear(&candidates);
+  }
+  opc_text_clear(&text);
+  opc_sample_clear(&sample);
+  opc_operator_clear(&op);
+}
+
+static void test_after_a_crash_and_other_shapes(void **state) {
+  (void)state;
+  opc_operator_t op = fixture_operator("ns::op", "a schema", arguments, COUNT(arguments), NULL, 0);
+  opc_sample_t sample = make_sample(&op);
+  opc_candidates_t candidates = {0};
+  opc_repair_crash(&op, &sample, &candidates);
+  assert_true(candidates.count >= 4);
+  assert_int_equal(candidates.items[0].sample.arguments[2].integer, 1); /* what was 0 first */
+  opc_candidates_clear(&candidates);
+  opc_derive_shapes(&op, &sample, &candidates);
+  assert_true(candidates.count >= 4);
+  assert_int_equal(candidates.items[0].sample.arguments[0].tensor->sizes[0], 3);
+  opc_candidates_clear(&candidates);
+  assert_true(opc_edit_dim(&sample.arguments[0], 1, 0));
+  opc_repair_empty(&op, &sample, &candidates);
+  assert_true(candidates.count > 0);
+  assert_int_equal(candidates.items[0].sample.arguments[0].tensor->sizes[1], 1);
+  opc_candidates_clear(&candidates);
+  opc_sample_clear(&sample);
+  opc_operator_clear(&op);
+}
+
+static void test_edits_keep_the_caps(void **state) {
+  (void)state;
+  opc_operator_t op = fixture_operator("ns::op", "a schema", arguments, COUNT(arguments), NULL, 0);
+  opc_sample_t sample = make_sample(&op);
+  opc_value_t *input = &sample.arguments[0];
+  assert_false(opc_edit_dim(input, 0, 4097));
+  assert_false(opc_edit_dim(input, 0, -1));
+  assert_false(opc_edit_dim(input, 3, 2));
+  assert_false(opc_edit_dim(input, 0, 2)); /* as it is */
+  assert_true(opc_edit_dim(input, 1, 4096));
+  assert_false(opc_edit_dim(input, 0, 4096));
+  assert_false(opc_edit_rank(input, -1, true));
+  assert_false(opc_edit_rank(input, OPC_MAX_DIMS + 1, true));
+  assert_false(opc_edit_list_length(&sample.arguments[3], 1000));
+  assert_true(opc_edit_list_length(&sample.arguments[3], 0));
+  assert_false(opc_edit_list_length(&sample.arguments[3], 2));
+  assert_false(opc_edit_number(&sample.arguments[4], 2));
+  opc_sample_clear(&sample);
+  opc_operator_clear(&op);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_families),
+      cmocka_unit_test(test_after_a_crash_and_other_shapes),
+      cmocka_unit_test(test_edits_keep_the_caps),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

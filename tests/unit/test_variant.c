@@ -1,0 +1,388 @@
+/* Variants: what each transformation does to a description, where none applies, and that a name alone rebuilds its variant. */
+#include "plan_fixture.h"
+
+#include <string.h>
+
+#include "plan/sample.h"
+#include "plan/variant.h"
+
+static const fixture_argument_t arguments[] = {
+    {"x", "Tensor?", NULL, false}, {"y", "Tensor?", "None", false}, {"tensors", "Tensor[]", "[]", false}, {"n", "int", "1", false}};
+static const fixture_argument_t returns[] = {{"", "Tensor", NULL, false}};
+static opc_operator_t op;
+
+static int make_operator(void **state) {
+  (void)state;
+  op = fixture_operator("ns::op", "ns::op(…)", arguments, COUNT(arguments), returns, COUNT(returns));
+  return 0;
+}
+
+static int clear_operator(void **state) {
+  (void)state;
+  opc_operator_clear(&op);
+  return 0;
+}
+
+/* args: the JSON of the list of arguments, ' for ". */
+static opc_sample_t sample_of(const char *args) {
+  opc_sample_t sample;
+  opc_error_t error = {0};
+  char text[2048];
+  snprintf(text, sizeof text, "{'operator': 'ns::op', 'args': %s}", args);
+  for (char *c = text; *c; c++) {
+    if (*c == '\'') *c = '"';
+  }
+  json_t *json = json_loads(text, 0, NULL);
+  assert_non_null(json);
+  assert_ok(opc_sample_from_json(json, &op, NULL, &sample, NULL, 0, &error), error);
+  json_decref(json);
+  return sample;
+}
+
+static char *dump(const opc_sample_t *sample) {
+  json_t *json = opc_sample_to_json(sample, &op);
+  char *text = json_dumps(json_object_get(json, "args"), JSON_COMPACT);
+  json_decref(json);
+  assert_non_null(text);
+  return text;
+}
+
+typedef struct listing {
+  opc_sample_t base;
+  char names[128][64];
+  char *samples[128];
+  size_t count, limit;
+} listing_t;
+
+static bool list_one(const char *name, const opc_sample_t *sample, void *context) {
+  listing_t *listing = context;
+  assert_true(listing->count < COUNT(listing->names));
+  snprintf(listing->names[listing->count], sizeof listing->names[0], "%s", name);
+  listing->samples[listing->count++] = dump(sample);
+  return listing->limit == 0 || listing->count < listing->limit;
+}
+
+static listing_t list_variants(const char *args, unsigned families) {
+  static listing_t listing;
+  opc_error_t error = {0};
+  memset(&listing, 0, sizeof listing);
+  listing.base = sample_of(args);
+  assert_ok(opc_variants_of(&listing.base, &op, families, list_one, &listing, &error), error);
+  return listing;
+}
+
+static void listing_clear(listing_t *listing) {
+  for (size_t i = 0; i < listing->count; i++) free(listing->samples[i]);
+  opc_sample_clear(&listing->base);
+}
+
+static bool has(const listing_t *listing, const char *name) {
+  for (size_t i = 0; i < listing->count; i++) {
+    if (strcmp(listing->names[i], name) == 0) return true;
+  }
+  return false;
+}
+
+static void test_every_name_rebuilds_its_variant(void **state) {
+  (void)state;
+  static const char *const samples[] = {
+      "[{'tensor': {'shape': [2, 3, 4, 5]}}]",
+      "[{'tensor': {'shape': [2, 1, 4]}}, {'tensor': {'shape': [2, 1, 4]}}, [{'tensor': {'shape': [4], 'dtype': 'int64'}}, "
+      "{'tensor': {'shape': [2, 4], 'dtype': 'complex64'}}], 3]",
+      "[{'tensor': {'shape': []}}]",
+      "[{'tensor': {'shape': [0, 3]}}]",
+      "[{'tensor': {'shape': [3, 2], 'fill': {'values': [1, 2, 3, 4, 5, 6]}, 'strides': [1, 3]}}]",
+  };
+  for (size_t i = 0; i < COUNT(samples); i++) {
+    listing_t listing = list_variants(samples[i], OPC_VARIANT_ALL);
+    assert_true(listing.count >= 1);
+    assert_string_equal(listing.names[0], "plain");
+    for (size_t k = 0; k < listing.count; k++) {
+      opc_sample_t again;
+      opc_error_t error = {0};
+      assert_ok(opc_variant_apply(&listing.base, &op, listing.names[k], &again, &error), error);
+      char *text = dump(&again);
+      assert_string_equal(text, listing.samples[k]);
+      for (size_t other = 0; other < k; other++) { /* no two variants are one */
+        if (strcmp(listing.samples[other], text) == 0) fail_msg("%s is %s", listing.names[other], listing.names[k]);
+      }
+      free(text);
+      opc_sample_clear(&again);
+      assert_int_not_equal(opc_variant_family(listing.names[k]), 0);
+    }
+    listing_clear(&listing);
+  }
+}
+
+static void test_one_tensor_has_a_moderate_number(void **state) {
+  (void)state;
+  listing_t listing = list_variants("[{'tensor': {'shape': [2, 3, 4, 5]}}]", OPC_VARIANT_ALL);
+  assert_in_range(listing.count, 25, 35);
+  static const char *const wanted[] = {"x.empty0",  "x.empty3", "x.transposed",    "x.permuted",       "x.channels_last",
+                                       "x.sliced",  "x.offset", "x.misaligned",    "x.expanded0",      "x.expanded3",
+                                       "x.neg",     "x.nan",    "x.negative_zero", "x.infinity",       "x.denormal",
+                                       "x.extreme", "x.scalar", "all.larger",      "x.sliced+x.offset"};
+  for (size_t i = 0; i < COUNT(wanted); i++) {
+    if (!has(&listing, wanted[i])) fail_msg("%s is not there", wanted[i]);
+  }
+  for (size_t i = 0; i < listing.count; i++)
+    assert_true(strncmp(listing.names[i], "all.", 4) != 0 || strcmp(listing.names[i], "all.larger") == 0);
+  listing_clear(&listing);
+}
+
+/* sample, variant, the arguments that result. Streams name the argument, so that values stay whatever the layout. */
+static void test_what_each_does(void **state) {
+  (void)state;
+#define X234 "[{'tensor': {'shape': [2, 3, 4]}}]"
+#define TWO "[{'tensor': {'shape': [2, 7]}}, {'tensor': {'shape': [7, 3]}}]"
+  static const char *const rows[][3] = {
+      {X234, "x.transposed", "[{'tensor':{'shape':[2,3,4],'strides':[12,1,3],'stream':'x'}}]"},
+      {X234, "x.permuted", "[{'tensor':{'shape':[2,3,4],'strides':[1,8,2],'stream':'x'}}]"},
+      {X234, "x.sliced", "[{'tensor':{'shape':[2,3,4],'strides':[24,8,2],'storage_size':48,'stream':'x'}}]"},
+      {X234, "x.offset", "[{'tensor':{'shape':[2,3,4],'storage_offset':3,'storage_size':30,'stream':'x'}}]"},
+      {X234, "x.misaligned", "[{'tensor':{'shape':[2,3,4],'storage_offset':1,'stream':'x'}}]"},
+      {X234, "x.sliced+x.offset", "[{'tensor':{'shape':[2,3,4],'strides':[24,8,2],'storage_offset':3,'storage_size':54,'stream':'x'}}]"},
+      {X234, "x.expanded1", "[{'tensor':{'shape':[2,3,4],'strides':[4,0,1],'stream':'x'}}]"},
+      {X234, "x.empty1", "[{'tensor':{'shape':[2,0,4],'stream':'x'}}]"},
+      {X234, "x.scalar", "[{'tensor':{'shape':[],'stream':'x'}}]"},
+      {X234, "x.neg", "[{'tensor':{'shape':[2,3,4],'stream':'x','neg':true}}]"},
+      {X234, "x.nan", "[{'tensor':{'shape':[2,3,4],'special':'nan','stream':'x'}}]"},
+      {X234, "all.larger", "[{'tensor':{'shape':[6,9,12],'stream':'x'}}]"},
+      {"[{'tensor': {'shape': [2, 3, 4, 5]}}]", "x.channels_last", "[{'tensor':{'shape':[2,3,4,5],'strides':[60,1,15,3],'stream':'x'}}]"},
+      {"[{'tensor': {'shape': [2, 3, 4, 5, 6]}}]", "x.channels_last",
+       "[{'tensor':{'shape':[2,3,4,5,6],'strides':[360,1,90,18,3],'stream':'x'}}]"},
+      {"[{'tensor': {'shape': [2, 1]}}]", "x.size1_strides", "[{'tensor':{'shape':[2,1],'strides':[1,17],'stream':'x'}}]"},
+      {"[{'tensor': {'shape': [2, 3], 'strides': [1, 2]}}]", "x.contiguous", "[{'tensor':{'shape':[2,3],'stream':'x'}}]"},
+      {"[{'tensor': {'shape': [2, 3], 'dtype': 'complex64'}}]", "x.conj",
+       "[{'tensor':{'shape':[2,3],'dtype':'complex64','stream':'x','conj':true}}]"},
+      {"[{'tensor': {'shape': [2], 'fill': {'values': [7, 8]}}}]", "all.larger",
+       "[{'tensor':{'shape':[6],'fill':{'values':[7,8,7,8,7,8]},'stream':'x'}}]"},
+      {TWO, "all.empty_size7", "[{'tensor':{'shape':[2,0],'stream':'x'}},{'tensor':{'shape':[0,3],'stream':'y'}}]"},
+      {TWO, "y.empty1", "[{'tensor':{'shape':[2,7],'stream':'x'}},{'tensor':{'shape':[7,0],'stream':'y'}}]"},
+      {TWO, "y.float64",
+       "[{'tensor':{'shape':[2,7],'stream':'x'}},{'tensor':{'shape':[7,3],'dtype':'float64','filled_as':'float32','stream':'y'}}]"},
+      {"[{'tensor': {'shape': [2, 7]}}, {'tensor': {'shape': [2]}}]", "all.empty0",
+       "[{'tensor':{'shape':[0,7],'stream':'x'}},{'tensor':{'shape':[0],'stream':'y'}}]"},
+      {"[{'tensor': {'shape': [2]}}, {'tensor': {'shape': [2]}}]", "y.same_as_x",
+       "[{'tensor':{'shape':[2],'identity':'same:x','stream':'x'}},{'tensor':{'shape':[2],'identity':'same:x','stream':'x'}}]"},
+      {"[{'tensor': {'shape': [2]}}, null, [{'tensor': {'shape': [3]}}, {'tensor': {'shape': [3]}}]]", "tensors[1].sliced",
+       "[{'tensor':{'shape':[2],'stream':'x'}},null,[{'tensor':{'shape':[3],'stream':'tensors[0]'}},"
+       "{'tensor':{'shape':[3],'strides':[2],'storage_size':6,'stream':'tensors[1]'}}]]"},
+      {"[{'tensor': {'shape': [2]}}, null, [{'tensor': {'shape': [3]}}]]", "tensors.no_items",
+       "[{'tensor':{'shape':[2],'stream':'x'}},null,[]]"},
+      /* the very same tensor twice stays so */
+      {"[{'tensor': {'shape': [4], 'identity': 'a'}}, {'tensor': {'shape': [4], 'identity': 'a'}}]", "x.sliced",
+       "[{'tensor':{'shape':[4],'strides':[2],'storage_size':8,'identity':'a','stream':'x'}},"
+       "{'tensor':{'shape':[4],'strides':[2],'storage_size':8,'identity':'a','stream':'x'}}]"},
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    opc_sample_t base = sample_of(rows[i][0]), variant;
+    opc_error_t error = {0};
+    if (opc_variant_apply(&base, &op, rows[i][1], &variant, &error) != OPC_OK) fail_msg("%s: %s", rows[i][1], error.message);
+    char expected[1024], *text = dump(&variant);
+    snprintf(expected, sizeof expected, "%s", rows[i][2]);
+    for (char *c = expected; *c; c++) {
+      if (*c == '\'') *c = '"';
+    }
+    /* The order of an object's members is the writer's business. */
+    json_t *wanted = json_loads(expected, 0, NULL), *found = json_loads(text, 0, NULL);
+    assert_non_null(wanted);
+    if (!json_equal(wanted, found)) fail_msg("%s: %s is not %s", rows[i][1], text, expected);
+    json_decref(wanted);
+    json_decref(found);
+    free(text);
+    opc_sample_clear(&variant);
+    opc_sample_clear(&base);
+  }
+}
+
+static void test_what_does_not_apply(void **state) {
+  (void)state;
+#define SHARED "[{'tensor': {'shape': [2, 3], 'storage': 's'}}, {'tensor': {'shape': [2, 3], 'storage': 's'}}]"
+  static const char *const rows[][2] = {
+      {"[{'tensor': {'shape': [4]}}]", "x.transposed"},
+      {"[{'tensor': {'shape': [4, 1]}}]", "x.transposed"},
+      {"[{'tensor': {'shape': [4, 4]}}]", "x.permuted"},
+      {"[{'tensor': {'shape': [4, 4]}}]", "x.channels_last"},
+      {"[{'tensor': {'shape': [4, 4]}}]", "x.contiguous"},
+      {"[{'tensor': {'shape': [4, 1]}}]", "x.expanded1"},
+      {"[{'tensor': {'shape': [4, 1]}}]", "x.expanded2"},
+      {"[{'tensor': {'shape': [4, 2]}}]", "x.size1_strides"},
+      {"[{'tensor': {'shape': [4, 2]}}]", "x.conj"},
+      {"[{'tensor': {'shape': [4, 2]}}]", "x.empty2"},
+      {"[{'tensor': {'shape': [4, 2]}}]", "all.empty_size4"}, /* no other tensor shares it */
+      {"[{'tensor': {'shape': [4, 2]}}]", "x.float64"},       /* the dtype check does that */
+      {"[{'tensor': {'shape': [4, 2]}}]", "y.sliced"},
+      {"[{'tensor': {'shape': [0, 2]}}]", "x.empty0"},
+      {"[{'tensor': {'shape': [0, 2]}}]", "x.nan"},
+      {"[{'tensor': {'shape': [], 'dtype': 'int64'}}]", "x.scalar"},
+      {"[{'tensor': {'shape': [2], 'dtype': 'int64'}}]", "x.nan"},
+      {"[{'tensor': {'shape': [2], 'dtype': 'bool'}}]", "x.extreme"},
+      {"[{'tensor': {'shape': [2], 'dtype': 'int64', 'fill': {'range': [0, 2]}}}]", "x.extreme"}, /* a stated domain */
+      {"[{'tensor': {'shape': [2], 'dtype': 'int64', 'fill': 'arange'}}]", "x.extreme"},
+      {SHARED, "x.sliced"},
+      {SHARED, "all.transposed"},
+      {SHARED, "y.same_as_x"},
+      {SHARED, "all.larger"},
+      {"[{'tensor': {'shape': [2]}}, {'tensor': {'shape': [3]}}]", "y.same_as_x"},
+      {"[{'tensor': {'shape': [2]}}, {'tensor': {'shape': [2], 'dtype': 'int64'}}]", "y.same_as_x"},
+      {"[{'tensor': {'shape': [2]}}, {'tensor': {'shape': [2]}}]", "x.same_as_y"}, /* the later one is the copy */
+      {"[{'tensor': {'shape': [2]}}]", "tensors.no_items"},
+      {"[{'tensor': {'shape': [2]}}]", "x.no_items"},
+      {"[{'tensor': {'shape': [1000000, 4]}}]", "all.larger"},
+      {"[{'tensor': {'shape': [2]}}]", "x.nonsense"},
+      {"[{'tensor': {'shape': [2]}}]", "x"},
+      {"[{'tensor': {'shape': [2]}}]", ""},
+      {"[{'tensor': {'shape': [2]}}]", "x.empty"},
+      {"[{'tensor': {'shape': [2]}}]", "x.sliced+"},
+      {"[{'tensor': {'shape': [2]}}]", "x.empty99999999999999999999"},
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    opc_sample_t base = sample_of(rows[i][0]), variant;
+    opc_error_t error = {0};
+    if (opc_variant_apply(&base, &op, rows[i][1], &variant, &error) != OPC_ERR_NOT_FOUND)
+      fail_msg("%s applies to %s", rows[i][1], rows[i][0]);
+    assert_true(error.message[0] != '\0');
+    opc_sample_clear(&base);
+  }
+}
+
+static void test_a_shared_storage_stays_large_enough(void **state) {
+  (void)state;
+  opc_sample_t base = sample_of(SHARED), variant;
+  opc_error_t error = {0};
+  assert_ok(opc_variant_apply(&base, &op, "x.empty0", &variant, &error), error);
+  assert_int_equal(variant.arguments[0].tensor->storage_size, 6);
+  assert_string_equal(variant.arguments[0].tensor->storage, "s");
+  opc_sample_clear(&variant);
+  opc_sample_clear(&base);
+}
+
+static void test_written_arguments_never_overlap(void **state) {
+  (void)state;
+  op.arguments[0].alias.is_write = true;
+  listing_t listing = list_variants("[{'tensor': {'shape': [2, 3]}}, {'tensor': {'shape': [2, 3]}}]", OPC_VARIANT_ALL);
+  op.arguments[0].alias.is_write = false;
+  assert_false(has(&listing, "x.expanded0"));
+  assert_false(has(&listing, "y.same_as_x"));
+  assert_true(has(&listing, "y.expanded0"));
+  assert_true(has(&listing, "x.sliced"));
+  listing_clear(&listing);
+}
+
+static void test_searched_values_get_no_special_ones(void **state) {
+  (void)state;
+  opc_sample_t base = sample_of("[{'tensor': {'shape': [2], 'fill': {'values': [0, 1]}}}]"), variant;
+  assert_int_equal(opc_variant_apply(&base, &op, "x.nan", &variant, NULL), OPC_OK); /* a person's values may be joined by others */
+  opc_sample_clear(&variant);
+  base.source = OPC_SAMPLE_SEARCHED;
+  assert_int_equal(opc_variant_apply(&base, &op, "x.nan", &variant, NULL), OPC_ERR_NOT_FOUND);
+  opc_sample_clear(&base);
+}
+
+static void test_several_tensors(void **state) {
+  (void)state;
+  listing_t listing = list_variants("[{'tensor': {'shape': [2, 7]}}, {'tensor': {'shape': [7, 3]}}]", OPC_VARIANT_ALL);
+  static const char *const wanted[] = {"x.transposed", "y.sliced",        "all.sliced",    "all.sliced+all.offset",
+                                       "x.expanded0",  "all.empty_size7", "x.float64",     "y.misaligned",
+                                       "all.nan",      "all.empty0",      "all.transposed"};
+  for (size_t i = 0; i < COUNT(wanted); i++) {
+    if (strcmp(wanted[i], "all.empty0") == 0) continue; /* the first dimension is nobody else's: x.empty0 says it */
+    if (!has(&listing, wanted[i])) fail_msg("%s is not there", wanted[i]);
+  }
+  assert_false(has(&listing, "all.empty0"));
+  assert_false(has(&listing, "x.expanded1"));
+  assert_false(has(&listing, "x.sliced+x.offset"));
+  listing_clear(&listing);
+}
+
+static void test_families_and_stopping(void **state) {
+  (void)state;
+  listing_t listing = list_variants("[{'tensor': {'shape': [2, 7]}}]", OPC_VARIANT_EMPTY);
+  assert_int_equal(listing.count, 2);
+  assert_string_equal(listing.names[0], "x.empty0");
+  listing_clear(&listing);
+  static listing_t two = {.limit = 2};
+  two.base = sample_of("[{'tensor': {'shape': [2, 7]}}]");
+  assert_int_equal(opc_variants_of(&two.base, &op, OPC_VARIANT_ALL, list_one, &two, NULL), OPC_OK);
+  assert_int_equal(two.count, 2);
+  listing_clear(&two);
+  assert_int_equal(opc_variant_family("plain"), OPC_VARIANT_PLAIN);
+  assert_int_equal(opc_variant_family("x.sliced+x.empty0"), OPC_VARIANT_EMPTY);
+  assert_int_equal(opc_variant_family("tensors[1].same_as_tensors[0]"), OPC_VARIANT_SAME);
+  assert_int_equal(opc_variant_family("obj.init[0].sliced"), OPC_VARIANT_LAYOUT);
+  assert_int_equal(opc_variant_family("x.float64"), OPC_VARIANT_CAST);
+  assert_int_equal(opc_variant_family("x.no_such"), 0);
+  assert_int_equal(opc_variant_family(NULL), 0);
+}
+
+static void test_no_tensors(void **state) {
+  (void)state;
+  listing_t listing = list_variants("[null]", OPC_VARIANT_ALL);
+  assert_int_equal(listing.count, 1);
+  listing_clear(&listing);
+}
+
+static void test_cast(void **state) {
+  (void)state;
+  static const struct {
+    const char *args;
+    opc_dtype_t main, to, x, y;
+    bool changed;
+  } rows[] = {
+      {"[{'tensor': {'shape': [2]}}, {'tensor': {'shape': [2], 'dtype': 'int64'}}]", OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT64,
+       OPC_DTYPE_FLOAT64, OPC_DTYPE_INT64, true},
+      {"[{'tensor': {'shape': [2], 'dtype': 'int64'}}, {'tensor': {'shape': [2]}}]", OPC_DTYPE_FLOAT32, OPC_DTYPE_INT32, OPC_DTYPE_INT64,
+       OPC_DTYPE_INT32, true},
+      {"[{'tensor': {'shape': [2], 'dtype': 'int64'}}, {'tensor': {'shape': [2], 'dtype': 'bool'}}]", OPC_DTYPE_INT64, OPC_DTYPE_FLOAT32,
+       OPC_DTYPE_FLOAT32, OPC_DTYPE_BOOL, true},
+      {"[{'tensor': {'shape': [2]}}, {'tensor': {'shape': [2]}}]", OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT32,
+       OPC_DTYPE_FLOAT32, false},
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    opc_sample_t sample = sample_of(rows[i].args);
+    assert_int_equal(opc_sample_main_dtype(&sample), rows[i].main);
+    assert_int_equal(opc_sample_cast(&sample, rows[i].to), rows[i].changed);
+    assert_int_equal(sample.arguments[0].tensor->dtype, rows[i].x);
+    assert_int_equal(sample.arguments[1].tensor->dtype, rows[i].y);
+    opc_sample_clear(&sample);
+  }
+  opc_sample_t none = sample_of("[null]");
+  assert_int_equal(opc_sample_main_dtype(&none), OPC_DTYPE_OTHER);
+  assert_false(opc_sample_cast(&none, OPC_DTYPE_FLOAT64));
+  opc_sample_clear(&none);
+}
+
+static void test_cast_keeps_what_the_dtype_can_hold(void **state) {
+  (void)state;
+  opc_sample_t base = sample_of("[{'tensor': {'shape': [4], 'requires_grad': true}}]"), special;
+  assert_int_equal(opc_variant_apply(&base, &op, "x.nan", &special, NULL), OPC_OK);
+  assert_true(opc_sample_cast(&special, OPC_DTYPE_FLOAT16));
+  assert_int_equal(special.arguments[0].tensor->fill.special, OPC_SPECIAL_NAN);
+  assert_int_equal(special.arguments[0].tensor->fill.filled_as, OPC_DTYPE_FLOAT32);
+  assert_true(special.arguments[0].tensor->requires_grad);
+  assert_true(opc_sample_cast(&special, OPC_DTYPE_INT32));
+  assert_int_equal(special.arguments[0].tensor->fill.special, OPC_SPECIAL_NONE);
+  assert_int_equal(special.arguments[0].tensor->fill.filled_as, OPC_DTYPE_FLOAT32);
+  assert_false(special.arguments[0].tensor->requires_grad);
+  opc_sample_clear(&special);
+  opc_sample_clear(&base);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_name_rebuilds_its_variant),
+      cmocka_unit_test(test_one_tensor_has_a_moderate_number),
+      cmocka_unit_test(test_what_each_does),
+      cmocka_unit_test(test_what_does_not_apply),
+      cmocka_unit_test(test_a_shared_storage_stays_large_enough),
+      cmocka_unit_test(test_written_arguments_never_overlap),
+      cmocka_unit_test(test_searched_values_get_no_special_ones),
+      cmocka_unit_test(test_several_tensors),
+      cmocka_unit_test(test_families_and_stopping),
+      cmocka_unit_test(test_no_tensors),
+      cmocka_unit_test(test_cast),
+      cmocka_unit_test(test_cast_keeps_what_the_dtype_can_hold),
+  };
+  return cmocka_run_group_tests(tests, make_operator, clear_operator);
+}
