@@ -1,0 +1,143 @@
+/* Everything that needs libtorch, behind a C interface. Only harness/bridge includes torch's headers.
+ *
+ * Nothing is thrown across this header. Ownership: handles are freed with their _free function (NULL is fine); out values belong to
+ * the caller. Threads: one thread at a time unless said otherwise. Fork: a process may fork after loading and listing, before the first
+ * call; handles made before a fork are not used after it.
+ * Shapes, strides and offsets are in elements, sizes of memory in bytes. */
+#ifndef OPC_BRIDGE_BRIDGE_H
+#define OPC_BRIDGE_BRIDGE_H
+
+#include "base/text.h"
+#include "plan/schema.h"
+#include "plan/value.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- loading and listing (the zygote) ---- */
+
+const char *opc_bridge_torch_version(void); /* of the libtorch that is loaded: "2.11.0" */
+const char *opc_bridge_cuda_version(void);  /* what it was built for, "13.0"; "" for a CPU-only one */
+
+/* dlopen(RTLD_NOW | RTLD_GLOBAL). OPC_ERR_LIBRARY with the cause and dlerror's words. Call opc_bridge_prepare (bridge/prepare.h) first.
+ * A static initialiser may throw (std::terminate is called then), exit or hang: the caller is prepared to lose this process.
+ * Everything registered during the call is attributed to the path. */
+opc_status_t opc_bridge_load(const char *path, opc_error_t *error) OPC_CHECKED;
+/* As above for a library that is only a dependency: what it registers is not listed. */
+opc_status_t opc_bridge_preload(const char *path, opc_error_t *error) OPC_CHECKED;
+
+/* Calls visit once for each operator / custom class that all loads since the start have registered (not preloads), in order of
+ * registration; `library` says by which. Where one library defines an operator and another puts kernels on it, there is one entry, the
+ * definition's. Either visit may be NULL. The struct is valid during the call. */
+typedef void opc_operator_visit_t(const opc_operator_t *op, void *context);
+typedef void opc_class_visit_t(const opc_class_t *class_, void *context);
+opc_status_t opc_bridge_list(opc_operator_visit_t *visit_operator, opc_class_visit_t *visit_class, void *context,
+                             opc_error_t *error) OPC_CHECKED;
+/* Describes any operator of the dispatcher by name, listed or not (aten::add.Tensor). The caller clears out. */
+opc_status_t opc_bridge_describe(const char *name, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
+/* Text of the exception that is being handled, for a std::terminate handler; "" when there is none. */
+void opc_bridge_current_exception(char *out, size_t size);
+/* Installs a std::terminate handler that calls report(text) and then aborts. */
+void opc_bridge_on_terminate(void (*report)(const char *text));
+
+/* ---- storage and tensors (children) ---- */
+
+typedef struct opc_storage opc_storage_t; /* a c10::Storage */
+typedef struct opc_tensor opc_tensor_t;   /* an at::Tensor */
+typedef struct opc_object opc_object_t;   /* a custom class instance */
+
+/* CPU storage over memory of the caller; release(data, context) runs when the last tensor is gone (may be NULL). */
+opc_status_t opc_storage_from_memory(void *data, size_t bytes, void (*release)(void *data, void *context), void *context,
+                                     opc_storage_t **out, opc_error_t *error) OPC_CHECKED;
+/* Storage on a device; for meta no memory is behind it. */
+opc_status_t opc_storage_new(size_t bytes, opc_device_t device, opc_storage_t **out, opc_error_t *error) OPC_CHECKED;
+void opc_storage_free(opc_storage_t *storage);
+/* Copies all bytes of a storage between devices (cpu, cuda). Synchronises. */
+opc_status_t opc_storage_write(opc_storage_t *storage, const void *bytes, size_t size, opc_error_t *error) OPC_CHECKED;
+
+typedef struct opc_tensor_meta {
+  bool defined;
+  int dtype_known; /* 0: dtype is OTHER and dtype_text says which */
+  opc_dtype_t dtype;
+  char dtype_text[24]; /* c10's name: "Float", "QUInt8" */
+  char layout[16];     /* "strided", "sparse_coo"… sizes only are filled in when not strided */
+  opc_device_t device;
+  int ndim; /* more than OPC_MAX_DIMS: ndim is right, the arrays hold the first OPC_MAX_DIMS */
+  int64_t sizes[OPC_MAX_DIMS];
+  int64_t strides[OPC_MAX_DIMS];
+  int64_t storage_offset;
+  int64_t numel;
+  size_t itemsize;
+  bool conj, neg, requires_grad, has_grad_fn, is_inference, symbolic; /* symbolic: sizes hold hints only */
+  int64_t version;                                                    /* -1: no version counter */
+  const void *impl;                                                   /* identity of the TensorImpl */
+  const void *storage;                                                /* identity of the StorageImpl; NULL: no storage */
+  const void *storage_data; /* first byte of the storage; NULL on meta; a device address on cuda */
+  size_t storage_bytes;
+} opc_tensor_meta_t;
+
+/* A tensor over a storage with the spec's dtype, sizes, strides, offset, conj, neg and requires_grad. Fill and storage ids are the caller's
+ * work. */
+opc_status_t opc_tensor_new(const opc_tensor_spec_t *spec, opc_storage_t *storage, opc_tensor_t **out, opc_error_t *error) OPC_CHECKED;
+void opc_tensor_free(opc_tensor_t *tensor);
+opc_tensor_t *opc_tensor_ref(opc_tensor_t *tensor); /* another handle to the same TensorImpl */
+void opc_tensor_describe(const opc_tensor_t *tensor, opc_tensor_meta_t *out);
+/* Bytes of the whole storage, as they are now, on the host: the storage's own memory for cpu (valid while the tensor lives), a copy in
+ * *out_owned (caller frees) for cuda. */
+opc_status_t opc_tensor_storage_bytes(const opc_tensor_t *tensor, const void **out_bytes, size_t *out_size, void **out_owned,
+                                      opc_error_t *error) OPC_CHECKED;
+/* Logical values, contiguous in row-major order, conj and neg bits resolved, numel * itemsize bytes; the caller frees *out. Reads strides
+ * by itself: no operator of libtorch runs for a cpu tensor. Non-strided layouts: OPC_ERR_UNSUPPORTED. */
+opc_status_t opc_tensor_logical_bytes(const opc_tensor_t *tensor, void **out, size_t *out_size, opc_error_t *error) OPC_CHECKED;
+
+/* ---- calling (children) ---- */
+
+typedef enum opc_call_outcome {
+  OPC_CALL_RETURNED = 0,
+  OPC_CALL_REJECTED,        /* a std::exception: the operator refuses these arguments */
+  OPC_CALL_NO_KERNEL,       /* c10::NotImplementedError: the dispatcher has no kernel for this device (or Meta) */
+  OPC_CALL_FAKE_IN_PYTHON,  /* as NO_KERNEL on Meta, and the dispatcher says that the fake kernel lives in a Python module */
+  OPC_CALL_INTERNAL_ASSERT, /* a rejection whose text says INTERNAL ASSERT */
+  OPC_CALL_OUT_OF_MEMORY,
+  OPC_CALL_FOREIGN_EXCEPTION, /* something that is no std::exception */
+  OPC_CALL_UNCONVERTIBLE      /* the harness could not make the arguments; no operator ran */
+} opc_call_outcome_t;
+
+typedef struct opc_op_handle opc_op_handle_t; /* an operator, looked up once */
+opc_status_t opc_op_find(const char *name, opc_op_handle_t **out, opc_error_t *error) OPC_CHECKED;
+void opc_op_free(opc_op_handle_t *op);
+
+/* Calls the operator through the dispatcher, as a user does. arguments: one a schema argument, tensors and objects with handles set;
+ * absent[i] (absent may be NULL) takes the schema's default. On RETURNED *out_returns holds *out_count values whose handles the caller
+ * frees (opc_returns_free). Otherwise message holds the exception's text without backtrace. Grad mode is as it is (see
+ * opc_bridge_grad_mode). */
+opc_call_outcome_t opc_op_call(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent, size_t count,
+                               opc_value_t **out_returns, size_t *out_count, opc_text_t *message);
+void opc_returns_free(opc_value_t *returns, size_t count); /* frees handles too */
+/* A custom class instance from its constructor; class name "ns.Name"; as opc_op_call for outcomes. */
+opc_call_outcome_t opc_object_new(const char *class_name, const opc_value_t *init, size_t count, opc_object_t **out, opc_text_t *message);
+void opc_object_free(opc_object_t *object);
+void opc_handle_free(opc_value_t *value); /* frees the handles in a tree: tensors and objects; leaves the tree */
+
+/* ---- state ---- */
+
+void opc_bridge_seed(uint64_t seed);    /* default generators of all devices in use */
+void opc_bridge_grad_mode(bool on);     /* this thread */
+void opc_bridge_threads(int count);     /* intra-op threads of libtorch; 1 starts none */
+bool opc_bridge_cuda_initialised(void); /* a context exists already: forking is not safe */
+int opc_bridge_cuda_devices(void);      /* initialises; only in a throw-away child; 0 without libtorch_cuda */
+bool opc_bridge_device_available(opc_device_t device);
+
+/* Allocates all CPU storage from now on through these functions (process-wide, kept for the process's life). */
+typedef struct opc_cpu_allocator {
+  void *(*allocate)(size_t bytes, void *context); /* at least 64-byte aligned; NULL when out of memory; bytes 0 gives NULL */
+  void (*release)(void *data, void *context);
+  void *context;
+} opc_cpu_allocator_t;
+void opc_bridge_set_allocator(const opc_cpu_allocator_t *allocator); /* the struct must outlive the process */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,62 @@
+// Visits what the loaded libraries registered; describes any operator by name.
+#include "bridge/bridge.h"
+#include "bridge/describe.h"
+#include "bridge/guard.h"
+#include "bridge/registrations.h"
+#include "bridge/torch_names.h"
+
+namespace {
+
+// Clears the C struct on every way out.
+template <typename T, void (*clear)(T *)>
+struct Cleared {
+  T value = {};
+  Cleared() = default;
+  ~Cleared() { clear(&value); }
+  Cleared(const Cleared &) = delete;
+  Cleared &operator=(const Cleared &) = delete;
+};
+
+}  // namespace
+
+opc_status_t opc_bridge_list(opc_operator_visit_t *visit_operator, opc_class_visit_t *visit_class, void *context, opc_error_t *error) {
+  return opc::guarded(error, [&] {
+    auto &dispatcher = c10::Dispatcher::singleton();
+    for (const auto &entry : opc::registered_operators()) {
+      const auto handle = dispatcher.findOp(entry.name);
+      if (!handle || visit_operator == nullptr) continue;  // a registration that was taken back
+      Cleared<opc_operator_t, opc_operator_clear> op;
+      opc::describe_operator(*handle, entry.library, entry.defined, &op.value);
+      visit_operator(&op.value, context);
+    }
+    for (const auto &entry : opc::registered_classes()) {
+      if (visit_class == nullptr) break;
+      Cleared<opc_class_t, opc_class_clear> class_;
+      opc::describe_class(entry.type, entry.library, &class_.value);
+      visit_class(&class_.value, context);
+    }
+    return OPC_OK;
+  });
+}
+
+opc_status_t opc_bridge_describe(const char *name, opc_operator_t *out, opc_error_t *error) {
+  return opc::guarded(error, [&]() -> opc_status_t {
+    *out = {};
+    const auto parsed = opc::operator_name_parse(name);
+    const auto handle = c10::Dispatcher::singleton().findOp(parsed);
+    if (!handle) return opc_error_set(error, OPC_ERR_NOT_FOUND, "there is no operator %s", name);
+
+    std::string library;
+    bool defined_here = false;
+    for (const auto &entry : opc::registered_operators()) {
+      if (entry.name != parsed) continue;
+      library = entry.library;
+      defined_here = entry.defined;
+    }
+    Cleared<opc_operator_t, opc_operator_clear> op;
+    opc::describe_operator(*handle, library, defined_here, &op.value);
+    *out = op.value;
+    op.value = {};
+    return OPC_OK;
+  });
+}

@@ -1,0 +1,86 @@
+// Loading libraries, and what is known of the libtorch that does it.
+#include <caffe2/core/common.h>
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+#include "bridge/bridge.h"
+#include "bridge/guard.h"
+#include "bridge/load_error.h"
+#include "bridge/registrations.h"
+#include "bridge/torch_version.h"
+
+namespace {
+
+const char *build_option(const char *name) {
+  try {
+    static const auto &options = caffe2::GetBuildOptions();
+    const auto place = options.find(name);
+    return place == options.end() ? "" : place->second.c_str();
+  } catch (const std::exception &) {
+    return "";
+  }
+}
+
+// noexcept: an exception of a static initialiser can pass through dlopen, and the loader then keeps its lock for good. It must end this
+// process (std::terminate, whose handler reports it) and not be caught.
+opc_status_t open_library(const char *path, opc_error_t *error) noexcept {
+  if (dlopen(path, RTLD_NOW | RTLD_GLOBAL) != nullptr) return OPC_OK;
+  const char *words = dlerror();
+  return opc_load_error_explain(path, words != nullptr ? words : "dlopen failed without a word", TORCH_VERSION, error);
+}
+
+void (*terminate_report)(const char *text);
+
+[[noreturn]] void terminate_handler() {
+  char text[1024];
+  opc_bridge_current_exception(text, sizeof text);
+  if (terminate_report != nullptr) terminate_report(text);
+  std::abort();
+}
+
+}  // namespace
+
+const char *opc_bridge_torch_version(void) {
+  const char *version = build_option("TORCH_VERSION");
+  return *version != '\0' ? version : TORCH_VERSION;
+}
+
+const char *opc_bridge_cuda_version(void) { return build_option("CUDA_VERSION"); }
+
+opc_status_t opc_bridge_load(const char *path, opc_error_t *error) {
+  return opc::guarded(error, [&]() -> opc_status_t {
+    if (!opc::registrations_are_seen()) {
+      return opc_error_set(error, OPC_ERR_TORCH,
+                           "libtorch's registrations do not pass through opcheck-worker: it was linked without exporting its symbols");
+    }
+    const opc::Attribution attribution(path);
+    return open_library(path, error);
+  });
+}
+
+opc_status_t opc_bridge_preload(const char *path, opc_error_t *error) {
+  return opc::guarded(error, [&] { return open_library(path, error); });
+}
+
+void opc_bridge_current_exception(char *out, size_t size) {
+  if (size == 0) return;
+  out[0] = '\0';
+  if (const auto current = std::current_exception()) {
+    try {
+      std::rethrow_exception(current);
+    } catch (abi::__forced_unwind &) {
+      throw;
+    } catch (...) {
+      std::snprintf(out, size, "%s", opc::exception_text().c_str());
+    }
+  }
+}
+
+void opc_bridge_on_terminate(void (*report)(const char *text)) {
+  terminate_report = report;
+  std::set_terminate(terminate_handler);
+}

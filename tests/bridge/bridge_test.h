@@ -1,0 +1,24 @@
+/* What the bridge's tests share. */
+#ifndef OPC_TESTS_BRIDGE_TEST_H
+#define OPC_TESTS_BRIDGE_TEST_H
+
+/* cmocka wants these first. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "bridge/bridge.h"
+
+/* Fails with the error's message unless the expression, which is to use `&error`, is OPC_OK. */
+#define assert_ok(expression)                             \
+  do {                                                    \
+    opc_error_t error = {0};                              \
+    const opc_status_t status_ = (expression);            \
+    if (status_ != OPC_OK) fail_msg("%s", error.message); \
+  } while (0)
+
+#endif

@@ -1,0 +1,2 @@
+int bridge_test_sibling(void);
+int bridge_test_sibling(void) { return 1; }
