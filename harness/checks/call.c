@@ -1,0 +1,246 @@
+#include "checks/call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Storages that several tensors of one call share, by the sample's storage id. */
+typedef struct shared_storage {
+  const char *id;
+  opc_storage_t *storage;
+  unsigned char *bytes; /* what has been laid into it so far */
+  size_t size;
+  bool written;
+} shared_storage_t;
+
+typedef struct maker {
+  opc_call_t *call;
+  const opc_call_options_t *options;
+  shared_storage_t *shared;
+  size_t shared_count;
+  size_t next_leaf;
+  size_t argument; /* whose tensors are being counted or made */
+  const opc_alias_t *alias;
+  opc_status_t status;
+  opc_error_t *error;
+} maker_t;
+
+static opc_status_t out_of_memory(opc_error_t *error) {
+  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while making the arguments");
+}
+
+static size_t spec_bytes(const opc_tensor_spec_t *spec) {
+  return (size_t)spec->storage_size * opc_dtype_size(spec->dtype);
+}
+
+static opc_device_t leaf_device(const opc_call_options_t *options, const char *path, const opc_tensor_spec_t *spec) {
+  if (options->elsewhere && strcmp(options->elsewhere, path) == 0) return options->elsewhere_device;
+  if (spec->device_given && options->device.type != OPC_DEVICE_META) return spec->device;
+  return options->device;
+}
+
+static shared_storage_t *shared_find(maker_t *maker, const char *id) {
+  for (size_t i = 0; i < maker->shared_count; i++)
+    if (strcmp(maker->shared[i].id, id) == 0) return &maker->shared[i];
+  return NULL;
+}
+
+/* First pass: how large every storage must be. A storage is as large as the largest of the tensors that name it say. */
+static void leaf_count(const char *path, opc_value_t *value, void *context) {
+  maker_t *maker = context;
+  const opc_tensor_spec_t *spec = value->tensor;
+  (void)path;
+  maker->call->leaf_count++;
+  if (!spec || !spec->storage || maker->status != OPC_OK) return;
+  shared_storage_t *entry = shared_find(maker, spec->storage);
+  if (!entry) {
+    shared_storage_t *grown = realloc(maker->shared, (maker->shared_count + 1) * sizeof *grown);
+    if (!grown) {
+      maker->status = out_of_memory(maker->error);
+      return;
+    }
+    maker->shared = grown;
+    entry = &grown[maker->shared_count++];
+    *entry = (shared_storage_t){.id = spec->storage};
+  }
+  if (spec_bytes(spec) > entry->size) entry->size = spec_bytes(spec);
+}
+
+/* Lays a tensor's elements over bytes that another tensor of the same storage may have written already. What a scatter leaves alone is what
+ * takes on the gap's byte: two scatters with different ones tell. */
+static opc_status_t scatter_over(const opc_tensor_spec_t *spec, const void *logical, shared_storage_t *entry, opc_error_t *error) {
+  if (!entry->written) {
+    memset(entry->bytes, OPC_GAP_BYTE, entry->size);
+    opc_fill_scatter(spec, logical, OPC_GAP_BYTE, entry->bytes);
+    entry->written = true;
+    return OPC_OK;
+  }
+  size_t size = spec_bytes(spec);
+  unsigned char *low = malloc(size ? size : 1), *high = malloc(size ? size : 1);
+  opc_status_t status = low && high ? OPC_OK : out_of_memory(error);
+  if (status == OPC_OK) {
+    opc_fill_scatter(spec, logical, 0x00, low);
+    opc_fill_scatter(spec, logical, 0xff, high);
+    for (size_t i = 0; i < size; i++)
+      if (low[i] == high[i]) entry->bytes[i] = low[i];
+  }
+  free(low);
+  free(high);
+  return status;
+}
+
+static opc_status_t leaf_fill(maker_t *maker, const char *path, const opc_tensor_spec_t *spec, shared_storage_t *entry) {
+  size_t numel = (size_t)opc_tensor_spec_numel(spec), width = opc_dtype_size(spec->dtype);
+  void *logical = malloc(numel * width + 1);
+  opc_status_t status = logical ? OPC_OK : out_of_memory(maker->error);
+  if (status == OPC_OK && maker->options->values)
+    status = maker->options->values(maker->next_leaf, path, spec, logical, maker->options->values_context, maker->error);
+  else if (status == OPC_OK)
+    status = opc_fill_logical(spec, path, maker->options->seed, logical, maker->error);
+  if (status == OPC_OK) status = scatter_over(spec, logical, entry, maker->error);
+  free(logical);
+  return status;
+}
+
+/* The very same tensor as an earlier argument. */
+static opc_tensor_t *find_identity(const opc_call_t *call, size_t count, const char *identity) {
+  for (size_t i = 0; identity && i < count; i++)
+    if (call->leaves[i].spec->identity && strcmp(call->leaves[i].spec->identity, identity) == 0) return call->leaves[i].tensor;
+  return NULL;
+}
+
+static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_spec_t *spec, opc_tensor_t **out) {
+  opc_device_t device = leaf_device(maker->options, path, spec);
+  shared_storage_t own = {.size = spec_bytes(spec)};
+  shared_storage_t *entry = spec->storage ? shared_find(maker, spec->storage) : &own;
+  opc_tensor_spec_t placed = *spec;
+  placed.device = device;
+  opc_status_t status = OPC_OK;
+
+  if (opc_dtype_size(spec->dtype) == 0)
+    status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: dtype %s cannot be filled", path, opc_dtype_name(spec->dtype));
+  if (status == OPC_OK && !entry->storage) status = opc_storage_new(entry->size, device, &entry->storage, maker->error);
+  if (status == OPC_OK && device.type != OPC_DEVICE_META) {
+    if (!entry->bytes) entry->bytes = malloc(entry->size + 1);
+    status = entry->bytes ? leaf_fill(maker, path, spec, entry) : out_of_memory(maker->error);
+    if (status == OPC_OK) status = opc_storage_write(entry->storage, entry->bytes, entry->size, maker->error);
+  }
+  if (status == OPC_OK) status = opc_tensor_new(&placed, entry->storage, out, maker->error);
+
+  if (entry == &own) {
+    opc_storage_free(own.storage);
+    free(own.bytes);
+  }
+  return status;
+}
+
+static void leaf_make(const char *path, opc_value_t *value, void *context) {
+  maker_t *maker = context;
+  opc_call_t *call = maker->call;
+  if (maker->status != OPC_OK) return;
+  if (!value->tensor) {
+    maker->status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: a tensor without description", path);
+    return;
+  }
+  opc_tensor_t *tensor = find_identity(call, maker->next_leaf, value->tensor->identity);
+  if (tensor)
+    tensor = opc_tensor_ref(tensor);
+  else
+    maker->status = leaf_new(maker, path, value->tensor, &tensor);
+  if (maker->status != OPC_OK) return;
+
+  value->handle = tensor;
+  opc_leaf_t *leaf = &call->leaves[maker->next_leaf++];
+  snprintf(leaf->path, sizeof leaf->path, "%s", path);
+  leaf->argument = maker->argument;
+  leaf->alias = maker->alias;
+  leaf->spec = value->tensor;
+  leaf->tensor = tensor;
+  opc_tensor_describe(tensor, &leaf->before);
+}
+
+static opc_status_t objects_make(opc_value_t *value, opc_error_t *error) {
+  if (value->kind == OPC_VALUE_LIST) {
+    for (size_t i = 0; i < value->list.count; i++) {
+      opc_status_t status = objects_make(&value->list.items[i], error);
+      if (status != OPC_OK) return status;
+    }
+  }
+  if (value->kind != OPC_VALUE_OBJECT) return OPC_OK;
+  opc_text_t message = {0};
+  opc_object_t *object = NULL;
+  opc_status_t status = OPC_OK;
+  if (opc_object_new(value->object.class_name, value->object.init, value->object.init_count, &object, &message) != OPC_CALL_RETURNED)
+    status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "an object of class %s cannot be made: %s", value->object.class_name,
+                           opc_text_c(&message));
+  value->handle = object;
+  opc_text_clear(&message);
+  return status;
+}
+
+opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, const opc_call_options_t *options,
+                                opc_error_t *error) {
+  *call = (opc_call_t){.absent = sample->absent};
+  maker_t maker = {.call = call, .options = options, .status = OPC_OK, .error = error};
+  call->arguments = calloc(sample->argument_count + 1, sizeof *call->arguments);
+  if (!call->arguments) maker.status = out_of_memory(error);
+
+  for (size_t i = 0; maker.status == OPC_OK && i < sample->argument_count; i++) {
+    call->argument_count = i + 1;
+    maker.status = opc_value_copy(&sample->arguments[i], &call->arguments[i], error);
+    if (maker.status == OPC_OK) opc_value_visit_tensors(op->arguments[i].name, &call->arguments[i], leaf_count, &maker);
+  }
+  if (maker.status == OPC_OK) {
+    call->leaves = calloc(call->leaf_count + 1, sizeof *call->leaves);
+    if (!call->leaves) maker.status = out_of_memory(error);
+  }
+  for (size_t i = 0; maker.status == OPC_OK && i < sample->argument_count; i++) {
+    maker.argument = i;
+    maker.alias = &op->arguments[i].alias;
+    opc_value_visit_tensors(op->arguments[i].name, &call->arguments[i], leaf_make, &maker);
+    if (maker.status == OPC_OK) maker.status = objects_make(&call->arguments[i], error);
+  }
+
+  for (size_t i = 0; i < maker.shared_count; i++) {
+    opc_storage_free(maker.shared[i].storage);
+    free(maker.shared[i].bytes);
+  }
+  free(maker.shared);
+  call->leaf_count = maker.next_leaf; /* of what was made, so that clearing half a call is safe */
+  if (maker.status != OPC_OK) opc_call_clear(call);
+  return maker.status;
+}
+
+opc_status_t opc_call_make(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, opc_device_t device, uint64_t seed,
+                           opc_error_t *error) {
+  opc_call_options_t options = {.device = device, .seed = seed};
+  return opc_call_make_with(call, op, sample, &options, error);
+}
+
+static void returns_free(opc_call_t *call) {
+  if (call->returns) opc_returns_free(call->returns, call->return_count);
+  call->returns = NULL;
+  call->return_count = 0;
+}
+
+opc_call_outcome_t opc_call_run(opc_call_t *call, opc_op_handle_t *handle, uint64_t seed) {
+  returns_free(call);
+  opc_text_reset(&call->message);
+  opc_bridge_seed(seed);
+  call->outcome = opc_op_call(handle, call->arguments, call->absent, call->argument_count, &call->returns, &call->return_count,
+                              &call->message);
+  return call->outcome;
+}
+
+void opc_call_clear(opc_call_t *call) {
+  returns_free(call);
+  for (size_t i = 0; i < call->leaf_count; i++) free(call->leaves[i].storage_before);
+  free(call->leaves);
+  for (size_t i = 0; i < call->argument_count; i++) {
+    opc_handle_free(&call->arguments[i]);
+    opc_value_clear(&call->arguments[i]);
+  }
+  free(call->arguments);
+  opc_text_clear(&call->message);
+  *call = (opc_call_t){0};
+}

@@ -1,0 +1,145 @@
+/* dtype: each dtype against the operator itself in float64, on numbers that both dtypes hold. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/outcome.h"
+#include "checks/tolerance.h"
+
+enum { MESSAGE_SIZE = 300 };
+
+static bool is_real_or_complex(const opc_result_item_t *item) {
+  opc_dtype_class_t kind = opc_dtype_class(item->meta.dtype);
+  return item->kind == OPC_VALUE_TENSOR && item->bytes && (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX);
+}
+
+static bool comparable(const opc_result_item_t *got, const opc_result_item_t *reference) {
+  if (!is_real_or_complex(got) || !is_real_or_complex(reference) || got->meta.ndim != reference->meta.ndim) return false;
+  if ((opc_dtype_class(got->meta.dtype) == OPC_CLASS_COMPLEX) != (opc_dtype_class(reference->meta.dtype) == OPC_CLASS_COMPLEX)) return false;
+  return memcmp(got->meta.sizes, reference->meta.sizes, (size_t)got->meta.ndim * sizeof got->meta.sizes[0]) == 0;
+}
+
+/* The dtypes differ by design, so this is no opc_result_compare. */
+static opc_difference_t compare_widened(opc_bound_t *bound, int64_t *out_compared) {
+  opc_difference_t difference = {0};
+  *out_compared = 0;
+  for (size_t i = 0; i < bound->got->count && i < bound->reference->count; i++) {
+    if (!comparable(&bound->got->items[i], &bound->reference->items[i])) continue;
+    int64_t wrong = 0, first = 0;
+    for (int64_t e = 0; e < bound->got->items[i].meta.numel; e++)
+      if (!opc_bound_holds(i, e, bound) && wrong++ == 0) first = e;
+    *out_compared += bound->got->items[i].meta.numel;
+    if (wrong && difference.kind == OPC_DIFFERENCE_NONE)
+      difference = (opc_difference_t){.kind = OPC_DIFFERENCE_VALUE, .item = i, .first = first, .count = wrong};
+  }
+  return difference;
+}
+
+/* Random numbers, hidden state and time make two calls differ for reasons that are no dtype's. */
+static opc_status_t is_unsteady(const opc_again_t *again, const opc_result_t *reference, bool *out, opc_error_t *error) {
+  *out = false;
+  for (uint64_t other = 0; other < 2; other++) {
+    opc_again_t repeat = *again;
+    opc_result_t result = {0};
+    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+    repeat.seed += other; /* once with the same seed of the generators, once with another */
+    opc_status_t status = opc_again_run(&repeat, &result, &outcome, NULL, error);
+    bool same = status == OPC_OK && outcome == OPC_CALL_RETURNED &&
+                opc_result_compare(&result, reference, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
+    opc_result_clear(&result);
+    if (status != OPC_OK) return status;
+    if (!same) *out = true;
+  }
+  return OPC_OK;
+}
+
+static void report(const opc_bound_t *bound, const opc_difference_t *difference, opc_finding_t *finding) {
+  opc_text_t text = {0};
+  const opc_result_item_t *item = &bound->got->items[difference->item];
+  double allowed = opc_bound_value(bound, difference->item, difference->first);
+  opc_difference_text(difference, bound->got, bound->reference, "the same operator in float64", &text);
+  opc_finding_fail(finding, "dtype.wrong_result", "%s", opc_text_c(&text));
+  json_t *tolerance = json_pack("{s:s, s:f, s:f, s:i, s:i}", "output", item->path, "bound", allowed, "change_by_one_ulp",
+                                bound->tolerance->change[difference->item], "factor", OPC_TOLERANCE_FACTOR, "ulps", OPC_TOLERANCE_ULPS);
+  if (tolerance) opc_finding_evidence(finding, "tolerance", tolerance);
+  opc_text_clear(&text);
+}
+
+static opc_status_t compare_with_float64(opc_case_context_t *context, opc_dtype_t dtype, opc_replay_t *replay, const opc_result_t *got,
+                                         opc_finding_t *finding, opc_error_t *error) {
+  opc_sample_t wide = {0};
+  opc_result_t reference = {0};
+  opc_tolerance_t tolerance = {0};
+  opc_text_t message = {0};
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  bool unsteady = false;
+  opc_again_t again = {
+      .context = context, .sample = &wide, .replay = replay, .seed = context->seed, .phase = "the float64 reference"};
+  opc_status_t status = opc_sample_copy(context->sample, &wide, error);
+  if (status != OPC_OK) goto release;
+  opc_sample_widen(&wide);
+  status = opc_again_run(&again, &reference, &outcome, &message, error);
+  if (status != OPC_OK) goto release;
+  if (outcome != OPC_CALL_RETURNED) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it runs, and there is no reference: float64 is refused: %.*s", MESSAGE_SIZE,
+                     opc_text_c(&message));
+    goto release;
+  }
+  status = opc_tolerance_measure(&tolerance, &again, &reference, error);
+  if (status != OPC_OK) goto release;
+
+  const double *stated = context->base && context->base->expect.has_tolerance ? context->base->expect.tolerance : NULL;
+  opc_bound_t bound = {.got = got, .reference = &reference, .tolerance = &tolerance, .narrow = dtype, .relative = stated};
+  int64_t compared = 0;
+  opc_difference_t difference = compare_widened(&bound, &compared);
+  if (difference.kind != OPC_DIFFERENCE_NONE) status = is_unsteady(&again, &reference, &unsteady, error);
+  if (status != OPC_OK) goto release;
+  if (unsteady)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the result depends on random numbers or differs from call to call: nothing to compare");
+  else if (difference.kind != OPC_DIFFERENCE_NONE)
+    report(&bound, &difference, finding);
+  else if (compared)
+    opc_finding_pass(finding, "%lld elements agree with the same operator in float64", (long long)compared);
+  else
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it runs; no floating output of the same shape can be compared with float64");
+
+release:
+  opc_text_clear(&message);
+  opc_tolerance_clear(&tolerance);
+  opc_result_clear(&reference);
+  opc_sample_clear(&wide);
+  return status;
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_dtype_t dtype = opc_dtype_find(context->id.dtype);
+  opc_dtype_class_t kind = opc_dtype_class(dtype);
+  opc_call_t call = {0};
+  opc_replay_t replay = {0};
+  opc_result_t got = {0};
+  opc_error_t error = {0};
+
+  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
+  if (status == OPC_OK) status = opc_replay_take(&replay, &call, &error);
+  if (status != OPC_OK) goto release;
+  context->phase("the operator");
+  opc_call_run(&call, context->handle, context->seed);
+  if (opc_finding_from_outcome(context, &call, finding)) goto release;
+
+  if (kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX) {
+    opc_finding_pass(finding, "it runs on %s (integers have no float64 reference)", context->id.dtype);
+  } else if (dtype == OPC_DTYPE_FLOAT64 || dtype == OPC_DTYPE_COMPLEX128) {
+    opc_finding_pass(finding, "it runs on %s, the reference of the other dtypes", context->id.dtype);
+  } else {
+    status = opc_result_take(&got, &call, OPC_RESULT_ARGUMENTS, &error);
+    if (status == OPC_OK) status = compare_with_float64(context, dtype, &replay, &got, finding, &error);
+  }
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  opc_result_clear(&got);
+  opc_replay_clear(&replay);
+  opc_call_clear(&call);
+}
+
+const opc_check_t opc_check_dtype = {.name = "dtype", .dtypes = OPC_SWEEP_ALL, .run = run};

@@ -1,0 +1,266 @@
+/* mutation: every argument's whole storage and metadata, before and after. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/case_run.h"
+#include "checks/outcome.h"
+
+static bool shares_storage(const opc_leaf_t *left, const opc_leaf_t *right) {
+  return left->before.storage && left->before.storage == right->before.storage;
+}
+
+/* A mutable argument over the same storage answers for its bytes, and for the version counter of views. */
+static bool storage_is_mutable(const opc_call_t *call, const opc_leaf_t *leaf) {
+  for (size_t i = 0; i < call->leaf_count; i++)
+    if (opc_leaf_is_mutable(&call->leaves[i]) && (shares_storage(&call->leaves[i], leaf) || &call->leaves[i] == leaf)) return true;
+  return false;
+}
+
+static bool tensor_is_mutable(const opc_call_t *call, const opc_leaf_t *leaf) {
+  for (size_t i = 0; i < call->leaf_count; i++)
+    if (opc_leaf_is_mutable(&call->leaves[i]) && call->leaves[i].before.impl == leaf->before.impl) return true;
+  return false;
+}
+
+static bool is_first_of_storage(const opc_call_t *call, const opc_leaf_t *leaf) {
+  for (const opc_leaf_t *other = call->leaves; other < leaf; other++)
+    if (shares_storage(other, leaf)) return false;
+  return true;
+}
+
+static void add_elements(const opc_leaf_t *leaf, const opc_change_t *change, const void *now, opc_text_t *text) {
+  char index[160], before[160], after[160];
+  int64_t rest = change->first_element, offset = leaf->before.storage_offset;
+  for (int d = leaf->before.ndim - 1; d >= 0; d--) {
+    offset += rest % leaf->before.sizes[d] * leaf->before.strides[d];
+    rest /= leaf->before.sizes[d];
+  }
+  size_t at = (size_t)offset * leaf->before.itemsize;
+  opc_index_text(&leaf->before, change->first_element, index, sizeof index);
+  opc_element_text(leaf->before.dtype, (const char *)leaf->storage_before + at, before, sizeof before);
+  opc_element_text(leaf->before.dtype, (const char *)now + at, after, sizeof after);
+  opc_text_addf(text, "%s%s was %s and is %s; %lld of %lld elements changed", leaf->path, index, before, after, (long long)change->inside_count,
+                (long long)leaf->before.numel);
+}
+
+static opc_status_t report_elements(const opc_leaf_t *leaf, const opc_change_t *change, opc_finding_t *finding, opc_error_t *error) {
+  const void *now = NULL;
+  size_t size = 0;
+  void *owned = NULL;
+  opc_text_t text = {0};
+  opc_status_t status = opc_tensor_storage_bytes(leaf->tensor, &now, &size, &owned, error);
+  if (status == OPC_OK) {
+    add_elements(leaf, change, now, &text);
+    opc_finding_fail(finding, "mutation.undeclared", "argument %s is not declared mutable and was changed: %s", leaf->path, opc_text_c(&text));
+  }
+  opc_text_clear(&text);
+  free(owned);
+  return status;
+}
+
+/* Bytes that no mutable argument of this storage covers. */
+static opc_status_t count_outside(const opc_call_t *call, const opc_leaf_t *leaf, size_t *out_bytes, size_t *out_first, opc_error_t *error) {
+  const void *now = NULL;
+  size_t size = 0;
+  void *owned = NULL;
+  unsigned char *mask = NULL;
+  *out_bytes = 0;
+  opc_status_t status = opc_tensor_storage_bytes(leaf->tensor, &now, &size, &owned, error);
+  if (status != OPC_OK) return status;
+  size_t common = size < leaf->storage_bytes ? size : leaf->storage_bytes;
+  mask = calloc(common + 1, 1);
+  if (!mask) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory while comparing %s", leaf->path);
+  for (size_t i = 0; status == OPC_OK && i < call->leaf_count; i++)
+    if (opc_leaf_is_mutable(&call->leaves[i]) && shares_storage(&call->leaves[i], leaf)) opc_leaf_mark(&call->leaves[i], mask, common);
+  const unsigned char *before = leaf->storage_before, *after = now;
+  for (size_t i = 0; status == OPC_OK && i < common; i++) {
+    if (mask[i] || before[i] == after[i]) continue;
+    if ((*out_bytes)++ == 0) *out_first = i;
+  }
+  free(mask);
+  free(owned);
+  return status;
+}
+
+static opc_status_t check_bytes(const opc_call_t *call, const opc_leaf_t *leaf, opc_finding_t *finding, opc_error_t *error) {
+  opc_change_t change;
+  opc_tensor_meta_t now;
+  opc_status_t status = opc_leaf_changed(leaf, &change, error);
+  if (status != OPC_OK || (!change.inside && !change.outside)) return status;
+  opc_tensor_describe(leaf->tensor, &now);
+  bool mutable_storage = storage_is_mutable(call, leaf);
+  if (change.inside && !mutable_storage) return report_elements(leaf, &change, finding, error);
+  if (!is_first_of_storage(call, leaf)) return OPC_OK;
+  if (now.storage != leaf->before.storage || now.storage_bytes != leaf->before.storage_bytes)
+    return OPC_OK; /* resized: the schema allows it of a mutable argument; for others the metadata tell */
+
+  size_t bytes = change.outside_bytes, first = change.first_outside;
+  if (mutable_storage) status = count_outside(call, leaf, &bytes, &first, error);
+  if (status == OPC_OK && bytes)
+    opc_finding_fail(finding, "mutation.outside_view", "%zu bytes of argument %s's storage that are no element of it were written, the first at byte %zu",
+                     bytes, leaf->path, first);
+  return status;
+}
+
+static const char *changed_metadata(const opc_tensor_meta_t *before, const opc_tensor_meta_t *after) {
+  size_t bytes = (size_t)(before->ndim < OPC_MAX_DIMS ? before->ndim : OPC_MAX_DIMS) * sizeof before->sizes[0];
+  if (before->ndim != after->ndim || memcmp(before->sizes, after->sizes, bytes) != 0) return "shape";
+  if (memcmp(before->strides, after->strides, bytes) != 0) return "strides";
+  if (before->storage_offset != after->storage_offset) return "storage offset";
+  if (before->storage != after->storage) return "storage";
+  if (before->storage_bytes != after->storage_bytes) return "storage size";
+  if (before->dtype != after->dtype || strcmp(before->dtype_text, after->dtype_text) != 0) return "dtype";
+  if (!opc_device_equal(before->device, after->device)) return "device";
+  if (before->conj != after->conj) return "conj bit";
+  if (before->neg != after->neg) return "neg bit";
+  if (before->requires_grad != after->requires_grad) return "requires_grad";
+  return NULL;
+}
+
+static void add_layout(const opc_tensor_meta_t *meta, char *out, size_t size) {
+  char sizes[160], strides[160];
+  opc_sizes_text(meta->ndim, meta->sizes, sizes, sizeof sizes);
+  opc_sizes_text(meta->ndim, meta->strides, strides, sizeof strides);
+  snprintf(out, size, "%s strides %s offset %lld", sizes, strides, (long long)meta->storage_offset);
+}
+
+static void check_metadata(const opc_call_t *call, const opc_leaf_t *leaf, opc_finding_t *finding) {
+  opc_tensor_meta_t now;
+  char before[360], after[360];
+  opc_tensor_describe(leaf->tensor, &now);
+  if (tensor_is_mutable(call, leaf)) return;
+  const char *what = changed_metadata(&leaf->before, &now);
+  bool storage_shared = storage_is_mutable(call, leaf); /* set_ and resize_ of the mutable one show here too */
+  if (!what || (storage_shared && strcmp(what, "storage size") == 0)) return;
+  add_layout(&leaf->before, before, sizeof before);
+  add_layout(&now, after, sizeof after);
+  opc_finding_fail(finding, "mutation.metadata", "the %s of argument %s changed: it was %s and is %s", what, leaf->path, before, after);
+}
+
+static opc_status_t check_version(const opc_call_t *call, const opc_leaf_t *leaf, opc_finding_t *finding, opc_error_t *error) {
+  opc_tensor_meta_t now;
+  opc_change_t change;
+  opc_tensor_describe(leaf->tensor, &now);
+  opc_status_t status = opc_leaf_changed(leaf, &change, error);
+  if (status != OPC_OK || leaf->before.version < 0 || now.version < 0) return status;
+  if (opc_leaf_is_mutable(leaf)) {
+    if (change.inside && now.version == leaf->before.version)
+      opc_finding_fail(finding, "mutation.version_counter", "argument %s was written and its version counter is still %lld", leaf->path,
+                       (long long)now.version);
+  } else if (!storage_is_mutable(call, leaf) && now.version != leaf->before.version && !change.inside && leaf->before.numel > 0 &&
+             !changed_metadata(&leaf->before, &now)) {
+    opc_finding_fail(finding, "mutation.undeclared",
+                     "argument %s is not declared mutable and was written: its version counter went from %lld to %lld (the values are the same again)",
+                     leaf->path, (long long)leaf->before.version, (long long)now.version);
+  }
+  return OPC_OK;
+}
+
+static void run_case(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_call_t call = {0};
+  opc_error_t error = {0};
+  opc_status_t status = OPC_OK;
+  size_t bytes = 0;
+  if (!opc_case_run(context, true, &call, finding)) goto release;
+  for (size_t i = 0; status == OPC_OK && i < call.leaf_count; i++) {
+    const opc_leaf_t *leaf = &call.leaves[i];
+    check_metadata(&call, leaf, finding);
+    status = check_bytes(&call, leaf, finding, &error);
+    if (status == OPC_OK) status = check_version(&call, leaf, finding, &error);
+    bytes += leaf->storage_bytes;
+  }
+  if (status != OPC_OK) goto release;
+  if (call.leaf_count)
+    opc_finding_pass(finding, "%zu tensor arguments, %zu bytes compared: changed only as declared", call.leaf_count, bytes);
+  else
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor among the arguments");
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  opc_call_clear(&call);
+}
+
+/* ---- over all samples: is a declared mutable argument ever written ---- */
+
+typedef struct written_use {
+  bool given, written; /* given: with elements to write */
+} written_use_t;
+
+static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *sample, uint64_t seed, written_use_t *uses,
+                               opc_error_t *error) {
+  opc_call_t call = {0};
+  opc_status_t status = opc_call_make(&call, context->op, sample, context->device, seed, error);
+  if (status == OPC_OK) status = opc_call_snapshot(&call, error);
+  if (status != OPC_OK) goto release;
+  context->phase("the operator");
+  if (opc_call_run(&call, context->handle, seed) != OPC_CALL_RETURNED) goto release;
+  for (size_t i = 0; status == OPC_OK && i < call.leaf_count; i++) {
+    const opc_leaf_t *leaf = &call.leaves[i];
+    opc_tensor_meta_t now;
+    opc_change_t change;
+    if (!opc_leaf_is_mutable(leaf)) continue;
+    opc_tensor_describe(leaf->tensor, &now);
+    status = opc_leaf_changed(leaf, &change, error);
+    bool changed = change.inside || changed_metadata(&leaf->before, &now) || now.version != leaf->before.version;
+    uses[leaf->argument].given |= leaf->before.numel > 0 || changed;
+    uses[leaf->argument].written |= changed;
+  }
+
+release:
+  opc_call_clear(&call);
+  return status;
+}
+
+static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
+  const opc_operator_t *op = context->op;
+  written_use_t *uses = calloc(op->argument_count + 1, sizeof *uses);
+  opc_error_t error = {0};
+  opc_status_t status = uses ? OPC_OK : opc_error_set(&error, OPC_ERR_MEMORY, "out of memory");
+  size_t declared = 0, given = 0;
+  for (size_t i = 0; status == OPC_OK && i < context->sample_count; i++) {
+    if (context->samples[i].expect.rejects) continue;
+    for (uint64_t other = 0; status == OPC_OK && other < 2; other++) /* what is written may happen to be there already */
+      status = see_sample(context, &context->samples[i], context->seed + other, uses, &error);
+    if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that sample has its own verdicts */
+  }
+  for (size_t a = 0; status == OPC_OK && a < op->argument_count; a++) {
+    if (!op->arguments[a].alias.present || !op->arguments[a].alias.is_write) continue;
+    declared++;
+    given += uses[a].given;
+    if (uses[a].given && !uses[a].written)
+      opc_finding_fail(finding, "mutation.declared_not_written", "argument %s is declared mutable and was never written, on %zu samples",
+                       op->arguments[a].name, context->sample_count);
+  }
+  if (status != OPC_OK)
+    opc_finding_from_error(context, &error, finding);
+  else if (given)
+    opc_finding_pass(finding, "%zu declared mutable arguments are written", given);
+  else
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, declared ? "no call returned with a mutable argument" : "no argument is declared mutable");
+  free(uses);
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  if (context->sample)
+    run_case(context, finding);
+  else
+    run_once(context, finding);
+}
+
+static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
+  (void)sample;
+  (void)variant;
+  for (size_t i = 0; i < op->argument_count; i++)
+    if (opc_type_holds_tensor(&op->arguments[i].type)) return true;
+  return op->is_vararg;
+}
+
+const opc_check_t opc_check_mutation = {
+    .name = "mutation",
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SPECIAL | OPC_VARIANT_SAME,
+    .dtypes = OPC_SWEEP_REPRESENTATIVE,
+    .once = true,
+    .applies = applies,
+    .run = run,
+};

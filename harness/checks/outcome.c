@@ -1,0 +1,100 @@
+#include "checks/outcome.h"
+
+#include <string.h>
+
+enum { OUTCOME_MESSAGE_LIMIT = 4096 };
+
+bool opc_case_is_declared(const opc_case_context_t *context) {
+  const opc_case_id_t *id = &context->id;
+  bool own_dtype = !id->dtype[0] || context->sample == context->base; /* a sweep comes by the sample's own dtype, too */
+  return context->base && context->base->source == OPC_SAMPLE_FILE && own_dtype && strcmp(id->variant, "plain") == 0;
+}
+
+/* Exceptions of libtorch go on with a stack or a hint in further lines: the first says what was wrong. */
+static int first_line_length(const char *message) {
+  size_t length = strcspn(message, "\n");
+  return length > OUTCOME_MESSAGE_LIMIT ? OUTCOME_MESSAGE_LIMIT : (int)length;
+}
+
+static void add_message_evidence(opc_finding_t *finding, const char *message) {
+  if (!message[0] || !strchr(message, '\n')) return;
+  opc_text_t shown = {0};
+  opc_text_add_utf8(&shown, message, strnlen(message, OUTCOME_MESSAGE_LIMIT));
+  opc_finding_evidence(finding, "message", json_string(opc_text_c(&shown)));
+  opc_text_clear(&shown);
+}
+
+static void finding_from_rejection(opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
+  const char *message = opc_text_c(&call->message);
+  int length = first_line_length(message);
+  bool internal = call->outcome == OPC_CALL_INTERNAL_ASSERT;
+  const opc_session_t *session = context->session;
+  bool wanted = context->base && context->base->expect.rejects;
+  bool report = !wanted && opc_case_is_declared(context) && session && session->sample_reported && !*session->sample_reported;
+
+  if (report) {
+    *session->sample_reported = true;
+    opc_finding_fail(finding, "sample.rejected", "the operator refuses sample %s, which its file declares valid: %.*s", context->base->name,
+                     length, message);
+  }
+  if (internal) opc_finding_fail(finding, "sample.internal_assert", "refused by an internal assertion: %.*s", length, message);
+  if (!report && !internal) {
+    if (wanted)
+      opc_finding_pass(finding, "refused, as the sample expects: %.*s", length, message);
+    else
+      opc_finding_skip(finding, OPC_SKIP_REJECTED, "%.*s", length, message);
+  }
+  add_message_evidence(finding, message);
+}
+
+bool opc_finding_from_outcome(opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
+  const char *message = opc_text_c(&call->message);
+  int length = first_line_length(message);
+  bool declared = opc_case_is_declared(context);
+  switch (call->outcome) {
+  case OPC_CALL_RETURNED:
+    return false;
+  case OPC_CALL_REJECTED:
+  case OPC_CALL_INTERNAL_ASSERT:
+    finding_from_rejection(context, call, finding);
+    return true;
+  case OPC_CALL_NO_KERNEL:
+    opc_finding_skip(finding, OPC_SKIP_NO_KERNEL, "%.*s", length, message);
+    break;
+  case OPC_CALL_FAKE_IN_PYTHON:
+    opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON, "%.*s", length, message);
+    break;
+  case OPC_CALL_OUT_OF_MEMORY:
+    if (declared)
+      opc_finding_error(finding, "memory", "sample %s runs out of memory: %.*s", context->base->name, length, message);
+    else
+      opc_finding_skip(finding, OPC_SKIP_BUDGET, "out of memory on an input of ours: %.*s", length, message);
+    break;
+  case OPC_CALL_FOREIGN_EXCEPTION:
+    opc_finding_error(finding, "foreign_exception", "the operator throws something that is no std::exception%s%.*s", length ? ": " : "",
+                      length, message);
+    break;
+  case OPC_CALL_UNCONVERTIBLE:
+    if (declared)
+      opc_finding_error(finding, "harness", "opcheck-c cannot make the arguments of sample %s: %.*s", context->base->name, length, message);
+    else
+      opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the arguments cannot be made: %.*s", length, message);
+    break;
+  }
+  add_message_evidence(finding, message);
+  return true;
+}
+
+void opc_finding_from_error(const opc_case_context_t *context, const opc_error_t *error, opc_finding_t *finding) {
+  bool declared = opc_case_is_declared(context);
+  if (error->code == OPC_ERR_MEMORY) {
+    if (declared)
+      opc_finding_error(finding, "memory", "no memory for the arguments of sample %s: %s", context->base->name, error->message);
+    else
+      opc_finding_skip(finding, OPC_SKIP_BUDGET, "no memory for an input of ours: %s", error->message);
+  } else if (!declared && (error->code == OPC_ERR_UNSUPPORTED || error->code == OPC_ERR_NOT_FOUND || error->code == OPC_ERR_TORCH)) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the arguments cannot be made: %s", error->message);
+  } else {
+    opc_finding_error(finding, "harness", "opcheck-c cannot make the arguments: %s", error->message);
+  }
+}

@@ -1,0 +1,94 @@
+#include "checks/replay.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/random.h"
+
+opc_status_t opc_replay_take(opc_replay_t *replay, const opc_call_t *call, opc_error_t *error) {
+  *replay = (opc_replay_t){0};
+  replay->leaves = calloc(call->leaf_count + 1, sizeof *replay->leaves);
+  if (!replay->leaves) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the arguments' values");
+  for (size_t i = 0; i < call->leaf_count; i++) {
+    const opc_leaf_t *leaf = &call->leaves[i];
+    size_t size = 0;
+    replay->count = i + 1;
+    replay->leaves[i].dtype = leaf->before.dtype;
+    replay->leaves[i].numel = leaf->before.numel;
+    opc_status_t status = opc_tensor_logical_bytes(leaf->tensor, &replay->leaves[i].bytes, &size, error);
+    if (status != OPC_OK) {
+      opc_replay_clear(replay);
+      return status;
+    }
+  }
+  return OPC_OK;
+}
+
+void opc_replay_clear(opc_replay_t *replay) {
+  for (size_t i = 0; i < replay->count; i++) free(replay->leaves[i].bytes);
+  free(replay->leaves);
+  *replay = (opc_replay_t){0};
+}
+
+static double moved(double value, opc_dtype_t dtype, int pattern, uint64_t stream, uint64_t counter) {
+  if (!isfinite(value) || value == 0.0) return value; /* a zero is often a mark (a pad, a mask), not a measured number */
+  bool away = pattern == OPC_REPLAY_PATTERNS || (opc_random_u64((uint64_t)pattern, stream, counter) & 1) != 0;
+  double step = opc_dtype_ulp(dtype, value);
+  double result = value + (away == (value > 0.0) ? step : -step);
+  return fabs(result) > opc_dtype_max(dtype) ? value : result;
+}
+
+opc_status_t opc_replay_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context,
+                               opc_error_t *error) {
+  const opc_replay_t *replay = context;
+  if (leaf >= replay->count || replay->leaves[leaf].numel != opc_tensor_spec_numel(spec))
+    return opc_error_set(error, OPC_ERR_UNSUPPORTED, "%s: the arguments' values do not fit another shape", path);
+
+  const struct opc_replay_leaf *source = &replay->leaves[leaf];
+  size_t from = opc_dtype_size(source->dtype), to = opc_dtype_size(spec->dtype);
+  opc_dtype_class_t kind = opc_dtype_class(source->dtype);
+  bool move = replay->pattern && (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX);
+  if (!move && source->dtype == spec->dtype) {
+    memcpy(logical, source->bytes, (size_t)source->numel * to);
+    return OPC_OK;
+  }
+  uint64_t stream = opc_random_stream(path);
+  for (int64_t i = 0; i < source->numel; i++) {
+    opc_number_t number = opc_number_load(source->dtype, (const char *)source->bytes + (size_t)i * from);
+    uint64_t counter = 2 * (uint64_t)i;
+    if (move && number.kind == OPC_NUMBER_FLOAT) number.f = moved(number.f, source->dtype, replay->pattern, stream, counter);
+    if (move && number.kind == OPC_NUMBER_COMPLEX) {
+      number.c.re = moved(number.c.re, source->dtype, replay->pattern, stream, counter);
+      number.c.im = moved(number.c.im, source->dtype, replay->pattern, stream, counter + 1);
+    }
+    opc_number_store(number, spec->dtype, (char *)logical + (size_t)i * to);
+  }
+  return OPC_OK;
+}
+
+static void tensor_make_contiguous(const char *path, opc_value_t *value, void *context) {
+  (void)path;
+  (void)context;
+  opc_tensor_spec_make_contiguous(value->tensor);
+  value->tensor->conj = value->tensor->neg = false;
+  free(value->tensor->storage);
+  value->tensor->storage = NULL;
+}
+
+static void tensor_widen(const char *path, opc_value_t *value, void *context) {
+  (void)path;
+  (void)context;
+  opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
+  if (kind == OPC_CLASS_FLOATING) value->tensor->dtype = OPC_DTYPE_FLOAT64;
+  if (kind == OPC_CLASS_COMPLEX) value->tensor->dtype = OPC_DTYPE_COMPLEX128;
+}
+
+void opc_sample_make_contiguous(opc_sample_t *sample) {
+  for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], tensor_make_contiguous, NULL);
+}
+
+void opc_sample_widen(opc_sample_t *sample) {
+  for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], tensor_widen, NULL);
+}

@@ -1,0 +1,382 @@
+#include "checks/runner.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "checks/outcome.h"
+
+/* Which part of the plan is wanted, and where in it the enumeration stands. */
+typedef enum selection_state { SELECTION_BEFORE = 0, SELECTION_INSIDE, SELECTION_OVER } selection_state_t;
+
+typedef struct run {
+  const opc_runner_request_t *request;
+  const opc_runner_sink_t *sink;
+  opc_device_t *devices;
+  bool *device_usable; /* there is such a device */
+  bool *kernel_usable; /* and a kernel that could serve it */
+  opc_sample_t *callable; /* shallow copies of the samples that are not there to be refused */
+  size_t callable_count;
+  bool *reported; /* a device and a sample each: its refusal was told */
+  opc_op_handle_t *handle;
+  void *own[64]; /* a check's own pointer each */
+  opc_case_id_t only;
+  /* Where the enumeration is. */
+  size_t check;
+  size_t device;
+  size_t sample;
+  selection_state_t selection;
+  bool found_only, found_to;
+  uint64_t cases;
+  opc_status_t status; /* of a callback, which cannot return one */
+  opc_error_t *error;
+} run_t;
+
+/* What to do with a case that was selected. */
+typedef struct action {
+  enum { ACTION_CHECK, ACTION_SKIP, ACTION_MUST_REJECT } kind;
+  opc_skip_reason_t reason;
+  const char *detail;
+} action_t;
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static bool name_listed(const char *name, const char *const *list, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(list[i], name) == 0) return true;
+  return false;
+}
+
+static bool check_wanted(const opc_runner_request_t *request, size_t check) {
+  return request->check_count == 0 || name_listed(opc_check_infos[check].name, request->checks, request->check_count);
+}
+
+/* ---- one case ---- */
+
+static void must_reject(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_error_t error;
+  opc_call_t call = {0};
+  if (opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error) != OPC_OK) {
+    opc_finding_from_error(context, &error, finding);
+  } else {
+    opc_call_run(&call, context->handle, context->seed);
+    if (!opc_finding_from_outcome(context, &call, finding))
+      opc_finding_fail(finding, "sample.accepted", "the operator accepts sample %s, which its file expects it to refuse",
+                       context->base->name);
+  }
+  opc_call_clear(&call);
+}
+
+/* False: the rest of the plan is not to run. */
+static bool perform(run_t *run, const char *id_text, opc_case_context_t *context, action_t action) {
+  const opc_check_t *check = opc_checks[run->check];
+  const opc_runner_request_t *request = run->request;
+  opc_finding_t finding = {0};
+  opc_session_t session = {.own = &run->own[run->check]};
+  if (context->base) session.sample_reported = &run->reported[run->device * request->sample_count + run->sample];
+  context->session = &session;
+
+  run->sink->begin(id_text, run->sink->context);
+  double began = seconds_now();
+  if (action.kind == ACTION_SKIP) {
+    opc_finding_skip(&finding, action.reason, "%s", action.detail);
+  } else if (name_listed(check->name, request->skip, request->skip_count)) {
+    opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: the cases of this check before it crashed or hung");
+  } else if (action.kind == ACTION_MUST_REJECT) {
+    must_reject(context, &finding);
+  } else {
+    check->run(context, &finding);
+  }
+  if (!finding.decided) opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "nothing here that this check could prove");
+  bool go_on = run->sink->end(id_text, &finding, seconds_now() - began, run->sink->context);
+  run->cases++;
+  opc_finding_clear(&finding);
+  return go_on;
+}
+
+/* A file's sample that a passed-over case called was either accepted or told already: a refusal is not told twice. */
+static void note_passed_over(run_t *run, const opc_case_context_t *context, action_t action) {
+  if (run->request->only || action.kind == ACTION_SKIP || !opc_case_is_declared(context)) return;
+  run->reported[run->device * run->request->sample_count + run->sample] = true;
+}
+
+/* Decides whether a case of the plan is wanted, and runs it. False: the rest of the plan is not. */
+static bool plan_case(run_t *run, opc_case_context_t *context, action_t action) {
+  const opc_runner_request_t *request = run->request;
+  char id_text[OPC_CASE_ID_SIZE];
+  opc_case_id_format(&context->id, id_text);
+  if (request->only) {
+    if (strcmp(id_text, request->only) != 0) return true;
+    run->found_only = true;
+    (void)perform(run, id_text, context, action);
+    return false;
+  }
+  if (run->selection == SELECTION_BEFORE) {
+    if (request->from && strcmp(id_text, request->from) == 0) {
+      run->selection = SELECTION_INSIDE;
+    } else {
+      if (request->after && strcmp(id_text, request->after) == 0) run->selection = SELECTION_INSIDE;
+      note_passed_over(run, context, action);
+      return true;
+    }
+  }
+  bool go_on = perform(run, id_text, context, action);
+  if (request->to && strcmp(id_text, request->to) == 0) {
+    run->found_to = true;
+    run->selection = SELECTION_OVER;
+  }
+  return go_on && run->selection == SELECTION_INSIDE;
+}
+
+/* ---- the plan ---- */
+
+static void context_init(run_t *run, opc_case_context_t *context, const char *device_name) {
+  *context = (opc_case_context_t){.op = run->request->op,
+                                  .handle = opc_check_infos[run->check].calls ? run->handle : NULL,
+                                  .samples = run->callable,
+                                  .sample_count = run->callable_count,
+                                  .seed = run->request->seed,
+                                  .phase = run->sink->phase};
+  snprintf(context->id.operator_name, sizeof context->id.operator_name, "%s", run->request->op->name);
+  snprintf(context->id.check, sizeof context->id.check, "%s", opc_checks[run->check]->name);
+  if (device_name) {
+    snprintf(context->id.device, sizeof context->id.device, "%s", device_name);
+    context->device = run->devices[run->device];
+  }
+}
+
+static bool plan_bare_case(run_t *run, const char *device_name, action_t action) {
+  opc_case_context_t context;
+  context_init(run, &context, device_name);
+  return plan_case(run, &context, action);
+}
+
+static bool plan_sample_case(run_t *run, const opc_sample_t *sample, opc_dtype_t dtype, const char *variant, action_t action) {
+  opc_case_context_t context;
+  context_init(run, &context, run->request->devices[run->device]);
+  context.base = &run->request->samples[run->sample];
+  context.sample = sample;
+  snprintf(context.id.sample, sizeof context.id.sample, "%s", context.base->name);
+  snprintf(context.id.variant, sizeof context.id.variant, "%s", variant);
+  if (dtype != OPC_DTYPE_OTHER) snprintf(context.id.dtype, sizeof context.id.dtype, "%s", opc_dtype_name(dtype));
+  return plan_case(run, &context, action);
+}
+
+static bool case_applies(const run_t *run, const opc_sample_t *sample, const char *variant) {
+  const opc_check_t *check = opc_checks[run->check];
+  return !check->applies || check->applies(run->request->op, sample, variant);
+}
+
+typedef struct variant_walk {
+  run_t *run;
+  bool go_on;
+} variant_walk_t;
+
+static bool plan_variant(const char *name, const opc_sample_t *sample, void *context) {
+  variant_walk_t *walk = context;
+  if (case_applies(walk->run, sample, name))
+    walk->go_on = plan_sample_case(walk->run, sample, OPC_DTYPE_OTHER, name, (action_t){.kind = ACTION_CHECK});
+  return walk->go_on;
+}
+
+static bool plan_dtype(run_t *run, opc_dtype_t dtype, bool plain_planned) {
+  const opc_sample_t *base = &run->request->samples[run->sample];
+  opc_sample_t cast = {0};
+  bool go_on = true;
+  if (opc_sample_main_dtype(base) == OPC_DTYPE_OTHER) return true;
+  run->status = opc_sample_copy(base, &cast, run->error);
+  if (run->status != OPC_OK) return false;
+  bool changed = opc_sample_cast(&cast, dtype);
+  /* The sample as it stands may have its case among the variants already. */
+  bool planned = changed || (opc_sample_main_dtype(base) == dtype && !plain_planned);
+  const opc_sample_t *sample = changed ? &cast : base;
+  if (planned && case_applies(run, sample, "plain"))
+    go_on = plan_sample_case(run, sample, dtype, "plain", (action_t){.kind = ACTION_CHECK});
+  opc_sample_clear(&cast);
+  return go_on;
+}
+
+static bool plan_dtypes(run_t *run) {
+  static const opc_dtype_t representative[] = {OPC_DTYPE_FLOAT64, OPC_DTYPE_FLOAT16, OPC_DTYPE_INT64, OPC_DTYPE_BOOL,
+                                               OPC_DTYPE_COMPLEX64};
+  const opc_check_t *check = opc_checks[run->check];
+  bool plain_planned = check->families & OPC_VARIANT_PLAIN;
+  if (check->dtypes == OPC_SWEEP_ALL) {
+    for (int dtype = OPC_DTYPE_OTHER + 1; dtype < OPC_DTYPE_COUNT; dtype++)
+      if (!plan_dtype(run, (opc_dtype_t)dtype, plain_planned)) return false;
+  } else if (check->dtypes == OPC_SWEEP_REPRESENTATIVE) {
+    for (size_t i = 0; i < sizeof representative / sizeof *representative; i++)
+      if (!plan_dtype(run, representative[i], plain_planned)) return false;
+  }
+  return true;
+}
+
+static bool plan_sample(run_t *run, bool first_calling_check) {
+  const opc_runner_request_t *request = run->request;
+  const opc_check_t *check = opc_checks[run->check];
+  const opc_sample_t *sample = &request->samples[run->sample];
+  if (request->only && strcmp(sample->name, run->only.sample) != 0) return true;
+  if (sample->expect.rejects) {
+    action_t action = {.kind = ACTION_SKIP, .reason = OPC_SKIP_NOT_APPLICABLE, .detail = "the sample is there to be refused"};
+    if (first_calling_check) action = (action_t){.kind = ACTION_MUST_REJECT};
+    return plan_sample_case(run, sample, OPC_DTYPE_OTHER, "plain", action);
+  }
+  if (check->families) {
+    variant_walk_t walk = {.run = run, .go_on = true};
+    run->status = opc_variants_of(sample, request->op, check->families, plan_variant, &walk, run->error);
+    if (run->status != OPC_OK || !walk.go_on) return false;
+  }
+  return plan_dtypes(run);
+}
+
+static bool plan_device(run_t *run, bool first_calling_check) {
+  const opc_runner_request_t *request = run->request;
+  const opc_check_t *check = opc_checks[run->check];
+  const char *name = request->devices[run->device];
+  if (opc_check_infos[run->check].calls) {
+    action_t nothing = {.kind = ACTION_SKIP};
+    if (!run->device_usable[run->device]) {
+      nothing.reason = OPC_SKIP_NO_DEVICE;
+      nothing.detail = "there is no such device here";
+    } else if (!run->kernel_usable[run->device] && !check->without_kernel) {
+      nothing.reason = OPC_SKIP_NO_KERNEL;
+      nothing.detail = "the operator has no kernel for this device";
+    } else if (!request->sample_count) {
+      nothing.reason = OPC_SKIP_NO_SAMPLE;
+      nothing.detail = "there are no arguments to call the operator with";
+    }
+    if (nothing.reason != OPC_SKIP_NONE) return plan_bare_case(run, name, nothing);
+  }
+  for (run->sample = 0; run->sample < request->sample_count; run->sample++)
+    if (!plan_sample(run, first_calling_check)) return false;
+  if (check->once && run->callable_count) return plan_bare_case(run, name, (action_t){.kind = ACTION_CHECK});
+  return true;
+}
+
+static void plan_everything(run_t *run) {
+  const opc_runner_request_t *request = run->request;
+  bool calling_check_seen = false;
+  for (run->check = 0; run->check < opc_check_info_count; run->check++) {
+    if (!check_wanted(request, run->check)) continue;
+    bool calls = opc_check_infos[run->check].calls;
+    bool first_calling_check = calls && !calling_check_seen;
+    calling_check_seen = calling_check_seen || calls;
+    if (request->only && strcmp(opc_checks[run->check]->name, run->only.check) != 0) continue;
+    if (opc_checks[run->check]->per_operator) {
+      if (!plan_bare_case(run, NULL, (action_t){.kind = ACTION_CHECK})) return;
+      continue;
+    }
+    for (run->device = 0; run->device < request->device_count; run->device++)
+      if (!plan_device(run, first_calling_check)) return;
+  }
+}
+
+/* ---- before and after ---- */
+
+/* Whether a call with tensors of the device could reach a kernel at all. Autograd kernels and BackendSelect count: what they call in turn shows when
+ * they run. */
+static bool kernel_serves(const opc_operator_t *op, opc_device_t device) {
+  static const char *const keys_of_all[] = {"CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional",
+                                            "Autograd", "BackendSelect", "Undefined"};
+  static const char *const keys_of_cpu[] = {"CPU", "AutogradCPU"};
+  static const char *const keys_of_cuda[] = {"CUDA", "AutogradCUDA"};
+  for (size_t i = 0; i < op->kernel_count; i++) {
+    const opc_kernel_t *kernel = &op->kernels[i];
+    if (kernel->fallthrough) continue;
+    if (name_listed(kernel->key, keys_of_all, sizeof keys_of_all / sizeof *keys_of_all)) return true;
+    const char *const *own = device.type == OPC_DEVICE_CUDA ? keys_of_cuda : keys_of_cpu;
+    if (name_listed(kernel->key, own, 2)) return true;
+  }
+  return false;
+}
+
+static opc_status_t run_prepare(run_t *run) {
+  const opc_runner_request_t *request = run->request;
+  size_t devices = request->device_count ? request->device_count : 1;
+  size_t samples = request->sample_count ? request->sample_count : 1;
+  for (size_t i = 0; i < request->check_count; i++)
+    if (opc_check_info_find(request->checks[i]) < 0)
+      return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "there is no check %s", request->checks[i]);
+  if (opc_check_info_count > sizeof run->own / sizeof *run->own)
+    return opc_error_set(run->error, OPC_ERR_UNSUPPORTED, "more checks than the runner has room for");
+
+  run->devices = calloc(devices, sizeof *run->devices);
+  run->device_usable = calloc(devices, sizeof *run->device_usable);
+  run->kernel_usable = calloc(devices, sizeof *run->kernel_usable);
+  run->callable = calloc(samples, sizeof *run->callable);
+  run->reported = calloc(devices * samples, sizeof *run->reported);
+  if (!run->devices || !run->device_usable || !run->kernel_usable || !run->callable || !run->reported)
+    return opc_error_set(run->error, OPC_ERR_MEMORY, "out of memory for the plan");
+
+  for (size_t i = 0; i < request->device_count; i++) {
+    if (!opc_device_parse(request->devices[i], &run->devices[i]))
+      return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "there is no device %s", request->devices[i]);
+    run->device_usable[i] = opc_bridge_device_available(run->devices[i]);
+    run->kernel_usable[i] = kernel_serves(request->op, run->devices[i]);
+  }
+  for (size_t i = 0; i < request->sample_count; i++)
+    if (!request->samples[i].expect.rejects) run->callable[run->callable_count++] = request->samples[i];
+  if (request->only) {
+    opc_status_t status = opc_case_id_parse(request->only, &run->only, run->error);
+    if (status != OPC_OK) return status;
+  }
+  /* A kernel without a definition has no schema and cannot be called; it has no samples either. */
+  if (request->op->schema && request->sample_count) return opc_op_find(request->op->name, &run->handle, run->error);
+  return OPC_OK;
+}
+
+/* Says which part of an id the plan does not have. */
+static opc_status_t only_not_found(const run_t *run) {
+  const opc_runner_request_t *request = run->request;
+  const opc_case_id_t *id = &run->only;
+  int check = opc_check_info_find(id->check);
+  bool sample_known = !id->sample[0];
+  for (size_t i = 0; i < request->sample_count; i++) sample_known = sample_known || strcmp(request->samples[i].name, id->sample) == 0;
+  if (strcmp(id->operator_name, request->op->name) != 0)
+    return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "case %s is not of operator %s", request->only, request->op->name);
+  if (check < 0) return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "there is no check %s", id->check);
+  if (!check_wanted(request, (size_t)check))
+    return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "check %s was not asked for", id->check);
+  if (id->device[0] && !name_listed(id->device, request->devices, request->device_count))
+    return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "device %s was not asked for", id->device);
+  if (!sample_known)
+    return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "operator %s has no sample %s", request->op->name, id->sample);
+  if (id->dtype[0] && opc_dtype_find(id->dtype) == OPC_DTYPE_OTHER)
+    return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "there is no dtype %s", id->dtype);
+  return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "check %s has no such case: variant %s of sample %s, dtype %s, device %s", id->check,
+                       id->variant[0] ? id->variant : "-", id->sample[0] ? id->sample : "-", id->dtype[0] ? id->dtype : "-",
+                       id->device[0] ? id->device : "-");
+}
+
+static opc_status_t selection_verdict(const run_t *run) {
+  const opc_runner_request_t *request = run->request;
+  if (request->only) return run->found_only ? OPC_OK : only_not_found(run);
+  if (run->selection == SELECTION_BEFORE)
+    return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "no case %s is in the plan", request->from ? request->from : request->after);
+  if (request->to && !run->found_to)
+    return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "no case %s is in the plan behind its start", request->to);
+  return OPC_OK;
+}
+
+opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runner_sink_t *sink, uint64_t *out_cases, opc_error_t *error) {
+  run_t run = {.request = request, .sink = sink, .error = error};
+  run.selection = request->after || request->from ? SELECTION_BEFORE : SELECTION_INSIDE;
+  opc_status_t status = run_prepare(&run);
+  if (status == OPC_OK) {
+    plan_everything(&run);
+    status = run.status;
+  }
+  if (status == OPC_OK) status = selection_verdict(&run);
+  *out_cases = run.cases;
+  opc_op_free(run.handle);
+  free(run.devices);
+  free(run.device_usable);
+  free(run.kernel_usable);
+  free(run.callable);
+  free(run.reported);
+  return status;
+}

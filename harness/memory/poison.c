@@ -1,0 +1,25 @@
+#include "memory/poison.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* oneDNN and vector code want a cache line; libtorch's own allocator gives the same. */
+enum { POISON_ALIGNMENT = 64 };
+
+static unsigned char poison_byte = 0xa5;
+
+void *opc_poison_allocate(size_t bytes, void *context) {
+  (void)context;
+  if (!bytes) return NULL;
+  void *data = NULL;
+  if (posix_memalign(&data, POISON_ALIGNMENT, bytes) != 0) return NULL;
+  memset(data, poison_byte, bytes);
+  return data;
+}
+
+void opc_poison_release(void *data, void *context) {
+  (void)context;
+  free(data);
+}
+
+void opc_poison_pattern(unsigned char byte) { poison_byte = byte; }

@@ -1,0 +1,196 @@
+#include "worker/attempt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "checks/call.h"
+#include "plan/case.h"
+#include "worker/batch.h"
+
+enum { ATTEMPT_MESSAGE_LIMIT = 4096 };
+
+static const char *outcome_name(opc_call_outcome_t outcome) {
+  switch (outcome) {
+  case OPC_CALL_RETURNED: return "returned";
+  case OPC_CALL_REJECTED: return "rejected";
+  case OPC_CALL_NO_KERNEL: return "no_kernel";
+  case OPC_CALL_FAKE_IN_PYTHON: return "fake_in_python";
+  case OPC_CALL_INTERNAL_ASSERT: return "internal_assert";
+  case OPC_CALL_OUT_OF_MEMORY: return "out_of_memory";
+  case OPC_CALL_FOREIGN_EXCEPTION: return "foreign_exception";
+  case OPC_CALL_UNCONVERTIBLE: return "unconvertible";
+  }
+  return "unconvertible";
+}
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* ---- what a call left behind ---- */
+
+/* Adds the words of everything in a return that is no tensor; true when there is any. `out` may be NULL. */
+static bool plain_values_add(const opc_value_t *value, opc_text_t *out) {
+  char text[256];
+  bool any = false;
+  if (value->kind == OPC_VALUE_NONE || value->kind == OPC_VALUE_TENSOR) return false;
+  if (value->kind == OPC_VALUE_LIST) {
+    for (size_t i = 0; i < value->list.count; i++) any = plain_values_add(&value->list.items[i], out) || any;
+    return any;
+  }
+  opc_value_describe(value, text, sizeof text);
+  if (out) opc_text_addf(out, "%s;", text);
+  return true;
+}
+
+/* Bytes of every output and of every argument that changed, in one text: two calls with equal effects have equal texts. */
+static opc_status_t effects_collect(const opc_call_t *call, const opc_output_t *outputs, size_t output_count, opc_text_t *out,
+                                    opc_error_t *error) {
+  for (size_t i = 0; i < output_count; i++) {
+    void *bytes = NULL;
+    size_t size = 0;
+    const opc_tensor_meta_t *meta = &outputs[i].meta;
+    opc_text_addf(out, "%s:%s%d", outputs[i].path, meta->dtype_text, meta->ndim);
+    for (int d = 0; d < meta->ndim && d < OPC_MAX_DIMS; d++) opc_text_addf(out, ",%lld", (long long)meta->sizes[d]);
+    opc_status_t status = opc_tensor_logical_bytes(outputs[i].tensor, &bytes, &size, error);
+    if (status == OPC_ERR_UNSUPPORTED) continue; /* a layout without plain bytes: its shape must do */
+    if (status != OPC_OK) return status;
+    opc_text_add_bytes(out, bytes, size);
+    free(bytes);
+  }
+  for (size_t i = 0; i < call->return_count; i++) plain_values_add(&call->returns[i], out);
+  return out->failed ? opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the outputs' bytes") : OPC_OK;
+}
+
+static opc_status_t mutations_collect(const opc_call_t *call, json_t *paths, opc_text_t *out, opc_error_t *error) {
+  for (size_t i = 0; i < call->leaf_count; i++) {
+    opc_change_t change = {0};
+    opc_status_t status = opc_leaf_changed(&call->leaves[i], &change, error);
+    if (status != OPC_OK) return status;
+    if (!change.inside && !change.outside) continue;
+    const void *bytes = NULL;
+    void *owned = NULL;
+    size_t size = 0;
+    json_array_append_new(paths, json_string(call->leaves[i].path));
+    status = opc_tensor_storage_bytes(call->leaves[i].tensor, &bytes, &size, &owned, error);
+    if (status != OPC_OK) return status;
+    opc_text_addf(out, "%s:", call->leaves[i].path);
+    opc_text_add_bytes(out, bytes, size);
+    free(owned);
+  }
+  return OPC_OK;
+}
+
+typedef struct attempt {
+  opc_call_t call;
+  opc_output_t *outputs;
+  size_t output_count;
+  json_t *mutated;
+  opc_text_t effects;
+} attempt_t;
+
+static void attempt_clear(attempt_t *attempt) {
+  free(attempt->outputs);
+  json_decref(attempt->mutated);
+  opc_text_clear(&attempt->effects);
+  opc_call_clear(&attempt->call);
+}
+
+/* One call with fresh arguments. The generators are seeded alike, so that only the arguments' values differ. */
+static opc_status_t attempt_call(attempt_t *attempt, const opc_operator_t *op, opc_op_handle_t *handle, const opc_sample_t *sample,
+                                 uint64_t fill_seed, uint64_t seed, opc_error_t *error) {
+  opc_device_t cpu = {.type = OPC_DEVICE_CPU, .index = -1};
+  attempt->mutated = json_array();
+  opc_status_t status = opc_call_make(&attempt->call, op, sample, cpu, fill_seed, error);
+  if (status == OPC_OK) status = opc_call_snapshot(&attempt->call, error);
+  if (status != OPC_OK) {
+    /* Arguments that cannot be made are an outcome of the search, not a fault of the harness. */
+    attempt->call.outcome = status == OPC_ERR_MEMORY ? OPC_CALL_OUT_OF_MEMORY : OPC_CALL_UNCONVERTIBLE;
+    opc_text_reset(&attempt->call.message);
+    opc_text_add(&attempt->call.message, error->message);
+    return OPC_OK;
+  }
+  if (opc_call_run(&attempt->call, handle, seed) != OPC_CALL_RETURNED) return OPC_OK;
+  status = opc_call_outputs(&attempt->call, &attempt->outputs, &attempt->output_count, error);
+  if (status == OPC_OK) status = effects_collect(&attempt->call, attempt->outputs, attempt->output_count, &attempt->effects, error);
+  if (status == OPC_OK) status = mutations_collect(&attempt->call, attempt->mutated, &attempt->effects, error);
+  return status;
+}
+
+static bool attempt_has_effect(const attempt_t *attempt) {
+  for (size_t i = 0; i < attempt->output_count; i++)
+    if (attempt->outputs[i].meta.numel > 0) return true;
+  for (size_t i = 0; i < attempt->call.return_count; i++)
+    if (plain_values_add(&attempt->call.returns[i], NULL)) return true;
+  return json_array_size(attempt->mutated) > 0;
+}
+
+/* ---- the answer ---- */
+
+static json_t *tensor_to_json(const opc_tensor_meta_t *meta) {
+  json_t *shape = json_array();
+  for (int i = 0; i < meta->ndim && i < OPC_MAX_DIMS; i++) json_array_append_new(shape, json_integer((json_int_t)meta->sizes[i]));
+  return json_pack("{s:o, s:s}", "shape", shape, "dtype", meta->dtype_known ? opc_dtype_name(meta->dtype) : meta->dtype_text);
+}
+
+/* One entry a return, a list's tensors in its place. */
+static json_t *returns_to_json(const attempt_t *attempt) {
+  json_t *list = json_array();
+  size_t output = 0;
+  for (size_t i = 0; i < attempt->call.return_count; i++) {
+    size_t first = output;
+    for (; output < attempt->output_count && attempt->outputs[output].return_index == i; output++)
+      json_array_append_new(list, tensor_to_json(&attempt->outputs[output].meta));
+    if (output == first) json_array_append_new(list, json_null());
+  }
+  return list;
+}
+
+static json_t *answer_make(const attempt_t *attempt, double seconds, bool effect, bool depends) {
+  char message[ATTEMPT_MESSAGE_LIMIT];
+  snprintf(message, sizeof message, "%s", opc_text_c(&attempt->call.message));
+  return json_pack("{s:s, s:s, s:o, s:f, s:o, s:O, s:b, s:b}", "t", "tried", "outcome", outcome_name(attempt->call.outcome), "message",
+                   opc_batch_text(message), "seconds", seconds, "returns", returns_to_json(attempt), "mutated", attempt->mutated, "effect",
+                   effect, "depends_on_values", depends);
+}
+
+opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sample, uint64_t seed, opc_blackbox_t *box, json_t **out_answer,
+                             opc_error_t *error) {
+  attempt_t first = {0}, second = {0};
+  opc_op_handle_t *handle = NULL;
+  bool effect = false, depends = false;
+  double seconds = 0;
+  *out_answer = NULL;
+
+  opc_status_t status = opc_op_find(op->name, &handle, error);
+  if (status == OPC_OK) {
+    opc_case_id_t id = {.check = "", .device = "cpu"};
+    char id_text[OPC_CASE_ID_SIZE];
+    snprintf(id.operator_name, sizeof id.operator_name, "%s", op->name);
+    snprintf(id.sample, sizeof id.sample, "%s", sample->name ? sample->name : "");
+    opc_case_id_format(&id, id_text);
+    opc_batch_begin(box, id_text, "a call of the search");
+    double began = seconds_now();
+    status = attempt_call(&first, op, handle, sample, seed, seed, error);
+    seconds = seconds_now() - began;
+  }
+  if (status == OPC_OK && first.call.outcome == OPC_CALL_RETURNED) effect = attempt_has_effect(&first);
+  if (status == OPC_OK && effect) {
+    opc_batch_phase(box, "a call of the search with other values");
+    status = attempt_call(&second, op, handle, sample, ~seed, seed, error);
+    depends = second.call.outcome != OPC_CALL_RETURNED || first.effects.length != second.effects.length ||
+              (first.effects.length && memcmp(first.effects.data, second.effects.data, first.effects.length) != 0);
+  }
+  if (status == OPC_OK) {
+    *out_answer = answer_make(&first, seconds, effect, depends);
+    if (!*out_answer) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for an answer");
+  }
+  attempt_clear(&second);
+  attempt_clear(&first);
+  opc_op_free(handle);
+  return status;
+}

@@ -1,0 +1,148 @@
+#include "worker/loading.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bridge/bridge.h"
+#include "bridge/prepare.h"
+#include "worker/batch.h"
+#include "worker/protocol.h"
+
+typedef struct listing {
+  json_t *operators, *classes;          /* of the library that was loaded last */
+  size_t operators_before, classes_before; /* told already */
+  size_t operators_seen, classes_seen;
+} listing_t;
+
+static const opc_loading_t *terminating;
+
+static void on_terminate(const char *text) {
+  if (!terminating) return;
+  opc_error_t ignored;
+  json_t *message = json_pack("{s:s, s:o}", "t", "terminate", "message", opc_batch_text(text));
+  (void)!opc_channel_send(terminating->control, message, NULL, 0, &ignored);
+  json_decref(message);
+}
+
+static opc_status_t tell(const opc_loading_t *loading, json_t *message, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  if (!message) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a message");
+  if (status == OPC_OK) status = opc_channel_send(loading->control, message, NULL, 0, error);
+  json_decref(message);
+  return status;
+}
+
+static void visit_operator(const opc_operator_t *op, void *context) {
+  listing_t *listing = context;
+  if (listing->operators_seen++ >= listing->operators_before) json_array_append_new(listing->operators, opc_operator_to_json(op));
+}
+
+static void visit_class(const opc_class_t *class_, void *context) {
+  listing_t *listing = context;
+  if (listing->classes_seen++ >= listing->classes_before) json_array_append_new(listing->classes, opc_class_to_json(class_));
+}
+
+static opc_status_t tell_each(const opc_loading_t *loading, const char *kind, json_t *list, opc_error_t *error) {
+  size_t i;
+  json_t *entry;
+  opc_status_t status = OPC_OK;
+  json_array_foreach(list, i, entry) {
+    json_object_set_new(entry, "t", json_string(kind));
+    if (status == OPC_OK) status = tell(loading, json_incref(entry), error);
+    json_object_del(entry, "t");
+  }
+  return status;
+}
+
+static opc_status_t list_library(const opc_loading_t *loading, const char *path, listing_t *listing, json_t *all, opc_error_t *error) {
+  size_t i;
+  json_t *entry;
+  listing->operators = json_array();
+  listing->classes = json_array();
+  listing->operators_seen = listing->classes_seen = 0;
+  opc_status_t status = opc_bridge_list(visit_operator, visit_class, listing, error);
+  if (status == OPC_OK) {
+    listing->operators_before = listing->operators_seen;
+    listing->classes_before = listing->classes_seen;
+    status = tell(loading,
+                  json_pack("{s:s, s:o, s:I, s:I}", "t", "loaded", "library", opc_batch_text(path), "operators",
+                            (json_int_t)json_array_size(listing->operators), "classes", (json_int_t)json_array_size(listing->classes)),
+                  error);
+  }
+  if (status == OPC_OK) status = tell_each(loading, "operator", listing->operators, error);
+  if (status == OPC_OK) status = tell_each(loading, "class", listing->classes, error);
+  json_array_foreach(listing->operators, i, entry) {
+    const char *name = json_string_value(json_object_get(entry, "name"));
+    if (name) json_object_set(all, name, entry);
+  }
+  json_decref(listing->operators);
+  json_decref(listing->classes);
+  return status;
+}
+
+/* An initialiser may leave the process in another directory; the next path may be relative. */
+static opc_status_t load_from(int directory, const opc_loading_t *loading, const char *path, bool preload, opc_error_t *error) {
+  opc_status_t status = opc_bridge_prepare(path, loading->stub_folder, error);
+  if (status == OPC_OK) status = preload ? opc_bridge_preload(path, error) : opc_bridge_load(path, error);
+  if (directory >= 0 && fchdir(directory) != 0) return opc_error_set(error, OPC_ERR_SYSTEM, "cannot go back to the working directory");
+  return status;
+}
+
+static opc_status_t load_one(int directory, const opc_loading_t *loading, const char *path, bool preload, listing_t *listing, json_t *all,
+                             opc_error_t *error) {
+  opc_error_t why = {0};
+  opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_batch_text(path)), error);
+  if (status != OPC_OK) return status;
+  status = load_from(directory, loading, path, preload, &why);
+  if (status != OPC_OK)
+    return tell(loading,
+                json_pack("{s:s, s:o, s:o}", "t", "load_failed", "library", opc_batch_text(path), "message", opc_batch_text(why.message)),
+                error);
+  return list_library(loading, path, listing, all, error);
+}
+
+static int thread_count(void) {
+  int count = 0;
+  DIR *tasks = opendir("/proc/self/task");
+  if (!tasks) return 1;
+  for (const struct dirent *entry = readdir(tasks); entry; entry = readdir(tasks)) count += entry->d_name[0] != '.';
+  closedir(tasks);
+  return count;
+}
+
+static int working_directory_open(void) {
+  int low = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  int high = low >= 0 ? fcntl(low, F_DUPFD_CLOEXEC, OPC_OWN_FD_AT_LEAST) : -1;
+  if (low >= 0) close(low);
+  return high;
+}
+
+opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operators, opc_error_t *error) {
+  int directory = working_directory_open();
+  listing_t listing = {0};
+  json_t *all = json_object();
+  terminating = loading;
+  opc_bridge_on_terminate(on_terminate);
+  opc_status_t status = tell(loading,
+                             json_pack("{s:s, s:i, s:s, s:s}", "t", "hello", "protocol", OPC_PROTOCOL_VERSION, "torch",
+                                       opc_bridge_torch_version(), "cuda", opc_bridge_cuda_version()),
+                             error);
+  for (size_t i = 0; status == OPC_OK && i < loading->preload_count; i++)
+    status = load_one(directory, loading, loading->preloads[i], true, &listing, all, error);
+  for (size_t i = 0; status == OPC_OK && i < loading->library_count; i++)
+    status = load_one(directory, loading, loading->libraries[i], false, &listing, all, error);
+  if (status == OPC_OK)
+    status = tell(loading,
+                  json_pack("{s:s, s:i, s:b}", "t", "ready", "threads", thread_count(), "cuda_initialised", opc_bridge_cuda_initialised()),
+                  error);
+  terminating = NULL;
+  if (directory >= 0) close(directory);
+  if (status != OPC_OK) {
+    json_decref(all);
+    all = NULL;
+  }
+  *out_operators = all;
+  return status;
+}

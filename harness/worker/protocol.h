@@ -1,0 +1,85 @@
+/* What opcheck-c and opcheck-worker say to each other. Both are built from one source tree: no version skew is possible, a mismatch is an error.
+ *
+ * 0. Command line: opcheck-worker [--preload LIB]… [--stub-folder DIR] [--mode cpu|cuda] [--exec-batch MEMORY_MIB] LIB…
+ *    stdout and stderr are a memfd already (its tail is evidence), stdin is /dev/null, LD_LIBRARY_PATH is set for --torch.
+ *    --exec-batch: a process a batch, for libraries that make forking unsafe. Fd 3 tells of the loading as usual and is closed after "ready"; then the
+ *    process is the child itself: fd 4 is the batch channel, fd 5 the black box, fd 6 the output memfd.
+ *    --stub-folder: where the libraries are that stand in for missing ones; by default ../lib/opcheck-c or ../../lib/opcheck-c of the program's own folder.
+ *    MEMORY_MIB and memory_mib: address space that a child may add to what the worker had mapped; 0: no limit. In mode cuda there is none either:
+ *    CUDA reserves far more than it uses.
+ *    Exit code 125, of the worker or a child: it could not work, its output says why.
+ *    Each child is a process group of its own (setpgid(0, 0)), so that what it forks can be ended with it.
+ *
+ * 1. Control channel: a SOCK_STREAM socketpair, fd 3 of the worker. JSON, one object a line.
+ *    worker -> supervisor
+ *      {"t":"hello","protocol":1,"torch":"2.11.0","cuda":"13.0"}
+ *      {"t":"loading","library":PATH}                 before dlopen: a death now is this library's
+ *      {"t":"loaded","library":PATH,"operators":N,"classes":N} | {"t":"load_failed","library":PATH,"message":TEXT}
+ *                                                     preloads are told in the same way, with their own paths and no operators
+ *      {"t":"operator", …opc_operator_to_json…}       after its library's "loaded", in order of registration
+ *      {"t":"class", …opc_class_to_json…}
+ *      {"t":"terminate","message":TEXT}               from the std::terminate handler
+ *      {"t":"ready","threads":N,"cuda_initialised":false}   threads > 1 or cuda: forking is unsafe, use exec-per-batch
+ *      {"t":"forked","child":ID,"pid":N}              with a pidfd by SCM_RIGHTS
+ *      {"t":"reaped","child":ID,"status":WAITSTATUS,"max_rss_kib":N}   its process group was killed, its working directory removed
+ *      {"t":"fork_failed","child":ID,"message":TEXT}
+ *    supervisor -> worker
+ *      {"t":"fork","child":ID,"memory_mib":N}          with three fds by SCM_RIGHTS: batch channel, black box memfd, output memfd
+ *    End of file on fd 3: the worker kills its children and leaves.
+ *
+ * 2. Batch channel: a SOCK_STREAM socketpair a child. JSON, one object a line.
+ *    supervisor -> child
+ *      {"t":"cases","operator":NAME,"samples":[SAMPLE…],"checks":[NAME…],"devices":["cpu"…],"seed":N,
+ *        "only":CASE|null,      run exactly this case
+ *        "after":CASE|null,     run what comes after this case in the plan
+ *        "from":CASE|null,"to":CASE|null    run this stretch of the plan (bisection), both ends included
+ *        "skip":[CHECK…]}       cases of these checks are not run: reported as skip/after_crash
+ *      {"t":"try","operator":NAME,"sample":SAMPLE,"seed":N}     one call of a search
+ *      End of file: the child leaves with exit code 0.
+ *      SAMPLE is the sample file's object with "source":"file|recorded|searched" added.
+ *    child -> supervisor
+ *      {"t":"result","case":ID,"verdict":…,"severity":…,"rule":…|null,"reason":…|null,"message":…,"evidence":{},"seconds":S}
+ *      {"t":"done","planned":N}     all of a "cases" command is through: N results were sent for it
+ *      {"t":"tried","outcome":"returned|rejected|no_kernel|…","message":TEXT,"seconds":S,
+ *        "returns":[{"shape":[…],"dtype":…}|null…],  a list's tensors in its place; null: not a tensor
+ *        "mutated":[PATH…],        arguments whose bytes changed
+ *        "effect":true,            a non-empty tensor output, a mutated argument, or a non-tensor result
+ *        "depends_on_values":true} a second call with another fill seed gave other bytes (only computed when effect), or was refused
+ *      {"t":"refused","message":TEXT}   the command itself was wrong (harness error)
+ *
+ * 3. Black box: a memfd of OPC_BLACKBOX_SIZE bytes that child and supervisor map. The child writes the case before it runs; the fault handler
+ *    writes the crash. The supervisor reads it for deadlines and after a death. No message is needed, so a begin costs no system call. */
+#ifndef OPC_WORKER_PROTOCOL_H
+#define OPC_WORKER_PROTOCOL_H
+
+#include <stdint.h>
+
+enum {
+  OPC_PROTOCOL_VERSION = 1,
+  OPC_CONTROL_FD = 3,
+  OPC_BATCH_FD = 4, /* --exec-batch: batch channel, black box, output */
+  OPC_BATCH_FDS = 3,
+  OPC_BLACKBOX_SIZE = 8192,
+  OPC_BLACKBOX_FRAMES = 48,
+  OPC_BLACKBOX_CASE_SIZE = 768
+};
+
+typedef struct opc_blackbox {
+  uint32_t magic;             /* OPC_BLACKBOX_MAGIC, written by the supervisor */
+  volatile uint32_t running;  /* 1 while a case or a try runs */
+  volatile uint64_t sequence; /* counts cases and tries of this child */
+  volatile int64_t started_ns; /* CLOCK_MONOTONIC when it began */
+  char case_id[OPC_BLACKBOX_CASE_SIZE];
+  char phase[128]; /* "the operator", "the Meta kernel"… */
+  volatile uint32_t crashed;   /* 1 once the fault handler has filled in the rest */
+  int32_t signal, code;        /* si_signo, si_code; signal 0: exit() was called with status `code`, and frames say from where */
+  uint64_t address;            /* si_addr */
+  uint64_t program_counter;
+  uint32_t frame_count;
+  uint64_t frames[OPC_BLACKBOX_FRAMES]; /* the first is program_counter for a signal; the others are return addresses */
+  char terminate_text[1024];   /* what std::terminate was called for; why a child left with exit code 125 */
+} opc_blackbox_t;
+
+enum { OPC_BLACKBOX_MAGIC = 0x6f706362 };
+
+#endif

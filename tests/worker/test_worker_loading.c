@@ -1,0 +1,157 @@
+/* Libraries that fight back while they load, and a batch in a process of its own. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "worker_client.h"
+
+static void everything_is_listed(void **state) {
+  static const char *const arguments[] = {HOSTILE_OPS, NULL};
+  client_t worker;
+  int operators = 0;
+  (void)state;
+  client_start(&worker, arguments);
+  json_t *hello = client_until(&worker, "hello");
+  assert_int_equal(json_integer_value(json_object_get(hello, "protocol")), OPC_PROTOCOL_VERSION);
+  assert_true(strlen(json_string_value(json_object_get(hello, "torch"))) >= 5);
+  json_decref(hello);
+  json_t *loading = client_until(&worker, "loading");
+  assert_string_equal(json_string_value(json_object_get(loading, "library")), HOSTILE_OPS);
+  json_decref(loading);
+  json_t *loaded = client_until(&worker, "loaded");
+  json_int_t told = json_integer_value(json_object_get(loaded, "operators"));
+  json_decref(loaded);
+  for (json_int_t i = 0; i < told; i++) {
+    json_t *listed = client_until(&worker, "operator");
+    assert_non_null(listed);
+    operators += strncmp(json_string_value(json_object_get(listed, "name")), "hostile::", 9) == 0;
+    json_decref(listed);
+  }
+  assert_int_equal(operators, 24);
+  json_decref(client_until(&worker, "ready"));
+  assert_int_equal(client_finish(&worker), 0);
+}
+
+static void an_initialiser_does_not_break_the_worker(void **state) {
+  /* Relative to tests/ in the build tree, and the first of them leaves the working directory. */
+  static const char *const arguments[] = {HOSTILE_INIT, "./" HOSTILE_OPS_NAME, NULL};
+  client_t worker;
+  client_child_t child;
+  (void)state;
+  unsetenv("OPCHECK_HOSTILE");
+  assert_int_equal(chdir(HOSTILE_FOLDER), 0);
+  client_start(&worker, arguments);
+  json_t *ready = client_until(&worker, "ready");
+  assert_non_null(ready);
+  json_decref(ready);
+  child_fork(&worker, &child, 1, 1024);
+  child_send(&child, command_try("hostile_init::good"));
+  json_t *tried = child_next(&child);
+  assert_string_equal(json_string_value(json_object_get(tried, "outcome")), "returned");
+  json_decref(tried);
+  child_send(&child, command_try("hostile::segv"));
+  assert_null(child_next(&child));
+  int status = child_reaped(&worker, &child);
+  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+  assert_int_equal(child.box->crashed, 1);
+  assert_null(strstr(child_output(&child), "printed by an initialiser"));
+  child_release(&child);
+  assert_int_equal(client_finish(&worker), 0);
+}
+
+static void a_throwing_initialiser_is_told(void **state) {
+  static const char *const arguments[] = {HOSTILE_INIT, NULL};
+  client_t worker;
+  (void)state;
+  setenv("OPCHECK_HOSTILE", "throw", 1);
+  client_start(&worker, arguments);
+  unsetenv("OPCHECK_HOSTILE");
+  json_t *terminate = client_until(&worker, "terminate");
+  assert_non_null(terminate);
+  assert_non_null(strstr(json_string_value(json_object_get(terminate, "message")), "thrown by an initialiser"));
+  json_decref(terminate);
+  int status = client_wait(&worker);
+  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+static void an_exiting_initialiser_ends_the_channel(void **state) {
+  static const char *const arguments[] = {HOSTILE_INIT, NULL};
+  client_t worker;
+  (void)state;
+  setenv("OPCHECK_HOSTILE", "exit", 1);
+  client_start(&worker, arguments);
+  unsetenv("OPCHECK_HOSTILE");
+  json_decref(client_until(&worker, "loading"));
+  assert_null(client_until(&worker, "ready"));
+  assert_int_equal(client_wait(&worker), 0);
+}
+
+static void a_missing_library_is_told_and_the_next_is_loaded(void **state) {
+  static const char *const arguments[] = {"/nowhere/libnothing.so", HOSTILE_OPS, NULL};
+  client_t worker;
+  (void)state;
+  client_start(&worker, arguments);
+  json_t *failed = client_until(&worker, "load_failed");
+  assert_non_null(failed);
+  assert_string_equal(json_string_value(json_object_get(failed, "library")), "/nowhere/libnothing.so");
+  assert_true(strlen(json_string_value(json_object_get(failed, "message"))) > 0);
+  json_decref(failed);
+  json_t *ready = client_until(&worker, "ready");
+  assert_non_null(ready);
+  json_decref(ready);
+  assert_int_equal(client_finish(&worker), 0);
+}
+
+static void a_batch_in_a_process_of_its_own(void **state) {
+  static const char *const arguments[] = {"--mode", "cpu", "--exec-batch", "1024", HOSTILE_OPS, NULL};
+  client_child_t child;
+  int status = 0;
+  (void)state;
+  child_exec(&child, arguments);
+  json_t *ready = NULL;
+  while (!ready) {
+    json_t *message = control_next(&child);
+    assert_non_null(message);
+    if (strcmp(json_string_value(json_object_get(message, "t")), "ready") == 0) ready = json_incref(message);
+    json_decref(message);
+  }
+  json_decref(ready);
+  assert_null(control_next(&child));
+  child_send(&child, command_try("hostile::good"));
+  json_t *tried = child_next(&child);
+  assert_non_null(tried);
+  assert_string_equal(json_string_value(json_object_get(tried, "outcome")), "returned");
+  json_decref(tried);
+  child_send(&child, command_try("hostile::segv"));
+  assert_null(child_next(&child));
+  assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+  assert_int_equal(child.box->crashed, 1);
+  child_release(&child);
+
+  child_exec(&child, arguments);
+  opc_channel_finish(&child.channel);
+  assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+  assert_int_equal(status, 0);
+  child_release(&child);
+}
+
+int main(void) {
+  static const struct CMUnitTest tests[] = {
+      cmocka_unit_test(everything_is_listed),
+      cmocka_unit_test(an_initialiser_does_not_break_the_worker),
+      cmocka_unit_test(a_throwing_initialiser_is_told),
+      cmocka_unit_test(an_exiting_initialiser_ends_the_channel),
+      cmocka_unit_test(a_missing_library_is_told_and_the_next_is_loaded),
+      cmocka_unit_test(a_batch_in_a_process_of_its_own),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
