@@ -1,0 +1,225 @@
+#include "supervise/crash_report.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "supervise/worker_process.h"
+
+enum { FRAMES_SHOWN = 16, TAIL_SIZE = 2048, RECURSION = 12 };
+
+typedef struct scene {
+  opc_blackbox_t box; /* a copy: the original can still be written by what the child left behind */
+  opc_frame_t frames[FRAMES_SHOWN];
+  size_t frame_count;
+  const opc_frame_t *own; /* the first frame in the library under test, else the first known one; may be NULL */
+  bool repeats;           /* the same address again and again: recursion */
+} scene_t;
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+/* "void (anonymous namespace)::kernel<float>(at::Tensor const&)" as "kernel<float>"; the debug information's own name where there is one. */
+static void short_name(const opc_frame_t *frame, char *out, size_t size) {
+  static const char anonymous[] = "(anonymous namespace)::";
+  char plain[sizeof frame->symbol];
+  size_t length = 0, start = 0;
+  int depth = 0;
+  if (frame->function[0] != '\0') {
+    snprintf(out, size, "%.200s", frame->function);
+    return;
+  }
+  for (const char *at = frame->symbol; *at != '\0';) {
+    if (strncmp(at, anonymous, sizeof anonymous - 1) == 0) {
+      at += sizeof anonymous - 1;
+      continue;
+    }
+    if (*at == '<') depth++;
+    else if (*at == '>') depth--;
+    else if (*at == '(' && depth == 0 && length > 0) break;
+    else if (*at == ' ' && depth == 0) start = length + 1;
+    plain[length++] = *at++;
+  }
+  plain[length] = '\0';
+  snprintf(out, size, "%.200s", start < length ? plain + start : frame->symbol);
+}
+
+static void read_scene(const opc_child_t *child, opc_symboliser_t *symboliser, const opc_crash_limits_t *limits, scene_t *scene) {
+  char real[PATH_MAX];
+  memset(scene, 0, sizeof *scene);
+  memcpy(&scene->box, (const void *)child->blackbox, sizeof scene->box);
+  scene->box.phase[sizeof scene->box.phase - 1] = '\0';
+  scene->box.terminate_text[sizeof scene->box.terminate_text - 1] = '\0';
+  if (scene->box.crashed != 1 && scene->box.frame_count == 0) return;
+  uint32_t count = scene->box.frame_count <= OPC_BLACKBOX_FRAMES ? scene->box.frame_count : OPC_BLACKBOX_FRAMES;
+  uint32_t equal = 0;
+  for (uint32_t i = 2; i < count; i++) equal += scene->box.frames[i] == scene->box.frames[i - 1] || scene->box.frames[i] == scene->box.frames[i - 2];
+  scene->repeats = equal >= RECURSION;
+  if (limits->library == NULL || realpath(limits->library, real) == NULL) real[0] = '\0';
+  for (uint32_t i = 0; i < count && scene->frame_count < FRAMES_SHOWN; i++) {
+    opc_frame_t *frame = &scene->frames[scene->frame_count++];
+    uint64_t address = scene->box.frames[i];
+    opc_symboliser_frame(symboliser, limits->maps, address, !(i == 0 && address == scene->box.program_counter), frame);
+    if (scene->own == NULL && real[0] != '\0' && strcmp(frame->module, real) == 0) scene->own = frame;
+  }
+  for (size_t i = 0; i < scene->frame_count && scene->own == NULL; i++) {
+    if (scene->frames[i].symbol[0] != '\0') scene->own = &scene->frames[i];
+  }
+}
+
+/* " in identity_kernel (conv.cpp:34)" */
+static void say_where(const scene_t *scene, opc_text_t *out) {
+  char name[256];
+  const opc_frame_t *own = scene->own, *first = scene->frame_count > 0 ? &scene->frames[0] : NULL;
+  if (own == NULL) return;
+  if (first != own && first->symbol[0] != '\0') {
+    short_name(first, name, sizeof name);
+    opc_text_addf(out, " in %s, called from", name);
+  } else {
+    opc_text_add(out, " in");
+  }
+  if (own->symbol[0] != '\0') {
+    short_name(own, name, sizeof name);
+    opc_text_addf(out, " %s", name);
+  } else {
+    opc_text_addf(out, " %s+0x%" PRIx64, base_name(own->module), own->offset);
+  }
+  if (own->file[0] != '\0') opc_text_addf(out, " (%s:%d)", base_name(own->file), own->line);
+}
+
+static const char *signal_words(int number) {
+  switch (number) {
+    case SIGSEGV: return "segmentation fault";
+    case SIGBUS: return "bus error";
+    case SIGFPE: return "arithmetic exception (an integer division by zero, most likely)";
+    case SIGILL: return "illegal instruction";
+    case SIGABRT: return "abort";
+    case SIGXFSZ: return "a file grew beyond its limit";
+    default: return sigdescr_np(number) != NULL ? sigdescr_np(number) : "unknown signal";
+  }
+}
+
+static void set_rule(opc_crash_t *out, const char *rule) { snprintf(out->rule, sizeof out->rule, "%s", rule); }
+
+static void by_signal(const opc_child_t *child, const opc_crash_limits_t *limits, const scene_t *scene, int number,
+                      opc_crash_t *out) {
+  const char *abbreviation = sigabbrev_np(number), *terminate = scene->box.terminate_text;
+  bool box = scene->box.crashed == 1 && scene->box.signal == number;
+  if (strstr(terminate, "bad_alloc") != NULL) {
+    set_rule(out, "memory");
+    opc_text_addf(&out->message, "out of memory (std::bad_alloc) with a limit of %d MiB", limits->memory_mib);
+  } else if (number == SIGKILL && child->max_rss_kib / 1024 > (int64_t)limits->memory_mib / 2) {
+    set_rule(out, "memory");
+    opc_text_addf(&out->message, "killed by the system while it held %lld MiB of memory", (long long)(child->max_rss_kib / 1024));
+  } else {
+    snprintf(out->rule, sizeof out->rule, "signal.SIG%s", abbreviation != NULL ? abbreviation : "?");
+    if (number == SIGABRT && terminate[0] != '\0') {
+      opc_text_addf(&out->message, "std::terminate was called for: %s", terminate);
+    } else if (number == SIGSEGV && box && (scene->repeats || (limits->maps != NULL && opc_maps_below_stack(limits->maps, scene->box.address)))) {
+      opc_text_add(&out->message, "stack overflow (segmentation fault below the stack)");
+    } else {
+      opc_text_add(&out->message, signal_words(number));
+      /* si_addr of a SIGSEGV that the kernel sends for a non-canonical address is 0 with code SI_KERNEL. */
+      if (box && (number == SIGSEGV || number == SIGBUS) && scene->box.code == SI_KERNEL) opc_text_add(&out->message, " at a non-canonical address");
+      else if (box && (number == SIGSEGV || number == SIGBUS)) opc_text_addf(&out->message, " at address 0x%" PRIx64, scene->box.address);
+    }
+  }
+  say_where(scene, &out->message);
+}
+
+static void describe_end(const opc_child_t *child, const opc_crash_limits_t *limits, const scene_t *scene,
+                         opc_crash_t *out) {
+  switch (child->cause) {
+    case OPC_END_TIMEOUT:
+      set_rule(out, "timeout");
+      opc_text_addf(&out->message, "did not return within %g s and was killed", limits->seconds);
+      return;
+    case OPC_END_IDLE:
+      set_rule(out, "timeout");
+      opc_text_add(&out->message, "the process stopped answering between two cases and was killed");
+      return;
+    case OPC_END_GARBAGE:
+      set_rule(out, "exit");
+      opc_text_add(&out->message, "wrote into the channel that results come on: it writes to file descriptors that are not its own");
+      return;
+    case OPC_END_CHANNEL:
+      set_rule(out, "exit");
+      opc_text_add(&out->message, "closed the channel that results go to: it closes file descriptors that are not its own");
+      return;
+    case OPC_END_WORKER:
+      set_rule(out, "exit");
+      opc_text_add(&out->message, "killed the process that started it");
+      if (WIFSIGNALED(child->status)) opc_text_addf(&out->message, " (SIG%s)", sigabbrev_np(WTERMSIG(child->status)));
+      return;
+    case OPC_END_BY_ITSELF: break;
+  }
+  if (WIFSIGNALED(child->status)) {
+    by_signal(child, limits, scene, WTERMSIG(child->status), out);
+  } else {
+    set_rule(out, "exit");
+    opc_text_addf(&out->message, "ended the process with exit code %d", WIFEXITED(child->status) ? WEXITSTATUS(child->status) : -1);
+    /* A child that cannot go on says why: memory that ran out, a channel that the operator closed. */
+    if (scene->box.crashed != 1 && scene->box.terminate_text[0] != '\0') opc_text_addf(&out->message, " (%s)", scene->box.terminate_text);
+    say_where(scene, &out->message);
+  }
+}
+
+static json_t *frames_json(const scene_t *scene) {
+  json_t *frames = json_array();
+  for (size_t i = 0; i < scene->frame_count; i++) {
+    const opc_frame_t *frame = &scene->frames[i];
+    char offset[32];
+    snprintf(offset, sizeof offset, "0x%" PRIx64, frame->offset);
+    json_t *object = json_pack("{s:s, s:s}", "module", frame->module, "offset", offset);
+    if (frame->symbol[0] != '\0') json_object_set_new(object, "symbol", json_string(frame->symbol));
+    if (frame->file[0] != '\0') {
+      json_object_set_new(object, "file", json_string(frame->file));
+      json_object_set_new(object, "line", json_integer(frame->line));
+    }
+    json_array_append_new(frames, object);
+  }
+  return frames;
+}
+
+opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symboliser, const opc_crash_limits_t *limits, opc_crash_t *out,
+                                opc_error_t *error) {
+  memset(out, 0, sizeof *out);
+  scene_t *scene = malloc(sizeof *scene);
+  if (scene == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  read_scene(child, symboliser, limits, scene);
+  describe_end(child, limits, scene, out);
+  if (scene->box.phase[0] != '\0' && scene->box.running == 1) opc_text_addf(&out->message, ", while %s ran", scene->box.phase);
+  if (scene->own != NULL) snprintf(out->place, sizeof out->place, "%s+0x%" PRIx64, base_name(scene->own->module), scene->own->offset);
+  else snprintf(out->place, sizeof out->place, "status %d", child->status);
+
+  out->evidence = json_object();
+  if (child->cause == OPC_END_BY_ITSELF && WIFSIGNALED(child->status)) {
+    json_object_set_new(out->evidence, "signal", json_integer(WTERMSIG(child->status)));
+  } else if (child->cause == OPC_END_BY_ITSELF) {
+    json_object_set_new(out->evidence, "exit_code", json_integer(WEXITSTATUS(child->status)));
+  }
+  if (scene->box.crashed == 1 && scene->box.signal != 0) {
+    char address[32];
+    snprintf(address, sizeof address, "0x%" PRIx64, scene->box.address);
+    json_object_set_new(out->evidence, "address", json_string(address));
+  }
+  if (scene->frame_count > 0) json_object_set_new(out->evidence, "frames", frames_json(scene));
+  if (child->max_rss_kib > 0) json_object_set_new(out->evidence, "max_rss_kib", json_integer(child->max_rss_kib));
+  opc_text_t tail = {0};
+  opc_output_tail(child->output, TAIL_SIZE, &tail);
+  if (tail.length > 0) json_object_set_new(out->evidence, "output", json_string(opc_text_c(&tail)));
+  opc_text_clear(&tail);
+  free(scene);
+  return OPC_OK;
+}
+
+void opc_crash_clear(opc_crash_t *crash) {
+  opc_text_clear(&crash->message);
+  json_decref(crash->evidence);
+  memset(crash, 0, sizeof *crash);
+}

@@ -1,0 +1,117 @@
+/* Looks at a library's file before a loader does: what dlopen says about these is short, and differs from one libc to the next. */
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "supervise/library_error.h"
+
+static const char *machine_name(unsigned machine) {
+  switch (machine) {
+    case EM_X86_64: return "x86-64";
+    case EM_AARCH64: return "AArch64";
+    case EM_386: return "32-bit x86";
+    case EM_ARM: return "32-bit ARM";
+    case EM_PPC64: return "PowerPC 64";
+    case EM_RISCV: return "RISC-V";
+    case EM_S390: return "S/390";
+    case 190: return "CUDA"; /* a cubin */
+    default: return "an unknown processor";
+  }
+}
+
+#if defined(__x86_64__)
+enum { HOST_MACHINE = EM_X86_64 };
+#elif defined(__aarch64__)
+enum { HOST_MACHINE = EM_AARCH64 };
+#else
+#error "name this processor's e_machine"
+#endif
+
+static bool check_start(int fd, opc_library_error_t *out) {
+  unsigned char start[EI_NIDENT] = {0};
+  ssize_t got = pread(fd, start, sizeof start, 0);
+  if (got >= SELFMAG && memcmp(start, ELFMAG, SELFMAG) == 0) {
+    if (got < (ssize_t)sizeof start) {
+      opc_library_error_set(out, "truncated", "the file ends within its ELF header: copy or build it again");
+      return false;
+    }
+    if (start[EI_CLASS] != ELFCLASS64 || start[EI_DATA] != ELFDATA2LSB) {
+      opc_library_error_set(out, "architecture", "a %s-bit %s-endian library; this program is 64-bit little-endian: get the library for this processor",
+                         start[EI_CLASS] == ELFCLASS32 ? "32" : "64", start[EI_DATA] == ELFDATA2MSB ? "big" : "little");
+      return false;
+    }
+    return true;
+  }
+  const char *what = "not a shared library: it has no ELF header";
+  if (got == 0) what = "the file is empty";
+  else if (got > 8 && memcmp(start, "!<arch>\n", 8) == 0) what = "a static archive (.a), not a shared library: link it with -shared";
+  else if (got > 4 && (memcmp(start, "PK\3\4", 4) == 0)) what = "a zip file (a wheel or a package), not a shared library: unpack it and name the .so in it";
+  else if (got > 5 && (memcmp(start, "INPUT", 5) == 0 || memcmp(start, "GROUP", 5) == 0 || memcmp(start, "/* GNU", 6) == 0)) {
+    what = "a linker script, not a shared library: name the library that it points to";
+  } else if (got > 3 && memcmp(start, "MZ", 2) == 0) what = "a Windows library, not an ELF shared library";
+  opc_library_error_set(out, "not_elf", "%s", what);
+  return false;
+}
+
+/* The loader maps segments and never looks at sections; a file whose section table is cut off is incomplete all the same. */
+static bool is_truncated(Elf *elf, const GElf_Ehdr *header, size_t size) {
+  uint64_t sections_end = header->e_shoff + (uint64_t)header->e_shnum * header->e_shentsize;
+  if (header->e_shoff != 0 && (sections_end > size || sections_end < header->e_shoff)) return true;
+  if (header->e_phoff + (uint64_t)header->e_phnum * header->e_phentsize > size) return true;
+  size_t count = 0;
+  if (elf_getphdrnum(elf, &count) != 0) return true;
+  for (size_t i = 0; i < count; i++) {
+    GElf_Phdr segment;
+    if (gelf_getphdr(elf, (int)i, &segment) == NULL) return true;
+    if (segment.p_type == PT_LOAD && (segment.p_filesz > size || segment.p_offset > size - segment.p_filesz)) return true;
+  }
+  return false;
+}
+
+static bool check_elf(int fd, size_t size, opc_library_error_t *out) {
+  bool good = false;
+  GElf_Ehdr header;
+  Elf *elf = elf_version(EV_CURRENT) != EV_NONE ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+  if (elf == NULL || gelf_getehdr(elf, &header) == NULL) {
+    opc_library_error_set(out, size < sizeof(Elf64_Ehdr) ? "truncated" : "not_elf", "its ELF header cannot be read (%s): copy or build it again", elf_errmsg(-1));
+  } else if (header.e_machine != HOST_MACHINE) {
+    opc_library_error_set(out, "architecture", "built for %s (e_machine %u), this program for %s: get the library for this processor",
+                       machine_name(header.e_machine), (unsigned)header.e_machine, machine_name(HOST_MACHINE));
+  } else if (header.e_type != ET_DYN) {
+    opc_library_error_set(out, "not_elf", "%s, not a shared library: link it with -shared",
+                       header.e_type == ET_REL    ? "an object file (.o)"
+                       : header.e_type == ET_EXEC ? "a program"
+                       : header.e_type == ET_CORE ? "a core dump"
+                                                  : "an ELF file of another kind");
+  } else if (is_truncated(elf, &header, size)) {
+    opc_library_error_set(out, "truncated", "the file ends too early (%zu bytes, its headers speak of more): copy or build it again", size);
+  } else {
+    good = true;
+  }
+  if (elf != NULL) elf_end(elf);
+  return good;
+}
+
+bool opc_elf_probe(const char *path, opc_library_error_t *out) {
+  struct stat status;
+  memset(out, 0, sizeof *out);
+  /* Without O_NONBLOCK opening a named pipe waits for a writer. */
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0 || fstat(fd, &status) != 0) {
+    int number = errno;
+    bool absent = number == ENOENT || number == ENOTDIR;
+    opc_library_error_set(out, absent ? "not_found" : "unreadable", "%s: %s", absent ? "there is no such file" : "the file cannot be read", strerror(number));
+    if (fd >= 0) close(fd);
+    return false;
+  }
+  bool good = false;
+  if (S_ISDIR(status.st_mode)) opc_library_error_set(out, "unreadable", "it is a folder: name the .so file in it");
+  else if (!S_ISREG(status.st_mode)) opc_library_error_set(out, "unreadable", "it is not a regular file");
+  else good = check_start(fd, out) && check_elf(fd, (size_t)status.st_size, out);
+  close(fd);
+  return good;
+}

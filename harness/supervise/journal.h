@@ -1,0 +1,23 @@
+/* Writes a run's journal: append-only, one JSON object a line, one write() a line, so that a run that is killed leaves whole lines behind.
+ * The records are described in reports/journal_reader.h.
+ *
+ * Ownership: opc_journal_close. Threads: one. Fork: the descriptor is closed on exec. NULL: closing NULL is fine. */
+#ifndef OPC_SUPERVISE_JOURNAL_H
+#define OPC_SUPERVISE_JOURNAL_H
+
+#include <jansson.h>
+
+#include "base/status.h"
+
+typedef struct opc_journal opc_journal_t;
+
+/* Creates the file, or empties it. OPC_ERR_IO names the file and what to do. */
+opc_status_t opc_journal_open(const char *path, opc_journal_t **out, opc_error_t *error) OPC_CHECKED;
+/* Takes the reference to record (also when it fails; NULL counts as out of memory). After a failed write the file ends with the last whole line, and every
+ * further write fails with the first error. */
+opc_status_t opc_journal_write(opc_journal_t *journal, json_t *record, opc_error_t *error) OPC_CHECKED;
+/* {"t":"note"}. */
+opc_status_t opc_journal_note(opc_journal_t *journal, opc_error_t *error, const char *format, ...) OPC_PRINTF(3, 4) OPC_CHECKED;
+void opc_journal_close(opc_journal_t *journal);
+
+#endif

@@ -1,0 +1,157 @@
+#include "supervise/library_error.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+void opc_library_error_set(opc_library_error_t *out, const char *kind, const char *format, ...) {
+  va_list arguments;
+  snprintf(out->kind, sizeof out->kind, "%s", kind);
+  va_start(arguments, format);
+  vsnprintf(out->message, sizeof out->message, format, arguments);
+  va_end(arguments);
+}
+
+/* Copies the word that follows `before` in text, up to a blank, a comma or the end. False: not there. */
+static bool word_after(const char *text, const char *before, char *out, size_t size) {
+  const char *at = strstr(text, before);
+  if (at == NULL) return false;
+  at += strlen(before);
+  size_t length = strcspn(at, " ,()\n");
+  if (length == 0) return false;
+  if (length >= size) length = size - 1;
+  memcpy(out, at, length);
+  out[length] = '\0';
+  return true;
+}
+
+/* The old string ABI shows as the substitution "Ss" (std::string) in a mangled name; a new one has "NSt7__cxx1112basic_string". */
+static bool old_string_abi(const char *symbol) {
+  if (strncmp(symbol, "_Z", 2) != 0 || strstr(symbol, "__cxx11") != NULL) return false;
+  if (strstr(symbol, "RKSs") != NULL || strstr(symbol, "OSs") != NULL) return true;
+  size_t length = strlen(symbol);
+  return length > 2 && strcmp(symbol + length - 2, "Ss") == 0;
+}
+
+static void undefined_symbol(opc_library_error_t *out, const char *symbol, const char *message, const char *torch) {
+  if (old_string_abi(symbol)) {
+    opc_library_error_set(out, "abi",
+                       "built with the old string ABI of libtorch before 2.6 (undefined symbol %s), this is libtorch %s: get or build the library for this "
+                       "libtorch, or give a libtorch that fits it with --torch", symbol, torch);
+  } else if (strstr(symbol, "5torch10headeronly") != NULL) {
+    opc_library_error_set(out, "abi",
+                       "built for libtorch 2.12 or newer (undefined symbol %s), this is libtorch %s: give that libtorch with --torch, or build the library "
+                       "for this one", symbol, torch);
+  } else if (strncmp(symbol, "Py", 2) == 0 || strncmp(symbol, "_Py", 3) == 0) {
+    opc_library_error_set(out, "undefined_symbol",
+                       "needs Python's symbol %s, and there is no Python in this process: preload libpython (--preload libpython3.X.so), or build the "
+                       "operators apart from their Python binding", symbol);
+  } else if (strstr(symbol, "cuda") != NULL || strstr(symbol, "4cuda") != NULL) {
+    opc_library_error_set(out, "undefined_symbol",
+                       "undefined symbol %s, which belongs to CUDA or to libtorch's CUDA half: run it with --device cuda on a machine that has both, or name the "
+                       "library that defines it with --preload", symbol);
+  } else if (strstr(symbol, "c10") != NULL || strstr(symbol, "torch") != NULL || strstr(symbol, "2at") != NULL) {
+    opc_library_error_set(out, "undefined_symbol",
+                       "undefined symbol %s, which libtorch %s does not have: the library was built for another version of libtorch; give that one with --torch",
+                       symbol, torch);
+  } else {
+    opc_library_error_set(out, "undefined_symbol",
+                       "undefined symbol %s: link the library that defines it (-Wl,-z,defs finds this when building), or name it with --preload (%s)",
+                       symbol, message);
+  }
+}
+
+static void missing_dependency(opc_library_error_t *out, const char *message, const char *torch) {
+  char name[256];
+  /* "NAME: cannot open…", with other words and a bracket in front of it where the bridge has explained it already. */
+  const char *end = strstr(message, ": cannot open shared object file"), *start = end;
+  while (start > message && start[-1] != '(' && start[-1] != ' ') start--;
+  size_t length = (size_t)(end - start);
+  snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), start);
+  const char *base = strrchr(name, '/') != NULL ? strrchr(name, '/') + 1 : name;
+  if (strncmp(base, "libcudart.so", 12) == 0) {
+    opc_library_error_set(out, "abi",
+                       "needs %s, a CUDA runtime that is not here: it was built for another CUDA than this libtorch %s; get the library for this CUDA, or "
+                       "give its libtorch with --torch", base, torch);
+  } else if (strncmp(base, "libtorch", 8) == 0 || strncmp(base, "libc10", 6) == 0) {
+    opc_library_error_set(out, "missing_dependency", "needs %s, which this libtorch %s does not bring: give the libtorch that it was built for with --torch", base,
+                       torch);
+  } else {
+    opc_library_error_set(out, "missing_dependency", "needs %s, which the loader does not find: name its file with --preload, or set LD_LIBRARY_PATH", base);
+  }
+}
+
+static bool has(const char *text, const char *part) { return strstr(text, part) != NULL; }
+
+/* The texts are c10's and torch's (aten/src/ATen/core/dispatch/Dispatcher.cpp, library.cpp, torch/csrc/jit/frontend). */
+static bool from_torch_text(opc_library_error_t *out, const char *text) {
+  if (has(text, "Only a single TORCH_LIBRARY can be used")) {
+    opc_library_error_set(out, "duplicate",
+                       "a namespace is defined twice with TORCH_LIBRARY: use TORCH_LIBRARY_FRAGMENT in all places but one; where two libraries of this command line "
+                       "define it, check them one at a time. libtorch says: %.600s", text);
+    return true;
+  }
+  if (has(text, "with the same name and overload name multiple times") || has(text, "multiple times") || has(text, "already registered") ||
+      has(text, "already been registered")) {
+    opc_library_error_set(out, "duplicate",
+                       "an operator or class is defined twice: remove one definition, or give one of them an overload name; where two libraries of this command line "
+                       "define it, check them one at a time. libtorch says: %.600s", text);
+    return true;
+  }
+  if (has(text, "Unknown type name") || has(text, "unknown type specifier") || has(text, "Unknown custom class type") ||
+      has(text, "<--- HERE") || has(text, "in TypeParser") || has(text, "schema_type_parser") || has(text, "expected type") || has(text, "Schema") ||
+      has(text, "schema")) {
+    opc_library_error_set(out, "schema",
+                       "a schema names a type that libtorch does not know, or cannot be parsed: register a custom class before the operator that uses it, and spell types "
+                       "as schemas do (Tensor, int, float, str). libtorch says: %.600s", text);
+    return true;
+  }
+  return false;
+}
+
+void opc_library_error_from_message(opc_library_error_t *out, const char *message, const char *torch) {
+  char word[512];
+  if (word_after(message, "undefined symbol: ", word, sizeof word)) {
+    undefined_symbol(out, word, message, torch);
+  } else if (has(message, "not found (required by") && has(message, "version `")) {
+    opc_library_error_set(out, "abi", "built against a newer system library than this machine has: build it here, or run where that library is. The loader says: %s",
+                       message);
+  } else if (has(message, "file too short") || has(message, "cannot read file data")) {
+    opc_library_error_set(out, "truncated", "the file ends too early: copy or build it again. The loader says: %s", message);
+  } else if (has(message, "wrong ELF class") || has(message, "cannot open shared object file: Exec format")) {
+    opc_library_error_set(out, "architecture", "built for another processor: %s", message);
+  } else if (has(message, "invalid ELF header") || has(message, "position-independent executable") ||
+             has(message, "cannot dynamically load executable")) {
+    opc_library_error_set(out, "not_elf", "not a shared library: %s", message);
+  } else if (has(message, "cannot open shared object file: Permission denied")) {
+    opc_library_error_set(out, "unreadable", "%s", message);
+  } else if (has(message, "cannot open shared object file")) {
+    missing_dependency(out, message, torch);
+  } else if (!from_torch_text(out, message)) {
+    opc_library_error_set(out, "loader", "the loader refuses it: %s", message);
+  }
+}
+
+void opc_library_error_from_death(opc_library_error_t *out, int wait_status, const char *terminate_text, const char *output) {
+  const char *separator = output[0] != '\0' ? "; it printed: " : "";
+  if (terminate_text[0] != '\0') {
+    if (from_torch_text(out, terminate_text)) return;
+    opc_library_error_set(out, "initialiser_threw",
+                       "a static initialiser throws while the library loads, which ends the process of everybody who loads it: %.700s", terminate_text);
+  } else if (WIFEXITED(wait_status)) {
+    opc_library_error_set(out, "initialiser_exited", "a static initialiser ends the process with exit code %d while the library loads%s%.700s",
+                       WEXITSTATUS(wait_status), separator, output);
+  } else {
+    int number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+    const char *name = sigabbrev_np(number);
+    opc_library_error_set(out, "initialiser_aborted", "a static initialiser ends the process with SIG%s (%s) while the library loads%s%.700s",
+                       name != NULL ? name : "?", number != 0 ? sigdescr_np(number) : "unknown", separator, output);
+  }
+}
+
+void opc_library_error_from_hang(opc_library_error_t *out, double seconds) {
+  opc_library_error_set(out, "initialiser_hung",
+                     "loading did not end within %.0f s: a static initialiser waits for something or never stops; a larger --timeout gives it more time "
+                     "(three times the timeout, 30 s at least)", seconds);
+}

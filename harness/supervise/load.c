@@ -1,0 +1,281 @@
+#include "supervise/load.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "supervise/batch_child.h"
+
+static const double hello_seconds = 120; /* libtorch from a cold disk */
+enum { POLL_MILLISECONDS = 100, TAIL_SIZE = 600 };
+
+/* One worker's way to "ready". */
+typedef struct attempt {
+  const opc_run_options_t *options;
+  opc_loaded_t *loaded;
+  opc_library_t *current; /* whose load is going on */
+  opc_library_t *last;    /* the last one that loaded */
+  bool preloading, hello, ready, spoiled;
+  double deadline;
+  char terminate[1024];
+} attempt_t;
+
+static double load_seconds(const opc_run_options_t *options) { return options->timeout * 3 > 30 ? options->timeout * 3 : 30; }
+
+static opc_library_t *library_of(opc_loaded_t *loaded, const char *real) {
+  for (size_t i = 0; i < loaded->library_count; i++) {
+    if (loaded->libraries[i].real != NULL && strcmp(loaded->libraries[i].real, real) == 0) return &loaded->libraries[i];
+  }
+  return NULL;
+}
+
+static void fail(opc_library_t *library, const opc_library_error_t *why) {
+  library->state = OPC_LIBRARY_FAILED;
+  library->error = *why;
+  library->operators = library->classes = 0;
+}
+
+static void forget_registrations(opc_loaded_t *loaded) {
+  for (size_t i = 0; i < loaded->operator_count; i++) opc_operator_clear(&loaded->operators[i]);
+  free(loaded->operators);
+  loaded->operators = NULL;
+  loaded->operator_count = 0;
+  if (loaded->classes != NULL) json_array_clear(loaded->classes);
+}
+
+/* What the worker calls the library is its real path; reports call it what the user did. */
+static void rename_library(opc_loaded_t *loaded, json_t *message) {
+  const char *real = json_string_value(json_object_get(message, "library"));
+  opc_library_t *library = real != NULL ? library_of(loaded, real) : NULL;
+  if (library != NULL) json_object_set_new(message, "library", json_string(library->path));
+}
+
+static opc_status_t keep_operator(opc_loaded_t *loaded, json_t *message, opc_error_t *error) {
+  size_t count = loaded->operator_count;
+  rename_library(loaded, message);
+  if ((count & (count - 1)) == 0) { /* grows at each power of two */
+    opc_operator_t *grown = realloc(loaded->operators, (count > 0 ? count * 2 : 1) * sizeof *grown);
+    if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    loaded->operators = grown;
+  }
+  opc_status_t status = opc_operator_from_json(message, &loaded->operators[count], error);
+  if (status == OPC_OK) loaded->operator_count++;
+  return status;
+}
+
+static opc_status_t on_hello(attempt_t *attempt, const json_t *message, opc_error_t *error) {
+  opc_loaded_t *loaded = attempt->loaded;
+  const char *torch = json_string_value(json_object_get(message, "torch")), *cuda = json_string_value(json_object_get(message, "cuda"));
+  if (json_integer_value(json_object_get(message, "protocol")) != OPC_PROTOCOL_VERSION || torch == NULL) {
+    return opc_error_set(error, OPC_ERR_PROTOCOL, "%s is of another version than this opcheck-c: build both from one source tree", loaded->plan.program);
+  }
+  attempt->hello = true;
+  snprintf(loaded->torch, sizeof loaded->torch, "%s", torch);
+  snprintf(loaded->cuda, sizeof loaded->cuda, "%s", cuda != NULL ? cuda : "");
+  return opc_worker_plan_check(&loaded->plan, torch, error);
+}
+
+static opc_status_t on_load_failed(attempt_t *attempt, const char *text, opc_error_t *error) {
+  opc_library_error_t why;
+  opc_library_error_from_message(&why, text, attempt->loaded->torch);
+  if (attempt->current == NULL) return opc_error_set(error, OPC_ERR_LIBRARY, "a --preload library cannot be loaded: %s", why.message);
+  fail(attempt->current, &why);
+  /* The loader refuses before any initialiser runs. Anything else has left half of its registrations behind: start again without it. */
+  attempt->spoiled |= strcmp(why.kind, "duplicate") == 0 || strcmp(why.kind, "schema") == 0 || strcmp(why.kind, "initialiser_threw") == 0;
+  attempt->current = NULL;
+  return OPC_OK;
+}
+
+static opc_status_t on_message(attempt_t *attempt, json_t *message, opc_error_t *error) {
+  opc_loaded_t *loaded = attempt->loaded;
+  const char *type = json_string_value(json_object_get(message, "t")), *path = json_string_value(json_object_get(message, "library")),
+             *text = json_string_value(json_object_get(message, "message"));
+  opc_status_t status = OPC_OK;
+  if (type == NULL) return OPC_OK;
+  if (strcmp(type, "hello") == 0) {
+    status = on_hello(attempt, message, error);
+  } else if (strcmp(type, "loading") == 0) {
+    attempt->current = library_of(loaded, path != NULL ? path : "");
+    attempt->preloading = attempt->current == NULL;
+    attempt->deadline = opc_clock() + load_seconds(attempt->options);
+    if (attempt->options->progress != NULL) {
+      char current[PATH_MAX + 16];
+      snprintf(current, sizeof current, "loading %s", attempt->current != NULL ? attempt->current->path : path);
+      opc_run_progress_t progress = {.current = current};
+      attempt->options->progress(&progress, attempt->options->progress_context);
+    }
+  } else if (strcmp(type, "loaded") == 0 && attempt->current != NULL) {
+    attempt->current->state = OPC_LIBRARY_LOADED;
+    attempt->current->operators = json_integer_value(json_object_get(message, "operators"));
+    attempt->current->classes = json_integer_value(json_object_get(message, "classes"));
+    attempt->last = attempt->current;
+    attempt->current = NULL;
+  } else if (strcmp(type, "loaded") == 0) {
+    attempt->preloading = false;
+  } else if (strcmp(type, "load_failed") == 0) {
+    status = on_load_failed(attempt, text != NULL ? text : "", error);
+  } else if (strcmp(type, "operator") == 0) {
+    status = keep_operator(loaded, message, error);
+  } else if (strcmp(type, "class") == 0) {
+    rename_library(loaded, message);
+    json_array_append(loaded->classes, message);
+  } else if (strcmp(type, "terminate") == 0) {
+    snprintf(attempt->terminate, sizeof attempt->terminate, "%s", text != NULL ? text : "");
+  } else if (strcmp(type, "ready") == 0) {
+    attempt->ready = true;
+    loaded->threads = (int)json_integer_value(json_object_get(message, "threads"));
+    loaded->cuda_initialised = json_is_true(json_object_get(message, "cuda_initialised"));
+    loaded->exec_batch = loaded->threads > 1 || loaded->cuda_initialised;
+  }
+  return status;
+}
+
+/* The worker is gone, or was killed because it hung. Whose fault it was, where it can be said. */
+static opc_status_t on_end(attempt_t *attempt, bool hung, opc_error_t *error) {
+  opc_loaded_t *loaded = attempt->loaded;
+  opc_library_error_t why;
+  opc_text_t tail = {0};
+  opc_output_tail(loaded->worker.output, TAIL_SIZE, &tail);
+  if (hung) opc_library_error_from_hang(&why, load_seconds(attempt->options));
+  else opc_library_error_from_death(&why, loaded->worker.status, attempt->terminate, opc_text_c(&tail));
+  opc_library_t *guilty = attempt->current != NULL ? attempt->current : attempt->preloading ? NULL : attempt->last;
+  opc_status_t status = OPC_OK;
+  if (guilty != NULL) {
+    fail(guilty, &why);
+    attempt->spoiled = true;
+  } else if (attempt->preloading) {
+    status = opc_error_set(error, OPC_ERR_LIBRARY, "a --preload library cannot be loaded: %s", why.message);
+  } else if (hung) {
+    status = opc_error_set(error, OPC_ERR_SYSTEM, "%s does not answer", loaded->plan.program);
+  } else {
+    int code = loaded->worker.status;
+    status = opc_error_set(error, OPC_ERR_SYSTEM, "%s ended (%s %d) before it had loaded libtorch%s%s", loaded->plan.program,
+                           WIFSIGNALED(code) ? "signal" : "exit code", WIFSIGNALED(code) ? WTERMSIG(code) : WEXITSTATUS(code),
+                           tail.length > 0 ? ": " : "", opc_text_c(&tail));
+  }
+  opc_text_clear(&tail);
+  return status;
+}
+
+static opc_status_t serve(attempt_t *attempt, opc_error_t *error) {
+  opc_worker_t *worker = &attempt->loaded->worker;
+  opc_status_t status = OPC_OK;
+  while (status == OPC_OK && !attempt->ready && !attempt->spoiled) {
+    json_t *message = NULL;
+    opc_channel_event_t event = opc_channel_next(&worker->control, &message);
+    if (opc_interrupted()) {
+      status = opc_error_set(error, OPC_ERR_SYSTEM, "interrupted");
+    } else if (event == OPC_CHANNEL_LINE) {
+      status = on_message(attempt, message, error);
+    } else if (event == OPC_CHANNEL_NOTHING) {
+      if (opc_clock() > attempt->deadline) {
+        opc_pidfd_kill(worker->pidfd, worker->pid);
+        (void)opc_worker_wait(worker, -1);
+        status = on_end(attempt, true, error);
+      } else {
+        struct pollfd waiting = {.fd = worker->control.fd, .events = POLLIN};
+        (void)poll(&waiting, 1, POLL_MILLISECONDS);
+      }
+    } else if (event == OPC_CHANNEL_END) {
+      if (!opc_worker_wait(worker, 2000)) opc_pidfd_kill(worker->pidfd, worker->pid); /* it closed its channel and stayed */
+      (void)opc_worker_wait(worker, -1);
+      status = on_end(attempt, false, error);
+    } /* garbage: an initialiser wrote to a descriptor that is not its own; what it broke shows by itself */
+    json_decref(message);
+  }
+  return status;
+}
+
+opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded_t *loaded, opc_worker_command_t *out, const char ***out_paths,
+                              opc_error_t *error) {
+  *out_paths = calloc(loaded->library_count + 1, sizeof **out_paths);
+  if (*out_paths == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  *out = (opc_worker_command_t){.plan = &loaded->plan, .preloads = options->preloads, .preload_count = options->preload_count,
+                                .libraries = *out_paths, .mode = loaded->mode};
+  for (size_t i = 0; i < loaded->library_count; i++) {
+    if (loaded->libraries[i].state != OPC_LIBRARY_FAILED) (*out_paths)[out->library_count++] = loaded->libraries[i].real;
+  }
+  return OPC_OK;
+}
+
+static opc_status_t attempt_load(const opc_run_options_t *options, opc_loaded_t *loaded, bool *out_ready, opc_error_t *error) {
+  const char **paths = NULL;
+  opc_worker_command_t command;
+  attempt_t attempt = {.options = options, .loaded = loaded, .deadline = opc_clock() + hello_seconds};
+  opc_worker_stop(&loaded->worker);
+  opc_status_t status = opc_load_command(options, loaded, &command, &paths, error);
+  if (status == OPC_OK) status = opc_worker_start(&command, &loaded->worker, error);
+  if (status == OPC_OK) status = serve(&attempt, error);
+  free(paths);
+  *out_ready = attempt.ready;
+  return status;
+}
+
+static opc_status_t probe_libraries(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
+  loaded->libraries = calloc(options->library_count + 1, sizeof *loaded->libraries);
+  if (loaded->libraries == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; i < options->library_count; i++) {
+    char *real = realpath(options->libraries[i], NULL);
+    if (real != NULL && library_of(loaded, real) != NULL) { /* named twice */
+      free(real);
+      continue;
+    }
+    opc_library_t *library = &loaded->libraries[loaded->library_count++];
+    library->path = options->libraries[i];
+    library->real = real;
+    if (!opc_elf_probe(library->path, &library->error)) library->state = OPC_LIBRARY_FAILED;
+    else if (real == NULL) return opc_error_set(error, OPC_ERR_SYSTEM, "%s: %s", library->path, strerror(errno));
+  }
+  return OPC_OK;
+}
+
+static bool any_left(const opc_loaded_t *loaded) {
+  for (size_t i = 0; i < loaded->library_count; i++) {
+    if (loaded->libraries[i].state != OPC_LIBRARY_FAILED) return true;
+  }
+  return false;
+}
+
+opc_status_t opc_load(const opc_run_options_t *options, const char *mode, opc_loaded_t *out, opc_error_t *error) {
+  memset(out, 0, sizeof *out);
+  out->worker = (opc_worker_t)OPC_WORKER_INIT;
+  out->mode = mode;
+  out->classes = json_array();
+  opc_status_t status = out->classes != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (status == OPC_OK) status = opc_worker_plan(options->worker, options->torch_root, &out->plan, error);
+  if (status == OPC_OK) status = probe_libraries(options, out, error);
+  /* Each attempt that is not ready has one library less. With none left there is nothing to start a worker for. */
+  for (bool ready = false; status == OPC_OK && !ready && any_left(out);) {
+    forget_registrations(out);
+    status = attempt_load(options, out, &ready, error);
+  }
+  return status;
+}
+
+opc_status_t opc_load_again(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
+  bool ready = false, exec_batch = loaded->exec_batch;
+  opc_operator_t *operators = loaded->operators; /* what was told the first time stays: tasks point at it */
+  size_t operator_count = loaded->operator_count;
+  loaded->operators = NULL;
+  loaded->operator_count = 0;
+  opc_status_t status = attempt_load(options, loaded, &ready, error);
+  forget_registrations(loaded);
+  loaded->operators = operators;
+  loaded->operator_count = operator_count;
+  loaded->exec_batch |= exec_batch;
+  if (status == OPC_OK && !ready) status = opc_error_set(error, OPC_ERR_SYSTEM, "the libraries loaded once, and do not load again into a new worker");
+  return status;
+}
+
+void opc_loaded_clear(opc_loaded_t *loaded) {
+  opc_worker_stop(&loaded->worker);
+  forget_registrations(loaded);
+  json_decref(loaded->classes);
+  for (size_t i = 0; i < loaded->library_count; i++) free(loaded->libraries[i].real);
+  free(loaded->libraries);
+  opc_worker_plan_clear(&loaded->plan);
+  memset(loaded, 0, sizeof *loaded);
+}

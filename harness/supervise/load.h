@@ -1,0 +1,51 @@
+/* Loads the libraries into a worker, one after the other, and keeps what they registered. A library that kills or hangs the worker gets its error, and the
+ * worker is started again without it.
+ *
+ * Ownership: opc_loaded_clear releases everything, the worker too. The options outlive it. Threads: one. */
+#ifndef OPC_SUPERVISE_LOAD_H
+#define OPC_SUPERVISE_LOAD_H
+
+#include "plan/schema.h"
+#include "supervise/library_error.h"
+#include "supervise/run.h"
+#include "supervise/worker_process.h"
+
+typedef enum opc_library_state { OPC_LIBRARY_PENDING = 0, OPC_LIBRARY_LOADED, OPC_LIBRARY_FAILED } opc_library_state_t;
+
+typedef struct opc_library {
+  const char *path; /* as it was given: what reports call it */
+  char *real;       /* what the worker is given */
+  opc_library_state_t state;
+  opc_library_error_t error; /* of a FAILED one */
+  int64_t operators, classes;
+} opc_library_t;
+
+typedef struct opc_loaded {
+  opc_library_t *libraries;
+  size_t library_count;
+  opc_operator_t *operators; /* in order of registration; `library` as it was given */
+  size_t operator_count;
+  json_t *classes; /* array of what "class" messages carry */
+  opc_worker_t worker;
+  opc_worker_plan_t plan;
+  const char *mode;
+  char torch[32], cuda[32];
+  int threads;
+  bool cuda_initialised;
+  bool exec_batch; /* forking is unsafe: a process a batch */
+} opc_loaded_t;
+
+/* Returns OPC_OK also when libraries failed: their state says so. OPC_ERR_LIBRARY: a --preload cannot be loaded. Other errors: no worker, or one that does
+ * not work. mode: "cpu" or "cuda". */
+opc_status_t opc_load(const opc_run_options_t *options, const char *mode, opc_loaded_t *out, opc_error_t *error) OPC_CHECKED;
+/* A new worker with the libraries that loaded, after the old one died. */
+opc_status_t opc_load_again(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) OPC_CHECKED;
+/* The command that starts another such worker; *out_paths (caller frees) holds its libraries. */
+opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded_t *loaded, opc_worker_command_t *out, const char ***out_paths,
+                              opc_error_t *error) OPC_CHECKED;
+void opc_loaded_clear(opc_loaded_t *loaded);
+
+/* Set by SIGINT and SIGTERM while a run is on; every wait looks at it. interrupt.c */
+bool opc_interrupted(void);
+
+#endif

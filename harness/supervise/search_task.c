@@ -1,0 +1,145 @@
+/* The search for arguments of an operator that has no sample: one try after the other, a crash costs a child. */
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/text.h"
+#include "supervise/task.h"
+
+enum { BUDGET = 300, TIMEOUTS_MAX = 5 };
+static const double try_seconds = 2;
+
+static const struct {
+  const char *name;
+  opc_try_kind_t kind;
+} outcomes[] = {{"returned", OPC_TRY_RETURNED},
+                {"rejected", OPC_TRY_REJECTED},
+                {"internal_assert", OPC_TRY_REJECTED},
+                {"no_kernel", OPC_TRY_NO_KERNEL},
+                {"fake_in_python", OPC_TRY_NO_KERNEL},
+                {"out_of_memory", OPC_TRY_OUT_OF_MEMORY},
+                {"foreign_exception", OPC_TRY_FOREIGN_EXCEPTION},
+                {"unconvertible", OPC_TRY_UNCONVERTIBLE}};
+
+static double seconds(const opc_task_t *task) {
+  double given = task->session->options->timeout;
+  return given < try_seconds ? given : try_seconds;
+}
+
+static opc_status_t finish(opc_task_t *task, opc_error_t *error) {
+  opc_status_t status = opc_search_samples(task->search, &task->samples, error);
+  if (status != OPC_OK) return status;
+  task->detail = opc_string_format("%s: %s%s", opc_search_state_name(opc_search_state(task->search)), opc_search_detail(task->search),
+                                   task->timeouts >= TIMEOUTS_MAX ? "; given up after five timeouts" : "");
+  task->source = task->samples.count > 0 ? "searched" : "none";
+  opc_search_free(task->search);
+  task->search = NULL;
+  opc_task_enter(task, &opc_phase_cases);
+  opc_sample_set_t *all = &task->session->samples;
+  if (task->session->options->save_samples != NULL && task->samples.count > 0) {
+    opc_sample_t *grown = realloc(all->samples, (all->count + task->samples.count) * sizeof *grown);
+    if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    all->samples = grown;
+    for (size_t i = 0; i < task->samples.count && status == OPC_OK; i++) {
+      status = opc_sample_copy(&task->samples.samples[i], &all->samples[all->count], error);
+      if (status == OPC_OK) all->count++;
+    }
+    if (status != OPC_OK) return status;
+  }
+  return opc_task_samples_known(task, error);
+}
+
+static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
+  if (task->search == NULL) {
+    /* Each operator has its own stream: what one finds does not depend on which others were selected. */
+    uint64_t seed = task->session->options->seed ^ XXH64(task->op->name, strlen(task->op->name), 0);
+    opc_status_t status = opc_search_new(task->op, seed, BUDGET, &task->search, error);
+    if (status != OPC_OK) return status;
+    task->session->current = task->op->name;
+  }
+  if (!task->attempting) {
+    memset(&task->attempt, 0, sizeof task->attempt);
+    if (task->timeouts >= TIMEOUTS_MAX || !opc_search_next(task->search, &task->attempt)) {
+      opc_sample_clear(&task->attempt);
+      return finish(task, error);
+    }
+    task->attempting = true;
+  }
+  *out = json_pack("{s:s, s:s, s:o, s:I}", "t", "try", "operator", task->op->name, "sample", opc_sample_to_json(&task->attempt, task->op), "seed",
+                   (json_int_t)task->session->options->seed);
+  return *out != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+}
+
+static void tell(opc_task_t *task, const opc_try_outcome_t *outcome) {
+  if (!task->attempting) return; /* an answer to nothing: a hostile child */
+  opc_search_tell(task->search, outcome);
+  opc_sample_clear(&task->attempt);
+  task->attempting = false;
+}
+
+typedef struct widest {
+  const char *path;
+  int64_t numel;
+} widest_t;
+
+static void see_tensor(const char *path, opc_value_t *tensor, void *context) {
+  widest_t *widest = context;
+  int64_t numel = tensor->tensor != NULL ? opc_tensor_spec_numel(tensor->tensor) : 0;
+  if (strcmp(path, widest->path) == 0 && numel > widest->numel) widest->numel = numel;
+}
+
+/* Elements of the largest tensor that was returned or changed. */
+static int64_t largest(opc_task_t *task, const json_t *message) {
+  widest_t widest = {0};
+  size_t i, j;
+  json_t *item, *size;
+  json_array_foreach(json_object_get(message, "returns"), i, item) {
+    if (!json_is_object(item)) continue;
+    int64_t numel = 1;
+    json_array_foreach(json_object_get(item, "shape"), j, size) {
+      if (__builtin_mul_overflow(numel, (int64_t)json_integer_value(size), &numel)) numel = INT64_MAX;
+    }
+    if (numel > widest.numel) widest.numel = numel;
+  }
+  json_array_foreach(json_object_get(message, "mutated"), i, item) {
+    widest.path = json_string_value(item);
+    for (size_t k = 0; widest.path != NULL && k < task->attempt.argument_count && k < task->op->argument_count; k++) {
+      opc_value_visit_tensors(task->op->arguments[k].name, &task->attempt.arguments[k], see_tensor, &widest);
+    }
+  }
+  return widest.numel;
+}
+
+static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
+  const char *type = json_string_value(json_object_get(message, "t")), *name = json_string_value(json_object_get(message, "outcome"));
+  opc_try_outcome_t outcome = {.kind = OPC_TRY_UNCONVERTIBLE, .message = json_string_value(json_object_get(message, "message"))};
+  if (outcome.message == NULL) outcome.message = "";
+  if (type != NULL && strcmp(type, "tried") == 0 && name != NULL) {
+    for (size_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++) {
+      if (strcmp(outcomes[i].name, name) == 0) outcome.kind = outcomes[i].kind;
+    }
+    outcome.effect = json_is_true(json_object_get(message, "effect"));
+    outcome.depends_on_values = json_is_true(json_object_get(message, "depends_on_values"));
+    if (task->attempting) outcome.output_numel = largest(task, message);
+  } else if (type == NULL || strcmp(type, "refused") != 0) {
+    return OPC_OK; /* neither: not an answer */
+  }
+  tell(task, &outcome);
+  return opc_task_send(task, error);
+}
+
+static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
+  (void)case_id;
+  (void)error;
+  opc_try_outcome_t outcome = {.kind = OPC_TRY_CRASHED, .message = opc_text_c(&crash->message)};
+  if (strcmp(crash->rule, "timeout") == 0) {
+    outcome.kind = OPC_TRY_TIMEOUT;
+    task->timeouts++;
+  } else if (strcmp(crash->rule, "memory") == 0) {
+    outcome.kind = OPC_TRY_OUT_OF_MEMORY;
+  }
+  tell(task, &outcome);
+  return OPC_OK; /* the task wants a child again, and is asked for its next command then */
+}
+
+const opc_phase_t opc_phase_search = {.command = command, .message = message, .crash = crash, .seconds = seconds};

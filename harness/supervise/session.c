@@ -1,0 +1,135 @@
+/* Final results: expected failures, counters, and the line that reproduces. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "checks/rules.h"
+#include "plan/verdict.h"
+#include "supervise/session.h"
+
+json_t *opc_words_json(const char *text) {
+  json_t *plain = json_string(text != NULL ? text : "");
+  if (plain != NULL) return plain;
+  opc_text_t shown = {0};
+  opc_text_add_utf8(&shown, text, strlen(text));
+  plain = json_string(opc_text_c(&shown));
+  opc_text_clear(&shown);
+  return plain;
+}
+
+json_t *opc_result_new(const char *case_id, const char *verdict, const char *severity, const char *rule, const char *reason, const char *message,
+                       json_t *evidence, double seconds) {
+  return json_pack("{s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:f}", "case", opc_words_json(case_id), "verdict", verdict, "severity", severity, "rule", rule,
+                   "reason", reason, "message", opc_words_json(message), "evidence", evidence != NULL ? evidence : json_object(), "seconds", seconds);
+}
+
+static const char *text_of(const json_t *object, const char *key) { return json_string_value(json_object_get(object, key)); }
+
+bool opc_result_valid(const json_t *message, const opc_operator_t *op) {
+  const char *id = text_of(message, "case"), *verdict = text_of(message, "verdict");
+  opc_case_id_t parsed;
+  if (id == NULL || verdict == NULL || text_of(message, "message") == NULL || opc_verdict_find(verdict) < 0 || opc_case_id_parse(id, &parsed, NULL) != OPC_OK) return false;
+  int kind = opc_verdict_find(verdict);
+  bool finding = kind == OPC_VERDICT_FAIL || kind == OPC_VERDICT_ERROR;
+  return strcmp(parsed.operator_name, op->name) == 0 && (!finding || text_of(message, "rule") != NULL);
+}
+
+static void shell_word(opc_text_t *out, const char *word) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+  opc_text_add(out, " ");
+  if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
+    opc_text_add(out, word);
+    return;
+  }
+  opc_text_add(out, "'");
+  for (const char *at = word; *at != '\0'; at++) {
+    if (*at == '\'') opc_text_add(out, "'\\''");
+    else opc_text_add_bytes(out, at, 1);
+  }
+  opc_text_add(out, "'");
+}
+
+static void shell_option(opc_text_t *out, const char *option, const char *value) {
+  opc_text_addf(out, " %s", option);
+  shell_word(out, value);
+}
+
+char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, const char *case_id) {
+  const opc_run_options_t *options = session->options;
+  opc_run_options_t plain;
+  opc_text_t line = {0};
+  opc_run_options_default(&plain);
+  opc_text_add(&line, "opcheck-c run");
+  for (size_t i = 0; i < options->sample_file_count; i++) shell_option(&line, "--samples", options->sample_files[i]);
+  if (options->seed != plain.seed) opc_text_addf(&line, " --seed %llu", (unsigned long long)options->seed);
+  if (options->timeout < plain.timeout || options->timeout > plain.timeout) opc_text_addf(&line, " --timeout %g", options->timeout);
+  if (options->memory_mib != plain.memory_mib) opc_text_addf(&line, " --memory %d", options->memory_mib);
+  if (options->torch_root != NULL) shell_option(&line, "--torch", options->torch_root);
+  for (size_t i = 0; i < options->preload_count; i++) shell_option(&line, "--preload", options->preloads[i]);
+  for (size_t i = 0; i < options->device_count; i++) shell_option(&line, "--device", options->devices[i]);
+  if (case_id != NULL) {
+    opc_text_add(&line, " --case"); /* always quoted: ids hold brackets and the like, and are pasted into other places too */
+    opc_text_add(&line, strchr(case_id, '\'') == NULL ? " '" : "");
+    if (strchr(case_id, '\'') == NULL) opc_text_addf(&line, "%s'", case_id);
+    else shell_word(&line, case_id);
+  } else {
+    shell_option(&line, "--op", op->name);
+  }
+  for (size_t i = 0; i < session->loaded.library_count; i++) {
+    if (session->loaded.libraries[i].state == OPC_LIBRARY_LOADED) shell_word(&line, session->loaded.libraries[i].path);
+  }
+  return opc_text_take(&line);
+}
+
+/* An expected failure is a skip, an expected failure that passes is a failure. */
+static void apply_xfail(opc_session_t *session, json_t *result, const char *id, opc_verdict_kind_t *verdict) {
+  bool finding = *verdict == OPC_VERDICT_FAIL || *verdict == OPC_VERDICT_ERROR;
+  if (!finding && *verdict != OPC_VERDICT_PASS) return;
+  const opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, id, finding ? text_of(result, "rule") : NULL);
+  if (entry == NULL) return;
+  char *message;
+  if (finding) {
+    *verdict = OPC_VERDICT_SKIP;
+    message = opc_string_format("%s (expected: %s)", text_of(result, "message"), entry->reason);
+    json_object_set_new(result, "reason", json_string(opc_skip_reason_name(OPC_SKIP_XFAIL)));
+    json_object_set(json_object_get(result, "evidence"), "rule", json_object_get(result, "rule"));
+    json_object_set_new(result, "rule", json_null());
+  } else {
+    *verdict = OPC_VERDICT_FAIL;
+    message = opc_string_format("passes, although line %d of %s expects a failure (%s): take the line out", entry->line, session->xfail->file, entry->reason);
+    json_object_set_new(result, "rule", json_string("xfail.unexpected_pass"));
+  }
+  json_object_set_new(result, "severity", json_string(opc_severity_name(OPC_SEVERITY_ERROR)));
+  json_object_set_new(result, "verdict", json_string(opc_verdict_name(*verdict)));
+  json_object_set_new(result, "message", opc_words_json(message));
+  free(message);
+}
+
+opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op, json_t *result, const char *repro, opc_error_t *error) {
+  opc_case_id_t id;
+  char *made = NULL;
+  const char *case_id = text_of(result, "case"), *reason = text_of(result, "reason");
+  if (case_id == NULL || opc_case_id_parse(case_id, &id, error) != OPC_OK) {
+    json_decref(result);
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a result");
+  }
+  opc_verdict_kind_t verdict = (opc_verdict_kind_t)opc_verdict_find(text_of(result, "verdict"));
+  int check = opc_check_info_find(id.check);
+  /* A sample that was refused was called with, all the same. */
+  bool rejected = reason != NULL && strcmp(reason, opc_skip_reason_name(OPC_SKIP_REJECTED)) == 0;
+  if (check >= 0 && opc_check_infos[check].calls && (verdict != OPC_VERDICT_SKIP || rejected)) session->called++;
+  apply_xfail(session, result, case_id, &verdict);
+  bool finding = verdict == OPC_VERDICT_FAIL || verdict == OPC_VERDICT_ERROR;
+  const char *severity = text_of(result, "severity");
+  session->results++;
+  session->cases_done++;
+  session->findings += finding;
+  session->broken += finding && (severity == NULL || strcmp(severity, opc_severity_name(OPC_SEVERITY_WARNING)) != 0);
+  if (finding && repro == NULL) repro = made = opc_repro_line(session, op, case_id);
+  json_object_set_new(result, "t", json_string("result"));
+  json_object_set_new(result, "operator", json_string(op->name));
+  json_object_set_new(result, "check", json_string(id.check));
+  json_object_set_new(result, "repro", finding && repro != NULL ? opc_words_json(repro) : json_null());
+  free(made);
+  return opc_journal_write(session->journal, result, error);
+}

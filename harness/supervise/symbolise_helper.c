@@ -1,0 +1,118 @@
+/* The process that holds libdw. It may crash on what it reads, and is asked again then, once. */
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "supervise/symbolise.h"
+
+enum { MODULES_MAX = 32 }; /* more are forgotten and read anew: a crash touches a handful */
+
+static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+                                         .find_debuginfo = dwfl_standard_find_debuginfo,
+                                         .section_address = dwfl_offline_section_address};
+
+typedef char *demangle_t(const char *mangled, char *buffer, size_t *length, int *status);
+
+/* libstdc++ is here wherever a libtorch is; without it names stay mangled. */
+static void demangle(const char *name, char *out, size_t size) {
+  static demangle_t *function;
+  static bool looked;
+  if (!looked) {
+    looked = true;
+    void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+    union {
+      void *object;
+      demangle_t *function;
+    } found = {library != NULL ? dlsym(library, "__cxa_demangle") : NULL};
+    function = found.function;
+  }
+  char *plain = function != NULL && strncmp(name, "_Z", 2) == 0 ? function(name, NULL, NULL, NULL) : NULL;
+  snprintf(out, size, "%s", plain != NULL ? plain : name);
+  free(plain);
+}
+
+static bool to_virtual(Elf *elf, uint64_t file_offset, uint64_t *out) {
+  size_t count = 0;
+  if (elf == NULL || elf_getphdrnum(elf, &count) != 0) return false;
+  for (size_t i = 0; i < count; i++) {
+    GElf_Phdr segment;
+    if (gelf_getphdr(elf, (int)i, &segment) == NULL || segment.p_type != PT_LOAD) continue;
+    /* A mapping is page-wise, so it can start before the segment does. */
+    uint64_t start = segment.p_offset & ~(uint64_t)4095;
+    if (file_offset >= start && file_offset < segment.p_offset + segment.p_filesz) {
+      *out = file_offset - segment.p_offset + segment.p_vaddr;
+      return true;
+    }
+  }
+  return false;
+}
+
+typedef struct loaded_module {
+  char path[512];
+  Dwfl *dwfl;
+  Dwfl_Module *module;
+} loaded_module_t;
+
+static loaded_module_t *find(loaded_module_t *modules, size_t *count, const char *path) {
+  for (size_t i = 0; i < *count; i++) {
+    if (strcmp(modules[i].path, path) == 0) return &modules[i];
+  }
+  if (*count == MODULES_MAX) {
+    for (size_t i = 0; i < *count; i++) dwfl_end(modules[i].dwfl);
+    *count = 0;
+  }
+  loaded_module_t *made = &modules[(*count)++];
+  snprintf(made->path, sizeof made->path, "%s", path);
+  made->dwfl = dwfl_begin(&callbacks);
+  made->module = made->dwfl != NULL ? dwfl_report_offline(made->dwfl, path, path, -1) : NULL;
+  if (made->dwfl != NULL) dwfl_report_end(made->dwfl, NULL, NULL);
+  return made;
+}
+
+/* The innermost function at the address, inlined ones included: that is what the line belongs to. */
+static void name_function(Dwfl_Module *module, Dwarf_Addr address, char *out, size_t size) {
+  Dwarf_Addr bias = 0;
+  Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias), *scopes = NULL;
+  int count = unit != NULL ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+  for (int i = 0; i < count; i++) {
+    int tag = dwarf_tag(&scopes[i]);
+    if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
+    const char *name = dwarf_diename(&scopes[i]);
+    if (name != NULL) snprintf(out, size, "%s", name);
+    break;
+  }
+  free(scopes);
+}
+
+static void answer(loaded_module_t *modules, size_t *count, const opc_symbolise_question_t *question, opc_frame_t *out) {
+  memset(out, 0, sizeof *out);
+  out->offset = question->file_offset;
+  loaded_module_t *loaded = find(modules, count, question->module);
+  GElf_Addr bias = 0;
+  Elf *elf = loaded->module != NULL ? dwfl_module_getelf(loaded->module, &bias) : NULL;
+  if (!to_virtual(elf, question->file_offset, &out->offset)) return;
+  const char *name = dwfl_module_addrname(loaded->module, out->offset + bias);
+  if (name != NULL) demangle(name, out->symbol, sizeof out->symbol);
+  name_function(loaded->module, out->offset + bias, out->function, sizeof out->function);
+  Dwfl_Line *line = dwfl_module_getsrc(loaded->module, out->offset + bias);
+  const char *file = line != NULL ? dwfl_lineinfo(line, NULL, &out->line, NULL, NULL, NULL) : NULL;
+  if (file != NULL) snprintf(out->file, sizeof out->file, "%s", file);
+}
+
+void opc_symbolise_serve(int fd) {
+  unsetenv("DEBUGINFOD_URLS"); /* no questions to the network */
+  loaded_module_t modules[MODULES_MAX];
+  size_t count = 0;
+  opc_symbolise_question_t question;
+  while (recv(fd, &question, sizeof question, 0) == (ssize_t)sizeof question) {
+    opc_frame_t frame;
+    question.module[sizeof question.module - 1] = '\0';
+    answer(modules, &count, &question, &frame);
+    if (send(fd, &frame, sizeof frame, MSG_NOSIGNAL) != (ssize_t)sizeof frame) break;
+  }
+}

@@ -1,0 +1,157 @@
+#include "supervise/task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static bool is_search_needed(const opc_session_t *session, const opc_operator_t *op) {
+  return session->calls && json_array_size(session->devices) > 0 && op->schema != NULL;
+}
+
+static opc_status_t take_samples(opc_task_t *task, opc_error_t *error) {
+  const opc_sample_set_t *all = &task->session->samples;
+  size_t count = 0;
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < all->count; i++) count += strcmp(all->samples[i].operator_name, task->op->name) == 0;
+  task->source = "none";
+  if (count == 0) return OPC_OK;
+  task->samples.samples = calloc(count, sizeof *task->samples.samples);
+  if (task->samples.samples == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; i < all->count && status == OPC_OK; i++) {
+    if (strcmp(all->samples[i].operator_name, task->op->name) != 0) continue;
+    status = opc_sample_copy(&all->samples[i], &task->samples.samples[task->samples.count], error);
+    if (status == OPC_OK) task->samples.count++;
+  }
+  task->source = all->count > 0 && task->samples.count > 0 && task->samples.samples[0].source == OPC_SAMPLE_RECORDED ? "recorded" : "file";
+  return status;
+}
+
+opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, opc_task_t **out, opc_error_t *error) {
+  *out = NULL;
+  opc_task_t *task = calloc(1, sizeof *task);
+  if (task == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  task->session = session;
+  task->op = op;
+  task->skips = json_array();
+  opc_status_t status = task->skips != NULL ? take_samples(task, error) : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (status == OPC_OK && task->samples.count == 0 && is_search_needed(session, op)) {
+    task->phase = &opc_phase_search;
+    task->source = "searched";
+  } else if (status == OPC_OK) {
+    task->phase = &opc_phase_cases;
+    status = opc_task_samples_known(task, error);
+  }
+  if (status == OPC_OK) *out = task;
+  else opc_task_free(task);
+  return status;
+}
+
+void opc_task_free(opc_task_t *task) {
+  if (task == NULL) return;
+  opc_task_release(task);
+  opc_sample_set_clear(&task->samples);
+  free(task->detail);
+  opc_search_free(task->search);
+  if (task->attempting) opc_sample_clear(&task->attempt);
+  json_decref(task->held);
+  for (size_t i = 0; i < task->order_count; i++) free(task->order[i]);
+  free(task->order);
+  json_decref(task->skips);
+  free(task->tallies);
+  for (size_t i = 0; i < task->suspect_count; i++) json_decref(task->suspects[i].result);
+  free(task->suspects);
+  json_decref(task->outcome);
+  free(task);
+}
+
+opc_status_t opc_task_samples_known(opc_task_t *task, opc_error_t *error) {
+  return opc_journal_write(task->session->journal,
+                           json_pack("{s:s, s:s, s:s, s:o}", "t", "sample_source", "operator", task->op->name, "source", task->source, "detail",
+                                     opc_words_json(task->detail != NULL ? task->detail : task->samples.count > 0 ? task->samples.samples[0].origin : "")),
+                           error);
+}
+
+void opc_task_release(opc_task_t *task) {
+  if (task->child != NULL) opc_child_leave(task->child);
+  task->child = NULL;
+}
+
+void opc_task_enter(opc_task_t *task, const opc_phase_t *phase) {
+  opc_task_release(task);
+  task->phase = phase;
+}
+
+opc_status_t opc_task_send(opc_task_t *task, opc_error_t *error) {
+  json_t *command = NULL;
+  opc_child_t *child = task->child;
+  opc_status_t status = task->phase->command(task, &command, error);
+  if (status == OPC_OK && command != NULL && child != NULL) {
+    /* A child that is gone already is told of by its end: no error here. */
+    if (opc_channel_send(&child->channel, command, NULL, 0, NULL) != OPC_OK) opc_child_kill(child, OPC_END_CHANNEL);
+  }
+  json_decref(command);
+  return status;
+}
+
+bool opc_task_wants_child(opc_task_t *task) {
+  if (task->phase == &opc_phase_confirm && task->confirming == task->suspect_count) task->phase = NULL;
+  return task->phase != NULL && task->child == NULL;
+}
+
+opc_status_t opc_task_attach(opc_task_t *task, opc_error_t *error) { return opc_task_send(task, error); }
+
+opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *error) { return task->phase->message(task, message, error); }
+
+/* What the black box names, if it can be believed; "" otherwise. A try of a search carries the operator's name or nothing. */
+static void running_case(const opc_task_t *task, char out[OPC_BLACKBOX_CASE_SIZE]) {
+  opc_case_id_t id;
+  if (!opc_child_case(task->child, out)) out[0] = '\0';
+  if (task->phase != &opc_phase_search && (opc_case_id_parse(out, &id, NULL) != OPC_OK || strcmp(id.operator_name, task->op->name) != 0)) out[0] = '\0';
+}
+
+opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {
+  char case_id[OPC_BLACKBOX_CASE_SIZE];
+  opc_crash_t crash;
+  opc_crash_limits_t limits = {.seconds = task->phase->seconds(task),
+                               .memory_mib = task->session->options->memory_mib,
+                               .library = task->op->library,
+                               .maps = task->child->own ? &task->child->maps : &task->session->maps};
+  running_case(task, case_id);
+  opc_status_t status = opc_crash_describe(task->child, task->session->symboliser, &limits, &crash, error);
+  task->child = NULL;
+  if (status == OPC_OK) status = task->phase->crash(task, case_id, &crash, error);
+  opc_crash_clear(&crash);
+  return status;
+}
+
+void opc_task_child_lost(opc_task_t *task) {
+  task->child = NULL;
+  task->exclusive = true;
+}
+
+json_t *opc_task_cases_command(const opc_task_t *task, size_t skips) {
+  static const char *const sources[] = {"file", "file", "recorded", "searched"}; /* in the order of opc_sample_source_t */
+  json_t *samples = json_array(), *skip = json_array();
+  for (size_t i = 0; i < task->samples.count; i++) {
+    json_t *sample = opc_sample_to_json(&task->samples.samples[i], task->op);
+    json_object_set_new(sample, "source", json_string(sources[task->samples.samples[i].source]));
+    json_array_append_new(samples, sample);
+  }
+  for (size_t i = 0; i < skips; i++) json_array_append(skip, json_array_get(task->skips, i));
+  return json_pack("{s:s, s:s, s:o, s:O, s:O, s:I, s:o}", "t", "cases", "operator", task->op->name, "samples", samples, "checks", task->session->checks,
+                   "devices", task->session->devices, "seed", (json_int_t)task->session->options->seed, "skip", skip);
+}
+
+json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, const opc_task_t *task) {
+  opc_case_id_t id;
+  opc_text_t text = {0};
+  opc_text_add(&text, opc_text_c(&crash->message));
+  bool varied = opc_case_id_parse(case_id, &id, NULL) == OPC_OK && strcmp(id.variant, "plain") != 0 && strcmp(id.variant, "-") != 0;
+  bool searched = strcmp(task->source, "searched") == 0;
+  if (searched) opc_text_add(&text, ". The arguments were found by the harness's own search");
+  if (varied) opc_text_addf(&text, "%s the variant %s is the harness's", searched ? ", and" : ". The sample is as given;", id.variant);
+  json_t *result = opc_result_new(case_id, "error", "error", crash->rule, NULL, opc_text_c(&text), json_incref(crash->evidence), 0);
+  opc_text_clear(&text);
+  return result;
+}

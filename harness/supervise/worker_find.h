@@ -1,0 +1,22 @@
+/* Which opcheck-worker to execute, and with which library path: beside the running program (a build), else in ../libexec/opcheck-c (installed).
+ * A worker is built for one minor version of libtorch; one that is called opcheck-worker-2.12 is for 2.12, opcheck-worker is for the libtorch of the build.
+ *
+ * Ownership: the plan's strings are freed by opc_worker_plan_clear. Threads: any. */
+#ifndef OPC_SUPERVISE_WORKER_FIND_H
+#define OPC_SUPERVISE_WORKER_FIND_H
+
+#include "base/status.h"
+
+typedef struct opc_worker_plan {
+  char *program;
+  char *library_path; /* for LD_LIBRARY_PATH, in front of what is there; NULL: leave it alone */
+  char wanted[16];    /* "2.11" of --torch; "" without --torch */
+} opc_worker_plan_t;
+
+/* worker and torch_root may be NULL. OPC_ERR_USAGE: ROOT is no libtorch. OPC_ERR_NOT_FOUND: no worker, or none for ROOT's version, which the message names. */
+opc_status_t opc_worker_plan(const char *worker, const char *torch_root, opc_worker_plan_t *out, opc_error_t *error) OPC_CHECKED;
+/* Tells whether the libtorch that the worker says it has ("2.11.0") is the wanted one. OPC_ERR_NOT_FOUND names both. */
+opc_status_t opc_worker_plan_check(const opc_worker_plan_t *plan, const char *torch_version, opc_error_t *error) OPC_CHECKED;
+void opc_worker_plan_clear(opc_worker_plan_t *plan);
+
+#endif

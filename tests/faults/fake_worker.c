@@ -1,0 +1,234 @@
+/* A worker without libtorch, for tests of the supervisor: it speaks the protocol (worker/protocol.h), and its operators misbehave by name. Each has ten
+ * cases, `fake::NAME/stride/cpu/-/one/v0` … v4 and `…/alias/…/v5` … v9. The file that it is told to load only has to be there. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "supervise/channel.h"
+#include "worker/protocol.h"
+
+static const char *const operators[] = {"healthy", "fails",  "segv",    "abort",   "exit0",   "hang",  "parent", "closes",  "junk",    "grandchild",
+                                        "flood",   "depends", "flaky", "late", "allcrash", "sleepy", "refused", "lies", "searched"};
+enum { OPERATORS = sizeof operators / sizeof operators[0], CASES = 10 };
+
+static int *ever; /* shared by all children: how often "flaky" ran */
+static opc_channel_t control = OPC_CHANNEL_INIT, batch = OPC_CHANNEL_INIT;
+static opc_blackbox_t *box;
+static bool ran[CASES];
+
+static void say(opc_channel_t *channel, json_t *message) {
+  opc_error_t error;
+  if (opc_channel_send(channel, message, NULL, 0, &error) != OPC_OK) _exit(9);
+  json_decref(message);
+}
+
+static void begin(const char *id) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  snprintf(box->case_id, sizeof box->case_id, "%s", id);
+  snprintf(box->phase, sizeof box->phase, "the operator");
+  box->started_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+  box->sequence++;
+  box->running = 1;
+}
+
+/* What the operator does in case i; true: it is wrong there. */
+static bool behave(const char *name, int i) {
+  if (strcmp(name, "fails") == 0) return i == 3 || i == 6;
+  if (strcmp(name, "segv") == 0 && i == 2) raise(SIGSEGV);
+  if (strcmp(name, "abort") == 0 && i == 2) abort();
+  if (strcmp(name, "exit0") == 0 && i == 2) _exit(0);
+  if (strcmp(name, "hang") == 0 && (i == 2 || i == 3 || i == 4)) pause();
+  if (strcmp(name, "sleepy") == 0 && i == 2) usleep(200000);
+  if (strcmp(name, "parent") == 0 && i == 2) kill(getppid(), SIGKILL), usleep(1000000);
+  if (strcmp(name, "closes") == 0 && i == 2) close(batch.fd), pause();
+  if (strcmp(name, "junk") == 0 && i == 2) dprintf(batch.fd, "]]] junk\n"), pause();
+  if (strcmp(name, "grandchild") == 0 && i == 2) {
+    if (fork() == 0) {
+      sleep(30); /* holds the channel open */
+      _exit(0);
+    }
+    raise(SIGFPE);
+  }
+  for (int line = 0; strcmp(name, "flood") == 0 && line < 20000 && i == 2; line++) printf("a line of a noisy operator, number %d\n", line);
+  if (strcmp(name, "depends") == 0 && i == 7) return ran[3];
+  if (strcmp(name, "flaky") == 0 && i == 4) return (*ever)++ == 0;
+  if (strcmp(name, "allcrash") == 0) raise(SIGSEGV);
+  if (strcmp(name, "lies") == 0 && i == 2) snprintf(box->case_id, sizeof box->case_id, "no case/at all"), raise(SIGSEGV);
+  return false;
+}
+
+static bool in_list(const json_t *list, const char *word) {
+  size_t i;
+  json_t *item;
+  json_array_foreach(list, i, item) {
+    if (strcmp(json_string_value(item), word) == 0) return true;
+  }
+  return false;
+}
+
+static int index_of(const json_t *command, const char *key) {
+  const char *id = json_string_value(json_object_get(command, key));
+  return id != NULL ? id[strlen(id) - 1] - '0' : -1;
+}
+
+static void run_cases(const json_t *command) {
+  const char *name = strstr(json_string_value(json_object_get(command, "operator")), "::") + 2;
+  int only = index_of(command, "only"), after = index_of(command, "after"), from = index_of(command, "from"), to = index_of(command, "to"), planned = 0;
+  if (strcmp(name, "refused") == 0) {
+    say(&batch, json_pack("{s:s, s:s}", "t", "refused", "message", "not today"));
+    return;
+  }
+  for (int i = 0; i < CASES; i++) {
+    char id[128];
+    const char *check = i < 5 ? "stride" : "alias";
+    if ((only >= 0 && i != only) || i <= after || (from >= 0 && i < from) || (to >= 0 && i > to)) continue;
+    if (!in_list(json_object_get(command, "checks"), check)) continue;
+    snprintf(id, sizeof id, "fake::%s/%s/cpu/-/one/v%d", name, check, i);
+    planned++;
+    if (in_list(json_object_get(command, "skip"), check)) {
+      say(&batch, json_pack("{s:s, s:s, s:s, s:s, s:n, s:s, s:s, s:{}, s:f}", "t", "result", "case", id, "verdict", "skip", "severity", "error", "rule", "reason",
+                            "after_crash", "message", "", "evidence", "seconds", 0.0));
+      continue;
+    }
+    begin(id);
+    bool wrong = behave(name, i);
+    ran[i] = true;
+    say(&batch, json_pack("{s:s, s:s, s:s, s:s, s:s?, s:n, s:s, s:{}, s:f}", "t", "result", "case", id, "verdict", wrong ? "fail" : "pass", "severity", "error",
+                          "rule", wrong ? "stride.values" : NULL, "reason", "message", wrong ? "differs" : "same", "evidence", "seconds", 0.001));
+    box->running = 0;
+    if (strcmp(name, "late") == 0 && i == 5) raise(SIGSEGV);
+  }
+  say(&batch, json_pack("{s:s, s:i}", "t", "done", "planned", planned));
+}
+
+/* Accepts the third try. */
+static void run_try(const json_t *command) {
+  static int tries;
+  begin("try");
+  bool good = ++tries >= 3;
+  say(&batch, json_pack("{s:s, s:s, s:s, s:f, s:[{s:[i], s:s}], s:[], s:b, s:b}", "t", "tried", "outcome", good ? "returned" : "rejected", "message",
+                        good ? "" : "expected a number", "seconds", 0.0, "returns", "shape", 4, "dtype", "float32", "mutated", "effect", good,
+                        "depends_on_values", good));
+  box->running = 0;
+  (void)command;
+}
+
+static json_t *wait_for(opc_channel_t *channel) {
+  for (;;) {
+    json_t *message = NULL;
+    opc_channel_event_t event = opc_channel_next(channel, &message);
+    if (event == OPC_CHANNEL_LINE) return message;
+    if (event != OPC_CHANNEL_NOTHING) return NULL;
+    usleep(300);
+  }
+}
+
+static _Noreturn void child(const int fds[3], pid_t parent) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  batch = (opc_channel_t){.fd = fds[0]};
+  box = mmap(NULL, OPC_BLACKBOX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);
+  dup2(fds[2], STDOUT_FILENO);
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  for (json_t *command; (command = wait_for(&batch)) != NULL;) {
+    if (strcmp(json_string_value(json_object_get(command, "t")), "try") == 0) run_try(command);
+    else run_cases(command);
+  }
+  _exit(0);
+}
+
+static void describe(const char *library) {
+  say(&control, json_pack("{s:s, s:s, s:i, s:i}", "t", "loaded", "library", library, "operators", OPERATORS, "classes", 0));
+  for (size_t i = 0; i < OPERATORS; i++) {
+    char name[64], schema[96];
+    snprintf(name, sizeof name, "fake::%s", operators[i]);
+    snprintf(schema, sizeof schema, "%s(int a) -> int", name);
+    say(&control, json_pack("{s:s, s:s, s:s, s:s, s:[{s:s, s:s}], s:[{s:s, s:s}], s:b}", "t", "operator", "name", name, "schema", schema, "library", library,
+                            "arguments", "name", "a", "type", "int", "returns", "name", "", "type", "int", "defined_here", 1));
+  }
+}
+
+static struct {
+  pid_t pid;
+  json_int_t id;
+} children[256];
+static size_t child_count;
+
+static void serve_fork(const json_t *command) {
+  int fds[3];
+  pid_t parent = getpid();
+  for (int i = 0; i < 3; i++) fds[i] = opc_channel_take_fd(&control);
+  pid_t pid = fork();
+  if (pid == 0) {
+    close(control.fd);
+    child(fds, parent);
+  }
+  int pidfd = pidfd_open(pid, 0);
+  json_int_t id = json_integer_value(json_object_get(command, "child"));
+  json_t *message = json_pack("{s:s, s:I, s:i}", "t", "forked", "child", id, "pid", (int)pid);
+  opc_error_t error;
+  if (opc_channel_send(&control, message, &pidfd, 1, &error) != OPC_OK) _exit(9);
+  json_decref(message);
+  close(pidfd);
+  for (int i = 0; i < 3; i++) close(fds[i]);
+  children[child_count].pid = pid;
+  children[child_count++].id = id;
+}
+
+static void reap(void) {
+  int status;
+  struct rusage usage;
+  for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;) {
+    for (size_t i = 0; i < child_count; i++) {
+      if (children[i].pid != pid) continue;
+      kill(-pid, SIGKILL);
+      say(&control, json_pack("{s:s, s:I, s:i, s:I}", "t", "reaped", "child", children[i].id, "status", status, "max_rss_kib", (json_int_t)usage.ru_maxrss));
+      children[i] = children[--child_count];
+      break;
+    }
+  }
+}
+
+int main(int argc, char **argv) {
+  control = (opc_channel_t){.fd = OPC_CONTROL_FD};
+  ever = mmap(NULL, sizeof *ever, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  const char *mode = getenv("FAKE_WORKER");
+  if (mode == NULL) mode = "";
+  say(&control, json_pack("{s:s, s:i, s:s, s:s}", "t", "hello", "protocol", OPC_PROTOCOL_VERSION, "torch", "2.11.0", "cuda", ""));
+  for (int i = 3; i < argc; i++) { /* behind --mode cpu */
+    say(&control, json_pack("{s:s, s:s}", "t", "loading", "library", argv[i]));
+    if (strstr(argv[i], "exits") != NULL) _exit(3);
+    if (strstr(argv[i], "throws") != NULL) {
+      say(&control, json_pack("{s:s, s:s}", "t", "terminate", "message", "std::runtime_error: from an initialiser"));
+      abort();
+    }
+    if (strstr(argv[i], "symbol") != NULL) {
+      say(&control, json_pack("{s:s, s:s, s:s}", "t", "load_failed", "library", argv[i], "message", "lib.so: undefined symbol: nowhere"));
+      continue;
+    }
+    describe(argv[i]);
+  }
+  if (strcmp(mode, "dies") == 0) _exit(4);
+  say(&control, json_pack("{s:s, s:i, s:b}", "t", "ready", "threads", 1, "cuda_initialised", 0));
+  for (;;) {
+    json_t *command = NULL;
+    opc_channel_event_t event = opc_channel_next(&control, &command);
+    if (event == OPC_CHANNEL_LINE) serve_fork(command);
+    else if (event != OPC_CHANNEL_NOTHING) break;
+    else usleep(300);
+    json_decref(command);
+    reap();
+  }
+  return 0;
+}

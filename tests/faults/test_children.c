@@ -1,0 +1,178 @@
+/* Children that end in every way: each costs its own case and nothing else, and the right case is blamed. */
+#include "run_fixture.h"
+
+static json_t *run_one(const char *name, int expected_exit) {
+  const char *const op[] = {name};
+  opc_run_options_t options = run_options(op);
+  opc_error_t error = {0};
+  int code = -1;
+  if (opc_run_execute(&options, &code, &error) != OPC_OK) fail_msg("%s: %s", name, error.message);
+  assert_int_equal(code, expected_exit);
+  json_t *records = run_read();
+  assert_true(json_is_true(json_object_get(run_find(records, "end", ""), "complete")));
+  return records;
+}
+
+/* One case is wrong, and the nine others pass. */
+static void one_case(const char *name, const char *tail, const char *verdict, const char *rule, const char *words) {
+  json_t *records = run_one(name, 1), *result = run_find(records, "result", tail);
+  assert_non_null(result);
+  assert_string_equal(run_text(result, "verdict"), verdict);
+  assert_string_equal(run_text(result, "rule"), rule);
+  assert_string_equal(run_text(result, "severity"), "error");
+  if (strstr(run_text(result, "message"), words) == NULL) fail_msg("\"%s\" is not in \"%s\"", words, run_text(result, "message"));
+  assert_true(json_is_true(json_object_get(json_object_get(result, "evidence"), "confirmed")));
+  assert_non_null(strstr(run_text(result, "repro"), "opcheck-c run --samples "));
+  assert_non_null(strstr(run_text(result, "repro"), tail));
+  assert_int_equal(run_count(records, "result", "verdict", "pass"), 9);
+  assert_int_equal(run_count(records, "result", "verdict", NULL), 10);
+  json_decref(records);
+}
+
+static void healthy(void **state) {
+  (void)state;
+  json_t *records = run_one("healthy", 0);
+  assert_int_equal(run_count(records, "result", "verdict", "pass"), 10);
+  assert_int_equal(run_count(records, "suspect", "", NULL), 0);
+  json_decref(records);
+}
+
+static void failures_are_confirmed(void **state) {
+  (void)state;
+  json_t *records = run_one("fails", 1);
+  assert_int_equal(run_count(records, "result", "verdict", "fail"), 2);
+  assert_int_equal(run_count(records, "suspect", "verdict", "fail"), 2);
+  assert_int_equal(run_count(records, "result", "verdict", "pass"), 8);
+  json_decref(records);
+}
+
+static void signals(void **state) {
+  (void)state;
+  one_case("segv", "/v2", "error", "signal.SIGSEGV", "segmentation fault");
+  one_case("abort", "/v2", "error", "signal.SIGABRT", "abort");
+  one_case("grandchild", "/v2", "error", "signal.SIGFPE", "arithmetic");
+  one_case("late", "/v5", "error", "signal.SIGSEGV", "after the operator had returned");
+}
+
+static void exit_zero(void **state) {
+  (void)state;
+  one_case("exit0", "/v2", "error", "exit", "exit code 0");
+}
+
+static void channel_abuse(void **state) {
+  (void)state;
+  one_case("closes", "/v2", "error", "exit", "closed the channel");
+  one_case("junk", "/v2", "error", "exit", "wrote into the channel");
+}
+
+static void parent_killed(void **state) {
+  (void)state;
+  one_case("parent", "/v2", "error", "exit", "killed the process that started it");
+}
+
+static void hangs_are_given_up(void **state) {
+  (void)state;
+  json_t *records = run_one("hang", 1);
+  assert_int_equal(run_count(records, "result", "rule", "timeout"), 2); /* the third one is skipped */
+  assert_string_equal(run_text(run_find(records, "result", "/v4"), "reason"), "after_crash");
+  assert_int_equal(run_count(records, "result", "verdict", "pass"), 7);
+  json_decref(records);
+}
+
+static void crashes_are_given_up(void **state) {
+  (void)state;
+  json_t *records = run_one("allcrash", 1);
+  assert_int_equal(run_count(records, "result", "rule", "signal.SIGSEGV"), 6); /* three for each of the two checks */
+  assert_int_equal(run_count(records, "result", "reason", "after_crash"), 4);
+  json_decref(records);
+}
+
+static void dependence_is_found(void **state) {
+  (void)state;
+  json_t *records = run_one("depends", 1), *result = run_find(records, "result", "/v7"), *evidence = json_object_get(result, "evidence");
+  assert_string_equal(run_text(result, "verdict"), "fail");
+  assert_string_equal(run_text(evidence, "depends_on"), "fake::depends/stride/cpu/-/one/v3");
+  assert_non_null(strstr(run_text(result, "repro"), "--op fake::depends"));
+  json_decref(records);
+}
+
+static void flaky_is_a_warning(void **state) {
+  (void)state;
+  json_t *records = run_one("flaky", 0), *result = run_find(records, "result", "/v4");
+  assert_string_equal(run_text(result, "severity"), "warning");
+  assert_true(json_is_false(json_object_get(json_object_get(result, "evidence"), "confirmed")));
+  json_decref(records);
+}
+
+static void black_box_lies(void **state) {
+  (void)state;
+  /* The name that it leaves behind is no case: whom to blame is not known, and the run says that it could not do all of its work. */
+  const char *const op[] = {"lies"};
+  opc_run_options_t options = run_options(op);
+  opc_error_t error = {0};
+  int code = -1;
+  assert_int_equal(opc_run_execute(&options, &code, &error), OPC_ERR_PROTOCOL);
+  json_t *records = run_read();
+  assert_int_equal(run_count(records, "note", "", NULL), 1);
+  assert_true(json_is_false(json_object_get(run_find(records, "end", ""), "complete")));
+  json_decref(records);
+}
+
+static void search_finds(void **state) {
+  (void)state;
+  json_t *records = run_one("searched", 0);
+  assert_string_equal(run_text(run_find(records, "sample_source", ""), "source"), "searched");
+  json_decref(records);
+}
+
+static void refusal_is_trouble(void **state) {
+  (void)state;
+  const char *const op[] = {"refused"};
+  opc_run_options_t options = run_options(op);
+  opc_error_t error = {0};
+  int code = -1;
+  assert_int_equal(opc_run_execute(&options, &code, &error), OPC_ERR_PROTOCOL);
+  assert_int_equal(code, 3);
+}
+
+/* All together, two at a time: the operator that kills the worker under another one is found all the same. */
+static void together(void **state) {
+  (void)state;
+  static const char *const op[] = {"fake::[!rl]*"}; /* all but "refused" and "lies" */
+  opc_run_options_t options = run_options(op);
+  opc_error_t error = {0};
+  int code = -1;
+  options.jobs = 4;
+  if (opc_run_execute(&options, &code, &error) != OPC_OK) fail_msg("%s", error.message);
+  assert_int_equal(code, 1);
+  json_t *records = run_read(), *result = run_find(records, "result", "fake::parent/stride/cpu/-/one/v2");
+  assert_string_equal(run_text(result, "rule"), "exit");
+  assert_int_equal(run_count(records, "result", "operator", "fake::healthy"), 10);
+  assert_int_equal(run_count(records, "result", "operator", "fake::parent"), 10);
+  assert_int_equal(run_count(records, "result", "operator", "fake::segv"), 10);
+  assert_int_equal(run_count(records, "result", "operator", "fake::flood"), 10);
+  json_decref(records);
+}
+
+static void single_case(void **state) {
+  (void)state;
+  opc_run_options_t options = run_options(NULL);
+  opc_error_t error = {0};
+  int code = -1;
+  options.case_id = "fake::segv/stride/cpu/-/one/v2";
+  assert_int_equal(opc_run_execute(&options, &code, &error), OPC_OK);
+  assert_int_equal(code, 1);
+  json_t *records = run_read();
+  assert_int_equal(run_count(records, "result", "", NULL), 1);
+  json_decref(records);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(healthy),           cmocka_unit_test(failures_are_confirmed), cmocka_unit_test(signals),
+    cmocka_unit_test(exit_zero),         cmocka_unit_test(channel_abuse),          cmocka_unit_test(parent_killed),
+    cmocka_unit_test(hangs_are_given_up), cmocka_unit_test(crashes_are_given_up),  cmocka_unit_test(dependence_is_found),
+    cmocka_unit_test(flaky_is_a_warning), cmocka_unit_test(black_box_lies),        cmocka_unit_test(search_finds),
+    cmocka_unit_test(refusal_is_trouble), cmocka_unit_test(together),              cmocka_unit_test(single_case)};
+  return cmocka_run_group_tests(tests, run_begin, run_end);
+}
