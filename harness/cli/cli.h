@@ -1,0 +1,72 @@
+/* What the subcommands of opcheck-c share: errors on stderr, parsing of options, exit codes.
+ *
+ * Ownership: strings from argv outlive everything here. Threads: one. */
+#ifndef OPC_CLI_CLI_H
+#define OPC_CLI_CLI_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* DESIGN.md, "Exit" (fixed). */
+enum { OPC_EXIT_OK = 0, OPC_EXIT_BROKEN = 1, OPC_EXIT_USAGE = 2, OPC_EXIT_HARNESS = 3, OPC_EXIT_LOAD = 4, OPC_EXIT_NOTHING = 5 };
+int opc_exit_code(opc_status_t status);
+
+/* A subcommand: argv[0] is "opcheck-c NAME", good for a usage line. full_argv is the whole command line, for the journal. */
+typedef struct opc_arguments {
+  int argc;
+  char **argv;
+  int full_argc;
+  const char *const *full_argv;
+} opc_arguments_t;
+typedef int opc_command_main_t(const opc_arguments_t *arguments);
+#define OPC_COMMAND(name, summary) opc_command_main_t opc_command_##name;
+#include "cli/commands.def"
+#undef OPC_COMMAND
+
+/* "opcheck-c: MESSAGE" on stderr. */
+void opc_complain(const char *format, ...) OPC_PRINTF(1, 2);
+
+/* Runs argp over the arguments. What is wrong with an option's name is found before, so that it is told in one line with the nearest
+ * option; parsers report through the opc_error_t that their input begins with (see opc_parse_t) and return EINVAL. --help and --version
+ * print and exit. */
+opc_status_t opc_arguments_parse(const opc_arguments_t *arguments, const struct argp *argp, void *input, opc_error_t *error) OPC_CHECKED;
+/* Complains about a failed parse, with where to read on; returns the exit code. */
+int opc_arguments_failed(const opc_arguments_t *arguments, const opc_error_t *error);
+
+/* Values of options. The error names the option and what it takes. */
+opc_status_t opc_value_integer(const char *option, const char *text, int64_t lowest, int64_t highest, int64_t *out,
+                               opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_value_seconds(const char *option, const char *text, double *out, opc_error_t *error) OPC_CHECKED;
+
+/* A growing list of strings. The array is the list's, the strings are not unless they came from opc_strings_split. */
+typedef struct opc_strings {
+  const char **items;
+  size_t count, capacity;
+  char **owned;
+  size_t owned_count;
+} opc_strings_t;
+opc_status_t opc_strings_add(opc_strings_t *list, const char *item, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_strings_split(opc_strings_t *list, const char *text,
+                               opc_error_t *error) OPC_CHECKED; /* at commas; empty parts are dropped */
+void opc_strings_clear(opc_strings_t *list);
+
+/* The candidate nearest to a mistyped word: fed one by one; best stays NULL where none is near. */
+typedef struct opc_nearest {
+  const char *word;
+  const char *best;
+  size_t distance;
+} opc_nearest_t;
+void opc_nearest_try(opc_nearest_t *nearest, const char *candidate);
+
+/* Check names, with the nearest one on a mistake. */
+opc_status_t opc_check_names_validate(const opc_strings_t *names, opc_error_t *error) OPC_CHECKED;
+
+/* Index of the check that a rule belongs to; -1 for those that any case can end with. */
+struct opc_rule;
+int opc_rule_check(const struct opc_rule *rule);
+
+#endif

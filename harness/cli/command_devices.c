@@ -1,0 +1,105 @@
+#include <errno.h>
+#include <jansson.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "supervise/devices.h"
+
+typedef enum device_format { FORMAT_TEXT = 0, FORMAT_CTEST, FORMAT_JSON, FORMAT_COUNT } device_format_t;
+static const char *const format_names[FORMAT_COUNT] = {"text", "ctest-resources", "json"};
+
+enum { KEY_FORMAT = 256 };
+
+typedef struct devices_command {
+  opc_error_t *error;
+  device_format_t format;
+} devices_command_t;
+
+static const struct argp_option options[] = {{"format", KEY_FORMAT, "FORMAT", 0, "text (default), ctest-resources or json", 0}, {0}};
+
+static error_t parse(int key, char *value, struct argp_state *state) {
+  devices_command_t *command = state->input;
+  if (key == ARGP_KEY_ARG) {
+    (void)opc_error_set(command->error, OPC_ERR_USAGE, "devices takes no arguments, but was given %.60s", value);
+    return EINVAL;
+  }
+  if (key != KEY_FORMAT) return ARGP_ERR_UNKNOWN;
+  for (int i = 0; i < FORMAT_COUNT; i++) {
+    if (strcmp(format_names[i], value) != 0) continue;
+    command->format = (device_format_t)i;
+    return 0;
+  }
+  (void)opc_error_set(command->error, OPC_ERR_USAGE, "--format %.40s: give text, ctest-resources or json", value);
+  return EINVAL;
+}
+
+static const struct argp devices_argp = {options,
+                                         parse,
+                                         "",
+                                         "Shows the devices of this machine that operators can be checked on."
+                                         "\vExamples:\n"
+                                         "  opcheck-c devices\n"
+                                         "  opcheck-c devices --format ctest-resources > resources.json\n"
+                                         "  ctest --resource-spec-file resources.json\n",
+                                         NULL,
+                                         NULL,
+                                         NULL};
+
+static int processor_count(void) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
+  long online = sysconf(_SC_NPROCESSORS_ONLN);
+  return online > 0 ? (int)online : 1;
+}
+
+static int shown_count(const opc_cuda_devices_t *cuda) { return cuda->count < OPC_CUDA_DEVICES_MAX ? cuda->count : OPC_CUDA_DEVICES_MAX; }
+
+static void show_text(const opc_cuda_devices_t *cuda) {
+  int processors = processor_count();
+  printf("cpu      %d processor%s\n", processors, processors == 1 ? "" : "s");
+  for (int i = 0; i < shown_count(cuda); i++)
+    printf("cuda:%-3d %s, compute capability %d.%d, %.1f GiB\n", i, cuda->devices[i].name, cuda->devices[i].major, cuda->devices[i].minor,
+           (double)cuda->devices[i].memory / (1024.0 * 1024.0 * 1024.0));
+  if (cuda->count > OPC_CUDA_DEVICES_MAX) printf("         and %d more\n", cuda->count - OPC_CUDA_DEVICES_MAX);
+  if (cuda->count == 0) printf("cuda     none: %s\n", cuda->detail);
+  if (cuda->driver_version) printf("driver   CUDA %d.%d\n", cuda->driver_version / 1000, cuda->driver_version % 1000 / 10);
+}
+
+/* Format: cmake.org, ctest(1), "Resource Specification File". */
+static json_t *ctest_resources(const opc_cuda_devices_t *cuda) {
+  json_t *gpus = json_array();
+  for (int i = 0; i < cuda->count; i++) json_array_append_new(gpus, json_pack("{s:o, s:i}", "id", json_sprintf("%d", i), "slots", 1));
+  return json_pack("{s:{s:i, s:i}, s:[{s:o}]}", "version", "major", 1, "minor", 0, "local", "gpus", gpus);
+}
+
+static json_t *as_json(const opc_cuda_devices_t *cuda) {
+  json_t *list = json_array();
+  for (int i = 0; i < shown_count(cuda); i++) {
+    const struct opc_cuda_device *device = &cuda->devices[i];
+    json_array_append_new(list, json_pack("{s:i, s:s, s:o, s:I}", "index", i, "name", device->name, "compute_capability",
+                                          json_sprintf("%d.%d", device->major, device->minor), "memory", (json_int_t)device->memory));
+  }
+  return json_pack("{s:s, s:{s:i}, s:{s:i, s:i, s:s, s:o}}", "format", "opcheck-c/devices/1", "cpu", "processors", processor_count(),
+                   "cuda", "count", cuda->count, "driver_version", cuda->driver_version, "detail", cuda->detail, "devices", list);
+}
+
+int opc_command_devices(const opc_arguments_t *arguments) {
+  opc_error_t error;
+  devices_command_t command = {.error = &error};
+  if (opc_arguments_parse(arguments, &devices_argp, &command, &error) != OPC_OK) return opc_arguments_failed(arguments, &error);
+  opc_cuda_devices_t cuda;
+  opc_cuda_devices_probe(&cuda);
+  if (command.format == FORMAT_TEXT) {
+    show_text(&cuda);
+    return OPC_EXIT_OK;
+  }
+  json_t *json = command.format == FORMAT_CTEST ? ctest_resources(&cuda) : as_json(&cuda);
+  int code = json && json_dumpf(json, stdout, JSON_INDENT(2)) == 0 ? OPC_EXIT_OK : OPC_EXIT_HARNESS;
+  if (code == OPC_EXIT_OK) fputc('\n', stdout);
+  else opc_complain("the devices could not be written as JSON");
+  json_decref(json);
+  return code;
+}

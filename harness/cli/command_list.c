@@ -1,0 +1,94 @@
+#include <errno.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/execution.h"
+#include "reports/terminal.h"
+
+enum { KEY_FORMAT = 256, KEY_PRELOAD, KEY_TORCH };
+
+typedef struct list_command {
+  opc_error_t *error;
+  opc_execution_t execution;
+  opc_strings_t libraries, preloads;
+  bool json;
+} list_command_t;
+
+static const struct argp_option options[] = {
+    {"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json: the JSON report with empty results", 0},
+    {"preload", KEY_PRELOAD, "LIB", 0, "Load this library first, without listing it", 0},
+    {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/", 0},
+    {0}};
+
+static error_t parse(int key, char *value, struct argp_state *state) {
+  list_command_t *list = state->input;
+  opc_status_t status = OPC_OK;
+  switch (key) {
+    case KEY_FORMAT:
+      list->json = strcmp(value, "json") == 0;
+      if (!list->json && strcmp(value, "text") != 0)
+        status = opc_error_set(list->error, OPC_ERR_USAGE, "--format %s: give text or json", value);
+      break;
+    case KEY_PRELOAD:
+      status = opc_strings_add(&list->preloads, value, list->error);
+      break;
+    case KEY_TORCH:
+      list->execution.options.torch_root = value;
+      break;
+    case ARGP_KEY_ARG:
+      status = opc_libraries_add(&list->libraries, value, list->error);
+      break;
+    case ARGP_KEY_END:
+      if (list->libraries.count == 0) status = opc_error_set(list->error, OPC_ERR_USAGE, "name at least one library to list");
+      break;
+    default:
+      return ARGP_ERR_UNKNOWN;
+  }
+  return status == OPC_OK ? 0 : EINVAL;
+}
+
+static const struct argp list_argp = {
+    options,
+    parse,
+    "LIB...",
+    "Loads libraries and lists what they register: operators with schema, tags, where they were registered, "
+    "kernels by dispatch key; kernels put on others' operators; custom classes with their methods."
+    "\vExamples:\n"
+    "  opcheck-c list libmy_ops.so\n"
+    "  opcheck-c list --format json libmy_ops.so | jq '.operators[].name'\n",
+    NULL,
+    NULL,
+    NULL};
+
+static opc_status_t show(opc_journal_reader_t *journal, int exit_code, void *context, opc_error_t *error) {
+  const list_command_t *list = context;
+  (void)exit_code;
+  if (list->json) return opc_report_json.write(journal, stdout, error);
+  opc_screen_t screen = opc_screen_of(stdout);
+  return opc_terminal_list(journal, &screen, error);
+}
+
+int opc_command_list(const opc_arguments_t *arguments) {
+  opc_error_t error;
+  list_command_t list = {.error = &error};
+  opc_run_options_default(&list.execution.options);
+  int code;
+  if (opc_arguments_parse(arguments, &list_argp, &list, &error) != OPC_OK) {
+    code = opc_arguments_failed(arguments, &error);
+  } else {
+    opc_run_options_t *run = &list.execution.options;
+    run->list_only = true;
+    run->libraries = list.libraries.items;
+    run->library_count = list.libraries.count;
+    run->preloads = list.preloads.items;
+    run->preload_count = list.preloads.count;
+    run->argv = arguments->full_argv;
+    run->argc = (size_t)arguments->full_argc;
+    list.execution.show = show;
+    list.execution.context = &list;
+    code = opc_execution_run(&list.execution);
+  }
+  opc_strings_clear(&list.libraries);
+  opc_strings_clear(&list.preloads);
+  return code;
+}

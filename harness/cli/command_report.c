@@ -1,0 +1,76 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "reports/report.h"
+#include "reports/terminal.h"
+
+enum { KEY_FIRST_REPORT = 256, OPTIONS_MAX = 8 };
+
+typedef struct report_command {
+  opc_error_t *error;
+  const char *action, *journal;
+  const char *files[OPTIONS_MAX]; /* by report */
+} report_command_t;
+
+static error_t parse(int key, char *value, struct argp_state *state) {
+  report_command_t *command = state->input;
+  opc_status_t status = OPC_OK;
+  if (key >= KEY_FIRST_REPORT && key < KEY_FIRST_REPORT + OPTIONS_MAX) {
+    command->files[key - KEY_FIRST_REPORT] = value;
+  } else if (key == ARGP_KEY_ARG) {
+    if (!command->action && strcmp(value, "render") != 0)
+      status = opc_error_set(command->error, OPC_ERR_USAGE, "report knows no action called \"%.60s\"; there is: render", value);
+    else if (!command->action) command->action = value;
+    else if (!command->journal) command->journal = value;
+    else status = opc_error_set(command->error, OPC_ERR_USAGE, "report render takes one journal; %.200s is too many", value);
+  } else if (key == ARGP_KEY_END) {
+    if (!command->journal)
+      status = opc_error_set(command->error, OPC_ERR_USAGE, "give an action and a journal: opcheck-c report render JOURNAL");
+  } else {
+    return ARGP_ERR_UNKNOWN;
+  }
+  return status == OPC_OK ? 0 : EINVAL;
+}
+
+static const char doc[] =
+    "Makes reports from the journal of an earlier run (run --journal FILE, or the file that a broken run named). Without --json and "
+    "--junit "
+    "the report is shown here."
+    "\vExamples:\n"
+    "  opcheck-c report render run.jsonl\n"
+    "  opcheck-c report render --junit report.xml run.jsonl\n";
+
+static opc_status_t render(const report_command_t *command, opc_error_t *error) {
+  opc_journal_reader_t *journal = NULL;
+  bool written = false;
+  opc_status_t status = opc_journal_reader_open(command->journal, &journal, error);
+  for (size_t i = 0; status == OPC_OK && i < opc_report_count && i < OPTIONS_MAX; i++) {
+    if (!command->files[i]) continue;
+    status = opc_report_finish(opc_reports[i], journal, command->files[i], error);
+    written = true;
+  }
+  if (status == OPC_OK && !written) {
+    opc_screen_t screen = opc_screen_of(stdout);
+    opc_journal_summary_t summary;
+    opc_journal_reader_summary(journal, &summary);
+    status = opc_terminal_report(journal, &screen, summary.exit_code, error);
+  }
+  opc_journal_reader_close(journal);
+  return status;
+}
+
+int opc_command_report(const opc_arguments_t *arguments) {
+  opc_error_t error;
+  report_command_t command = {.error = &error};
+  struct argp_option options[OPTIONS_MAX + 1] = {0};
+  for (size_t i = 0; i < opc_report_count && i < OPTIONS_MAX; i++)
+    options[i] = (struct argp_option){opc_reports[i]->name, KEY_FIRST_REPORT + (int)i, "FILE", 0, opc_reports[i]->summary, 0};
+  const struct argp argp = {options, parse, "render JOURNAL", doc, NULL, NULL, NULL};
+  opc_status_t status = opc_arguments_parse(arguments, &argp, &command, &error);
+  if (status != OPC_OK) return opc_arguments_failed(arguments, &error);
+  status = render(&command, &error);
+  if (status != OPC_OK) opc_complain("%s", error.message);
+  return opc_exit_code(status);
+}

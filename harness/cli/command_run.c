@@ -1,0 +1,261 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/execution.h"
+#include "plan/case.h"
+#include "reports/terminal.h"
+
+enum {
+  KEY_SAMPLES = 256,
+  KEY_SAVE_SAMPLES,
+  KEY_OP,
+  KEY_NAMESPACE,
+  KEY_CHECK,
+  KEY_DEVICE,
+  KEY_SEED,
+  KEY_JOBS,
+  KEY_TIMEOUT,
+  KEY_MEMORY,
+  KEY_SHARD,
+  KEY_CASE,
+  KEY_XFAIL,
+  KEY_STRICT,
+  KEY_JSON,
+  KEY_JUNIT,
+  KEY_JOURNAL,
+  KEY_PRELOAD,
+  KEY_TORCH
+};
+
+typedef struct run_command {
+  opc_error_t *error;
+  opc_execution_t execution;
+  opc_strings_t libraries, preloads, samples, globs, namespaces, checks, devices;
+  opc_progress_t progress;
+} run_command_t;
+
+static const struct argp_option options[] = {
+    {0, 0, 0, 0, "What is checked:", 1},
+    {"op", KEY_OP, "GLOB", 0, "Only operators whose name matches (again: any of them)", 1},
+    {"namespace", KEY_NAMESPACE, "NS", 0, "Only operators of this namespace (again: any of them)", 1},
+    {"check", KEY_CHECK, "NAME[,NAME]", 0, "Only these checks; opcheck-c checks lists them", 1},
+    {"device", KEY_DEVICE, "DEVICE", 0, "cpu, cuda, cuda-sim or all. Default: cpu, and cuda where there is one", 1},
+    {"case", KEY_CASE, "ID", 0, "Exactly this case, as a report names it", 1},
+    {"shard", KEY_SHARD, "K/N", 0, "The K-th of N parts of the operators, to spread a run over machines", 1},
+    {0, 0, 0, 0, "Inputs:", 2},
+    {"samples", KEY_SAMPLES, "FILE", 0,
+     "Sample file (again: more). Default: LIB.samples.json beside the library; what has no sample is searched", 2},
+    {"save-samples", KEY_SAVE_SAMPLES, "FILE", 0, "Write the inputs that the search found", 2},
+    {"seed", KEY_SEED, "N", 0, "Of all random numbers, default 0", 2},
+    {"xfail", KEY_XFAIL, "FILE", 0, "Expected failures", 2},
+    {0, 0, 0, 0, "How it runs:", 3},
+    {"jobs", KEY_JOBS, "N", 0, "Operators at once, default: as many as processors", 3},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one case, default 10", 3},
+    {"memory", KEY_MEMORY, "MIB", 0, "Of one child, default 4096", 3},
+    {"preload", KEY_PRELOAD, "LIB", 0, "Load this library first, without checking it", 3},
+    {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/", 3},
+    {0, 0, 0, 0, "Results:", 4},
+    {"strict", KEY_STRICT, NULL, 0, "Warnings make the exit status 1 too", 4},
+    {"json", KEY_JSON, "FILE", 0, "Write the whole result as JSON", 4},
+    {"junit", KEY_JUNIT, "FILE", 0, "Write the result as JUnit XML", 4},
+    {"journal", KEY_JOURNAL, "FILE", 0, "Keep the run's journal here", 4},
+    {0}};
+
+static const char doc[] =
+    "Checks the operators of libraries against the contract of a custom operator, each in a process of its own, and reports."
+    "\vExit status: 0 nothing found; 1 a contract is broken or an operator crashed; 2 wrong usage or sample file; 3 the harness could not "
+    "do its "
+    "work; 4 a library could not be loaded; 5 nothing ran.\n\n"
+    "Examples:\n"
+    "  opcheck-c run libmy_ops.so\n"
+    "  opcheck-c run --samples my.samples.json --junit report.xml libmy_ops.so\n"
+    "  opcheck-c run --op 'my_ops::conv*' --check stride,meta --strict libmy_ops.so\n";
+
+static opc_status_t add_devices(run_command_t *run, const char *value) {
+  static const char *const known[] = {"cpu", "cuda", "cuda-sim", "all"};
+  size_t before = run->devices.count;
+  opc_status_t status = opc_strings_split(&run->devices, value, run->error);
+  if (status == OPC_OK && run->devices.count == before)
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--device: give cpu, cuda, cuda-sim or all");
+  for (size_t i = before; status == OPC_OK && i < run->devices.count; i++) {
+    bool found = false;
+    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) found |= strcmp(known[k], run->devices.items[i]) == 0;
+    if (!found) return opc_error_set(run->error, OPC_ERR_USAGE, "--device %.40s: give cpu, cuda, cuda-sim or all", run->devices.items[i]);
+  }
+  return status;
+}
+
+static opc_status_t add_checks(run_command_t *run, const char *value) {
+  size_t before = run->checks.count;
+  opc_status_t status = opc_strings_split(&run->checks, value, run->error);
+  if (status == OPC_OK && run->checks.count == before)
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--check: name a check; opcheck-c checks lists them");
+  return status == OPC_OK ? opc_check_names_validate(&run->checks, run->error) : status;
+}
+
+static opc_status_t set_shard(run_command_t *run, const char *value) {
+  int index, count, end = 0;
+  if (sscanf(value, "%9d/%9d%n", &index, &count, &end) != 2 || value[end] || index < 1 || index > count || value[0] == ' ')
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--shard %.40s: give K/N with K from 1 to N, such as 2/4", value);
+  run->execution.options.shard_index = index;
+  run->execution.options.shard_count = count;
+  return OPC_OK;
+}
+
+/* Targets that are one file would overwrite each other without a word. */
+static opc_status_t claim_file(const run_command_t *run, const char *option, const char *file) {
+  const opc_execution_t *execution = &run->execution;
+  bool taken = (execution->journal && strcmp(execution->journal, file) == 0) ||
+               (execution->options.save_samples && strcmp(execution->options.save_samples, file) == 0);
+  for (size_t i = 0; i < execution->target_count; i++) taken |= strcmp(execution->targets[i].file, file) == 0;
+  if (!*file) return opc_error_set(run->error, OPC_ERR_USAGE, "%s: name a file", option);
+  return taken ? opc_error_set(run->error, OPC_ERR_USAGE, "%s %s: another option writes this file", option, file) : OPC_OK;
+}
+
+static opc_status_t add_target(run_command_t *run, const char *option, const opc_report_t *report, const char *file) {
+  opc_status_t status = claim_file(run, option, file);
+  if (status != OPC_OK) return status;
+  if (run->execution.target_count == OPC_REPORT_TARGETS)
+    return opc_error_set(run->error, OPC_ERR_USAGE, "%s: more than %d reports", option, OPC_REPORT_TARGETS);
+  run->execution.targets[run->execution.target_count++] = (opc_report_target_t){.report = report, .file = file};
+  return OPC_OK;
+}
+
+static error_t parse(int key, char *value, struct argp_state *state) {
+  run_command_t *run = state->input;
+  opc_run_options_t *to = &run->execution.options;
+  opc_case_id_t id;
+  int64_t number = 0;
+  opc_status_t status = OPC_OK;
+  switch (key) {
+    case KEY_SAMPLES:
+      status = opc_strings_add(&run->samples, value, run->error);
+      break;
+    case KEY_OP:
+      status = opc_strings_add(&run->globs, value, run->error);
+      break;
+    case KEY_NAMESPACE:
+      status = opc_strings_add(&run->namespaces, value, run->error);
+      break;
+    case KEY_PRELOAD:
+      status = opc_strings_add(&run->preloads, value, run->error);
+      break;
+    case KEY_CHECK:
+      status = add_checks(run, value);
+      break;
+    case KEY_DEVICE:
+      status = add_devices(run, value);
+      break;
+    case KEY_SHARD:
+      status = set_shard(run, value);
+      break;
+    case KEY_SEED:
+      status = opc_value_integer("--seed", value, 0, INT64_MAX, &number, run->error);
+      to->seed = (uint64_t)number;
+      break;
+    case KEY_JOBS:
+      status = opc_value_integer("--jobs", value, 1, 1024, &number, run->error);
+      to->jobs = (int)number;
+      break;
+    case KEY_MEMORY:
+      status = opc_value_integer("--memory", value, 1, INT32_MAX, &number, run->error);
+      to->memory_mib = (int)number;
+      break;
+    case KEY_TIMEOUT:
+      status = opc_value_seconds("--timeout", value, &to->timeout, run->error);
+      break;
+    case KEY_CASE:
+      status = opc_case_id_parse(value, &id, run->error);
+      to->case_id = value;
+      break;
+    case KEY_XFAIL:
+      to->xfail_file = value;
+      break;
+    case KEY_TORCH:
+      to->torch_root = value;
+      break;
+    case KEY_STRICT:
+      run->execution.strict = true;
+      break;
+    case KEY_SAVE_SAMPLES:
+      status = claim_file(run, "--save-samples", value);
+      to->save_samples = value;
+      break;
+    case KEY_JOURNAL:
+      status = claim_file(run, "--journal", value);
+      run->execution.journal = value;
+      break;
+    case KEY_JSON:
+      status = add_target(run, "--json", &opc_report_json, value);
+      break;
+    case KEY_JUNIT:
+      status = add_target(run, "--junit", &opc_report_junit, value);
+      break;
+    case ARGP_KEY_ARG:
+      status = opc_libraries_add(&run->libraries, value, run->error);
+      break;
+    case ARGP_KEY_END:
+      if (run->libraries.count == 0) status = opc_error_set(run->error, OPC_ERR_USAGE, "name at least one library to check");
+      break;
+    default:
+      return ARGP_ERR_UNKNOWN;
+  }
+  return status == OPC_OK ? 0 : EINVAL;
+}
+
+static const struct argp run_argp = {options, parse, "LIB...", doc, NULL, NULL, NULL};
+
+static opc_status_t show(opc_journal_reader_t *journal, int exit_code, void *context, opc_error_t *error) {
+  run_command_t *run = context;
+  opc_screen_t screen = opc_screen_of(stdout);
+  opc_status_t status = opc_terminal_report(journal, &screen, exit_code, error);
+  for (size_t i = 0; status == OPC_OK && i < run->execution.target_count; i++) {
+    const opc_report_target_t *target = &run->execution.targets[i];
+    if (!target->written) continue;
+    printf("%s report: ", target->report->name);
+    opc_screen_text(&screen, OPC_TONE_PLAIN, target->file);
+    fputc('\n', stdout);
+  }
+  return status;
+}
+
+static void fill_in(run_command_t *run, const opc_arguments_t *arguments) {
+  opc_run_options_t *to = &run->execution.options;
+  to->libraries = run->libraries.items;
+  to->library_count = run->libraries.count;
+  to->preloads = run->preloads.items;
+  to->preload_count = run->preloads.count;
+  to->sample_files = run->samples.items;
+  to->sample_file_count = run->samples.count;
+  to->op_globs = run->globs.items;
+  to->op_glob_count = run->globs.count;
+  to->namespaces = run->namespaces.items;
+  to->namespace_count = run->namespaces.count;
+  to->checks = run->checks.items;
+  to->check_count = run->checks.count;
+  to->devices = run->devices.items;
+  to->device_count = run->devices.count;
+  to->argv = arguments->full_argv;
+  to->argc = (size_t)arguments->full_argc;
+  run->execution.show = show;
+  run->execution.context = run;
+  run->execution.progress = &run->progress;
+}
+
+int opc_command_run(const opc_arguments_t *arguments) {
+  opc_error_t error;
+  run_command_t run = {.error = &error, .progress = opc_progress_start()};
+  opc_run_options_default(&run.execution.options);
+  int code;
+  if (opc_arguments_parse(arguments, &run_argp, &run, &error) != OPC_OK) {
+    code = opc_arguments_failed(arguments, &error);
+  } else {
+    fill_in(&run, arguments);
+    code = opc_execution_run(&run.execution);
+  }
+  opc_strings_t *const lists[] = {&run.libraries, &run.preloads, &run.samples, &run.globs, &run.namespaces, &run.checks, &run.devices};
+  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) opc_strings_clear(lists[i]);
+  return code;
+}

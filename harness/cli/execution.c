@@ -1,0 +1,169 @@
+#include "cli/execution.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+/* Appends a record to a journal that nobody else writes at the moment. */
+static opc_status_t append_record(const char *path, json_t *record, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  char *line = record ? json_dumps(record, JSON_COMPACT) : NULL;
+  FILE *file = line ? fopen(path, "ae") : NULL;
+  if (!line) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory while writing journal %s", path);
+  else if (!file || fprintf(file, "%s\n", line) < 0)
+    status = opc_error_set(error, OPC_ERR_IO, "cannot write journal %s: %s", path, strerror(errno));
+  if (file && fclose(file) != 0 && status == OPC_OK)
+    status = opc_error_set(error, OPC_ERR_IO, "cannot write journal %s: %s", path, strerror(errno));
+  free(line);
+  json_decref(record);
+  return status;
+}
+
+/* The record that a run's journal begins with. The run writes its own over it; this one is what the early reports are made from. */
+static json_t *early_record(const opc_run_options_t *options) {
+  char started[32];
+  time_t now = time(NULL);
+  struct tm utc;
+  strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  json_t *argv = json_array();
+  for (size_t i = 0; i < options->argc; i++) {
+    json_t *argument = json_string(options->argv[i]); /* NULL: no UTF-8 */
+    json_array_append_new(argv, argument ? argument : json_string("?"));
+  }
+  return json_pack("{s:s, s:s, s:s, s:o, s:I, s:s}", "t", "run", "format", "opcheck-c/journal/1", "version", OPC_VERSION, "argv", argv,
+                   "seed", (json_int_t)options->seed, "started", started);
+}
+
+static opc_status_t choose_journal(opc_execution_t *execution, char **out, opc_error_t *error) {
+  *out = NULL;
+  if (execution->journal) {
+    FILE *file = fopen(execution->journal, "we");
+    if (!file)
+      return opc_error_set(error, OPC_ERR_IO, "cannot write journal %s: %s; give another file with --journal", execution->journal,
+                           strerror(errno));
+    struct stat info;
+    bool regular = fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode);
+    fclose(file);
+    /* The reports are read back from it. */
+    if (!regular) return opc_error_set(error, OPC_ERR_USAGE, "--journal %s: give a regular file", execution->journal);
+    *out = opc_string_copy(execution->journal);
+    return *out ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  }
+  const char *folder = getenv("TMPDIR"), *suffix = ".jsonl";
+  char *path = opc_string_format("%s/opcheck-c-XXXXXX%s", folder && *folder ? folder : "/tmp", suffix);
+  int file = path ? mkstemps(path, (int)strlen(suffix)) : -1;
+  if (file < 0) {
+    opc_status_t status =
+        path ? opc_error_set(error, OPC_ERR_IO, "cannot write a temporary journal %s: %s; set TMPDIR, or give one with --journal", path,
+                             strerror(errno))
+             : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    free(path);
+    return status;
+  }
+  close(file);
+  *out = path;
+  return OPC_OK;
+}
+
+static opc_status_t begin_reports(const opc_execution_t *execution, opc_error_t *error) {
+  opc_journal_reader_t *reader = NULL;
+  opc_status_t status = append_record(execution->options.journal, early_record(&execution->options), error);
+  if (status == OPC_OK) status = opc_journal_reader_open(execution->options.journal, &reader, error);
+  for (size_t i = 0; status == OPC_OK && i < execution->target_count; i++)
+    status = opc_report_begin(execution->targets[i].report, reader, execution->targets[i].file, error);
+  opc_journal_reader_close(reader);
+  return status;
+}
+
+/* Every report is tried, so that one full disk does not take the others along; the first error is kept. */
+static opc_status_t finish_reports(opc_execution_t *execution, opc_journal_reader_t *reader, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < execution->target_count; i++) {
+    opc_error_t own;
+    opc_report_target_t *target = &execution->targets[i];
+    opc_status_t result = opc_report_finish(target->report, reader, target->file, &own);
+    target->written = result == OPC_OK;
+    if (result != OPC_OK && status == OPC_OK) status = opc_error_set(error, result, "%s", own.message);
+  }
+  return status;
+}
+
+static int strict_code(const opc_execution_t *execution, const opc_journal_summary_t *summary, int code) {
+  bool mild = code == OPC_EXIT_OK || code == OPC_EXIT_NOTHING;
+  return execution->strict && mild && summary->warnings ? OPC_EXIT_BROKEN : code;
+}
+
+/* *out_worth: the run broke off, or a report could not be written, and the journal holds what was found. */
+static int make_reports(opc_execution_t *execution, opc_status_t run_status, int code, bool *out_worth) {
+  opc_error_t error;
+  opc_journal_reader_t *reader = NULL;
+  opc_journal_summary_t summary = {0};
+  opc_status_t status = opc_journal_reader_open(execution->options.journal, &reader, &error);
+  if (status == OPC_OK) {
+    opc_journal_reader_summary(reader, &summary);
+    code = strict_code(execution, &summary, code);
+    status = finish_reports(execution, reader, &error);
+  }
+  /* A wrong sample file is told in a line: there is nothing to show. */
+  bool reached = summary.libraries > 0 && opc_exit_code(run_status) != OPC_EXIT_USAGE;
+  if (reader && (run_status == OPC_OK || reached)) {
+    opc_error_t shown;
+    opc_status_t result = execution->show(reader, status == OPC_OK ? code : OPC_EXIT_HARNESS, execution->context, &shown);
+    if (result != OPC_OK && status == OPC_OK) status = opc_error_set(&error, result, "%s", shown.message);
+  }
+  opc_journal_reader_close(reader);
+  fflush(stdout);
+  if (status != OPC_OK) opc_complain("%s", error.message);
+  *out_worth = reached && (status != OPC_OK || !summary.complete);
+  return status == OPC_OK ? code : OPC_EXIT_HARNESS;
+}
+
+int opc_execution_run(opc_execution_t *execution) {
+  opc_error_t error = {0};
+  char *journal = NULL;
+  int code = OPC_EXIT_HARNESS;
+  bool worth = false;
+  opc_status_t status = choose_journal(execution, &journal, &error);
+  execution->options.journal = journal;
+  if (status == OPC_OK) status = begin_reports(execution, &error);
+  if (status != OPC_OK) {
+    opc_complain("%s", error.message);
+    code = opc_exit_code(status);
+  } else {
+    if (execution->progress) {
+      execution->options.progress = opc_progress_show;
+      execution->options.progress_context = execution->progress;
+    }
+    status = opc_run_execute(&execution->options, &code, &error);
+    if (execution->progress) opc_progress_clear(execution->progress);
+    if (status != OPC_OK) {
+      code = opc_exit_code(status);
+      opc_complain("%s", error.message);
+      /* The reports say why they are incomplete; where even this cannot be written, they still say that they are. */
+      opc_error_t ignored;
+      if (append_record(journal, json_pack("{s:s, s:s}", "t", "note", "message", error.message), &ignored) != OPC_OK) errno = 0;
+    }
+    code = make_reports(execution, status, code, &worth);
+  }
+  if (journal && worth) opc_complain("what was found is in the journal %s (opcheck-c report render shows it)", journal);
+  if (journal && !worth && !execution->journal) unlink(journal);
+  free(journal);
+  return code;
+}
+
+opc_status_t opc_libraries_add(opc_strings_t *libraries, const char *path, opc_error_t *error) {
+  struct stat own, other;
+  bool known = false;
+  for (size_t i = 0; !known && i < libraries->count; i++)
+    known = strcmp(libraries->items[i], path) == 0 ||
+            (stat(path, &own) == 0 && stat(libraries->items[i], &other) == 0 && own.st_dev == other.st_dev && own.st_ino == other.st_ino);
+  if (!known) return opc_strings_add(libraries, path, error);
+  opc_complain("%s is given twice; it is loaded once", path);
+  return OPC_OK;
+}

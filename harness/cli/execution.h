@@ -1,0 +1,39 @@
+/* A run as `run` and `list` start it: the journal is chosen, the reports' targets are tried before anything else, the run is executed, and
+ * the reports are made from the journal, whatever became of the run.
+ *
+ * Ownership: the caller's strings outlive the call. Threads: one. */
+#ifndef OPC_CLI_EXECUTION_H
+#define OPC_CLI_EXECUTION_H
+
+#include "cli/cli.h"
+#include "cli/progress.h"
+#include "reports/report.h"
+#include "supervise/run.h"
+
+typedef struct opc_report_target {
+  const opc_report_t *report;
+  const char *file;
+  bool written; /* holds the final report */
+} opc_report_target_t;
+
+enum { OPC_REPORT_TARGETS = 8 };
+
+typedef struct opc_execution {
+  opc_run_options_t options; /* journal is filled in by opc_execution_run */
+  const char *journal;       /* --journal; NULL: a temporary one, removed after a complete run and named after a broken one */
+  opc_report_target_t targets[OPC_REPORT_TARGETS];
+  size_t target_count;
+  bool strict;
+  opc_progress_t *progress; /* (optional) shown during the run */
+  /* Shows the finished (or broken) run on stdout; exit_code is the one that the program will end with. */
+  opc_status_t (*show)(opc_journal_reader_t *journal, int exit_code, void *context, opc_error_t *error);
+  void *context;
+} opc_execution_t;
+
+/* Errors are told on stderr. Returns the exit code. */
+int opc_execution_run(opc_execution_t *execution);
+
+/* The libraries without those that are the same file as one before, which is told on stderr. */
+opc_status_t opc_libraries_add(opc_strings_t *libraries, const char *path, opc_error_t *error) OPC_CHECKED;
+
+#endif

@@ -1,0 +1,242 @@
+#include "reports/journal_index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/verdict.h"
+
+typedef enum tally { TALLY_PASS, TALLY_FAIL, TALLY_SKIP, TALLY_ERROR, TALLY_WARNING } tally_t;
+
+enum { NO_OPERATOR = UINT32_MAX };
+
+static opc_status_t no_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while reading a journal"); }
+
+/* Room for one more element: the array as it is or grown, NULL where memory ran out (the old one then still stands). */
+static void *grow(void *data, size_t count, size_t *capacity, size_t size) {
+  if (count < *capacity) return data;
+  size_t more = *capacity ? *capacity * 2 : 64;
+  void *grown = realloc(data, more * size);
+  if (grown) *capacity = more;
+  return grown;
+}
+
+static opc_status_t operator_index(opc_journal_reader_t *reader, const char *name, uint32_t *out, opc_error_t *error) {
+  json_t *known = json_object_get(reader->operator_indexes, name);
+  if (known) {
+    *out = (uint32_t)json_integer_value(known);
+    return OPC_OK;
+  }
+  void *grown = grow(reader->operators, reader->operator_count, &reader->operator_capacity, sizeof *reader->operators);
+  if (!grown) return no_memory(error);
+  reader->operators = grown;
+  char *copy = opc_string_copy(name);
+  if (!copy || json_object_set_new(reader->operator_indexes, name, json_integer((json_int_t)reader->operator_count)) != 0) {
+    free(copy);
+    return no_memory(error);
+  }
+  *out = (uint32_t)reader->operator_count;
+  reader->operators[reader->operator_count++] = (opc_operator_entry_t){.op.name = copy};
+  return OPC_OK;
+}
+
+static opc_status_t index_operator(opc_journal_reader_t *reader, uint64_t offset, const json_t *record, opc_error_t *error) {
+  uint32_t index;
+  opc_status_t status = operator_index(reader, opc_record_text(record, "name"), &index, error);
+  if (status != OPC_OK) return status;
+  opc_operator_entry_t *entry = &reader->operators[index];
+  const char *library = opc_record_text(record, "library");
+  if (entry->op.library && !json_is_true(json_object_get(record, "defined_here"))) return OPC_OK;
+  if (!json_object_get(reader->libraries, library) && json_object_set_new(reader->libraries, library, json_null()) != 0)
+    return no_memory(error);
+  entry->offset = offset;
+  entry->op.library = json_object_iter_key(json_object_iter_at(reader->libraries, library));
+  return OPC_OK;
+}
+
+static bool tally_of(const json_t *record, tally_t *out) {
+  int verdict = opc_verdict_find(opc_record_text(record, "verdict"));
+  bool warning = strcmp(opc_record_text(record, "severity"), opc_severity_name(OPC_SEVERITY_WARNING)) == 0;
+  switch (verdict) {
+    case OPC_VERDICT_PASS:
+      *out = TALLY_PASS;
+      return true;
+    case OPC_VERDICT_FAIL:
+      *out = warning ? TALLY_WARNING : TALLY_FAIL;
+      return true;
+    case OPC_VERDICT_SKIP:
+      *out = TALLY_SKIP;
+      return true;
+    case OPC_VERDICT_ERROR:
+      *out = TALLY_ERROR;
+      return true;
+    default:
+      return false;
+  }
+}
+
+static void count(opc_journal_counts_t *counts, tally_t tally) {
+  switch (tally) {
+    case TALLY_PASS:
+      counts->pass++;
+      break;
+    case TALLY_FAIL:
+      counts->fail++;
+      break;
+    case TALLY_SKIP:
+      counts->skip++;
+      break;
+    case TALLY_ERROR:
+      counts->error++;
+      break;
+    case TALLY_WARNING:
+      counts->warnings++;
+      break;
+  }
+}
+
+static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, opc_record_kind_t kind, const json_t *record,
+                                 opc_error_t *error) {
+  tally_t tally;
+  if (!tally_of(record, &tally)) {
+    reader->summary.damaged++;
+    return OPC_OK;
+  }
+  uint32_t index;
+  opc_status_t status = operator_index(reader, opc_record_text(record, "operator"), &index, error);
+  if (status != OPC_OK) return status;
+
+  const char *case_id = opc_record_text(record, "case");
+  const json_t *earlier = json_object_get(reader->suspects, case_id);
+  if (earlier) reader->result_operators[json_integer_value(json_array_get(earlier, 0))] = NO_OPERATOR;
+
+  size_t capacity = reader->result_capacity; /* both arrays have one */
+  void *offsets = grow(reader->result_offsets, reader->result_count, &capacity, sizeof *reader->result_offsets);
+  if (offsets) reader->result_offsets = offsets;
+  void *operators = grow(reader->result_operators, reader->result_count, &reader->result_capacity, sizeof *reader->result_operators);
+  if (operators) reader->result_operators = operators;
+  if (!offsets || !operators) return no_memory(error);
+  reader->result_offsets[reader->result_count] = offset;
+  reader->result_operators[reader->result_count] = index;
+  if (kind == OPC_RECORD_SUSPECT) {
+    json_t *pending = json_pack("[I, i]", (json_int_t)reader->result_count, (int)tally);
+    if (!pending || json_object_set_new(reader->suspects, case_id, pending) != 0) return no_memory(error);
+  } else {
+    if (earlier) json_object_del(reader->suspects, case_id);
+    opc_journal_operator_t *op = &reader->operators[index].op;
+    count(&op->counts, tally);
+    op->seconds += json_number_value(json_object_get(record, "seconds"));
+  }
+  reader->result_count++;
+  return OPC_OK;
+}
+
+static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, const json_t *record, opc_error_t *error) {
+  opc_journal_summary_t *summary = &reader->summary;
+  opc_record_kind_t kind = opc_record_kind_find(opc_record_text(record, "t"));
+  if (kind == OPC_RECORD_UNKNOWN) return OPC_OK;
+  if (kind == OPC_RECORD_RESULT || kind == OPC_RECORD_SUSPECT) return index_result(reader, offset, kind, record, error);
+
+  void *grown = grow(reader->records, reader->record_count, &reader->record_capacity, sizeof *reader->records);
+  if (!grown) return no_memory(error);
+  reader->records = grown;
+  reader->records[reader->record_count++] = (opc_record_t){offset, kind};
+  switch (kind) {
+    case OPC_RECORD_RUN:
+      reader->has_run = true;
+      break;
+    case OPC_RECORD_LIBRARY:
+      summary->libraries++;
+      if (strcmp(opc_record_text(record, "status"), "failed") == 0) summary->libraries_failed++;
+      break;
+    case OPC_RECORD_OPERATOR:
+      return index_operator(reader, offset, record, error);
+    case OPC_RECORD_CLASS:
+      summary->classes++;
+      break;
+    case OPC_RECORD_SAMPLE_SOURCE:
+      if (json_object_set(reader->sample_sources, opc_record_text(record, "operator"), (json_t *)record) != 0) return no_memory(error);
+      break;
+    case OPC_RECORD_END:
+      summary->complete = json_is_true(json_object_get(record, "complete"));
+      summary->seconds = json_number_value(json_object_get(record, "seconds"));
+      if (summary->complete) summary->exit_code = (int)json_integer_value(json_object_get(record, "exit_code"));
+      break;
+    default:
+      break;
+  }
+  return OPC_OK;
+}
+
+static opc_status_t index_file(opc_journal_reader_t *reader, opc_error_t *error) {
+  uint64_t offset = 0;
+  for (;;) {
+    ssize_t length;
+    opc_status_t status = opc_journal_line(reader, offset, &length, error);
+    if (status != OPC_OK) return status;
+    if (length < 0) return OPC_OK;
+    if (length > 0) {
+      reader->has_lines = true;
+      json_t *record = opc_journal_parse(reader->line, (size_t)length);
+      if (record) status = index_record(reader, offset, record, error);
+      else reader->summary.damaged++;
+      json_decref(record);
+      if (status != OPC_OK) return status;
+    }
+    offset += (uint64_t)length + 1;
+  }
+}
+
+/* Sorts the results by operator (a counting sort keeps the journal's order), without the suspects that have a result. */
+static opc_status_t group_results(opc_journal_reader_t *reader, opc_error_t *error) {
+  size_t operators = reader->operator_count;
+  size_t *first = calloc(operators + 2, sizeof *first);
+  uint64_t *grouped = malloc((reader->result_count + 1) * sizeof *grouped);
+  if (!first || !grouped) {
+    free(first);
+    free(grouped);
+    return no_memory(error);
+  }
+  /* first[i + 2] counts, then first[i + 1] is where operator i's next result goes, and in the end where its results end. */
+  for (size_t i = 0; i < reader->result_count; i++)
+    if (reader->result_operators[i] != NO_OPERATOR) first[reader->result_operators[i] + 2]++;
+  for (size_t i = 2; i < operators + 2; i++) first[i] += first[i - 1];
+  for (size_t i = 0; i < reader->result_count; i++)
+    if (reader->result_operators[i] != NO_OPERATOR) grouped[first[reader->result_operators[i] + 1]++] = reader->result_offsets[i];
+  free(reader->result_offsets);
+  free(reader->result_operators);
+  reader->result_offsets = grouped;
+  reader->result_operators = NULL;
+  reader->first_result = first;
+  return OPC_OK;
+}
+
+static void summarise(opc_journal_reader_t *reader) {
+  opc_journal_summary_t *summary = &reader->summary;
+  const char *case_id;
+  json_t *suspect;
+  json_object_foreach(reader->suspects, case_id, suspect) {
+    size_t result = (size_t)json_integer_value(json_array_get(suspect, 0));
+    count(&reader->operators[reader->result_operators[result]].op.counts, (tally_t)json_integer_value(json_array_get(suspect, 1)));
+  }
+  for (size_t i = 0; i < reader->operator_count; i++) {
+    const opc_journal_operator_t *op = &reader->operators[i].op;
+    if (op->library) summary->operators++;
+    summary->pass += op->counts.pass;
+    summary->fail += op->counts.fail;
+    summary->skip += op->counts.skip;
+    summary->error += op->counts.error;
+    summary->warnings += op->counts.warnings;
+  }
+  if (summary->damaged) summary->complete = false;
+  if (!summary->complete) summary->exit_code = -1;
+}
+
+opc_status_t opc_journal_index(opc_journal_reader_t *reader, opc_error_t *error) {
+  opc_status_t status = index_file(reader, error);
+  if (status == OPC_OK && reader->has_lines && !reader->has_run)
+    status = opc_error_set(error, OPC_ERR_INPUT, "%s is no journal of opcheck-c: it has no \"run\" record", reader->path);
+  if (status != OPC_OK) return status;
+  summarise(reader);
+  return group_results(reader, error);
+}

@@ -1,0 +1,69 @@
+/* Inside of the journal reader: what journal_index.c builds and journal_reader.c reads by. For these two files only. */
+#ifndef OPC_REPORTS_JOURNAL_INDEX_H
+#define OPC_REPORTS_JOURNAL_INDEX_H
+
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "reports/journal_reader.h"
+
+typedef enum opc_record_kind {
+  OPC_RECORD_UNKNOWN = 0,
+  OPC_RECORD_RUN,
+  OPC_RECORD_TOOL,
+  OPC_RECORD_LIBRARY,
+  OPC_RECORD_OPERATOR,
+  OPC_RECORD_CLASS,
+  OPC_RECORD_SAMPLE_SOURCE,
+  OPC_RECORD_SUSPECT,
+  OPC_RECORD_RESULT,
+  OPC_RECORD_NOTE,
+  OPC_RECORD_END,
+  OPC_RECORD_COUNT
+} opc_record_kind_t;
+
+typedef struct opc_record {
+  uint64_t offset;
+  opc_record_kind_t kind;
+} opc_record_t;
+
+typedef struct opc_operator_entry {
+  opc_journal_operator_t op;
+  uint64_t offset; /* of its record, where op.library is set */
+} opc_operator_entry_t;
+
+struct opc_journal_reader {
+  FILE *file;
+  char *path;
+  uint64_t position; /* of the file; seeking throws away what stdio has read ahead */
+  char *line;
+  size_t line_capacity;
+
+  opc_record_t *records; /* all but results and suspects */
+  size_t record_count, record_capacity;
+
+  /* While indexing: results as they come. Afterwards: result_offsets grouped by operator, and no result_operators. */
+  uint64_t *result_offsets;
+  uint32_t *result_operators;
+  size_t result_count, result_capacity;
+  size_t *first_result; /* operator_count + 1 */
+
+  opc_operator_entry_t *operators;
+  size_t operator_count, operator_capacity;
+  json_t *operator_indexes; /* name -> index */
+  json_t *sample_sources;   /* name -> record */
+  json_t *libraries;        /* path -> null: owns the paths that operators point at */
+  json_t *suspects;         /* case -> [result index, tally]: those without a result so far */
+  opc_journal_summary_t summary;
+  bool has_run, has_lines;
+};
+
+opc_record_kind_t opc_record_kind_find(const char *name); /* OPC_RECORD_UNKNOWN where there is none */
+/* Reads the line at an offset into reader->line. *out_length excludes the newline; a torn last line counts as the end: *out_length is -1.
+ */
+opc_status_t opc_journal_line(opc_journal_reader_t *reader, uint64_t offset, ssize_t *out_length, opc_error_t *error) OPC_CHECKED;
+json_t *opc_journal_parse(const char *line, size_t length); /* new reference; NULL: no object */
+/* Indexes reader->file: records, operators, results by operator, summary. What it allocates is the reader's, also after an error. */
+opc_status_t opc_journal_index(opc_journal_reader_t *reader, opc_error_t *error) OPC_CHECKED;
+
+#endif

@@ -1,0 +1,160 @@
+#include "reports/journal_reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "reports/journal_index.h"
+
+static const char *const kind_names[OPC_RECORD_COUNT] = {NULL,      "run",    "tool", "library", "operator", "class", "sample_source",
+                                                         "suspect", "result", "note", "end"};
+
+static opc_status_t no_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while reading a journal"); }
+
+const char *opc_record_text(const json_t *record, const char *key) {
+  const char *text = json_string_value(json_object_get(record, key));
+  return text ? text : "";
+}
+
+opc_status_t opc_journal_line(opc_journal_reader_t *reader, uint64_t offset, ssize_t *out_length, opc_error_t *error) {
+  if (reader->position != offset && fseeko(reader->file, (off_t)offset, SEEK_SET) != 0)
+    return opc_error_set(error, OPC_ERR_IO, "cannot read journal %s: %s", reader->path, strerror(errno));
+  errno = 0;
+  ssize_t length = getline(&reader->line, &reader->line_capacity, reader->file);
+  if (length < 0 && (ferror(reader->file) || errno == ENOMEM)) {
+    reader->position = UINT64_MAX;
+    return opc_error_set(error, OPC_ERR_IO, "cannot read journal %s: %s", reader->path, strerror(errno));
+  }
+  reader->position = length < 0 ? UINT64_MAX : offset + (uint64_t)length;
+  if (length > 0 && reader->line[length - 1] == '\n') reader->line[--length] = '\0';
+  else length = -1;
+  *out_length = length;
+  return OPC_OK;
+}
+
+json_t *opc_journal_parse(const char *line, size_t length) {
+  json_t *record = json_loadb(line, length, JSON_ALLOW_NUL, NULL);
+  if (record && !json_is_object(record)) {
+    json_decref(record);
+    record = NULL;
+  }
+  return record;
+}
+
+opc_record_kind_t opc_record_kind_find(const char *name) {
+  for (int i = 1; i < OPC_RECORD_COUNT; i++)
+    if (strcmp(kind_names[i], name) == 0) return (opc_record_kind_t)i;
+  return OPC_RECORD_UNKNOWN;
+}
+
+opc_status_t opc_journal_reader_open(const char *path, opc_journal_reader_t **out, opc_error_t *error) {
+  *out = NULL;
+  opc_status_t status = OPC_OK;
+  opc_journal_reader_t *reader = calloc(1, sizeof *reader);
+  if (!reader) return no_memory(error);
+  reader->summary.exit_code = -1;
+  reader->path = opc_string_copy(path);
+  reader->operator_indexes = json_object();
+  reader->sample_sources = json_object();
+  reader->libraries = json_object();
+  reader->suspects = json_object();
+  if (!reader->path || !reader->operator_indexes || !reader->sample_sources || !reader->libraries || !reader->suspects)
+    status = no_memory(error);
+  if (status == OPC_OK && !(reader->file = fopen(path, "re")))
+    status = opc_error_set(error, OPC_ERR_IO, "cannot open journal %s: %s", path, strerror(errno));
+  if (status == OPC_OK) status = opc_journal_index(reader, error);
+  if (status == OPC_OK) {
+    *out = reader;
+    reader = NULL;
+  }
+  opc_journal_reader_close(reader);
+  return status;
+}
+
+void opc_journal_reader_close(opc_journal_reader_t *reader) {
+  if (!reader) return;
+  if (reader->file) fclose(reader->file);
+  for (size_t i = 0; i < reader->operator_count; i++) free((char *)reader->operators[i].op.name);
+  free(reader->operators);
+  free(reader->records);
+  free(reader->result_offsets);
+  free(reader->result_operators);
+  free(reader->first_result);
+  free(reader->line);
+  free(reader->path);
+  json_decref(reader->operator_indexes);
+  json_decref(reader->sample_sources);
+  json_decref(reader->libraries);
+  json_decref(reader->suspects);
+  free(reader);
+}
+
+/* ---- reading ---- */
+
+/* *keep_going becomes false when visit asked to stop. */
+static opc_status_t visit_at(opc_journal_reader_t *reader, uint64_t offset, opc_record_visit_t *visit, void *context, bool *keep_going,
+                             opc_error_t *error) {
+  ssize_t length;
+  opc_status_t status = opc_journal_line(reader, offset, &length, error);
+  if (status != OPC_OK) return status;
+  json_t *record = length < 0 ? NULL : opc_journal_parse(reader->line, (size_t)length);
+  if (!record) return opc_error_set(error, OPC_ERR_IO, "journal %s changed while it was read", reader->path);
+  *keep_going = visit(record, context);
+  json_decref(record);
+  return OPC_OK;
+}
+
+opc_status_t opc_journal_reader_results(opc_journal_reader_t *reader, size_t operator_index, opc_record_visit_t *visit, void *context,
+                                        opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  bool keep_going = true;
+  for (size_t i = reader->first_result[operator_index]; status == OPC_OK && keep_going && i < reader->first_result[operator_index + 1]; i++)
+    status = visit_at(reader, reader->result_offsets[i], visit, context, &keep_going, error);
+  return status;
+}
+
+opc_status_t opc_journal_reader_each(opc_journal_reader_t *reader, const char *t, opc_record_visit_t *visit, void *context,
+                                     opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  bool keep_going = true;
+  opc_record_kind_t kind = opc_record_kind_find(t);
+  if (kind == OPC_RECORD_RESULT) {
+    size_t count = reader->first_result[reader->operator_count];
+    for (size_t i = 0; status == OPC_OK && keep_going && i < count; i++)
+      status = visit_at(reader, reader->result_offsets[i], visit, context, &keep_going, error);
+    return status;
+  }
+  for (size_t i = 0; status == OPC_OK && keep_going && i < reader->record_count; i++)
+    if (reader->records[i].kind == kind) status = visit_at(reader, reader->records[i].offset, visit, context, &keep_going, error);
+  return status;
+}
+
+static bool keep_first(const json_t *record, void *context) {
+  *(json_t **)context = json_incref((json_t *)record);
+  return false;
+}
+
+opc_status_t opc_journal_reader_first(opc_journal_reader_t *reader, const char *t, json_t **out, opc_error_t *error) {
+  *out = NULL;
+  return opc_journal_reader_each(reader, t, keep_first, out, error);
+}
+
+opc_status_t opc_journal_reader_operator_record(opc_journal_reader_t *reader, size_t index, json_t **out, opc_error_t *error) {
+  *out = NULL;
+  bool keep_going;
+  const opc_operator_entry_t *entry = &reader->operators[index];
+  return entry->op.library ? visit_at(reader, entry->offset, keep_first, out, &keep_going, error) : OPC_OK;
+}
+
+void opc_journal_reader_summary(const opc_journal_reader_t *reader, opc_journal_summary_t *out) { *out = reader->summary; }
+
+size_t opc_journal_reader_operator_count(const opc_journal_reader_t *reader) { return reader->operator_count; }
+
+const opc_journal_operator_t *opc_journal_reader_operator(const opc_journal_reader_t *reader, size_t index) {
+  return &reader->operators[index].op;
+}
+
+const json_t *opc_journal_reader_sample_source(const opc_journal_reader_t *reader, const char *operator_name) {
+  return json_object_get(reader->sample_sources, operator_name);
+}

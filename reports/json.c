@@ -1,0 +1,142 @@
+/* The JSON report, `opcheck-c/report/1` (DESIGN.md, fixed). Streamed: one object of a list a line. */
+#include <string.h>
+
+#include "reports/report.h"
+
+typedef struct json_writer {
+  opc_journal_reader_t *journal;
+  FILE *stream;
+  opc_status_t status;
+  opc_error_t *error;
+  bool first; /* of the list that is being written */
+} json_writer_t;
+
+static bool put(json_writer_t *writer, const char *text) {
+  if (writer->status == OPC_OK && fputs(text, writer->stream) < 0)
+    writer->status = opc_error_set(writer->error, OPC_ERR_IO, "cannot write the JSON report");
+  return writer->status == OPC_OK;
+}
+
+/* Takes the reference. */
+static bool put_value(json_writer_t *writer, json_t *value) {
+  if (writer->status == OPC_OK && !value)
+    writer->status = opc_error_set(writer->error, OPC_ERR_MEMORY, "out of memory while writing the JSON report");
+  if (writer->status == OPC_OK && json_dumpf(value, writer->stream, JSON_ENCODE_ANY) != 0)
+    writer->status = opc_error_set(writer->error, OPC_ERR_IO, "cannot write the JSON report");
+  json_decref(value);
+  return writer->status == OPC_OK;
+}
+
+/* One object of a list, on its own line. */
+static bool put_item(json_writer_t *writer, json_t *item) {
+  const char *separator = writer->first ? "\n    " : ",\n    ";
+  writer->first = false;
+  if (!put(writer, separator)) {
+    json_decref(item);
+    return false;
+  }
+  return put_value(writer, item);
+}
+
+/* The report's own fields first and always, in the order of the format; what the record has besides follows. */
+static json_t *arrange(const json_t *record, json_t *fixed) {
+  const char *key;
+  json_t *value;
+  if (!fixed) return NULL;
+  json_object_foreach(fixed, key, value) {
+    json_t *given = json_object_get(record, key);
+    if (given && json_object_set(fixed, key, given) != 0) goto failed;
+  }
+  json_object_foreach((json_t *)record, key, value) {
+    if (strcmp(key, "t") == 0 || json_object_get(fixed, key)) continue;
+    if (json_object_set(fixed, key, value) != 0) goto failed;
+  }
+  return fixed;
+failed:
+  json_decref(fixed);
+  return NULL;
+}
+
+static bool visit_library(const json_t *record, void *context) {
+  return put_item(context,
+                  arrange(record, json_pack("{s:n, s:n, s:n, s:i, s:i}", "path", "status", "error", "operators", 0, "classes", 0)));
+}
+
+static bool visit_operator(const json_t *record, void *context) {
+  json_writer_t *writer = context;
+  const json_t *source = opc_journal_reader_sample_source(writer->journal, opc_record_text(record, "name"));
+  const char *how = opc_record_text(source, "source");
+  json_t *fixed = json_pack("{s:n, s:n, s:n, s:n, s:[], s:[], s:s}", "name", "schema", "library", "registered_at", "dispatch_keys", "tags",
+                            "sample_source", *how ? how : "none");
+  json_t *item = arrange(record, fixed);
+  if (item && source && json_object_set(item, "sample_detail", json_object_get(source, "detail")) != 0)
+    json_object_del(item, "sample_detail"); /* the record has none */
+  return put_item(writer, item);
+}
+
+static bool visit_class(const json_t *record, void *context) {
+  return put_item(context, arrange(record, json_pack("{s:n, s:n, s:[]}", "name", "library", "methods")));
+}
+
+static bool visit_result(const json_t *record, void *context) {
+  json_t *fixed = json_pack("{s:n, s:n, s:n, s:n, s:s, s:n, s:n, s:n, s:{}, s:n, s:f}", "operator", "check", "case", "verdict", "severity",
+                            "error", "rule", "reason", "message", "evidence", "repro", "seconds", 0.0);
+  json_t *item = arrange(record, fixed);
+  bool suspect = strcmp(opc_record_text(record, "t"), "suspect") == 0;
+  if (item && suspect && json_object_set_new(item, "confirmed", json_false()) != 0) {
+    json_decref(item);
+    item = NULL;
+  }
+  return put_item(context, item);
+}
+
+static bool visit_note(const json_t *record, void *context) { return put_item(context, json_incref(json_object_get(record, "message"))); }
+
+static void put_list(json_writer_t *writer, const char *name, const char *t, opc_record_visit_t *visit) {
+  if (writer->status == OPC_OK && fprintf(writer->stream, "  \"%s\": [", name) < 0)
+    writer->status = opc_error_set(writer->error, OPC_ERR_IO, "cannot write the JSON report");
+  writer->first = true;
+  if (writer->status == OPC_OK) {
+    opc_status_t status = opc_journal_reader_each(writer->journal, t, visit, writer, writer->error);
+    if (writer->status == OPC_OK) writer->status = status;
+  }
+  put(writer, writer->first ? "],\n" : "\n  ],\n");
+}
+
+/* What the whole run was: from the records "run" and "tool", which an early report may lack. */
+static void put_head(json_writer_t *writer, const opc_journal_summary_t *summary) {
+  json_t *run = NULL, *tool = NULL;
+  if (writer->status == OPC_OK) writer->status = opc_journal_reader_first(writer->journal, "run", &run, writer->error);
+  if (writer->status == OPC_OK) writer->status = opc_journal_reader_first(writer->journal, "tool", &tool, writer->error);
+  json_t *argv = json_object_get(run, "argv");
+  put(writer, "{\n  \"format\": \"opcheck-c/report/1\",\n  \"tool\": ");
+  put_value(writer, json_pack("{s:O?, s:O?, s:O?}", "version", json_object_get(run, "version"), "torch", json_object_get(tool, "torch"),
+                              "cuda", json_object_get(tool, "cuda")));
+  put(writer, ",\n  \"run\": ");
+  json_t *seed = json_object_get(run, "seed");
+  put_value(writer, json_pack("{s:o, s:f, s:b, s:o, s:O?}", "seed", seed ? json_incref(seed) : json_integer(0), "seconds", summary->seconds,
+                              "complete", summary->complete ? 1 : 0, "argv", argv ? json_incref(argv) : json_array(), "started",
+                              json_object_get(run, "started")));
+  put(writer, ",\n");
+  json_decref(run);
+  json_decref(tool);
+}
+
+static opc_status_t write_json(opc_journal_reader_t *journal, FILE *stream, opc_error_t *error) {
+  opc_journal_summary_t summary;
+  opc_journal_reader_summary(journal, &summary);
+  json_writer_t writer = {.journal = journal, .stream = stream, .error = error};
+  put_head(&writer, &summary);
+  put_list(&writer, "libraries", "library", visit_library);
+  put_list(&writer, "operators", "operator", visit_operator);
+  put_list(&writer, "classes", "class", visit_class);
+  put_list(&writer, "notes", "note", visit_note);
+  put_list(&writer, "results", "result", visit_result);
+  put(&writer, "  \"summary\": ");
+  put_value(&writer, json_pack("{s:I, s:I, s:I, s:I, s:I}", "pass", (json_int_t)summary.pass, "fail", (json_int_t)summary.fail, "skip",
+                               (json_int_t)summary.skip, "error", (json_int_t)summary.error, "warnings", (json_int_t)summary.warnings));
+  put(&writer, "\n}\n");
+  return writer.status;
+}
+
+const opc_report_t opc_report_json = {"json", "the whole result as JSON (format opcheck-c/report/1)", write_json};

@@ -1,0 +1,89 @@
+#include "reports/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+const opc_report_t *const opc_reports[] = {
+#define OPC_REPORT(name) &opc_report_##name,
+#include "reports/reports.def"
+#undef OPC_REPORT
+};
+const size_t opc_report_count = sizeof opc_reports / sizeof opc_reports[0];
+
+static opc_status_t cannot_write(const char *target, int cause, opc_error_t *error) {
+  const char *slash = strrchr(target, '/');
+  if (cause == ENOENT && slash)
+    return opc_error_set(error, OPC_ERR_IO, "cannot write report %s: the folder %.*s does not exist; make it first", target,
+                         (int)(slash - target), target);
+  const char *advice = cause == ENOSPC || cause == EDQUOT || cause == EFBIG ? "; make room, or give a file elsewhere" : "";
+  return opc_error_set(error, OPC_ERR_IO, "cannot write report %s: %s%s", target, strerror(cause), advice);
+}
+
+static opc_status_t write_stream(const opc_report_t *report, opc_journal_reader_t *journal, FILE *stream, const char *target,
+                                 opc_error_t *error) {
+  errno = 0;
+  opc_status_t status = report->write(journal, stream, error);
+  int cause = errno;
+  if (ferror(stream)) return cannot_write(target, cause ? cause : EIO, error);
+  if (status == OPC_OK && fflush(stream) != 0) return cannot_write(target, errno, error);
+  return status;
+}
+
+/* A pipe or a device cannot be renamed over: it is written to directly, once. */
+static opc_status_t write_special(const opc_report_t *report, opc_journal_reader_t *journal, const char *target, opc_error_t *error) {
+  FILE *stream = fopen(target, "we");
+  if (!stream) return cannot_write(target, errno, error);
+  opc_status_t status = write_stream(report, journal, stream, target, error);
+  if (fclose(stream) != 0 && status == OPC_OK) status = cannot_write(target, errno, error);
+  return status;
+}
+
+static opc_status_t write_beside(const opc_report_t *report, opc_journal_reader_t *journal, const char *target, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  FILE *stream = NULL;
+  int file = -1;
+  char *real = realpath(target, NULL); /* renaming onto a symbolic link would replace the link */
+  char *beside = opc_string_format("%s.tmp-%ld", real ? real : target, (long)getpid());
+  if (!beside) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory while writing report %s", target);
+  if (status == OPC_OK && (file = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666)) < 0)
+    status = cannot_write(target, errno, error);
+  if (status == OPC_OK && !(stream = fdopen(file, "w"))) status = cannot_write(target, errno, error);
+  if (status == OPC_OK) status = write_stream(report, journal, stream, target, error);
+  if (status == OPC_OK && fsync(file) != 0) status = cannot_write(target, errno, error);
+  if (stream) {
+    if (fclose(stream) != 0 && status == OPC_OK) status = cannot_write(target, errno, error);
+  } else if (file >= 0) {
+    close(file);
+  }
+  if (status == OPC_OK && rename(beside, real ? real : target) != 0) status = cannot_write(target, errno, error);
+  if (status != OPC_OK && file >= 0) unlink(beside);
+  free(beside);
+  free(real);
+  return status;
+}
+
+static opc_status_t write_target(const opc_report_t *report, opc_journal_reader_t *journal, const char *target, bool early,
+                                 opc_error_t *error) {
+  struct stat info;
+  bool exists = stat(target, &info) == 0;
+  if (!*target) return opc_error_set(error, OPC_ERR_IO, "cannot write a report to a file without name");
+  if (exists && S_ISDIR(info.st_mode))
+    return opc_error_set(error, OPC_ERR_IO, "cannot write report %s: it is a folder; name a file in it", target);
+  if (!exists || S_ISREG(info.st_mode)) return write_beside(report, journal, target, error);
+  if (!early) return write_special(report, journal, target, error);
+  return access(target, W_OK) == 0 ? OPC_OK : cannot_write(target, errno, error);
+}
+
+opc_status_t opc_report_begin(const opc_report_t *report, opc_journal_reader_t *journal, const char *target, opc_error_t *error) {
+  return write_target(report, journal, target, true, error);
+}
+
+opc_status_t opc_report_finish(const opc_report_t *report, opc_journal_reader_t *journal, const char *target, opc_error_t *error) {
+  return write_target(report, journal, target, false, error);
+}

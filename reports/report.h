@@ -1,0 +1,34 @@
+/* A report format: one file, one row in reports.def. Every report is streamed from the journal, written beside its target and renamed; the
+ * early one says "incomplete".
+ *
+ * Ownership: the reporter reads the journal through reports/journal_reader.h and owns nothing of it. Errors: OPC_ERR_IO names the file and
+ * what to do. */
+#ifndef OPC_REPORTS_REPORT_H
+#define OPC_REPORTS_REPORT_H
+
+#include <stdio.h>
+
+#include "reports/journal_reader.h"
+
+typedef struct opc_report {
+  const char *name;    /* "json": the option is --json FILE */
+  const char *summary; /* for --help */
+  /* Writes the whole report of the journal to stream. A failed write is OPC_ERR_IO, and errno says why. */
+  opc_status_t (*write)(opc_journal_reader_t *journal, FILE *stream, opc_error_t *error);
+} opc_report_t;
+
+#define OPC_REPORT(name) extern const opc_report_t opc_report_##name;
+#include "reports/reports.def"
+#undef OPC_REPORT
+extern const opc_report_t *const opc_reports[];
+extern const size_t opc_report_count;
+
+/* Checks that the target's folder exists and can be written, and leaves the early report there. OPC_ERR_IO otherwise, nothing half-written.
+ */
+opc_status_t opc_report_begin(const opc_report_t *report, opc_journal_reader_t *journal, const char *target,
+                              opc_error_t *error) OPC_CHECKED;
+/* Writes FILE.tmp-PID, fsyncs, renames. On failure the target keeps what it held. */
+opc_status_t opc_report_finish(const opc_report_t *report, opc_journal_reader_t *journal, const char *target,
+                               opc_error_t *error) OPC_CHECKED;
+
+#endif

@@ -1,0 +1,94 @@
+#include "reports/screen.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "reports/xml_text.h"
+
+enum { LABEL_INDENT = 6, TEXT_INDENT = 18, NARROWEST = 60, LONGEST_TEXT = 4096 };
+
+static const char *const tones[] = {"", "\x1b[1m", "\x1b[2m", "\x1b[1;31m", "\x1b[32m", "\x1b[33m"};
+
+opc_screen_t opc_screen_of(FILE *stream) {
+  opc_screen_t screen = {.stream = stream};
+  bool terminal = isatty(fileno(stream)) == 1;
+  const char *no_colour = getenv("NO_COLOR"), *kind = getenv("TERM"), *columns = getenv("COLUMNS");
+  screen.colour = terminal && !(no_colour && *no_colour) && !(kind && strcmp(kind, "dumb") == 0);
+  struct winsize size = {0};
+  if (columns) screen.width = atoi(columns);
+  else if (terminal && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0) screen.width = size.ws_col;
+  if (screen.width > 0 && screen.width < NARROWEST) screen.width = NARROWEST;
+  if (screen.width < 0) screen.width = 0;
+  return screen;
+}
+
+void opc_screen_text(const opc_screen_t *screen, opc_tone_t tone, const char *text) {
+  opc_text_t clean = {0};
+  opc_xml_text_add(&clean, text, strlen(text));
+  bool coloured = screen->colour && tone != OPC_TONE_PLAIN;
+  fprintf(screen->stream, "%s%s%s", coloured ? tones[tone] : "", opc_text_c(&clean), coloured ? "\x1b[0m" : "");
+  opc_text_clear(&clean);
+}
+
+static int columns_of(const char *text, size_t length) {
+  int columns = 0;
+  for (size_t i = 0; i < length; i++) columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+  return columns;
+}
+
+/* One paragraph from the present column on, words moved to the next line where they do not fit. */
+static void wrap(const opc_screen_t *screen, const char *text, size_t length) {
+  int column = TEXT_INDENT;
+  bool first = true;
+  while (length > 0) {
+    size_t word = strcspn(text, " ");
+    if (word > length) word = length;
+    int columns = columns_of(text, word);
+    if (!first && screen->width > 0 && column + 1 + columns > screen->width) {
+      fprintf(screen->stream, "\n%*s", TEXT_INDENT, "");
+      column = TEXT_INDENT;
+    } else if (!first) {
+      fputc(' ', screen->stream);
+      column++;
+    }
+    fwrite(text, 1, word, screen->stream);
+    column += columns;
+    first = false;
+    size_t step = word < length ? word + 1 : word;
+    text += step;
+    length -= step;
+  }
+}
+
+static void field(const opc_screen_t *screen, const char *label, const char *text, bool wrapped) {
+  if (!text || !*text) return;
+  opc_text_t clean = {0};
+  opc_xml_text_add(&clean, text, strlen(text));
+  if (clean.length > LONGEST_TEXT) {
+    size_t kept = LONGEST_TEXT, left_out;
+    while (((unsigned char)clean.data[kept] & 0xc0) == 0x80) kept--;
+    left_out = clean.length - kept;
+    clean.data[kept] = '\0';
+    clean.length = kept;
+    opc_text_addf(&clean, " [… %zu bytes more, in the JSON report]", left_out);
+  }
+  fprintf(screen->stream, "%*s", LABEL_INDENT, "");
+  opc_screen_text(screen, OPC_TONE_DIM, label);
+  int gap = TEXT_INDENT - LABEL_INDENT - columns_of(label, strlen(label));
+  fprintf(screen->stream, "%*s", gap > 1 ? gap : 1, "");
+  opc_screen_t unlimited = *screen;
+  if (!wrapped) unlimited.width = 0;
+  for (const char *at = opc_text_c(&clean); at;) {
+    const char *end = strchr(at, '\n');
+    wrap(&unlimited, at, end ? (size_t)(end - at) : strlen(at));
+    at = end && end[1] ? end + 1 : NULL;
+    if (at) fprintf(screen->stream, "\n%*s", TEXT_INDENT, "");
+  }
+  fputc('\n', screen->stream);
+  opc_text_clear(&clean);
+}
+
+void opc_screen_field(const opc_screen_t *screen, const char *label, const char *text) { field(screen, label, text, true); }
+void opc_screen_line(const opc_screen_t *screen, const char *label, const char *text) { field(screen, label, text, false); }

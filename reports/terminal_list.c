@@ -1,0 +1,106 @@
+#include <string.h>
+
+#include "base/text.h"
+#include "reports/terminal.h"
+
+typedef struct listing {
+  opc_journal_reader_t *journal;
+  const opc_screen_t *screen;
+  const char *library; /* that is being listed */
+  bool foreign;        /* kernels on others' operators, or operators of its own */
+  uint64_t shown;
+  opc_status_t status;
+  opc_error_t *error;
+} listing_t;
+
+static bool of_library(const json_t *record, const char *library) { return strcmp(opc_record_text(record, "library"), library) == 0; }
+
+static void show_kernel(const opc_screen_t *screen, const json_t *kernel) {
+  const char *where = opc_record_text(kernel, "registered_at");
+  fprintf(screen->stream, "      %-26s", opc_record_text(kernel, "key"));
+  opc_screen_text(screen, OPC_TONE_DIM, where);
+  if (json_is_true(json_object_get(kernel, "fallthrough"))) fputs("  fallthrough", screen->stream);
+  fputc('\n', screen->stream);
+}
+
+static bool visit_operator(const json_t *record, void *context) {
+  listing_t *listing = context;
+  const opc_screen_t *screen = listing->screen;
+  bool foreign = json_is_false(json_object_get(record, "defined_here"));
+  if (foreign != listing->foreign || !of_library(record, listing->library)) return true;
+  if (foreign && listing->shown == 0) fputs("\n  kernels on operators that it does not define\n", screen->stream);
+  listing->shown++;
+
+  const char *schema = opc_record_text(record, "schema"), *module = opc_record_text(record, "python_module");
+  fputs("\n  ", screen->stream);
+  opc_screen_text(screen, OPC_TONE_BOLD, *schema ? schema : opc_record_text(record, "name"));
+  fputc('\n', screen->stream);
+  if (!*schema) opc_screen_field(screen, "schema", "none: no library that was loaded defines this operator");
+  opc_screen_line(screen, "registered", opc_record_text(record, "registered_at"));
+  size_t index;
+  json_t *item;
+  opc_text_t tags = {0};
+  json_array_foreach(json_object_get(record, "tags"), index, item) opc_text_addf(&tags, "%s%s", index ? " " : "", json_string_value(item));
+  opc_screen_line(screen, "tags", opc_text_c(&tags));
+  opc_text_clear(&tags);
+  if (*module) {
+    opc_text_t where = {0};
+    opc_text_addf(&where, "in Python module %s", module);
+    opc_screen_line(screen, "fake kernel", opc_text_c(&where));
+    opc_text_clear(&where);
+  }
+  const json_t *kernels = json_object_get(record, "kernels");
+  if (json_array_size(kernels) == 0) opc_screen_field(screen, "kernels", "none");
+  json_array_foreach(kernels, index, item) show_kernel(screen, item);
+  return true;
+}
+
+static bool visit_class(const json_t *record, void *context) {
+  listing_t *listing = context;
+  const opc_screen_t *screen = listing->screen;
+  if (!of_library(record, listing->library)) return true;
+  fputs("\n  class ", screen->stream);
+  opc_screen_text(screen, OPC_TONE_BOLD, opc_record_text(record, "name"));
+  fputc('\n', screen->stream);
+  size_t index;
+  json_t *method;
+  json_array_foreach(json_object_get(record, "methods"), index, method) {
+    const char *schema = opc_record_text(method, "schema");
+    fputs("      ", screen->stream);
+    opc_screen_text(screen, OPC_TONE_PLAIN, *schema ? schema : opc_record_text(method, "name"));
+    fputc('\n', screen->stream);
+  }
+  return true;
+}
+
+static void each(listing_t *listing, const char *t, opc_record_visit_t *visit) {
+  if (listing->status == OPC_OK) listing->status = opc_journal_reader_each(listing->journal, t, visit, listing, listing->error);
+}
+
+static bool visit_library(const json_t *record, void *context) {
+  listing_t *listing = context;
+  const opc_screen_t *screen = listing->screen;
+  if (strcmp(opc_record_text(record, "status"), "loaded") != 0) return true;
+  listing->library = opc_record_text(record, "path");
+  json_int_t operators = json_integer_value(json_object_get(record, "operators"));
+  json_int_t classes = json_integer_value(json_object_get(record, "classes"));
+  opc_screen_text(screen, OPC_TONE_BOLD, listing->library);
+  fprintf(screen->stream, "  %" JSON_INTEGER_FORMAT " operator%s, %" JSON_INTEGER_FORMAT " class%s\n", operators, operators == 1 ? "" : "s",
+          classes, classes == 1 ? "" : "es");
+  listing->shown = 0;
+  listing->foreign = false;
+  each(listing, "operator", visit_operator);
+  listing->shown = 0;
+  listing->foreign = true;
+  each(listing, "operator", visit_operator);
+  each(listing, "class", visit_class);
+  fputc('\n', screen->stream);
+  return listing->status == OPC_OK;
+}
+
+opc_status_t opc_terminal_list(opc_journal_reader_t *journal, const opc_screen_t *screen, opc_error_t *error) {
+  listing_t listing = {.journal = journal, .screen = screen, .error = error};
+  listing.status = opc_terminal_troubles(journal, screen, error);
+  each(&listing, "library", visit_library);
+  return listing.status;
+}

@@ -1,0 +1,108 @@
+#include "report_journal.h"
+
+static char *junit_of(const char *journal) {
+  opc_journal_reader_t *reader = journal_of(journal);
+  char *text = report_text(&opc_report_junit, reader, OPC_OK);
+  opc_journal_reader_close(reader);
+  return text;
+}
+
+static void verdicts_become_what_dashboards_show(void **state) {
+  (void)state;
+  char *xml = junit_of(RUN_LINE LIBRARY_LINE("a/libops.so.1") OPERATOR_LINE("n::a.out", "a/libops.so.1") PASS_LINE("n::a.out", "c", "1")
+                           FAIL_LINE("n::a.out", "c", "2", "mutation.undeclared") WARN_LINE("n::a.out", "c", "3", "c.w")
+                               ERROR_LINE("n::a.out", "c", "4", "signal.SIGSEGV") SKIP_LINE("n::a.out", "c", "5", "xfail") END_LINE(1));
+  assert_contains(xml, "<testsuites name=\"opcheck-c\" tests=\"5\" failures=\"1\" errors=\"1\" time=\"1.500\">");
+  assert_contains(
+      xml,
+      "<testsuite name=\"libops\" tests=\"5\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"1.250\" timestamp=\"2026-01-02T03:04:05\">");
+  assert_contains(xml, "<testcase classname=\"libops.n.a.out\" name=\"n::a.out/c/1\" time=\"0.250\"/>");
+  assert_contains(xml, "<failure type=\"mutation.undeclared\" message=\"wrong at 2\">");
+  assert_contains(xml, "repro: opcheck-c run --case X lib");
+  assert_contains(xml, "<system-out>WARNING: odd");
+  assert_contains(xml, "<error type=\"signal.SIGSEGV\" message=\"died\">");
+  assert_contains(xml, "<skipped type=\"xfail\" message=\"xfail: because\"/>");
+  assert_lacks(xml, "name=\"run\"");
+  free(xml);
+}
+
+static void what_did_not_load_is_an_error(void **state) {
+  (void)state;
+  char *xml = junit_of(
+      RUN_LINE
+      "{\"t\":\"library\",\"path\":\"x/libgone.so\",\"status\":\"failed\",\"error\":{\"kind\":\"abi\",\"message\":\"needs <2.12>\"},"
+      "\"operators\":0,\"classes\":0}\n" END_LINE(4));
+  assert_contains(xml, "<testsuites name=\"opcheck-c\" tests=\"1\" failures=\"0\" errors=\"1\"");
+  assert_contains(xml, "<testcase classname=\"libgone\" name=\"load x/libgone.so\" time=\"0.000\">");
+  assert_contains(xml, "<error type=\"load.abi\" message=\"needs &lt;2.12&gt;\">");
+  free(xml);
+}
+
+static void a_run_that_proves_nothing_is_no_success(void **state) {
+  (void)state;
+  static const struct {
+    const char *journal, *type;
+  } rows[] = {
+      {"", "harness.incomplete"},
+      {RUN_LINE, "harness.incomplete"},
+      {RUN_LINE "{\"t\n" END_LINE(0), "harness.incomplete"},
+      {RUN_LINE "{\"t\":\"end\",\"seconds\":1,\"exit_code\":0,\"complete\":false}\n", "harness.incomplete"},
+      {RUN_LINE END_LINE(5), "harness.nothing_ran"},
+      {RUN_LINE END_LINE(3), "harness.failed"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    char *xml = junit_of(rows[i].journal), wanted[64];
+    snprintf(wanted, sizeof wanted, "<error type=\"%s\"", rows[i].type);
+    assert_contains(xml, "tests=\"1\" failures=\"0\" errors=\"1\"");
+    assert_contains(xml, "<testcase classname=\"opcheck-c\" name=\"run\"");
+    assert_contains(xml, wanted);
+    free(xml);
+  }
+}
+
+static void the_incomplete_error_carries_the_notes(void **state) {
+  (void)state;
+  char *xml = junit_of(RUN_LINE "{\"t\":\"note\",\"message\":\"the worker was lost\"}\n");
+  assert_contains(xml, "the worker was lost");
+  free(xml);
+}
+
+static void two_results_of_one_case_are_refused(void **state) {
+  (void)state;
+  opc_journal_reader_t *reader = journal_of(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so") PASS_LINE("n::a", "c", "1")
+                                                PASS_LINE("n::a", "c", "1") END_LINE(0));
+  char *text = report_text(&opc_report_junit, reader, OPC_ERR_PROTOCOL);
+  assert_int_equal(strlen(text), 0);
+  free(text);
+  opc_journal_reader_close(reader);
+}
+
+static void no_result_is_left_out(void **state) {
+  (void)state;
+  /* One operator without record, one of a library without record. */
+  char *xml = junit_of(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "other.so") PASS_LINE("n::a", "c", "1")
+                           PASS_LINE("n::b", "c", "1") END_LINE(0));
+  assert_contains(xml, "<testsuites name=\"opcheck-c\" tests=\"2\"");
+  assert_contains(xml, "<testsuite name=\"opcheck-c\" tests=\"2\"");
+  assert_contains(xml, "name=\"n::a/c/1\"");
+  assert_contains(xml, "name=\"n::b/c/1\"");
+  free(xml);
+}
+
+static void text_from_outside_is_harmless(void **state) {
+  (void)state;
+  char *xml = junit_of(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so") RECORD_LINE(
+      "result", "n::a", "c", "1", "fail", "error", "\"c.r\"", "null", "\\u001b[31m\\u0001\\u0007<b>\\\"]]>\\uffff") END_LINE(1));
+  assert_contains(xml, "message=\"\\x01\\x07&lt;b&gt;&quot;]]&gt;\\uFFFF\"");
+  free(xml);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(verdicts_become_what_dashboards_show),    cmocka_unit_test(what_did_not_load_is_an_error),
+      cmocka_unit_test(a_run_that_proves_nothing_is_no_success), cmocka_unit_test(the_incomplete_error_carries_the_notes),
+      cmocka_unit_test(two_results_of_one_case_are_refused),     cmocka_unit_test(no_result_is_left_out),
+      cmocka_unit_test(text_from_outside_is_harmless),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,104 @@
+#include <sys/stat.h>
+
+#include "report_journal.h"
+
+static char folder[64];
+
+static int make_folder(void **state) {
+  (void)state;
+  strcpy(folder, "/tmp/opcheck-c-unit-XXXXXX");
+  return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+  (void)state;
+  return rmdir(folder); /* fails when a test leaves a file behind */
+}
+
+static const char *in_folder(const char *name) {
+  static char path[128];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return path;
+}
+
+static char *content_of(const char *path) {
+  static char text[4096];
+  FILE *file = fopen(path, "r");
+  assert_non_null(file);
+  text[fread(text, 1, sizeof text - 1, file)] = '\0';
+  fclose(file);
+  return text;
+}
+
+static opc_status_t write_half(opc_journal_reader_t *journal, FILE *stream, opc_error_t *error) {
+  (void)journal;
+  fputs("half", stream);
+  return opc_error_set(error, OPC_ERR_PROTOCOL, "broke off");
+}
+static const opc_report_t half_report = {"half", "", write_half};
+
+static void the_early_report_is_replaced(void **state) {
+  (void)state;
+  opc_error_t error = {0};
+  opc_journal_reader_t *early = journal_of(RUN_LINE), *late = journal_of(RUN_LINE END_LINE(0));
+  const char *target = in_folder("r.json");
+  assert_int_equal(opc_report_begin(&opc_report_json, early, target, &error), OPC_OK);
+  assert_contains(content_of(target), "\"complete\": false");
+  assert_int_equal(opc_report_finish(&half_report, late, target, &error), OPC_ERR_PROTOCOL);
+  assert_contains(content_of(target), "\"complete\": false");
+  assert_int_equal(opc_report_finish(&opc_report_json, late, target, &error), OPC_OK);
+  assert_contains(content_of(target), "\"complete\": true");
+  unlink(target);
+  opc_journal_reader_close(early);
+  opc_journal_reader_close(late);
+}
+
+static void a_link_stays_a_link(void **state) {
+  (void)state;
+  opc_error_t error = {0};
+  opc_journal_reader_t *journal = journal_of(RUN_LINE END_LINE(0));
+  char real[128];
+  snprintf(real, sizeof real, "%s", in_folder("real.json"));
+  fclose(fopen(real, "w"));
+  const char *target = in_folder("link.json");
+  assert_int_equal(symlink("real.json", target), 0);
+  assert_int_equal(opc_report_finish(&opc_report_json, journal, target, &error), OPC_OK);
+  struct stat info;
+  assert_int_equal(lstat(target, &info), 0);
+  assert_true(S_ISLNK(info.st_mode));
+  assert_contains(content_of(real), "opcheck-c/report/1");
+  unlink(target);
+  unlink(real);
+  opc_journal_reader_close(journal);
+}
+
+static void what_cannot_be_written_is_told(void **state) {
+  (void)state;
+  opc_error_t error = {0};
+  opc_journal_reader_t *journal = journal_of(RUN_LINE END_LINE(0));
+  const opc_report_t *const reports[] = {&opc_report_json, &opc_report_junit};
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(opc_report_begin(reports[i], journal, in_folder("no/r.json"), &error), OPC_ERR_IO);
+    assert_contains(error.message, "does not exist");
+    assert_int_equal(opc_report_begin(reports[i], journal, folder, &error), OPC_ERR_IO);
+    assert_contains(error.message, "it is a folder");
+    assert_int_equal(opc_report_begin(reports[i], journal, "", &error), OPC_ERR_IO);
+    assert_int_equal(opc_report_begin(reports[i], journal, "/dev/full", &error), OPC_OK);
+    assert_int_equal(opc_report_finish(reports[i], journal, "/dev/full", &error), OPC_ERR_IO);
+    assert_contains(error.message, "No space left on device");
+    assert_int_equal(opc_report_finish(reports[i], journal, "/dev/null", &error), OPC_OK);
+  }
+  struct stat info;
+  assert_int_equal(stat("/dev/null", &info), 0);
+  assert_true(S_ISCHR(info.st_mode));
+  opc_journal_reader_close(journal);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_early_report_is_replaced),
+      cmocka_unit_test(a_link_stays_a_link),
+      cmocka_unit_test(what_cannot_be_written_is_told),
+  };
+  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,125 @@
+#include "report_journal.h"
+#include "reports/digest.h"
+#include "reports/terminal.h"
+
+static char *shown(const char *journal, int width, int exit_code) {
+  opc_journal_reader_t *reader = journal_of(journal);
+  char *text = NULL;
+  size_t length = 0;
+  opc_error_t error = {0};
+  FILE *stream = open_memstream(&text, &length);
+  opc_screen_t screen = {.stream = stream, .width = width};
+  assert_int_equal(opc_terminal_report(reader, &screen, exit_code, &error), OPC_OK);
+  fclose(stream);
+  opc_journal_reader_close(reader);
+  return text;
+}
+
+#define HEAD RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so")
+
+static void the_simplest_case_stands_for_its_rule(void **state) {
+  (void)state;
+  char *text = shown(HEAD FAIL_LINE("n::a", "stride", "cpu/-/s/x.sliced+x.offset", "stride.wrong_result")
+                         FAIL_LINE("n::a", "stride", "cpu/float16/s/plain", "stride.wrong_result")
+                             FAIL_LINE("n::a", "stride", "cpu/-/s/plain", "stride.wrong_result")
+                                 FAIL_LINE("n::a", "stride", "cpu/-/t/plain", "stride.wrong_result") END_LINE(1),
+                     0, 1);
+  assert_contains(text, "what        wrong at cpu/-/s/plain\n");
+  assert_contains(text, "and         3 more cases of this operator and rule\n");
+  assert_contains(text, "FAILED  1 finding in 1 operator\n");
+  assert_contains(text, "explain     opcheck-c explain stride.wrong_result\n");
+  assert_lacks(text, "wrong at cpu/-/t/plain");
+  free(text);
+}
+
+static void failures_come_before_warnings(void **state) {
+  (void)state;
+  char *text = shown(HEAD WARN_LINE("n::a", "registration", "-/-/-/-", "registration.no_meta_kernel")
+                         FAIL_LINE("n::a", "stride", "cpu/-/s/plain", "stride.wrong_result") END_LINE(1),
+                     0, 1);
+  const char *fail = strstr(text, "FAIL  n::a"), *warn = strstr(text, "WARN  n::a");
+  assert_true(fail && warn && fail < warn);
+  free(text);
+}
+
+static void a_skip_does_not_look_like_a_pass(void **state) {
+  (void)state;
+  char *text =
+      shown(HEAD PASS_LINE("n::a", "registration", "-/-/-/-") SKIP_LINE("n::a", "stride", "cpu/-/-/-", "no_sample") END_LINE(5), 0, 5);
+  assert_contains(text, "----  n::a  (l.so)  no call of it proved anything\n");
+  assert_contains(text, "checks      registration 1 pass; stride 1 skip\n");
+  assert_contains(text, "skipped     1 no_sample (stride): because\n");
+  assert_contains(text, "NOTHING CHECKED");
+  assert_lacks(text, "ok");
+  free(text);
+}
+
+static void the_dtype_check_gives_the_support_matrix(void **state) {
+  (void)state;
+  char *text = shown(
+      HEAD PASS_LINE("n::a", "dtype", "cpu/float32/s/plain") FAIL_LINE("n::a", "dtype", "cpu/float16/s/plain", "dtype.wrong_result")
+          SKIP_LINE("n::a", "dtype", "cpu/int64/s/plain", "rejected") ERROR_LINE("n::a", "dtype", "cpu/bool/s/plain", "signal.SIGFPE")
+              SKIP_LINE("n::a", "dtype", "cpu/int8/s/plain", "after_crash") PASS_LINE("n::a", "dtype", "cuda/float32/s/plain") END_LINE(1),
+      0, 1);
+  assert_contains(text, "dtypes      cpu accepts float32 float16; rejects int64; crashes on bool\n");
+  assert_contains(text, "dtypes      cuda accepts float32\n");
+  free(text);
+}
+
+static void what_broke_off_says_so(void **state) {
+  (void)state;
+  char *text = shown(HEAD SUSPECT_LINE("n::a", "stride", "cpu/-/s/plain", "stride.wrong_result"), 0, 3);
+  assert_contains(text, "INCOMPLETE  the run broke off");
+  assert_contains(text, "not confirmed");
+  free(text);
+  text = shown(HEAD PASS_LINE("n::a", "stride", "cpu/-/s/plain"), 0, 3);
+  assert_lacks(text, "PASSED");
+  free(text);
+}
+
+static void strict_is_said(void **state) {
+  (void)state;
+  const char *journal = HEAD PASS_LINE("n::a", "stride", "cpu/-/s/plain")
+      WARN_LINE("n::a", "registration", "-/-/-/-", "registration.no_meta_kernel") END_LINE(0);
+  char *text = shown(journal, 0, 0);
+  assert_contains(text, "PASSED; 1 kind of warning\n");
+  free(text);
+  text = shown(journal, 0, 1);
+  assert_contains(text, "FAILED  warnings count (--strict)");
+  free(text);
+}
+
+static void lines_fit_the_width_but_for_those_to_paste(void **state) {
+  (void)state;
+  char *text = shown(HEAD FAIL_LINE("n::a", "mutation", "cpu/-/s/plain", "mutation.undeclared") END_LINE(1), 60, 1);
+  for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+    if (strstr(line, "FAIL") || strstr(line, "case ") || strstr(line, "repro") || strstr(line, "schema") || strstr(line, " fail, "))
+      continue;
+    if (strlen(line) > 60) fail_msg("%zu columns: %s", strlen(line), line);
+  }
+  free(text);
+}
+
+static void control_characters_do_not_reach_the_terminal(void **state) {
+  (void)state;
+  char *text =
+      shown(HEAD RECORD_LINE("result", "n::a", "c", "1", "fail", "error", "\"c.r\"", "null", "\\u001b]0;owned\\u0007a\\u0008b") END_LINE(1),
+            0, 1);
+  assert_null(strchr(text, '\x1b'));
+  assert_contains(text, "what        a\\x08b\n");
+  free(text);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_simplest_case_stands_for_its_rule),
+      cmocka_unit_test(failures_come_before_warnings),
+      cmocka_unit_test(a_skip_does_not_look_like_a_pass),
+      cmocka_unit_test(the_dtype_check_gives_the_support_matrix),
+      cmocka_unit_test(what_broke_off_says_so),
+      cmocka_unit_test(strict_is_said),
+      cmocka_unit_test(lines_fit_the_width_but_for_those_to_paste),
+      cmocka_unit_test(control_characters_do_not_reach_the_terminal),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
