@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Runs broken operators and their look-alikes, and holds the findings against the expectation file. Standard library only.
+
+An expectation file: {"operators": {"ns::op": {"primary": RULE, "allowed": [RULE, …], "arguments": [ARGUMENT, …]}}}. A broken operator's
+run exits 1, finds its primary rule, and nothing besides but what is allowed. A look-alike has "primary": null: exit 0, no finding, no warning.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def read_expectations(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)["operators"]
+
+
+def arguments_of(expectation, folder):
+    """Arguments that are files beside the expectation file are made absolute."""
+    beside = [(os.path.join(folder, word), word) for word in expectation.get("arguments", [])]
+    return [path if os.path.exists(path) else word for path, word in beside]
+
+
+def run_opcheck(options, extra, operator):
+    samples = re.sub(r"\.expect\.json$", ".samples.json", options.expectation[0])
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report.json")
+        command = [options.opcheck, "run", "--strict", "--samples", samples, "--json", report, *extra]
+        command += ["--op", operator] if operator else []
+        done = subprocess.run(command + [options.library], capture_output=True, text=True, errors="replace", check=False)
+        try:
+            with open(report, encoding="utf-8") as file:
+                return done, json.load(file)
+        except (OSError, ValueError) as error:
+            sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}exit {done.returncode}; no report: {error}")
+
+
+def findings_of(report, operator):
+    """Rule -> first (case, message), those in evidence.also too."""
+    found = {}
+    for result in report["results"]:
+        if result["operator"] != operator or result["verdict"] not in ("fail", "error"):
+            continue
+        found.setdefault(result["rule"], (result["case"], result["message"]))
+        for also in (result.get("evidence") or {}).get("also", []):
+            found.setdefault(also["rule"], (result["case"], also["message"]))
+    return found
+
+
+def mistakes_of(operator, expectation, report):
+    found = findings_of(report, operator)
+    verdicts = {result["verdict"] for result in report["results"] if result["operator"] == operator}
+    primary, wrong = expectation["primary"], []
+    if not verdicts:
+        wrong.append("no case ran")
+    if primary is not None and primary not in found:
+        wrong.append(f"{primary} was not found")
+    if primary is None and "pass" not in verdicts:
+        wrong.append("nothing passed: a look-alike that is only skipped shows nothing")
+    for rule in sorted(set(found) - {primary, *expectation.get("allowed", [])}):
+        case, message = found[rule]
+        wrong.append(f"{rule} is not expected: {case}: {message}")
+    return [f"{operator}: {line}" for line in wrong]
+
+
+def check_operator(options):
+    path = options.expectation[0]
+    expectation = read_expectations(path)[options.operator]
+    done, report = run_opcheck(options, arguments_of(expectation, os.path.dirname(path)), options.operator)
+    wrong = mistakes_of(options.operator, expectation, report)
+    wanted = 0 if expectation["primary"] is None else 1
+    if done.returncode != wanted:
+        wrong.append(f"exit status {done.returncode}, expected {wanted}")
+    return wrong, done
+
+
+def check_library(options):
+    """All operators of a library in one run: none is forgotten by the expectation file, and none disturbs another."""
+    path = options.expectation[0]
+    expectations = read_expectations(path)
+    extra = [word for expectation in expectations.values() for word in arguments_of(expectation, os.path.dirname(path))]
+    done, report = run_opcheck(options, extra, None)
+    wrong = [line for name, expectation in expectations.items() for line in mistakes_of(name, expectation, report)]
+    listed = {operator["name"] for operator in report["operators"]}
+    wrong += [f"{name} is in the library and not in the expectation file" for name in sorted(listed - set(expectations))]
+    wrong += [f"{name} is in the expectation file and not in the library" for name in sorted(set(expectations) - listed)]
+    return wrong, done
+
+
+def check_rules(options):
+    """Every rule that the program knows is some operator's primary: a rule that cannot fail is no check."""
+    done = subprocess.run([options.opcheck, "checks"], capture_output=True, text=True, check=True)
+    rules = re.findall(r"^  ([a-z_]+(?:\.[a-z_]+)?) ", done.stdout, re.MULTILINE)
+    primaries = set()
+    for path in options.expectation:
+        primaries |= {expectation["primary"] for expectation in read_expectations(path).values()}
+    primaries |= {"signal" for primary in primaries if primary and primary.startswith("signal.")}
+    wrong = [f"no operator's primary: {rule}" for rule in rules if rule not in primaries]
+    wrong += [f"no such rule: {rule}" for rule in sorted(primaries - {None} - set(rules)) if not rule.startswith("signal.")]
+    return wrong + ([] if len(rules) > 40 else [f"only {len(rules)} rules were read from the list"]), done
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--opcheck")
+    parser.add_argument("--library")
+    parser.add_argument("--list", action="store_true", help="print the operators of the expectation file")
+    parser.add_argument("--operator", help="check this one")
+    parser.add_argument("--complete", action="store_true", help="check all in one run")
+    parser.add_argument("--rules", action="store_true", help="check that every rule is somebody's primary")
+    parser.add_argument("expectation", nargs="+")
+    options = parser.parse_args()
+    if options.list:
+        print("\n".join(read_expectations(options.expectation[0])))
+        return 0
+    check = check_rules if options.rules else check_library if options.complete else check_operator
+    wrong, done = check(options)
+    if wrong:
+        print(done.stdout + done.stderr)
+        print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+# Installs opcheck-c into a folder of its own, then builds and tests fixtures/consumer against it, as an operator author would.
+# In: BUILD (our build folder), SOURCE (our sources), TORCH_ROOT, WORK (a folder to use).
+cmake_minimum_required(VERSION 3.25)
+
+file(REMOVE_RECURSE "${WORK}/prefix" "${WORK}/build")
+
+# run(<what it is for> EXPECT ok|fail COMMAND …): the output appears only where the expectation fails.
+function(run what)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXPECT" "COMMAND")
+  execute_process(COMMAND ${arg_COMMAND} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  if((arg_EXPECT STREQUAL "ok" AND NOT status EQUAL 0) OR (arg_EXPECT STREQUAL "fail" AND status EQUAL 0))
+    message(FATAL_ERROR "${what}: exit status ${status}, wanted ${arg_EXPECT}\n${text}")
+  endif()
+  set(text "${text}" PARENT_SCOPE)
+  message(STATUS "${what}: as wanted")
+endfunction()
+
+run("install" EXPECT ok COMMAND "${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/prefix")
+run("configure" EXPECT ok COMMAND "${CMAKE_COMMAND}" -S "${SOURCE}/fixtures/consumer" -B "${WORK}/build" -G Ninja
+    "-DCMAKE_PREFIX_PATH=${WORK}/prefix" "-DTORCH_ROOT=${TORCH_ROOT}")
+run("build" EXPECT ok COMMAND "${CMAKE_COMMAND}" --build "${WORK}/build")
+
+set(ctest "${CMAKE_CTEST_COMMAND}" --test-dir "${WORK}/build" --no-tests=error --output-on-failure)
+run("the operators pass" EXPECT ok COMMAND ${ctest} -R "^opcheck\\.consumer_ops$")
+file(READ "${WORK}/build/consumer.xml" junit)
+if(NOT junit MATCHES "<testcase")
+  message(FATAL_ERROR "the JUnit file has no test case:\n${junit}")
+endif()
+
+run("an empty selection fails" EXPECT fail COMMAND ${ctest} -R "^must_fail\\.empty$")
+run("a broken promise fails" EXPECT fail COMMAND ${ctest} -R "^must_fail\\.broken_promise$")
+if(NOT text MATCHES "bitwise")
+  message(FATAL_ERROR "the failed test does not name the check:\n${text}")
+endif()
+
+# Exit status 5 and nothing else: the test must not fail because, say, the program was not found.
+execute_process(COMMAND "${WORK}/prefix/bin/opcheck-c" run --device cpu --op "no_such_namespace::*" "${WORK}/build/libconsumer_ops.so"
+                RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+if(NOT status EQUAL 5)
+  message(FATAL_ERROR "an empty selection: exit status ${status}, wanted 5\n${text}")
+endif()

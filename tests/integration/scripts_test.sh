@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# scripts_test.sh <sources> <a folder to use>: the scripts without a network. A made-up libtorch stands in for the real one.
+# shellcheck disable=SC2016,SC2317
+set -euo pipefail
+source_dir="$1" work="$2"
+failures=0
+
+check() { # <what> <command>…
+  local what="$1"
+  shift
+  if "$@" >"$work/output" 2>&1; then
+    printf 'ok    %s\n' "$what"
+  else
+    printf 'FAIL  %s\n' "$what"
+    sed 's/^/      /' "$work/output"
+    failures=$((failures + 1))
+  fi
+}
+fails() { ! "$@"; }
+prints() { # <text> <command>…: the command's output contains the text, whatever its status
+  local text="$1"
+  shift
+  { "$@" || true; } 2>&1 | grep -F -- "$text"
+}
+
+rm -rf "$work"
+mkdir -p "$work"
+scripts=("$source_dir"/scripts/{setup,env,demo,test,lib.sh} "$source_dir/.ci/run")
+for script in "${scripts[@]}"; do check "syntax of ${script##*/}" bash -n "$script"; done
+[[ -z "${OPC_SHELLCHECK:-}" ]] || check "shellcheck" "$OPC_SHELLCHECK" -x -S warning "${scripts[@]}"
+
+unset TORCH_ROOT PYTHON
+export OPC_DEPS="$work/deps" OPC_CUDA=OFF
+torch="$work/some torch"
+mkdir -p "$torch/lib" "$torch/include/torch/headeronly"
+touch "$torch/lib/libtorch_cpu.so" "$torch/lib/libc10.so" "$torch/include/torch/library.h"
+printf '#define TORCH_VERSION_MAJOR 2\n#define TORCH_VERSION_MINOR 11\n' >"$torch/include/torch/headeronly/version.h"
+
+check "env without setup fails" fails "$source_dir/scripts/env"
+check "env without setup says what to do" prints "run scripts/setup first" "$source_dir/scripts/env"
+check "setup refuses an unknown option" prints "usage:" "$source_dir/scripts/setup" --everything
+check "env prints what a shell can read" bash -c \
+  'eval "$(TORCH_ROOT="$1" "$2/scripts/env")" && [[ "$TORCH_ROOT" == "$1" && -z "${PYTHON:-}" ]]' - "$torch" "$source_dir"
+check "setup takes the libtorch given" env TORCH_ROOT="$torch" "$source_dir/scripts/setup"
+check "and notes it nowhere" fails "$source_dir/scripts/env"
+printf '#define TORCH_VERSION_MAJOR 1\n#define TORCH_VERSION_MINOR 4\n' >"$torch/include/torch/headeronly/version.h"
+check "setup refuses another version" prints "1.4, supported are" env TORCH_ROOT="$torch" "$source_dir/scripts/setup"
+rm "$torch/lib/libc10.so"
+check "setup refuses half a libtorch" prints "which has no lib/libc10.so" env TORCH_ROOT="$torch" "$source_dir/scripts/setup"
+
+exit "$((failures > 0))"
