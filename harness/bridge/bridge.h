@@ -34,6 +34,9 @@ typedef void opc_operator_visit_t(const opc_operator_t *op, void *context);
 typedef void opc_class_visit_t(const opc_class_t *class_, void *context);
 opc_status_t opc_bridge_list(opc_operator_visit_t *visit_operator, opc_class_visit_t *visit_class, void *context,
                              opc_error_t *error) OPC_CHECKED;
+/* Operators of a namespace that none of these loads registered, libtorch's own ("aten") or a preload's, in order of name. Those that only have kernels and
+ * no schema are left out. `library` of each is NULL. */
+opc_status_t opc_bridge_list_namespace(const char *name, opc_operator_visit_t *visit, void *context, opc_error_t *error) OPC_CHECKED;
 /* Describes any operator of the dispatcher by name, listed or not (aten::add.Tensor). The caller clears out. */
 opc_status_t opc_bridge_describe(const char *name, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
 /* Text of the exception that is being handled, for a std::terminate handler; "" when there is none. */

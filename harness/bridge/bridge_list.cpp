@@ -1,4 +1,9 @@
-// Visits what the loaded libraries registered; describes any operator by name.
+// Visits what the loaded libraries registered, and what a namespace holds besides; describes any operator by name.
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
 #include "bridge/bridge.h"
 #include "bridge/describe.h"
 #include "bridge/guard.h"
@@ -34,6 +39,30 @@ opc_status_t opc_bridge_list(opc_operator_visit_t *visit_operator, opc_class_vis
       Cleared<opc_class_t, opc_class_clear> class_;
       opc::describe_class(entry.type, entry.library, &class_.value);
       visit_class(&class_.value, context);
+    }
+    return OPC_OK;
+  });
+}
+
+opc_status_t opc_bridge_list_namespace(const char *name, opc_operator_visit_t *visit, void *context, opc_error_t *error) {
+  return opc::guarded(error, [&] {
+    auto &dispatcher = c10::Dispatcher::singleton();
+    std::unordered_set<c10::OperatorName> listed;
+    for (const auto &entry : opc::registered_operators()) listed.insert(entry.name);
+    std::vector<c10::OperatorName> found;
+    const std::string wanted(name);
+    for (const auto &entry : dispatcher.getAllOpNames()) {
+      if (entry.getNamespace() == wanted && listed.count(entry) == 0) found.push_back(entry);
+    }
+    std::sort(found.begin(), found.end(), [](const auto &left, const auto &right) {
+      return left.name != right.name ? left.name < right.name : left.overload_name < right.overload_name;
+    });
+    for (const auto &entry : found) {
+      const auto handle = dispatcher.findOp(entry);
+      if (!handle || !handle->hasSchema()) continue;
+      Cleared<opc_operator_t, opc_operator_clear> op;
+      opc::describe_operator(*handle, "", true, &op.value);
+      visit(&op.value, context);
     }
     return OPC_OK;
   });

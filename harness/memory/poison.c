@@ -23,3 +23,5 @@ void opc_poison_release(void *data, void *context) {
 }
 
 void opc_poison_pattern(unsigned char byte) { poison_byte = byte; }
+
+unsigned char opc_poison_byte(void) { return poison_byte; }

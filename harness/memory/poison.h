@@ -1,8 +1,7 @@
 /* Poisoned CPU memory: every new storage is filled with a byte pattern before an operator sees it, so that what was never written shows.
  *
- * opc_poison_install puts it under libtorch's CPU allocator for the life of the process; only children call it. The pattern is chosen at run time: two runs of one
- * case with two patterns that give different bits prove that uninitialised memory reached the result. (Guard pages and the rest of DESIGN.md's memory
- * instrumentation belong to this folder too, later.) */
+ * The pattern is chosen at run time: two runs of one case with two patterns that give different bits prove that uninitialised memory reached the result.
+ * Guarded memory (cpu_memory.h) has the same pattern. */
 #ifndef OPC_MEMORY_POISON_H
 #define OPC_MEMORY_POISON_H
 
@@ -11,5 +10,6 @@
 void *opc_poison_allocate(size_t bytes, void *context); /* 64-byte aligned; NULL when out of memory or bytes is 0 */
 void opc_poison_release(void *data, void *context);
 void opc_poison_pattern(unsigned char byte); /* for new storage from now on; the default is 0xa5 */
+unsigned char opc_poison_byte(void);
 
 #endif

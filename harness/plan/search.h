@@ -17,6 +17,7 @@ typedef enum opc_try_kind {
   OPC_TRY_TIMEOUT,
   OPC_TRY_OUT_OF_MEMORY,
   OPC_TRY_FOREIGN_EXCEPTION,
+  OPC_TRY_UNCLEAN, /* returned, but left its arguments' memory or followed memory that nothing initialised: nothing can be concluded */
   OPC_TRY_UNCONVERTIBLE
 } opc_try_kind_t;
 

@@ -82,6 +82,17 @@ static void tell_rejected(opc_search_t *search, const char *message) {
   opc_repair_message(search->op, &site->sample, site->message, &search->rng, &site->candidates);
 }
 
+/* The text tells nothing that an edit could be taken from: as after a crash, calmer arguments are tried. */
+static void tell_unclean(opc_search_t *search, const char *message) {
+  bool is_new;
+  opc_site_t *site = visit(search, opc_clue_site(message), message, &is_new);
+  if (!site) return;
+  if (is_new) search->moved[search->family]++;
+  if (!is_due(site->hits)) return;
+  opc_candidates_clear(&site->candidates);
+  opc_repair_crash(search->op, &search->current, &site->candidates);
+}
+
 static void tell_crashed(opc_search_t *search, const opc_try_outcome_t *outcome) {
   bool is_new;
   char name[64];
@@ -155,6 +166,9 @@ void opc_search_tell(opc_search_t *search, const opc_try_outcome_t *outcome) {
     case OPC_TRY_FOREIGN_EXCEPTION:
     case OPC_TRY_UNCONVERTIBLE:
       tell_rejected(search, outcome->message);
+      break;
+    case OPC_TRY_UNCLEAN:
+      tell_unclean(search, outcome->message);
       break;
     case OPC_TRY_CRASHED:
     case OPC_TRY_TIMEOUT:

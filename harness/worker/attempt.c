@@ -6,6 +6,8 @@
 #include <time.h>
 
 #include "checks/call.h"
+#include "memory/cpu_memory.h"
+#include "memory/poison.h"
 #include "plan/case.h"
 #include "worker/batch.h"
 
@@ -85,8 +87,16 @@ static opc_status_t mutations_collect(const opc_call_t *call, json_t *paths, opc
   return OPC_OK;
 }
 
+/* What surrounds a call, and what the operator must not depend on. The two fills differ in sign, size and truth for every dtype. */
+typedef struct surroundings {
+  opc_guard_side_t side;
+  unsigned char poison; /* of memory that nothing has initialised */
+} surroundings_t;
+static const surroundings_t behind = {OPC_GUARD_BEHIND, 0x5a}, before = {OPC_GUARD_BEFORE, 0x00};
+
 typedef struct attempt {
   opc_call_t call;
+  bool wrote_outside;
   opc_output_t *outputs;
   size_t output_count;
   json_t *mutated;
@@ -100,11 +110,22 @@ static void attempt_clear(attempt_t *attempt) {
   opc_call_clear(&attempt->call);
 }
 
-/* One call with fresh arguments. The generators are seeded alike, so that only the arguments' values differ. */
+static opc_status_t attempt_results(attempt_t *attempt, opc_error_t *error) {
+  opc_status_t status = opc_call_outputs(&attempt->call, &attempt->outputs, &attempt->output_count, error);
+  if (status == OPC_OK) status = effects_collect(&attempt->call, attempt->outputs, attempt->output_count, &attempt->effects, error);
+  if (status == OPC_OK) status = mutations_collect(&attempt->call, attempt->mutated, &attempt->effects, error);
+  return status;
+}
+
+/* One call with fresh arguments. The generators are seeded alike, so that only the arguments' values and the surroundings differ. */
 static opc_status_t attempt_call(attempt_t *attempt, const opc_operator_t *op, opc_op_handle_t *handle, const opc_sample_t *sample,
-                                 uint64_t fill_seed, uint64_t seed, opc_error_t *error) {
+                                 const surroundings_t *around, uint64_t fill_seed, uint64_t seed, opc_error_t *error) {
   opc_device_t cpu = {.type = OPC_DEVICE_CPU, .index = -1};
   attempt->mutated = json_array();
+  opc_guard_damage_reset();
+  unsigned char usual = opc_poison_byte();
+  opc_poison_pattern(around->poison);
+  opc_cpu_memory_guard(around->side);
   opc_status_t status = opc_call_make(&attempt->call, op, sample, cpu, fill_seed, error);
   if (status == OPC_OK) status = opc_call_snapshot(&attempt->call, error);
   if (status != OPC_OK) {
@@ -112,13 +133,22 @@ static opc_status_t attempt_call(attempt_t *attempt, const opc_operator_t *op, o
     attempt->call.outcome = status == OPC_ERR_MEMORY ? OPC_CALL_OUT_OF_MEMORY : OPC_CALL_UNCONVERTIBLE;
     opc_text_reset(&attempt->call.message);
     opc_text_add(&attempt->call.message, error->message);
-    return OPC_OK;
+    status = OPC_OK;
+  } else {
+    opc_scratch_memory_fill(around->poison);
+    opc_call_outcome_t outcome = opc_call_run(&attempt->call, handle, seed);
+    opc_scratch_memory_plain();
+    attempt->wrote_outside = opc_guard_damage() > 0;
+    if (outcome == OPC_CALL_RETURNED) status = attempt_results(attempt, error);
   }
-  if (opc_call_run(&attempt->call, handle, seed) != OPC_CALL_RETURNED) return OPC_OK;
-  status = opc_call_outputs(&attempt->call, &attempt->outputs, &attempt->output_count, error);
-  if (status == OPC_OK) status = effects_collect(&attempt->call, attempt->outputs, attempt->output_count, &attempt->effects, error);
-  if (status == OPC_OK) status = mutations_collect(&attempt->call, attempt->mutated, &attempt->effects, error);
+  opc_cpu_memory_plain();
+  opc_poison_pattern(usual);
   return status;
+}
+
+static bool attempt_equals(const attempt_t *left, const attempt_t *right) {
+  const opc_text_t *a = &left->effects, *b = &right->effects;
+  return left->call.outcome == right->call.outcome && a->length == b->length && (!a->length || memcmp(a->data, b->data, a->length) == 0);
 }
 
 static bool attempt_has_effect(const attempt_t *attempt) {
@@ -150,23 +180,66 @@ static json_t *returns_to_json(const attempt_t *attempt) {
   return list;
 }
 
-static json_t *answer_make(const attempt_t *attempt, double seconds, bool effect, bool depends) {
+static json_t *answer_make(const attempt_t *attempt, const char *unclean, double seconds, bool effect, bool depends) {
   char message[ATTEMPT_MESSAGE_LIMIT];
-  snprintf(message, sizeof message, "%s", opc_text_c(&attempt->call.message));
-  return json_pack("{s:s, s:s, s:o, s:f, s:o, s:O, s:b, s:b}", "t", "tried", "outcome", outcome_name(attempt->call.outcome), "message",
-                   opc_batch_text(message), "seconds", seconds, "returns", returns_to_json(attempt), "mutated", attempt->mutated, "effect",
-                   effect, "depends_on_values", depends);
+  snprintf(message, sizeof message, "%s", unclean ? unclean : opc_text_c(&attempt->call.message));
+  return json_pack("{s:s, s:s, s:o, s:f, s:o, s:O, s:b, s:b}", "t", "tried", "outcome",
+                   unclean ? "unclean" : outcome_name(attempt->call.outcome), "message", opc_batch_text(message), "seconds", seconds,
+                   "returns", returns_to_json(attempt), "mutated", attempt->mutated, "effect", effect, "depends_on_values", depends);
+}
+
+/* ---- is it a call that anything can be concluded from? ---- */
+
+typedef struct trial {
+  const opc_operator_t *op;
+  opc_op_handle_t *handle;
+  const opc_sample_t *sample;
+  uint64_t seed;
+  opc_blackbox_t *box;
+} trial_t;
+
+static opc_status_t trial_call(const trial_t *trial, attempt_t *attempt, const surroundings_t *around, uint64_t fill_seed, opc_error_t *error) {
+  return attempt_call(attempt, trial->op, trial->handle, trial->sample, around, fill_seed, trial->seed, error);
+}
+
+/* The same call in other surroundings. *out_unclean: why nothing can be concluded from these arguments; NULL: they are clean. A kernel that does not
+ * check its arguments accepts many that it then leaves: whatever a check found on them would be a false report. */
+static opc_status_t trial_surroundings(const trial_t *trial, const attempt_t *first, const char **out_unclean, opc_error_t *error) {
+  attempt_t second = {0}, again = {0};
+  opc_batch_phase(trial->box, "a call of the search in guarded memory");
+  opc_status_t status = trial_call(trial, &second, &before, trial->seed, error);
+  if (status == OPC_OK && (first->wrote_outside || second.wrote_outside)) {
+    *out_unclean = "with these arguments it writes outside its tensors' memory";
+  } else if (status == OPC_OK && !attempt_equals(first, &second)) {
+    /* Unless it also differs where nothing around it does: then it is not the memory. */
+    status = trial_call(trial, &again, &behind, trial->seed, error);
+    if (status == OPC_OK && attempt_equals(first, &again))
+      *out_unclean = "with these arguments it reads outside its tensors' memory, or depends on memory that nothing initialised";
+  }
+  attempt_clear(&again);
+  attempt_clear(&second);
+  return status;
+}
+
+static opc_status_t trial_values(const trial_t *trial, const attempt_t *first, bool *out_depends, opc_error_t *error) {
+  attempt_t other = {0};
+  opc_batch_phase(trial->box, "a call of the search with other values");
+  opc_status_t status = trial_call(trial, &other, &behind, ~trial->seed, error);
+  *out_depends = !attempt_equals(first, &other);
+  attempt_clear(&other);
+  return status;
 }
 
 opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sample, uint64_t seed, opc_blackbox_t *box, json_t **out_answer,
                              opc_error_t *error) {
-  attempt_t first = {0}, second = {0};
-  opc_op_handle_t *handle = NULL;
+  attempt_t first = {0};
+  trial_t trial = {.op = op, .sample = sample, .seed = seed, .box = box};
+  const char *unclean = NULL;
   bool effect = false, depends = false;
   double seconds = 0;
   *out_answer = NULL;
 
-  opc_status_t status = opc_op_find(op->name, &handle, error);
+  opc_status_t status = opc_op_find(op->name, &trial.handle, error);
   if (status == OPC_OK) {
     opc_case_id_t id = {.check = "", .device = "cpu"};
     char id_text[OPC_CASE_ID_SIZE];
@@ -175,22 +248,18 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
     opc_case_id_format(&id, id_text);
     opc_batch_begin(box, id_text, "a call of the search");
     double began = seconds_now();
-    status = attempt_call(&first, op, handle, sample, seed, seed, error);
+    /* Guarded from the first call on: one that writes outside would spoil the process for all tries after it. */
+    status = trial_call(&trial, &first, &behind, seed, error);
     seconds = seconds_now() - began;
   }
   if (status == OPC_OK && first.call.outcome == OPC_CALL_RETURNED) effect = attempt_has_effect(&first);
-  if (status == OPC_OK && effect) {
-    opc_batch_phase(box, "a call of the search with other values");
-    status = attempt_call(&second, op, handle, sample, ~seed, seed, error);
-    depends = second.call.outcome != OPC_CALL_RETURNED || first.effects.length != second.effects.length ||
-              (first.effects.length && memcmp(first.effects.data, second.effects.data, first.effects.length) != 0);
-  }
+  if (status == OPC_OK && (effect || first.wrote_outside)) status = trial_surroundings(&trial, &first, &unclean, error);
+  if (status == OPC_OK && effect && !unclean) status = trial_values(&trial, &first, &depends, error);
   if (status == OPC_OK) {
-    *out_answer = answer_make(&first, seconds, effect, depends);
+    *out_answer = answer_make(&first, unclean, seconds, effect, depends);
     if (!*out_answer) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for an answer");
   }
-  attempt_clear(&second);
   attempt_clear(&first);
-  opc_op_free(handle);
+  opc_op_free(trial.handle);
   return status;
 }

@@ -38,6 +38,7 @@ void opc_batch_phase(opc_blackbox_t *box, const char *phase) { copy_cut(phase, b
 
 void opc_batch_begin(opc_blackbox_t *box, const char *case_id, const char *phase) {
   copy_cut(case_id, box->case_id, sizeof box->case_id);
+  box->input[0] = '\0';
   opc_batch_phase(box, phase);
   box->started_ns = now_ns();
   box->sequence++;
@@ -77,6 +78,25 @@ static opc_status_t refuse(batch_t *batch, const opc_error_t *why) {
 static void case_begin(const char *case_id, void *context) {
   batch_t *batch = context;
   opc_batch_begin(batch->box, case_id, "the operator");
+}
+
+/* As many arguments as there is room for: what a crash report shows. */
+static void case_input(const json_t *input, void *context) {
+  enum { ROOM = OPC_BLACKBOX_INPUT_SIZE - 1, NOTE = 64 };
+  opc_blackbox_t *box = ((batch_t *)context)->box;
+  json_t *fitting = json_object(), *value;
+  const char *name;
+  int left_out = 0;
+  json_object_foreach((json_t *)input, name, value) {
+    json_object_set_nocheck(fitting, name, value);
+    if (json_dumpb(fitting, NULL, 0, JSON_COMPACT) <= ROOM - NOTE) continue;
+    json_object_del(fitting, name);
+    left_out++;
+  }
+  if (left_out) json_object_set_new_nocheck(fitting, "…", json_sprintf("%d more", left_out));
+  size_t length = json_dumpb(fitting, box->input, ROOM, JSON_COMPACT);
+  box->input[length <= ROOM ? length : 0] = '\0';
+  json_decref(fitting);
 }
 
 static bool case_end(const char *case_id, const opc_finding_t *finding, double seconds, void *context) {
@@ -159,7 +179,7 @@ static opc_status_t cases_run(batch_t *batch, const json_t *command) {
                                   .after = optional_string(command, "after"),
                                   .from = optional_string(command, "from"),
                                   .to = optional_string(command, "to")};
-  opc_runner_sink_t sink = {.begin = case_begin, .end = case_end, .phase = phase_write, .context = batch};
+  opc_runner_sink_t sink = {.begin = case_begin, .input = case_input, .end = case_end, .phase = phase_write, .context = batch};
   uint64_t cases = 0;
 
   opc_status_t status = operator_find(batch, command, &op, &why);

@@ -82,6 +82,17 @@ static opc_status_t list_library(const opc_loading_t *loading, const char *path,
   return status;
 }
 
+static opc_status_t list_namespace(const opc_loading_t *loading, const char *name, json_t *all, opc_error_t *error) {
+  size_t i;
+  json_t *entry;
+  listing_t listing = {.operators = json_array()};
+  opc_status_t status = opc_bridge_list_namespace(name, visit_operator, &listing, error);
+  if (status == OPC_OK) status = tell_each(loading, "operator", listing.operators, error);
+  json_array_foreach(listing.operators, i, entry) json_object_set(all, json_string_value(json_object_get(entry, "name")), entry);
+  json_decref(listing.operators);
+  return status;
+}
+
 /* An initialiser may leave the process in another directory; the next path may be relative. */
 static opc_status_t load_from(int directory, const opc_loading_t *loading, const char *path, bool preload, opc_error_t *error) {
   opc_status_t status = opc_bridge_prepare(path, loading->stub_folder, error);
@@ -133,6 +144,7 @@ opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operator
     status = load_one(directory, loading, loading->preloads[i], true, &listing, all, error);
   for (size_t i = 0; status == OPC_OK && i < loading->library_count; i++)
     status = load_one(directory, loading, loading->libraries[i], false, &listing, all, error);
+  for (size_t i = 0; status == OPC_OK && i < loading->namespace_count; i++) status = list_namespace(loading, loading->namespaces[i], all, error);
   if (status == OPC_OK)
     status = tell(loading,
                   json_pack("{s:s, s:i, s:b}", "t", "ready", "threads", thread_count(), "cuda_initialised", opc_bridge_cuda_initialised()),

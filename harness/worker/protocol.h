@@ -1,10 +1,11 @@
 /* What opcheck-c and opcheck-worker say to each other. Both are built from one source tree: no version skew is possible, a mismatch is an error.
  *
- * 0. Command line: opcheck-worker [--preload LIB]… [--stub-folder DIR] [--mode cpu|cuda] [--exec-batch MEMORY_MIB] LIB…
+ * 0. Command line: opcheck-worker [--preload LIB]… [--stub-folder DIR] [--mode cpu|cuda] [--exec-batch MEMORY_MIB] [--namespace NS]… LIB…
  *    stdout and stderr are a memfd already (its tail is evidence), stdin is /dev/null, LD_LIBRARY_PATH is set for --torch.
  *    --exec-batch: a process a batch, for libraries that make forking unsafe. Fd 3 tells of the loading as usual and is closed after "ready"; then the
  *    process is the child itself: fd 4 is the batch channel, fd 5 the black box, fd 6 the output memfd.
  *    --stub-folder: where the libraries are that stand in for missing ones; by default ../lib/opcheck-c or ../../lib/opcheck-c of the program's own folder.
+ *    --namespace: the operators of this namespace are listed as well that none of the libraries registered, libtorch's own among them.
  *    MEMORY_MIB and memory_mib: address space that a child may add to what the worker had mapped; 0: no limit. In mode cuda there is none either:
  *    CUDA reserves far more than it uses.
  *    Exit code 125, of the worker or a child: it could not work, its output says why.
@@ -16,7 +17,8 @@
  *      {"t":"loading","library":PATH}                 before dlopen: a death now is this library's
  *      {"t":"loaded","library":PATH,"operators":N,"classes":N} | {"t":"load_failed","library":PATH,"message":TEXT}
  *                                                     preloads are told in the same way, with their own paths and no operators
- *      {"t":"operator", …opc_operator_to_json…}       after its library's "loaded", in order of registration
+ *      {"t":"operator", …opc_operator_to_json…}       after its library's "loaded", in order of registration; those of --namespace, without
+ *                                                     a library, behind all others in order of name
  *      {"t":"class", …opc_class_to_json…}
  *      {"t":"terminate","message":TEXT}               from the std::terminate handler
  *      {"t":"ready","threads":N,"cuda_initialised":false}   threads > 1 or cuda: forking is unsafe, use exec-per-batch
@@ -40,7 +42,8 @@
  *    child -> supervisor
  *      {"t":"result","case":ID,"verdict":…,"severity":…,"rule":…|null,"reason":…|null,"message":…,"evidence":{},"seconds":S}
  *      {"t":"done","planned":N}     all of a "cases" command is through: N results were sent for it
- *      {"t":"tried","outcome":"returned|rejected|no_kernel|…","message":TEXT,"seconds":S,
+ *      {"t":"tried","outcome":"returned|rejected|no_kernel|…|unclean","message":TEXT,"seconds":S,
+ *        unclean: it returned, but wrote outside its tensors, or its result follows what lies around them or was never initialised
  *        "returns":[{"shape":[…],"dtype":…}|null…],  a list's tensors in its place; null: not a tensor
  *        "mutated":[PATH…],        arguments whose bytes changed
  *        "effect":true,            a non-empty tensor output, a mutated argument, or a non-tensor result
@@ -61,7 +64,8 @@ enum {
   OPC_BATCH_FDS = 3,
   OPC_BLACKBOX_SIZE = 8192,
   OPC_BLACKBOX_FRAMES = 48,
-  OPC_BLACKBOX_CASE_SIZE = 768
+  OPC_BLACKBOX_CASE_SIZE = 768,
+  OPC_BLACKBOX_INPUT_SIZE = 4096
 };
 
 typedef struct opc_blackbox {
@@ -71,6 +75,7 @@ typedef struct opc_blackbox {
   volatile int64_t started_ns; /* CLOCK_MONOTONIC when it began */
   char case_id[OPC_BLACKBOX_CASE_SIZE];
   char phase[128]; /* "the operator", "the Meta kernel"… */
+  char input[OPC_BLACKBOX_INPUT_SIZE]; /* the arguments of a case that "only" or "to" names, as a JSON object of strings; "" for any other */
   volatile uint32_t crashed;   /* 1 once the fault handler has filled in the rest */
   int32_t signal, code;        /* si_signo, si_code; signal 0: exit() was called with status `code`, and frames say from where */
   uint64_t address;            /* si_addr */
@@ -79,6 +84,8 @@ typedef struct opc_blackbox {
   uint64_t frames[OPC_BLACKBOX_FRAMES]; /* the first is program_counter for a signal; the others are return addresses */
   char terminate_text[1024];   /* what std::terminate was called for; why a child left with exit code 125 */
 } opc_blackbox_t;
+
+_Static_assert(sizeof(opc_blackbox_t) <= OPC_BLACKBOX_SIZE, "the black box has grown out of its file");
 
 enum { OPC_BLACKBOX_MAGIC = 0x6f706362 };
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "bridge/bridge.h"
-#include "memory/poison.h"
+#include "memory/cpu_memory.h"
 #include "worker/batch.h"
 #include "worker/crash.h"
 
@@ -67,7 +67,7 @@ static opc_status_t streams_set(int output, opc_error_t *error) {
 }
 
 static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_blackbox_t **out_box, opc_error_t *error) {
-  static const opc_cpu_allocator_t poison = {.allocate = opc_poison_allocate, .release = opc_poison_release};
+  static const opc_cpu_allocator_t memory = {.allocate = opc_cpu_memory_allocate, .release = opc_cpu_memory_release};
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != sandbox->parent) _exit(OPC_SANDBOX_BROKEN); /* it died before the line above */
   signals_reset();
@@ -80,7 +80,7 @@ static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_blackbox_t 
   if (status != OPC_OK) return status;
   /* More threads make results depend on the machine, and the first parallel kernel costs each child 4-13 ms. */
   opc_bridge_threads(1);
-  opc_bridge_set_allocator(&poison);
+  opc_bridge_set_allocator(&memory);
   opc_bridge_seed(0);
   limits_set(sandbox->memory_mib);
   return OPC_OK;

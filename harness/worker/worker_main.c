@@ -20,11 +20,12 @@ typedef struct options {
   long long memory_mib;
 } options_t;
 
-static opc_status_t options_parse(int argc, char **argv, options_t *options, const char **preloads, opc_error_t *error) {
+static opc_status_t options_parse(int argc, char **argv, options_t *options, const char **preloads, const char **namespaces,
+                                  opc_error_t *error) {
   static const struct option longs[] = {{"exec-batch", required_argument, NULL, 'e'}, {"preload", required_argument, NULL, 'p'},
                                         {"mode", required_argument, NULL, 'm'},       {"stub-folder", required_argument, NULL, 's'},
-                                        {NULL, 0, NULL, 0}};
-  size_t preload_count = 0;
+                                        {"namespace", required_argument, NULL, 'n'},  {NULL, 0, NULL, 0}};
+  size_t preload_count = 0, namespace_count = 0;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "+", longs, NULL)) != -1;) {
     if (option == 'e') {
@@ -32,6 +33,8 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
       options->memory_mib = atoll(optarg);
     } else if (option == 'p') {
       preloads[preload_count++] = optarg;
+    } else if (option == 'n') {
+      namespaces[namespace_count++] = optarg;
     } else if (option == 'm') {
       options->cuda = strcmp(optarg, "cuda") == 0;
     } else if (option == 's') {
@@ -42,6 +45,8 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
   }
   options->loading.preloads = preloads;
   options->loading.preload_count = preload_count;
+  options->loading.namespaces = namespaces;
+  options->loading.namespace_count = namespace_count;
   options->loading.libraries = (const char *const *)argv + optind;
   options->loading.library_count = (size_t)(argc - optind);
   return OPC_OK;
@@ -112,9 +117,9 @@ static opc_status_t zygote_run(options_t *options, opc_error_t *error) {
 int main(int argc, char **argv) {
   opc_error_t error = {0};
   options_t options = {0};
-  const char **preloads = calloc((size_t)argc, sizeof *preloads);
-  opc_status_t status = preloads ? OPC_OK : opc_error_set(&error, OPC_ERR_MEMORY, "out of memory");
-  if (status == OPC_OK) status = options_parse(argc, argv, &options, preloads, &error);
+  const char **preloads = calloc((size_t)argc, sizeof *preloads), **namespaces = calloc((size_t)argc, sizeof *namespaces);
+  opc_status_t status = preloads && namespaces ? OPC_OK : opc_error_set(&error, OPC_ERR_MEMORY, "out of memory");
+  if (status == OPC_OK) status = options_parse(argc, argv, &options, preloads, namespaces, &error);
   struct rlimit no_core = {1, 1}; /* an initialiser may crash; for the number see sandbox.c */
   setrlimit(RLIMIT_CORE, &no_core);
   stub_folder_find(&options);
@@ -123,6 +128,7 @@ int main(int argc, char **argv) {
   if (status != OPC_OK) fprintf(stderr, "opcheck-worker: %s\n", error.message);
   opc_scratch_close();
   free(preloads);
+  free(namespaces);
   fflush(NULL);
   /* Not exit: static destructors of libraries under test may crash or hang. */
   _exit(status == OPC_OK ? 0 : OPC_SANDBOX_BROKEN);

@@ -82,10 +82,62 @@ static void strict_is_said(void **state) {
   const char *journal = HEAD PASS_LINE("n::a", "stride", "cpu/-/s/plain")
       WARN_LINE("n::a", "registration", "-/-/-/-", "registration.no_meta_kernel") END_LINE(0);
   char *text = shown(journal, 0, 0);
-  assert_contains(text, "PASSED; 1 kind of warning\n");
+  assert_contains(text, "PASSED, 1 warning finding\n");
   free(text);
   text = shown(journal, 0, 1);
   assert_contains(text, "FAILED  warnings count (--strict)");
+  free(text);
+}
+
+static void the_checks_stand_in_their_own_order(void **state) {
+  (void)state;
+  char *text = shown(HEAD PASS_LINE("n::a", "stride", "cpu/-/s/plain") PASS_LINE("n::a", "device", "cpu/-/s/plain")
+                         FAIL_LINE("n::a", "registration", "-/-/-/-", "registration.no_kernel") END_LINE(1),
+                     0, 1);
+  assert_contains(text, "checks      registration 1 FAIL; device 1 pass; stride 1 pass\n");
+  free(text);
+}
+
+static void a_warning_is_explained_once(void **state) {
+  (void)state;
+  char *text = shown(HEAD OPERATOR_LINE("n::b", "l.so") WARN_LINE("n::a", "registration", "-/-/-/-", "registration.no_meta_kernel")
+                         WARN_LINE("n::b", "registration", "-/-/-/-", "registration.no_meta_kernel") END_LINE(0),
+                     0, 0);
+  const char *second = strstr(text, "WARN  n::b"), *why = strstr(text, "why  ");
+  assert_true(why && second && why < second);
+  assert_null(strstr(second, "why  "));
+  assert_contains(second, "repro       opcheck-c run");
+  assert_contains(second, ", 2 warning findings\n");
+  free(text);
+}
+
+static void many_operators_are_a_line_each(void **state) {
+  (void)state;
+  char *lines = NULL;
+  size_t length = 0;
+  FILE *journal = open_memstream(&lines, &length);
+  fputs(HEAD, journal);
+  for (char name = 'b'; name < 'b' + 21; name++) {
+    char own[] = PASS_LINE("n::@", "stride", "cpu/-/s/plain") SKIP_LINE("n::@", "dtype", "cpu/int8/s/plain", "rejected");
+    for (char *at = own; *at; at++)
+      if (*at == '@') *at = name;
+    fputs(own, journal);
+  }
+  fputs(FAIL_LINE("n::a", "stride", "cpu/-/s/plain", "stride.wrong_result") END_LINE(1), journal);
+  fclose(journal);
+  char *text = shown(lines, 0, 1);
+  assert_contains(text, "FAIL  n::a  1 fail\n");
+  assert_contains(text, "ok    n::c  1 pass, 1 rejected\n");
+  assert_contains(text, "repro       opcheck-c run");
+  assert_lacks(text, "checks      ");
+  free(lines);
+  free(text);
+}
+
+static void a_report_that_failed_is_said(void **state) {
+  (void)state;
+  char *text = shown(HEAD PASS_LINE("n::a", "stride", "cpu/-/s/plain") END_LINE(0), 0, 3);
+  assert_contains(text, "FAILED  not all reports could be written\n");
   free(text);
 }
 
@@ -118,6 +170,10 @@ int main(void) {
       cmocka_unit_test(the_dtype_check_gives_the_support_matrix),
       cmocka_unit_test(what_broke_off_says_so),
       cmocka_unit_test(strict_is_said),
+      cmocka_unit_test(the_checks_stand_in_their_own_order),
+      cmocka_unit_test(a_warning_is_explained_once),
+      cmocka_unit_test(many_operators_are_a_line_each),
+      cmocka_unit_test(a_report_that_failed_is_said),
       cmocka_unit_test(lines_fit_the_width_but_for_those_to_paste),
       cmocka_unit_test(control_characters_do_not_reach_the_terminal),
   };

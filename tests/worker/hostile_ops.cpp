@@ -123,6 +123,32 @@ Tensor good(const Tensor& x) { return x.clone(); }
 Tensor constant(const Tensor& x) { return at::zeros_like(x); }
 void mutates(Tensor& x) { x.add_(1); }
 Tensor uninitialised(const Tensor& x) { return at::empty_like(x); }
+// Before the first and behind the last element; what is read there does not matter.
+Tensor reads_before(const Tensor& x) {
+  sink = static_cast<int>(x.const_data_ptr<float>()[-1 - zero]);
+  return x.clone();
+}
+Tensor reads_behind(const Tensor& x) {
+  sink = static_cast<int>(x.const_data_ptr<float>()[x.numel() + zero]);
+  return x.clone();
+}
+// Its own memory is aligned: what is left over between it and the next page is not its own.
+Tensor writes_behind(const Tensor& x) {
+  Tensor out = x.clone();
+  out.mutable_data_ptr<float>()[out.numel() + zero] = 1;
+  return out;
+}
+Tensor reads_malloc(const Tensor& x) {
+  auto* scratch = static_cast<float*>(std::malloc(64 * sizeof(float)));
+  Tensor out = x + static_cast<double>(scratch[32 + zero]);
+  std::free(scratch);
+  return out;
+}
+// Other bits each time, but its memory is all its own.
+Tensor counts_calls(const Tensor& x) {
+  static int calls = 0;
+  return x + ++calls;
+}
 int64_t counts(const Tensor& x) { return x.numel(); }
 void nothing(const Tensor&) {}
 
@@ -150,6 +176,11 @@ TORCH_LIBRARY(hostile, m) {
   m.def("constant(Tensor x) -> Tensor");
   m.def("mutates(Tensor(a!) x) -> ()");
   m.def("uninitialised(Tensor x) -> Tensor");
+  m.def("reads_before(Tensor x) -> Tensor");
+  m.def("reads_behind(Tensor x) -> Tensor");
+  m.def("writes_behind(Tensor x) -> Tensor");
+  m.def("reads_malloc(Tensor x) -> Tensor");
+  m.def("counts_calls(Tensor x) -> Tensor");
   m.def("counts(Tensor x) -> int");
   m.def("nothing(Tensor x) -> ()");
   m.def("no_kernel(Tensor x) -> Tensor");
@@ -177,6 +208,11 @@ TORCH_LIBRARY_IMPL(hostile, CPU, m) {
   m.impl("constant", constant);
   m.impl("mutates", mutates);
   m.impl("uninitialised", uninitialised);
+  m.impl("reads_before", reads_before);
+  m.impl("reads_behind", reads_behind);
+  m.impl("writes_behind", writes_behind);
+  m.impl("reads_malloc", reads_malloc);
+  m.impl("counts_calls", counts_calls);
   m.impl("counts", counts);
   m.impl("nothing", nothing);
 }

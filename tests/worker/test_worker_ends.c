@@ -114,6 +114,22 @@ static void memory_is_limited(void **state) {
   assert_int_equal(child_finish(&worker, &child), 0);
 }
 
+/* Though what is read there does not matter. */
+static void a_try_that_leaves_its_arguments_crashes(void **state) {
+  static const char *const names[] = {"hostile::reads_behind", "hostile::reads_before"};
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    client_child_t child;
+    child_fork(&worker, &child, 4 + i, 1024);
+    child_send(&child, command_try(names[i]));
+    assert_null(child_next(&child));
+    int status = child_reaped(&worker, &child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    assert_string_equal(child.box->phase, i == 0 ? "a call of the search" : "a call of the search in guarded memory");
+    child_release(&child);
+  }
+}
+
 static void a_hanging_child_can_be_killed(void **state) {
   client_child_t child;
   (void)state;
@@ -204,6 +220,7 @@ int main(void) {
       cmocka_unit_test(ends_are_told),
       cmocka_unit_test(foreign_exception_is_an_error),
       cmocka_unit_test(memory_is_limited),
+      cmocka_unit_test(a_try_that_leaves_its_arguments_crashes),
       cmocka_unit_test(a_hanging_child_can_be_killed),
       cmocka_unit_test(output_is_kept),
       cmocka_unit_test(forked_processes_are_not_the_child),

@@ -35,8 +35,41 @@ static void everything_is_listed(void **state) {
     operators += strncmp(json_string_value(json_object_get(listed, "name")), "hostile::", 9) == 0;
     json_decref(listed);
   }
-  assert_int_equal(operators, 24);
+  assert_int_equal(operators, 29);
   json_decref(client_until(&worker, "ready"));
+  assert_int_equal(client_finish(&worker), 0);
+}
+
+static void a_namespace_is_listed_besides(void **state) {
+  static const char *const arguments[] = {"--namespace", "aten", "--namespace", "hostile", HOSTILE_OPS, NULL};
+  client_t worker;
+  client_child_t child;
+  int aten = 0, hostile = 0;
+  char before[256] = "";
+  (void)state;
+  client_start(&worker, arguments);
+  json_decref(client_until(&worker, "loaded"));
+  for (bool ready = false; !ready;) {
+    json_t *message = client_until(&worker, NULL);
+    const char *name = json_string_value(json_object_get(message, "name"));
+    ready = strcmp(json_string_value(json_object_get(message, "t")), "ready") == 0;
+    hostile += name && strncmp(name, "hostile::", 9) == 0;
+    if (name && strncmp(name, "aten::", 6) == 0 && !json_is_string(json_object_get(message, "library"))) {
+      assert_int_equal(hostile, 29); /* those of the library came first, and are not told again */
+      assert_true(strncmp(before, name, strcspn(before, ".")) <= 0);
+      snprintf(before, sizeof before, "%s", name);
+      aten++;
+    }
+    json_decref(message);
+  }
+  assert_int_equal(hostile, 29);
+  assert_true(aten > 2000);
+  child_fork(&worker, &child, 1, 1024);
+  child_send(&child, command_try("aten::relu"));
+  json_t *tried = child_next(&child);
+  assert_string_equal(json_string_value(json_object_get(tried, "outcome")), "returned");
+  json_decref(tried);
+  assert_int_equal(child_finish(&worker, &child), 0);
   assert_int_equal(client_finish(&worker), 0);
 }
 
@@ -147,6 +180,7 @@ static void a_batch_in_a_process_of_its_own(void **state) {
 int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(everything_is_listed),
+      cmocka_unit_test(a_namespace_is_listed_besides),
       cmocka_unit_test(an_initialiser_does_not_break_the_worker),
       cmocka_unit_test(a_throwing_initialiser_is_told),
       cmocka_unit_test(an_exiting_initialiser_ends_the_channel),

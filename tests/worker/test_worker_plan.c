@@ -217,7 +217,10 @@ static void tries_tell_what_a_call_did(void **state) {
     const char *returns;
   } tries[] = {{"hostile::good", "returned", true, true, 0, "[{\"shape\":[2,3],\"dtype\":\"float32\"}]"},
                {"hostile::constant", "returned", true, false, 0, "[{\"shape\":[2,3],\"dtype\":\"float32\"}]"},
-               {"hostile::uninitialised", "returned", true, false, 0, "[{\"shape\":[2,3],\"dtype\":\"float32\"}]"},
+               {"hostile::counts_calls", "returned", true, true, 0, "[{\"shape\":[2,3],\"dtype\":\"float32\"}]"},
+               {"hostile::writes_behind", "unclean", true, false, 0, "[{\"shape\":[2,3],\"dtype\":\"float32\"}]"},
+               {"hostile::reads_malloc", "unclean", true, false, 0, "[{\"shape\":[2,3],\"dtype\":\"float32\"}]"},
+               {"hostile::uninitialised", "unclean", true, false, 0, "[{\"shape\":[2,3],\"dtype\":\"float32\"}]"},
                {"hostile::mutates", "returned", true, true, 1, "[]"},
                {"hostile::counts", "returned", true, false, 0, "[null]"},
                {"hostile::nothing", "returned", false, false, 0, "[]"},

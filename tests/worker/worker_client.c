@@ -74,7 +74,7 @@ json_t *client_until(client_t *client, const char *kind) {
   for (;;) {
     json_t *message = next_message(&client->control);
     if (!message) return NULL;
-    if (strcmp(json_string_value(json_object_get(message, "t")), kind) == 0) return message;
+    if (!kind || strcmp(json_string_value(json_object_get(message, "t")), kind) == 0) return message;
     json_decref(message);
   }
 }

@@ -27,7 +27,7 @@ typedef struct client_child {
 
 /* Executes the worker with these arguments (NULL at the end). */
 void client_start(client_t *client, const char *const *arguments);
-/* Reads messages until one of this kind comes (new reference). */
+/* Reads messages until one of this kind comes (new reference); NULL: any. */
 json_t *client_until(client_t *client, const char *kind);
 /* Ends the control channel, waits for the worker: its wait status. */
 int client_finish(client_t *client);
