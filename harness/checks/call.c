@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/cpu_memory.h"
+
 /* Storages that several tensors of one call share, by the sample's storage id. */
 typedef struct shared_storage {
   const char *id;
@@ -19,7 +21,8 @@ typedef struct maker {
   shared_storage_t *shared;
   size_t shared_count;
   size_t next_leaf;
-  size_t argument; /* whose tensors are being counted or made */
+  size_t argument;     /* whose tensors are being counted or made */
+  opc_storage_t *made; /* of the last tensor */
   const opc_alias_t *alias;
   opc_status_t status;
   opc_error_t *error;
@@ -29,9 +32,7 @@ static opc_status_t out_of_memory(opc_error_t *error) {
   return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while making the arguments");
 }
 
-static size_t spec_bytes(const opc_tensor_spec_t *spec) {
-  return (size_t)spec->storage_size * opc_dtype_size(spec->dtype);
-}
+static size_t spec_bytes(const opc_tensor_spec_t *spec) { return (size_t)spec->storage_size * opc_dtype_size(spec->dtype); }
 
 static opc_device_t leaf_device(const opc_call_options_t *options, const char *path, const opc_tensor_spec_t *spec) {
   if (options->elsewhere && strcmp(options->elsewhere, path) == 0) return options->elsewhere_device;
@@ -95,8 +96,7 @@ static opc_status_t leaf_fill(maker_t *maker, const char *path, const opc_tensor
   opc_status_t status = logical ? OPC_OK : out_of_memory(maker->error);
   if (status == OPC_OK && maker->options->values)
     status = maker->options->values(maker->next_leaf, path, spec, logical, maker->options->values_context, maker->error);
-  else if (status == OPC_OK)
-    status = opc_fill_logical(spec, path, maker->options->seed, logical, maker->error);
+  else if (status == OPC_OK) status = opc_fill_logical(spec, path, maker->options->seed, logical, maker->error);
   if (status == OPC_OK) status = scatter_over(spec, logical, entry, maker->error);
   free(logical);
   return status;
@@ -116,6 +116,8 @@ static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_
   opc_tensor_spec_t placed = *spec;
   placed.device = device;
   opc_status_t status = OPC_OK;
+  size_t alignment =
+      opc_cpu_memory_align(1); /* guarded, it ends flush at the guard: elements stay aligned, for the size is a multiple of theirs */
 
   if (opc_dtype_size(spec->dtype) == 0)
     status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: dtype %s cannot be filled", path, opc_dtype_name(spec->dtype));
@@ -126,9 +128,10 @@ static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_
     if (status == OPC_OK) status = opc_storage_write(entry->storage, entry->bytes, entry->size, maker->error);
   }
   if (status == OPC_OK) status = opc_tensor_new(&placed, entry->storage, out, maker->error);
+  opc_cpu_memory_align(alignment);
 
   if (entry == &own) {
-    opc_storage_free(own.storage);
+    maker->made = own.storage;
     free(own.bytes);
   }
   return status;
@@ -142,12 +145,14 @@ static void leaf_make(const char *path, opc_value_t *value, void *context) {
     maker->status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: a tensor without description", path);
     return;
   }
+  maker->made = NULL;
   opc_tensor_t *tensor = find_identity(call, maker->next_leaf, value->tensor->identity);
-  if (tensor)
-    tensor = opc_tensor_ref(tensor);
-  else
-    maker->status = leaf_new(maker, path, value->tensor, &tensor);
-  if (maker->status != OPC_OK) return;
+  if (tensor) tensor = opc_tensor_ref(tensor);
+  else maker->status = leaf_new(maker, path, value->tensor, &tensor);
+  if (maker->status != OPC_OK) {
+    opc_storage_free(maker->made);
+    return;
+  }
 
   value->handle = tensor;
   opc_leaf_t *leaf = &call->leaves[maker->next_leaf++];
@@ -156,6 +161,7 @@ static void leaf_make(const char *path, opc_value_t *value, void *context) {
   leaf->alias = maker->alias;
   leaf->spec = value->tensor;
   leaf->tensor = tensor;
+  leaf->storage = maker->made;
   opc_tensor_describe(tensor, &leaf->before);
 }
 
@@ -176,6 +182,17 @@ static opc_status_t objects_make(opc_value_t *value, opc_error_t *error) {
   value->handle = object;
   opc_text_clear(&message);
   return status;
+}
+
+/* The first leaf on a shared storage holds it. */
+static void hold_storage(opc_call_t *call, size_t leaf_count, shared_storage_t *shared) {
+  for (size_t i = 0; shared->storage && i < leaf_count; i++) {
+    const char *id = call->leaves[i].spec->storage;
+    if (!id || strcmp(id, shared->id) != 0) continue;
+    call->leaves[i].storage = shared->storage;
+    shared->storage = NULL;
+  }
+  opc_storage_free(shared->storage);
 }
 
 opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, const opc_call_options_t *options,
@@ -202,7 +219,7 @@ opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, cons
   }
 
   for (size_t i = 0; i < maker.shared_count; i++) {
-    opc_storage_free(maker.shared[i].storage);
+    hold_storage(call, maker.next_leaf, &maker.shared[i]);
     free(maker.shared[i].bytes);
   }
   free(maker.shared);
@@ -227,14 +244,17 @@ opc_call_outcome_t opc_call_run(opc_call_t *call, opc_op_handle_t *handle, uint6
   returns_free(call);
   opc_text_reset(&call->message);
   opc_bridge_seed(seed);
-  call->outcome = opc_op_call(handle, call->arguments, call->absent, call->argument_count, &call->returns, &call->return_count,
-                              &call->message);
+  call->outcome =
+      opc_op_call(handle, call->arguments, call->absent, call->argument_count, &call->returns, &call->return_count, &call->message);
   return call->outcome;
 }
 
 void opc_call_clear(opc_call_t *call) {
   returns_free(call);
-  for (size_t i = 0; i < call->leaf_count; i++) free(call->leaves[i].storage_before);
+  for (size_t i = 0; i < call->leaf_count; i++) {
+    free(call->leaves[i].storage_before);
+    opc_storage_free(call->leaves[i].storage);
+  }
   free(call->leaves);
   for (size_t i = 0; i < call->argument_count; i++) {
     opc_handle_free(&call->arguments[i]);

@@ -1,7 +1,7 @@
 /* Materialised calls: tensors made from a sample's descriptions, the operator called, inputs compared with what they were.
  *
- * Ownership: opc_call_t owns its storages, tensors and objects; opc_call_clear ends them. Threads: one. Memory: storages come from libtorch's allocator,
- * under which the worker's children put harness/memory. */
+ * Ownership: opc_call_t owns its storages, tensors and objects; opc_call_clear ends them. Threads: one. Memory: storages come from
+ * libtorch's allocator, under which the worker's children put harness/memory. */
 #ifndef OPC_CHECKS_CALL_H
 #define OPC_CHECKS_CALL_H
 
@@ -16,6 +16,7 @@ typedef struct opc_leaf {
   const opc_tensor_spec_t *spec;
   opc_tensor_t *tensor;
   opc_tensor_meta_t before; /* as made */
+  opc_storage_t *storage;   /* holds the one it was made on, so that after a set_ no other one gets its address; NULL: another leaf does */
   void *storage_before;     /* copy of the whole storage's bytes, when asked for; shared storages have one copy each leaf */
   size_t storage_bytes;
 } opc_leaf_t;
@@ -32,14 +33,14 @@ typedef struct opc_call {
   opc_text_t message; /* of a call that did not return */
 } opc_call_t;
 
-/* Makes the arguments on the device (cpu, cuda, meta). Gaps get OPC_GAP_BYTE. A tensor whose spec names a device of its own (device_given) keeps it unless
- * the target is meta. */
+/* Makes the arguments on the device (cpu, cuda, meta). Gaps get OPC_GAP_BYTE. A tensor whose spec names a device of its own (device_given)
+ * keeps it unless the target is meta. */
 enum { OPC_GAP_BYTE = 0x5b };
 opc_status_t opc_call_make(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, opc_device_t device, uint64_t seed,
                            opc_error_t *error) OPC_CHECKED;
 
-/* Gives the logical values of a tensor (contiguous, row-major, in the spec's dtype; conj and neg resolved) in place of its fill. `leaf` counts the tensors
- * depth first, as call->leaves does. */
+/* Gives the logical values of a tensor (contiguous, row-major, in the spec's dtype; conj and neg resolved) in place of its fill. `leaf`
+ * counts the tensors depth first, as call->leaves does. */
 typedef opc_status_t opc_leaf_values_t(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context,
                                        opc_error_t *error);
 typedef struct opc_call_options {
@@ -47,7 +48,7 @@ typedef struct opc_call_options {
   uint64_t seed;
   opc_leaf_values_t *values; /* may be NULL */
   void *values_context;
-  const char *elsewhere;       /* path of one tensor that is made on elsewhere_device; NULL: none */
+  const char *elsewhere; /* path of one tensor that is made on elsewhere_device; NULL: none */
   opc_device_t elsewhere_device;
 } opc_call_options_t;
 opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, const opc_call_options_t *options,
@@ -55,7 +56,8 @@ opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, cons
 
 /* Keeps a copy of every argument's storage for opc_leaf_changed. */
 opc_status_t opc_call_snapshot(opc_call_t *call, opc_error_t *error) OPC_CHECKED;
-/* Runs the operator once: seeds the generators with `seed` first. Returns the outcome, which is in call->outcome too. Earlier returns are freed. */
+/* Runs the operator once: seeds the generators with `seed` first. Returns the outcome, which is in call->outcome too. Earlier returns are
+ * freed. */
 opc_call_outcome_t opc_call_run(opc_call_t *call, opc_op_handle_t *handle, uint64_t seed);
 void opc_call_clear(opc_call_t *call);
 
@@ -64,17 +66,17 @@ bool opc_leaf_is_mutable(const opc_leaf_t *leaf);
 /* Several elements of the tensor lie in one place (stride 0, overlapping windows). */
 bool opc_spec_overlaps_itself(const opc_tensor_spec_t *spec);
 
-/* Marks the bytes of the leaf's elements in `mask` (one byte a byte of storage, `size` of them). */
-void opc_leaf_mark(const opc_leaf_t *leaf, unsigned char *mask, size_t size);
+/* Marks the bytes of a tensor's elements in `mask` (one byte a byte of storage, `size` of them). */
+void opc_elements_mark(const opc_tensor_meta_t *meta, unsigned char *mask, size_t size);
 
 /* Where a leaf's storage differs from its snapshot: inside the view's elements, or outside (gaps, before, behind). */
 typedef struct opc_change {
   bool inside, outside;
-  size_t first_byte;      /* in the storage */
-  int64_t inside_count;   /* elements */
+  size_t first_byte;    /* in the storage */
+  int64_t inside_count; /* elements */
   size_t outside_bytes;
-  int64_t first_element;  /* logical, row-major index of the first element that changed; -1: none inside */
-  size_t first_outside;   /* byte in the storage; meaningful when outside */
+  int64_t first_element; /* logical, row-major index of the first element that changed; -1: none inside */
+  size_t first_outside;  /* byte in the storage; meaningful when outside */
 } opc_change_t;
 opc_status_t opc_leaf_changed(const opc_leaf_t *leaf, opc_change_t *out, opc_error_t *error) OPC_CHECKED;
 
@@ -85,6 +87,7 @@ typedef struct opc_output {
   opc_tensor_t *tensor; /* of the call */
   opc_tensor_meta_t meta;
 } opc_output_t;
-opc_status_t opc_call_outputs(const opc_call_t *call, opc_output_t **out, size_t *out_count, opc_error_t *error) OPC_CHECKED; /* caller frees *out */
+opc_status_t opc_call_outputs(const opc_call_t *call, opc_output_t **out, size_t *out_count,
+                              opc_error_t *error) OPC_CHECKED; /* caller frees *out */
 
 #endif

@@ -30,10 +30,8 @@ opc_status_t opc_again_run(const opc_again_t *again, opc_result_t *out, opc_call
 
   context->phase(again->phase);
   *out_outcome = opc_call_run(&call, context->handle, again->seed);
-  if (*out_outcome == OPC_CALL_RETURNED)
-    status = opc_result_take(out, &call, OPC_RESULT_ARGUMENTS, error);
-  else if (message)
-    opc_text_add(message, opc_text_c(&call.message));
+  if (*out_outcome == OPC_CALL_RETURNED) status = opc_result_take(out, &call, OPC_RESULT_ARGUMENTS, error);
+  else if (message) opc_text_add(message, opc_text_c(&call.message));
   opc_call_clear(&call);
   return status;
 }

@@ -21,8 +21,8 @@ typedef struct opc_again {
   const char *phase;    /* what the crash report calls it */
 } opc_again_t;
 
-/* Makes the arguments, runs, takes the result (with mutable arguments). OPC_OK with *out_outcome other than RETURNED: the result is empty. message
- * (may be NULL) gets the exception's text. */
+/* Makes the arguments, runs, takes the result (with mutable arguments). OPC_OK with *out_outcome other than RETURNED: the result is empty.
+ * message (may be NULL) gets the exception's text. */
 opc_status_t opc_again_run(const opc_again_t *again, opc_result_t *out, opc_call_outcome_t *out_outcome, opc_text_t *message,
                            opc_error_t *error) OPC_CHECKED;
 

@@ -1,8 +1,9 @@
 /* What a check is, and what it is given. A new check: one file check_NAME.c that defines `const opc_check_t opc_check_NAME`, one row in
  * checks.def, its rules in rules.def, a broken operator and its look-alike in fixtures/broken.
  *
- * Runs in a worker's child. A check never prints, never exits, and reports through opc_finding_t; a crash of the operator ends the child, which the
- * supervisor attributes to the case that was announced. Ownership: the context and everything it points at belong to the runner. */
+ * Runs in a worker's child. A check never prints, never exits, and reports through opc_finding_t; a crash of the operator ends the child,
+ * which the supervisor attributes to the case that was announced. Ownership: the context and everything it points at belong to the runner.
+ */
 #ifndef OPC_CHECKS_CHECK_H
 #define OPC_CHECKS_CHECK_H
 
@@ -16,7 +17,8 @@
 #include "plan/variant.h"
 #include "plan/verdict.h"
 
-/* What one case came to. Zeroed it is "nothing proven": a check that returns without a verdict is a skip/not_applicable with a text that says so. */
+/* What one case came to. Zeroed it is "nothing proven": a check that returns without a verdict is a skip/not_applicable with a text that
+ * says so. */
 typedef struct opc_finding {
   opc_verdict_kind_t verdict;
   bool decided;
@@ -36,16 +38,16 @@ void opc_finding_error(opc_finding_t *finding, const char *rule, const char *for
 /* Adds to the evidence; takes the reference to value. */
 void opc_finding_evidence(opc_finding_t *finding, const char *key, json_t *value);
 void opc_finding_clear(opc_finding_t *finding);
-/* The arguments of a sample by name, as opc_value_describe words them: evidence "input" of every failure and error, which the runner adds in one
- * place. New reference; NULL: out of memory. */
+/* The arguments of a sample by name, as opc_value_describe words them: evidence "input" of every failure and error, which the runner adds
+ * in one place. New reference; NULL: out of memory. */
 json_t *opc_sample_evidence(const opc_operator_t *op, const opc_sample_t *sample);
 
 typedef struct opc_case_context {
   const opc_operator_t *op;
-  opc_op_handle_t *handle;      /* NULL for checks that do not call */
-  const opc_sample_t *base;     /* the sample before variant and dtype; NULL for a case without sample */
-  const opc_sample_t *sample;   /* the arguments of this case: variant and dtype applied; NULL for a case without sample */
-  const opc_sample_t *samples;  /* all samples of the operator (aggregating cases) */
+  opc_op_handle_t *handle;     /* NULL for checks that do not call */
+  const opc_sample_t *base;    /* the sample before variant and dtype; NULL for a case without sample */
+  const opc_sample_t *sample;  /* the arguments of this case: variant and dtype applied; NULL for a case without sample */
+  const opc_sample_t *samples; /* all samples of the operator (aggregating cases) */
   size_t sample_count;
   opc_case_id_t id;
   opc_device_t device;
@@ -55,7 +57,11 @@ typedef struct opc_case_context {
 } opc_case_context_t;
 
 /* A dtype sweep: what `dtypes` of a check asks for. */
-typedef enum opc_dtype_sweep { OPC_SWEEP_NONE = 0, OPC_SWEEP_ALL, OPC_SWEEP_REPRESENTATIVE /* float64, float16, int64, bool, complex64 */ } opc_dtype_sweep_t;
+typedef enum opc_dtype_sweep {
+  OPC_SWEEP_NONE = 0,
+  OPC_SWEEP_ALL,
+  OPC_SWEEP_REPRESENTATIVE /* float64, float16, int64, bool, complex64 */
+} opc_dtype_sweep_t;
 
 typedef struct opc_check {
   const char *name;

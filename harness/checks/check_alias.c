@@ -68,11 +68,12 @@ static void check_output(const opc_case_context_t *context, const opc_call_t *ca
     if (is_same && opc_leaf_is_mutable(leaf)) returned_mutable = true;
   }
   if (identical && !allowed)
-    opc_finding_fail(finding, "alias.input_returned", "%s is argument %s itself; the schema says that it is a tensor of its own", output->path,
-                     identical->path);
-  else if (identical && !returned_mutable && !decomposes(context->op))
-    opc_finding_fail(finding, "alias.input_returned", "%s is argument %s itself, not a view of it: a declared view must be a new tensor object",
+    opc_finding_fail(finding, "alias.input_returned", "%s is argument %s itself; the schema says that it is a tensor of its own",
                      output->path, identical->path);
+  else if (identical && !returned_mutable && !decomposes(context->op))
+    opc_finding_fail(finding, "alias.input_returned",
+                     "%s is argument %s itself, not a view of it: a declared view must be a new tensor object", output->path,
+                     identical->path);
   else if (shares && !allowed)
     opc_finding_fail(finding, "alias.undeclared_input", "%s shares storage with argument %s; the schema declares that it may alias %s",
                      output->path, shares->path, alias_name(declared));
@@ -113,8 +114,8 @@ static opc_status_t check_earlier(opc_case_context_t *context, const opc_call_t 
     if (own) continue;
     for (size_t k = 0; k < count; k++)
       if (same_storage(&output->meta, &outputs[k].meta))
-        opc_finding_fail(finding, "alias.earlier_output", "%s shares storage with %s of an earlier call, which is still in use", output->path,
-                         outputs[k].path);
+        opc_finding_fail(finding, "alias.earlier_output", "%s shares storage with %s of an earlier call, which is still in use",
+                         output->path, outputs[k].path);
     for (size_t l = 0; l < first->leaf_count; l++)
       if (same_storage(&output->meta, &first->leaves[l].before))
         opc_finding_fail(finding, "alias.earlier_output", "%s shares storage with argument %s of an earlier call", output->path,
@@ -143,10 +144,8 @@ static void run_case(opc_case_context_t *context, opc_finding_t *finding) {
   if (status != OPC_OK) goto release;
   check_pairs(context, &call, outputs, count, finding);
   if (defined) status = check_earlier(context, &call, outputs, count, finding, &error);
-  if (defined)
-    opc_finding_pass(finding, "%zu outputs share storage only as declared", defined);
-  else
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns no tensor");
+  if (defined) opc_finding_pass(finding, "%zu outputs share storage only as declared", defined);
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns no tensor");
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
@@ -207,20 +206,17 @@ static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
       opc_finding_fail(finding, "alias.declared_not_aliased", "returns[%zu] is declared to alias (%s) and never did, on %zu samples", r,
                        alias_name(&op->returns[r].alias), context->sample_count);
   }
-  if (status != OPC_OK)
-    opc_finding_from_error(context, &error, finding);
-  else if (possible)
-    opc_finding_pass(finding, "%zu declared aliases do happen", possible);
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  else if (possible) opc_finding_pass(finding, "%zu declared aliases do happen", possible);
   else
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, declared ? "no call returned an output with a declared alias" : "the schema declares no alias");
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     declared ? "no call returned an output with a declared alias" : "the schema declares no alias");
   free(uses);
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  if (context->sample)
-    run_case(context, finding);
-  else
-    run_once(context, finding);
+  if (context->sample) run_case(context, finding);
+  else run_once(context, finding);
 }
 
 static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
@@ -233,7 +229,7 @@ static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const 
 
 const opc_check_t opc_check_alias = {
     .name = "alias",
-    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SAME,
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SAME | OPC_VARIANT_SHAPE,
     .dtypes = OPC_SWEEP_REPRESENTATIVE,
     .once = true,
     .applies = applies,

@@ -31,34 +31,36 @@ static void compare_promise(const opc_case_context_t *context, const opc_leaf_t 
   const opc_tensor_meta_t *meta = &output->meta;
   if (output->kind != OPC_VALUE_TENSOR || meta->numel != values->numel || meta->dtype != values->dtype) {
     if (opc_case_is_declared(context))
-      opc_finding_fail(finding, "bitwise.same_bits", "%s has %lld elements of %s, %s, whose bits it is promised to have, has %lld of %s", output->path,
-                       (long long)meta->numel, meta->dtype_text, leaf->path, (long long)values->numel, opc_dtype_name(values->dtype));
+      opc_finding_fail(finding, "bitwise.same_bits", "%s has %lld elements of %s, %s, whose bits it is promised to have, has %lld of %s",
+                       output->path, (long long)meta->numel, meta->dtype_text, leaf->path, (long long)values->numel,
+                       opc_dtype_name(values->dtype));
     return;
   }
   if (!output->bytes) return;
   size_t width = meta->itemsize;
   int64_t wrong = 0, first = 0;
   for (int64_t e = 0; e < meta->numel; e++)
-    if (memcmp((const char *)output->bytes + (size_t)e * width, (const char *)values->bytes + (size_t)e * width, width) != 0 && wrong++ == 0) first = e;
+    if (memcmp((const char *)output->bytes + (size_t)e * width, (const char *)values->bytes + (size_t)e * width, width) != 0 &&
+        wrong++ == 0)
+      first = e;
   *compared += meta->numel;
   if (!wrong) return;
   char index[160], here[160], there[160];
   opc_index_text(meta, first, index, sizeof index);
   opc_element_text(meta->dtype, (const char *)output->bytes + (size_t)first * width, here, sizeof here);
   opc_element_text(meta->dtype, (const char *)values->bytes + (size_t)first * width, there, sizeof there);
-  opc_finding_fail(finding, "bitwise.same_bits", "%s%s is %s, %s has %s there; %lld of %lld elements differ", output->path, index, here, leaf->path,
-                   there, (long long)wrong, (long long)meta->numel);
+  opc_finding_fail(finding, "bitwise.same_bits", "%s%s is %s, %s has %s there; %lld of %lld elements differ", output->path, index, here,
+                   leaf->path, there, (long long)wrong, (long long)meta->numel);
 }
 
-static void check_promises(const opc_case_context_t *context, const opc_call_t *call, const opc_replay_t *values, const opc_result_t *result,
-                           int64_t *compared, opc_finding_t *finding) {
+static void check_promises(const opc_case_context_t *context, const opc_call_t *call, const opc_replay_t *values,
+                           const opc_result_t *result, int64_t *compared, opc_finding_t *finding) {
   const opc_expect_t *expect = &context->base->expect;
   for (size_t i = 0; i < expect->same_bits_count; i++) {
     size_t index = 0;
     const opc_leaf_t *leaf = leaf_called(call, expect->same_bits[i].argument, &index);
     const opc_result_item_t *output = output_number(result, expect->same_bits[i].output);
-    if (leaf && output)
-      compare_promise(context, leaf, &values->leaves[index], output, compared, finding);
+    if (leaf && output) compare_promise(context, leaf, &values->leaves[index], output, compared, finding);
     else if (opc_case_is_declared(context))
       opc_finding_fail(finding, "bitwise.same_bits", "the sample promises that returns[%zu] has the bits of %s; there is no such %s",
                        expect->same_bits[i].output, expect->same_bits[i].argument, leaf ? "tensor output" : "tensor argument");
@@ -117,8 +119,8 @@ static const opc_result_item_t *item_called(const opc_result_t *result, const ch
   return NULL;
 }
 
-static opc_status_t compare_golden(const opc_case_context_t *context, const char *path, const opc_value_t *stated, const opc_result_t *result,
-                                   opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t compare_golden(const opc_case_context_t *context, const char *path, const opc_value_t *stated,
+                                   const opc_result_t *result, opc_finding_t *finding, opc_error_t *error) {
   if (stated->kind == OPC_VALUE_LIST) {
     opc_status_t status = OPC_OK;
     for (size_t i = 0; status == OPC_OK && i < stated->list.count; i++) {
@@ -139,11 +141,13 @@ static opc_status_t compare_golden(const opc_case_context_t *context, const char
   /* a file cannot tell 2 from 2.0 */
   bool number = stated->kind == OPC_VALUE_INT && got->kind == OPC_VALUE_FLOAT && (double)stated->integer == *(const double *)got->bytes;
   if (!number && (got->kind != stated->kind || strcmp(text, got->text) != 0))
-    opc_finding_fail(finding, "bitwise.outputs", "%s is %s, the sample states %s", path, got->kind == OPC_VALUE_TENSOR ? "a tensor" : got->text, text);
+    opc_finding_fail(finding, "bitwise.outputs", "%s is %s, the sample states %s", path,
+                     got->kind == OPC_VALUE_TENSOR ? "a tensor" : got->text, text);
   return OPC_OK;
 }
 
-static opc_status_t check_goldens(const opc_case_context_t *context, const opc_result_t *result, opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t check_goldens(const opc_case_context_t *context, const opc_result_t *result, opc_finding_t *finding,
+                                  opc_error_t *error) {
   const opc_expect_t *expect = &context->base->expect;
   opc_status_t status = OPC_OK;
   if (!opc_case_is_declared(context) || !expect->outputs) return OPC_OK;
@@ -174,7 +178,8 @@ static opc_status_t check_runs(opc_case_context_t *context, const opc_result_t *
   opc_poison_pattern(OPC_PATTERN_FIRST);
   if (status != OPC_OK) goto release;
   if (outcome != OPC_CALL_RETURNED) {
-    opc_finding_fail(finding, "bitwise.run_to_run", "the first run returned, the second on the same arguments threw: %.300s", opc_text_c(&text));
+    opc_finding_fail(finding, "bitwise.run_to_run", "the first run returned, the second on the same arguments threw: %.300s",
+                     opc_text_c(&text));
     goto release;
   }
   opc_difference_t difference = opc_result_compare(first, &second, NULL, NULL);
@@ -191,8 +196,7 @@ static opc_status_t check_runs(opc_case_context_t *context, const opc_result_t *
   opc_difference_text(&difference, first, &second, follows_memory ? "with another byte in new memory it" : "a second run", &text);
   if (is_poison)
     opc_text_addf(&text, ": it is the byte 0x%02x that new memory was filled with, so it was never written", OPC_PATTERN_FIRST);
-  else if (follows_memory)
-    opc_text_add(&text, ": the result depends on memory that was never written");
+  else if (follows_memory) opc_text_add(&text, ": the result depends on memory that was never written");
   opc_finding_fail(finding, "bitwise.run_to_run", "%s", opc_text_c(&text));
 
 release:
@@ -225,11 +229,12 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
 
   int64_t numel = opc_result_numel(&result);
   if (promised)
-    opc_finding_pass(finding, "%lld elements have the promised bits%s", (long long)promised, repeatable ? ", and the same in a second run" : "");
-  else if (numel && repeatable)
-    opc_finding_pass(finding, "%lld values have the same bits in a second run", (long long)numel);
+    opc_finding_pass(finding, "%lld elements have the promised bits%s", (long long)promised,
+                     repeatable ? ", and the same in a second run" : "");
+  else if (numel && repeatable) opc_finding_pass(finding, "%lld values have the same bits in a second run", (long long)numel);
   else
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, numel ? "it is tagged nondeterministic_bitwise" : "the operator gives nothing that could be compared");
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     numel ? "it is tagged nondeterministic_bitwise" : "the operator gives nothing that could be compared");
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);

@@ -6,16 +6,17 @@
 #include "checks/outcome.h"
 #include "checks/tolerance.h"
 
-enum { MESSAGE_SIZE = 300 };
-
-static bool is_real_or_complex(const opc_result_item_t *item) {
-  opc_dtype_class_t kind = opc_dtype_class(item->meta.dtype);
-  return item->kind == OPC_VALUE_TENSOR && item->bytes && (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX);
-}
+enum {
+  MESSAGE_SIZE = 300,
+  FEW = 50 /* one of so many elements may lie where the result jumps */
+};
 
 static bool comparable(const opc_result_item_t *got, const opc_result_item_t *reference) {
-  if (!is_real_or_complex(got) || !is_real_or_complex(reference) || got->meta.ndim != reference->meta.ndim) return false;
-  if ((opc_dtype_class(got->meta.dtype) == OPC_CLASS_COMPLEX) != (opc_dtype_class(reference->meta.dtype) == OPC_CLASS_COMPLEX)) return false;
+  if (!opc_result_is_measurable(got) || !opc_result_is_measurable(reference) || got->kind != reference->kind ||
+      got->meta.ndim != reference->meta.ndim)
+    return false;
+  if ((opc_dtype_class(got->meta.dtype) == OPC_CLASS_COMPLEX) != (opc_dtype_class(reference->meta.dtype) == OPC_CLASS_COMPLEX))
+    return false;
   return memcmp(got->meta.sizes, reference->meta.sizes, (size_t)got->meta.ndim * sizeof got->meta.sizes[0]) == 0;
 }
 
@@ -35,22 +36,18 @@ static opc_difference_t compare_widened(opc_bound_t *bound, int64_t *out_compare
   return difference;
 }
 
-/* Random numbers, hidden state and time make two calls differ for reasons that are no dtype's. */
-static opc_status_t is_unsteady(const opc_again_t *again, const opc_result_t *reference, bool *out, opc_error_t *error) {
-  *out = false;
-  for (uint64_t other = 0; other < 2; other++) {
-    opc_again_t repeat = *again;
-    opc_result_t result = {0};
-    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-    repeat.seed += other; /* once with the same seed of the generators, once with another */
-    opc_status_t status = opc_again_run(&repeat, &result, &outcome, NULL, error);
-    bool same = status == OPC_OK && outcome == OPC_CALL_RETURNED &&
-                opc_result_compare(&result, reference, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
-    opc_result_clear(&result);
-    if (status != OPC_OK) return status;
-    if (!same) *out = true;
-  }
-  return OPC_OK;
+/* Where the exact result does not move at all (the mean taken from a single number), rounding still does. The scale is then what the narrow
+ * result itself does under the same small moves. */
+static opc_status_t add_own_noise(opc_case_context_t *context, opc_replay_t *replay, const opc_result_t *got, opc_tolerance_t *tolerance,
+                                  opc_error_t *error) {
+  opc_again_t again = {
+      .context = context, .sample = context->sample, .replay = replay, .seed = context->seed, .phase = "the operator on moved inputs"};
+  opc_tolerance_t own = {0};
+  opc_status_t status = opc_tolerance_measure(&own, &again, got, error);
+  for (size_t i = 0; status == OPC_OK && i < tolerance->count && i < own.count; i++)
+    if (tolerance->change[i] == 0.0) tolerance->change[i] = own.change[i];
+  opc_tolerance_clear(&own);
+  return status;
 }
 
 static void report(const opc_bound_t *bound, const opc_difference_t *difference, opc_finding_t *finding) {
@@ -73,8 +70,7 @@ static opc_status_t compare_with_float64(opc_case_context_t *context, opc_dtype_
   opc_text_t message = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   bool unsteady = false;
-  opc_again_t again = {
-      .context = context, .sample = &wide, .replay = replay, .seed = context->seed, .phase = "the float64 reference"};
+  opc_again_t again = {.context = context, .sample = &wide, .replay = replay, .seed = context->seed, .phase = "the float64 reference"};
   opc_status_t status = opc_sample_copy(context->sample, &wide, error);
   if (status != OPC_OK) goto release;
   opc_sample_widen(&wide);
@@ -85,23 +81,32 @@ static opc_status_t compare_with_float64(opc_case_context_t *context, opc_dtype_
                      opc_text_c(&message));
     goto release;
   }
-  status = opc_tolerance_measure(&tolerance, &again, &reference, error);
-  if (status != OPC_OK) goto release;
-
   const double *stated = context->base && context->base->expect.has_tolerance ? context->base->expect.tolerance : NULL;
-  opc_bound_t bound = {.got = got, .reference = &reference, .tolerance = &tolerance, .narrow = dtype, .relative = stated};
+  opc_bound_t bound = {.got = got, .reference = &reference, .ulps = OPC_TOLERANCE_ULPS, .narrow = dtype, .relative = stated};
   int64_t compared = 0;
   opc_difference_t difference = compare_widened(&bound, &compared);
-  if (difference.kind != OPC_DIFFERENCE_NONE) status = is_unsteady(&again, &reference, &unsteady, error);
+  if (difference.kind != OPC_DIFFERENCE_NONE) { /* measured only where it matters: most results agree to a few units */
+    status = opc_tolerance_measure(&tolerance, &again, &reference, error);
+    if (status != OPC_OK) goto release;
+    bound.tolerance = &tolerance;
+    difference = compare_widened(&bound, &compared);
+  }
+  if (difference.kind != OPC_DIFFERENCE_NONE) {
+    status = add_own_noise(context, replay, got, &tolerance, error);
+    if (status != OPC_OK) goto release;
+    difference = compare_widened(&bound, &compared);
+  }
+  if (difference.kind != OPC_DIFFERENCE_NONE && difference.count <= got->items[difference.item].meta.numel / FEW + 1) {
+    status = opc_tolerance_measure_far(&tolerance, &again, &reference, error);
+    if (status != OPC_OK) goto release;
+    difference = compare_widened(&bound, &compared);
+  }
+  if (difference.kind != OPC_DIFFERENCE_NONE) status = opc_result_is_unsteady(&again, &reference, &unsteady, error);
   if (status != OPC_OK) goto release;
-  if (unsteady)
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the result depends on random numbers or differs from call to call: nothing to compare");
-  else if (difference.kind != OPC_DIFFERENCE_NONE)
-    report(&bound, &difference, finding);
-  else if (compared)
-    opc_finding_pass(finding, "%lld elements agree with the same operator in float64", (long long)compared);
-  else
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it runs; no floating output of the same shape can be compared with float64");
+  if (unsteady) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_UNSTEADY_TEXT);
+  else if (difference.kind != OPC_DIFFERENCE_NONE) report(&bound, &difference, finding);
+  else if (compared) opc_finding_pass(finding, "%lld elements agree with the same operator in float64", (long long)compared);
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it runs; no floating output of the same shape can be compared with float64");
 
 release:
   opc_text_clear(&message);

@@ -40,8 +40,8 @@ static void add_elements(const opc_leaf_t *leaf, const opc_change_t *change, con
   opc_index_text(&leaf->before, change->first_element, index, sizeof index);
   opc_element_text(leaf->before.dtype, (const char *)leaf->storage_before + at, before, sizeof before);
   opc_element_text(leaf->before.dtype, (const char *)now + at, after, sizeof after);
-  opc_text_addf(text, "%s%s was %s and is %s; %lld of %lld elements changed", leaf->path, index, before, after, (long long)change->inside_count,
-                (long long)leaf->before.numel);
+  opc_text_addf(text, "%s%s was %s and is %s; %lld of %lld elements changed", leaf->path, index, before, after,
+                (long long)change->inside_count, (long long)leaf->before.numel);
 }
 
 static opc_status_t report_elements(const opc_leaf_t *leaf, const opc_change_t *change, opc_finding_t *finding, opc_error_t *error) {
@@ -52,7 +52,8 @@ static opc_status_t report_elements(const opc_leaf_t *leaf, const opc_change_t *
   opc_status_t status = opc_tensor_storage_bytes(leaf->tensor, &now, &size, &owned, error);
   if (status == OPC_OK) {
     add_elements(leaf, change, now, &text);
-    opc_finding_fail(finding, "mutation.undeclared", "argument %s is not declared mutable and was changed: %s", leaf->path, opc_text_c(&text));
+    opc_finding_fail(finding, "mutation.undeclared", "argument %s is not declared mutable and was changed: %s", leaf->path,
+                     opc_text_c(&text));
   }
   opc_text_clear(&text);
   free(owned);
@@ -60,7 +61,8 @@ static opc_status_t report_elements(const opc_leaf_t *leaf, const opc_change_t *
 }
 
 /* Bytes that no mutable argument of this storage covers. */
-static opc_status_t count_outside(const opc_call_t *call, const opc_leaf_t *leaf, size_t *out_bytes, size_t *out_first, opc_error_t *error) {
+static opc_status_t count_outside(const opc_call_t *call, const opc_leaf_t *leaf, size_t *out_bytes, size_t *out_first,
+                                  opc_error_t *error) {
   const void *now = NULL;
   size_t size = 0;
   void *owned = NULL;
@@ -71,8 +73,13 @@ static opc_status_t count_outside(const opc_call_t *call, const opc_leaf_t *leaf
   size_t common = size < leaf->storage_bytes ? size : leaf->storage_bytes;
   mask = calloc(common + 1, 1);
   if (!mask) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory while comparing %s", leaf->path);
-  for (size_t i = 0; status == OPC_OK && i < call->leaf_count; i++)
-    if (opc_leaf_is_mutable(&call->leaves[i]) && shares_storage(&call->leaves[i], leaf)) opc_leaf_mark(&call->leaves[i], mask, common);
+  for (size_t i = 0; status == OPC_OK && i < call->leaf_count; i++) {
+    opc_tensor_meta_t after;
+    if (!opc_leaf_is_mutable(&call->leaves[i]) || !shares_storage(&call->leaves[i], leaf)) continue;
+    opc_tensor_describe(call->leaves[i].tensor, &after); /* resized in place: elements where none were */
+    opc_elements_mark(&call->leaves[i].before, mask, common);
+    opc_elements_mark(&after, mask, common);
+  }
   const unsigned char *before = leaf->storage_before, *after = now;
   for (size_t i = 0; status == OPC_OK && i < common; i++) {
     if (mask[i] || before[i] == after[i]) continue;
@@ -98,8 +105,9 @@ static opc_status_t check_bytes(const opc_call_t *call, const opc_leaf_t *leaf, 
   size_t bytes = change.outside_bytes, first = change.first_outside;
   if (mutable_storage) status = count_outside(call, leaf, &bytes, &first, error);
   if (status == OPC_OK && bytes)
-    opc_finding_fail(finding, "mutation.outside_view", "%zu bytes of argument %s's storage that are no element of it were written, the first at byte %zu",
-                     bytes, leaf->path, first);
+    opc_finding_fail(finding, "mutation.outside_view",
+                     "%zu bytes of argument %s's storage that are no element of it were written, the first at byte %zu", bytes, leaf->path,
+                     first);
   return status;
 }
 
@@ -150,9 +158,10 @@ static opc_status_t check_version(const opc_call_t *call, const opc_leaf_t *leaf
                        (long long)now.version);
   } else if (!storage_is_mutable(call, leaf) && now.version != leaf->before.version && !change.inside && leaf->before.numel > 0 &&
              !changed_metadata(&leaf->before, &now)) {
-    opc_finding_fail(finding, "mutation.undeclared",
-                     "argument %s is not declared mutable and was written: its version counter went from %lld to %lld (the values are the same again)",
-                     leaf->path, (long long)leaf->before.version, (long long)now.version);
+    opc_finding_fail(
+        finding, "mutation.undeclared",
+        "argument %s is not declared mutable and was written: its version counter went from %lld to %lld (the values are the same again)",
+        leaf->path, (long long)leaf->before.version, (long long)now.version);
   }
   return OPC_OK;
 }
@@ -173,8 +182,7 @@ static void run_case(opc_case_context_t *context, opc_finding_t *finding) {
   if (status != OPC_OK) goto release;
   if (call.leaf_count)
     opc_finding_pass(finding, "%zu tensor arguments, %zu bytes compared: changed only as declared", call.leaf_count, bytes);
-  else
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor among the arguments");
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor among the arguments");
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
@@ -232,20 +240,17 @@ static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
       opc_finding_fail(finding, "mutation.declared_not_written", "argument %s is declared mutable and was never written, on %zu samples",
                        op->arguments[a].name, context->sample_count);
   }
-  if (status != OPC_OK)
-    opc_finding_from_error(context, &error, finding);
-  else if (given)
-    opc_finding_pass(finding, "%zu declared mutable arguments are written", given);
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  else if (given) opc_finding_pass(finding, "%zu declared mutable arguments are written", given);
   else
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, declared ? "no call returned with a mutable argument" : "no argument is declared mutable");
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     declared ? "no call returned with a mutable argument" : "no argument is declared mutable");
   free(uses);
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  if (context->sample)
-    run_case(context, finding);
-  else
-    run_once(context, finding);
+  if (context->sample) run_case(context, finding);
+  else run_once(context, finding);
 }
 
 static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
@@ -258,7 +263,8 @@ static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const 
 
 const opc_check_t opc_check_mutation = {
     .name = "mutation",
-    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SPECIAL | OPC_VARIANT_SAME,
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SPECIAL | OPC_VARIANT_SAME |
+                OPC_VARIANT_SHAPE,
     .dtypes = OPC_SWEEP_REPRESENTATIVE,
     .once = true,
     .applies = applies,

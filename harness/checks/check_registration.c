@@ -19,8 +19,8 @@ static const opc_kernel_t *real_kernel(const opc_operator_t *op) {
 static void check_kernels(const opc_operator_t *op, opc_finding_t *finding) {
   if (!op->schema) {
     const char *where = op->kernel_count && op->kernels[0].registered_at ? op->kernels[0].registered_at : "an unknown place";
-    opc_finding_fail(finding, "registration.dangling_impl", "a kernel for %s was registered at %s, and no library defines an operator of that name",
-                     op->name, where);
+    opc_finding_fail(finding, "registration.dangling_impl",
+                     "a kernel for %s was registered at %s, and no library defines an operator of that name", op->name, where);
     return;
   }
   if (!real_kernel(op) && op->defined_here) {
@@ -39,8 +39,9 @@ static void check_autograd(const opc_operator_t *op, opc_finding_t *finding) {
     fallthrough = kernel;
   }
   if (!fallthrough) return;
-  opc_finding_fail(finding, "registration.autograd_fallthrough", "the kernel at %s is a fallthrough (registered at %s): gradients are dropped silently",
-                   fallthrough->key, fallthrough->registered_at ? fallthrough->registered_at : "an unknown place");
+  opc_finding_fail(finding, "registration.autograd_fallthrough",
+                   "the kernel at %s is a fallthrough (registered at %s): gradients are dropped silently", fallthrough->key,
+                   fallthrough->registered_at ? fallthrough->registered_at : "an unknown place");
 }
 
 static bool takes_or_gives_tensors(const opc_operator_t *op) {
@@ -62,9 +63,12 @@ static void check_meta_kernel(const opc_operator_t *op, opc_finding_t *finding, 
     *fake_in_python = true;
     return;
   }
-  opc_finding_fail(finding, "registration.no_meta_kernel", "%s has kernels (%s%s) and none for Meta tensors%s", op->name, op->kernels[0].key,
-                   op->kernel_count > 1 ? ", …" : "",
+  opc_text_t keys = {0};
+  for (size_t i = 0; i < op->kernel_count; i++)
+    if (!op->kernels[i].fallthrough) opc_text_addf(&keys, "%s%s", keys.length ? ", " : "", op->kernels[i].key);
+  opc_finding_fail(finding, "registration.no_meta_kernel", "%s has kernels for %s and none for Meta tensors%s", op->name, opc_text_c(&keys),
                    opc_operator_has_tag(op, "pt2_compliant_tag") ? ", although it is tagged pt2_compliant_tag" : "");
+  opc_text_clear(&keys);
 }
 
 /* The types of a C++ signature "(Tensor _0, int[] _1) -> Tensor _0", one after the other. False: no more. */
@@ -126,16 +130,14 @@ static tag_facts_t tag_facts(const opc_operator_t *op) {
     if (argument->kwarg_only) facts.mutable_keyword++;
   }
   for (size_t i = 0; i < op->return_count; i++) {
-    if (opc_type_holds_tensor(&op->returns[i].type))
-      facts.tensor_out = true;
-    else
-      facts.tensor_rest = false;
+    if (opc_type_holds_tensor(&op->returns[i].type)) facts.tensor_out = true;
+    else facts.tensor_rest = false;
     if (op->returns[i].alias.present) facts.aliases = true;
   }
   if (op->argument_count && op->return_count) {
     const opc_alias_t *first = &op->arguments[0].alias, *back = &op->returns[0].alias;
-    facts.first_mutable_returned = first->present && first->is_write && back->present && first->before && back->before &&
-                                   strcmp(first->before, back->before) == 0;
+    facts.first_mutable_returned =
+        first->present && first->is_write && back->present && first->before && back->before && strcmp(first->before, back->before) == 0;
   }
   return facts;
 }
@@ -143,8 +145,11 @@ static tag_facts_t tag_facts(const opc_operator_t *op) {
 static void check_tags(const opc_operator_t *op, opc_finding_t *finding) {
   static const struct {
     const char *left, *right;
-  } exclusive[] = {{"inplace", "out"}, {"pointwise", "reduction"}, {"needs_exact_strides", "flexible_layout"},
-                   {"needs_contiguous_strides", "flexible_layout"}, {"needs_fixed_stride_order", "flexible_layout"}};
+  } exclusive[] = {{"inplace", "out"},
+                   {"pointwise", "reduction"},
+                   {"needs_exact_strides", "flexible_layout"},
+                   {"needs_contiguous_strides", "flexible_layout"},
+                   {"needs_fixed_stride_order", "flexible_layout"}};
   if (!op->schema) return;
   tag_facts_t facts = tag_facts(op);
   const struct {
@@ -169,7 +174,8 @@ static void check_tags(const opc_operator_t *op, opc_finding_t *finding) {
       opc_finding_fail(finding, "registration.tags", "tagged %s: %s (%s)", demands[i].tag, demands[i].demand, op->schema);
   for (size_t i = 0; i < sizeof exclusive / sizeof exclusive[0]; i++)
     if (opc_operator_has_tag(op, exclusive[i].left) && opc_operator_has_tag(op, exclusive[i].right))
-      opc_finding_fail(finding, "registration.tags", "tagged both %s and %s, which exclude each other", exclusive[i].left, exclusive[i].right);
+      opc_finding_fail(finding, "registration.tags", "tagged both %s and %s, which exclude each other", exclusive[i].left,
+                       exclusive[i].right);
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
@@ -181,10 +187,9 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   check_tags(op, finding);
   check_meta_kernel(op, finding, &fake_in_python);
   if (fake_in_python)
-    opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON, "kernels and tags agree with the schema; the fake kernel is said to be in Python module %s",
-                     op->python_module);
-  else
-    opc_finding_pass(finding, "%zu kernels and %zu tags agree with the schema", op->kernel_count, op->tag_count);
+    opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON,
+                     "kernels and tags agree with the schema; the fake kernel is said to be in Python module %s", op->python_module);
+  else opc_finding_pass(finding, "%zu kernels and %zu tags agree with the schema", op->kernel_count, op->tag_count);
 }
 
 const opc_check_t opc_check_registration = {.name = "registration", .per_operator = true, .run = run};

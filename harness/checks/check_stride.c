@@ -27,6 +27,10 @@ static const char *why_not_comparable(const opc_call_t *call) {
     const opc_leaf_t *leaf = &call->leaves[i];
     if (!opc_leaf_is_mutable(leaf)) continue;
     if (opc_spec_overlaps_itself(leaf->spec)) return "a mutable argument whose elements overlap has no defined result";
+    opc_tensor_meta_t now;
+    opc_tensor_describe(leaf->tensor, &now);
+    if (now.numel != leaf->before.numel && !opc_tensor_spec_is_contiguous(leaf->spec))
+      return "a mutable argument was resized, so that it shows its memory and not its values";
     for (size_t k = 0; k < call->leaf_count; k++)
       if (k != i && call->leaves[k].before.storage == leaf->before.storage && call->leaves[k].before.impl != leaf->before.impl)
         return "a mutable argument shares its storage with another one";
@@ -34,24 +38,8 @@ static const char *why_not_comparable(const opc_call_t *call) {
   return NULL;
 }
 
-/* The result also differs without another layout: generators, hidden state, time. */
-static opc_status_t is_unsteady(const opc_again_t *again, const opc_result_t *result, bool *out, opc_error_t *error) {
-  *out = false;
-  for (uint64_t other = 0; other < 2 && !*out; other++) {
-    opc_again_t repeat = *again;
-    opc_result_t second = {0};
-    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-    repeat.seed += other;
-    opc_status_t status = opc_again_run(&repeat, &second, &outcome, NULL, error);
-    *out = status == OPC_OK &&
-           (outcome != OPC_CALL_RETURNED || opc_result_compare(result, &second, NULL, NULL).kind != OPC_DIFFERENCE_NONE);
-    opc_result_clear(&second);
-    if (status != OPC_OK) return status;
-  }
-  return OPC_OK;
-}
-
-/* Whether the item of the contiguous result follows the arguments' values at all. One that does not tells of the layout (a stride, is_contiguous). */
+/* Whether the item of the contiguous result follows the arguments' values at all. One that does not tells of the layout (a stride,
+ * is_contiguous). */
 static opc_status_t follows_values(const opc_again_t *again, const reference_t *reference, size_t item, bool *out, opc_error_t *error) {
   opc_result_t other = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
@@ -90,10 +78,10 @@ static opc_status_t judge(opc_case_context_t *context, reference_t *reference, c
   opc_again_t again = reference_again(context, reference);
   opc_tolerance_t tolerance = {0};
   bool unsteady = false, follows = true, *exact = NULL;
-  opc_status_t status = is_unsteady(&again, &reference->result, &unsteady, error);
+  opc_status_t status = opc_result_is_unsteady(&again, &reference->result, &unsteady, error);
   if (status != OPC_OK) goto release;
   if (unsteady) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the result depends on random numbers or differs from call to call: nothing to compare");
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_UNSTEADY_TEXT);
     goto release;
   }
   bool plain_value = difference.kind == OPC_DIFFERENCE_VALUE && reference->result.items[difference.item].kind != OPC_VALUE_TENSOR;
@@ -105,7 +93,8 @@ static opc_status_t judge(opc_case_context_t *context, reference_t *reference, c
     goto release;
   }
 
-  opc_bound_t bound = {.got = got, .reference = &reference->result, .tolerance = &tolerance, .narrow = OPC_DTYPE_OTHER};
+  opc_bound_t bound = {
+      .got = got, .reference = &reference->result, .tolerance = &tolerance, .ulps = OPC_TOLERANCE_ULPS, .narrow = OPC_DTYPE_OTHER};
   if (context->base && context->base->expect.has_tolerance) bound.relative = context->base->expect.tolerance;
   exact = calloc(reference->result.count + 1, sizeof *exact);
   if (!exact) {
@@ -121,8 +110,7 @@ static opc_status_t judge(opc_case_context_t *context, reference_t *reference, c
   if (difference.kind == OPC_DIFFERENCE_NONE)
     opc_finding_pass(finding, "equal within the operator's own sensitivity to the last place (%d times the change measured)",
                      OPC_TOLERANCE_FACTOR);
-  else
-    report(&bound, &difference, exact[difference.item], finding);
+  else report(&bound, &difference, exact[difference.item], finding);
 
 release:
   free(exact);
@@ -144,12 +132,9 @@ static opc_status_t compare(opc_case_context_t *context, reference_t *reference,
   }
   opc_difference_t difference = opc_result_compare(&got, &reference->result, NULL, NULL);
   int64_t numel = opc_result_numel(&got);
-  if (difference.kind != OPC_DIFFERENCE_NONE)
-    status = judge(context, reference, &got, difference, finding, error);
-  else if (numel)
-    opc_finding_pass(finding, "%lld values have the bits of the contiguous call", (long long)numel);
-  else
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator gives nothing that could be compared");
+  if (difference.kind != OPC_DIFFERENCE_NONE) status = judge(context, reference, &got, difference, finding, error);
+  else if (numel) opc_finding_pass(finding, "%lld values have the bits of the contiguous call", (long long)numel);
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator gives nothing that could be compared");
 
 release:
   opc_result_clear(&got);
@@ -170,10 +155,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_call_run(&call, context->handle, context->seed);
   if (opc_finding_from_outcome(context, &call, finding)) goto release;
   const char *why = why_not_comparable(&call);
-  if (why)
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it returns; %s", why);
-  else
-    status = compare(context, &reference, &call, finding, &error);
+  if (why) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it returns; %s", why);
+  else status = compare(context, &reference, &call, finding, &error);
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);

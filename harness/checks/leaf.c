@@ -65,8 +65,7 @@ static bool walkable(const opc_tensor_meta_t *meta) {
   return meta->ndim <= OPC_MAX_DIMS && meta->numel > 0 && strcmp(meta->layout, "strided") == 0;
 }
 
-void opc_leaf_mark(const opc_leaf_t *leaf, unsigned char *mask, size_t size) {
-  const opc_tensor_meta_t *meta = &leaf->before;
+void opc_elements_mark(const opc_tensor_meta_t *meta, unsigned char *mask, size_t size) {
   if (!walkable(meta)) return;
   walk_t walk = {.meta = meta, .offset = meta->storage_offset};
   for (int64_t i = 0; i < meta->numel; i++, walk_next(&walk)) {
@@ -92,7 +91,7 @@ opc_status_t opc_leaf_changed(const opc_leaf_t *leaf, opc_change_t *out, opc_err
     status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory while comparing %s", leaf->path);
     goto release;
   }
-  opc_leaf_mark(leaf, mask, common);
+  opc_elements_mark(&leaf->before, mask, common);
   bool found = false;
   for (size_t i = 0; i < common; i++) {
     if (before[i] == after[i]) continue;

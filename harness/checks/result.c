@@ -43,32 +43,34 @@ static void take_scalar(taker_t *taker, const char *path, const opc_value_t *val
   if (!item) return;
   const void *bytes = NULL;
   switch (value->kind) {
-  case OPC_VALUE_BOOL:
-    bytes = &value->boolean;
-    item->size = sizeof value->boolean;
-    break;
-  case OPC_VALUE_INT:
-    bytes = &value->integer;
-    item->size = sizeof value->integer;
-    break;
-  case OPC_VALUE_FLOAT:
-    bytes = &value->floating;
-    item->size = sizeof value->floating;
-    break;
-  case OPC_VALUE_COMPLEX:
-    bytes = &value->complex;
-    item->size = sizeof value->complex;
-    break;
-  case OPC_VALUE_STRING:
-    bytes = value->string;
-    item->size = value->string ? strlen(value->string) : 0;
-    break;
-  case OPC_VALUE_OPAQUE: /* its text may hold an address: never compared */
-  case OPC_VALUE_OBJECT:
-  case OPC_VALUE_NONE:
-    break;
-  default:
-    break;
+    case OPC_VALUE_BOOL:
+      bytes = &value->boolean;
+      item->size = sizeof value->boolean;
+      break;
+    case OPC_VALUE_INT:
+      bytes = &value->integer;
+      item->size = sizeof value->integer;
+      break;
+    case OPC_VALUE_FLOAT:
+      bytes = &value->floating;
+      item->size = sizeof value->floating;
+      item->meta = (opc_tensor_meta_t){.dtype = OPC_DTYPE_FLOAT64, .numel = 1, .itemsize = item->size};
+      break;
+    case OPC_VALUE_COMPLEX:
+      bytes = &value->complex;
+      item->size = sizeof value->complex;
+      item->meta = (opc_tensor_meta_t){.dtype = OPC_DTYPE_COMPLEX128, .numel = 1, .itemsize = item->size};
+      break;
+    case OPC_VALUE_STRING:
+      bytes = value->string;
+      item->size = value->string ? strlen(value->string) : 0;
+      break;
+    case OPC_VALUE_OPAQUE: /* its text may hold an address: never compared */
+    case OPC_VALUE_OBJECT:
+    case OPC_VALUE_NONE:
+      break;
+    default:
+      break;
   }
   opc_value_describe(value, item->text, sizeof item->text);
   if (!bytes && (value->kind == OPC_VALUE_DTYPE || value->kind == OPC_VALUE_DEVICE)) {
@@ -122,10 +124,8 @@ int64_t opc_result_numel(const opc_result_t *result) {
   int64_t numel = 0;
   for (size_t i = 0; i < result->count; i++) {
     const opc_result_item_t *item = &result->items[i];
-    if (item->kind == OPC_VALUE_TENSOR)
-      numel += item->bytes ? item->meta.numel : 0;
-    else if (item->kind != OPC_VALUE_NONE && item->kind != OPC_VALUE_OPAQUE && item->kind != OPC_VALUE_OBJECT)
-      numel++;
+    if (item->kind == OPC_VALUE_TENSOR) numel += item->bytes ? item->meta.numel : 0;
+    else if (item->kind != OPC_VALUE_NONE && item->kind != OPC_VALUE_OPAQUE && item->kind != OPC_VALUE_OBJECT) numel++;
   }
   return numel;
 }
@@ -155,12 +155,10 @@ static void compare_tensor(opc_difference_t *difference, const opc_result_item_t
   }
 }
 
-static void compare_item(opc_difference_t *difference, const opc_result_item_t *left, const opc_result_item_t *right, opc_element_equal_t *equal,
-                         void *context) {
-  if (left->kind != right->kind)
-    difference->kind = OPC_DIFFERENCE_COUNT;
-  else if (left->kind == OPC_VALUE_TENSOR)
-    compare_tensor(difference, left, right, equal, context);
+static void compare_item(opc_difference_t *difference, const opc_result_item_t *left, const opc_result_item_t *right,
+                         opc_element_equal_t *equal, void *context) {
+  if (left->kind != right->kind) difference->kind = OPC_DIFFERENCE_COUNT;
+  else if (left->kind == OPC_VALUE_TENSOR) compare_tensor(difference, left, right, equal, context);
   else if ((left->size != right->size || (left->size && memcmp(left->bytes, right->bytes, left->size) != 0)) &&
            !(equal && equal(difference->item, 0, context)))
     difference->kind = OPC_DIFFERENCE_VALUE;
@@ -248,25 +246,24 @@ void opc_difference_text(const opc_difference_t *difference, const opc_result_t 
   const opc_result_item_t *b = difference->item < right->count ? &right->items[difference->item] : NULL;
   char here[160], there[160];
   switch (difference->kind) {
-  case OPC_DIFFERENCE_NONE:
-    break;
-  case OPC_DIFFERENCE_COUNT:
-    if (a && b)
-      opc_text_addf(out, "%s is %s, %s has %s there", a->path, a->kind == OPC_VALUE_TENSOR ? "a tensor" : a->text, right_name,
-                    b->kind == OPC_VALUE_TENSOR ? "a tensor" : b->text);
-    else
-      opc_text_addf(out, "%zu values come back, %s has %zu", left->count, right_name, right->count);
-    break;
-  case OPC_DIFFERENCE_SHAPE:
-    opc_sizes_text(a->meta.ndim, a->meta.sizes, here, sizeof here);
-    opc_sizes_text(b->meta.ndim, b->meta.sizes, there, sizeof there);
-    opc_text_addf(out, "%s has shape %s, %s has %s", a->path, here, right_name, there);
-    break;
-  case OPC_DIFFERENCE_DTYPE:
-    opc_text_addf(out, "%s has dtype %s, %s has %s", a->path, a->meta.dtype_text, right_name, b->meta.dtype_text);
-    break;
-  case OPC_DIFFERENCE_VALUE:
-    value_difference_text(difference, a, b, right_name, out);
-    break;
+    case OPC_DIFFERENCE_NONE:
+      break;
+    case OPC_DIFFERENCE_COUNT:
+      if (a && b)
+        opc_text_addf(out, "%s is %s, %s has %s there", a->path, a->kind == OPC_VALUE_TENSOR ? "a tensor" : a->text, right_name,
+                      b->kind == OPC_VALUE_TENSOR ? "a tensor" : b->text);
+      else opc_text_addf(out, "%zu values come back, %s has %zu", left->count, right_name, right->count);
+      break;
+    case OPC_DIFFERENCE_SHAPE:
+      opc_sizes_text(a->meta.ndim, a->meta.sizes, here, sizeof here);
+      opc_sizes_text(b->meta.ndim, b->meta.sizes, there, sizeof there);
+      opc_text_addf(out, "%s has shape %s, %s has %s", a->path, here, right_name, there);
+      break;
+    case OPC_DIFFERENCE_DTYPE:
+      opc_text_addf(out, "%s has dtype %s, %s has %s", a->path, a->meta.dtype_text, right_name, b->meta.dtype_text);
+      break;
+    case OPC_DIFFERENCE_VALUE:
+      value_difference_text(difference, a, b, right_name, out);
+      break;
   }
 }

@@ -3,8 +3,7 @@
 #include <string.h>
 
 const opc_rule_t opc_rules[] = {
-#define OPC_RULE(name, severity, title, why, proves, fix, source) \
-  {name, OPC_SEVERITY_##severity, title, why, proves, fix, source},
+#define OPC_RULE(name, severity, title, why, proves, fix, source) {name, OPC_SEVERITY_##severity, title, why, proves, fix, source},
 #include "checks/rules.def"
 #undef OPC_RULE
 };

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "checks/outcome.h"
+#include "memory/cpu_memory.h"
 
 /* Which part of the plan is wanted, and where in it the enumeration stands. */
 typedef enum selection_state { SELECTION_BEFORE = 0, SELECTION_INSIDE, SELECTION_OVER } selection_state_t;
@@ -71,6 +72,15 @@ static void must_reject(opc_case_context_t *context, opc_finding_t *finding) {
   opc_call_clear(&call);
 }
 
+/* Of the cases that matter alone: in a whole plan the words would cost more than the calls. */
+static void tell_input(const run_t *run, const char *id_text, const opc_case_context_t *context) {
+  const char *last = run->request->only ? run->request->only : run->request->to;
+  if (!run->sink->input || !context->sample || !last || strcmp(id_text, last) != 0) return;
+  json_t *input = opc_sample_evidence(context->op, context->sample);
+  run->sink->input(input, run->sink->context);
+  json_decref(input);
+}
+
 /* False: the rest of the plan is not to run. */
 static bool perform(run_t *run, const char *id_text, opc_case_context_t *context, action_t action) {
   const opc_check_t *check = opc_checks[run->check];
@@ -80,7 +90,10 @@ static bool perform(run_t *run, const char *id_text, opc_case_context_t *context
   if (context->base) session.sample_reported = &run->reported[run->device * request->sample_count + run->sample];
   context->session = &session;
 
+  /* A kernel that does not check its arguments may leave them on inputs of ours: that is to end this case, not to spoil the cases after it. */
+  if (!opc_case_is_declared(context)) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   run->sink->begin(id_text, run->sink->context);
+  tell_input(run, id_text, context);
   double began = seconds_now();
   if (action.kind == ACTION_SKIP) {
     opc_finding_skip(&finding, action.reason, "%s", action.detail);
@@ -91,7 +104,10 @@ static bool perform(run_t *run, const char *id_text, opc_case_context_t *context
   } else {
     check->run(context, &finding);
   }
+  if (context->sample && finding.decided && (finding.verdict == OPC_VERDICT_FAIL || finding.verdict == OPC_VERDICT_ERROR))
+    opc_finding_evidence(&finding, "input", opc_sample_evidence(context->op, context->sample));
   if (!finding.decided) opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "nothing here that this check could prove");
+  opc_cpu_memory_plain();
   bool go_on = run->sink->end(id_text, &finding, seconds_now() - began, run->sink->context);
   run->cases++;
   opc_finding_clear(&finding);

@@ -30,6 +30,8 @@ typedef struct opc_runner_request {
 
 typedef struct opc_runner_sink {
   void (*begin)(const char *case_id, void *context); /* before a case runs */
+  /* (optional) After begin, for the case that `only` or `to` names: its arguments by name (opc_sample_evidence), the runner's. */
+  void (*input)(const json_t *input, void *context);
   /* After it. The finding is decided and is cleared afterwards. False: nothing more is to run. */
   bool (*end)(const char *case_id, const opc_finding_t *finding, double seconds, void *context);
   void (*phase)(const char *what); /* given to the checks */

@@ -1,0 +1,48 @@
+/* The tables of checks and rules: complete, unique, and found by name. */
+#include "checks/rules.h"
+
+#include <string.h>
+
+#include "unit.h"
+
+static void test_every_row_has_its_texts(void **state) {
+  (void)state;
+  for (size_t i = 0; i < opc_rule_count; i++) {
+    const opc_rule_t *rule = &opc_rules[i];
+    const char *texts[] = {rule->title, rule->why, rule->proves, rule->fix, rule->source};
+    for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) assert_true(texts[t] && texts[t][0]);
+    assert_true(rule->title[strlen(rule->title) - 1] != '.');
+    assert_ptr_equal(opc_rule_find(rule->name), rule); /* the first of its name: none comes twice */
+  }
+}
+
+static void test_every_check_has_a_rule(void **state) {
+  (void)state;
+  for (size_t c = 0; c < opc_check_info_count; c++) {
+    size_t length = strlen(opc_check_infos[c].name), rules = 0;
+    for (size_t i = 0; i < opc_rule_count; i++)
+      rules += strncmp(opc_rules[i].name, opc_check_infos[c].name, length) == 0 && opc_rules[i].name[length] == '.';
+    assert_true(rules > 0);
+    assert_int_equal(opc_check_info_find(opc_check_infos[c].name), c);
+  }
+  assert_int_equal(opc_check_info_find("strides"), -1);
+  assert_int_equal(opc_check_info_find(NULL), -1);
+}
+
+static void test_one_row_stands_for_all_signals(void **state) {
+  (void)state;
+  assert_non_null(opc_rule_find("signal"));
+  assert_ptr_equal(opc_rule_find("signal.SIGSEGV"), opc_rule_find("signal"));
+  assert_null(opc_rule_find("signals"));
+  assert_null(opc_rule_find("meta.nothing"));
+  assert_null(opc_rule_find(NULL));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_row_has_its_texts),
+      cmocka_unit_test(test_every_check_has_a_rule),
+      cmocka_unit_test(test_one_row_stands_for_all_signals),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
