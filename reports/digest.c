@@ -1,10 +1,12 @@
 #include "reports/digest.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "checks/rules.h"
 #include "plan/case.h"
 
 /* How far a case is from the plainest one: every transformation counts before another dtype does. */
@@ -113,10 +115,20 @@ static bool visit_result(const json_t *record, void *context) {
   return digest->status == OPC_OK;
 }
 
+/* Findings come after everything else in a journal; the checks are shown in their own order all the same. */
+static int compare_checks(const void *left, const void *right) {
+  const opc_digest_check_t *a = left, *b = right;
+  int first = opc_check_info_find(a->name), second = opc_check_info_find(b->name);
+  if (first < 0) first = INT_MAX;
+  if (second < 0) second = INT_MAX;
+  return first != second ? (first > second) - (first < second) : strcmp(a->name, b->name);
+}
+
 opc_status_t opc_digest_make(opc_journal_reader_t *journal, size_t operator_index, opc_digest_t *out, opc_error_t *error) {
   *out = (opc_digest_t){0};
   opc_status_t status = opc_journal_reader_results(journal, operator_index, visit_result, out, error);
   if (status == OPC_OK && out->status != OPC_OK) status = opc_error_set(error, out->status, "out of memory while summing up results");
+  qsort(out->checks, out->check_count, sizeof out->checks[0], compare_checks);
   return status;
 }
 

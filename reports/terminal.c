@@ -13,7 +13,11 @@ typedef struct terminal {
   const opc_screen_t *screen;
   uint64_t failures, warnings; /* findings: one an operator and rule */
   uint64_t failing_operators, shown_operators;
+  json_t *warned; /* rules of the warnings shown so far */
+  bool brief;     /* a line an operator */
 } terminal_t;
+
+enum { DETAILED_OPERATORS = 20 }; /* more than these are a line each: what was found is what a person looks for */
 
 const char *opc_terminal_basename(const char *path) {
   const char *slash = strrchr(path, '/');
@@ -93,7 +97,8 @@ static void show_also(const opc_screen_t *screen, const json_t *also) {
   }
 }
 
-static void show_finding(const opc_screen_t *screen, const opc_digest_finding_t *finding, const json_t *op) {
+/* repeated: the same rule was explained a finding before. */
+static void show_finding(const opc_screen_t *screen, const opc_digest_finding_t *finding, const json_t *op, bool repeated) {
   const json_t *record = finding->record, *evidence = json_object_get(record, "evidence");
   const char *rule_name = opc_record_text(record, "rule");
   const opc_rule_t *rule = opc_rule_find(rule_name);
@@ -112,11 +117,11 @@ static void show_finding(const opc_screen_t *screen, const opc_digest_finding_t 
   if (strcmp(opc_record_text(record, "t"), "suspect") == 0) opc_screen_field(screen, "", "not confirmed: the run broke off before it");
   show_also(screen, json_object_get(evidence, "also"));
   show_input(screen, json_object_get(evidence, "input"));
-  opc_screen_line(screen, "schema", opc_record_text(op, "schema"));
+  if (!repeated) opc_screen_line(screen, "schema", opc_record_text(op, "schema"));
   const char *registered = opc_record_text(op, "registered_at");
   if (op) opc_text_addf(&where, "%s%s%s", registered, *registered ? " in " : "", opc_terminal_basename(opc_record_text(op, "library")));
   opc_screen_line(screen, "registered", opc_text_c(&where));
-  if (rule) opc_screen_field(screen, "why", rule->why);
+  if (rule && !repeated) opc_screen_field(screen, "why", rule->why);
   opc_screen_line(screen, "case", opc_record_text(record, "case"));
   if (finding->cases > 1) {
     opc_text_reset(&where);
@@ -126,7 +131,7 @@ static void show_finding(const opc_screen_t *screen, const opc_digest_finding_t 
   opc_screen_line(screen, "repro", opc_record_text(record, "repro"));
   opc_text_reset(&where);
   opc_text_addf(&where, "opcheck-c explain %s", rule ? rule->name : "");
-  if (rule) opc_screen_line(screen, "explain", opc_text_c(&where));
+  if (rule && !repeated) opc_screen_line(screen, "explain", opc_text_c(&where));
   fputc('\n', screen->stream);
   opc_text_clear(&where);
 }
@@ -143,9 +148,14 @@ static opc_status_t show_findings(terminal_t *terminal, bool warnings, opc_error
     if (status == OPC_OK) status = opc_journal_reader_operator_record(terminal->journal, i, &record, error);
     for (size_t f = 0; status == OPC_OK && f < digest.finding_count; f++) {
       if (digest.findings[f].warning != warnings) continue;
-      show_finding(terminal->screen, &digest.findings[f], record);
-      if (warnings) terminal->warnings++;
-      else terminal->failures++;
+      const char *rule = opc_record_text(digest.findings[f].record, "rule");
+      show_finding(terminal->screen, &digest.findings[f], record, warnings && json_object_get(terminal->warned, rule));
+      if (warnings) {
+        json_object_set_new(terminal->warned, rule, json_true());
+        terminal->warnings++;
+      } else {
+        terminal->failures++;
+      }
     }
     if (!warnings) terminal->failing_operators++;
     json_decref(record);
@@ -270,6 +280,24 @@ static bool was_proven(const opc_digest_t *digest) {
   return !calling;
 }
 
+/* "  12 pass; 3 rejected, 1 not_applicable" */
+static void show_brief(const opc_screen_t *screen, const opc_digest_t *digest, const opc_journal_counts_t *counts) {
+  opc_text_t line = {0};
+  bool first = true;
+  add_count(&line, &first, counts->fail, "fail");
+  add_count(&line, &first, counts->error, "error");
+  add_count(&line, &first, counts->warnings, counts->warnings == 1 ? "warning" : "warnings");
+  add_count(&line, &first, counts->pass, "pass");
+  for (size_t reason = 0; reason < OPC_SKIP_COUNT; reason++) {
+    uint64_t total = 0;
+    for (size_t i = 0; i < digest->check_count; i++) total += digest->checks[i].skips[reason];
+    const char *name = opc_skip_reason_name((opc_skip_reason_t)reason);
+    add_count(&line, &first, total, *name ? name : "skipped without a reason");
+  }
+  fprintf(screen->stream, " %s\n", opc_text_c(&line));
+  opc_text_clear(&line);
+}
+
 static opc_status_t show_operator(terminal_t *terminal, size_t index, opc_error_t *error) {
   const opc_screen_t *screen = terminal->screen;
   const opc_journal_operator_t *op = opc_journal_reader_operator(terminal->journal, index);
@@ -286,19 +314,22 @@ static opc_status_t show_operator(terminal_t *terminal, size_t index, opc_error_
     else opc_screen_text(screen, OPC_TONE_YELLOW, "----");
     fputs("  ", screen->stream);
     opc_screen_text(screen, OPC_TONE_BOLD, op->name);
-    if (op->library) fprintf(screen->stream, "  (%s)", opc_terminal_basename(op->library));
+    if (op->library && !terminal->brief) fprintf(screen->stream, "  (%s)", opc_terminal_basename(op->library));
     if (!proven && !counts->fail && !counts->error && !counts->warnings) fputs("  no call of it proved anything", screen->stream);
-    fputc('\n', screen->stream);
-    if (source && (*detail || strcmp(how, "none") != 0)) {
+    if (terminal->brief) show_brief(screen, &digest, counts);
+    else fputc('\n', screen->stream);
+    if (!terminal->brief && source && (*detail || strcmp(how, "none") != 0)) {
       opc_text_t inputs = {0};
       opc_text_addf(&inputs, "%s%s%s", how, *detail ? ": " : "", detail);
       opc_screen_field(screen, "inputs", opc_text_c(&inputs));
       opc_text_clear(&inputs);
     }
     terminal->shown_operators++;
-    show_checks(screen, &digest);
-    show_dtypes(screen, &digest);
-    show_skips(screen, &digest);
+    if (!terminal->brief) {
+      show_checks(screen, &digest);
+      show_dtypes(screen, &digest);
+      show_skips(screen, &digest);
+    }
   }
   opc_digest_clear(&digest);
   return status;
@@ -331,20 +362,28 @@ static void show_totals(const terminal_t *terminal, int exit_code) {
     fputs("  no operators, none selected, or none could be called", screen->stream);
   } else if (exit_code != 0) {
     opc_screen_text(screen, OPC_TONE_RED, "FAILED");
+    if (exit_code == 3) fputs("  not all reports could be written", screen->stream);
     if (exit_code == 1 && terminal->warnings) fputs("  warnings count (--strict)", screen->stream);
   } else {
     opc_screen_text(screen, OPC_TONE_GREEN, "PASSED");
   }
-  if (terminal->warnings) fprintf(screen->stream, "; %" PRIu64 " kind%s of warning", terminal->warnings, plural(terminal->warnings));
+  if (terminal->warnings) fprintf(screen->stream, ", %" PRIu64 " warning finding%s", terminal->warnings, plural(terminal->warnings));
   fputc('\n', screen->stream);
 }
 
 opc_status_t opc_terminal_report(opc_journal_reader_t *journal, const opc_screen_t *screen, int exit_code, opc_error_t *error) {
-  terminal_t terminal = {.journal = journal, .screen = screen};
+  terminal_t terminal = {.journal = journal, .screen = screen, .warned = json_object()};
+  size_t tested = 0;
+  for (size_t i = 0; i < opc_journal_reader_operator_count(journal); i++) {
+    const opc_journal_counts_t *counts = &opc_journal_reader_operator(journal, i)->counts;
+    tested += counts->pass + counts->fail + counts->error + counts->warnings + counts->skip > 0;
+  }
+  terminal.brief = tested > DETAILED_OPERATORS;
   opc_status_t status = opc_terminal_troubles(journal, screen, error);
   if (status == OPC_OK) status = show_findings(&terminal, false, error);
   if (status == OPC_OK) status = show_findings(&terminal, true, error);
   for (size_t i = 0; status == OPC_OK && i < opc_journal_reader_operator_count(journal); i++) status = show_operator(&terminal, i, error);
   if (status == OPC_OK) show_totals(&terminal, exit_code);
+  json_decref(terminal.warned);
   return status;
 }

@@ -5,17 +5,18 @@
 #include "cli/execution.h"
 #include "reports/terminal.h"
 
-enum { KEY_FORMAT = 256, KEY_PRELOAD, KEY_TORCH };
+enum { KEY_FORMAT = 256, KEY_NAMESPACE, KEY_PRELOAD, KEY_TORCH };
 
 typedef struct list_command {
   opc_error_t *error;
   opc_execution_t execution;
-  opc_strings_t libraries, preloads;
+  opc_strings_t libraries, preloads, namespaces;
   bool json;
 } list_command_t;
 
 static const struct argp_option options[] = {
     {"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json: the JSON report with empty results", 0},
+    {"namespace", KEY_NAMESPACE, "NS", 0, "Only operators of this namespace, libtorch's own too: aten (again: any of them)", 0},
     {"preload", KEY_PRELOAD, "LIB", 0, "Load this library first, without listing it", 0},
     {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/", 0},
     {0}};
@@ -28,6 +29,9 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       list->json = strcmp(value, "json") == 0;
       if (!list->json && strcmp(value, "text") != 0)
         status = opc_error_set(list->error, OPC_ERR_USAGE, "--format %s: give text or json", value);
+      break;
+    case KEY_NAMESPACE:
+      status = opc_strings_add(&list->namespaces, value, list->error);
       break;
     case KEY_PRELOAD:
       status = opc_strings_add(&list->preloads, value, list->error);
@@ -82,6 +86,8 @@ int opc_command_list(const opc_arguments_t *arguments) {
     run->library_count = list.libraries.count;
     run->preloads = list.preloads.items;
     run->preload_count = list.preloads.count;
+    run->namespaces = list.namespaces.items;
+    run->namespace_count = list.namespaces.count;
     run->argv = arguments->full_argv;
     run->argc = (size_t)arguments->full_argc;
     list.execution.show = show;
@@ -90,5 +96,6 @@ int opc_command_list(const opc_arguments_t *arguments) {
   }
   opc_strings_clear(&list.libraries);
   opc_strings_clear(&list.preloads);
+  opc_strings_clear(&list.namespaces);
   return code;
 }

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/execution.h"
@@ -39,7 +40,7 @@ typedef struct run_command {
 static const struct argp_option options[] = {
     {0, 0, 0, 0, "What is checked:", 1},
     {"op", KEY_OP, "GLOB", 0, "Only operators whose name matches (again: any of them)", 1},
-    {"namespace", KEY_NAMESPACE, "NS", 0, "Only operators of this namespace (again: any of them)", 1},
+    {"namespace", KEY_NAMESPACE, "NS", 0, "Only operators of this namespace, libtorch's own too: aten (again: any of them)", 1},
     {"check", KEY_CHECK, "NAME[,NAME]", 0, "Only these checks; opcheck-c checks lists them", 1},
     {"device", KEY_DEVICE, "DEVICE", 0, "cpu, cuda, cuda-sim or all. Default: cpu, and cuda where there is one", 1},
     {"case", KEY_CASE, "ID", 0, "Exactly this case, as a report names it", 1},
@@ -49,7 +50,7 @@ static const struct argp_option options[] = {
      "Sample file (again: more). Default: LIB.samples.json beside the library; what has no sample is searched", 2},
     {"save-samples", KEY_SAVE_SAMPLES, "FILE", 0, "Write the inputs that the search found", 2},
     {"seed", KEY_SEED, "N", 0, "Of all random numbers, default 0", 2},
-    {"xfail", KEY_XFAIL, "FILE", 0, "Expected failures", 2},
+    {"xfail", KEY_XFAIL, "FILE", 0, "Expected failures, a line each: case id or glob, [rule=NAME], the reason", 2},
     {0, 0, 0, 0, "How it runs:", 3},
     {"jobs", KEY_JOBS, "N", 0, "Operators at once, default: as many as processors", 3},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one case, default 10", 3},
@@ -104,6 +105,11 @@ static opc_status_t set_shard(run_command_t *run, const char *value) {
   return OPC_OK;
 }
 
+/* Told before anything is loaded: it is a mistake of the command line. */
+static opc_status_t check_readable(const run_command_t *run, const char *option, const char *file) {
+  return access(file, R_OK) == 0 ? OPC_OK : opc_error_set(run->error, OPC_ERR_USAGE, "%s %s: %s", option, file, strerror(errno));
+}
+
 /* Targets that are one file would overwrite each other without a word. */
 static opc_status_t claim_file(const run_command_t *run, const char *option, const char *file) {
   const opc_execution_t *execution = &run->execution;
@@ -131,7 +137,8 @@ static error_t parse(int key, char *value, struct argp_state *state) {
   opc_status_t status = OPC_OK;
   switch (key) {
     case KEY_SAMPLES:
-      status = opc_strings_add(&run->samples, value, run->error);
+      status = check_readable(run, "--samples", value);
+      if (status == OPC_OK) status = opc_strings_add(&run->samples, value, run->error);
       break;
     case KEY_OP:
       status = opc_strings_add(&run->globs, value, run->error);
@@ -171,6 +178,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       to->case_id = value;
       break;
     case KEY_XFAIL:
+      status = check_readable(run, "--xfail", value);
       to->xfail_file = value;
       break;
     case KEY_TORCH:

@@ -71,6 +71,22 @@ static opc_status_t choose_journal(opc_execution_t *execution, char **out, opc_e
   return OPC_OK;
 }
 
+/* That a file can be written there at all: a run of an hour must not end with this. What is no regular file would be replaced by one. */
+static opc_status_t check_samples_target(const char *file, opc_error_t *error) {
+  struct stat info;
+  if (!file) return OPC_OK;
+  bool exists = stat(file, &info) == 0;
+  if (exists && !S_ISREG(info.st_mode)) return opc_error_set(error, OPC_ERR_USAGE, "--save-samples %s: give a regular file", file);
+  char *folder = opc_string_copy(file), *slash = folder ? strrchr(folder, '/') : NULL;
+  if (!folder) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (slash) slash[slash == folder] = '\0';
+  opc_status_t status = OPC_OK;
+  if (access(slash ? folder : ".", W_OK) != 0)
+    status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: its folder: %s", file, strerror(errno));
+  free(folder);
+  return status;
+}
+
 static opc_status_t begin_reports(const opc_execution_t *execution, opc_error_t *error) {
   opc_journal_reader_t *reader = NULL;
   opc_status_t status = append_record(execution->options.journal, early_record(&execution->options), error);
@@ -131,6 +147,7 @@ int opc_execution_run(opc_execution_t *execution) {
   bool worth = false;
   opc_status_t status = choose_journal(execution, &journal, &error);
   execution->options.journal = journal;
+  if (status == OPC_OK) status = check_samples_target(execution->options.save_samples, &error);
   if (status == OPC_OK) status = begin_reports(execution, &error);
   if (status != OPC_OK) {
     opc_complain("%s", error.message);

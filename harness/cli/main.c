@@ -1,7 +1,9 @@
 /* opcheck-c: finds the subcommand and hands over. */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/cli.h"
@@ -85,9 +87,12 @@ static int dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error to tell, not a signal to die of; workers get their own default back */
+  signal(SIGPIPE, SIG_IGN); /* "opcheck-c list LIB | head" is to take its temporary journal away all the same */
   int code = dispatch(argc, argv);
   if (fflush(stdout) != 0 || ferror(stdout)) {
-    opc_complain("cannot write to standard output");
+    struct pollfd reader = {.fd = STDOUT_FILENO};
+    bool gone = poll(&reader, 1, 0) == 1 && reader.revents & POLLERR; /* on purpose: no news to whoever closed it */
+    if (!gone) opc_complain("cannot write to standard output");
     if (code == OPC_EXIT_OK) code = OPC_EXIT_HARNESS;
   }
   return code;

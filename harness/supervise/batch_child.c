@@ -112,7 +112,7 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
     child->heard = now;
   }
   if (child->leaving) {
-    limit = child->closed_at + leave_seconds;
+    limit = child->closed_at + (case_seconds / 20 > leave_seconds ? case_seconds / 20 : leave_seconds);
   } else if (child->closed) {
     limit = child->closed_at + closed_seconds;
     cause = OPC_END_CHANNEL;

@@ -39,6 +39,7 @@ typedef struct opc_child {
   int status;    /* wait status, once reaped */
   int64_t max_rss_kib;
   opc_end_cause_t cause;
+  char culprit[OPC_BLACKBOX_CASE_SIZE]; /* OPC_END_GARBAGE: the case that wrote it, where that is known; "" otherwise */
   bool killed, closed; /* closed: the channel has ended */
   double opened, heard, closed_at, killed_at; /* closed_at: when the channel ended, or when it was told to leave */
   bool leaving;        /* its work is done; it may go */

@@ -89,11 +89,19 @@ static bool showed_again(const opc_task_t *task) {
          json_equal(json_object_get(result, "rule"), json_object_get(task->outcome, "rule"));
 }
 
+/* A crash knows its input only where its case ran alone or last; the finding may have been made in a run of all. */
+static void learn_input(const opc_task_t *task) {
+  json_t *known = json_object_get(task->suspects[task->confirming].result, "evidence");
+  json_t *input = json_object_get(json_object_get(task->outcome, "evidence"), "input");
+  if (input != NULL && json_object_get(known, "input") == NULL) json_object_set(known, "input", input);
+}
+
 /* One run is over: what to do next with this finding. */
 static opc_status_t evaluate(opc_task_t *task, opc_error_t *error) {
   const opc_suspect_t *suspect = present(task);
   bool again = showed_again(task), has_stretch = suspect->first < suspect->position;
   opc_task_release(task);
+  if (again) learn_input(task);
   if (task->step == STEP_ALONE) {
     if (again) {
       json_object_set_new(json_object_get(task->outcome, "evidence"), "confirmed", json_true());

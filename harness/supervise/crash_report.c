@@ -55,6 +55,7 @@ static void read_scene(const opc_child_t *child, opc_symboliser_t *symboliser, c
   memcpy(&scene->box, (const void *)child->blackbox, sizeof scene->box);
   scene->box.phase[sizeof scene->box.phase - 1] = '\0';
   scene->box.terminate_text[sizeof scene->box.terminate_text - 1] = '\0';
+  scene->box.input[sizeof scene->box.input - 1] = '\0';
   if (scene->box.crashed != 1 && scene->box.frame_count == 0) return;
   uint32_t count = scene->box.frame_count <= OPC_BLACKBOX_FRAMES ? scene->box.frame_count : OPC_BLACKBOX_FRAMES;
   uint32_t equal = 0;
@@ -186,6 +187,11 @@ static json_t *frames_json(const scene_t *scene) {
   return frames;
 }
 
+static double seconds_run(const opc_child_t *child, const scene_t *scene) {
+  double started = (double)scene->box.started_ns * 1e-9, now = opc_clock();
+  return scene->box.running == 1 && started >= child->opened && started <= now ? now - started : 0;
+}
+
 opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symboliser, const opc_crash_limits_t *limits, opc_crash_t *out,
                                 opc_error_t *error) {
   memset(out, 0, sizeof *out);
@@ -193,6 +199,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   if (scene == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   read_scene(child, symboliser, limits, scene);
   describe_end(child, limits, scene, out);
+  out->seconds = seconds_run(child, scene);
   if (scene->box.phase[0] != '\0' && scene->box.running == 1) opc_text_addf(&out->message, ", while %s ran", scene->box.phase);
   if (scene->own != NULL) snprintf(out->place, sizeof out->place, "%s+0x%" PRIx64, base_name(scene->own->module), scene->own->offset);
   else snprintf(out->place, sizeof out->place, "status %d", child->status);
@@ -208,6 +215,9 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
     snprintf(address, sizeof address, "0x%" PRIx64, scene->box.address);
     json_object_set_new(out->evidence, "address", json_string(address));
   }
+  json_t *input = json_loads(scene->box.input, 0, NULL);
+  if (json_is_object(input)) json_object_set(out->evidence, "input", input);
+  json_decref(input);
   if (scene->frame_count > 0) json_object_set_new(out->evidence, "frames", frames_json(scene));
   if (child->max_rss_kib > 0) json_object_set_new(out->evidence, "max_rss_kib", json_integer(child->max_rss_kib));
   opc_text_t tail = {0};

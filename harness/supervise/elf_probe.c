@@ -104,7 +104,8 @@ bool opc_elf_probe(const char *path, opc_library_error_t *out) {
   if (fd < 0 || fstat(fd, &status) != 0) {
     int number = errno;
     bool absent = number == ENOENT || number == ENOTDIR;
-    opc_library_error_set(out, absent ? "not_found" : "unreadable", "%s: %s", absent ? "there is no such file" : "the file cannot be read", strerror(number));
+    if (absent) opc_library_error_set(out, "not_found", "there is no such file");
+    else opc_library_error_set(out, "unreadable", "the file cannot be read: %s", strerror(number));
     if (fd >= 0) close(fd);
     return false;
   }

@@ -128,6 +128,9 @@ void opc_library_error_from_message(opc_library_error_t *out, const char *messag
     opc_library_error_set(out, "unreadable", "%s", message);
   } else if (has(message, "cannot open shared object file")) {
     missing_dependency(out, message, torch);
+  } else if (has(message, "without an interpreter")) { /* the bridge has read the file's undefined symbols */
+    opc_library_error_set(out, "undefined_symbol", "%s. Preload libpython (--preload libpython3.X.so), or build the operators apart from their Python binding",
+                          message);
   } else if (!from_torch_text(out, message)) {
     opc_library_error_set(out, "loader", "the loader refuses it: %s", message);
   }

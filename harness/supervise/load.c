@@ -42,7 +42,7 @@ static void forget_registrations(opc_loaded_t *loaded) {
   for (size_t i = 0; i < loaded->operator_count; i++) opc_operator_clear(&loaded->operators[i]);
   free(loaded->operators);
   loaded->operators = NULL;
-  loaded->operator_count = 0;
+  loaded->operator_count = loaded->torch_operators = 0;
   if (loaded->classes != NULL) json_array_clear(loaded->classes);
 }
 
@@ -56,6 +56,10 @@ static void rename_library(opc_loaded_t *loaded, json_t *message) {
 static opc_status_t keep_operator(opc_loaded_t *loaded, json_t *message, opc_error_t *error) {
   size_t count = loaded->operator_count;
   rename_library(loaded, message);
+  if (json_string_value(json_object_get(message, "library")) == NULL) {
+    json_object_set_new(message, "library", json_string(OPC_LIBTORCH));
+    loaded->torch_operators++;
+  }
   if ((count & (count - 1)) == 0) { /* grows at each power of two */
     opc_operator_t *grown = realloc(loaded->operators, (count > 0 ? count * 2 : 1) * sizeof *grown);
     if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
@@ -194,6 +198,7 @@ opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded
   *out_paths = calloc(loaded->library_count + 1, sizeof **out_paths);
   if (*out_paths == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   *out = (opc_worker_command_t){.plan = &loaded->plan, .preloads = options->preloads, .preload_count = options->preload_count,
+                                .namespaces = options->namespaces, .namespace_count = options->namespace_count,
                                 .libraries = *out_paths, .mode = loaded->mode};
   for (size_t i = 0; i < loaded->library_count; i++) {
     if (loaded->libraries[i].state != OPC_LIBRARY_FAILED) (*out_paths)[out->library_count++] = loaded->libraries[i].real;
@@ -208,6 +213,8 @@ static opc_status_t attempt_load(const opc_run_options_t *options, opc_loaded_t 
   opc_worker_stop(&loaded->worker);
   opc_status_t status = opc_load_command(options, loaded, &command, &paths, error);
   if (status == OPC_OK) status = opc_worker_start(&command, &loaded->worker, error);
+  /* Who gives a case minutes (a worker under Valgrind) gives its end seconds. */
+  if (status == OPC_OK && options->timeout > 10) loaded->worker.leave_ms = (int)(options->timeout * 1000 / 20);
   if (status == OPC_OK) status = serve(&attempt, error);
   free(paths);
   *out_ready = attempt.ready;
@@ -258,13 +265,14 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, opc_lo
 opc_status_t opc_load_again(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
   bool ready = false, exec_batch = loaded->exec_batch;
   opc_operator_t *operators = loaded->operators; /* what was told the first time stays: tasks point at it */
-  size_t operator_count = loaded->operator_count;
+  size_t operator_count = loaded->operator_count, torch_operators = loaded->torch_operators;
   loaded->operators = NULL;
   loaded->operator_count = 0;
   opc_status_t status = attempt_load(options, loaded, &ready, error);
   forget_registrations(loaded);
   loaded->operators = operators;
   loaded->operator_count = operator_count;
+  loaded->torch_operators = torch_operators;
   loaded->exec_batch |= exec_batch;
   if (status == OPC_OK && !ready) status = opc_error_set(error, OPC_ERR_SYSTEM, "the libraries loaded once, and do not load again into a new worker");
   return status;

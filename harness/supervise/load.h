@@ -20,11 +20,14 @@ typedef struct opc_library {
   int64_t operators, classes;
 } opc_library_t;
 
+#define OPC_LIBTORCH "libtorch"
+
 typedef struct opc_loaded {
   opc_library_t *libraries;
   size_t library_count;
   opc_operator_t *operators; /* in order of registration; `library` as it was given */
   size_t operator_count;
+  size_t torch_operators; /* among them: of no library here, only of a namespace that was asked for; `library` is OPC_LIBTORCH */
   json_t *classes; /* array of what "class" messages carry */
   opc_worker_t worker;
   opc_worker_plan_t plan;

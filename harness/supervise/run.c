@@ -66,7 +66,14 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
       status = opc_journal_note(session->journal, error, "%s registers no operators%s", library->path, library->classes > 0 ? ", only classes" : "");
     }
   }
+  if (status == OPC_OK && loaded->torch_operators > 0) {
+    status = opc_journal_write(session->journal,
+                               json_pack("{s:s, s:s, s:s, s:n, s:I, s:i}", "t", "library", "path", OPC_LIBTORCH, "status", "loaded", "error",
+                                         "operators", (json_int_t)loaded->torch_operators, "classes", 0),
+                               error);
+  }
   for (size_t i = 0; i < loaded->operator_count && status == OPC_OK; i++) {
+    if (session->options->list_only && !opc_select_operator(session, &loaded->operators[i])) continue;
     json_t *record = opc_operator_to_json(&loaded->operators[i]);
     json_object_set_new(record, "t", json_string("operator"));
     status = opc_journal_write(session->journal, record, error);
@@ -206,6 +213,24 @@ static opc_status_t check_options(const opc_run_options_t *options, opc_error_t 
   return OPC_OK;
 }
 
+/* Which operators there are, where the options leave none of them. */
+static opc_status_t tell_unselected(opc_session_t *session, opc_error_t *error) {
+  enum { NAMES_SHOWN = 5 };
+  const opc_loaded_t *loaded = &session->loaded;
+  opc_text_t names = {0};
+  size_t own = 0;
+  for (size_t i = 0; i < loaded->operator_count; i++) {
+    if (loaded->operators[i].library == NULL) continue; /* libtorch's */
+    if (own++ < NAMES_SHOWN) opc_text_addf(&names, "%s%s", own > 1 ? ", " : "", loaded->operators[i].name);
+  }
+  opc_status_t status = OPC_OK;
+  if (own > 0)
+    status = opc_journal_note(session->journal, error, "the options select none of the loaded operators (%zu): %s%s", own, opc_text_c(&names),
+                              own > NAMES_SHOWN ? ", …" : "");
+  opc_text_clear(&names);
+  return status;
+}
+
 static bool has_device(const opc_session_t *session, const char *name) {
   size_t i;
   json_t *device;
@@ -227,6 +252,8 @@ static opc_status_t run(opc_session_t *session, int *out_exit_code, opc_error_t 
   if (status == OPC_OK && !options->list_only) status = read_samples(session, error);
   if (status == OPC_OK && !options->list_only) status = opc_symboliser_new(&session->symboliser, error);
   if (status == OPC_OK && !options->list_only) status = run_operators(session, &selected, error);
+  if (status == OPC_OK && !options->list_only && selected == 0) status = tell_unselected(session, error);
+  if (status == OPC_OK && !options->list_only) status = opc_session_release(session, error);
   if (status == OPC_OK && !options->list_only) status = tell_unused(session, error);
   if (status == OPC_OK && options->save_samples != NULL && !options->list_only) {
     status = opc_sample_set_write(&session->samples, options->save_samples, find_operator, &session->loaded, error);

@@ -29,7 +29,7 @@ typedef struct opc_run_options {
   const char *save_samples; /* NULL: not */
   const char *const *op_globs; /* fnmatch over the operator's name; none: all. A glob without "::" is matched against the part after it too */
   size_t op_glob_count;
-  const char *const *namespaces;
+  const char *const *namespaces; /* operators of libtorch itself ("aten") are there when their namespace is named */
   size_t namespace_count;
   const char *const *checks; /* names; none: all */
   size_t check_count;

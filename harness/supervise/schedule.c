@@ -1,5 +1,6 @@
 #include "supervise/schedule.h"
 
+#include <sys/pidfd.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -156,9 +157,22 @@ static opc_status_t read_lines(opc_child_t *child, int limit, opc_error_t *error
   return status;
 }
 
+/* A case writes garbage before its result is sent: the first result behind it is that case's. The child may be far beyond it when it is killed. */
+static void find_culprit(opc_child_t *child) {
+  for (int limit = LINES_AT_END; limit > 0 && child->culprit[0] == '\0'; limit--) {
+    json_t *message = NULL;
+    opc_channel_event_t event = opc_channel_next(&child->channel, &message);
+    const char *type = json_string_value(json_object_get(message, "t")), *case_id = json_string_value(json_object_get(message, "case"));
+    if (type != NULL && case_id != NULL && strcmp(type, "result") == 0) snprintf(child->culprit, sizeof child->culprit, "%s", case_id);
+    json_decref(message);
+    if (event == OPC_CHANNEL_NOTHING || event == OPC_CHANNEL_END) break;
+  }
+}
+
 /* The process is gone: what it sent last, then its end. */
 static opc_status_t child_ended(opc_child_t *child, opc_error_t *error) {
   opc_status_t status = read_lines(child, LINES_AT_END, error);
+  if (child->cause == OPC_END_GARBAGE) find_culprit(child);
   if (status == OPC_OK && child->owner != NULL) status = opc_task_child_ended(child->owner, error);
   child->owner = NULL;
   return status;
@@ -223,7 +237,9 @@ static opc_status_t on_control(schedule_t *schedule, const json_t *message, opc_
       if (pidfd >= 0) close(pidfd);
       return OPC_OK;
     }
-    opc_child_started(child, (pid_t)json_integer_value(json_object_get(message, "pid")), pidfd, false);
+    pid_t pid = (pid_t)json_integer_value(json_object_get(message, "pid"));
+    if (pidfd < 0) pidfd = pidfd_open(pid, 0); /* a worker under Valgrind 3.19 has no pidfds to send */
+    opc_child_started(child, pid, pidfd, false);
     return child->owner != NULL ? opc_task_attach(child->owner, error) : OPC_OK;
   }
   if (strcmp(type, "reaped") == 0 && child != NULL) {

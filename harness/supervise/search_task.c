@@ -19,6 +19,7 @@ static const struct {
                 {"fake_in_python", OPC_TRY_NO_KERNEL},
                 {"out_of_memory", OPC_TRY_OUT_OF_MEMORY},
                 {"foreign_exception", OPC_TRY_FOREIGN_EXCEPTION},
+                {"unclean", OPC_TRY_UNCLEAN},
                 {"unconvertible", OPC_TRY_UNCONVERTIBLE}};
 
 static double seconds(const opc_task_t *task) {

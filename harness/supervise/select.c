@@ -44,7 +44,7 @@ static void add_device(opc_session_t *session, const char *name) {
 
 static opc_status_t select_devices(opc_session_t *session, opc_error_t *error) {
   const opc_run_options_t *options = session->options;
-  const char *of_case = session->has_only && strcmp(session->only.device, "-") != 0 ? session->only.device : NULL;
+  const char *of_case = session->has_only && session->only.device[0] != '\0' ? session->only.device : NULL;
   bool cpu = options->device_count == 0, cuda = false, cuda_if_there = options->device_count == 0, simulated = false;
   for (size_t i = 0; i < options->device_count || (i == 0 && of_case != NULL); i++) {
     const char *name = of_case != NULL ? of_case : options->devices[i];

@@ -34,9 +34,8 @@ bool opc_result_valid(const json_t *message, const opc_operator_t *op) {
   return strcmp(parsed.operator_name, op->name) == 0 && (!finding || text_of(message, "rule") != NULL);
 }
 
-static void shell_word(opc_text_t *out, const char *word) {
+static void shell_text(opc_text_t *out, const char *word) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
-  opc_text_add(out, " ");
   if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
     opc_text_add(out, word);
     return;
@@ -49,6 +48,11 @@ static void shell_word(opc_text_t *out, const char *word) {
   opc_text_add(out, "'");
 }
 
+static void shell_word(opc_text_t *out, const char *word) {
+  opc_text_add(out, " ");
+  shell_text(out, word);
+}
+
 static void shell_option(opc_text_t *out, const char *option, const char *value) {
   opc_text_addf(out, " %s", option);
   shell_word(out, value);
@@ -59,13 +63,16 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   opc_run_options_t plain;
   opc_text_t line = {0};
   opc_run_options_default(&plain);
-  opc_text_add(&line, "opcheck-c run");
+  shell_text(&line, options->argc > 0 ? options->argv[0] : "opcheck-c"); /* as it was called: it may not be on the PATH */
+  opc_text_add(&line, " run");
   for (size_t i = 0; i < options->sample_file_count; i++) shell_option(&line, "--samples", options->sample_files[i]);
   if (options->seed != plain.seed) opc_text_addf(&line, " --seed %llu", (unsigned long long)options->seed);
   if (options->timeout < plain.timeout || options->timeout > plain.timeout) opc_text_addf(&line, " --timeout %g", options->timeout);
   if (options->memory_mib != plain.memory_mib) opc_text_addf(&line, " --memory %d", options->memory_mib);
   if (options->torch_root != NULL) shell_option(&line, "--torch", options->torch_root);
+  if (options->xfail_file != NULL) shell_option(&line, "--xfail", options->xfail_file);
   for (size_t i = 0; i < options->preload_count; i++) shell_option(&line, "--preload", options->preloads[i]);
+  for (size_t i = 0; i < options->namespace_count; i++) shell_option(&line, "--namespace", options->namespaces[i]);
   for (size_t i = 0; i < options->device_count; i++) shell_option(&line, "--device", options->devices[i]);
   if (case_id != NULL) {
     opc_text_add(&line, " --case"); /* always quoted: ids hold brackets and the like, and are pasted into other places too */
@@ -85,10 +92,11 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
 static void apply_xfail(opc_session_t *session, json_t *result, const char *id, opc_verdict_kind_t *verdict) {
   bool finding = *verdict == OPC_VERDICT_FAIL || *verdict == OPC_VERDICT_ERROR;
   if (!finding && *verdict != OPC_VERDICT_PASS) return;
-  const opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, id, finding ? text_of(result, "rule") : NULL);
-  if (entry == NULL) return;
+  opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, id, finding ? text_of(result, "rule") : NULL);
+  if (entry == NULL || (!finding && entry->glob)) return;
   char *message;
   if (finding) {
+    entry->findings++;
     *verdict = OPC_VERDICT_SKIP;
     message = opc_string_format("%s (expected: %s)", text_of(result, "message"), entry->reason);
     json_object_set_new(result, "reason", json_string(opc_skip_reason_name(OPC_SKIP_XFAIL)));
@@ -105,6 +113,28 @@ static void apply_xfail(opc_session_t *session, json_t *result, const char *id, 
   free(message);
 }
 
+static bool hold_pass(opc_session_t *session, const opc_operator_t *op, json_t *result, const char *id) {
+  opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, id, NULL);
+  if (entry == NULL || !entry->glob || entry->findings > 0 || entry->held != NULL) return false;
+  entry->held = result;
+  entry->held_operator = op;
+  return true;
+}
+
+opc_status_t opc_session_release(opc_session_t *session, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; session->xfail != NULL && i < session->xfail->count && status == OPC_OK; i++) {
+    opc_xfail_entry_t *entry = &session->xfail->entries[i];
+    json_t *result = entry->held;
+    if (result == NULL) continue;
+    /* Nothing that it matched has failed: this pass is as unexpected as that of a single case. */
+    if (entry->findings == 0) entry->glob = false;
+    status = opc_session_result(session, entry->held_operator, result, NULL, error);
+    entry->held = NULL;
+  }
+  return status;
+}
+
 opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op, json_t *result, const char *repro, opc_error_t *error) {
   opc_case_id_t id;
   char *made = NULL;
@@ -114,6 +144,7 @@ opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op
     return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a result");
   }
   opc_verdict_kind_t verdict = (opc_verdict_kind_t)opc_verdict_find(text_of(result, "verdict"));
+  if (verdict == OPC_VERDICT_PASS && hold_pass(session, op, result, case_id)) return OPC_OK;
   int check = opc_check_info_find(id.check);
   /* A sample that was refused was called with, all the same. */
   bool rejected = reason != NULL && strcmp(reason, opc_skip_reason_name(OPC_SKIP_REJECTED)) == 0;

@@ -36,6 +36,8 @@ typedef struct opc_session {
 /* Writes a final result: takes the reference to `result` (a "result" message with case, verdict, severity, rule, reason, message, evidence, seconds). Adds
  * operator, check and repro, applies the expected failures, counts. repro: NULL makes the --case line where the result is a finding. */
 opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op, json_t *result, const char *repro, opc_error_t *error) OPC_CHECKED;
+/* At the end: the passes that wait for whether their expected failure came elsewhere. */
+opc_status_t opc_session_release(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
 /* A result that the supervisor makes itself; message may hold any bytes. */
 json_t *opc_result_new(const char *case_id, const char *verdict, const char *severity, const char *rule, const char *reason, const char *message,
                        json_t *evidence, double seconds);

@@ -106,7 +106,8 @@ opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *er
 /* What the black box names, if it can be believed; "" otherwise. A try of a search carries the operator's name or nothing. */
 static void running_case(const opc_task_t *task, char out[OPC_BLACKBOX_CASE_SIZE]) {
   opc_case_id_t id;
-  if (!opc_child_case(task->child, out)) out[0] = '\0';
+  if (task->child->culprit[0] != '\0') memcpy(out, task->child->culprit, OPC_BLACKBOX_CASE_SIZE);
+  else if (!opc_child_case(task->child, out)) out[0] = '\0';
   if (task->phase != &opc_phase_search && (opc_case_id_parse(out, &id, NULL) != OPC_OK || strcmp(id.operator_name, task->op->name) != 0)) out[0] = '\0';
 }
 
@@ -147,11 +148,11 @@ json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, con
   opc_case_id_t id;
   opc_text_t text = {0};
   opc_text_add(&text, opc_text_c(&crash->message));
-  bool varied = opc_case_id_parse(case_id, &id, NULL) == OPC_OK && strcmp(id.variant, "plain") != 0 && strcmp(id.variant, "-") != 0;
+  bool varied = opc_case_id_parse(case_id, &id, NULL) == OPC_OK && id.variant[0] != '\0' && strcmp(id.variant, "plain") != 0;
   bool searched = strcmp(task->source, "searched") == 0;
   if (searched) opc_text_add(&text, ". The arguments were found by the harness's own search");
   if (varied) opc_text_addf(&text, "%s the variant %s is the harness's", searched ? ", and" : ". The sample is as given;", id.variant);
-  json_t *result = opc_result_new(case_id, "error", "error", crash->rule, NULL, opc_text_c(&text), json_incref(crash->evidence), 0);
+  json_t *result = opc_result_new(case_id, "error", "error", crash->rule, NULL, opc_text_c(&text), json_incref(crash->evidence), crash->seconds);
   opc_text_clear(&text);
   return result;
 }

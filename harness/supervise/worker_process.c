@@ -84,13 +84,17 @@ static _Noreturn void become(const char *program, char *const *arguments, const 
 
 static opc_status_t launch(const opc_worker_command_t *command, const char *batch_memory, const int *fds, size_t fd_count, int output, pid_t *out_pid,
                            int *out_pidfd, opc_error_t *error) {
-  const char **arguments = calloc(FIXED_ARGUMENTS + 2 * command->preload_count + command->library_count, sizeof *arguments);
+  const char **arguments = calloc(FIXED_ARGUMENTS + 2 * (command->preload_count + command->namespace_count) + command->library_count, sizeof *arguments);
   if (arguments == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   size_t count = 0;
   arguments[count++] = command->plan->program;
   for (size_t i = 0; i < command->preload_count; i++) {
     arguments[count++] = "--preload";
     arguments[count++] = command->preloads[i];
+  }
+  for (size_t i = 0; i < command->namespace_count; i++) {
+    arguments[count++] = "--namespace";
+    arguments[count++] = command->namespaces[i];
   }
   arguments[count++] = "--mode";
   arguments[count++] = command->mode;
@@ -154,7 +158,7 @@ bool opc_worker_wait(opc_worker_t *worker, int milliseconds) {
 void opc_worker_stop(opc_worker_t *worker) {
   if (worker->pid > 0 && !worker->ended) {
     opc_channel_finish(&worker->control);
-    if (!opc_worker_wait(worker, 200)) {
+    if (!opc_worker_wait(worker, worker->leave_ms)) {
       opc_pidfd_kill(worker->pidfd, worker->pid);
       (void)opc_worker_wait(worker, -1);
     }

@@ -15,19 +15,22 @@
 typedef struct opc_worker {
   pid_t pid;  /* 0: not running */
   int pidfd;
+  int leave_ms; /* how long it may take to leave once its channel is closed */
   int output; /* memfd: what it and its libraries printed */
   opc_channel_t control;
   int status; /* wait status, once it ended */
   bool ended;
 } opc_worker_t;
 
-#define OPC_WORKER_INIT {.pidfd = -1, .output = -1, .control = OPC_CHANNEL_INIT}
+#define OPC_WORKER_INIT {.pidfd = -1, .leave_ms = 200, .output = -1, .control = OPC_CHANNEL_INIT}
 
 /* What every way of executing a worker needs. */
 typedef struct opc_worker_command {
   const opc_worker_plan_t *plan;
   const char *const *preloads;
   size_t preload_count;
+  const char *const *namespaces; /* listed whole */
+  size_t namespace_count;
   const char *const *libraries;
   size_t library_count;
   const char *mode; /* "cpu", "cuda" */

@@ -33,7 +33,8 @@ static opc_status_t add(opc_xfail_t *list, char *line, int number, opc_error_t *
   if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   list->entries = grown;
   opc_xfail_entry_t *entry = &grown[list->count++];
-  *entry = (opc_xfail_entry_t){.pattern = opc_string_copy(pattern), .rule = opc_string_copy(rule), .reason = opc_string_copy(rest), .line = number};
+  *entry = (opc_xfail_entry_t){.pattern = opc_string_copy(pattern), .rule = opc_string_copy(rule), .reason = opc_string_copy(rest), .line = number,
+                               .glob = strpbrk(pattern, "*?[") != NULL};
   if (entry->pattern == NULL || entry->reason == NULL || (rule != NULL && entry->rule == NULL)) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   return OPC_OK;
 }
@@ -62,13 +63,14 @@ void opc_xfail_free(opc_xfail_t *list) {
     free(list->entries[i].pattern);
     free(list->entries[i].rule);
     free(list->entries[i].reason);
+    json_decref(list->entries[i].held);
   }
   free(list->entries);
   free(list->file);
   free(list);
 }
 
-const opc_xfail_entry_t *opc_xfail_match(opc_xfail_t *list, const char *case_id, const char *rule) {
+opc_xfail_entry_t *opc_xfail_match(opc_xfail_t *list, const char *case_id, const char *rule) {
   for (size_t i = 0; list != NULL && i < list->count; i++) {
     opc_xfail_entry_t *entry = &list->entries[i];
     if (rule != NULL && entry->rule != NULL && strcmp(entry->rule, rule) != 0) continue;

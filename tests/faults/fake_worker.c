@@ -17,7 +17,7 @@
 #include "worker/protocol.h"
 
 static const char *const operators[] = {"healthy", "fails",  "segv",    "abort",   "exit0",   "hang",  "parent", "closes",  "junk",    "grandchild",
-                                        "flood",   "depends", "flaky", "late", "allcrash", "sleepy", "refused", "lies", "searched"};
+                                        "flood",   "depends", "flaky", "late", "allcrash", "sleepy", "refused", "lies", "searched", "babble"};
 enum { OPERATORS = sizeof operators / sizeof operators[0], CASES = 10 };
 
 static int *ever; /* shared by all children: how often "flaky" ran */
@@ -36,6 +36,7 @@ static void begin(const char *id) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   snprintf(box->case_id, sizeof box->case_id, "%s", id);
   snprintf(box->phase, sizeof box->phase, "the operator");
+  box->input[0] = '\0';
   box->started_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
   box->sequence++;
   box->running = 1;
@@ -52,6 +53,7 @@ static bool behave(const char *name, int i) {
   if (strcmp(name, "parent") == 0 && i == 2) kill(getppid(), SIGKILL), usleep(1000000);
   if (strcmp(name, "closes") == 0 && i == 2) close(batch.fd), pause();
   if (strcmp(name, "junk") == 0 && i == 2) dprintf(batch.fd, "]]] junk\n"), pause();
+  if (strcmp(name, "babble") == 0 && i == 2) dprintf(batch.fd, "]]] junk\n");
   if (strcmp(name, "grandchild") == 0 && i == 2) {
     if (fork() == 0) {
       sleep(30); /* holds the channel open */
@@ -101,6 +103,7 @@ static void run_cases(const json_t *command) {
       continue;
     }
     begin(id);
+    if (i == only || i == to) snprintf(box->input, sizeof box->input, strcmp(name, "abort") == 0 ? "{\"a\":" : "{\"a\":\"%d\"}", i);
     bool wrong = behave(name, i);
     ran[i] = true;
     say(&batch, json_pack("{s:s, s:s, s:s, s:s, s:s?, s:n, s:s, s:{}, s:f}", "t", "result", "case", id, "verdict", wrong ? "fail" : "pass", "severity", "error",

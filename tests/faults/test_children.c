@@ -54,6 +54,19 @@ static void signals(void **state) {
   one_case("late", "/v5", "error", "signal.SIGSEGV", "after the operator had returned");
 }
 
+/* The confirmation's child says what the case is called with; what is no JSON object is left out, and nothing else is lost. */
+static void crashes_show_their_input(void **state) {
+  (void)state;
+  json_t *records = run_one("segv", 1), *evidence = json_object_get(run_find(records, "result", "/v2"), "evidence");
+  assert_string_equal(run_text(json_object_get(evidence, "input"), "a"), "2");
+  json_decref(records);
+  records = run_one("abort", 1);
+  evidence = json_object_get(run_find(records, "result", "/v2"), "evidence");
+  assert_null(json_object_get(evidence, "input"));
+  assert_non_null(json_object_get(evidence, "signal"));
+  json_decref(records);
+}
+
 static void exit_zero(void **state) {
   (void)state;
   one_case("exit0", "/v2", "error", "exit", "exit code 0");
@@ -63,6 +76,7 @@ static void channel_abuse(void **state) {
   (void)state;
   one_case("closes", "/v2", "error", "exit", "closed the channel");
   one_case("junk", "/v2", "error", "exit", "wrote into the channel");
+  one_case("babble", "/v2", "error", "exit", "wrote into the channel");
 }
 
 static void parent_killed(void **state) {
@@ -75,6 +89,8 @@ static void hangs_are_given_up(void **state) {
   json_t *records = run_one("hang", 1);
   assert_int_equal(run_count(records, "result", "rule", "timeout"), 2); /* the third one is skipped */
   assert_string_equal(run_text(run_find(records, "result", "/v4"), "reason"), "after_crash");
+  json_t *hung = run_find(records, "result", "/v2");
+  assert_true(json_real_value(json_object_get(hung, "seconds")) > 0.1); /* what it cost is known */
   assert_int_equal(run_count(records, "result", "verdict", "pass"), 7);
   json_decref(records);
 }
@@ -170,6 +186,7 @@ static void single_case(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(healthy),           cmocka_unit_test(failures_are_confirmed), cmocka_unit_test(signals),
+    cmocka_unit_test(crashes_show_their_input),
     cmocka_unit_test(exit_zero),         cmocka_unit_test(channel_abuse),          cmocka_unit_test(parent_killed),
     cmocka_unit_test(hangs_are_given_up), cmocka_unit_test(crashes_are_given_up),  cmocka_unit_test(dependence_is_found),
     cmocka_unit_test(flaky_is_a_warning), cmocka_unit_test(black_box_lies),        cmocka_unit_test(search_finds),

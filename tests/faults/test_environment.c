@@ -192,6 +192,34 @@ static void expected_failures(void **state) {
   json_decref(records);
 }
 
+static void run_with_xfail(const char *const *op, const char *line, int expected_code, size_t expected, size_t unexpected, size_t passes) {
+  char path[256];
+  opc_run_options_t options = run_options(op);
+  opc_error_t error;
+  int code;
+  snprintf(path, sizeof path, "%s/xfail", run_folder);
+  FILE *file = fopen(path, "we");
+  assert_non_null(file);
+  fprintf(file, "%s\n", line);
+  assert_int_equal(fclose(file), 0);
+  options.xfail_file = path;
+  assert_int_equal(run_with(&options, &code, &error), OPC_OK);
+  assert_int_equal(code, expected_code);
+  json_t *records = run_read();
+  assert_int_equal(run_count(records, "result", "reason", "xfail"), expected);
+  assert_int_equal(run_count(records, "result", "rule", "xfail.unexpected_pass"), unexpected);
+  assert_int_equal(run_count(records, "result", "verdict", "pass"), passes);
+  json_decref(records);
+}
+
+/* Of the cases that a glob matches one must fail: the others may pass. Where none fails, one pass is told as unexpected. */
+static void expected_failures_by_glob(void **state) {
+  (void)state;
+  static const char *const op[] = {"fails"};
+  run_with_xfail(op, "fake::fails/* known since 1.0", 0, 2, 0, 8);
+  run_with_xfail(healthy, "fake::healthy/* known since 1.0", 1, 0, 1, 9);
+}
+
 static void nothing_is_selected(void **state) {
   (void)state;
   static const char *const op[] = {"nobody"};
@@ -284,7 +312,7 @@ int main(void) {
                                      cmocka_unit_test(torch_root_of_another_version),
                                      cmocka_unit_test(libraries_that_fail),
                                      cmocka_unit_test(samples_are_wrong),
-                                     cmocka_unit_test(expected_failures),
+                                     cmocka_unit_test(expected_failures), cmocka_unit_test(expected_failures_by_glob),
                                      cmocka_unit_test(nothing_is_selected),
                                      cmocka_unit_test(device_is_absent),
                                      cmocka_unit_test(interrupted_in_good_order),

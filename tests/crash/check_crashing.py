@@ -1,0 +1,90 @@
+"""check_crashing.py OPCHECK-C CRASHING.so: every operator of the library has a healthy sample and one on which it misbehaves.
+
+Asserts what each of them comes to, that its healthy sample passes all the same, that the operators beside it do, and that the printed line reproduces.
+"""
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+
+# operator: rule, words of the message
+EXPECTED = {
+    "segfault": ("signal.SIGSEGV", "segmentation fault at address 0x10 in write_nowhere (crashing_ops.cpp:"),
+    "abort": ("signal.SIGABRT", "call_abort (crashing_ops.cpp:"),
+    "divide": ("signal.SIGFPE", "divide_by_zero (crashing_ops.cpp:"),
+    "exit_zero": ("exit", "exit code 0"),
+    "quick_exit": ("exit", "exit code 0"),
+    "overflow": ("signal.SIGSEGV", "stack overflow"),
+    "throw_int": ("foreign_exception", ""),
+    "hang": ("timeout", "did not return within 1 s"),
+    "eat_memory": ("memory", ""),
+    "kill_parent": ("exit", "killed the process that started it"),
+    "kill_itself": ("signal.SIGKILL", ""),
+    "close_all": ("exit", ""),
+    "sleeper": ("signal.SIGSEGV", "write_nowhere"),
+    "write_everywhere": ("exit", "wrote into the channel"),
+}
+HEALTHY = ["healthy_first", "healthy_last", "print_junk"]
+
+failures = []
+
+
+def expect(condition, text):
+    if not condition:
+        failures.append(text)
+        print("FAILED:", text)
+
+
+def run(program, place, *arguments):
+    report = os.path.join(place, "report.json")
+    command = [program, "run", "--device", "cpu", "--timeout", "1", "--memory", "1024", "--json", report, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=500)
+    expect(os.path.exists(report), f"no report: {done.stderr[-500:]}")
+    with open(report, encoding="utf-8") as stream:
+        return done, json.load(stream)
+
+
+def check_operator(results, name, rule, words):
+    bad = [r for r in results if r["case"].split("/")[4] == "bad"]
+    good = [r for r in results if r["case"].split("/")[4] == "good" and r["verdict"] != "skip"]
+    errors = [r for r in bad if r["verdict"] in ("error", "fail")]
+    expect(good and all(r["verdict"] == "pass" for r in good), f"{name}: its healthy sample suffers: {[r['case'] for r in good if r['verdict'] != 'pass'][:3]}")
+    expect(errors, f"{name}: nothing was found")
+    expect(all(r["rule"] == rule for r in errors), f"{name}: rules {sorted({r['rule'] for r in errors})}, not {rule}")
+    expect(all(words in r["message"] for r in errors), f"{name}: \"{words}\" is not in \"{[r['message'] for r in errors if words not in r['message']][:1]}\"")
+    expect(all(r["severity"] == "error" and r["evidence"].get("confirmed") for r in errors), f"{name}: not confirmed")
+    expect(all(r["evidence"].get("input", {}).get("when") == "1" for r in errors), f"{name}: its input is not shown")
+    return errors[0]["repro"] if errors else None
+
+
+def main():
+    program, library = sys.argv[1:3]
+    with tempfile.TemporaryDirectory() as place:
+        samples = os.path.join(place, "samples.json")
+        tensor = {"tensor": {"shape": [2, 3]}}
+        listed = [{"operator": f"crashing::{name}", "name": kind, "args": [tensor, when]}
+                  for name in [*HEALTHY, *EXPECTED] for kind, when in (("good", 0), ("bad", 1))]
+        with open(samples, "w", encoding="utf-8") as stream:
+            json.dump({"format": "opcheck-c/samples/1", "samples": listed}, stream)
+        checks = ("--check", "alias,mutation", "--samples", samples)
+        done, report = run(program, place, *checks, "--jobs", "3", library)
+        expect(done.returncode == 1, f"exit status {done.returncode}, not 1: {done.stderr[-1000:]}")
+        expect(report["run"]["complete"], "the run is not complete")
+        repros = {}
+        for name in HEALTHY:
+            bad = [r["case"] for r in report["results"] if r["operator"] == f"crashing::{name}" and r["verdict"] in ("fail", "error")]
+            expect(not bad, f"{name}: suffers from the others: {bad[:3]}")
+        for name, (rule, words) in EXPECTED.items():
+            repros[name] = check_operator([r for r in report["results"] if r["operator"] == f"crashing::{name}"], name, rule, words)
+        for name in ("segfault", "exit_zero", "kill_parent", "throw_int"):
+            if repros.get(name):
+                words = shlex.split(repros[name])
+                again = subprocess.run([program, *words[1:]], capture_output=True, text=True, errors="replace", timeout=100)
+                expect(again.returncode == 1, f"{name}: the printed line gives {again.returncode}: {repros[name]}")
+    print(f"{len(EXPECTED) + len(HEALTHY)} operators, {len(failures)} failures")
+    return 1 if failures else 0
+
+
+sys.exit(main())

@@ -1,0 +1,70 @@
+/* Load errors by their texts: the kind, and what to do. */
+#include "unit.h"
+
+#include <string.h>
+
+#include "supervise/library_error.h"
+
+static void kinds_of_messages(void **state) {
+  static const struct {
+    const char *message, *kind, *words;
+  } cases[] = {
+    {"x.so: undefined symbol: nowhere", "undefined_symbol", "nowhere"},
+    {"x.so: undefined symbol: _ZN3c1021throwNullDataPtrErrorERKSs", "abi", "old string ABI"},
+    {"x.so: undefined symbol: _ZN3c104WarnC1ESt7variantIJEERKNS_14SourceLocationESs", "abi", "old string ABI"},
+    {"x.so: undefined symbol: _ZN5torch7Library4_defERKN5torch10headeronly3FooE", "abi", "2.12 or newer"},
+    {"x.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKNSt7__cxx1112basic_stringE", "undefined_symbol", "another version of libtorch"},
+    {"x.so: undefined symbol: PyInstanceMethod_Type", "undefined_symbol", "no Python"},
+    {"libcudart.so.12: cannot open shared object file: No such file or directory", "abi", "another CUDA"},
+    {"libx_core5.so: cannot open shared object file: No such file or directory", "missing_dependency", "needs libx_core5.so,"},
+    {"it needs liby.so, found nowhere (liby.so: cannot open shared object file: No such file)", "missing_dependency", "needs liby.so,"},
+    {"/lib/libstdc++.so.6: version `GLIBCXX_3.4.99' not found (required by x.so)", "abi", "newer system library"},
+    {"x.so: wrong ELF class: ELFCLASS32", "architecture", "another processor"},
+    {"x.so: file too short", "truncated", "too early"},
+    {"Only a single TORCH_LIBRARY can be used to register the namespace a", "duplicate", "one at a time"},
+    {"expected ident but found 'arrow' here:\nf(\n  ~~ <--- HERE", "schema", "cannot be parsed"},
+    {"something new", "loader", "something new"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    opc_library_error_t error;
+    opc_library_error_from_message(&error, cases[i].message, "2.11.0");
+    assert_string_equal(error.kind, cases[i].kind);
+    assert_non_null(strstr(error.message, cases[i].words));
+  }
+}
+
+static void kinds_of_deaths(void **state) {
+  opc_library_error_t error;
+  (void)state;
+  opc_library_error_from_death(&error, 3 << 8, "", "");
+  assert_string_equal(error.kind, "initialiser_exited");
+  assert_non_null(strstr(error.message, "exit code 3"));
+  opc_library_error_from_death(&error, 6, "", "said before");
+  assert_string_equal(error.kind, "initialiser_aborted");
+  assert_non_null(strstr(error.message, "said before"));
+  opc_library_error_from_death(&error, 6, "std::runtime_error: no", "");
+  assert_string_equal(error.kind, "initialiser_threw");
+  opc_library_error_from_death(&error, 6, "Tried to register an operator (a::b) with the same name and overload name multiple times", "");
+  assert_string_equal(error.kind, "duplicate");
+  opc_library_error_from_hang(&error, 30);
+  assert_string_equal(error.kind, "initialiser_hung");
+}
+
+static void probe_of_files(void **state) {
+  opc_library_error_t error;
+  (void)state;
+  assert_false(opc_elf_probe("/no/such/file.so", &error));
+  assert_string_equal(error.kind, "not_found");
+  assert_false(opc_elf_probe("/proc", &error));
+  assert_string_equal(error.kind, "unreadable");
+  assert_false(opc_elf_probe("/dev/null", &error));
+  assert_string_equal(error.kind, "unreadable");
+  assert_false(opc_elf_probe("/proc/self/status", &error));
+  assert_string_equal(error.kind, "not_elf");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(kinds_of_messages), cmocka_unit_test(kinds_of_deaths), cmocka_unit_test(probe_of_files)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
