@@ -86,8 +86,10 @@ opc_load_env() {
 
 # --- The one way to build -------------------------------------------------------------------------------------------------------
 
-# Configures and builds into $OPC_BUILD. Further arguments go to the configuration.
+# Configures and builds target $1 into $OPC_BUILD. Further arguments go to the configuration.
 opc_build() {
+  local target="$1"
+  shift
   opc_load_env || opc_die "no libtorch: run scripts/setup first"
   opc_say "building in $OPC_BUILD"
   mkdir -p "$OPC_BUILD"
@@ -98,5 +100,5 @@ opc_build() {
     opc_die "the configuration failed (above, and in $log)"
   fi
   grep -h 'opcheck-c:' "$log" | sed 's/^-- //' >&2 || true
-  cmake --build "$OPC_BUILD" >&2 || opc_die "the build failed (above)"
+  cmake --build "$OPC_BUILD" --target "$target" >&2 || opc_die "the build failed (above)"
 }

@@ -1,10 +1,11 @@
 """Runs opcheck-c over a public library and holds what it says against a written list.
 
-    real_library.py OPCHECK_C LIST.findings.json
+    real_library.py OPCHECK_C LIST.findings.json [--all]
 
 LIST: {"package", "library": path inside the package's folder, "arguments": [...], "at_least": N operators with a verdict from a call,
 "must": [{"operator", "rule"}], "may": [{"operator": glob, "rule": glob, "reason": words}]}. `must` are known violations: missing one is a
-failure. A finding on neither list is a failure too."""
+failure. A finding on neither list is a failure too. "operators" names a file beside the list with the operators to run, one a line, of
+which "every" N-th is taken, or with --all each; only the known violations among them must show. "samples" names a sample file beside the list."""
 
 import fnmatch
 import importlib.util
@@ -24,14 +25,25 @@ def on_list(finding, entries):
     return any(fnmatch.fnmatch(finding["operator"], e["operator"]) and fnmatch.fnmatch(finding["rule"] or "", e["rule"]) for e in entries)
 
 
+def operators_chosen(wanted, folder, everything):
+    """None: all that the library has."""
+    if "operators" not in wanted:
+        return None
+    with open(os.path.join(folder, wanted["operators"]), encoding="utf-8") as stream:
+        names = stream.read().split()
+    return names if everything else names[:: wanted.get("every", 1)]
+
+
 def main():
     tool, list_file = sys.argv[1:3]
     with open(list_file, encoding="utf-8") as stream:
         wanted = json.load(stream)
+    chosen = operators_chosen(wanted, os.path.dirname(list_file), "--all" in sys.argv[3:])
     library = os.path.join(package_folder(wanted["package"]), wanted["library"])
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")
-        command = [tool, "run", "--json", report, *wanted.get("arguments", []), library]
+        samples = ["--samples", os.path.join(os.path.dirname(list_file), wanted["samples"])] if "samples" in wanted else []
+        command = [tool, "run", "--json", report, *samples, *wanted.get("arguments", []), *(word for name in chosen or [] for word in ("--op", name)), library]
         ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
         if ended.returncode not in (0, 1):
             sys.exit(f"{' '.join(command)}: exit {ended.returncode}\n{ended.stdout}")
@@ -41,7 +53,8 @@ def main():
     problems = []
     if not found["run"]["complete"]:
         problems.append("the run is not complete")
-    silent = {o["name"] for o in found["operators"]} - {r["operator"] for r in found["results"]}
+    selected = set(chosen or [o["name"] for o in found["operators"]])
+    silent = selected - {r["operator"] for r in found["results"]}
     if silent:
         problems.append(f"operators without any result: {sorted(silent)}")
     called = {r["operator"] for r in found["results"] if r["check"] != "registration" and r["verdict"] in ("pass", "fail")}
@@ -49,12 +62,12 @@ def main():
         problems.append(f"only {len(called)} operators came to a verdict, wanted {wanted['at_least']}: {sorted(called)}")
     findings = [r for r in found["results"] if r["verdict"] in ("fail", "error")]
     for entry in wanted["must"]:
-        if not any(on_list(f, [entry]) for f in findings):
+        if entry["operator"] in selected and not any(on_list(f, [entry]) for f in findings):
             problems.append(f"not found: {entry['operator']} {entry['rule']}")
     for finding in findings:
         if not on_list(finding, wanted["must"] + wanted["may"]):
             problems.append(f"not on the list: {finding['case']}: {finding['rule']}: {finding['message']}\n    {finding.get('repro')}")
-    print(f"{len(found['operators'])} operators, {len(called)} with verdicts from calls, {len(found['results'])} results, {len(findings)} findings")
+    print(f"{len(selected)} operators, {len(called)} with verdicts from calls, {len(found['results'])} results, {len(findings)} findings")
     if problems:
         sys.exit("\n".join(problems))
 
