@@ -51,6 +51,9 @@ opc_call_outcome_t exception_outcome(std::string &out_text) {
   } catch (const c10::Error &e) {
     out_text = e.what_without_backtrace();
     return torch_outcome(out_text, false);
+  } catch (const Unconvertible &e) {
+    out_text = e.what();
+    return OPC_CALL_UNCONVERTIBLE;
   } catch (const std::bad_alloc &e) {
     out_text = std::string("std::bad_alloc: ") + e.what();
     return OPC_CALL_OUT_OF_MEMORY;

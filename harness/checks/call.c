@@ -119,7 +119,10 @@ static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_
   size_t alignment =
       opc_cpu_memory_align(1); /* guarded, it ends flush at the guard: elements stay aligned, for the size is a multiple of theirs */
 
-  if (opc_dtype_size(spec->dtype) == 0)
+  if (!opc_bridge_device_available(device)) /* libtorch would say so in a page */
+    status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: there is no device %s:%d here", path, opc_device_type_name(device.type),
+                           device.index < 0 ? 0 : device.index);
+  if (status == OPC_OK && opc_dtype_size(spec->dtype) == 0)
     status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: dtype %s cannot be filled", path, opc_dtype_name(spec->dtype));
   if (status == OPC_OK && !entry->storage) status = opc_storage_new(entry->size, device, &entry->storage, maker->error);
   if (status == OPC_OK && device.type != OPC_DEVICE_META) {

@@ -53,7 +53,9 @@ typedef struct opc_case_context {
   opc_device_t device;
   uint64_t seed;
   void *session; /* opc_session_t (checks/outcome.h): what lives across the cases of a child (earlier outputs for the alias check) */
-  void (*phase)(const char *what); /* names the call that is about to run, for the crash report: "the Meta kernel" */
+  /* Names the call that is about to run, for the crash report: "the Meta kernel". "the operator", alone or with a comma behind it, is one on the
+   * arguments of the case: after a crash other checks do not try these again. */
+  void (*phase)(const char *what);
 } opc_case_context_t;
 
 /* A dtype sweep: what `dtypes` of a check asks for. */

@@ -112,8 +112,8 @@ static void compare_tensor(const comparison_t *comparison, const opc_result_item
   const opc_tensor_meta_t *r = &real->meta, *m = &meta->meta;
   bool same_shape = compare_shape(comparison, real, meta);
   if (strcmp(r->dtype_text, m->dtype_text) != 0)
-    opc_finding_fail(finding, "meta.dtype", "%s has dtype %s from the real kernel and %s from the Meta kernel", real->path, r->dtype_text,
-                     m->dtype_text);
+    opc_finding_fail(finding, "meta.dtype", "%s has dtype %s from the real kernel and %s from the Meta kernel", real->path,
+                     opc_meta_dtype_text(r), opc_meta_dtype_text(m));
   if (comparison->own_kernel && m->device.type != OPC_DEVICE_META && r->device.type == comparison->context->device.type)
     opc_finding_fail(finding, "meta.device", "%s of the Meta kernel is on %s: it made a tensor with data", real->path,
                      opc_device_type_name(m->device.type));

@@ -160,7 +160,8 @@ static opc_status_t check_version(const opc_call_t *call, const opc_leaf_t *leaf
              !changed_metadata(&leaf->before, &now)) {
     opc_finding_fail(
         finding, "mutation.undeclared",
-        "argument %s is not declared mutable and was written: its version counter went from %lld to %lld (the values are the same again)",
+        "argument %s is not declared mutable, and its version counter went from %lld to %lld: an operation in place ran on it, though its values are "
+        "as before",
         leaf->path, (long long)leaf->before.version, (long long)now.version);
   }
   return OPC_OK;

@@ -1,5 +1,6 @@
 #include "checks/outcome.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { OUTCOME_MESSAGE_LIMIT = 4096 };
@@ -85,9 +86,36 @@ bool opc_finding_from_outcome(opc_case_context_t *context, const opc_call_t *cal
   return true;
 }
 
+typedef struct absent_device {
+  bool found;
+  char path[96];
+  opc_device_t device;
+} absent_device_t;
+
+static void see_device(const char *path, opc_value_t *value, void *context) {
+  absent_device_t *absent = context;
+  const opc_tensor_spec_t *spec = value->tensor;
+  if (absent->found || !spec || !spec->device_given || opc_bridge_device_available(spec->device)) return;
+  absent->found = true;
+  absent->device = spec->device;
+  snprintf(absent->path, sizeof absent->path, "%s", path);
+}
+
+/* The first tensor that the sample puts on a device which is not here. */
+static absent_device_t find_absent_device(const opc_case_context_t *context) {
+  absent_device_t absent = {0};
+  for (size_t i = 0; context->sample && i < context->sample->argument_count; i++)
+    opc_value_visit_tensors(context->op->arguments[i].name, &context->sample->arguments[i], see_device, &absent);
+  return absent;
+}
+
 void opc_finding_from_error(const opc_case_context_t *context, const opc_error_t *error, opc_finding_t *finding) {
   bool declared = opc_case_is_declared(context);
-  if (error->code == OPC_ERR_MEMORY) {
+  absent_device_t absent = find_absent_device(context);
+  if (error->code == OPC_ERR_UNSUPPORTED && absent.found) {
+    opc_finding_skip(finding, OPC_SKIP_NO_DEVICE, "the sample puts %s on %s:%d, which is not here", absent.path,
+                     opc_device_type_name(absent.device.type), absent.device.index < 0 ? 0 : absent.device.index);
+  } else if (error->code == OPC_ERR_MEMORY) {
     if (declared)
       opc_finding_error(finding, "memory", "no memory for the arguments of sample %s: %s", context->base->name, error->message);
     else

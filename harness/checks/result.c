@@ -184,6 +184,8 @@ opc_difference_t opc_result_compare(const opc_result_t *left, const opc_result_t
   return difference;
 }
 
+const char *opc_meta_dtype_text(const opc_tensor_meta_t *meta) { return meta->dtype_known ? opc_dtype_name(meta->dtype) : meta->dtype_text; }
+
 void opc_sizes_text(int ndim, const int64_t *sizes, char *out, size_t size) {
   size_t used = 0;
   out[0] = '\0';
@@ -260,7 +262,7 @@ void opc_difference_text(const opc_difference_t *difference, const opc_result_t 
       opc_text_addf(out, "%s has shape %s, %s has %s", a->path, here, right_name, there);
       break;
     case OPC_DIFFERENCE_DTYPE:
-      opc_text_addf(out, "%s has dtype %s, %s has %s", a->path, a->meta.dtype_text, right_name, b->meta.dtype_text);
+      opc_text_addf(out, "%s has dtype %s, %s has %s", a->path, opc_meta_dtype_text(&a->meta), right_name, opc_meta_dtype_text(&b->meta));
       break;
     case OPC_DIFFERENCE_VALUE:
       value_difference_text(difference, a, b, right_name, out);

@@ -56,6 +56,8 @@ void opc_difference_text(const opc_difference_t *difference, const opc_result_t 
 void opc_index_text(const opc_tensor_meta_t *meta, int64_t element, char *out, size_t size);
 /* "1.5 (bits 0x3fc00000)" */
 void opc_element_text(opc_dtype_t dtype, const void *element, char *out, size_t size);
+/* "float32"; c10's own name for a dtype that the harness has none for. */
+const char *opc_meta_dtype_text(const opc_tensor_meta_t *meta);
 /* "[2, 3]" */
 void opc_sizes_text(int ndim, const int64_t *sizes, char *out, size_t size);
 

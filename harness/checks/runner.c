@@ -22,6 +22,7 @@ typedef struct run {
   opc_op_handle_t *handle;
   void *own[64]; /* a check's own pointer each */
   opc_case_id_t only;
+  opc_case_id_t *crashed;
   /* Where the enumeration is. */
   size_t check;
   size_t device;
@@ -56,6 +57,18 @@ static bool check_wanted(const opc_runner_request_t *request, size_t check) {
   return request->check_count == 0 || name_listed(opc_check_infos[check].name, request->checks, request->check_count);
 }
 
+/* The other check in which these arguments crashed the operator; NULL: there was none. */
+static const char *crashed_in(const run_t *run, const opc_case_context_t *context) {
+  const opc_case_id_t *id = &context->id;
+  for (size_t i = 0; i < run->request->crashed_count && context->sample; i++) {
+    const opc_case_id_t *crashed = &run->crashed[i];
+    if (strcmp(crashed->check, id->check) != 0 && strcmp(crashed->device, id->device) == 0 && strcmp(crashed->dtype, id->dtype) == 0 &&
+        strcmp(crashed->sample, id->sample) == 0 && strcmp(crashed->variant, id->variant) == 0)
+      return crashed->check;
+  }
+  return NULL;
+}
+
 /* ---- one case ---- */
 
 static void must_reject(opc_case_context_t *context, opc_finding_t *finding) {
@@ -85,6 +98,7 @@ static void tell_input(const run_t *run, const char *id_text, const opc_case_con
 static bool perform(run_t *run, const char *id_text, opc_case_context_t *context, action_t action) {
   const opc_check_t *check = opc_checks[run->check];
   const opc_runner_request_t *request = run->request;
+  const char *crashed_check = crashed_in(run, context);
   opc_finding_t finding = {0};
   opc_session_t session = {.own = &run->own[run->check]};
   if (context->base) session.sample_reported = &run->reported[run->device * request->sample_count + run->sample];
@@ -99,6 +113,8 @@ static bool perform(run_t *run, const char *id_text, opc_case_context_t *context
     opc_finding_skip(&finding, action.reason, "%s", action.detail);
   } else if (name_listed(check->name, request->skip, request->skip_count)) {
     opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: the cases of this check before it crashed or hung");
+  } else if (crashed_check) {
+    opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: these arguments crashed the operator in check %s", crashed_check);
   } else if (action.kind == ACTION_MUST_REJECT) {
     must_reject(context, &finding);
   } else {
@@ -325,7 +341,8 @@ static opc_status_t run_prepare(run_t *run) {
   run->kernel_usable = calloc(devices, sizeof *run->kernel_usable);
   run->callable = calloc(samples, sizeof *run->callable);
   run->reported = calloc(devices * samples, sizeof *run->reported);
-  if (!run->devices || !run->device_usable || !run->kernel_usable || !run->callable || !run->reported)
+  run->crashed = calloc(request->crashed_count + 1, sizeof *run->crashed);
+  if (!run->devices || !run->device_usable || !run->kernel_usable || !run->callable || !run->reported || !run->crashed)
     return opc_error_set(run->error, OPC_ERR_MEMORY, "out of memory for the plan");
 
   for (size_t i = 0; i < request->device_count; i++) {
@@ -336,10 +353,10 @@ static opc_status_t run_prepare(run_t *run) {
   }
   for (size_t i = 0; i < request->sample_count; i++)
     if (!request->samples[i].expect.rejects) run->callable[run->callable_count++] = request->samples[i];
-  if (request->only) {
-    opc_status_t status = opc_case_id_parse(request->only, &run->only, run->error);
-    if (status != OPC_OK) return status;
-  }
+  opc_status_t status = request->only ? opc_case_id_parse(request->only, &run->only, run->error) : OPC_OK;
+  for (size_t i = 0; i < request->crashed_count && status == OPC_OK; i++)
+    status = opc_case_id_parse(request->crashed[i], &run->crashed[i], run->error);
+  if (status != OPC_OK) return status;
   /* A kernel without a definition has no schema and cannot be called; it has no samples either. */
   if (request->op->schema && request->sample_count) return opc_op_find(request->op->name, &run->handle, run->error);
   return OPC_OK;
@@ -394,5 +411,6 @@ opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runne
   free(run.kernel_usable);
   free(run.callable);
   free(run.reported);
+  free(run.crashed);
   return status;
 }

@@ -26,6 +26,8 @@ typedef struct opc_runner_request {
   const char *from, *to;   /* this stretch, both ends included; NULL: open */
   const char *const *skip; /* cases of these checks are reported as skip/after_crash and not run */
   size_t skip_count;
+  const char *const *crashed; /* ids of cases: those of other checks with the same device, dtype, sample and variant are skip/after_crash too */
+  size_t crashed_count;
 } opc_runner_request_t;
 
 typedef struct opc_runner_sink {
@@ -39,7 +41,7 @@ typedef struct opc_runner_sink {
 } opc_runner_sink_t;
 
 /* Runs what the request selects; *out_cases counts it. OPC_ERR_NOT_FOUND: `only`, `after`, `from` or `to` names no case of the plan, or a check or
- * device is unknown; the message says which part was not found. */
+ * device is unknown; the message says which part was not found. OPC_ERR_USAGE: `only` or one of `crashed` is no case's id. */
 opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runner_sink_t *sink, uint64_t *out_cases,
                             opc_error_t *error) OPC_CHECKED;
 

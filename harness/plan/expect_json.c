@@ -120,6 +120,8 @@ static opc_status_t read_tolerance(opc_json_reader_t *reader, const json_t *json
     json_t *key = json_string(json_object_iter_key(at));
     opc_status_t status = key ? opc_dtype_read(reader, key, &dtype) : out_of_memory(reader);
     json_decref(key);
+    if (status == OPC_OK && expect->tolerance[dtype] >= 0.0)
+      status = opc_json_fail(reader, "%s has a tolerance here already, under another of its names", opc_dtype_name(dtype));
     if (status == OPC_OK && (!json_is_number(value) || json_number_value(value) < 0.0))
       status = opc_json_fail(reader, "expected a number that is not negative, relative to the largest absolute value of the reference");
     if (status != OPC_OK) return status;

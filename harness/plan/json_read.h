@@ -18,6 +18,9 @@ typedef struct opc_json_reader {
   char path[OPC_FIELD_SIZE]; /* "args[1].tensor.shape[0]"; cut when longer */
   const char *folder;        /* relative files are taken from here; NULL: the current folder */
   opc_error_t *error;        /* may be NULL */
+  /* Constructors that objects are checked against; NULL: they are taken as they stand. */
+  const struct opc_class *(*find_class)(const char *name, void *context);
+  void *context;
 } opc_json_reader_t;
 
 size_t opc_json_enter(opc_json_reader_t *reader, const char *key);

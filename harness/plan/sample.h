@@ -49,6 +49,15 @@ opc_status_t opc_sample_name(opc_sample_t *sample, const opc_operator_t *op, opc
  * NULL, size bytes) receives that path alone, for the caller to look its position up. `folder` resolves relative .npy files. */
 opc_status_t opc_sample_from_json(const json_t *json, const opc_operator_t *op, const char *folder, opc_sample_t *out,
                                   char *field, size_t field_size, opc_error_t *error) OPC_CHECKED;
+/* What a sample's text may name besides the operator. */
+typedef const opc_class_t *opc_class_lookup_t(const char *name, void *context);
+typedef struct opc_sample_names {
+  const char *folder;             /* of relative .npy files; NULL: the current one */
+  opc_class_lookup_t *find_class; /* NULL: classes and their constructors' arguments are not checked */
+  void *context;
+} opc_sample_names_t;
+opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const opc_sample_names_t *names, opc_sample_t *out, char *field,
+                             size_t field_size, opc_error_t *error) OPC_CHECKED;
 json_t *opc_sample_to_json(const opc_sample_t *sample, const opc_operator_t *op); /* new reference */
 
 typedef struct opc_sample_set {
@@ -62,10 +71,10 @@ opc_status_t opc_sample_set_add(opc_sample_set_t *set, opc_sample_t *sample, opc
 /* Looks an operator up by name; NULL when the library has none of that name. */
 typedef const opc_operator_t *opc_operator_lookup_t(const char *name, void *context);
 /* Appends the samples of a file. OPC_ERR_INPUT: "FILE:LINE:COLUMN: FIELD: what is wrong"; OPC_ERR_IO: unreadable.
- * Two samples of one operator with one name are a mistake. */
-opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup, void *context,
-                                 opc_error_t *error) OPC_CHECKED;
-/* Writes a sample file, beside its target and renamed. */
+ * Two samples of one operator with one name are a mistake. classes: see opc_sample_names_t; the context is for both. */
+opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup, opc_class_lookup_t *classes,
+                                 void *context, opc_error_t *error) OPC_CHECKED;
+/* Writes a sample file, beside its target and renamed. A symbolic link stays one: what it points at is replaced. */
 opc_status_t opc_sample_set_write(const opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup, void *context,
                                   opc_error_t *error) OPC_CHECKED;
 

@@ -175,8 +175,14 @@ static opc_status_t read_operator(opc_json_reader_t *reader, const json_t *json,
 
 opc_status_t opc_sample_from_json(const json_t *json, const opc_operator_t *op, const char *folder, opc_sample_t *out, char *field,
                                   size_t field_size, opc_error_t *error) {
+  opc_sample_names_t names = {.folder = folder};
+  return opc_sample_read(json, op, &names, out, field, field_size, error);
+}
+
+opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const opc_sample_names_t *names, opc_sample_t *out, char *field,
+                             size_t field_size, opc_error_t *error) {
   static const char *const fields[] = {"operator", "name", "args", "kwargs", "expect", "source", NULL};
-  opc_json_reader_t reader = {.folder = folder, .error = error};
+  opc_json_reader_t reader = {.folder = names->folder, .error = error, .find_class = names->find_class, .context = names->context};
   char there[64];
   *out = (opc_sample_t){0};
   opc_status_t status = OPC_OK;

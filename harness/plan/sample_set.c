@@ -47,6 +47,7 @@ typedef struct sample_file {
   opc_text_t text;
   char *folder; /* of the file, for what it names */
   opc_operator_lookup_t *lookup;
+  opc_class_lookup_t *classes;
   void *context;
   opc_error_t *error;
 } sample_file_t;
@@ -58,7 +59,7 @@ static opc_status_t mistake(const sample_file_t *file, const char *field, const 
   return opc_error_set(file->error, OPC_ERR_INPUT, "%s:%d:%d: %s%s%s", file->name, line, column, field, field[0] ? ": " : "", what);
 }
 
-/* A mistake inside samples[index]; the message of opc_sample_from_json begins with the field already. */
+/* A mistake inside samples[index]; the message of opc_sample_read begins with the field already. */
 static opc_status_t sample_mistake(const sample_file_t *file, size_t index, const char *field, const char *what) {
   char whole[OPC_FIELD_SIZE + 64];
   int prefix = snprintf(whole, sizeof whole, "samples[%zu]%s", index, field[0] && field[0] != '[' ? "." : "");
@@ -92,7 +93,8 @@ static opc_status_t read_sample(const sample_file_t *file, const json_t *json, s
     return sample_mistake(file, index, "operator", what);
   }
 
-  opc_status_t status = opc_sample_from_json(json, op, file->folder, &sample, field, sizeof field, &trouble);
+  opc_sample_names_t names = {.folder = file->folder, .find_class = file->classes, .context = file->context};
+  opc_status_t status = opc_sample_read(json, op, &names, &sample, field, sizeof field, &trouble);
   if (status == OPC_ERR_INPUT) return sample_mistake(file, index, field, trouble.message);
   if (status != OPC_OK) return opc_error_set(file->error, status, "%s: %.900s", file->name, trouble.message);
 
@@ -134,9 +136,9 @@ static opc_status_t read_top(const sample_file_t *file, const json_t *top, opc_s
   return status;
 }
 
-opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup, void *context,
-                                 opc_error_t *error) {
-  sample_file_t from = {.name = file, .lookup = lookup, .context = context, .error = error};
+opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup, opc_class_lookup_t *classes,
+                                 void *context, opc_error_t *error) {
+  sample_file_t from = {.name = file, .lookup = lookup, .classes = classes, .context = context, .error = error};
   const char *slash = strrchr(file, '/');
   json_t *top = NULL;
   json_error_t syntax;
@@ -181,7 +183,8 @@ static opc_status_t write_samples(const opc_sample_set_t *set, FILE *stream, opc
 
 opc_status_t opc_sample_set_write(const opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup, void *context,
                                   opc_error_t *error) {
-  char *beside = opc_string_format("%s.tmp-%ld", file, (long)getpid());
+  char *target = realpath(file, NULL); /* NULL for a file that is not there yet: a link to nowhere is replaced */
+  char *beside = opc_string_format("%s.tmp-%ld", target ? target : file, (long)getpid());
   FILE *stream = beside ? fopen(beside, "wbe") : NULL;
   bool made = stream != NULL, renamed = false;
   opc_status_t status = OPC_OK;
@@ -193,10 +196,11 @@ opc_status_t opc_sample_set_write(const opc_sample_set_t *set, const char *file,
   if (stream && fclose(stream) != 0 && status == OPC_OK)
     status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
   if (status == OPC_OK) {
-    renamed = rename(beside, file) == 0;
+    renamed = rename(beside, target ? target : file) == 0;
     if (!renamed) status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
   }
   if (made && !renamed) unlink(beside);
   free(beside);
+  free(target);
   return status;
 }

@@ -114,6 +114,9 @@ typedef struct opc_class {
 } opc_class_t;
 
 void opc_class_clear(opc_class_t *class_);
+/* The arguments of a schema text such as a method's, "self" among them, and the text itself; nothing else of *out is filled. Released by
+ * opc_operator_clear. */
+opc_status_t opc_schema_arguments(const char *schema, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
 json_t *opc_class_to_json(const opc_class_t *class_);
 opc_status_t opc_class_from_json(const json_t *json, opc_class_t *out, opc_error_t *error) OPC_CHECKED;
 

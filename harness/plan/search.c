@@ -57,6 +57,8 @@ void opc_search_free(opc_search_t *search) {
     free(search->sites[i].message);
   }
   for (size_t i = 0; i < search->kept_count; i++) opc_sample_clear(&search->kept[i].sample);
+  opc_sample_clear(&search->uninitialised.sample);
+  opc_sample_clear(&search->crashing.sample);
   opc_candidates_clear(&search->derived);
   opc_sample_clear(&search->current);
   opc_text_clear(&search->detail);
@@ -144,7 +146,7 @@ static bool propose(opc_search_t *search, opc_sample_t *out) {
   search->parent = OPC_SITES_MAX;
   if (take(search, &search->derived, out)) return true;
   /* Where a third of the tries crash, what crashes is edited again and again: fresh tuples get away from it. */
-  bool crashing = 3 * search->crashes > search->tries + FIRST_SEEDS;
+  bool crashing = 3 * search->crash_cost > search->tries + FIRST_SEEDS;
   int repair_percent = crashing ? REPAIR_PERCENT / 2 : REPAIR_PERCENT, restart_percent = crashing ? 2 * RESTART_PERCENT : RESTART_PERCENT;
   /* The first few tuples are all fresh but for their repairs: they show which places there are. */
   bool early = search->tries < FIRST_SEEDS;
@@ -155,7 +157,7 @@ static bool propose(opc_search_t *search, opc_sample_t *out) {
 
 bool opc_search_next(opc_search_t *search, opc_sample_t *out) {
   *out = (opc_sample_t){0};
-  if (search->over || search->tries >= search->budget || search->crashes >= CRASHES_MAX) return false;
+  if (search->over || search->tries >= search->budget || search->crash_cost >= CRASHES_MAX) return false;
   if (opc_search_is_rich(search, true)) return false;
   int since_found = search->found_at > 0 ? search->tries - search->found_at : 0;
   bool values_hopeless = since_found > AFTER_FOUND_MAX / 3 || !opc_search_has_tensors(search->op);

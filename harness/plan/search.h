@@ -17,7 +17,8 @@ typedef enum opc_try_kind {
   OPC_TRY_TIMEOUT,
   OPC_TRY_OUT_OF_MEMORY,
   OPC_TRY_FOREIGN_EXCEPTION,
-  OPC_TRY_UNCLEAN, /* returned, but left its arguments' memory or followed memory that nothing initialised: nothing can be concluded */
+  OPC_TRY_UNCLEAN, /* returned, but left its arguments' memory: nothing can be concluded */
+  OPC_TRY_UNINITIALISED, /* returned within its arguments' memory, and its result follows memory that nothing initialised */
   OPC_TRY_UNCONVERTIBLE
 } opc_try_kind_t;
 
@@ -54,10 +55,12 @@ bool opc_search_next(opc_search_t *search, opc_sample_t *out);
 /* What came of the arguments of the last opc_search_next. */
 void opc_search_tell(opc_search_t *search, const opc_try_outcome_t *outcome);
 opc_search_state_t opc_search_state(const opc_search_t *search);
-/* In words: "found after 31 tries", or the deepest message: "not found in 300 tries; last: Expected 4-D…". Owned by the search. */
+/* In words: "found after 31 tries", or the deepest message: "not found in 300 tries; last: Expected 4-D…". What says nothing of the search itself
+ * ("it has no kernel for the CPU") wants the state's name before it: IMPOSSIBLE alone. Owned by the search. */
 const char *opc_search_detail(const opc_search_t *search);
-/* Appends the accepted samples, minimal first (at most 3, of different shapes, non-empty outputs). Names are content digests, source
- * SEARCHED. */
+/* Appends the accepted samples, minimal first (at most 3, of different shapes, non-empty outputs). Where there is none, but tries were UNINITIALISED,
+ * the best of those alone: an operator that forgets to write a part of its output forgets it on all arguments. Where every single try crashed, the
+ * smallest of those: the crash is then a finding and no silence. Names are content digests, source SEARCHED. */
 opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -96,25 +96,61 @@ static const opc_site_t *deepest(const opc_search_t *search) {
   return best;
 }
 
+/* No try was so much as refused, and hangs are too dear to repeat in every check. */
+static bool only_crashes(const opc_search_t *search) {
+  return search->crashes > 0 && search->crashes == search->tries && search->crashing.sample.arguments;
+}
+
 opc_search_state_t opc_search_state(const opc_search_t *search) {
   if (search->kept_count > 0) return opc_search_is_rich(search, false) ? OPC_SEARCH_RICH : OPC_SEARCH_FOUND;
+  if (search->uninitialised_at > 0) return OPC_SEARCH_FOUND;
   if (search->impossible) return OPC_SEARCH_IMPOSSIBLE;
   if (search->trivial) return OPC_SEARCH_TRIVIAL;
   const opc_site_t *last = deepest(search);
   return last && last->crash ? OPC_SEARCH_CRASHES : OPC_SEARCH_NOT_FOUND;
 }
 
+static const char *tries_word(int count) { return count == 1 ? "try" : "tries"; }
+
+/* ", 2 of them crashed, 5 hung" */
+static void describe_crashes(const opc_search_t *search, opc_text_t *detail) {
+  if (search->crashes > 0) opc_text_addf(detail, ", %d of them crashed", search->crashes);
+  if (search->hangs > 0) opc_text_addf(detail, ", %d%s hung", search->hangs, search->crashes > 0 ? "" : " of them");
+}
+
+static bool has_cpu_kernel(const opc_operator_t *op) {
+  static const char *const keys[] = {"CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd"};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    const opc_kernel_t *kernel = opc_operator_kernel(op, keys[i]);
+    if (kernel && !kernel->fallthrough) return true;
+  }
+  return false;
+}
+
 void opc_search_describe(opc_search_t *search) {
   opc_text_t *detail = &search->detail;
   opc_text_reset(detail);
   if (search->kept_count > 0) {
-    opc_text_addf(detail, "found after %d %s", search->found_at, search->found_at == 1 ? "try" : "tries");
+    opc_text_addf(detail, "found after %d %s", search->found_at, tries_word(search->found_at));
+    return;
+  }
+  if (search->uninitialised_at > 0) {
+    opc_text_addf(detail, "found after %d %s; its result depends on uninitialised memory", search->uninitialised_at,
+                  tries_word(search->uninitialised_at));
     return;
   }
   const opc_site_t *last = deepest(search);
-  opc_text_addf(detail, "not found in %d tries", search->tries);
+  if (search->impossible && search->no_kernels > 0) {
+    opc_text_add(detail, has_cpu_kernel(search->op) ? "its kernel calls operators that have none for the CPU" : "it has no kernel for the CPU");
+    return;
+  }
+  if (only_crashes(search)) {
+    opc_text_addf(detail, "every one of %d %s crashed; the simplest is taken", search->tries, tries_word(search->tries));
+    return;
+  }
+  opc_text_addf(detail, "not found in %d %s", search->tries, tries_word(search->tries));
   if (search->trivial) opc_text_add(detail, "; it returned only without an effect");
-  else if (search->crashes > 0) opc_text_addf(detail, ", %d of them crashed or hung", search->crashes);
+  else describe_crashes(search, detail);
   if (last && !last->trivial) opc_text_addf(detail, "; last: %.300s", last->message);
 }
 
@@ -122,6 +158,10 @@ const char *opc_search_detail(const opc_search_t *search) { return opc_text_c(&s
 
 opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) {
   size_t chosen[SAMPLES_MAX], count = choose(search, chosen, SAMPLES_MAX);
+  const opc_kept_t *last_resort = NULL; /* what came of these is the finding */
+  if (count == 0 && search->uninitialised_at > 0) last_resort = &search->uninitialised;
+  else if (count == 0 && only_crashes(search)) last_resort = &search->crashing;
+  if (last_resort) count = 1;
   for (size_t i = 1; i < count; i++) { /* the smallest first */
     for (size_t k = i; k > 0 && search->kept[chosen[k]].numel < search->kept[chosen[k - 1]].numel; k--) {
       size_t swapped = chosen[k];
@@ -134,7 +174,8 @@ opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *se
   set->samples = samples;
   for (size_t i = 0; i < count; i++) {
     opc_sample_t *sample = &samples[set->count];
-    opc_status_t status = opc_sample_copy(&search->kept[chosen[i]].sample, sample, error);
+    const opc_kept_t *kept = last_resort ? last_resort : &search->kept[chosen[i]];
+    opc_status_t status = opc_sample_copy(&kept->sample, sample, error);
     if (status != OPC_OK) return status;
     set->count++; /* the set owns it from here on, named or not */
     status = opc_sample_name(sample, search->op, error);

@@ -33,13 +33,17 @@ struct opc_search {
   opc_rng_t rng;
   int budget, tries;
   int found_at;                      /* the try that was the first to be kept; 0: none */
-  int crashes;                       /* a timeout counts several */
+  int crashes, hangs;                /* of the tries */
+  int crash_cost;                    /* a timeout costs as much as several crashes */
   int repeats, no_kernels, hopeless; /* in a row; in a row; altogether */
   bool over, impossible, trivial;
   opc_site_t sites[OPC_SITES_MAX];
   size_t site_count;
   opc_kept_t kept[OPC_KEPT_MAX];
   size_t kept_count;
+  opc_kept_t uninitialised; /* the best try whose result follows memory that nothing initialised */
+  int uninitialised_at;     /* the first such try; 0: none */
+  opc_kept_t crashing;      /* the smallest arguments that crashed, non-empty ones before empty ones; for an operator that does nothing else */
   opc_candidates_t derived; /* other shapes of what was accepted: tried first */
   uint64_t *seen;           /* digests of what was tried */
   size_t seen_count;

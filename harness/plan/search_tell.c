@@ -93,10 +93,25 @@ static void tell_unclean(opc_search_t *search, const char *message) {
   opc_repair_crash(search->op, &search->current, &site->candidates);
 }
 
+/* One is kept, in case no try will do anything else. */
+static void keep_crashing(opc_search_t *search) {
+  size_t tensors, empty;
+  int64_t numel = count_elements(&search->current, &tensors, &empty);
+  opc_kept_t kept = {.numel = numel, .rich = empty == 0}, *best = &search->crashing;
+  bool better = search->crashes == 0 || (kept.rich != best->rich ? kept.rich : numel < best->numel);
+  if (!better || opc_sample_copy(&search->current, &kept.sample, NULL) != OPC_OK) return;
+  opc_sample_clear(&best->sample);
+  *best = kept;
+}
+
 static void tell_crashed(opc_search_t *search, const opc_try_outcome_t *outcome) {
   bool is_new;
   char name[64];
-  search->crashes += outcome->kind == OPC_TRY_TIMEOUT ? TIMEOUT_COSTS : 1;
+  bool hung = outcome->kind == OPC_TRY_TIMEOUT;
+  if (!hung) keep_crashing(search);
+  search->crashes += !hung;
+  search->hangs += hung;
+  search->crash_cost += hung ? TIMEOUT_COSTS : 1;
   /* Where it crashed says nothing about why; the shapes do. */
   int id = snprintf(name, sizeof name, "crash %d %d", (int)outcome->kind, depth_of(search));
   opc_site_t *site = visit(search, XXH3_64bits(name, (size_t)id), outcome->message, &is_new);
@@ -107,11 +122,28 @@ static void tell_crashed(opc_search_t *search, const opc_try_outcome_t *outcome)
   opc_repair_crash(search->op, &search->current, &site->candidates);
 }
 
+static opc_kept_t kept_of(const opc_search_t *search, const opc_try_outcome_t *outcome, bool empties, int64_t numel) {
+  return (opc_kept_t){.shape = opc_search_digest(&search->current, opc_search_has_tensors(search->op)),
+                      .numel = numel,
+                      .rich = !empties && (outcome->output_numel >= 2 || !opc_search_has_tensors(search->op)),
+                      .depends_on_values = outcome->depends_on_values};
+}
+
+/* One is kept, in case there will be no clean try: the first rich one, of those the smallest. */
+static void keep_uninitialised(opc_search_t *search, const opc_try_outcome_t *outcome) {
+  size_t tensors, empty;
+  int64_t numel = count_elements(&search->current, &tensors, &empty);
+  opc_kept_t kept = kept_of(search, outcome, empty > 0, numel), *best = &search->uninitialised;
+  bool better = kept.rich != best->rich ? kept.rich : numel < best->numel;
+  if ((tensors > 0 && empty == tensors) || (search->uninitialised_at > 0 && !better)) return;
+  if (opc_sample_copy(&search->current, &kept.sample, NULL) != OPC_OK) return;
+  if (search->uninitialised_at == 0) search->uninitialised_at = search->tries;
+  opc_sample_clear(&best->sample);
+  *best = kept;
+}
+
 static void keep(opc_search_t *search, const opc_try_outcome_t *outcome, bool empties, int64_t numel) {
-  opc_kept_t kept = {.shape = opc_search_digest(&search->current, opc_search_has_tensors(search->op)),
-                     .numel = numel,
-                     .rich = !empties && (outcome->output_numel >= 2 || !opc_search_has_tensors(search->op)),
-                     .depends_on_values = outcome->depends_on_values};
+  opc_kept_t kept = kept_of(search, outcome, empties, numel);
   size_t place = search->kept_count;
   for (size_t i = 0; i < search->kept_count; i++) {
     const opc_kept_t *other = &search->kept[i];
@@ -166,6 +198,10 @@ void opc_search_tell(opc_search_t *search, const opc_try_outcome_t *outcome) {
     case OPC_TRY_FOREIGN_EXCEPTION:
     case OPC_TRY_UNCONVERTIBLE:
       tell_rejected(search, outcome->message);
+      break;
+    case OPC_TRY_UNINITIALISED:
+      keep_uninitialised(search, outcome);
+      tell_unclean(search, outcome->message);
       break;
     case OPC_TRY_UNCLEAN:
       tell_unclean(search, outcome->message);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/schema.h"
 #include "plan/value_words.h"
 
 static opc_status_t out_of_memory(opc_json_reader_t *reader) { return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory"); }
@@ -232,21 +233,74 @@ static opc_status_t read_list(opc_json_reader_t *reader, const json_t *json, con
   return expected(reader, "a list", json, type_text);
 }
 
+/* The constructor's arguments by its schema, whose first is the object itself. */
+static opc_status_t read_constructor(opc_json_reader_t *reader, const json_t *list, const opc_operator_t *constructor, opc_value_t *out) {
+  const size_t count = json_array_size(list), most = constructor->argument_count ? constructor->argument_count - 1 : 0;
+  if (count > most)
+    return opc_json_fail(reader, "%zu values for the %zu argument%s of the constructor: %s", count, most, most == 1 ? "" : "s",
+                         constructor->schema);
+  if (count < most && !constructor->arguments[count + 1].has_default)
+    return opc_json_fail(reader, "argument %zu of the constructor is missing and has no default: %s", count + 1, constructor->schema);
+  opc_value_t values = {.kind = OPC_VALUE_LIST};
+  opc_status_t status = OPC_OK;
+  if (count) values.list.items = calloc(count, sizeof(opc_value_t));
+  if (count && !values.list.items) return out_of_memory(reader);
+  values.list.count = count;
+  for (size_t i = 0; i < count && status == OPC_OK; i++) {
+    const opc_argument_t *argument = &constructor->arguments[i + 1];
+    size_t before = opc_json_enter_index(reader, i);
+    status = opc_value_read(reader, json_array_get(list, i), &argument->type, argument->type_text, &values.list.items[i]);
+    if (status == OPC_OK) opc_json_leave(reader, before);
+  }
+  if (status == OPC_OK) *out = values;
+  else opc_value_clear(&values);
+  return status;
+}
+
+static const char *constructor_schema(const opc_class_t *class_) {
+  for (size_t i = 0; i < class_->method_count; i++)
+    if (strcmp(class_->methods[i].name, "__init__") == 0) return class_->methods[i].schema;
+  return NULL;
+}
+
+/* *out_schema: of the constructor; NULL where it is not known. */
+static opc_status_t read_class(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type, const char **out_name,
+                               const char **out_schema) {
+  *out_schema = NULL;
+  opc_status_t status = opc_json_read_string(reader, json, out_name);
+  if (status != OPC_OK) return status;
+  if (type->class_name && strcmp(type->class_name, *out_name) != 0)
+    return opc_json_fail(reader, "expected the class %s that the schema names, not %.100s", type->class_name, *out_name);
+  if (!reader->find_class) return OPC_OK;
+  const opc_class_t *class_ = reader->find_class(*out_name, reader->context);
+  /* One that the schema names is there, of libtorch itself where no library here has it. */
+  if (!class_) return type->class_name ? OPC_OK : opc_json_fail(reader, "no loaded library has a class %.100s", *out_name);
+  *out_schema = constructor_schema(class_);
+  return *out_schema ? OPC_OK : opc_json_fail(reader, "the class %.100s has no constructor, no object of it can be made", *out_name);
+}
+
+static opc_status_t read_init(opc_json_reader_t *reader, const json_t *list, const char *schema, opc_value_t *out) {
+  const opc_type_t any = {0};
+  opc_operator_t constructor = {0};
+  if (!schema) return read_items(reader, list, 0, &any, "any", out);
+  opc_status_t status = opc_schema_arguments(schema, &constructor, reader->error);
+  if (status == OPC_OK) status = read_constructor(reader, list, &constructor, out);
+  opc_operator_clear(&constructor);
+  return status;
+}
+
 static opc_status_t read_object(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type, const char *type_text,
                                 opc_value_t *out) {
   static const char *const fields[] = {"class", "init", NULL};
-  const opc_type_t any = {0};
   const json_t *inner = tagged(reader, json, "object");
   if (!inner) return expected(reader, "an object like {\"object\": {\"class\": \"ns.Name\", \"init\": []}}", json, type_text);
   if (!json_is_object(inner)) return expected(reader, "{\"class\": …, \"init\": […]}", inner, type_text);
   opc_status_t status = opc_json_check_fields(reader, inner, fields);
   if (status != OPC_OK) return status;
 
-  const char *name = NULL;
+  const char *name = NULL, *schema = NULL;
   size_t before = opc_json_enter(reader, "class");
-  status = opc_json_read_string(reader, json_object_get(inner, "class"), &name);
-  if (status == OPC_OK && type->class_name && strcmp(type->class_name, name) != 0)
-    status = opc_json_fail(reader, "expected the class %s that the schema names, not %.100s", type->class_name, name);
+  status = read_class(reader, json_object_get(inner, "class"), type, &name, &schema);
   if (status != OPC_OK) return status;
   opc_json_leave(reader, before);
 
@@ -254,7 +308,7 @@ static opc_status_t read_object(opc_json_reader_t *reader, const json_t *json, c
   const json_t *list = json_object_get(inner, "init");
   before = opc_json_enter(reader, "init");
   if (list && !json_is_array(list)) return expected(reader, "the list of the constructor's arguments", list, type_text);
-  status = read_items(reader, list, 0, &any, "any", &init);
+  status = read_init(reader, list, schema, &init);
   if (status != OPC_OK) return status;
   opc_json_leave(reader, before);
 

@@ -16,7 +16,7 @@ static double seconds(const opc_task_t *task) { return task->session->options->t
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
   task->session->current = task->op->name;
   task->first = task->order_count;
-  *out = opc_task_cases_command(task, json_array_size(task->skips));
+  *out = opc_task_cases_command(task, json_array_size(task->skips), json_array_size(task->crashed));
   if (*out == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   if (task->session->has_only) json_object_set_new(*out, "only", json_string(task->session->options->case_id));
   else if (task->order_count > 0) json_object_set_new(*out, "after", json_string(task->order[task->order_count - 1]));
@@ -46,7 +46,8 @@ static opc_status_t suspect(opc_task_t *task, json_t *result, opc_error_t *error
   }
   task->suspects = grown;
   grown[task->suspect_count++] =
-    (opc_suspect_t){.result = result, .first = task->first, .position = task->order_count - 1, .skips = json_array_size(task->skips)};
+    (opc_suspect_t){.result = result, .first = task->first, .position = task->order_count - 1, .skips = json_array_size(task->skips),
+                    .crashed = json_array_size(task->crashed)};
   json_t *record = json_copy(result);
   opc_case_id_t id;
   if (record != NULL && opc_case_id_parse(text_of(result, "case"), &id, NULL) == OPC_OK) {
@@ -168,6 +169,8 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   else json_decref(result);
   if (status == OPC_OK) status = opc_case_id_parse(blamed, &id, error);
   if (status == OPC_OK) status = tally(task, id.check, crash, error);
+  /* An aggregating case has no arguments of its own; after its return it is not known to be these arguments. */
+  if (status == OPC_OK && !after && crash->own_call && id.sample[0] != '\0') json_array_append_new(task->crashed, json_string(blamed));
   if (status == OPC_OK && task->session->has_only) opc_task_enter(task, &opc_phase_confirm);
   return status;
 }

@@ -31,9 +31,10 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
   const opc_suspect_t *suspect = present(task);
   const char *case_id = text_of(suspect->result, "case");
   forget_outcome(task);
-  *out = opc_task_cases_command(task, task->step == STEP_ALONE ? 0 : suspect->skips);
+  bool alone = task->step == STEP_ALONE;
+  *out = opc_task_cases_command(task, alone ? 0 : suspect->skips, alone ? 0 : suspect->crashed);
   if (*out == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-  if (task->step == STEP_ALONE) {
+  if (alone) {
     task->alone_runs++;
     json_object_set_new(*out, "only", json_string(case_id));
   } else {

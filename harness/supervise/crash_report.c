@@ -192,6 +192,14 @@ static double seconds_run(const opc_child_t *child, const scene_t *scene) {
   return scene->box.running == 1 && started >= child->opened && started <= now ? now - started : 0;
 }
 
+/* "the operator", "the operator, second run" */
+static bool is_own_call(const scene_t *scene) {
+  static const char words[] = "the operator";
+  const char *phase = scene->box.phase;
+  size_t length = sizeof words - 1;
+  return scene->box.running == 1 && strncmp(phase, words, length) == 0 && (phase[length] == '\0' || phase[length] == ',');
+}
+
 opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symboliser, const opc_crash_limits_t *limits, opc_crash_t *out,
                                 opc_error_t *error) {
   memset(out, 0, sizeof *out);
@@ -200,6 +208,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   read_scene(child, symboliser, limits, scene);
   describe_end(child, limits, scene, out);
   out->seconds = seconds_run(child, scene);
+  out->own_call = is_own_call(scene);
   if (scene->box.phase[0] != '\0' && scene->box.running == 1) opc_text_addf(&out->message, ", while %s ran", scene->box.phase);
   if (scene->own != NULL) snprintf(out->place, sizeof out->place, "%s+0x%" PRIx64, base_name(scene->own->module), scene->own->offset);
   else snprintf(out->place, sizeof out->place, "status %d", child->status);

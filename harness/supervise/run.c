@@ -98,6 +98,44 @@ static const opc_operator_t *find_operator(const char *name, void *context) {
   return NULL;
 }
 
+/* What sample files may name. */
+typedef struct names {
+  opc_loaded_t *loaded;
+  opc_class_t *classes;
+  size_t class_count;
+} names_t;
+
+static opc_status_t names_take(names_t *names, opc_error_t *error) {
+  size_t i;
+  json_t *class_;
+  opc_status_t status = OPC_OK;
+  names->classes = calloc(json_array_size(names->loaded->classes) + 1, sizeof *names->classes);
+  if (names->classes == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  json_array_foreach(names->loaded->classes, i, class_) {
+    if (status == OPC_OK) status = opc_class_from_json(class_, &names->classes[names->class_count], error);
+    if (status == OPC_OK) names->class_count++;
+  }
+  return status;
+}
+
+static void names_clear(names_t *names) {
+  for (size_t i = 0; i < names->class_count; i++) opc_class_clear(&names->classes[i]);
+  free(names->classes);
+}
+
+static const opc_operator_t *named_operator(const char *name, void *context) {
+  const names_t *names = context;
+  return find_operator(name, names->loaded);
+}
+
+static const opc_class_t *named_class(const char *name, void *context) {
+  const names_t *names = context;
+  for (size_t i = 0; i < names->class_count; i++) {
+    if (strcmp(names->classes[i].name, name) == 0) return &names->classes[i];
+  }
+  return NULL;
+}
+
 /* "libx.samples.json" beside "libx.so". False: there is none. */
 static bool file_beside(const char *library, char *out, size_t size) {
   size_t length = strlen(library);
@@ -109,20 +147,23 @@ static bool file_beside(const char *library, char *out, size_t size) {
 static opc_status_t read_samples(opc_session_t *session, opc_error_t *error) {
   const opc_run_options_t *options = session->options;
   opc_loaded_t *loaded = &session->loaded;
+  names_t names = {.loaded = loaded};
+  /* The classes of a --preload library are not listed. */
+  opc_class_lookup_t *classes = options->preload_count > 0 ? NULL : named_class;
   bool all_loaded = true;
-  opc_status_t status = OPC_OK;
+  opc_status_t status = names_take(&names, error);
   for (size_t i = 0; i < loaded->library_count; i++) {
     char beside[PATH_MAX];
     all_loaded &= loaded->libraries[i].state == OPC_LIBRARY_LOADED;
     if (options->sample_file_count > 0 || loaded->libraries[i].state != OPC_LIBRARY_LOADED || status != OPC_OK) continue;
     if (file_beside(loaded->libraries[i].path, beside, sizeof beside)) {
-      status = opc_sample_set_read(&session->samples, beside, find_operator, loaded, error);
+      status = opc_sample_set_read(&session->samples, beside, named_operator, classes, &names, error);
     }
   }
   for (size_t i = 0; i < options->sample_file_count && status == OPC_OK; i++) {
     size_t before = session->samples.count;
     opc_error_t why = {0};
-    status = opc_sample_set_read(&session->samples, options->sample_files[i], find_operator, loaded, &why);
+    status = opc_sample_set_read(&session->samples, options->sample_files[i], named_operator, classes, &names, &why);
     if (status == OPC_ERR_INPUT && !all_loaded) {
       /* It may speak of the operators of a library that could not be loaded; that is what the run has to tell first. */
       while (session->samples.count > before) opc_sample_clear(&session->samples.samples[--session->samples.count]);
@@ -132,6 +173,7 @@ static opc_status_t read_samples(opc_session_t *session, opc_error_t *error) {
       status = opc_error_set(error, status, "%s", why.message);
     }
   }
+  names_clear(&names);
   return status;
 }
 

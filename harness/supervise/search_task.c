@@ -20,6 +20,7 @@ static const struct {
                 {"out_of_memory", OPC_TRY_OUT_OF_MEMORY},
                 {"foreign_exception", OPC_TRY_FOREIGN_EXCEPTION},
                 {"unclean", OPC_TRY_UNCLEAN},
+                {"uninitialised", OPC_TRY_UNINITIALISED},
                 {"unconvertible", OPC_TRY_UNCONVERTIBLE}};
 
 static double seconds(const opc_task_t *task) {
@@ -30,8 +31,9 @@ static double seconds(const opc_task_t *task) {
 static opc_status_t finish(opc_task_t *task, opc_error_t *error) {
   opc_status_t status = opc_search_samples(task->search, &task->samples, error);
   if (status != OPC_OK) return status;
-  task->detail = opc_string_format("%s: %s%s", opc_search_state_name(opc_search_state(task->search)), opc_search_detail(task->search),
-                                   task->timeouts >= TIMEOUTS_MAX ? "; given up after five timeouts" : "");
+  bool impossible = opc_search_state(task->search) == OPC_SEARCH_IMPOSSIBLE;
+  task->detail = opc_string_format("%s%s%s%s", impossible ? opc_search_state_name(OPC_SEARCH_IMPOSSIBLE) : "", impossible ? ": " : "",
+                                   opc_search_detail(task->search), task->timeouts >= TIMEOUTS_MAX ? "; given up after five timeouts" : "");
   task->source = task->samples.count > 0 ? "searched" : "none";
   opc_search_free(task->search);
   task->search = NULL;

@@ -34,7 +34,10 @@ opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, opc_
   task->session = session;
   task->op = op;
   task->skips = json_array();
-  opc_status_t status = task->skips != NULL ? take_samples(task, error) : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  task->crashed = json_array();
+  opc_status_t status = OPC_OK;
+  if (task->skips == NULL || task->crashed == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (status == OPC_OK) status = take_samples(task, error);
   if (status == OPC_OK && task->samples.count == 0 && is_search_needed(session, op)) {
     task->phase = &opc_phase_search;
     task->source = "searched";
@@ -58,6 +61,7 @@ void opc_task_free(opc_task_t *task) {
   for (size_t i = 0; i < task->order_count; i++) free(task->order[i]);
   free(task->order);
   json_decref(task->skips);
+  json_decref(task->crashed);
   free(task->tallies);
   for (size_t i = 0; i < task->suspect_count; i++) json_decref(task->suspects[i].result);
   free(task->suspects);
@@ -131,17 +135,24 @@ void opc_task_child_lost(opc_task_t *task) {
   task->exclusive = true;
 }
 
-json_t *opc_task_cases_command(const opc_task_t *task, size_t skips) {
+/* Its first entries: a list that has grown since, as it was. */
+static json_t *first_of(const json_t *list, size_t count) {
+  json_t *first = json_array();
+  for (size_t i = 0; i < count; i++) json_array_append(first, json_array_get(list, i));
+  return first;
+}
+
+json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t crashed) {
   static const char *const sources[] = {"file", "file", "recorded", "searched"}; /* in the order of opc_sample_source_t */
-  json_t *samples = json_array(), *skip = json_array();
+  json_t *samples = json_array();
   for (size_t i = 0; i < task->samples.count; i++) {
     json_t *sample = opc_sample_to_json(&task->samples.samples[i], task->op);
     json_object_set_new(sample, "source", json_string(sources[task->samples.samples[i].source]));
     json_array_append_new(samples, sample);
   }
-  for (size_t i = 0; i < skips; i++) json_array_append(skip, json_array_get(task->skips, i));
-  return json_pack("{s:s, s:s, s:o, s:O, s:O, s:I, s:o}", "t", "cases", "operator", task->op->name, "samples", samples, "checks", task->session->checks,
-                   "devices", task->session->devices, "seed", (json_int_t)task->session->options->seed, "skip", skip);
+  return json_pack("{s:s, s:s, s:o, s:O, s:O, s:I, s:o, s:o}", "t", "cases", "operator", task->op->name, "samples", samples, "checks", task->session->checks,
+                   "devices", task->session->devices, "seed", (json_int_t)task->session->options->seed, "skip", first_of(task->skips, skips),
+                   "crashed", first_of(task->crashed, crashed));
 }
 
 json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, const opc_task_t *task) {

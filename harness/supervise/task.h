@@ -28,7 +28,7 @@ extern const opc_phase_t opc_phase_search, opc_phase_cases, opc_phase_confirm;
 typedef struct opc_suspect {
   json_t *result;
   size_t first, position; /* in `order`: the first case of its child, and itself */
-  size_t skips;           /* how many checks its child skipped */
+  size_t skips, crashed;  /* how many checks and known arguments its child skipped */
 } opc_suspect_t;
 
 /* How often what happened, to know when to give a check up. */
@@ -57,6 +57,7 @@ struct opc_task {
   char **order;       /* ids of the cases, as they ran */
   size_t order_count, order_capacity, first;
   json_t *skips;      /* array of check names; only grows */
+  json_t *crashed;    /* array of ids of cases whose arguments crash the operator; only grows */
   opc_tally_t *tallies;
   size_t tally_count;
   int stillborn;      /* children in a row that died before any case */
@@ -86,8 +87,8 @@ void opc_task_child_lost(opc_task_t *task);
 void opc_task_enter(opc_task_t *task, const opc_phase_t *phase); /* lets the child go */
 void opc_task_release(opc_task_t *task);                         /* lets the child go */
 opc_status_t opc_task_send(opc_task_t *task, opc_error_t *error) OPC_CHECKED; /* the phase's next command, to the present child */
-/* A "cases" command with the operator, samples, checks, devices and seed filled in. */
-json_t *opc_task_cases_command(const opc_task_t *task, size_t skips);
+/* A "cases" command with the operator, samples, checks, devices and seed filled in, and so many of `skips` and `crashed`. */
+json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t crashed);
 json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, const opc_task_t *task);
 /* The samples are known: says so in the journal. */
 opc_status_t opc_task_samples_known(opc_task_t *task, opc_error_t *error) OPC_CHECKED;

@@ -180,12 +180,19 @@ static json_t *returns_to_json(const attempt_t *attempt) {
   return list;
 }
 
-static json_t *answer_make(const attempt_t *attempt, const char *unclean, double seconds, bool effect, bool depends) {
+/* What a call's other surroundings showed. */
+typedef struct suspicion {
+  const char *outcome; /* "unclean", "uninitialised"; NULL: the arguments are clean */
+  const char *why;
+} suspicion_t;
+
+static json_t *answer_make(const attempt_t *attempt, const suspicion_t *suspicion, double seconds, bool effect, bool depends) {
   char message[ATTEMPT_MESSAGE_LIMIT];
-  snprintf(message, sizeof message, "%s", unclean ? unclean : opc_text_c(&attempt->call.message));
+  snprintf(message, sizeof message, "%s", suspicion->outcome ? suspicion->why : opc_text_c(&attempt->call.message));
   return json_pack("{s:s, s:s, s:o, s:f, s:o, s:O, s:b, s:b}", "t", "tried", "outcome",
-                   unclean ? "unclean" : outcome_name(attempt->call.outcome), "message", opc_batch_text(message), "seconds", seconds,
-                   "returns", returns_to_json(attempt), "mutated", attempt->mutated, "effect", effect, "depends_on_values", depends);
+                   suspicion->outcome ? suspicion->outcome : outcome_name(attempt->call.outcome), "message", opc_batch_text(message),
+                   "seconds", seconds, "returns", returns_to_json(attempt), "mutated", attempt->mutated, "effect", effect,
+                   "depends_on_values", depends);
 }
 
 /* ---- is it a call that anything can be concluded from? ---- */
@@ -202,19 +209,34 @@ static opc_status_t trial_call(const trial_t *trial, attempt_t *attempt, const s
   return attempt_call(attempt, trial->op, trial->handle, trial->sample, around, fill_seed, trial->seed, error);
 }
 
-/* The same call in other surroundings. *out_unclean: why nothing can be concluded from these arguments; NULL: they are clean. A kernel that does not
- * check its arguments accepts many that it then leaves: whatever a check found on them would be a false report. */
-static opc_status_t trial_surroundings(const trial_t *trial, const attempt_t *first, const char **out_unclean, opc_error_t *error) {
+/* Its result follows what lies around it. Is it only memory that nothing initialised, or the tensors' neighbours too? */
+static opc_status_t trial_poison(const trial_t *trial, const attempt_t *first, suspicion_t *out, opc_error_t *error) {
+  attempt_t poisoned = {0}, moved = {0};
+  const surroundings_t other_poison = {behind.side, before.poison}, other_side = {before.side, behind.poison};
+  opc_status_t status = trial_call(trial, &poisoned, &other_poison, trial->seed, error);
+  if (status == OPC_OK) status = trial_call(trial, &moved, &other_side, trial->seed, error);
+  bool inside = attempt_equals(first, &moved) && poisoned.call.outcome == OPC_CALL_RETURNED;
+  if (status == OPC_OK && inside && !attempt_equals(first, &poisoned))
+    *out = (suspicion_t){"uninitialised", "with these arguments its result depends on memory that nothing initialised"};
+  else if (status == OPC_OK)
+    *out = (suspicion_t){"unclean", "with these arguments it reads outside its tensors' memory, or depends on memory that nothing initialised"};
+  attempt_clear(&moved);
+  attempt_clear(&poisoned);
+  return status;
+}
+
+/* The same call in other surroundings. A kernel that does not check its arguments accepts many that it then leaves: whatever a check found on
+ * them would be a false report. */
+static opc_status_t trial_surroundings(const trial_t *trial, const attempt_t *first, suspicion_t *out, opc_error_t *error) {
   attempt_t second = {0}, again = {0};
   opc_batch_phase(trial->box, "a call of the search in guarded memory");
   opc_status_t status = trial_call(trial, &second, &before, trial->seed, error);
   if (status == OPC_OK && (first->wrote_outside || second.wrote_outside)) {
-    *out_unclean = "with these arguments it writes outside its tensors' memory";
+    *out = (suspicion_t){"unclean", "with these arguments it writes outside its tensors' memory"};
   } else if (status == OPC_OK && !attempt_equals(first, &second)) {
     /* Unless it also differs where nothing around it does: then it is not the memory. */
     status = trial_call(trial, &again, &behind, trial->seed, error);
-    if (status == OPC_OK && attempt_equals(first, &again))
-      *out_unclean = "with these arguments it reads outside its tensors' memory, or depends on memory that nothing initialised";
+    if (status == OPC_OK && attempt_equals(first, &again)) status = trial_poison(trial, first, out, error);
   }
   attempt_clear(&again);
   attempt_clear(&second);
@@ -234,7 +256,7 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
                              opc_error_t *error) {
   attempt_t first = {0};
   trial_t trial = {.op = op, .sample = sample, .seed = seed, .box = box};
-  const char *unclean = NULL;
+  suspicion_t suspicion = {0};
   bool effect = false, depends = false;
   double seconds = 0;
   *out_answer = NULL;
@@ -253,10 +275,10 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
     seconds = seconds_now() - began;
   }
   if (status == OPC_OK && first.call.outcome == OPC_CALL_RETURNED) effect = attempt_has_effect(&first);
-  if (status == OPC_OK && (effect || first.wrote_outside)) status = trial_surroundings(&trial, &first, &unclean, error);
-  if (status == OPC_OK && effect && !unclean) status = trial_values(&trial, &first, &depends, error);
+  if (status == OPC_OK && (effect || first.wrote_outside)) status = trial_surroundings(&trial, &first, &suspicion, error);
+  if (status == OPC_OK && effect && !suspicion.outcome) status = trial_values(&trial, &first, &depends, error);
   if (status == OPC_OK) {
-    *out_answer = answer_make(&first, unclean, seconds, effect, depends);
+    *out_answer = answer_make(&first, &suspicion, seconds, effect, depends);
     if (!*out_answer) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for an answer");
   }
   attempt_clear(&first);

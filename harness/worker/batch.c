@@ -172,7 +172,7 @@ static opc_status_t cases_run(batch_t *batch, const json_t *command) {
   opc_error_t why = {0};
   opc_operator_t op = {0};
   opc_sample_set_t samples = {0};
-  const char **checks = NULL, **devices = NULL, **skip = NULL;
+  const char **checks = NULL, **devices = NULL, **skip = NULL, **crashed = NULL;
   opc_runner_request_t request = {.op = &op,
                                   .seed = (uint64_t)json_integer_value(json_object_get(command, "seed")),
                                   .only = optional_string(command, "only"),
@@ -187,12 +187,14 @@ static opc_status_t cases_run(batch_t *batch, const json_t *command) {
   if (status == OPC_OK) status = names_read(json_object_get(command, "checks"), &checks, &request.check_count, &why);
   if (status == OPC_OK) status = names_read(json_object_get(command, "devices"), &devices, &request.device_count, &why);
   if (status == OPC_OK) status = names_read(json_object_get(command, "skip"), &skip, &request.skip_count, &why);
+  if (status == OPC_OK) status = names_read(json_object_get(command, "crashed"), &crashed, &request.crashed_count, &why);
   if (status == OPC_OK) {
     request.samples = samples.samples;
     request.sample_count = samples.count;
     request.checks = checks;
     request.devices = devices;
     request.skip = skip;
+    request.crashed = crashed;
     status = opc_runner_run(&request, &sink, &cases, &why);
   }
   opc_status_t told = batch->status;
@@ -202,6 +204,7 @@ static opc_status_t cases_run(batch_t *batch, const json_t *command) {
   free(checks);
   free(devices);
   free(skip);
+  free(crashed);
   opc_sample_set_clear(&samples);
   opc_operator_clear(&op);
   return told;

@@ -35,14 +35,17 @@
  *        "only":CASE|null,      run exactly this case
  *        "after":CASE|null,     run what comes after this case in the plan
  *        "from":CASE|null,"to":CASE|null    run this stretch of the plan (bisection), both ends included
- *        "skip":[CHECK…]}       cases of these checks are not run: reported as skip/after_crash
+ *        "skip":[CHECK…],       cases of these checks are not run: reported as skip/after_crash
+ *        "crashed":[CASE…]}     the operator crashed or hung on the arguments of these cases: the cases of other checks with the same device,
+ *                               dtype, sample and variant are not run either. Both are for the cases behind a crash, and left out with "only"
  *      {"t":"try","operator":NAME,"sample":SAMPLE,"seed":N}     one call of a search
  *      End of file: the child leaves with exit code 0.
  *      SAMPLE is the sample file's object with "source":"file|recorded|searched" added.
  *    child -> supervisor
  *      {"t":"result","case":ID,"verdict":…,"severity":…,"rule":…|null,"reason":…|null,"message":…,"evidence":{},"seconds":S}
  *      {"t":"done","planned":N}     all of a "cases" command is through: N results were sent for it
- *      {"t":"tried","outcome":"returned|rejected|no_kernel|…|unclean","message":TEXT,"seconds":S,
+ *      {"t":"tried","outcome":"returned|rejected|no_kernel|…|uninitialised|unclean","message":TEXT,"seconds":S,
+ *        uninitialised: it returned within its tensors, and its result follows memory that nothing initialised
  *        unclean: it returned, but wrote outside its tensors, or its result follows what lies around them or was never initialised
  *        "returns":[{"shape":[…],"dtype":…}|null…],  a list's tensors in its place; null: not a tensor
  *        "mutated":[PATH…],        arguments whose bytes changed
@@ -74,7 +77,7 @@ typedef struct opc_blackbox {
   volatile uint64_t sequence; /* counts cases and tries of this child */
   volatile int64_t started_ns; /* CLOCK_MONOTONIC when it began */
   char case_id[OPC_BLACKBOX_CASE_SIZE];
-  char phase[128]; /* "the operator", "the Meta kernel"… */
+  char phase[128]; /* "the operator", "the Meta kernel"…; "the operator, …": once more on the case's own arguments */
   char input[OPC_BLACKBOX_INPUT_SIZE]; /* the arguments of a case that "only" or "to" names, as a JSON object of strings; "" for any other */
   volatile uint32_t crashed;   /* 1 once the fault handler has filled in the rest */
   int32_t signal, code;        /* si_signo, si_code; signal 0: exit() was called with status `code`, and frames say from where */

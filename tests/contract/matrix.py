@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs broken operators and their look-alikes, and holds the findings against the expectation file. Standard library only.
 
-An expectation file: {"operators": {"ns::op": {"primary": RULE, "allowed": [RULE, …], "arguments": [ARGUMENT, …]}}}. A broken operator's
-run exits 1, finds its primary rule, and nothing besides but what is allowed. A look-alike has "primary": null: exit 0, no finding, no warning.
+An expectation file: {"operators": {"ns::op": {"primary": RULE, "allowed": [RULE, …], "arguments": [ARGUMENT, …],
+"says": TEXT}}}. A broken operator's
+run exits 1, finds its primary rule (with the text in its message), and nothing besides but what is allowed. A look-alike has "primary": null: exit 0, no finding, no warning.
 """
 import argparse
 import json
@@ -58,6 +59,8 @@ def mistakes_of(operator, expectation, report):
         wrong.append("no case ran")
     if primary is not None and primary not in found:
         wrong.append(f"{primary} was not found")
+    elif primary is not None and expectation.get("says", "") not in found[primary][1]:
+        wrong.append(f"the message does not say \"{expectation['says']}\": {found[primary][1]}")
     if primary is None and "pass" not in verdicts:
         wrong.append("nothing passed: a look-alike that is only skipped shows nothing")
     for rule in sorted(set(found) - {primary, *expectation.get("allowed", [])}):

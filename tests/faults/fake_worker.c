@@ -17,13 +17,15 @@
 #include "worker/protocol.h"
 
 static const char *const operators[] = {"healthy", "fails",  "segv",    "abort",   "exit0",   "hang",  "parent", "closes",  "junk",    "grandchild",
-                                        "flood",   "depends", "flaky", "late", "allcrash", "sleepy", "refused", "lies", "searched", "babble"};
+                                        "flood",   "depends", "flaky", "late", "allcrash", "sleepy", "refused", "lies", "searched", "babble",
+                                        "learns"};
 enum { OPERATORS = sizeof operators / sizeof operators[0], CASES = 10 };
 
 static int *ever; /* shared by all children: how often "flaky" ran */
 static opc_channel_t control = OPC_CHANNEL_INIT, batch = OPC_CHANNEL_INIT;
 static opc_blackbox_t *box;
 static bool ran[CASES];
+static const json_t *crashed; /* of the present command */
 
 static void say(opc_channel_t *channel, json_t *message) {
   opc_error_t error;
@@ -63,6 +65,11 @@ static bool behave(const char *name, int i) {
   }
   for (int line = 0; strcmp(name, "flood") == 0 && line < 20000 && i == 2; line++) printf("a line of a noisy operator, number %d\n", line);
   if (strcmp(name, "depends") == 0 && i == 7) return ran[3];
+  if (strcmp(name, "learns") == 0 && i == 3) snprintf(box->phase, sizeof box->phase, "the Meta kernel");
+  if (strcmp(name, "learns") == 0 && (i == 2 || i == 3)) raise(SIGSEGV);
+  if (strcmp(name, "learns") == 0 && i == 7)
+    return json_array_size(crashed) == 1 && strcmp(json_string_value(json_array_get(crashed, 0)), "fake::learns/stride/cpu/-/one/v2") == 0;
+  if (strcmp(name, "learns") == 0 && i == 8) raise(SIGSEGV);
   if (strcmp(name, "flaky") == 0 && i == 4) return (*ever)++ == 0;
   if (strcmp(name, "allcrash") == 0) raise(SIGSEGV);
   if (strcmp(name, "lies") == 0 && i == 2) snprintf(box->case_id, sizeof box->case_id, "no case/at all"), raise(SIGSEGV);
@@ -86,6 +93,7 @@ static int index_of(const json_t *command, const char *key) {
 static void run_cases(const json_t *command) {
   const char *name = strstr(json_string_value(json_object_get(command, "operator")), "::") + 2;
   int only = index_of(command, "only"), after = index_of(command, "after"), from = index_of(command, "from"), to = index_of(command, "to"), planned = 0;
+  crashed = json_object_get(command, "crashed");
   if (strcmp(name, "refused") == 0) {
     say(&batch, json_pack("{s:s, s:s}", "t", "refused", "message", "not today"));
     return;

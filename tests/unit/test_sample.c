@@ -192,6 +192,18 @@ static void test_names(void **state) {
   opc_sample_clear(&first);
 }
 
+/* torch has several names for a dtype; a tolerance counts for the dtype, whatever it was called. */
+static void test_tolerance_by_other_names(void **state) {
+  (void)state;
+  opc_sample_t sample =
+      read_sample("{\"operator\": \"ns::op.all\", \"args\": [" X "], \"expect\": {\"tolerance\": {\"float\": 1, \"half\": 0.5}}}");
+  for (int dtype = 0; dtype < OPC_DTYPE_COUNT; dtype++) {
+    double wanted = dtype == OPC_DTYPE_FLOAT32 ? 1.0 : dtype == OPC_DTYPE_FLOAT16 ? 0.5 : -1.0;
+    assert_true(sample.expect.tolerance[dtype] >= wanted && sample.expect.tolerance[dtype] <= wanted);
+  }
+  opc_sample_clear(&sample);
+}
+
 static void test_init(void **state) {
   (void)state;
   opc_sample_t sample;
@@ -209,7 +221,7 @@ static void test_init(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_conversion), cmocka_unit_test(test_round_trip), cmocka_unit_test(test_defaults_are_left_out),
-      cmocka_unit_test(test_names),      cmocka_unit_test(test_init),
+      cmocka_unit_test(test_names),      cmocka_unit_test(test_init),       cmocka_unit_test(test_tolerance_by_other_names),
   };
   return cmocka_run_group_tests(tests, make_operator, clear_operator);
 }

@@ -2,6 +2,8 @@
 #include "plan_fixture.h"
 #include "temp_folder.h"
 
+#include <unistd.h>
+
 #include "plan/sample.h"
 
 static const fixture_argument_t arguments[] = {
@@ -28,6 +30,19 @@ static const opc_operator_t *lookup(const char *name, void *context) {
   return strcmp(name, op.name) == 0 ? &op : NULL;
 }
 
+/* The constructor of ns.Name takes an integer and anything; ns.Bare has none. */
+static const opc_class_t *find_class(const char *name, void *context) {
+  static struct opc_method methods[] = {
+      {"get", "get(__torch__.torch.classes.ns.Name _0) -> int _0"},
+      {"__init__", "__init__(__torch__.torch.classes.ns.Name _0, int _1, Any _2=None) -> NoneType _0"},
+  };
+  static const opc_class_t classes[] = {{"ns.Name", NULL, methods, 2}, {"ns.Bare", NULL, methods, 1}};
+  (void)context;
+  for (size_t i = 0; i < COUNT(classes); i++)
+    if (strcmp(classes[i].name, name) == 0) return &classes[i];
+  return NULL;
+}
+
 static int set_up(void **state) {
   static const char npy[] = "\x93NUMPY\1\0\x39\0{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} \n\0\0\x80\x3f\0\0\0\x40";
   op = fixture_operator("ns::op", "ns::op(Tensor x, …) -> Tensor", arguments, COUNT(arguments), returns, COUNT(returns));
@@ -44,7 +59,7 @@ static int tear_down(void **state) {
 
 static opc_status_t read_text(const char *text, opc_sample_set_t *set, opc_error_t *error) {
   temp_write("samples.json", text, strlen(text));
-  return opc_sample_set_read(set, temp_path("samples.json"), lookup, NULL, error);
+  return opc_sample_set_read(set, temp_path("samples.json"), lookup, find_class, NULL, error);
 }
 
 /* The message without the folder, which has another name each time. */
@@ -111,8 +126,8 @@ static void test_unreadable(void **state) {
   (void)state;
   opc_sample_set_t set = {0};
   opc_error_t error = {0};
-  assert_int_equal(opc_sample_set_read(&set, temp_path("missing.json"), lookup, NULL, &error), OPC_ERR_IO);
-  assert_int_equal(opc_sample_set_read(&set, temp_folder, lookup, NULL, &error), OPC_ERR_IO);
+  assert_int_equal(opc_sample_set_read(&set, temp_path("missing.json"), lookup, NULL, NULL, &error), OPC_ERR_IO);
+  assert_int_equal(opc_sample_set_read(&set, temp_folder, lookup, NULL, NULL, &error), OPC_ERR_IO);
   assert_int_equal(opc_sample_set_write(&set, "/nonexistent/folder/x.json", lookup, NULL, &error), OPC_ERR_IO);
   assert_string_equal(error.message, "cannot write the sample file /nonexistent/folder/x.json: No such file or directory");
 }
@@ -140,7 +155,7 @@ static void test_read_and_write(void **state) {
   assert_string_equal(set.samples[2].name, "s-b30cc525"); /* the folder, another one each time, does not count */
 
   assert_ok(opc_sample_set_write(&set, file, lookup, NULL, &error), error);
-  assert_ok(opc_sample_set_read(&again, file, lookup, NULL, &error), error);
+  assert_ok(opc_sample_set_read(&again, file, lookup, NULL, NULL, &error), error);
   assert_int_equal(again.count, set.count);
   for (size_t i = 0; i < set.count; i++) {
     json_t *left = opc_sample_to_json(&set.samples[i], &op), *right = opc_sample_to_json(&again.samples[i], &op);
@@ -154,9 +169,42 @@ static void test_read_and_write(void **state) {
   free(op.name);
   op.name = opc_string_copy("ns::op");
   opc_sample_set_clear(&again);
-  assert_ok(opc_sample_set_read(&again, file, lookup, NULL, &error), error);
+  assert_ok(opc_sample_set_read(&again, file, lookup, NULL, NULL, &error), error);
   assert_int_equal(again.count, 3);
   opc_sample_set_clear(&again);
+  opc_sample_set_clear(&set);
+}
+
+static void test_a_link_stays_one(void **state) {
+  (void)state;
+  opc_sample_set_t set = {0}, again = {0};
+  opc_error_t error = {0};
+  char file[1024], link[1024], target[1024] = "";
+  snprintf(file, sizeof file, "%s", temp_path("behind.json"));
+  snprintf(link, sizeof link, "%s", temp_path("link.json"));
+  temp_write("behind.json", "old", 3);
+  assert_int_equal(symlink("behind.json", link), 0);
+  assert_ok(read_text(HEAD SAMPLE("") "]}", &set, &error), error);
+  assert_ok(opc_sample_set_write(&set, link, lookup, NULL, &error), error);
+  assert_int_equal(readlink(link, target, sizeof target - 1), strlen("behind.json"));
+  assert_ok(opc_sample_set_read(&again, file, lookup, NULL, NULL, &error), error);
+  assert_int_equal(again.count, 1);
+  opc_sample_set_clear(&again);
+  opc_sample_set_clear(&set);
+}
+
+static void test_constructors(void **state) {
+  (void)state;
+  opc_sample_set_t set = {0};
+  opc_error_t error = {0};
+  assert_ok(read_text(HEAD SAMPLE(", \"kwargs\": {\"obj\": {\"object\": {\"class\": \"ns.Name\", \"init\": [3, {\"object\": "
+                                  "{\"class\": \"ns.Name\", \"init\": [4]}}]}}}") "]}",
+                      &set, &error),
+            error);
+  const opc_value_t *object = &set.samples[0].arguments[11];
+  assert_int_equal(object->object.init_count, 2);
+  assert_int_equal(object->object.init[0].integer, 3);
+  assert_int_equal(object->object.init[1].object.init[0].integer, 4);
   opc_sample_set_clear(&set);
 }
 
@@ -166,6 +214,8 @@ int main(void) {
       cmocka_unit_test(test_mistakes_around_the_samples),
       cmocka_unit_test(test_unreadable),
       cmocka_unit_test(test_read_and_write),
+      cmocka_unit_test(test_a_link_stays_one),
+      cmocka_unit_test(test_constructors),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -167,6 +167,29 @@ static void test_malformed_json(void **state) {
   }
 }
 
+static void test_arguments_of_a_text(void **state) {
+  (void)state;
+  opc_operator_t method;
+  opc_error_t error = {0};
+  assert_ok(opc_schema_arguments("f(__torch__.torch.classes.ns.C self, str? a=\"x, )\", Dict(str, int[2]) b, *, int[2] c=[1, 2]) -> Tensor _0",
+                                 &method, &error),
+            error);
+  assert_int_equal(method.argument_count, 4);
+  assert_string_equal(method.arguments[0].type.class_name, "ns.C");
+  assert_string_equal(method.arguments[1].default_text, "\"x, )\"");
+  assert_string_equal(method.arguments[1].name, "a");
+  assert_int_equal(method.arguments[1].type.kind, OPC_TYPE_OPTIONAL);
+  assert_string_equal(method.arguments[2].type_text, "Dict(str, int[2])");
+  assert_false(method.arguments[2].has_default);
+  assert_true(method.arguments[3].kwarg_only);
+  assert_int_equal(method.arguments[3].type.fixed_length, 2);
+  opc_operator_clear(&method);
+  assert_ok(opc_schema_arguments("f() -> ()", &method, &error), error);
+  assert_int_equal(method.argument_count, 0);
+  opc_operator_clear(&method);
+  assert_int_equal(opc_schema_arguments("f", &method, &error), OPC_ERR_UNSUPPORTED);
+}
+
 static void test_class_json(void **state) {
   (void)state;
   opc_class_t class_;
@@ -185,7 +208,7 @@ static void test_class_json(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_types),          cmocka_unit_test(test_operator_json), cmocka_unit_test(test_dangling_operator_json),
-      cmocka_unit_test(test_malformed_json), cmocka_unit_test(test_class_json),
+      cmocka_unit_test(test_malformed_json), cmocka_unit_test(test_class_json), cmocka_unit_test(test_arguments_of_a_text),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

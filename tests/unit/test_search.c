@@ -119,6 +119,18 @@ static void run_number(const opc_sample_t *sample, opc_try_outcome_t *outcome, c
   *outcome = (opc_try_outcome_t){.kind = OPC_TRY_RETURNED, .effect = true};
 }
 
+/* All of its results follow memory that it never wrote. */
+static void run_forgets(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  snprintf(message, 256, "with these arguments its result depends on memory that nothing initialised");
+  *outcome = (opc_try_outcome_t){.kind = OPC_TRY_UNINITIALISED, .effect = true, .output_numel = opc_tensor_spec_numel(tensor(sample, 0))};
+}
+
+/* Only where it accepts a shape that it does not understand. */
+static void run_forgets_vectors(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  if (tensor(sample, 0)->ndim < 2) run_forgets(sample, outcome, message);
+  else run_identity(sample, outcome, message);
+}
+
 /* Each row is an operator, and what its search comes to. */
 static const fake_t fakes[] = {
     {"ns::identity", {{"x", "Tensor", NULL, false}}, run_identity, OPC_SEARCH_RICH},
@@ -137,6 +149,8 @@ static const fake_t fakes[] = {
     {"ns::no_kernel", {{"x", "Tensor", NULL, false}}, run_no_kernel, OPC_SEARCH_IMPOSSIBLE},
     {"ns::removed", {{"x", "Tensor", NULL, false}}, run_refuses_all, OPC_SEARCH_NOT_FOUND},
     {"ns::idle", {{"x", "Tensor", NULL, false}}, run_without_effect, OPC_SEARCH_TRIVIAL},
+    {"ns::forgets", {{"x", "Tensor", NULL, false}}, run_forgets, OPC_SEARCH_FOUND},
+    {"ns::forgets_vectors", {{"x", "Tensor", NULL, false}}, run_forgets_vectors, OPC_SEARCH_RICH},
     {"ns::version", {{NULL, NULL, NULL, false}}, run_number, OPC_SEARCH_RICH},
     {"ns::object", {{"x", "__torch__.torch.classes.ns.Name", NULL, false}}, run_number, OPC_SEARCH_IMPOSSIBLE},
     {"ns::optional_object",
@@ -257,22 +271,86 @@ static void test_hangs_end_a_search_early(void **state) {
   opc_operator_clear(&op);
 }
 
+static const fake_t *fake_of(const char *name) {
+  for (size_t i = 0; i < COUNT(fakes); i++)
+    if (strcmp(fakes[i].name, name) == 0) return &fakes[i];
+  fail_msg("no operator %s", name);
+  return NULL;
+}
+
+/* What a search for arguments that only ever depend on uninitialised memory gives: one sample. Clean ones are preferred to it. */
+static void test_uninitialised(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    size_t least, most;
+    int kind;
+  } rows[] = {{"ns::forgets", 1, 1, OPC_TRY_UNINITIALISED}, {"ns::forgets_vectors", 2, 3, OPC_TRY_RETURNED}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    const fake_t *fake = fake_of(rows[i].name);
+    opc_operator_t op = make(fake);
+    opc_sample_set_t set = {0};
+    opc_error_t error = {0};
+    int tries;
+    opc_search_t *search = drive(fake, &op, 0, &tries, NULL);
+    assert_ok(opc_search_samples(search, &set, &error), error);
+    assert_in_range(set.count, rows[i].least, rows[i].most);
+    for (size_t k = 0; k < set.count; k++) {
+      char message[256] = "";
+      opc_try_outcome_t outcome = {0};
+      fake->run(&set.samples[k], &outcome, message);
+      assert_int_equal(outcome.kind, rows[i].kind);
+      assert_true(outcome.output_numel >= 2);
+    }
+    opc_sample_set_clear(&set);
+    opc_search_free(search);
+    opc_operator_clear(&op);
+  }
+}
+
 static void test_details(void **state) {
   (void)state;
-  for (size_t i = 0; i < COUNT(fakes); i++) {
-    const char *part = strcmp(fakes[i].name, "ns::removed") == 0    ? "removed in version 0.3"
-                       : strcmp(fakes[i].name, "ns::object") == 0   ? "argument 'x'"
-                       : strcmp(fakes[i].name, "ns::identity") == 0 ? "found after 1 try"
-                                                                    : NULL;
-    if (!part) continue;
-    opc_operator_t op = make(&fakes[i]);
+  static const struct {
+    const char *name, *part;
+  } rows[] = {
+      {"ns::removed", "removed in version 0.3"},
+      {"ns::object", "argument 'x'"},
+      {"ns::identity", "found after 1 try"},
+      {"ns::no_kernel", "it has no kernel for the CPU"},
+      {"ns::forgets", "found after 1 try; its result depends on uninitialised memory"},
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    const fake_t *fake = fake_of(rows[i].name);
+    opc_operator_t op = make(fake);
     int tries;
-    opc_search_t *search = drive(&fakes[i], &op, 0, &tries, NULL);
-    if (!strstr(opc_search_detail(search), part)) fail_msg("%s: %s", fakes[i].name, opc_search_detail(search));
+    opc_search_t *search = drive(fake, &op, 0, &tries, NULL);
+    if (!strstr(opc_search_detail(search), rows[i].part)) fail_msg("%s: %s", fake->name, opc_search_detail(search));
     opc_search_free(search);
     opc_operator_clear(&op);
   }
   opc_search_free(NULL);
+}
+
+/* Each crash and each hang counts once in the text, whatever it costs. Where nothing but crashes came, the simplest arguments are the sample. */
+static void test_counts_of_crashes(void **state) {
+  (void)state;
+  const char *const names[] = {"ns::hangs", "ns::crashes"};
+  for (size_t i = 0; i < COUNT(names); i++) {
+    char wanted[96];
+    const fake_t *fake = fake_of(names[i]);
+    opc_operator_t op = make(fake);
+    opc_sample_set_t set = {0};
+    int tries;
+    opc_search_t *search = drive(fake, &op, 0, &tries, NULL);
+    if (i == 0) snprintf(wanted, sizeof wanted, "not found in %d tries, %d of them hung", tries, tries);
+    else snprintf(wanted, sizeof wanted, "every one of %d tries crashed", tries);
+    assert_ptr_equal(strstr(opc_search_detail(search), wanted), opc_search_detail(search));
+    assert_int_equal(opc_search_samples(search, &set, NULL), OPC_OK);
+    assert_int_equal(set.count, i);
+    opc_sample_set_clear(&set);
+    opc_search_free(search);
+    opc_operator_clear(&op);
+  }
 }
 
 int main(void) {
@@ -281,7 +359,9 @@ int main(void) {
       cmocka_unit_test(test_samples_are_named_and_of_different_shapes),
       cmocka_unit_test(test_the_same_seed_gives_the_same_tries),
       cmocka_unit_test(test_hangs_end_a_search_early),
+      cmocka_unit_test(test_uninitialised),
       cmocka_unit_test(test_details),
+      cmocka_unit_test(test_counts_of_crashes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

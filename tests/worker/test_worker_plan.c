@@ -116,6 +116,32 @@ static void skipped_checks_are_told(void **state) {
   json_decref(results);
 }
 
+/* The part of an id that says what the operator is called with. */
+static const char *arguments_of(const char *case_id) { return strchr(strchr(case_id, '/') + 1, '/'); }
+
+static void crashed_arguments_are_not_tried_in_other_checks(void **state) {
+  (void)state;
+  json_t *all = results_of(command_cases("hostile::good", "file", json_pack("{s:[s, s]}", "checks", "stride", "alias")));
+  const char *crashed = field(all, 1, "case");
+  assert_non_null(strstr(crashed, "/stride/"));
+  json_t *results =
+      results_of(command_cases("hostile::good", "file", json_pack("{s:[s, s], s:[s]}", "checks", "stride", "alias", "crashed", crashed)));
+  size_t skipped = 0;
+  assert_int_equal(json_array_size(results), json_array_size(all));
+  for (size_t i = 0; i < json_array_size(results); i++) {
+    const char *id = field(results, i, "case");
+    bool other = strcmp(id, crashed) != 0 && strcmp(arguments_of(id), arguments_of(crashed)) == 0;
+    assert_string_equal(field(results, i, "verdict"), other ? "skip" : field(all, i, "verdict"));
+    assert_string_equal(field(results, i, "reason"), other ? "after_crash" : field(all, i, "reason"));
+    if (other) assert_string_equal(field(results, i, "message"), "not run: these arguments crashed the operator in check stride");
+    skipped += other;
+  }
+  assert_int_equal(skipped, 1);
+  json_decref(results);
+  json_decref(all);
+  free(refusal_of(command_cases("hostile::good", "file", json_pack("{s:[s]}", "crashed", "no id"))));
+}
+
 static void what_is_not_there_is_named(void **state) {
   static const struct {
     const char *id, *words;
@@ -219,8 +245,8 @@ static void tries_tell_what_a_call_did(void **state) {
                {"hostile::constant", "returned", true, false, 0, "[{\"shape\":[2,3],\"dtype\":\"float32\"}]"},
                {"hostile::counts_calls", "returned", true, true, 0, "[{\"shape\":[2,3],\"dtype\":\"float32\"}]"},
                {"hostile::writes_behind", "unclean", true, false, 0, "[{\"shape\":[2,3],\"dtype\":\"float32\"}]"},
-               {"hostile::reads_malloc", "unclean", true, false, 0, "[{\"shape\":[2,3],\"dtype\":\"float32\"}]"},
-               {"hostile::uninitialised", "unclean", true, false, 0, "[{\"shape\":[2,3],\"dtype\":\"float32\"}]"},
+               {"hostile::reads_malloc", "uninitialised", true, false, 0, "[{\"shape\":[2,3],\"dtype\":\"float32\"}]"},
+               {"hostile::uninitialised", "uninitialised", true, false, 0, "[{\"shape\":[2,3],\"dtype\":\"float32\"}]"},
                {"hostile::mutates", "returned", true, true, 1, "[]"},
                {"hostile::counts", "returned", true, false, 0, "[null]"},
                {"hostile::nothing", "returned", false, false, 0, "[]"},
@@ -249,6 +275,7 @@ int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_plan_is_stable_and_can_be_cut),
       cmocka_unit_test(skipped_checks_are_told),
+      cmocka_unit_test(crashed_arguments_are_not_tried_in_other_checks),
       cmocka_unit_test(what_is_not_there_is_named),
       cmocka_unit_test(a_refused_sample_is_one_failure),
       cmocka_unit_test(an_internal_assert_is_a_warning),
