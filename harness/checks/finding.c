@@ -33,28 +33,28 @@ static bool finding_is_violation(const opc_finding_t *finding) {
   return finding->decided && (finding->verdict == OPC_VERDICT_FAIL || finding->verdict == OPC_VERDICT_ERROR);
 }
 
-void opc_finding_pass(opc_finding_t *finding, const char *format, ...) {
+/* Nothing that proves less replaces a violation. */
+static void finding_settle(opc_finding_t *finding, opc_verdict_kind_t verdict, opc_skip_reason_t reason, const char *format, va_list arguments) {
   if (finding_is_violation(finding)) return;
-  va_list arguments;
-  va_start(arguments, format);
   text_set(&finding->message, format, arguments);
-  va_end(arguments);
   finding->decided = true;
-  finding->verdict = OPC_VERDICT_PASS;
-  finding->reason = OPC_SKIP_NONE;
+  finding->verdict = verdict;
+  finding->reason = reason;
   finding->rule = NULL;
 }
 
-void opc_finding_skip(opc_finding_t *finding, opc_skip_reason_t reason, const char *format, ...) {
-  if (finding_is_violation(finding)) return;
+void opc_finding_pass(opc_finding_t *finding, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  text_set(&finding->message, format, arguments);
+  finding_settle(finding, OPC_VERDICT_PASS, OPC_SKIP_NONE, format, arguments);
   va_end(arguments);
-  finding->decided = true;
-  finding->verdict = OPC_VERDICT_SKIP;
-  finding->reason = reason;
-  finding->rule = NULL;
+}
+
+void opc_finding_skip(opc_finding_t *finding, opc_skip_reason_t reason, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  finding_settle(finding, OPC_VERDICT_SKIP, reason, format, arguments);
+  va_end(arguments);
 }
 
 static void finding_violation(opc_finding_t *finding, opc_verdict_kind_t verdict, const char *rule, const char *format, va_list arguments) {
