@@ -1,7 +1,7 @@
 /* Finds arguments for an operator from its schema: ask for the next arguments to try, tell what came of them.
  *
  * The search itself runs nothing and needs no libtorch: whoever holds it sends each try to a child and tells the outcome
- * (worker/protocol.h, "try"), so a crash costs a child and never the search's memory. Deterministic: the tries are a function of (schema,
+ * (wire/protocol.h, "try"), so a crash costs a child and never the search's memory. Deterministic: the tries are a function of (schema,
  * seed, outcomes told). Ownership: opc_search_free. Threads: one search, one thread. Source of the method: SEARCH.md of the project's
  * notes. */
 #ifndef OPC_PLAN_SEARCH_H

@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "supervise/channel.h"
+#include "wire/channel.h"
 #include "supervise/symbolise.h"
-#include "worker/protocol.h"
+#include "wire/protocol.h"
 
 typedef enum opc_end_cause {
   OPC_END_BY_ITSELF = 0, /* the wait status says how */

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "worker/protocol.h"
+#include "wire/protocol.h"
 
 enum { FIXED_ARGUMENTS = 8, FIRST_FREE_FD = 64, BATCH_FDS = 4 };
 

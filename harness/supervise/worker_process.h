@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "base/text.h"
-#include "supervise/channel.h"
+#include "wire/channel.h"
 #include "supervise/worker_find.h"
 
 typedef struct opc_worker {

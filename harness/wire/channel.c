@@ -1,4 +1,4 @@
-#include "supervise/channel.h"
+#include "wire/channel.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  *
  * Ownership: opc_channel_close; JSON that is received belongs to the caller, JSON that is sent stays the caller's. Threads: one. A zeroed channel has fd 0:
  * use OPC_CHANNEL_INIT. */
-#ifndef OPC_SUPERVISE_CHANNEL_H
-#define OPC_SUPERVISE_CHANNEL_H
+#ifndef OPC_WIRE_CHANNEL_H
+#define OPC_WIRE_CHANNEL_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -55,8 +55,8 @@
  *
  * 3. Black box: a memfd of OPC_BLACKBOX_SIZE bytes that child and supervisor map. The child writes the case before it runs; the fault handler
  *    writes the crash. The supervisor reads it for deadlines and after a death. No message is needed, so a begin costs no system call. */
-#ifndef OPC_WORKER_PROTOCOL_H
-#define OPC_WORKER_PROTOCOL_H
+#ifndef OPC_WIRE_PROTOCOL_H
+#define OPC_WIRE_PROTOCOL_H
 
 #include <stdint.h>
 

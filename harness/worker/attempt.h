@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "plan/sample.h"
-#include "worker/protocol.h"
+#include "wire/protocol.h"
 
 /* Calls the operator with the sample on the CPU. *out_answer: the "tried" message (new reference). An error means that the harness, not
  * the operator, failed. */

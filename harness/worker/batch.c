@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "bridge/bridge.h"
 #include "checks/runner.h"
-#include "supervise/channel.h"
+#include "wire/channel.h"
 #include "worker/attempt.h"
 
 typedef struct batch {

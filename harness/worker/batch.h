@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "plan/sample.h"
-#include "worker/protocol.h"
+#include "wire/protocol.h"
 
 /* Serves until the channel ends. Takes fd over. An error means that nothing more can be said on the channel. */
 opc_status_t opc_batch_serve(int fd, opc_blackbox_t *box, const json_t *operators, opc_error_t *error) OPC_CHECKED;

@@ -9,7 +9,7 @@
 #define OPC_WORKER_CRASH_H
 
 #include "base/status.h"
-#include "worker/protocol.h"
+#include "wire/protocol.h"
 
 /* Maps a black box from its memfd; the supervisor has written its magic. Kept for the life of the process. */
 opc_status_t opc_crash_map(int fd, opc_blackbox_t **out, opc_error_t *error) OPC_CHECKED;

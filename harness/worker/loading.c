@@ -8,7 +8,7 @@
 #include "bridge/bridge.h"
 #include "bridge/prepare.h"
 #include "worker/batch.h"
-#include "worker/protocol.h"
+#include "wire/protocol.h"
 
 typedef struct listing {
   json_t *operators, *classes;          /* of the library that was loaded last */

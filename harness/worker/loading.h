@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "supervise/channel.h"
+#include "wire/channel.h"
 
 /* Descriptors of the worker's own are out of the way of a library that closes or takes the low ones. */
 enum { OPC_OWN_FD_AT_LEAST = 200 };

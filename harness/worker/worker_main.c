@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "worker/loading.h"
-#include "worker/protocol.h"
+#include "wire/protocol.h"
 #include "worker/sandbox.h"
 #include "worker/scratch.h"
 #include "worker/zygote.h"

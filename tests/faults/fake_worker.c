@@ -1,4 +1,4 @@
-/* A worker without libtorch, for tests of the supervisor: it speaks the protocol (worker/protocol.h), and its operators misbehave by name. Each has ten
+/* A worker without libtorch, for tests of the supervisor: it speaks the protocol (wire/protocol.h), and its operators misbehave by name. Each has ten
  * cases, `fake::NAME/stride/cpu/-/one/v0` … v4 and `…/alias/…/v5` … v9. The file that it is told to load only has to be there. */
 #include <errno.h>
 #include <signal.h>
@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "supervise/channel.h"
-#include "worker/protocol.h"
+#include "wire/channel.h"
+#include "wire/protocol.h"
 
 static const char *const operators[] = {"healthy", "fails",  "segv",    "abort",   "exit0",   "hang",  "parent", "closes",  "junk",    "grandchild",
                                         "flood",   "depends", "flaky", "late", "allcrash", "sleepy", "refused", "lies", "searched", "babble",

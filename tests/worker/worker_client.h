@@ -1,4 +1,4 @@
-/* The supervisor's side of worker/protocol.h, reduced to what tests need: every step waits, and a step that does not come fails the test. */
+/* The supervisor's side of wire/protocol.h, reduced to what tests need: every step waits, and a step that does not come fails the test. */
 #ifndef OPC_TESTS_WORKER_CLIENT_H
 #define OPC_TESTS_WORKER_CLIENT_H
 
@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "supervise/channel.h"
-#include "worker/protocol.h"
+#include "wire/channel.h"
+#include "wire/protocol.h"
 
 typedef struct client {
   pid_t pid;
