@@ -86,6 +86,9 @@ opc_status_t opc_tensor_new(const opc_tensor_spec_t *spec, opc_storage_t *storag
 void opc_tensor_free(opc_tensor_t *tensor);
 opc_tensor_t *opc_tensor_ref(opc_tensor_t *tensor); /* another handle to the same TensorImpl */
 void opc_tensor_describe(const opc_tensor_t *tensor, opc_tensor_meta_t *out);
+/* References that anybody holds to the tensor's TensorImpl, this handle among them, and to its StorageImpl, the TensorImpl among them; 0 where there
+ * is none. */
+void opc_tensor_uses(const opc_tensor_t *tensor, size_t *out_impl, size_t *out_storage);
 /* Bytes of the whole storage, as they are now, on the host: the storage's own memory for cpu (valid while the tensor lives), a copy in
  * *out_owned (caller frees) for cuda. */
 opc_status_t opc_tensor_storage_bytes(const opc_tensor_t *tensor, const void **out_bytes, size_t *out_size, void **out_owned,
@@ -117,6 +120,8 @@ void opc_op_free(opc_op_handle_t *op);
  * opc_bridge_grad_mode). */
 opc_call_outcome_t opc_op_call(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent, size_t count,
                                opc_value_t **out_returns, size_t *out_count, opc_text_t *message);
+/* Runs right before each operator, when all that the call needs is made; it must not throw. NULL: nothing does. */
+void opc_bridge_before_call(void (*prepare)(void));
 void opc_returns_free(opc_value_t *returns, size_t count); /* frees handles too */
 /* A custom class instance from its constructor; class name "ns.Name"; as opc_op_call for outcomes. */
 opc_call_outcome_t opc_object_new(const char *class_name, const opc_value_t *init, size_t count, opc_object_t **out, opc_text_t *message);
@@ -126,11 +131,49 @@ void opc_handle_free(opc_value_t *value); /* frees the handles in a tree: tensor
 /* ---- state ---- */
 
 void opc_bridge_seed(uint64_t seed);    /* default generators of all devices in use */
+/* The state of the device's default generator, to compare: the caller frees *out. OPC_ERR_UNSUPPORTED: the device has none. */
+opc_status_t opc_bridge_generator_state(opc_device_t device, void **out, size_t *out_size, opc_error_t *error) OPC_CHECKED;
 void opc_bridge_grad_mode(bool on);     /* this thread */
-void opc_bridge_threads(int count);     /* intra-op threads of libtorch; 1 starts none */
+void opc_bridge_threads(int count);     /* intra-op threads of libtorch, for this thread's calls; 1 starts none */
+void opc_bridge_inner_threads(int count); /* of operators that are called by an operator that this thread calls; 0: as many as it has */
+void opc_bridge_default_dtype(opc_dtype_t dtype); /* a floating one; OPC_SETTING_DEFAULT_DTYPE tells which it is */
 bool opc_bridge_cuda_initialised(void); /* a context exists already: forking is not safe */
 int opc_bridge_cuda_devices(void);      /* initialises; only in a throw-away child; 0 without libtorch_cuda */
 bool opc_bridge_device_available(opc_device_t device);
+
+/* What libtorch and the C++ runtime keep for this thread or the process, and a call must leave as it was. */
+typedef enum opc_setting {
+  OPC_SETTING_GRAD_MODE = 0,
+  OPC_SETTING_INFERENCE_MODE,
+  OPC_SETTING_FORWARD_GRAD,
+  OPC_SETTING_AUTOCAST_CPU,
+  OPC_SETTING_AUTOCAST_CUDA,
+  OPC_SETTING_AUTOCAST_DTYPE, /* of the CPU */
+  OPC_SETTING_DISPATCH_INCLUDED, /* sets of dispatch keys, as bits */
+  OPC_SETTING_DISPATCH_EXCLUDED,
+  OPC_SETTING_DEFAULT_DTYPE,
+  OPC_SETTING_THREADS, /* intra-op */
+  OPC_SETTING_DETERMINISTIC,
+  OPC_SETTING_DETERMINISTIC_WARN_ONLY,
+  OPC_SETTING_FILL_UNINITIALISED, /* while deterministic */
+  OPC_SETTING_ONEDNN,
+  OPC_SETTING_CUDNN_BENCHMARK,
+  OPC_SETTING_SEED,             /* that the CPU's default generator was given last */
+  OPC_SETTING_CPP_STREAMS,      /* 0: std::cout, cerr and clog write as they did at the first reading, into the same buffers */
+  OPC_SETTING_CPP_LOCALE,       /* 0: std::locale() is what it was at the first reading */
+  OPC_SETTING_TERMINATE_HANDLER, /* addresses */
+  OPC_SETTING_NEW_HANDLER,
+  OPC_SETTING_COUNT
+} opc_setting_t;
+void opc_bridge_settings_read(int64_t out[OPC_SETTING_COUNT]); /* under 1 us; flushes std::cout and std::clog */
+/* Writes those that differ. Streams and locale become what they were at the first reading. */
+void opc_bridge_settings_write(const int64_t wanted[OPC_SETTING_COUNT]);
+/* Those that every operator must bear with, turned: grad mode, default dtype, number of threads, deterministic algorithms (which then only warn). */
+void opc_bridge_settings_other(const int64_t usual[OPC_SETTING_COUNT], int64_t out[OPC_SETTING_COUNT]);
+const char *opc_bridge_dtype_name(int64_t scalar_type); /* c10's: "Float" */
+void opc_bridge_keys_text(int64_t keys, char *out, size_t size); /* of a set of dispatch keys: "AutogradCPU, Tracer" */
+/* Bytes that TORCH_WARN has put out on this thread since the first call of this function, which starts the count. */
+size_t opc_bridge_warnings_printed(void);
 
 /* Allocates all CPU storage from now on through these functions (process-wide, kept for the process's life). */
 typedef struct opc_cpu_allocator {

@@ -12,6 +12,8 @@
 
 namespace {
 
+void (*before_call)() = nullptr;
+
 void say(opc_text_t *message, const std::string &text) {
   if (message == nullptr) return;
   opc_text_reset(message);
@@ -62,6 +64,8 @@ opc_status_t opc_op_find(const char *name, opc_op_handle_t **out, opc_error_t *e
 
 void opc_op_free(opc_op_handle_t *op) { delete op; }
 
+void opc_bridge_before_call(void (*prepare)()) { before_call = prepare; }
+
 opc_call_outcome_t opc_op_call(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent, size_t count,
                                opc_value_t **out_returns, size_t *out_count, opc_text_t *message) {
   *out_returns = nullptr;
@@ -75,7 +79,10 @@ opc_call_outcome_t opc_op_call(opc_op_handle_t *op, const opc_value_t *arguments
     return OPC_CALL_UNCONVERTIBLE;
   }
 
-  opc_call_outcome_t outcome = opc::guarded_call(text, [&] { op->op.callBoxed(op->stack); });
+  opc_call_outcome_t outcome = opc::guarded_call(text, [&] {
+    if (before_call != nullptr) before_call();
+    op->op.callBoxed(op->stack);
+  });
   if (outcome == OPC_CALL_RETURNED) {
     outcome = opc::guarded_call(text, [&] { take_returns(op->stack, out_returns, out_count); });
   }

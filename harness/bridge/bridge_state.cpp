@@ -3,10 +3,13 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/record_function.h>
+#include <c10/core/DefaultDtype.h>
 #include <c10/core/GradMode.h>
 #include <dirent.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -14,10 +17,29 @@
 #include "bridge/bridge.h"
 #include "bridge/cuda_use.h"
 #include "bridge/guard.h"
+#include "bridge/torch_names.h"
 
 namespace {
 
 bool used;
+
+// Of this thread: how deep it is in operators, and the threads that it has outside.
+struct Inner {
+  int threads = 0, depth = 0, outside = 0;
+  at::CallbackHandle handle = 0;
+};
+thread_local Inner inner;
+
+std::unique_ptr<at::ObserverContext> inner_start(const at::RecordFunction &) {
+  if (++inner.depth != 2) return nullptr;
+  inner.outside = at::get_num_threads();
+  at::set_num_threads(inner.threads);
+  return nullptr;
+}
+
+void inner_end(const at::RecordFunction &, at::ObserverContext *) {
+  if (inner.depth-- == 2) at::set_num_threads(inner.outside);
+}
 
 // at::detail::getCUDAHooks keeps its first answer: asked before libtorch_cuda is there, CUDA would stay off for good.
 bool cuda_is_loaded() { return at::CUDAHooksRegistry()->Has("CUDAHooks"); }
@@ -42,11 +64,43 @@ void opc_bridge_seed(uint64_t seed) {
   });
 }
 
+opc_status_t opc_bridge_generator_state(opc_device_t device, void **out, size_t *out_size, opc_error_t *error) {
+  return opc::guarded(error, [&]() -> opc_status_t {
+    const auto where = opc::torch_device_of(device);
+    if (!where || !(where->is_cpu() || where->is_cuda())) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "this device has no generator");
+    auto generator = where->is_cpu() ? at::detail::getDefaultCPUGenerator() : at::globalContext().defaultGenerator(*where);
+    const std::lock_guard<std::mutex> lock(generator.mutex());
+    const at::Tensor state = generator.get_state();
+    *out = std::malloc(state.nbytes() + 1);
+    if (*out == nullptr) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a generator's state");
+    std::memcpy(*out, state.const_data_ptr(), state.nbytes());
+    *out_size = state.nbytes();
+    return OPC_OK;
+  });
+}
+
 void opc_bridge_grad_mode(bool on) { c10::GradMode::set_enabled(on); }
 
 void opc_bridge_threads(int count) {
   (void)opc::guarded(nullptr, [&] {
     at::set_num_threads(count);
+    return OPC_OK;
+  });
+}
+
+void opc_bridge_inner_threads(int count) {
+  (void)opc::guarded(nullptr, [&] {
+    if (inner.threads != 0) at::removeCallback(inner.handle);
+    inner = {count, 0, 0, 0};
+    if (count != 0) inner.handle = at::addThreadLocalCallback(at::RecordFunctionCallback(inner_start, inner_end).scopes({at::RecordScope::FUNCTION}));
+    return OPC_OK;
+  });
+}
+
+void opc_bridge_default_dtype(opc_dtype_t dtype) {
+  (void)opc::guarded(nullptr, [&] {
+    const auto type = opc::scalar_type_of(dtype);
+    if (type) c10::set_default_dtype(c10::scalarTypeToTypeMeta(*type));
     return OPC_OK;
   });
 }

@@ -113,6 +113,13 @@ void opc_tensor_free(opc_tensor_t *tensor) { delete tensor; }
 
 opc_tensor_t *opc_tensor_ref(opc_tensor_t *tensor) { return tensor != nullptr ? new (std::nothrow) opc_tensor{tensor->tensor} : nullptr; }
 
+void opc_tensor_uses(const opc_tensor_t *tensor, size_t *out_impl, size_t *out_storage) {
+  *out_impl = *out_storage = 0;
+  if (tensor == nullptr || !tensor->tensor.defined()) return;
+  *out_impl = tensor->tensor.use_count();
+  if (tensor->tensor.has_storage()) *out_storage = tensor->tensor.unsafeGetTensorImpl()->unsafe_storage().use_count();
+}
+
 void opc_tensor_describe(const opc_tensor_t *tensor, opc_tensor_meta_t *out) {
   *out = {};
   out->version = -1;

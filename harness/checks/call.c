@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "memory/cpu_memory.h"
+#include "memory/valgrind_requests.h"
 
 /* Storages that several tensors of one call share, by the sample's storage id. */
 typedef struct shared_storage {
@@ -20,7 +21,7 @@ typedef struct maker {
   const opc_call_options_t *options;
   shared_storage_t *shared;
   size_t shared_count;
-  size_t next_leaf;
+  size_t next_leaf, next_storage;
   size_t argument;     /* whose tensors are being counted or made */
   opc_storage_t *made; /* of the last tensor */
   const opc_alias_t *alias;
@@ -109,6 +110,14 @@ static opc_tensor_t *find_identity(const opc_call_t *call, size_t count, const c
   return NULL;
 }
 
+static opc_status_t storage_new(maker_t *maker, size_t bytes, opc_device_t device, opc_storage_t **out) {
+  const opc_call_memory_t *memory = maker->options->memory;
+  void *data = NULL;
+  if (memory && device.type == OPC_DEVICE_CPU && bytes) data = memory->give(maker->next_storage++, bytes, memory->context);
+  if (data) return opc_storage_from_memory(data, bytes, memory->release, memory->context, out, maker->error);
+  return opc_storage_new(bytes, device, out, maker->error);
+}
+
 static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_spec_t *spec, opc_tensor_t **out) {
   opc_device_t device = leaf_device(maker->options, path, spec);
   shared_storage_t own = {.size = spec_bytes(spec)};
@@ -117,14 +126,14 @@ static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_
   placed.device = device;
   opc_status_t status = OPC_OK;
   size_t alignment =
-      opc_cpu_memory_align(1); /* guarded, it ends flush at the guard: elements stay aligned, for the size is a multiple of theirs */
+      opc_cpu_memory_align(opc_cpu_memory_argument_alignment()); /* flush at a guard elements stay aligned: the size is a multiple of theirs */
 
   if (!opc_bridge_device_available(device)) /* libtorch would say so in a page */
     status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: there is no device %s:%d here", path, opc_device_type_name(device.type),
                            device.index < 0 ? 0 : device.index);
   if (status == OPC_OK && opc_dtype_size(spec->dtype) == 0)
     status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: dtype %s cannot be filled", path, opc_dtype_name(spec->dtype));
-  if (status == OPC_OK && !entry->storage) status = opc_storage_new(entry->size, device, &entry->storage, maker->error);
+  if (status == OPC_OK && !entry->storage) status = storage_new(maker, entry->size, device, &entry->storage);
   if (status == OPC_OK && device.type != OPC_DEVICE_META) {
     if (!entry->bytes) entry->bytes = malloc(entry->size + 1);
     status = entry->bytes ? leaf_fill(maker, path, spec, entry) : out_of_memory(maker->error);
@@ -166,6 +175,7 @@ static void leaf_make(const char *path, opc_value_t *value, void *context) {
   leaf->tensor = tensor;
   leaf->storage = maker->made;
   opc_tensor_describe(tensor, &leaf->before);
+  opc_guard_label(leaf->before.storage_data, path); /* of several tensors on one storage, the last */
 }
 
 static opc_status_t objects_make(opc_value_t *value, opc_error_t *error) {
@@ -238,22 +248,41 @@ opc_status_t opc_call_make(opc_call_t *call, const opc_operator_t *op, const opc
 }
 
 static void returns_free(opc_call_t *call) {
+  opc_valgrind_operator_begin(); /* a deleter may be the operator's */
   if (call->returns) opc_returns_free(call->returns, call->return_count);
+  opc_valgrind_operator_end();
   call->returns = NULL;
   call->return_count = 0;
+}
+
+static opc_call_count_t calls_counted;
+
+opc_call_count_t opc_call_count(void) { return calls_counted; }
+
+/* Valgrind knows addresses alone. */
+static void announce_leaves(const opc_call_t *call) {
+  for (size_t i = 0; opc_valgrind_active() && i < call->leaf_count; i++) {
+    const opc_leaf_t *leaf = &call->leaves[i];
+    opc_valgrind_announce_tensor(leaf->path, leaf->before.storage_data, leaf->before.storage_bytes);
+  }
 }
 
 opc_call_outcome_t opc_call_run(opc_call_t *call, opc_op_handle_t *handle, uint64_t seed) {
   returns_free(call);
   opc_text_reset(&call->message);
   opc_bridge_seed(seed);
+  calls_counted.made++;
+  announce_leaves(call);
+  opc_valgrind_operator_begin();
   call->outcome =
       opc_op_call(handle, call->arguments, call->absent, call->argument_count, &call->returns, &call->return_count, &call->message);
+  opc_valgrind_operator_end();
+  calls_counted.refused += call->outcome != OPC_CALL_RETURNED;
   return call->outcome;
 }
 
-void opc_call_clear(opc_call_t *call) {
-  returns_free(call);
+void opc_call_clear_arguments(opc_call_t *call) {
+  opc_valgrind_operator_begin();
   for (size_t i = 0; i < call->leaf_count; i++) {
     free(call->leaves[i].storage_before);
     opc_storage_free(call->leaves[i].storage);
@@ -264,6 +293,15 @@ void opc_call_clear(opc_call_t *call) {
     opc_value_clear(&call->arguments[i]);
   }
   free(call->arguments);
+  call->leaves = NULL;
+  call->arguments = NULL;
+  call->leaf_count = call->argument_count = 0;
+  opc_valgrind_operator_end();
+}
+
+void opc_call_clear(opc_call_t *call) {
+  returns_free(call);
+  opc_call_clear_arguments(call);
   opc_text_clear(&call->message);
   *call = (opc_call_t){0};
 }

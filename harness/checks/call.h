@@ -43,11 +43,19 @@ opc_status_t opc_call_make(opc_call_t *call, const opc_operator_t *op, const opc
  * counts the tensors depth first, as call->leaves does. */
 typedef opc_status_t opc_leaf_values_t(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context,
                                        opc_error_t *error);
+/* Where CPU storages get their memory. give: NULL and libtorch's allocator is asked; `number` counts storages. release: the storage's last tensor is gone,
+ * which may be long after the call, where the operator keeps one. */
+typedef struct opc_call_memory {
+  void *(*give)(size_t number, size_t bytes, void *context);
+  void (*release)(void *data, void *context);
+  void *context;
+} opc_call_memory_t;
 typedef struct opc_call_options {
   opc_device_t device;
   uint64_t seed;
   opc_leaf_values_t *values; /* may be NULL */
   void *values_context;
+  const opc_call_memory_t *memory; /* may be NULL */
   const char *elsewhere; /* path of one tensor that is made on elsewhere_device; NULL: none */
   opc_device_t elsewhere_device;
 } opc_call_options_t;
@@ -59,7 +67,14 @@ opc_status_t opc_call_snapshot(opc_call_t *call, opc_error_t *error) OPC_CHECKED
 /* Runs the operator once: seeds the generators with `seed` first. Returns the outcome, which is in call->outcome too. Earlier returns are
  * freed. */
 opc_call_outcome_t opc_call_run(opc_call_t *call, opc_op_handle_t *handle, uint64_t seed);
+/* Calls of this process so far, and those among them that did not return. */
+typedef struct opc_call_count {
+  uint64_t made, refused;
+} opc_call_count_t;
+opc_call_count_t opc_call_count(void);
 void opc_call_clear(opc_call_t *call);
+/* The arguments end, the returns and the outcome stay. */
+void opc_call_clear_arguments(opc_call_t *call);
 
 /* Declared mutable: `Tensor(a!)`. */
 bool opc_leaf_is_mutable(const opc_leaf_t *leaf);
@@ -68,6 +83,9 @@ bool opc_spec_overlaps_itself(const opc_tensor_spec_t *spec);
 
 /* Marks the bytes of a tensor's elements in `mask` (one byte a byte of storage, `size` of them). */
 void opc_elements_mark(const opc_tensor_meta_t *meta, unsigned char *mask, size_t size);
+
+/* The logical, row-major index of the element that a byte of the storage belongs to; -1: to none. */
+int64_t opc_element_at_byte(const opc_tensor_meta_t *meta, size_t byte);
 
 /* Where a leaf's storage differs from its snapshot: inside the view's elements, or outside (gaps, before, behind). */
 typedef struct opc_change {

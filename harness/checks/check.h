@@ -71,9 +71,12 @@ typedef struct opc_check {
   opc_dtype_sweep_t dtypes; /* besides: one case a dtype, variant plain */
   bool once;                /* besides: one aggregating case `op/check/device/-/-/-` after all others (with samples) */
   bool per_operator;        /* registration: only one case `op/check/-/-/-/-`, no device, no sample */
+  bool refused;         /* has its cases on samples that are there to be refused too: what a refusal leaves behind */
   bool without_kernel;      /* has its cases where no kernel serves the device too: it proves that the refusal is clean */
   /* (optional) false: this case is not planned at all (it could prove nothing for this schema). */
   bool (*applies)(const opc_operator_t *op, const opc_sample_t *sample, const char *variant);
+  /* (optional) Called before anything calls the operator, with neither sample nor case, once for each device that has a kernel and samples. */
+  void (*before)(opc_case_context_t *context);
   void (*run)(opc_case_context_t *context, opc_finding_t *finding);
 } opc_check_t;
 

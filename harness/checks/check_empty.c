@@ -7,6 +7,7 @@
 #include "checks/case_run.h"
 #include "checks/outcome.h"
 #include "memory/poison.h"
+#include "memory/scratch_memory.h"
 
 enum { STEPS = 3 /* sizes 1, 2, 3 */ };
 
@@ -217,7 +218,9 @@ static opc_status_t check_poison(opc_case_context_t *context, const opc_result_t
   opc_text_t text = {0};
   opc_again_t same = {.context = context, .sample = context->sample, .seed = context->seed, .phase = "the operator, second run"};
   opc_poison_pattern(OPC_PATTERN_SECOND);
+  opc_scratch_memory_fill(OPC_PATTERN_SECOND);
   opc_status_t status = opc_again_run(&same, &other, &outcome, NULL, error);
+  opc_scratch_memory_plain();
   opc_poison_pattern(OPC_PATTERN_FIRST);
   if (status != OPC_OK || outcome != OPC_CALL_RETURNED) goto release;
   opc_difference_t difference = opc_result_compare(got, &other, NULL, NULL);

@@ -74,6 +74,14 @@ void opc_elements_mark(const opc_tensor_meta_t *meta, unsigned char *mask, size_
   }
 }
 
+int64_t opc_element_at_byte(const opc_tensor_meta_t *meta, size_t byte) {
+  if (!walkable(meta)) return -1;
+  walk_t walk = {.meta = meta, .offset = meta->storage_offset};
+  for (int64_t i = 0; i < meta->numel; i++, walk_next(&walk))
+    if ((size_t)walk.offset == byte / meta->itemsize) return i;
+  return -1;
+}
+
 opc_status_t opc_leaf_changed(const opc_leaf_t *leaf, opc_change_t *out, opc_error_t *error) {
   *out = (opc_change_t){.first_element = -1};
   if (!leaf->storage_before) return OPC_OK;

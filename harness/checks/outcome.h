@@ -29,4 +29,8 @@ void opc_finding_from_error(const opc_case_context_t *context, const opc_error_t
 /* The sample of a file exactly as the person wrote it: its promises hold here and nowhere else. */
 bool opc_case_is_declared(const opc_case_context_t *context);
 
+/* Whether the case's arguments are as good as the sample's: only layout, bits or dtype differ, or sizes in a way that leaves everything fitting together.
+ * Where one tensor of several was resized, or a number says what a size was, an operator may rightly call them wrong. */
+bool opc_case_arguments_fit(const opc_case_context_t *context);
+
 #endif

@@ -4,11 +4,20 @@
 #include <string.h>
 #include <time.h>
 
+#include "checks/access.h"
 #include "checks/outcome.h"
+#include "checks/watch.h"
 #include "memory/cpu_memory.h"
+#include "memory/valgrind_requests.h"
 
 /* Which part of the plan is wanted, and where in it the enumeration stands. */
 typedef enum selection_state { SELECTION_BEFORE = 0, SELECTION_INSIDE, SELECTION_OVER } selection_state_t;
+
+/* What a check found of a sample as it stands that leaves nothing for other checks to find: whatever they saw would follow from it. */
+typedef struct unsound {
+  const char *rule; /* NULL: nothing */
+  size_t check;
+} unsound_t;
 
 typedef struct run {
   const opc_runner_request_t *request;
@@ -21,6 +30,8 @@ typedef struct run {
   bool *reported; /* a device and a sample each: its refusal was told */
   opc_op_handle_t *handle;
   void *own[64]; /* a check's own pointer each */
+  int starved, starved_before; /* cases that ran out of memory: of the running check, and of those before it */
+  unsound_t *unsound; /* a device and a sample each */
   opc_case_id_t only;
   opc_case_id_t *crashed;
   /* Where the enumeration is. */
@@ -94,36 +105,82 @@ static void tell_input(const run_t *run, const char *id_text, const opc_case_con
   json_decref(input);
 }
 
+/* To fill gigabytes takes a second, each time. */
+static int starved_max(const run_t *run) { return run->starved_before ? 1 : 3; }
+
+/* Freed memory that is somebody else's by now, and destroyed memory, make a case's outcome depend on all that ran before. */
+static void note_unsound(run_t *run, const opc_case_context_t *context, const opc_finding_t *finding) {
+  static const char *const rules[] = {"memory.out_of_bounds_write", "memory.use_after_free", "memory.dangling_output", "memory"};
+  bool as_it_stands = context->base && strcmp(context->id.variant, "plain") == 0 && !context->id.dtype[0];
+  if (!as_it_stands || !finding->rule || !name_listed(finding->rule, rules, sizeof rules / sizeof *rules)) return;
+  unsound_t *unsound = &run->unsound[run->device * run->request->sample_count + run->sample];
+  if (!unsound->rule) *unsound = (unsound_t){.rule = finding->rule, .check = run->check};
+}
+
+/* The rule of another check that says enough about this sample, or, in a case about all samples, about one of them; NULL: none does. */
+static const char *unsound_by(const run_t *run, const opc_case_context_t *context) {
+  const unsound_t *first = &run->unsound[run->device * run->request->sample_count];
+  size_t from = context->base ? run->sample : 0, to = context->base ? run->sample + 1 : run->request->sample_count;
+  if (!opc_check_infos[run->check].calls) return NULL;
+  for (size_t i = from; i < to; i++)
+    if (first[i].rule && first[i].check != run->check) return first[i].rule;
+  return NULL;
+}
+
+/* What the operator touched beside its tensors while another check than memory ran. */
+static void judge_accesses(const run_t *run, const opc_case_context_t *context, opc_finding_t *finding) {
+  enum { OUTSIDE = 1u << OPC_ACCESS_OUTSIDE, FREED = 1u << OPC_ACCESS_FREED };
+  if (opc_accesses_count(OUTSIDE | FREED) && !opc_case_arguments_fit(context) && opc_checks[run->check] != &opc_check_memory) {
+    /* What came out of it followed other memory: it says nothing about this check's part of the contract. */
+    opc_finding_clear(finding);
+    *finding = (opc_finding_t){0};
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "these arguments may not fit together, and with them the operator touches memory beside its tensors: see check memory");
+    return;
+  }
+  opc_accesses_report(context, OUTSIDE | FREED, OPC_ACCESSES_ALL, NULL, finding);
+}
+
 /* False: the rest of the plan is not to run. */
 static bool perform(run_t *run, const char *id_text, opc_case_context_t *context, action_t action) {
   const opc_check_t *check = opc_checks[run->check];
   const opc_runner_request_t *request = run->request;
-  const char *crashed_check = crashed_in(run, context);
+  const char *crashed_check = crashed_in(run, context), *unsound = unsound_by(run, context);
   opc_finding_t finding = {0};
   opc_session_t session = {.own = &run->own[run->check]};
   if (context->base) session.sample_reported = &run->reported[run->device * request->sample_count + run->sample];
   context->session = &session;
 
-  /* A kernel that does not check its arguments may leave them on inputs of ours: that is to end this case, not to spoil the cases after it. */
+  /* A kernel that does not check its arguments may leave them on inputs of ours: that is this case's finding, and is not to spoil the cases after it. */
   if (!opc_case_is_declared(context)) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
+  opc_guard_accesses_reset();
   run->sink->begin(id_text, run->sink->context);
   tell_input(run, id_text, context);
+  uint64_t witnessed = opc_valgrind_errors();
   double began = seconds_now();
   if (action.kind == ACTION_SKIP) {
     opc_finding_skip(&finding, action.reason, "%s", action.detail);
   } else if (name_listed(check->name, request->skip, request->skip_count)) {
-    opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: the cases of this check before it crashed or hung");
+    opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: cases before it crashed or hung");
+  } else if (run->starved == starved_max(run)) {
+    opc_finding_skip(&finding, OPC_SKIP_BUDGET, "not run: %d cases before it ran out of memory", run->starved + run->starved_before);
+  } else if (unsound) {
+    opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: whatever would be found here follows from %s, found on this sample before", unsound);
   } else if (crashed_check) {
     opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: these arguments crashed the operator in check %s", crashed_check);
-  } else if (action.kind == ACTION_MUST_REJECT) {
-    must_reject(context, &finding);
   } else {
-    check->run(context, &finding);
+    if (action.kind == ACTION_MUST_REJECT) must_reject(context, &finding);
+    if (action.kind == ACTION_CHECK || check->refused) check->run(context, &finding);
   }
-  if (context->sample && finding.decided && (finding.verdict == OPC_VERDICT_FAIL || finding.verdict == OPC_VERDICT_ERROR))
+  judge_accesses(run, context, &finding);
+  bool found = finding.decided && (finding.verdict == OPC_VERDICT_FAIL || finding.verdict == OPC_VERDICT_ERROR);
+  if (context->sample && (found || opc_valgrind_errors() != witnessed))
     opc_finding_evidence(&finding, "input", opc_sample_evidence(context->op, context->sample));
   if (!finding.decided) opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "nothing here that this check could prove");
+  if (finding.reason == OPC_SKIP_BUDGET || (finding.rule && strcmp(finding.rule, "memory") == 0)) run->starved += run->starved < starved_max(run);
+  note_unsound(run, context, &finding);
   opc_cpu_memory_plain();
+  opc_watch_case(id_text);
   bool go_on = run->sink->end(id_text, &finding, seconds_now() - began, run->sink->context);
   run->cases++;
   opc_finding_clear(&finding);
@@ -254,6 +311,7 @@ static bool plan_sample(run_t *run, bool first_calling_check) {
   if (request->only && strcmp(sample->name, run->only.sample) != 0) return true;
   if (sample->expect.rejects) {
     action_t action = {.kind = ACTION_SKIP, .reason = OPC_SKIP_NOT_APPLICABLE, .detail = "the sample is there to be refused"};
+    if (check->refused) action = (action_t){.kind = ACTION_CHECK};
     if (first_calling_check) action = (action_t){.kind = ACTION_MUST_REJECT};
     return plan_sample_case(run, sample, OPC_DTYPE_OTHER, "plain", action);
   }
@@ -289,6 +347,22 @@ static bool plan_device(run_t *run, bool first_calling_check) {
   return true;
 }
 
+static void checks_before(run_t *run) {
+  const opc_runner_request_t *request = run->request;
+  for (run->check = 0; run->check < opc_check_info_count; run->check++) {
+    const opc_check_t *check = opc_checks[run->check];
+    bool wanted = check_wanted(request, run->check) && (!request->only || strcmp(check->name, run->only.check) == 0);
+    if (!wanted || !check->before || name_listed(check->name, request->skip, request->skip_count)) continue;
+    for (run->device = 0; run->device < request->device_count && run->callable_count; run->device++) {
+      opc_case_context_t context;
+      opc_session_t session = {.own = &run->own[run->check]};
+      context_init(run, &context, request->devices[run->device]);
+      context.session = &session;
+      if (run->device_usable[run->device] && run->kernel_usable[run->device]) check->before(&context);
+    }
+  }
+}
+
 static void plan_everything(run_t *run) {
   const opc_runner_request_t *request = run->request;
   bool calling_check_seen = false;
@@ -297,6 +371,8 @@ static void plan_everything(run_t *run) {
     bool calls = opc_check_infos[run->check].calls;
     bool first_calling_check = calls && !calling_check_seen;
     calling_check_seen = calling_check_seen || calls;
+    run->starved_before += run->starved;
+    run->starved = 0;
     if (request->only && strcmp(opc_checks[run->check]->name, run->only.check) != 0) continue;
     if (opc_checks[run->check]->per_operator) {
       if (!plan_bare_case(run, NULL, (action_t){.kind = ACTION_CHECK})) return;
@@ -341,8 +417,9 @@ static opc_status_t run_prepare(run_t *run) {
   run->kernel_usable = calloc(devices, sizeof *run->kernel_usable);
   run->callable = calloc(samples, sizeof *run->callable);
   run->reported = calloc(devices * samples, sizeof *run->reported);
+  run->unsound = calloc(devices * samples, sizeof *run->unsound);
   run->crashed = calloc(request->crashed_count + 1, sizeof *run->crashed);
-  if (!run->devices || !run->device_usable || !run->kernel_usable || !run->callable || !run->reported || !run->crashed)
+  if (!run->devices || !run->device_usable || !run->kernel_usable || !run->callable || !run->reported || !run->unsound || !run->crashed)
     return opc_error_set(run->error, OPC_ERR_MEMORY, "out of memory for the plan");
 
   for (size_t i = 0; i < request->device_count; i++) {
@@ -400,6 +477,8 @@ opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runne
   run.selection = request->after || request->from ? SELECTION_BEFORE : SELECTION_INSIDE;
   opc_status_t status = run_prepare(&run);
   if (status == OPC_OK) {
+    checks_before(&run);
+    opc_watch_begin(); /* what was prepared is no operator's doing */
     plan_everything(&run);
     status = run.status;
   }
@@ -411,6 +490,7 @@ opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runne
   free(run.kernel_usable);
   free(run.callable);
   free(run.reported);
+  free(run.unsound);
   free(run.crashed);
   return status;
 }

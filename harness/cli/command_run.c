@@ -7,6 +7,7 @@
 #include "cli/execution.h"
 #include "plan/case.h"
 #include "reports/terminal.h"
+#include "supervise/memcheck.h"
 
 enum {
   KEY_SAMPLES = 256,
@@ -23,6 +24,7 @@ enum {
   KEY_CASE,
   KEY_XFAIL,
   KEY_STRICT,
+  KEY_TOOL,
   KEY_JSON,
   KEY_JUNIT,
   KEY_JOURNAL,
@@ -35,6 +37,7 @@ typedef struct run_command {
   opc_execution_t execution;
   opc_strings_t libraries, preloads, samples, globs, namespaces, checks, devices;
   opc_progress_t progress;
+  bool timeout_given;
 } run_command_t;
 
 static const struct argp_option options[] = {
@@ -55,6 +58,7 @@ static const struct argp_option options[] = {
     {"jobs", KEY_JOBS, "N", 0, "Operators at once, default: as many as processors", 3},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one case, default 10", 3},
     {"memory", KEY_MEMORY, "MIB", 0, "Of one child, default 4096", 3},
+    {"tool", KEY_TOOL, "TOOL", 0, "memcheck: run the operators under Valgrind and report what it finds; some fifty times slower", 3},
     {"preload", KEY_PRELOAD, "LIB", 0, "Load this library first, without checking it", 3},
     {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/", 3},
     {0, 0, 0, 0, "Results:", 4},
@@ -94,6 +98,12 @@ static opc_status_t add_checks(run_command_t *run, const char *value) {
   if (status == OPC_OK && run->checks.count == before)
     return opc_error_set(run->error, OPC_ERR_USAGE, "--check: name a check; opcheck-c checks lists them");
   return status == OPC_OK ? opc_check_names_validate(&run->checks, run->error) : status;
+}
+
+static opc_status_t set_tool(run_command_t *run, const char *value) {
+  if (strcmp(value, "memcheck") != 0) return opc_error_set(run->error, OPC_ERR_USAGE, "--tool %.40s: there is one tool, memcheck (Valgrind)", value);
+  run->execution.options.memcheck = true;
+  return OPC_OK;
 }
 
 static opc_status_t set_shard(run_command_t *run, const char *value) {
@@ -172,6 +182,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       break;
     case KEY_TIMEOUT:
       status = opc_value_seconds("--timeout", value, &to->timeout, run->error);
+      run->timeout_given = true;
       break;
     case KEY_CASE:
       status = opc_case_id_parse(value, &id, run->error);
@@ -180,6 +191,9 @@ static error_t parse(int key, char *value, struct argp_state *state) {
     case KEY_XFAIL:
       status = check_readable(run, "--xfail", value);
       to->xfail_file = value;
+      break;
+    case KEY_TOOL:
+      status = set_tool(run, value);
       break;
     case KEY_TORCH:
       to->torch_root = value;
@@ -229,8 +243,18 @@ static opc_status_t show(opc_journal_reader_t *journal, int exit_code, void *con
   return status;
 }
 
+/* Said before: who expects a second would think that it hangs. */
+static void prepare_memcheck(run_command_t *run) {
+  opc_run_options_t *to = &run->execution.options;
+  if (!to->memcheck) return;
+  if (!run->timeout_given) to->timeout *= opc_run_pace(to);
+  opc_complain("memcheck: under Valgrind libtorch takes about half a minute to load, an operator one to ten seconds; a case may take %g s. --op and --check narrow "
+               "the run", to->timeout);
+}
+
 static void fill_in(run_command_t *run, const opc_arguments_t *arguments) {
   opc_run_options_t *to = &run->execution.options;
+  prepare_memcheck(run);
   to->libraries = run->libraries.items;
   to->library_count = run->libraries.count;
   to->preloads = run->preloads.items;

@@ -1,47 +1,51 @@
+/* Allocations between guards. */
 #include "memory/guard.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* One allocation: guard, accessible pages (slack, data, slack), guard. */
-typedef struct slot {
-  unsigned char *data; /* first member: the key of the tree */
-  size_t bytes;
-  unsigned char *mapping, *pages;
-  size_t mapping_bytes, page_bytes;
-  unsigned char poison;
-  bool damaged; /* counted already */
-} slot_t;
+#include "memory/guard_slot.h"
+
+typedef opc_guard_slot_t slot_t;
 
 static pthread_mutex_t guard_lock = PTHREAD_MUTEX_INITIALIZER;
-static void *guard_slots; /* of tsearch, by address */
-static size_t guard_damage;
+static void *guard_tree; /* of tsearch: the live ones by address */
+slot_t *opc_guard_slots; /* all */
+static uint64_t guard_numbers;
+static size_t guard_live_blocks, guard_live_bytes;
+
+void opc_guard_lock(void) { pthread_mutex_lock(&guard_lock); }
+void opc_guard_unlock(void) { pthread_mutex_unlock(&guard_lock); }
+
+bool opc_guard_try_lock(void) {
+  enum { PATIENCE = 10000 };
+  for (int i = 0; i < PATIENCE; i++) {
+    if (pthread_mutex_trylock(&guard_lock) == 0) return true;
+    sched_yield();
+  }
+  return false;
+}
 
 static int slot_compare(const void *left, const void *right) {
   const slot_t *a = left, *b = right;
   return (a->data > b->data) - (a->data < b->data);
 }
 
-static bool is_filled(const unsigned char *from, const unsigned char *to, unsigned char byte) {
-  for (; from < to; from++)
-    if (*from != byte) return false;
-  return true;
-}
-
-static void slot_look(slot_t *slot) {
-  if (slot->damaged) return;
-  slot->damaged = !is_filled(slot->pages, slot->data, slot->poison) ||
-                  !is_filled(slot->data + slot->bytes, slot->pages + slot->page_bytes, slot->poison);
-  guard_damage += slot->damaged;
+static slot_t *slot_at(const void *data) {
+  slot_t key = {.data = (unsigned char *)data};
+  void *node = tfind(&key, &guard_tree, slot_compare);
+  return node ? *(slot_t **)node : NULL;
 }
 
 /* ---- mappings ---- */
 
-/* What ended waits here with its guards in place for the next of its size: to map anew costs more than most calls. */
+/* What ended waits with its guards in place for the next of its size: to map anew costs more than most calls. */
 enum { SPARES_MAX = 64, SPARE_BYTES_MAX = 64 << 10 };
 static slot_t *guard_spares[SPARES_MAX];
 static size_t guard_spare_count;
@@ -74,13 +78,21 @@ static slot_t *slot_map(size_t page_bytes, size_t page) {
     return NULL;
   }
   slot->pages = slot->mapping + span;
-  if (mprotect(slot->pages, page_bytes, PROT_READ | PROT_WRITE) == 0) return slot;
-  munmap(mapping, mapping_bytes);
-  free(slot);
-  return NULL;
+  if (mprotect(slot->pages, page_bytes, PROT_READ | PROT_WRITE) != 0) {
+    munmap(mapping, mapping_bytes);
+    free(slot);
+    return NULL;
+  }
+  slot->next = opc_guard_slots;
+  if (slot->next) slot->next->previous = slot;
+  opc_guard_slots = slot;
+  return slot;
 }
 
 static void slot_unmap(slot_t *slot) {
+  if (slot->previous) slot->previous->next = slot->next;
+  else opc_guard_slots = slot->next;
+  if (slot->next) slot->next->previous = slot->previous;
   munmap(slot->mapping, slot->mapping_bytes);
   free(slot);
 }
@@ -93,55 +105,138 @@ static bool rounded_up(size_t bytes, size_t to, size_t *out) {
   return true;
 }
 
+static size_t page_size(void) {
+  static size_t size;
+  if (!size) size = (size_t)sysconf(_SC_PAGESIZE);
+  return size;
+}
+
+static bool slot_begin(slot_t *slot, size_t bytes, size_t padded, const opc_guard_policy_t *policy) {
+  slot->bytes = bytes;
+  slot->damaged = slot->freed = false;
+  slot->live = true;
+  slot->label[0] = '\0';
+  slot->poison = policy->fixed_slack ? OPC_GUARD_SLACK : policy->poison;
+  slot->number = ++guard_numbers;
+  slot->data = policy->side == OPC_GUARD_BEHIND ? slot->pages + slot->page_bytes - padded : slot->pages;
+  memset(slot->pages, slot->poison, slot->page_bytes);
+  if (slot->poison != policy->poison) memset(slot->data, policy->poison, bytes);
+  guard_live_blocks++;
+  guard_live_bytes += bytes;
+  return tsearch(slot, &guard_tree, slot_compare) != NULL;
+}
+
+static void slot_end(slot_t *slot) {
+  tdelete(slot, &guard_tree, slot_compare);
+  slot->live = false;
+  guard_live_blocks--;
+  guard_live_bytes -= slot->bytes;
+}
+
 void *opc_guard_allocate(size_t bytes, const opc_guard_policy_t *policy) {
-  size_t page = (size_t)sysconf(_SC_PAGESIZE), padded, page_bytes;
-  if (!bytes || !rounded_up(bytes, policy->alignment, &padded) || !rounded_up(padded, page, &page_bytes)) return NULL;
-  pthread_mutex_lock(&guard_lock);
+  size_t padded, page_bytes;
+  if (!bytes || !rounded_up(bytes, policy->alignment, &padded) || !rounded_up(padded, page_size(), &page_bytes)) return NULL;
+  opc_guard_lock();
   slot_t *slot = spare_take(page_bytes);
-  if (!slot) slot = slot_map(page_bytes, page);
-  bool kept = false;
-  if (slot) {
-    slot->bytes = bytes;
-    slot->damaged = false;
-    slot->poison = policy->poison;
-    slot->data = policy->side == OPC_GUARD_BEHIND ? slot->pages + page_bytes - padded : slot->pages;
-    memset(slot->pages, policy->poison, page_bytes);
-    kept = tsearch(slot, &guard_slots, slot_compare) != NULL;
-    if (!kept) slot_unmap(slot);
+  if (!slot) slot = slot_map(page_bytes, page_size());
+  if (slot && !slot_begin(slot, bytes, padded, policy)) {
+    slot_end(slot);
+    slot_unmap(slot);
+    slot = NULL;
   }
-  pthread_mutex_unlock(&guard_lock);
-  return kept ? slot->data : NULL;
+  opc_guard_unlock();
+  return slot ? slot->data : NULL;
+}
+
+/* ---- quarantine ---- */
+
+enum { QUARANTINE_SLOTS = 1024, QUARANTINE_BYTES = 256 << 20 };
+static bool guard_quarantine;
+static size_t guard_quarantined, guard_quarantined_bytes;
+
+static void slot_retire(slot_t *slot) {
+  slot->touched = true; /* closed or opened anew by slot_close */
+  slot->freed = false;
+  opc_guard_slot_close(slot);
+  if (!spare_keep(slot)) slot_unmap(slot);
+}
+
+static bool quarantine_keep(slot_t *slot) {
+  bool room = guard_quarantine && guard_quarantined < QUARANTINE_SLOTS && guard_quarantined_bytes + slot->page_bytes <= QUARANTINE_BYTES;
+  if (!room || mprotect(slot->pages, slot->page_bytes, PROT_NONE) != 0) return false;
+  madvise(slot->pages, slot->page_bytes, MADV_DONTNEED);
+  slot->freed = true;
+  guard_quarantined++;
+  guard_quarantined_bytes += slot->page_bytes;
+  return true;
+}
+
+void opc_guard_quarantine(bool on) {
+  opc_guard_lock();
+  guard_quarantine = on;
+  for (slot_t *slot = opc_guard_slots, *next; slot && !on; slot = next) {
+    next = slot->next;
+    if (slot->freed) slot_retire(slot);
+  }
+  if (!on) guard_quarantined = guard_quarantined_bytes = 0;
+  opc_guard_unlock();
 }
 
 bool opc_guard_release(void *data) {
-  slot_t key = {.data = data};
-  pthread_mutex_lock(&guard_lock);
-  void *node = tfind(&key, &guard_slots, slot_compare);
-  if (node) {
-    slot_t *slot = *(slot_t **)node;
-    slot_look(slot);
-    tdelete(slot, &guard_slots, slot_compare);
-    if (!spare_keep(slot)) slot_unmap(slot);
+  opc_guard_lock();
+  slot_t *slot = slot_at(data);
+  if (slot) {
+    opc_guard_slot_look(slot);
+    opc_guard_slot_close(slot);
+    slot_end(slot);
+    if (!quarantine_keep(slot) && !spare_keep(slot)) slot_unmap(slot);
   }
-  pthread_mutex_unlock(&guard_lock);
-  return node != NULL;
+  opc_guard_unlock();
+  return slot != NULL;
 }
 
-static void visit_slot(const void *node, VISIT visit, void *unused) {
-  (void)unused;
-  if (visit == preorder || visit == leaf) slot_look(*(slot_t *const *)node);
+/* ---- questions ---- */
+
+opc_guard_block_t opc_guard_slot_block(const slot_t *slot) {
+  opc_guard_block_t block = {.data = slot->data, .bytes = slot->bytes, .number = slot->number, .freed = slot->freed};
+  memcpy(block.label, slot->label, sizeof block.label);
+  return block;
 }
 
-size_t opc_guard_damage(void) {
-  pthread_mutex_lock(&guard_lock);
-  twalk_r(guard_slots, visit_slot, NULL);
-  size_t damage = guard_damage;
-  pthread_mutex_unlock(&guard_lock);
-  return damage;
+void opc_guard_label(const void *data, const char *label) {
+  opc_guard_lock();
+  slot_t *slot = slot_at(data);
+  if (slot) snprintf(slot->label, sizeof slot->label, "%s", label);
+  opc_guard_unlock();
 }
 
-void opc_guard_damage_reset(void) {
-  pthread_mutex_lock(&guard_lock);
-  guard_damage = 0;
-  pthread_mutex_unlock(&guard_lock);
+bool opc_guard_find(const void *address, opc_guard_block_t *out) {
+  const unsigned char *at = address;
+  bool found = false;
+  opc_guard_lock();
+  for (const slot_t *slot = opc_guard_slots; slot && !found; slot = slot->next) {
+    found = (slot->live || slot->freed) && at >= slot->data && at < slot->data + slot->bytes;
+    if (found) *out = opc_guard_slot_block(slot);
+  }
+  opc_guard_unlock();
+  return found;
+}
+
+void opc_guard_live(size_t *out_blocks, size_t *out_bytes) {
+  opc_guard_lock();
+  *out_blocks = guard_live_blocks;
+  *out_bytes = guard_live_bytes;
+  opc_guard_unlock();
+}
+
+bool opc_guard_protect(const void *data, bool read_only) {
+  opc_guard_lock();
+  slot_t *slot = slot_at(data);
+  bool done = slot && mprotect(slot->pages, slot->page_bytes, read_only ? PROT_READ : PROT_READ | PROT_WRITE) == 0;
+  if (done) {
+    slot->read_only = read_only;
+    slot->inside = OPC_CLOSED;
+  }
+  opc_guard_unlock();
+  return done;
 }

@@ -103,7 +103,7 @@ static bool only_crashes(const opc_search_t *search) {
 
 opc_search_state_t opc_search_state(const opc_search_t *search) {
   if (search->kept_count > 0) return opc_search_is_rich(search, false) ? OPC_SEARCH_RICH : OPC_SEARCH_FOUND;
-  if (search->uninitialised_at > 0) return OPC_SEARCH_FOUND;
+  if (search->suspect_at > 0) return OPC_SEARCH_FOUND;
   if (search->impossible) return OPC_SEARCH_IMPOSSIBLE;
   if (search->trivial) return OPC_SEARCH_TRIVIAL;
   const opc_site_t *last = deepest(search);
@@ -134,9 +134,9 @@ void opc_search_describe(opc_search_t *search) {
     opc_text_addf(detail, "found after %d %s", search->found_at, tries_word(search->found_at));
     return;
   }
-  if (search->uninitialised_at > 0) {
-    opc_text_addf(detail, "found after %d %s; its result depends on uninitialised memory", search->uninitialised_at,
-                  tries_word(search->uninitialised_at));
+  if (search->suspect_at > 0) {
+    opc_text_addf(detail, "found after %d %s; %s", search->suspect_at, tries_word(search->suspect_at),
+                  search->suspect_leaves ? "it touches memory outside its tensors" : "its result depends on uninitialised memory");
     return;
   }
   const opc_site_t *last = deepest(search);
@@ -159,7 +159,7 @@ const char *opc_search_detail(const opc_search_t *search) { return opc_text_c(&s
 opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) {
   size_t chosen[SAMPLES_MAX], count = choose(search, chosen, SAMPLES_MAX);
   const opc_kept_t *last_resort = NULL; /* what came of these is the finding */
-  if (count == 0 && search->uninitialised_at > 0) last_resort = &search->uninitialised;
+  if (count == 0 && search->suspect_at > 0) last_resort = &search->suspect;
   else if (count == 0 && only_crashes(search)) last_resort = &search->crashing;
   if (last_resort) count = 1;
   for (size_t i = 1; i < count; i++) { /* the smallest first */

@@ -41,8 +41,9 @@ struct opc_search {
   size_t site_count;
   opc_kept_t kept[OPC_KEPT_MAX];
   size_t kept_count;
-  opc_kept_t uninitialised; /* the best try whose result follows memory that nothing initialised */
-  int uninitialised_at;     /* the first such try; 0: none */
+  opc_kept_t suspect;       /* the best try whose result follows memory that nothing initialised, or that leaves its only tensor */
+  int suspect_at;           /* the first such try; 0: none */
+  bool suspect_leaves;      /* the latter */
   opc_kept_t crashing;      /* the smallest arguments that crashed, non-empty ones before empty ones; for an operator that does nothing else */
   opc_candidates_t derived; /* other shapes of what was accepted: tried first */
   uint64_t *seen;           /* digests of what was tried */

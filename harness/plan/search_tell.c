@@ -129,15 +129,30 @@ static opc_kept_t kept_of(const opc_search_t *search, const opc_try_outcome_t *o
                       .depends_on_values = outcome->depends_on_values};
 }
 
+static size_t count_numbers(const opc_value_t *value) {
+  size_t count = value->kind == OPC_VALUE_INT;
+  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++) count += count_numbers(&value->list.items[i]);
+  return count;
+}
+
+/* One tensor, and no number that could say something about its size: whatever it is, an operator that accepts it may not leave it. */
+static bool is_lone_tensor(const opc_search_t *search, size_t tensors) {
+  size_t numbers = 0;
+  for (size_t i = 0; i < search->current.argument_count; i++)
+    if (!search->current.absent || !search->current.absent[i]) numbers += count_numbers(&search->current.arguments[i]);
+  return tensors == 1 && numbers == 0;
+}
+
 /* One is kept, in case there will be no clean try: the first rich one, of those the smallest. */
-static void keep_uninitialised(opc_search_t *search, const opc_try_outcome_t *outcome) {
+static void keep_suspect(opc_search_t *search, const opc_try_outcome_t *outcome, bool leaves) {
   size_t tensors, empty;
   int64_t numel = count_elements(&search->current, &tensors, &empty);
-  opc_kept_t kept = kept_of(search, outcome, empty > 0, numel), *best = &search->uninitialised;
-  bool better = kept.rich != best->rich ? kept.rich : numel < best->numel;
-  if ((tensors > 0 && empty == tensors) || (search->uninitialised_at > 0 && !better)) return;
+  opc_kept_t kept = kept_of(search, outcome, empty > 0, numel), *best = &search->suspect;
+  bool better = search->suspect_leaves != leaves ? !leaves : kept.rich != best->rich ? kept.rich : numel < best->numel;
+  if ((tensors > 0 && empty == tensors) || (search->suspect_at > 0 && !better) || (leaves && !is_lone_tensor(search, tensors))) return;
   if (opc_sample_copy(&search->current, &kept.sample, NULL) != OPC_OK) return;
-  if (search->uninitialised_at == 0) search->uninitialised_at = search->tries;
+  if (search->suspect_at == 0) search->suspect_at = search->tries;
+  search->suspect_leaves = leaves;
   opc_sample_clear(&best->sample);
   *best = kept;
 }
@@ -200,10 +215,11 @@ void opc_search_tell(opc_search_t *search, const opc_try_outcome_t *outcome) {
       tell_rejected(search, outcome->message);
       break;
     case OPC_TRY_UNINITIALISED:
-      keep_uninitialised(search, outcome);
+      keep_suspect(search, outcome, false);
       tell_unclean(search, outcome->message);
       break;
     case OPC_TRY_UNCLEAN:
+      keep_suspect(search, outcome, true);
       tell_unclean(search, outcome->message);
       break;
     case OPC_TRY_CRASHED:

@@ -19,7 +19,9 @@ enum {
   OPC_VARIANT_SAME = 1 << 5,    /* x.same_as_y: the very same tensor twice, where shape and dtype allow */
   OPC_VARIANT_SHAPE = 1 << 6,   /* scalar (0-dim), larger (every dimension that is not 1 of all tensors together, three times, capped) */
   OPC_VARIANT_CAST = 1 << 7,    /* x.float64…: one tensor alone gets another dtype of its class */
-  OPC_VARIANT_ALL = (1 << 8) - 1
+  OPC_VARIANT_SIZES = 1 << 8,   /* what is done in steps of two or eight has a rest: uneven (every even size of all tensors one larger), longer7 (every 7
+                                   an 8) */
+  OPC_VARIANT_ALL = (1 << 9) - 1
 };
 
 /* Called once a variant, in a fixed order (simplest first). The sample is the callee's to read only. Return false to stop. */

@@ -129,6 +129,32 @@ bool opc_shape_larger(opc_variant_step_t *step) {
   return changed;
 }
 
+/* Makes the sizes one larger that are `size`, or all even ones where it is 0. Sizes that are equal stay equal; 1 is left alone, for it
+ * broadcasts. */
+static bool lengthen(opc_variant_step_t *step, int64_t size) {
+  bool changed = false;
+  if (strcmp(step->path, "all") != 0) return false;
+  for (size_t i = 0; i < step->tensors->count; i++) {
+    int64_t sizes[OPC_MAX_DIMS];
+    opc_tensor_spec_t *spec = step->tensors->items[i].value->tensor;
+    bool found = false;
+    if (step->tensors->items[i].twin != i) continue;
+    memcpy(sizes, spec->sizes, sizeof sizes);
+    for (int dim = 0; dim < spec->ndim; dim++) {
+      if (size ? sizes[dim] != size : sizes[dim] % 2 != 0 || sizes[dim] == 0) continue;
+      sizes[dim]++;
+      found = true;
+    }
+    if (!found) continue;
+    if (step->tensors->items[i].shared || !opc_variant_resize(spec, spec->ndim, sizes)) return false;
+    changed = true;
+  }
+  return changed;
+}
+
+bool opc_shape_longer(opc_variant_step_t *step) { return step->number > 1 && lengthen(step, step->number); }
+bool opc_shape_uneven(opc_variant_step_t *step) { return lengthen(step, 0); }
+
 static bool equal_kind(const opc_tensor_spec_t *left, const opc_tensor_spec_t *right) {
   return left->dtype == right->dtype && left->ndim == right->ndim && opc_device_equal(left->device, right->device) &&
          left->requires_grad == right->requires_grad &&

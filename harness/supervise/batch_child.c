@@ -32,6 +32,7 @@ opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_err
   if (child == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   *child = (opc_child_t){.id = id, .channel = OPC_CHANNEL_INIT, .control = OPC_CHANNEL_INIT, .theirs = {-1, -1, -1}, .output = -1, .pidfd = -1, .owner = owner};
   child->opened = child->heard = opc_clock();
+  child->pace = 1;
   opc_status_t status = opc_channel_open(&child->channel, &child->theirs[0], error);
   if (status == OPC_OK) {
     child->theirs[1] = memfd_create("opcheck-blackbox", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -112,9 +113,10 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
     child->heard = now;
   }
   if (child->leaving) {
-    limit = child->closed_at + (case_seconds / 20 > leave_seconds ? case_seconds / 20 : leave_seconds);
+    double leave = leave_seconds * child->pace;
+    limit = child->closed_at + (case_seconds / 20 > leave ? case_seconds / 20 : leave);
   } else if (child->closed) {
-    limit = child->closed_at + closed_seconds;
+    limit = child->closed_at + closed_seconds * child->pace;
     cause = OPC_END_CHANNEL;
   } else if (child->blackbox->running == 1) {
     /* The black box is the child's to write: a start in the future, or before it was last seen to begin a case, gives it no more time than that. */
@@ -124,7 +126,7 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
     if (limit > child->heard + case_seconds) limit = child->heard + case_seconds;
     cause = OPC_END_TIMEOUT;
   } else {
-    limit = child->heard + (child->sequence == 0 ? start_seconds : idle_seconds);
+    limit = child->heard + (child->sequence == 0 ? start_seconds : idle_seconds) * child->pace;
   }
   if (now >= limit) {
     opc_child_kill(child, cause);

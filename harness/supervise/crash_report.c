@@ -1,56 +1,23 @@
 #include "supervise/crash_report.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#include "supervise/frames.h"
 #include "supervise/worker_process.h"
 
-enum { FRAMES_SHOWN = 16, TAIL_SIZE = 2048, RECURSION = 12 };
+enum { TAIL_SIZE = 2048, RECURSION = 12 };
 
 typedef struct scene {
   opc_blackbox_t box; /* a copy: the original can still be written by what the child left behind */
-  opc_frame_t frames[FRAMES_SHOWN];
-  size_t frame_count;
-  const opc_frame_t *own; /* the first frame in the library under test, else the first known one; may be NULL */
+  opc_frames_t frames;
   bool repeats;           /* the same address again and again: recursion */
 } scene_t;
 
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash != NULL ? slash + 1 : path;
-}
-
-/* "void (anonymous namespace)::kernel<float>(at::Tensor const&)" as "kernel<float>"; the debug information's own name where there is one. */
-static void short_name(const opc_frame_t *frame, char *out, size_t size) {
-  static const char anonymous[] = "(anonymous namespace)::";
-  char plain[sizeof frame->symbol];
-  size_t length = 0, start = 0;
-  int depth = 0;
-  if (frame->function[0] != '\0') {
-    snprintf(out, size, "%.200s", frame->function);
-    return;
-  }
-  for (const char *at = frame->symbol; *at != '\0';) {
-    if (strncmp(at, anonymous, sizeof anonymous - 1) == 0) {
-      at += sizeof anonymous - 1;
-      continue;
-    }
-    if (*at == '<') depth++;
-    else if (*at == '>') depth--;
-    else if (*at == '(' && depth == 0 && length > 0) break;
-    else if (*at == ' ' && depth == 0) start = length + 1;
-    plain[length++] = *at++;
-  }
-  plain[length] = '\0';
-  snprintf(out, size, "%.200s", start < length ? plain + start : frame->symbol);
-}
-
 static void read_scene(const opc_child_t *child, opc_symboliser_t *symboliser, const opc_crash_limits_t *limits, scene_t *scene) {
-  char real[PATH_MAX];
   memset(scene, 0, sizeof *scene);
   memcpy(&scene->box, (const void *)child->blackbox, sizeof scene->box);
   scene->box.phase[sizeof scene->box.phase - 1] = '\0';
@@ -61,36 +28,8 @@ static void read_scene(const opc_child_t *child, opc_symboliser_t *symboliser, c
   uint32_t equal = 0;
   for (uint32_t i = 2; i < count; i++) equal += scene->box.frames[i] == scene->box.frames[i - 1] || scene->box.frames[i] == scene->box.frames[i - 2];
   scene->repeats = equal >= RECURSION;
-  if (limits->library == NULL || realpath(limits->library, real) == NULL) real[0] = '\0';
-  for (uint32_t i = 0; i < count && scene->frame_count < FRAMES_SHOWN; i++) {
-    opc_frame_t *frame = &scene->frames[scene->frame_count++];
-    uint64_t address = scene->box.frames[i];
-    opc_symboliser_frame(symboliser, limits->maps, address, !(i == 0 && address == scene->box.program_counter), frame);
-    if (scene->own == NULL && real[0] != '\0' && strcmp(frame->module, real) == 0) scene->own = frame;
-  }
-  for (size_t i = 0; i < scene->frame_count && scene->own == NULL; i++) {
-    if (scene->frames[i].symbol[0] != '\0') scene->own = &scene->frames[i];
-  }
-}
-
-/* " in identity_kernel (conv.cpp:34)" */
-static void say_where(const scene_t *scene, opc_text_t *out) {
-  char name[256];
-  const opc_frame_t *own = scene->own, *first = scene->frame_count > 0 ? &scene->frames[0] : NULL;
-  if (own == NULL) return;
-  if (first != own && first->symbol[0] != '\0') {
-    short_name(first, name, sizeof name);
-    opc_text_addf(out, " in %s, called from", name);
-  } else {
-    opc_text_add(out, " in");
-  }
-  if (own->symbol[0] != '\0') {
-    short_name(own, name, sizeof name);
-    opc_text_addf(out, " %s", name);
-  } else {
-    opc_text_addf(out, " %s+0x%" PRIx64, base_name(own->module), own->offset);
-  }
-  if (own->file[0] != '\0') opc_text_addf(out, " (%s:%d)", base_name(own->file), own->line);
+  opc_frames_resolve(symboliser, limits->maps, limits->library, scene->box.frames, count, scene->box.frames[0] == scene->box.program_counter,
+                     &scene->frames);
 }
 
 static const char *signal_words(int number) {
@@ -130,7 +69,7 @@ static void by_signal(const opc_child_t *child, const opc_crash_limits_t *limits
       else if (box && (number == SIGSEGV || number == SIGBUS)) opc_text_addf(&out->message, " at address 0x%" PRIx64, scene->box.address);
     }
   }
-  say_where(scene, &out->message);
+  opc_frames_say(&scene->frames, &out->message);
 }
 
 static void describe_end(const opc_child_t *child, const opc_crash_limits_t *limits, const scene_t *scene,
@@ -166,25 +105,8 @@ static void describe_end(const opc_child_t *child, const opc_crash_limits_t *lim
     opc_text_addf(&out->message, "ended the process with exit code %d", WIFEXITED(child->status) ? WEXITSTATUS(child->status) : -1);
     /* A child that cannot go on says why: memory that ran out, a channel that the operator closed. */
     if (scene->box.crashed != 1 && scene->box.terminate_text[0] != '\0') opc_text_addf(&out->message, " (%s)", scene->box.terminate_text);
-    say_where(scene, &out->message);
+    opc_frames_say(&scene->frames, &out->message);
   }
-}
-
-static json_t *frames_json(const scene_t *scene) {
-  json_t *frames = json_array();
-  for (size_t i = 0; i < scene->frame_count; i++) {
-    const opc_frame_t *frame = &scene->frames[i];
-    char offset[32];
-    snprintf(offset, sizeof offset, "0x%" PRIx64, frame->offset);
-    json_t *object = json_pack("{s:s, s:s}", "module", frame->module, "offset", offset);
-    if (frame->symbol[0] != '\0') json_object_set_new(object, "symbol", json_string(frame->symbol));
-    if (frame->file[0] != '\0') {
-      json_object_set_new(object, "file", json_string(frame->file));
-      json_object_set_new(object, "line", json_integer(frame->line));
-    }
-    json_array_append_new(frames, object);
-  }
-  return frames;
 }
 
 static double seconds_run(const opc_child_t *child, const scene_t *scene) {
@@ -210,7 +132,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   out->seconds = seconds_run(child, scene);
   out->own_call = is_own_call(scene);
   if (scene->box.phase[0] != '\0' && scene->box.running == 1) opc_text_addf(&out->message, ", while %s ran", scene->box.phase);
-  if (scene->own != NULL) snprintf(out->place, sizeof out->place, "%s+0x%" PRIx64, base_name(scene->own->module), scene->own->offset);
+  if (scene->frames.own != NULL) opc_frame_place(scene->frames.own, out->place, sizeof out->place);
   else snprintf(out->place, sizeof out->place, "status %d", child->status);
 
   out->evidence = json_object();
@@ -227,7 +149,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   json_t *input = json_loads(scene->box.input, 0, NULL);
   if (json_is_object(input)) json_object_set(out->evidence, "input", input);
   json_decref(input);
-  if (scene->frame_count > 0) json_object_set_new(out->evidence, "frames", frames_json(scene));
+  if (scene->frames.count > 0) json_object_set_new(out->evidence, "frames", opc_frames_json(&scene->frames));
   if (child->max_rss_kib > 0) json_object_set_new(out->evidence, "max_rss_kib", json_integer(child->max_rss_kib));
   opc_text_t tail = {0};
   opc_output_tail(child->output, TAIL_SIZE, &tail);

@@ -22,6 +22,7 @@ typedef struct opc_crash {
   char rule[32];   /* signal.SIGSEGV, exit, timeout, memory, foreign_exception */
   char place[640]; /* equal for crashes at the same place */
   bool own_call;   /* the operator itself ran, on the arguments of the case: neither its Meta kernel, nor on others made from them */
+  bool unwatchable; /* Valgrind could not go on: no crash of the operator, and message says why */
   double seconds;  /* that the case had run; 0 where none was running */
   opc_text_t message;
   json_t *evidence; /* object */

@@ -8,9 +8,10 @@
 #include <sys/wait.h>
 
 #include "supervise/batch_child.h"
+#include "supervise/memcheck.h"
 
 static const double hello_seconds = 120; /* libtorch from a cold disk */
-enum { POLL_MILLISECONDS = 100, TAIL_SIZE = 600 };
+enum { POLL_MILLISECONDS = 100, TAIL_SIZE = 600, MEMCHECK_LEAVE_MS = 30000 };
 
 /* One worker's way to "ready". */
 typedef struct attempt {
@@ -23,7 +24,10 @@ typedef struct attempt {
   char terminate[1024];
 } attempt_t;
 
-static double load_seconds(const opc_run_options_t *options) { return options->timeout * 3 > 30 ? options->timeout * 3 : 30; }
+static double load_seconds(const opc_run_options_t *options) {
+  double least = 30 * opc_run_pace(options);
+  return options->timeout * 3 > least ? options->timeout * 3 : least;
+}
 
 static opc_library_t *library_of(opc_loaded_t *loaded, const char *real) {
   for (size_t i = 0; i < loaded->library_count; i++) {
@@ -137,6 +141,16 @@ static opc_status_t on_message(attempt_t *attempt, json_t *message, opc_error_t 
   return status;
 }
 
+static void describe_death(const attempt_t *attempt, const char *output, opc_library_error_t *out) {
+  const opc_worker_t *worker = &attempt->loaded->worker;
+  opc_text_t bytes = {0};
+  opc_library_error_from_death(out, worker->status, attempt->terminate, output);
+  if (opc_memcheck_is_unwatchable(attempt->loaded->memcheck, worker->pid, worker->status, &bytes))
+    opc_library_error_set(out, "initialiser_aborted", "Valgrind does not know an instruction (%s) that runs while the library loads: nothing is wrong with the library "
+                          "by it, but --tool memcheck cannot watch it", opc_text_c(&bytes));
+  opc_text_clear(&bytes);
+}
+
 /* The worker is gone, or was killed because it hung. Whose fault it was, where it can be said. */
 static opc_status_t on_end(attempt_t *attempt, bool hung, opc_error_t *error) {
   opc_loaded_t *loaded = attempt->loaded;
@@ -144,7 +158,7 @@ static opc_status_t on_end(attempt_t *attempt, bool hung, opc_error_t *error) {
   opc_text_t tail = {0};
   opc_output_tail(loaded->worker.output, TAIL_SIZE, &tail);
   if (hung) opc_library_error_from_hang(&why, load_seconds(attempt->options));
-  else opc_library_error_from_death(&why, loaded->worker.status, attempt->terminate, opc_text_c(&tail));
+  else describe_death(attempt, opc_text_c(&tail), &why);
   opc_library_t *guilty = attempt->current != NULL ? attempt->current : attempt->preloading ? NULL : attempt->last;
   opc_status_t status = OPC_OK;
   if (guilty != NULL) {
@@ -156,6 +170,7 @@ static opc_status_t on_end(attempt_t *attempt, bool hung, opc_error_t *error) {
     status = opc_error_set(error, OPC_ERR_SYSTEM, "%s does not answer", loaded->plan.program);
   } else {
     int code = loaded->worker.status;
+    if (tail.length == 0) opc_memcheck_last_words(loaded->memcheck, &tail);
     status = opc_error_set(error, OPC_ERR_SYSTEM, "%s ended (%s %d) before it had loaded libtorch%s%s", loaded->plan.program,
                            WIFSIGNALED(code) ? "signal" : "exit code", WIFSIGNALED(code) ? WTERMSIG(code) : WEXITSTATUS(code),
                            tail.length > 0 ? ": " : "", opc_text_c(&tail));
@@ -199,7 +214,7 @@ opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded
   if (*out_paths == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   *out = (opc_worker_command_t){.plan = &loaded->plan, .preloads = options->preloads, .preload_count = options->preload_count,
                                 .namespaces = options->namespaces, .namespace_count = options->namespace_count,
-                                .libraries = *out_paths, .mode = loaded->mode};
+                                .libraries = *out_paths, .mode = loaded->mode, .launcher = opc_memcheck_launcher(loaded->memcheck)};
   for (size_t i = 0; i < loaded->library_count; i++) {
     if (loaded->libraries[i].state != OPC_LIBRARY_FAILED) (*out_paths)[out->library_count++] = loaded->libraries[i].real;
   }
@@ -209,12 +224,13 @@ opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded
 static opc_status_t attempt_load(const opc_run_options_t *options, opc_loaded_t *loaded, bool *out_ready, opc_error_t *error) {
   const char **paths = NULL;
   opc_worker_command_t command;
-  attempt_t attempt = {.options = options, .loaded = loaded, .deadline = opc_clock() + hello_seconds};
+  attempt_t attempt = {.options = options, .loaded = loaded, .deadline = opc_clock() + hello_seconds * opc_run_pace(options)};
   opc_worker_stop(&loaded->worker);
   opc_status_t status = opc_load_command(options, loaded, &command, &paths, error);
   if (status == OPC_OK) status = opc_worker_start(&command, &loaded->worker, error);
-  /* Who gives a case minutes (a worker under Valgrind) gives its end seconds. */
+  /* Who gives a case minutes gives its end seconds. */
   if (status == OPC_OK && options->timeout > 10) loaded->worker.leave_ms = (int)(options->timeout * 1000 / 20);
+  if (status == OPC_OK && loaded->memcheck != NULL && loaded->worker.leave_ms < MEMCHECK_LEAVE_MS) loaded->worker.leave_ms = MEMCHECK_LEAVE_MS;
   if (status == OPC_OK) status = serve(&attempt, error);
   free(paths);
   *out_ready = attempt.ready;
@@ -246,8 +262,9 @@ static bool any_left(const opc_loaded_t *loaded) {
   return false;
 }
 
-opc_status_t opc_load(const opc_run_options_t *options, const char *mode, opc_loaded_t *out, opc_error_t *error) {
+opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const opc_memcheck_t *memcheck, opc_loaded_t *out, opc_error_t *error) {
   memset(out, 0, sizeof *out);
+  out->memcheck = memcheck;
   out->worker = (opc_worker_t)OPC_WORKER_INIT;
   out->mode = mode;
   out->classes = json_array();

@@ -32,6 +32,7 @@ typedef struct opc_loaded {
   opc_worker_t worker;
   opc_worker_plan_t plan;
   const char *mode;
+  const struct opc_memcheck *memcheck; /* the worker runs under Valgrind; NULL: it does not */
   char torch[32], cuda[32];
   int threads;
   bool cuda_initialised;
@@ -39,8 +40,9 @@ typedef struct opc_loaded {
 } opc_loaded_t;
 
 /* Returns OPC_OK also when libraries failed: their state says so. OPC_ERR_LIBRARY: a --preload cannot be loaded. Other errors: no worker, or one that does
- * not work. mode: "cpu" or "cuda". */
-opc_status_t opc_load(const opc_run_options_t *options, const char *mode, opc_loaded_t *out, opc_error_t *error) OPC_CHECKED;
+ * not work. mode: "cpu" or "cuda". memcheck (may be NULL) outlives *out. */
+opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const struct opc_memcheck *memcheck, opc_loaded_t *out,
+                      opc_error_t *error) OPC_CHECKED;
 /* A new worker with the libraries that loaded, after the old one died. */
 opc_status_t opc_load_again(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) OPC_CHECKED;
 /* The command that starts another such worker; *out_paths (caller frees) holds its libraries. */

@@ -273,6 +273,16 @@ static opc_status_t tell_unselected(opc_session_t *session, opc_error_t *error) 
   return status;
 }
 
+/* The worker ends before: what it leaks shows at its end. */
+static opc_status_t tell_memcheck(opc_session_t *session, opc_error_t *error) {
+  opc_memcheck_view_t view = {.symboliser = session->symboliser, .maps = &session->maps};
+  opc_worker_stop(&session->loaded.worker);
+  bool lost = false;
+  opc_status_t status = opc_memcheck_note_rest(session->memcheck, &view, session->journal, &lost, error);
+  session->trouble |= lost;
+  return status;
+}
+
 static bool has_device(const opc_session_t *session, const char *name) {
   size_t i;
   json_t *device;
@@ -289,7 +299,8 @@ static opc_status_t run(opc_session_t *session, int *out_exit_code, opc_error_t 
   if (status == OPC_OK) status = opc_select_plan(session, error);
   if (status == OPC_OK && options->xfail_file != NULL) status = opc_xfail_read(options->xfail_file, &session->xfail, error);
   if (status == OPC_OK) status = begin_journal(session, error);
-  if (status == OPC_OK) status = opc_load(options, has_device(session, "cuda") ? "cuda" : "cpu", &session->loaded, error);
+  if (status == OPC_OK && options->memcheck) status = opc_memcheck_new(&session->memcheck, error);
+  if (status == OPC_OK) status = opc_load(options, has_device(session, "cuda") ? "cuda" : "cpu", session->memcheck, &session->loaded, error);
   if (status == OPC_OK) status = tell_loaded(session, error);
   if (status == OPC_OK && !options->list_only) status = read_samples(session, error);
   if (status == OPC_OK && !options->list_only) status = opc_symboliser_new(&session->symboliser, error);
@@ -297,6 +308,7 @@ static opc_status_t run(opc_session_t *session, int *out_exit_code, opc_error_t 
   if (status == OPC_OK && !options->list_only && selected == 0) status = tell_unselected(session, error);
   if (status == OPC_OK && !options->list_only) status = opc_session_release(session, error);
   if (status == OPC_OK && !options->list_only) status = tell_unused(session, error);
+  if (status == OPC_OK && session->memcheck != NULL) status = tell_memcheck(session, error);
   if (status == OPC_OK && options->save_samples != NULL && !options->list_only) {
     status = opc_sample_set_write(&session->samples, options->save_samples, find_operator, &session->loaded, error);
   }
@@ -326,6 +338,7 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
     if (complete) status = written;
   }
   opc_loaded_clear(&session.loaded);
+  opc_memcheck_free(session.memcheck);
   opc_symboliser_free(session.symboliser);
   opc_maps_clear(&session.maps);
   opc_sample_set_clear(&session.samples);

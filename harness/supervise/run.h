@@ -42,6 +42,7 @@ typedef struct opc_run_options {
   int shard_index, shard_count; /* 1-based; 0/0: no shards; operators are dealt out by a hash of their name */
   const char *case_id;          /* --case: exactly this case; NULL: all */
   const char *xfail_file;
+  bool memcheck; /* --tool memcheck: the worker runs under Valgrind. Whoever sets it sets `timeout` accordingly (OPC_MEMCHECK_PACE) */
   const char *const *argv; /* the command line, for the journal and the repro lines */
   size_t argc;
   const char *journal; /* path; the caller has chosen it (a temporary one without --journal) */

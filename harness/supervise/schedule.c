@@ -121,6 +121,7 @@ static opc_status_t start_child(schedule_t *schedule, opc_task_t *task, opc_erro
   opc_status_t status = opc_child_open(++schedule->next_id, task, &child, error);
   if (status != OPC_OK) return status;
   schedule->children[schedule->child_count++] = child;
+  child->pace = opc_run_pace(schedule->session->options);
   task->child = child;
   if (loaded->exec_batch) return start_own(schedule, child, error);
   /* A worker that is gone is found at its channel's end. */
@@ -209,7 +210,7 @@ static opc_status_t serve_children(schedule_t *schedule, opc_error_t *error) {
       drop_child(schedule, i);
       continue;
     }
-    if (child->killed && !child->own && opc_clock() - child->killed_at > reap_seconds) {
+    if (child->killed && !child->own && opc_clock() - child->killed_at > reap_seconds * child->pace) {
       opc_pidfd_kill(schedule->session->loaded.worker.pidfd, schedule->session->loaded.worker.pid); /* it does not tell of its children any more */
     }
     i++;

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "supervise/task.h"
 
-enum { BUDGET = 300, TIMEOUTS_MAX = 5 };
+enum { BUDGET = 300, TIMEOUTS_MAX = 5, WATCHED_CRASHES_MAX = 20 };
 static const double try_seconds = 2;
 
 static const struct {
@@ -24,8 +24,8 @@ static const struct {
                 {"unconvertible", OPC_TRY_UNCONVERTIBLE}};
 
 static double seconds(const opc_task_t *task) {
-  double given = task->session->options->timeout;
-  return given < try_seconds ? given : try_seconds;
+  double given = task->session->options->timeout, longest = try_seconds * opc_run_pace(task->session->options);
+  return given < longest ? given : longest;
 }
 
 static opc_status_t finish(opc_task_t *task, opc_error_t *error) {
@@ -62,7 +62,9 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
   }
   if (!task->attempting) {
     memset(&task->attempt, 0, sizeof task->attempt);
-    if (task->timeouts >= TIMEOUTS_MAX || !opc_search_next(task->search, &task->attempt)) {
+    /* Under Valgrind a new child takes half a second. */
+    bool tired = task->timeouts >= TIMEOUTS_MAX || (task->session->memcheck != NULL && task->crashes >= WATCHED_CRASHES_MAX);
+    if (tired || !opc_search_next(task->search, &task->attempt)) {
       opc_sample_clear(&task->attempt);
       return finish(task, error);
     }
@@ -135,11 +137,14 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   (void)case_id;
   (void)error;
   opc_try_outcome_t outcome = {.kind = OPC_TRY_CRASHED, .message = opc_text_c(&crash->message)};
+  task->crashes++;
   if (strcmp(crash->rule, "timeout") == 0) {
     outcome.kind = OPC_TRY_TIMEOUT;
     task->timeouts++;
   } else if (strcmp(crash->rule, "memory") == 0) {
     outcome.kind = OPC_TRY_OUT_OF_MEMORY;
+  } else if (crash->unwatchable) {
+    outcome.kind = OPC_TRY_REJECTED;
   }
   tell(task, &outcome);
   return OPC_OK; /* the task wants a child again, and is asked for its next command then */

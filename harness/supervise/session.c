@@ -63,8 +63,10 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   opc_run_options_t plain;
   opc_text_t line = {0};
   opc_run_options_default(&plain);
+  plain.timeout *= opc_run_pace(options);
   shell_text(&line, options->argc > 0 ? options->argv[0] : "opcheck-c"); /* as it was called: it may not be on the PATH */
   opc_text_add(&line, " run");
+  if (options->memcheck) opc_text_add(&line, " --tool memcheck");
   for (size_t i = 0; i < options->sample_file_count; i++) shell_option(&line, "--samples", options->sample_files[i]);
   if (options->seed != plain.seed) opc_text_addf(&line, " --seed %llu", (unsigned long long)options->seed);
   if (options->timeout < plain.timeout || options->timeout > plain.timeout) opc_text_addf(&line, " --timeout %g", options->timeout);

@@ -8,6 +8,7 @@
 #include "plan/sample.h"
 #include "supervise/journal.h"
 #include "supervise/load.h"
+#include "supervise/memcheck.h"
 #include "supervise/run.h"
 #include "supervise/symbolise.h"
 #include "supervise/xfail.h"
@@ -19,6 +20,7 @@ typedef struct opc_session {
   opc_sample_set_t samples; /* of the files; those that a search found are added with --save-samples */
   opc_xfail_t *xfail;       /* NULL: none */
   opc_symboliser_t *symboliser;
+  opc_memcheck_t *memcheck; /* NULL: the run is without Valgrind */
   opc_maps_t maps; /* of the worker */
   json_t *checks;  /* array of names */
   json_t *devices; /* array of names that can be run on */

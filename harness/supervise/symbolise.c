@@ -13,7 +13,16 @@
 
 enum { HELPER_MILLISECONDS = 10000 };
 
+/* Findings of one operator share most of their frames, and a question takes libdw up to a tenth of a second. */
+enum { KNOWN_MAX = 512 };
+typedef struct known {
+  opc_symbolise_question_t question;
+  opc_frame_t frame;
+} known_t;
+
 struct opc_symboliser {
+  known_t *known;
+  size_t known_count;
   pid_t helper;
   int socket;
   int deaths; /* a helper that died twice is not asked again */
@@ -59,6 +68,21 @@ static bool start_helper(opc_symboliser_t *symboliser) {
   return symboliser->helper > 0;
 }
 
+static const opc_frame_t *recall(const opc_symboliser_t *symboliser, const opc_symbolise_question_t *question) {
+  for (size_t i = 0; i < symboliser->known_count; i++) {
+    const opc_symbolise_question_t *known = &symboliser->known[i].question;
+    if (known->file_offset == question->file_offset && strcmp(known->module, question->module) == 0) return &symboliser->known[i].frame;
+  }
+  return NULL;
+}
+
+static void remember(opc_symboliser_t *symboliser, const opc_symbolise_question_t *question, const opc_frame_t *frame) {
+  if (symboliser->known == NULL) symboliser->known = malloc(KNOWN_MAX * sizeof *symboliser->known);
+  if (symboliser->known == NULL) return; /* it is asked again then */
+  if (symboliser->known_count == KNOWN_MAX) symboliser->known_count = 0;
+  symboliser->known[symboliser->known_count++] = (known_t){.question = *question, .frame = *frame};
+}
+
 static bool ask(opc_symboliser_t *symboliser, const opc_symbolise_question_t *question, opc_frame_t *out) {
   if (!start_helper(symboliser)) return false;
   struct pollfd waiting = {.fd = symboliser->socket, .events = POLLIN};
@@ -88,12 +112,16 @@ void opc_symboliser_frame(opc_symboliser_t *symboliser, const opc_maps_t *maps, 
   }
   opc_symbolise_question_t question = {.file_offset = address - found->start + found->offset};
   snprintf(question.module, sizeof question.module, "%s", found->path);
-  if (!ask(symboliser, &question, out)) out->offset = question.file_offset;
+  const opc_frame_t *known = recall(symboliser, &question);
+  if (known != NULL) *out = *known;
+  else if (ask(symboliser, &question, out)) remember(symboliser, &question, out);
+  else out->offset = question.file_offset;
   snprintf(out->module, sizeof out->module, "%s", found->path);
 }
 
 void opc_symboliser_free(opc_symboliser_t *symboliser) {
   if (symboliser == NULL) return;
   end_helper(symboliser);
+  free(symboliser->known);
   free(symboliser);
 }

@@ -17,10 +17,13 @@ typedef struct opc_frame {
   char module[512]; /* path; "" when the address lies in none */
   uint64_t offset;  /* address in the file's own terms, as addr2line takes it */
   char symbol[512]; /* demangled; "" when unknown */
-  char function[128]; /* unqualified, the innermost inlined one; "" when there is no debug information */
+  char function[128]; /* unqualified, the innermost inlined one that is of no library header; "" when there is no debug information */
   char file[512];   /* "" when there is no debug information */
   int line;
 } opc_frame_t;
+
+/* Code of these says nothing to whoever wrote an operator: headers of libtorch and of the compiler. */
+bool opc_is_library_header(const char *file);
 
 /* The executable mappings of a process, by address. Zeroed it is empty and valid; the caller ends it with opc_maps_clear. maps.c */
 typedef struct opc_maps {

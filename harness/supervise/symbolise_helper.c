@@ -74,18 +74,51 @@ static loaded_module_t *find(loaded_module_t *modules, size_t *count, const char
   return made;
 }
 
-/* The innermost function at the address, inlined ones included: that is what the line belongs to. */
-static void name_function(Dwfl_Module *module, Dwarf_Addr address, char *out, size_t size) {
+bool opc_is_library_header(const char *file) {
+  static const char *const parts[] = {"/ATen/", "/c10/", "/torch/csrc/", "/torch/headeronly/", "/include/c++/", "/lib/gcc/"};
+  for (size_t i = 0; file != NULL && i < sizeof parts / sizeof *parts; i++)
+    if (strstr(file, parts[i]) != NULL) return true;
+  return false;
+}
+
+/* File and line where an inlined function was called from. */
+static void call_site(Dwarf_Die *inlined, opc_frame_t *out) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word number = 0, line = 0;
+  Dwarf_Files *files = NULL;
+  Dwarf_Die unit;
+  if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &number) != 0) return;
+  if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &line) != 0) return;
+  if (dwarf_diecu(inlined, &unit, NULL, NULL) == NULL || dwarf_getsrcfiles(&unit, &files, NULL) != 0) return;
+  const char *file = dwarf_filesrc(files, number, NULL, NULL);
+  if (file == NULL) return;
+  snprintf(out->file, sizeof out->file, "%s", file);
+  out->line = (int)line;
+}
+
+/* The innermost function at the address, inlined ones included, that is none of libtorch's or the compiler's headers; file and line are the address's
+ * already. Where all are, the innermost. */
+static void name_function(Dwfl_Module *module, Dwarf_Addr address, opc_frame_t *out) {
   Dwarf_Addr bias = 0;
-  Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias), *scopes = NULL;
-  int count = unit != NULL ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+  Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias), *innermost = NULL, *scopes = NULL;
+  int count = unit != NULL ? dwarf_getscopes(unit, address - bias, &innermost) : 0;
+  opc_frame_t place = *out;
+  /* Behind an inlined function the first list goes on with where it was defined; wanted is where it was inlined. */
+  count = count > 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
   for (int i = 0; i < count; i++) {
     int tag = dwarf_tag(&scopes[i]);
     if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
     const char *name = dwarf_diename(&scopes[i]);
-    if (name != NULL) snprintf(out, size, "%s", name);
-    break;
+    bool own = !opc_is_library_header(place.file);
+    if (name != NULL && (own || out->function[0] == '\0')) {
+      snprintf(out->function, sizeof out->function, "%s", name);
+      snprintf(out->file, sizeof out->file, "%s", place.file);
+      out->line = place.line;
+    }
+    if (own || tag == DW_TAG_subprogram) break;
+    call_site(&scopes[i], &place);
   }
+  free(innermost);
   free(scopes);
 }
 
@@ -98,10 +131,10 @@ static void answer(loaded_module_t *modules, size_t *count, const opc_symbolise_
   if (!to_virtual(elf, question->file_offset, &out->offset)) return;
   const char *name = dwfl_module_addrname(loaded->module, out->offset + bias);
   if (name != NULL) demangle(name, out->symbol, sizeof out->symbol);
-  name_function(loaded->module, out->offset + bias, out->function, sizeof out->function);
   Dwfl_Line *line = dwfl_module_getsrc(loaded->module, out->offset + bias);
   const char *file = line != NULL ? dwfl_lineinfo(line, NULL, &out->line, NULL, NULL, NULL) : NULL;
   if (file != NULL) snprintf(out->file, sizeof out->file, "%s", file);
+  name_function(loaded->module, out->offset + bias, out);
 }
 
 void opc_symbolise_serve(int fd) {

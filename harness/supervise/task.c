@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/verdict.h"
+#include "supervise/frames.h"
 
 static bool is_search_needed(const opc_session_t *session, const opc_operator_t *op) {
   return session->calls && json_array_size(session->devices) > 0 && op->schema != NULL;
@@ -105,7 +107,17 @@ bool opc_task_wants_child(opc_task_t *task) {
 
 opc_status_t opc_task_attach(opc_task_t *task, opc_error_t *error) { return opc_task_send(task, error); }
 
-opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *error) { return task->phase->message(task, message, error); }
+static opc_memcheck_view_t view_of(const opc_task_t *task) {
+  const opc_maps_t *maps = task->child != NULL && task->child->own ? &task->child->maps : &task->session->maps;
+  return (opc_memcheck_view_t){.symboliser = task->session->symboliser, .maps = maps, .library = task->op->library};
+}
+
+opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *error) {
+  opc_memcheck_view_t view = view_of(task);
+  opc_frames_name_accesses(message, view.symboliser, view.maps, view.library);
+  opc_status_t status = opc_memcheck_judge(task->session->memcheck, task->child, &view, message, error);
+  return status == OPC_OK ? task->phase->message(task, message, error) : status;
+}
 
 /* What the black box names, if it can be believed; "" otherwise. A try of a search carries the operator's name or nothing. */
 static void running_case(const opc_task_t *task, char out[OPC_BLACKBOX_CASE_SIZE]) {
@@ -123,7 +135,15 @@ opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {
                                .library = task->op->library,
                                .maps = task->child->own ? &task->child->maps : &task->session->maps};
   running_case(task, case_id);
+  opc_memcheck_view_t view = view_of(task);
+  opc_memcheck_end_t end = OPC_MEMCHECK_END_OWN;
   opc_status_t status = opc_crash_describe(task->child, task->session->symboliser, &limits, &crash, error);
+  if (status == OPC_OK) status = opc_memcheck_crash(task->session->memcheck, task->child, &view, &crash, &end, error);
+  if (status == OPC_OK && end == OPC_MEMCHECK_END_FAILURE) {
+    task->session->trouble = true;
+    status = opc_journal_note(task->session->journal, error, "%s: %s", case_id[0] != '\0' ? case_id : task->op->name, opc_text_c(&crash.message));
+  }
+  crash.unwatchable = end == OPC_MEMCHECK_END_INSTRUCTION;
   task->child = NULL;
   if (status == OPC_OK) status = task->phase->crash(task, case_id, &crash, error);
   opc_crash_clear(&crash);
@@ -158,6 +178,9 @@ json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t cras
 json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, const opc_task_t *task) {
   opc_case_id_t id;
   opc_text_t text = {0};
+  if (crash->unwatchable)
+    return opc_result_new(case_id, opc_verdict_name(OPC_VERDICT_SKIP), "error", NULL, opc_skip_reason_name(OPC_SKIP_NOT_APPLICABLE),
+                          opc_text_c(&crash->message), json_incref(crash->evidence), crash->seconds);
   opc_text_add(&text, opc_text_c(&crash->message));
   bool varied = opc_case_id_parse(case_id, &id, NULL) == OPC_OK && id.variant[0] != '\0' && strcmp(id.variant, "plain") != 0;
   bool searched = strcmp(task->source, "searched") == 0;

@@ -51,7 +51,7 @@ struct opc_task {
   opc_search_t *search;
   opc_sample_t attempt; /* the arguments that are tried now */
   bool attempting;
-  int timeouts;
+  int timeouts, crashes;
 
   json_t *held;       /* the last result, until it is known that its child outlived it */
   char **order;       /* ids of the cases, as they ran */
@@ -60,6 +60,7 @@ struct opc_task {
   json_t *crashed;    /* array of ids of cases whose arguments crash the operator; only grows */
   opc_tally_t *tallies;
   size_t tally_count;
+  int checks_hung;    /* given up for timeouts */
   int stillborn;      /* children in a row that died before any case */
   opc_suspect_t *suspects;
   size_t suspect_count;

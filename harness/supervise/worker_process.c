@@ -14,9 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "memory/scratch_memory.h"
 #include "wire/protocol.h"
 
-enum { FIXED_ARGUMENTS = 8, FIRST_FREE_FD = 64, BATCH_FDS = 4 };
+enum { FIXED_ARGUMENTS = 10, FIRST_FREE_FD = 64, BATCH_FDS = 4 };
 
 int opc_output_open(void) {
   int fd = memfd_create("opcheck-output", MFD_CLOEXEC);
@@ -59,10 +60,18 @@ void opc_pidfd_kill(int pidfd, pid_t pid) {
   (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
 }
 
+/* Beside what the user has set. Too long to fit: small blocks of malloc are not filled then, and less is found. */
+static void tune_malloc(void) {
+  char tunables[4096];
+  const char *given = getenv("GLIBC_TUNABLES");
+  int length = snprintf(tunables, sizeof tunables, "%s%s%s", given ? given : "", given && given[0] ? ":" : "", OPC_SCRATCH_MEMORY_TUNABLE);
+  if (length > 0 && (size_t)length < sizeof tunables) setenv("GLIBC_TUNABLES", tunables, 1);
+}
+
 /* In the forked process, until execve: only what is safe there. fds[i] becomes descriptor OPC_CONTROL_FD + i. */
-static _Noreturn void become(const char *program, char *const *arguments, const char *library_path, const int *fds, size_t fd_count, int output,
-                             pid_t parent) {
-  int moved[BATCH_FDS], null = open("/dev/null", O_RDWR);
+static _Noreturn void become(const opc_worker_command_t *command, char *const *arguments, const int *fds, size_t fd_count, int output, pid_t parent) {
+  const char *library_path = command->plan->library_path;
+  int moved[BATCH_FDS], null = open("/dev/null", O_RDWR), log = -1;
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
@@ -72,22 +81,40 @@ static _Noreturn void become(const char *program, char *const *arguments, const 
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   for (size_t i = 0; i < fd_count; i++) moved[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+  if (command->launcher != NULL) log = fcntl(command->launcher->log, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
   dup2(null, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
   for (size_t i = 0; i < fd_count; i++) dup2(moved[i], OPC_CONTROL_FD + (int)i);
+  if (log >= 0) dup2(log, OPC_LOG_FD);
   if (library_path != NULL) setenv("LD_LIBRARY_PATH", library_path, 1);
-  execv(program, arguments);
-  dprintf(STDERR_FILENO, "cannot execute %s: %s\n", program, strerror(errno));
+  if (command->launcher != NULL) setenv("VALGRIND_OPTS", command->launcher->options, 1);
+  tune_malloc();
+  setenv("OMP_WAIT_POLICY", "passive", 0); /* threads that wait would burn a processor each, long after the call that started them: 5 ms become 1 */
+  execv(arguments[0], arguments);
+  dprintf(STDERR_FILENO, "cannot execute %s: %s\n", arguments[0], strerror(errno));
   _exit(127);
+}
+
+static size_t launcher_length(const opc_worker_command_t *command) {
+  size_t length = 0;
+  while (command->launcher != NULL && command->launcher->words[length] != NULL) length++;
+  return length;
 }
 
 static opc_status_t launch(const opc_worker_command_t *command, const char *batch_memory, const int *fds, size_t fd_count, int output, pid_t *out_pid,
                            int *out_pidfd, opc_error_t *error) {
-  const char **arguments = calloc(FIXED_ARGUMENTS + 2 * (command->preload_count + command->namespace_count) + command->library_count, sizeof *arguments);
+  size_t launcher = launcher_length(command);
+  const char **arguments =
+    calloc(launcher + FIXED_ARGUMENTS + 2 * (command->preload_count + command->namespace_count) + command->library_count, sizeof *arguments);
   if (arguments == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   size_t count = 0;
+  for (size_t i = 0; i < launcher; i++) arguments[count++] = command->launcher->words[i];
   arguments[count++] = command->plan->program;
+  if (launcher > 0) {
+    arguments[count++] = "--tool";
+    arguments[count++] = "memcheck";
+  }
   for (size_t i = 0; i < command->preload_count; i++) {
     arguments[count++] = "--preload";
     arguments[count++] = command->preloads[i];
@@ -108,7 +135,7 @@ static opc_status_t launch(const opc_worker_command_t *command, const char *batc
   if (pid == 0) {
     /* execv wants char *const *, and does not change the strings. */
     char *const *words = (char *const *)(void *)arguments;
-    become(command->plan->program, words, command->plan->library_path, fds, fd_count, output, parent);
+    become(command, words, fds, fd_count, output, parent);
   }
   int number = errno;
   free(arguments);

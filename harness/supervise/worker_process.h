@@ -24,6 +24,13 @@ typedef struct opc_worker {
 
 #define OPC_WORKER_INIT {.pidfd = -1, .leave_ms = 200, .output = -1, .control = OPC_CHANNEL_INIT}
 
+/* What stands in front of the worker's command line: Valgrind. */
+typedef struct opc_launcher {
+  const char *const *words; /* NULL at their end; the first is the path of the program */
+  const char *options;      /* VALGRIND_OPTS of its environment */
+  int log;                  /* becomes descriptor OPC_LOG_FD */
+} opc_launcher_t;
+
 /* What every way of executing a worker needs. */
 typedef struct opc_worker_command {
   const opc_worker_plan_t *plan;
@@ -34,6 +41,7 @@ typedef struct opc_worker_command {
   const char *const *libraries;
   size_t library_count;
   const char *mode; /* "cpu", "cuda" */
+  const opc_launcher_t *launcher; /* NULL: none */
 } opc_worker_command_t;
 
 opc_status_t opc_worker_start(const opc_worker_command_t *command, opc_worker_t *worker, opc_error_t *error) OPC_CHECKED;

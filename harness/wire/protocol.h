@@ -1,11 +1,13 @@
 /* What opcheck-c and opcheck-worker say to each other. Both are built from one source tree: no version skew is possible, a mismatch is an error.
  *
- * 0. Command line: opcheck-worker [--preload LIB]… [--stub-folder DIR] [--mode cpu|cuda] [--exec-batch MEMORY_MIB] [--namespace NS]… LIB…
+ * 0. Command line: opcheck-worker [--preload LIB]… [--stub-folder DIR] [--mode cpu|cuda] [--exec-batch MEMORY_MIB] [--namespace NS]… [--tool memcheck] LIB…
  *    stdout and stderr are a memfd already (its tail is evidence), stdin is /dev/null, LD_LIBRARY_PATH is set for --torch.
  *    --exec-batch: a process a batch, for libraries that make forking unsafe. Fd 3 tells of the loading as usual and is closed after "ready"; then the
  *    process is the child itself: fd 4 is the batch channel, fd 5 the black box, fd 6 the output memfd.
  *    --stub-folder: where the libraries are that stand in for missing ones; by default ../lib/opcheck-c or ../../lib/opcheck-c of the program's own folder.
  *    --namespace: the operators of this namespace are listed as well that none of the libraries registered, libtorch's own among them.
+ *    --tool memcheck: the process runs under Valgrind; errors count while an operator runs. MEMORY_MIB is the limit of tensors then, four times that and
+ *    1 GiB the one of all.
  *    MEMORY_MIB and memory_mib: address space that a child may add to what the worker had mapped; 0: no limit. In mode cuda there is none either:
  *    CUDA reserves far more than it uses.
  *    Exit code 125, of the worker or a child: it could not work, its output says why.
@@ -43,6 +45,8 @@
  *      SAMPLE is the sample file's object with "source":"file|recorded|searched" added.
  *    child -> supervisor
  *      {"t":"result","case":ID,"verdict":…,"severity":…,"rule":…|null,"reason":…|null,"message":…,"evidence":{},"seconds":S}
+ *        "memcheck":{"number":N,"errors":N,"listed":true}   of results and of "tried", where Valgrind counted errors: the case's number in Valgrind's
+ *                               XML, how many, and whether they are listed in its log
  *      {"t":"done","planned":N}     all of a "cases" command is through: N results were sent for it
  *      {"t":"tried","outcome":"returned|rejected|no_kernel|…|uninitialised|unclean","message":TEXT,"seconds":S,
  *        uninitialised: it returned within its tensors, and its result follows memory that nothing initialised
@@ -65,6 +69,7 @@ enum {
   OPC_CONTROL_FD = 3,
   OPC_BATCH_FD = 4, /* --exec-batch: batch channel, black box, output */
   OPC_BATCH_FDS = 3,
+  OPC_LOG_FD = 7, /* --tool memcheck: Valgrind's log; the worker closes it */
   OPC_BLACKBOX_SIZE = 8192,
   OPC_BLACKBOX_FRAMES = 48,
   OPC_BLACKBOX_CASE_SIZE = 768,

@@ -96,7 +96,7 @@ static const surroundings_t behind = {OPC_GUARD_BEHIND, 0x5a}, before = {OPC_GUA
 
 typedef struct attempt {
   opc_call_t call;
-  bool wrote_outside;
+  bool wrote_outside, read_outside;
   opc_output_t *outputs;
   size_t output_count;
   json_t *mutated;
@@ -117,15 +117,25 @@ static opc_status_t attempt_results(attempt_t *attempt, opc_error_t *error) {
   return status;
 }
 
+static void note_accesses(attempt_t *attempt) {
+  const opc_access_t *accesses = NULL;
+  size_t count = opc_guard_accesses(&accesses);
+  for (size_t i = 0; i < count; i++) {
+    attempt->wrote_outside |= accesses[i].write;
+    attempt->read_outside |= !accesses[i].write;
+  }
+}
+
 /* One call with fresh arguments. The generators are seeded alike, so that only the arguments' values and the surroundings differ. */
 static opc_status_t attempt_call(attempt_t *attempt, const opc_operator_t *op, opc_op_handle_t *handle, const opc_sample_t *sample,
                                  const surroundings_t *around, uint64_t fill_seed, uint64_t seed, opc_error_t *error) {
   opc_device_t cpu = {.type = OPC_DEVICE_CPU, .index = -1};
   attempt->mutated = json_array();
-  opc_guard_damage_reset();
+  opc_guard_accesses_reset();
   unsigned char usual = opc_poison_byte();
   opc_poison_pattern(around->poison);
   opc_cpu_memory_guard(around->side);
+  size_t alignment = opc_cpu_memory_align_arguments(1);
   opc_status_t status = opc_call_make(&attempt->call, op, sample, cpu, fill_seed, error);
   if (status == OPC_OK) status = opc_call_snapshot(&attempt->call, error);
   if (status != OPC_OK) {
@@ -138,10 +148,11 @@ static opc_status_t attempt_call(attempt_t *attempt, const opc_operator_t *op, o
     opc_scratch_memory_fill(around->poison);
     opc_call_outcome_t outcome = opc_call_run(&attempt->call, handle, seed);
     opc_scratch_memory_plain();
-    attempt->wrote_outside = opc_guard_damage() > 0;
+    note_accesses(attempt);
     if (outcome == OPC_CALL_RETURNED) status = attempt_results(attempt, error);
   }
   opc_cpu_memory_plain();
+  opc_cpu_memory_align_arguments(alignment);
   opc_poison_pattern(usual);
   return status;
 }
@@ -233,6 +244,8 @@ static opc_status_t trial_surroundings(const trial_t *trial, const attempt_t *fi
   opc_status_t status = trial_call(trial, &second, &before, trial->seed, error);
   if (status == OPC_OK && (first->wrote_outside || second.wrote_outside)) {
     *out = (suspicion_t){"unclean", "with these arguments it writes outside its tensors' memory"};
+  } else if (status == OPC_OK && (first->read_outside || second.read_outside)) {
+    *out = (suspicion_t){"unclean", "with these arguments it reads outside its tensors' memory"};
   } else if (status == OPC_OK && !attempt_equals(first, &second)) {
     /* Unless it also differs where nothing around it does: then it is not the memory. */
     status = trial_call(trial, &again, &behind, trial->seed, error);
@@ -275,7 +288,7 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
     seconds = seconds_now() - began;
   }
   if (status == OPC_OK && first.call.outcome == OPC_CALL_RETURNED) effect = attempt_has_effect(&first);
-  if (status == OPC_OK && (effect || first.wrote_outside)) status = trial_surroundings(&trial, &first, &suspicion, error);
+  if (status == OPC_OK && (effect || first.wrote_outside || first.read_outside)) status = trial_surroundings(&trial, &first, &suspicion, error);
   if (status == OPC_OK && effect && !suspicion.outcome) status = trial_values(&trial, &first, &depends, error);
   if (status == OPC_OK) {
     *out_answer = answer_make(&first, &suspicion, seconds, effect, depends);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "bridge/bridge.h"
 #include "checks/runner.h"
+#include "memory/valgrind_requests.h"
 #include "wire/channel.h"
 #include "worker/attempt.h"
 
@@ -19,6 +20,29 @@ typedef struct batch {
   opc_status_t status; /* of the channel, for callbacks that cannot return it */
   opc_error_t *error;
 } batch_t;
+
+/* ---- Valgrind ---- */
+
+static uint64_t witnessed; /* errors when the case began */
+
+static void witness_begin(uint64_t number) {
+  if (!opc_valgrind_active()) return;
+  opc_valgrind_announce_case(number);
+  witnessed = opc_valgrind_errors();
+}
+
+/* A list holds every place so far, and grows long. */
+static void witness_add(uint64_t number, json_t *message) {
+  enum { LISTS_MAX = 50, NO_CASE = 0 };
+  static int lists;
+  if (!opc_valgrind_active()) return;
+  uint64_t errors = opc_valgrind_errors() - witnessed;
+  opc_valgrind_announce_case(NO_CASE);
+  if (errors == 0) return;
+  bool listed = lists++ < LISTS_MAX;
+  if (listed) opc_valgrind_list_errors();
+  json_object_set_new_nocheck(message, "memcheck", json_pack("{s:I, s:I, s:b}", "number", (json_int_t)number, "errors", (json_int_t)errors, "listed", listed));
+}
 
 /* ---- the black box ---- */
 
@@ -42,6 +66,7 @@ void opc_batch_begin(opc_blackbox_t *box, const char *case_id, const char *phase
   opc_batch_phase(box, phase);
   box->started_ns = now_ns();
   box->sequence++;
+  witness_begin(box->sequence);
   /* The other side reads while this one writes: it looks at `running` first. */
   __atomic_store_n(&box->running, 1, __ATOMIC_RELEASE);
 }
@@ -112,6 +137,7 @@ static bool case_end(const char *case_id, const opc_finding_t *finding, double s
   json_object_set_new_nocheck(result, "message", opc_batch_text(opc_text_c(&finding->message)));
   json_object_set_new_nocheck(result, "evidence", finding->evidence ? json_incref(finding->evidence) : json_object());
   json_object_set_new_nocheck(result, "seconds", json_real(seconds));
+  witness_add(batch->box->sequence, result);
   batch->status = answer(batch, result);
   /* Behind the result: a death in between is still this case's, and so is a channel that is gone. */
   if (batch->status == OPC_OK) opc_batch_end(batch->box);
@@ -220,6 +246,7 @@ static opc_status_t try_run(batch_t *batch, const json_t *command) {
   if (status == OPC_OK) {
     uint64_t seed = (uint64_t)json_integer_value(json_object_get(command, "seed"));
     status = opc_attempt_run(&op, &sample, seed, batch->box, &tried, &why);
+    if (status == OPC_OK) witness_add(batch->box->sequence, tried);
   }
   opc_status_t told = status == OPC_OK ? answer(batch, tried) : refuse(batch, &why);
   if (told == OPC_OK) opc_batch_end(batch->box);

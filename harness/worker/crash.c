@@ -13,6 +13,8 @@
 #include <unwind.h>
 
 #include "bridge/bridge.h"
+#include "memory/guard.h"
+#include "memory/trap.h"
 
 enum { CRASH_STACK_SIZE = 128 << 10 };
 
@@ -38,6 +40,9 @@ typedef struct frame_walk {
   uint64_t start; /* frames above this one are the handler's own; 0: all are wanted */
   bool started;
   int depth;
+  uint64_t *frames;
+  uint32_t *count;
+  uint32_t room;
 } frame_walk_t;
 
 static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *argument) {
@@ -46,21 +51,25 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg
   uint64_t address = _Unwind_GetIPInfo(context, &before_instruction);
   if (!walk->started && (walk->start == 0 || address == walk->start)) walk->started = true;
   if (walk->started) {
-    if (crash_box->frame_count >= OPC_BLACKBOX_FRAMES) return _URC_END_OF_STACK;
-    crash_box->frames[crash_box->frame_count++] = address;
+    if (*walk->count >= walk->room) return _URC_END_OF_STACK;
+    walk->frames[(*walk->count)++] = address;
   }
   return ++walk->depth < 4 * OPC_BLACKBOX_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 /* Frames from the one that executes `start`; where the unwinder never comes by it, that address alone is known. */
-static void record_frames(uint64_t start) {
-  crash_box->frame_count = 0;
-  frame_walk_t walk = {.start = start};
+static void walk_frames(uint64_t start, uint64_t *frames, uint32_t room, uint32_t *count) {
+  *count = 0;
+  frame_walk_t walk = {.start = start, .frames = frames, .count = count, .room = room};
   _Unwind_Backtrace(walk_frame, &walk);
-  if (crash_box->frame_count == 0 && start) {
-    crash_box->frames[0] = start;
-    crash_box->frame_count = 1;
+  if (*count == 0 && start) {
+    frames[0] = start;
+    *count = 1;
   }
+}
+
+static void record_frames(uint64_t start) {
+  walk_frames(start, crash_box->frames, OPC_BLACKBOX_FRAMES, &crash_box->frame_count);
 }
 
 static uint64_t context_counter(const ucontext_t *context) {
@@ -93,7 +102,34 @@ static void leave_null_function(ucontext_t *context) {
 /* A process that the operator forked shares the box's memory but not its story. */
 static bool owns_box(void) { return crash_box && getpid() == crash_owner; }
 
+static bool context_is_write(const ucontext_t *context) {
+#if defined(__x86_64__)
+  enum { PAGE_FAULT_WRITE = 2 }; /* Intel SDM, page-fault error code, W/R */
+  return (context->uc_mcontext.gregs[REG_ERR] & PAGE_FAULT_WRITE) != 0;
+#elif defined(__aarch64__)
+  enum { ESR_WRITE_NOT_READ = 1 << 6 };
+  const struct _aarch64_ctx *record = (const struct _aarch64_ctx *)context->uc_mcontext.__reserved;
+  for (; record->magic != 0; record = (const struct _aarch64_ctx *)((const char *)record + record->size))
+    if (record->magic == ESR_MAGIC) return (((const struct esr_context *)record)->esr & ESR_WRITE_NOT_READ) != 0;
+  return true;
+#else
+  (void)context;
+  return true;
+#endif
+}
+
+/* An access that guarded memory forbids is noted, and the operator goes on. */
+static bool is_noted(int signal_number, const siginfo_t *info, const ucontext_t *context) {
+  opc_access_t *access = NULL;
+  if ((signal_number != SIGSEGV && signal_number != SIGBUS) || info->si_code <= 0 || info->si_code == SI_KERNEL) return false;
+  if (opc_trap_fault((uint64_t)(uintptr_t)info->si_addr)) return true;
+  if (!opc_guard_fault((uint64_t)(uintptr_t)info->si_addr, context_is_write(context), &access)) return false;
+  if (access) walk_frames(context_counter(context), access->frames, OPC_ACCESS_FRAMES, &access->frame_count);
+  return true;
+}
+
 static void on_fault(int signal_number, siginfo_t *info, void *context) {
+  if (is_noted(signal_number, info, context)) return;
   if (owns_box() && !atomic_flag_test_and_set(&crash_entered)) {
     uint64_t counter = context_counter(context);
     crash_box->signal = signal_number;

@@ -11,10 +11,14 @@
 
 #include "bridge/bridge.h"
 #include "memory/cpu_memory.h"
+#include "memory/red_zone.h"
+#include "memory/valgrind_requests.h"
 #include "worker/batch.h"
 #include "worker/crash.h"
 
 enum { SANDBOX_FILE_LIMIT = 64 << 20, SANDBOX_STACK_LIMIT = 64 << 20 };
+/* Valgrind's own files are this process's, and so is what it knows of each byte: whether it is defined, and where it comes from. */
+enum { VALGRIND_FILE_LIMIT = 1 << 30, VALGRIND_OWN = 1 << 30, VALGRIND_SHARE = 4 };
 
 static void limit_set(int resource, rlim_t value) {
   struct rlimit limit;
@@ -37,11 +41,14 @@ static void limits_set(long long memory_mib) {
   /* 1, not 0: a core pattern that is a pipe ignores 0 and starts a program for every crash (core(5), fs/coredump.c). */
   struct rlimit none = {1, 1};
   setrlimit(RLIMIT_CORE, &none);
-  limit_set(RLIMIT_FSIZE, SANDBOX_FILE_LIMIT);
+  limit_set(RLIMIT_FSIZE, opc_valgrind_active() ? VALGRIND_FILE_LIMIT : SANDBOX_FILE_LIMIT);
   /* An endless recursion on an unlimited stack would eat all memory before it faults. */
   struct rlimit stack;
   if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur > SANDBOX_STACK_LIMIT) limit_set(RLIMIT_STACK, SANDBOX_STACK_LIMIT);
-  if (memory_mib > 0) limit_set(RLIMIT_AS, mapped_bytes() + ((rlim_t)memory_mib << 20));
+  if (memory_mib <= 0) return;
+  rlim_t bytes = (rlim_t)memory_mib << 20;
+  if (opc_valgrind_active()) opc_red_zone_limit((size_t)bytes);
+  limit_set(RLIMIT_AS, mapped_bytes() + (opc_valgrind_active() ? VALGRIND_SHARE * bytes + VALGRIND_OWN : bytes));
 }
 
 /* A library's initialiser may have changed what a fresh process expects. */
@@ -81,6 +88,8 @@ static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_blackbox_t 
   /* More threads make results depend on the machine, and the first parallel kernel costs each child 4-13 ms. */
   opc_bridge_threads(1);
   opc_bridge_set_allocator(&memory);
+  opc_scratch_memory_plain();
+  opc_bridge_before_call(opc_scratch_memory_before_call);
   opc_bridge_seed(0);
   limits_set(sandbox->memory_mib);
   return OPC_OK;

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "memory/valgrind_requests.h"
 #include "worker/loading.h"
 #include "wire/protocol.h"
 #include "worker/sandbox.h"
@@ -16,7 +17,7 @@
 
 typedef struct options {
   opc_loading_t loading;
-  bool cuda, exec_batch;
+  bool cuda, exec_batch, memcheck;
   long long memory_mib;
 } options_t;
 
@@ -24,7 +25,8 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
                                   opc_error_t *error) {
   static const struct option longs[] = {{"exec-batch", required_argument, NULL, 'e'}, {"preload", required_argument, NULL, 'p'},
                                         {"mode", required_argument, NULL, 'm'},       {"stub-folder", required_argument, NULL, 's'},
-                                        {"namespace", required_argument, NULL, 'n'},  {NULL, 0, NULL, 0}};
+                                        {"namespace", required_argument, NULL, 'n'},  {"tool", required_argument, NULL, 't'},
+                                        {NULL, 0, NULL, 0}};
   size_t preload_count = 0, namespace_count = 0;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "+", longs, NULL)) != -1;) {
@@ -39,9 +41,19 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
       options->cuda = strcmp(optarg, "cuda") == 0;
     } else if (option == 's') {
       options->loading.stub_folder = optarg;
+    } else if (option == 't') {
+      options->memcheck = strcmp(optarg, "memcheck") == 0;
     } else {
       return opc_error_set(error, OPC_ERR_USAGE, "opcheck-worker is started by opcheck-c; it does not know %s", argv[optind - 1]);
     }
+  }
+  if (options->memcheck && !opc_valgrind_known())
+    return opc_error_set(error, OPC_ERR_UNSUPPORTED, "--tool memcheck: this opcheck-worker was built without Valgrind's headers; install them (apt-get install "
+                         "valgrind) and build again");
+  if (options->memcheck && !opc_valgrind_active()) return opc_error_set(error, OPC_ERR_USAGE, "--tool memcheck: this process does not run under Valgrind");
+  if (options->memcheck) {
+    close(OPC_LOG_FD); /* Valgrind has its own descriptor for it by now */
+    opc_valgrind_leave_leaks();
   }
   options->loading.preloads = preloads;
   options->loading.preload_count = preload_count;
@@ -90,6 +102,7 @@ static opc_status_t batch_run(options_t *options, opc_error_t *error) {
   options->loading.control = &control;
   if (status == OPC_OK) status = opc_loading_run(&options->loading, &operators, error);
   opc_channel_close(&control);
+  if (options->memcheck) opc_valgrind_only_operators();
   if (status == OPC_OK) status = opc_scratch_make(directory, error);
   if (status != OPC_OK) return status;
   opc_sandbox_t sandbox = {.batch = fds[0],
@@ -108,6 +121,7 @@ static opc_status_t zygote_run(options_t *options, opc_error_t *error) {
   opc_status_t status = control_take(&control, error);
   options->loading.control = &control;
   if (status == OPC_OK) status = opc_loading_run(&options->loading, &operators, error);
+  if (options->memcheck) opc_valgrind_only_operators();
   if (status == OPC_OK) status = opc_zygote_run(&control, operators, !options->cuda, error);
   json_decref(operators);
   opc_channel_close(&control);

@@ -40,6 +40,19 @@ target_compile_options(opc_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:C>:-Wpedantic> # for C++ it changes a predefined macro, and with that no precompiled header fits
   $<$<AND:$<BOOL:${OPC_WERROR}>,$<COMPILE_LANGUAGE:C,CXX>>:-Werror>)
 
+# The harness, its reports and its tests under sanitizers; the operators that they check stay as everybody builds them. Whatever links opc_base takes part.
+option(OPC_SANITIZE "Build the harness with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+add_library(opc_sanitizers INTERFACE)
+if(OPC_SANITIZE)
+  set(opc_sanitizers_on -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all)
+  target_compile_options(opc_sanitizers INTERFACE "$<$<COMPILE_LANGUAGE:C,CXX>:${opc_sanitizers_on};-fno-omit-frame-pointer>")
+  target_link_options(opc_sanitizers INTERFACE ${opc_sanitizers_on})
+  # A program has its options in it: a worker has them however it was started.
+  set(opc_is_program "$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>")
+  target_sources(opc_sanitizers INTERFACE "$<${opc_is_program}:${PROJECT_SOURCE_DIR}/scripts/sanitize/program.c>")
+  target_compile_definitions(opc_sanitizers INTERFACE "$<${opc_is_program}:OPC_SANITIZER_REPORTS=\"${PROJECT_BINARY_DIR}/sanitizer\">")
+endif()
+
 # Includes read "base/status.h", "bridge/bridge.h", "reports/report.h".
 include_directories("${PROJECT_SOURCE_DIR}/harness" "${PROJECT_SOURCE_DIR}")
 
@@ -52,11 +65,4 @@ if(OPC_CCACHE AND NOT DEFINED CMAKE_C_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER "${opc_launcher}")
   set(CMAKE_CXX_COMPILER_LAUNCHER "${opc_launcher}")
   set(CMAKE_CUDA_COMPILER_LAUNCHER "${opc_launcher}")
-endif()
-
-# Says when the C++ sources are compiled under an address sanitizer: ld refuses --no-undefined then.
-if(CMAKE_C_FLAGS MATCHES "-fsanitize=")
-  set(OPC_SANITIZED ON)
-else()
-  set(OPC_SANITIZED OFF)
 endif()

@@ -1,19 +1,197 @@
-"""torch.library.opcheck on every sample of a sample file: what scripts/bench compares opcheck-c with."""
+"""torch.library.opcheck on operators and their samples: what scripts/bench compares opcheck-c with.
+
+    python_opcheck.py LIBRARY SAMPLES [OPERATOR…]    checks them as a test suite would, in this process; each failure is a line
+    python_opcheck.py --plan                         reads a plan from standard input, and writes a JSON line for each of its operators
+
+A plan: {"timeout": seconds, "memory": MiB, "folder": of relative files,
+"libraries": [{"library": FILE, "operators": {"ns::op": [SAMPLE, …]}}]}.
+Each operator runs in a fork of this process, which has imported torch and warmed opcheck up: a crash or a hang ends nothing but itself, and
+no operator pays for imports. A line: {"operator", "end": "ran" | "died" | "hung" | "unusable", "how": words,
+"test": the last one begun, "turn": "first" | "again", "failures": {test: first line},
+"again": {test: CPU seconds of its second run, which pays for no page that the fork had to copy}}."""
+
 import json
+import os
+import resource
+import select
+import signal
 import sys
+import time
 
 import torch
+from torch.testing._internal.optests.generate_tests import ALL_TEST_UTILS, DEFAULT_TEST_UTILS
 
-library, samples = sys.argv[1:3]
-torch.ops.load_library(library)
-with open(samples, encoding="utf-8") as stream:
-    for sample in json.load(stream)["samples"]:
-        namespace, name = sample["operator"].split("::")
-        name, _, overload = name.partition(".")
-        op = getattr(getattr(torch.ops, namespace), name)
-        op = getattr(op, overload or "default")
-        arguments = []
-        for value in sample["args"]:
-            tensor = value["tensor"]
-            arguments.append(torch.randn(tensor["shape"]).to(getattr(torch, tensor.get("dtype", "float32"))))
-        torch.library.opcheck(op, tuple(arguments))
+from python_arguments import Arguments, Unusable, made_up
+
+
+def find_operator(name):
+    namespace, _, name = name.partition("::")
+    name, _, overload = name.partition(".")
+    try:
+        return getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
+    except AttributeError:
+        raise Unusable("no such operator: there is no schema to call it by") from None
+
+
+def run_test(operator, sample, test):
+    """CPU seconds, all threads, and the first line of what failed or None."""
+    arguments = Arguments(sample, operator._schema)
+    began = time.process_time()
+    result = torch.library.opcheck(operator, arguments.args, arguments.kwargs, test_utils=(test,), raise_exception=False)[test]
+    seconds = time.process_time() - began
+    if not isinstance(result, BaseException):
+        return seconds, None
+    lines = str(result).strip().splitlines() or [""]
+    return seconds, f"{type(result).__name__}: {lines[0]}"
+
+
+# ---- one operator in a process of its own ----
+
+
+def valid_samples(samples):
+    return [sample for sample in samples if not sample.get("expect", {}).get("rejects", False)]
+
+
+def child_run(library, name, samples, tell):
+    """All tests on each sample; then the first sample once more, for the time that they take. The first run also pays for the pages that
+    the fork has to copy; the second takes as long as the first one does in a warm process that was not forked."""
+    torch.ops.load_library(library)
+    operator = find_operator(name)
+    usable = valid_samples(samples) if samples else [made_up(operator._schema)]
+    if not usable:
+        raise Unusable("every sample is one that the operator has to reject")
+    for turn, sample in [("first", sample) for sample in usable] + [("again", usable[0])]:
+        for test in ALL_TEST_UTILS:
+            tell({"turn": turn, "test": test})
+            seconds, failure = run_test(operator, sample, test)
+            tell({"turn": turn, "test": test, "seconds": seconds, "failure": failure})
+
+
+def child_main(library, name, samples, memory, pipe):
+    """Never returns: what an operator did to the process must not reach the parent's exit."""
+    out = os.fdopen(pipe, "w", buffering=1, encoding="utf-8")
+
+    def tell(message):
+        out.write(json.dumps(message) + "\n")
+
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(quiet, fd)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with open("/proc/self/statm", encoding="ascii") as stream:
+        mapped = int(stream.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + (memory << 20),) * 2)
+    try:
+        child_run(library, name, samples, tell)
+        tell({"end": "ran"})
+    except Unusable as why:
+        tell({"end": "unusable", "how": str(why)})
+    except BaseException as error:
+        tell({"end": "died", "how": f"{type(error).__name__}: {error}"})
+    finally:
+        os._exit(0)
+
+
+def read_until(pipe, deadline):
+    """Everything the child told, and whether it kept to its time."""
+    told = b""
+    while True:
+        left = deadline - time.monotonic()
+        ready, _, _ = select.select([pipe], [], [], max(left, 0))
+        if not ready:
+            return told, False
+        piece = os.read(pipe, 1 << 16)
+        if not piece:
+            return told, True
+        told += piece
+
+
+def end_of(pid, patience):
+    """How a child that has nothing more to tell ended; after its seconds of patience it is killed."""
+    deadline = time.monotonic() + patience
+    while True:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() >= deadline:
+            os.kill(pid, signal.SIGKILL)
+            deadline = float("inf")
+        time.sleep(0.001)
+
+
+def fold(messages):
+    """One row of the child's messages."""
+    row = {"failures": {}, "again": {}}
+    for message in messages:
+        if "end" in message:
+            row.update(message)
+        elif "seconds" not in message:
+            row.update(message)  # the test, and which turn of it
+        elif message["turn"] == "again":
+            row["again"][message["test"]] = message["seconds"]
+        elif message["failure"]:
+            row["failures"].setdefault(message["test"], message["failure"])
+    return row
+
+
+def check_operator(library, name, samples, plan):
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        child_main(library, name, samples, plan["memory"], writer)
+    os.close(writer)
+    told, in_time = read_until(reader, time.monotonic() + plan["timeout"])
+    os.close(reader)
+    status = end_of(pid, 1 if in_time else 0)
+    row = fold([json.loads(line) for line in told.decode("utf-8", "replace").splitlines() if line.endswith("}")])
+    if not in_time:
+        row.update(end="hung", how=f"no end within {plan['timeout']} s")
+    elif "end" not in row:
+        row.update(end="died", how=signal.Signals(-status).name if status < 0 else f"exit {status}")
+    if row.get("turn") == "again":
+        row["end"] = "ran"  # that is for the time alone: whoever calls opcheck once has all verdicts by then
+    return {"operator": name, **row}
+
+
+# ---- a whole plan ----
+
+
+def warm_up():
+    """Imports everything and fills what opcheck caches, so that the first operator pays for no more than the others."""
+    operator = torch.library.custom_op("opcheck_c_bench::copy", torch.clone, mutates_args=(), schema="(Tensor x) -> Tensor")
+    operator.register_fake(torch.empty_like)
+    for _ in range(2):
+        torch.library.opcheck(operator, (torch.ones(2, 3),), test_utils="ALL")
+
+
+def run_plan(plan):
+    warm_up()
+    head = {"torch": torch.__version__, "python": sys.version.split()[0], "tests": list(ALL_TEST_UTILS), "default": list(DEFAULT_TEST_UTILS)}
+    print(json.dumps(head), flush=True)
+    os.chdir(plan["folder"])
+    for library in plan["libraries"]:
+        for name, samples in library["operators"].items():
+            print(json.dumps(check_operator(library["library"], name, samples, plan)), flush=True)
+
+
+def run_suite(library, samples, operators):
+    torch.ops.load_library(library)
+    with open(samples, encoding="utf-8") as stream:
+        listed = json.load(stream)["samples"]
+    for sample in valid_samples(listed):
+        if operators and sample["operator"] not in operators:
+            continue
+        operator = find_operator(sample["operator"])
+        arguments = Arguments(sample, operator._schema)
+        results = torch.library.opcheck(operator, arguments.args, arguments.kwargs, raise_exception=False)
+        for test, result in results.items():
+            if result != "SUCCESS":
+                print(f"{sample['operator']}: {test}: {result}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--plan"]:
+        run_plan(json.load(sys.stdin))
+    else:
+        run_suite(sys.argv[1], sys.argv[2], sys.argv[3:])

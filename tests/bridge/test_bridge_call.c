@@ -263,6 +263,56 @@ static void test_mutation_is_seen_in_the_storage(void **state) {
   opc_handle_free(&arguments[0]);
 }
 
+static bool state_is(const void *bytes, size_t size) {
+  void *now = NULL;
+  size_t now_size = 0;
+  assert_ok(opc_bridge_generator_state((opc_device_t){OPC_DEVICE_CPU, -1}, &now, &now_size, &error));
+  bool same = now_size == size && memcmp(now, bytes, size) == 0;
+  free(now);
+  return same;
+}
+
+static void test_random_numbers_move_the_generator(void **state) {
+  (void)state;
+  void *seeded = NULL;
+  size_t size = 0;
+  opc_value_t argument = tensor(ones(4, OPC_DEVICE_CPU));
+  opc_bridge_seed(5);
+  assert_ok(opc_bridge_generator_state((opc_device_t){OPC_DEVICE_CPU, -1}, &seeded, &size, &error));
+  result_t result = call("bridge_test::twice", &argument, NULL, 1);
+  assert_int_equal(result.outcome, OPC_CALL_RETURNED);
+  assert_true(state_is(seeded, size));
+  result_clear(&result);
+  const opc_value_t range[] = {argument, floating(0), floating(1), none()};
+  result = call("aten::uniform", range, NULL, 4);
+  assert_int_equal(result.outcome, OPC_CALL_RETURNED);
+  assert_false(state_is(seeded, size));
+  opc_bridge_seed(5);
+  assert_true(state_is(seeded, size));
+  free(seeded);
+  seeded = NULL;
+  opc_error_t why = {0};
+  assert_int_equal(opc_bridge_generator_state((opc_device_t){OPC_DEVICE_META, -1}, &seeded, &size, &why), OPC_ERR_UNSUPPORTED);
+  result_clear(&result);
+  opc_handle_free(&argument);
+}
+
+static void test_default_dtype_is_what_new_tensors_have(void **state) {
+  (void)state;
+  const opc_dtype_t dtypes[] = {OPC_DTYPE_FLOAT64, OPC_DTYPE_FLOAT32};
+  for (size_t i = 0; i < 2; i++) {
+    opc_value_t sizes[] = {integer(2)};
+    const opc_value_t arguments[] = {list(sizes, 1), none(), none(), none(), none()};
+    opc_tensor_meta_t meta;
+    opc_bridge_default_dtype(dtypes[i]);
+    result_t result = call("aten::ones", arguments, NULL, 5);
+    assert_int_equal(result.outcome, OPC_CALL_RETURNED);
+    opc_tensor_describe(result.returns[0].handle, &meta);
+    assert_int_equal(meta.dtype, dtypes[i]);
+    result_clear(&result);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_numbers),
@@ -275,6 +325,8 @@ int main(void) {
       cmocka_unit_test(test_missing_kernels),
       cmocka_unit_test(test_unconvertible),
       cmocka_unit_test(test_mutation_is_seen_in_the_storage),
+      cmocka_unit_test(test_random_numbers_move_the_generator),
+      cmocka_unit_test(test_default_dtype_is_what_new_tensors_have),
   };
   return cmocka_run_group_tests(tests, load, NULL);
 }

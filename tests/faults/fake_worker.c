@@ -148,6 +148,8 @@ static _Noreturn void child(const int fds[3], pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
+  static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE}; /* a sanitizer's handlers would call them errors of this program */
+  for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) signal(fatal[i], SIG_DFL);
   batch = (opc_channel_t){.fd = fds[0]};
   box = mmap(NULL, OPC_BLACKBOX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);
   dup2(fds[2], STDOUT_FILENO);

@@ -126,6 +126,10 @@ static void run_forgets(const opc_sample_t *sample, opc_try_outcome_t *outcome, 
 }
 
 /* Only where it accepts a shape that it does not understand. */
+static void run_leaves(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  snprintf(message, 256, "with these arguments it reads outside its tensors' memory");
+  *outcome = (opc_try_outcome_t){.kind = OPC_TRY_UNCLEAN, .effect = true, .output_numel = opc_tensor_spec_numel(tensor(sample, 0))};
+}
 static void run_forgets_vectors(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   if (tensor(sample, 0)->ndim < 2) run_forgets(sample, outcome, message);
   else run_identity(sample, outcome, message);
@@ -151,6 +155,8 @@ static const fake_t fakes[] = {
     {"ns::idle", {{"x", "Tensor", NULL, false}}, run_without_effect, OPC_SEARCH_TRIVIAL},
     {"ns::forgets", {{"x", "Tensor", NULL, false}}, run_forgets, OPC_SEARCH_FOUND},
     {"ns::forgets_vectors", {{"x", "Tensor", NULL, false}}, run_forgets_vectors, OPC_SEARCH_RICH},
+    {"ns::leaves", {{"x", "Tensor", NULL, false}}, run_leaves, OPC_SEARCH_FOUND},
+    {"ns::leaves_two", {{"x", "Tensor", NULL, false}, {"y", "Tensor", NULL, false}}, run_leaves, OPC_SEARCH_NOT_FOUND},
     {"ns::version", {{NULL, NULL, NULL, false}}, run_number, OPC_SEARCH_RICH},
     {"ns::object", {{"x", "__torch__.torch.classes.ns.Name", NULL, false}}, run_number, OPC_SEARCH_IMPOSSIBLE},
     {"ns::optional_object",
@@ -278,14 +284,17 @@ static const fake_t *fake_of(const char *name) {
   return NULL;
 }
 
-/* What a search for arguments that only ever depend on uninitialised memory gives: one sample. Clean ones are preferred to it. */
-static void test_uninitialised(void **state) {
+/* What a search for arguments that only ever depend on uninitialised memory, or leave their only tensor, gives: one sample. Clean ones are preferred to it. */
+static void test_suspects(void **state) {
   (void)state;
   static const struct {
     const char *name;
     size_t least, most;
     int kind;
-  } rows[] = {{"ns::forgets", 1, 1, OPC_TRY_UNINITIALISED}, {"ns::forgets_vectors", 2, 3, OPC_TRY_RETURNED}};
+  } rows[] = {{"ns::forgets", 1, 1, OPC_TRY_UNINITIALISED},
+              {"ns::leaves", 1, 1, OPC_TRY_UNCLEAN},
+              {"ns::leaves_two", 0, 0, OPC_TRY_UNCLEAN},
+              {"ns::forgets_vectors", 2, 3, OPC_TRY_RETURNED}};
   for (size_t i = 0; i < COUNT(rows); i++) {
     const fake_t *fake = fake_of(rows[i].name);
     opc_operator_t op = make(fake);
@@ -359,7 +368,7 @@ int main(void) {
       cmocka_unit_test(test_samples_are_named_and_of_different_shapes),
       cmocka_unit_test(test_the_same_seed_gives_the_same_tries),
       cmocka_unit_test(test_hangs_end_a_search_early),
-      cmocka_unit_test(test_uninitialised),
+      cmocka_unit_test(test_suspects),
       cmocka_unit_test(test_details),
       cmocka_unit_test(test_counts_of_crashes),
   };

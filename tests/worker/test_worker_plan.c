@@ -210,9 +210,10 @@ static json_t *expecting_refusal(const char *operator_name) {
 static void a_sample_may_expect_to_be_refused(void **state) {
   (void)state;
   json_t *results = results_of(expecting_refusal("hostile::rejects"));
+  /* The first calling check makes the call; leak and state look at what a refusal leaves behind; for the others there is nothing to do. */
   size_t calling = json_array_size(results) - 1; /* registration does not call */
-  assert_int_equal(count(results, "verdict", "pass"), 1 + (strcmp(field(results, 0, "verdict"), "pass") == 0));
-  assert_int_equal(count(results, "reason", "not_applicable"), calling - 1);
+  assert_int_equal(count(results, "verdict", "pass"), 3 + (strcmp(field(results, 0, "verdict"), "pass") == 0));
+  assert_int_equal(count(results, "reason", "not_applicable"), calling - 3);
   json_decref(results);
   results = results_of(expecting_refusal("hostile::good"));
   assert_int_equal(count(results, "rule", "sample.accepted"), 1);

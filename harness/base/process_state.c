@@ -1,0 +1,219 @@
+#include "base/process_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fenv.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- reading ---- */
+
+/* FNV-1a of each variable, added up: their order is nobody's business. */
+static uint64_t environment_hash(void) {
+  uint64_t sum = 0;
+  for (char **entry = environ; entry && *entry; entry++) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const char *at = *entry; *at; at++) hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+    sum += hash;
+  }
+  return sum;
+}
+
+static void stream_read(int fd, struct opc_stream_state *stream) {
+  struct stat status;
+  *stream = (struct opc_stream_state){0};
+  if (fstat(fd, &status) != 0) return;
+  stream->open = true;
+  stream->device = status.st_dev;
+  stream->inode = status.st_ino;
+  stream->size = status.st_size;
+  stream->flags = fcntl(fd, F_GETFL);
+}
+
+void opc_process_state_read(opc_process_state_t *state) {
+  memset(state, 0, sizeof *state);
+  state->fp = opc_fp_control_read();
+  fflush(stdout);
+  for (int fd = 0; fd < OPC_STREAMS; fd++) stream_read(fd, &state->streams[fd]);
+  sched_getaffinity(0, sizeof state->processors, &state->processors);
+  if (!getcwd(state->directory, sizeof state->directory)) state->directory[0] = '\0';
+  state->umask = umask(0); /* there is no other way to ask */
+  umask(state->umask);
+  const char *locale = setlocale(LC_ALL, NULL);
+  snprintf(state->locale, sizeof state->locale, "%s", locale ? locale : "");
+  state->thread_locale = uselocale((locale_t)0);
+  pthread_sigmask(SIG_SETMASK, NULL, &state->blocked);
+  for (int number = 1; number < OPC_SIGNALS; number++) sigaction(number, NULL, &state->actions[number]);
+  state->environment = environment_hash();
+}
+
+/* ---- keeping and restoring ---- */
+
+static opc_process_state_t kept;
+static int kept_streams[OPC_STREAMS] = {-1, -1, -1};
+static char **kept_environment;
+
+static char **environment_copy(void) {
+  size_t count = 0;
+  while (environ && environ[count]) count++;
+  char **copy = calloc(count + 1, sizeof *copy);
+  for (size_t i = 0; copy && i < count; i++) copy[i] = opc_string_copy(environ[i]);
+  return copy;
+}
+
+const opc_process_state_t *opc_process_state_keep(void) {
+  static bool done;
+  if (done) return &kept;
+  done = true;
+  opc_process_state_read(&kept);
+  for (int fd = 0; fd < OPC_STREAMS; fd++)
+    if (kept.streams[fd].open) kept_streams[fd] = fcntl(fd, F_DUPFD_CLOEXEC, OPC_STREAMS);
+  kept_environment = environment_copy();
+  return &kept;
+}
+
+static bool same_file(const struct opc_stream_state *left, const struct opc_stream_state *right) {
+  return left->open == right->open && left->device == right->device && left->inode == right->inode;
+}
+
+/* Where nothing of the process's own runs, flags and mask mean nothing. The kernel's mask has 64 signals; what glibc's has behind them is
+ * not written by sigaction. */
+static bool same_action(const struct sigaction *left, const struct sigaction *right) {
+  if (left->sa_handler != right->sa_handler) return false;
+  if (left->sa_handler == SIG_DFL || left->sa_handler == SIG_IGN) return true;
+  return left->sa_flags == right->sa_flags && memcmp(&left->sa_mask, &right->sa_mask, sizeof(uint64_t)) == 0;
+}
+
+static const char *kept_variable(const char *name, size_t length) {
+  for (char **entry = kept_environment; entry && *entry; entry++)
+    if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=') return *entry + length + 1;
+  return NULL;
+}
+
+/* The first variable that was set, changed or removed; its name in `name`. False: none. */
+static bool environment_difference(char *name, size_t size) {
+  for (char **entry = environ; entry && *entry; entry++) {
+    size_t length = strcspn(*entry, "=");
+    const char *before = kept_variable(*entry, length);
+    if (before && (*entry)[length] == '=' && strcmp(*entry + length + 1, before) == 0) continue;
+    snprintf(name, size, "%.*s", (int)length, *entry);
+    return true;
+  }
+  for (char **entry = kept_environment; entry && *entry; entry++) {
+    size_t length = strcspn(*entry, "=");
+    snprintf(name, size, "%.*s", (int)length, *entry);
+    if (!getenv(name)) return true;
+  }
+  return false;
+}
+
+static void environment_restore(void) {
+  clearenv();
+  for (char **entry = kept_environment; entry && *entry; entry++) putenv(*entry);
+}
+
+static void streams_restore(const opc_process_state_t *now) {
+  for (int fd = 0; fd < OPC_STREAMS; fd++) {
+    if (kept_streams[fd] < 0) continue;
+    if (!same_file(&kept.streams[fd], &now->streams[fd])) dup2(kept_streams[fd], fd);
+    if (kept.streams[fd].flags != now->streams[fd].flags) fcntl(fd, F_SETFL, kept.streams[fd].flags);
+  }
+}
+
+void opc_process_state_restore(const opc_process_state_t *now) {
+  opc_fp_control_write(kept.fp);
+  streams_restore(now);
+  if (!CPU_EQUAL(&kept.processors, &now->processors)) sched_setaffinity(0, sizeof kept.processors, &kept.processors);
+  if (kept.directory[0] && strcmp(kept.directory, now->directory) != 0 && chdir(kept.directory) != 0) {
+    /* It is gone: then there is nowhere to go back to. */
+  }
+  umask(kept.umask);
+  if (strcmp(kept.locale, now->locale) != 0) setlocale(LC_ALL, kept.locale);
+  if (kept.thread_locale != now->thread_locale) uselocale(kept.thread_locale);
+  pthread_sigmask(SIG_SETMASK, &kept.blocked, NULL);
+  for (int number = 1; number < OPC_SIGNALS; number++)
+    if (!same_action(&kept.actions[number], &now->actions[number])) sigaction(number, &kept.actions[number], NULL);
+  if (kept.environment != now->environment) environment_restore();
+}
+
+/* ---- comparing ---- */
+
+static opc_text_t *clause(opc_text_t *text) {
+  if (text->length) opc_text_add(text, ", ");
+  return text;
+}
+
+#if defined(__x86_64__)
+enum { ROUNDING_SHIFT = 13, ROUNDING_BITS = 3, FLUSH_TO_ZERO = 0x8000, DENORMALS_ARE_ZERO = 0x0040, TRAPS = 0x1f80 };
+static const char *const rounding_names[] = {"to nearest", "down", "up", "toward zero"};
+#elif defined(__aarch64__)
+enum { ROUNDING_SHIFT = 22, ROUNDING_BITS = 3, FLUSH_TO_ZERO = 1 << 24, DENORMALS_ARE_ZERO = 0, TRAPS = 0x9f00 };
+static const char *const rounding_names[] = {"to nearest", "up", "down", "toward zero"};
+#else
+enum { ROUNDING_SHIFT = 0, ROUNDING_BITS = 0, FLUSH_TO_ZERO = 0, DENORMALS_ARE_ZERO = 0, TRAPS = 0 };
+static const char *const rounding_names[] = {""};
+#endif
+
+static void switch_compare(uint64_t before, uint64_t after, uint64_t bit, const char *words, opc_text_t *out) {
+  if ((before & bit) != (after & bit))
+    opc_text_addf(clause(out), "%s was %s and is %s", words, before & bit ? "on" : "off", after & bit ? "on" : "off");
+}
+
+static void fp_compare(opc_fp_control_t before, opc_fp_control_t after, opc_text_t *out) {
+  if (before.vector == after.vector && before.scalar == after.scalar) return;
+  size_t length = out->length;
+  unsigned was = (unsigned)(before.vector >> ROUNDING_SHIFT) & ROUNDING_BITS,
+           is = (unsigned)(after.vector >> ROUNDING_SHIFT) & ROUNDING_BITS;
+  if (was != is) opc_text_addf(clause(out), "rounding was %s and is %s", rounding_names[was], rounding_names[is]);
+  switch_compare(before.vector, after.vector, FLUSH_TO_ZERO, "flushing of denormal results to zero", out);
+  switch_compare(before.vector, after.vector, DENORMALS_ARE_ZERO, "taking denormal inputs for zero", out);
+  if ((before.vector & TRAPS) != (after.vector & TRAPS)) opc_text_add(clause(out), "other floating-point exceptions trap than before");
+  if (out->length == length)
+    opc_text_addf(clause(out), "the control words were 0x%llx, 0x%llx and are 0x%llx, 0x%llx", (unsigned long long)before.vector,
+                  (unsigned long long)before.scalar, (unsigned long long)after.vector, (unsigned long long)after.scalar);
+}
+
+static void stream_compare(int fd, const struct opc_stream_state *before, const struct opc_stream_state *after, opc_text_t *out) {
+  static const char *const names[OPC_STREAMS] = {"standard input", "standard output", "standard error"};
+  if (before->open && !after->open) opc_text_addf(clause(out), "%s is closed", names[fd]);
+  else if (!same_file(before, after)) opc_text_addf(clause(out), "%s is another file", names[fd]);
+  else if (before->flags != after->flags)
+    opc_text_addf(clause(out), "%s has other flags%s", names[fd], (before->flags ^ after->flags) & O_NONBLOCK ? " (O_NONBLOCK)" : "");
+}
+
+static void signals_compare(const opc_process_state_t *before, const opc_process_state_t *after, opc_text_t *out) {
+  for (int number = 1; number < OPC_SIGNALS; number++) {
+    const struct sigaction *is = &after->actions[number];
+    const char *name = sigabbrev_np(number) ? sigabbrev_np(number) : "?";
+    if (!same_action(&before->actions[number], is))
+      opc_text_addf(clause(out), "SIG%s %s", name,
+                    is->sa_handler == SIG_IGN   ? "is ignored"
+                    : is->sa_handler == SIG_DFL ? "has its default action"
+                                                : "has another handler");
+    if (sigismember(&before->blocked, number) != sigismember(&after->blocked, number))
+      opc_text_addf(clause(out), "SIG%s %s", name, sigismember(&after->blocked, number) ? "is blocked" : "is not blocked any more");
+  }
+}
+
+void opc_process_state_compare(const opc_process_state_t *before, const opc_process_state_t *after,
+                               opc_text_t *const out[OPC_PROCESS_PARTS]) {
+  opc_text_t *rest = out[OPC_PROCESS_SURROUNDINGS];
+  fp_compare(before->fp, after->fp, out[OPC_PROCESS_FLOATING_POINT]);
+  for (int fd = 0; fd < OPC_STREAMS; fd++) stream_compare(fd, &before->streams[fd], &after->streams[fd], out[OPC_PROCESS_STREAMS]);
+  if (!CPU_EQUAL(&before->processors, &after->processors))
+    opc_text_addf(clause(out[OPC_PROCESS_PROCESSORS]), "the thread could run on %d processors and can run on %d",
+                  CPU_COUNT(&before->processors), CPU_COUNT(&after->processors));
+  if (strcmp(before->directory, after->directory) != 0)
+    opc_text_addf(clause(rest), "the working directory is %s", after->directory[0] ? after->directory : "gone");
+  if (before->umask != after->umask)
+    opc_text_addf(clause(rest), "the umask was %03o and is %03o", (unsigned)before->umask, (unsigned)after->umask);
+  if (strcmp(before->locale, after->locale) != 0) opc_text_addf(clause(rest), "the locale was %s and is %s", before->locale, after->locale);
+  if (before->thread_locale != after->thread_locale) opc_text_add(clause(rest), "the thread has another locale");
+  signals_compare(before, after, rest);
+  char name[128] = "a variable";
+  if (before->environment != after->environment && environment_difference(name, sizeof name))
+    opc_text_addf(clause(rest), "the environment variable %s is not what it was", name);
+}

@@ -1,0 +1,72 @@
+#include "base/process_use.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static opc_status_t refused(const char *path, opc_error_t *error) {
+  int why = errno;
+  opc_error_set(error, OPC_ERR_SYSTEM, "cannot read %s: %s", path, strerror(why));
+  errno = why;
+  return OPC_ERR_SYSTEM;
+}
+
+static opc_status_t address_space_read(size_t *out_bytes, opc_error_t *error) {
+  static const char path[] = "/proc/self/statm";
+  char text[128];
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return refused(path, error);
+  ssize_t length = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (length <= 0) return refused(path, error);
+  text[length] = '\0';
+  *out_bytes = (size_t)strtoull(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
+  return OPC_OK;
+}
+
+static opc_status_t descriptors_count(size_t *out, opc_error_t *error) {
+  static const char path[] = "/proc/self/fd";
+  DIR *folder = opendir(path);
+  if (!folder) return refused(path, error);
+  size_t count = 0;
+  for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) count += entry->d_name[0] != '.';
+  closedir(folder);
+  *out = count - 1; /* the folder's own */
+  return OPC_OK;
+}
+
+static opc_status_t threads_count(size_t *out, opc_error_t *error) {
+  static const char path[] = "/proc/self/task";
+  struct stat status;
+  if (stat(path, &status) != 0) return refused(path, error);
+  *out = (size_t)status.st_nlink - 2; /* each is a folder in it (proc_task_getattr in the kernel's fs/proc/base.c) */
+  return OPC_OK;
+}
+
+/* With AddressSanitizer in the program glibc's malloc is not used; its own answers then (sanitizer/allocator_interface.h). */
+extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
+extern size_t __sanitizer_get_heap_size(void) __attribute__((weak));
+
+opc_status_t opc_process_use_read(opc_process_use_t *use, opc_error_t *error) {
+  size_t address_space = 0;
+  *use = (opc_process_use_t){0};
+  opc_status_t status = descriptors_count(&use->descriptors, error);
+  if (status == OPC_OK) status = threads_count(&use->threads, error);
+  if (status == OPC_OK) status = address_space_read(&address_space, error);
+  if (status != OPC_OK) return status;
+  /* Last: the lines above allocate and free. */
+  struct mallinfo2 heap = mallinfo2();
+  size_t of_malloc = heap.arena + heap.hblkhd;
+  use->allocated_bytes = heap.uordblks + heap.hblkhd;
+  if (__sanitizer_get_current_allocated_bytes && __sanitizer_get_heap_size) {
+    of_malloc = __sanitizer_get_heap_size();
+    use->allocated_bytes = __sanitizer_get_current_allocated_bytes();
+  }
+  use->mapped_bytes = address_space > of_malloc ? address_space - of_malloc : 0;
+  return OPC_OK;
+}

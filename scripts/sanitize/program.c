@@ -1,0 +1,59 @@
+/* What every program of an OPC_SANITIZE build has in it besides its own sources: the sanitizers' options, so that a worker has them however
+ * it was started (ASAN_OPTIONS and UBSAN_OPTIONS of the environment go before these), and what glibc's malloc has and theirs lacks. */
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HOOK __attribute__((used, visibility("default"), no_sanitize("address", "undefined")))
+
+HOOK const char *__asan_default_options(void);
+HOOK const char *__asan_default_suppressions(void);
+HOOK const char *__ubsan_default_options(void);
+HOOK void __ubsan_on_report(void);
+HOOK void __sanitizer_malloc_hook(const volatile void *block, size_t bytes);
+void *__interceptor_calloc(size_t count, size_t bytes);
+
+/* 99 is a status that no test expects. allocator_may_return_null: as every malloc does; else an operator that asks for too much is an
+ * error. alloc_dealloc_mismatch: libcusparseLt exports a part of the C++ library of its own, which frees what operator new gave. */
+const char *__asan_default_options(void) {
+  return "log_path=" OPC_SANITIZER_REPORTS
+         "/asan:exitcode=99:strict_string_checks=1:detect_stack_use_after_return=1:"
+         "allocator_may_return_null=1:alloc_dealloc_mismatch=0";
+}
+
+/* What an operator does wrong is opcheck-c's to find: where a fixture calls memcpy or write, and where the bytes of a result are read,
+ * whose memory the operator may have freed. */
+const char *__asan_default_suppressions(void) { return "interceptor_via_lib:/fixtures/\ninterceptor_via_fun:opc_tensor_logical_bytes\n"; }
+
+const char *__ubsan_default_options(void) { return "exitcode=99:print_stacktrace=1"; }
+
+/* In a process with both, UndefinedBehaviorSanitizer's log_path has no effect: what it is about to print goes to a file from here. */
+void __ubsan_on_report(void) {
+  mkdir(OPC_SANITIZER_REPORTS, 0777);
+  dup2(open(OPC_SANITIZER_REPORTS "/ubsan", O_WRONLY | O_CREAT | O_APPEND, 0666), STDERR_FILENO);
+}
+
+/* ---- M_PERTURB ---- */
+
+static volatile unsigned char perturb_byte;
+static __thread bool is_calloc; /* which clears what is not fresh from the system, and may do so first */
+
+HOOK int mallopt(int parameter, int value) {
+  if (parameter == M_PERTURB) perturb_byte = (unsigned char)value;
+  return 1;
+}
+
+void __sanitizer_malloc_hook(const volatile void *block, size_t bytes) {
+  if (perturb_byte && !is_calloc) memset((void *)block, (unsigned char)~perturb_byte, bytes);
+}
+
+HOOK void *calloc(size_t count, size_t bytes) {
+  is_calloc = true;
+  void *block = __interceptor_calloc(count, bytes);
+  is_calloc = false;
+  return block;
+}

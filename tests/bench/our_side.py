@@ -1,0 +1,96 @@
+"""opcheck-c on the broken operators and their look-alikes: what it says, and what it costs. Standard library only."""
+
+import json
+import os
+import statistics
+import sys
+import tempfile
+
+from processes import ROOT, timed
+
+sys.path.insert(0, str(ROOT / "tests/contract"))
+from matrix import arguments_of, findings_of, read_expectations  # noqa: E402  (the contract matrix reads the same files)
+
+FIXTURES = ROOT / "fixtures/broken"
+# What torch.library.opcheck calls test_schema and test_faketensor.
+COUNTERPARTS = ("alias", "mutation", "meta")
+REPORTED = (0, 1, 5)  # nothing found, a finding, nothing ran: the report tells
+BETWEEN_LOADS = 3  # operators between two measurements of what loading costs
+
+
+def libraries(build):
+    """(name, library, expectations) of every broken library that is built."""
+    for path in sorted(FIXTURES.glob("*.expect.json")):
+        name = path.name.removesuffix(".expect.json")
+        library = build / f"fixtures/libbroken_{name}.so"
+        if library.exists():
+            yield name, str(library), read_expectations(path)
+        else:
+            print(f"bench: {library} is not built and is left out", file=sys.stderr)
+
+
+def run_report(tool, arguments, library):
+    """The report, and CPU seconds of the whole process tree."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report.json")
+        _, seconds, _ = timed([tool, "run", "--strict", "--json", report, *arguments, library], ok=REPORTED)
+        with open(report, encoding="utf-8") as stream:
+            return json.load(stream), seconds
+
+
+def sample_file(name):
+    return str(FIXTURES / f"{name}.samples.json")
+
+
+def samples_of(tool, name, library, expectations):
+    """By operator: those of the file, and for operators that have none there what the search finds, so that both sides get the same."""
+    with open(sample_file(name), encoding="utf-8") as stream:
+        listed = json.load(stream)["samples"]
+    bare = sorted(set(expectations) - {sample["operator"] for sample in listed})
+    if bare:
+        with tempfile.TemporaryDirectory() as folder:
+            saved = os.path.join(folder, "found.json")
+            selected = [word for operator in bare for word in ("--op", operator)]
+            timed([tool, "run", "--check", "alias", "--samples", sample_file(name), "--save-samples", saved, *selected, library], ok=REPORTED)
+            if os.path.exists(saved):
+                with open(saved, encoding="utf-8") as stream:
+                    listed += [sample for sample in json.load(stream)["samples"] if sample["operator"] in bare]
+    return {operator: [sample for sample in listed if sample["operator"] == operator] for operator in expectations}
+
+
+def counterpart_seconds(report, operator):
+    """Of the checks that correspond to Python's schema and fake-tensor tests, on the first sample as it stands, in a child that ran other
+    checks before. None where one of them had nothing to prove."""
+    seconds = {}
+    for result in report["results"]:
+        if result["operator"] != operator or result["check"] not in COUNTERPARTS or result["verdict"] != "pass":
+            continue
+        _, _, device, dtype, _, variant = result["case"].rsplit("/", 5)
+        if (device, dtype, variant) == ("cpu", "-", "plain"):
+            seconds.setdefault(result["check"], result["seconds"])
+    return sum(seconds.values()) if len(seconds) == len(COUNTERPARTS) else None
+
+
+def smoothed(figures):
+    """Each with its neighbours: what loading costs drifts slowly, and single figures scatter."""
+    return [statistics.median(figures[max(i - 2, 0) : i + 3]) for i in range(len(figures))]
+
+
+def check_library(tool, name, library, expectations):
+    """By operator: the rules that were found, CPU seconds beyond loading and listing, and those of the counterparts."""
+    rows, loads = {}, []
+    for i, (operator, expectation) in enumerate(expectations.items()):
+        if i % BETWEEN_LOADS == 0:
+            loads.append(timed([tool, "list", library])[1])
+        arguments = ["--samples", sample_file(name), "--op", operator, *arguments_of(expectation, str(FIXTURES))]
+        report, seconds = run_report(tool, arguments, library)
+        rows[operator] = {
+            "rules": findings_of(report, operator),
+            "verdicts": {result["verdict"] for result in report["results"] if result["operator"] == operator},
+            "seconds": seconds,
+            "counterparts": counterpart_seconds(report, operator),
+        }
+    for i, row in enumerate(rows.values()):
+        row["seconds"] -= smoothed(loads)[i // BETWEEN_LOADS]
+    print(f"bench: opcheck-c: {name}: {len(rows)} operators", file=sys.stderr)
+    return rows

@@ -1,0 +1,150 @@
+"""Unit test of what scripts/bench makes of two answers. Standard library only."""
+
+import fnmatch
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import against_python
+import against_tables
+import our_side
+
+REVIEWED = against_python.read_reviewed()
+ALIAS = "RuntimeError: Found a custom (non-ATen) operator whose output has alias annotations: ns::op(Tensor(a) x) -> Tensor(a)."
+
+
+def python_row(failures=None, end="ran", **more):
+    return {"operator": "ns::op", "end": end, "failures": failures or {}, "again": {}, **more}
+
+
+def row(check, operator, primary, python, ours):
+    return {"check": check, "operator": operator, "primary": primary, "python": python, "ours": ours, "detail": "a | b <c>\nd", "note": "",
+            "our_rules": [], "python_seconds": 0.02, "our_seconds": 0.01, "python_counterparts": 0.002, "our_counterparts": 2e-5}  # fmt: skip
+
+
+class Judgement(unittest.TestCase):
+    def verdict(self, python, primary):
+        return against_python.judge_python(python, primary, REVIEWED)[0]
+
+    def test_a_failure_is_a_find_or_a_false_alarm(self):
+        told = python_row({"test_schema": "RuntimeError: Argument x is not defined as mutable but was mutated"})
+        self.assertEqual(self.verdict(told, "mutation.undeclared"), "found")
+        self.assertEqual(self.verdict(told, None), "false alarm")
+
+    def test_a_refused_schema_is_neither(self):
+        for primary in ("alias.declared_not_aliased", None):
+            self.assertEqual(self.verdict(python_row({"test_aot_dispatch_dynamic": ALIAS}), primary), "refuses")
+
+    def test_what_is_about_the_defect_counts_beside_what_is_not(self):
+        both = python_row({"test_aot_dispatch_dynamic": ALIAS, "test_schema": "RuntimeError: Argument x is not defined to alias output"})
+        self.assertEqual(self.verdict(both, "alias.undeclared_input"), "found")
+
+    def test_a_missing_meta_kernel_is_a_find_only_where_it_was_planted(self):
+        told = python_row({"test_faketensor": "UnsupportedOperatorException: ns.op.default"})
+        self.assertEqual(self.verdict(told, "registration.no_meta_kernel"), "found")
+        self.assertEqual(self.verdict(told, "empty.shape"), "right")
+        self.assertEqual(self.verdict(told, None), "right")
+
+    def test_ends_and_silence(self):
+        self.assertEqual(self.verdict(python_row(end="died", how="SIGSEGV", test="test_schema"), "signal.SIGSEGV"), "dies")
+        self.assertEqual(self.verdict(python_row(end="hung", how="", test="test_schema"), "timeout"), "hangs")
+        self.assertEqual(self.verdict(python_row(end="died", how="SIGSEGV", test="test_schema"), None), "false alarm")
+        self.assertEqual(self.verdict(python_row(), "stride.wrong_result"), "missed")
+        self.assertEqual(self.verdict(python_row(), None), "silent")
+
+    def test_ours(self):
+        self.assertEqual(against_python.judge_ours({"rules": {"a.b": None}, "verdicts": {"fail"}}, "a.b"), "found")
+        self.assertEqual(against_python.judge_ours({"rules": {"a.c": None}, "verdicts": {"fail"}}, "a.b"), "missed")
+        self.assertEqual(against_python.judge_ours({"rules": {"a.b": None}, "verdicts": {"pass", "fail"}}, None), "false alarm")
+        self.assertEqual(against_python.judge_ours({"rules": {}, "verdicts": {"pass"}}, None), "silent")
+        self.assertEqual(against_python.judge_ours({"rules": {}, "verdicts": {"skip"}}, None), "unusable")
+
+
+class Cost(unittest.TestCase):
+    def result(self, check, variant="plain", verdict="pass", seconds=1.0, dtype="-", sample="sample"):
+        return {"operator": "ns::op", "check": check, "verdict": verdict, "seconds": seconds, "case": f"ns::op/{check}/cpu/{dtype}/{sample}/{variant}"}
+
+    def test_counterparts_are_the_three_plain_cases_of_one_sample(self):
+        results = [self.result(check) for check in our_side.COUNTERPARTS]
+        results += [self.result("alias", "x.sliced"), self.result("meta", dtype="int64"), self.result("alias", sample="second"), self.result("dtype")]
+        self.assertEqual(our_side.counterpart_seconds({"results": results}, "ns::op"), 3.0)
+
+    def test_none_where_one_of_them_proved_nothing(self):
+        results = [self.result("alias"), self.result("mutation"), self.result("meta", verdict="skip")]
+        self.assertIsNone(our_side.counterpart_seconds({"results": results}, "ns::op"))
+
+    def test_a_single_outlier_does_not_move_the_baseline(self):
+        self.assertEqual(our_side.smoothed([1.0, 1.0, 9.0, 1.0, 1.0]), [1.0] * 5)
+
+
+    def test_ratios_are_of_the_look_alikes_that_have_both_figures(self):
+        rows = [row("alias", f"ns::ok{i}", None, "silent", "silent") for i in range(5)] + [row("alias", "ns::bad", "a.b", "found", "found")]
+        rows[0]["our_seconds"] = None
+        rows[-1]["our_counterparts"] = 1
+        quick, battery = against_python.cost_lines(rows)
+        self.assertIn("ratio 100 (half of 5 operators", quick)
+        self.assertIn("ratio 0.5 (half of 4 operators", battery)
+
+
+class Tables(unittest.TestCase):
+    rows = [row("alias", "ns::bad", "alias.undeclared_input", "missed", "found"), row("alias", "ns::crash", "exit", "dies", "found"),
+            row("alias", "ns::ok", None, "false alarm", "silent"), row("alias", "ns::ok_view", None, "refuses", "silent")]  # fmt: skip
+    head = {"torch": "2", "python": "3", "tests": ["test_schema"], "default": ["test_schema"]}
+
+    def test_summary_counts(self):
+        line = against_tables.summary(self.rows).splitlines()[2]
+        self.assertEqual(line, "| `alias` | 2 | 0 (1 end it) | 2 | 2 | 1 (1 refused) | 0 | 20 | 10 |")
+
+    def test_what_opcheck_c_owes_is_named(self):
+        rows = self.rows + [row("alias", "ns::bad2", "alias.x", "found", "missed")]
+        self.assertEqual(against_tables.shortcomings(rows), ["opcheck-c: ns::bad2: missed: alias.x"])
+
+    def test_every_line_of_a_table_has_as_many_cells(self):
+        for text in (against_tables.summary(self.rows), against_tables.evidence(self.head, self.rows, ["a line"])):
+            widths, section = {}, 0
+            for line in text.splitlines():
+                if line.startswith("|"):
+                    widths.setdefault(section, set()).add(line.replace("\\|", "").count("|"))
+                else:
+                    section += 1
+            self.assertTrue(all(len(width) == 1 for width in widths.values()), widths)
+
+    def test_the_readme_keeps_what_is_around_the_markers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "README.md").write_text(f"before\n{against_tables.BEGIN}\nold\n{against_tables.END}\nafter\n", encoding="utf-8")
+            against_tables.write(self.head, self.rows, ["a line"], root)
+            text = (root / "README.md").read_text(encoding="utf-8")
+            self.assertTrue(text.startswith(f"before\n{against_tables.BEGIN}\n"), text)
+            self.assertTrue(text.endswith(f"{against_tables.END}\nafter\n"), text)
+            self.assertNotIn("old", text)
+            self.assertIn("ns::bad", (root / against_tables.EVIDENCE).read_text(encoding="utf-8"))
+
+    def test_a_readme_without_markers_is_left_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "README.md").write_text("mine", encoding="utf-8")
+            self.assertRaises(SystemExit, against_tables.write, self.head, self.rows, [], root)
+            self.assertEqual((root / "README.md").read_text(encoding="utf-8"), "mine")
+
+
+class WrittenLists(unittest.TestCase):
+    planted = {name: row["primary"] for path in our_side.FIXTURES.glob("*.expect.json") for name, row in our_side.read_expectations(path).items()}
+
+    def test_they_name_operators_that_are_there(self):
+        for name in REVIEWED["operators"]:
+            self.assertTrue(fnmatch.filter(self.planted, name), name)
+        for spot in against_tables.read_blind_spots():
+            with self.subTest(spot["defect"]):
+                self.assertTrue(spot["operators"])
+                self.assertTrue(all(self.planted.get(name) for name in spot["operators"]), spot["operators"])
+
+    def test_they_name_rules_that_are_planted(self):
+        rules = {rule for entry in REVIEWED["messages"] for rule in entry.get("rules", [])} | set(REVIEWED["not_compared"])
+        self.assertEqual(rules - set(self.planted.values()), set())
+
+
+if __name__ == "__main__":
+    unittest.main()
