@@ -75,7 +75,8 @@ typedef struct opc_check {
   bool without_kernel;      /* has its cases where no kernel serves the device too: it proves that the refusal is clean */
   /* (optional) false: this case is not planned at all (it could prove nothing for this schema). */
   bool (*applies)(const opc_operator_t *op, const opc_sample_t *sample, const char *variant);
-  /* (optional) Called before anything calls the operator, with neither sample nor case, once for each device that has a kernel and samples. */
+  /* (optional) For the aggregating case, where that is asked for: called before anything calls the operator, once for each device that has a kernel and
+   * samples. */
   void (*before)(opc_case_context_t *context);
   void (*run)(opc_case_context_t *context, opc_finding_t *finding);
 } opc_check_t;

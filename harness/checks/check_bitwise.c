@@ -177,7 +177,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   status = check_goldens(context, &result, finding, &error);
   if (status != OPC_OK) goto release;
   if (promised) opc_finding_pass(finding, "%lld elements have the promised bits", (long long)promised);
-  else if (opc_case_is_declared(context) && context->base->expect.outputs) opc_finding_pass(finding, "the outputs are those that the sample states");
+  else if (opc_case_is_declared(context) && context->base->expect.outputs)
+    opc_finding_pass(finding, "the outputs are those that the sample states");
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no promised element is there to compare");
 
 release:

@@ -1,8 +1,10 @@
-/* determinism: the same call gives the same bits, whatever else is different. Here the cases of one sample; determinism_once.c has the aggregating one. */
+/* determinism: the same call gives the same bits, whatever else is different. Here the cases of one sample; determinism_once.c has the
+ * aggregating one. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "checks/determinism.h"
+#include "checks/determinism_generators.h"
 #include "checks/determinism_late.h"
 #include "checks/outcome.h"
 #include "checks/tolerance.h"
@@ -20,7 +22,7 @@ typedef struct sample_case {
   bool uses_generator;
   bool floating;   /* some argument is */
   bool says_dtype; /* and the default dtype has no say in the result's */
-  bool differs;  /* found: what else differs may follow from that */
+  bool differs;    /* found: what else differs may follow from that */
   int calls;
 } sample_case_t;
 
@@ -52,8 +54,8 @@ static void see_tensor(const char *path, opc_value_t *value, void *context) {
   kinds->other |= !floating;
 }
 
-/* By PyTorch's convention the default dtype decides where a result is floating and no argument says how: all are integers, each item of a list has a result
- * of its own, a dtype that could be given is not. */
+/* By PyTorch's convention the default dtype decides where a result is floating and no argument says how: all are integers, each item of a
+ * list has a result of its own, a dtype that could be given is not. */
 static void look_at_arguments(sample_case_t *run) {
   const opc_sample_t *sample = run->context->sample;
   bool decides = false;
@@ -72,7 +74,6 @@ static void look_at_arguments(sample_case_t *run) {
 /* The call that all others are compared with, and what shows in one call. */
 static opc_status_t first_call(sample_case_t *run, bool plain) {
   opc_case_context_t *context = run->context;
-  opc_determinism_session_t *session = *((opc_session_t *)context->session)->own;
   opc_trial_t trial = trial_of(run, 0, "the operator");
   opc_call_t call = {0};
   opc_generators_t generators = {0};
@@ -85,11 +86,11 @@ static opc_status_t first_call(sample_case_t *run, bool plain) {
   run->calls++;
   status = opc_result_take(&run->first.result, &call, OPC_RESULT_ARGUMENTS, run->error);
   if (status == OPC_OK) status = opc_generators_used(context, &generators, &run->uses_generator, run->error);
-  if (status == OPC_OK && plain && session)
-    status = opc_late_check(&call, &threads, &session->waited, &run->first.result, run->finding, run->error);
+  if (status == OPC_OK && plain) status = opc_late_check(&call, &threads, &run->first.result, run->finding, run->error);
   if (status == OPC_OK && run->uses_generator && !opc_operator_is_seeded(context->op))
-    opc_finding_fail(run->finding, "determinism.untagged_random",
-                     "the call takes numbers from the default generator, whose state is another one afterwards; the operator has no tag that says so");
+    opc_finding_fail(
+        run->finding, "determinism.untagged_random",
+        "the call takes numbers from the default generator, whose state is another one afterwards; the operator has no tag that says so");
 
 release:
   opc_generators_clear(&generators);
@@ -98,12 +99,13 @@ release:
   return status;
 }
 
-/* What differs although nothing was changed on purpose: tensors may lie elsewhere all the same. With their memory held in place that is no reason. */
+/* What differs although nothing was changed on purpose: tensors may lie elsewhere all the same. With their memory held in place that is no
+ * reason. */
 static opc_status_t differs_in_place(sample_case_t *run, bool *out_differs) {
   opc_trial_outcome_t first = {0};
-  opc_trial_t trial = trial_of(run, 0, "the operator, again in the same memory");
+  opc_trial_t trial = trial_of(run, 0, "a call in the same memory as before");
   *out_differs = true;
-  trial.places = opc_trial_places_new(run->context->sample);
+  trial.places = opc_places_new(run->context->sample);
   if (!trial.places) return opc_error_set(run->error, OPC_ERR_MEMORY, "out of memory for the arguments");
   opc_status_t status = opc_trial_run(&trial, &first, run->error);
   *out_differs = false;
@@ -114,7 +116,7 @@ static opc_status_t differs_in_place(sample_case_t *run, bool *out_differs) {
     opc_trial_outcome_clear(&again);
   }
   opc_trial_outcome_clear(&first);
-  opc_trial_places_free(trial.places);
+  opc_places_free(trial.places);
   return status;
 }
 
@@ -128,7 +130,8 @@ static opc_status_t check_again(sample_case_t *run) {
     opc_finding_fail(run->finding, "determinism.run_to_run", "%s%s", opc_text_c(&text),
                      opc_operator_is_seeded(run->context->op) ? "; both with the same seed of all generators" : "");
   else if (status == OPC_OK && run->differs)
-    opc_finding_fail(run->finding, "determinism.address", "%s; with the arguments in the same memory again it does not differ", opc_text_c(&text));
+    opc_finding_fail(run->finding, "determinism.address", "%s; with the arguments in the same memory again it does not differ",
+                     opc_text_c(&text));
   opc_text_clear(&text);
   return status;
 }
@@ -137,13 +140,14 @@ static const struct condition_row {
   opc_trial_condition_t condition;
   const char *rule, *name, *phase;
 } condition_rows[] = {
-    {OPC_TRIAL_ELSEWHERE, "determinism.address", "with its tensors at other addresses it", "the operator, at other addresses"},
-    {OPC_TRIAL_NO_GRAD, "determinism.grad_mode", "with grad mode off it", "the operator, with grad mode off"},
-    {OPC_TRIAL_DEFAULT_DTYPE, "determinism.default_dtype", "with float64 as default dtype it", "the operator, with another default dtype"},
-    {OPC_TRIAL_OTHER_SEED, "determinism.untagged_random", "with another seed of the generators it", "the operator, with another seed"},
+    {OPC_TRIAL_ELSEWHERE, "determinism.address", "with its tensors at other addresses it", "a call at other addresses"},
+    {OPC_TRIAL_NO_GRAD, "determinism.grad_mode", "with grad mode off it", "a call with grad mode off"},
+    {OPC_TRIAL_DEFAULT_DTYPE, "determinism.default_dtype", "with float64 as default dtype it", "a call with another default dtype"},
+    {OPC_TRIAL_OTHER_SEED, "determinism.untagged_random", "with another seed of the generators it", "a call with another seed"},
 };
-static const struct condition_row requires_grad_row = {OPC_TRIAL_REQUIRES_GRAD, "determinism.grad_mode", "on arguments that require gradients it",
-                                                       "the operator, on arguments that require gradients"};
+static const struct condition_row requires_grad_row = {OPC_TRIAL_REQUIRES_GRAD, "determinism.grad_mode",
+                                                       "on arguments that require gradients it",
+                                                       "a call on arguments that require gradients"};
 enum { CONDITION_ROWS = sizeof condition_rows / sizeof *condition_rows, AGAIN = 3 };
 
 /* Another path for gradients may round otherwise, as some of libtorch's own do. */
@@ -157,7 +161,7 @@ static opc_status_t is_rounding(sample_case_t *run, const opc_result_t *got, boo
                        .sample = context->sample,
                        .replay = &values,
                        .seed = context->seed,
-                       .phase = "the operator, on values moved by a unit in the last place"};
+                       .phase = "a call on values moved by a unit in the last place"};
   opc_bound_t bound = {
       .got = got, .reference = &run->first.result, .tolerance = &tolerance, .ulps = OPC_TOLERANCE_ULPS, .narrow = OPC_DTYPE_OTHER};
   opc_status_t status = opc_trial_make(&trial, &call, run->error);
@@ -182,7 +186,8 @@ static opc_status_t check_grad(sample_case_t *run, const struct condition_row *r
   *out_differs = status == OPC_OK && !opc_trial_strays() && (returned || row->condition == OPC_TRIAL_NO_GRAD) &&
                  opc_trial_differ(&run->first, &again, row->name, &text);
   if (*out_differs && returned) status = is_rounding(run, &again.result, &rounding);
-  if (*out_differs && status == OPC_OK) opc_finding_fail(run->finding, rounding ? "determinism.grad_rounding" : row->rule, "%s", opc_text_c(&text));
+  if (*out_differs && status == OPC_OK)
+    opc_finding_fail(run->finding, rounding ? "determinism.grad_rounding" : row->rule, "%s", opc_text_c(&text));
   opc_text_clear(&text);
   opc_trial_outcome_clear(&again);
   return status;
@@ -195,7 +200,7 @@ static opc_status_t check_conditions(sample_case_t *run) {
   bool found = false;
   if (run->says_dtype) conditions |= OPC_TRIAL_DEFAULT_DTYPE;
   if (!run->uses_generator && !opc_operator_is_seeded(run->context->op)) conditions |= OPC_TRIAL_OTHER_SEED;
-  opc_trial_t trial = trial_of(run, conditions, "the operator, in other surroundings");
+  opc_trial_t trial = trial_of(run, conditions, "a call in other surroundings");
   opc_status_t status = compare_under(run, &trial, "in other surroundings it", &together, &run->differs);
   for (int i = 0; status == OPC_OK && run->differs && !found && i < AGAIN; i++) { /* not by chance, or in spite of none */
     trial = trial_of(run, 0, "the operator, once more");
@@ -213,7 +218,8 @@ static opc_status_t check_conditions(sample_case_t *run) {
     if (row->condition == OPC_TRIAL_NO_GRAD) status = check_grad(run, row, &differs);
     else status = compare_under(run, &trial, row->name, &text, &differs);
     found |= differs;
-    if (status == OPC_OK && differs && row->condition != OPC_TRIAL_NO_GRAD) opc_finding_fail(run->finding, row->rule, "%s", opc_text_c(&text));
+    if (status == OPC_OK && differs && row->condition != OPC_TRIAL_NO_GRAD)
+      opc_finding_fail(run->finding, row->rule, "%s", opc_text_c(&text));
   }
   if (status == OPC_OK && run->differs && !found)
     opc_finding_fail(run->finding, "determinism.run_to_run", "%s; none of what was changed there does that alone", opc_text_c(&together));
@@ -226,15 +232,15 @@ release:
 
 /* New data where other data was before: as a program sees it whose allocator gives memory out again. */
 static opc_status_t check_same_place(sample_case_t *run) {
-  opc_trial_places_t *places = NULL;
+  opc_places_t *places = NULL;
   opc_trial_outcome_t own = {0}, there = {0}, elsewhere = {0};
   opc_replay_t other = {0};
   opc_text_t text = {0};
   bool changed = false;
-  opc_trial_t trial = trial_of(run, 0, "the operator, before other data come into its arguments' memory");
+  opc_trial_t trial = trial_of(run, 0, "a call before other data come into its arguments' memory");
   opc_status_t status = opc_trial_other_values(run->context, run->context->sample, &other, &changed, run->error);
   if (status != OPC_OK || !changed) goto release;
-  trial.places = places = opc_trial_places_new(run->context->sample);
+  trial.places = places = opc_places_new(run->context->sample);
   if (!places) status = opc_error_set(run->error, OPC_ERR_MEMORY, "out of memory for the arguments");
   if (status != OPC_OK) goto release;
   status = opc_trial_run(&trial, &own, run->error);
@@ -246,8 +252,10 @@ static opc_status_t check_same_place(sample_case_t *run) {
   trial.phase = "a call on other data";
   if (status == OPC_OK) status = opc_trial_run(&trial, &elsewhere, run->error);
   run->calls += 3;
-  if (status == OPC_OK && !opc_trial_strays() && !opc_trial_places_kept(places) && opc_trial_differ(&there, &elsewhere, "on the same data in other memory it", &text))
-    opc_finding_fail(run->finding, "determinism.pointer_cache", "after other data had been in its arguments' memory, %s", opc_text_c(&text));
+  if (status == OPC_OK && !opc_trial_strays() && !opc_places_kept(places) &&
+      opc_trial_differ(&there, &elsewhere, "on the same data in other memory it", &text))
+    opc_finding_fail(run->finding, "determinism.pointer_cache", "after other data had been in its arguments' memory, %s",
+                     opc_text_c(&text));
 
 release:
   opc_text_clear(&text);
@@ -255,7 +263,7 @@ release:
   opc_trial_outcome_clear(&own);
   opc_trial_outcome_clear(&there);
   opc_trial_outcome_clear(&elsewhere);
-  opc_trial_places_free(places);
+  opc_places_free(places);
   return status;
 }
 
@@ -279,20 +287,18 @@ static opc_status_t run_case(sample_case_t *run) {
   if (status == OPC_OK && !run->differs) status = check_conditions(run);
   if (status == OPC_OK && !run->differs && plain && run->floating) status = check_grad(run, &requires_grad_row, &run->differs);
   if (status == OPC_OK && !run->differs && plain && cpu) status = check_same_place(run);
-  if (status == OPC_OK) opc_finding_pass(run->finding, "%lld values have the same bits in %d calls under changing conditions", (long long)numel, run->calls);
+  if (status == OPC_OK)
+    opc_finding_pass(run->finding, "%lld values have the same bits in %d calls under changing conditions", (long long)numel, run->calls);
   return status;
 }
 
 /* ---- the check ---- */
 
+static opc_apart_t **apart_of(const opc_case_context_t *context) { return (opc_apart_t **)((const opc_session_t *)context->session)->own; }
+
 static void before(opc_case_context_t *context) {
-  opc_determinism_session_t *session = calloc(1, sizeof *session);
-  if (!session || context->device.type != OPC_DEVICE_CPU || *((opc_session_t *)context->session)->own) {
-    free(session);
-    return;
-  }
-  if (opc_operator_is_repeatable(context->op)) session->apart = opc_apart_start(context);
-  *((opc_session_t *)context->session)->own = session;
+  bool cpu = context->device.type == OPC_DEVICE_CPU;
+  if (cpu && opc_operator_is_repeatable(context->op)) *apart_of(context) = opc_apart_start(context);
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
@@ -300,7 +306,9 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   sample_case_t sample = {.context = context, .finding = finding, .error = &error};
   opc_trial_memory_begin();
   if (!context->sample) {
-    opc_determinism_run_once(context, *((opc_session_t *)context->session)->own, finding);
+    bool cpu = context->device.type == OPC_DEVICE_CPU;
+    opc_determinism_run_once(context, cpu ? *apart_of(context) : NULL, finding);
+    if (cpu) *apart_of(context) = NULL;
   } else if (run_case(&sample) != OPC_OK) {
     opc_finding_from_error(context, &error, finding);
   }

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "checks/determinism_change.h"
+#include "checks/determinism_generators.h"
+#include "checks/determinism_record.h"
 #include "memory/valgrind_requests.h"
 
 enum { LOG_BYTES = 32 << 20, BEFORE_SIZE = 512, SECONDS_MOST = 3 };
@@ -39,92 +41,28 @@ struct opc_apart {
   bool present[OPC_APART_STAGES][OPC_APART_SAMPLES];
 };
 
-/* ---- records: an outcome as bytes ---- */
-
-typedef struct record {
-  opc_apart_stage_t stage;
-  size_t sample;
-  opc_call_outcome_t outcome;
-  size_t message_length, item_count;
-} record_t;
-
-typedef struct stream {
-  unsigned char *at;
-  size_t left;
-  bool failed;
-} stream_t;
-
-static void stream_put(stream_t *stream, const void *bytes, size_t size) {
-  stream->failed |= size > stream->left;
-  if (stream->failed) return;
-  if (size) memcpy(stream->at, bytes, size);
-  stream->at += size;
-  stream->left -= size;
-}
-
-static void stream_get(stream_t *stream, void *bytes, size_t size) {
-  stream->failed |= size > stream->left;
-  if (stream->failed) return;
-  if (size) memcpy(bytes, stream->at, size);
-  stream->at += size;
-  stream->left -= size;
-}
+/* ---- records ---- */
 
 /* Where the log has no room for it the outcome is left out. */
 static void record_write(apart_log_t *log, opc_apart_stage_t stage, size_t sample, const opc_trial_outcome_t *outcome) {
-  stream_t stream = {.at = log->records + log->used, .left = LOG_BYTES - sizeof *log - log->used};
-  size_t room = stream.left;
-  const char *message = opc_text_c(&outcome->message);
-  record_t record = {.stage = stage,
-                     .sample = sample,
-                     .outcome = outcome->outcome,
-                     .message_length = strlen(message),
-                     .item_count = outcome->result.count};
-  stream_put(&stream, &record, sizeof record);
-  stream_put(&stream, message, record.message_length);
-  for (size_t i = 0; i < record.item_count; i++) {
-    const opc_result_item_t *item = &outcome->result.items[i];
-    stream_put(&stream, item, sizeof *item);
-    if (item->bytes) stream_put(&stream, item->bytes, item->size);
-  }
-  if (!stream.failed) log->used += room - stream.left;
-}
-
-static bool record_read(stream_t *stream, record_t *record, opc_trial_outcome_t *out) {
-  *out = (opc_trial_outcome_t){0};
-  stream_get(stream, record, sizeof *record);
-  if (stream->failed || stream->left < record->message_length) return false;
-  out->outcome = record->outcome;
-  opc_text_add_bytes(&out->message, (const char *)stream->at, record->message_length);
-  stream->at += record->message_length;
-  stream->left -= record->message_length;
-  out->result.items = calloc(record->item_count + 1, sizeof *out->result.items);
-  if (!out->result.items) return false;
-  for (size_t i = 0; i < record->item_count; i++) {
-    opc_result_item_t *item = &out->result.items[i];
-    stream_get(stream, item, sizeof *item);
-    if (stream->failed) return false;
-    bool has_bytes = item->bytes != NULL;
-    item->bytes = has_bytes ? malloc(item->size + 1) : NULL;
-    out->result.count = i + 1;
-    if (!has_bytes) continue;
-    if (!item->bytes) return false;
-    stream_get(stream, item->bytes, item->size);
-  }
-  return !stream->failed;
+  opc_record_key_t key = {.stage = stage, .sample = sample};
+  log->used += opc_record_write(log->records + log->used, LOG_BYTES - sizeof *log - log->used, key, outcome);
 }
 
 static void records_read(opc_apart_t *apart) {
-  stream_t stream = {.at = apart->log->records, .left = apart->log->used};
-  record_t record;
-  while (stream.left) {
+  const apart_log_t *log = apart->log;
+  size_t most = LOG_BYTES - sizeof *log, end = log->used < most ? log->used : most;
+  for (size_t at = 0, step; at < end; at += step) {
+    opc_record_key_t key;
     opc_trial_outcome_t outcome;
-    if (!record_read(&stream, &record, &outcome) || record.stage >= OPC_APART_STAGES || record.sample >= OPC_APART_SAMPLES) {
-      opc_trial_outcome_clear(&outcome);
-      return;
-    }
-    apart->outcomes[record.stage][record.sample] = outcome;
-    apart->present[record.stage][record.sample] = true;
+    step = opc_record_read(log->records + at, end - at, &key, &outcome);
+    if (!step) return;
+    bool known = key.stage < OPC_APART_STAGES && key.sample < OPC_APART_SAMPLES;
+    opc_trial_outcome_t *place = known ? &apart->outcomes[key.stage][key.sample] : &outcome;
+    opc_trial_outcome_clear(place);
+    if (!known) return;
+    *place = outcome;
+    apart->present[key.stage][key.sample] = true;
   }
 }
 
@@ -184,14 +122,15 @@ static bool change_run(life_t *life, opc_sample_t *changed, const char *what, co
   life->log->random |= random;
   opc_generators_clear(&generators);
   if (status != OPC_OK) return true; /* the arguments cannot be made */
-  if (opc_trial_strays()) { /* memory outside its tensors may be another thing's now */
+  if (opc_trial_strays()) {          /* memory outside its tensors may be another thing's now */
     opc_trial_outcome_clear(&outcome);
     return true;
   }
   bool refused = outcome.outcome != OPC_CALL_RETURNED;
   opc_apart_stage_t stage = refused ? OPC_APART_AFTER_REFUSED : OPC_APART_AFTER_CHANGED;
   const char *message = opc_text_c(&outcome.message);
-  snprintf(life->log->before, sizeof life->log->before, "%s%s%.*s", what, refused ? ", which throws: " : "", (int)strcspn(message, "\n"), message);
+  snprintf(life->log->before, sizeof life->log->before, "%s%s%.*s", what, refused ? ", which throws: " : "", (int)strcspn(message, "\n"),
+           message);
   life->log->refused += refused;
   bool made = other_call(life, stage, 0, &after, &ignored) == OPC_OK;
   bool differs = made && opc_trial_differ(&after, before, "", NULL);
@@ -213,7 +152,9 @@ static bool growth_run(life_t *life, const opc_trial_outcome_t *before) {
   opc_trial_outcome_t after = {0};
   opc_growth_t large, medium;
   opc_error_t ignored;
-  if (opc_growth_search(&life->context, &life->context.samples[0], OPC_GROWTH_LARGE, OPC_GROWTH_MEDIUM, &large, &medium, &ignored) != OPC_OK) return true;
+  if (opc_growth_search(&life->context, &life->context.samples[0], OPC_GROWTH_LARGE, OPC_GROWTH_MEDIUM, &large, &medium, &ignored) !=
+      OPC_OK)
+    return true;
   if (opc_trial_strays()) return true;
   log->large = large;
   log->medium = medium;
@@ -249,7 +190,8 @@ static opc_status_t life_run(life_t *life, opc_error_t *error) {
     bool changed = false;
     status = opc_trial_other_values(&life->context, &life->context.samples[i], &life->other[i], &changed, error);
   }
-  for (opc_apart_stage_t stage = OPC_APART_FIRST; status == OPC_OK && stage <= OPC_APART_THIRD; stage++) status = stage_run(life, stage, error);
+  for (opc_apart_stage_t stage = OPC_APART_FIRST; status == OPC_OK && stage <= OPC_APART_THIRD; stage++)
+    status = stage_run(life, stage, error);
   if (status == OPC_OK) status = own_values_run(life, error);
   if (status == OPC_OK) status = stage_run(life, OPC_APART_AFTER_OTHERS, error);
   life->log->strays = opc_trial_strays();
@@ -274,8 +216,8 @@ static _Noreturn void live(const opc_case_context_t *context, apart_log_t *log, 
 
 /* ---- in the parent ---- */
 
-/* Only the forking thread goes on in a fork: a lock that another one holds would never be released. Valgrind would tell of what it does as of the operator's
- * cases. */
+/* Only the forking thread goes on in a fork: a lock that another one holds would never be released. Valgrind would tell of what it does as
+ * of the operator's cases. */
 static bool may_fork(void) {
   struct stat tasks;
   return !opc_valgrind_active() && !opc_bridge_cuda_initialised() && stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;

@@ -1,7 +1,7 @@
 /* Inside of check determinism: the operator in a process of its own.
  *
- * It is forked before the operator was called at all, so that its first call is the first of a process; and what it does there, with arguments that the
- * operator refuses or crashes on, ends with it.
+ * It is forked before the operator was called at all, so that its first call is the first of a process; and what it does there, with
+ * arguments that the operator refuses or crashes on, ends with it.
  *
  * Ownership: opc_apart_clear. Threads: one; where the process has more, or CUDA is in use, there is no forking, and nothing apart. */
 #ifndef OPC_CHECKS_DETERMINISM_APART_H

@@ -7,8 +7,8 @@
 
 /* ---- every tensor: a dtype, a variant ---- */
 
-static const opc_dtype_t dtypes[] = {OPC_DTYPE_FLOAT32,   OPC_DTYPE_FLOAT64, OPC_DTYPE_FLOAT16, OPC_DTYPE_INT64,
-                                     OPC_DTYPE_COMPLEX64, OPC_DTYPE_BOOL};
+static const opc_dtype_t dtypes[] = {OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT64,   OPC_DTYPE_FLOAT16,
+                                     OPC_DTYPE_INT64,   OPC_DTYPE_COMPLEX64, OPC_DTYPE_BOOL};
 static const char *const variants[] = {"all.larger", "all.empty0"};
 enum { DTYPES = sizeof dtypes / sizeof *dtypes, VARIANTS = sizeof variants / sizeof *variants };
 
@@ -76,7 +76,8 @@ static void shape_tensor(const char *path, opc_value_t *value, void *context) {
     return;
   }
   opc_tensor_spec_make_contiguous(spec);
-  if (spec->fill.kind == OPC_FILL_VALUES || spec->fill.kind == OPC_FILL_FILE) spec->fill.kind = OPC_FILL_ZEROS; /* as many as there were elements */
+  if (spec->fill.kind == OPC_FILL_VALUES || spec->fill.kind == OPC_FILL_FILE)
+    spec->fill.kind = OPC_FILL_ZEROS; /* as many as there were elements */
   snprintf(shaping->path, sizeof shaping->path, "%s", path);
 }
 

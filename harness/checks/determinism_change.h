@@ -1,12 +1,17 @@
 /* Inside of check determinism: a sample with something changed that an operator may keep between calls, or refuse.
  *
- * What is changed need not be valid: the calls are made in a process of their own. Ownership: the caller clears the sample. Threads: any. */
+ * What is changed need not be valid: the calls are made in a process of their own. Ownership: the caller clears the sample. Threads: any.
+ */
 #ifndef OPC_CHECKS_DETERMINISM_CHANGE_H
 #define OPC_CHECKS_DETERMINISM_CHANGE_H
 
 #include "plan/sample.h"
 
-typedef enum opc_change_state { OPC_CHANGE_MADE = 0, OPC_CHANGE_NOT_HERE /* nothing in the sample to change so */, OPC_CHANGES_OVER } opc_change_state_t;
+typedef enum opc_change_state {
+  OPC_CHANGE_MADE = 0,
+  OPC_CHANGE_NOT_HERE /* nothing in the sample to change so */,
+  OPC_CHANGES_OVER
+} opc_change_state_t;
 
 /* From this one on shapes do not fit: a kernel that trusts them may crash. */
 extern const size_t opc_change_first_misfit;

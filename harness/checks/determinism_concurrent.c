@@ -1,9 +1,9 @@
 /* Two threads that call the operator at once.
  *
- * Calls of a few microseconds seldom meet in the few instructions that a race needs. So one thread, the held one, is stopped in its call, and the other one
- * makes a whole call before the first goes on: any scheduler may do that, and what a call keeps in memory that is not its own is then another's. It is stopped
- * where it asks for memory, and where it first touches a tensor's, an argument's or one that it asked for, anywhere or at the last page: those are the same
- * places in every run. And at moments spread over the call: they are not. */
+ * Calls of a few microseconds seldom meet in the few instructions that a race needs. So one thread, the held one, is stopped in its call,
+ * and the other one makes a whole call before the first goes on: any scheduler may do that, and what a call keeps in memory that is not its
+ * own is then another's. It is stopped where it asks for memory, and where it first touches a tensor's, an argument's or one that it asked
+ * for, anywhere or at the last page: those are the same places in every run. And at moments spread over the call: they are not. */
 #include "checks/determinism_threads.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ enum {
 /* Where the held one stops. */
 typedef struct point {
   enum { POINT_NOWHERE = 0, POINT_ARGUMENT, POINT_ALLOCATION, POINT_MOMENT, POINT_KINDS } kind;
-  size_t number; /* of the leaf, of the allocation in its call, of the moment */
+  size_t number;                                                   /* of the leaf, of the allocation in its call, of the moment */
   enum { PART_TOUCH = 0, PART_LAST_PAGE, PART_GIVEN, PARTS } part; /* of an allocation or a leaf; GIVEN: where it is asked for */
 } point_t;
 
@@ -67,7 +67,7 @@ static double seconds_now(void) {
 /* ---- holding a thread ---- */
 
 typedef enum event { EVENT_NONE = 0, EVENT_START, EVENT_HELD, EVENT_DONE } event_t;
-static atomic_uint event;  /* of the held one's call */
+static atomic_uint event; /* of the held one's call */
 static atomic_bool go_on;
 static atomic_uint go_on_word; /* counts */
 static atomic_bool in_vain;
@@ -236,7 +236,8 @@ static bool round_run(meeting_t *meeting) {
 static void other_run(meeting_t *meeting) {
   static const struct {
     size_t numbers, parts;
-  } rows[POINT_KINDS] = {[POINT_ARGUMENT] = {ARGUMENTS, PART_GIVEN}, [POINT_ALLOCATION] = {ALLOCATIONS, PARTS}, [POINT_MOMENT] = {MOMENTS, 1}};
+  } rows[POINT_KINDS] = {
+      [POINT_ARGUMENT] = {ARGUMENTS, PART_GIVEN}, [POINT_ALLOCATION] = {ALLOCATIONS, PARTS}, [POINT_MOMENT] = {MOMENTS, 1}};
   int vain = 0;
   bool useful = true;
   for (int kind = POINT_ARGUMENT; useful && kind < POINT_KINDS; kind++) {
@@ -277,7 +278,8 @@ static bool same_metadata(const opc_leaf_t *leaf) {
          memcmp(now.strides, leaf->before.strides, sizeof now.strides) == 0;
 }
 
-/* Makes the arguments and calls alone, twice. *out_steady: the same arguments give the same bits again (an object may have changed, or a shape). */
+/* Makes the arguments and calls alone, twice. *out_steady: the same arguments give the same bits again (an object may have changed, or a
+ * shape). */
 static opc_status_t caller_prepare(caller_t *caller, opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *values,
                                    bool *out_steady, opc_error_t *error) {
   opc_call_options_t options = {.device = context->device, .seed = context->seed, .values = opc_replay_values, .values_context = values};

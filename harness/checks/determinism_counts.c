@@ -15,8 +15,8 @@ enum { THREADS = 3, LINGER_STEP_NS = 200 * 1000, LINGER_STEPS = 200 };
 
 static const double seconds_of_a_thread = 2e-6; /* at least, of one that had work */
 
-/* Where one of the threads is held up until the others have done their work: what they share is then changed between its looks at it. Early in each third of
- * the largest argument, for whichever thread runs first must be held. */
+/* Where one of the threads is held up until the others have done their work: what they share is then changed between its looks at it. Early
+ * in each third of the largest argument, for whichever thread runs first must be held. */
 typedef enum held_up { HELD_NOWHERE = 0, HELD_NOWHERE_AGAIN, HELD_FIRST, HELD_SECOND, HELD_THIRD, RUNS } held_up_t;
 static const double work_meanwhile = 0.6; /* of that of all threads */
 
@@ -28,8 +28,8 @@ static void report(const opc_grown_t *grown, const opc_operator_t *op, const cha
 
 /* ---- another order of adding, or wrong ---- */
 
-/* n numbers that are added one after the other, in any order, are wrong by no more than n roundings of the largest sum on the way, and that is no larger than
- * all numbers that an element is made of. */
+/* n numbers that are added one after the other, in any order, are wrong by no more than n roundings of the largest sum on the way, and that
+ * is no larger than all numbers that an element is made of. */
 typedef struct rounding {
   const opc_result_t *left, *right;
   double largest, numel; /* of the arguments: absolute value, elements of the largest one */
@@ -97,7 +97,8 @@ static void hold_up(const opc_call_t *call, held_up_t where) {
     if (!largest || call->leaves[i].before.storage_bytes > largest->storage_bytes) largest = &call->leaves[i].before;
   if (where < HELD_FIRST || !largest || opc_valgrind_active()) return;
   uintptr_t end = ((uintptr_t)largest->storage_data + largest->storage_bytes) / page * page;
-  uintptr_t start = ((uintptr_t)largest->storage_data + largest->storage_bytes * (size_t)(where - HELD_FIRST) / THREADS + page - 1) / page * page;
+  uintptr_t start =
+      ((uintptr_t)largest->storage_data + largest->storage_bytes * (size_t)(where - HELD_FIRST) / THREADS + page - 1) / page * page;
   if (end > start) (void)opc_trap_arm((void *)start, page, linger);
 }
 
@@ -106,7 +107,8 @@ typedef struct effort {
 } effort_t;
 
 /* Held up only with places. `effort` (may be NULL) is that of a call before, and becomes that of this one where it is less. */
-static opc_status_t run_with(const opc_trial_t *trial, int threads, held_up_t where, effort_t *effort, opc_trial_outcome_t *out, opc_error_t *error) {
+static opc_status_t run_with(const opc_trial_t *trial, int threads, held_up_t where, effort_t *effort, opc_trial_outcome_t *out,
+                             opc_error_t *error) {
   opc_call_t call;
   opc_status_t status = opc_trial_make(trial, &call, error);
   if (status == OPC_OK) {
@@ -126,7 +128,8 @@ static opc_status_t run_with(const opc_trial_t *trial, int threads, held_up_t wh
   return status;
 }
 
-/* With one thread for all that the operator calls in turn, and several for itself. *out_inside: then it is as with one: the parts are libtorch's own. */
+/* With one thread for all that the operator calls in turn, and several for itself. *out_inside: then it is as with one: the parts are
+ * libtorch's own. */
 static opc_status_t is_inside(const opc_trial_t *trial, const opc_trial_outcome_t *one, bool *out_inside, opc_error_t *error) {
   opc_trial_outcome_t outer = {0};
   opc_bridge_inner_threads(1);
@@ -138,8 +141,8 @@ static opc_status_t is_inside(const opc_trial_t *trial, const opc_trial_outcome_
 }
 
 /* In float64, where the operator takes it, rounding is small enough for nothing else to hide in it. */
-static opc_status_t judge(const opc_trial_t *trial, const opc_grown_t *grown, const opc_trial_outcome_t *one, const opc_trial_outcome_t *several,
-                          bool *out_rounding, opc_error_t *error) {
+static opc_status_t judge(const opc_trial_t *trial, const opc_grown_t *grown, const opc_trial_outcome_t *one,
+                          const opc_trial_outcome_t *several, bool *out_rounding, opc_error_t *error) {
   opc_sample_t wide = {0};
   opc_trial_t trial_wide = *trial;
   opc_trial_outcome_t one_wide = {0}, several_wide = {0};
@@ -149,7 +152,8 @@ static opc_status_t judge(const opc_trial_t *trial, const opc_grown_t *grown, co
   trial_wide.sample = &wide;
   trial_wide.places = NULL;
   status = run_with(&trial_wide, 1, HELD_NOWHERE, NULL, &one_wide, error);
-  if (status == OPC_OK && one_wide.outcome == OPC_CALL_RETURNED) status = run_with(&trial_wide, THREADS, HELD_NOWHERE, NULL, &several_wide, error);
+  if (status == OPC_OK && one_wide.outcome == OPC_CALL_RETURNED)
+    status = run_with(&trial_wide, THREADS, HELD_NOWHERE, NULL, &several_wide, error);
   bool measured = one_wide.outcome == OPC_CALL_RETURNED && several_wide.outcome == OPC_CALL_RETURNED;
   *out_rounding = only_rounding(grown, false, one, several) && (!measured || only_rounding(grown, true, &one_wide, &several_wide));
   opc_trial_outcome_clear(&one_wide);
@@ -160,11 +164,12 @@ static opc_status_t judge(const opc_trial_t *trial, const opc_grown_t *grown, co
 
 opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *grown, int64_t *out_compared, opc_finding_t *finding,
                                      opc_error_t *error) {
-  opc_trial_t trial = {.context = context, .sample = &grown->sample, .values = &grown->values, .phase = "a call with several intra-op threads"};
+  opc_trial_t trial = {
+      .context = context, .sample = &grown->sample, .values = &grown->values, .phase = "a call with several intra-op threads"};
   opc_trial_outcome_t one = {0}, runs[RUNS] = {0};
   opc_text_t text = {0}, whole = {0};
   bool rounding = false, inside = false;
-  trial.places = opc_trial_places_new(&grown->sample);
+  trial.places = opc_places_new(&grown->sample);
   if (!trial.places) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a larger sample");
   opc_cpu_memory_plain(); /* to map guards for large tensors, again and again, would cost more than the calls */
   effort_t effort = {0};
@@ -193,7 +198,7 @@ release:
   opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   for (int run = 0; run < RUNS; run++) opc_trial_outcome_clear(&runs[run]);
   opc_trial_outcome_clear(&one);
-  opc_trial_places_free(trial.places);
+  opc_places_free(trial.places);
   opc_text_clear(&text);
   opc_text_clear(&whole);
   return status;

@@ -13,7 +13,7 @@ static const int64_t numel_max = 4 << 20;
 
 typedef struct sizes {
   const opc_growth_t *growth;
-  int64_t largest; /* elements of the largest tensor */
+  int64_t largest;                 /* elements of the largest tensor */
   const opc_tensor_spec_t *chosen; /* that tensor */
   size_t seen, chosen_number;
   bool impossible;
@@ -33,7 +33,8 @@ static void see_tensor(const char *path, opc_value_t *value, void *context) {
 
 static sizes_t sizes_of(const opc_operator_t *op, const opc_sample_t *sample) {
   sizes_t sizes = {0};
-  for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors(op->arguments[i].name, &sample->arguments[i], see_tensor, &sizes);
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors(op->arguments[i].name, &sample->arguments[i], see_tensor, &sizes);
   return sizes;
 }
 

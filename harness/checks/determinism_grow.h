@@ -1,21 +1,23 @@
-/* Inside of check determinism: a sample made larger. libtorch divides work among threads from some 30,000 elements on; a race wants more than a few
- * elements to show.
+/* Inside of check determinism: a sample made larger. libtorch divides work among threads from some 30,000 elements on; a race wants more
+ * than a few elements to show.
  *
- * A kernel that trusts its arguments (a size that is given as a number, too) may crash on a sample that was changed. So what can grow is searched for in a
- * process apart, and known to be harmless when it is used. Ownership: opc_grown_clear. Threads: one. */
+ * A kernel that trusts its arguments (a size that is given as a number, too) may crash on a sample that was changed. So what can grow is
+ * searched for in a process apart, and known to be harmless when it is used. Ownership: opc_grown_clear. Threads: one. */
 #ifndef OPC_CHECKS_DETERMINISM_GROW_H
 #define OPC_CHECKS_DETERMINISM_GROW_H
 
 #include "checks/determinism_trial.h"
 
-/* Every dimension of one size is multiplied, in every tensor: a batch, or what all tensors have in common. Of size 1 only the first one of the largest tensor. */
+/* Every dimension of one size is multiplied, in every tensor: a batch, or what all tensors have in common. Of size 1 only the first one of
+ * the largest tensor. */
 typedef struct opc_growth {
   int64_t size;
   int64_t factor; /* 0: nothing can grow */
 } opc_growth_t;
 
-/* The growth at which the largest tensor has `numel` elements, and the one on the way that has the `fewer` elements. Stops before that where the operator
- * refuses, or takes long enough for one more step to be costly: what grows with the cube of a size must not run for minutes. */
+/* The growth at which the largest tensor has `numel` elements, and the one on the way that has the `fewer` elements. Stops before that
+ * where the operator refuses, or takes long enough for one more step to be costly: what grows with the cube of a size must not run for
+ * minutes. */
 opc_status_t opc_growth_search(opc_case_context_t *context, const opc_sample_t *sample, int64_t numel, int64_t fewer, opc_growth_t *out,
                                opc_growth_t *out_fewer, opc_error_t *error) OPC_CHECKED;
 

@@ -65,17 +65,18 @@ static opc_status_t wait_for_threads(const opc_threads_t *before, size_t new_one
   return status;
 }
 
-opc_status_t opc_late_check(const opc_call_t *call, const opc_threads_t *before, bool *waited, opc_result_t *result, opc_finding_t *finding,
+opc_status_t opc_late_check(const opc_call_t *call, const opc_threads_t *before, opc_result_t *result, opc_finding_t *finding,
                             opc_error_t *error) {
+  static bool waited; /* a pool works for each call alike: once is enough */
   opc_threads_t now = {0};
   opc_result_t later = {0};
   opc_text_t text = {0};
   bool ended = false;
   opc_status_t status = opc_threads_list(&now, error);
   size_t new_ones = count_new(before, &now);
-  if (status != OPC_OK || !now.count || (!new_ones && *waited)) goto release; /* a pool works for each call alike: once is enough */
+  if (status != OPC_OK || !now.count || (!new_ones && waited)) goto release;
   status = wait_for_threads(before, new_ones, &ended, error);
-  if (!ended) *waited = true;
+  if (!ended) waited = true;
   if (status == OPC_OK) status = opc_result_take(&later, call, OPC_RESULT_ARGUMENTS, error);
   if (status != OPC_OK) goto release;
   opc_difference_t difference = opc_result_compare(result, &later, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "checks/determinism.h"
+#include "checks/determinism_generators.h"
 #include "checks/determinism_threads.h"
 #include "checks/outcome.h"
 
@@ -11,11 +12,11 @@ typedef struct once {
   opc_case_context_t *context;
   opc_finding_t *finding;
   opc_error_t *error;
-  size_t returned;       /* samples that were called */
-  bool unsteady;         /* differs by itself: the samples' own cases say so */
-  bool random;           /* takes numbers from a generator */
-  bool follows_seed;     /* another seed, other bits */
-  bool given_generator;  /* a sample brings one of its own */
+  size_t returned;      /* samples that were called */
+  bool unsteady;        /* differs by itself: the samples' own cases say so */
+  bool random;          /* takes numbers from a generator */
+  bool follows_seed;    /* another seed, other bits */
+  bool given_generator; /* a sample brings one of its own */
   bool callable[OPC_APART_SAMPLES];
   int64_t compared;
   opc_text_t done; /* for the words of a pass */
@@ -77,14 +78,15 @@ static void check_seeded_tag(once_t *once, const opc_apart_t *apart) {
   if (apart && opc_apart_random(apart)) return;
   if (!opc_operator_is_seeded(once->context->op) || !once->returned || once->random || once->follows_seed || once->given_generator) return;
   opc_finding_fail(once->finding, "determinism.seeded_tag",
-                   "it is tagged nondeterministic_seeded; on %zu samples no call took a number from the default generator, and another seed gave the same bits",
+                   "it is tagged nondeterministic_seeded; on %zu samples no call took a number from the default generator, and another "
+                   "seed gave the same bits",
                    once->returned);
 }
 
 /* ---- against the process apart ---- */
 
-static void report_apart(once_t *once, const char *rule, const opc_trial_outcome_t *left, const opc_trial_outcome_t *right, const char *right_name,
-                         const char *before, size_t sample) {
+static void report_apart(once_t *once, const char *rule, const opc_trial_outcome_t *left, const opc_trial_outcome_t *right,
+                         const char *right_name, const char *before, size_t sample) {
   opc_text_t text = {0};
   opc_trial_differ(left, right, right_name, &text);
   opc_finding_fail(once->finding, rule, "%s, %s; sample %s, on other values than its own", before, opc_text_c(&text),
@@ -107,7 +109,8 @@ static bool compare_within(once_t *once, const opc_apart_t *apart, size_t sample
     char before[600];
     bool refused = stage == OPC_APART_AFTER_REFUSED, others = stage == OPC_APART_AFTER_OTHERS;
     snprintf(before, sizeof before, "after %.560s", others ? "a call with other values" : opc_apart_before(apart));
-    report_apart(once, refused ? "determinism.after_failure" : "determinism.order", stages[stage], second, "before that it", before, sample);
+    report_apart(once, refused ? "determinism.after_failure" : "determinism.order", stages[stage], second, "before that it", before,
+                 sample);
     return true;
   }
   return false;
@@ -125,10 +128,12 @@ static opc_status_t compare_here(once_t *once, const opc_apart_t *apart, size_t 
   if (status == OPC_OK) status = opc_trial_run(&trial, &here, once->error);
   trial.conditions = OPC_TRIAL_ELSEWHERE;
   if (status == OPC_OK) status = opc_trial_run(&trial, &elsewhere, once->error);
-  if (status != OPC_OK || !apart_first || opc_trial_differ(&here, &elsewhere, "", NULL)) goto release; /* the latter: check address's finding */
+  if (status != OPC_OK || !apart_first || opc_trial_differ(&here, &elsewhere, "", NULL))
+    goto release; /* the latter: check address's finding */
   once->compared += opc_result_numel(&here.result);
   if (opc_trial_differ(&here, apart_first, "", NULL))
-    report_apart(once, "determinism.order", &here, apart_first, "as the first call of a process it", "after calls with other values", sample);
+    report_apart(once, "determinism.order", &here, apart_first, "as the first call of a process it", "after calls with other values",
+                 sample);
 
 release:
   opc_replay_clear(&other);
@@ -142,7 +147,9 @@ static void report_signal(once_t *once, const opc_apart_t *apart) {
   int number = opc_apart_signal(apart, &stage);
   if (!number) return;
   bool refused = stage == OPC_APART_AFTER_REFUSED, changed = stage == OPC_APART_AFTER_CHANGED;
-  const char *before = refused || changed ? opc_apart_before(apart) : stage == OPC_APART_AFTER_OTHERS ? "calls with other values" : "a call like it";
+  const char *before = refused || changed                ? opc_apart_before(apart)
+                       : stage == OPC_APART_AFTER_OTHERS ? "calls with other values"
+                                                         : "a call like it";
   opc_finding_fail(once->finding, refused ? "determinism.after_failure" : "determinism.order",
                    "after %s the process ends with signal %d (%s) in a call that otherwise returns", before, number, strsignal(number));
 }
@@ -184,11 +191,9 @@ static opc_status_t check_threads(once_t *once, const opc_apart_t *apart) {
   return status == OPC_ERR_UNSUPPORTED ? OPC_OK : status;
 }
 
-void opc_determinism_run_once(opc_case_context_t *context, opc_determinism_session_t *session, opc_finding_t *finding) {
+void opc_determinism_run_once(opc_case_context_t *context, opc_apart_t *apart, opc_finding_t *finding) {
   opc_error_t error = {0};
   once_t once = {.context = context, .finding = finding, .error = &error};
-  opc_apart_t *apart = session ? session->apart : NULL;
-  if (session) session->apart = NULL;
   opc_status_t status = OPC_OK;
   for (size_t i = 0; status == OPC_OK && i < context->sample_count; i++) status = see_sample(&once, i);
   if (apart) {
@@ -203,9 +208,14 @@ void opc_determinism_run_once(opc_case_context_t *context, opc_determinism_sessi
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (once.compared) opc_finding_pass(finding, "%lld values have the same bits %s", (long long)once.compared, opc_text_c(&once.done));
   else if (!once.returned) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no sample's call returned");
-  else if (!opc_operator_is_repeatable(context->op)) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is tagged nondeterministic_bitwise");
-  else if (!apart) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "this process cannot be forked: it has threads of the library's, uses CUDA, or runs under Valgrind");
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, once.unsteady ? "the same call differs by itself" : "the operator gives nothing that could be compared");
+  else if (!opc_operator_is_repeatable(context->op))
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is tagged nondeterministic_bitwise");
+  else if (!apart)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "this process cannot be forked: it has threads of the library's, uses CUDA, or runs under Valgrind");
+  else
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     once.unsteady ? "the same call differs by itself" : "the operator gives nothing that could be compared");
   opc_apart_clear(apart);
   opc_text_clear(&once.done);
 }

@@ -6,7 +6,8 @@
 
 #include "checks/determinism_grow.h"
 
-/* The operator with several intra-op threads against itself with one: determinism.threads, determinism.thread_rounding. *out_compared counts values. */
+/* The operator with several intra-op threads against itself with one: determinism.threads, determinism.thread_rounding. *out_compared
+ * counts values. */
 opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *grown, int64_t *out_compared, opc_finding_t *finding,
                                      opc_error_t *error) OPC_CHECKED;
 

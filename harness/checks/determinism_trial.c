@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/number.h"
 #include "checks/case_run.h"
@@ -23,81 +22,6 @@ bool opc_trial_strays(void) {
   return opc_guard_accesses(&accesses) > 0;
 }
 
-/* Addresses that nothing in a process has by itself, so that a cache that goes by addresses knows none of them. What is read or written a little outside is
- * check memory's finding: it is not to end the process here. */
-enum { CACHE_LINE = 64, PLACES = 64, SLACK = 64 << 10 };
-static const uintptr_t places_first = (uintptr_t)1 << 44, places_step = (uintptr_t)1 << 32;
-
-struct opc_trial_places {
-  unsigned char *memory;
-  size_t bytes; /* of it, with slack at both ends */
-  size_t left;  /* of it, below all places */
-  struct place {
-    unsigned char *data;
-    size_t bytes;
-    bool used;
-  } places[PLACES];
-  size_t count;
-  bool kept;
-};
-
-static size_t place_step(size_t bytes) { return (bytes / CACHE_LINE + 2) * CACHE_LINE; }
-
-static void place_reserve(const char *path, opc_value_t *value, void *context) {
-  size_t *size = context;
-  (void)path;
-  *size += place_step((size_t)value->tensor->storage_size * opc_dtype_size(value->tensor->dtype));
-}
-
-opc_trial_places_t *opc_trial_places_new(const opc_sample_t *sample) {
-  static uintptr_t next = places_first;
-  opc_trial_places_t *places = calloc(1, sizeof *places);
-  if (!places) return NULL;
-  places->left = SLACK;
-  for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], place_reserve, &places->left);
-  places->bytes = places->left + SLACK;
-  void *memory = mmap((void *)next, places->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  next += (places->bytes / places_step + 1) * places_step;
-  if (memory == MAP_FAILED) {
-    free(places);
-    return NULL;
-  }
-  places->memory = memory;
-  return places;
-}
-
-void opc_trial_places_free(opc_trial_places_t *places) {
-  for (size_t i = 0; places && i < places->count; i++)
-    if (places->places[i].used) return;
-  if (places) munmap(places->memory, places->bytes);
-  free(places);
-}
-
-bool opc_trial_places_kept(const opc_trial_places_t *places) { return places->kept; }
-
-static void *place_give(size_t number, size_t bytes, void *context) {
-  opc_trial_places_t *places = context;
-  size_t step = place_step(bytes);
-  if (number == places->count && number < PLACES && step + SLACK <= places->left) {
-    places->left -= step;
-    places->places[places->count++] = (struct place){.data = places->memory + places->left, .bytes = bytes};
-    memset(places->memory + places->left, OPC_PATTERN_FIRST, step);
-  }
-  struct place *place = &places->places[number < places->count ? number : 0];
-  if (number >= places->count || place->bytes != bytes || place->used) {
-    places->kept |= number < places->count && place->used;
-    return NULL;
-  }
-  place->used = true;
-  return place->data;
-}
-
-static void place_release(void *data, void *context) {
-  opc_trial_places_t *places = context;
-  for (size_t i = 0; i < places->count; i++)
-    if (places->places[i].data == data) places->places[i].used = false;
-}
-
 /* ---- one call ---- */
 
 typedef struct grad_request {
@@ -110,7 +34,8 @@ static void require_grad(const char *path, opc_value_t *value, void *context) {
   const opc_alias_t *alias = &request->op->arguments[request->argument].alias;
   opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
   (void)path;
-  if ((kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX) && !(alias->present && alias->is_write)) value->tensor->requires_grad = true;
+  if ((kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX) && !(alias->present && alias->is_write))
+    value->tensor->requires_grad = true;
 }
 
 static opc_status_t sample_with_grad(const opc_trial_t *trial, opc_sample_t *out, opc_error_t *error) {
@@ -123,7 +48,7 @@ static opc_status_t sample_with_grad(const opc_trial_t *trial, opc_sample_t *out
 
 opc_status_t opc_trial_make(const opc_trial_t *trial, opc_call_t *call, opc_error_t *error) {
   const opc_case_context_t *context = trial->context;
-  opc_call_memory_t memory = {.give = place_give, .release = place_release, .context = trial->places};
+  opc_call_memory_t memory = opc_places_memory(trial->places);
   opc_call_options_t options = {.device = context->device, .seed = context->seed};
   opc_sample_t with_grad = {0};
   const opc_sample_t *sample = trial->sample;
@@ -178,14 +103,14 @@ opc_status_t opc_trial_run(const opc_trial_t *trial, opc_trial_outcome_t *out, o
   opc_trial_t elsewhere = *trial;
   *out = (opc_trial_outcome_t){0};
   if (!(trial->conditions & OPC_TRIAL_ELSEWHERE)) return trial_run(trial, out, error);
-  elsewhere.places = opc_trial_places_new(trial->sample);
+  elsewhere.places = opc_places_new(trial->sample);
   if (!elsewhere.places) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the arguments");
   opc_cpu_memory_guard(OPC_GUARD_BEFORE);
   opc_scratch_memory_shift(true);
   opc_status_t status = trial_run(&elsewhere, out, error);
   opc_scratch_memory_shift(false);
   opc_cpu_memory_guard(OPC_GUARD_BEHIND);
-  opc_trial_places_free(elsewhere.places);
+  opc_places_free(elsewhere.places);
   return status;
 }
 
@@ -246,7 +171,8 @@ static bool nudge(opc_dtype_t dtype, size_t numel, void *values) {
   return changed;
 }
 
-static opc_status_t fill_otherwise(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context, opc_error_t *error) {
+static opc_status_t fill_otherwise(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context,
+                                   opc_error_t *error) {
   other_values_t *other = context;
   size_t numel = (size_t)opc_tensor_spec_numel(spec), bytes = numel * opc_dtype_size(spec->dtype);
   void *before = malloc(bytes + 1);
@@ -271,37 +197,4 @@ opc_status_t opc_trial_other_values(opc_case_context_t *context, const opc_sampl
   *out_changed = other.changed;
   opc_call_clear(&call);
   return status;
-}
-
-/* ---- generators ---- */
-
-static opc_status_t generators_read(const opc_case_context_t *context, opc_generators_t *out, opc_error_t *error) {
-  const opc_device_t devices[2] = {{.type = OPC_DEVICE_CPU, .index = -1}, context->device};
-  opc_status_t status = OPC_OK;
-  *out = (opc_generators_t){0};
-  for (int i = 0; status == OPC_OK && i < 2; i++)
-    if (i == 0 || devices[i].type != OPC_DEVICE_CPU)
-      status = opc_bridge_generator_state(devices[i], &out->states[i].bytes, &out->states[i].size, error);
-  if (status != OPC_OK) opc_generators_clear(out);
-  return status;
-}
-
-opc_status_t opc_generators_keep(const opc_case_context_t *context, opc_generators_t *out, opc_error_t *error) {
-  opc_bridge_seed(context->seed);
-  return generators_read(context, out, error);
-}
-
-opc_status_t opc_generators_used(const opc_case_context_t *context, const opc_generators_t *kept, bool *out_used, opc_error_t *error) {
-  opc_generators_t now;
-  opc_status_t status = generators_read(context, &now, error);
-  *out_used = false;
-  for (int i = 0; status == OPC_OK && i < 2; i++)
-    *out_used |= kept->states[i].size && memcmp(kept->states[i].bytes, now.states[i].bytes, kept->states[i].size) != 0;
-  if (status == OPC_OK) opc_generators_clear(&now);
-  return status;
-}
-
-void opc_generators_clear(opc_generators_t *generators) {
-  for (int i = 0; i < 2; i++) free(generators->states[i].bytes);
-  *generators = (opc_generators_t){0};
 }

@@ -1,27 +1,19 @@
 /* Inside of check determinism: one call of the operator under stated conditions, and what it came to.
  *
- * All calls run in guarded memory with one poison, so that what is never written, or lies outside a tensor, looks the same to each of them: those are the
- * findings of other checks.
- * Ownership: opc_trial_outcome_clear. Threads: one. */
+ * All calls run in guarded memory with one poison, so that what is never written, or lies outside a tensor, looks the same to each of them:
+ * those are the findings of other checks. Ownership: opc_trial_outcome_clear. Threads: one. */
 #ifndef OPC_CHECKS_DETERMINISM_TRIAL_H
 #define OPC_CHECKS_DETERMINISM_TRIAL_H
 
 #include "checks/check.h"
+#include "checks/determinism_places.h"
 #include "checks/replay.h"
 #include "checks/result.h"
 
-/* Memory for a sample's tensors, where none was before, the first at the highest address, that stays where it is from one call to the next. Its pages are
- * nobody else's. NULL: out of memory. */
-typedef struct opc_trial_places opc_trial_places_t;
-opc_trial_places_t *opc_trial_places_new(const opc_sample_t *sample);
-/* What the operator still holds is left to it for good. NULL is fine. */
-void opc_trial_places_free(opc_trial_places_t *places);
-/* The operator kept a tensor, so that a later call got other memory. */
-bool opc_trial_places_kept(const opc_trial_places_t *places);
-
 typedef enum opc_trial_condition {
-  OPC_TRIAL_ELSEWHERE = 1 << 0,     /* tensors in other memory and in the opposite order, small blocks of malloc at other addresses; on the CPU */
-  OPC_TRIAL_NO_GRAD = 1 << 1,       /* grad mode off */
+  OPC_TRIAL_ELSEWHERE =
+      1 << 0,                 /* tensors in other memory and in the opposite order, small blocks of malloc at other addresses; on the CPU */
+  OPC_TRIAL_NO_GRAD = 1 << 1, /* grad mode off */
   OPC_TRIAL_REQUIRES_GRAD = 1 << 2, /* every floating and complex argument that is not written requires a gradient */
   OPC_TRIAL_DEFAULT_DTYPE = 1 << 3, /* float64 is the default dtype */
   OPC_TRIAL_OTHER_SEED = 1 << 4     /* of the generators; the arguments' values stay */
@@ -30,10 +22,10 @@ typedef enum opc_trial_condition {
 typedef struct opc_trial {
   opc_case_context_t *context;
   const opc_sample_t *sample;
-  opc_replay_t *values;       /* NULL: the sample's own fills */
-  unsigned conditions;        /* OPC_TRIAL_… */
-  opc_trial_places_t *places; /* NULL: libtorch's allocator chooses */
-  const char *phase;          /* what a crash report calls it */
+  opc_replay_t *values; /* NULL: the sample's own fills */
+  unsigned conditions;  /* OPC_TRIAL_… */
+  opc_places_t *places; /* NULL: libtorch's allocator chooses */
+  const char *phase;    /* what a crash report calls it */
 } opc_trial_t;
 
 typedef struct opc_trial_outcome {
@@ -54,24 +46,14 @@ opc_status_t opc_trial_make(const opc_trial_t *trial, opc_call_t *call, opc_erro
 void opc_trial_call(const opc_trial_t *trial, opc_call_t *call);
 opc_status_t opc_trial_take(opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) OPC_CHECKED;
 
-/* Whether two calls gave other bits, or one threw where the other returned. Then *out (may be NULL) says where: "returns[0][1] is 1, NAME has 2…". */
+/* Whether two calls gave other bits, or one threw where the other returned. Then *out (may be NULL) says where: "returns[0][1] is 1, NAME
+ * has 2…". */
 bool opc_trial_differ(const opc_trial_outcome_t *left, const opc_trial_outcome_t *right, const char *right_name, opc_text_t *out);
 
-/* Other values for the sample's tensors, valid ones as far as the fills tell: random fills take other numbers, and given floating numbers that are not 0
- * move by one unit in the last place. *out_changed: any is another. The caller clears *out. */
+/* Other values for the sample's tensors, valid ones as far as the fills tell: random fills take other numbers, and given floating numbers
+ * that are not 0 move by one unit in the last place. *out_changed: any is another. The caller clears *out. */
 opc_status_t opc_trial_other_values(opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *out, bool *out_changed,
                                     opc_error_t *error) OPC_CHECKED;
-
-/* Whether a call takes numbers from a default generator that it may use on its device: keep the states, make the call with the context's seed, ask. */
-typedef struct opc_generators {
-  struct opc_generator_state {
-    void *bytes;
-    size_t size;
-  } states[2]; /* of the CPU, and of the device where that is another */
-} opc_generators_t;
-opc_status_t opc_generators_keep(const opc_case_context_t *context, opc_generators_t *out, opc_error_t *error) OPC_CHECKED;
-opc_status_t opc_generators_used(const opc_case_context_t *context, const opc_generators_t *kept, bool *out_used, opc_error_t *error) OPC_CHECKED;
-void opc_generators_clear(opc_generators_t *generators);
 
 /* Anything was read or written outside its memory since the case began: check memory's business, and bits may differ for that. */
 bool opc_trial_strays(void);

@@ -351,7 +351,7 @@ static void checks_before(run_t *run) {
   const opc_runner_request_t *request = run->request;
   for (run->check = 0; run->check < opc_check_info_count; run->check++) {
     const opc_check_t *check = opc_checks[run->check];
-    bool wanted = check_wanted(request, run->check) && (!request->only || strcmp(check->name, run->only.check) == 0);
+    bool wanted = check_wanted(request, run->check) && (!request->only || (strcmp(check->name, run->only.check) == 0 && !run->only.sample[0]));
     if (!wanted || !check->before || name_listed(check->name, request->skip, request->skip_count)) continue;
     for (run->device = 0; run->device < request->device_count && run->callable_count; run->device++) {
       opc_case_context_t context;

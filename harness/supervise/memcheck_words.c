@@ -96,7 +96,7 @@ static place_t place_of(const scene_t *scene) {
   const opc_memcheck_error_t *error = scene->error;
   const char *text = error->aux_count > 0 ? error->aux[0].text : "", *block;
   (void)sscanf(text, "Address 0x%" SCNx64, &place.address);
-  place.freed = strstr(text, " free'd") != NULL;
+  place.freed = strstr(text, " block of size ") != NULL && strstr(text, " free'd") != NULL; /* and not "(recently) free'd" */
   if (error->tensor.path[0] != '\0') {
     place_at_tensor(error, &place);
   } else if (sscanf(text, "Address 0x%*x is %31[0-9,] bytes %15s", distance, place.relation) == 2 && (block = strstr(text, "block of size ")) != NULL &&

@@ -87,7 +87,7 @@ static void find_tensor(const announced_t *announced, opc_memcheck_error_t *erro
   if (error->aux_count == 0 || sscanf(error->aux[0].text, "Address 0x%" SCNx64, &address) != 1) return;
   for (size_t i = announced->count; i-- > 0;) {
     uint64_t data = announced->items[i].data, bytes = announced->items[i].bytes;
-    if (address + OPC_RED_ZONE < data || address >= data + bytes + OPC_RED_ZONE) continue;
+    if (bytes == 0 || address + OPC_RED_ZONE < data || address >= data + bytes + OPC_RED_ZONE) continue; /* an empty one has no memory */
     memcpy(error->tensor.path, announced->items[i].path, sizeof error->tensor.path);
     error->tensor.data = data;
     error->tensor.bytes = bytes;

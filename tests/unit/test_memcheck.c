@@ -44,6 +44,20 @@ static void xml_is_read(void **state) {
   opc_memcheck_errors_clear(&errors);
 }
 
+/* The null pointer of an empty tensor is near to every null pointer. */
+static void empty_tensors_have_no_place(void **state) {
+  opc_memcheck_errors_t errors = {0};
+  opc_error_t error;
+  (void)state;
+  write_text("empty.xml", XML_HEAD MESSAGE("opcheck-c case 1") MESSAGE("opcheck-c tensor 0x0 0 x")
+             "<error>\n  <kind>InvalidRead</kind>\n  <what>Invalid read of size 4</what>\n" STACK(FRAME("0x109902", "/lib/libops.so", "op"))
+             "  <auxwhat>Address 0x0 is not stack'd, malloc'd or (recently) free'd</auxwhat>\n</error>\n");
+  assert_ok(opc_memcheck_xml_read(temp_path("empty.xml"), &errors, &error), error);
+  assert_int_equal(errors.count, 1);
+  assert_string_equal(errors.items[0].tensor.path, "");
+  opc_memcheck_errors_clear(&errors);
+}
+
 /* A process that is still alive, or was killed, has written any part of it. */
 static void xml_may_be_cut_off(void **state) {
   opc_memcheck_errors_t errors = {0};
@@ -168,6 +182,7 @@ static void errors_have_rules_and_words(void **state) {
     {"InvalidRead", "Invalid read of size 8", "Address 0x1008 is 1 bytes inside a block of size 8,256 free'd", "x", "memcheck.invalid_read", "reads 8 bytes at byte 8 of x (64 bytes), which is freed"},
     {"InvalidWrite", "Invalid write of size 8", "Address 0x2010 is 16 bytes after a block of size 1,040 alloc'd", "", "memcheck.invalid_write", "writes 8 bytes, 16 behind a block of 1040 bytes"},
     {"InvalidWrite", "Invalid write of size 8", "Address 0x10 is not stack'd, malloc'd or (recently) free'd", "", "memcheck.invalid_write", "writes 8 bytes at 0x10, which is not stack'd, malloc'd or (recently) free'd"},
+    {"InvalidRead", "Invalid read of size 4", "Address 0x103c is not stack'd, malloc'd or (recently) free'd", "x", "memcheck.invalid_read", "reads 4 bytes at byte 60 of x (64 bytes)"},
     {"InvalidRead", "Invalid read of size 4", "", "", "memcheck.invalid_read", "reads 4 bytes at 0x0"},
     {"UninitCondition", "Conditional jump or move depends on uninitialised value(s)", "", "", "memcheck.uninitialised_branch", "decides by a value that nothing has initialised"},
     {"UninitValue", "Use of uninitialised value of size 8", "", "", "memcheck.uninitialised_value", "for an address or an index"},
@@ -359,6 +374,7 @@ static void command_line_is_made(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(xml_is_read),
+    cmocka_unit_test(empty_tensors_have_no_place),
     cmocka_unit_test(xml_may_be_cut_off),
     cmocka_unit_test(xml_may_be_none),
     cmocka_unit_test(new_without_memory_is_told),

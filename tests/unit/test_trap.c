@@ -137,10 +137,8 @@ static void memory_that_is_gone_is_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_first_touch_is_told_and_goes_on),
-      cmocka_unit_test(what_is_not_touched_is_opened),
-      cmocka_unit_test(other_addresses_are_no_business_of_it),
-      cmocka_unit_test(another_thread_waits_until_it_is_open),
+      cmocka_unit_test(the_first_touch_is_told_and_goes_on),   cmocka_unit_test(what_is_not_touched_is_opened),
+      cmocka_unit_test(other_addresses_are_no_business_of_it), cmocka_unit_test(another_thread_waits_until_it_is_open),
       cmocka_unit_test(memory_that_is_gone_is_refused),
   };
   return cmocka_run_group_tests(tests, set_up, NULL);
