@@ -160,7 +160,9 @@ static void add_chain(opc_text_t *out, const json_t *frames) {
     const char *symbol = json_string_value(json_object_get(frame, "symbol")), *file = json_string_value(json_object_get(frame, "file"));
     if (i == SHOWN) break;
     opc_text_addf(out, "%s%.*s", i > 0 ? ", " : "", symbol != NULL ? (int)strcspn(symbol, "(") : 1, symbol != NULL ? symbol : "?");
-    if (file != NULL) opc_text_addf(out, " (%s:%d)", strrchr(file, '/') != NULL ? strrchr(file, '/') + 1 : file, (int)json_integer_value(json_object_get(frame, "line")));
+    if (file == NULL) continue;
+    const char *slash = strrchr(file, '/');
+    opc_text_addf(out, " (%s:%d)", slash != NULL ? slash + 1 : file, (int)json_integer_value(json_object_get(frame, "line")));
   }
 }
 
@@ -203,7 +205,7 @@ opc_status_t opc_memcheck_note_rest(opc_memcheck_t *memcheck, const opc_memcheck
   }
   closedir(folder);
   if (status != OPC_OK || rest.processes + rest.errors == 0) return status;
-  return opc_journal_note(journal, error, "memcheck: Valgrind watched %zu process%s to the end: %llu error%s in %llu case%s, %zu outside of cases", rest.processes,
-                          rest.processes == 1 ? "" : "es", (unsigned long long)memcheck->errors, memcheck->errors == 1 ? "" : "s",
+  return opc_journal_note(journal, error, "memcheck: Valgrind watched %zu process%s to the end: %llu error%s in %llu case%s, %zu outside of cases",
+                          rest.processes, rest.processes == 1 ? "" : "es", (unsigned long long)memcheck->errors, memcheck->errors == 1 ? "" : "s",
                           (unsigned long long)memcheck->cases, memcheck->cases == 1 ? "" : "s", rest.errors);
 }

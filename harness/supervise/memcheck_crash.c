@@ -26,8 +26,9 @@ static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child
       opc_frames_say(frames, &where);
     }
     opc_text_reset(&crash->message);
-    opc_text_addf(&crash->message, "Valgrind does not know an instruction (%s)%s, and ends the process there: what this case comes to is not known, and nothing is wrong with "
-                  "the operator by it. A library built for an older processor can be watched (-march=x86-64-v3 for one)", opc_text_c(&words), opc_text_c(&where));
+    opc_text_addf(&crash->message, "Valgrind does not know an instruction (%s)%s, and ends the process there: what this case comes to is not known, and "
+                  "nothing is wrong with the operator by it. A library built for an older processor can be watched (-march=x86-64-v3 for one)",
+                  opc_text_c(&words), opc_text_c(&where));
     opc_text_clear(&where);
     free(frames);
   } else if (box->crashed == 1 || child->cause != OPC_END_BY_ITSELF) {
@@ -40,8 +41,8 @@ static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child
   } else if (words.length > 0) {
     end = OPC_MEMCHECK_END_FAILURE;
     opc_text_reset(&crash->message);
-    opc_text_addf(&crash->message, "Valgrind itself broke down here: %s. Run this case without --tool memcheck; an operator that writes over foreign memory can be why",
-                  opc_text_c(&words));
+    opc_text_addf(&crash->message, "Valgrind itself broke down here: %s. Run this case without --tool memcheck; an operator that writes over foreign "
+                  "memory can be why", opc_text_c(&words));
     snprintf(crash->rule, sizeof crash->rule, "harness");
   }
   opc_text_clear(&words);

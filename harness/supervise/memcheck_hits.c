@@ -56,7 +56,8 @@ static uint64_t count_of(const opc_memcheck_counts_t *counts, uint64_t key) {
 }
 
 /* The places whose counts have grown since the last list. */
-static opc_status_t hits_of_list(const opc_memcheck_t *memcheck, const opc_child_t *child, opc_memcheck_process_t *process, opc_memcheck_hits_t *out, opc_error_t *error) {
+static opc_status_t hits_of_list(const opc_memcheck_t *memcheck, const opc_child_t *child, opc_memcheck_process_t *process,
+                                 opc_memcheck_hits_t *out, opc_error_t *error) {
   opc_memcheck_counts_t now = {0};
   opc_status_t status = OPC_OK;
   if (!opc_memcheck_log_list(memcheck->log, child->pid, &process->log_offset, &now)) return OPC_OK;
@@ -79,7 +80,8 @@ opc_status_t opc_memcheck_hits_of_number(const opc_memcheck_process_t *process, 
   return status;
 }
 
-opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_child_t *child, const json_t *told, opc_memcheck_hits_t *out, opc_error_t *error) {
+opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_child_t *child, const json_t *told, opc_memcheck_hits_t *out,
+                                          opc_error_t *error) {
   uint64_t errors = (uint64_t)json_integer_value(json_object_get(told, "errors")), number = (uint64_t)json_integer_value(json_object_get(told, "number"));
   bool listed = json_is_true(json_object_get(told, "listed"));
   opc_memcheck_process_t *process = opc_memcheck_process(memcheck, child);
@@ -90,7 +92,7 @@ opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_ch
   if (status == OPC_OK && out->count == 0 && !listed && process->errors.count > 0)
     status = add_hit(out, &process->errors.items[process->errors.count - 1], errors, error);
   if (status == OPC_OK && out->count == 0)
-    status = opc_error_set(error, OPC_ERR_IO, "Valgrind counted %llu error%s and does not report %s: is %s on a full disk (set TMPDIR to another), or -q in VALGRIND_OPTS?",
-                           (unsigned long long)errors, errors == 1 ? "" : "s", errors == 1 ? "it" : "them", memcheck->folder);
+    status = opc_error_set(error, OPC_ERR_IO, "Valgrind counted %llu error%s and does not report %s: is %s on a full disk (set TMPDIR to another), "
+                           "or -q in VALGRIND_OPTS?", (unsigned long long)errors, errors == 1 ? "" : "s", errors == 1 ? "it" : "them", memcheck->folder);
   return status;
 }

@@ -236,7 +236,8 @@ static void say_overlap(const scene_t *scene, opc_text_t *out) {
   function += sizeof words - 1;
   opc_text_addf(out, "source and destination of %.*s overlap", (int)strcspn(function, "("), function);
   uint64_t bytes;
-  if (strchr(function, ',') != NULL && last > strrchr(function, ',') && sscanf(last, " %" SCNu64 ")", &bytes) == 1) opc_text_addf(out, " (%" PRIu64 " bytes)", bytes);
+  bool counted = strchr(function, ',') != NULL && last > strrchr(function, ',') && sscanf(last, " %" SCNu64 ")", &bytes) == 1;
+  if (counted) opc_text_addf(out, " (%" PRIu64 " bytes)", bytes);
 }
 
 static void say_plainly(const scene_t *scene, opc_text_t *out) {

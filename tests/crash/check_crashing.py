@@ -40,7 +40,7 @@ def expect(condition, text):
 
 def run(program, place, *arguments):
     report = os.path.join(place, "report.json")
-    command = [program, "run", "--device", "cpu", "--timeout", "1", "--memory", "1024", "--json", report, *arguments]
+    command = [program, "run", "--device", "cpu", "--timeout", "1", "--memory", "512", "--json", report, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=500)
     expect(os.path.exists(report), f"no report: {done.stderr[-500:]}")
     with open(report, encoding="utf-8") as stream:
