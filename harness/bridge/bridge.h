@@ -20,10 +20,10 @@ extern "C" {
 const char *opc_bridge_torch_version(void); /* of the libtorch that is loaded: "2.11.0" */
 const char *opc_bridge_cuda_version(void);  /* what it was built for, "13.0"; "" for a CPU-only one */
 
-/* dlopen(RTLD_NOW | RTLD_GLOBAL). OPC_ERR_LIBRARY with the cause and dlerror's words. Call opc_bridge_prepare (bridge/prepare.h) first.
+/* dlopen(RTLD_NOW | RTLD_GLOBAL). OPC_ERR_LIBRARY with dlerror's words. Call opc_bridge_prepare (bridge/prepare.h) first.
  * A static initialiser may throw (std::terminate is called then), exit or hang: the caller is prepared to lose this process.
- * Everything registered during the call is attributed to the path. */
-opc_status_t opc_bridge_load(const char *path, opc_error_t *error) OPC_CHECKED;
+ * Everything registered during the call is attributed to for_library: the path itself, or the library that it is a sibling of. */
+opc_status_t opc_bridge_load(const char *path, const char *for_library, opc_error_t *error) OPC_CHECKED;
 /* As above for a library that is only a dependency: what it registers is not listed. */
 opc_status_t opc_bridge_preload(const char *path, opc_error_t *error) OPC_CHECKED;
 

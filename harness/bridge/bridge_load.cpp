@@ -5,13 +5,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <string>
 
 #include "bridge/bridge.h"
 #include "bridge/guard.h"
-#include "bridge/load_error.h"
+#include "bridge/inert.h"
 #include "bridge/registrations.h"
+#include "bridge/stand_in.h"
 #include "bridge/torch_version.h"
+#include "inspect/library_search.h"
 
 namespace {
 
@@ -30,7 +33,21 @@ const char *build_option(const char *name) {
 opc_status_t open_library(const char *path, opc_error_t *error) noexcept {
   if (dlopen(path, RTLD_NOW | RTLD_GLOBAL) != nullptr) return OPC_OK;
   const char *words = dlerror();
-  return opc_load_error_explain(path, words != nullptr ? words : "dlopen failed without a word", TORCH_VERSION, error);
+  return opc_error_set(error, OPC_ERR_LIBRARY, "%s", words != nullptr ? words : "dlopen failed without a word");
+}
+
+std::string demangled(const char *symbol) {
+  int failed = 0;
+  const std::unique_ptr<char, void (*)(void *)> name(abi::__cxa_demangle(symbol, nullptr, nullptr, &failed), &std::free);
+  return name ? name.get() : symbol;
+}
+
+// Thrown through the library's own frames: an inert function leaves none. noexcept frames among them end the process, with the same text.
+[[noreturn]] void inert_called(const char *symbol, const char *library) {
+  const std::string name = demangled(symbol);
+  const bool python = opc_library_is_python(library) || opc_symbol_is_python(symbol);
+  throw opc::Unprovided(python ? "this operator called " + name + ": it needs a Python interpreter, and there is none in this process"
+                               : "this operator called " + name + " of " + library + ", which is not on this machine");
 }
 
 void (*terminate_report)(const char *text);
@@ -51,19 +68,23 @@ const char *opc_bridge_torch_version(void) {
 
 const char *opc_bridge_cuda_version(void) { return build_option("CUDA_VERSION"); }
 
-opc_status_t opc_bridge_load(const char *path, opc_error_t *error) {
+opc_status_t opc_bridge_load(const char *path, const char *for_library, opc_error_t *error) {
   return opc::guarded(error, [&]() -> opc_status_t {
     if (!opc::registrations_are_seen()) {
       return opc_error_set(error, OPC_ERR_TORCH,
                            "libtorch's registrations do not pass through opcheck-worker: it was linked without exporting its symbols");
     }
-    const opc::Attribution attribution(path);
+    opc_inert_on_call(inert_called);
+    const opc::Attribution attribution(for_library);
     return open_library(path, error);
   });
 }
 
 opc_status_t opc_bridge_preload(const char *path, opc_error_t *error) {
-  return opc::guarded(error, [&] { return open_library(path, error); });
+  return opc::guarded(error, [&] {
+    opc_inert_on_call(inert_called);
+    return open_library(path, error);
+  });
 }
 
 void opc_bridge_current_exception(char *out, size_t size) {

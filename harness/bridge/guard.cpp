@@ -54,6 +54,9 @@ opc_call_outcome_t exception_outcome(std::string &out_text) {
   } catch (const Unconvertible &e) {
     out_text = e.what();
     return OPC_CALL_UNCONVERTIBLE;
+  } catch (const Unprovided &e) {
+    out_text = e.what();
+    return OPC_CALL_NO_KERNEL;
   } catch (const std::bad_alloc &e) {
     out_text = std::string("std::bad_alloc: ") + e.what();
     return OPC_CALL_OUT_OF_MEMORY;

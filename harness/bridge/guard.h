@@ -17,6 +17,11 @@ struct Unconvertible : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The operator called an inert function (inert.h): it cannot run here, whatever its arguments.
+struct Unprovided : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // These three are for use inside a catch block.
 std::string exception_text();                                 // without backtrace; the type's name in front where libtorch did not throw it
 opc_call_outcome_t exception_outcome(std::string &out_text);  // what the exception says about an operator that was called

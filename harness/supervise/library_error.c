@@ -45,8 +45,8 @@ static void undefined_symbol(opc_library_error_t *out, const char *symbol, const
                        "for this one", symbol, torch);
   } else if (strncmp(symbol, "Py", 2) == 0 || strncmp(symbol, "_Py", 3) == 0) {
     opc_library_error_set(out, "undefined_symbol",
-                       "needs Python's symbol %s, and there is no Python in this process: preload libpython (--preload libpython3.X.so), or build the "
-                       "operators apart from their Python binding", symbol);
+                       "needs Python's symbol %s for more than a call (a version of it, or thread-local data), which nothing stands in for: preload libpython "
+                       "(--preload libpython3.X.so), or build the operators apart from their Python binding", symbol);
   } else if (strstr(symbol, "cuda") != NULL || strstr(symbol, "4cuda") != NULL) {
     opc_library_error_set(out, "undefined_symbol",
                        "undefined symbol %s, which belongs to CUDA or to libtorch's CUDA half: run it with --device cuda on a machine that has both, or name the "
@@ -128,9 +128,6 @@ void opc_library_error_from_message(opc_library_error_t *out, const char *messag
     opc_library_error_set(out, "unreadable", "%s", message);
   } else if (has(message, "cannot open shared object file")) {
     missing_dependency(out, message, torch);
-  } else if (has(message, "without an interpreter")) { /* the bridge has read the file's undefined symbols */
-    opc_library_error_set(out, "undefined_symbol", "%s. Preload libpython (--preload libpython3.X.so), or build the operators apart from their Python binding",
-                          message);
   } else if (!from_torch_text(out, message)) {
     opc_library_error_set(out, "loader", "the loader refuses it: %s", message);
   }
@@ -140,6 +137,13 @@ void opc_library_error_from_death(opc_library_error_t *out, int wait_status, con
   const char *separator = output[0] != '\0' ? "; it printed: " : "";
   if (terminate_text[0] != '\0') {
     if (from_torch_text(out, terminate_text)) return;
+    if (has(terminate_text, "it needs a Python interpreter") || has(terminate_text, "is not on this machine")) { /* an inert function (bridge/inert.h) */
+      const char *called = strstr(terminate_text, "called ");
+      opc_library_error_set(out, "initialiser_threw",
+                         "a static initialiser %.600s: move that call out of the initialiser, or build the operators apart from what makes it",
+                         called != NULL ? called : terminate_text);
+      return;
+    }
     opc_library_error_set(out, "initialiser_threw",
                        "a static initialiser throws while the library loads, which ends the process of everybody who loads it: %.700s", terminate_text);
   } else if (WIFEXITED(wait_status)) {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "inspect/load_order.h"
 #include "supervise/batch_child.h"
 #include "supervise/memcheck.h"
 
@@ -97,6 +98,11 @@ static opc_status_t on_load_failed(attempt_t *attempt, const char *text, opc_err
   return OPC_OK;
 }
 
+static void keep_note(opc_library_t *library, const char *note) {
+  free(library->note);
+  library->note = note != NULL && note[0] != '\0' ? opc_string_copy(note) : NULL;
+}
+
 static opc_status_t on_message(attempt_t *attempt, json_t *message, opc_error_t *error) {
   opc_loaded_t *loaded = attempt->loaded;
   const char *type = json_string_value(json_object_get(message, "t")), *path = json_string_value(json_object_get(message, "library")),
@@ -120,6 +126,7 @@ static opc_status_t on_message(attempt_t *attempt, json_t *message, opc_error_t 
     attempt->current->operators = json_integer_value(json_object_get(message, "operators"));
     attempt->current->classes = json_integer_value(json_object_get(message, "classes"));
     attempt->last = attempt->current;
+    keep_note(attempt->current, json_string_value(json_object_get(message, "note")));
     attempt->current = NULL;
   } else if (strcmp(type, "loaded") == 0) {
     attempt->preloading = false;
@@ -216,7 +223,8 @@ opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded
                                 .namespaces = options->namespaces, .namespace_count = options->namespace_count,
                                 .libraries = *out_paths, .mode = loaded->mode, .launcher = opc_memcheck_launcher(loaded->memcheck)};
   for (size_t i = 0; i < loaded->library_count; i++) {
-    if (loaded->libraries[i].state != OPC_LIBRARY_FAILED) (*out_paths)[out->library_count++] = loaded->libraries[i].real;
+    const opc_library_t *library = &loaded->libraries[loaded->order[i]];
+    if (library->state != OPC_LIBRARY_FAILED) (*out_paths)[out->library_count++] = library->real;
   }
   return OPC_OK;
 }
@@ -255,6 +263,20 @@ static opc_status_t probe_libraries(const opc_run_options_t *options, opc_loaded
   return OPC_OK;
 }
 
+static opc_status_t order_libraries(opc_loaded_t *loaded, opc_error_t *error) {
+  const size_t count = loaded->library_count;
+  const char **paths = calloc(count + 1, sizeof *paths);
+  loaded->order = calloc(count + 1, sizeof *loaded->order);
+  opc_status_t status = paths != NULL && loaded->order != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+    const opc_library_t *library = &loaded->libraries[i];
+    paths[i] = library->state != OPC_LIBRARY_FAILED ? library->real : library->path;
+  }
+  if (status == OPC_OK) status = opc_load_order(paths, count, loaded->order, error);
+  free(paths);
+  return status;
+}
+
 static bool any_left(const opc_loaded_t *loaded) {
   for (size_t i = 0; i < loaded->library_count; i++) {
     if (loaded->libraries[i].state != OPC_LIBRARY_FAILED) return true;
@@ -271,6 +293,7 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
   opc_status_t status = out->classes != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   if (status == OPC_OK) status = opc_worker_plan(options->worker, options->torch_root, &out->plan, error);
   if (status == OPC_OK) status = probe_libraries(options, out, error);
+  if (status == OPC_OK) status = order_libraries(out, error);
   /* Each attempt that is not ready has one library less. With none left there is nothing to start a worker for. */
   for (bool ready = false; status == OPC_OK && !ready && any_left(out);) {
     forget_registrations(out);
@@ -299,8 +322,12 @@ void opc_loaded_clear(opc_loaded_t *loaded) {
   opc_worker_stop(&loaded->worker);
   forget_registrations(loaded);
   json_decref(loaded->classes);
-  for (size_t i = 0; i < loaded->library_count; i++) free(loaded->libraries[i].real);
+  for (size_t i = 0; i < loaded->library_count; i++) {
+    free(loaded->libraries[i].real);
+    free(loaded->libraries[i].note);
+  }
   free(loaded->libraries);
+  free(loaded->order);
   opc_worker_plan_clear(&loaded->plan);
   memset(loaded, 0, sizeof *loaded);
 }

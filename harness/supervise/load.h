@@ -18,6 +18,7 @@ typedef struct opc_library {
   opc_library_state_t state;
   opc_library_error_t error; /* of a FAILED one */
   int64_t operators, classes;
+  char *note; /* what is inert for it; NULL: nothing */
 } opc_library_t;
 
 #define OPC_LIBTORCH "libtorch"
@@ -25,6 +26,7 @@ typedef struct opc_library {
 typedef struct opc_loaded {
   opc_library_t *libraries;
   size_t library_count;
+  size_t *order; /* indices of the libraries as they are loaded: each behind those that it depends on */
   opc_operator_t *operators; /* in order of registration; `library` as it was given */
   size_t operator_count;
   size_t torch_operators; /* among them: of no library here, only of a namespace that was asked for; `library` is OPC_LIBTORCH */

@@ -62,6 +62,7 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
                                          failed ? "failed" : "loaded", "error", why, "operators", (json_int_t)library->operators, "classes",
                                          (json_int_t)library->classes),
                                error);
+    if (status == OPC_OK && !failed && library->note != NULL) status = opc_journal_note(session->journal, error, "%s: %s", library->path, library->note);
     if (status == OPC_OK && !failed && library->operators == 0) {
       status = opc_journal_note(session->journal, error, "%s registers no operators%s", library->path, library->classes > 0 ? ", only classes" : "");
     }

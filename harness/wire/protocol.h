@@ -1,10 +1,9 @@
 /* What opcheck-c and opcheck-worker say to each other. Both are built from one source tree: no version skew is possible, a mismatch is an error.
  *
- * 0. Command line: opcheck-worker [--preload LIB]… [--stub-folder DIR] [--mode cpu|cuda] [--exec-batch MEMORY_MIB] [--namespace NS]… [--tool memcheck] LIB…
+ * 0. Command line: opcheck-worker [--preload LIB]… [--mode cpu|cuda] [--exec-batch MEMORY_MIB] [--namespace NS]… [--tool memcheck] LIB…
  *    stdout and stderr are a memfd already (its tail is evidence), stdin is /dev/null, LD_LIBRARY_PATH is set for --torch.
  *    --exec-batch: a process a batch, for libraries that make forking unsafe. Fd 3 tells of the loading as usual and is closed after "ready"; then the
  *    process is the child itself: fd 4 is the batch channel, fd 5 the black box, fd 6 the output memfd.
- *    --stub-folder: where the libraries are that stand in for missing ones; by default ../lib/opcheck-c or ../../lib/opcheck-c of the program's own folder.
  *    --namespace: the operators of this namespace are listed as well that none of the libraries registered, libtorch's own among them.
  *    --tool memcheck: the process runs under Valgrind; errors count while an operator runs. MEMORY_MIB is the limit of tensors then, four times that and
  *    1 GiB the one of all.
@@ -17,8 +16,9 @@
  *    worker -> supervisor
  *      {"t":"hello","protocol":1,"torch":"2.11.0","cuda":"13.0"}
  *      {"t":"loading","library":PATH}                 before dlopen: a death now is this library's
- *      {"t":"loaded","library":PATH,"operators":N,"classes":N} | {"t":"load_failed","library":PATH,"message":TEXT}
- *                                                     preloads are told in the same way, with their own paths and no operators
+ *      {"t":"loaded","library":PATH,"operators":N,"classes":N,"note":TEXT} | {"t":"load_failed","library":PATH,"message":TEXT}
+ *                                                     preloads are told in the same way, with their own paths and no operators;
+ *                                                     note: what is inert in this process (bridge/prepare.h), "" when nothing
  *      {"t":"operator", …opc_operator_to_json…}       after its library's "loaded", in order of registration; those of --namespace, without
  *                                                     a library, behind all others in order of name
  *      {"t":"class", …opc_class_to_json…}

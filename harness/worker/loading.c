@@ -56,7 +56,8 @@ static opc_status_t tell_each(const opc_loading_t *loading, const char *kind, js
   return status;
 }
 
-static opc_status_t list_library(const opc_loading_t *loading, const char *path, listing_t *listing, json_t *all, opc_error_t *error) {
+static opc_status_t list_library(const opc_loading_t *loading, const char *path, const char *note, listing_t *listing, json_t *all,
+                                 opc_error_t *error) {
   size_t i;
   json_t *entry;
   listing->operators = json_array();
@@ -67,8 +68,9 @@ static opc_status_t list_library(const opc_loading_t *loading, const char *path,
     listing->operators_before = listing->operators_seen;
     listing->classes_before = listing->classes_seen;
     status = tell(loading,
-                  json_pack("{s:s, s:o, s:I, s:I}", "t", "loaded", "library", opc_batch_text(path), "operators",
-                            (json_int_t)json_array_size(listing->operators), "classes", (json_int_t)json_array_size(listing->classes)),
+                  json_pack("{s:s, s:o, s:I, s:I, s:o}", "t", "loaded", "library", opc_batch_text(path), "operators",
+                            (json_int_t)json_array_size(listing->operators), "classes", (json_int_t)json_array_size(listing->classes),
+                            "note", opc_batch_text(note)),
                   error);
   }
   if (status == OPC_OK) status = tell_each(loading, "operator", listing->operators, error);
@@ -93,10 +95,15 @@ static opc_status_t list_namespace(const opc_loading_t *loading, const char *nam
   return status;
 }
 
+static opc_status_t load_file(const char *path, const char *for_library, bool preload, opc_error_t *error) {
+  return preload ? opc_bridge_preload(path, error) : opc_bridge_load(path, for_library, error);
+}
+
 /* An initialiser may leave the process in another directory; the next path may be relative. */
-static opc_status_t load_from(int directory, const opc_loading_t *loading, const char *path, bool preload, opc_error_t *error) {
-  opc_status_t status = opc_bridge_prepare(path, loading->stub_folder, error);
-  if (status == OPC_OK) status = preload ? opc_bridge_preload(path, error) : opc_bridge_load(path, error);
+static opc_status_t load_from(int directory, const char *path, bool preload, opc_prepared_t *prepared, opc_error_t *error) {
+  opc_status_t status = opc_bridge_prepare(path, prepared, error);
+  for (size_t i = 0; status == OPC_OK && i < prepared->sibling_count; i++) status = load_file(prepared->siblings[i], path, preload, error);
+  if (status == OPC_OK) status = load_file(path, path, preload, error);
   if (directory >= 0 && fchdir(directory) != 0) return opc_error_set(error, OPC_ERR_SYSTEM, "cannot go back to the working directory");
   return status;
 }
@@ -104,14 +111,17 @@ static opc_status_t load_from(int directory, const opc_loading_t *loading, const
 static opc_status_t load_one(int directory, const opc_loading_t *loading, const char *path, bool preload, listing_t *listing, json_t *all,
                              opc_error_t *error) {
   opc_error_t why = {0};
+  opc_prepared_t prepared = {0};
   opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_batch_text(path)), error);
   if (status != OPC_OK) return status;
-  status = load_from(directory, loading, path, preload, &why);
+  status = load_from(directory, path, preload, &prepared, &why);
   if (status != OPC_OK)
-    return tell(loading,
-                json_pack("{s:s, s:o, s:o}", "t", "load_failed", "library", opc_batch_text(path), "message", opc_batch_text(why.message)),
-                error);
-  return list_library(loading, path, listing, all, error);
+    status = tell(loading,
+                  json_pack("{s:s, s:o, s:o}", "t", "load_failed", "library", opc_batch_text(path), "message", opc_batch_text(why.message)),
+                  error);
+  else status = list_library(loading, path, opc_text_c(&prepared.note), listing, all, error);
+  opc_prepared_clear(&prepared);
+  return status;
 }
 
 static int thread_count(void) {

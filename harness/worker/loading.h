@@ -18,7 +18,6 @@ typedef struct opc_loading {
   size_t library_count;
   const char *const *namespaces; /* listed whole */
   size_t namespace_count;
-  const char *stub_folder; /* libraries that stand in for missing ones; may be NULL */
   opc_channel_t *control;
 } opc_loading_t;
 

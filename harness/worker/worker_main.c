@@ -24,9 +24,8 @@ typedef struct options {
 static opc_status_t options_parse(int argc, char **argv, options_t *options, const char **preloads, const char **namespaces,
                                   opc_error_t *error) {
   static const struct option longs[] = {{"exec-batch", required_argument, NULL, 'e'}, {"preload", required_argument, NULL, 'p'},
-                                        {"mode", required_argument, NULL, 'm'},       {"stub-folder", required_argument, NULL, 's'},
-                                        {"namespace", required_argument, NULL, 'n'},  {"tool", required_argument, NULL, 't'},
-                                        {NULL, 0, NULL, 0}};
+                                        {"mode", required_argument, NULL, 'm'},       {"namespace", required_argument, NULL, 'n'},
+                                        {"tool", required_argument, NULL, 't'},       {NULL, 0, NULL, 0}};
   size_t preload_count = 0, namespace_count = 0;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "+", longs, NULL)) != -1;) {
@@ -39,8 +38,6 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
       namespaces[namespace_count++] = optarg;
     } else if (option == 'm') {
       options->cuda = strcmp(optarg, "cuda") == 0;
-    } else if (option == 's') {
-      options->loading.stub_folder = optarg;
     } else if (option == 't') {
       options->memcheck = strcmp(optarg, "memcheck") == 0;
     } else {
@@ -62,21 +59,6 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
   options->loading.libraries = (const char *const *)argv + optind;
   options->loading.library_count = (size_t)(argc - optind);
   return OPC_OK;
-}
-
-/* Beside the program in a build tree and in an installed one. */
-static void stub_folder_find(options_t *options) {
-  static const char *const places[] = {"../lib/opcheck-c", "../../lib/opcheck-c"};
-  static char folder[PATH_MAX + 32];
-  char program[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-  if (options->loading.stub_folder || length <= 0) return;
-  program[length] = '\0';
-  *strrchr(program, '/') = '\0';
-  for (size_t i = 0; i < sizeof places / sizeof *places && !options->loading.stub_folder; i++) {
-    snprintf(folder, sizeof folder, "%s/%s", program, places[i]);
-    if (access(folder, R_OK) == 0) options->loading.stub_folder = folder;
-  }
 }
 
 static opc_status_t control_take(opc_channel_t *control, opc_error_t *error) {
@@ -136,7 +118,6 @@ int main(int argc, char **argv) {
   if (status == OPC_OK) status = options_parse(argc, argv, &options, preloads, namespaces, &error);
   struct rlimit no_core = {1, 1}; /* an initialiser may crash; for the number see sandbox.c */
   setrlimit(RLIMIT_CORE, &no_core);
-  stub_folder_find(&options);
   if (status == OPC_OK) status = opc_scratch_open(&error);
   if (status == OPC_OK) status = options.exec_batch ? batch_run(&options, &error) : zygote_run(&options, &error);
   if (status != OPC_OK) fprintf(stderr, "opcheck-worker: %s\n", error.message);

@@ -7,12 +7,6 @@ endif()
 if(TARGET opcheck-worker)
   install(TARGETS opcheck-worker RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/opcheck-c")
 endif()
-# Where the worker looks for them, from its own folder: not CMAKE_INSTALL_LIBDIR, which may be lib64.
-foreach(opc_stub IN ITEMS opc_python_stub opc_torch_stub)
-  if(TARGET ${opc_stub})
-    install(TARGETS ${opc_stub} LIBRARY DESTINATION lib/opcheck-c)
-  endif()
-endforeach()
 
 set(opc_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/OpcheckC")
 set(opc_bindir "${CMAKE_INSTALL_BINDIR}")

@@ -10,12 +10,11 @@ trap 'rm -rf "$folder"' EXIT
 # opcheck-c starts the worker that lies beside it: here a script that does not tell the real one of the tool. Errors count everywhere then, and not only
 # while an operator runs.
 cp "$tool" "$folder/opcheck-c"
-stubs="$(dirname "$worker")/../lib/opcheck-c"
 cat >"$folder/opcheck-worker" <<SCRIPT
 #!/bin/sh
 [ "\$1 \$2" = "--tool memcheck" ] || { echo "started without --tool memcheck: \$*"; exit 1; }
 shift 2
-exec "$worker" --stub-folder "$stubs" "\$@"
+exec "$worker" "\$@"
 SCRIPT
 chmod +x "$folder/opcheck-worker"
 

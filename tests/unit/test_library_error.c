@@ -14,7 +14,7 @@ static void kinds_of_messages(void **state) {
     {"x.so: undefined symbol: _ZN3c104WarnC1ESt7variantIJEERKNS_14SourceLocationESs", "abi", "old string ABI"},
     {"x.so: undefined symbol: _ZN5torch7Library4_defERKN5torch10headeronly3FooE", "abi", "2.12 or newer"},
     {"x.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKNSt7__cxx1112basic_stringE", "undefined_symbol", "another version of libtorch"},
-    {"x.so: undefined symbol: PyInstanceMethod_Type", "undefined_symbol", "no Python"},
+    {"x.so: undefined symbol: PyInstanceMethod_Type", "undefined_symbol", "preload libpython"},
     {"libcudart.so.12: cannot open shared object file: No such file or directory", "abi", "another CUDA"},
     {"libx_core5.so: cannot open shared object file: No such file or directory", "missing_dependency", "needs libx_core5.so,"},
     {"it needs liby.so, found nowhere (liby.so: cannot open shared object file: No such file)", "missing_dependency", "needs liby.so,"},
@@ -47,6 +47,9 @@ static void kinds_of_deaths(void **state) {
   assert_string_equal(error.kind, "initialiser_threw");
   opc_library_error_from_death(&error, 6, "Tried to register an operator (a::b) with the same name and overload name multiple times", "");
   assert_string_equal(error.kind, "duplicate");
+  opc_library_error_from_death(&error, 6, "this operator called PyDict_New: it needs a Python interpreter, and there is none in this process", "");
+  assert_string_equal(error.kind, "initialiser_threw");
+  assert_non_null(strstr(error.message, "a static initialiser called PyDict_New: it needs a Python interpreter"));
   opc_library_error_from_hang(&error, 30);
   assert_string_equal(error.kind, "initialiser_hung");
 }

@@ -1,0 +1,230 @@
+#include "inspect/elf_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+/* Of the dynamic symbols: what is needed to visit them. */
+typedef struct opc_elf_inside {
+  Elf *elf;
+  int fd;
+  size_t names; /* section of the section names */
+  Elf_Scn *dynamic, *symbols, *versions, *wanted;
+  GElf_Addr calls; /* address of the relocations of the procedure linkage table; 0: none */
+} opc_elf_inside_t;
+
+static const char *string_of(const opc_elf_inside_t *inside, const GElf_Shdr *header, uint64_t offset) {
+  return elf_strptr(inside->elf, header->sh_link, offset);
+}
+
+static opc_status_t add_needed(opc_elf_file_t *file, const char *name, opc_error_t *error) {
+  /* Grown when the count is a power of two: no capacity to keep. */
+  if ((file->needed_count & (file->needed_count - 1)) == 0) {
+    const char **grown = realloc(file->needed, (file->needed_count > 0 ? file->needed_count * 2 : 1) * sizeof *grown);
+    if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    file->needed = grown;
+  }
+  file->needed[file->needed_count++] = name;
+  return OPC_OK;
+}
+
+static opc_status_t read_dynamic(opc_elf_file_t *file, opc_error_t *error) {
+  opc_elf_inside_t *inside = file->inside;
+  GElf_Shdr header;
+  Elf_Data *data = inside->dynamic != NULL ? elf_getdata(inside->dynamic, NULL) : NULL;
+  if (data == NULL || gelf_getshdr(inside->dynamic, &header) == NULL) return OPC_OK;
+  opc_status_t status = OPC_OK;
+  GElf_Dyn entry;
+  for (int i = 0; status == OPC_OK && gelf_getdyn(data, i, &entry) != NULL && entry.d_tag != DT_NULL; i++) {
+    if (entry.d_tag == DT_JMPREL) inside->calls = entry.d_un.d_ptr;
+    if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_SONAME && entry.d_tag != DT_RPATH && entry.d_tag != DT_RUNPATH) continue;
+    const char *text = string_of(inside, &header, entry.d_un.d_val);
+    if (text == NULL) continue;
+    if (entry.d_tag == DT_NEEDED) status = add_needed(file, text, error);
+    else if (entry.d_tag == DT_SONAME) file->soname = text;
+    else if (entry.d_tag == DT_RPATH) file->rpath = text;
+    else file->runpath = text;
+  }
+  return status;
+}
+
+static opc_status_t read_sections(opc_elf_file_t *file, opc_error_t *error) {
+  opc_elf_inside_t *inside = file->inside;
+  GElf_Ehdr start;
+  if (elf_kind(inside->elf) != ELF_K_ELF || gelf_getehdr(inside->elf, &start) == NULL) {
+    return opc_error_set(error, OPC_ERR_LIBRARY, "%s is no ELF file", file->path);
+  }
+  if (start.e_type != ET_DYN) return opc_error_set(error, OPC_ERR_LIBRARY, "%s is an ELF file, but no shared library", file->path);
+  if (elf_getshdrstrndx(inside->elf, &inside->names) != 0) inside->names = 0;
+  for (Elf_Scn *section = NULL; (section = elf_nextscn(inside->elf, section)) != NULL;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == NULL) continue;
+    if (header.sh_type == SHT_DYNAMIC) inside->dynamic = section;
+    if (header.sh_type == SHT_DYNSYM) inside->symbols = section;
+    if (header.sh_type == SHT_GNU_versym) inside->versions = section;
+    if (header.sh_type == SHT_GNU_verneed) inside->wanted = section;
+  }
+  return read_dynamic(file, error);
+}
+
+static opc_status_t open_file(opc_elf_file_t *file, opc_error_t *error) {
+  opc_elf_inside_t *inside = file->inside;
+  struct stat about;
+  /* Not blocking: somebody may name a pipe. */
+  inside->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (inside->fd < 0 || fstat(inside->fd, &about) != 0) {
+    return opc_error_set(error, OPC_ERR_IO, "%s: %s", file->path, strerror(errno));
+  }
+  if (!S_ISREG(about.st_mode)) return opc_error_set(error, OPC_ERR_LIBRARY, "%s is no regular file", file->path);
+  file->size = (uint64_t)about.st_size;
+  (void)elf_version(EV_CURRENT);
+  inside->elf = elf_begin(inside->fd, ELF_C_READ_MMAP, NULL);
+  if (inside->elf == NULL) return opc_error_set(error, OPC_ERR_LIBRARY, "%s: %s", file->path, elf_errmsg(-1));
+  return read_sections(file, error);
+}
+
+opc_status_t opc_elf_open(const char *path, opc_elf_file_t **out, opc_error_t *error) {
+  *out = NULL;
+  opc_elf_file_t *file = calloc(1, sizeof *file);
+  if (file == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  file->path = opc_string_copy(path);
+  file->inside = calloc(1, sizeof *file->inside);
+  opc_status_t status = OPC_OK;
+  if (file->inside != NULL) file->inside->fd = -1;
+  if (file->path == NULL || file->inside == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (status == OPC_OK) status = open_file(file, error);
+  if (status != OPC_OK) opc_elf_close(file);
+  else *out = file;
+  return status;
+}
+
+void opc_elf_close(opc_elf_file_t *file) {
+  if (file == NULL) return;
+  if (file->inside != NULL) {
+    if (file->inside->elf != NULL) (void)elf_end(file->inside->elf);
+    if (file->inside->fd >= 0) (void)close(file->inside->fd);
+  }
+  free(file->inside);
+  free(file->needed);
+  free(file->path);
+  free(file);
+}
+
+bool opc_elf_needs(const opc_elf_file_t *file, const char *name) {
+  for (size_t i = 0; i < file->needed_count; i++) {
+    if (strcmp(file->needed[i], name) == 0) return true;
+  }
+  return false;
+}
+
+/* ---- symbols ---- */
+
+/* The relocations of the procedure linkage table, as a bit for each symbol; NULL: none, or no memory. The caller frees. */
+static unsigned char *find_called(const opc_elf_inside_t *inside, size_t symbol_count) {
+  if (inside->calls == 0) return NULL;
+  for (Elf_Scn *section = NULL; (section = elf_nextscn(inside->elf, section)) != NULL;) {
+    GElf_Shdr header;
+    GElf_Rela relocation;
+    if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_RELA || header.sh_addr != inside->calls) continue;
+    Elf_Data *data = elf_getdata(section, NULL);
+    unsigned char *called = data != NULL ? calloc(1, symbol_count / 8 + 1) : NULL;
+    for (int i = 0; called != NULL && gelf_getrela(data, i, &relocation) != NULL; i++) {
+      const size_t symbol = GELF_R_SYM(relocation.r_info);
+      if (symbol < symbol_count) called[symbol / 8] |= (unsigned char)(1U << (symbol % 8));
+    }
+    return called;
+  }
+  return NULL;
+}
+
+/* The versions that the file wants of others: number -> library and version. */
+typedef struct wanted_version {
+  const char *library, *version;
+} wanted_version_t;
+
+enum { VERSIONS = 1024 }; /* more than any linker made: libraries have some tens */
+
+static void read_wanted(const opc_elf_inside_t *inside, wanted_version_t *out) {
+  GElf_Shdr header;
+  Elf_Data *data = inside->wanted != NULL ? elf_getdata(inside->wanted, NULL) : NULL;
+  if (data == NULL || gelf_getshdr(inside->wanted, &header) == NULL) return;
+  GElf_Verneed library;
+  for (int at = 0; gelf_getverneed(data, at, &library) != NULL;) {
+    GElf_Vernaux version;
+    int next = at + (int)library.vn_aux;
+    for (unsigned i = 0; i < library.vn_cnt && gelf_getvernaux(data, next, &version) != NULL; i++) {
+      const unsigned number = version.vna_other & 0x7fffU;
+      if (number < VERSIONS) out[number] = (wanted_version_t){string_of(inside, &header, library.vn_file), string_of(inside, &header, version.vna_name)};
+      if (version.vna_next == 0 || version.vna_next > data->d_size) break;
+      next += (int)version.vna_next;
+    }
+    if (library.vn_next == 0 || library.vn_next > data->d_size) break;
+    at += (int)library.vn_next;
+  }
+}
+
+void opc_elf_each_symbol(const opc_elf_file_t *file, bool (*visit)(const opc_elf_symbol_t *symbol, void *context), void *context) {
+  const opc_elf_inside_t *inside = file->inside;
+  GElf_Shdr header;
+  Elf_Data *data = inside->symbols != NULL ? elf_getdata(inside->symbols, NULL) : NULL;
+  if (data == NULL || gelf_getshdr(inside->symbols, &header) == NULL || header.sh_entsize == 0) return;
+  Elf_Data *versions = inside->versions != NULL ? elf_getdata(inside->versions, NULL) : NULL;
+  wanted_version_t *wanted = calloc(VERSIONS, sizeof *wanted);
+  const size_t count = data->d_size / header.sh_entsize;
+  unsigned char *called = find_called(inside, count);
+  if (wanted != NULL) read_wanted(inside, wanted);
+
+  GElf_Sym entry;
+  bool more = true;
+  for (size_t i = 1; more && i < count && gelf_getsym(data, (int)i, &entry) != NULL; i++) {
+    opc_elf_symbol_t symbol = {.name = string_of(inside, &header, entry.st_name),
+                               .size = entry.st_size,
+                               .type = GELF_ST_TYPE(entry.st_info),
+                               .binding = GELF_ST_BIND(entry.st_info),
+                               .defined = entry.st_shndx != SHN_UNDEF,
+                               .called = called != NULL && (called[i / 8] & (1U << (i % 8))) != 0};
+    if (symbol.name == NULL || *symbol.name == '\0') continue;
+    GElf_Versym version;
+    if (!symbol.defined && wanted != NULL && versions != NULL && gelf_getversym(versions, (int)i, &version) != NULL && (version & 0x7fffU) < VERSIONS) {
+      symbol.library = wanted[version & 0x7fffU].library;
+      symbol.version = wanted[version & 0x7fffU].version;
+    }
+    more = visit(&symbol, context);
+  }
+  free(called);
+  free(wanted);
+}
+
+/* ---- sections ---- */
+
+static Elf_Scn *find_section(const opc_elf_inside_t *inside, const char *name, bool whole, GElf_Shdr *header) {
+  const size_t length = strlen(name) + (whole ? 1 : 0);
+  for (Elf_Scn *section = NULL; (section = elf_nextscn(inside->elf, section)) != NULL;) {
+    const char *own = gelf_getshdr(section, header) != NULL ? elf_strptr(inside->elf, inside->names, header->sh_name) : NULL;
+    if (own != NULL && strncmp(own, name, length) == 0) return section;
+  }
+  return NULL;
+}
+
+const unsigned char *opc_elf_section(const opc_elf_file_t *file, const char *name, size_t *out_size) {
+  GElf_Shdr header;
+  *out_size = 0;
+  Elf_Scn *section = find_section(file->inside, name, true, &header);
+  if (section == NULL || header.sh_type == SHT_NOBITS) return NULL;
+  const Elf_Data *data = elf_rawdata(section, NULL);
+  if (data == NULL || data->d_buf == NULL) return NULL;
+  *out_size = data->d_size;
+  return data->d_buf;
+}
+
+bool opc_elf_has_section(const opc_elf_file_t *file, const char *prefix) {
+  GElf_Shdr header;
+  return find_section(file->inside, prefix, false, &header) != NULL;
+}

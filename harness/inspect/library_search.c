@@ -1,0 +1,197 @@
+#include "inspect/library_search.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_file(const char *path) {
+  struct stat about;
+  return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+static bool try_path(opc_library_place_t *out, opc_found_t how, const char *folder, const char *name) {
+  if (snprintf(out->path, sizeof out->path, "%s/%s", folder, name) < (int)sizeof out->path && is_file(out->path)) {
+    out->how = how;
+    return true;
+  }
+  *out = (opc_library_place_t){0};
+  return false;
+}
+
+static void folder_of(const char *path, char out[PATH_MAX]) {
+  const char *slash = strrchr(path, '/');
+  if (slash == NULL) (void)snprintf(out, PATH_MAX, ".");
+  else (void)snprintf(out, PATH_MAX, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
+/* One part of a search path, with $ORIGIN in its two spellings put in. */
+static void expand(const char *part, size_t length, const char *origin, char out[PATH_MAX]) {
+  size_t used = 0;
+  for (size_t i = 0; i < length && used + 1 < PATH_MAX;) {
+    static const char *const words[] = {"${ORIGIN}", "$ORIGIN"};
+    size_t skip = 0;
+    for (size_t w = 0; skip == 0 && w < sizeof words / sizeof *words; w++) {
+      const size_t size = strlen(words[w]);
+      if (length - i >= size && strncmp(part + i, words[w], size) == 0) skip = size;
+    }
+    if (skip == 0) {
+      out[used++] = part[i++];
+      continue;
+    }
+    const int added = snprintf(out + used, PATH_MAX - used, "%s", origin);
+    used += added > 0 && (size_t)added < PATH_MAX - used ? (size_t)added : 0;
+    i += skip;
+  }
+  out[used] = '\0';
+}
+
+static bool try_list(opc_library_place_t *out, opc_found_t how, const char *list, const char *origin, const char *name) {
+  while (list != NULL && *list != '\0') {
+    char folder[PATH_MAX];
+    const size_t length = strcspn(list, ":");
+    expand(list, length, origin, folder);
+    if (try_path(out, how, *folder != '\0' ? folder : ".", name)) return true;
+    list += length + (list[length] == ':');
+  }
+  return false;
+}
+
+/* ---- the system's own folders ---- */
+
+/* /etc/ld.so.cache, as ldconfig has written it since glibc 2.2. */
+typedef struct cache_header {
+  char magic[20];
+  uint32_t entries, strings_size, reserved[5];
+} cache_header_t;
+typedef struct cache_entry {
+  int32_t flags;
+  uint32_t name, path, os_version;
+  uint64_t hardware;
+} cache_entry_t;
+_Static_assert(sizeof(cache_header_t) == 48 && sizeof(cache_entry_t) == 24, "as they lie in the file");
+
+static const char *cache_string(const char *cache, size_t size, uint32_t offset) {
+  return offset < size && memchr(cache + offset, '\0', size - offset) != NULL ? cache + offset : NULL;
+}
+
+static bool search_cache(const char *cache, size_t size, const char *name, opc_library_place_t *out) {
+  static const char magic[] = "glibc-ld.so.cache1.1";
+  cache_header_t header;
+  if (size < sizeof header) return false;
+  memcpy(&header, cache, sizeof header);
+  if (memcmp(header.magic, magic, sizeof header.magic) != 0 || header.entries > (size - sizeof header) / sizeof(cache_entry_t)) return false;
+  for (size_t i = 0; i < header.entries; i++) {
+    cache_entry_t entry;
+    memcpy(&entry, cache + sizeof header + i * sizeof entry, sizeof entry);
+    const char *own = cache_string(cache, size, entry.name), *path = cache_string(cache, size, entry.path);
+    if (own == NULL || path == NULL || strcmp(own, name) != 0 || !is_file(path)) continue;
+    out->how = OPC_FOUND_SYSTEM;
+    (void)snprintf(out->path, sizeof out->path, "%s", path);
+    return true;
+  }
+  return false;
+}
+
+static bool try_cache(const char *name, opc_library_place_t *out) {
+  struct stat about;
+  bool found = false;
+  const int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
+  if (fd >= 0 && fstat(fd, &about) == 0 && about.st_size > 0) {
+    void *cache = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (cache != MAP_FAILED) {
+      found = search_cache(cache, (size_t)about.st_size, name, out);
+      (void)munmap(cache, (size_t)about.st_size);
+    }
+  }
+  if (fd >= 0) (void)close(fd);
+  return found;
+}
+
+static bool try_system(const char *name, opc_library_place_t *out) {
+  static const char *const folders[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+  if (try_cache(name, out)) return true;
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    if (try_path(out, OPC_FOUND_SYSTEM, folders[i], name)) return true;
+  }
+  return false;
+}
+
+/* Wheels keep the parts of CUDA in site-packages/nvidia/PART/lib. */
+static bool try_cuda(const char *torch_folder, const char *name, opc_library_place_t *out) {
+  char pattern[PATH_MAX];
+  glob_t found = {0};
+  bool hit = false;
+  if (snprintf(pattern, sizeof pattern, "%s/../../nvidia/*/lib", torch_folder) < (int)sizeof pattern && glob(pattern, GLOB_ONLYDIR, NULL, &found) == 0) {
+    for (size_t i = 0; !hit && i < found.gl_pathc; i++) hit = try_path(out, OPC_FOUND_CUDA, found.gl_pathv[i], name);
+  }
+  globfree(&found);
+  return hit;
+}
+
+/* The order is the loader's: RPATH counts only where there is no RUNPATH. */
+void opc_library_find(const opc_elf_file_t *needing, const char *name, const char *torch_folder, opc_library_place_t *out) {
+  char origin[PATH_MAX];
+  *out = (opc_library_place_t){0};
+  folder_of(needing->path, origin);
+  if (strchr(name, '/') != NULL) {
+    if (is_file(name)) {
+      out->how = OPC_FOUND_SYSTEM;
+      (void)snprintf(out->path, sizeof out->path, "%s", name);
+    }
+    return;
+  }
+  if (needing->runpath == NULL && try_list(out, OPC_FOUND_RPATH, needing->rpath, origin, name)) return;
+  if (try_list(out, OPC_FOUND_LIBRARY_PATH, getenv("LD_LIBRARY_PATH"), origin, name)) return;
+  if (try_list(out, OPC_FOUND_RUNPATH, needing->runpath, origin, name)) return;
+  if (try_system(name, out)) return;
+  if (try_path(out, OPC_FOUND_BESIDE, origin, name)) return;
+  if (torch_folder == NULL) return;
+  if (try_path(out, OPC_FOUND_TORCH, torch_folder, name)) return;
+  (void)try_cuda(torch_folder, name, out);
+}
+
+const char *opc_found_words(opc_found_t how) {
+  switch (how) {
+    case OPC_FOUND_NOWHERE: return "not found";
+    case OPC_FOUND_RPATH: return "by its RPATH";
+    case OPC_FOUND_LIBRARY_PATH: return "by LD_LIBRARY_PATH";
+    case OPC_FOUND_RUNPATH: return "by its RUNPATH";
+    case OPC_FOUND_SYSTEM: return "in the system";
+    case OPC_FOUND_BESIDE: return "beside it";
+    case OPC_FOUND_TORCH: return "in libtorch";
+    case OPC_FOUND_CUDA: return "beside libtorch";
+  }
+  return "not found";
+}
+
+static bool begins_with_one_of(const char *name, const char *const *prefixes, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) return true;
+  }
+  return false;
+}
+
+bool opc_library_is_accelerator(const char *name) {
+  static const char *const prefixes[] = {
+      "libtorch_cuda", "libc10_cuda", "libtorch_nvshmem", "libcaffe2_nvrtc", "libcuda.", "libcudart", "libcublas", "libcudnn", "libcufft", "libcufile",
+      "libcurand", "libcusolver", "libcusparse", "libcupti", "libcutensor", "libcudss", "libnccl", "libnv", "libnpp", "libcvcuda", "libtorch_hip",
+      "libc10_hip", "libamdhip", "libamdcomgr", "libhsa-runtime", "libhip", "libroc", "librccl", "libMIOpen", "libmiopen", "libtorch_xpu", "libc10_xpu",
+      "libsycl", "libze_loader", "libccl."};
+  return begins_with_one_of(name, prefixes, sizeof prefixes / sizeof *prefixes);
+}
+
+bool opc_library_is_python(const char *name) {
+  static const char *const prefixes[] = {"libtorch_python.", "libpython2", "libpython3"};
+  return begins_with_one_of(name, prefixes, sizeof prefixes / sizeof *prefixes);
+}
+
+bool opc_library_is_torch(const char *name) {
+  static const char *const prefixes[] = {"libtorch.", "libtorch_", "libc10.", "libc10_", "libshm."};
+  /* libtorchvision and the like are somebody else's; libtorch_… may be, too, where libtorch does not have it. */
+  return begins_with_one_of(name, prefixes, sizeof prefixes / sizeof *prefixes);
+}
