@@ -6,7 +6,7 @@
 static int load(void **state) {
   (void)state;
   opc_error_t error = {0};
-  if (opc_bridge_load(TEST_OPS, &error) == OPC_OK) return 0;
+  if (opc_bridge_load(TEST_OPS, TEST_OPS, &error) == OPC_OK) return 0;
   print_error("%s\n", error.message);
   return -1;
 }

@@ -29,7 +29,7 @@ static void note_class(const opc_class_t *class_, void *context) {
 static int load(void **state) {
   (void)state;
   opc_error_t error = {0};
-  if (opc_bridge_load(TEST_OPS, &error) != OPC_OK || opc_bridge_list(note_operator, note_class, &listed, &error) != OPC_OK) {
+  if (opc_bridge_load(TEST_OPS, TEST_OPS, &error) != OPC_OK || opc_bridge_list(note_operator, note_class, &listed, &error) != OPC_OK) {
     print_error("%s\n", error.message);
     return -1;
   }

@@ -16,11 +16,6 @@ function(run what)
 endfunction()
 
 run("install" EXPECT ok COMMAND "${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/prefix")
-foreach(stand_in IN ITEMS libtorch.so libtorch_python.so) # without them a library that was linked to these does not load
-  if(NOT EXISTS "${WORK}/prefix/lib/opcheck-c/${stand_in}")
-    message(FATAL_ERROR "lib/opcheck-c/${stand_in} is not installed")
-  endif()
-endforeach()
 run("configure" EXPECT ok COMMAND "${CMAKE_COMMAND}" -S "${SOURCE}/fixtures/consumer" -B "${WORK}/build" -G Ninja
     "-DCMAKE_PREFIX_PATH=${WORK}/prefix" "-DTORCH_ROOT=${TORCH_ROOT}")
 run("build" EXPECT ok COMMAND "${CMAKE_COMMAND}" --build "${WORK}/build")
