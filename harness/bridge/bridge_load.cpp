@@ -47,7 +47,7 @@ std::string demangled(const char *symbol) {
   const std::string name = demangled(symbol);
   const bool python = opc_library_is_python(library) || opc_symbol_is_python(symbol);
   throw opc::Unprovided(python ? "this operator called " + name + ": it needs a Python interpreter, and there is none in this process"
-                               : "this operator called " + name + " of " + library + ", which is not on this machine");
+                               : "this operator called " + name + " of " + library + "; an inert library stands in for that one (--preload loads a real one)");
 }
 
 void (*terminate_report)(const char *text);

@@ -18,6 +18,7 @@ enum { FILES = 256, STAND_INS = 64, DEEPEST = 32 };
 
 typedef struct preparation {
   const char *torch_folder;
+  bool cuda;
   opc_elf_file_t *files[FILES]; /* the library and what is loaded with it */
   size_t file_count;
   opc_elf_file_t *others[FILES]; /* what the loader finds in the system: they define symbols too */
@@ -77,11 +78,20 @@ static opc_status_t add_sibling(opc_prepared_t *out, const char *path, opc_error
   return OPC_OK;
 }
 
+/* libtorch.so holds nothing, and draws in the others. */
+static bool is_heavy(const char *name) {
+  static const char *const prefixes[] = {"libtorch.so", "libtorch_cuda", "libtorch_hip", "libtorch_xpu"};
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) return true;
+  }
+  return false;
+}
+
 /* real: where a file of it lies; NULL: nowhere. */
 static opc_status_t add_stand_in(preparation_t *preparation, const char *name, const char *real, opc_error_t *error) {
   if (preparation->stand_in_count == STAND_INS) return opc_error_set(error, OPC_ERR_LIBRARY, "it needs more than %d libraries that are not here", STAND_INS);
   opc_stand_in_t *stand_in = &preparation->stand_ins[preparation->stand_in_count];
-  *stand_in = (opc_stand_in_t){.soname = opc_string_copy(name), .made = was_made(name)};
+  *stand_in = (opc_stand_in_t){.soname = opc_string_copy(name), .made = was_made(name), .wanted_real = preparation->cuda || !is_heavy(name)};
   if (stand_in->soname == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   preparation->stand_in_count++;
   if (real != NULL && opc_elf_open(real, &stand_in->real, error) != OPC_OK) stand_in->real = NULL; /* unreadable: as if it were not there */
@@ -96,13 +106,6 @@ static opc_status_t open_or_replace(preparation_t *preparation, const char *name
   const char *words = dlerror();
   if (opc_library_is_accelerator(name) || strcmp(name, "libtorch.so") == 0) return add_stand_in(preparation, name, path, error);
   return opc_error_set(error, OPC_ERR_LIBRARY, "it needs %s, which does not load: %s", name, words != NULL ? words : "no reason given");
-}
-
-static bool needs_accelerator(const opc_elf_file_t *file) {
-  for (size_t i = 0; i < file->needed_count; i++) {
-    if (opc_library_is_accelerator(file->needed[i])) return true;
-  }
-  return false;
 }
 
 static opc_status_t provide_found(preparation_t *preparation, const char *name, const opc_library_place_t *place, int depth, opc_error_t *error) {
@@ -143,8 +146,8 @@ static opc_status_t provide(preparation_t *preparation, const opc_elf_file_t *ne
   const bool of_torch = torch_file(preparation, name, path);
   if (is_loaded(name) && !was_made(name)) return OPC_OK;
   /* One that was replaced for an earlier library may want more symbols for this one. */
-  if (opc_library_is_python(name) || was_made(name)) return add_stand_in(preparation, name, of_torch ? path : NULL, error);
-  if (strcmp(name, "libtorch.so") == 0 && !needs_accelerator(needing)) return add_stand_in(preparation, name, NULL, error);
+  const bool replaced = opc_library_is_python(name) || was_made(name) || (!preparation->cuda && is_heavy(name));
+  if (replaced) return add_stand_in(preparation, name, of_torch ? path : NULL, error);
   if (of_torch) return open_or_replace(preparation, name, path, error);
   opc_library_find(needing, name, preparation->torch_folder, &place);
   return provide_found(preparation, name, &place, depth, error);
@@ -192,7 +195,7 @@ static opc_status_t replace_all(preparation_t *preparation, opc_error_t *error) 
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     const opc_stand_in_t *stand_in = &preparation->stand_ins[i];
     status = replace(stand_in->soname, stand_in->made, wanted.lists[i], wanted.counts[i], error);
-    if (wanted.counts[i] > 0) tell(&preparation->out->note, stand_in->soname, wanted.lists[i], wanted.counts[i], opc_library_is_python(stand_in->soname));
+    if (wanted.counts[i] > 0 && stand_in->wanted_real) tell(&preparation->out->note, stand_in->soname, wanted.lists[i], wanted.counts[i], opc_library_is_python(stand_in->soname));
   }
   if (status == OPC_OK && wanted.counts[count] > 0) {
     status = replace(python_soname, was_made(python_soname), wanted.lists[count], wanted.counts[count], error);
@@ -202,11 +205,12 @@ static opc_status_t replace_all(preparation_t *preparation, opc_error_t *error) 
   return status;
 }
 
-opc_status_t opc_bridge_prepare(const char *library_path, opc_prepared_t *out, opc_error_t *error) {
+opc_status_t opc_bridge_prepare(const char *library_path, bool cuda, opc_prepared_t *out, opc_error_t *error) {
   *out = (opc_prepared_t){0};
   preparation_t *preparation = calloc(1, sizeof *preparation);
   if (preparation == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   preparation->torch_folder = opc_bridge_torch_folder();
+  preparation->cuda = cuda;
   preparation->out = out;
   opc_status_t status = walk(preparation, library_path, 0, error);
   if (status == OPC_OK) status = replace_all(preparation, error);

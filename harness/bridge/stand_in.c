@@ -51,13 +51,13 @@ static uint64_t other_size(const char *name) {
 
 /* For an accelerator's library of which no file is here. */
 static bool is_accelerator_name(const char *name) {
-  static const char *const prefixes[] = {"cu", "__cuda", "nccl", "nv", "hip", "__hip", "roc", "rccl", "miopen", "npp"};
+  static const char *const prefixes[] = {"cu", "nccl", "nv", "hip", "roc", "rccl", "miopen", "npp"};
   static const char *const parts[] = {"cuda", "CUDA", "Cuda", "hip", "HIP", "nccl", "NCCL", "cublas", "cudnn", "xpu"};
   const bool mangled = begins(name, "_Z");
   for (size_t i = 0; !mangled && i < sizeof prefixes / sizeof *prefixes; i++) {
     if (begins(name, prefixes[i])) return true;
   }
-  for (size_t i = 0; mangled && i < sizeof parts / sizeof *parts; i++) {
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     if (strstr(name, parts[i]) != NULL) return true;
   }
   return false;

@@ -17,6 +17,7 @@ typedef struct opc_stand_in {
   char *soname;
   opc_elf_file_t *real; /* its file, where there is one that does not load here: it says which symbols are its own; may be NULL */
   bool made;            /* an inert library of that name is loaded already */
+  bool wanted_real;     /* it is replaced because it is not here, which is worth telling */
 } opc_stand_in_t;
 
 /* `files`: the library and all that is loaded with it; `others` define symbols too, and are loaded by the loader. Fills *out (the caller frees it)

@@ -100,8 +100,8 @@ static opc_status_t load_file(const char *path, const char *for_library, bool pr
 }
 
 /* An initialiser may leave the process in another directory; the next path may be relative. */
-static opc_status_t load_from(int directory, const char *path, bool preload, opc_prepared_t *prepared, opc_error_t *error) {
-  opc_status_t status = opc_bridge_prepare(path, prepared, error);
+static opc_status_t load_from(int directory, const opc_loading_t *loading, const char *path, bool preload, opc_prepared_t *prepared, opc_error_t *error) {
+  opc_status_t status = opc_bridge_prepare(path, loading->cuda, prepared, error);
   for (size_t i = 0; status == OPC_OK && i < prepared->sibling_count; i++) status = load_file(prepared->siblings[i], path, preload, error);
   if (status == OPC_OK) status = load_file(path, path, preload, error);
   if (directory >= 0 && fchdir(directory) != 0) return opc_error_set(error, OPC_ERR_SYSTEM, "cannot go back to the working directory");
@@ -114,7 +114,7 @@ static opc_status_t load_one(int directory, const opc_loading_t *loading, const 
   opc_prepared_t prepared = {0};
   opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_batch_text(path)), error);
   if (status != OPC_OK) return status;
-  status = load_from(directory, path, preload, &prepared, &why);
+  status = load_from(directory, loading, path, preload, &prepared, &why);
   if (status != OPC_OK)
     status = tell(loading,
                   json_pack("{s:s, s:o, s:o}", "t", "load_failed", "library", opc_batch_text(path), "message", opc_batch_text(why.message)),

@@ -37,7 +37,7 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
     } else if (option == 'n') {
       namespaces[namespace_count++] = optarg;
     } else if (option == 'm') {
-      options->cuda = strcmp(optarg, "cuda") == 0;
+      options->cuda = options->loading.cuda = strcmp(optarg, "cuda") == 0;
     } else if (option == 't') {
       options->memcheck = strcmp(optarg, "memcheck") == 0;
     } else {

@@ -18,7 +18,7 @@ static void assert_refused(opc_status_t status, opc_status_t expected, const opc
 /* Prepares and loads, siblings first, as the worker does. */
 static opc_status_t load(const char *path, opc_error_t *error) {
   opc_prepared_t prepared;
-  opc_status_t status = opc_bridge_prepare(path, &prepared, error);
+  opc_status_t status = opc_bridge_prepare(path, false, &prepared, error);
   for (size_t i = 0; status == OPC_OK && i < prepared.sibling_count; i++) status = opc_bridge_load(prepared.siblings[i], path, error);
   if (status == OPC_OK) status = opc_bridge_load(path, path, error);
   opc_prepared_clear(&prepared);
@@ -96,7 +96,7 @@ static void test_python_is_inert(void **state) {
   (void)state;
   char text[256];
   opc_prepared_t prepared;
-  assert_ok(opc_bridge_prepare(TEST_PYTHON_LIBRARY, &prepared, &error));
+  assert_ok(opc_bridge_prepare(TEST_PYTHON_LIBRARY, false, &prepared, &error));
   assert_non_null(strstr(opc_text_c(&prepared.note), "5 symbols of Python are inert (PyExc_ValueError, PyLong_FromLong, Py_IsInitialized, …)"));
   opc_prepared_clear(&prepared);
   assert_ok(opc_bridge_load(TEST_PYTHON_LIBRARY, TEST_PYTHON_LIBRARY, &error));
@@ -106,7 +106,7 @@ static void test_python_is_inert(void **state) {
   assert_string_equal(text, "");
 }
 
-/* One that names libtorch.so and nothing of CUDA gets an empty libtorch.so: libtorch_cuda stays out. */
+/* libtorch.so would draw in libtorch_cuda: an empty one stands in. */
 static void test_libtorch_without_cuda(void **state) {
   (void)state;
   assert_ok(load(TEST_NEEDS_TORCH_LIBRARY, &error));
@@ -117,7 +117,7 @@ static void test_libtorch_without_cuda(void **state) {
 static void test_siblings(void **state) {
   (void)state;
   opc_prepared_t prepared;
-  assert_ok(opc_bridge_prepare(TEST_COMPOUND_LIBRARY, &prepared, &error));
+  assert_ok(opc_bridge_prepare(TEST_COMPOUND_LIBRARY, false, &prepared, &error));
   assert_int_equal(prepared.sibling_count, 1);
   assert_non_null(strstr(prepared.siblings[0], "/libbridge_test_python_part.so"));
   opc_prepared_clear(&prepared);
@@ -128,7 +128,7 @@ static void test_siblings(void **state) {
 static void test_missing_cuda_is_inert(void **state) {
   (void)state;
   opc_prepared_t prepared;
-  assert_ok(opc_bridge_prepare(TEST_CUDA_LIBRARY, &prepared, &error));
+  assert_ok(opc_bridge_prepare(TEST_CUDA_LIBRARY, false, &prepared, &error));
   assert_non_null(strstr(opc_text_c(&prepared.note), "of libcudart.so.99 are inert"));
   opc_prepared_clear(&prepared);
   assert_ok(opc_bridge_load(TEST_CUDA_LIBRARY, TEST_CUDA_LIBRARY, &error));
