@@ -58,6 +58,9 @@ opc_search_state_t opc_search_state(const opc_search_t *search);
 /* In words: "found after 31 tries", or the deepest message: "not found in 300 tries; last: Expected 4-D…". What says nothing of the search itself
  * ("it has no kernel for the CPU") wants the state's name before it: IMPOSSIBLE alone. Owned by the search. */
 const char *opc_search_detail(const opc_search_t *search);
+/* What the search did, for the report: {"state", "tries", "found_at" (0: never), "crashes", "timeouts", "places" (where tries ended), "families": what each
+ * kind of edit was worth: {NAME: [tried, came to a new place, kept]}}, without those that were never tried. New reference; NULL: out of memory. */
+json_t *opc_search_to_json(const opc_search_t *search);
 /* Appends the accepted samples, minimal first (at most 3, of different shapes, non-empty outputs). Where there is none, but tries were UNINITIALISED,
  * the best of those alone: an operator that forgets to write a part of its output forgets it on all arguments. Where every single try crashed, the
  * smallest of those: the crash is then a finding and no silence. Names are content digests, source SEARCHED. */

@@ -154,6 +154,21 @@ void opc_search_describe(opc_search_t *search) {
   if (last && !last->trivial) opc_text_addf(detail, "; last: %.300s", last->message);
 }
 
+json_t *opc_search_to_json(const opc_search_t *search) {
+  static const char *const names[] = {
+#define X(constant, text) text,
+      OPC_SEARCH_FAMILIES(X)
+#undef X
+  };
+  json_t *families = json_object();
+  for (size_t i = 0; i < OPC_FAMILY_COUNT; i++) {
+    if (search->tried[i] == 0) continue;
+    json_object_set_new(families, names[i], json_pack("[i, i, i]", search->tried[i], search->moved[i], search->accepted[i]));
+  }
+  return json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:o}", "state", opc_search_state_name(opc_search_state(search)), "tries", search->tries, "found_at",
+                   search->found_at, "crashes", search->crashes, "timeouts", search->hangs, "places", (json_int_t)search->site_count, "families", families);
+}
+
 const char *opc_search_detail(const opc_search_t *search) { return opc_text_c(&search->detail); }
 
 opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) {

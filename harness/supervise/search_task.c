@@ -1,6 +1,7 @@
 /* The search for arguments of an operator that has no sample: one try after the other, a crash costs a child. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <xxhash.h>
 
 #include "base/text.h"
@@ -28,8 +29,30 @@ static double seconds(const opc_task_t *task) {
   return given < longest ? given : longest;
 }
 
+/* Processor time of this process, in seconds. */
+static double own_cpu(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void count_child(opc_task_t *task) {
+  task->search_cpu += task->child_cpu;
+  task->child_cpu = 0;
+}
+
+static opc_status_t record(opc_task_t *task, opc_error_t *error) {
+  count_child(task);
+  task->search_record = opc_search_to_json(task->search);
+  if (task->search_record == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  json_object_set_new(task->search_record, "cpu_seconds", json_real(task->search_cpu));
+  json_object_set_new(task->search_record, "seconds", json_real(opc_clock() - task->search_began));
+  return OPC_OK;
+}
+
 static opc_status_t finish(opc_task_t *task, opc_error_t *error) {
   opc_status_t status = opc_search_samples(task->search, &task->samples, error);
+  if (status == OPC_OK) status = record(task, error);
   if (status != OPC_OK) return status;
   bool impossible = opc_search_state(task->search) == OPC_SEARCH_IMPOSSIBLE;
   task->detail = opc_string_format("%s%s%s%s", impossible ? opc_search_state_name(OPC_SEARCH_IMPOSSIBLE) : "", impossible ? ": " : "",
@@ -52,12 +75,13 @@ static opc_status_t finish(opc_task_t *task, opc_error_t *error) {
   return opc_task_samples_known(task, error);
 }
 
-static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
+static opc_status_t next_try(opc_task_t *task, json_t **out, opc_error_t *error) {
   if (task->search == NULL) {
     /* Each operator has its own stream: what one finds does not depend on which others were selected. */
     uint64_t seed = task->session->options->seed ^ XXH64(task->op->name, strlen(task->op->name), 0);
     opc_status_t status = opc_search_new(task->op, seed, BUDGET, &task->search, error);
     if (status != OPC_OK) return status;
+    task->search_began = opc_clock();
     task->session->current = task->op->name;
   }
   if (!task->attempting) {
@@ -75,9 +99,18 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
   return *out != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
 }
 
+static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
+  double began = own_cpu();
+  opc_status_t status = next_try(task, out, error);
+  task->search_cpu += own_cpu() - began;
+  return status;
+}
+
 static void tell(opc_task_t *task, const opc_try_outcome_t *outcome) {
   if (!task->attempting) return; /* an answer to nothing: a hostile child */
+  double began = own_cpu();
   opc_search_tell(task->search, outcome);
+  task->search_cpu += own_cpu() - began;
   opc_sample_clear(&task->attempt);
   task->attempting = false;
 }
@@ -123,6 +156,7 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
     for (size_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++) {
       if (strcmp(outcomes[i].name, name) == 0) outcome.kind = outcomes[i].kind;
     }
+    task->child_cpu = json_number_value(json_object_get(message, "cpu_seconds"));
     outcome.effect = json_is_true(json_object_get(message, "effect"));
     outcome.depends_on_values = json_is_true(json_object_get(message, "depends_on_values"));
     if (task->attempting) outcome.output_numel = largest(task, message);
@@ -138,6 +172,7 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   (void)error;
   opc_try_outcome_t outcome = {.kind = OPC_TRY_CRASHED, .message = opc_text_c(&crash->message)};
   task->crashes++;
+  count_child(task);
   if (strcmp(crash->rule, "timeout") == 0) {
     outcome.kind = OPC_TRY_TIMEOUT;
     task->timeouts++;

@@ -58,6 +58,7 @@ void opc_task_free(opc_task_t *task) {
   opc_sample_set_clear(&task->samples);
   free(task->detail);
   opc_search_free(task->search);
+  json_decref(task->search_record);
   if (task->attempting) opc_sample_clear(&task->attempt);
   json_decref(task->held);
   for (size_t i = 0; i < task->order_count; i++) free(task->order[i]);
@@ -73,8 +74,9 @@ void opc_task_free(opc_task_t *task) {
 
 opc_status_t opc_task_samples_known(opc_task_t *task, opc_error_t *error) {
   return opc_journal_write(task->session->journal,
-                           json_pack("{s:s, s:s, s:s, s:o}", "t", "sample_source", "operator", task->op->name, "source", task->source, "detail",
-                                     opc_words_json(task->detail != NULL ? task->detail : task->samples.count > 0 ? task->samples.samples[0].origin : "")),
+                           json_pack("{s:s, s:s, s:s, s:o, s:O*}", "t", "sample_source", "operator", task->op->name, "source", task->source, "detail",
+                                     opc_words_json(task->detail != NULL ? task->detail : task->samples.count > 0 ? task->samples.samples[0].origin : ""),
+                                     "search", task->search_record),
                            error);
 }
 

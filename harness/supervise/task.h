@@ -49,6 +49,8 @@ struct opc_task {
   char *detail;       /* of the search; NULL: none was made */
 
   opc_search_t *search;
+  json_t *search_record;      /* opc_search_to_json, once it is over; NULL: no search was made */
+  double search_began, search_cpu, child_cpu; /* seconds; of processors: altogether, and what the present child has told */
   opc_sample_t attempt; /* the arguments that are tried now */
   bool attempting;
   int timeouts, crashes;

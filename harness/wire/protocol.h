@@ -49,6 +49,7 @@
  *                               XML, how many, and whether they are listed in its log
  *      {"t":"done","planned":N}     all of a "cases" command is through: N results were sent for it
  *      {"t":"tried","outcome":"returned|rejected|no_kernel|…|uninitialised|unclean","message":TEXT,"seconds":S,
+ *        "cpu_seconds":S,          of this child so far
  *        uninitialised: it returned within its tensors, and its result follows memory that nothing initialised
  *        unclean: it returned, but wrote outside its tensors, or its result follows what lies around them or was never initialised
  *        "returns":[{"shape":[…],"dtype":…}|null…],  a list's tensors in its place; null: not a tensor

@@ -27,9 +27,9 @@ static const char *outcome_name(opc_call_outcome_t outcome) {
   return "unconvertible";
 }
 
-static double seconds_now(void) {
+static double seconds_of(clockid_t clock) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
@@ -200,9 +200,9 @@ typedef struct suspicion {
 static json_t *answer_make(const attempt_t *attempt, const suspicion_t *suspicion, double seconds, bool effect, bool depends) {
   char message[ATTEMPT_MESSAGE_LIMIT];
   snprintf(message, sizeof message, "%s", suspicion->outcome ? suspicion->why : opc_text_c(&attempt->call.message));
-  return json_pack("{s:s, s:s, s:o, s:f, s:o, s:O, s:b, s:b}", "t", "tried", "outcome",
+  return json_pack("{s:s, s:s, s:o, s:f, s:f, s:o, s:O, s:b, s:b}", "t", "tried", "outcome",
                    suspicion->outcome ? suspicion->outcome : outcome_name(attempt->call.outcome), "message", opc_batch_text(message),
-                   "seconds", seconds, "returns", returns_to_json(attempt), "mutated", attempt->mutated, "effect", effect,
+                   "seconds", seconds, "cpu_seconds", seconds_of(CLOCK_PROCESS_CPUTIME_ID), "returns", returns_to_json(attempt), "mutated", attempt->mutated, "effect", effect,
                    "depends_on_values", depends);
 }
 
@@ -282,10 +282,10 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
     snprintf(id.sample, sizeof id.sample, "%s", sample->name ? sample->name : "");
     opc_case_id_format(&id, id_text);
     opc_batch_begin(box, id_text, "a call of the search");
-    double began = seconds_now();
+    double began = seconds_of(CLOCK_MONOTONIC);
     /* Guarded from the first call on: one that writes outside would spoil the process for all tries after it. */
     status = trial_call(&trial, &first, &behind, seed, error);
-    seconds = seconds_now() - began;
+    seconds = seconds_of(CLOCK_MONOTONIC) - began;
   }
   if (status == OPC_OK && first.call.outcome == OPC_CALL_RETURNED) effect = attempt_has_effect(&first);
   if (status == OPC_OK && (effect || first.wrote_outside || first.read_outside)) status = trial_surroundings(&trial, &first, &suspicion, error);
