@@ -31,15 +31,19 @@ static bool remember(opc_search_t *search, const opc_sample_t *sample) {
 
 /* ---- life ---- */
 
-opc_status_t opc_search_new(const opc_operator_t *op, uint64_t seed, int budget, opc_search_t **out, opc_error_t *error) {
+opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t *options, opc_search_t **out, opc_error_t *error) {
   opc_search_t *search = calloc(1, sizeof *search);
   *out = search;
   if (!search) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a search");
   search->op = op;
-  search->rng.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), seed);
-  search->budget = budget;
+  uint64_t seed = options->round > 1 ? options->seed ^ XXH3_64bits(&options->round, sizeof options->round) : options->seed;
+  search->rng = (opc_rng_t){.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), seed), .view = &search->view};
+  search->budget = options->budget;
+  search->earlier = options->earlier;
   search->parent = OPC_SITES_MAX;
-  const opc_argument_t *impossible = opc_seed_impossible(op);
+  opc_status_t status = opc_search_view_make(options->library, op, options->round, &search->view, error);
+  if (status != OPC_OK) return status;
+  const opc_argument_t *impossible = opc_seed_impossible(op, &search->view);
   if (impossible || !op->schema || op->is_vararg) {
     search->impossible = search->over = true;
     if (impossible)
@@ -62,6 +66,7 @@ void opc_search_free(opc_search_t *search) {
   opc_candidates_clear(&search->derived);
   opc_sample_clear(&search->current);
   opc_text_clear(&search->detail);
+  opc_search_view_clear(&search->view);
   free(search->seen);
   free(search);
 }
@@ -124,9 +129,10 @@ static bool propose_mutation(opc_search_t *search, opc_sample_t *out) {
     draw -= weights[i];
     if (draw > 0 && i + 1 < search->site_count) continue;
     if (opc_sample_copy(&search->sites[i].sample, out, NULL) != OPC_OK) return false;
-    search->family = OPC_FAMILY_MUTATION;
+    bool library = opc_rng_chance(&search->rng, 20) && opc_search_view_replace(&search->view, search->op, &search->rng, out);
+    search->family = library ? OPC_FAMILY_LIBRARY_VALUE : OPC_FAMILY_MUTATION;
     search->parent = i;
-    if (opc_mutate(search->op, search->sites[i].message, &search->rng, out) && remember(search, out)) return true;
+    if ((library || opc_mutate(search->op, search->sites[i].message, &search->rng, out)) && remember(search, out)) return true;
     opc_sample_clear(out);
     return false;
   }
@@ -142,9 +148,22 @@ static bool propose_seed(opc_search_t *search, opc_sample_t *out) {
   return false;
 }
 
+static bool propose_library(opc_search_t *search, opc_sample_t *out) {
+  search->family = OPC_FAMILY_LIBRARY;
+  search->parent = OPC_SITES_MAX;
+  search->from_library++;
+  if (!opc_search_view_tuple(&search->view, search->op, &search->rng, out)) return false;
+  if (remember(search, out)) return true;
+  opc_sample_clear(out);
+  return false;
+}
+
 static bool propose(opc_search_t *search, opc_sample_t *out) {
   search->parent = OPC_SITES_MAX;
   if (take(search, &search->derived, out)) return true;
+  /* What others accept comes first, and now and then. */
+  bool library = search->view.count > 0 && 3 * search->from_library < search->budget;
+  if (library && opc_rng_chance(&search->rng, search->tries < FIRST_SEEDS ? 70 : 25) && propose_library(search, out)) return true;
   /* Where a third of the tries crash, what crashes is edited again and again: fresh tuples get away from it. */
   bool crashing = 3 * search->crash_cost > search->tries + FIRST_SEEDS;
   int repair_percent = crashing ? REPAIR_PERCENT / 2 : REPAIR_PERCENT, restart_percent = crashing ? 2 * RESTART_PERCENT : RESTART_PERCENT;

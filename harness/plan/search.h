@@ -7,7 +7,7 @@
 #ifndef OPC_PLAN_SEARCH_H
 #define OPC_PLAN_SEARCH_H
 
-#include "plan/sample.h"
+#include "plan/search_library.h"
 
 typedef enum opc_try_kind {
   OPC_TRY_RETURNED = 0,
@@ -25,6 +25,8 @@ typedef enum opc_try_kind {
 typedef struct opc_try_outcome {
   opc_try_kind_t kind;
   const char *message;    /* of a try that did not return; read during the call only */
+  const char *site;       /* where it was thrown or crashed, in any words that are the same every time; NULL: not known */
+  uint64_t digest;        /* of all that it did; 0: not the same every time */
   bool effect;            /* a non-empty tensor output, a mutated argument, or a non-tensor result */
   bool depends_on_values; /* another fill gave other bytes */
   int64_t output_numel;   /* of the largest tensor output or mutated argument */
@@ -37,6 +39,7 @@ typedef struct opc_try_outcome {
   X(FOUND, "found")          /* returned with an effect */                                      \
   X(TRIVIAL, "trivial only") /* only empty or without effect */                                 \
   X(CRASHES, "crashes only")                                                                    \
+  X(UNSTABLE, "unstable")    /* what was accepted was not accepted again in a fresh process; said by whoever tried that */ \
   X(IMPOSSIBLE, "impossible here") /* needs CUDA, or an argument type that the harness cannot make */
 typedef enum opc_search_state {
 #define X(constant, text) OPC_SEARCH_##constant,
@@ -47,8 +50,14 @@ typedef enum opc_search_state {
 const char *opc_search_state_name(opc_search_state_t state);
 
 typedef struct opc_search opc_search_t;
-/* budget: number of tries at most (300 is a good one). */
-opc_status_t opc_search_new(const opc_operator_t *op, uint64_t seed, int budget, opc_search_t **out, opc_error_t *error) OPC_CHECKED;
+typedef struct opc_search_options {
+  uint64_t seed;
+  int budget;                          /* number of tries at most (300 is a good one) */
+  const opc_search_library_t *library; /* what other operators have found; outlives the search. NULL: nothing */
+  int round;                           /* 1: the first search of this operator; of the library, earlier rounds are used */
+  int earlier;                         /* tries of earlier rounds, for the words */
+} opc_search_options_t;
+opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t *options, opc_search_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_search_free(opc_search_t *search);
 /* The next arguments to try; false: the search is over. The caller clears *out. */
 bool opc_search_next(opc_search_t *search, opc_sample_t *out);
@@ -64,6 +73,10 @@ json_t *opc_search_to_json(const opc_search_t *search);
 /* Appends the accepted samples, minimal first (at most 3, of different shapes, non-empty outputs). Where there is none, but tries were UNINITIALISED,
  * the best of those alone: an operator that forgets to write a part of its output forgets it on all arguments. Where every single try crashed, the
  * smallest of those: the crash is then a finding and no silence. Names are content digests, source SEARCHED. */
-opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) OPC_CHECKED;
+enum { OPC_SEARCH_SAMPLES_MAX = 3 };
+opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set, uint64_t out_digests[OPC_SEARCH_SAMPLES_MAX],
+                                opc_error_t *error) OPC_CHECKED;
+/* Whether nothing is known against these samples. */
+bool opc_search_is_clean(const opc_search_t *search);
 
 #endif

@@ -29,11 +29,13 @@ void opc_candidates_clear(opc_candidates_t *list) {
   *list = (opc_candidates_t){0};
 }
 
-/* ---- slots ---- */
+/* ---- slots: what a constructor is given, too ---- */
 
 static void collect(opc_value_t *value, size_t argument, opc_slot_t *slots, size_t *count) {
   if (value->kind == OPC_VALUE_LIST) {
     for (size_t i = 0; i < value->list.count; i++) collect(&value->list.items[i], argument, slots, count);
+  } else if (value->kind == OPC_VALUE_OBJECT) {
+    for (size_t i = 0; i < value->object.init_count; i++) collect(&value->object.init[i], argument, slots, count);
   } else if (*count < OPC_SLOTS_MAX && (value->kind == OPC_VALUE_TENSOR || value->kind == OPC_VALUE_INT || value->kind == OPC_VALUE_FLOAT ||
                                         value->kind == OPC_VALUE_BOOL)) {
     slots[(*count)++] = (opc_slot_t){value, argument};
@@ -125,6 +127,11 @@ bool opc_edit_number(opc_value_t *value, int64_t number) {
     return true;
   }
   return false;
+}
+
+bool opc_type_is_any_length(const opc_type_t *type) {
+  if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+  return type->kind == OPC_TYPE_LIST && type->fixed_length == 0;
 }
 
 bool opc_edit_list_length(opc_value_t *list, size_t length) {

@@ -5,6 +5,7 @@
  *   search_text.c   a message taken apart: names, numbers, ranks, dtypes, shapes
  *   search_repair.c message -> edited arguments, a row a family (search_repair.def)
  *   search_edit.c   the edits themselves
+ *   search_library.c what other operators have found
  *   search_mutate.c undirected changes, calm arguments after a crash, other shapes of accepted arguments
  * Ownership: candidates own their samples; slots borrow. Threads: none shared. */
 #ifndef OPC_PLAN_SEARCH_INSIDE_H
@@ -12,20 +13,55 @@
 
 #include "plan/search.h"
 
+/* ---- what other operators have found (search_library.c) ---- */
+
+typedef struct opc_search_entry {
+  const opc_operator_t *op;
+  int round;
+  opc_sample_t sample;
+  opc_value_t *outputs; /* tensors */
+  size_t output_count;
+} opc_search_entry_t;
+
+/* What one operator's search may use of it. */
+typedef struct opc_search_view {
+  const opc_search_entry_t **entries; /* of the operators that are most alike first */
+  size_t count;
+  const opc_class_t *classes;
+  size_t class_count;
+} opc_search_view_t;
+
+struct opc_search_library;
+opc_status_t opc_search_view_make(const struct opc_search_library *library, const opc_operator_t *op, int round, opc_search_view_t *out,
+                                  opc_error_t *error) OPC_CHECKED;
+void opc_search_view_clear(opc_search_view_t *view);
+/* Words between underscores that both names have. */
+int opc_search_shared_words(const char *left, const char *right);
+/* The schema of the class's constructor; NULL: it is not known. view may be NULL. */
+const char *opc_search_constructor(const opc_search_view_t *view, const char *class_name);
+
 /* ---- random numbers: a function of (seed, how many were drawn) ---- */
 
 typedef struct opc_rng {
   uint64_t seed, counter;
+  const opc_search_view_t *view; /* what fresh values are made from besides; NULL: nothing */
 } opc_rng_t;
 
 int64_t opc_rng_below(opc_rng_t *rng, int64_t limit); /* 0 <= result < limit; 0 when limit < 1 */
 bool opc_rng_chance(opc_rng_t *rng, int percent);
+
+/* Arguments after the pattern of a related operator's, with what others returned and what arguments of the same name had. False: there is nothing. */
+bool opc_search_view_tuple(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *out);
+/* One argument of the sample becomes such a value. */
+bool opc_search_view_replace(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *sample);
 
 /* ---- where a tuple comes from; counted each, so that a strategy that is silently off shows ---- */
 
 #define OPC_SEARCH_FAMILIES(X)          \
   X(SEED, "seed")                       \
   X(MUTATION, "mutation")               \
+  X(LIBRARY, "library")                 \
+  X(LIBRARY_VALUE, "library-value")     \
   X(OTHER_SHAPE, "other-shape")         \
   X(NON_EMPTY, "non-empty")             \
   X(CALM, "calm")                       \
@@ -99,6 +135,8 @@ typedef struct opc_seed {
 } opc_seed_t;
 
 void opc_seed_begin(opc_seed_t *seed, opc_rng_t *rng);
+/* What comes next has the sizes of this tensor. */
+void opc_seed_follow(opc_seed_t *seed, const opc_tensor_spec_t *spec);
 /* A value for one argument; false: the harness cannot make one of this type. */
 bool opc_seed_value(opc_seed_t *seed, const opc_argument_t *argument, opc_value_t *out);
 /* All arguments. False: impossible, or out of memory. */
@@ -106,14 +144,17 @@ bool opc_seed_sample(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *out
 /* Fresh value for one argument of a sample; may become absent where the schema allows it. */
 bool opc_seed_again(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *sample, size_t argument);
 /* The first argument that has to be given and that the harness has no value for (Dimname, a custom class…); NULL: none. */
-const opc_argument_t *opc_seed_impossible(const opc_operator_t *op);
-bool opc_seed_is_impossible(const opc_type_t *type);
+const opc_argument_t *opc_seed_impossible(const opc_operator_t *op, const opc_search_view_t *view);
+bool opc_seed_is_impossible(const opc_type_t *type, const opc_search_view_t *view);
 /* True for an int that divides sizes ("groups"): 1 is always right. */
 bool opc_seed_is_group(const char *name);
 /* Fills a tensor as its name suggests (boxes, indices…); the dtype is the tensor's. */
 void opc_seed_fill(const char *name, opc_tensor_spec_t *spec);
 /* True when both words are hints of the same kind: "boxes" and "dets". */
 bool opc_seed_synonyms(const char *left, const char *right);
+
+/* A list, or an optional one, whose length the schema leaves open. */
+bool opc_type_is_any_length(const opc_type_t *type);
 
 /* ---- edits; each keeps the caps (4096 a dimension, 4 M elements) and returns whether something changed ---- */
 

@@ -37,7 +37,7 @@ static bool mutate_argument(const opc_operator_t *op, opc_rng_t *rng, opc_sample
   }
   if (own_count == 0 || opc_rng_chance(rng, 15)) return opc_seed_again(op, rng, sample, argument);
   opc_value_t *list = &sample->arguments[argument];
-  if (list->kind == OPC_VALUE_LIST && opc_rng_chance(rng, 30)) return opc_edit_list_length(list, (size_t)opc_rng_below(rng, 5));
+  if (list->kind == OPC_VALUE_LIST && opc_type_is_any_length(&op->arguments[argument].type) && opc_rng_chance(rng, 30)) return opc_edit_list_length(list, (size_t)opc_rng_below(rng, 5));
   size_t index = own[opc_rng_below(rng, (int64_t)own_count)];
   opc_value_t *value = slots[index].value;
   if (value->kind == OPC_VALUE_TENSOR) return mutate_tensor(op, rng, sample, index, slots, count);

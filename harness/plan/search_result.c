@@ -5,8 +5,6 @@
 
 #include "plan/search_state.h"
 
-enum { SAMPLES_MAX = 3 };
-
 const char *opc_search_state_name(opc_search_state_t state) {
   static const char *const names[] = {
 #define X(constant, text) text,
@@ -33,12 +31,16 @@ static uint64_t digest_value(const opc_value_t *value, uint64_t digest, bool sha
     digest = mix(digest, &value->list.count, sizeof value->list.count);
     for (size_t i = 0; i < value->list.count; i++) digest = digest_value(&value->list.items[i], digest, shapes_only);
   }
+  if (value->kind == OPC_VALUE_OBJECT) {
+    for (size_t i = 0; i < value->object.init_count; i++) digest = digest_value(&value->object.init[i], digest, shapes_only);
+  }
   if (shapes_only) return digest;
   if (value->kind == OPC_VALUE_INT) digest = mix(digest, &value->integer, sizeof value->integer);
   if (value->kind == OPC_VALUE_BOOL) digest = mix(digest, &value->boolean, sizeof value->boolean);
   if (value->kind == OPC_VALUE_FLOAT) digest = mix(digest, &value->floating, sizeof value->floating);
   if (value->kind == OPC_VALUE_STRING && value->string) digest = mix(digest, value->string, strlen(value->string));
   if (value->kind == OPC_VALUE_DTYPE) digest = mix(digest, &value->dtype, sizeof value->dtype);
+  if (value->kind == OPC_VALUE_COMPLEX) digest = mix(digest, &value->complex, sizeof value->complex);
   return digest;
 }
 
@@ -80,7 +82,7 @@ bool opc_search_has_tensors(const opc_operator_t *op) {
 
 /* Enough: two shapes with results of some size that depend on what is computed (where any did). */
 bool opc_search_is_rich(const opc_search_t *search, bool with_values) {
-  size_t chosen[SAMPLES_MAX], count = choose(search, chosen, SAMPLES_MAX), rich = 0;
+  size_t chosen[OPC_SEARCH_SAMPLES_MAX], count = choose(search, chosen, OPC_SEARCH_SAMPLES_MAX), rich = 0;
   for (size_t i = 0; i < count; i++) rich += search->kept[chosen[i]].rich && (!with_values || search->kept[chosen[i]].depends_on_values);
   return rich >= 2 || (rich == 1 && search->op->argument_count == 0);
 }
@@ -131,11 +133,11 @@ void opc_search_describe(opc_search_t *search) {
   opc_text_t *detail = &search->detail;
   opc_text_reset(detail);
   if (search->kept_count > 0) {
-    opc_text_addf(detail, "found after %d %s", search->found_at, tries_word(search->found_at));
+    opc_text_addf(detail, "found after %d %s", search->earlier + search->found_at, tries_word(search->earlier + search->found_at));
     return;
   }
   if (search->suspect_at > 0) {
-    opc_text_addf(detail, "found after %d %s; %s", search->suspect_at, tries_word(search->suspect_at),
+    opc_text_addf(detail, "found after %d %s; %s", search->earlier + search->suspect_at, tries_word(search->earlier + search->suspect_at),
                   search->suspect_leaves ? "it touches memory outside its tensors" : "its result depends on uninitialised memory");
     return;
   }
@@ -148,7 +150,7 @@ void opc_search_describe(opc_search_t *search) {
     opc_text_addf(detail, "every one of %d %s crashed; the simplest is taken", search->tries, tries_word(search->tries));
     return;
   }
-  opc_text_addf(detail, "not found in %d %s", search->tries, tries_word(search->tries));
+  opc_text_addf(detail, "not found in %d %s", search->earlier + search->tries, tries_word(search->earlier + search->tries));
   if (search->trivial) opc_text_add(detail, "; it returned only without an effect");
   else describe_crashes(search, detail);
   if (last && !last->trivial) opc_text_addf(detail, "; last: %.300s", last->message);
@@ -171,8 +173,10 @@ json_t *opc_search_to_json(const opc_search_t *search) {
 
 const char *opc_search_detail(const opc_search_t *search) { return opc_text_c(&search->detail); }
 
-opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) {
-  size_t chosen[SAMPLES_MAX], count = choose(search, chosen, SAMPLES_MAX);
+bool opc_search_is_clean(const opc_search_t *search) { return search->kept_count > 0; }
+
+opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set, uint64_t out_digests[OPC_SEARCH_SAMPLES_MAX], opc_error_t *error) {
+  size_t chosen[OPC_SEARCH_SAMPLES_MAX], count = choose(search, chosen, OPC_SEARCH_SAMPLES_MAX);
   const opc_kept_t *last_resort = NULL; /* what came of these is the finding */
   if (count == 0 && search->suspect_at > 0) last_resort = &search->suspect;
   else if (count == 0 && only_crashes(search)) last_resort = &search->crashing;
@@ -190,6 +194,7 @@ opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *se
   for (size_t i = 0; i < count; i++) {
     opc_sample_t *sample = &samples[set->count];
     const opc_kept_t *kept = last_resort ? last_resort : &search->kept[chosen[i]];
+    out_digests[i] = kept->digest;
     opc_status_t status = opc_sample_copy(&kept->sample, sample, error);
     if (status != OPC_OK) return status;
     set->count++; /* the set owns it from here on, named or not */

@@ -268,6 +268,24 @@ static bool make_list(opc_seed_t *seed, const char *name, const opc_type_t *type
   return true;
 }
 
+/* By the constructor's schema, whose first argument is the object itself. */
+static bool make_object(opc_seed_t *seed, const opc_type_t *type, opc_value_t *out) {
+  const char *schema = opc_search_constructor(seed->rng->view, type->class_name);
+  opc_operator_t constructor = {0};
+  if (!schema || opc_schema_arguments(schema, &constructor, NULL) != OPC_OK) return false;
+  *out = (opc_value_t){.kind = OPC_VALUE_OBJECT, .object = {.class_name = opc_string_copy(type->class_name)}};
+  out->object.init = calloc(constructor.argument_count + 1, sizeof *out->object.init);
+  bool made = out->object.class_name && out->object.init;
+  for (size_t i = 1; made && i < constructor.argument_count; i++) {
+    const opc_argument_t *argument = &constructor.arguments[i];
+    if (argument->has_default && !opc_rng_chance(seed->rng, 30)) break; /* positional: the rest is left out as well */
+    made = make_value(seed, argument->name, &argument->type, &out->object.init[out->object.init_count]);
+    if (made) out->object.init_count++;
+  }
+  opc_operator_clear(&constructor);
+  return made;
+}
+
 static bool make_string(opc_rng_t *rng, const char *choices, opc_value_t *out) {
   char text[24];
   *out = (opc_value_t){.kind = OPC_VALUE_STRING, .string = opc_string_copy(alternative(rng, choices, text, sizeof text))};
@@ -318,11 +336,12 @@ static bool make_value(opc_seed_t *seed, const char *name, const opc_type_t *typ
       if (!opc_rng_chance(seed->rng, 40) || type->element->kind == OPC_TYPE_GENERATOR) return true;
       if (!make_value(seed, name, type->element, out)) opc_value_clear(out); /* what cannot be made is left out */
       return true;
+    case OPC_TYPE_OBJECT:
+      return make_object(seed, type, out);
     case OPC_TYPE_OTHER:
     case OPC_TYPE_STREAM:
     case OPC_TYPE_STORAGE:
     case OPC_TYPE_DIMNAME:
-    case OPC_TYPE_OBJECT:
       return false;
   }
   return false;
@@ -334,6 +353,14 @@ bool opc_seed_value(opc_seed_t *seed, const opc_argument_t *argument, opc_value_
   return made;
 }
 
+void opc_seed_follow(opc_seed_t *seed, const opc_tensor_spec_t *spec) {
+  static const char *const roles = "NCHW";
+  seed->like_ndim = spec->ndim;
+  memcpy(seed->like_sizes, spec->sizes, sizeof seed->like_sizes);
+  seed->has_first = true;
+  for (int dim = 0; dim < spec->ndim && dim < 4; dim++) seed->roles[(int)roles[dim]] = spec->sizes[dim];
+}
+
 bool opc_seed_sample(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *out) {
   opc_seed_t seed;
   opc_seed_begin(&seed, rng);
@@ -341,7 +368,7 @@ bool opc_seed_sample(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *out
   out->source = OPC_SAMPLE_SEARCHED;
   int present_percent = opc_rng_chance(rng, 60) ? 0 : 50; /* most calls leave what has a default as it is */
   for (size_t i = 0; i < op->argument_count; i++) {
-    if (op->arguments[i].has_default && (opc_seed_is_impossible(&op->arguments[i].type) || !opc_rng_chance(rng, present_percent))) continue;
+    if (op->arguments[i].has_default && (opc_seed_is_impossible(&op->arguments[i].type, rng->view) || !opc_rng_chance(rng, present_percent))) continue;
     if (!opc_seed_value(&seed, &op->arguments[i], &out->arguments[i])) {
       opc_sample_clear(out);
       return false;
@@ -364,13 +391,8 @@ bool opc_seed_again(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *samp
   /* Sizes of another tensor of the tuple, so that what has to fit may fit. */
   size_t count = opc_slots_of(sample, slots);
   for (size_t i = 0; i < count; i++) {
-    const opc_tensor_spec_t *spec = slots[i].value->kind == OPC_VALUE_TENSOR ? slots[i].value->tensor : NULL;
-    if (!spec || slots[i].argument == argument) continue;
-    seed.like_ndim = spec->ndim;
-    memcpy(seed.like_sizes, spec->sizes, sizeof seed.like_sizes);
-    seed.has_first = true;
-    static const char *const roles = "NCHW";
-    for (int dim = 0; dim < spec->ndim && dim < 4; dim++) seed.roles[(int)roles[dim]] = spec->sizes[dim];
+    if (slots[i].value->kind != OPC_VALUE_TENSOR || slots[i].argument == argument) continue;
+    opc_seed_follow(&seed, slots[i].value->tensor);
     break;
   }
   if (!opc_seed_value(&seed, &op->arguments[argument], &value)) return false;
@@ -380,24 +402,25 @@ bool opc_seed_again(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *samp
   return true;
 }
 
-bool opc_seed_is_impossible(const opc_type_t *type) {
+bool opc_seed_is_impossible(const opc_type_t *type, const opc_search_view_t *view) {
   switch (type->kind) {
     case OPC_TYPE_OTHER:
     case OPC_TYPE_STREAM:
     case OPC_TYPE_STORAGE:
     case OPC_TYPE_DIMNAME:
-    case OPC_TYPE_OBJECT:
       return true;
+    case OPC_TYPE_OBJECT:
+      return opc_search_constructor(view, type->class_name) == NULL;
     case OPC_TYPE_LIST:
-      return opc_seed_is_impossible(type->element);
+      return opc_seed_is_impossible(type->element, view);
     default:
       return false; /* an optional one can be left out */
   }
 }
 
-const opc_argument_t *opc_seed_impossible(const opc_operator_t *op) {
+const opc_argument_t *opc_seed_impossible(const opc_operator_t *op, const opc_search_view_t *view) {
   for (size_t i = 0; i < op->argument_count; i++) {
-    if (!op->arguments[i].has_default && opc_seed_is_impossible(&op->arguments[i].type)) return &op->arguments[i];
+    if (!op->arguments[i].has_default && opc_seed_is_impossible(&op->arguments[i].type, view)) return &op->arguments[i];
   }
   return NULL;
 }

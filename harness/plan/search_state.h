@@ -24,6 +24,7 @@ typedef struct opc_site {
 typedef struct opc_kept {
   opc_sample_t sample;
   uint64_t shape;
+  uint64_t digest; /* of what it came to */
   int64_t numel; /* of all inputs: the smaller the simpler */
   bool rich, depends_on_values;
 } opc_kept_t;
@@ -31,7 +32,9 @@ typedef struct opc_kept {
 struct opc_search {
   const opc_operator_t *op;
   opc_rng_t rng;
-  int budget, tries;
+  opc_search_view_t view;
+  int budget, tries, earlier;
+  int from_library;                  /* tries that follow what other operators have found */
   int found_at;                      /* the try that was the first to be kept; 0: none */
   int crashes, hangs;                /* of the tries */
   int crash_cost;                    /* a timeout costs as much as several crashes */

@@ -56,13 +56,16 @@ static opc_site_t *visit(opc_search_t *search, uint64_t id, const char *message,
 /* Repairs are made when a place is new, and again now and then: other arguments there, other numbers in the text. */
 static bool is_due(int hits) { return hits == 1 || hits == 3 || hits == 9 || hits == 27 || hits == 81; }
 
-static void tell_rejected(opc_search_t *search, const char *message) {
+/* Equal words are said at many places: the place of the throw tells them apart. */
+static uint64_t place_of(const char *where) { return where && where[0] ? XXH3_64bits(where, strlen(where)) : 0; }
+
+static void tell_rejected(opc_search_t *search, const char *message, const char *where) {
   bool is_new;
   if (opc_clue_is_hopeless(message) && ++search->hopeless >= HOPELESS_MAX && search->kept_count == 0 &&
       2 * search->hopeless > search->tries) {
     search->over = search->impossible = true;
   }
-  opc_site_t *site = visit(search, opc_clue_site(message), message, &is_new);
+  opc_site_t *site = visit(search, opc_clue_site(message) ^ place_of(where), message, &is_new);
   if (!site) return;
   if (is_new) search->moved[search->family]++;
   if (!is_due(site->hits)) return;
@@ -126,7 +129,8 @@ static opc_kept_t kept_of(const opc_search_t *search, const opc_try_outcome_t *o
   return (opc_kept_t){.shape = opc_search_digest(&search->current, opc_search_has_tensors(search->op)),
                       .numel = numel,
                       .rich = !empties && (outcome->output_numel >= 2 || !opc_search_has_tensors(search->op)),
-                      .depends_on_values = outcome->depends_on_values};
+                      .depends_on_values = outcome->depends_on_values,
+                      .digest = outcome->digest};
 }
 
 static size_t count_numbers(const opc_value_t *value) {
@@ -212,7 +216,7 @@ void opc_search_tell(opc_search_t *search, const opc_try_outcome_t *outcome) {
     case OPC_TRY_OUT_OF_MEMORY:
     case OPC_TRY_FOREIGN_EXCEPTION:
     case OPC_TRY_UNCONVERTIBLE:
-      tell_rejected(search, outcome->message);
+      tell_rejected(search, outcome->message, outcome->site);
       break;
     case OPC_TRY_UNINITIALISED:
       keep_suspect(search, outcome, false);

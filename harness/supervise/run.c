@@ -13,6 +13,7 @@
 #include "supervise/batch_child.h"
 #include "supervise/interrupt.h"
 #include "supervise/schedule.h"
+#include "supervise/search_rounds.h"
 #include "supervise/select.h"
 
 #ifndef OPC_VERSION
@@ -217,7 +218,8 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
   if (status == OPC_OK && *out_selected > 0) {
     /* Names in crash reports are worth having, and not worth failing for. */
     if (opc_maps_read(&session->maps, loaded->worker.pid, NULL) != OPC_OK) opc_maps_clear(&session->maps);
-    status = opc_schedule_run(session, selected, *out_selected, jobs, error);
+    status = opc_search_rounds_run(session, selected, *out_selected, jobs, error);
+    if (status == OPC_OK) status = opc_schedule_run(session, selected, *out_selected, jobs, error);
   }
   free(selected);
   return status;
@@ -338,6 +340,7 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
     opc_status_t written = opc_journal_write(session.journal, end, complete ? error : NULL);
     if (complete) status = written;
   }
+  opc_search_rounds_end(&session);
   opc_loaded_clear(&session.loaded);
   opc_memcheck_free(session.memcheck);
   opc_symboliser_free(session.symboliser);

@@ -5,9 +5,10 @@
 #include <xxhash.h>
 
 #include "base/text.h"
+#include "supervise/search_rounds.h"
 #include "supervise/task.h"
 
-enum { BUDGET = 300, TIMEOUTS_MAX = 5, WATCHED_CRASHES_MAX = 20 };
+enum { TIMEOUTS_MAX = 5, WATCHED_CRASHES_MAX = 20 };
 static const double try_seconds = 2;
 
 static const struct {
@@ -41,45 +42,129 @@ static void count_child(opc_task_t *task) {
   task->child_cpu = 0;
 }
 
-static opc_status_t record(opc_task_t *task, opc_error_t *error) {
+/* Adds what this round did to what the rounds before did. */
+static void add_record(json_t *record, const json_t *before) {
+  static const char *const sums[] = {"tries", "crashes", "timeouts"};
+  json_t *families = json_object_get(record, "families"), *counts;
+  const char *family;
+  for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+    json_int_t sum = json_integer_value(json_object_get(record, sums[i])) + json_integer_value(json_object_get(before, sums[i]));
+    json_object_set_new(record, sums[i], json_integer(sum));
+  }
+  json_object_foreach(json_object_get(before, "families"), family, counts) {
+    json_t *own = json_object_get(families, family);
+    if (own == NULL) json_object_set(families, family, counts);
+    for (size_t i = 0; own != NULL && i < json_array_size(own); i++)
+      json_array_set_new(own, i, json_integer(json_integer_value(json_array_get(own, i)) + json_integer_value(json_array_get(counts, i))));
+  }
+}
+
+static opc_status_t record(opc_task_t *task, opc_found_t *found, const char *state, opc_error_t *error) {
+  static const char *const seconds[] = {"cpu_seconds", "seconds"};
   count_child(task);
-  task->search_record = opc_search_to_json(task->search);
-  if (task->search_record == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-  json_object_set_new(task->search_record, "cpu_seconds", json_real(task->search_cpu));
-  json_object_set_new(task->search_record, "seconds", json_real(opc_clock() - task->search_began));
+  const double spent[] = {task->search_cpu, opc_clock() - task->search_began};
+  json_t *made = opc_search_to_json(task->search);
+  if (made == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; i < 2; i++) json_object_set_new(made, seconds[i], json_real(spent[i] + json_number_value(json_object_get(found->record, seconds[i]))));
+  json_object_set_new(made, "rounds", json_integer(found->rounds));
+  json_object_set_new(made, "state", json_string(state));
+  add_record(made, found->record);
+  json_decref(found->record);
+  found->record = made;
+  found->tries = (int)json_integer_value(json_object_get(made, "tries"));
   return OPC_OK;
 }
 
-static opc_status_t finish(opc_task_t *task, opc_error_t *error) {
-  opc_status_t status = opc_search_samples(task->search, &task->samples, error);
-  if (status == OPC_OK) status = record(task, error);
+/* Samples that a fresh child did not accept are dropped; so are those that came to something else there, unless all did: then that is how the operator is. */
+static void drop_lost(opc_task_t *task, size_t *out_changed) {
+  size_t count = task->samples.count, kept = 0, changed = 0;
+  for (size_t i = 0; i < count; i++) changed += !task->lost[i] && task->changed[i];
+  bool steady = false;
+  for (size_t i = 0; i < count; i++) steady |= !task->lost[i] && !task->changed[i];
+  *out_changed = changed;
+  for (size_t i = 0; i < count; i++) {
+    opc_sample_t *sample = &task->samples.samples[i];
+    if (task->lost[i] || (task->changed[i] && steady)) {
+      opc_sample_clear(sample);
+      continue;
+    }
+    if (kept != i) {
+      task->samples.samples[kept] = *sample;
+      *sample = (opc_sample_t){0};
+      opc_value_t *tensors = task->produced[kept];
+      size_t tensor_count = task->produced_count[kept];
+      task->produced[kept] = task->produced[i];
+      task->produced_count[kept] = task->produced_count[i];
+      task->produced[i] = tensors;
+      task->produced_count[i] = tensor_count;
+    }
+    kept++;
+  }
+  task->samples.count = kept;
+}
+
+static opc_status_t add_to_library(opc_task_t *task, int round, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < task->samples.count && status == OPC_OK; i++) {
+    opc_value_t *outputs = task->produced[i];
+    size_t count = task->produced_count[i];
+    task->produced[i] = NULL;
+    task->produced_count[i] = 0;
+    status = opc_search_library_add(task->session->library, task->op, round, &task->samples.samples[i], outputs, count, error);
+  }
+  return status;
+}
+
+opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
+  opc_found_t *found = opc_search_found(task->session, task->op);
+  opc_search_state_t state = opc_search_state(task->search);
+  bool clean = opc_search_is_clean(task->search);
+  size_t before = task->samples.count, changed = 0;
+  if (clean) drop_lost(task, &changed);
+  bool unstable = before > 0 && task->samples.count == 0;
+  found->rounds++;
+  if (unstable) state = OPC_SEARCH_UNSTABLE;
+  opc_status_t status = record(task, found, opc_search_state_name(state), error);
+  if (status == OPC_OK && clean) status = add_to_library(task, found->rounds, error);
   if (status != OPC_OK) return status;
-  bool impossible = opc_search_state(task->search) == OPC_SEARCH_IMPOSSIBLE;
-  task->detail = opc_string_format("%s%s%s%s", impossible ? opc_search_state_name(OPC_SEARCH_IMPOSSIBLE) : "", impossible ? ": " : "",
-                                   opc_search_detail(task->search), task->timeouts >= TIMEOUTS_MAX ? "; given up after five timeouts" : "");
-  task->source = task->samples.count > 0 ? "searched" : "none";
+  bool impossible = state == OPC_SEARCH_IMPOSSIBLE;
+  free(found->detail);
+  found->detail = opc_string_format("%s%s%s%s%s", impossible ? opc_search_state_name(OPC_SEARCH_IMPOSSIBLE) : "", impossible ? ": " : "",
+                                    opc_search_detail(task->search), task->timeouts >= TIMEOUTS_MAX ? "; given up after five timeouts" : "",
+                                    unstable ? "; a fresh process does not accept them again" : "");
+  /* What came of bad arguments is a finding only where no round finds better ones. */
+  opc_sample_set_clear(&found->samples);
+  found->samples = task->samples;
+  task->samples = (opc_sample_set_t){0};
+  found->clean = clean && !unstable;
+  found->over = found->clean || impossible;
   opc_search_free(task->search);
   task->search = NULL;
-  opc_task_enter(task, &opc_phase_cases);
-  opc_sample_set_t *all = &task->session->samples;
-  if (task->session->options->save_samples != NULL && task->samples.count > 0) {
-    opc_sample_t *grown = realloc(all->samples, (all->count + task->samples.count) * sizeof *grown);
-    if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-    all->samples = grown;
-    for (size_t i = 0; i < task->samples.count && status == OPC_OK; i++) {
-      status = opc_sample_copy(&task->samples.samples[i], &all->samples[all->count], error);
-      if (status == OPC_OK) all->count++;
-    }
-    if (status != OPC_OK) return status;
-  }
-  return opc_task_samples_known(task, error);
+  opc_task_enter(task, NULL);
+  return OPC_OK;
+}
+
+/* What was found is tried once more in a fresh child. */
+static opc_status_t finish(opc_task_t *task, opc_error_t *error) {
+  opc_status_t status = opc_search_samples(task->search, &task->samples, task->digests, error);
+  if (status != OPC_OK) return status;
+  if (!opc_search_is_clean(task->search)) return opc_task_search_over(task, error);
+  count_child(task);
+  opc_task_enter(task, &opc_phase_search_confirm);
+  return OPC_OK;
 }
 
 static opc_status_t next_try(opc_task_t *task, json_t **out, opc_error_t *error) {
   if (task->search == NULL) {
     /* Each operator has its own stream: what one finds does not depend on which others were selected. */
     uint64_t seed = task->session->options->seed ^ XXH64(task->op->name, strlen(task->op->name), 0);
-    opc_status_t status = opc_search_new(task->op, seed, BUDGET, &task->search, error);
+    const opc_found_t *found = opc_search_found(task->session, task->op);
+    opc_search_options_t options = {.seed = seed,
+                                    .budget = opc_search_round_budget(found->rounds + 1),
+                                    .library = task->session->library,
+                                    .round = found->rounds + 1,
+                                    .earlier = found->tries};
+    opc_status_t status = opc_search_new(task->op, &options, &task->search, error);
     if (status != OPC_OK) return status;
     task->search_began = opc_clock();
     task->session->current = task->op->name;
@@ -157,6 +242,8 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
       if (strcmp(outcomes[i].name, name) == 0) outcome.kind = outcomes[i].kind;
     }
     task->child_cpu = json_number_value(json_object_get(message, "cpu_seconds"));
+    outcome.site = json_string_value(json_object_get(message, "site"));
+    if (json_is_true(json_object_get(message, "steady"))) outcome.digest = opc_search_digest_of(message);
     outcome.effect = json_is_true(json_object_get(message, "effect"));
     outcome.depends_on_values = json_is_true(json_object_get(message, "depends_on_values"));
     if (task->attempting) outcome.output_numel = largest(task, message);

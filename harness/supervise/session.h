@@ -5,7 +5,7 @@
 #define OPC_SUPERVISE_SESSION_H
 
 #include "plan/case.h"
-#include "plan/sample.h"
+#include "plan/search_library.h"
 #include "supervise/journal.h"
 #include "supervise/load.h"
 #include "supervise/memcheck.h"
@@ -18,6 +18,11 @@ typedef struct opc_session {
   opc_journal_t *journal;
   opc_loaded_t loaded;
   opc_sample_set_t samples; /* of the files; those that a search found are added with --save-samples */
+  struct opc_found *found;  /* an entry an operator of `loaded`: what its search came to; NULL: there was none (search_rounds.h) */
+  opc_search_library_t *library; /* what searches found for one another; NULL as well */
+  opc_class_t *classes;          /* of `loaded` */
+  size_t class_count;
+  bool searching; /* tasks search, and run no cases */
   opc_xfail_t *xfail;       /* NULL: none */
   opc_symboliser_t *symboliser;
   opc_memcheck_t *memcheck; /* NULL: the run is without Valgrind */

@@ -6,9 +6,29 @@
 #include "base/text.h"
 #include "plan/verdict.h"
 #include "supervise/frames.h"
+#include "supervise/search_rounds.h"
 
-static bool is_search_needed(const opc_session_t *session, const opc_operator_t *op) {
-  return session->calls && json_array_size(session->devices) > 0 && op->schema != NULL;
+static opc_status_t copy_samples(const opc_sample_set_t *from, opc_sample_set_t *to, opc_error_t *error) {
+  opc_sample_t *grown = realloc(to->samples, (to->count + from->count + 1) * sizeof *grown);
+  if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  to->samples = grown;
+  for (size_t i = 0; i < from->count; i++) {
+    opc_status_t status = opc_sample_copy(&from->samples[i], &to->samples[to->count], error);
+    if (status != OPC_OK) return status;
+    to->count++;
+  }
+  return OPC_OK;
+}
+
+static opc_status_t take_found(opc_task_t *task, opc_error_t *error) {
+  const opc_found_t *found = opc_search_found(task->session, task->op);
+  if (found == NULL || found->rounds == 0) return OPC_OK;
+  task->detail = opc_string_copy(found->detail);
+  task->search_record = json_incref(found->record);
+  task->source = found->samples.count > 0 ? "searched" : "none";
+  opc_status_t status = copy_samples(&found->samples, &task->samples, error);
+  if (status == OPC_OK && task->session->options->save_samples != NULL && found->clean) status = copy_samples(&found->samples, &task->session->samples, error);
+  return status;
 }
 
 static opc_status_t take_samples(opc_task_t *task, opc_error_t *error) {
@@ -17,7 +37,7 @@ static opc_status_t take_samples(opc_task_t *task, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (size_t i = 0; i < all->count; i++) count += strcmp(all->samples[i].operator_name, task->op->name) == 0;
   task->source = "none";
-  if (count == 0) return OPC_OK;
+  if (count == 0) return take_found(task, error);
   task->samples.samples = calloc(count, sizeof *task->samples.samples);
   if (task->samples.samples == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   for (size_t i = 0; i < all->count && status == OPC_OK; i++) {
@@ -39,13 +59,13 @@ opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, opc_
   task->crashed = json_array();
   opc_status_t status = OPC_OK;
   if (task->skips == NULL || task->crashed == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-  if (status == OPC_OK) status = take_samples(task, error);
-  if (status == OPC_OK && task->samples.count == 0 && is_search_needed(session, op)) {
+  if (status == OPC_OK && session->searching) {
     task->phase = &opc_phase_search;
     task->source = "searched";
   } else if (status == OPC_OK) {
     task->phase = &opc_phase_cases;
-    status = opc_task_samples_known(task, error);
+    status = take_samples(task, error);
+    if (status == OPC_OK) status = opc_task_samples_known(task, error);
   }
   if (status == OPC_OK) *out = task;
   else opc_task_free(task);
@@ -60,6 +80,10 @@ void opc_task_free(opc_task_t *task) {
   opc_search_free(task->search);
   json_decref(task->search_record);
   if (task->attempting) opc_sample_clear(&task->attempt);
+  for (size_t i = 0; i < OPC_SEARCH_SAMPLES_MAX; i++) {
+    for (size_t k = 0; k < task->produced_count[i]; k++) opc_value_clear(&task->produced[i][k]);
+    free(task->produced[i]);
+  }
   json_decref(task->held);
   for (size_t i = 0; i < task->order_count; i++) free(task->order[i]);
   free(task->order);
@@ -126,7 +150,8 @@ static void running_case(const opc_task_t *task, char out[OPC_BLACKBOX_CASE_SIZE
   opc_case_id_t id;
   if (task->child->culprit[0] != '\0') memcpy(out, task->child->culprit, OPC_BLACKBOX_CASE_SIZE);
   else if (!opc_child_case(task->child, out)) out[0] = '\0';
-  if (task->phase != &opc_phase_search && (opc_case_id_parse(out, &id, NULL) != OPC_OK || strcmp(id.operator_name, task->op->name) != 0)) out[0] = '\0';
+  bool search = task->phase == &opc_phase_search || task->phase == &opc_phase_search_confirm;
+  if (!search && (opc_case_id_parse(out, &id, NULL) != OPC_OK || strcmp(id.operator_name, task->op->name) != 0)) out[0] = '\0';
 }
 
 opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {

@@ -22,7 +22,7 @@ typedef struct opc_phase {
   double (*seconds)(const opc_task_t *task); /* a case's or try's time */
 } opc_phase_t;
 
-extern const opc_phase_t opc_phase_search, opc_phase_cases, opc_phase_confirm;
+extern const opc_phase_t opc_phase_search, opc_phase_search_confirm, opc_phase_cases, opc_phase_confirm;
 
 /* A finding before its confirmation. */
 typedef struct opc_suspect {
@@ -48,9 +48,14 @@ struct opc_task {
   const char *source; /* "file", "recorded", "searched", "none" */
   char *detail;       /* of the search; NULL: none was made */
 
+  json_t *search_record; /* what the search did; NULL: none was made */
   opc_search_t *search;
-  json_t *search_record;      /* opc_search_to_json, once it is over; NULL: no search was made */
   double search_began, search_cpu, child_cpu; /* seconds; of processors: altogether, and what the present child has told */
+  size_t fresh;                               /* index of the sample that is tried in a fresh child */
+  uint64_t digests[OPC_SEARCH_SAMPLES_MAX];   /* of what the samples came to, 0: not to be compared; then whether they came to it again */
+  bool changed[OPC_SEARCH_SAMPLES_MAX], lost[OPC_SEARCH_SAMPLES_MAX];
+  opc_value_t *produced[OPC_SEARCH_SAMPLES_MAX]; /* tensors that they returned */
+  size_t produced_count[OPC_SEARCH_SAMPLES_MAX];
   opc_sample_t attempt; /* the arguments that are tried now */
   bool attempting;
   int timeouts, crashes;
@@ -93,6 +98,10 @@ opc_status_t opc_task_send(opc_task_t *task, opc_error_t *error) OPC_CHECKED; /*
 /* A "cases" command with the operator, samples, checks, devices and seed filled in, and so many of `skips` and `crashed`. */
 json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t crashed);
 json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, const opc_task_t *task);
+/* The digest of a "tried" message; 0: it has none. */
+uint64_t opc_search_digest_of(const json_t *message);
+/* search_task.c: the search is over and its samples are tried again; all of it goes to the session. */
+opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
 /* The samples are known: says so in the journal. */
 opc_status_t opc_task_samples_known(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
 

@@ -40,7 +40,7 @@
  *        "skip":[CHECK…],       cases of these checks are not run: reported as skip/after_crash
  *        "crashed":[CASE…]}     the operator crashed or hung on the arguments of these cases: the cases of other checks with the same device,
  *                               dtype, sample and variant are not run either. Both are for the cases behind a crash, and left out with "only"
- *      {"t":"try","operator":NAME,"sample":SAMPLE,"seed":N}     one call of a search
+ *      {"t":"try","operator":NAME,"sample":SAMPLE,"seed":N,"values":true}     one call of a search; values: of small outputs are wanted
  *      End of file: the child leaves with exit code 0.
  *      SAMPLE is the sample file's object with "source":"file|recorded|searched" added.
  *    child -> supervisor
@@ -52,10 +52,15 @@
  *        "cpu_seconds":S,          of this child so far
  *        uninitialised: it returned within its tensors, and its result follows memory that nothing initialised
  *        unclean: it returned, but wrote outside its tensors, or its result follows what lies around them or was never initialised
- *        "returns":[{"shape":[…],"dtype":…}|null…],  a list's tensors in its place; null: not a tensor
+ *        "site":TEXT,              of a rejection: return addresses inside the operator's library, as offsets; "" where there are none
+ *        "returns":[{"shape":[…],"dtype":…,"values":[…]}|null…],  a list's tensors in its place; null: not a tensor; values: of small ones, when wanted
  *        "mutated":[PATH…],        arguments whose bytes changed
  *        "effect":true,            a non-empty tensor output, a mutated argument, or a non-tensor result
- *        "depends_on_values":true} a second call with another fill seed gave other bytes (only computed when effect), or was refused
+ *        "depends_on_values":true, a second call with another fill seed gave other bytes (only computed when effect), or was refused
+ *        "steady":true,            the same call again came to the same
+ *        "digest":TEXT,            of the bytes of outputs and changed arguments
+ *        "access":{"argument":PATH,"write":B,"beyond":N,"place":TEXT}}  of an unclean try: beside which argument ("": the operator's own memory), how many
+ *                                  bytes behind its end (negative: before it), at which instruction ("lib.so+1a2b")
  *      {"t":"refused","message":TEXT}   the command itself was wrong (harness error)
  *
  * 3. Black box: a memfd of OPC_BLACKBOX_SIZE bytes that child and supervisor map. The child writes the case before it runs; the fault handler

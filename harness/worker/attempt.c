@@ -9,23 +9,9 @@
 #include "memory/cpu_memory.h"
 #include "memory/poison.h"
 #include "plan/case.h"
+#include "worker/attempt_answer.h"
 #include "worker/batch.h"
-
-enum { ATTEMPT_MESSAGE_LIMIT = 4096 };
-
-static const char *outcome_name(opc_call_outcome_t outcome) {
-  switch (outcome) {
-  case OPC_CALL_RETURNED: return "returned";
-  case OPC_CALL_REJECTED: return "rejected";
-  case OPC_CALL_NO_KERNEL: return "no_kernel";
-  case OPC_CALL_FAKE_IN_PYTHON: return "fake_in_python";
-  case OPC_CALL_INTERNAL_ASSERT: return "internal_assert";
-  case OPC_CALL_OUT_OF_MEMORY: return "out_of_memory";
-  case OPC_CALL_FOREIGN_EXCEPTION: return "foreign_exception";
-  case OPC_CALL_UNCONVERTIBLE: return "unconvertible";
-  }
-  return "unconvertible";
-}
+#include "worker/throw_site.h"
 
 static double seconds_of(clockid_t clock) {
   struct timespec now;
@@ -94,15 +80,6 @@ typedef struct surroundings {
 } surroundings_t;
 static const surroundings_t behind = {OPC_GUARD_BEHIND, 0x5a}, before = {OPC_GUARD_BEFORE, 0x00};
 
-typedef struct attempt {
-  opc_call_t call;
-  bool wrote_outside, read_outside;
-  opc_output_t *outputs;
-  size_t output_count;
-  json_t *mutated;
-  opc_text_t effects;
-} attempt_t;
-
 static void attempt_clear(attempt_t *attempt) {
   free(attempt->outputs);
   json_decref(attempt->mutated);
@@ -117,12 +94,18 @@ static opc_status_t attempt_results(attempt_t *attempt, opc_error_t *error) {
   return status;
 }
 
+/* The first one is kept: of those at a known instruction, where there is one, and beside an argument rather than beside the operator's own memory. */
 static void note_accesses(attempt_t *attempt) {
   const opc_access_t *accesses = NULL;
   size_t count = opc_guard_accesses(&accesses);
+  int best = -1;
   for (size_t i = 0; i < count; i++) {
     attempt->wrote_outside |= accesses[i].write;
     attempt->read_outside |= !accesses[i].write;
+    int rank = (accesses[i].block.label[0] != '\0') + 2 * (accesses[i].frame_count > 0);
+    if (rank <= best) continue;
+    best = rank;
+    attempt->access = accesses[i];
   }
 }
 
@@ -162,7 +145,9 @@ static bool attempt_equals(const attempt_t *left, const attempt_t *right) {
   return left->call.outcome == right->call.outcome && a->length == b->length && (!a->length || memcmp(a->data, b->data, a->length) == 0);
 }
 
-static bool attempt_has_effect(const attempt_t *attempt) {
+/* Where there is nothing to return and nothing to change, to return is all that an operator can do. */
+static bool attempt_has_effect(const attempt_t *attempt, const opc_operator_t *op) {
+  if (op->return_count == 0 && !opc_operator_is_mutable(op)) return true;
   for (size_t i = 0; i < attempt->output_count; i++)
     if (attempt->outputs[i].meta.numel > 0) return true;
   for (size_t i = 0; i < attempt->call.return_count; i++)
@@ -170,43 +155,13 @@ static bool attempt_has_effect(const attempt_t *attempt) {
   return json_array_size(attempt->mutated) > 0;
 }
 
-/* ---- the answer ---- */
-
-static json_t *tensor_to_json(const opc_tensor_meta_t *meta) {
-  json_t *shape = json_array();
-  for (int i = 0; i < meta->ndim && i < OPC_MAX_DIMS; i++) json_array_append_new(shape, json_integer((json_int_t)meta->sizes[i]));
-  return json_pack("{s:o, s:s}", "shape", shape, "dtype", meta->dtype_known ? opc_dtype_name(meta->dtype) : meta->dtype_text);
-}
-
-/* One entry a return, a list's tensors in its place. */
-static json_t *returns_to_json(const attempt_t *attempt) {
-  json_t *list = json_array();
-  size_t output = 0;
-  for (size_t i = 0; i < attempt->call.return_count; i++) {
-    size_t first = output;
-    for (; output < attempt->output_count && attempt->outputs[output].return_index == i; output++)
-      json_array_append_new(list, tensor_to_json(&attempt->outputs[output].meta));
-    if (output == first) json_array_append_new(list, json_null());
-  }
-  return list;
-}
+/* ---- is it a call that anything can be concluded from? ---- */
 
 /* What a call's other surroundings showed. */
 typedef struct suspicion {
   const char *outcome; /* "unclean", "uninitialised"; NULL: the arguments are clean */
   const char *why;
 } suspicion_t;
-
-static json_t *answer_make(const attempt_t *attempt, const suspicion_t *suspicion, double seconds, bool effect, bool depends) {
-  char message[ATTEMPT_MESSAGE_LIMIT];
-  snprintf(message, sizeof message, "%s", suspicion->outcome ? suspicion->why : opc_text_c(&attempt->call.message));
-  return json_pack("{s:s, s:s, s:o, s:f, s:f, s:o, s:O, s:b, s:b}", "t", "tried", "outcome",
-                   suspicion->outcome ? suspicion->outcome : outcome_name(attempt->call.outcome), "message", opc_batch_text(message),
-                   "seconds", seconds, "cpu_seconds", seconds_of(CLOCK_PROCESS_CPUTIME_ID), "returns", returns_to_json(attempt), "mutated", attempt->mutated, "effect", effect,
-                   "depends_on_values", depends);
-}
-
-/* ---- is it a call that anything can be concluded from? ---- */
 
 typedef struct trial {
   const opc_operator_t *op;
@@ -238,7 +193,7 @@ static opc_status_t trial_poison(const trial_t *trial, const attempt_t *first, s
 
 /* The same call in other surroundings. A kernel that does not check its arguments accepts many that it then leaves: whatever a check found on
  * them would be a false report. */
-static opc_status_t trial_surroundings(const trial_t *trial, const attempt_t *first, suspicion_t *out, opc_error_t *error) {
+static opc_status_t trial_surroundings(const trial_t *trial, const attempt_t *first, suspicion_t *out, bool *out_steady, opc_error_t *error) {
   attempt_t second = {0}, again = {0};
   opc_batch_phase(trial->box, "a call of the search in guarded memory");
   opc_status_t status = trial_call(trial, &second, &before, trial->seed, error);
@@ -249,7 +204,8 @@ static opc_status_t trial_surroundings(const trial_t *trial, const attempt_t *fi
   } else if (status == OPC_OK && !attempt_equals(first, &second)) {
     /* Unless it also differs where nothing around it does: then it is not the memory. */
     status = trial_call(trial, &again, &behind, trial->seed, error);
-    if (status == OPC_OK && attempt_equals(first, &again)) status = trial_poison(trial, first, out, error);
+    *out_steady = attempt_equals(first, &again);
+    if (status == OPC_OK && *out_steady) status = trial_poison(trial, first, out, error);
   }
   attempt_clear(&again);
   attempt_clear(&second);
@@ -265,13 +221,12 @@ static opc_status_t trial_values(const trial_t *trial, const attempt_t *first, b
   return status;
 }
 
-opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sample, uint64_t seed, opc_blackbox_t *box, json_t **out_answer,
+opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sample, uint64_t seed, bool values, opc_blackbox_t *box, json_t **out_answer,
                              opc_error_t *error) {
   attempt_t first = {0};
   trial_t trial = {.op = op, .sample = sample, .seed = seed, .box = box};
   suspicion_t suspicion = {0};
-  bool effect = false, depends = false;
-  double seconds = 0;
+  attempt_facts_t facts = {.steady = true, .values = values};
   *out_answer = NULL;
 
   opc_status_t status = opc_op_find(op->name, &trial.handle, error);
@@ -283,15 +238,22 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
     opc_case_id_format(&id, id_text);
     opc_batch_begin(box, id_text, "a call of the search");
     double began = seconds_of(CLOCK_MONOTONIC);
+    opc_throw_watch(true);
     /* Guarded from the first call on: one that writes outside would spoil the process for all tries after it. */
     status = trial_call(&trial, &first, &behind, seed, error);
-    seconds = seconds_of(CLOCK_MONOTONIC) - began;
+    facts.seconds = seconds_of(CLOCK_MONOTONIC) - began;
+    if (first.call.outcome != OPC_CALL_RETURNED) opc_throw_site(op->library, facts.site, sizeof facts.site);
+    opc_throw_watch(false);
   }
-  if (status == OPC_OK && first.call.outcome == OPC_CALL_RETURNED) effect = attempt_has_effect(&first);
-  if (status == OPC_OK && (effect || first.wrote_outside || first.read_outside)) status = trial_surroundings(&trial, &first, &suspicion, error);
-  if (status == OPC_OK && effect && !suspicion.outcome) status = trial_values(&trial, &first, &depends, error);
+  if (status == OPC_OK && first.call.outcome == OPC_CALL_RETURNED) facts.effect = attempt_has_effect(&first, op);
+  if (status == OPC_OK && (facts.effect || first.wrote_outside || first.read_outside))
+    status = trial_surroundings(&trial, &first, &suspicion, &facts.steady, error);
+  if (status == OPC_OK && facts.effect && !suspicion.outcome) status = trial_values(&trial, &first, &facts.depends, error);
+  facts.outcome = suspicion.outcome;
+  facts.why = suspicion.why;
+  facts.cpu_seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
   if (status == OPC_OK) {
-    *out_answer = answer_make(&first, &suspicion, seconds, effect, depends);
+    *out_answer = opc_attempt_answer(&first, &facts);
     if (!*out_answer) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for an answer");
   }
   attempt_clear(&first);

@@ -187,7 +187,8 @@ static opc_search_t *drive(const fake_t *fake, const opc_operator_t *op, uint64_
   opc_search_t *search;
   opc_sample_t sample;
   opc_error_t error = {0};
-  assert_ok(opc_search_new(op, seed, BUDGET, &search, &error), error);
+  opc_search_options_t options = {.seed = seed, .budget = BUDGET, .round = 1};
+  assert_ok(opc_search_new(op, &options, &search, &error), error);
   *out_tries = 0;
   while (opc_search_next(search, &sample)) {
     char message[256] = "";
@@ -228,10 +229,11 @@ static void test_samples_are_named_and_of_different_shapes(void **state) {
   (void)state;
   opc_operator_t op = make(&fakes[1]);
   opc_sample_set_t set = {0};
+  uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
   opc_error_t error = {0};
   int tries;
   opc_search_t *search = drive(&fakes[1], &op, 7, &tries, NULL);
-  assert_ok(opc_search_samples(search, &set, &error), error);
+  assert_ok(opc_search_samples(search, &set, digests, &error), error);
   assert_in_range(set.count, 2, 3);
   for (size_t i = 0; i < set.count; i++) {
     char message[256] = "";
@@ -299,10 +301,11 @@ static void test_suspects(void **state) {
     const fake_t *fake = fake_of(rows[i].name);
     opc_operator_t op = make(fake);
     opc_sample_set_t set = {0};
+    uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
     opc_error_t error = {0};
     int tries;
     opc_search_t *search = drive(fake, &op, 0, &tries, NULL);
-    assert_ok(opc_search_samples(search, &set, &error), error);
+    assert_ok(opc_search_samples(search, &set, digests, &error), error);
     assert_in_range(set.count, rows[i].least, rows[i].most);
     for (size_t k = 0; k < set.count; k++) {
       char message[256] = "";
@@ -349,12 +352,13 @@ static void test_counts_of_crashes(void **state) {
     const fake_t *fake = fake_of(names[i]);
     opc_operator_t op = make(fake);
     opc_sample_set_t set = {0};
+    uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
     int tries;
     opc_search_t *search = drive(fake, &op, 0, &tries, NULL);
     if (i == 0) snprintf(wanted, sizeof wanted, "not found in %d tries, %d of them hung", tries, tries);
     else snprintf(wanted, sizeof wanted, "every one of %d tries crashed", tries);
     assert_ptr_equal(strstr(opc_search_detail(search), wanted), opc_search_detail(search));
-    assert_int_equal(opc_search_samples(search, &set, NULL), OPC_OK);
+    assert_int_equal(opc_search_samples(search, &set, digests, NULL), OPC_OK);
     assert_int_equal(set.count, i);
     opc_sample_set_clear(&set);
     opc_search_free(search);

@@ -1,0 +1,111 @@
+#include "supervise/search_rounds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervise/schedule.h"
+
+static const int budgets[] = {300, 900, 1800};
+enum { ROUNDS = sizeof budgets / sizeof budgets[0] };
+
+int opc_search_round_budget(int round) { return budgets[round - 1]; }
+
+opc_found_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op) {
+  size_t index = (size_t)(op - session->loaded.operators);
+  return session->found != NULL && index < session->loaded.operator_count ? &session->found[index] : NULL;
+}
+
+static bool has_sample(const opc_session_t *session, const opc_operator_t *op) {
+  for (size_t i = 0; i < session->samples.count; i++)
+    if (strcmp(session->samples.samples[i].operator_name, op->name) == 0) return true;
+  return false;
+}
+
+/* Its helpers have come as far as its next round looks; otherwise they are to. What was found already, and what never will be, is not waited for. */
+static bool is_ready(opc_session_t *session, const opc_operator_t *op, int round, bool *out_wants_more) {
+  size_t helpers[OPC_HELPERS_MAX], count = round > 1 ? opc_search_helpers(session->library, op, helpers) : 0;
+  bool ready = true;
+  for (size_t i = 0; i < count; i++) {
+    opc_found_t *helper = &session->found[helpers[i]];
+    if (helper->over || helper->rounds >= round - 1) continue;
+    ready = false;
+    if (helper->rounds_wanted >= round - 1) continue;
+    helper->rounds_wanted = round - 1;
+    *out_wants_more = true;
+  }
+  return ready;
+}
+
+/* The operators that can be searched now. */
+static size_t next_batch(opc_session_t *session, const opc_operator_t **batch) {
+  size_t count = 0;
+  bool more = true;
+  while (more && count == 0) {
+    more = false;
+    for (size_t i = 0; i < session->loaded.operator_count; i++) {
+      const opc_found_t *found = &session->found[i];
+      const opc_operator_t *op = &session->loaded.operators[i];
+      if (found->over || found->rounds >= found->rounds_wanted) continue;
+      if (is_ready(session, op, found->rounds + 1, &more)) batch[count++] = op;
+    }
+  }
+  return count;
+}
+
+static opc_status_t classes_take(opc_session_t *session, opc_error_t *error) {
+  size_t i;
+  json_t *class_;
+  opc_status_t status = OPC_OK;
+  session->classes = calloc(json_array_size(session->loaded.classes) + 1, sizeof *session->classes);
+  if (session->classes == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  json_array_foreach(session->loaded.classes, i, class_) {
+    if (status == OPC_OK) status = opc_class_from_json(class_, &session->classes[session->class_count], error);
+    if (status == OPC_OK) session->class_count++;
+  }
+  return status;
+}
+
+static opc_status_t begin(opc_session_t *session, const opc_operator_t *const *operators, size_t count, opc_error_t *error) {
+  const opc_loaded_t *loaded = &session->loaded;
+  session->found = calloc(loaded->operator_count + 1, sizeof *session->found);
+  if (session->found == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; i < loaded->operator_count; i++) session->found[i].over = loaded->operators[i].schema == NULL || has_sample(session, &loaded->operators[i]);
+  /* Under Valgrind a try takes fifty times as long. */
+  for (size_t i = 0; i < count; i++) opc_search_found(session, operators[i])->rounds_wanted = session->memcheck != NULL ? 1 : ROUNDS;
+  opc_status_t status = classes_take(session, error);
+  if (status == OPC_OK)
+    status = opc_search_library_new(loaded->operators, loaded->operator_count, session->classes, session->class_count, &session->library, error);
+  return status;
+}
+
+opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count, int jobs, opc_error_t *error) {
+  if (!session->calls || json_array_size(session->devices) == 0) return OPC_OK;
+  opc_status_t status = begin(session, operators, count, error);
+  const opc_operator_t **batch = calloc(session->loaded.operator_count + 1, sizeof(const opc_operator_t *));
+  if (batch == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  session->searching = true;
+  for (size_t ready = 1; status == OPC_OK && ready > 0;) {
+    ready = next_batch(session, batch);
+    if (ready > 0) status = opc_schedule_run(session, batch, ready, jobs, error);
+  }
+  session->searching = false;
+  session->operators_done = 0;
+  free(batch);
+  return status;
+}
+
+void opc_search_rounds_end(opc_session_t *session) {
+  for (size_t i = 0; session->found != NULL && i < session->loaded.operator_count; i++) {
+    opc_sample_set_clear(&session->found[i].samples);
+    free(session->found[i].detail);
+    json_decref(session->found[i].record);
+  }
+  free(session->found);
+  opc_search_library_free(session->library);
+  for (size_t i = 0; i < session->class_count; i++) opc_class_clear(&session->classes[i]);
+  free(session->classes);
+  session->found = NULL;
+  session->library = NULL;
+  session->classes = NULL;
+  session->class_count = 0;
+}

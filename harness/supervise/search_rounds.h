@@ -1,0 +1,30 @@
+/* The searches of a run, before its cases: rounds, each with more tries and with what the rounds before found for other operators.
+ *
+ * Ownership: opc_search_rounds_end releases session->found and session->library. Threads: one. */
+#ifndef OPC_SUPERVISE_SEARCH_ROUNDS_H
+#define OPC_SUPERVISE_SEARCH_ROUNDS_H
+
+#include "plan/search.h"
+#include "supervise/session.h"
+
+/* What the search for one operator's arguments has come to. */
+typedef struct opc_found {
+  opc_sample_set_t samples;
+  bool clean;     /* they are arguments that nothing is known against, and not what every try ended with */
+  char *detail;   /* in words; NULL: it was not searched */
+  json_t *record; /* opc_search_to_json of all rounds together; NULL as well */
+  int tries;
+  int rounds, rounds_wanted; /* that were made; that are to be made, as long as nothing was found */
+  bool over;                 /* another round would gain nothing */
+} opc_found_t;
+
+/* Searches arguments for those of the operators that have no sample, and, where they are not found at once, for the operators of the same library that may
+ * help. */
+opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count, int jobs, opc_error_t *error) OPC_CHECKED;
+void opc_search_rounds_end(opc_session_t *session);
+
+/* The operator's entry; NULL: nothing was searched in this run. */
+opc_found_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op);
+int opc_search_round_budget(int round); /* tries; rounds count from 1 */
+
+#endif
