@@ -94,6 +94,7 @@ bool opc_edit_dtype(opc_value_t *tensor, opc_dtype_t dtype) {
   opc_dtype_class_t class_ = opc_dtype_class(dtype);
   if (dtype == OPC_DTYPE_OTHER || spec->dtype == dtype) return false;
   spec->dtype = dtype;
+  if (spec->fill.kind == OPC_FILL_VALUES) opc_edit_fill(tensor, OPC_FILL_NORMAL); /* they may not fit */
   /* A domain of indices is none of data, and the reverse. */
   if (class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED) {
     if (spec->fill.kind == OPC_FILL_NORMAL) spec->fill.kind = OPC_FILL_RANGE, spec->fill.lo = 0, spec->fill.hi = 2;
@@ -113,6 +114,20 @@ bool opc_edit_fill(opc_value_t *tensor, opc_fill_kind_t kind) {
   fill->lo = 0;
   fill->hi = 2;
   return true;
+}
+
+bool opc_edit_full(opc_value_t *tensor, int64_t number) {
+  opc_fill_t *fill = &tensor->tensor->fill;
+  if (fill->kind == OPC_FILL_FULL && fill->value.i == number) return false;
+  opc_edit_fill(tensor, OPC_FILL_FULL);
+  fill->value = (opc_number_t){.kind = OPC_NUMBER_INT, .i = number};
+  return true;
+}
+
+bool opc_tensor_holds_integers(const opc_value_t *value) {
+  if (value->kind != OPC_VALUE_TENSOR) return false;
+  opc_dtype_class_t class_ = opc_dtype_class(value->tensor->dtype);
+  return class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
 }
 
 /* ---- numbers ---- */

@@ -81,6 +81,7 @@ bool opc_search_view_replace(const opc_search_view_t *view, const opc_operator_t
   X(NUMBER_SWAP, "number-swap")         \
   X(NUMBER_RANGE, "number-range")       \
   X(INDEX_RANGE, "index-range")         \
+  X(INT_VALUES, "int-values")           \
   X(NUMBER_SET, "number-set")           \
   X(STRING_WORD, "string-word")         \
   X(OPTIONAL, "optional")               \
@@ -163,6 +164,8 @@ bool opc_edit_dim(opc_value_t *tensor, int dim, int64_t size);
 bool opc_edit_rank(opc_value_t *tensor, int ndim, bool at_front); /* adds or takes away dimensions in front or behind */
 bool opc_edit_dtype(opc_value_t *tensor, opc_dtype_t dtype);
 bool opc_edit_fill(opc_value_t *tensor, opc_fill_kind_t kind);
+bool opc_edit_full(opc_value_t *tensor, int64_t number); /* every element is the number */
+bool opc_tensor_holds_integers(const opc_value_t *value);    /* a tensor of indices, lengths, counts… */
 bool opc_edit_number(opc_value_t *value, int64_t number);    /* an int or a float */
 bool opc_edit_list_length(opc_value_t *list, size_t length); /* cuts, or repeats the last item */
 
@@ -197,6 +200,8 @@ bool opc_clue_has(const opc_clue_t *clue, const char *words); /* any of the '|'-
 int opc_clue_names(const opc_clue_t *clue, const char *argument_name);
 /* Where a rejection comes from: the text without dtype words (first) and numbers. */
 uint64_t opc_clue_site(const char *message);
+/* The source line that the text names ("kernel.cpp:123"); 0: none. */
+int opc_clue_line(const char *message);
 /* True: no arguments will help ("no NVIDIA driver", "only available on CUDA"). */
 bool opc_clue_is_hopeless(const char *message);
 

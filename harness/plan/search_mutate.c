@@ -25,7 +25,12 @@ static bool mutate_tensor(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t
     return other->value->kind == OPC_VALUE_TENSOR && opc_edit_shape(tensor, other->value->tensor->ndim, other->value->tensor->sizes);
   }
   if (draw < 75) return opc_edit_rank(tensor, ndim + (opc_rng_chance(rng, 50) ? 1 : -1), opc_rng_chance(rng, 50));
-  if (draw < 87) return opc_edit_dtype(tensor, dtypes[opc_rng_below(rng, (int64_t)(sizeof dtypes / sizeof dtypes[0]))]);
+  if (draw < 82) return opc_edit_dtype(tensor, dtypes[opc_rng_below(rng, (int64_t)(sizeof dtypes / sizeof dtypes[0]))]);
+  if (opc_tensor_holds_integers(tensor) && opc_rng_chance(rng, 60)) { /* a size of another tensor, or one less */
+    const opc_value_t *other = slots[opc_rng_below(rng, (int64_t)count)].value;
+    bool sized = other->kind == OPC_VALUE_TENSOR && other->tensor->ndim > 0;
+    if (sized) return opc_edit_full(tensor, other->tensor->sizes[opc_rng_below(rng, other->tensor->ndim)] - opc_rng_below(rng, 2));
+  }
   return opc_edit_fill(tensor, fills[opc_rng_below(rng, (int64_t)(sizeof fills / sizeof fills[0]))]);
 }
 

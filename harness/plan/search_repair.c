@@ -67,6 +67,7 @@ static const struct {
     {OPC_FAMILY_NUMBER_SWAP, opc_repair_number_swap, 6},
     {OPC_FAMILY_SAME_SHAPE, opc_repair_same_shape, 12},
     {OPC_FAMILY_INDEX_RANGE, opc_repair_index_range, 4},
+    {OPC_FAMILY_INT_VALUES, opc_repair_int_values, 10},
     {OPC_FAMILY_STRING_WORD, opc_repair_string_word, 8},
     {OPC_FAMILY_OPTIONAL, opc_repair_optional, 4},
     {OPC_FAMILY_NUMBER_SET, opc_repair_number_set, 6},

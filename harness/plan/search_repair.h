@@ -57,6 +57,7 @@ void opc_repair_list_length(opc_repair_t *r);
 void opc_repair_same_dtype(opc_repair_t *r);
 void opc_repair_number_range(opc_repair_t *r);
 void opc_repair_index_range(opc_repair_t *r);
+void opc_repair_int_values(opc_repair_t *r);
 void opc_repair_string_word(opc_repair_t *r);
 void opc_repair_optional(opc_repair_t *r);
 void opc_repair_named(opc_repair_t *r);

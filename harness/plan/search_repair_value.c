@@ -104,6 +104,24 @@ void opc_repair_index_range(opc_repair_t *r) {
   }
 }
 
+/* Lengths, counts and last offsets are sizes of other tensors, or one less. */
+void opc_repair_int_values(opc_repair_t *r) {
+  if (!opc_clue_has(r->clue, "length|lens|sum of|sum to|max|offset|last|count|total")) return;
+  for (size_t i = 0; i < r->count; i++) {
+    if (!opc_tensor_holds_integers(r->slots[i].value)) continue;
+    bool lengths = opc_seed_synonyms(opc_repair_name(r, i), "lengths");
+    if (!opc_repair_is_meant(r, i) && !lengths) continue;
+    for (int less = 0; less < 2; less++) {
+      for (size_t k = 0; k < r->count; k++) {
+        for (int dim = 0; k != i && opc_repair_is_tensor(r, k) && dim < opc_repair_spec(r, k)->ndim; dim++) {
+          if (!opc_repair_begin(r)) return;
+          opc_repair_end(r, opc_edit_full(r->copy[i].value, opc_repair_spec(r, k)->sizes[dim] - less));
+        }
+      }
+    }
+  }
+}
+
 /* ---- lists ---- */
 
 static void set_length(opc_repair_t *r, size_t argument, size_t length) {

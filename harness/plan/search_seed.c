@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "plan/search_inside.h"
 
-typedef enum fill_hint { FILL_NORMAL, FILL_UNIFORM, FILL_ZEROS, FILL_ONES, FILL_ARANGE, FILL_INDEX, FILL_BOXES } fill_hint_t;
+typedef enum fill_hint { FILL_NORMAL, FILL_UNIFORM, FILL_ZEROS, FILL_ONES, FILL_ARANGE, FILL_INDEX, FILL_BOXES, FILL_LENGTHS } fill_hint_t;
 
 typedef struct tensor_hint {
   const char *words, *dtypes, *shapes;
@@ -21,6 +21,7 @@ typedef struct number_hint {
 #define OPC_HINT_TENSOR(words, dtypes, shapes, fill)
 #define OPC_HINT_NUMBER(words, choices)
 #define OPC_HINT_REAL(words, choices)
+#define OPC_HINT_TEXT(words, choices)
 
 #undef OPC_HINT_TENSOR
 #define OPC_HINT_TENSOR(words, dtypes, shapes, fill) {words, dtypes, shapes, FILL_##fill},
@@ -39,6 +40,13 @@ static const number_hint_t integer_hints[] = {
 #undef OPC_HINT_REAL
 #define OPC_HINT_REAL(words, choices) {words, choices},
 static const number_hint_t real_hints[] = {
+#include "plan/search_hints.def"
+};
+#undef OPC_HINT_REAL
+#define OPC_HINT_REAL(words, choices)
+#undef OPC_HINT_TEXT
+#define OPC_HINT_TEXT(words, choices) {words, choices},
+static const number_hint_t text_hints[] = {
 #include "plan/search_hints.def"
 };
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -178,7 +186,8 @@ static void fill_apply(fill_hint_t hint, opc_tensor_spec_t *spec) {
   bool integral = class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
   static const opc_fill_kind_t kinds[] = {
       [FILL_NORMAL] = OPC_FILL_NORMAL, [FILL_UNIFORM] = OPC_FILL_UNIFORM, [FILL_ZEROS] = OPC_FILL_ZEROS,  [FILL_ONES] = OPC_FILL_ONES,
-      [FILL_ARANGE] = OPC_FILL_ARANGE, [FILL_INDEX] = OPC_FILL_RANGE,     [FILL_BOXES] = OPC_FILL_UNIFORM};
+      [FILL_ARANGE] = OPC_FILL_ARANGE, [FILL_INDEX] = OPC_FILL_RANGE,     [FILL_BOXES] = OPC_FILL_UNIFORM,
+      [FILL_LENGTHS] = OPC_FILL_ONES};
   if (hint == FILL_BOXES && class_ == OPC_CLASS_FLOATING && fill_boxes(spec)) return;
   /* Integers are indices more often than data: 0 and 1 are inside of most things. */
   if (integral && (hint == FILL_NORMAL || hint == FILL_BOXES)) hint = FILL_INDEX;
@@ -211,6 +220,11 @@ static bool make_tensor(opc_seed_t *seed, const char *name, opc_value_t *out) {
                      : opc_rng_chance(seed->rng, 80) ? FILL_NORMAL
                                                      : (fill_hint_t)opc_rng_below(seed->rng, FILL_INDEX + 1);
   fill_apply(fill, spec);
+  if (fill == FILL_LENGTHS && seed->like_ndim > 0 && opc_rng_chance(seed->rng, 60)) { /* of the first tensor, or one less */
+    int64_t length = seed->like_sizes[opc_rng_below(seed->rng, seed->like_ndim)] - opc_rng_chance(seed->rng, 30);
+    spec->fill.kind = OPC_FILL_FULL;
+    spec->fill.value = (opc_number_t){.kind = OPC_NUMBER_INT, .i = length};
+  }
   *out = (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = spec};
   if (!seed->has_first && seed->style == OPC_SEED_HINTED) { /* "=" means this one from here on */
     seed->has_first = true;
@@ -293,6 +307,11 @@ static bool make_string(opc_rng_t *rng, const char *choices, opc_value_t *out) {
   return out->kind == OPC_VALUE_STRING;
 }
 
+static bool make_text(opc_seed_t *seed, const char *name, opc_value_t *out) {
+  const char *choices = opc_rng_chance(seed->rng, 85) ? number_hint_find(text_hints, COUNT(text_hints), name) : NULL;
+  return make_string(seed->rng, choices ? choices : "none|mean|sum||linear|input.bin", out);
+}
+
 static bool make_value(opc_seed_t *seed, const char *name, const opc_type_t *type, opc_value_t *out) {
   *out = (opc_value_t){0};
   switch (type->kind) {
@@ -316,9 +335,9 @@ static bool make_value(opc_seed_t *seed, const char *name, const opc_type_t *typ
       else *out = (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = draw_real(seed, name)};
       return true;
     case OPC_TYPE_STRING:
-      return make_string(seed->rng, "none|mean|sum||linear", out);
+      return make_text(seed, name, out);
     case OPC_TYPE_LAYOUT:
-      return make_string(seed->rng, "strided", out);
+      return make_string(seed->rng, opc_rng_chance(seed->rng, 70) ? "strided" : "sparse_coo|sparse_csr|sparse_csc", out);
     case OPC_TYPE_MEMORY_FORMAT:
       return make_string(seed->rng, "contiguous_format|preserve_format", out);
     case OPC_TYPE_DTYPE:

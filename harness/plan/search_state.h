@@ -17,6 +17,7 @@ typedef struct opc_site {
   char *message;
   opc_candidates_t candidates; /* repairs of the sample that were not tried yet */
   int depth;                   /* places that were passed to get here */
+  int line;                    /* of the source, where the message tells; 0: not */
   int hits, used;
   bool crash, trivial;
 } opc_site_t;
@@ -58,6 +59,8 @@ struct opc_search {
   opc_text_t detail;
 };
 
+/* How far down in its source a place is, among those whose line is known: 0 to 1. Checks stand in the order in which they are passed. */
+double opc_site_line_rank(const opc_search_t *search, const opc_site_t *site);
 /* Digest of a tuple: all of it, or what makes its shape. */
 uint64_t opc_search_digest(const opc_sample_t *sample, bool shapes_only);
 /* Two shapes with results of some size; with_values: that depend on the values of the arguments. */

@@ -43,6 +43,7 @@ static opc_site_t *visit(opc_search_t *search, uint64_t id, const char *message,
   if (search->site_count == OPC_SITES_MAX) return NULL;
   opc_site_t *site = &search->sites[search->site_count];
   *site = (opc_site_t){.id = id, .hits = 1, .depth = depth_of(search) + (search->parent < OPC_SITES_MAX)};
+  site->line = opc_clue_line(message);
   site->message = opc_string_copy(message ? message : "");
   if (!site->message || opc_sample_copy(&search->current, &site->sample, NULL) != OPC_OK) {
     free(site->message);
@@ -115,9 +116,10 @@ static void tell_crashed(opc_search_t *search, const opc_try_outcome_t *outcome)
   search->crashes += !hung;
   search->hangs += hung;
   search->crash_cost += hung ? TIMEOUT_COSTS : 1;
-  /* Where it crashed says nothing about why; the shapes do. */
-  int id = snprintf(name, sizeof name, "crash %d %d", (int)outcome->kind, depth_of(search));
-  opc_site_t *site = visit(search, XXH3_64bits(name, (size_t)id), outcome->message, &is_new);
+  /* Where the place is not known, how far the arguments got must do. */
+  bool placed = outcome->site && outcome->site[0];
+  int id = snprintf(name, sizeof name, "crash %d %d", (int)outcome->kind, placed ? 0 : depth_of(search));
+  opc_site_t *site = visit(search, XXH3_64bits(name, (size_t)id) ^ place_of(outcome->site), outcome->message, &is_new);
   if (!site) return;
   site->crash = true;
   if (!is_due(site->hits)) return;

@@ -300,6 +300,16 @@ uint64_t opc_clue_site(const char *message) {
   return XXH3_64bits(out, length);
 }
 
+int opc_clue_line(const char *message) {
+  for (const char *c = message ? message : ""; *c; c++) {
+    size_t length = c == message || !is_word(c[-1]) ? place_length(c) : 0;
+    const char *colon = length > 0 ? memrchr(c, ':', length) : NULL;
+    if (colon && isdigit((unsigned char)colon[1])) return atoi(colon + 1);
+    if (length > 0) c += length - 1;
+  }
+  return 0;
+}
+
 bool opc_clue_is_hopeless(const char *message) {
   static const char *const texts[] = {"NVIDIA driver",          "CUDA driver",           "only available on CUDA",
                                       "not compiled with CUDA", "CUDA is not available", "Cannot initialize CUDA",

@@ -12,6 +12,7 @@
 #include "worker/attempt_answer.h"
 #include "worker/batch.h"
 #include "worker/throw_site.h"
+#include "worker/try_folder.h"
 
 static double seconds_of(clockid_t clock) {
   struct timespec now;
@@ -114,6 +115,7 @@ static opc_status_t attempt_call(attempt_t *attempt, const opc_operator_t *op, o
                                  const surroundings_t *around, uint64_t fill_seed, uint64_t seed, opc_error_t *error) {
   opc_device_t cpu = {.type = OPC_DEVICE_CPU, .index = -1};
   attempt->mutated = json_array();
+  opc_try_folder_reset();
   opc_guard_accesses_reset();
   unsigned char usual = opc_poison_byte();
   opc_poison_pattern(around->poison);

@@ -1,0 +1,11 @@
+/* The working directory of a try: its child's own, empty but for one small file, however often it was used before. Names of files that a search offers for
+ * str arguments are relative to it (search_hints.def).
+ *
+ * Threads: one. */
+#ifndef OPC_WORKER_TRY_FOLDER_H
+#define OPC_WORKER_TRY_FOLDER_H
+
+/* Makes the directory what it is at first, and the current one. What fails is left: a try may go without. */
+void opc_try_folder_reset(void);
+
+#endif
