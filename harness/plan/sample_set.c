@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "plan/json_read.h"
+#include "plan/json_file.h"
 #include "plan/sample.h"
 
 static const char format_name[] = "opcheck-c/samples/1";
@@ -28,45 +28,18 @@ opc_status_t opc_sample_set_add(opc_sample_set_t *set, opc_sample_t *sample, opc
   return OPC_OK;
 }
 
-static opc_status_t read_text(const char *file, opc_text_t *out, opc_error_t *error) {
-  char block[65536];
-  FILE *stream = fopen(file, "rbe");
-  if (!stream) return opc_error_set(error, OPC_ERR_IO, "cannot open the sample file %s: %s", file, strerror(errno));
-  size_t length;
-  while ((length = fread(block, 1, sizeof block, stream)) > 0) opc_text_add_bytes(out, block, length);
-  int failure = ferror(stream) ? errno : 0;
-  fclose(stream);
-  if (failure) return opc_error_set(error, OPC_ERR_IO, "cannot read the sample file %s: %s", file, strerror(failure));
-  return out->failed ? out_of_memory(error) : OPC_OK;
-}
-
 /* ---- reading ---- */
 
 typedef struct sample_file {
-  const char *name;
-  opc_text_t text;
-  char *folder; /* of the file, for what it names */
+  opc_json_file_t json;
   opc_operator_lookup_t *lookup;
   opc_class_lookup_t *classes;
   void *context;
-  opc_error_t *error;
 } sample_file_t;
-
-/* "FILE:LINE:COLUMN: FIELD: what", for a field given by its path from the top. */
-static opc_status_t mistake(const sample_file_t *file, const char *field, const char *what) {
-  int line, column;
-  opc_json_locate(opc_text_c(&file->text), field, &line, &column);
-  return opc_error_set(file->error, OPC_ERR_INPUT, "%s:%d:%d: %s%s%s", file->name, line, column, field, field[0] ? ": " : "", what);
-}
 
 /* A mistake inside samples[index]; the message of opc_sample_read begins with the field already. */
 static opc_status_t sample_mistake(const sample_file_t *file, size_t index, const char *field, const char *what) {
-  char whole[OPC_FIELD_SIZE + 64];
-  int prefix = snprintf(whole, sizeof whole, "samples[%zu]%s", index, field[0] && field[0] != '[' ? "." : "");
-  snprintf(whole + prefix, sizeof whole - (size_t)prefix, "%s", field);
-  size_t named = strlen(field);
-  if (named && strncmp(what, field, named) == 0 && strncmp(what + named, ": ", 2) == 0) what += named + 2;
-  return mistake(file, whole, what);
+  return opc_json_file_item_mistake(&file->json, "samples", index, field, what);
 }
 
 static const opc_sample_t *find_name(const opc_sample_set_t *set, const opc_sample_t *sample) {
@@ -93,10 +66,10 @@ static opc_status_t read_sample(const sample_file_t *file, const json_t *json, s
     return sample_mistake(file, index, "operator", what);
   }
 
-  opc_sample_names_t names = {.folder = file->folder, .find_class = file->classes, .context = file->context};
+  opc_sample_names_t names = {.folder = file->json.folder, .find_class = file->classes, .context = file->context};
   opc_status_t status = opc_sample_read(json, op, &names, &sample, field, sizeof field, &trouble);
   if (status == OPC_ERR_INPUT) return sample_mistake(file, index, field, trouble.message);
-  if (status != OPC_OK) return opc_error_set(file->error, status, "%s: %.900s", file->name, trouble.message);
+  if (status != OPC_OK) return opc_error_set(file->json.error, status, "%s: %.900s", file->json.name, trouble.message);
 
   const opc_sample_t *other = find_name(set, &sample);
   if (other) {
@@ -107,56 +80,21 @@ static opc_status_t read_sample(const sample_file_t *file, const json_t *json, s
     status = sample_mistake(file, index, given ? "name" : "", what);
   }
   if (status == OPC_OK) {
-    int line, column;
-    snprintf(what, sizeof what, "samples[%zu]", index);
-    opc_json_locate(opc_text_c(&file->text), what, &line, &column);
-    sample.origin = opc_string_format("%s:%d", file->name, line);
-    status = sample.origin ? opc_sample_set_add(set, &sample, file->error) : out_of_memory(file->error);
+    sample.origin = opc_json_file_place(&file->json, "samples", index);
+    status = sample.origin ? opc_sample_set_add(set, &sample, file->json.error) : out_of_memory(file->json.error);
   }
   opc_sample_clear(&sample);
   return status;
 }
 
-static opc_status_t read_top(const sample_file_t *file, const json_t *top, opc_sample_set_t *set) {
-  static const char *const fields[] = {"format", "samples", NULL};
-  opc_error_t trouble = {0};
-  opc_json_reader_t reader = {.error = &trouble};
-  const json_t *format = json_object_get(top, "format"), *samples = json_object_get(top, "samples");
-  if (!json_is_object(top)) return mistake(file, "", "expected an object with format and samples");
-  if (opc_json_check_fields(&reader, top, fields) != OPC_OK) {
-    const char *what = strstr(trouble.message, ": ");
-    return mistake(file, reader.path, what ? what + 2 : trouble.message);
-  }
-  if (!json_is_string(format) || strcmp(json_string_value(format), format_name) != 0)
-    return mistake(file, "format", "expected \"opcheck-c/samples/1\", the format that this program reads");
-  if (!json_is_array(samples)) return mistake(file, "samples", "expected the list of samples");
-
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < json_array_size(samples) && status == OPC_OK; i++) status = read_sample(file, json_array_get(samples, i), i, set);
-  return status;
-}
-
 opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup, opc_class_lookup_t *classes,
                                  void *context, opc_error_t *error) {
-  sample_file_t from = {.name = file, .lookup = lookup, .classes = classes, .context = context, .error = error};
-  const char *slash = strrchr(file, '/');
-  json_t *top = NULL;
-  json_error_t syntax;
-  opc_status_t status = read_text(file, &from.text, error);
-  if (status == OPC_OK && slash) {
-    from.folder = strndup(file, slash == file ? 1 : (size_t)(slash - file));
-    if (!from.folder) status = out_of_memory(error);
-  }
-  if (status == OPC_OK) {
-    top = json_loadb(opc_text_c(&from.text), from.text.length, JSON_REJECT_DUPLICATES, &syntax);
-    if (!top)
-      status = opc_error_set(error, OPC_ERR_INPUT, "%s:%d:%d: %s", file, syntax.line > 0 ? syntax.line : 1,
-                             syntax.column > 0 ? syntax.column : 1, syntax.text);
-  }
-  if (status == OPC_OK) status = read_top(&from, top, set);
-  json_decref(top);
-  free(from.folder);
-  opc_text_clear(&from.text);
+  sample_file_t from = {.lookup = lookup, .classes = classes, .context = context};
+  const json_t *samples = NULL;
+  opc_status_t status = opc_json_file_open(&from.json, file, "sample file", error);
+  if (status == OPC_OK) status = opc_json_file_items(&from.json, format_name, "samples", &samples);
+  for (size_t i = 0; status == OPC_OK && i < json_array_size(samples); i++) status = read_sample(&from, json_array_get(samples, i), i, set);
+  opc_json_file_close(&from.json);
   return status;
 }
 
