@@ -29,6 +29,14 @@ static bool remember(opc_search_t *search, const opc_sample_t *sample) {
   return true;
 }
 
+/* What the recipe speaks of stays a draw of it: a fresh one, or that of the tuple that was edited (parent; NULL: none). False: nothing new. */
+static bool settle(opc_search_t *search, const opc_sample_t *parent, opc_sample_t *sample) {
+  const opc_recipe_t *recipe = search->recipe;
+  if (recipe && parent && !opc_recipe_restore(recipe, parent, sample)) return false;
+  if (recipe && !parent && !opc_recipe_draw(recipe, &search->rng, sample, NULL, 0)) return false;
+  return remember(search, sample);
+}
+
 /* ---- life ---- */
 
 opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t *options, opc_search_t **out, opc_error_t *error) {
@@ -36,6 +44,7 @@ opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t
   *out = search;
   if (!search) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a search");
   search->op = op;
+  search->recipe = options->recipe;
   uint64_t seed = options->round > 1 ? options->seed ^ XXH3_64bits(&options->round, sizeof options->round) : options->seed;
   search->rng = (opc_rng_t){.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), seed), .view = &search->view};
   search->budget = options->budget;
@@ -74,10 +83,10 @@ void opc_search_free(opc_search_t *search) {
 /* ---- what next ---- */
 
 /* Takes the next candidate of a list that was not tried; false: the list is through. */
-static bool take(opc_search_t *search, opc_candidates_t *list, opc_sample_t *out) {
+static bool take(opc_search_t *search, opc_candidates_t *list, const opc_sample_t *parent, opc_sample_t *out) {
   while (list->next < list->count) {
     opc_candidate_t *candidate = &list->items[list->next++];
-    if (!remember(search, &candidate->sample)) continue;
+    if (!settle(search, parent, &candidate->sample)) continue;
     search->family = candidate->family;
     return opc_sample_copy(&candidate->sample, out, NULL) == OPC_OK;
   }
@@ -119,7 +128,7 @@ static opc_site_t *best_repairs(opc_search_t *search) {
 static bool propose_repair(opc_search_t *search, opc_sample_t *out) {
   for (opc_site_t *site; (site = best_repairs(search)) != NULL;) {
     site->used++;
-    if (!take(search, &site->candidates, out)) continue;
+    if (!take(search, &site->candidates, &site->sample, out)) continue;
     search->parent = (size_t)(site - search->sites);
     return true;
   }
@@ -141,7 +150,7 @@ static bool propose_mutation(opc_search_t *search, opc_sample_t *out) {
     bool library = opc_rng_chance(&search->rng, 20) && opc_search_view_replace(&search->view, search->op, &search->rng, out);
     search->family = library ? OPC_FAMILY_LIBRARY_VALUE : OPC_FAMILY_MUTATION;
     search->parent = i;
-    if ((library || opc_mutate(search->op, search->sites[i].message, &search->rng, out)) && remember(search, out)) return true;
+    if ((library || opc_mutate(search->op, search->sites[i].message, &search->rng, out)) && settle(search, &search->sites[i].sample, out)) return true;
     opc_sample_clear(out);
     return false;
   }
@@ -152,7 +161,7 @@ static bool propose_seed(opc_search_t *search, opc_sample_t *out) {
   search->family = OPC_FAMILY_SEED;
   search->parent = OPC_SITES_MAX;
   if (!opc_seed_sample(search->op, &search->rng, out)) return false;
-  if (remember(search, out)) return true;
+  if (settle(search, NULL, out)) return true;
   opc_sample_clear(out);
   return false;
 }
@@ -162,14 +171,14 @@ static bool propose_library(opc_search_t *search, opc_sample_t *out) {
   search->parent = OPC_SITES_MAX;
   search->from_library++;
   if (!opc_search_view_tuple(&search->view, search->op, &search->rng, out)) return false;
-  if (remember(search, out)) return true;
+  if (settle(search, NULL, out)) return true;
   opc_sample_clear(out);
   return false;
 }
 
 static bool propose(opc_search_t *search, opc_sample_t *out) {
   search->parent = OPC_SITES_MAX;
-  if (take(search, &search->derived, out)) return true;
+  if (take(search, &search->derived, NULL, out)) return true;
   /* What others accept comes first, and now and then. */
   bool library = search->view.count > 0 && 3 * search->from_library < search->budget;
   if (library && opc_rng_chance(&search->rng, search->tries < FIRST_SEEDS ? 70 : 25) && propose_library(search, out)) return true;

@@ -7,6 +7,7 @@
 #ifndef OPC_PLAN_SEARCH_H
 #define OPC_PLAN_SEARCH_H
 
+#include "plan/recipe.h"
 #include "plan/search_library.h"
 
 typedef enum opc_try_kind {
@@ -56,6 +57,7 @@ typedef struct opc_search_options {
   const opc_search_library_t *library; /* what other operators have found; outlives the search. NULL: nothing */
   int round;                           /* 1: the first search of this operator; of the library, earlier rounds are used */
   int earlier;                         /* tries of earlier rounds, for the words */
+  const opc_recipe_t *recipe;          /* what every try keeps to; outlives the search. NULL: none */
 } opc_search_options_t;
 opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t *options, opc_search_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_search_free(opc_search_t *search);

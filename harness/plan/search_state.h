@@ -32,6 +32,7 @@ typedef struct opc_kept {
 
 struct opc_search {
   const opc_operator_t *op;
+  const opc_recipe_t *recipe; /* NULL: none */
   opc_rng_t rng;
   opc_search_view_t view;
   int budget, tries, earlier;
