@@ -7,6 +7,7 @@
  *   {"t":"operator",…}  {"t":"class",…}            as plan/schema.h makes them
  *   {"t":"sample_source","operator":…,"source":"file|recorded|searched|none","detail":TEXT,
  *     "search":{…}}   what the search did, where there was one (plan/search.h, opc_search_to_json, and "cpu_seconds", "seconds")
+ *     "recipe":"FILE:LINE"   what that search kept to, where there was one
  *   {"t":"suspect",…}   a finding before its confirmation: counts only where no result of that case follows (a run that broke off)
  *   {"t":"result",…}    fields of the JSON report's results; final
  *   {"t":"note","message":…}      something a person should read: "libraries started threads: a process a batch"

@@ -320,7 +320,8 @@ static opc_status_t show_operator(terminal_t *terminal, size_t index, opc_error_
     else fputc('\n', screen->stream);
     if (!terminal->brief && source && (*detail || strcmp(how, "none") != 0)) {
       opc_text_t inputs = {0};
-      opc_text_addf(&inputs, "%s%s%s", how, *detail ? ": " : "", detail);
+      const char *recipe = opc_record_text(source, "recipe");
+      opc_text_addf(&inputs, "%s%s%s%s%s", how, *recipe ? " by the recipe " : "", opc_terminal_basename(recipe), *detail ? ": " : "", detail);
       opc_screen_field(screen, "inputs", opc_text_c(&inputs));
       opc_text_clear(&inputs);
     }

@@ -12,6 +12,7 @@
 enum {
   KEY_SAMPLES = 256,
   KEY_SAVE_SAMPLES,
+  KEY_RECIPES,
   KEY_OP,
   KEY_NAMESPACE,
   KEY_CHECK,
@@ -35,7 +36,7 @@ enum {
 typedef struct run_command {
   opc_error_t *error;
   opc_execution_t execution;
-  opc_strings_t libraries, preloads, samples, globs, namespaces, checks, devices;
+  opc_strings_t libraries, preloads, samples, recipes, globs, namespaces, checks, devices;
   opc_progress_t progress;
   bool timeout_given;
 } run_command_t;
@@ -43,7 +44,7 @@ typedef struct run_command {
 static const struct argp_option options[] = {
     {0, 0, 0, 0, "What is checked:", 1},
     {"op", KEY_OP, "GLOB", 0, "Only operators whose name matches (again: any of them)", 1},
-    {"namespace", KEY_NAMESPACE, "NS", 0, "Only operators of this namespace, libtorch's own too: aten (again: any of them)", 1},
+    {"namespace", KEY_NAMESPACE, "NS", 0, "Only operators of this namespace, libtorch's own too: aten, for which no library is needed (again: any of them)", 1},
     {"check", KEY_CHECK, "NAME[,NAME]", 0, "Only these checks; opcheck-c checks lists them", 1},
     {"device", KEY_DEVICE, "DEVICE", 0, "cpu, cuda, cuda-sim or all. Default: cpu, and cuda where there is one", 1},
     {"case", KEY_CASE, "ID", 0, "Exactly this case, as a report names it", 1},
@@ -52,6 +53,8 @@ static const struct argp_option options[] = {
     {"samples", KEY_SAMPLES, "FILE", 0,
      "Sample file (again: more). Default: LIB.samples.json beside the library; what has no sample is searched", 2},
     {"save-samples", KEY_SAVE_SAMPLES, "FILE", 0, "Write the inputs that the search found", 2},
+    {"recipes", KEY_RECIPES, "FILE", 0,
+     "Recipe file: what the arguments of an operator have to be, for its search (again: more). Default: LIB.recipes.json beside the library", 2},
     {"seed", KEY_SEED, "N", 0, "Of all random numbers, default 0", 2},
     {"xfail", KEY_XFAIL, "FILE", 0, "Expected failures, a line each: case id or glob, [rule=NAME], the reason", 2},
     {0, 0, 0, 0, "How it runs:", 3},
@@ -76,7 +79,8 @@ static const char doc[] =
     "Examples:\n"
     "  opcheck-c run libmy_ops.so\n"
     "  opcheck-c run --samples my.samples.json --junit report.xml libmy_ops.so\n"
-    "  opcheck-c run --op 'my_ops::conv*' --check stride,meta --strict libmy_ops.so\n";
+    "  opcheck-c run --op 'my_ops::conv*' --check stride,meta --strict libmy_ops.so\n"
+    "  opcheck-c run --namespace aten --shard 1/8 --json aten1.json\n";
 
 static opc_status_t add_devices(run_command_t *run, const char *value) {
   static const char *const known[] = {"cpu", "cuda", "cuda-sim", "all"};
@@ -150,6 +154,10 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       status = check_readable(run, "--samples", value);
       if (status == OPC_OK) status = opc_strings_add(&run->samples, value, run->error);
       break;
+    case KEY_RECIPES:
+      status = check_readable(run, "--recipes", value);
+      if (status == OPC_OK) status = opc_strings_add(&run->recipes, value, run->error);
+      break;
     case KEY_OP:
       status = opc_strings_add(&run->globs, value, run->error);
       break;
@@ -219,7 +227,8 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       status = opc_libraries_add(&run->libraries, value, run->error);
       break;
     case ARGP_KEY_END:
-      if (run->libraries.count == 0) status = opc_error_set(run->error, OPC_ERR_USAGE, "name at least one library to check");
+      if (run->libraries.count == 0 && run->namespaces.count == 0)
+        status = opc_error_set(run->error, OPC_ERR_USAGE, "name at least one library to check, or --namespace aten for libtorch's own operators");
       break;
     default:
       return ARGP_ERR_UNKNOWN;
@@ -227,7 +236,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
   return status == OPC_OK ? 0 : EINVAL;
 }
 
-static const struct argp run_argp = {options, parse, "LIB...", doc, NULL, NULL, NULL};
+static const struct argp run_argp = {options, parse, "[LIB...]", doc, NULL, NULL, NULL};
 
 static opc_status_t show(opc_journal_reader_t *journal, int exit_code, void *context, opc_error_t *error) {
   run_command_t *run = context;
@@ -261,6 +270,8 @@ static void fill_in(run_command_t *run, const opc_arguments_t *arguments) {
   to->preload_count = run->preloads.count;
   to->sample_files = run->samples.items;
   to->sample_file_count = run->samples.count;
+  to->recipe_files = run->recipes.items;
+  to->recipe_file_count = run->recipes.count;
   to->op_globs = run->globs.items;
   to->op_glob_count = run->globs.count;
   to->namespaces = run->namespaces.items;
@@ -287,7 +298,7 @@ int opc_command_run(const opc_arguments_t *arguments) {
     fill_in(&run, arguments);
     code = opc_execution_run(&run.execution);
   }
-  opc_strings_t *const lists[] = {&run.libraries, &run.preloads, &run.samples, &run.globs, &run.namespaces, &run.checks, &run.devices};
+  opc_strings_t *const lists[] = {&run.libraries, &run.preloads, &run.samples, &run.recipes, &run.globs, &run.namespaces, &run.checks, &run.devices};
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) opc_strings_clear(lists[i]);
   return code;
 }

@@ -277,7 +277,9 @@ static opc_status_t order_libraries(opc_loaded_t *loaded, opc_error_t *error) {
   return status;
 }
 
+/* A run of libtorch's own operators names no library. */
 static bool any_left(const opc_loaded_t *loaded) {
+  if (loaded->library_count == 0) return true;
   for (size_t i = 0; i < loaded->library_count; i++) {
     if (loaded->libraries[i].state != OPC_LIBRARY_FAILED) return true;
   }

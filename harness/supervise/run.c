@@ -248,7 +248,7 @@ static int exit_code(const opc_session_t *session, size_t selected) {
 }
 
 static opc_status_t check_options(const opc_run_options_t *options, opc_error_t *error) {
-  if (options->library_count == 0) return opc_error_set(error, OPC_ERR_USAGE, "no library was named");
+  if (options->library_count == 0 && options->namespace_count == 0) return opc_error_set(error, OPC_ERR_USAGE, "no library was named");
   if (!(options->timeout > 0)) return opc_error_set(error, OPC_ERR_USAGE, "--timeout must be more than 0 seconds");
   if (options->memory_mib <= 0) return opc_error_set(error, OPC_ERR_USAGE, "--memory must be more than 0 MiB");
   if (options->jobs < 0) return opc_error_set(error, OPC_ERR_USAGE, "--jobs must be 1 or more");
@@ -269,7 +269,9 @@ static opc_status_t tell_unselected(opc_session_t *session, opc_error_t *error) 
     if (own++ < NAMES_SHOWN) opc_text_addf(&names, "%s%s", own > 1 ? ", " : "", loaded->operators[i].name);
   }
   opc_status_t status = OPC_OK;
-  if (own > 0)
+  if (loaded->library_count == 0 && loaded->operator_count == 0)
+    status = opc_journal_note(session->journal, error, "libtorch has no operator in the namespace %s: name the library that registers it", session->options->namespaces[0]);
+  else if (own > 0)
     status = opc_journal_note(session->journal, error, "the options select none of the loaded operators (%zu): %s%s", own, opc_text_c(&names),
                               own > NAMES_SHOWN ? ", …" : "");
   opc_text_clear(&names);
@@ -306,6 +308,7 @@ static opc_status_t run(opc_session_t *session, int *out_exit_code, opc_error_t 
   if (status == OPC_OK) status = opc_load(options, has_device(session, "cuda") ? "cuda" : "cpu", session->memcheck, &session->loaded, error);
   if (status == OPC_OK) status = tell_loaded(session, error);
   if (status == OPC_OK && !options->list_only) status = read_samples(session, error);
+  if (status == OPC_OK && !options->list_only) status = opc_session_read_recipes(session, error);
   if (status == OPC_OK && !options->list_only) status = opc_symboliser_new(&session->symboliser, error);
   if (status == OPC_OK && !options->list_only) status = run_operators(session, &selected, error);
   if (status == OPC_OK && !options->list_only && selected == 0) status = tell_unselected(session, error);
@@ -346,6 +349,7 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
   opc_symboliser_free(session.symboliser);
   opc_maps_clear(&session.maps);
   opc_sample_set_clear(&session.samples);
+  opc_recipe_set_clear(&session.recipes);
   opc_xfail_free(session.xfail);
   json_decref(session.checks);
   json_decref(session.devices);

@@ -17,7 +17,7 @@ typedef struct opc_run_progress { /* for a terminal; called a few times a second
 } opc_run_progress_t;
 
 typedef struct opc_run_options {
-  const char *const *libraries; /* in the order given */
+  const char *const *libraries; /* in the order given; none: libtorch's own operators, of the namespaces */
   size_t library_count;
   const char *const *preloads;
   size_t preload_count;
@@ -26,6 +26,8 @@ typedef struct opc_run_options {
   bool list_only;           /* load and list; no case runs */
   const char *const *sample_files; /* none: LIB without ".so" + ".samples.json" beside each library is used when it exists */
   size_t sample_file_count;
+  const char *const *recipe_files; /* none: LIB without ".so" + ".recipes.json" beside each library is used when it exists */
+  size_t recipe_file_count;
   const char *save_samples; /* NULL: not */
   const char *const *op_globs; /* fnmatch over the operator's name; none: all. A glob without "::" is matched against the part after it too */
   size_t op_glob_count;

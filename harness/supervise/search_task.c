@@ -163,7 +163,8 @@ static opc_status_t next_try(opc_task_t *task, json_t **out, opc_error_t *error)
                                     .budget = opc_search_round_budget(found->rounds + 1),
                                     .library = task->session->library,
                                     .round = found->rounds + 1,
-                                    .earlier = found->tries};
+                                    .earlier = found->tries,
+                                    .recipe = opc_recipe_find(&task->session->recipes, task->op->name)};
     opc_status_t status = opc_search_new(task->op, &options, &task->search, error);
     if (status != OPC_OK) return status;
     task->search_began = opc_clock();

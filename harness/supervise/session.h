@@ -5,6 +5,7 @@
 #define OPC_SUPERVISE_SESSION_H
 
 #include "plan/case.h"
+#include "plan/recipe.h"
 #include "plan/search_library.h"
 #include "supervise/journal.h"
 #include "supervise/load.h"
@@ -18,6 +19,7 @@ typedef struct opc_session {
   opc_journal_t *journal;
   opc_loaded_t loaded;
   opc_sample_set_t samples; /* of the files; those that a search found are added with --save-samples */
+  opc_recipe_set_t recipes;
   struct opc_found *found;  /* an entry an operator of `loaded`: what its search came to; NULL: there was none (search_rounds.h) */
   opc_search_library_t *library; /* what searches found for one another; NULL as well */
   opc_class_t *classes;          /* of `loaded` */
@@ -43,6 +45,8 @@ typedef struct opc_session {
 /* Writes a final result: takes the reference to `result` (a "result" message with case, verdict, severity, rule, reason, message, evidence, seconds). Adds
  * operator, check and repro, applies the expected failures, counts. repro: NULL makes the --case line where the result is a finding. */
 opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op, json_t *result, const char *repro, opc_error_t *error) OPC_CHECKED;
+/* Reads the recipe files. read_recipes.c */
+opc_status_t opc_session_read_recipes(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
 /* At the end: the passes that wait for whether their expected failure came elsewhere. */
 opc_status_t opc_session_release(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
 /* A result that the supervisor makes itself; message may hold any bytes. */

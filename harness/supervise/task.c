@@ -97,10 +97,11 @@ void opc_task_free(opc_task_t *task) {
 }
 
 opc_status_t opc_task_samples_known(opc_task_t *task, opc_error_t *error) {
+  const opc_recipe_t *recipe = task->search_record != NULL ? opc_recipe_find(&task->session->recipes, task->op->name) : NULL;
   return opc_journal_write(task->session->journal,
-                           json_pack("{s:s, s:s, s:s, s:o, s:O*}", "t", "sample_source", "operator", task->op->name, "source", task->source, "detail",
+                           json_pack("{s:s, s:s, s:s, s:o, s:O*, s:s*}", "t", "sample_source", "operator", task->op->name, "source", task->source, "detail",
                                      opc_words_json(task->detail != NULL ? task->detail : task->samples.count > 0 ? task->samples.samples[0].origin : ""),
-                                     "search", task->search_record),
+                                     "search", task->search_record, "recipe", recipe != NULL ? opc_recipe_origin(recipe) : NULL),
                            error);
 }
 
