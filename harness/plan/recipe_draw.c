@@ -313,7 +313,14 @@ static bool draw_argument(draw_t *draw, size_t index, opc_sample_t *sample) {
 static bool draw_once(const opc_recipe_t *recipe, opc_rng_t *rng, opc_sample_t *sample, char *why, size_t size) {
   draw_t draw = {.recipe = recipe, .rng = rng, .why = why, .why_size = size};
   if (size) why[0] = '\0';
-  bool good = conditions_hold(&draw);
+  bool good = true;
+  for (size_t i = 0; good && i < recipe->size_count; i++) {
+    int64_t value;
+    draw.name = recipe->sizes[i].name;
+    good = size_value(recipe->sizes[i].name, &value, &draw);
+  }
+  draw.name = NULL;
+  good = good && conditions_hold(&draw);
   for (size_t i = 0; good && i < recipe->op->argument_count; i++)
     if (recipe->wanted[i]) good = draw_argument(&draw, i, sample);
   return good;

@@ -132,6 +132,11 @@ static opc_status_t read_fill(opc_json_reader_t *reader, opc_recipe_t *recipe, c
     if (strcmp(word, fills[i].name) == 0) out->kind = fills[i].kind;
   const json_t *inner = json_is_object(json) ? json_object_get(json, word) : NULL;
   const bool bare = out->kind == OPC_WANT_FILL_PERMUTATION || out->kind == OPC_WANT_FILL_BOXES;
+  static const char *const plain[] = {"normal", "uniform", "arange", "zeros", "ones", "permutation", "boxes", NULL};
+  bool word_known = json_is_object(json);
+  for (size_t i = 0; word && plain[i]; i++) word_known |= strcmp(word, plain[i]) == 0;
+  if (out->kind == OPC_WANT_FILL_ANY && !word_known)
+    return opc_json_fail(reader, "expected normal, uniform, arange, zeros, ones, permutation, boxes, or an object such as {\"range\": [0, \"N\"]}");
   if (out->kind == OPC_WANT_FILL_ANY) {
     out->kind = OPC_WANT_FILL_PLAIN;
     out->plain = json_incref((json_t *)(uintptr_t)json);
@@ -288,6 +293,8 @@ static opc_status_t read_want(opc_json_reader_t *reader, opc_recipe_t *recipe, c
     if (type && json_is_array(json) && type->kind == OPC_TYPE_TENSOR) return read_shape(reader, recipe, json, want);
     if (type && json_is_array(json) && type->kind == OPC_TYPE_LIST) return read_items(reader, recipe, json, false, want);
     if (!type && json_is_array(json)) return read_bounds(reader, recipe, json, false, &want->between);
+    if (type && (type->kind == OPC_TYPE_TENSOR || type->kind == OPC_TYPE_LIST))
+      return opc_json_fail(reader, type->kind == OPC_TYPE_TENSOR ? "expected a shape such as [\"N\", 3], or an object" : "expected the list of its items, or an object");
     return read_is(reader, recipe, json, want);
   }
   const char *const *known = fields_of(type);
