@@ -128,6 +128,39 @@ opc_call_outcome_t opc_object_new(const char *class_name, const opc_value_t *ini
 void opc_object_free(opc_object_t *object);
 void opc_handle_free(opc_value_t *value); /* frees the handles in a tree: tensors and objects; leaves the tree */
 
+/* ---- autograd (children; the engine's threads must not exist before a fork) ---- */
+
+/* What libtorch does where an operator has no autograd kernel. With NOTHING an output requires grad only where the operator's own code made a graph.
+ * Returns what it was. */
+typedef enum opc_autograd_fallback { OPC_FALLBACK_NOTHING = 0, OPC_FALLBACK_WARN, OPC_FALLBACK_ERROR } opc_autograd_fallback_t;
+opc_autograd_fallback_t opc_autograd_fallback_set(opc_autograd_fallback_t fallback);
+
+/* Gradients with respect to the tensor can be asked for from now on. A tensor that the operator writes cannot be a leaf: it becomes a copy, in the same
+ * strides, of the leaf that *out_leaf gets. The caller frees it. */
+opc_status_t opc_autograd_track(opc_tensor_t *tensor, bool written, opc_tensor_t **out_leaf, opc_error_t *error) OPC_CHECKED;
+
+/* What a tensor's graph is made of. */
+enum {
+  OPC_GRAPH_CUSTOM = 1 << 0,         /* a node of somebody's own: torch::autograd::Function, a Node of the library */
+  OPC_GRAPH_NOT_IMPLEMENTED = 1 << 1 /* a node that says that there is no derivative */
+};
+unsigned opc_autograd_graph(const opc_tensor_t *tensor);
+
+typedef struct opc_autograd_request {
+  opc_tensor_t *const *outputs;
+  opc_tensor_t *const *weights; /* the gradient of each output; NULL: undefined */
+  size_t output_count;
+  opc_tensor_t *const *inputs; /* NULL: not asked for */
+  size_t input_count;
+  bool retain_graph, create_graph;
+} opc_autograd_request_t;
+/* out_gradients: room for one an input; NULL where it is undefined. Outcomes are as opc_op_call's, and are of the derivative's code. */
+opc_call_outcome_t opc_autograd_grad(const opc_autograd_request_t *request, opc_tensor_t **out_gradients, opc_text_t *message);
+/* The dtypes that the operator's own node gives its gradients in, before the engine converts them: one an input, OTHER where that is not known. */
+opc_call_outcome_t opc_autograd_raw_dtypes(const opc_autograd_request_t *request, opc_dtype_t *out_dtypes, opc_text_t *message);
+/* Adds one to every element, as a user does in place between forward and backward: the version is counted, the graph is not told. */
+opc_status_t opc_tensor_overwrite(opc_tensor_t *tensor, opc_error_t *error) OPC_CHECKED;
+
 /* ---- state ---- */
 
 void opc_bridge_seed(uint64_t seed);    /* default generators of all devices in use */
