@@ -12,8 +12,8 @@
 #include "bridge/guard.h"
 #include "bridge/inert.h"
 #include "bridge/registrations.h"
-#include "bridge/stand_in.h"
 #include "bridge/torch_version.h"
+#include "inspect/facts.h"
 #include "inspect/library_search.h"
 
 namespace {

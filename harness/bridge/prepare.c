@@ -78,20 +78,11 @@ static opc_status_t add_sibling(opc_prepared_t *out, const char *path, opc_error
   return OPC_OK;
 }
 
-/* libtorch.so holds nothing, and draws in the others. */
-static bool is_heavy(const char *name) {
-  static const char *const prefixes[] = {"libtorch.so", "libtorch_cuda", "libtorch_hip", "libtorch_xpu"};
-  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
-    if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) return true;
-  }
-  return false;
-}
-
 /* real: where a file of it lies; NULL: nowhere. */
 static opc_status_t add_stand_in(preparation_t *preparation, const char *name, const char *real, opc_error_t *error) {
   if (preparation->stand_in_count == STAND_INS) return opc_error_set(error, OPC_ERR_LIBRARY, "it needs more than %d libraries that are not here", STAND_INS);
   opc_stand_in_t *stand_in = &preparation->stand_ins[preparation->stand_in_count];
-  *stand_in = (opc_stand_in_t){.soname = opc_string_copy(name), .made = was_made(name), .wanted_real = preparation->cuda || !is_heavy(name)};
+  *stand_in = (opc_stand_in_t){.soname = opc_string_copy(name), .made = was_made(name), .wanted_real = preparation->cuda || !opc_library_is_heavy(name)};
   if (stand_in->soname == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   preparation->stand_in_count++;
   if (real != NULL && opc_elf_open(real, &stand_in->real, error) != OPC_OK) stand_in->real = NULL; /* unreadable: as if it were not there */
@@ -146,7 +137,7 @@ static opc_status_t provide(preparation_t *preparation, const opc_elf_file_t *ne
   const bool of_torch = torch_file(preparation, name, path);
   if (is_loaded(name) && !was_made(name)) return OPC_OK;
   /* One that was replaced for an earlier library may want more symbols for this one. */
-  const bool replaced = opc_library_is_python(name) || was_made(name) || (!preparation->cuda && is_heavy(name));
+  const bool replaced = opc_library_is_python(name) || was_made(name) || (!preparation->cuda && opc_library_is_heavy(name));
   if (replaced) return add_stand_in(preparation, name, of_torch ? path : NULL, error);
   if (of_torch) return open_or_replace(preparation, name, path, error);
   opc_library_find(needing, name, preparation->torch_folder, &place);

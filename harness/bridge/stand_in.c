@@ -5,17 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An undefined symbol that may have to be made. */
-typedef struct wanted {
-  const char *name, *library, *version; /* of which library it wants which version; NULL: any */
-  bool called, settled;       /* settled: something defines it, or it is in a list */
-} wanted_t;
-
-typedef struct wanted_set {
-  wanted_t *items;
-  size_t count, capacity;
-  bool failed; /* out of memory */
-} wanted_set_t;
+#include "inspect/facts.h"
+#include "inspect/symbol_set.h"
 
 /* ---- what kind of symbol it is, by its name ---- */
 
@@ -24,11 +15,6 @@ static bool begins(const char *text, const char *prefix) { return strncmp(text, 
 static bool ends(const char *text, const char *suffix) {
   const size_t length = strlen(text), size = strlen(suffix);
   return length >= size && strcmp(text + length - size, suffix) == 0;
-}
-
-bool opc_symbol_is_python(const char *name) {
-  if (*name == '_') name++;
-  return name[0] == 'P' && name[1] == 'y' && (name[2] == '_' || (name[2] >= 'A' && name[2] <= 'Z'));
 }
 
 /* Bytes of a variable of Python; 0: a function. The undefined symbol of a library does not say which it is. */
@@ -49,108 +35,51 @@ static uint64_t other_size(const char *name) {
   return begins(name, "_ZTV") || begins(name, "_ZTI") || begins(name, "_ZTS") || begins(name, "_ZTT") || begins(name, "_ZGV") ? TABLE : 0;
 }
 
-/* For an accelerator's library of which no file is here. */
-static bool is_accelerator_name(const char *name) {
-  static const char *const prefixes[] = {"cu", "nccl", "nv", "hip", "roc", "rccl", "miopen", "npp"};
-  static const char *const parts[] = {"cuda", "CUDA", "Cuda", "hip", "HIP", "nccl", "NCCL", "cublas", "cudnn", "xpu"};
-  const bool mangled = begins(name, "_Z");
-  for (size_t i = 0; !mangled && i < sizeof prefixes / sizeof *prefixes; i++) {
-    if (begins(name, prefixes[i])) return true;
-  }
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    if (strstr(name, parts[i]) != NULL) return true;
-  }
-  return false;
-}
-
-/* ---- the set ---- */
-
-static bool add_undefined(const opc_elf_symbol_t *symbol, void *context) {
-  wanted_set_t *set = context;
-  if (symbol->defined || symbol->binding == STB_WEAK || symbol->type == STT_TLS) return true;
-  if (set->count == set->capacity) {
-    const size_t capacity = set->capacity > 0 ? set->capacity * 2 : 256;
-    wanted_t *grown = realloc(set->items, capacity * sizeof *grown);
-    if (grown == NULL) {
-      set->failed = true;
-      return false;
-    }
-    set->items = grown;
-    set->capacity = capacity;
-  }
-  set->items[set->count++] = (wanted_t){.name = symbol->name, .library = symbol->library, .version = symbol->version, .called = symbol->called};
-  return true;
-}
-
-static int compare(const void *a, const void *b) { return strcmp(((const wanted_t *)a)->name, ((const wanted_t *)b)->name); }
-
-/* Sorted, each name once; a function for one of the libraries is a function. */
-static void put_in_order(wanted_set_t *set) {
-  if (set->count == 0) return;
-  qsort(set->items, set->count, sizeof *set->items, compare);
-  size_t kept = 0;
-  for (size_t i = 1; i < set->count; i++) {
-    if (strcmp(set->items[kept].name, set->items[i].name) == 0) set->items[kept].called |= set->items[i].called;
-    else set->items[++kept] = set->items[i];
-  }
-  set->count = kept + 1;
-}
-
-static wanted_t *find(const wanted_set_t *set, const char *name) {
-  const wanted_t key = {.name = name};
-  return set->count > 0 ? bsearch(&key, set->items, set->count, sizeof *set->items, compare) : NULL;
-}
-
-static bool settle_defined(const opc_elf_symbol_t *symbol, void *context) {
-  wanted_t *wanted = symbol->defined ? find(context, symbol->name) : NULL;
-  if (wanted != NULL) wanted->settled = true;
-  return true;
-}
-
 /* ---- the lists ---- */
 
 typedef struct filling {
-  wanted_set_t *set;
+  opc_symbol_set_t *set;
   opc_wanted_symbols_t *out;
   size_t index; /* of the list */
 } filling_t;
 
-static void put(filling_t *filling, wanted_t *wanted, uint64_t size) {
+static void put(filling_t *filling, opc_wanted_symbol_t *wanted, uint64_t size) {
   size_t *count = &filling->out->counts[filling->index];
   filling->out->lists[filling->index][(*count)++] = (opc_inert_symbol_t){.name = wanted->name, .version = wanted->version, .size = size};
-  wanted->settled = true;
+  opc_symbol_set_settle(filling->set, wanted);
 }
 
 static bool put_defined(const opc_elf_symbol_t *symbol, void *context) {
   filling_t *filling = context;
-  wanted_t *wanted = symbol->defined && symbol->type != STT_TLS ? find(filling->set, symbol->name) : NULL;
+  opc_wanted_symbol_t *wanted = symbol->defined && symbol->type != STT_TLS ? opc_symbol_set_find(filling->set, symbol->name) : NULL;
   const bool data = symbol->type == STT_OBJECT || symbol->type == STT_COMMON;
   if (wanted != NULL && !wanted->settled) put(filling, wanted, !data ? 0 : symbol->size > 0 ? symbol->size : sizeof(void *));
   return true;
 }
 
-static bool belongs(const wanted_t *wanted, const opc_stand_in_t *stand_in) {
+static bool belongs(const opc_wanted_symbol_t *wanted, const opc_stand_in_t *stand_in) {
+  if (wanted->type == STT_TLS) return false;
   if (wanted->library != NULL) return strcmp(wanted->library, stand_in->soname) == 0;
-  return stand_in->real == NULL && is_accelerator_name(wanted->name);
+  return stand_in->real == NULL && opc_symbol_is_accelerator(wanted->name);
 }
 
 /* The CUDA runtime of another version does not do. */
-static bool is_in_process(const wanted_t *wanted) {
+static bool is_in_process(const opc_wanted_symbol_t *wanted) {
   return (wanted->version != NULL ? dlvsym(RTLD_DEFAULT, wanted->name, wanted->version) : dlsym(RTLD_DEFAULT, wanted->name)) != NULL;
 }
 
-static void fill_lists(wanted_set_t *set, const opc_stand_in_t *stand_ins, size_t count, opc_wanted_symbols_t *out) {
+static void fill_lists(opc_symbol_set_t *set, const opc_stand_in_t *stand_ins, size_t count, opc_wanted_symbols_t *out) {
   filling_t filling = {.set = set, .out = out, .index = count};
   for (size_t i = 0; i < set->count; i++) {
-    wanted_t *wanted = &set->items[i];
-    if (!wanted->settled) wanted->settled = is_in_process(wanted);
-    if (!wanted->settled && opc_symbol_is_python(wanted->name)) put(&filling, wanted, wanted->called ? 0 : python_size(wanted->name));
+    opc_wanted_symbol_t *wanted = &set->items[i];
+    if (!wanted->settled && is_in_process(wanted)) opc_symbol_set_settle(set, wanted);
+    if (!wanted->settled && wanted->type != STT_TLS && opc_symbol_is_python(wanted->name)) put(&filling, wanted, wanted->called ? 0 : python_size(wanted->name));
   }
   for (filling.index = 0; filling.index < count; filling.index++) {
     const opc_stand_in_t *stand_in = &stand_ins[filling.index];
     if (stand_in->real != NULL) opc_elf_each_symbol(stand_in->real, put_defined, &filling);
     for (size_t i = 0; i < set->count; i++) {
-      wanted_t *wanted = &set->items[i];
+      opc_wanted_symbol_t *wanted = &set->items[i];
       if (!wanted->settled && belongs(wanted, stand_in)) put(&filling, wanted, wanted->called ? 0 : other_size(wanted->name));
     }
   }
@@ -158,24 +87,24 @@ static void fill_lists(wanted_set_t *set, const opc_stand_in_t *stand_ins, size_
 
 opc_status_t opc_stand_in_symbols(opc_elf_file_t *const *files, size_t file_count, opc_elf_file_t *const *others, size_t other_count,
                                   const opc_stand_in_t *stand_ins, size_t stand_in_count, opc_wanted_symbols_t *out, opc_error_t *error) {
-  wanted_set_t set = {0};
+  opc_symbol_set_t set = {0};
   *out = (opc_wanted_symbols_t){.lists = calloc(stand_in_count + 1, sizeof *out->lists), .counts = calloc(stand_in_count + 1, sizeof *out->counts)};
-  for (size_t i = 0; i < file_count; i++) opc_elf_each_symbol(files[i], add_undefined, &set);
-  bool whole = out->lists != NULL && out->counts != NULL && !set.failed;
-  for (size_t i = 0; whole && i <= stand_in_count; i++) {
+  for (size_t i = 0; i < file_count; i++) opc_symbol_set_add(&set, files[i]);
+  opc_status_t status = opc_symbol_set_close(&set, error);
+  if (out->lists == NULL || out->counts == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; status == OPC_OK && i <= stand_in_count; i++) {
     out->lists[i] = calloc(set.count + 1, sizeof **out->lists);
-    whole = out->lists[i] != NULL;
+    if (out->lists[i] == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   }
-  if (whole) {
-    put_in_order(&set);
-    for (size_t i = 0; i < file_count; i++) opc_elf_each_symbol(files[i], settle_defined, &set);
-    for (size_t i = 0; i < other_count; i++) opc_elf_each_symbol(others[i], settle_defined, &set);
+  if (status == OPC_OK) {
+    for (size_t i = 0; i < file_count; i++) opc_symbol_set_settle_by(&set, files[i]);
+    for (size_t i = 0; i < other_count; i++) opc_symbol_set_settle_by(&set, others[i]);
     fill_lists(&set, stand_ins, stand_in_count, out);
   } else {
     opc_wanted_symbols_clear(out, stand_in_count);
   }
-  free(set.items);
-  return whole ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_symbol_set_clear(&set);
+  return status;
 }
 
 void opc_wanted_symbols_clear(opc_wanted_symbols_t *wanted, size_t stand_in_count) {

@@ -31,9 +31,6 @@ opc_status_t opc_stand_in_symbols(opc_elf_file_t *const *files, size_t file_coun
                                   const opc_stand_in_t *stand_ins, size_t stand_in_count, opc_wanted_symbols_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_wanted_symbols_clear(opc_wanted_symbols_t *wanted, size_t stand_in_count);
 
-/* Of Python's C interface, by its name. */
-bool opc_symbol_is_python(const char *name);
-
 #ifdef __cplusplus
 }
 #endif

@@ -33,7 +33,7 @@ static void print_help(void) {
 }
 
 /* In the plan, not in this version: told apart from a typing mistake. */
-static const char *const later_commands[] = {"record", "package", "inspect"};
+static const char *const later_commands[] = {"record", "package"};
 
 static int unknown_command(const char *name) {
   opc_nearest_t nearest = {.word = name};

@@ -16,7 +16,7 @@ typedef struct opc_elf_inside {
   Elf *elf;
   int fd;
   size_t names; /* section of the section names */
-  Elf_Scn *dynamic, *symbols, *versions, *wanted;
+  Elf_Scn *dynamic, *symbols, *versions, *wanted, *offered;
   GElf_Addr calls; /* address of the relocations of the procedure linkage table; 0: none */
 } opc_elf_inside_t;
 
@@ -70,6 +70,7 @@ static opc_status_t read_sections(opc_elf_file_t *file, opc_error_t *error) {
     if (header.sh_type == SHT_DYNSYM) inside->symbols = section;
     if (header.sh_type == SHT_GNU_versym) inside->versions = section;
     if (header.sh_type == SHT_GNU_verneed) inside->wanted = section;
+    if (header.sh_type == SHT_GNU_verdef) inside->offered = section;
   }
   return read_dynamic(file, error);
 }
@@ -200,6 +201,21 @@ void opc_elf_each_symbol(const opc_elf_file_t *file, bool (*visit)(const opc_elf
   }
   free(called);
   free(wanted);
+}
+
+bool opc_elf_has_version(const opc_elf_file_t *file, const char *version) {
+  const opc_elf_inside_t *inside = file->inside;
+  GElf_Shdr header;
+  Elf_Data *data = inside->offered != NULL ? elf_getdata(inside->offered, NULL) : NULL;
+  if (data == NULL || gelf_getshdr(inside->offered, &header) == NULL) return true;
+  GElf_Verdef definition;
+  GElf_Verdaux word;
+  for (int at = 0; gelf_getverdef(data, at, &definition) != NULL; at += (int)definition.vd_next) {
+    const char *name = gelf_getverdaux(data, at + (int)definition.vd_aux, &word) != NULL ? string_of(inside, &header, word.vda_name) : NULL;
+    if (name != NULL && strcmp(name, version) == 0) return true;
+    if (definition.vd_next == 0 || definition.vd_next > data->d_size) break;
+  }
+  return false;
 }
 
 /* ---- sections ---- */

@@ -190,6 +190,11 @@ bool opc_library_is_python(const char *name) {
   return begins_with_one_of(name, prefixes, sizeof prefixes / sizeof *prefixes);
 }
 
+bool opc_library_is_heavy(const char *name) {
+  static const char *const prefixes[] = {"libtorch.so", "libtorch_cuda", "libtorch_hip", "libtorch_xpu"};
+  return begins_with_one_of(name, prefixes, sizeof prefixes / sizeof *prefixes);
+}
+
 bool opc_library_is_torch(const char *name) {
   static const char *const prefixes[] = {"libtorch.", "libtorch_", "libc10.", "libc10_", "libshm."};
   /* libtorchvision and the like are somebody else's; libtorch_… may be, too, where libtorch does not have it. */

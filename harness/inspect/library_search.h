@@ -39,6 +39,8 @@ static inline bool opc_found_by_loader(opc_found_t how) { return how >= OPC_FOUN
 bool opc_library_is_accelerator(const char *name);
 /* libtorch_python and libpython: of no use without an interpreter. */
 bool opc_library_is_python(const char *name);
+/* libtorch's half for an accelerator, and libtorch.so, which holds nothing and draws it in: of no use without a device. */
+bool opc_library_is_heavy(const char *name);
 /* libtorch, libtorch_…, libc10… */
 bool opc_library_is_torch(const char *name);
 

@@ -6,7 +6,7 @@
 #define OPC_SUPERVISE_LOAD_H
 
 #include "plan/schema.h"
-#include "supervise/library_error.h"
+#include "inspect/library_error.h"
 #include "supervise/run.h"
 #include "supervise/worker_process.h"
 

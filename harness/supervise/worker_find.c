@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "inspect/elf_file.h"
 
 /* The numbers moved from the API header to headeronly in 2.8; a small root may have the Python file only. */
 static const char *const version_files[] = {"include/torch/headeronly/version.h", "include/torch/csrc/api/include/torch/version.h", "version.py"};
@@ -99,6 +100,34 @@ opc_status_t opc_worker_plan_check(const opc_worker_plan_t *plan, const char *to
   if (length == 0 || (strncmp(torch_version, plan->wanted, length) == 0 && torch_version[length] == '.')) return OPC_OK;
   return opc_error_set(error, OPC_ERR_NOT_FOUND, "--torch names libtorch %s, and %s is built for libtorch %s: build opcheck-worker for %s (as opcheck-worker-%s beside it)",
                        plan->wanted, plan->program, torch_version, plan->wanted, plan->wanted);
+}
+
+static bool has_torch(const char *folder) {
+  char probe[PATH_MAX];
+  return snprintf(probe, sizeof probe, "%s/libtorch_cpu.so", folder) < (int)sizeof probe && access(probe, R_OK) == 0;
+}
+
+void opc_worker_torch(const opc_worker_plan_t *plan, const char *torch_root, char folder[PATH_MAX], char version[16]) {
+  opc_elf_file_t *worker = NULL;
+  opc_error_t ignored;
+  folder[0] = version[0] = '\0';
+  if (torch_root != NULL) {
+    snprintf(folder, PATH_MAX, "%s/lib", torch_root);
+  } else if (opc_elf_open(plan->program, &worker, &ignored) == OPC_OK) {
+    for (const char *list = worker->runpath; list != NULL && *list != '\0' && !has_torch(folder);) {
+      size_t length = strcspn(list, ":");
+      snprintf(folder, PATH_MAX, "%.*s", (int)length, list);
+      list += length + (list[length] == ':');
+    }
+  }
+  opc_elf_close(worker);
+  if (!has_torch(folder)) {
+    folder[0] = '\0';
+    return;
+  }
+  char root[PATH_MAX];
+  snprintf(root, sizeof root, "%s/..", folder);
+  read_version(root, version);
 }
 
 void opc_worker_plan_clear(opc_worker_plan_t *plan) {

@@ -5,6 +5,8 @@
 #ifndef OPC_SUPERVISE_WORKER_FIND_H
 #define OPC_SUPERVISE_WORKER_FIND_H
 
+#include <limits.h>
+
 #include "base/status.h"
 
 typedef struct opc_worker_plan {
@@ -17,6 +19,8 @@ typedef struct opc_worker_plan {
 opc_status_t opc_worker_plan(const char *worker, const char *torch_root, opc_worker_plan_t *out, opc_error_t *error) OPC_CHECKED;
 /* Tells whether the libtorch that the worker says it has ("2.11.0") is the wanted one. OPC_ERR_NOT_FOUND names both. */
 opc_status_t opc_worker_plan_check(const opc_worker_plan_t *plan, const char *torch_version, opc_error_t *error) OPC_CHECKED;
+/* The libtorch of torch_root, or, where that is NULL, the one that the worker was linked with: folder gets its lib/ ("" when it is not found), version "2.11". */
+void opc_worker_torch(const opc_worker_plan_t *plan, const char *torch_root, char folder[PATH_MAX], char version[16]);
 void opc_worker_plan_clear(opc_worker_plan_t *plan);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "supervise/library_error.h"
+#include "inspect/library_error.h"
 
 static void kinds_of_messages(void **state) {
   static const struct {

@@ -1,9 +1,11 @@
-#include "supervise/library_error.h"
+#include "inspect/library_error.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+
+#include "inspect/facts.h"
 
 void opc_library_error_set(opc_library_error_t *out, const char *kind, const char *format, ...) {
   va_list arguments;
@@ -26,16 +28,8 @@ static bool word_after(const char *text, const char *before, char *out, size_t s
   return true;
 }
 
-/* The old string ABI shows as the substitution "Ss" (std::string) in a mangled name; a new one has "NSt7__cxx1112basic_string". */
-static bool old_string_abi(const char *symbol) {
-  if (strncmp(symbol, "_Z", 2) != 0 || strstr(symbol, "__cxx11") != NULL) return false;
-  if (strstr(symbol, "RKSs") != NULL || strstr(symbol, "OSs") != NULL) return true;
-  size_t length = strlen(symbol);
-  return length > 2 && strcmp(symbol + length - 2, "Ss") == 0;
-}
-
 static void undefined_symbol(opc_library_error_t *out, const char *symbol, const char *message, const char *torch) {
-  if (old_string_abi(symbol)) {
+  if (opc_symbol_has_old_string(symbol)) {
     opc_library_error_set(out, "abi",
                        "built with the old string ABI of libtorch before 2.6 (undefined symbol %s), this is libtorch %s: get or build the library for this "
                        "libtorch, or give a libtorch that fits it with --torch", symbol, torch);

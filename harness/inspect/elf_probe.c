@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "supervise/library_error.h"
+#include "inspect/library_error.h"
 
 static const char *machine_name(unsigned machine) {
   switch (machine) {

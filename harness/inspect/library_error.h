@@ -3,8 +3,8 @@
  * Kinds: not_found, unreadable, not_elf, truncated, architecture, undefined_symbol, missing_dependency, abi, initialiser_threw, initialiser_aborted,
  * initialiser_exited, initialiser_hung, duplicate, schema, loader (the loader's own words, none of the others).
  * Ownership: plain structs. Threads: any. */
-#ifndef OPC_SUPERVISE_LIBRARY_ERROR_H
-#define OPC_SUPERVISE_LIBRARY_ERROR_H
+#ifndef OPC_INSPECT_LIBRARY_ERROR_H
+#define OPC_INSPECT_LIBRARY_ERROR_H
 
 #include <stdbool.h>
 

@@ -1,0 +1,116 @@
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/inspect_text.h"
+#include "inspect/inspection.h"
+#include "supervise/worker_find.h"
+
+enum { KEY_FORMAT = 256, KEY_TORCH };
+
+typedef struct inspect_command {
+  opc_error_t *error;
+  opc_strings_t libraries;
+  const char *torch_root;
+  bool json;
+} inspect_command_t;
+
+static const struct argp_option options[] = {
+    {"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json", 0},
+    {"torch", KEY_TORCH, "ROOT", 0, "The libtorch that the library would be loaded with: the folder with its lib/", 0},
+    {0}};
+
+static error_t parse(int key, char *value, struct argp_state *state) {
+  inspect_command_t *inspect = state->input;
+  opc_status_t status = OPC_OK;
+  switch (key) {
+    case KEY_FORMAT:
+      inspect->json = strcmp(value, "json") == 0;
+      if (!inspect->json && strcmp(value, "text") != 0) status = opc_error_set(inspect->error, OPC_ERR_USAGE, "--format %s: give text or json", value);
+      break;
+    case KEY_TORCH:
+      inspect->torch_root = value;
+      break;
+    case ARGP_KEY_ARG:
+      status = opc_strings_add(&inspect->libraries, value, inspect->error);
+      break;
+    case ARGP_KEY_END:
+      if (inspect->libraries.count == 0) status = opc_error_set(inspect->error, OPC_ERR_USAGE, "name at least one library to inspect");
+      break;
+    default:
+      return ARGP_ERR_UNKNOWN;
+  }
+  return status == OPC_OK ? 0 : EINVAL;
+}
+
+static const struct argp inspect_argp = {
+    options,
+    parse,
+    "LIB...",
+    "Says what libraries are, and whether they would load here, without loading them: what each needs and where that is found, what it was "
+    "built against, how it registers operators, what it uses of Python, its GPU code by architecture, its debug information."
+    "\vExamples:\n"
+    "  opcheck-c inspect libmy_ops.so\n"
+    "  opcheck-c inspect --format json libmy_ops.so | jq '.libraries[].gpu'\n",
+    NULL,
+    NULL,
+    NULL};
+
+/* Without a libtorch, or a worker, what depends on it stays open. */
+static opc_status_t find_torch(const inspect_command_t *inspect, char folder[PATH_MAX], char version[16], opc_error_t *error) {
+  opc_worker_plan_t plan;
+  opc_status_t status = opc_worker_plan(NULL, inspect->torch_root, &plan, error);
+  folder[0] = version[0] = '\0';
+  if (status == OPC_OK) opc_worker_torch(&plan, inspect->torch_root, folder, version);
+  opc_worker_plan_clear(&plan);
+  return status == OPC_ERR_NOT_FOUND ? OPC_OK : status;
+}
+
+static opc_status_t inspect_all(const inspect_command_t *inspect, json_t *libraries, bool *out_failed, opc_error_t *error) {
+  char folder[PATH_MAX], version[16];
+  *out_failed = false;
+  opc_status_t status = find_torch(inspect, folder, version, error);
+  const opc_inspection_place_t place = {.folder = folder[0] != '\0' ? folder : NULL, .version = version};
+  for (size_t i = 0; status == OPC_OK && i < inspect->libraries.count; i++) {
+    json_t *library = NULL;
+    status = opc_inspection_make(inspect->libraries.items[i], inspect->libraries.items[i], &place, &library, error);
+    *out_failed |= library != NULL && !json_is_null(json_object_get(library, "error"));
+    if (library != NULL) (void)json_array_append_new(libraries, library);
+  }
+  return status;
+}
+
+static opc_status_t show(const inspect_command_t *inspect, json_t *libraries, opc_error_t *error) {
+  size_t i;
+  json_t *library;
+  if (inspect->json) {
+    json_t *report = json_pack("{s:s, s:O}", "format", "opcheck-c/inspect/1", "libraries", libraries);
+    const bool written = report != NULL && json_dumpf(report, stdout, JSON_INDENT(2)) == 0;
+    fputc('\n', stdout);
+    json_decref(report);
+    return written ? OPC_OK : opc_error_set(error, OPC_ERR_IO, "cannot write to standard output");
+  }
+  const opc_screen_t screen = opc_screen_of(stdout);
+  json_array_foreach(libraries, i, library) opc_inspect_show(&screen, library);
+  return OPC_OK;
+}
+
+int opc_command_inspect(const opc_arguments_t *arguments) {
+  opc_error_t error;
+  inspect_command_t inspect = {.error = &error};
+  json_t *libraries = json_array();
+  bool failed = false;
+  int code = OPC_EXIT_OK;
+  if (opc_arguments_parse(arguments, &inspect_argp, &inspect, &error) != OPC_OK) {
+    code = opc_arguments_failed(arguments, &error);
+  } else {
+    opc_status_t status = inspect_all(&inspect, libraries, &failed, &error);
+    if (status == OPC_OK) status = show(&inspect, libraries, &error);
+    if (status != OPC_OK) opc_complain("%s", error.message);
+    code = status != OPC_OK ? opc_exit_code(status) : failed ? OPC_EXIT_LOAD : OPC_EXIT_OK;
+  }
+  json_decref(libraries);
+  opc_strings_clear(&inspect.libraries);
+  return code;
+}

@@ -1,0 +1,116 @@
+/* What inspect found, for a person. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/inspect_text.h"
+
+static const char *text_of(const json_t *object, const char *key) {
+  const char *text = json_string_value(json_object_get(object, key));
+  return text != NULL ? text : "";
+}
+
+static json_int_t count_of(const json_t *object, const char *key) { return json_integer_value(json_object_get(object, key)); }
+
+static void field(const opc_screen_t *screen, const char *label, opc_text_t *text) {
+  if (text->length > 0) opc_screen_field(screen, label, opc_text_c(text));
+  opc_text_clear(text);
+}
+
+static void show_list(const opc_screen_t *screen, const char *label, const json_t *list) {
+  size_t i;
+  json_t *item;
+  opc_text_t line = {0};
+  json_array_foreach(list, i, item) opc_text_addf(&line, "%s%s", i > 0 ? ", " : "", json_string_value(item));
+  if (line.length == 0) opc_text_add(&line, "nothing");
+  field(screen, label, &line);
+}
+
+static void show_torch(const opc_screen_t *screen, const json_t *torch) {
+  opc_text_t line = {0};
+  const char *interface = text_of(torch, "interface"), *strings = text_of(torch, "strings"), *here = text_of(torch, "here");
+  if (strcmp(interface, "none") == 0) opc_text_add(&line, "uses nothing of it");
+  else opc_text_addf(&line, "%s interface, %" JSON_INTEGER_FORMAT " symbols", interface, count_of(torch, "cpp_symbols") + count_of(torch, "c_symbols"));
+  if (strcmp(strings, "none") != 0) opc_text_addf(&line, "; string ABI: %s", strings);
+  if (*text_of(torch, "built_for")) opc_text_addf(&line, "; built for %s", text_of(torch, "built_for"));
+  if (*text_of(torch, "package")) opc_text_addf(&line, "; package %s", text_of(torch, "package"));
+  if (*text_of(torch, "package_wants")) opc_text_addf(&line, " wants torch%s", text_of(torch, "package_wants"));
+  opc_text_addf(&line, "; here %s%s", *here ? "is " : "is none", here);
+  field(screen, "libtorch", &line);
+}
+
+static void show_needs(const opc_screen_t *screen, const json_t *needs) {
+  size_t i;
+  json_t *need;
+  json_array_foreach(needs, i, need) {
+    opc_text_t line = {0};
+    opc_text_addf(&line, "%s  %s", text_of(need, "name"), text_of(need, "found"));
+    if (*text_of(need, "path")) opc_text_addf(&line, " (%s)", text_of(need, "path"));
+    if (*text_of(need, "by")) opc_text_addf(&line, ", needed by %s", text_of(need, "by"));
+    if (json_is_true(json_object_get(need, "replaced"))) opc_text_add(&line, ", an inert library stands in");
+    field(screen, i == 0 ? "needs" : "", &line);
+  }
+}
+
+static void show_python(const opc_screen_t *screen, const json_t *python) {
+  enum { NAMED = 6 };
+  size_t i;
+  json_t *name;
+  opc_text_t line = {0};
+  const json_int_t count = count_of(python, "count");
+  if (count == 0 && !*text_of(python, "module")) return;
+  opc_text_addf(&line, "%" JSON_INTEGER_FORMAT " symbol%s", count, count == 1 ? "" : "s");
+  json_array_foreach(json_object_get(python, "symbols"), i, name) {
+    if (i < NAMED) opc_text_addf(&line, "%s%s", i == 0 ? ": " : ", ", json_string_value(name));
+    if (i == NAMED) opc_text_add(&line, ", …");
+  }
+  if (*text_of(python, "module")) opc_text_addf(&line, "; module %s", text_of(python, "module"));
+  field(screen, "Python", &line);
+}
+
+static void show_gpu(const opc_screen_t *screen, const json_t *gpu) {
+  size_t i;
+  json_t *code;
+  opc_text_t line = {0};
+  const char *runtime = text_of(gpu, "runtime"), *kind = "";
+  json_array_foreach(json_object_get(gpu, "code"), i, code) {
+    if (strcmp(kind, text_of(code, "kind")) != 0) opc_text_addf(&line, "%s%s", i > 0 ? "; " : "", text_of(code, "kind"));
+    kind = text_of(code, "kind");
+    opc_text_addf(&line, " %s", text_of(code, "architecture"));
+  }
+  if (count_of(gpu, "entries") > 0) opc_text_addf(&line, "; %" JSON_INTEGER_FORMAT " images", count_of(gpu, "entries"));
+  if (strcmp(runtime, "none") != 0) opc_text_addf(&line, "%sCUDA runtime %s", line.length > 0 ? "; " : "", runtime);
+  if (json_is_true(json_object_get(gpu, "rocm"))) opc_text_addf(&line, "%sROCm code", line.length > 0 ? "; " : "");
+  field(screen, "GPU code", &line);
+}
+
+static void show_debug(const opc_screen_t *screen, const json_t *debug) {
+  opc_text_t line = {0};
+  opc_text_addf(&line, "%s", text_of(debug, "information"));
+  if (*text_of(debug, "file")) opc_text_addf(&line, " (%s)", text_of(debug, "file"));
+  opc_text_addf(&line, "; %s", json_is_true(json_object_get(debug, "function_names")) ? "names of all functions" : "names of exported functions only");
+  field(screen, "debug", &line);
+}
+
+void opc_inspect_show(const opc_screen_t *screen, const json_t *library) {
+  size_t i;
+  json_t *remark;
+  opc_screen_text(screen, OPC_TONE_BOLD, text_of(library, "path"));
+  fputc('\n', screen->stream);
+  if (strcmp(text_of(library, "status"), "failed") == 0) {
+    opc_screen_field(screen, "kind", text_of(json_object_get(library, "error"), "kind"));
+    opc_screen_field(screen, "what", text_of(json_object_get(library, "error"), "message"));
+    fputc('\n', screen->stream);
+    return;
+  }
+  show_list(screen, "registers", json_object_get(library, "registers"));
+  show_torch(screen, json_object_get(library, "torch"));
+  opc_screen_line(screen, "compiler", text_of(library, "compiler"));
+  show_needs(screen, json_object_get(library, "needs"));
+  show_python(screen, json_object_get(library, "python"));
+  show_gpu(screen, json_object_get(library, "gpu"));
+  show_debug(screen, json_object_get(library, "debug"));
+  opc_screen_field(screen, "verdict", text_of(library, "verdict"));
+  json_array_foreach(json_object_get(library, "remarks"), i, remark) opc_screen_field(screen, i == 0 ? "remarks" : "", json_string_value(remark));
+  fputc('\n', screen->stream);
+}

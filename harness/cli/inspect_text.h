@@ -1,0 +1,11 @@
+#ifndef OPC_CLI_INSPECT_TEXT_H
+#define OPC_CLI_INSPECT_TEXT_H
+
+#include <jansson.h>
+
+#include "reports/screen.h"
+
+/* library: what opc_inspection_make made. */
+void opc_inspect_show(const opc_screen_t *screen, const json_t *library);
+
+#endif

@@ -1,0 +1,120 @@
+#include "inspect/facts.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct reading {
+  opc_facts_t *facts;
+  bool fatbin_registered, fatbin_defined, failed;
+} reading_t;
+
+static bool begins(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+static bool has(const char *text, const char *part) { return strstr(text, part) != NULL; }
+
+bool opc_symbol_is_python(const char *name) {
+  if (*name == '_') name++;
+  return name[0] == 'P' && name[1] == 'y' && (name[2] == '_' || (name[2] >= 'A' && name[2] <= 'Z'));
+}
+
+bool opc_symbol_is_accelerator(const char *name) {
+  static const char *const prefixes[] = {"cu", "nccl", "nv", "hip", "roc", "rccl", "miopen", "npp"};
+  static const char *const parts[] = {"cuda", "CUDA", "Cuda", "hip", "HIP", "nccl", "NCCL", "cublas", "cudnn", "xpu"};
+  const bool mangled = begins(name, "_Z");
+  for (size_t i = 0; !mangled && i < sizeof prefixes / sizeof *prefixes; i++) {
+    if (begins(name, prefixes[i])) return true;
+  }
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    if (strstr(name, parts[i]) != NULL) return true;
+  }
+  return false;
+}
+
+/* It shows as the substitution "Ss"; a new one has "NSt7__cxx1112basic_string". */
+bool opc_symbol_has_old_string(const char *name) {
+  if (!begins(name, "_Z") || has(name, "__cxx11")) return false;
+  const size_t length = strlen(name);
+  return has(name, "RKSs") || has(name, "OSs") || (length > 2 && strcmp(name + length - 2, "Ss") == 0);
+}
+
+static bool is_torch_cpp(const char *name) {
+  static const char *const parts[] = {"3c10", "2at", "5torch", "6caffe2"};
+  if (!begins(name, "_Z")) return false;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    if (has(name, parts[i])) return true;
+  }
+  return false;
+}
+
+static void see_undefined(reading_t *reading, const opc_elf_symbol_t *symbol) {
+  opc_facts_t *facts = reading->facts;
+  const char *name = symbol->name;
+  facts->torch_library |= begins(name, "_ZN5torch7Library");
+  facts->register_operators |= begins(name, "_ZN3c1017RegisterOperators") || begins(name, "_ZN5torch3jit17RegisterOperators") ||
+                               begins(name, "_ZN5torch3jit16registerOperator");
+  facts->stable_library |= begins(name, "aoti_torch_library_") || begins(name, "torch_library_");
+  facts->custom_classes |= has(name, "registerCustomClass");
+  facts->newer_torch |= begins(name, "_ZN5torch7Library") && has(name, "10headeronly");
+  facts->torch_c += begins(name, "aoti_torch_") || begins(name, "torch_");
+  facts->torch_cpp += is_torch_cpp(name);
+  facts->driver_calls |= name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
+  reading->fatbin_registered |= strcmp(name, "__cudaRegisterFatBinary") == 0;
+  if (is_torch_cpp(name) && opc_symbol_has_old_string(name)) {
+    facts->strings |= OPC_STRINGS_OLD;
+    if (facts->old_string_symbol == NULL) facts->old_string_symbol = name;
+  }
+  if (has(name, "__cxx11")) facts->strings |= OPC_STRINGS_NEW;
+  if (!opc_symbol_is_python(name) || symbol->binding == STB_WEAK) return;
+  if ((facts->python_count & (facts->python_count - 1)) == 0) { /* grows at each power of two */
+    const char **grown = realloc(facts->python_symbols, (facts->python_count > 0 ? facts->python_count * 2 : 1) * sizeof *grown);
+    reading->failed |= grown == NULL;
+    if (grown == NULL) return;
+    facts->python_symbols = grown;
+  }
+  facts->python_symbols[facts->python_count++] = name;
+}
+
+static bool see(const opc_elf_symbol_t *symbol, void *context) {
+  reading_t *reading = context;
+  if (!symbol->defined) see_undefined(reading, symbol);
+  else if (begins(symbol->name, "PyInit_")) reading->facts->python_module = symbol->name + strlen("PyInit_");
+  else if (strcmp(symbol->name, "__cudaRegisterFatBinary") == 0) reading->fatbin_defined = true;
+  return !reading->failed;
+}
+
+static const char *section_text(const opc_elf_file_t *file, const char *name) {
+  size_t size = 0;
+  const unsigned char *bytes = opc_elf_section(file, name, &size);
+  const char *text = (const char *)bytes;
+  while (size > 0 && *text == '\0') { /* .comment may begin with an empty string */
+    text++;
+    size--;
+  }
+  return bytes != NULL && size > 0 && memchr(text, '\0', size) != NULL ? text : NULL;
+}
+
+opc_status_t opc_facts_read(const opc_elf_file_t *file, opc_facts_t *out, opc_error_t *error) {
+  *out = (opc_facts_t){0};
+  reading_t reading = {.facts = out};
+  opc_elf_each_symbol(file, see, &reading);
+  if (reading.failed) {
+    opc_facts_clear(out);
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  }
+  size_t size = 0;
+  const unsigned char *gpu = opc_elf_section(file, ".nv_fatbin", &size);
+  if (gpu != NULL) opc_fatbin_read(gpu, size, &out->gpu);
+  if (reading.fatbin_registered) out->gpu_runtime = OPC_GPU_RUNTIME_SHARED;
+  else if (gpu != NULL || reading.fatbin_defined) out->gpu_runtime = OPC_GPU_RUNTIME_STATIC;
+  out->rocm = opc_elf_has_section(file, ".hip_fatbin");
+  out->debug = opc_elf_has_section(file, ".debug_info") || opc_elf_has_section(file, ".zdebug_info");
+  out->function_names = opc_elf_has_section(file, ".symtab");
+  out->debug_file = section_text(file, ".gnu_debuglink");
+  out->compiler = section_text(file, ".comment");
+  return OPC_OK;
+}
+
+void opc_facts_clear(opc_facts_t *facts) {
+  free(facts->python_symbols);
+  *facts = (opc_facts_t){0};
+}

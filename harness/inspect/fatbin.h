@@ -1,0 +1,37 @@
+/* The GPU code in a library: the entries of its fat binaries (section .nv_fatbin), as `cuobjdump --list-elf --list-ptx` lists them.
+ *
+ * Ownership: the caller's array. Threads, fork: no shared state. The bytes may be anything: what is damaged ends the reading, and is told.
+ * Source of the layout: the files that nvcc 13 writes, compared with what cuobjdump says of them. */
+#ifndef OPC_INSPECT_FATBIN_H
+#define OPC_INSPECT_FATBIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct opc_gpu_code {
+  unsigned architecture; /* 90 */
+  char suffix;           /* 'a', 'f' or 0 */
+  bool ptx;              /* compiled when it is loaded; otherwise machine code */
+  size_t count, compressed;
+} opc_gpu_code_t;
+
+enum { OPC_GPU_CODES_MAX = 64 };
+
+typedef struct opc_gpu_codes {
+  opc_gpu_code_t items[OPC_GPU_CODES_MAX]; /* machine code first, then by architecture */
+  size_t count;
+  size_t entries; /* in all */
+  bool damaged;   /* something is not as it should be: there may be more */
+} opc_gpu_codes_t;
+
+void opc_fatbin_read(const unsigned char *bytes, size_t size, opc_gpu_codes_t *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,190 @@
+#include "inspect/symbol_search.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inspect/facts.h"
+
+enum { FILES_MAX = 512 }; /* a process with more libraries is another kind of problem */
+
+typedef struct running {
+  opc_symbol_search_t *out;
+  const char *torch_folder;
+  size_t parts; /* the first of the files: the library and its own parts; the others only define symbols */
+  opc_error_t *error;
+} running_t;
+
+static opc_status_t keep_file(running_t *running, opc_elf_file_t *file) {
+  opc_symbol_search_t *out = running->out;
+  if (out->file_count == out->file_capacity) {
+    const size_t capacity = out->file_capacity > 0 ? out->file_capacity * 2 : 32;
+    opc_elf_file_t **grown = realloc(out->files, capacity * sizeof(opc_elf_file_t *));
+    if (grown == NULL) return opc_error_set(running->error, OPC_ERR_MEMORY, "out of memory");
+    out->files = grown;
+    out->file_capacity = capacity;
+  }
+  out->files[out->file_count++] = file;
+  return OPC_OK;
+}
+
+/* A file that cannot be read defines nothing; the loader would say why. */
+static opc_status_t open_file(running_t *running, const char *path, opc_elf_file_t **out_file) {
+  opc_error_t ignored;
+  *out_file = NULL;
+  if (running->out->file_count == FILES_MAX || opc_elf_open(path, out_file, &ignored) != OPC_OK) return OPC_OK;
+  opc_status_t status = keep_file(running, *out_file);
+  if (status != OPC_OK) opc_elf_close(*out_file);
+  return status;
+}
+
+static bool torch_file(const running_t *running, const char *name, char path[PATH_MAX]) {
+  return running->torch_folder != NULL && snprintf(path, PATH_MAX, "%s/%s", running->torch_folder, name) < PATH_MAX && access(path, R_OK) == 0;
+}
+
+static const opc_need_t *find_need(const opc_symbol_search_t *search, const char *name) {
+  for (size_t i = 0; i < search->need_count; i++) {
+    if (strcmp(search->needs[i].name, name) == 0) return &search->needs[i];
+  }
+  return NULL;
+}
+
+static opc_status_t add_need(running_t *running, const opc_elf_file_t *by, const char *name, opc_need_t **out_need) {
+  opc_symbol_search_t *out = running->out;
+  *out_need = NULL;
+  if (find_need(out, name) != NULL) return OPC_OK;
+  if (out->need_count == out->need_capacity) {
+    const size_t capacity = out->need_capacity > 0 ? out->need_capacity * 2 : 32;
+    opc_need_t *grown = realloc(out->needs, capacity * sizeof *grown);
+    if (grown == NULL) return opc_error_set(running->error, OPC_ERR_MEMORY, "out of memory");
+    out->needs = grown;
+    out->need_capacity = capacity;
+  }
+  opc_need_t *need = &out->needs[out->need_count++];
+  *need = (opc_need_t){.name = name, .by = by};
+  if (opc_library_is_torch(name) && torch_file(running, name, need->place.path)) need->place.how = OPC_FOUND_TORCH;
+  else opc_library_find(by, name, running->torch_folder, &need->place);
+  need->replaced = opc_library_is_python(name) || opc_library_is_heavy(name) || (need->place.how == OPC_FOUND_NOWHERE && opc_library_is_accelerator(name));
+  *out_need = need;
+  return OPC_OK;
+}
+
+static bool is_part(const opc_need_t *need) {
+  const bool own = need->place.how == OPC_FOUND_BESIDE || (opc_found_by_loader(need->place.how) && need->place.how != OPC_FOUND_SYSTEM);
+  return own && !need->replaced && !opc_library_is_accelerator(need->name) && !opc_library_is_torch(need->name);
+}
+
+/* The library and its parts, each behind what needs it; the list grows while it is gone through. */
+static opc_status_t collect_parts(running_t *running) {
+  opc_symbol_search_t *out = running->out;
+  opc_status_t status = OPC_OK;
+  for (size_t f = 0; status == OPC_OK && f < out->file_count; f++) {
+    const opc_elf_file_t *file = out->files[f];
+    for (size_t i = 0; status == OPC_OK && i < file->needed_count; i++) {
+      opc_need_t *need = NULL;
+      opc_elf_file_t *part = NULL;
+      status = add_need(running, file, file->needed[i], &need);
+      if (status == OPC_OK && need != NULL && is_part(need)) status = open_file(running, need->place.path, &part);
+    }
+  }
+  running->parts = out->file_count;
+  return status;
+}
+
+static opc_status_t settle_by_path(running_t *running, const char *path, opc_elf_file_t **out_file) {
+  opc_status_t status = open_file(running, path, out_file);
+  if (status == OPC_OK && *out_file != NULL) opc_symbol_set_settle_by(&running->out->symbols, *out_file);
+  return status;
+}
+
+/* libtorch's, whether it is named or not: it is in the process. */
+static opc_status_t settle_by_torch(running_t *running) {
+  static const char *const names[] = {"libc10.so", "libtorch_cpu.so"};
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; status == OPC_OK && i < sizeof names / sizeof *names; i++) {
+    char path[PATH_MAX];
+    opc_elf_file_t *file = NULL;
+    if (torch_file(running, names[i], path)) status = settle_by_path(running, path, &file);
+  }
+  return status;
+}
+
+/* What is replaced: symbols of its file, and those that look like an accelerator's where there is no file. */
+static void settle_inert(running_t *running, bool unknown_accelerator) {
+  opc_symbol_set_t *set = &running->out->symbols;
+  for (size_t i = 0; i < set->count; i++) {
+    opc_wanted_symbol_t *symbol = &set->items[i];
+    const opc_need_t *of = symbol->library != NULL ? find_need(running->out, symbol->library) : NULL;
+    if (symbol->settled) continue;
+    if (opc_symbol_is_python(symbol->name) || (of != NULL && of->replaced) || (unknown_accelerator && opc_symbol_is_accelerator(symbol->name))) {
+      opc_symbol_set_settle(set, symbol);
+    }
+  }
+}
+
+/* What is needed by what is needed, in the system, until nothing is left to be found. */
+static opc_status_t settle_deeper(running_t *running) {
+  opc_symbol_search_t *out = running->out;
+  opc_status_t status = OPC_OK;
+  for (size_t f = running->parts; status == OPC_OK && out->symbols.left > 0 && f < out->file_count; f++) {
+    const opc_elf_file_t *file = out->files[f];
+    for (size_t i = 0; status == OPC_OK && out->symbols.left > 0 && i < file->needed_count; i++) {
+      opc_library_place_t place;
+      opc_elf_file_t *found = NULL;
+      if (find_need(out, file->needed[i]) != NULL) continue;
+      opc_library_find(file, file->needed[i], running->torch_folder, &place);
+      bool known = place.how == OPC_FOUND_NOWHERE;
+      for (size_t k = 0; !known && k < out->file_count; k++) known = strcmp(out->files[k]->path, place.path) == 0;
+      if (!known) status = settle_by_path(running, place.path, &found);
+    }
+  }
+  return status;
+}
+
+/* The file itself is as good as any: the loader looks at the versions before it looks for symbols. */
+static void check_versions(running_t *running) {
+  opc_symbol_search_t *out = running->out;
+  for (size_t i = 0; out->lacking_version == NULL && i < out->symbols.count; i++) {
+    const opc_wanted_symbol_t *symbol = &out->symbols.items[i];
+    const opc_need_t *need = symbol->version != NULL && symbol->library != NULL ? find_need(out, symbol->library) : NULL;
+    if (need == NULL || need->replaced) continue;
+    for (size_t f = 0; f < out->file_count; f++) {
+      if (strcmp(out->files[f]->path, need->place.path) != 0 || opc_elf_has_version(out->files[f], symbol->version)) continue;
+      out->lacking_version = symbol->version;
+      out->lacking_in = need->name;
+    }
+  }
+}
+
+opc_status_t opc_symbol_search_run(opc_elf_file_t *file, const char *torch_folder, opc_symbol_search_t *out, opc_error_t *error) {
+  *out = (opc_symbol_search_t){0};
+  running_t running = {.out = out, .torch_folder = torch_folder, .error = error};
+  bool unknown_accelerator = false;
+  opc_status_t status = keep_file(&running, file);
+  if (status == OPC_OK) status = collect_parts(&running);
+  for (size_t i = 0; status == OPC_OK && i < running.parts; i++) opc_symbol_set_add(&out->symbols, out->files[i]);
+  if (status == OPC_OK) status = opc_symbol_set_close(&out->symbols, error);
+  for (size_t i = 0; status == OPC_OK && i < running.parts; i++) opc_symbol_set_settle_by(&out->symbols, out->files[i]);
+  /* Small ones first: most symbols of a library are theirs, and libtorch has a hundred thousand. */
+  for (size_t i = 0; status == OPC_OK && i < out->need_count; i++) {
+    const opc_need_t *need = &out->needs[i];
+    opc_elf_file_t *found = NULL;
+    unknown_accelerator |= need->replaced && need->place.how == OPC_FOUND_NOWHERE;
+    if (need->place.how != OPC_FOUND_NOWHERE && !is_part(need)) status = settle_by_path(&running, need->place.path, &found);
+  }
+  if (status == OPC_OK) status = settle_by_torch(&running);
+  if (status == OPC_OK) settle_inert(&running, unknown_accelerator);
+  if (status == OPC_OK) status = settle_deeper(&running);
+  if (status == OPC_OK) check_versions(&running);
+  if (status != OPC_OK) opc_symbol_search_clear(out);
+  return status;
+}
+
+void opc_symbol_search_clear(opc_symbol_search_t *search) {
+  opc_symbol_set_clear(&search->symbols);
+  for (size_t i = 1; i < search->file_count; i++) opc_elf_close(search->files[i]); /* the first is the caller's */
+  free(search->files);
+  free(search->needs);
+  *search = (opc_symbol_search_t){0};
+}
