@@ -8,7 +8,7 @@ OPC_TORCH_SUPPORTED=(2.11)
 
 OPC_DEBIAN_PACKAGES=(
   gcc g++ cmake ninja-build ccache pkg-config libjansson-dev libxml2-dev libxml2-utils libelf-dev libdw-dev libxxhash-dev
-  libcmocka-dev python3-venv python3-pip valgrind)
+  libzip-dev   libcmocka-dev python3-venv python3-pip valgrind)
 
 # The small set: libtorch_cpu loads with these, and CPU kernels run. Versions as torch's own metadata asks.
 OPC_PIP_SMALL=(torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85)

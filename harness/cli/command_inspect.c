@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/execution.h"
 #include "cli/inspect_text.h"
 #include "inspect/inspection.h"
+#include "inspect/package.h"
 #include "supervise/worker_find.h"
 
 enum { KEY_FORMAT = 256, KEY_TORCH };
@@ -33,7 +35,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       inspect->torch_root = value;
       break;
     case ARGP_KEY_ARG:
-      status = opc_strings_add(&inspect->libraries, value, inspect->error);
+      status = opc_libraries_add(&inspect->libraries, value, inspect->error);
       break;
     case ARGP_KEY_END:
       if (inspect->libraries.count == 0) status = opc_error_set(inspect->error, OPC_ERR_USAGE, "name at least one library to inspect");
@@ -74,7 +76,8 @@ static opc_status_t inspect_all(const inspect_command_t *inspect, json_t *librar
   const opc_inspection_place_t place = {.folder = folder[0] != '\0' ? folder : NULL, .version = version};
   for (size_t i = 0; status == OPC_OK && i < inspect->libraries.count; i++) {
     json_t *library = NULL;
-    status = opc_inspection_make(inspect->libraries.items[i], inspect->libraries.items[i], &place, &library, error);
+    const char *name = inspect->libraries.items[i];
+    status = opc_inspection_make(opc_package_file(name), name, &place, &library, error);
     *out_failed |= library != NULL && !json_is_null(json_object_get(library, "error"));
     if (library != NULL) (void)json_array_append_new(libraries, library);
   }

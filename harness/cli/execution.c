@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "inspect/package.h"
 
 /* Appends a record to a journal that nobody else writes at the moment. */
 static opc_status_t append_record(const char *path, json_t *record, opc_error_t *error) {
@@ -174,13 +175,23 @@ int opc_execution_run(opc_execution_t *execution) {
   return code;
 }
 
-opc_status_t opc_libraries_add(opc_strings_t *libraries, const char *path, opc_error_t *error) {
+static opc_status_t add_library(const char *path, void *context, opc_error_t *error) {
+  opc_strings_t *libraries = context;
   struct stat own, other;
   bool known = false;
   for (size_t i = 0; !known && i < libraries->count; i++)
-    known = strcmp(libraries->items[i], path) == 0 ||
-            (stat(path, &own) == 0 && stat(libraries->items[i], &other) == 0 && own.st_dev == other.st_dev && own.st_ino == other.st_ino);
+    known = strcmp(libraries->items[i], path) == 0 || (stat(opc_package_file(path), &own) == 0 && stat(opc_package_file(libraries->items[i]), &other) == 0 &&
+                                                       own.st_dev == other.st_dev && own.st_ino == other.st_ino);
   if (!known) return opc_strings_add(libraries, path, error);
   opc_complain("%s is given twice; it is loaded once", path);
   return OPC_OK;
+}
+
+opc_status_t opc_libraries_add(opc_strings_t *libraries, const char *path, opc_error_t *error) {
+  const size_t before = libraries->count;
+  if (opc_package_is(path)) {
+    opc_status_t status = opc_package_each(path, add_library, libraries, error);
+    if (status != OPC_OK || libraries->count > before) return status;
+  }
+  return add_library(path, libraries, error); /* a package without any is told like any file that is no library */
 }

@@ -33,7 +33,8 @@ typedef struct opc_execution {
 /* Errors are told on stderr. Returns the exit code. */
 int opc_execution_run(opc_execution_t *execution);
 
-/* The libraries without those that are the same file as one before, which is told on stderr. */
+/* Adds a library, or those of a folder or wheel that register operators (inspect/package.h), but for those that are the same file as one before, which is
+ * told on stderr. */
 opc_status_t opc_libraries_add(opc_strings_t *libraries, const char *path, opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "inspect/load_order.h"
+#include "inspect/package.h"
 #include "supervise/batch_child.h"
 #include "supervise/memcheck.h"
 
@@ -219,7 +220,7 @@ opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded
                               opc_error_t *error) {
   *out_paths = calloc(loaded->library_count + 1, sizeof **out_paths);
   if (*out_paths == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-  *out = (opc_worker_command_t){.plan = &loaded->plan, .preloads = options->preloads, .preload_count = options->preload_count,
+  *out = (opc_worker_command_t){.plan = &loaded->plan, .preloads = loaded->preloads, .preload_count = options->preload_count,
                                 .namespaces = options->namespaces, .namespace_count = options->namespace_count,
                                 .libraries = *out_paths, .mode = loaded->mode, .launcher = opc_memcheck_launcher(loaded->memcheck)};
   for (size_t i = 0; i < loaded->library_count; i++) {
@@ -249,7 +250,8 @@ static opc_status_t probe_libraries(const opc_run_options_t *options, opc_loaded
   loaded->libraries = calloc(options->library_count + 1, sizeof *loaded->libraries);
   if (loaded->libraries == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   for (size_t i = 0; i < options->library_count; i++) {
-    char *real = realpath(options->libraries[i], NULL);
+    const char *file = opc_package_file(options->libraries[i]);
+    char *real = realpath(file, NULL);
     if (real != NULL && library_of(loaded, real) != NULL) { /* named twice */
       free(real);
       continue;
@@ -257,9 +259,16 @@ static opc_status_t probe_libraries(const opc_run_options_t *options, opc_loaded
     opc_library_t *library = &loaded->libraries[loaded->library_count++];
     library->path = options->libraries[i];
     library->real = real;
-    if (!opc_elf_probe(library->path, &library->error)) library->state = OPC_LIBRARY_FAILED;
+    if (!opc_elf_probe(file, &library->error)) library->state = OPC_LIBRARY_FAILED;
     else if (real == NULL) return opc_error_set(error, OPC_ERR_SYSTEM, "%s: %s", library->path, strerror(errno));
   }
+  return OPC_OK;
+}
+
+static opc_status_t find_preloads(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
+  loaded->preloads = calloc(options->preload_count + 1, sizeof *loaded->preloads);
+  if (loaded->preloads == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; i < options->preload_count; i++) loaded->preloads[i] = opc_package_file(options->preloads[i]);
   return OPC_OK;
 }
 
@@ -295,6 +304,7 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
   opc_status_t status = out->classes != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   if (status == OPC_OK) status = opc_worker_plan(options->worker, options->torch_root, &out->plan, error);
   if (status == OPC_OK) status = probe_libraries(options, out, error);
+  if (status == OPC_OK) status = find_preloads(options, out, error);
   if (status == OPC_OK) status = order_libraries(out, error);
   /* Each attempt that is not ready has one library less. With none left there is nothing to start a worker for. */
   for (bool ready = false; status == OPC_OK && !ready && any_left(out);) {
@@ -329,6 +339,7 @@ void opc_loaded_clear(opc_loaded_t *loaded) {
     free(loaded->libraries[i].note);
   }
   free(loaded->libraries);
+  free(loaded->preloads);
   free(loaded->order);
   opc_worker_plan_clear(&loaded->plan);
   memset(loaded, 0, sizeof *loaded);

@@ -26,6 +26,7 @@ typedef struct opc_library {
 typedef struct opc_loaded {
   opc_library_t *libraries;
   size_t library_count;
+  const char **preloads; /* files of the --preload options */
   size_t *order; /* indices of the libraries as they are loaded: each behind those that it depends on */
   opc_operator_t *operators; /* in order of registration; `library` as it was given */
   size_t operator_count;
