@@ -191,7 +191,8 @@ opc_status_t opc_libraries_add(opc_strings_t *libraries, const char *path, opc_e
   const size_t before = libraries->count;
   if (opc_package_is(path)) {
     opc_status_t status = opc_package_each(path, add_library, libraries, error);
-    if (status != OPC_OK || libraries->count > before) return status;
+    if (status == OPC_ERR_MEMORY || libraries->count > before) return status;
+    if (status != OPC_OK) opc_complain("%s", error->message);
   }
   return add_library(path, libraries, error); /* a package without any is told like any file that is no library */
 }

@@ -30,6 +30,11 @@ bool opc_symbol_is_accelerator(const char *name) {
   return false;
 }
 
+/* The function is qualified by a reference or not; the namespace may be a substitution. */
+bool opc_symbol_is_newer_torch(const char *name) {
+  return begins(name, "_ZN") && has(name, "5torch7Library") && has(name, "10headeronly");
+}
+
 /* It shows as the substitution "Ss"; a new one has "NSt7__cxx1112basic_string". */
 bool opc_symbol_has_old_string(const char *name) {
   if (!begins(name, "_Z") || has(name, "__cxx11")) return false;
@@ -49,12 +54,12 @@ static bool is_torch_cpp(const char *name) {
 static void see_undefined(reading_t *reading, const opc_elf_symbol_t *symbol) {
   opc_facts_t *facts = reading->facts;
   const char *name = symbol->name;
-  facts->torch_library |= begins(name, "_ZN5torch7Library");
+  facts->torch_library |= begins(name, "_ZN5torch7Library") || begins(name, "_ZNR5torch7Library");
   facts->register_operators |= begins(name, "_ZN3c1017RegisterOperators") || begins(name, "_ZN5torch3jit17RegisterOperators") ||
                                begins(name, "_ZN5torch3jit16registerOperator");
   facts->stable_library |= begins(name, "aoti_torch_library_") || begins(name, "torch_library_");
   facts->custom_classes |= has(name, "registerCustomClass");
-  facts->newer_torch |= begins(name, "_ZN5torch7Library") && has(name, "10headeronly");
+  facts->newer_torch |= opc_symbol_is_newer_torch(name);
   facts->torch_c += begins(name, "aoti_torch_") || begins(name, "torch_");
   facts->torch_cpp += is_torch_cpp(name);
   facts->driver_calls |= name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';

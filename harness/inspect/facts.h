@@ -48,6 +48,8 @@ static inline bool opc_facts_registers(const opc_facts_t *facts) {
 bool opc_symbol_is_python(const char *name);
 /* Of CUDA, ROCm or SYCL, by its name: for a library of which no file is here. */
 bool opc_symbol_is_accelerator(const char *name);
+/* A registration as libtorch has it from 2.12 on: tags have moved to torch::headeronly. */
+bool opc_symbol_is_newer_torch(const char *name);
 /* A symbol of C++ that takes or returns std::string as it was before C++11 (_GLIBCXX_USE_CXX11_ABI=0). */
 bool opc_symbol_has_old_string(const char *name);
 

@@ -102,19 +102,6 @@ static json_t *debug_json(const opc_facts_t *facts) {
 
 /* ---- the verdict ---- */
 
-/* The symbol that tells most about why it does not load. */
-static const char *telling_symbol(const opc_symbol_set_t *symbols) {
-  const char *first = NULL, *telling = NULL;
-  for (size_t i = 0; i < symbols->count; i++) {
-    const char *name = symbols->items[i].name;
-    if (symbols->items[i].settled) continue;
-    if (opc_symbol_has_old_string(name) || strstr(name, "10headeronly") != NULL) return name;
-    if (first == NULL) first = name;
-    if (telling == NULL && (strstr(name, "c10") != NULL || strstr(name, "torch") != NULL || strstr(name, "2at") != NULL)) telling = name;
-  }
-  return telling != NULL ? telling : first;
-}
-
 static void refuse(const char *loader_words, const char *torch, opc_text_t *verdict) {
   opc_library_error_t why;
   opc_library_error_from_message(&why, loader_words, torch);
@@ -142,7 +129,7 @@ static const char *judge(inspecting_t *inspecting, opc_text_t *verdict) {
     opc_text_add(verdict, "it needs libtorch, and none is known here: give one with --torch ROOT");
     return "unknown";
   }
-  const char *missing = search->symbols.left > 0 ? telling_symbol(&search->symbols) : NULL;
+  const char *missing = search->symbols.left > 0 ? opc_symbol_search_telling(search) : NULL;
   if (missing == NULL) {
     opc_text_add(verdict, opc_facts_registers(&inspecting->facts) ? "loads here" : "loads here, and registers no operators");
     return "yes";

@@ -33,7 +33,7 @@ static void undefined_symbol(opc_library_error_t *out, const char *symbol, const
     opc_library_error_set(out, "abi",
                        "built with the old string ABI of libtorch before 2.6 (undefined symbol %s), this is libtorch %s: get or build the library for this "
                        "libtorch, or give a libtorch that fits it with --torch", symbol, torch);
-  } else if (strstr(symbol, "5torch10headeronly") != NULL) {
+  } else if (opc_symbol_is_newer_torch(symbol)) {
     opc_library_error_set(out, "abi",
                        "built for libtorch 2.12 or newer (undefined symbol %s), this is libtorch %s: give that libtorch with --torch, or build the library "
                        "for this one", symbol, torch);
@@ -45,6 +45,10 @@ static void undefined_symbol(opc_library_error_t *out, const char *symbol, const
     opc_library_error_set(out, "undefined_symbol",
                        "undefined symbol %s, which belongs to CUDA or to libtorch's CUDA half: run it with --device cuda on a machine that has both, or name the "
                        "library that defines it with --preload", symbol);
+  } else if (strncmp(symbol, "aoti_torch_", 11) == 0 || strncmp(symbol, "torch_", 6) == 0) {
+    opc_library_error_set(out, "abi",
+                       "built for a newer libtorch: %s is not in the stable C interface of libtorch %s, which only ever grows; give a newer libtorch with --torch, or "
+                       "build the library for this one (TORCH_TARGET_VERSION)", symbol, torch);
   } else if (strstr(symbol, "c10") != NULL || strstr(symbol, "torch") != NULL || strstr(symbol, "2at") != NULL) {
     opc_library_error_set(out, "undefined_symbol",
                        "undefined symbol %s, which libtorch %s does not have: the library was built for another version of libtorch; give that one with --torch",

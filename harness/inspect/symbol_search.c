@@ -181,6 +181,19 @@ opc_status_t opc_symbol_search_run(opc_elf_file_t *file, const char *torch_folde
   return status;
 }
 
+const char *opc_symbol_search_telling(const opc_symbol_search_t *search) {
+  const opc_symbol_set_t *symbols = &search->symbols;
+  const char *first = NULL, *telling = NULL;
+  for (size_t i = 0; i < symbols->count; i++) {
+    const char *name = symbols->items[i].name;
+    if (symbols->items[i].settled) continue;
+    if (opc_symbol_has_old_string(name) || opc_symbol_is_newer_torch(name)) return name;
+    if (first == NULL) first = name;
+    if (telling == NULL && (strstr(name, "c10") != NULL || strstr(name, "torch") != NULL || strstr(name, "2at") != NULL)) telling = name;
+  }
+  return telling != NULL ? telling : first;
+}
+
 void opc_symbol_search_clear(opc_symbol_search_t *search) {
   opc_symbol_set_clear(&search->symbols);
   for (size_t i = 1; i < search->file_count; i++) opc_elf_close(search->files[i]); /* the first is the caller's */

@@ -27,6 +27,8 @@ typedef struct opc_symbol_search {
 
 /* file: stays the caller's. torch_folder: libtorch's lib/; NULL: unknown. */
 opc_status_t opc_symbol_search_run(opc_elf_file_t *file, const char *torch_folder, opc_symbol_search_t *out, opc_error_t *error) OPC_CHECKED;
+/* Of the symbols that nothing defines the one that tells most about why; NULL: each is defined. */
+const char *opc_symbol_search_telling(const opc_symbol_search_t *search);
 void opc_symbol_search_clear(opc_symbol_search_t *search);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "inspect/load_order.h"
 #include "inspect/package.h"
+#include "inspect/symbol_search.h"
 #include "supervise/batch_child.h"
 #include "supervise/memcheck.h"
 
@@ -88,10 +89,28 @@ static opc_status_t on_hello(attempt_t *attempt, const json_t *message, opc_erro
   return opc_worker_plan_check(&loaded->plan, torch, error);
 }
 
+/* The loader names the first symbol that it misses; another one may tell more. */
+static void explain_symbol(const attempt_t *attempt, opc_library_error_t *why) {
+  char folder[PATH_MAX], version[16], words[512];
+  opc_elf_file_t *file = NULL;
+  opc_symbol_search_t search = {0};
+  opc_error_t ignored;
+  opc_worker_torch(&attempt->loaded->plan, attempt->options->torch_root, folder, version);
+  if (folder[0] != '\0' && opc_elf_open(attempt->current->real, &file, &ignored) == OPC_OK &&
+      opc_symbol_search_run(file, folder, &search, &ignored) == OPC_OK) {
+    const char *symbol = opc_symbol_search_telling(&search);
+    snprintf(words, sizeof words, "undefined symbol: %s", symbol != NULL ? symbol : "");
+    if (symbol != NULL) opc_library_error_from_message(why, words, attempt->loaded->torch);
+  }
+  opc_symbol_search_clear(&search);
+  opc_elf_close(file);
+}
+
 static opc_status_t on_load_failed(attempt_t *attempt, const char *text, opc_error_t *error) {
   opc_library_error_t why;
   opc_library_error_from_message(&why, text, attempt->loaded->torch);
   if (attempt->current == NULL) return opc_error_set(error, OPC_ERR_LIBRARY, "a --preload library cannot be loaded: %s", why.message);
+  if (strcmp(why.kind, "undefined_symbol") == 0) explain_symbol(attempt, &why);
   fail(attempt->current, &why);
   /* The loader refuses before any initialiser runs. Anything else has left half of its registrations behind: start again without it. */
   attempt->spoiled |= strcmp(why.kind, "duplicate") == 0 || strcmp(why.kind, "schema") == 0 || strcmp(why.kind, "initialiser_threw") == 0;
