@@ -51,7 +51,8 @@ static const struct argp inspect_argp = {
     parse,
     "LIB...",
     "Says what libraries are, and whether they would load here, without loading them: what each needs and where that is found, what it was "
-    "built against, how it registers operators, what it uses of Python, its GPU code by architecture, its debug information."
+    "built against, how it registers operators, what it uses of Python, its GPU code by architecture, its debug information. LIB may be a wheel or "
+    "a folder: the libraries in it that register operators."
     "\vExamples:\n"
     "  opcheck-c inspect libmy_ops.so\n"
     "  opcheck-c inspect --format json libmy_ops.so | jq '.libraries[].gpu'\n",

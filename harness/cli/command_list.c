@@ -56,7 +56,8 @@ static const struct argp list_argp = {
     parse,
     "LIB...",
     "Loads libraries and lists what they register: operators with schema, tags, where they were registered, "
-    "kernels by dispatch key; kernels put on others' operators; custom classes with their methods."
+    "kernels by dispatch key; kernels put on others' operators; custom classes with their methods. LIB may be a wheel or a folder: "
+    "the libraries in it that register operators, or a path into a wheel, x.whl/pkg/_C.so."
     "\vExamples:\n"
     "  opcheck-c list libmy_ops.so\n"
     "  opcheck-c list --format json libmy_ops.so | jq '.operators[].name'\n",

@@ -72,7 +72,8 @@ static const struct argp_option options[] = {
     {0}};
 
 static const char doc[] =
-    "Checks the operators of libraries against the contract of a custom operator, each in a process of its own, and reports."
+    "Checks the operators of libraries against the contract of a custom operator, each in a process of its own, and reports. LIB may be a wheel "
+    "or a folder: the libraries in it that register operators."
     "\vExit status: 0 nothing found; 1 a contract is broken or an operator crashed; 2 wrong usage or sample file; 3 the harness could not "
     "do its "
     "work; 4 a library could not be loaded; 5 nothing ran.\n\n"
