@@ -116,33 +116,49 @@ static opc_status_t write_all(int fd, const unsigned char *bytes, size_t size, o
   return OPC_OK;
 }
 
+/* Where a memory file may not be executed (vm.memfd_noexec), a file that has no name any more. */
+static int temporary_file(void) {
+  char path[] = "/tmp/opcheck-inert-XXXXXX";
+  const int fd = mkostemp(path, O_CLOEXEC);
+  if (fd >= 0) (void)unlink(path);
+  return fd;
+}
+
 /* The loader takes two files for one when they have the same path, and the path is the descriptor's: each gets a number of its own. */
-static int memory_file(const char *name) {
+static int numbered(int low) {
   static int next = 300;
-  const int low = memfd_create(name, MFD_CLOEXEC);
   const int fd = low >= 0 ? fcntl(low, F_DUPFD_CLOEXEC, next) : -1;
   if (low >= 0) (void)close(low);
   if (fd >= 0) next = fd + 1;
   return fd;
 }
 
+static opc_status_t load_from(int fd, const unsigned char *image, size_t size, void **out_handle, opc_error_t *error) {
+  char path[64];
+  *out_handle = NULL;
+  if (fd < 0) return opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a memory file: %s", strerror(errno));
+  opc_status_t status = write_all(fd, image, size, error);
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  if (status == OPC_OK) *out_handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  const char *words = *out_handle == NULL ? dlerror() : NULL;
+  if (status == OPC_OK && *out_handle == NULL) {
+    status = opc_error_set(error, OPC_ERR_SYSTEM, "an inert library does not load: %s", words != NULL ? words : "no reason given");
+  }
+  (void)close(fd);
+  return status;
+}
+
 opc_status_t opc_inert_load(const char *soname, const opc_inert_symbol_t *symbols, size_t count, opc_error_t *error) {
   unsigned char *image = NULL;
   size_t size = 0;
-  char path[64];
   void *handle = NULL;
   struct link_map *map = NULL;
-  int fd = -1;
   inert_library_t *library = malloc(sizeof *library + strlen(soname) + 1);
   opc_status_t status = library != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   if (status == OPC_OK) status = opc_inert_image(soname, symbols, count, target_of, &image, &size, error);
-  if (status == OPC_OK && (fd = memory_file(soname)) < 0) status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a memory file: %s", strerror(errno));
-  if (status == OPC_OK) status = write_all(fd, image, size, error);
   if (status == OPC_OK) {
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-    const char *words = handle == NULL ? dlerror() : NULL;
-    if (handle == NULL) status = opc_error_set(error, OPC_ERR_SYSTEM, "the inert library for %s does not load: %s", soname, words != NULL ? words : "no reason given");
+    status = load_from(numbered(memfd_create(soname, MFD_CLOEXEC)), image, size, &handle, error);
+    if (status != OPC_OK) status = load_from(numbered(temporary_file()), image, size, &handle, error);
   }
   if (status == OPC_OK && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0) {
     *library = (inert_library_t){.next = libraries, .base = (const void *)map->l_addr};
@@ -152,6 +168,5 @@ opc_status_t opc_inert_load(const char *soname, const opc_inert_symbol_t *symbol
   }
   free(library);
   free(image);
-  if (fd >= 0) (void)close(fd);
   return status;
 }

@@ -105,8 +105,8 @@ static opc_status_t provide_found(preparation_t *preparation, const char *name, 
     case OPC_FOUND_NOWHERE:
       return opc_library_is_accelerator(name) ? add_stand_in(preparation, name, NULL, error) : OPC_OK;
     case OPC_FOUND_SYSTEM:
-      if (opc_library_is_accelerator(name) && preparation->other_count < FILES &&
-          opc_elf_open(place->path, &preparation->others[preparation->other_count], error) == OPC_OK) {
+      /* Not in the process yet: without a look at its symbols some of them would be replaced. */
+      if (preparation->other_count < FILES && opc_elf_open(place->path, &preparation->others[preparation->other_count], error) == OPC_OK) {
         preparation->other_count++;
       }
       return OPC_OK;

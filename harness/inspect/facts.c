@@ -17,15 +17,26 @@ bool opc_symbol_is_python(const char *name) {
   return name[0] == 'P' && name[1] == 'y' && (name[2] == '_' || (name[2] >= 'A' && name[2] <= 'Z'));
 }
 
+/* "cuInit", "hipMalloc": and not "curl_easy_init". */
+static bool begins_word(const char *name, const char *word) {
+  const size_t length = strlen(word);
+  return strncmp(name, word, length) == 0 && name[length] >= 'A' && name[length] <= 'Z';
+}
+
 bool opc_symbol_is_accelerator(const char *name) {
-  static const char *const prefixes[] = {"cu", "nccl", "nv", "hip", "roc", "rccl", "miopen", "npp"};
-  static const char *const parts[] = {"cuda", "CUDA", "Cuda", "hip", "HIP", "nccl", "NCCL", "cublas", "cudnn", "xpu"};
+  static const char *const words[] = {"cu", "nv", "hip", "nccl", "miopen", "npp"};
+  static const char *const prefixes[] = {"cublas", "cudnn", "cufft", "curand", "cusolver", "cusparse", "cupti", "cutensor", "cudss",
+                                         "nvrtc",  "nvml",  "nvjpeg", "rocblas", "rccl", "__hip"};
+  static const char *const parts[] = {"cuda", "CUDA", "Cuda", "3hip", "HIP", "4nccl", "NCCL", "cublas", "cudnn", "3xpu", "4sycl"};
   const bool mangled = begins(name, "_Z");
+  for (size_t i = 0; !mangled && i < sizeof words / sizeof *words; i++) {
+    if (begins_word(name, words[i])) return true;
+  }
   for (size_t i = 0; !mangled && i < sizeof prefixes / sizeof *prefixes; i++) {
     if (begins(name, prefixes[i])) return true;
   }
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    if (strstr(name, parts[i]) != NULL) return true;
+    if (has(name, parts[i])) return true;
   }
   return false;
 }

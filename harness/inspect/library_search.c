@@ -195,8 +195,13 @@ bool opc_library_is_heavy(const char *name) {
   return begins_with_one_of(name, prefixes, sizeof prefixes / sizeof *prefixes);
 }
 
+/* By their whole names: libtorchvision, and libtorch_my_ops, are somebody else's. */
 bool opc_library_is_torch(const char *name) {
-  static const char *const prefixes[] = {"libtorch.", "libtorch_", "libc10.", "libc10_", "libshm."};
-  /* libtorchvision and the like are somebody else's; libtorch_… may be, too, where libtorch does not have it. */
-  return begins_with_one_of(name, prefixes, sizeof prefixes / sizeof *prefixes);
+  static const char *const names[] = {"libtorch.so",        "libtorch_cpu.so", "libtorch_cuda.so", "libtorch_cuda_linalg.so", "libtorch_python.so", "libtorch_global_deps.so",
+                                      "libtorch_nvshmem.so", "libtorch_hip.so", "libtorch_xpu.so",  "libc10.so",               "libc10_cuda.so",     "libc10_hip.so",
+                                      "libc10_xpu.so",      "libshm.so",       "libcaffe2_nvrtc.so"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(name, names[i]) == 0) return true;
+  }
+  return false;
 }

@@ -41,7 +41,7 @@ bool opc_library_is_accelerator(const char *name);
 bool opc_library_is_python(const char *name);
 /* libtorch's half for an accelerator, and libtorch.so, which holds nothing and draws it in: of no use without a device. */
 bool opc_library_is_heavy(const char *name);
-/* libtorch, libtorch_…, libc10… */
+/* One of libtorch's own. */
 bool opc_library_is_torch(const char *name);
 
 #ifdef __cplusplus

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "checks/rules.h"
+#include "inspect/package.h"
 #include "plan/verdict.h"
 #include "supervise/batch_child.h"
 #include "supervise/interrupt.h"
@@ -143,7 +144,7 @@ static bool file_beside(const char *library, char *out, size_t size) {
   size_t length = strlen(library);
   if (length > 3 && strcmp(library + length - 3, ".so") == 0) length -= 3;
   int written = snprintf(out, size, "%.*s.samples.json", (int)length, library);
-  return written > 0 && (size_t)written < size && access(out, F_OK) == 0;
+  return written > 0 && (size_t)written < size && access(opc_package_file(out), F_OK) == 0;
 }
 
 static opc_status_t read_samples(opc_session_t *session, opc_error_t *error) {
@@ -159,7 +160,7 @@ static opc_status_t read_samples(opc_session_t *session, opc_error_t *error) {
     all_loaded &= loaded->libraries[i].state == OPC_LIBRARY_LOADED;
     if (options->sample_file_count > 0 || loaded->libraries[i].state != OPC_LIBRARY_LOADED || status != OPC_OK) continue;
     if (file_beside(loaded->libraries[i].path, beside, sizeof beside)) {
-      status = opc_sample_set_read(&session->samples, beside, named_operator, classes, &names, error);
+      status = opc_sample_set_read(&session->samples, opc_package_file(beside), named_operator, classes, &names, error);
     }
   }
   for (size_t i = 0; i < options->sample_file_count && status == OPC_OK; i++) {

@@ -106,6 +106,31 @@ static void test_python_is_inert(void **state) {
   assert_string_equal(text, "");
 }
 
+static opc_call_outcome_t call_with(const char *name, int64_t n, opc_text_t *message) {
+  opc_op_handle_t *op = NULL;
+  opc_value_t *returns = NULL, argument = {.kind = OPC_VALUE_INT, .integer = n};
+  size_t count = 0;
+  assert_ok(opc_op_find(name, &op, &error));
+  const opc_call_outcome_t outcome = opc_op_call(op, &argument, NULL, 1, &returns, &count, message);
+  opc_returns_free(returns, count);
+  opc_op_free(op);
+  return outcome;
+}
+
+/* Such a call says that the operator cannot run here, and leaves it as it was. */
+static void test_operators_that_use_python(void **state) {
+  (void)state;
+  opc_text_t message = {0};
+  assert_ok(load(TEST_PYTHON_OPS_LIBRARY, &error));
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(call_with("bridge_test_python::always", 1, &message), OPC_CALL_NO_KERNEL);
+    assert_non_null(strstr(opc_text_c(&message), "called PyErr_SetString: it needs a Python interpreter"));
+  }
+  assert_int_equal(call_with("bridge_test_python::for_negative", 1, &message), OPC_CALL_RETURNED);
+  assert_int_equal(call_with("bridge_test_python::for_negative", -1, &message), OPC_CALL_NO_KERNEL);
+  opc_text_clear(&message);
+}
+
 /* libtorch.so would draw in libtorch_cuda: an empty one stands in. */
 static void test_libtorch_without_cuda(void **state) {
   (void)state;
@@ -197,6 +222,7 @@ int main(void) {
       cmocka_unit_test(test_throwing_initialiser),
       cmocka_unit_test(test_libtorch_without_cuda),
       cmocka_unit_test(test_python_is_inert),
+      cmocka_unit_test(test_operators_that_use_python),
       cmocka_unit_test(test_siblings),
       cmocka_unit_test(test_missing_cuda_is_inert),
       cmocka_unit_test(test_other_symbols_stay_undefined),

@@ -75,7 +75,11 @@ def main():
     alone = run(program, os.path.join(folder, "no_operators.so"))
     expect(alone.returncode == 5, f"no_operators.so: exit status {alone.returncode}, not 5")
     expect("registers no operators" in alone.stdout + alone.stderr, "no_operators.so: not said that it registers no operators")
-    print(f"{len(EXPECTED) + 1} libraries, {len(failures)} failures")
+    # A library that it needs may come behind it on the command line.
+    sibling = os.path.join(folder, "elsewhere", "libopc_sibling.so")
+    pair = run(program, os.path.join(folder, "needs_sibling.so"), sibling)
+    expect(pair.returncode == 5, f"needs_sibling.so before its sibling: exit status {pair.returncode}, not 5: {pair.stdout}")
+    print(f"{len(EXPECTED) + 2} libraries, {len(failures)} failures")
     return 1 if failures else 0
 
 

@@ -108,6 +108,10 @@ static void test_names(void **state) {
   assert_false(opc_symbol_has_old_string("_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"));
   assert_true(opc_library_is_accelerator("libcudart.so.12") && opc_library_is_accelerator("libnvjpeg.36e11081.so.13"));
   assert_false(opc_library_is_accelerator("libcurl.so.4") || opc_library_is_accelerator("libtorch_cpu.so") || opc_library_is_accelerator("libc.so.6"));
+  assert_true(opc_symbol_is_accelerator("cuInit") && opc_symbol_is_accelerator("cudaMalloc") && opc_symbol_is_accelerator("__cudaRegisterFunction") &&
+              opc_symbol_is_accelerator("_ZN2at4cuda26getCurrentDevicePropertiesEv") && opc_symbol_is_accelerator("hipMalloc"));
+  assert_false(opc_symbol_is_accelerator("curl_easy_init") || opc_symbol_is_accelerator("_ZN3app10membershipEv") || opc_symbol_is_accelerator("custom"));
+  assert_true(opc_library_is_torch("libtorch_cpu.so") && !opc_library_is_torch("libtorch_my_ops.so") && !opc_library_is_torch("libtorchvision.so"));
   assert_true(opc_library_is_python("libtorch_python.so") && opc_library_is_python("libpython3.11.so.1.0"));
 }
 
