@@ -79,6 +79,7 @@ static const char *words_of(const opc_case_context_t *context, const opc_access_
   switch (access->kind) {
   case OPC_ACCESS_OUTSIDE:
     add_outside(access, text);
+    if (context->base && context->base->unchecked) opc_text_add(text, ", on arguments that the search made up and the operator does not refuse");
     if (!opc_case_arguments_fit(context)) return "memory.unchecked_arguments";
     return access->write ? "memory.out_of_bounds_write" : "memory.out_of_bounds_read";
   case OPC_ACCESS_FREED:

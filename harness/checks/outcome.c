@@ -144,6 +144,7 @@ bool opc_case_arguments_fit(const opc_case_context_t *context) {
   const char *variant = context->id.variant;
   unsigned family = opc_variant_family(variant);
   argument_count_t count = {0};
+  if (context->base && context->base->unchecked) return false;
   if (!context->sample || (family & (OPC_VARIANT_PLAIN | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SAME))) return true;
   for (size_t i = 0; i < context->sample->argument_count; i++)
     if (!context->sample->absent || !context->sample->absent[i]) count_arguments(&context->sample->arguments[i], &count);

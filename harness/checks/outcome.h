@@ -30,7 +30,8 @@ void opc_finding_from_error(const opc_case_context_t *context, const opc_error_t
 bool opc_case_is_declared(const opc_case_context_t *context);
 
 /* Whether the case's arguments are as good as the sample's: only layout, bits or dtype differ, or sizes in a way that leaves everything fitting together.
- * Where one tensor of several was resized, or a number says what a size was, an operator may rightly call them wrong. */
+ * Where one tensor of several was resized, or a number says what a size was, an operator may rightly call them wrong.
+ * So may it arguments that a search made up and that nothing but their acceptance speaks for. */
 bool opc_case_arguments_fit(const opc_case_context_t *context);
 
 #endif

@@ -25,8 +25,8 @@ typedef struct run {
   opc_device_t *devices;
   bool *device_usable; /* there is such a device */
   bool *kernel_usable; /* and a kernel that could serve it */
-  opc_sample_t *callable; /* shallow copies of the samples that are not there to be refused */
-  size_t callable_count;
+  opc_sample_t *callable; /* shallow copies of the samples that are neither there to be refused nor unchecked */
+  size_t callable_count, checked_count; /* checked: samples that are not unchecked */
   bool *reported; /* a device and a sample each: its refusal was told */
   opc_op_handle_t *handle;
   void *own[64]; /* a check's own pointer each */
@@ -315,6 +315,7 @@ static bool plan_sample(run_t *run, bool first_calling_check) {
     if (first_calling_check) action = (action_t){.kind = ACTION_MUST_REJECT};
     return plan_sample_case(run, sample, OPC_DTYPE_OTHER, "plain", action);
   }
+  if (sample->unchecked) return check != &opc_check_memory || plan_sample_case(run, sample, OPC_DTYPE_OTHER, "plain", (action_t){.kind = ACTION_CHECK});
   if (check->families) {
     variant_walk_t walk = {.run = run, .go_on = true};
     run->status = opc_variants_of(sample, request->op, check->families, plan_variant, &walk, run->error);
@@ -335,7 +336,7 @@ static bool plan_device(run_t *run, bool first_calling_check) {
     } else if (!run->kernel_usable[run->device] && !check->without_kernel) {
       nothing.reason = OPC_SKIP_NO_KERNEL;
       nothing.detail = "the operator has no kernel for this device";
-    } else if (!request->sample_count) {
+    } else if (!request->sample_count || (!run->checked_count && check != &opc_check_memory)) {
       nothing.reason = OPC_SKIP_NO_SAMPLE;
       nothing.detail = "there are no arguments to call the operator with";
     }
@@ -428,8 +429,9 @@ static opc_status_t run_prepare(run_t *run) {
     run->device_usable[i] = opc_bridge_device_available(run->devices[i]);
     run->kernel_usable[i] = kernel_serves(request->op, run->devices[i]);
   }
+  for (size_t i = 0; i < request->sample_count; i++) run->checked_count += !request->samples[i].unchecked;
   for (size_t i = 0; i < request->sample_count; i++)
-    if (!request->samples[i].expect.rejects) run->callable[run->callable_count++] = request->samples[i];
+    if (!request->samples[i].expect.rejects && !request->samples[i].unchecked) run->callable[run->callable_count++] = request->samples[i];
   opc_status_t status = request->only ? opc_case_id_parse(request->only, &run->only, run->error) : OPC_OK;
   for (size_t i = 0; i < request->crashed_count && status == OPC_OK; i++)
     status = opc_case_id_parse(request->crashed[i], &run->crashed[i], run->error);

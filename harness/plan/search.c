@@ -70,7 +70,8 @@ void opc_search_free(opc_search_t *search) {
     free(search->sites[i].message);
   }
   for (size_t i = 0; i < search->kept_count; i++) opc_sample_clear(&search->kept[i].sample);
-  opc_sample_clear(&search->suspect.sample);
+  opc_sample_clear(&search->forgets.best.sample);
+  opc_sample_clear(&search->leaves.best.sample);
   opc_sample_clear(&search->crashing.sample);
   opc_candidates_clear(&search->derived);
   opc_sample_clear(&search->current);

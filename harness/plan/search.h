@@ -28,6 +28,7 @@ typedef struct opc_try_outcome {
   const char *message;    /* of a try that did not return; read during the call only */
   const char *site;       /* where it was thrown or crashed, in any words that are the same every time; NULL: not known */
   uint64_t digest;        /* of all that it did; 0: not the same every time */
+  const char *overrun;    /* UNCLEAN: which access, of which argument, how far beside it, in any words that are the same for the same mistake; NULL: not known */
   bool effect;            /* a non-empty tensor output, a mutated argument, or a non-tensor result */
   bool depends_on_values; /* another fill gave other bytes */
   int64_t output_numel;   /* of the largest tensor output or mutated argument */
@@ -72,13 +73,17 @@ const char *opc_search_detail(const opc_search_t *search);
 /* What the search did, for the report: {"state", "tries", "found_at" (0: never), "crashes", "timeouts", "places" (where tries ended), "families": what each
  * kind of edit was worth: {NAME: [tried, came to a new place, kept]}}, without those that were never tried. New reference; NULL: out of memory. */
 json_t *opc_search_to_json(const opc_search_t *search);
-/* Appends the accepted samples, minimal first (at most 3, of different shapes, non-empty outputs). Where there is none, but tries were UNINITIALISED,
- * the best of those alone: an operator that forgets to write a part of its output forgets it on all arguments. Where every single try crashed, the
+/* Appends the accepted samples, minimal first (at most 3, of different shapes, non-empty outputs). Where there is none, but tries of several shapes were
+ * UNINITIALISED, the best of those alone: an operator that forgets to write a part of its output forgets it on all arguments. Likewise of tries that left
+ * their tensors, where all did so at one place and by the same amount, or had but one tensor to leave. Where every single try crashed, the
  * smallest of those: the crash is then a finding and no silence. Names are content digests, source SEARCHED. */
 enum { OPC_SEARCH_SAMPLES_MAX = 3 };
 opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set, uint64_t out_digests[OPC_SEARCH_SAMPLES_MAX],
                                 opc_error_t *error) OPC_CHECKED;
 /* Whether nothing is known against these samples. */
 bool opc_search_is_clean(const opc_search_t *search);
+/* Appends the smallest arguments that the operator accepted and left its tensors with, `unchecked`; none where there are none, or where the samples above
+ * tell it already. */
+opc_status_t opc_search_unchecked(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -101,6 +101,18 @@ static const opc_site_t *deepest(const opc_search_t *search) {
   return best;
 }
 
+bool opc_suspects_are_convincing(const opc_suspects_t *suspects) {
+  bool several = suspects->shape_count == sizeof suspects->shapes / sizeof suspects->shapes[0] && !suspects->places_differ;
+  return suspects->best.sample.arguments && (suspects->lone || several);
+}
+
+/* The tries that the operator's fault shows with, where nothing better was found; NULL: there are none. */
+static const opc_suspects_t *convincing(const opc_search_t *search) {
+  if (search->kept_count > 0) return NULL;
+  if (opc_suspects_are_convincing(&search->forgets)) return &search->forgets;
+  return opc_suspects_are_convincing(&search->leaves) ? &search->leaves : NULL;
+}
+
 /* No try was so much as refused, and hangs are too dear to repeat in every check. */
 static bool only_crashes(const opc_search_t *search) {
   return search->crashes > 0 && search->crashes == search->tries && search->crashing.sample.arguments;
@@ -108,7 +120,7 @@ static bool only_crashes(const opc_search_t *search) {
 
 opc_search_state_t opc_search_state(const opc_search_t *search) {
   if (search->kept_count > 0) return opc_search_is_rich(search, false) ? OPC_SEARCH_RICH : OPC_SEARCH_FOUND;
-  if (search->suspect_at > 0) return OPC_SEARCH_FOUND;
+  if (convincing(search)) return OPC_SEARCH_FOUND;
   if (search->impossible) return OPC_SEARCH_IMPOSSIBLE;
   if (search->trivial) return OPC_SEARCH_TRIVIAL;
   const opc_site_t *last = deepest(search);
@@ -139,9 +151,10 @@ void opc_search_describe(opc_search_t *search) {
     opc_text_addf(detail, "found after %d %s", search->earlier + search->found_at, tries_word(search->earlier + search->found_at));
     return;
   }
-  if (search->suspect_at > 0) {
-    opc_text_addf(detail, "found after %d %s; %s", search->earlier + search->suspect_at, tries_word(search->earlier + search->suspect_at),
-                  search->suspect_leaves ? "it touches memory outside its tensors" : "its result depends on uninitialised memory");
+  const opc_suspects_t *suspects = convincing(search);
+  if (suspects) {
+    opc_text_addf(detail, "found after %d %s; %s", search->earlier + suspects->first_at, tries_word(search->earlier + suspects->first_at),
+                  suspects == &search->leaves ? "it touches memory outside its tensors" : "its result depends on uninitialised memory");
     return;
   }
   const opc_site_t *last = deepest(search);
@@ -178,10 +191,22 @@ const char *opc_search_detail(const opc_search_t *search) { return opc_text_c(&s
 
 bool opc_search_is_clean(const opc_search_t *search) { return search->kept_count > 0; }
 
+opc_status_t opc_search_unchecked(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) {
+  opc_sample_t sample = {0};
+  if (search->leaves.first_at == 0 || convincing(search)) return OPC_OK;
+  opc_status_t status = opc_sample_copy(&search->leaves.best.sample, &sample, error);
+  if (status == OPC_OK) status = opc_sample_name(&sample, search->op, error);
+  sample.unchecked = true;
+  if (status == OPC_OK) status = opc_sample_set_add(set, &sample, error);
+  opc_sample_clear(&sample);
+  return status;
+}
+
 opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set, uint64_t out_digests[OPC_SEARCH_SAMPLES_MAX], opc_error_t *error) {
   size_t chosen[OPC_SEARCH_SAMPLES_MAX], count = choose(search, chosen, OPC_SEARCH_SAMPLES_MAX);
   const opc_kept_t *last_resort = NULL; /* what came of these is the finding */
-  if (count == 0 && search->suspect_at > 0) last_resort = &search->suspect;
+  const opc_suspects_t *suspects = convincing(search);
+  if (suspects) last_resort = &suspects->best;
   else if (count == 0 && only_crashes(search)) last_resort = &search->crashing;
   if (last_resort) count = 1;
   for (size_t i = 1; i < count; i++) { /* the smallest first */

@@ -30,6 +30,17 @@ typedef struct opc_kept {
   bool rich, depends_on_values;
 } opc_kept_t;
 
+/* Tries that returned and cannot be trusted. */
+typedef struct opc_suspects {
+  opc_kept_t best;   /* rich ones before others, of those the smallest */
+  int first_at;      /* the try; 0: none */
+  uint64_t shapes[3]; /* of the first, all different */
+  size_t shape_count;
+  uint64_t place;    /* digest of where the first one left its tensor; 0: not known */
+  bool places_differ;
+  bool lone;         /* one of them had nothing but one tensor, which no operator that accepts it may leave */
+} opc_suspects_t;
+
 struct opc_search {
   const opc_operator_t *op;
   const opc_recipe_t *recipe; /* NULL: none */
@@ -46,9 +57,8 @@ struct opc_search {
   size_t site_count;
   opc_kept_t kept[OPC_KEPT_MAX];
   size_t kept_count;
-  opc_kept_t suspect;       /* the best try whose result follows memory that nothing initialised, or that leaves its only tensor */
-  int suspect_at;           /* the first such try; 0: none */
-  bool suspect_leaves;      /* the latter */
+  opc_suspects_t forgets;   /* tries whose result follows memory that nothing initialised */
+  opc_suspects_t leaves;    /* tries that left their tensors */
   opc_kept_t crashing;      /* the smallest arguments that crashed, non-empty ones before empty ones; for an operator that does nothing else */
   opc_candidates_t derived; /* other shapes of what was accepted: tried first */
   uint64_t *seen;           /* digests of what was tried */
@@ -62,6 +72,8 @@ struct opc_search {
 
 /* How far down in its source a place is, among those whose line is known: 0 to 1. Checks stand in the order in which they are passed. */
 double opc_site_line_rank(const opc_search_t *search, const opc_site_t *site);
+/* Whether they are the operator's fault whatever the arguments: of several shapes, and the same mistake each time. */
+bool opc_suspects_are_convincing(const opc_suspects_t *suspects);
 /* Digest of a tuple: all of it, or what makes its shape. */
 uint64_t opc_search_digest(const opc_sample_t *sample, bool shapes_only);
 /* Two shapes with results of some size; with_values: that depend on the values of the arguments. */

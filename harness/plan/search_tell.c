@@ -149,16 +149,22 @@ static bool is_lone_tensor(const opc_search_t *search, size_t tensors) {
   return tensors == 1 && numbers == 0;
 }
 
-/* One is kept, in case there will be no clean try: the first rich one, of those the smallest. */
-static void keep_suspect(opc_search_t *search, const opc_try_outcome_t *outcome, bool leaves) {
+/* One is kept, in case there will be no clean try. */
+static void keep_suspect(opc_search_t *search, const opc_try_outcome_t *outcome, opc_suspects_t *suspects) {
   size_t tensors, empty;
   int64_t numel = count_elements(&search->current, &tensors, &empty);
-  opc_kept_t kept = kept_of(search, outcome, empty > 0, numel), *best = &search->suspect;
-  bool better = search->suspect_leaves != leaves ? !leaves : kept.rich != best->rich ? kept.rich : numel < best->numel;
-  if ((tensors > 0 && empty == tensors) || (search->suspect_at > 0 && !better) || (leaves && !is_lone_tensor(search, tensors))) return;
-  if (opc_sample_copy(&search->current, &kept.sample, NULL) != OPC_OK) return;
-  if (search->suspect_at == 0) search->suspect_at = search->tries;
-  search->suspect_leaves = leaves;
+  opc_kept_t kept = kept_of(search, outcome, empty > 0, numel), *best = &suspects->best;
+  uint64_t place = place_of(outcome->overrun);
+  bool lone = is_lone_tensor(search, tensors), known = false;
+  if (tensors > 0 && empty == tensors) return;
+  for (size_t i = 0; i < suspects->shape_count; i++) known |= suspects->shapes[i] == kept.shape;
+  if (!known && suspects->shape_count < sizeof suspects->shapes / sizeof suspects->shapes[0]) suspects->shapes[suspects->shape_count++] = kept.shape;
+  if (suspects->first_at == 0) suspects->place = place;
+  suspects->places_differ |= place != suspects->place;
+  bool better = suspects->first_at == 0 || (lone != suspects->lone ? lone : kept.rich != best->rich ? kept.rich : numel < best->numel);
+  suspects->lone |= lone;
+  if (suspects->first_at == 0) suspects->first_at = search->tries;
+  if (!better || opc_sample_copy(&search->current, &kept.sample, NULL) != OPC_OK) return;
   opc_sample_clear(&best->sample);
   *best = kept;
 }
@@ -221,11 +227,11 @@ void opc_search_tell(opc_search_t *search, const opc_try_outcome_t *outcome) {
       tell_rejected(search, outcome->message, outcome->site);
       break;
     case OPC_TRY_UNINITIALISED:
-      keep_suspect(search, outcome, false);
+      keep_suspect(search, outcome, &search->forgets);
       tell_unclean(search, outcome->message);
       break;
     case OPC_TRY_UNCLEAN:
-      keep_suspect(search, outcome, true);
+      if (outcome->overrun) keep_suspect(search, outcome, &search->leaves);
       tell_unclean(search, outcome->message);
       break;
     case OPC_TRY_CRASHED:

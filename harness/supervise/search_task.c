@@ -115,6 +115,16 @@ static opc_status_t add_to_library(opc_task_t *task, int round, opc_error_t *err
   return status;
 }
 
+/* In front of the others: what crashes on those would be given up before it is told. */
+static opc_status_t put_unchecked_first(opc_task_t *task, opc_error_t *error) {
+  opc_sample_set_t set = {0};
+  opc_status_t status = opc_search_unchecked(task->search, &set, error);
+  for (size_t i = 0; i < task->samples.count && status == OPC_OK; i++) status = opc_sample_set_add(&set, &task->samples.samples[i], error);
+  opc_sample_set_clear(&task->samples);
+  task->samples = set;
+  return status;
+}
+
 opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   opc_found_t *found = opc_search_found(task->session, task->op);
   opc_search_state_t state = opc_search_state(task->search);
@@ -126,6 +136,7 @@ opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   if (unstable) state = OPC_SEARCH_UNSTABLE;
   opc_status_t status = record(task, found, opc_search_state_name(state), error);
   if (status == OPC_OK && clean) status = add_to_library(task, found->rounds, error);
+  if (status == OPC_OK) status = put_unchecked_first(task, error);
   if (status != OPC_OK) return status;
   bool impossible = state == OPC_SEARCH_IMPOSSIBLE;
   free(found->detail);
@@ -237,12 +248,14 @@ static int64_t largest(opc_task_t *task, const json_t *message) {
 static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
   const char *type = json_string_value(json_object_get(message, "t")), *name = json_string_value(json_object_get(message, "outcome"));
   opc_try_outcome_t outcome = {.kind = OPC_TRY_UNCONVERTIBLE, .message = json_string_value(json_object_get(message, "message"))};
+  char *overrun = NULL;
   if (outcome.message == NULL) outcome.message = "";
   if (type != NULL && strcmp(type, "tried") == 0 && name != NULL) {
     for (size_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++) {
       if (strcmp(outcomes[i].name, name) == 0) outcome.kind = outcomes[i].kind;
     }
     task->child_cpu = json_number_value(json_object_get(message, "cpu_seconds"));
+    if (json_object_get(message, "access") != NULL) outcome.overrun = overrun = json_dumps(json_object_get(message, "access"), JSON_COMPACT | JSON_SORT_KEYS);
     outcome.site = json_string_value(json_object_get(message, "site"));
     if (json_is_true(json_object_get(message, "steady"))) outcome.digest = opc_search_digest_of(message);
     outcome.effect = json_is_true(json_object_get(message, "effect"));
@@ -252,6 +265,7 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
     return OPC_OK; /* neither: not an answer */
   }
   tell(task, &outcome);
+  free(overrun);
   return opc_task_send(task, error);
 }
 

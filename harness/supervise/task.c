@@ -20,6 +20,16 @@ static opc_status_t copy_samples(const opc_sample_set_t *from, opc_sample_set_t 
   return OPC_OK;
 }
 
+/* For --save-samples: those that are worth to be kept. */
+static opc_status_t save_samples(const opc_sample_set_t *from, opc_sample_set_t *to, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < from->count && status == OPC_OK; i++) {
+    const opc_sample_set_t one = {.samples = &from->samples[i], .count = 1};
+    if (!from->samples[i].unchecked) status = copy_samples(&one, to, error);
+  }
+  return status;
+}
+
 static opc_status_t take_found(opc_task_t *task, opc_error_t *error) {
   const opc_found_t *found = opc_search_found(task->session, task->op);
   if (found == NULL || found->rounds == 0) return OPC_OK;
@@ -27,7 +37,7 @@ static opc_status_t take_found(opc_task_t *task, opc_error_t *error) {
   task->search_record = json_incref(found->record);
   task->source = found->samples.count > 0 ? "searched" : "none";
   opc_status_t status = copy_samples(&found->samples, &task->samples, error);
-  if (status == OPC_OK && task->session->options->save_samples != NULL && found->clean) status = copy_samples(&found->samples, &task->session->samples, error);
+  if (status == OPC_OK && task->session->options->save_samples != NULL && found->clean) status = save_samples(&found->samples, &task->session->samples, error);
   return status;
 }
 

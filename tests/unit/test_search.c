@@ -128,7 +128,7 @@ static void run_forgets(const opc_sample_t *sample, opc_try_outcome_t *outcome, 
 /* Only where it accepts a shape that it does not understand. */
 static void run_leaves(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   snprintf(message, 256, "with these arguments it reads outside its tensors' memory");
-  *outcome = (opc_try_outcome_t){.kind = OPC_TRY_UNCLEAN, .effect = true, .output_numel = opc_tensor_spec_numel(tensor(sample, 0))};
+  *outcome = (opc_try_outcome_t){.kind = OPC_TRY_UNCLEAN, .effect = true, .output_numel = opc_tensor_spec_numel(tensor(sample, 0)), .overrun = "x"};
 }
 static void run_forgets_vectors(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   if (tensor(sample, 0)->ndim < 2) run_forgets(sample, outcome, message);
