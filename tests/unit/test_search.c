@@ -130,6 +130,13 @@ static void run_leaves(const opc_sample_t *sample, opc_try_outcome_t *outcome, c
   snprintf(message, 256, "with these arguments it reads outside its tensors' memory");
   *outcome = (opc_try_outcome_t){.kind = OPC_TRY_UNCLEAN, .effect = true, .output_numel = opc_tensor_spec_numel(tensor(sample, 0)), .overrun = "x"};
 }
+/* Elsewhere each time: another size, another place. */
+static void run_leaves_anywhere(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  static char place[32];
+  run_leaves(sample, outcome, message);
+  snprintf(place, sizeof place, "%lld", (long long)opc_tensor_spec_numel(tensor(sample, 1)));
+  outcome->overrun = place;
+}
 static void run_forgets_vectors(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   if (tensor(sample, 0)->ndim < 2) run_forgets(sample, outcome, message);
   else run_identity(sample, outcome, message);
@@ -156,7 +163,8 @@ static const fake_t fakes[] = {
     {"ns::forgets", {{"x", "Tensor", NULL, false}}, run_forgets, OPC_SEARCH_FOUND},
     {"ns::forgets_vectors", {{"x", "Tensor", NULL, false}}, run_forgets_vectors, OPC_SEARCH_RICH},
     {"ns::leaves", {{"x", "Tensor", NULL, false}}, run_leaves, OPC_SEARCH_FOUND},
-    {"ns::leaves_two", {{"x", "Tensor", NULL, false}, {"y", "Tensor", NULL, false}}, run_leaves, OPC_SEARCH_NOT_FOUND},
+    {"ns::leaves_two", {{"x", "Tensor", NULL, false}, {"y", "Tensor", NULL, false}}, run_leaves, OPC_SEARCH_FOUND},
+    {"ns::leaves_anywhere", {{"x", "Tensor", NULL, false}, {"y", "Tensor", NULL, false}}, run_leaves_anywhere, OPC_SEARCH_NOT_FOUND},
     {"ns::version", {{NULL, NULL, NULL, false}}, run_number, OPC_SEARCH_RICH},
     {"ns::object", {{"x", "__torch__.torch.classes.ns.Name", NULL, false}}, run_number, OPC_SEARCH_IMPOSSIBLE},
     {"ns::optional_object",
@@ -295,7 +303,8 @@ static void test_suspects(void **state) {
     int kind;
   } rows[] = {{"ns::forgets", 1, 1, OPC_TRY_UNINITIALISED},
               {"ns::leaves", 1, 1, OPC_TRY_UNCLEAN},
-              {"ns::leaves_two", 0, 0, OPC_TRY_UNCLEAN},
+              {"ns::leaves_two", 1, 1, OPC_TRY_UNCLEAN},
+              {"ns::leaves_anywhere", 0, 0, OPC_TRY_UNCLEAN},
               {"ns::forgets_vectors", 2, 3, OPC_TRY_RETURNED}};
   for (size_t i = 0; i < COUNT(rows); i++) {
     const fake_t *fake = fake_of(rows[i].name);
@@ -314,6 +323,11 @@ static void test_suspects(void **state) {
       assert_int_equal(outcome.kind, rows[i].kind);
       assert_true(outcome.output_numel >= 2);
     }
+    /* Without a mistake of its own to show, the operator is told that it does not check. */
+    size_t before = set.count;
+    assert_ok(opc_search_unchecked(search, &set, &error), error);
+    assert_int_equal(set.count - before, strcmp(rows[i].name, "ns::leaves_anywhere") == 0);
+    if (set.count > before) assert_true(set.samples[before].unchecked);
     opc_sample_set_clear(&set);
     opc_search_free(search);
     opc_operator_clear(&op);
@@ -366,6 +380,113 @@ static void test_counts_of_crashes(void **state) {
   }
 }
 
+/* ---- what operators find for one another ---- */
+
+static opc_value_t numbered_tensor(int64_t first) {
+  const int64_t size = 3;
+  opc_tensor_spec_t *spec = opc_tensor_spec_new(OPC_DTYPE_UINT8, 1, &size);
+  spec->fill.kind = OPC_FILL_VALUES;
+  spec->fill.value_count = 3;
+  spec->fill.values = calloc(3, sizeof *spec->fill.values);
+  for (int i = 0; i < 3; i++) spec->fill.values[i] = (opc_number_t){.kind = OPC_NUMBER_INT, .i = first + i};
+  return (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = spec};
+}
+
+/* Only what the other operator returned will do. */
+static void run_decode(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  const opc_fill_t *fill = &tensor(sample, 0)->fill;
+  if (fill->kind != OPC_FILL_VALUES || fill->value_count != 3 || fill->values[0].i != 77) REJECT("not a packed tensor");
+  returned(outcome, 3);
+}
+/* Only the number that the other operator accepted will do. */
+static void run_same_number(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  if (sample->absent[1] || integer(sample, 1) != 1234) REJECT("no");
+  returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
+}
+static void run_object(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  const opc_value_t *object = &sample->arguments[0];
+  if (object->kind != OPC_VALUE_OBJECT || object->object.init_count != 1 || object->object.init[0].kind != OPC_VALUE_INT) REJECT("no object");
+  returned(outcome, 4);
+}
+
+static void test_library(void **state) {
+  (void)state;
+  static const fake_t pack = {"ns::pack_bits", {{"x", "Tensor", NULL, false}, {"code", "int", NULL, false}}, run_identity, OPC_SEARCH_RICH};
+  static const struct {
+    fake_t fake;
+    int round;
+    opc_search_state_t wanted;
+  } rows[] = {
+      {{"ns::unpack_bits", {{"data", "Tensor", NULL, false}}, run_decode, 0}, 1, OPC_SEARCH_NOT_FOUND}, /* the present round is not seen */
+      {{"ns::unpack_bits", {{"data", "Tensor", NULL, false}}, run_decode, 0}, 2, OPC_SEARCH_FOUND},
+      {{"ns::scale", {{"x", "Tensor", NULL, false}, {"code", "int", NULL, false}}, run_same_number, 0}, 1, OPC_SEARCH_NOT_FOUND},
+      {{"ns::scale", {{"x", "Tensor", NULL, false}, {"code", "int", NULL, false}}, run_same_number, 0}, 2, OPC_SEARCH_RICH},
+      {{"ns::apply", {{"object", "__torch__.torch.classes.ns.Name", NULL, false}}, run_object, 0}, 1, OPC_SEARCH_RICH},
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    opc_operator_t operators[2] = {make(&pack), make(&rows[i].fake)};
+    struct opc_method method = {(char *)"__init__", (char *)"__init__(__torch__.torch.classes.ns.Name self, int size) -> NoneType"};
+    opc_class_t class_ = {.name = (char *)"ns.Name", .methods = &method, .method_count = 1};
+    opc_search_library_t *library;
+    opc_search_t *search;
+    opc_sample_t sample, accepted;
+    opc_error_t error = {0};
+    opc_value_t *outputs = calloc(1, sizeof *outputs);
+    outputs[0] = numbered_tensor(77);
+    assert_ok(opc_search_library_new(operators, 2, &class_, 1, &library, &error), error);
+    assert_ok(opc_sample_init(&accepted, &operators[0], &error), error);
+    accepted.arguments[0] = numbered_tensor(1);
+    accepted.arguments[1] = (opc_value_t){.kind = OPC_VALUE_INT, .integer = 1234};
+    accepted.absent[0] = accepted.absent[1] = false;
+    assert_ok(opc_search_library_add(library, &operators[0], 1, &accepted, outputs, 1, &error), error);
+    opc_search_options_t options = {.budget = BUDGET, .library = library, .round = rows[i].round};
+    assert_ok(opc_search_new(&operators[1], &options, &search, &error), error);
+    while (opc_search_next(search, &sample)) {
+      char message[256] = "";
+      opc_try_outcome_t outcome = {0};
+      rows[i].fake.run(&sample, &outcome, message);
+      outcome.message = message;
+      opc_search_tell(search, &outcome);
+      opc_sample_clear(&sample);
+    }
+    if (opc_search_state(search) != rows[i].wanted)
+      fail_msg("row %zu: %s: %s", i, opc_search_state_name(opc_search_state(search)), opc_search_detail(search));
+    opc_search_free(search);
+    opc_sample_clear(&accepted);
+    opc_search_library_free(library);
+    for (int k = 0; k < 2; k++) opc_operator_clear(&operators[k]);
+  }
+  opc_search_library_free(NULL);
+}
+
+/* A try's place tells equal words apart: what gets on to another place is a step forward. */
+static void run_equal_words(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  static const char *const names[] = {"1a", "2b"};
+  for (size_t i = 0; i < 2; i++) {
+    if (tensor(sample, i)->ndim == 3) continue;
+    outcome->site = names[i];
+    REJECT("wrong rank");
+  }
+  returned(outcome, 4);
+}
+
+static void test_equal_words_at_two_places(void **state) {
+  (void)state;
+  static const fake_t fake = {"ns::ranks", {{"_0", "Tensor", NULL, false}, {"_1", "Tensor", NULL, false}}, run_equal_words, OPC_SEARCH_RICH};
+  opc_operator_t op = make(&fake);
+  int tries;
+  opc_search_t *search = drive(&fake, &op, 0, &tries, NULL);
+  assert_int_equal(opc_search_state(search), OPC_SEARCH_RICH);
+  json_t *record = opc_search_to_json(search);
+  assert_int_equal(json_integer_value(json_object_get(record, "tries")), tries);
+  assert_string_equal(json_string_value(json_object_get(record, "state")), "rich");
+  assert_true(json_integer_value(json_object_get(record, "places")) >= 2);
+  assert_true(json_is_array(json_object_get(json_object_get(record, "families"), "seed")));
+  json_decref(record);
+  opc_search_free(search);
+  opc_operator_clear(&op);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_states),
@@ -375,6 +496,8 @@ int main(void) {
       cmocka_unit_test(test_suspects),
       cmocka_unit_test(test_details),
       cmocka_unit_test(test_counts_of_crashes),
+      cmocka_unit_test(test_library),
+      cmocka_unit_test(test_equal_words_at_two_places),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
