@@ -2,8 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -18,6 +19,7 @@ static const double start_seconds = 60; /* until "forked", or until a worker of 
 static const double idle_seconds = 30;  /* between cases: building the plan, making arguments */
 static const double leave_seconds = 2;
 static const double closed_seconds = 2; /* a channel that ends means a process that ends */
+static const double starved_share = 0.7, starved_patience = 10; /* of a case's time */
 enum { OUTPUT_KEPT = 1 << 20 };
 
 double opc_clock(void) {
@@ -103,6 +105,31 @@ static void bound_output(const opc_child_t *child) {
   if (fstat(child->output, &status) == 0 && status.st_size > OUTPUT_KEPT) (void)ftruncate(child->output, 0);
 }
 
+/* Processor seconds that the process has used; -1: not known. */
+static double cpu_used(const opc_child_t *child) {
+  clockid_t clock;
+  struct timespec used;
+  if (child->pid <= 0 || clock_getcpuclockid(child->pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return -1;
+  return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
+}
+
+static bool is_runnable(const opc_child_t *child) {
+  char path[64], line[512] = "";
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)child->pid);
+  FILE *file = fopen(path, "re");
+  if (file == NULL) return false;
+  bool read = fgets(line, sizeof line, file) != NULL;
+  fclose(file);
+  const char *state = read ? strrchr(line, ')') : NULL; /* the name before it may hold anything */
+  return state != NULL && (state[2] == 'R' || state[2] == 'D');
+}
+
+/* Its time is over by the clock, and it could not run for most of it: a machine under load must not change what a run finds. One that waits is not spared. */
+static bool is_starved(const opc_child_t *child, double started, double case_seconds, double now) {
+  double used = cpu_used(child);
+  return used >= 0 && used - child->cpu < starved_share * case_seconds && now - started < starved_patience * case_seconds && is_runnable(child);
+}
+
 double opc_child_watch(opc_child_t *child, double case_seconds) {
   double now = opc_clock(), limit;
   opc_end_cause_t cause = OPC_END_IDLE;
@@ -111,6 +138,7 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
   if (child->blackbox->sequence != child->sequence) {
     child->sequence = child->blackbox->sequence;
     child->heard = now;
+    child->cpu = cpu_used(child);
   }
   if (child->leaving) {
     double leave = leave_seconds * child->pace;
@@ -125,6 +153,7 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
     limit = started + case_seconds;
     if (limit > child->heard + case_seconds) limit = child->heard + case_seconds;
     cause = OPC_END_TIMEOUT;
+    if (now >= limit && is_starved(child, limit - case_seconds, case_seconds, now)) return case_seconds / 4;
   } else {
     limit = child->heard + (child->sequence == 0 ? start_seconds : idle_seconds) * child->pace;
   }

@@ -44,6 +44,7 @@ typedef struct opc_child {
   double opened, heard, closed_at, killed_at; /* closed_at: when the channel ended, or when it was told to leave */
   bool leaving;        /* its work is done; it may go */
   uint64_t sequence;   /* of the black box when last looked at */
+  double cpu;          /* processor time that it had used then, seconds */
   double pace;         /* how many times longer than usual everything but a case may take */
   void *owner;         /* whose work it does; NULL once it is leaving */
 } opc_child_t;
