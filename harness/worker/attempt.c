@@ -248,7 +248,8 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
     opc_throw_watch(false);
   }
   if (status == OPC_OK && first.call.outcome == OPC_CALL_RETURNED) facts.effect = attempt_has_effect(&first, op);
-  if (status == OPC_OK && (facts.effect || first.wrote_outside || first.read_outside))
+  bool returned = first.call.outcome == OPC_CALL_RETURNED; /* a refusal says more than what was touched before it */
+  if (status == OPC_OK && returned && (facts.effect || first.wrote_outside || first.read_outside))
     status = trial_surroundings(&trial, &first, &suspicion, &facts.steady, error);
   if (status == OPC_OK && facts.effect && !suspicion.outcome) status = trial_values(&trial, &first, &facts.depends, error);
   facts.outcome = suspicion.outcome;
