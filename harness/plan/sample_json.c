@@ -29,7 +29,6 @@ json_t *opc_sample_to_json(const opc_sample_t *sample, const opc_operator_t *op)
   if (sample->name && sample->name[0]) opc_json_put(&json, "name", opc_json_text(sample->name));
   if (sample->source == OPC_SAMPLE_RECORDED || sample->source == OPC_SAMPLE_SEARCHED)
     opc_json_put(&json, "source", json_string(source_words[sample->source]));
-  if (sample->unchecked) opc_json_put(&json, "unchecked", json_true());
   opc_json_put(&json, "args", args);
   if (!kwargs || json_object_size(kwargs)) opc_json_put(&json, "kwargs", kwargs);
   else json_decref(kwargs);
@@ -182,7 +181,7 @@ opc_status_t opc_sample_from_json(const json_t *json, const opc_operator_t *op, 
 
 opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const opc_sample_names_t *names, opc_sample_t *out, char *field,
                              size_t field_size, opc_error_t *error) {
-  static const char *const fields[] = {"operator", "name", "args", "kwargs", "expect", "source", "unchecked", NULL};
+  static const char *const fields[] = {"operator", "name", "args", "kwargs", "expect", "source", NULL};
   opc_json_reader_t reader = {.folder = names->folder, .error = error, .find_class = names->find_class, .context = names->context};
   char there[64];
   *out = (opc_sample_t){0};
@@ -193,7 +192,6 @@ opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const
   if (status == OPC_OK) status = read_operator(&reader, json, op);
   if (status == OPC_OK) status = read_name(&reader, json, out);
   if (status == OPC_OK) status = read_source(&reader, json, out);
-  if (status == OPC_OK) out->unchecked = json_is_true(json_object_get(json, "unchecked"));
   if (status == OPC_OK) status = read_arguments(&reader, json, op, out);
   if (status == OPC_OK && json_object_get(json, "expect")) {
     size_t before = opc_json_enter(&reader, "expect");

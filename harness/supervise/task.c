@@ -206,6 +206,7 @@ json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t cras
   for (size_t i = 0; i < task->samples.count; i++) {
     json_t *sample = opc_sample_to_json(&task->samples.samples[i], task->op);
     json_object_set_new(sample, "source", json_string(sources[task->samples.samples[i].source]));
+    if (task->samples.samples[i].unchecked) json_object_set_new(sample, "unchecked", json_true());
     json_array_append_new(samples, sample);
   }
   return json_pack("{s:s, s:s, s:o, s:O, s:O, s:I, s:o, s:o}", "t", "cases", "operator", task->op->name, "samples", samples, "checks", task->session->checks,

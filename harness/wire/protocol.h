@@ -42,7 +42,8 @@
  *                               dtype, sample and variant are not run either. Both are for the cases behind a crash, and left out with "only"
  *      {"t":"try","operator":NAME,"sample":SAMPLE,"seed":N,"values":true}     one call of a search; values: of small outputs are wanted
  *      End of file: the child leaves with exit code 0.
- *      SAMPLE is the sample file's object with "source":"file|recorded|searched" added.
+ *      SAMPLE is the sample file's object with "source":"file|recorded|searched" added, and "unchecked":true where the operator is known to leave its
+ *      tensors with these arguments, which nobody promises to be right: only check memory runs on it.
  *    child -> supervisor
  *      {"t":"result","case":ID,"verdict":…,"severity":…,"rule":…|null,"reason":…|null,"message":…,"evidence":{},"seconds":S}
  *        "memcheck":{"number":N,"errors":N,"listed":true}   of results and of "tried", where Valgrind counted errors: the case's number in Valgrind's

@@ -122,16 +122,15 @@ static void run_cases(const json_t *command) {
   say(&batch, json_pack("{s:s, s:i}", "t", "done", "planned", planned));
 }
 
-/* Accepts the third try. */
+/* Accepts the third try, and what is tried again in a fresh child. */
 static void run_try(const json_t *command) {
   static int tries;
   begin("try");
-  bool good = ++tries >= 3;
+  bool good = ++tries >= 3 || json_is_true(json_object_get(command, "values"));
   say(&batch, json_pack("{s:s, s:s, s:s, s:f, s:[{s:[i], s:s}], s:[], s:b, s:b}", "t", "tried", "outcome", good ? "returned" : "rejected", "message",
                         good ? "" : "expected a number", "seconds", 0.0, "returns", "shape", 4, "dtype", "float32", "mutated", "effect", good,
                         "depends_on_values", good));
   box->running = 0;
-  (void)command;
 }
 
 static json_t *wait_for(opc_channel_t *channel) {

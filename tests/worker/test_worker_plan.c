@@ -250,7 +250,7 @@ static void tries_tell_what_a_call_did(void **state) {
                {"hostile::uninitialised", "uninitialised", true, false, 0, "[{\"shape\":[2,3],\"dtype\":\"float32\"}]"},
                {"hostile::mutates", "returned", true, true, 1, "[]"},
                {"hostile::counts", "returned", true, false, 0, "[null]"},
-               {"hostile::nothing", "returned", false, false, 0, "[]"},
+               {"hostile::nothing", "returned", true, false, 0, "[]"},
                {"hostile::rejects", "rejected", false, false, 0, "[]"},
                {"hostile::asserts", "internal_assert", false, false, 0, "[]"},
                {"hostile::throws_int", "foreign_exception", false, false, 0, "[]"},
