@@ -30,6 +30,8 @@ def high_water(pid, found, stop):
                 kib = int(fields["VmHWM"].split()[0])
                 name = fields["Name"].strip()
                 found[name] = max(found.get(name, 0), kib)
+                if task == pid:  # the symboliser is a child of the same name
+                    found["parent"] = max(found.get("parent", 0), kib)
         time.sleep(0.002)
 
 
@@ -41,7 +43,8 @@ def children_of(pid):
 
 
 def timed(command, ok=(0,), watch=False):
-    """Wall seconds, CPU seconds of the program and all that it waited for, and with watch the high water marks by process name (KiB)."""
+    """Wall seconds, CPU seconds of the program and all that it waited for, and with watch the high water marks by process name, and as "parent" that of
+    the program itself (KiB)."""
     marks, stop = {}, threading.Event()
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
