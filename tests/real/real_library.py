@@ -5,7 +5,7 @@
 LIST: {"package", "library": path inside the package's folder, "arguments": [...], "at_least": N operators with a verdict from a call,
 "must": [{"operator", "rule"}], "may": [{"operator": glob, "rule": glob, "reason": words}]}. `must` are known violations: missing one is a
 failure. A finding on neither list is a failure too. "operators" names a file beside the list with the operators to run, one a line, of
-which "every" N-th is taken, or with --all each; only the known violations among them must show. "samples" names a sample file beside the list."""
+which "every" N-th is taken, or with --all each; only the known violations among them must show; it may be a list of operators as well. "samples" and "recipes" name a file beside the list."""
 
 import fnmatch
 import importlib.util
@@ -27,8 +27,8 @@ def on_list(finding, entries):
 
 def operators_chosen(wanted, folder, everything):
     """None: all that the library has."""
-    if "operators" not in wanted:
-        return None
+    if "operators" not in wanted or isinstance(wanted["operators"], list):
+        return wanted.get("operators")
     with open(os.path.join(folder, wanted["operators"]), encoding="utf-8") as stream:
         names = stream.read().split()
     return names if everything else names[:: wanted.get("every", 1)]
@@ -42,8 +42,8 @@ def main():
     library = os.path.join(package_folder(wanted["package"]), wanted["library"])
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")
-        samples = ["--samples", os.path.join(os.path.dirname(list_file), wanted["samples"])] if "samples" in wanted else []
-        command = [tool, "run", "--json", report, *samples, *wanted.get("arguments", []), *(word for name in chosen or [] for word in ("--op", name)), library]
+        inputs = [word for key in ("samples", "recipes") if key in wanted for word in (f"--{key}", os.path.join(os.path.dirname(list_file), wanted[key]))]
+        command = [tool, "run", "--json", report, *inputs, *wanted.get("arguments", []), *(word for name in chosen or [] for word in ("--op", name)), library]
         ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
         if ended.returncode not in (0, 1):
             sys.exit(f"{' '.join(command)}: exit {ended.returncode}\n{ended.stdout}")
@@ -60,6 +60,8 @@ def main():
     called = {r["operator"] for r in found["results"] if r["check"] != "registration" and r["verdict"] in ("pass", "fail")}
     if len(called) < wanted["at_least"]:
         problems.append(f"only {len(called)} operators came to a verdict, wanted {wanted['at_least']}: {sorted(called)}")
+    if "recipes" in wanted:
+        problems += [f"{o['name']} does not keep to a recipe" for o in found["operators"] if o["name"] in selected and "recipe" not in o]
     findings = [r for r in found["results"] if r["verdict"] in ("fail", "error")]
     for entry in wanted["must"]:
         if entry["operator"] in selected and not any(on_list(f, [entry]) for f in findings):
