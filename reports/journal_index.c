@@ -155,7 +155,7 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
       summary->classes++;
       break;
     case OPC_RECORD_SAMPLE_SOURCE:
-      if (json_object_set(reader->sample_sources, opc_record_text(record, "operator"), (json_t *)record) != 0) return no_memory(error);
+      if (json_object_set_new(reader->sample_sources, opc_record_text(record, "operator"), json_integer((json_int_t)offset)) != 0) return no_memory(error);
       break;
     case OPC_RECORD_END:
       summary->complete = json_is_true(json_object_get(record, "complete"));

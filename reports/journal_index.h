@@ -51,7 +51,7 @@ struct opc_journal_reader {
   opc_operator_entry_t *operators;
   size_t operator_count, operator_capacity;
   json_t *operator_indexes; /* name -> index */
-  json_t *sample_sources;   /* name -> record */
+  json_t *sample_sources;   /* name -> offset of the record */
   json_t *libraries;        /* path -> null: owns the paths that operators point at */
   json_t *suspects;         /* case -> [result index, tally]: those without a result so far */
   opc_journal_summary_t summary;

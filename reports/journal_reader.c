@@ -155,6 +155,9 @@ const opc_journal_operator_t *opc_journal_reader_operator(const opc_journal_read
   return &reader->operators[index].op;
 }
 
-const json_t *opc_journal_reader_sample_source(const opc_journal_reader_t *reader, const char *operator_name) {
-  return json_object_get(reader->sample_sources, operator_name);
+opc_status_t opc_journal_reader_sample_source(opc_journal_reader_t *reader, const char *operator_name, json_t **out, opc_error_t *error) {
+  bool keep_going;
+  const json_t *offset = json_object_get(reader->sample_sources, operator_name);
+  *out = NULL;
+  return offset ? visit_at(reader, (uint64_t)json_integer_value(offset), keep_first, out, &keep_going, error) : OPC_OK;
 }

@@ -67,8 +67,8 @@ opc_status_t opc_journal_reader_results(opc_journal_reader_t *reader, size_t ope
                                         opc_error_t *error) OPC_CHECKED;
 /* The first record of type t, a new reference; NULL where there is none. */
 opc_status_t opc_journal_reader_first(opc_journal_reader_t *reader, const char *t, json_t **out, opc_error_t *error) OPC_CHECKED;
-/* The sample_source record of an operator, owned by the reader; NULL where there is none. */
-const json_t *opc_journal_reader_sample_source(const opc_journal_reader_t *reader, const char *operator_name);
+/* The sample_source record of an operator, a new reference; NULL where there is none. */
+opc_status_t opc_journal_reader_sample_source(opc_journal_reader_t *reader, const char *operator_name, json_t **out, opc_error_t *error) OPC_CHECKED;
 
 /* Text of a record's field; "" where it is absent, null or no string. */
 const char *opc_record_text(const json_t *record, const char *key);

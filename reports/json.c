@@ -64,7 +64,9 @@ static bool visit_library(const json_t *record, void *context) {
 
 static bool visit_operator(const json_t *record, void *context) {
   json_writer_t *writer = context;
-  const json_t *source = opc_journal_reader_sample_source(writer->journal, opc_record_text(record, "name"));
+  json_t *source = NULL;
+  opc_status_t status = opc_journal_reader_sample_source(writer->journal, opc_record_text(record, "name"), &source, writer->error);
+  if (writer->status == OPC_OK) writer->status = status;
   const char *how = opc_record_text(source, "source");
   json_t *fixed = json_pack("{s:n, s:n, s:n, s:n, s:[], s:[], s:s}", "name", "schema", "library", "registered_at", "dispatch_keys", "tags",
                             "sample_source", *how ? how : "none");
@@ -72,6 +74,7 @@ static bool visit_operator(const json_t *record, void *context) {
   static const char *const told[][2] = {{"sample_detail", "detail"}, {"search", "search"}, {"recipe", "recipe"}};
   for (size_t i = 0; item && source && i < sizeof told / sizeof told[0]; i++)
     if (json_object_set(item, told[i][0], json_object_get(source, told[i][1])) != 0) json_object_del(item, told[i][0]); /* the record has none */
+  json_decref(source);
   return put_item(writer, item);
 }
 

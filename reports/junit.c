@@ -270,6 +270,7 @@ static void write_operators(junit_t *junit, const char *path) {
   for (size_t i = 0; junit->status == OPC_OK && i < opc_journal_reader_operator_count(junit->journal); i++) {
     junit->op = opc_journal_reader_operator(junit->journal, i);
     if (!in_suite(junit, junit->op, path)) continue;
+    opc_hash_set_clear(&junit->names); /* a classname holds the operator's: no name can be there from another one */
     opc_status_t status = opc_journal_reader_results(junit->journal, i, visit_result, junit, junit->error);
     if (junit->status == OPC_OK) junit->status = status;
   }

@@ -303,9 +303,10 @@ static opc_status_t show_operator(terminal_t *terminal, size_t index, opc_error_
   const opc_journal_operator_t *op = opc_journal_reader_operator(terminal->journal, index);
   const opc_journal_counts_t *counts = &op->counts;
   opc_digest_t digest;
+  json_t *source = NULL;
   opc_status_t status = opc_digest_make(terminal->journal, index, &digest, error);
+  if (status == OPC_OK) status = opc_journal_reader_sample_source(terminal->journal, op->name, &source, error);
   if (status == OPC_OK && digest.check_count > 0) {
-    const json_t *source = opc_journal_reader_sample_source(terminal->journal, op->name);
     bool proven = was_proven(&digest);
     const char *how = opc_record_text(source, "source"), *detail = opc_record_text(source, "detail");
     if (counts->fail || counts->error) opc_screen_text(screen, OPC_TONE_RED, "FAIL");
@@ -332,6 +333,7 @@ static opc_status_t show_operator(terminal_t *terminal, size_t index, opc_error_
       show_skips(screen, &digest);
     }
   }
+  json_decref(source);
   opc_digest_clear(&digest);
   return status;
 }

@@ -130,8 +130,12 @@ static void the_defining_library_owns_an_operator(void **state) {
   assert_int_equal(opc_journal_reader_operator_record(reader, 0, &record, &error), OPC_OK);
   assert_string_equal(opc_record_text(record, "library"), "owner.so");
   json_decref(record);
-  assert_string_equal(opc_record_text(opc_journal_reader_sample_source(reader, "n::a"), "source"), "file");
-  assert_null(opc_journal_reader_sample_source(reader, "n::b"));
+  json_t *source;
+  assert_int_equal(opc_journal_reader_sample_source(reader, "n::a", &source, &error), OPC_OK);
+  assert_string_equal(opc_record_text(source, "source"), "file");
+  json_decref(source);
+  assert_int_equal(opc_journal_reader_sample_source(reader, "n::b", &source, &error), OPC_OK);
+  assert_null(source);
   opc_journal_reader_close(reader);
 }
 
