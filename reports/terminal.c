@@ -7,17 +7,25 @@
 #include "base/text.h"
 #include "checks/rules.h"
 #include "reports/digest.h"
+#include "reports/rule_table.h"
 
 typedef struct terminal {
   opc_journal_reader_t *journal;
   const opc_screen_t *screen;
   uint64_t failures, warnings; /* findings: one an operator and rule */
   uint64_t failing_operators, shown_operators;
-  json_t *warned; /* rules of the warnings shown so far */
-  bool brief;     /* a line an operator */
+  opc_rule_table_t rules;
+  bool brief;   /* a line an operator */
+  bool crowded; /* a line a finding, but for the first of a rule; operators without one are counted alone */
+  uint64_t good; /* those */
 } terminal_t;
 
-enum { DETAILED_OPERATORS = 20 }; /* more than these are a line each: what was found is what a person looks for */
+enum {
+  DETAILED_OPERATORS = 20, /* more than these are a line each: what was found is what a person looks for */
+  FINDING_OPERATORS = 30,  /* with more of these, what is common to them is: a rule is explained with its first few, and summed up in the end */
+  DETAILED_OF_RULE = 2,
+  RULES_SUMMED = 8 /* operators with findings from which on there is a sum by rule */
+};
 
 const char *opc_terminal_basename(const char *path) {
   const char *slash = strrchr(path, '/');
@@ -136,9 +144,23 @@ static void show_finding(const opc_screen_t *screen, const opc_digest_finding_t 
   opc_text_clear(&where);
 }
 
+/* The rest of a rule's findings where there are many: enough to look one up. */
+static void show_finding_line(const opc_screen_t *screen, const opc_digest_finding_t *finding) {
+  bool crashed = strcmp(opc_record_text(finding->record, "verdict"), opc_verdict_name(OPC_VERDICT_ERROR)) == 0;
+  opc_screen_text(screen, finding->warning ? OPC_TONE_YELLOW : OPC_TONE_RED, finding->warning ? "WARN" : crashed ? "ERROR" : "FAIL");
+  fputs("  ", screen->stream);
+  opc_screen_text(screen, OPC_TONE_BOLD, opc_record_text(finding->record, "operator"));
+  fputs("  ", screen->stream);
+  opc_screen_text(screen, OPC_TONE_PLAIN, opc_record_text(finding->record, "rule"));
+  fprintf(screen->stream, "  %" PRIu64 " case%s  ", finding->cases, plural(finding->cases));
+  opc_screen_text(screen, OPC_TONE_PLAIN, opc_record_text(finding->record, "case"));
+  fputc('\n', screen->stream);
+}
+
 /* All findings of one severity, operator by operator. */
 static opc_status_t show_findings(terminal_t *terminal, bool warnings, opc_error_t *error) {
   opc_status_t status = OPC_OK;
+  bool line_before = false;
   for (size_t i = 0; status == OPC_OK && i < opc_journal_reader_operator_count(terminal->journal); i++) {
     const opc_journal_operator_t *op = opc_journal_reader_operator(terminal->journal, i);
     if ((warnings ? op->counts.warnings : op->counts.fail + op->counts.error) == 0) continue;
@@ -148,19 +170,21 @@ static opc_status_t show_findings(terminal_t *terminal, bool warnings, opc_error
     if (status == OPC_OK) status = opc_journal_reader_operator_record(terminal->journal, i, &record, error);
     for (size_t f = 0; status == OPC_OK && f < digest.finding_count; f++) {
       if (digest.findings[f].warning != warnings) continue;
-      const char *rule = opc_record_text(digest.findings[f].record, "rule");
-      show_finding(terminal->screen, &digest.findings[f], record, warnings && json_object_get(terminal->warned, rule));
-      if (warnings) {
-        json_object_set_new(terminal->warned, rule, json_true());
-        terminal->warnings++;
-      } else {
-        terminal->failures++;
-      }
+      uint64_t before = 0;
+      status = opc_rule_table_add(&terminal->rules, opc_record_text(digest.findings[f].record, "rule"), warnings, op->name, &before, error);
+      bool line = terminal->crowded && before >= (warnings ? 1 : DETAILED_OF_RULE);
+      if (line_before && !line) fputc('\n', terminal->screen->stream);
+      if (line) show_finding_line(terminal->screen, &digest.findings[f]);
+      else show_finding(terminal->screen, &digest.findings[f], record, warnings && before > 0);
+      line_before = line;
+      if (warnings) terminal->warnings++;
+      else terminal->failures++;
     }
     if (!warnings) terminal->failing_operators++;
     json_decref(record);
     opc_digest_clear(&digest);
   }
+  if (line_before) fputc('\n', terminal->screen->stream);
   return status;
 }
 
@@ -309,6 +333,14 @@ static opc_status_t show_operator(terminal_t *terminal, size_t index, opc_error_
   if (status == OPC_OK && digest.check_count > 0) {
     bool proven = was_proven(&digest);
     const char *how = opc_record_text(source, "source"), *detail = opc_record_text(source, "detail");
+    terminal->shown_operators++;
+    bool good = proven && counts->fail + counts->error + counts->warnings == 0;
+    if (terminal->crowded && good) {
+      terminal->good++;
+      json_decref(source);
+      opc_digest_clear(&digest);
+      return OPC_OK;
+    }
     if (counts->fail || counts->error) opc_screen_text(screen, OPC_TONE_RED, "FAIL");
     else if (counts->warnings) opc_screen_text(screen, OPC_TONE_YELLOW, "warn");
     else if (proven) opc_screen_text(screen, OPC_TONE_GREEN, "ok  ");
@@ -319,14 +351,13 @@ static opc_status_t show_operator(terminal_t *terminal, size_t index, opc_error_
     if (!proven && !counts->fail && !counts->error && !counts->warnings) fputs("  no call of it proved anything", screen->stream);
     if (terminal->brief) show_brief(screen, &digest, counts);
     else fputc('\n', screen->stream);
-    if (!terminal->brief && source && (*detail || strcmp(how, "none") != 0)) {
+    if (source && (terminal->brief ? !proven && *detail : *detail || strcmp(how, "none") != 0)) {
       opc_text_t inputs = {0};
       const char *recipe = opc_record_text(source, "recipe");
       opc_text_addf(&inputs, "%s%s%s%s%s", how, *recipe ? " by the recipe " : "", opc_terminal_basename(recipe), *detail ? ": " : "", detail);
       opc_screen_field(screen, "inputs", opc_text_c(&inputs));
       opc_text_clear(&inputs);
     }
-    terminal->shown_operators++;
     if (!terminal->brief) {
       show_checks(screen, &digest);
       show_dtypes(screen, &digest);
@@ -375,18 +406,28 @@ static void show_totals(const terminal_t *terminal, int exit_code) {
 }
 
 opc_status_t opc_terminal_report(opc_journal_reader_t *journal, const opc_screen_t *screen, int exit_code, opc_error_t *error) {
-  terminal_t terminal = {.journal = journal, .screen = screen, .warned = json_object()};
-  size_t tested = 0;
+  terminal_t terminal = {.journal = journal, .screen = screen};
+  size_t tested = 0, found = 0;
   for (size_t i = 0; i < opc_journal_reader_operator_count(journal); i++) {
     const opc_journal_counts_t *counts = &opc_journal_reader_operator(journal, i)->counts;
     tested += counts->pass + counts->fail + counts->error + counts->warnings + counts->skip > 0;
+    found += counts->fail + counts->error + counts->warnings > 0;
   }
   terminal.brief = tested > DETAILED_OPERATORS;
+  terminal.crowded = found > FINDING_OPERATORS;
   opc_status_t status = opc_terminal_troubles(journal, screen, error);
   if (status == OPC_OK) status = show_findings(&terminal, false, error);
   if (status == OPC_OK) status = show_findings(&terminal, true, error);
   for (size_t i = 0; status == OPC_OK && i < opc_journal_reader_operator_count(journal); i++) status = show_operator(&terminal, i, error);
+  if (status == OPC_OK && terminal.good) {
+    opc_screen_text(screen, OPC_TONE_GREEN, "ok  ");
+    fprintf(screen->stream, "  %" PRIu64 " more operator%s\n", terminal.good, plural(terminal.good));
+  }
+  if (status == OPC_OK && found > RULES_SUMMED) {
+    fputc('\n', screen->stream);
+    opc_rule_table_show(&terminal.rules, screen);
+  }
   if (status == OPC_OK) show_totals(&terminal, exit_code);
-  json_decref(terminal.warned);
+  opc_rule_table_clear(&terminal.rules);
   return status;
 }

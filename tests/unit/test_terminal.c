@@ -1,4 +1,5 @@
 #include "report_journal.h"
+#include "base/text.h"
 #include "reports/digest.h"
 #include "reports/terminal.h"
 
@@ -162,6 +163,43 @@ static void control_characters_do_not_reach_the_terminal(void **state) {
   free(text);
 }
 
+/* The text with every "@" replaced by a number, `count` times from 0 on. */
+static void repeat(opc_text_t *out, const char *text, int count) {
+  for (int i = 0; i < count; i++) {
+    for (const char *at = text; *at; at++) {
+      if (*at == '@') opc_text_addf(out, "%d", i);
+      else opc_text_add_bytes(out, at, 1);
+    }
+  }
+}
+
+static int count_of(const char *text, const char *what) {
+  int count = 0;
+  for (const char *at = strstr(text, what); at; at = strstr(at + 1, what)) count++;
+  return count;
+}
+
+static void what_many_operators_break_is_summed_up(void **state) {
+  (void)state;
+  opc_text_t journal = {0};
+  opc_text_add(&journal, RUN_LINE LIBRARY_LINE("l.so"));
+  repeat(&journal, OPERATOR_LINE("n::a@", "l.so") FAIL_LINE("n::a@", "stride", "cpu/-/s/plain", "stride.wrong_result"), 40);
+  repeat(&journal, WARN_LINE("n::a@", "registration", "-/-/-/-", "registration.no_meta_kernel"), 5);
+  repeat(&journal, OPERATOR_LINE("n::b@", "l.so") PASS_LINE("n::b@", "stride", "cpu/-/s/plain"), 7);
+  opc_text_add(&journal, OPERATOR_LINE("n::c", "l.so") "{\"t\":\"sample_source\",\"operator\":\"n::c\",\"source\":\"none\",\"detail\":\"not found in 9 tries\"}\n"
+                             SKIP_LINE("n::c", "stride", "cpu/-/-/-", "no_sample") END_LINE(1));
+  char *text = shown(opc_text_c(&journal), 0, 1);
+  assert_int_equal(count_of(text, "explain     opcheck-c explain stride.wrong_result\n"), 2);
+  assert_contains(text, "FAIL  n::a39  stride.wrong_result  1 case  n::a39/stride/cpu/-/s/plain\n");
+  assert_contains(text, "ok    7 more operators\n");
+  assert_lacks(text, "n::b3");
+  assert_contains(text, "----  n::c  no call of it proved anything  1 no_sample\n      inputs      none: not found in 9 tries\n");
+  assert_contains(text, "FAIL     40 operators  stride.wrong_result  n::a0, n::a1, n::a2, …\nwarn      5 operators  registration.no_meta_kernel  n::a0, n::a1, n::a2, …\n");
+  assert_contains(text, "FAILED  40 findings in 40 operators, 5 warning findings\n");
+  free(text);
+  opc_text_clear(&journal);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_simplest_case_stands_for_its_rule),
@@ -173,6 +211,7 @@ int main(void) {
       cmocka_unit_test(the_checks_stand_in_their_own_order),
       cmocka_unit_test(a_warning_is_explained_once),
       cmocka_unit_test(many_operators_are_a_line_each),
+      cmocka_unit_test(what_many_operators_break_is_summed_up),
       cmocka_unit_test(a_report_that_failed_is_said),
       cmocka_unit_test(lines_fit_the_width_but_for_those_to_paste),
       cmocka_unit_test(control_characters_do_not_reach_the_terminal),
