@@ -189,30 +189,3 @@ opc_status_t opc_autograd_check_saved(opc_autograd_case_t *c, opc_error_t *error
     if (i >= inputs || !c->point->inputs.items[i].written) status = overwritten(c, i, error);
   return status;
 }
-
-/* ---- empty ---- */
-
-opc_status_t opc_autograd_check_empty(opc_autograd_case_t *c, opc_error_t *error) {
-  opc_sample_t empty = {0};
-  opc_autograd_run_t run = {0};
-  opc_autograd_gradient_t gradient = {0};
-  opc_error_t none = {0};
-  opc_autograd_forward_t forward = opc_autograd_forward_plain;
-  opc_autograd_backward_t backward = opc_autograd_backward_plain;
-  if (opc_variant_apply(&c->point->sample, c->point->context->op, "all.empty0", &empty, &none) != OPC_OK) return OPC_OK;
-  forward.sample = &empty;
-  forward.fill = true;
-  forward.phase = "the operator, with empty inputs that require grad";
-  backward.phase = "the operator's backward, for empty inputs";
-  opc_status_t status = opc_autograd_forward_run(c->point, &forward, &run, error);
-  if (status == OPC_OK && run.call.outcome == OPC_CALL_RETURNED && run.parts.numbers <= c->point->outputs.numbers) {
-    status = opc_autograd_backward_run(c->point, &run, &backward, &gradient, error);
-    if (status == OPC_OK && gradient.outcome != OPC_CALL_RETURNED && !opc_autograd_is_refusal(&gradient))
-      opc_finding_fail(c->finding, "autograd.empty", "with dimension 0 of every input empty the operator returns and its backward throws: %.*s",
-                       opc_autograd_line(&gradient), opc_text_c(&gradient.message));
-  }
-  opc_autograd_gradient_clear(&gradient);
-  opc_autograd_run_clear(&run);
-  opc_sample_clear(&empty);
-  return status;
-}

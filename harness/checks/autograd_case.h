@@ -28,7 +28,6 @@ opc_status_t opc_autograd_is_steady(opc_autograd_point_t *point, bool *out, opc_
 opc_autograd_part_check_t opc_autograd_check_repeat; /* a fresh graph; the same graph again */
 opc_autograd_part_check_t opc_autograd_check_alone;  /* one input alone; one output alone */
 opc_autograd_part_check_t opc_autograd_check_saved;  /* after a tensor was overwritten */
-opc_autograd_part_check_t opc_autograd_check_empty;
 
 /* autograd_layout.c */
 opc_autograd_part_check_t opc_autograd_check_weights_layout; /* incoming gradients: zero, strided, expanded */

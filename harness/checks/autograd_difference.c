@@ -46,7 +46,8 @@ opc_status_t opc_slope_take(opc_autograd_function_t *function, void *context, do
 }
 
 opc_status_t opc_slope_jumps(opc_autograd_function_t *function, void *context, double far, double epsilon, bool *out, opc_error_t *error) {
-  double first = NAN, last = NAN, sum = 0.0, amount = 0.0, piece = far / PIECES, small = piece * 1e-3;
+  double first = NAN, last = NAN, sum = 0.0, amount = 0.0, piece = far / PIECES;
+  double small = piece * fmax(1e-5, 10.0 * sqrt(epsilon)); /* far less than what an operator would round to on purpose */
   *out = false;
   opc_status_t status = function(0.0, context, &first, error);
   if (status == OPC_OK) status = function(far, context, &last, error);

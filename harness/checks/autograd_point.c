@@ -79,20 +79,14 @@ static opc_status_t track(const opc_autograd_point_t *point, const opc_autograd_
   return status;
 }
 
-static const opc_leaf_t *argument_of(const opc_call_t *call, const void *impl) {
+/* An argument that is handed back has its own gradient, and not the operator's; one that is written has its place behind the returns. */
+static bool is_argument(const opc_call_t *call, const void *impl) {
   opc_tensor_meta_t meta;
   for (size_t i = 0; i < call->leaf_count; i++) {
     opc_tensor_describe(call->leaves[i].tensor, &meta);
-    if (meta.impl == impl) return &call->leaves[i];
+    if (meta.impl == impl) return true;
   }
-  return NULL;
-}
-
-static bool is_argument(const opc_call_t *call, const void *impl) { return argument_of(call, impl) != NULL; }
-
-static bool is_written_leaf(const opc_call_t *call, const void *impl) {
-  const opc_leaf_t *leaf = argument_of(call, impl);
-  return leaf && opc_leaf_is_mutable(leaf);
+  return false;
 }
 
 static opc_status_t collect(opc_autograd_run_t *run, opc_error_t *error) {
@@ -102,10 +96,9 @@ static opc_status_t collect(opc_autograd_run_t *run, opc_error_t *error) {
   if (status == OPC_OK) run->outputs = calloc(count + run->call.leaf_count + 1, sizeof *run->outputs);
   if (status == OPC_OK && !run->outputs) status = no_memory(error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
-    if (!is_differentiable(&outputs[i].meta) || is_written_leaf(&run->call, outputs[i].meta.impl)) continue;
+    if (!is_differentiable(&outputs[i].meta) || is_argument(&run->call, outputs[i].meta.impl)) continue;
     run->outputs[run->parts.count] = outputs[i].tensor;
     status = part_add(&run->parts, outputs[i].path, &outputs[i].meta, error);
-    if (status == OPC_OK && is_argument(&run->call, outputs[i].meta.impl)) run->parts.items[run->parts.count - 1].tracked = false;
   }
   for (size_t i = 0; status == OPC_OK && i < run->call.leaf_count; i++) {
     opc_tensor_meta_t meta;
@@ -245,7 +238,10 @@ opc_status_t opc_autograd_point_make(opc_autograd_point_t *point, opc_case_conte
   opc_autograd_forward_t how = {.track = true, .phase = "the operator, with inputs that require grad"};
   status = opc_autograd_forward_run(point, &how, &run, error);
   if (status == OPC_OK && run.call.outcome == OPC_CALL_RETURNED) {
-    for (size_t i = 0; i < run.parts.count; i++) run.parts.items[i].graph = opc_autograd_graph(run.outputs[i]);
+    for (size_t i = 0; i < run.parts.count; i++) {
+      run.parts.items[i].graph = opc_autograd_graph(run.outputs[i]);
+      point->epsilon = fmax(point->epsilon, opc_dtype_ulp(run.parts.items[i].meta.dtype, 1.0));
+    }
     point->outputs = run.parts;
     run.parts = (opc_autograd_parts_t){0};
     status = choose_weights(point, error);

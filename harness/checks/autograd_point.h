@@ -15,7 +15,7 @@ typedef struct opc_autograd_part {
   size_t first, count; /* numbers: one a real element, two a complex one */
   size_t leaf;         /* of an input: which tensor of the call it is */
   bool written;        /* of an input: the schema says that the operator writes it */
-  bool tracked;        /* of an output: it requires grad, and is no argument itself */
+  bool tracked;        /* of an output: it requires grad */
   unsigned graph;      /* of an output: OPC_GRAPH_… bits */
 } opc_autograd_part_t;
 
@@ -35,7 +35,8 @@ typedef struct opc_autograd_point {
   double epsilon;      /* of the dtypes that are differentiated in */
 } opc_autograd_point_t;
 
-/* The tensors that the operator gave back, floating and complex ones: returns, and behind them the arguments that it writes. */
+/* The tensors that the operator gave back, floating and complex ones: returns that are no arguments themselves, and behind them the arguments that it
+ * writes. */
 typedef struct opc_autograd_run {
   opc_call_t call;
   opc_tensor_t **leaves;  /* one an input; NULL where no gradient is asked for */

@@ -114,8 +114,12 @@ static opc_status_t check_unregistered(opc_case_context_t *context, bool asks, o
 
 /* In double precision where the operator takes that; in its own otherwise. */
 static opc_status_t make_point(opc_autograd_point_t *point, opc_case_context_t *context, bool *out_usable, opc_text_t *message, opc_error_t *error) {
+  opc_autograd_gradient_t first = {0};
   opc_status_t status = opc_autograd_point_make(point, context, true, out_usable, message, error);
-  if (status != OPC_OK || *out_usable) return status;
+  if (status == OPC_OK && *out_usable) status = opc_autograd_both(point, &opc_autograd_forward_plain, &opc_autograd_backward_plain, &first, error);
+  bool holds = first.outcome == OPC_CALL_RETURNED;
+  opc_autograd_gradient_clear(&first);
+  if (status != OPC_OK || (*out_usable && holds)) return status;
   opc_autograd_point_clear(point);
   opc_text_reset(message);
   return opc_autograd_point_make(point, context, false, out_usable, message, error);
@@ -139,7 +143,7 @@ static opc_status_t check_gradients(opc_autograd_case_t *c, opc_error_t *error) 
   static opc_autograd_part_check_t *const parts[] = {
       opc_autograd_check_repeat,       opc_autograd_check_values, opc_autograd_check_alone,     opc_autograd_check_weights_layout,
       opc_autograd_check_input_layout, opc_autograd_check_saved,  opc_autograd_check_precision, opc_autograd_check_dtypes,
-      opc_autograd_check_second,       opc_autograd_check_empty};
+      opc_autograd_check_second};
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   backward.watch = true;
   opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &c->plain, error);
@@ -198,6 +202,67 @@ release:
   return status;
 }
 
+/* ---- empty inputs ---- */
+
+static opc_status_t backward_of(opc_case_context_t *context, const opc_sample_t *sample, const char *phase, opc_autograd_gradient_t *gradient, opc_error_t *error) {
+  opc_case_context_t own = *context;
+  opc_autograd_point_t point = {0};
+  opc_autograd_backward_t backward = {.phase = phase};
+  opc_text_t message = {0};
+  bool usable = false;
+  own.sample = sample;
+  *gradient = (opc_autograd_gradient_t){.outcome = OPC_CALL_UNCONVERTIBLE};
+  opc_status_t status = opc_autograd_point_make(&point, &own, false, &usable, &message, error);
+  if (status == OPC_OK && usable) status = opc_autograd_both(&point, &opc_autograd_forward_plain, &backward, gradient, error);
+  opc_text_clear(&message);
+  opc_autograd_point_clear(&point);
+  return status;
+}
+
+/* A backward that throws for the sample too has been told there. */
+static opc_status_t check_empty(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  opc_autograd_gradient_t empty = {0}, full = {0};
+  opc_status_t status = backward_of(context, context->sample, "the operator's backward, for empty inputs", &empty, error);
+  if (status == OPC_OK && empty.outcome == OPC_CALL_RETURNED) opc_finding_pass(finding, "backward holds for empty inputs");
+  if (status == OPC_OK && opc_autograd_is_refusal(&empty))
+    opc_finding_skip(finding, OPC_SKIP_REJECTED, "backward refuses: %.*s", opc_autograd_line(&empty), opc_text_c(&empty.message));
+  if (status != OPC_OK || empty.outcome == OPC_CALL_RETURNED || empty.outcome == OPC_CALL_UNCONVERTIBLE || opc_autograd_is_refusal(&empty)) goto release;
+  status = backward_of(context, context->base, "the operator's backward", &full, error);
+  if (status == OPC_OK && full.outcome == OPC_CALL_RETURNED)
+    opc_finding_fail(finding, "autograd.empty", "with dimension 0 of every input empty the operator returns and its backward throws: %.*s", opc_autograd_line(&empty),
+                     opc_text_c(&empty.message));
+
+release:
+  opc_autograd_gradient_clear(&empty);
+  opc_autograd_gradient_clear(&full);
+  return status;
+}
+
+static bool is_plain(const char *variant) { return strcmp(variant, "plain") == 0; }
+
+static void count_tensor(const char *path, opc_value_t *value, void *context) {
+  (void)path;
+  (void)value;
+  ++*(size_t *)context;
+}
+
+/* Dimension 0 of every tensor: where there is one alone, its own variant. */
+static bool is_empty(const opc_sample_t *sample, const char *variant) {
+  size_t tensors = 0, length = strlen(variant);
+  for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], count_tensor, &tensors);
+  if (tensors > 1) return strcmp(variant, "all.empty0") == 0;
+  return length >= sizeof ".empty0" && strcmp(variant + length - (sizeof ".empty0" - 1), ".empty0") == 0;
+}
+
+/* One case of empty inputs, and where some derivative may be registered only: an empty tensor may crash forward already, which ends the case. */
+static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
+  if (is_plain(variant)) return true;
+  if (!is_empty(sample, variant)) return false;
+  for (size_t i = 0; i < op->kernel_count; i++)
+    if (!op->kernels[i].fallthrough && (strncmp(op->kernels[i].key, "Autograd", 8) == 0 || strcmp(op->kernels[i].key, "CompositeImplicitAutograd") == 0)) return true;
+  return false;
+}
+
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   sample_facts_t facts = facts_of(context->sample), declared = facts_of(context->base);
   opc_call_t call = {0};
@@ -210,10 +275,11 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   }
   if (opc_case_run(context, false, &call, finding)) { /* as it stands first: a refusal of the sample is told as one */
     if (registered) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
-    status = registered ? check_registered(context, finding, &error) : check_unregistered(context, declared.asks, finding, &error);
+    if (!is_plain(context->id.variant)) status = registered ? check_empty(context, finding, &error) : OPC_OK;
+    else status = registered ? check_registered(context, finding, &error) : check_unregistered(context, declared.asks, finding, &error);
   }
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   opc_call_clear(&call);
 }
 
-const opc_check_t opc_check_autograd = {.name = "autograd", .families = OPC_VARIANT_PLAIN, .run = run};
+const opc_check_t opc_check_autograd = {.name = "autograd", .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY, .applies = applies, .run = run};

@@ -1,5 +1,6 @@
 /* registration: what the dispatcher knows of the operator against its schema. Calls nothing. */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,29 @@ static void check_autograd(const opc_operator_t *op, opc_finding_t *finding) {
   opc_finding_fail(finding, "registration.autograd_fallthrough",
                    "the kernel at %s is a fallthrough (registered at %s): gradients are dropped silently", fallthrough->key,
                    fallthrough->registered_at ? fallthrough->registered_at : "an unknown place");
+}
+
+/* Keys of the form AutogradX reach tensors of X alone: an operator that runs elsewhere too has no derivative there. */
+static void check_autograd_backends(const opc_operator_t *op, opc_finding_t *finding) {
+  /* c10's backend components (c10/core/DispatchKey.h) but Meta, whose tensors stand for others. */
+  static const char *const backends[] = {"CPU", "CUDA", "HIP", "XLA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "MTIA", "MAIA", "PrivateUse1", "PrivateUse2", "PrivateUse3"};
+  const opc_kernel_t *somewhere = NULL;
+  const char *missing = NULL;
+  for (size_t i = 0; i < op->kernel_count; i++) {
+    const opc_kernel_t *kernel = &op->kernels[i];
+    if (kernel->fallthrough) continue;
+    if (strcmp(kernel->key, "Autograd") == 0 || strcmp(kernel->key, "CompositeImplicitAutograd") == 0) return;
+    if (is_autograd_key(kernel->key) && strcmp(kernel->key, "AutogradMeta") != 0 && strcmp(kernel->key, "AutogradOther") != 0) somewhere = kernel;
+  }
+  for (size_t i = 0; somewhere && !missing && i < sizeof backends / sizeof *backends; i++) {
+    char key[64];
+    snprintf(key, sizeof key, "Autograd%s", backends[i]);
+    const opc_kernel_t *kernel = opc_operator_kernel(op, backends[i]);
+    if (kernel && !kernel->fallthrough && !opc_operator_kernel(op, key)) missing = backends[i];
+  }
+  if (missing)
+    opc_finding_fail(finding, "registration.autograd_backend", "there are kernels at %s and at %s (registered at %s), and none at Autograd%s", missing, somewhere->key,
+                     somewhere->registered_at ? somewhere->registered_at : "an unknown place", missing);
 }
 
 static bool takes_or_gives_tensors(const opc_operator_t *op) {
@@ -183,6 +207,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   bool fake_in_python = false;
   check_kernels(op, finding);
   check_autograd(op, finding);
+  check_autograd_backends(op, finding);
   check_symint(op, finding);
   check_tags(op, finding);
   check_meta_kernel(op, finding, &fake_in_python);
