@@ -120,6 +120,52 @@ void opc_op_free(opc_op_handle_t *op);
  * opc_bridge_grad_mode). */
 opc_call_outcome_t opc_op_call(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent, size_t count,
                                opc_value_t **out_returns, size_t *out_count, opc_text_t *message);
+/* The same under functionalisation, as torch.compile runs it: each tensor argument wrapped, the fallback at key Functionalize or the operator's own
+ * kernel there between caller and kernel, the returns unwrapped. out_replaced (one a tensor argument, depth first, as many as tensor_count says) tells
+ * which wrapper has another value than the tensor that it was made of: something wrote to it. */
+opc_call_outcome_t opc_op_call_functional(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent, size_t count,
+                                          bool *out_replaced, size_t tensor_count, opc_value_t **out_returns, size_t *out_count,
+                                          opc_text_t *message);
+/* ---- calling with symbolic sizes ---- */
+
+enum { OPC_SYMBOLIC_FRAMES = 16, OPC_SYMBOLIC_EVENTS = 16, OPC_SYMBOLIC_OUTPUTS = 16 };
+
+/* Where a kernel wanted the number behind a symbol. */
+typedef enum opc_symbolic_kind {
+  OPC_SYMBOLIC_READ = 0,   /* a size, stride or number of elements of a tensor argument was read as a plain number */
+  OPC_SYMBOLIC_NUMBER,     /* an expression was turned into its number: guard_int */
+  OPC_SYMBOLIC_EQUALITY    /* an expression was compared with a number, and the answer was wanted */
+} opc_symbolic_kind_t;
+
+typedef struct opc_symbolic_event {
+  opc_symbolic_kind_t kind;
+  char text[96];  /* "sizes()", "s0 * 2", "s0 == 4" */
+  int leaf;       /* of READ: which tensor argument, depth first */
+  int64_t value;  /* what it was told: NUMBER, and 0 or 1 of EQUALITY */
+  uint64_t frames[OPC_SYMBOLIC_FRAMES]; /* return addresses but for the first, which points into its call; none of the harness's own */
+  uint32_t frame_count;
+} opc_symbolic_event_t;
+
+typedef struct opc_symbolic_output {
+  int ndim;                 /* up to OPC_MAX_DIMS are described */
+  bool number[OPC_MAX_DIMS]; /* no symbol has a part in the size */
+  int64_t sizes[OPC_MAX_DIMS];
+} opc_symbolic_output_t;
+
+typedef struct opc_symbolic {
+  size_t symbols; /* different ones that the arguments have */
+  opc_symbolic_event_t events[OPC_SYMBOLIC_EVENTS]; /* of the kernel's own; each place once */
+  size_t event_count;
+  bool inner_read;     /* an operator that the kernel calls wanted a number */
+  char inner_threw[96]; /* the first one of those that ended by an exception; "": none */
+  opc_symbolic_output_t outputs[OPC_SYMBOLIC_OUTPUTS]; /* the tensors of the returns, depth first */
+  size_t output_count;
+} opc_symbolic_t;
+
+/* Calls the operator with symbols in place of sizes: each size of a Meta tensor, and each SymInt, that is 2 or more, the same symbol for the same number. A
+ * symbol has its number for a hint: it can be asked for, and each time that is noted. Arguments: as of opc_op_call, their tensors on Meta. */
+opc_call_outcome_t opc_op_call_symbolic(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent, size_t count, opc_symbolic_t *out,
+                                        opc_text_t *message);
 /* Runs right before each operator, when all that the call needs is made; it must not throw. NULL: nothing does. */
 void opc_bridge_before_call(void (*prepare)(void));
 void opc_returns_free(opc_value_t *returns, size_t count); /* frees handles too */

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "bridge/bridge.h"
+#include "bridge/call_stack.h"
 #include "bridge/guard.h"
 #include "bridge/handles.h"
 #include "bridge/torch_names.h"
@@ -13,6 +14,14 @@
 namespace {
 
 void (*before_call)() = nullptr;
+
+}  // namespace
+
+namespace opc {
+
+void prepare_call() {
+  if (before_call != nullptr) before_call();
+}
 
 void say(opc_text_t *message, const std::string &text) {
   if (message == nullptr) return;
@@ -51,7 +60,7 @@ void take_returns(const std::vector<c10::IValue> &stack, opc_value_t **out_retur
   *out_count = stack.size();
 }
 
-}  // namespace
+}  // namespace opc
 
 opc_status_t opc_op_find(const char *name, opc_op_handle_t **out, opc_error_t *error) {
   return opc::guarded(error, [&]() -> opc_status_t {
@@ -70,24 +79,24 @@ opc_call_outcome_t opc_op_call(opc_op_handle_t *op, const opc_value_t *arguments
                                opc_value_t **out_returns, size_t *out_count, opc_text_t *message) {
   *out_returns = nullptr;
   *out_count = 0;
-  say(message, "");
+  opc::say(message, "");
   std::string text;
   op->stack.clear();
-  if (opc::guarded_call(text, [&] { push_arguments(op, arguments, absent, count); }) != OPC_CALL_RETURNED) {
+  if (opc::guarded_call(text, [&] { opc::push_arguments(op, arguments, absent, count); }) != OPC_CALL_RETURNED) {
     op->stack.clear();
-    say(message, text);
+    opc::say(message, text);
     return OPC_CALL_UNCONVERTIBLE;
   }
 
   opc_call_outcome_t outcome = opc::guarded_call(text, [&] {
-    if (before_call != nullptr) before_call();
+    opc::prepare_call();
     op->op.callBoxed(op->stack);
   });
   if (outcome == OPC_CALL_RETURNED) {
-    outcome = opc::guarded_call(text, [&] { take_returns(op->stack, out_returns, out_count); });
+    outcome = opc::guarded_call(text, [&] { opc::take_returns(op->stack, out_returns, out_count); });
   }
   op->stack.clear();
-  if (outcome != OPC_CALL_RETURNED) say(message, text);
+  if (outcome != OPC_CALL_RETURNED) opc::say(message, text);
   return outcome;
 }
 

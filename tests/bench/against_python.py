@@ -12,6 +12,7 @@ from processes import ROOT
 
 HANG_SECONDS = 10
 MEMORY_MIB = 1024  # that an operator may take beyond what Python has
+REFUSED = "functionalisation.refused"  # our word for a schema that torch.compile takes of no operator
 
 
 def read_reviewed():
@@ -77,7 +78,7 @@ def judge_ours(row, primary):
     if primary:
         return "found" if primary in row["rules"] else "missed"
     if row["rules"]:
-        return "false alarm"
+        return "refuses" if set(row["rules"]) == {REFUSED} else "false alarm"
     return "silent" if "pass" in row["verdicts"] else "unusable"
 
 

@@ -50,8 +50,9 @@ def summary_row(name, rows):
     broken, alike = [r for r in rows if r["primary"]], [r for r in rows if not r["primary"]]
     found, ended = count(broken, "python", "found"), count(broken, "python", "dies", "hangs")
     alarms, refused = count(alike, "python", "false alarm"), count(alike, "python", "refuses")
+    our_alarms, our_refused = count(alike, "ours", "false alarm"), count(alike, "ours", "refuses")
     return [name, len(broken), with_aside(found, ended, "end it"), count(broken, "ours", "found"), len(alike),
-            with_aside(alarms, refused, "refused"), count(alike, "ours", "false alarm"),
+            with_aside(alarms, refused, "refused"), with_aside(our_alarms, our_refused, "refused"),
             milliseconds(median_of(alike, "python_seconds")), milliseconds(median_of(alike, "our_seconds"))]  # fmt: skip
 
 
@@ -66,7 +67,7 @@ def summary(rows):
 
 def shortcomings(rows):
     """What opcheck-c owes: a line for each defect that it missed and each false alarm."""
-    owed = [row for row in rows if row["ours"] not in ("found", "silent")]
+    owed = [row for row in rows if row["ours"] not in ("found", "silent", "refuses")]
     return [f"opcheck-c: {row['operator']}: {row['ours']}: {row['primary'] or ', '.join(row['our_rules'])}" for row in owed]
 
 

@@ -58,6 +58,7 @@ class Judgement(unittest.TestCase):
         self.assertEqual(against_python.judge_ours({"rules": {"a.b": None}, "verdicts": {"fail"}}, "a.b"), "found")
         self.assertEqual(against_python.judge_ours({"rules": {"a.c": None}, "verdicts": {"fail"}}, "a.b"), "missed")
         self.assertEqual(against_python.judge_ours({"rules": {"a.b": None}, "verdicts": {"pass", "fail"}}, None), "false alarm")
+        self.assertEqual(against_python.judge_ours({"rules": {"functionalisation.refused": None}, "verdicts": {"pass", "fail"}}, None), "refuses")
         self.assertEqual(against_python.judge_ours({"rules": {}, "verdicts": {"pass"}}, None), "silent")
         self.assertEqual(against_python.judge_ours({"rules": {}, "verdicts": {"skip"}}, None), "unusable")
 
