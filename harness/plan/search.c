@@ -11,7 +11,8 @@ enum {
   FIRST_SEEDS = 12,     /* tries with fewer repairs: they show which places there are */
   RESTART_PERCENT = 35, /* of the tries that are no repair: measured, without them operators are lost */
   REPAIR_PERCENT = 65,
-  CRASHES_MAX = 150,
+  CRASHES_BASE = 40,    /* crashes that end a search, and one more for so many tries of its budget: each costs a process */
+  TRIES_A_CRASH = 20,
   REPEATS_MAX = 60,     /* draws of tuples that were tried already: there is nothing else */
   AFTER_FOUND_MAX = 120 /* tries for something richer */
 };
@@ -195,7 +196,7 @@ static bool propose(opc_search_t *search, opc_sample_t *out) {
 
 bool opc_search_next(opc_search_t *search, opc_sample_t *out) {
   *out = (opc_sample_t){0};
-  if (search->over || search->tries >= search->budget || search->crash_cost >= CRASHES_MAX) return false;
+  if (search->over || search->tries >= search->budget || search->crash_cost >= CRASHES_BASE + search->budget / TRIES_A_CRASH) return false;
   if (opc_search_is_rich(search, true)) return false;
   int since_found = search->found_at > 0 ? search->tries - search->found_at : 0;
   bool values_hopeless = since_found > AFTER_FOUND_MAX / 3 || !opc_search_has_tensors(search->op);

@@ -184,7 +184,7 @@ json_t *opc_search_to_json(const opc_search_t *search) {
     json_object_set_new(families, names[i], json_pack("[i, i, i]", search->tried[i], search->moved[i], search->accepted[i]));
   }
   return json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:o}", "state", opc_search_state_name(opc_search_state(search)), "tries", search->tries, "found_at",
-                   search->found_at, "crashes", search->crashes, "timeouts", search->hangs, "places", (json_int_t)search->site_count, "families", families);
+                   search->found_at > 0 ? search->earlier + search->found_at : 0, "crashes", search->crashes, "timeouts", search->hangs, "places", (json_int_t)search->site_count, "families", families);
 }
 
 const char *opc_search_detail(const opc_search_t *search) { return opc_text_c(&search->detail); }

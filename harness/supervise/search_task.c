@@ -8,7 +8,7 @@
 #include "supervise/search_rounds.h"
 #include "supervise/task.h"
 
-enum { TIMEOUTS_MAX = 5, WATCHED_CRASHES_MAX = 20 };
+enum { TIMEOUTS_MAX = 5, LATER_TIMEOUTS_MAX = 2, WATCHED_CRASHES_MAX = 20 };
 static const double try_seconds = 2;
 
 static const struct {
@@ -24,6 +24,11 @@ static const struct {
                 {"unclean", OPC_TRY_UNCLEAN},
                 {"uninitialised", OPC_TRY_UNINITIALISED},
                 {"unconvertible", OPC_TRY_UNCONVERTIBLE}};
+
+/* Each hang takes seconds; an operator that hung in an earlier round is given fewer. */
+static bool has_hung(const opc_task_t *task) {
+  return task->timeouts >= (opc_search_found(task->session, task->op)->rounds > 0 ? LATER_TIMEOUTS_MAX : TIMEOUTS_MAX);
+}
 
 static double seconds(const opc_task_t *task) {
   double given = task->session->options->timeout, longest = try_seconds * opc_run_pace(task->session->options);
@@ -129,6 +134,7 @@ opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   opc_found_t *found = opc_search_found(task->session, task->op);
   opc_search_state_t state = opc_search_state(task->search);
   bool clean = opc_search_is_clean(task->search);
+  bool hung = has_hung(task);
   size_t before = task->samples.count, changed = 0;
   if (clean) drop_lost(task, &changed);
   bool unstable = before > 0 && task->samples.count == 0;
@@ -141,7 +147,7 @@ opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   bool impossible = state == OPC_SEARCH_IMPOSSIBLE;
   free(found->detail);
   found->detail = opc_string_format("%s%s%s%s%s", impossible ? opc_search_state_name(OPC_SEARCH_IMPOSSIBLE) : "", impossible ? ": " : "",
-                                    opc_search_detail(task->search), task->timeouts >= TIMEOUTS_MAX ? "; given up after five timeouts" : "",
+                                    opc_search_detail(task->search), hung ? "; given up, for too many timeouts" : "",
                                     unstable ? "; a fresh process does not accept them again" : "");
   /* What came of bad arguments is a finding only where no round finds better ones. */
   opc_sample_set_clear(&found->samples);
@@ -184,7 +190,7 @@ static opc_status_t next_try(opc_task_t *task, json_t **out, opc_error_t *error)
   if (!task->attempting) {
     memset(&task->attempt, 0, sizeof task->attempt);
     /* Under Valgrind a new child takes half a second. */
-    bool tired = task->timeouts >= TIMEOUTS_MAX || (task->session->memcheck != NULL && task->crashes >= WATCHED_CRASHES_MAX);
+    bool tired = has_hung(task) || (task->session->memcheck != NULL && task->crashes >= WATCHED_CRASHES_MAX);
     if (tired || !opc_search_next(task->search, &task->attempt)) {
       opc_sample_clear(&task->attempt);
       return finish(task, error);

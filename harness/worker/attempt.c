@@ -150,8 +150,11 @@ static bool attempt_equals(const attempt_t *left, const attempt_t *right) {
 /* Where there is nothing to return and nothing to change, to return is all that an operator can do. */
 static bool attempt_has_effect(const attempt_t *attempt, const opc_operator_t *op) {
   if (op->return_count == 0 && !opc_operator_is_mutable(op)) return true;
-  for (size_t i = 0; i < attempt->output_count; i++)
-    if (attempt->outputs[i].meta.numel > 0) return true;
+  for (size_t i = 0; i < attempt->output_count; i++) {
+    const opc_tensor_meta_t *meta = &attempt->outputs[i].meta;
+    bool nested = strcmp(meta->layout, "nested") == 0; /* has no sizes to count elements by */
+    if (meta->numel > 0 || (nested && meta->storage_bytes > 0)) return true;
+  }
   for (size_t i = 0; i < attempt->call.return_count; i++)
     if (plain_values_add(&attempt->call.returns[i], NULL)) return true;
   return json_array_size(attempt->mutated) > 0;
