@@ -15,6 +15,7 @@
 #include "memory/valgrind_requests.h"
 #include "worker/batch.h"
 #include "worker/crash.h"
+#include "worker/try_folder.h"
 
 enum { SANDBOX_FILE_LIMIT = 64 << 20, SANDBOX_STACK_LIMIT = 64 << 20 };
 /* Valgrind's own files are this process's, and so is what it knows of each byte: whether it is defined, and where it comes from. */
@@ -85,6 +86,7 @@ static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_blackbox_t 
   if (status == OPC_OK && chdir(sandbox->directory) != 0)
     status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot enter %s: %s", sandbox->directory, strerror(errno));
   if (status != OPC_OK) return status;
+  opc_try_folder_reset(); /* a searched sample may name the file that is in it */
   /* More threads make results depend on the machine, and the first parallel kernel costs each child 4-13 ms. */
   opc_bridge_threads(1);
   opc_bridge_set_allocator(&memory);
