@@ -132,10 +132,15 @@ void opc_finding_from_error(const opc_case_context_t *context, const opc_error_t
 
 typedef struct argument_count {
   size_t tensors, numbers;
+  bool indices; /* a tensor of integers, which may be places in something */
 } argument_count_t;
 
 static void count_arguments(const opc_value_t *value, argument_count_t *count) {
   if (value->kind == OPC_VALUE_TENSOR) count->tensors++;
+  if (value->kind == OPC_VALUE_TENSOR && value->tensor) {
+    opc_dtype_class_t class_ = opc_dtype_class(value->tensor->dtype);
+    count->indices |= class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
+  }
   if (value->kind == OPC_VALUE_INT) count->numbers++;
   for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++) count_arguments(&value->list.items[i], count);
 }
@@ -148,6 +153,7 @@ bool opc_case_arguments_fit(const opc_case_context_t *context) {
   if (!context->sample || (family & (OPC_VARIANT_PLAIN | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SAME))) return true;
   for (size_t i = 0; i < context->sample->argument_count; i++)
     if (!context->sample->absent || !context->sample->absent[i]) count_arguments(&context->sample->arguments[i], &count);
+  if (count.indices) return false; /* of another size, their values may lie outside of it */
   bool grown = (family & OPC_VARIANT_SIZES) || strcmp(variant, "all.larger") == 0;
   if (grown && count.tensors == 1) return true;
   return (family & (OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES)) && !count.numbers &&
