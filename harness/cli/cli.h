@@ -21,6 +21,7 @@ typedef struct opc_arguments {
   char **argv;
   int full_argc;
   const char *const *full_argv;
+  bool pipe_ignored, limit_ignored; /* SIGPIPE and SIGXFSZ were when opcheck-c started; what it runs unchanged is to find them so */
 } opc_arguments_t;
 typedef int opc_command_main_t(const opc_arguments_t *arguments);
 #define OPC_COMMAND(name, summary) opc_command_main_t opc_command_##name;

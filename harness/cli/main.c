@@ -33,7 +33,7 @@ static void print_help(void) {
 }
 
 /* In the plan, not in this version: told apart from a typing mistake. */
-static const char *const later_commands[] = {"record", "package"};
+static const char *const later_commands[] = {"package"};
 
 static int unknown_command(const char *name) {
   opc_nearest_t nearest = {.word = name};
@@ -52,7 +52,7 @@ static int unknown_command(const char *name) {
   return OPC_EXIT_USAGE;
 }
 
-static int dispatch(int argc, char **argv) {
+static int dispatch(int argc, char **argv, bool pipe_ignored, bool limit_ignored) {
   const char *name = argc > 1 ? argv[1] : NULL;
   if (!name) {
     opc_complain("give a command: opcheck-c --help lists them");
@@ -77,7 +77,7 @@ static int dispatch(int argc, char **argv) {
     opc_status_t status = OPC_OK;
     for (int a = 0; status == OPC_OK && a < argc; a++) status = opc_strings_add(&full, a == 1 ? shown : argv[a], &error);
     int code = OPC_EXIT_HARNESS;
-    if (status == OPC_OK) code = commands[i].main(&(opc_arguments_t){argc - 1, argv + 1, argc, full.items});
+    if (status == OPC_OK) code = commands[i].main(&(opc_arguments_t){argc - 1, argv + 1, argc, full.items, pipe_ignored, limit_ignored});
     else opc_complain("%s", error.message);
     opc_strings_clear(&full);
     return code;
@@ -86,9 +86,9 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error to tell, not a signal to die of; workers get their own default back */
-  signal(SIGPIPE, SIG_IGN); /* "opcheck-c list LIB | head" is to take its temporary journal away all the same */
-  int code = dispatch(argc, argv);
+  bool limit_ignored = signal(SIGXFSZ, SIG_IGN) == SIG_IGN; /* a file-size limit is an error to tell, not a signal to die of; workers get their own default back */
+  bool pipe_ignored = signal(SIGPIPE, SIG_IGN) == SIG_IGN; /* "opcheck-c list LIB | head" is to take its temporary journal away all the same */
+  int code = dispatch(argc, argv, pipe_ignored, limit_ignored);
   if (fflush(stdout) != 0 || ferror(stdout)) {
     struct pollfd reader = {.fd = STDOUT_FILENO};
     bool gone = poll(&reader, 1, 0) == 1 && reader.revents & POLLERR; /* on purpose: no news to whoever closed it */

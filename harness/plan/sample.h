@@ -71,7 +71,7 @@ void opc_sample_set_clear(opc_sample_set_t *set);
 opc_status_t opc_sample_set_add(opc_sample_set_t *set, opc_sample_t *sample, opc_error_t *error) OPC_CHECKED;
 /* Looks an operator up by name; NULL when the library has none of that name. */
 typedef const opc_operator_t *opc_operator_lookup_t(const char *name, void *context);
-/* Appends the samples of a file. OPC_ERR_INPUT: "FILE:LINE:COLUMN: FIELD: what is wrong"; OPC_ERR_IO: unreadable.
+/* Appends the samples of a file; recorded ones of operators that the lookup does not find are passed over. OPC_ERR_INPUT: "FILE:LINE:COLUMN: FIELD: what is wrong"; OPC_ERR_IO: unreadable.
  * Two samples of one operator with one name are a mistake. classes: see opc_sample_names_t; the context is for both. */
 opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup, opc_class_lookup_t *classes,
                                  void *context, opc_error_t *error) OPC_CHECKED;

@@ -181,7 +181,7 @@ opc_status_t opc_sample_from_json(const json_t *json, const opc_operator_t *op, 
 
 opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const opc_sample_names_t *names, opc_sample_t *out, char *field,
                              size_t field_size, opc_error_t *error) {
-  static const char *const fields[] = {"operator", "name", "args", "kwargs", "expect", "source", NULL};
+  static const char *const fields[] = {"operator", "name", "args", "kwargs", "expect", "source", "recorded", NULL}; /* recorded: notes of `opcheck-c record`, for people */
   opc_json_reader_t reader = {.folder = names->folder, .error = error, .find_class = names->find_class, .context = names->context};
   char there[64];
   *out = (opc_sample_t){0};

@@ -7,6 +7,12 @@ endif()
 if(TARGET opcheck-worker)
   install(TARGETS opcheck-worker RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/opcheck-c")
 endif()
+# Where opcheck-c looks for them, from its own folder: not CMAKE_INSTALL_LIBDIR, which may be lib64.
+foreach(opc_part IN ITEMS opc_record_shim opc_observer)
+  if(TARGET ${opc_part})
+    install(TARGETS ${opc_part} LIBRARY DESTINATION lib/opcheck-c)
+  endif()
+endforeach()
 
 set(opc_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/OpcheckC")
 set(opc_bindir "${CMAKE_INSTALL_BINDIR}")

@@ -1,0 +1,29 @@
+/* Makes room for the observer's own work inside a program that must not notice it: errno, the locale of this thread (numbers are written
+ * with a point), cancellation and SIGXFSZ (a write beyond a limit is an error here, not a signal) are as they were after the end.
+ *
+ * Threads: any, one opc_quiet_t each. Not for hot paths: half a dozen system calls. */
+#ifndef OPC_RECORD_QUIET_H
+#define OPC_RECORD_QUIET_H
+
+#include <locale.h>
+#include <signal.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct opc_quiet {
+  int error, cancel;
+  bool limit_pending; /* a SIGXFSZ of the program's own was waiting before */
+  sigset_t mask;
+  locale_t locale;
+} opc_quiet_t;
+
+void opc_quiet_begin(opc_quiet_t *quiet);
+void opc_quiet_end(const opc_quiet_t *quiet);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,13 @@
+/* Why a call is not in the sample file. */
+#ifndef OPC_RECORD_REASONS_H
+#define OPC_RECORD_REASONS_H
+
+typedef enum opc_reason {
+  OPC_REASON_NONE = 0,
+#define OPC_REASON(constant, words) OPC_REASON_##constant,
+#include "record/reasons.def"
+#undef OPC_REASON
+  OPC_REASON_COUNT
+} opc_reason_t;
+
+#endif
