@@ -176,10 +176,9 @@ void opc_handle_free(opc_value_t *value); /* frees the handles in a tree: tensor
 
 /* ---- autograd (children; the engine's threads must not exist before a fork) ---- */
 
-/* What libtorch does where an operator has no autograd kernel. With NOTHING an output requires grad only where the operator's own code made a graph.
- * Returns what it was. */
-typedef enum opc_autograd_fallback { OPC_FALLBACK_NOTHING = 0, OPC_FALLBACK_WARN, OPC_FALLBACK_ERROR } opc_autograd_fallback_t;
-opc_autograd_fallback_t opc_autograd_fallback_set(opc_autograd_fallback_t fallback);
+/* On, as libtorch starts: outputs of an operator without an autograd kernel require grad, and their backward warns. Off: only where the operator's own code
+ * made a graph. Returns what it was. */
+bool opc_autograd_fallback_set(bool on);
 
 /* Gradients with respect to the tensor can be asked for from now on. A tensor that the operator writes cannot be a leaf: it becomes a copy, in the same
  * strides, of the leaf that *out_leaf gets. The caller frees it. */

@@ -68,13 +68,10 @@ size_t input_of_edge(const opc_autograd_request_t &request, const torch::autogra
 
 }  // namespace
 
-opc_autograd_fallback_t opc_autograd_fallback_set(opc_autograd_fallback_t fallback) {
-  const auto was = torch::autograd::getAutogradFallbackMode();
-  torch::autograd::setAutogradFallbackMode(fallback == OPC_FALLBACK_NOTHING ? AutogradFallbackMode::Nothing
-                                           : fallback == OPC_FALLBACK_WARN  ? AutogradFallbackMode::Warn
-                                                                            : AutogradFallbackMode::Error);
-  if (was == AutogradFallbackMode::Nothing) return OPC_FALLBACK_NOTHING;
-  return was == AutogradFallbackMode::Warn ? OPC_FALLBACK_WARN : OPC_FALLBACK_ERROR;
+bool opc_autograd_fallback_set(bool on) {
+  const bool was = torch::autograd::getAutogradFallbackMode() != AutogradFallbackMode::Nothing;
+  torch::autograd::setAutogradFallbackMode(on ? AutogradFallbackMode::Warn : AutogradFallbackMode::Nothing);
+  return was;
 }
 
 opc_status_t opc_autograd_track(opc_tensor_t *tensor, bool written, opc_tensor_t **out_leaf, opc_error_t *error) {

@@ -99,7 +99,7 @@ static opc_status_t check_unregistered(opc_case_context_t *context, bool asks, o
   opc_autograd_point_t point = {0};
   opc_text_t message = {0};
   bool usable = false;
-  opc_autograd_fallback_t fallback = opc_autograd_fallback_set(OPC_FALLBACK_NOTHING);
+  bool fallback = opc_autograd_fallback_set(false);
   opc_status_t status = opc_autograd_point_make(&point, context, false, &usable, &message, error);
   (void)opc_autograd_fallback_set(fallback);
   if (status == OPC_OK && !usable)
