@@ -102,7 +102,7 @@ static opc_status_t judge_direction(const opc_autograd_judge_t *judge, size_t in
   if (status != OPC_OK) return status;
   out->numeric = slope.value;
   out->doubt = slope.doubt;
-  out->agreement = opc_slope_compare(&slope, out->analytic, scale * judge->tolerance, judge->point->epsilon);
+  out->agreement = opc_slope_compare(&slope, out->analytic, scale, judge->point->epsilon);
   if (out->agreement != OPC_DIFFERS) return OPC_OK;
   status = opc_slope_jumps(judge->function, judge->context, 1.0, judge->point->epsilon, &out->rounds, error);
   if (out->rounds) out->agreement = OPC_UNDECIDED;

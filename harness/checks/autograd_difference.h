@@ -49,7 +49,6 @@ typedef struct opc_autograd_judge {
   opc_autograd_function_t *function;
   void *context;
   double **direction; /* of the context: room for the inputs' numbers, zeroed between uses */
-  int tolerance;      /* times what is allowed of a gradient; 1 */
 } opc_autograd_judge_t;
 opc_status_t opc_autograd_judge_input(const opc_autograd_judge_t *judge, size_t input, const double *gradient, opc_gradient_verdict_t *out,
                                       opc_error_t *error) OPC_CHECKED;

@@ -115,7 +115,7 @@ static opc_status_t collect(opc_autograd_run_t *run, opc_error_t *error) {
 opc_status_t opc_autograd_forward_run(opc_autograd_point_t *point, const opc_autograd_forward_t *how, opc_autograd_run_t *run, opc_error_t *error) {
   opc_case_context_t *context = point->context;
   values_t values = {.point = point, .replay = how->replay ? how->replay : &point->replay, .direction = how->direction, .step = how->step};
-  opc_call_options_t options = {.device = context->device, .seed = context->seed, .values = how->fill ? NULL : values_moved, .values_context = &values};
+  opc_call_options_t options = {.device = context->device, .seed = context->seed, .values = values_moved, .values_context = &values};
   *run = (opc_autograd_run_t){0};
   opc_status_t status = opc_call_make_with(&run->call, context->op, how->sample ? how->sample : &point->sample, &options, error);
   if (status == OPC_OK) status = track(point, how, run, error);

@@ -48,7 +48,6 @@ typedef struct opc_autograd_run {
 typedef struct opc_autograd_forward {
   const opc_sample_t *sample; /* NULL: the point's; another layout or dtype of it otherwise */
   opc_replay_t *replay;       /* NULL: the point's */
-  bool fill;                  /* the sample's own fill instead of values */
   bool track;                 /* ask for gradients */
   const bool *only;           /* with track: one an input; NULL: all */
   const double *direction;    /* how far the inputs are moved, times `step`; NULL: not at all */
