@@ -130,7 +130,7 @@ static void report_reads(symbolic_case_t *run) {
     const opc_symbolic_event_t *event = &run->symbolic.events[i];
     if (event->kind != OPC_SYMBOLIC_READ) continue;
     const char *path = (size_t)event->leaf < run->meta.leaf_count ? run->meta.leaves[event->leaf].path : "an argument";
-    opc_finding_fail(run->finding, "symbolic.plain_size", "the Meta kernel asks for %s.%s, a plain number, where under dynamic shapes there is a symbol", path,
+    opc_finding_fail(run->finding, "symbolic.plain_size", "called on Meta the operator asks for %s.%s, a plain number, where under dynamic shapes there is a symbol", path,
                      event->text);
     add_place(run->finding, "symbolic.plain_size", event);
   }
@@ -232,9 +232,12 @@ static void judge(symbolic_case_t *run) {
   if (run->symbolic.inner_read)
     opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
                      "the Meta kernel itself asks for no number, but an operator that it calls does; in a process with Python that one need not");
+  else if (run->other_count)
+    opc_finding_pass(run->finding, "%zu symbols go through the Meta kernel, and what is a number in its %zu outputs is one for %zu other shapes too", run->symbolic.symbols,
+                     run->symbolic.output_count, run->other_count);
   else
-    opc_finding_pass(run->finding, "%zu symbols go through the Meta kernel; %zu outputs, and %zu other shapes that the operator takes, have no hard-coded size",
-                     run->symbolic.symbols, run->symbolic.output_count, run->other_count);
+    opc_finding_pass(run->finding, "%zu symbols go through the Meta kernel%s", run->symbolic.symbols,
+                     has_number(run) ? "; whether numbers in its outputs belong there is open, as the operator takes no other shapes that were tried" : ", and every size of its outputs is made of them");
 }
 
 /* ---- the case ---- */
