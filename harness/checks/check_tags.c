@@ -133,9 +133,9 @@ static void check_pt2_compliant(const opc_operator_t *op, opc_finding_t *finding
   bool composite = opc_operator_kernel(op, "CompositeImplicitAutograd") || opc_operator_kernel(op, "CompositeExplicitAutograd") ||
                    opc_operator_kernel(op, "CompositeExplicitAutogradNonFunctional");
   if (!has_meta_kernel(op) && !composite && !op->python_module)
-    opc_finding_fail(finding, "tags.pt2_compliant", "tagged pt2_compliant_tag, and there is no Meta kernel, nor a Python module named for one");
+    opc_finding_fail(finding, "tags.compliant", "tagged pt2_compliant_tag, and there is no Meta kernel, nor a Python module named for one");
   if (opc_functionalise_rule(op, &reason) == OPC_FUNCTIONALISE_REFUSED)
-    opc_finding_fail(finding, "tags.pt2_compliant", "tagged pt2_compliant_tag, and torch.compile refuses it: %s", opc_text_c(&reason));
+    opc_finding_fail(finding, "tags.compliant", "tagged pt2_compliant_tag, and torch.compile refuses it: %s", opc_text_c(&reason));
   opc_text_addf(held, "%spt2_compliant_tag", held->length ? ", " : "");
   opc_text_clear(&reason);
 }
