@@ -77,6 +77,7 @@ void opc_search_free(opc_search_t *search) {
   opc_candidates_clear(&search->derived);
   opc_sample_clear(&search->current);
   opc_text_clear(&search->detail);
+  opc_text_clear(&search->no_kernel);
   opc_search_view_clear(&search->view);
   free(search->seen);
   free(search);

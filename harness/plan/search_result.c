@@ -159,7 +159,9 @@ void opc_search_describe(opc_search_t *search) {
   }
   const opc_site_t *last = deepest(search);
   if (search->impossible && search->no_kernels > 0) {
-    opc_text_add(detail, has_cpu_kernel(search->op) ? "its kernel calls operators that have none for the CPU" : "it has no kernel for the CPU");
+    const char *said = opc_text_c(&search->no_kernel), *called = strstr(said, "operator called ");
+    if (called) opc_text_addf(detail, "it %.300s", called + strlen("operator ")); /* an inert function (bridge/inert.h) */
+    else opc_text_add(detail, has_cpu_kernel(search->op) ? "its kernel calls operators that have none for the CPU" : "it has no kernel for the CPU");
     return;
   }
   if (only_crashes(search)) {

@@ -68,6 +68,7 @@ struct opc_search {
   size_t parent; /* site of the tuple that was edited; OPC_SITES_MAX: none */
   int tried[OPC_FAMILY_COUNT], moved[OPC_FAMILY_COUNT], accepted[OPC_FAMILY_COUNT];
   opc_text_t detail;
+  opc_text_t no_kernel; /* what the operator said last of a kernel that it has not */
 };
 
 /* How far down in its source a place is, among those whose line is known: 0 to 1. Checks stand in the order in which they are passed. */
