@@ -210,6 +210,26 @@ static void test_torchaudio(void **state) {
   load_wheel("torchaudio/lib/libtorchaudio.abi3.so", 4, "torchaudio::forced_align ");
 }
 
+/* For a CUDA device libtorch_cuda itself is loaded, where it can be; in a child, because it stays. */
+static void test_for_a_cuda_device(void **state) {
+  (void)state;
+  static char path[1024];
+  (void)snprintf(path, sizeof path, "%s/../../torchvision/_C.so", opc_bridge_torch_folder());
+  if (access(path, R_OK) != 0) skip();
+  const pid_t child = fork();
+  if (child == 0) {
+    opc_prepared_t prepared;
+    opc_error_t error = {0};
+    if (opc_bridge_prepare(path, true, &prepared, &error) != OPC_OK || opc_bridge_load(path, path, &error) != OPC_OK) _exit(1);
+    const void *cuda = dlsym(RTLD_DEFAULT, "_ZN2at4cuda26getCurrentDevicePropertiesEv");
+    Dl_info info = {0};
+    _exit(dladdr(cuda, &info) != 0 && strstr(info.dli_fname, "libtorch_cuda.so") != NULL ? 0 : 2);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 static void test_torchvision_image(void **state) {
   (void)state;
   load_wheel("torchvision/image.so", 13, "image::decode_png ");
@@ -226,6 +246,7 @@ int main(void) {
       cmocka_unit_test(test_siblings),
       cmocka_unit_test(test_missing_cuda_is_inert),
       cmocka_unit_test(test_other_symbols_stay_undefined),
+      cmocka_unit_test(test_for_a_cuda_device),
       cmocka_unit_test(test_torchvision_image),
       cmocka_unit_test(test_torchvision),
       cmocka_unit_test(test_torchaudio),

@@ -68,7 +68,7 @@ typedef struct seen {
 static bool see(const opc_elf_symbol_t *symbol, void *context) {
   seen_t *seen = context;
   if (strcmp(symbol->name, "_cmocka_run_group_tests") == 0) seen->undefined = !symbol->defined;
-  if (strcmp(symbol->name, "strcmp") == 0) seen->versioned = symbol->library != NULL && strcmp(symbol->library, "libc.so.6") == 0 && symbol->version != NULL;
+  if (strcmp(symbol->name, "mkdtemp") == 0) seen->versioned = symbol->library != NULL && strcmp(symbol->library, "libc.so.6") == 0 && symbol->version != NULL;
   return true;
 }
 
