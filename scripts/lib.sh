@@ -3,29 +3,33 @@
 
 # --- What is needed: the only place that says so --------------------------------------------------------------------------------
 
-# The versions of libtorch that the bridge is written for; the first is the one that setup installs.
-OPC_TORCH_SUPPORTED=(2.11)
+# The versions of libtorch that the bridge is written for and tested with. The first is meant where none is named.
+OPC_TORCH_SUPPORTED=(2.11 2.15)
 
 OPC_DEBIAN_PACKAGES=(
   gcc g++ cmake ninja-build ccache pkg-config libjansson-dev libxml2-dev libxml2-utils libelf-dev libdw-dev libxxhash-dev
   libzip-dev   libcmocka-dev python3-venv python3-pip valgrind)
 
-# The small set: libtorch_cpu loads with these, and CPU kernels run. Versions as torch's own metadata asks.
-OPC_PIP_SMALL=(torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85)
+# The small set of each: libtorch_cpu loads with these, and CPU kernels run. Versions as torch's own metadata asks; the CUDA runtime second.
+declare -A OPC_PIP_SMALL_OF=(
+  [2.11]="torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85"
+  [2.15]="torch==2.15.0 nvidia-cuda-runtime==13.2.86 nvidia-cuda-cupti==13.2.86"
+)
 
-# A compiler for .cu files; its headers and libraries are spread over these.
+# A compiler for .cu files; its headers and libraries are spread over these. Only installed for the first version.
 OPC_PIP_NVCC=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-cccl==13.0.85)
 
-# --full: what a Python that imports torch, libtorch_cuda and the tests need.
-OPC_PIP_FULL=(torch==2.11.0 torchvision==0.26.0 torchaudio==2.11.0 junitparser==4.0.2 lxml==6.0.2)
+# --full: what a Python that imports torch, libtorch_cuda and the tests need. No torchvision was made for 2.15 yet.
+declare -A OPC_PIP_FULL_OF=(
+  [2.11]="torch==2.11.0 torchvision==0.26.0 torchaudio==2.11.0 junitparser==4.0.2 lxml==6.0.2"
+  [2.15]="torch==2.15.0 junitparser==4.0.2 lxml==6.0.2"
+)
 
 # --- Where it is ----------------------------------------------------------------------------------------------------------------
 
 OPC_ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 OPC_DEPS="${OPC_DEPS:-$OPC_ROOT/build/deps}"
 [[ "$OPC_DEPS" == /* ]] || OPC_DEPS="$PWD/$OPC_DEPS"
-OPC_BUILD="${OPC_BUILD:-$OPC_ROOT/build}"
-[[ "$OPC_BUILD" == /* ]] || OPC_BUILD="$PWD/$OPC_BUILD"
 export OPC_DEPS
 
 opc_say() { printf 'opcheck-c: %s\n' "$*" >&2; }
@@ -33,6 +37,19 @@ opc_die() {
   opc_say "$@"
   exit 1
 }
+
+# Which libtorch: OPC_TORCH in the environment (2.15), else the first. Each other version is installed beside the first, with stamps of its own, and
+# built in a folder of its own.
+opc_torch_named="${OPC_TORCH:-}"
+OPC_TORCH="${OPC_TORCH:-${OPC_TORCH_SUPPORTED[0]}}"
+[[ -n "${OPC_PIP_SMALL_OF[$OPC_TORCH]:-}" ]] || opc_die "libtorch $OPC_TORCH is not supported; supported are: ${OPC_TORCH_SUPPORTED[*]}"
+opc_torch_suffix="" opc_torch_folder=""
+[[ "$OPC_TORCH" == "${OPC_TORCH_SUPPORTED[0]}" ]] || opc_torch_suffix="-$OPC_TORCH" opc_torch_folder="/torch-$OPC_TORCH"
+read -ra OPC_PIP_SMALL <<<"${OPC_PIP_SMALL_OF[$OPC_TORCH]}"
+read -ra OPC_PIP_FULL <<<"${OPC_PIP_FULL_OF[$OPC_TORCH]}"
+OPC_VENV="$OPC_DEPS/venv$opc_torch_suffix"
+OPC_BUILD="${OPC_BUILD:-$OPC_ROOT/build$opc_torch_folder}"
+[[ "$OPC_BUILD" == /* ]] || OPC_BUILD="$PWD/$OPC_BUILD"
 
 # Prints the version (2.11) of the libtorch in $1; fails where there is none.
 opc_torch_version() {
@@ -60,7 +77,7 @@ opc_torch_of_python() {
 }
 
 # The stamp that setup writes last for "small" or "full". Line 1 is what was asked for, then TORCH_ROOT=… and PYTHON=….
-opc_stamp_file() { printf '%s/stamps/%s\n' "$OPC_DEPS" "$1"; }
+opc_stamp_file() { printf '%s/stamps/%s%s\n' "$OPC_DEPS" "$1" "$opc_torch_suffix"; }
 opc_stamp_value() { sed -n "s/^$2=//p" "$(opc_stamp_file "$1")" 2>/dev/null | head -n 1; }
 
 # Sets TORCH_ROOT and PYTHON (empty: none) from the environment's TORCH_ROOT, else from what setup noted.
@@ -68,6 +85,8 @@ opc_load_env() {
   local stage
   PYTHON=""
   if [[ -n "${TORCH_ROOT:-}" ]]; then
+    [[ -z "$opc_torch_named" || "$(opc_torch_version "$TORCH_ROOT")" == "$opc_torch_named" ]] ||
+      opc_die "libtorch $opc_torch_named is asked for, and TORCH_ROOT is $TORCH_ROOT: unset one of the two"
     local beside="${TORCH_ROOT%/lib/python3*}/bin/python3"
     if [[ "$TORCH_ROOT" == */lib/python3* && -x "$beside" && -f "$(opc_stamp_file full)" ]]; then
       PYTHON="$beside"
@@ -84,6 +103,17 @@ opc_load_env() {
   return 1
 }
 
+# Prints the folders of the other versions that setup has installed, as a CMake list: they get a worker beside the first one's.
+opc_other_torches() {
+  local version root roots=()
+  [[ -z "$opc_torch_suffix" ]] || return 0
+  for version in "${OPC_TORCH_SUPPORTED[@]:1}"; do
+    root="$(sed -n 's/^TORCH_ROOT=//p' "$OPC_DEPS/stamps/full-$version" "$OPC_DEPS/stamps/small-$version" 2>/dev/null | head -n 1 || true)"
+    if [[ -f "$root/lib/libtorch_cpu.so" && "$(opc_torch_version "$TORCH_ROOT" || true)" != "$version" ]]; then roots+=("$root"); fi
+  done
+  (IFS=';' && printf '%s' "${roots[*]}")
+}
+
 # --- The one way to build -------------------------------------------------------------------------------------------------------
 
 # Configures and builds target $1 into $OPC_BUILD. Further arguments go to the configuration.
@@ -94,8 +124,8 @@ opc_build() {
   opc_say "building in $OPC_BUILD"
   mkdir -p "$OPC_BUILD"
   local log="$OPC_BUILD/configure.log"
-  if ! cmake -S "$OPC_ROOT" -B "$OPC_BUILD" -G Ninja -DTORCH_ROOT="$TORCH_ROOT" -DOPC_DEPS="$OPC_DEPS" -DOPC_PYTHON="$PYTHON" "$@" \
-    >"$log" 2>&1; then
+  if ! cmake -S "$OPC_ROOT" -B "$OPC_BUILD" -G Ninja -DTORCH_ROOT="$TORCH_ROOT" -DOPC_DEPS="$OPC_DEPS" -DOPC_PYTHON="$PYTHON" \
+    -DOPC_MORE_TORCH_ROOTS="$(opc_other_torches)" "$@" >"$log" 2>&1; then
     cat "$log" >&2
     opc_die "the configuration failed (above, and in $log)"
   fi

@@ -6,12 +6,17 @@ if(TARGET opcheck-c)
 endif()
 if(TARGET opcheck-worker)
   install(TARGETS opcheck-worker RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/opcheck-c")
+  install(PROGRAMS "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/opcheck-worker" DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/opcheck-c")
 endif()
 # Where opcheck-c looks for them, from its own folder: not CMAKE_INSTALL_LIBDIR, which may be lib64.
 foreach(opc_part IN ITEMS opc_record_shim opc_observer)
   if(TARGET ${opc_part})
     install(TARGETS ${opc_part} LIBRARY DESTINATION lib/opcheck-c)
   endif()
+endforeach()
+foreach(opc_minor IN LISTS OPC_MORE_TORCH)
+  install(PROGRAMS "${PROJECT_BINARY_DIR}/torch-${opc_minor}/bin/opcheck-worker-${opc_minor}"
+          DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/opcheck-c")
 endforeach()
 
 set(opc_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/OpcheckC")

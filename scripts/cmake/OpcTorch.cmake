@@ -2,7 +2,23 @@
 # CUDA for the whole project, and adds architectures that nvcc 13 rejects.
 #
 # In:  TORCH_ROOT (cache or environment), else $OPC_DEPS/venv.
-# Out: OPC_TORCH_FOUND, OPC_TORCH_VERSION (2.11.0), OPC_TORCH_MINOR (2.11), OPC_TORCH_RUNPATH (list), OPC_TORCH_CUDA_MAJOR (empty: CPU only).
+# Out: OPC_TORCH_FOUND, OPC_TORCH_VERSION (2.11.0), OPC_TORCH_MINOR (2.11), OPC_TORCH_RUNPATH (list), OPC_TORCH_CUDA_MAJOR (empty: CPU only),
+#      OPC_TORCH_CXX_STANDARD (17, 20).
+# opc_read_torch_version(<folder> <variable>): the version (2.11.0) of another libtorch.
+
+function(opc_read_torch_version root out)
+  # The numbers moved from the API header to headeronly in 2.8.
+  foreach(file IN ITEMS torch/headeronly/version.h torch/csrc/api/include/torch/version.h)
+    if(EXISTS "${root}/include/${file}")
+      file(STRINGS "${root}/include/${file}" lines REGEX "define TORCH_VERSION_(MAJOR|MINOR|PATCH) +[0-9]+")
+      if(lines MATCHES "_MAJOR +([0-9]+).*_MINOR +([0-9]+).*_PATCH +([0-9]+)")
+        set(${out} "${CMAKE_MATCH_1}.${CMAKE_MATCH_2}.${CMAKE_MATCH_3}" PARENT_SCOPE)
+        return()
+      endif()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "opcheck-c: cannot read the version of the libtorch in ${root} from its headers")
+endfunction()
 
 set(OPC_TORCH_FOUND OFF)
 set(OPC_TORCH_CUDA_MAJOR "")
@@ -28,22 +44,14 @@ foreach(opc_file lib/libtorch_cpu.so lib/libc10.so include/torch/library.h)
   endif()
 endforeach()
 
-# The numbers moved from the API header to headeronly in 2.8.
-set(opc_version_lines "")
-foreach(opc_file torch/headeronly/version.h torch/csrc/api/include/torch/version.h)
-  if(EXISTS "${TORCH_ROOT}/include/${opc_file}")
-    file(STRINGS "${TORCH_ROOT}/include/${opc_file}" opc_version_lines REGEX "define TORCH_VERSION_(MAJOR|MINOR|PATCH) +[0-9]+")
-    if(opc_version_lines)
-      break()
-    endif()
-  endif()
-endforeach()
-string(REGEX REPLACE ".*TORCH_VERSION_MAJOR +([0-9]+).*TORCH_VERSION_MINOR +([0-9]+).*TORCH_VERSION_PATCH +([0-9]+).*" "\\1.\\2.\\3"
-       OPC_TORCH_VERSION "${opc_version_lines}")
-if(NOT OPC_TORCH_VERSION MATCHES "^[0-9]+\\.[0-9]+\\.[0-9]+$")
-  message(FATAL_ERROR "opcheck-c: cannot read the version of the libtorch in ${TORCH_ROOT} from its headers")
-endif()
+opc_read_torch_version("${TORCH_ROOT}" OPC_TORCH_VERSION)
 string(REGEX REPLACE "\\.[0-9]+$" "" OPC_TORCH_MINOR "${OPC_TORCH_VERSION}")
+
+# The language that its headers need. Its programs and libraries are built as that, ours with it.
+set(OPC_TORCH_CXX_STANDARD 17)
+if(OPC_TORCH_VERSION VERSION_GREATER_EQUAL 2.15)
+  set(OPC_TORCH_CXX_STANDARD 20)
+endif()
 
 set(opc_torch_cxx_abi 1)
 if(EXISTS "${TORCH_ROOT}/share/cmake/Torch/TorchConfig.cmake")
@@ -64,11 +72,7 @@ endforeach()
 add_library(opc_torch INTERFACE IMPORTED GLOBAL)
 target_include_directories(opc_torch SYSTEM INTERFACE "${TORCH_ROOT}/include" "${TORCH_ROOT}/include/torch/csrc/api/include")
 target_compile_definitions(opc_torch INTERFACE _GLIBCXX_USE_CXX11_ABI=${opc_torch_cxx_abi})
-if(OPC_TORCH_VERSION VERSION_LESS 2.15)
-  target_compile_features(opc_torch INTERFACE cxx_std_17)
-else()
-  target_compile_features(opc_torch INTERFACE cxx_std_20)
-endif()
+target_compile_features(opc_torch INTERFACE cxx_std_${OPC_TORCH_CXX_STANDARD})
 # --no-as-needed: libtorch_cpu registers aten when it loads, whether or not a symbol of it is used.
 # --allow-shlib-undefined: the small set lacks most of the CUDA libraries that libtorch_cpu may name.
 target_link_options(opc_torch INTERFACE "LINKER:--allow-shlib-undefined" "LINKER:--enable-new-dtags")

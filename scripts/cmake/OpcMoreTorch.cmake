@@ -1,0 +1,35 @@
+# A worker for each further libtorch, beside the one for TORCH_ROOT: build/bin/opcheck-worker-2.15. Each is built from these sources in a build tree of its
+# own, build/torch-2.15, because a tree has one libtorch; so are the reference operators, in that tree's lib/.
+#
+# In:  OPC_MORE_TORCH_ROOTS, a list of folders like TORCH_ROOT.
+# Out: OPC_MORE_TORCH (list of 2.15), a target torch-2.15 for each.
+
+set(OPC_MORE_TORCH_ROOTS "" CACHE STRING "More folders with libtorch's include/ and lib/: a worker is built for each")
+set(OPC_MORE_TORCH "")
+if(NOT OPC_TORCH_FOUND OR NOT OPC_MORE_TORCH_ROOTS)
+  return()
+endif()
+
+include(ExternalProject)
+foreach(opc_root IN LISTS OPC_MORE_TORCH_ROOTS)
+  opc_read_torch_version("${opc_root}" opc_version)
+  string(REGEX REPLACE "\\.[0-9]+$" "" opc_minor "${opc_version}")
+  if(opc_minor IN_LIST OPC_MORE_TORCH OR opc_minor STREQUAL OPC_TORCH_MINOR)
+    message(FATAL_ERROR "opcheck-c: OPC_MORE_TORCH_ROOTS has ${opc_root}, a second libtorch ${opc_minor}")
+  endif()
+  list(APPEND OPC_MORE_TORCH "${opc_minor}")
+
+  set(opc_tree "${PROJECT_BINARY_DIR}/torch-${opc_minor}")
+  ExternalProject_Add(torch-${opc_minor}
+    SOURCE_DIR "${PROJECT_SOURCE_DIR}"
+    BINARY_DIR "${opc_tree}"
+    PREFIX "${opc_tree}/external"
+    CMAKE_ARGS "-DTORCH_ROOT=${opc_root}" "-DOPC_DEPS=${OPC_DEPS}" "-DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}" "-DOPC_WERROR=${OPC_WERROR}"
+               "-DOPC_SANITIZE=${OPC_SANITIZE}" "-DOPC_CUDA=${OPC_CUDA}"
+    BUILD_COMMAND "${CMAKE_COMMAND}" --build "${opc_tree}" --target opcheck-worker identity_conv_ops
+    BUILD_ALWAYS ON # what has changed is known there
+    USES_TERMINAL_BUILD ON
+    INSTALL_COMMAND "${CMAKE_COMMAND}" -E create_symlink "../torch-${opc_minor}/bin/opcheck-worker-${opc_minor}"
+                    "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/opcheck-worker-${opc_minor}")
+  message(STATUS "opcheck-c: libtorch ${opc_version} too, in ${opc_root}")
+endforeach()
