@@ -306,6 +306,29 @@ static opc_status_t order_libraries(opc_loaded_t *loaded, opc_error_t *error) {
 }
 
 /* A run of libtorch's own operators names no library. */
+/* Where nobody has said which worker or libtorch, the libraries do. */
+static opc_status_t choose_worker(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
+  const size_t count = loaded->library_count;
+  if (options->worker != NULL || options->torch_root != NULL) return OPC_OK;
+  size_t *indices = calloc(count + 1, sizeof *indices), readable = 0;
+  const char **paths = calloc(count + 1, sizeof *paths);
+  opc_library_error_t *errors = calloc(count + 1, sizeof *errors);
+  opc_status_t status = indices != NULL && paths != NULL && errors != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+    if (loaded->libraries[i].state == OPC_LIBRARY_FAILED) continue;
+    paths[readable] = loaded->libraries[i].real;
+    indices[readable++] = i;
+  }
+  if (status == OPC_OK) status = opc_worker_plan_choose(&loaded->plan, paths, readable, errors, error);
+  for (size_t i = 0; status == OPC_OK && i < readable; i++) {
+    if (errors[i].kind[0] != '\0') fail(&loaded->libraries[indices[i]], &errors[i]);
+  }
+  free(indices);
+  free(paths);
+  free(errors);
+  return status;
+}
+
 static bool any_left(const opc_loaded_t *loaded) {
   if (loaded->library_count == 0) return true;
   for (size_t i = 0; i < loaded->library_count; i++) {
@@ -324,6 +347,7 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
   if (status == OPC_OK) status = opc_worker_plan(options->worker, options->torch_root, &out->plan, error);
   if (status == OPC_OK) status = probe_libraries(options, out, error);
   if (status == OPC_OK) status = find_preloads(options, out, error);
+  if (status == OPC_OK) status = choose_worker(options, out, error);
   if (status == OPC_OK) status = order_libraries(out, error);
   /* Each attempt that is not ready has one library less. With none left there is nothing to start a worker for. */
   for (bool ready = false; status == OPC_OK && !ready && any_left(out);) {

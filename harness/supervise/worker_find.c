@@ -10,11 +10,12 @@
 
 #include "base/text.h"
 #include "inspect/elf_file.h"
+#include "supervise/worker_choice.h"
 
 /* The numbers moved from the API header to headeronly in 2.8; a small root may have the Python file only. */
 static const char *const version_files[] = {"include/torch/headeronly/version.h", "include/torch/csrc/api/include/torch/version.h", "version.py"};
 
-static void read_version(const char *root, char out[16]) {
+void opc_torch_version_read(const char *root, char out[16]) {
   out[0] = '\0';
   for (size_t i = 0; i < sizeof version_files / sizeof version_files[0] && out[0] == '\0'; i++) {
     char path[PATH_MAX], line[512];
@@ -48,29 +49,51 @@ static char *library_path(const char *root) {
   return opc_text_take(&path);
 }
 
-/* "opcheck-worker-2.12" in front of "opcheck-worker", beside the program in front of libexec. NULL: none; *where gets the folders that were looked at. */
-static char *find_worker(const char *wanted, opc_text_t *where) {
-  char self[PATH_MAX];
+/* The worker of a folder for libtorch `wanted` ("": the first); new string. One that does not say its version may be it. NULL: none. */
+static opc_status_t take_worker(const char *folder, const char *wanted, opc_text_t *there, char **out, opc_error_t *error) {
+  opc_workers_t workers;
+  opc_status_t status = opc_workers_find(folder, &workers, error);
+  if (status != OPC_OK) return status;
+  const opc_worker_candidate_t *silent = NULL, *found = NULL;
+  for (size_t i = 0; found == NULL && i < workers.count; i++) {
+    const char *version = workers.items[i].version;
+    if (wanted[0] == '\0' || strcmp(version, wanted) == 0) found = &workers.items[i];
+    if (version[0] == '\0') silent = &workers.items[i];
+    else opc_text_addf(there, "%s%s", there->length > 0 ? ", " : "", version);
+  }
+  if (found == NULL) found = silent;
+  if (found != NULL && (*out = opc_string_copy(found->program)) == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_workers_clear(&workers);
+  return status;
+}
+
+/* Beside the program in front of libexec. */
+static opc_status_t find_worker(const char *wanted, opc_worker_plan_t *out, opc_error_t *error) {
+  static const char *const folders[] = {"", "/../libexec/opcheck-c"};
+  char self[PATH_MAX], folder[PATH_MAX + 32];
+  opc_text_t where = {0}, there = {0};
+  opc_status_t status = OPC_OK;
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (length <= 0) return NULL;
-  self[length] = '\0';
+  self[length > 0 ? length : 0] = '\0';
   char *slash = strrchr(self, '/');
   if (slash != NULL) *slash = '\0';
-  static const char *const folders[] = {"", "/../libexec/opcheck-c"};
-  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-    for (int exact = wanted[0] != '\0' ? 1 : 0; exact >= 0; exact--) {
-      char *path = opc_string_format("%s%s/opcheck-worker%s%s", self, folders[i], exact ? "-" : "", exact ? wanted : "");
-      if (path == NULL || access(path, X_OK) == 0) return path;
-      free(path);
-    }
-    opc_text_addf(where, "%s%s%s", i > 0 ? " and " : "", self, folders[i]);
+  for (size_t i = 0; status == OPC_OK && out->program == NULL && i < sizeof folders / sizeof folders[0]; i++) {
+    snprintf(folder, sizeof folder, "%s%s", self, folders[i]);
+    opc_text_addf(&where, "%s%s", i > 0 ? " and " : "", folder);
+    status = take_worker(folder, wanted, &there, &out->program, error);
   }
-  return NULL;
+  if (status == OPC_OK && out->program == NULL) {
+    status = opc_error_set(error, OPC_ERR_NOT_FOUND, "no opcheck-worker%s%s in %s%s%s%s: build it for the libtorch that is wanted (CMake's TORCH_ROOT, "
+                           "OPC_MORE_TORCH_ROOTS)", wanted[0] != '\0' ? " for libtorch " : "", wanted, opc_text_c(&where),
+                           there.length > 0 ? " (there are workers for " : "", opc_text_c(&there), there.length > 0 ? ")" : "");
+  }
+  opc_text_clear(&where);
+  opc_text_clear(&there);
+  return status;
 }
 
 opc_status_t opc_worker_plan(const char *worker, const char *torch_root, opc_worker_plan_t *out, opc_error_t *error) {
   opc_status_t status = OPC_OK;
-  opc_text_t where = {0};
   memset(out, 0, sizeof *out);
   if (torch_root != NULL) {
     char probe[PATH_MAX];
@@ -79,19 +102,38 @@ opc_status_t opc_worker_plan(const char *worker, const char *torch_root, opc_wor
       return opc_error_set(error, OPC_ERR_USAGE, "--torch %s: no libtorch there (%s: %s); give the folder that has libtorch's lib/, such as site-packages/torch",
                            torch_root, probe, strerror(errno));
     }
-    read_version(torch_root, out->wanted);
+    opc_torch_version_read(torch_root, out->wanted);
     out->library_path = library_path(torch_root);
     if (out->library_path == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   }
-  if (status == OPC_OK) {
-    out->program = worker != NULL ? opc_string_copy(worker) : find_worker(out->wanted, &where);
-    if (out->program == NULL || access(out->program, X_OK) != 0) {
-      status = opc_error_set(error, OPC_ERR_NOT_FOUND, "no opcheck-worker%s%s in %s: build it for the libtorch that is wanted",
-                             out->wanted[0] != '\0' ? " for libtorch " : "", out->wanted, worker != NULL ? worker : opc_text_c(&where));
-    }
+  if (status == OPC_OK && worker != NULL) {
+    out->program = opc_string_copy(worker);
+    if (out->program == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    else if (access(worker, X_OK) != 0) status = opc_error_set(error, OPC_ERR_NOT_FOUND, "%s cannot be executed: %s", worker, strerror(errno));
+  } else if (status == OPC_OK) {
+    status = find_worker(out->wanted, out, error);
   }
-  opc_text_clear(&where);
   if (status != OPC_OK) opc_worker_plan_clear(out);
+  return status;
+}
+
+opc_status_t opc_worker_plan_choose(opc_worker_plan_t *plan, const char *const *libraries, size_t count, opc_library_error_t *errors, opc_error_t *error) {
+  opc_workers_t workers = {0};
+  size_t index = 0;
+  char *folder = opc_string_format("%.*s", (int)(strrchr(plan->program, '/') - plan->program), plan->program), *chosen = NULL;
+  opc_status_t status = folder != NULL ? opc_workers_find(folder, &workers, error) : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (status == OPC_OK && workers.count == 0) status = opc_error_set(error, OPC_ERR_NOT_FOUND, "%s is gone: build it again", plan->program);
+  if (status == OPC_OK) status = opc_worker_choose(&workers, libraries, count, &index, errors, error);
+  if (status == OPC_OK) {
+    chosen = opc_string_copy(workers.items[index].program);
+    if (chosen == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  }
+  if (status == OPC_OK) {
+    free(plan->program);
+    plan->program = chosen;
+  }
+  opc_workers_clear(&workers);
+  free(folder);
   return status;
 }
 
