@@ -60,25 +60,28 @@ static const struct argp inspect_argp = {
     NULL,
     NULL};
 
-/* Without a libtorch, or a worker, what depends on it stays open. */
-static opc_status_t find_torch(const inspect_command_t *inspect, char folder[PATH_MAX], char version[16], opc_error_t *error) {
+/* The libtorch that a run would take for the library. Without one, or without a worker, what depends on it stays open. */
+static opc_status_t find_torch(const inspect_command_t *inspect, const char *library, char folder[PATH_MAX], char version[16], opc_error_t *error) {
   opc_worker_plan_t plan;
+  opc_library_error_t unfit; /* what does not fit shows in what is missing */
   opc_status_t status = opc_worker_plan(NULL, inspect->torch_root, &plan, error);
   folder[0] = version[0] = '\0';
+  if (status == OPC_OK && inspect->torch_root == NULL) status = opc_worker_plan_choose(&plan, &library, 1, &unfit, error);
   if (status == OPC_OK) opc_worker_torch(&plan, inspect->torch_root, folder, version);
   opc_worker_plan_clear(&plan);
   return status == OPC_ERR_NOT_FOUND ? OPC_OK : status;
 }
 
 static opc_status_t inspect_all(const inspect_command_t *inspect, json_t *libraries, bool *out_failed, opc_error_t *error) {
-  char folder[PATH_MAX], version[16];
+  opc_status_t status = OPC_OK;
   *out_failed = false;
-  opc_status_t status = find_torch(inspect, folder, version, error);
-  const opc_inspection_place_t place = {.folder = folder[0] != '\0' ? folder : NULL, .version = version};
   for (size_t i = 0; status == OPC_OK && i < inspect->libraries.count; i++) {
+    char folder[PATH_MAX], version[16];
     json_t *library = NULL;
-    const char *name = inspect->libraries.items[i];
-    status = opc_inspection_make(opc_package_file(name), name, &place, &library, error);
+    const char *name = inspect->libraries.items[i], *path = opc_package_file(name);
+    status = find_torch(inspect, path, folder, version, error);
+    const opc_inspection_place_t place = {.folder = folder[0] != '\0' ? folder : NULL, .version = version};
+    if (status == OPC_OK) status = opc_inspection_make(path, name, &place, &library, error);
     *out_failed |= library != NULL && !json_is_null(json_object_get(library, "error"));
     if (library != NULL) (void)json_array_append_new(libraries, library);
   }

@@ -37,6 +37,10 @@ static void undefined_symbol(opc_library_error_t *out, const char *symbol, const
     opc_library_error_set(out, "abi",
                        "built for libtorch 2.12 or newer (undefined symbol %s), this is libtorch %s: give that libtorch with --torch, or build the library "
                        "for this one", symbol, torch);
+  } else if (strstr(symbol, "N2at3Tag") != NULL) { /* 2.12 moved at::Tag to headeronly */
+    opc_library_error_set(out, "abi",
+                       "built for libtorch 2.11 or older (undefined symbol %s), this is libtorch %s: give that libtorch with --torch, or build the library "
+                       "for this one", symbol, torch);
   } else if (strncmp(symbol, "Py", 2) == 0 || strncmp(symbol, "_Py", 3) == 0) {
     opc_library_error_set(out, "undefined_symbol",
                        "needs Python's symbol %s for more than a call (a version of it, or thread-local data), which nothing stands in for: preload libpython "

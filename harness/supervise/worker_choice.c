@@ -29,6 +29,7 @@ typedef struct library {
   char home[16];        /* version; "": none is known */
   char home_root[PATH_MAX];
   bool cxx;             /* needs symbols of libtorch's C++ */
+  bool decided;         /* and there is a worker for its home */
   unsigned refused;     /* a bit for each worker that lacks a symbol */
   const char *missing[OPC_WORKERS];
 } library_t;
@@ -74,7 +75,7 @@ static bool mark_defined(const opc_elf_symbol_t *symbol, void *context) {
 /* All symbols that the libraries need, and which worker's libtorch has them. What nobody's has is no evidence: it comes from elsewhere. */
 static opc_status_t read_needs(const opc_workers_t *workers, const library_t *libraries, size_t count, needs_t *needs, opc_error_t *error) {
   for (size_t i = 0; i < count && !needs->failed; i++) {
-    if (libraries[i].file != NULL) opc_elf_each_symbol(libraries[i].file, collect, needs);
+    if (libraries[i].file != NULL && !libraries[i].decided) opc_elf_each_symbol(libraries[i].file, collect, needs);
   }
   if (needs->failed) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   if (needs->count == 0) return OPC_OK;
@@ -157,6 +158,7 @@ static bool is_home(const library_t *library, const opc_worker_candidate_t *work
 /* A worker that does not say its version is not refused for it. */
 static bool goes_with(const library_t *library, const opc_workers_t *workers, size_t index) {
   const opc_worker_candidate_t *worker = &workers->items[index];
+  if (library->decided) return is_home(library, worker);
   if ((library->refused & (1U << index)) != 0) return false;
   return !library->cxx || library->home[0] == '\0' || worker->version[0] == '\0' || is_home(library, worker);
 }
@@ -210,11 +212,12 @@ opc_status_t opc_worker_choose(const opc_workers_t *workers, const char *const *
     if (opc_elf_open(paths[i], &libraries[i].file, &ignored) != OPC_OK) continue;
     opc_elf_each_symbol(libraries[i].file, note_cxx, &libraries[i]);
     find_home(&libraries[i]);
+    for (size_t w = 0; w < workers->count; w++) libraries[i].decided |= libraries[i].cxx && is_home(&libraries[i], &workers->items[w]);
   }
   if (status == OPC_OK && workers->count > 1) status = read_needs(workers, libraries, count, &needs, error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     judging_t judging = {.workers = workers, .needs = &needs, .library = &libraries[i]};
-    if (libraries[i].file != NULL && needs.count > 0) opc_elf_each_symbol(libraries[i].file, judge_symbol, &judging);
+    if (libraries[i].file != NULL && !libraries[i].decided && needs.count > 0) opc_elf_each_symbol(libraries[i].file, judge_symbol, &judging);
   }
   if (status == OPC_OK) {
     *out_index = best_of(workers, libraries, count);

@@ -1,10 +1,11 @@
 /* Which of several workers a run gets, where --torch does not say it: the one whose libtorch the libraries under test were built for.
  *
  * Two things tell, and opcheck-c itself knows no version of libtorch:
- * - symbols: a library that needs one which some worker's libtorch has, and this worker's has not, is not for this worker;
- * - its home: the libtorch that the loader would find for it by its RUNPATH, or that lies in the same site-packages. One that uses libtorch's C++ symbols is
- *   for that minor version alone, because they are compatible with no other; one that only uses the C shim goes wherever its symbols are.
- * Where several fit, the home decides, then the first worker of the list.
+ * - its home: the libtorch that the loader would find for it by its RUNPATH, or that lies in the same site-packages. A library that uses libtorch's C++
+ *   symbols is for that minor version alone, because they are compatible with no other; what only uses the C shim is at most better off there.
+ * - symbols, where there are several workers and a home does not decide: a library that needs one which some worker's libtorch has, and this worker's has
+ *   not, is not for this worker.
+ * Where several fit, the first of the list is taken.
  *
  * Ownership: plain structs. Threads, fork: no shared state. Nothing is loaded or executed: files are read. */
 #ifndef OPC_SUPERVISE_WORKER_CHOICE_H

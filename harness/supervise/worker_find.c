@@ -169,7 +169,7 @@ void opc_worker_torch(const opc_worker_plan_t *plan, const char *torch_root, cha
   }
   char root[PATH_MAX];
   snprintf(root, sizeof root, "%s/..", folder);
-  read_version(root, version);
+  opc_torch_version_read(root, version);
 }
 
 void opc_worker_plan_clear(opc_worker_plan_t *plan) {

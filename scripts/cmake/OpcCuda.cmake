@@ -52,9 +52,9 @@ set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 90) # machine code for 9.0 and PTX for what is newer
 endif()
-set(CMAKE_CUDA_STANDARD "${OPC_TORCH_CXX_STANDARD}")
-set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 enable_language(CUDA)
+set(CMAKE_CUDA_STANDARD "${OPC_TORCH_CXX_STANDARD}") # CMake's own test of the compiler knows no C++20
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 
 set(OPC_CUDA_INCLUDE_DIRS ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
 # libtorch's own copy of the runtime first: it is the one that will be loaded. Not cached, because TORCH_ROOT may change.

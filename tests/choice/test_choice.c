@@ -70,6 +70,7 @@ static void one_library(void **state) {
       {{"both_at_9.1"}, "9.1", {NULL}},
       {{"both_at_9.2"}, "9.2", {NULL}},
       {{"both_in_wheel"}, "9.2", {NULL}},
+      {{"old_at_9.2"}, "9.2", {NULL}}, /* as its user would load it: the loader says what is missing */
       {{"both_at_9.3"}, "9.1", {"wants libtorch 9.3 (" CHOICE_FOLDER "/torch-9.3), and there are workers for 9.1, 9.2"}},
       {{"shim_at_9.2"}, "9.2", {NULL}},
       {{"shim_at_9.3"}, "9.1", {NULL}}, /* the C shim is compatible */
@@ -83,6 +84,7 @@ static void several_libraries(void **state) {
   static const choice_t choices[] = {
       {{"old", "both"}, "9.1", {NULL}},
       {{"both", "new"}, "9.2", {NULL}},
+      {{"both_at_9.1", "both_at_9.2"}, "9.1", {NULL, "built for libtorch 9.2"}},
       {{"old", "new"}, "9.1", {NULL, "built for libtorch 9.2, and the other libraries of this command line for 9.1"}},
       {{"new", "old", "both_at_9.2"}, "9.2", {NULL, "built for libtorch 9.1", NULL}},
       {{"shim_at_9.2", "old"}, "9.1", {NULL}},

@@ -44,6 +44,7 @@ check "env prints what a shell can read" bash -c \
 check "setup takes the libtorch given" env TORCH_ROOT="$torch" "$source_dir/scripts/setup"
 check "and notes it nowhere" fails "$source_dir/scripts/env"
 check "setup refuses a version that nobody supports" prints "libtorch 2.9 is not supported" "$source_dir/scripts/setup" --torch=2.9
+check "and a full set of another than the first" prints "--full is for libtorch 2.11" "$source_dir/scripts/setup" --full --torch=2.15
 check "and a TORCH_ROOT of another version than was asked for" prints "libtorch 2.15 is asked for" env TORCH_ROOT="$torch" "$source_dir/scripts/setup" --torch=2.15
 check "so does a build" prints "libtorch 2.15 is asked for" env TORCH_ROOT="$torch" OPC_TORCH=2.15 "$source_dir/scripts/env"
 check "each version has a place of its own" bash -c \

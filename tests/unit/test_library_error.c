@@ -15,6 +15,7 @@ static void kinds_of_messages(void **state) {
     {"x.so: undefined symbol: _ZN5torch7Library4_defERKN5torch10headeronly3FooE", "abi", "2.12 or newer"},
     {"x.so: undefined symbol: _ZNR5torch7Library4_defEON3c1014FunctionSchemaERKSt6vectorINS_10headeronly3TagESaIS8_EE", "abi", "2.12 or newer"},
     {"x.so: undefined symbol: torch_new_function", "abi", "newer libtorch"},
+    {"x.so: undefined symbol: _ZNR5torch7Library4_defEON3c1014FunctionSchemaERKSt6vectorIN2at3TagESaIS8_EE", "abi", "2.11 or older"},
     {"x.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKNSt7__cxx1112basic_stringE", "undefined_symbol", "another version of libtorch"},
     {"x.so: undefined symbol: PyInstanceMethod_Type", "undefined_symbol", "preload libpython"},
     {"libcudart.so.12: cannot open shared object file: No such file or directory", "abi", "another CUDA"},
