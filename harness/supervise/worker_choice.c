@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "inspect/elf_file.h"
 #include "inspect/library_search.h"
+#include "inspect/package_hint.h"
 #include "supervise/worker_find.h"
 
 /* ---- what the libraries need ---- */
@@ -27,7 +28,7 @@ typedef struct needs {
 typedef struct library {
   opc_elf_file_t *file; /* NULL: unreadable */
   char home[16];        /* version; "": none is known */
-  char home_root[PATH_MAX];
+  char home_root[PATH_MAX]; /* its folder, or in words how it is known */
   bool cxx;             /* needs symbols of libtorch's C++ */
   bool decided;         /* and there is a worker for its home */
   unsigned refused;     /* a bit for each worker that lacks a symbol */
@@ -146,6 +147,13 @@ static void find_home(library_t *library) {
     if (at == NULL) continue;
     if (snprintf(root, sizeof root, "%.*s/torch", (int)(at - library->file->path + (ptrdiff_t)strlen(names[i])), library->file->path) >= (int)sizeof root) continue;
     if (take_home(library, root)) return;
+  }
+
+  opc_package_hint_t hint;
+  int major, minor;
+  if (opc_package_hint_find(library->file->path, &hint) && sscanf(hint.torch, "==%d.%d", &major, &minor) == 2) {
+    snprintf(library->home, sizeof library->home, "%d.%d", major % 1000, minor % 1000);
+    snprintf(library->home_root, sizeof library->home_root, "%s %s asks for torch%s", hint.name, hint.version, hint.torch);
   }
 }
 

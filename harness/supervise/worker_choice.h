@@ -1,8 +1,9 @@
 /* Which of several workers a run gets, where --torch does not say it: the one whose libtorch the libraries under test were built for.
  *
  * Two things tell, and opcheck-c itself knows no version of libtorch:
- * - its home: the libtorch that the loader would find for it by its RUNPATH, or that lies in the same site-packages. A library that uses libtorch's C++
- *   symbols is for that minor version alone, because they are compatible with no other; what only uses the C shim is at most better off there.
+ * - its home: the libtorch that the loader would find for it by its RUNPATH, that lies in the same site-packages, or that its package asks for. A library
+ *   that uses libtorch's C++ symbols is for that minor version alone, because they are compatible with no other; what only uses the C shim is at most better
+ *   off there.
  * - symbols, where there are several workers and a home does not decide: a library that needs one which some worker's libtorch has, and this worker's has
  *   not, is not for this worker.
  * Where several fit, the first of the list is taken.

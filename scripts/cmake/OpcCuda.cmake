@@ -53,7 +53,11 @@ if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 90) # machine code for 9.0 and PTX for what is newer
 endif()
 enable_language(CUDA)
-set(CMAKE_CUDA_STANDARD "${OPC_TORCH_CXX_STANDARD}") # CMake's own test of the compiler knows no C++20
+if(CMAKE_VERSION VERSION_LESS 3.26) # which does not know that nvcc knows it
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+endif()
+set(CMAKE_CUDA_STANDARD "${OPC_TORCH_CXX_STANDARD}")
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 
 set(OPC_CUDA_INCLUDE_DIRS ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
