@@ -18,7 +18,7 @@ static const struct argp_option options[] = {
     {"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json: the JSON report with empty results", 0},
     {"namespace", KEY_NAMESPACE, "NS", 0, "Only operators of this namespace, libtorch's own too: aten (again: any of them)", 0},
     {"preload", KEY_PRELOAD, "LIB", 0, "Load this library first, without listing it", 0},
-    {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/", 0},
+    {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/. Default: the one that LIB needs", 0},
     {0}};
 
 static error_t parse(int key, char *value, struct argp_state *state) {

@@ -63,7 +63,7 @@ static const struct argp_option options[] = {
     {"memory", KEY_MEMORY, "MIB", 0, "Of one child, default 4096", 3},
     {"tool", KEY_TOOL, "TOOL", 0, "memcheck: run the operators under Valgrind and report what it finds; some fifty times slower", 3},
     {"preload", KEY_PRELOAD, "LIB", 0, "Load this library first, without checking it", 3},
-    {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/", 3},
+    {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/. Default: the one that LIB needs", 3},
     {0, 0, 0, 0, "Results:", 4},
     {"strict", KEY_STRICT, NULL, 0, "Warnings make the exit status 1 too", 4},
     {"json", KEY_JSON, "FILE", 0, "Write the whole result as JSON", 4},
