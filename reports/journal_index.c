@@ -54,6 +54,28 @@ static opc_status_t index_operator(opc_journal_reader_t *reader, uint64_t offset
   return OPC_OK;
 }
 
+static opc_status_t index_class(opc_journal_reader_t *reader, uint64_t offset, const json_t *record, opc_error_t *error) {
+  const char *class_name = opc_record_text(record, "name"), *dot = strrchr(class_name, '.');
+  char *name = dot ? opc_string_format("%.*s::%s", (int)(dot - class_name), class_name, dot + 1) : opc_string_copy(class_name);
+  bool kept = name && json_object_set_new(reader->classes, name, json_pack("[s, I]", opc_record_text(record, "library"), (json_int_t)offset)) == 0;
+  free(name);
+  return kept ? OPC_OK : no_memory(error);
+}
+
+/* Results of a class have no operator's record; they belong to the class's library. */
+static opc_status_t place_classes(opc_journal_reader_t *reader, opc_error_t *error) {
+  for (size_t i = 0; i < reader->operator_count; i++) {
+    opc_journal_operator_t *op = &reader->operators[i].op;
+    const json_t *known = op->library ? NULL : json_object_get(reader->classes, op->name);
+    const char *library = json_string_value(json_array_get(known, 0));
+    if (!library) continue;
+    reader->operators[i].offset = (uint64_t)json_integer_value(json_array_get(known, 1));
+    if (!json_object_get(reader->libraries, library) && json_object_set_new(reader->libraries, library, json_null()) != 0) return no_memory(error);
+    op->library = json_object_iter_key(json_object_iter_at(reader->libraries, library));
+  }
+  return OPC_OK;
+}
+
 static bool tally_of(const json_t *record, tally_t *out) {
   int verdict = opc_verdict_find(opc_record_text(record, "verdict"));
   bool warning = strcmp(opc_record_text(record, "severity"), opc_severity_name(OPC_SEVERITY_WARNING)) == 0;
@@ -153,7 +175,7 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
       return index_operator(reader, offset, record, error);
     case OPC_RECORD_CLASS:
       summary->classes++;
-      break;
+      return index_class(reader, offset, record, error);
     case OPC_RECORD_SAMPLE_SOURCE:
       if (json_object_set_new(reader->sample_sources, opc_record_text(record, "operator"), json_integer((json_int_t)offset)) != 0) return no_memory(error);
       break;
@@ -238,5 +260,6 @@ opc_status_t opc_journal_index(opc_journal_reader_t *reader, opc_error_t *error)
     status = opc_error_set(error, OPC_ERR_INPUT, "%s is no journal of opcheck-c: it has no \"run\" record", reader->path);
   if (status != OPC_OK) return status;
   summarise(reader);
-  return group_results(reader, error);
+  status = place_classes(reader, error);
+  return status == OPC_OK ? group_results(reader, error) : status;
 }

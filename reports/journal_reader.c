@@ -59,7 +59,9 @@ opc_status_t opc_journal_reader_open(const char *path, opc_journal_reader_t **ou
   reader->sample_sources = json_object();
   reader->libraries = json_object();
   reader->suspects = json_object();
-  if (!reader->path || !reader->operator_indexes || !reader->sample_sources || !reader->libraries || !reader->suspects)
+  reader->classes = json_object();
+  if (!reader->path || !reader->operator_indexes || !reader->sample_sources || !reader->libraries || !reader->suspects ||
+      !reader->classes)
     status = no_memory(error);
   if (status == OPC_OK && !(reader->file = fopen(path, "re")))
     status = opc_error_set(error, OPC_ERR_IO, "cannot open journal %s: %s", path, strerror(errno));
@@ -87,6 +89,7 @@ void opc_journal_reader_close(opc_journal_reader_t *reader) {
   json_decref(reader->sample_sources);
   json_decref(reader->libraries);
   json_decref(reader->suspects);
+  json_decref(reader->classes);
   free(reader);
 }
 

@@ -206,6 +206,29 @@ opc_call_outcome_t opc_autograd_raw_dtypes(const opc_autograd_request_t *request
 /* Adds one to every element, as a user does in place between forward and backward: the version is counted, the graph is not told. */
 opc_status_t opc_tensor_overwrite(opc_tensor_t *tensor, opc_error_t *error) OPC_CHECKED;
 
+/* ---- custom classes (children) ---- */
+
+/* Calls a method; absent trailing arguments take their defaults. As opc_op_call for outcomes, returns (one or none) and message. */
+opc_call_outcome_t opc_object_call(const opc_object_t *object, const char *method, const opc_value_t *arguments, size_t count, opc_value_t **out_returns,
+                                   size_t *out_count, opc_text_t *message);
+/* Pickles the object with libtorch's own pickler and makes another one from the bytes. *out_pickled (may be NULL): the first half worked. */
+opc_call_outcome_t opc_object_round_trip(const opc_object_t *object, opc_object_t **out, bool *out_pickled, opc_text_t *message);
+
+/* ---- packages ---- */
+
+bool opc_bridge_has_class(const char *name); /* "ns.Name" is registered */
+/* Loads the model of a package in this process, which may crash or hang and is the caller's to lose, and lets it go again. AOTInductor's loader unpacks into
+ * the current folder. Counts are of the inputs and outputs that the model's own description has. OPC_ERR_LIBRARY: it cannot be loaded, in libtorch's words and
+ * what was printed meanwhile. */
+opc_status_t opc_bridge_package_try(const char *path, const char *model, size_t *out_inputs, size_t *out_outputs, opc_error_t *error) OPC_CHECKED;
+typedef struct opc_package_operator {
+  const char *path, *model;
+  const char *device; /* "cpu", "cuda" */
+  size_t inputs, outputs;
+} opc_package_operator_t;
+/* Registers the operator "package::MODEL(Tensor input0, …) -> (Tensor, …)" as the package's; nothing is loaded before its first call. */
+opc_status_t opc_bridge_package_define(const opc_package_operator_t *package, opc_error_t *error) OPC_CHECKED;
+
 /* ---- state ---- */
 
 void opc_bridge_seed(uint64_t seed);    /* default generators of all devices in use */

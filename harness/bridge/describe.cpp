@@ -155,7 +155,7 @@ void describe_class(const c10::ClassTypePtr &type, const std::string &library, o
   out->name = copy_string(class_short_name(*type));
   out->library = copy_string(library);
   const auto &methods = type->methods();
-  out->methods = zeroed<opc_class::opc_method>(methods.size());
+  out->methods = zeroed<opc_method_t>(methods.size());
   for (auto *method : methods) {
     auto &place = out->methods[out->method_count++];
     place.name = copy_string(method->name());

@@ -11,6 +11,8 @@
 #ifndef OPC_BRIDGE_PREPARE_H
 #define OPC_BRIDGE_PREPARE_H
 
+#include <stdbool.h>
+
 #include "base/text.h"
 
 #ifdef __cplusplus

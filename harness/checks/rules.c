@@ -20,7 +20,8 @@ const opc_rule_t *opc_rule_find(const char *name) {
 }
 
 const opc_check_info_t opc_check_infos[] = {
-#define OPC_CHECK(name, calls, summary) {#name, calls, summary},
+#define OPC_CHECK(name, calls, summary) {#name, calls, summary, OPC_OF_OPERATOR},
+#define OPC_CHECK_OF(kinds, name, calls, summary) {#name, calls, summary, kinds},
 #include "checks/checks.def"
 #undef OPC_CHECK
 };
@@ -31,3 +32,5 @@ int opc_check_info_find(const char *name) {
     if (strcmp(opc_check_infos[i].name, name) == 0) return (int)i;
   return -1;
 }
+
+bool opc_check_info_is_of(const opc_check_info_t *info, const opc_operator_t *op) { return (info->kinds & 1u << op->kind) != 0; }

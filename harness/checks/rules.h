@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "plan/schema.h"
 #include "plan/verdict.h"
 
 typedef struct opc_rule {
@@ -26,14 +27,19 @@ extern const size_t opc_rule_count;
 /* "signal.SIGSEGV" finds "signal". NULL: no such rule. */
 const opc_rule_t *opc_rule_find(const char *name);
 
+/* Which kinds of opc_operator_t a check is of. */
+enum { OPC_OF_OPERATOR = 1 << OPC_OPERATOR, OPC_OF_CLASS = 1 << OPC_OPERATOR_CLASS, OPC_OF_PACKAGE = 1 << OPC_OPERATOR_PACKAGE };
+
 typedef struct opc_check_info {
   const char *name;
   bool calls; /* calls the operator */
   const char *summary;
+  unsigned kinds; /* OPC_OF_… bits */
 } opc_check_info_t;
 
 extern const opc_check_info_t opc_check_infos[];
 extern const size_t opc_check_info_count;
 int opc_check_info_find(const char *name); /* index; -1: no such check */
+bool opc_check_info_is_of(const opc_check_info_t *info, const opc_operator_t *op);
 
 #endif

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "checks/access.h"
+#include "checks/class_state.h"
 #include "checks/outcome.h"
 #include "checks/watch.h"
 #include "memory/cpu_memory.h"
@@ -65,7 +66,8 @@ static bool name_listed(const char *name, const char *const *list, size_t count)
 }
 
 static bool check_wanted(const opc_runner_request_t *request, size_t check) {
-  return request->check_count == 0 || name_listed(opc_check_infos[check].name, request->checks, request->check_count);
+  bool asked = request->check_count == 0 || name_listed(opc_check_infos[check].name, request->checks, request->check_count);
+  return asked && opc_check_info_is_of(&opc_check_infos[check], request->op);
 }
 
 /* The other check in which these arguments crashed the operator; NULL: there was none. */
@@ -304,11 +306,25 @@ static bool plan_dtypes(run_t *run) {
   return true;
 }
 
+/* The class as it is, and each of its methods apart: one that crashes costs its own case. */
+static bool plan_class(run_t *run, const opc_sample_t *sample) {
+  const opc_operator_t *op = run->request->op;
+  char variant[96];
+  if (!plan_sample_case(run, sample, OPC_DTYPE_OTHER, "plain", (action_t){.kind = ACTION_CHECK})) return false;
+  for (size_t i = 0; i < op->method_count && !sample->expect.rejects; i++) {
+    if (strncmp(op->methods[i].name, "__", 2) == 0) continue;
+    snprintf(variant, sizeof variant, "%.80s" OPC_CLASS_CALLED, op->methods[i].name);
+    if (!plan_sample_case(run, sample, OPC_DTYPE_OTHER, variant, (action_t){.kind = ACTION_CHECK})) return false;
+  }
+  return true;
+}
+
 static bool plan_sample(run_t *run, bool first_calling_check) {
   const opc_runner_request_t *request = run->request;
   const opc_check_t *check = opc_checks[run->check];
   const opc_sample_t *sample = &request->samples[run->sample];
   if (request->only && strcmp(sample->name, run->only.sample) != 0) return true;
+  if (request->op->kind == OPC_OPERATOR_CLASS) return plan_class(run, sample);
   if (sample->expect.rejects) {
     action_t action = {.kind = ACTION_SKIP, .reason = OPC_SKIP_NOT_APPLICABLE, .detail = "the sample is there to be refused"};
     if (check->refused) action = (action_t){.kind = ACTION_CHECK};
@@ -316,18 +332,22 @@ static bool plan_sample(run_t *run, bool first_calling_check) {
     return plan_sample_case(run, sample, OPC_DTYPE_OTHER, "plain", action);
   }
   if (sample->unchecked) return check != &opc_check_memory || plan_sample_case(run, sample, OPC_DTYPE_OTHER, "plain", (action_t){.kind = ACTION_CHECK});
-  if (check->families) {
+  /* A model is compiled for its inputs' sizes and dtypes, and a constructor has its own: nothing is varied. */
+  bool varied = request->op->kind == OPC_OPERATOR;
+  unsigned families = varied ? check->families : check->families & OPC_VARIANT_PLAIN;
+  if (families) {
     variant_walk_t walk = {.run = run, .go_on = true};
-    run->status = opc_variants_of(sample, request->op, check->families, plan_variant, &walk, run->error);
+    run->status = opc_variants_of(sample, request->op, families, plan_variant, &walk, run->error);
     if (run->status != OPC_OK || !walk.go_on) return false;
   }
-  return plan_dtypes(run);
+  return !varied || plan_dtypes(run);
 }
 
 static bool plan_device(run_t *run, bool first_calling_check) {
   const opc_runner_request_t *request = run->request;
   const opc_check_t *check = opc_checks[run->check];
   const char *name = request->devices[run->device];
+  if (request->op->kind == OPC_OPERATOR_CLASS && run->devices[run->device].type != OPC_DEVICE_CPU) return true;
   if (opc_check_infos[run->check].calls) {
     action_t nothing = {.kind = ACTION_SKIP};
     if (!run->device_usable[run->device]) {
@@ -437,7 +457,8 @@ static opc_status_t run_prepare(run_t *run) {
     status = opc_case_id_parse(request->crashed[i], &run->crashed[i], run->error);
   if (status != OPC_OK) return status;
   /* A kernel without a definition has no schema and cannot be called; it has no samples either. */
-  if (request->op->schema && request->sample_count) return opc_op_find(request->op->name, &run->handle, run->error);
+  bool of_dispatcher = request->op->kind != OPC_OPERATOR_CLASS;
+  if (of_dispatcher && request->op->schema && request->sample_count) return opc_op_find(request->op->name, &run->handle, run->error);
   return OPC_OK;
 }
 

@@ -32,20 +32,14 @@ static void print_help(void) {
       "  opcheck-c run --junit report.xml libmy_ops.so");
 }
 
-/* In the plan, not in this version: told apart from a typing mistake. */
-static const char *const later_commands[] = {"package"};
-
 static int unknown_command(const char *name) {
   opc_nearest_t nearest = {.word = name};
   opc_text_t known = {0};
-  bool later = false;
-  for (size_t i = 0; i < sizeof later_commands / sizeof later_commands[0]; i++) later |= strcmp(later_commands[i], name) == 0;
   for (size_t i = 0; i < command_count; i++) {
     opc_nearest_try(&nearest, commands[i].name);
     opc_text_addf(&known, "%s%s", i ? ", " : "", commands[i].name);
   }
-  if (later) opc_complain("%s is not in this version; there are: %s", name, opc_text_c(&known));
-  else if (nearest.best)
+  if (nearest.best)
     opc_complain("no command is called \"%s\"; did you mean %s? There are: %s", name, nearest.best, opc_text_c(&known));
   else opc_complain("no command is called \"%s\"; there are: %s", name, opc_text_c(&known));
   opc_text_clear(&known);

@@ -112,6 +112,14 @@ static void arguments_clear(opc_argument_t *arguments, size_t count) {
   free(arguments);
 }
 
+static void methods_clear(opc_method_t *methods, size_t count) {
+  for (size_t i = 0; methods && i < count; i++) {
+    free(methods[i].name);
+    free(methods[i].schema);
+  }
+  free(methods);
+}
+
 void opc_operator_clear(opc_operator_t *op) {
   if (!op) return;
   free(op->name);
@@ -129,6 +137,7 @@ void opc_operator_clear(opc_operator_t *op) {
   free(op->kernels);
   for (size_t i = 0; op->tags && i < op->tag_count; i++) free(op->tags[i]);
   free(op->tags);
+  methods_clear(op->methods, op->method_count);
   *op = (opc_operator_t){0};
 }
 
@@ -160,10 +169,6 @@ void opc_class_clear(opc_class_t *class_) {
   if (!class_) return;
   free(class_->name);
   free(class_->library);
-  for (size_t i = 0; class_->methods && i < class_->method_count; i++) {
-    free(class_->methods[i].name);
-    free(class_->methods[i].schema);
-  }
-  free(class_->methods);
+  methods_clear(class_->methods, class_->method_count);
   *class_ = (opc_class_t){0};
 }

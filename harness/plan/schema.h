@@ -77,7 +77,19 @@ typedef struct opc_kernel {
   bool fallthrough;
 } opc_kernel_t;
 
+/* What is called: an operator of the dispatcher, or something that is checked like one. */
+typedef enum opc_operator_kind {
+  OPC_OPERATOR = 0,
+  OPC_OPERATOR_CLASS,  /* the constructor of a custom class, "ns::Name(…) -> __torch__.torch.classes.ns.Name" */
+  OPC_OPERATOR_PACKAGE /* the model of a package, "package::NAME(Tensor input0, …) -> (…)" */
+} opc_operator_kind_t;
+
+typedef struct opc_method {
+  char *name, *schema;
+} opc_method_t;
+
 typedef struct opc_operator {
+  opc_operator_kind_t kind;
   char *name;    /* "ns::op" or "ns::op.overload": how reports, filters and sample files name it */
   char *schema;  /* canonical text; NULL for a kernel without definition (dangling) */
   char *registered_at; /* "file.cpp:12" of the definition; NULL when dangling */
@@ -91,6 +103,8 @@ typedef struct opc_operator {
   size_t kernel_count;
   char **tags; /* by name: "pt2_compliant_tag" */
   size_t tag_count;
+  opc_method_t *methods; /* of a class */
+  size_t method_count;
 } opc_operator_t;
 
 void opc_operator_clear(opc_operator_t *op);
@@ -107,9 +121,7 @@ opc_status_t opc_operator_from_json(const json_t *json, opc_operator_t *out, opc
 typedef struct opc_class {
   char *name;    /* "ns.Name" */
   char *library;
-  struct opc_method {
-    char *name, *schema;
-  } *methods;
+  opc_method_t *methods;
   size_t method_count;
 } opc_class_t;
 
@@ -117,6 +129,8 @@ void opc_class_clear(opc_class_t *class_);
 /* The arguments of a schema text such as a method's, "self" among them, and the text itself; nothing else of *out is filled. Released by
  * opc_operator_clear. */
 opc_status_t opc_schema_arguments(const char *schema, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
+/* The class's constructor as an operator of kind CLASS, "ns::Name"; without schema where it has none. Released by opc_operator_clear. */
+opc_status_t opc_operator_from_class(const opc_class_t *class_, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
 json_t *opc_class_to_json(const opc_class_t *class_);
 opc_status_t opc_class_from_json(const json_t *json, opc_class_t *out, opc_error_t *error) OPC_CHECKED;
 

@@ -6,6 +6,8 @@
 #include "plan/json_write.h"
 #include "plan/schema.h"
 
+static const char *const kind_words[] = {[OPC_OPERATOR] = "operator", [OPC_OPERATOR_CLASS] = "class", [OPC_OPERATOR_PACKAGE] = "package"};
+
 /* ---- writing ---- */
 
 static json_t *argument_to_json(const opc_argument_t *argument) {
@@ -45,6 +47,17 @@ static json_t *kernels_to_json(const opc_operator_t *op) {
   return json;
 }
 
+static json_t *methods_to_json(const opc_method_t *methods, size_t count) {
+  json_t *json = json_array();
+  for (size_t i = 0; i < count; i++) {
+    json_t *method = json_object();
+    opc_json_put(&method, "name", opc_json_text(methods[i].name));
+    opc_json_put(&method, "schema", opc_json_text(methods[i].schema));
+    opc_json_append(&json, method);
+  }
+  return json;
+}
+
 json_t *opc_operator_to_json(const opc_operator_t *op) {
   json_t *json = json_object(), *keys = json_array(), *tags = json_array();
   for (size_t i = 0; i < op->kernel_count; i++)
@@ -63,20 +76,16 @@ json_t *opc_operator_to_json(const opc_operator_t *op) {
   opc_json_put(&json, "kernels", kernels_to_json(op));
   opc_json_put(&json, "defined_here", json_boolean(op->defined_here));
   opc_json_put(&json, "python_module", opc_json_text(op->python_module));
+  if (op->kind != OPC_OPERATOR) opc_json_put(&json, "kind", json_string(kind_words[op->kind]));
+  if (op->method_count) opc_json_put(&json, "methods", methods_to_json(op->methods, op->method_count));
   return json;
 }
 
 json_t *opc_class_to_json(const opc_class_t *class_) {
-  json_t *json = json_object(), *methods = json_array();
-  for (size_t i = 0; i < class_->method_count; i++) {
-    json_t *method = json_object();
-    opc_json_put(&method, "name", opc_json_text(class_->methods[i].name));
-    opc_json_put(&method, "schema", opc_json_text(class_->methods[i].schema));
-    opc_json_append(&methods, method);
-  }
+  json_t *json = json_object();
   opc_json_put(&json, "name", opc_json_text(class_->name));
   opc_json_put(&json, "library", opc_json_text(class_->library));
-  opc_json_put(&json, "methods", methods);
+  opc_json_put(&json, "methods", methods_to_json(class_->methods, class_->method_count));
   return json;
 }
 
@@ -176,7 +185,7 @@ static opc_status_t read_tag(opc_json_reader_t *reader, const json_t *json, void
 }
 
 static opc_status_t read_method(opc_json_reader_t *reader, const json_t *json, void *item) {
-  struct opc_method *method = item;
+  opc_method_t *method = item;
   opc_status_t status = read_text(reader, json, "name", false, &method->name);
   if (status == OPC_OK) status = read_text(reader, json, "schema", true, &method->schema);
   return status;
@@ -184,7 +193,10 @@ static opc_status_t read_method(opc_json_reader_t *reader, const json_t *json, v
 
 opc_status_t opc_operator_from_json(const json_t *json, opc_operator_t *out, opc_error_t *error) {
   opc_json_reader_t reader = {.error = error};
+  const char *kind = json_string_value(json_object_get(json, "kind"));
   *out = (opc_operator_t){0};
+  for (size_t i = 0; kind && i < sizeof kind_words / sizeof *kind_words; i++)
+    if (strcmp(kind, kind_words[i]) == 0) out->kind = (opc_operator_kind_t)i;
   opc_status_t status = read_text(&reader, json, "name", false, &out->name);
   if (status == OPC_OK) status = read_text(&reader, json, "schema", true, &out->schema);
   if (status == OPC_OK) status = read_text(&reader, json, "library", true, &out->library);
@@ -199,6 +211,7 @@ opc_status_t opc_operator_from_json(const json_t *json, opc_operator_t *out, opc
     status = read_list(&reader, json, "returns", read_argument, sizeof(opc_argument_t), &out->returns, &out->return_count);
   if (status == OPC_OK) status = read_list(&reader, json, "kernels", read_kernel, sizeof(opc_kernel_t), &out->kernels, &out->kernel_count);
   if (status == OPC_OK) status = read_list(&reader, json, "tags", read_tag, sizeof(char *), &out->tags, &out->tag_count);
+  if (status == OPC_OK) status = read_list(&reader, json, "methods", read_method, sizeof(opc_method_t), &out->methods, &out->method_count);
   if (status != OPC_OK) opc_operator_clear(out);
   return status;
 }
@@ -209,7 +222,7 @@ opc_status_t opc_class_from_json(const json_t *json, opc_class_t *out, opc_error
   opc_status_t status = read_text(&reader, json, "name", false, &out->name);
   if (status == OPC_OK) status = read_text(&reader, json, "library", true, &out->library);
   if (status == OPC_OK)
-    status = read_list(&reader, json, "methods", read_method, sizeof(struct opc_method), &out->methods, &out->method_count);
+    status = read_list(&reader, json, "methods", read_method, sizeof(opc_method_t), &out->methods, &out->method_count);
   if (status != OPC_OK) opc_class_clear(out);
   return status;
 }

@@ -12,6 +12,7 @@
 #include "inspect/symbol_search.h"
 #include "supervise/batch_child.h"
 #include "supervise/memcheck.h"
+#include "supervise/model_package_run.h"
 
 static const double hello_seconds = 120; /* libtorch from a cold disk */
 enum { POLL_MILLISECONDS = 100, TAIL_SIZE = 600, MEMCHECK_LEAVE_MS = 30000 };
@@ -73,8 +74,11 @@ static opc_status_t keep_operator(opc_loaded_t *loaded, json_t *message, opc_err
     loaded->operators = grown;
   }
   opc_status_t status = opc_operator_from_json(message, &loaded->operators[count], error);
-  if (status == OPC_OK) loaded->operator_count++;
-  return status;
+  if (status != OPC_OK) return status;
+  json_t *inputs = json_object_get(message, "package_inputs");
+  if (inputs != NULL) json_object_set(loaded->package_inputs, loaded->operators[count].name, inputs);
+  loaded->operator_count++;
+  return OPC_OK;
 }
 
 static opc_status_t on_hello(attempt_t *attempt, const json_t *message, opc_error_t *error) {
@@ -106,14 +110,16 @@ static void explain_symbol(const attempt_t *attempt, opc_library_error_t *why) {
   opc_elf_close(file);
 }
 
-static opc_status_t on_load_failed(attempt_t *attempt, const char *text, opc_error_t *error) {
+static opc_status_t on_load_failed(attempt_t *attempt, const char *kind, const char *text, opc_error_t *error) {
   opc_library_error_t why;
-  opc_library_error_from_message(&why, text, attempt->loaded->torch);
+  if (kind != NULL) opc_library_error_set(&why, kind, "%s", text);
+  else opc_library_error_from_message(&why, text, attempt->loaded->torch);
   if (attempt->current == NULL) return opc_error_set(error, OPC_ERR_LIBRARY, "a --preload library cannot be loaded: %s", why.message);
   if (strcmp(why.kind, "undefined_symbol") == 0) explain_symbol(attempt, &why);
   fail(attempt->current, &why);
   /* The loader refuses before any initialiser runs. Anything else has left half of its registrations behind: start again without it. */
-  attempt->spoiled |= strcmp(why.kind, "duplicate") == 0 || strcmp(why.kind, "schema") == 0 || strcmp(why.kind, "initialiser_threw") == 0;
+  if (kind == NULL)
+    attempt->spoiled |= strcmp(why.kind, "duplicate") == 0 || strcmp(why.kind, "schema") == 0 || strcmp(why.kind, "initialiser_threw") == 0;
   attempt->current = NULL;
   return OPC_OK;
 }
@@ -151,7 +157,7 @@ static opc_status_t on_message(attempt_t *attempt, json_t *message, opc_error_t 
   } else if (strcmp(type, "loaded") == 0) {
     attempt->preloading = false;
   } else if (strcmp(type, "load_failed") == 0) {
-    status = on_load_failed(attempt, text != NULL ? text : "", error);
+    status = on_load_failed(attempt, json_string_value(json_object_get(message, "kind")), text != NULL ? text : "", error);
   } else if (strcmp(type, "operator") == 0) {
     status = keep_operator(loaded, message, error);
   } else if (strcmp(type, "class") == 0) {
@@ -244,7 +250,9 @@ opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded
                                 .libraries = *out_paths, .mode = loaded->mode, .launcher = opc_memcheck_launcher(loaded->memcheck)};
   for (size_t i = 0; i < loaded->library_count; i++) {
     const opc_library_t *library = &loaded->libraries[loaded->order[i]];
-    if (library->state != OPC_LIBRARY_FAILED) (*out_paths)[out->library_count++] = library->real;
+    if (library->state == OPC_LIBRARY_FAILED) continue;
+    if (library->package) out->package = library->real;
+    else (*out_paths)[out->library_count++] = library->real;
   }
   return OPC_OK;
 }
@@ -266,19 +274,22 @@ static opc_status_t attempt_load(const opc_run_options_t *options, opc_loaded_t 
 }
 
 static opc_status_t probe_libraries(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
-  loaded->libraries = calloc(options->library_count + 1, sizeof *loaded->libraries);
+  size_t count = options->library_count + (options->package != NULL); /* the package is the last */
+  loaded->libraries = calloc(count + 1, sizeof *loaded->libraries);
   if (loaded->libraries == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-  for (size_t i = 0; i < options->library_count; i++) {
-    const char *file = opc_package_file(options->libraries[i]);
+  for (size_t i = 0; i < count; i++) {
+    bool package = i == options->library_count;
+    const char *path = package ? options->package : options->libraries[i], *file = package ? path : opc_package_file(path);
     char *real = realpath(file, NULL);
     if (real != NULL && library_of(loaded, real) != NULL) { /* named twice */
       free(real);
       continue;
     }
     opc_library_t *library = &loaded->libraries[loaded->library_count++];
-    library->path = options->libraries[i];
+    library->path = path;
     library->real = real;
-    if (!opc_elf_probe(file, &library->error)) library->state = OPC_LIBRARY_FAILED;
+    library->package = package;
+    if (!(package ? opc_package_probe : opc_elf_probe)(file, &library->error)) library->state = OPC_LIBRARY_FAILED;
     else if (real == NULL) return opc_error_set(error, OPC_ERR_SYSTEM, "%s: %s", library->path, strerror(errno));
   }
   return OPC_OK;
@@ -343,7 +354,8 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
   out->worker = (opc_worker_t)OPC_WORKER_INIT;
   out->mode = mode;
   out->classes = json_array();
-  opc_status_t status = out->classes != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  out->package_inputs = json_object();
+  opc_status_t status = out->classes != NULL && out->package_inputs != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   if (status == OPC_OK) status = opc_worker_plan(options->worker, options->torch_root, &out->plan, error);
   if (status == OPC_OK) status = probe_libraries(options, out, error);
   if (status == OPC_OK) status = find_preloads(options, out, error);
@@ -376,7 +388,10 @@ opc_status_t opc_load_again(const opc_run_options_t *options, opc_loaded_t *load
 void opc_loaded_clear(opc_loaded_t *loaded) {
   opc_worker_stop(&loaded->worker);
   forget_registrations(loaded);
+  for (size_t i = 0; i < loaded->class_operator_count; i++) opc_operator_clear(&loaded->class_operators[i]);
+  free(loaded->class_operators);
   json_decref(loaded->classes);
+  json_decref(loaded->package_inputs);
   for (size_t i = 0; i < loaded->library_count; i++) {
     free(loaded->libraries[i].real);
     free(loaded->libraries[i].note);

@@ -19,6 +19,7 @@ typedef struct opc_library {
   opc_library_error_t error; /* of a FAILED one */
   int64_t operators, classes;
   char *note; /* what is inert for it; NULL: nothing */
+  bool package; /* a .pt2 */
 } opc_library_t;
 
 #define OPC_LIBTORCH "libtorch"
@@ -30,7 +31,10 @@ typedef struct opc_loaded {
   size_t *order; /* indices of the libraries as they are loaded: each behind those that it depends on */
   opc_operator_t *operators; /* in order of registration; `library` as it was given */
   size_t operator_count;
+  opc_operator_t *class_operators; /* the classes' constructors, opc_classes_take */
+  size_t class_operator_count;
   size_t torch_operators; /* among them: of no library here, only of a namespace that was asked for; `library` is OPC_LIBTORCH */
+  json_t *package_inputs; /* object: operator -> array of VALUEs, where its package says what it takes */
   json_t *classes; /* array of what "class" messages carry */
   opc_worker_t worker;
   opc_worker_plan_t plan;

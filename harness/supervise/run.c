@@ -12,7 +12,9 @@
 #include "inspect/package.h"
 #include "plan/verdict.h"
 #include "supervise/batch_child.h"
+#include "supervise/classes.h"
 #include "supervise/interrupt.h"
+#include "supervise/model_package_run.h"
 #include "supervise/schedule.h"
 #include "supervise/search_rounds.h"
 #include "supervise/select.h"
@@ -98,6 +100,9 @@ static const opc_operator_t *find_operator(const char *name, void *context) {
   for (size_t i = 0; i < loaded->operator_count; i++) {
     if (strcmp(loaded->operators[i].name, name) == 0) return &loaded->operators[i];
   }
+  for (size_t i = 0; i < loaded->class_operator_count; i++) {
+    if (strcmp(loaded->class_operators[i].name, name) == 0) return &loaded->class_operators[i];
+  }
   return NULL;
 }
 
@@ -139,10 +144,11 @@ static const opc_class_t *named_class(const char *name, void *context) {
   return NULL;
 }
 
-/* "libx.samples.json" beside "libx.so". False: there is none. */
+/* "libx.samples.json" beside "libx.so", "model.samples.json" beside "model.pt2". False: there is none. */
 static bool file_beside(const char *library, char *out, size_t size) {
   size_t length = strlen(library);
   if (length > 3 && strcmp(library + length - 3, ".so") == 0) length -= 3;
+  else if (length > 4 && strcmp(library + length - 4, ".pt2") == 0) length -= 4;
   int written = snprintf(out, size, "%.*s.samples.json", (int)length, library);
   return written > 0 && (size_t)written < size && access(opc_package_file(out), F_OK) == 0;
 }
@@ -177,6 +183,8 @@ static opc_status_t read_samples(opc_session_t *session, opc_error_t *error) {
     }
   }
   names_clear(&names);
+  if (status == OPC_OK && options->package != NULL) status = opc_package_samples(session, error);
+  if (status == OPC_OK) status = opc_class_samples(session, error);
   return status;
 }
 
@@ -189,7 +197,8 @@ static opc_status_t skip_absent(opc_session_t *session, const opc_operator_t *op
   json_object_foreach(session->absent, device, why) {
     json_array_foreach(session->checks, i, check) {
       const char *name = json_string_value(check);
-      if (status != OPC_OK || !opc_check_infos[opc_check_info_find(name)].calls) continue;
+      const opc_check_info_t *info = &opc_check_infos[opc_check_info_find(name)];
+      if (status != OPC_OK || !info->calls || !opc_check_info_is_of(info, op)) continue;
       opc_case_id_t id = {0};
       char text[OPC_CASE_ID_SIZE];
       snprintf(id.operator_name, sizeof id.operator_name, "%s", op->name);
@@ -207,12 +216,16 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
   opc_loaded_t *loaded = &session->loaded;
   opc_status_t status = OPC_OK;
   *out_selected = 0;
-  const opc_operator_t **selected = calloc(loaded->operator_count + 1, sizeof(const opc_operator_t *));
+  const opc_operator_t **selected = calloc(loaded->operator_count + loaded->class_operator_count + 1, sizeof(const opc_operator_t *));
   if (selected == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   for (size_t i = 0; i < loaded->operator_count && status == OPC_OK; i++) {
     if (!opc_select_operator(session, &loaded->operators[i])) continue;
     selected[(*out_selected)++] = &loaded->operators[i];
     status = skip_absent(session, &loaded->operators[i], error);
+  }
+  for (size_t i = 0; i < loaded->class_operator_count && status == OPC_OK; i++) {
+    if (!opc_select_operator(session, &loaded->class_operators[i])) continue;
+    selected[(*out_selected)++] = &loaded->class_operators[i];
   }
   session->operators_total = *out_selected;
   int jobs = session->options->jobs > 0 ? session->options->jobs : processors();
@@ -249,7 +262,7 @@ static int exit_code(const opc_session_t *session, size_t selected) {
 }
 
 static opc_status_t check_options(const opc_run_options_t *options, opc_error_t *error) {
-  if (options->library_count == 0 && options->namespace_count == 0) return opc_error_set(error, OPC_ERR_USAGE, "no library was named");
+  if (options->library_count == 0 && options->namespace_count == 0 && options->package == NULL) return opc_error_set(error, OPC_ERR_USAGE, "no library was named");
   if (!(options->timeout > 0)) return opc_error_set(error, OPC_ERR_USAGE, "--timeout must be more than 0 seconds");
   if (options->memory_mib <= 0) return opc_error_set(error, OPC_ERR_USAGE, "--memory must be more than 0 MiB");
   if (options->jobs < 0) return opc_error_set(error, OPC_ERR_USAGE, "--jobs must be 1 or more");
@@ -308,6 +321,7 @@ static opc_status_t run(opc_session_t *session, int *out_exit_code, opc_error_t 
   if (status == OPC_OK && options->memcheck) status = opc_memcheck_new(&session->memcheck, error);
   if (status == OPC_OK) status = opc_load(options, has_device(session, "cuda") ? "cuda" : "cpu", session->memcheck, &session->loaded, error);
   if (status == OPC_OK) status = tell_loaded(session, error);
+  if (status == OPC_OK) status = opc_classes_take(&session->loaded, error);
   if (status == OPC_OK && !options->list_only) status = read_samples(session, error);
   if (status == OPC_OK && !options->list_only) status = opc_session_read_recipes(session, error);
   if (status == OPC_OK && !options->list_only) status = opc_symboliser_new(&session->symboliser, error);

@@ -21,6 +21,7 @@ typedef struct opc_run_options {
   size_t library_count;
   const char *const *preloads;
   size_t preload_count;
+  const char *package;      /* MODEL.pt2, loaded after the libraries; only its models are run. NULL: none */
   const char *torch_root;   /* --torch; NULL: the worker's own */
   const char *worker;       /* path of opcheck-worker; NULL: beside the running program, else ../libexec/opcheck-c */
   bool list_only;           /* load and list; no case runs */

@@ -93,8 +93,20 @@ static bool matches(const char *glob, const char *name) {
   return part != NULL && strstr(glob, "::") == NULL && fnmatch(glob, part + 2, 0) == 0;
 }
 
+/* Whether any of the checks is of this kind: a class has none of an operator's. */
+static bool has_check(const opc_session_t *session, const opc_operator_t *op) {
+  size_t i;
+  json_t *name;
+  json_array_foreach(session->checks, i, name) {
+    if (opc_check_info_is_of(&opc_check_infos[opc_check_info_find(json_string_value(name))], op)) return true;
+  }
+  return false;
+}
+
 bool opc_select_operator(const opc_session_t *session, const opc_operator_t *op) {
   const opc_run_options_t *options = session->options;
+  if (op->kind == OPC_OPERATOR_CLASS && !has_check(session, op)) return false;
+  if (options->package != NULL && op->kind != OPC_OPERATOR_PACKAGE) return false;
   if (session->has_only && strcmp(session->only.operator_name, op->name) != 0) return false;
   bool wanted = options->op_glob_count == 0;
   for (size_t i = 0; i < options->op_glob_count && !wanted; i++) wanted = matches(options->op_globs[i], op->name);

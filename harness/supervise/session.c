@@ -65,7 +65,7 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   opc_run_options_default(&plain);
   plain.timeout *= opc_run_pace(options);
   shell_text(&line, options->argc > 0 ? options->argv[0] : "opcheck-c"); /* as it was called: it may not be on the PATH */
-  opc_text_add(&line, " run");
+  opc_text_add(&line, options->package != NULL ? " package" : " run");
   if (options->memcheck) opc_text_add(&line, " --tool memcheck");
   for (size_t i = 0; i < options->sample_file_count; i++) shell_option(&line, "--samples", options->sample_files[i]);
   for (size_t i = 0; i < options->recipe_file_count; i++) shell_option(&line, "--recipes", options->recipe_files[i]);
@@ -76,7 +76,7 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   if (options->xfail_file != NULL) shell_option(&line, "--xfail", options->xfail_file);
   for (size_t i = 0; i < options->preload_count; i++) shell_option(&line, "--preload", options->preloads[i]);
   for (size_t i = 0; i < options->namespace_count; i++) shell_option(&line, "--namespace", options->namespaces[i]);
-  for (size_t i = 0; i < options->device_count; i++) shell_option(&line, "--device", options->devices[i]);
+  for (size_t i = 0; options->package == NULL && i < options->device_count; i++) shell_option(&line, "--device", options->devices[i]);
   if (case_id != NULL) {
     opc_text_add(&line, " --case"); /* always quoted: ids hold brackets and the like, and are pasted into other places too */
     opc_text_add(&line, strchr(case_id, '\'') == NULL ? " '" : "");
@@ -86,7 +86,10 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
     shell_option(&line, "--op", op->name);
   }
   for (size_t i = 0; i < session->loaded.library_count; i++) {
-    if (session->loaded.libraries[i].state == OPC_LIBRARY_LOADED) shell_word(&line, session->loaded.libraries[i].path);
+    const opc_library_t *library = &session->loaded.libraries[i];
+    if (library->state != OPC_LIBRARY_LOADED) continue;
+    if (options->package != NULL && !library->package) shell_option(&line, "--library", library->path);
+    else shell_word(&line, library->path);
   }
   return opc_text_take(&line);
 }

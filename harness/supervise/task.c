@@ -8,6 +8,8 @@
 #include "supervise/frames.h"
 #include "supervise/search_rounds.h"
 
+static const char *const sources[] = {"file", "file", "recorded", "searched"}; /* in the order of opc_sample_source_t */
+
 static opc_status_t copy_samples(const opc_sample_set_t *from, opc_sample_set_t *to, opc_error_t *error) {
   opc_sample_t *grown = realloc(to->samples, (to->count + from->count + 1) * sizeof *grown);
   if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
@@ -55,7 +57,7 @@ static opc_status_t take_samples(opc_task_t *task, opc_error_t *error) {
     status = opc_sample_copy(&all->samples[i], &task->samples.samples[task->samples.count], error);
     if (status == OPC_OK) task->samples.count++;
   }
-  task->source = all->count > 0 && task->samples.count > 0 && task->samples.samples[0].source == OPC_SAMPLE_RECORDED ? "recorded" : "file";
+  if (task->samples.count > 0) task->source = sources[task->samples.samples[0].source];
   return status;
 }
 
@@ -201,7 +203,6 @@ static json_t *first_of(const json_t *list, size_t count) {
 }
 
 json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t crashed) {
-  static const char *const sources[] = {"file", "file", "recorded", "searched"}; /* in the order of opc_sample_source_t */
   json_t *samples = json_array();
   for (size_t i = 0; i < task->samples.count; i++) {
     json_t *sample = opc_sample_to_json(&task->samples.samples[i], task->op);

@@ -17,7 +17,7 @@
 #include "memory/scratch_memory.h"
 #include "wire/protocol.h"
 
-enum { FIXED_ARGUMENTS = 10, FIRST_FREE_FD = 64, BATCH_FDS = 4 };
+enum { FIXED_ARGUMENTS = 12, FIRST_FREE_FD = 64, BATCH_FDS = 4 };
 
 int opc_output_open(void) {
   int fd = memfd_create("opcheck-output", MFD_CLOEXEC);
@@ -125,6 +125,10 @@ static opc_status_t launch(const opc_worker_command_t *command, const char *batc
   }
   arguments[count++] = "--mode";
   arguments[count++] = command->mode;
+  if (command->package != NULL) {
+    arguments[count++] = "--package";
+    arguments[count++] = command->package;
+  }
   if (batch_memory != NULL) {
     arguments[count++] = "--exec-batch";
     arguments[count++] = batch_memory;

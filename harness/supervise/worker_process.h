@@ -40,6 +40,7 @@ typedef struct opc_worker_command {
   size_t namespace_count;
   const char *const *libraries;
   size_t library_count;
+  const char *package; /* NULL: none */
   const char *mode; /* "cpu", "cuda" */
   const opc_launcher_t *launcher; /* NULL: none */
 } opc_worker_command_t;

@@ -1,10 +1,13 @@
 /* What opcheck-c and opcheck-worker say to each other. Both are built from one source tree: no version skew is possible, a mismatch is an error.
  *
- * 0. Command line: opcheck-worker [--preload LIB]… [--mode cpu|cuda] [--exec-batch MEMORY_MIB] [--namespace NS]… [--tool memcheck] LIB…
+ * 0. Command line: opcheck-worker [--preload LIB]… [--mode cpu|cuda] [--exec-batch MEMORY_MIB] [--namespace NS]… [--tool memcheck]
+ *    [--package MODEL.pt2] LIB…
  *    stdout and stderr are a memfd already (its tail is evidence), stdin is /dev/null, LD_LIBRARY_PATH is set for --torch.
  *    --exec-batch: a process a batch, for libraries that make forking unsafe. Fd 3 tells of the loading as usual and is closed after "ready"; then the
  *    process is the child itself: fd 4 is the batch channel, fd 5 the black box, fd 6 the output memfd.
  *    --namespace: the operators of this namespace are listed as well that none of the libraries registered, libtorch's own among them.
+ *    --package: loaded after the libraries, and told of in the same way: its operators are its models, with "kind":"package", "package_bytes":N and, where the
+ *    package says so, "package_inputs":[VALUE…].
  *    --tool memcheck: the process runs under Valgrind; errors count while an operator runs. MEMORY_MIB is the limit of tensors then, four times that and
  *    1 GiB the one of all.
  *    MEMORY_MIB and memory_mib: address space that a child may add to what the worker had mapped; 0: no limit. In mode cuda there is none either:
@@ -17,6 +20,7 @@
  *      {"t":"hello","protocol":1,"torch":"2.11.0","cuda":"13.0"}
  *      {"t":"loading","library":PATH}                 before dlopen: a death now is this library's
  *      {"t":"loaded","library":PATH,"operators":N,"classes":N,"note":TEXT} | {"t":"load_failed","library":PATH,"message":TEXT}
+ *                                                     ("kind":KIND with load_failed: the message needs no more words)
  *                                                     preloads are told in the same way, with their own paths and no operators;
  *                                                     note: what is inert in this process (bridge/prepare.h), "" when nothing
  *      {"t":"operator", …opc_operator_to_json…}       after its library's "loaded", in order of registration; those of --namespace, without

@@ -8,6 +8,7 @@
 #include "bridge/bridge.h"
 #include "bridge/prepare.h"
 #include "worker/batch.h"
+#include "worker/package_load.h"
 #include "wire/protocol.h"
 
 typedef struct listing {
@@ -56,7 +57,33 @@ static opc_status_t tell_each(const opc_loading_t *loading, const char *kind, js
   return status;
 }
 
-static opc_status_t list_library(const opc_loading_t *loading, const char *path, const char *note, listing_t *listing, json_t *all,
+/* A class is called by the name of its constructor, unless an operator has that name. */
+static void add_class(json_t *all, const json_t *json) {
+  opc_class_t class_ = {0};
+  opc_operator_t op = {0};
+  if (opc_class_from_json(json, &class_, NULL) == OPC_OK && opc_operator_from_class(&class_, &op, NULL) == OPC_OK && !json_object_get(all, op.name))
+    json_object_set_new(all, op.name, opc_operator_to_json(&op));
+  opc_operator_clear(&op);
+  opc_class_clear(&class_);
+}
+
+/* The operators of a package are its models: what it says of their inputs goes with them. */
+static void describe_models(json_t *operators, const opc_package_t *package) {
+  size_t i;
+  json_t *entry;
+  json_array_foreach(operators, i, entry) {
+    const char *name = json_string_value(json_object_get(entry, "name"));
+    for (size_t m = 0; name && m < package->count; m++) {
+      if (strcmp(name + strlen(OPC_PACKAGE_NAMESPACE "::"), package->models[m].name) != 0) continue;
+      json_object_set_new(entry, "kind", json_string("package"));
+      json_object_set_new(entry, "package_bytes", json_integer((json_int_t)package->bytes));
+      if (package->models[m].inputs) json_object_set(entry, "package_inputs", package->models[m].inputs);
+    }
+  }
+}
+
+/* package: what the path is, where it is one; NULL otherwise. */
+static opc_status_t list_library(const opc_loading_t *loading, const char *path, const char *note, const opc_package_t *package, listing_t *listing, json_t *all,
                                  opc_error_t *error) {
   size_t i;
   json_t *entry;
@@ -64,6 +91,7 @@ static opc_status_t list_library(const opc_loading_t *loading, const char *path,
   listing->classes = json_array();
   listing->operators_seen = listing->classes_seen = 0;
   opc_status_t status = opc_bridge_list(visit_operator, visit_class, listing, error);
+  if (package) describe_models(listing->operators, package);
   if (status == OPC_OK) {
     listing->operators_before = listing->operators_seen;
     listing->classes_before = listing->classes_seen;
@@ -79,6 +107,7 @@ static opc_status_t list_library(const opc_loading_t *loading, const char *path,
     const char *name = json_string_value(json_object_get(entry, "name"));
     if (name) json_object_set(all, name, entry);
   }
+  json_array_foreach(listing->classes, i, entry) add_class(all, entry);
   json_decref(listing->operators);
   json_decref(listing->classes);
   return status;
@@ -119,8 +148,23 @@ static opc_status_t load_one(int directory, const opc_loading_t *loading, const 
     status = tell(loading,
                   json_pack("{s:s, s:o, s:o}", "t", "load_failed", "library", opc_batch_text(path), "message", opc_batch_text(why.message)),
                   error);
-  else status = list_library(loading, path, opc_text_c(&prepared.note), listing, all, error);
+  else status = list_library(loading, path, opc_text_c(&prepared.note), NULL, listing, all, error);
   opc_prepared_clear(&prepared);
+  return status;
+}
+
+static opc_status_t load_package(const opc_loading_t *loading, listing_t *listing, json_t *all, opc_error_t *error) {
+  const char *path = loading->package;
+  opc_package_t package;
+  opc_package_failure_t failure;
+  opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_batch_text(path)), error);
+  if (status != OPC_OK) return status;
+  if (!opc_package_load(path, loading->cuda, &package, &failure))
+    return tell(loading, json_pack("{s:s, s:o, s:s, s:o}", "t", "load_failed", "library", opc_batch_text(path), "kind", failure.kind, "message",
+                                   opc_batch_text(failure.message)),
+                error);
+  status = list_library(loading, path, "", &package, listing, all, error);
+  opc_package_clear(&package);
   return status;
 }
 
@@ -154,6 +198,7 @@ opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operator
     status = load_one(directory, loading, loading->preloads[i], true, &listing, all, error);
   for (size_t i = 0; status == OPC_OK && i < loading->library_count; i++)
     status = load_one(directory, loading, loading->libraries[i], false, &listing, all, error);
+  if (status == OPC_OK && loading->package) status = load_package(loading, &listing, all, error);
   for (size_t i = 0; status == OPC_OK && i < loading->namespace_count; i++) status = list_namespace(loading, loading->namespaces[i], all, error);
   if (status == OPC_OK)
     status = tell(loading,

@@ -18,6 +18,7 @@ typedef struct opc_loading {
   size_t library_count;
   const char *const *namespaces; /* listed whole */
   size_t namespace_count;
+  const char *package; /* loaded after the libraries; may be NULL */
   bool cuda; /* for a CUDA device */
   opc_channel_t *control;
 } opc_loading_t;

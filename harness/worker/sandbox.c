@@ -38,11 +38,23 @@ static rlim_t mapped_bytes(void) {
   return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-static void limits_set(long long memory_mib) {
+/* A package is unpacked by each child that runs it. */
+static rlim_t file_bytes(const json_t *operators) {
+  const char *name;
+  json_t *op;
+  json_int_t most = 0;
+  json_object_foreach((json_t *)operators, name, op) {
+    json_int_t bytes = json_integer_value(json_object_get(op, "package_bytes"));
+    if (bytes > most) most = bytes;
+  }
+  return SANDBOX_FILE_LIMIT + (rlim_t)most;
+}
+
+static void limits_set(long long memory_mib, rlim_t file_limit) {
   /* 1, not 0: a core pattern that is a pipe ignores 0 and starts a program for every crash (core(5), fs/coredump.c). */
   struct rlimit none = {1, 1};
   setrlimit(RLIMIT_CORE, &none);
-  limit_set(RLIMIT_FSIZE, opc_valgrind_active() ? VALGRIND_FILE_LIMIT : SANDBOX_FILE_LIMIT);
+  limit_set(RLIMIT_FSIZE, opc_valgrind_active() ? VALGRIND_FILE_LIMIT : file_limit);
   /* An endless recursion on an unlimited stack would eat all memory before it faults. */
   struct rlimit stack;
   if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur > SANDBOX_STACK_LIMIT) limit_set(RLIMIT_STACK, SANDBOX_STACK_LIMIT);
@@ -93,7 +105,7 @@ static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_blackbox_t 
   opc_scratch_memory_plain();
   opc_bridge_before_call(opc_scratch_memory_before_call);
   opc_bridge_seed(0);
-  limits_set(sandbox->memory_mib);
+  limits_set(sandbox->memory_mib, file_bytes(sandbox->operators));
   return OPC_OK;
 }
 

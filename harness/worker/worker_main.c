@@ -25,7 +25,8 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
                                   opc_error_t *error) {
   static const struct option longs[] = {{"exec-batch", required_argument, NULL, 'e'}, {"preload", required_argument, NULL, 'p'},
                                         {"mode", required_argument, NULL, 'm'},       {"namespace", required_argument, NULL, 'n'},
-                                        {"tool", required_argument, NULL, 't'},       {NULL, 0, NULL, 0}};
+                                        {"tool", required_argument, NULL, 't'},       {"package", required_argument, NULL, 'k'},
+                                        {NULL, 0, NULL, 0}};
   size_t preload_count = 0, namespace_count = 0;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "+", longs, NULL)) != -1;) {
@@ -38,6 +39,9 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
       namespaces[namespace_count++] = optarg;
     } else if (option == 'm') {
       options->cuda = options->loading.cuda = strcmp(optarg, "cuda") == 0;
+    } else if (option == 'k') {
+      options->loading.package = optarg;
+      setenv("AOTI_RUNTIME_CHECK_INPUTS", "1", 0); /* a model that is given other inputs than it was compiled for says so, instead of reading beside them */
     } else if (option == 't') {
       options->memcheck = strcmp(optarg, "memcheck") == 0;
     } else {

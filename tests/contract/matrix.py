@@ -2,7 +2,7 @@
 """Runs broken operators and their look-alikes, and holds the findings against the expectation file. Standard library only.
 
 An expectation file: {"operators": {"ns::op": {"primary": RULE, "allowed": [RULE, …], "arguments": [ARGUMENT, …],
-"says": TEXT, "not_sanitized": REASON}}}. A broken operator's
+"says": TEXT, "not_sanitized": REASON}}}. A custom class is named as an operator is, ns::Name. A broken operator's
 run exits 1, finds its primary rule (with the text in its message), and nothing besides but what is allowed. A look-alike has "primary": null: exit 0, no finding, no warning;
 "allowed" names what is true of it all the same, as that torch.compile takes no operator that is declared a view, and must show.
 With --sanitized, which a build with OPC_SANITIZE gives, nothing is expected of an operator that has a reason for it.
@@ -97,7 +97,8 @@ def check_library(options):
     wrong = [line for name in tested(expectations, options) for line in mistakes_of(name, expectations[name], report)]
     listed = {operator["name"] for operator in report["operators"]}
     wrong += [f"{name} is in the library and not in the expectation file" for name in sorted(listed - set(expectations))]
-    wrong += [f"{name} is in the expectation file and not in the library" for name in sorted(set(expectations) - listed)]
+    classes = {"::".join(class_["name"].rsplit(".", 1)) for class_ in report["classes"]}
+    wrong += [f"{name} is in the expectation file and not in the library" for name in sorted(set(expectations) - listed - classes)]
     return wrong, done
 
 

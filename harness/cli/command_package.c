@@ -1,0 +1,187 @@
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/execution.h"
+#include "plan/case.h"
+#include "plan/model_package.h"
+#include "plan/verdict.h"
+#include "reports/terminal.h"
+#include "supervise/model_package_run.h"
+
+enum { KEY_LIBRARY = 256, KEY_SAMPLES, KEY_CASE, KEY_SEED, KEY_TIMEOUT, KEY_MEMORY, KEY_JSON, KEY_JUNIT, KEY_PRELOAD, KEY_TORCH };
+
+typedef struct package_command {
+  opc_error_t *error;
+  opc_execution_t execution;
+  opc_strings_t libraries, preloads, samples;
+  opc_progress_t progress;
+  const char *device;
+} package_command_t;
+
+static const struct argp_option options[] = {
+    {"library", KEY_LIBRARY, "LIB", 0, "A library of operators that the package needs (again: more)", 1},
+    {"samples", KEY_SAMPLES, "FILE", 0, "Sample file (again: more), operator \"package::model\". Default: MODEL.samples.json beside the package, else inputs of the "
+                                        "shapes and dtypes that the package itself describes", 1},
+    {"case", KEY_CASE, "ID", 0, "Exactly this case, as a report names it", 1},
+    {"seed", KEY_SEED, "N", 0, "Of all random numbers, default 0", 1},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one case, default 10", 2},
+    {"memory", KEY_MEMORY, "MIB", 0, "Of one child, default 4096", 2},
+    {"preload", KEY_PRELOAD, "LIB", 0, "Load this library first", 2},
+    {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/", 2},
+    {"json", KEY_JSON, "FILE", 0, "Write the whole result as JSON", 3},
+    {"junit", KEY_JUNIT, "FILE", 0, "Write the result as JUnit XML", 3},
+    {0}};
+
+static const char doc[] =
+    "Loads a package that AOTInductor compiled, after the libraries of operators that it needs, and runs its models in processes of their own: on the inputs of a sample "
+    "file or on those that the package describes, twice, compared bit for bit, with the goldens and promises of the samples, and with the inputs."
+    "\vA model is the operator package::NAME of sample files and case ids, NAME being \"model\" where nobody chose another; its arguments are input0, input1…\n\n"
+    "Exit status: 0 the model ran and all held; 1 it crashed, or a promise is broken; 2 wrong usage or sample file; 3 the harness could not do its work; 4 the package or a library "
+    "could not be loaded; 5 nothing ran.\n\n"
+    "Examples:\n"
+    "  opcheck-c package model.pt2 --library libmy_ops.so\n"
+    "  opcheck-c package model.pt2 --library libmy_ops.so --samples model.samples.json --json report.json\n";
+
+static opc_status_t add_target(package_command_t *package, const char *option, const opc_report_t *report, const char *file) {
+  opc_execution_t *execution = &package->execution;
+  if (!*file) return opc_error_set(package->error, OPC_ERR_USAGE, "%s: name a file", option);
+  for (size_t i = 0; i < execution->target_count; i++)
+    if (strcmp(execution->targets[i].file, file) == 0) return opc_error_set(package->error, OPC_ERR_USAGE, "%s %s: another option writes this file", option, file);
+  if (execution->target_count == OPC_REPORT_TARGETS) return opc_error_set(package->error, OPC_ERR_USAGE, "%s: more than %d reports", option, OPC_REPORT_TARGETS);
+  execution->targets[execution->target_count++] = (opc_report_target_t){.report = report, .file = file};
+  return OPC_OK;
+}
+
+static opc_status_t add_samples(package_command_t *package, const char *file) {
+  if (access(file, R_OK) != 0) return opc_error_set(package->error, OPC_ERR_USAGE, "--samples %s: %s", file, strerror(errno));
+  return opc_strings_add(&package->samples, file, package->error);
+}
+
+static opc_status_t set_package(package_command_t *package, const char *path) {
+  opc_run_options_t *to = &package->execution.options;
+  if (to->package)
+    return opc_error_set(package->error, OPC_ERR_USAGE, "%s: one package at a time, and %s was named before; libraries of operators are named with --library", path, to->package);
+  to->package = path;
+  return OPC_OK;
+}
+
+static error_t parse(int key, char *value, struct argp_state *state) {
+  package_command_t *package = state->input;
+  opc_run_options_t *to = &package->execution.options;
+  opc_case_id_t id;
+  int64_t number = 0;
+  opc_status_t status = OPC_OK;
+  switch (key) {
+    case KEY_LIBRARY:
+      status = opc_libraries_add(&package->libraries, value, package->error);
+      break;
+    case KEY_PRELOAD:
+      status = opc_strings_add(&package->preloads, value, package->error);
+      break;
+    case KEY_SAMPLES:
+      status = add_samples(package, value);
+      break;
+    case KEY_CASE:
+      status = opc_case_id_parse(value, &id, package->error);
+      to->case_id = value;
+      break;
+    case KEY_SEED:
+      status = opc_value_integer("--seed", value, 0, INT64_MAX, &number, package->error);
+      to->seed = (uint64_t)number;
+      break;
+    case KEY_MEMORY:
+      status = opc_value_integer("--memory", value, 1, INT32_MAX, &number, package->error);
+      to->memory_mib = (int)number;
+      break;
+    case KEY_TIMEOUT:
+      status = opc_value_seconds("--timeout", value, &to->timeout, package->error);
+      break;
+    case KEY_TORCH:
+      to->torch_root = value;
+      break;
+    case KEY_JSON:
+      status = add_target(package, "--json", &opc_report_json, value);
+      break;
+    case KEY_JUNIT:
+      status = add_target(package, "--junit", &opc_report_junit, value);
+      break;
+    case ARGP_KEY_ARG:
+      status = set_package(package, value);
+      break;
+    case ARGP_KEY_END:
+      if (!to->package) status = opc_error_set(package->error, OPC_ERR_USAGE, "name the package to run, a .pt2 file");
+      break;
+    default:
+      return ARGP_ERR_UNKNOWN;
+  }
+  return status == OPC_OK ? 0 : EINVAL;
+}
+
+static const struct argp package_argp = {options, parse, "MODEL.pt2", doc, NULL, NULL, NULL};
+
+/* What a run proved is what a person wants to read here: the words of the passes. */
+static bool show_pass(const json_t *record, void *context) {
+  const opc_screen_t *screen = context;
+  opc_case_id_t id;
+  if (strcmp(opc_record_text(record, "verdict"), opc_verdict_name(OPC_VERDICT_PASS)) != 0) return true;
+  if (opc_case_id_parse(opc_record_text(record, "case"), &id, NULL) != OPC_OK) return true;
+  opc_screen_text(screen, OPC_TONE_BOLD, opc_record_text(record, "operator"));
+  fprintf(screen->stream, " on %s, %s: ", id.device, id.sample);
+  opc_screen_text(screen, OPC_TONE_PLAIN, opc_record_text(record, "message"));
+  fputc('\n', screen->stream);
+  return true;
+}
+
+static opc_status_t show(opc_journal_reader_t *journal, int exit_code, void *context, opc_error_t *error) {
+  package_command_t *package = context;
+  opc_screen_t screen = opc_screen_of(stdout);
+  opc_journal_summary_t summary;
+  opc_journal_reader_summary(journal, &summary);
+  opc_status_t status = opc_journal_reader_each(journal, "result", show_pass, &screen, error);
+  if (summary.pass) fputc('\n', stdout);
+  if (status == OPC_OK) status = opc_terminal_report(journal, &screen, exit_code, error);
+  for (size_t i = 0; status == OPC_OK && i < package->execution.target_count; i++) {
+    const opc_report_target_t *target = &package->execution.targets[i];
+    if (!target->written) continue;
+    printf("%s report: ", target->report->name);
+    opc_screen_text(&screen, OPC_TONE_PLAIN, target->file);
+    fputc('\n', stdout);
+  }
+  return status;
+}
+
+static void fill_in(package_command_t *package, const opc_arguments_t *arguments) {
+  opc_run_options_t *to = &package->execution.options;
+  package->device = opc_package_device(to->package);
+  to->libraries = package->libraries.items;
+  to->library_count = package->libraries.count;
+  to->preloads = package->preloads.items;
+  to->preload_count = package->preloads.count;
+  to->sample_files = package->samples.items;
+  to->sample_file_count = package->samples.count;
+  to->devices = &package->device;
+  to->device_count = 1;
+  to->argv = arguments->full_argv;
+  to->argc = (size_t)arguments->full_argc;
+  package->execution.show = show;
+  package->execution.context = package;
+  package->execution.progress = &package->progress;
+}
+
+int opc_command_package(const opc_arguments_t *arguments) {
+  opc_error_t error;
+  package_command_t package = {.error = &error, .progress = opc_progress_start()};
+  opc_run_options_default(&package.execution.options);
+  int code;
+  if (opc_arguments_parse(arguments, &package_argp, &package, &error) != OPC_OK) {
+    code = opc_arguments_failed(arguments, &error);
+  } else {
+    fill_in(&package, arguments);
+    code = opc_execution_run(&package.execution);
+  }
+  opc_strings_t *const lists[] = {&package.libraries, &package.preloads, &package.samples};
+  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) opc_strings_clear(lists[i]);
+  return code;
+}

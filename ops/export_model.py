@@ -1,0 +1,74 @@
+"""export_model.py LIBRARY FOLDER: the identity model, exported and compiled by AOTInductor. Run by scripts/export-model."""
+import os
+import sys
+import warnings
+
+import torch
+
+SHAPE = (1, 3, 224, 224)
+LAYERS = 4
+
+
+class FunctionalModel(torch.nn.Module):
+    def forward(self, x):
+        for _ in range(LAYERS):
+            x = torch.ops.my_ops.identity_conv_op(x)
+        return x
+
+
+class ClassModel(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        for index in range(LAYERS):
+            setattr(self, f"layer{index}", torch.classes.my_ops.IdentityConvClass(SHAPE[1]))
+
+    def forward(self, x):
+        for index in range(LAYERS):
+            x = getattr(self, f"layer{index}").forward(x)
+        return x
+
+
+def register_fake_class():
+    """What torch.export traces in place of the class: made from __obj_flatten__'s pairs."""
+
+    @torch._library.register_fake_class("my_ops::IdentityConvClass")
+    class FakeIdentityConvClass:  # pylint: disable=unused-variable
+        def __init__(self, channels):
+            self.channels = channels
+
+        @classmethod
+        def __obj_unflatten__(cls, flat):
+            return cls(**dict(flat))
+
+        def forward(self, x):
+            return torch.ops.my_ops.identity_conv_op(x)
+
+        def get_channels(self):
+            return self.channels
+
+
+def export(model, device, library, path):
+    program = torch.export.export(model, (torch.randn(SHAPE, device=device),))
+    # Whoever lacks the library is told its name.
+    settings = {"aot_inductor.metadata": {"libraries": os.path.basename(library)}}
+    torch._inductor.aoti_compile_and_package(program, package_path=path, inductor_configs=settings)
+    print(path)
+
+
+def has_cuda_kernel():
+    return torch.cuda.is_available() and torch._C._dispatch_has_kernel_for_dispatch_key("my_ops::identity_conv_op", "CUDA")
+
+
+def main():
+    library, folder = sys.argv[1:3]
+    warnings.simplefilter("ignore")
+    torch.ops.load_library(library)
+    register_fake_class()
+    export(FunctionalModel(), "cpu", library, os.path.join(folder, "identity_model.pt2"))
+    export(ClassModel(), "cpu", library, os.path.join(folder, "identity_class_model.pt2"))
+    if has_cuda_kernel():
+        export(FunctionalModel(), "cuda", library, os.path.join(folder, "identity_model_cuda.pt2"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""check_package.py OPCHECK-C FOLDER OPERATORS.so OTHER_OPERATORS.so: opcheck-c package on the exported identity models.
+
+The good ones run, and it is said that their output's bits equal the input's. Damaged packages, and those for other machines, get an error of their own kind. Operators that
+crash, hang, refuse or compute something else are findings of the right rule, and the tool goes on.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+EQUAL = "the output's bits equal the input's"
+failures = []
+
+
+def expect(condition, text):
+    if not condition:
+        failures.append(text)
+        print("FAILED:", text)
+
+
+def run(program, *arguments, **environment):
+    """Exit status, what was printed, the JSON report."""
+    with tempfile.TemporaryDirectory() as place:
+        report = os.path.join(place, "report.json")
+        done = subprocess.run([program, "package", "--json", report, *arguments], capture_output=True, text=True, timeout=300, check=False,
+                              env={**os.environ, **environment})
+        with open(report, encoding="utf-8") as stream:
+            return done.returncode, done.stdout + done.stderr, json.load(stream)
+
+
+def rewrite(source, target, edit):
+    """A copy whose entries are what edit(name, bytes) returns; None leaves one out."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as new:
+        for entry in old.infolist():
+            data = edit(entry.filename, old.read(entry))
+            if data is not None:
+                new.writestr(entry.filename, data)
+    return target
+
+
+def replacing(end, old, new):
+    return lambda name, data: data.replace(old, new) if name.endswith(end) else data
+
+
+def check_good(program, folder, library):
+    for name in ("identity_model", "identity_class_model"):
+        path = os.path.join(folder, f"{name}.pt2")
+        code, text, report = run(program, path, "--library", library)
+        expect(code == 0 and EQUAL in text, f"{name}: exit status {code}: {text}")
+        passed = {result["check"] for result in report["results"] if result["verdict"] == "pass"}
+        expect(passed == {"package", "bitwise"}, f"{name}: passes of {sorted(passed)}")
+    bare = os.path.join(folder, "bare.pt2")
+    rewrite(os.path.join(folder, "identity_model.pt2"), bare, lambda name, data: data)
+    code, text, _ = run(program, bare, "--library", library)
+    expect(code == 0 and EQUAL in text and "from the package itself" in text, f"without samples: exit status {code}: {text}")
+
+
+def check_missing(program, folder):
+    for name, kind, word in (("identity_model", "missing_operator", "my_ops::identity_conv_op"),
+                             ("identity_class_model", "missing_class", "my_ops.IdentityConvClass")):
+        code, text, report = run(program, os.path.join(folder, f"{name}.pt2"))
+        error = report["libraries"][-1]["error"] or {"kind": "none", "message": ""}
+        expect(code == 4 and error["kind"] == kind, f"{name} without its library: exit status {code}, {error}")
+        expect(word in error["message"] and "--library" in error["message"], f"{name} without its library: {error['message']}")
+        expect("libidentity_conv_ops.so" in error["message"], f"{name}: which library is missing is not said: {error['message']}")
+
+
+def damaged_packages(good, folder):
+    """(name, kind of the error, words of its message) of each."""
+    metadata = "_metadata.json"
+    changes = {
+        "machine": (replacing(metadata, b'"AOTI_MACHINE": "', b'"AOTI_MACHINE": "not_'), "architecture", "processors, this machine is"),
+        "platform": (replacing(metadata, b"linux", b"windows"), "architecture", "compiled for windows"),
+        "instructions": (replacing(metadata, b'"AOTI_CPU_ISA": "', b'"AOTI_CPU_ISA": "AMX_TILE NEON '), "instruction_set", "this processor has no"),
+        "device": (replacing(metadata, b'"AOTI_DEVICE_KEY": "cpu"', b'"AOTI_DEVICE_KEY": "xpu"'), "device", "compiled for the device xpu"),
+        "argument": (replacing("wrapper.json", b'"name": "x"', b'"name": "y"'), "schema", "an argument \"y\""),
+        "other_torch": (replacing(".so", b"aoti_torch_new_uninitialized_tensor", b"aoti_torch_new_uninitialized_nothin"), "abi", "another libtorch"),
+        "cut_code": (lambda name, data: data[:5000] if name.endswith(".so") else data, "package_crashed", "ends the process"),
+        "no_models": (lambda name, data: None if "aotinductor" in name else data, "not_package", "no AOTInductor package"),
+        "no_json": (replacing("wrapper.json", b"{", b"["), "truncated", "is no JSON"),
+    }
+    for name, (edit, kind, words) in changes.items():
+        yield rewrite(good, os.path.join(folder, f"{name}.pt2"), edit), kind, words
+    with open(good, "rb") as stream:
+        whole = stream.read()
+    middle = whole.index(b"\x7fELF") + 100000
+    for name, data, kind, words in (
+            ("cut", whole[:len(whole) // 2], "truncated", "ends too early"),
+            ("flipped", whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1:], "truncated", "checksum"),
+            ("empty", b"", "not_package", "empty"),
+            ("text", b"hello\n", "not_package", "zip file")):
+        path = os.path.join(folder, f"{name}.pt2")
+        with open(path, "wb") as stream:
+            stream.write(data)
+        yield path, kind, words
+    yield os.path.join(folder, "absent.pt2"), "not_found", "no such file"
+    yield folder, "not_package", "a folder"
+
+
+def check_damaged(program, folder, library):
+    with tempfile.TemporaryDirectory() as place:
+        for path, kind, words in damaged_packages(os.path.join(folder, "identity_model.pt2"), place):
+            code, text, report = run(program, path, "--library", library)
+            error = report["libraries"][-1]["error"] or {"kind": "none", "message": ""}
+            name = os.path.basename(path)
+            expect(code == 4 and error["kind"] == kind, f"{name}: exit status {code}, {error}")
+            expect(words in error["message"], f"{name}: \"{words}\" is not in: {error['message']}")
+            expect(report["libraries"][0]["status"] == "loaded" or kind in ("not_package", "not_found"), f"{name}: the library beside it did not load")
+
+
+# How the operator behaves: the rules that are expected, without those of other checks that follow from them.
+BEHAVIOURS = {
+    "": set(),
+    "crashes": {"signal.SIGSEGV"},
+    "exits": {"exit"},
+    "hangs": {"timeout"},
+    "hungry": {"memory"},
+    "refuses": {"sample.rejected"},
+    "uninitialised": {"package.not_repeatable", "bitwise.same_bits"},
+    "wrong": {"bitwise.same_bits"},
+}
+
+
+def check_behaviours(program, folder, other):
+    good = os.path.join(folder, "identity_model.pt2")
+    for how, wanted in BEHAVIOURS.items():
+        code, text, report = run(program, good, "--library", other, "--timeout", "20" if how == "hungry" else "3", "--memory", "2048", OPC_TEST_IDENTITY=how)
+        findings = [result for result in report["results"] if result["verdict"] in ("fail", "error")]
+        rules = {result["rule"] for result in findings}
+        expect(rules == wanted and code == (1 if wanted else 0), f"{how or 'right'}: exit status {code}, {sorted(rules)}: {text[-2000:]}")
+        expect(all("package" in result["repro"] for result in findings), f"{how}: a finding without a line that reproduces it")
+        if how == "refuses":
+            expect("not to my taste" in text, f"refuses: the operator's own words are missing: {text}")
+    with tempfile.TemporaryDirectory() as place:
+        lying = rewrite(good, os.path.join(place, "lying.pt2"), replacing("wrapper.cpp", b"expected: 224", b"expected: 8"))
+        code, text, report = run(program, lying, "--library", other)
+        rules = {result["rule"] for result in report["results"]}
+        expect(code == 1 and rules == {"package.refused"}, f"lying about its inputs: exit status {code}, {rules}")
+        expect("unmatched dim value at 2" in text, f"lying about its inputs: {text}")
+
+
+def main():
+    program, folder, library, other = sys.argv[1:5]
+    check_good(program, folder, library)
+    check_missing(program, folder)
+    check_damaged(program, folder, library)
+    check_behaviours(program, folder, other)
+    left = [name for name in os.listdir("/tmp") if name.startswith("pt2")] + [name for name in os.listdir(".") if name.startswith("pt2")]
+    expect(not left, f"left behind: {left}")
+    print(f"{len(failures)} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
