@@ -10,7 +10,7 @@ enum { ROUNDS = sizeof budgets / sizeof budgets[0] };
 
 int opc_search_round_budget(int round) { return budgets[round - 1]; }
 
-opc_found_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op) {
+opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op) {
   size_t index = (size_t)(op - session->loaded.operators);
   return session->found != NULL && index < session->loaded.operator_count ? &session->found[index] : NULL;
 }
@@ -26,7 +26,7 @@ static bool is_ready(opc_session_t *session, const opc_operator_t *op, int round
   size_t helpers[OPC_HELPERS_MAX], count = round > 1 ? opc_search_helpers(session->library, op, helpers) : 0;
   bool ready = true;
   for (size_t i = 0; i < count; i++) {
-    opc_found_t *helper = &session->found[helpers[i]];
+    opc_searched_t *helper = &session->found[helpers[i]];
     if (helper->over || helper->rounds >= round - 1) continue;
     ready = false;
     if (helper->rounds_wanted >= round - 1) continue;
@@ -43,7 +43,7 @@ static size_t next_batch(opc_session_t *session, const opc_operator_t **batch) {
   while (more && count == 0) {
     more = false;
     for (size_t i = 0; i < session->loaded.operator_count; i++) {
-      const opc_found_t *found = &session->found[i];
+      const opc_searched_t *found = &session->found[i];
       const opc_operator_t *op = &session->loaded.operators[i];
       if (found->over || found->rounds >= found->rounds_wanted) continue;
       if (is_ready(session, op, found->rounds + 1, &more)) batch[count++] = op;

@@ -8,7 +8,7 @@
 #include "supervise/session.h"
 
 /* What the search for one operator's arguments has come to. */
-typedef struct opc_found {
+typedef struct opc_searched {
   opc_sample_set_t samples;
   bool clean;     /* they are arguments that nothing is known against, and not what every try ended with */
   char *detail;   /* in words; NULL: it was not searched */
@@ -16,7 +16,7 @@ typedef struct opc_found {
   int tries;
   int rounds, rounds_wanted; /* that were made; that are to be made, as long as nothing was found */
   bool over;                 /* another round would gain nothing */
-} opc_found_t;
+} opc_searched_t;
 
 /* Searches arguments for those of the operators that have no sample, and, where they are not found at once, for the operators of the same library that may
  * help. */
@@ -24,7 +24,7 @@ opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t 
 void opc_search_rounds_end(opc_session_t *session);
 
 /* The operator's entry; NULL: nothing was searched in this run. */
-opc_found_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op);
+opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op);
 int opc_search_round_budget(int round); /* tries; rounds count from 1 */
 
 #endif

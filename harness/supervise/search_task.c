@@ -64,7 +64,7 @@ static void add_record(json_t *record, const json_t *before) {
   }
 }
 
-static opc_status_t record(opc_task_t *task, opc_found_t *found, const char *state, opc_error_t *error) {
+static opc_status_t record(opc_task_t *task, opc_searched_t *found, const char *state, opc_error_t *error) {
   static const char *const seconds[] = {"cpu_seconds", "seconds"};
   count_child(task);
   const double spent[] = {task->search_cpu, opc_clock() - task->search_began};
@@ -131,7 +131,7 @@ static opc_status_t put_unchecked_first(opc_task_t *task, opc_error_t *error) {
 }
 
 opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
-  opc_found_t *found = opc_search_found(task->session, task->op);
+  opc_searched_t *found = opc_search_found(task->session, task->op);
   opc_search_state_t state = opc_search_state(task->search);
   bool clean = opc_search_is_clean(task->search);
   bool hung = has_hung(task);
@@ -175,7 +175,7 @@ static opc_status_t next_try(opc_task_t *task, json_t **out, opc_error_t *error)
   if (task->search == NULL) {
     /* Each operator has its own stream: what one finds does not depend on which others were selected. */
     uint64_t seed = task->session->options->seed ^ XXH64(task->op->name, strlen(task->op->name), 0);
-    const opc_found_t *found = opc_search_found(task->session, task->op);
+    const opc_searched_t *found = opc_search_found(task->session, task->op);
     opc_search_options_t options = {.seed = seed,
                                     .budget = opc_search_round_budget(found->rounds + 1),
                                     .library = task->session->library,

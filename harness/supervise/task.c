@@ -33,7 +33,7 @@ static opc_status_t save_samples(const opc_sample_set_t *from, opc_sample_set_t 
 }
 
 static opc_status_t take_found(opc_task_t *task, opc_error_t *error) {
-  const opc_found_t *found = opc_search_found(task->session, task->op);
+  const opc_searched_t *found = opc_search_found(task->session, task->op);
   if (found == NULL || found->rounds == 0) return OPC_OK;
   task->detail = opc_string_copy(found->detail);
   task->search_record = json_incref(found->record);
