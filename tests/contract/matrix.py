@@ -105,7 +105,7 @@ def check_library(options):
 def check_rules(options):
     """Every rule that the program knows is some operator's primary: a rule that cannot fail is no check."""
     done = subprocess.run([options.opcheck, "checks"], capture_output=True, text=True, check=True)
-    rules = re.findall(r"^  ([a-z_]+(?:\.[a-z_]+)?) ", done.stdout, re.MULTILINE)
+    rules = re.findall(r"^  ([a-z0-9_]+(?:\.[a-z0-9_]+)?) ", done.stdout, re.MULTILINE)
     primaries = set()
     for path in options.expectation:
         primaries |= {expectation["primary"] for expectation in read_expectations(path).values()}
