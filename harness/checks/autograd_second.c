@@ -135,7 +135,7 @@ static opc_status_t compare(second_t *s, const analytic_t *analytic, bool along_
   bool jumps = false;
   if (!zeros) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
   *still = zeros;
-  opc_status_t status = opc_slope_take(dotted, s, 16.0 * pow(point->epsilon, 0.25), point->epsilon, &slope, error);
+  opc_status_t status = opc_slope_take(dotted, s, point->epsilon, &slope, error);
   bool differs = status == OPC_OK && opc_slope_compare(&slope, value, scale, point->epsilon) == OPC_DIFFERS;
   if (differs) status = opc_slope_jumps(dotted, s, 1.0, point->epsilon, &jumps, error);
   *still = moving;
