@@ -17,6 +17,8 @@ endforeach()
 foreach(opc_minor IN LISTS OPC_MORE_TORCH)
   install(PROGRAMS "${PROJECT_BINARY_DIR}/torch-${opc_minor}/bin/opcheck-worker-${opc_minor}"
           DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/opcheck-c")
+  install(PROGRAMS "${PROJECT_BINARY_DIR}/torch-${opc_minor}/lib/opcheck-c/libopcheck-observer.so" DESTINATION lib/opcheck-c
+          RENAME "libopcheck-observer-${opc_minor}.so")
 endforeach()
 
 set(opc_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/OpcheckC")

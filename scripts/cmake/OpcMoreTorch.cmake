@@ -1,5 +1,5 @@
-# A worker for each further libtorch, beside the one for TORCH_ROOT: build/bin/opcheck-worker-2.15. Each is built from these sources in a build tree of its
-# own, build/torch-2.15, because a tree has one libtorch; so are the reference operators, in that tree's lib/.
+# A worker for each further libtorch, beside the one for TORCH_ROOT: build/bin/opcheck-worker-2.15, and the observer of `opcheck-c record`. Each is built
+# from these sources in a build tree of its own, build/torch-2.15, because a tree has one libtorch; so are the reference operators, in that tree's lib/.
 #
 # In:  OPC_MORE_TORCH_ROOTS, a list of folders like TORCH_ROOT.
 # Out: OPC_MORE_TORCH (list of 2.15), a target torch-2.15 for each.
@@ -30,6 +30,9 @@ foreach(opc_root IN LISTS OPC_MORE_TORCH_ROOTS)
     BUILD_ALWAYS ON # what has changed is known there
     USES_TERMINAL_BUILD ON
     INSTALL_COMMAND "${CMAKE_COMMAND}" -E create_symlink "../torch-${opc_minor}/bin/opcheck-worker-${opc_minor}"
-                    "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/opcheck-worker-${opc_minor}")
+                    "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/opcheck-worker-${opc_minor}"
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/opcheck-c"
+    COMMAND "${CMAKE_COMMAND}" -E create_symlink "../../torch-${opc_minor}/lib/opcheck-c/libopcheck-observer.so"
+            "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/opcheck-c/libopcheck-observer-${opc_minor}.so")
   message(STATUS "opcheck-c: libtorch ${opc_version} too, in ${opc_root}")
 endforeach()
