@@ -103,7 +103,11 @@ std::unique_ptr<at::ObserverContext> look_at(const at::RecordFunction &function)
   if (op == nullptr) return nullptr;
   const auto inputs = function.inputs();
   CallClass seen;
-  const opc_reason_t reason = is_tracing() ? OPC_REASON_TRACING : classify(inputs, &seen);
+  opc_reason_t reason = OPC_REASON_TROUBLE;
+  try {
+    reason = is_tracing() ? OPC_REASON_TRACING : classify(inputs, &seen);
+  } catch (...) {  // a tensor that refuses to be asked
+  }
   if (Active::has(op, seen.arguments)) return nullptr;
   auto active = std::make_unique<Active>(op, seen.arguments);
   opc_recorder_seen(op);

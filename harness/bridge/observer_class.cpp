@@ -104,7 +104,8 @@ opc_reason_t Classifier::tensor(const at::Tensor &tensor) {
 void Classifier::integer(int64_t value) {
   exact_.add(static_cast<uint64_t>(value));
   const bool small = value >= -64 && value <= 64;
-  kind_.add(small ? static_cast<uint64_t>(value) : 1000 + static_cast<uint64_t>(magnitude(static_cast<uint64_t>(value < 0 ? -(value + 1) : value))) * 2 + (value < 0));
+  const auto size = static_cast<uint64_t>(magnitude(static_cast<uint64_t>(value < 0 ? -(value + 1) : value)));
+  kind_.add(small ? static_cast<uint64_t>(value) : 1000 + 2 * size + static_cast<uint64_t>(value < 0));
 }
 
 // By bits: comparing a NaN would raise a floating-point flag of the program.

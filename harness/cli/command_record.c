@@ -135,7 +135,8 @@ static opc_status_t make_folder(record_command_t *record) {
   const char *name = plain && strrchr(record->output, '/') ? strrchr(record->output, '/') + 1 : record->output;
   record->folder = opc_string_format("%s/%s.recording-XXXXXX", absolute, plain ? name : "opcheck-c");
   if (record->values && plain) record->values_folder = opc_string_format("%s.values", name);
-  if (record->values && !plain) return opc_error_set(record->error, OPC_ERR_USAGE, "--values: their files lie beside the output, which %s has no place for", record->output);
+  if (record->values && !plain)
+    return opc_error_set(record->error, OPC_ERR_USAGE, "--values: their files lie beside the output, which %s has no place for", record->output);
   if (!record->folder || (record->values && !record->values_folder)) return opc_error_set(record->error, OPC_ERR_MEMORY, "out of memory");
   if (!mkdtemp(record->folder)) {
     opc_status_t status = opc_error_set(record->error, OPC_ERR_IO, "--output %s: cannot write there: %s", record->output, strerror(errno));

@@ -22,18 +22,26 @@ static void forward(int number, siginfo_t *info, void *context) {
   if (info->si_code <= 0 && program > 0) (void)kill(program, number);
 }
 
-static void forward_signals(struct sigaction before[FORWARDED]) {
-  struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART};
+/* before: of those that are forwarded, and of SIGCHLD, which may have been ignored: the program's status would be lost. */
+static void forward_signals(struct sigaction before[FORWARDED + 1]) {
+  struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART}, plain = {.sa_handler = SIG_DFL};
   sigemptyset(&action.sa_mask);
+  sigemptyset(&plain.sa_mask);
+  sigaction(SIGCHLD, &plain, &before[FORWARDED]);
   for (size_t i = 0; i < FORWARDED; i++)
     if (sigaction(forwarded[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN) sigaction(forwarded[i], &action, NULL);
 }
 
-static _Noreturn void become(const opc_launch_t *launch, const struct sigaction before[FORWARDED], const sigset_t *mask, int tell) {
+static void restore_signals(const struct sigaction before[FORWARDED + 1]) {
+  for (size_t i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &before[i], NULL);
+  sigaction(SIGCHLD, &before[FORWARDED], NULL);
+}
+
+static _Noreturn void become(const opc_launch_t *launch, const struct sigaction before[FORWARDED + 1], const sigset_t *mask, int tell) {
   const char *given = getenv("LD_PRELOAD");
   char *preload = given && *given ? opc_string_format("%s:%s", launch->shim, given) : opc_string_copy(launch->shim);
   int failure = ENOMEM;
-  for (size_t i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &before[i], NULL);
+  restore_signals(before);
   if (!launch->pipe_ignored) signal(SIGPIPE, SIG_DFL);
   if (!launch->limit_ignored) signal(SIGXFSZ, SIG_DFL);
   sigprocmask(SIG_SETMASK, mask, NULL);
@@ -46,7 +54,7 @@ static _Noreturn void become(const opc_launch_t *launch, const struct sigaction 
 }
 
 opc_status_t opc_launch(const opc_launch_t *launch, int *out_status, opc_error_t *error) {
-  struct sigaction before[FORWARDED];
+  struct sigaction before[FORWARDED + 1];
   sigset_t blocked, mask;
   int tell[2], failure = 0;
   if (pipe2(tell, O_CLOEXEC) != 0) return opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a pipe: %s", strerror(errno));
@@ -69,6 +77,6 @@ opc_status_t opc_launch(const opc_launch_t *launch, int *out_status, opc_error_t
   }
   program = 0;
   close(tell[0]);
-  for (size_t i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &before[i], NULL);
+  restore_signals(before);
   return status;
 }

@@ -27,6 +27,13 @@ if(NOT junit MATCHES "<testcase")
   message(FATAL_ERROR "the JUnit file has no test case:\n${junit}")
 endif()
 
+# The libraries that record puts into a program are installed where it looks for them.
+execute_process(COMMAND "${WORK}/prefix/bin/opcheck-c" record --output "${WORK}/recorded.samples.json" -- "${CMAKE_COMMAND}" --version
+                RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+if(NOT status EQUAL 5 OR NOT text MATCHES "no process of the program had libtorch" OR NOT EXISTS "${WORK}/prefix/lib/opcheck-c/libopcheck-observer.so")
+  message(FATAL_ERROR "record of the installed program: exit status ${status}, wanted 5, and the observer beside the shim\n${text}")
+endif()
+
 run("an empty selection fails" EXPECT fail COMMAND ${ctest} -R "^must_fail\\.empty$")
 run("a broken promise fails" EXPECT fail COMMAND ${ctest} -R "^must_fail\\.broken_promise$")
 if(NOT text MATCHES "bitwise")

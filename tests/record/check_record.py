@@ -7,6 +7,7 @@
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -270,7 +271,9 @@ def environment(place):
     inside = place.record(["env"]).stdout.splitlines()
     added = {line.split("=")[0] for line in set(inside) ^ set(before)} - {"_"}
     assert added == {"LD_PRELOAD", "OPCHECK_RECORD"}, added
-    signals = place.record(["grep", "SigIgn", "/proc/self/status"], preexec_fn=None).stdout
+    ended = place.record(["sh", "-c", "exit 9"], preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    assert ended.returncode == 9, ended
+    signals = place.record(["grep", "SigIgn", "/proc/self/status"]).stdout
     assert signals == subprocess.run(["grep", "SigIgn", "/proc/self/status"], stdout=subprocess.PIPE, text=True, check=True).stdout, signals
 
 
@@ -317,6 +320,19 @@ def no_space(place):
     ended = place.record(place.ours("ranks", 12), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
     assert ended.returncode in (0, 3, 5) and ended.stdout == "begin\nend\n", ended
     place.nothing_left()
+
+
+@case
+def another_libtorch(place):
+    """One that no observer was built for: told, and left alone."""
+    root = f"{place.work}/torch"
+    os.mkdir(root)
+    os.symlink(os.environ["OPC_TEST_TORCH_ROOT"] + "/lib", f"{root}/lib")
+    with open(f"{root}/version.py", "w", encoding="utf-8") as stream:
+        stream.write("__version__ = '9.7.0+cpu'\n")
+    ended = place.record(place.ours("calls"), env={**os.environ, "LD_LIBRARY_PATH": f"{root}/lib"})
+    assert ended.returncode == 3 and ended.stdout == "begin\nend\n", ended
+    assert "is libtorch 9.7, and " in ended.stderr and "is built for " in ended.stderr, ended.stderr
 
 
 @case

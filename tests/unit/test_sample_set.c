@@ -193,6 +193,21 @@ static void test_a_link_stays_one(void **state) {
   opc_sample_set_clear(&set);
 }
 
+/* A program calls the operators of many libraries; what a recording says besides is for people. */
+static void test_recorded(void **state) {
+  static const char text[] =
+      "{\"format\": \"opcheck-c/samples/1\", \"samples\": [{\"operator\": \"elsewhere::op\", \"source\": \"recorded\", \"args\": [1]},"
+      " {\"operator\": \"ns::op\", \"source\": \"recorded\", \"args\": [{\"tensor\": {\"shape\": [2]}}], \"recorded\": {\"tensors\": {}}}]}";
+  opc_sample_set_t set = {0};
+  opc_error_t error;
+  (void)state;
+  assert_int_equal(read_text(text, &set, &error), OPC_OK);
+  assert_int_equal(set.count, 1);
+  assert_string_equal(set.samples[0].operator_name, "ns::op");
+  assert_int_equal(set.samples[0].source, OPC_SAMPLE_RECORDED);
+  opc_sample_set_clear(&set);
+}
+
 static void test_constructors(void **state) {
   (void)state;
   opc_sample_set_t set = {0};
@@ -215,6 +230,7 @@ int main(void) {
       cmocka_unit_test(test_unreadable),
       cmocka_unit_test(test_read_and_write),
       cmocka_unit_test(test_a_link_stays_one),
+      cmocka_unit_test(test_recorded),
       cmocka_unit_test(test_constructors),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
