@@ -91,7 +91,7 @@ static json_t *input_value(const input_t *input) {
   return json_pack("{s:o}", "tensor", spec);
 }
 
-void opc_package_inputs_read(const char *source, json_t **out_inputs, size_t *out_outputs) {
+void opc_model_inputs_read(const char *source, json_t **out_inputs, size_t *out_outputs) {
   size_t count = count_entries(source, "inputs_info_");
   json_t *inputs = json_array();
   bool all = true;

@@ -9,6 +9,6 @@
 
 /* *out_inputs: VALUEs of the sample format, one an input; NULL where the source does not say all. A size that may vary is given as 3 where that is allowed, so that
  * no dimension is empty or 1. *out_outputs: 0 where the source does not say. */
-void opc_package_inputs_read(const char *source, json_t **out_inputs, size_t *out_outputs);
+void opc_model_inputs_read(const char *source, json_t **out_inputs, size_t *out_outputs);
 
 #endif

@@ -95,7 +95,7 @@ static opc_status_t take_entry(opc_package_t *package, const opc_archive_t *arch
   if (!name || !(code || source || description)) return OPC_OK;
   opc_status_t status = model_get(package, name, length, &model, error);
   if (status == OPC_OK) status = opc_archive_read(archive, entry, &bytes, error);
-  if (status == OPC_OK && source) opc_package_inputs_read(bytes, &model->inputs, &model->outputs);
+  if (status == OPC_OK && source) opc_model_inputs_read(bytes, &model->inputs, &model->outputs);
   if (status == OPC_OK && description) {
     json_error_t where;
     json_t *json = json_loadb(bytes, (size_t)entry->size, 0, &where);

@@ -1,7 +1,10 @@
-#include "base/text.h"
 #include "supervise/model_package_run.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
+#include "supervise/session.h"
 
 static bool has_sample(const opc_session_t *session, const char *name) {
   for (size_t i = 0; i < session->samples.count; i++)

@@ -223,6 +223,7 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
     selected[(*out_selected)++] = &loaded->operators[i];
     status = skip_absent(session, &loaded->operators[i], error);
   }
+  size_t searched = *out_selected;
   for (size_t i = 0; i < loaded->class_operator_count && status == OPC_OK; i++) {
     if (!opc_select_operator(session, &loaded->class_operators[i])) continue;
     selected[(*out_selected)++] = &loaded->class_operators[i];
@@ -232,7 +233,7 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
   if (status == OPC_OK && *out_selected > 0) {
     /* Names in crash reports are worth having, and not worth failing for. */
     if (opc_maps_read(&session->maps, loaded->worker.pid, NULL) != OPC_OK) opc_maps_clear(&session->maps);
-    status = opc_search_rounds_run(session, selected, *out_selected, jobs, error);
+    status = opc_search_rounds_run(session, selected, searched, jobs, error);
     if (status == OPC_OK) status = opc_schedule_run(session, selected, *out_selected, jobs, error);
   }
   free(selected);

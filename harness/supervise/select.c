@@ -93,7 +93,7 @@ static bool matches(const char *glob, const char *name) {
   return part != NULL && strstr(glob, "::") == NULL && fnmatch(glob, part + 2, 0) == 0;
 }
 
-/* Whether any of the checks is of this kind: a class has none of an operator's. */
+/* Whether any of the checks is of its kind: nothing is searched for, or run, for an operator when only classes are checked. */
 static bool has_check(const opc_session_t *session, const opc_operator_t *op) {
   size_t i;
   json_t *name;
@@ -105,7 +105,7 @@ static bool has_check(const opc_session_t *session, const opc_operator_t *op) {
 
 bool opc_select_operator(const opc_session_t *session, const opc_operator_t *op) {
   const opc_run_options_t *options = session->options;
-  if (op->kind == OPC_OPERATOR_CLASS && !has_check(session, op)) return false;
+  if (!has_check(session, op)) return false;
   if (options->package != NULL && op->kind != OPC_OPERATOR_PACKAGE) return false;
   if (session->has_only && strcmp(session->only.operator_name, op->name) != 0) return false;
   bool wanted = options->op_glob_count == 0;

@@ -22,6 +22,8 @@ def libraries(build):
     """(name, library, expectations) of every broken library that is built."""
     for path in sorted(FIXTURES.glob("*.expect.json")):
         name = path.name.removesuffix(".expect.json")
+        if name == "class":
+            continue  # torch.library.opcheck is of operators alone
         library = build / f"fixtures/libbroken_{name}.so"
         if library.exists():
             yield name, str(library), read_expectations(path)
