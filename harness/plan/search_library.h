@@ -10,7 +10,7 @@
 
 #include "plan/sample.h"
 
-enum { OPC_HELPERS_MAX = 48 };
+enum { OPC_HELPERS_MAX = 24 };
 
 typedef struct opc_search_library opc_search_library_t;
 
