@@ -1,6 +1,7 @@
 """Unit test of what scripts/bench makes of two answers. Standard library only."""
 
 import fnmatch
+import json
 import pathlib
 import sys
 import tempfile
@@ -9,6 +10,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import against_python
 import against_tables
+import aten
 import our_side
 
 REVIEWED = against_python.read_reviewed()
@@ -145,6 +147,47 @@ class WrittenLists(unittest.TestCase):
     def test_they_name_rules_that_are_planted(self):
         rules = {rule for entry in REVIEWED["messages"] for rule in entry.get("rules", [])} | set(REVIEWED["not_compared"])
         self.assertEqual(rules - set(self.planted.values()), set())
+
+
+def aten_report():
+    """As opcheck-c writes it: an object of a list a line."""
+    operators = [
+        {"name": "aten::a", "sample_source": "searched", "sample_detail": "found after 1 try", "search": {"state": "rich", "cpu_seconds": 0.5}},
+        {"name": "aten::b", "sample_source": "none", "sample_detail": "impossible here: it has no kernel for the CPU", "search": {"state": "impossible here"}},
+        {"name": "aten::c", "sample_source": "none", "sample_detail": "not found in 300 tries; last: expected 4-D"},
+        {"name": "aten::d", "sample_source": "none", "sample_detail": ""},
+        {"name": "aten::elsewhere", "sample_source": "none"},
+    ]
+    results = [("aten::a", "alias", "pass", None), ("aten::a", "stride", "error", "signal.SIGSEGV"), ("aten::a", "stride", "fail", "stride.wrong_result"),
+               ("aten::b", "registration", "pass", None), ("aten::c", "alias", "skip", None), ("aten::d", "registration", "fail", "registration.tags")]  # fmt: skip
+    rows = [{"operator": name, "check": check, "verdict": verdict, "rule": rule, "seconds": 1.0} for name, check, verdict, rule in results]
+
+    def part(name, items):
+        return f'  "{name}": [\n    ' + ",\n    ".join(map(json.dumps, items)) + "\n  ],\n"
+
+    return ('{\n  "format": "opcheck-c/report/1",\n  "run": {"complete": true, "seed": 0},\n' + part("operators", operators) + part("notes", ["a word"])
+            + '  "classes": [],\n' + part("results", rows) + '  "summary": {}\n}\n').splitlines(keepends=True)  # fmt: skip
+
+
+class AtenCoverage(unittest.TestCase):
+    def test_what_is_counted(self):
+        coverage = aten.Coverage(aten_report())
+        self.assertEqual(json.loads("".join(aten_report()))["notes"], ["a word"])  # it is a report
+        self.assertEqual(set(coverage.operators), {"aten::a", "aten::b", "aten::c", "aten::d"})  # what has no result was not selected
+        self.assertEqual(coverage.with_input(), {"aten::a"})
+        self.assertEqual(coverage.called, {"aten::a"})
+        self.assertEqual(coverage.reasons(), {"not found by the search": ["aten::c", "aten::d"], "no kernel for the CPU": ["aten::b"]})
+        self.assertEqual(coverage.unreasoned(), ["aten::d"])
+        self.assertEqual(coverage.findings, {"aten::a": {"signal.SIGSEGV", "stride.wrong_result"}, "aten::d": {"registration.tags"}})
+        self.assertTrue(coverage.complete)
+        self.assertEqual(coverage.notes, ["a word"])
+
+    def test_it_is_written_down(self):
+        coverage = aten.Coverage(aten_report())
+        cost = {"cpu": 60, "wall": 90, "parent_mib": 40, "worker_mib": 200, "report_mib": 1, "journal_mib": 1}
+        text = aten.evidence(coverage, cost, "1/20")
+        for words in ("| with a valid input | 1 | 25.0 % |", "| `aten::b` | no kernel for the CPU |", "1.0 minutes of processor time", "--shard 1/20"):
+            self.assertIn(words, text)
 
 
 if __name__ == "__main__":
