@@ -1,6 +1,8 @@
 #include "inspect/inspection.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -140,6 +142,31 @@ static const char *judge(inspecting_t *inspecting, opc_text_t *verdict) {
   return "no";
 }
 
+/* Of the CUDA runtime that a library asks for, "libcudart.so.13"; 0: it asks for none. */
+static int cuda_major(const opc_elf_file_t *file) {
+  for (size_t i = 0; i < file->needed_count; i++) {
+    const char *version = strncmp(file->needed[i], "libcudart", strlen("libcudart")) == 0 ? strstr(file->needed[i], ".so.") : NULL;
+    if (version != NULL) return atoi(version + strlen(".so."));
+  }
+  return 0;
+}
+
+static void remark_cuda(inspecting_t *inspecting) {
+  char path[PATH_MAX];
+  opc_elf_file_t *cuda = NULL;
+  opc_error_t ignored;
+  const char *folder = inspecting->place->folder;
+  const int wanted = cuda_major(inspecting->file);
+  if (wanted == 0 || folder == NULL || snprintf(path, sizeof path, "%s/libc10_cuda.so", folder) >= (int)sizeof path) return;
+  const int here = opc_elf_open(path, &cuda, &ignored) == OPC_OK ? cuda_major(cuda) : 0;
+  opc_elf_close(cuda);
+  if (here == 0) {
+    remark(inspecting, "it was built for CUDA %d, and this libtorch is one without CUDA: only what needs no GPU can run", wanted);
+  } else if (here != wanted) {
+    remark(inspecting, "it was built for CUDA %d, and this libtorch for CUDA %d: its kernels cannot run beside it; get its build for CUDA %d to use a GPU", wanted, here, here);
+  }
+}
+
 static void add_remarks(inspecting_t *inspecting) {
   const opc_facts_t *facts = &inspecting->facts;
   bool cuda_missing = false;
@@ -149,6 +176,7 @@ static void add_remarks(inspecting_t *inspecting) {
   }
   if (facts->python_count > 0) remark(inspecting, "a call that needs Python ends with an error: an inert library stands in for its symbols");
   if (cuda_missing) remark(inspecting, "what needs an accelerator cannot run: inert libraries stand in for those of its libraries that are not here");
+  remark_cuda(inspecting);
   if (facts->gpu_runtime == OPC_GPU_RUNTIME_STATIC) {
     remark(inspecting, "its CUDA runtime is linked into it (nvcc -cudart shared avoids that): what it does with a GPU cannot be watched without one");
   }

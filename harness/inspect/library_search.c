@@ -14,7 +14,7 @@ static bool is_file(const char *path) {
   return stat(path, &about) == 0 && S_ISREG(about.st_mode);
 }
 
-static bool try_path(opc_library_place_t *out, opc_found_t how, const char *folder, const char *name) {
+static bool try_path(opc_library_place_t *out, opc_library_how_t how, const char *folder, const char *name) {
   if (snprintf(out->path, sizeof out->path, "%s/%s", folder, name) < (int)sizeof out->path && is_file(out->path)) {
     out->how = how;
     return true;
@@ -50,7 +50,7 @@ static void expand(const char *part, size_t length, const char *origin, char out
   out[used] = '\0';
 }
 
-static bool try_list(opc_library_place_t *out, opc_found_t how, const char *list, const char *origin, const char *name) {
+static bool try_list(opc_library_place_t *out, opc_library_how_t how, const char *list, const char *origin, const char *name) {
   while (list != NULL && *list != '\0') {
     char folder[PATH_MAX];
     const size_t length = strcspn(list, ":");
@@ -155,7 +155,7 @@ void opc_library_find(const opc_elf_file_t *needing, const char *name, const cha
   (void)try_cuda(torch_folder, name, out);
 }
 
-const char *opc_found_words(opc_found_t how) {
+const char *opc_found_words(opc_library_how_t how) {
   switch (how) {
     case OPC_FOUND_NOWHERE: return "not found";
     case OPC_FOUND_RPATH: return "by its RPATH";

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-typedef enum opc_found {
+typedef enum opc_library_how {
   OPC_FOUND_NOWHERE = 0,
   OPC_FOUND_RPATH, /* these four: the loader finds it by itself */
   OPC_FOUND_LIBRARY_PATH,
@@ -21,18 +21,18 @@ typedef enum opc_found {
   OPC_FOUND_BESIDE, /* in the folder of the library that needs it */
   OPC_FOUND_TORCH,  /* among libtorch's own */
   OPC_FOUND_CUDA    /* among the CUDA libraries that lie beside libtorch as packages of their own */
-} opc_found_t;
+} opc_library_how_t;
 
 typedef struct opc_library_place {
-  opc_found_t how;
+  opc_library_how_t how;
   char path[PATH_MAX]; /* "" when nowhere */
 } opc_library_place_t;
 
 /* torch_folder: libtorch's lib/; may be NULL. */
 void opc_library_find(const opc_elf_file_t *needing, const char *name, const char *torch_folder, opc_library_place_t *out);
 /* In words: "by its RUNPATH". */
-const char *opc_found_words(opc_found_t how);
-static inline bool opc_found_by_loader(opc_found_t how) { return how >= OPC_FOUND_RPATH && how <= OPC_FOUND_SYSTEM; }
+const char *opc_found_words(opc_library_how_t how);
+static inline bool opc_found_by_loader(opc_library_how_t how) { return how >= OPC_FOUND_RPATH && how <= OPC_FOUND_SYSTEM; }
 
 /* Libraries of an accelerator (CUDA and its driver, ROCm, SYCL; libtorch's parts for them): not there on a machine without one, where the rest
  * of a library that needs them can be used all the same. */
