@@ -99,7 +99,7 @@ void opc_search_rounds_end(opc_session_t *session) {
   for (size_t i = 0; session->found != NULL && i < session->loaded.operator_count; i++) {
     opc_sample_set_clear(&session->found[i].samples);
     free(session->found[i].detail);
-    json_decref(session->found[i].record);
+    free(session->found[i].record);
   }
   free(session->found);
   opc_search_library_free(session->library);

@@ -12,7 +12,7 @@ typedef struct opc_searched {
   opc_sample_set_t samples;
   bool clean;     /* they are arguments that nothing is known against, and not what every try ended with */
   char *detail;   /* in words; NULL: it was not searched */
-  json_t *record; /* opc_search_to_json of all rounds together; NULL as well */
+  char *record;   /* opc_search_to_json of all rounds together, as text: a tenth of the memory, where there are thousands of operators; NULL as well */
   int tries;
   int rounds, rounds_wanted; /* that were made; that are to be made, as long as nothing was found */
   bool over;                 /* another round would gain nothing */

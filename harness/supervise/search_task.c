@@ -68,16 +68,21 @@ static opc_status_t record(opc_task_t *task, opc_searched_t *found, const char *
   static const char *const seconds[] = {"cpu_seconds", "seconds"};
   count_child(task);
   const double spent[] = {task->search_cpu, opc_clock() - task->search_began};
-  json_t *made = opc_search_to_json(task->search);
-  if (made == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-  for (size_t i = 0; i < 2; i++) json_object_set_new(made, seconds[i], json_real(spent[i] + json_number_value(json_object_get(found->record, seconds[i]))));
+  json_t *made = opc_search_to_json(task->search), *before = found->record != NULL ? json_loads(found->record, 0, NULL) : NULL;
+  if (made == NULL || (found->record != NULL && before == NULL)) {
+    json_decref(made);
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  }
+  for (size_t i = 0; i < 2; i++) json_object_set_new(made, seconds[i], json_real(spent[i] + json_number_value(json_object_get(before, seconds[i]))));
   json_object_set_new(made, "rounds", json_integer(found->rounds));
   json_object_set_new(made, "state", json_string(state));
-  add_record(made, found->record);
-  json_decref(found->record);
-  found->record = made;
+  add_record(made, before);
+  free(found->record);
+  found->record = json_dumps(made, JSON_COMPACT);
   found->tries = (int)json_integer_value(json_object_get(made, "tries"));
-  return OPC_OK;
+  json_decref(before);
+  json_decref(made);
+  return found->record != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
 }
 
 /* Samples that a fresh child did not accept are dropped; so are those that came to something else there, unless all did: then that is how the operator is. */

@@ -36,7 +36,8 @@ static opc_status_t take_found(opc_task_t *task, opc_error_t *error) {
   const opc_searched_t *found = opc_search_found(task->session, task->op);
   if (found == NULL || found->rounds == 0) return OPC_OK;
   task->detail = opc_string_copy(found->detail);
-  task->search_record = json_incref(found->record);
+  task->search_record = json_loads(found->record, 0, NULL);
+  if (task->search_record == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   task->source = found->samples.count > 0 ? "searched" : "none";
   opc_status_t status = copy_samples(&found->samples, &task->samples, error);
   if (status == OPC_OK && task->session->options->save_samples != NULL && found->clean) status = save_samples(&found->samples, &task->session->samples, error);
