@@ -22,7 +22,7 @@ expect() {
 }
 
 case_of() { # the first case of the last report that passed
-  grep -o '"case": *"[^"]*/alias/[^"]*"' "$report" | head -n 1 | sed -E 's/.*: *"(.*)"/\1/'
+  sed -nE 's#.*"case": *"([^"]*/alias/[^"]*)".*#\1#p' "$report" | sed -n 1p
 }
 
 expect "a library for $version" 0 "\"torch\": \"$version." "$library"
