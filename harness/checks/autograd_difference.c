@@ -83,22 +83,90 @@ static opc_status_t judge_elements(const opc_autograd_judge_t *judge, size_t inp
   return status;
 }
 
+/* A direction that moves all elements of the part. */
+static void draw_direction(const opc_autograd_judge_t *judge, size_t input) {
+  const opc_autograd_part_t *part = &judge->point->inputs.items[input];
+  for (size_t k = part->first; k < part->first + part->count; k++) {
+    uint64_t draw = opc_random_u64(judge->point->context->seed, opc_random_stream("direction"), k);
+    (*judge->direction)[k] = judge->point->scale[input] * (0.5 + (double)(draw % 1024) / 1024.0) * (draw & 4096 ? -1.0 : 1.0);
+  }
+}
+
+/* ---- arguments that are taken for symmetric ---- */
+
+static bool holds_matrices(const opc_autograd_part_t *part) {
+  int ndim = part->meta.ndim;
+  return ndim >= 2 && ndim <= OPC_MAX_DIMS && part->meta.sizes[ndim - 1] == part->meta.sizes[ndim - 2] && part->meta.sizes[ndim - 1] > 1;
+}
+
+/* Calls change on each pair of places that mirror each other, once on each side of the diagonal, and on the diagonal: here is in row i and column j. */
+typedef void change_t(double *here, double *there, size_t i, size_t j, size_t width);
+
+static void for_each_place(const opc_autograd_part_t *part, double *direction, change_t *change) {
+  size_t side = (size_t)part->meta.sizes[part->meta.ndim - 1], width = part->count / (size_t)part->meta.numel;
+  for (double *matrix = direction; matrix < direction + part->count; matrix += side * side * width)
+    for (size_t i = 0; i < side; i++)
+      for (size_t j = 0; j < side; j++) change(matrix + (i * side + j) * width, matrix + (j * side + i) * width, i, j, width);
+}
+
+static void keep_upper(double *here, double *there, size_t i, size_t j, size_t width) {
+  (void)there;
+  if (i >= j) memset(here, 0, width * sizeof *here);
+}
+
+static void keep_lower(double *here, double *there, size_t i, size_t j, size_t width) {
+  (void)there;
+  if (i <= j) memset(here, 0, width * sizeof *here);
+}
+
+static void mirror(double *here, double *there, size_t i, size_t j, size_t width) {
+  if (i > j) here[0] = there[0];
+  if (width == 2 && i >= j) here[1] = i > j ? -there[1] : 0.0;
+}
+
+void opc_autograd_make_symmetric(const opc_autograd_part_t *part, double *direction) { for_each_place(part, direction, mirror); }
+
+/* An operator that reads one triangle of a symmetric matrix (a Cholesky or an eigenvalue decomposition) gives the gradient among symmetric matrices, by
+ * PyTorch's convention: that is right where it agrees along symmetric directions. */
+static opc_status_t judge_symmetric(const opc_autograd_judge_t *judge, size_t input, const double *gradient, opc_error_t *error) {
+  static change_t *const triangles[] = {keep_upper, keep_lower};
+  opc_autograd_part_t *part = &judge->point->inputs.items[input];
+  double *direction = *judge->direction + part->first;
+  opc_status_t status = OPC_OK;
+  bool ignores = false;
+  for (size_t i = 0; status == OPC_OK && !ignores && i < sizeof triangles / sizeof *triangles; i++) {
+    opc_slope_t slope;
+    draw_direction(judge, input);
+    for_each_place(part, direction, triangles[i]);
+    status = opc_slope_take(judge->function, judge->context, judge->point->epsilon, &slope, error);
+    ignores = slope.flat;
+  }
+  if (status == OPC_OK && ignores) {
+    opc_gradient_verdict_t verdict = {0};
+    draw_direction(judge, input);
+    opc_autograd_make_symmetric(part, direction);
+    status = judge_direction(judge, input, gradient, &verdict, error);
+    part->symmetric = status == OPC_OK && verdict.agreement == OPC_AGREES;
+  }
+  memset(direction, 0, part->count * sizeof *direction);
+  return status;
+}
+
 opc_status_t opc_autograd_judge_input(const opc_autograd_judge_t *judge, size_t input, const double *gradient, opc_gradient_verdict_t *out,
                                       opc_error_t *error) {
   const opc_autograd_part_t *part = &judge->point->inputs.items[input];
-  double *direction = *judge->direction;
   opc_gradient_verdict_t whole = {.number = SIZE_MAX};
   *out = whole;
   if (!part->count) return OPC_OK;
-  for (size_t k = part->first; k < part->first + part->count; k++) {
-    uint64_t draw = opc_random_u64(judge->point->context->seed, opc_random_stream("direction"), k);
-    direction[k] = judge->point->scale[input] * (0.5 + (double)(draw % 1024) / 1024.0) * (draw & 4096 ? -1.0 : 1.0);
-  }
+  draw_direction(judge, input);
   opc_status_t status = judge_direction(judge, input, gradient, &whole, error);
-  memset(direction + part->first, 0, part->count * sizeof *direction);
+  memset(*judge->direction + part->first, 0, part->count * sizeof **judge->direction);
   *out = whole;
   if (status != OPC_OK || whole.agreement == OPC_AGREES || whole.rounds) return status;
 
+  if (holds_matrices(part)) status = judge_symmetric(judge, input, gradient, error);
+  if (part->symmetric) out->agreement = OPC_AGREES;
+  if (status != OPC_OK || part->symmetric) return status;
   opc_gradient_verdict_t elements = whole;
   status = judge_elements(judge, input, gradient, &elements, error);
   bool all_seen = part->count <= ELEMENTS;

@@ -27,7 +27,10 @@ typedef struct opc_autograd_judge {
   void *context;
   double **direction; /* of the context: room for the inputs' numbers, zeroed between uses */
 } opc_autograd_judge_t;
+/* Notes in the point's input where it is taken for symmetric. */
 opc_status_t opc_autograd_judge_input(const opc_autograd_judge_t *judge, size_t input, const double *gradient, opc_gradient_verdict_t *out,
                                       opc_error_t *error) OPC_CHECKED;
+/* Makes the matrices of an input's part of a direction symmetric; hermitian, if they are complex. */
+void opc_autograd_make_symmetric(const opc_autograd_part_t *part, double *direction);
 
 #endif

@@ -15,6 +15,7 @@ typedef struct opc_autograd_part {
   size_t first, count; /* numbers: one a real element, two a complex one */
   size_t leaf;         /* of an input: which tensor of the call it is */
   bool written;        /* of an input: the schema says that the operator writes it */
+  bool symmetric;      /* of an input: one triangle of its matrices is read, and its gradient is that among symmetric ones (autograd_difference.h) */
   bool tracked;        /* of an output: it requires grad */
   unsigned graph;      /* of an output: OPC_GRAPH_… bits */
 } opc_autograd_part_t;

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "checks/autograd_case.h"
 #include "checks/autograd_difference.h"
+#include "checks/autograd_difference.h"
 
 /* The sum of the first gradients, weighted, where inputs and weights are moved: a number that a second backward differentiates. */
 typedef struct second {
@@ -166,6 +167,7 @@ opc_status_t opc_autograd_check_second(opc_autograd_case_t *c, opc_error_t *erro
   for (size_t i = 0; i < point->inputs.count; i++) {
     const opc_autograd_part_t *part = &point->inputs.items[i];
     if (!c->plain.undefined[i]) fill_random(s.direction + part->first, part->count, part->path, point->context->seed, point->scale[i]);
+    if (part->symmetric) opc_autograd_make_symmetric(part, s.direction + part->first);
     for (size_t k = part->first; c->plain.undefined[i] && k < part->first + part->count; k++) s.by[k] = 0.0;
   }
   for (size_t i = 0; i < point->outputs.count; i++) {
