@@ -25,6 +25,7 @@ static opc_access_t *note(const slot_t *slot, opc_access_kind_t kind, const unsi
 /* ---- the slack ---- */
 
 static const unsigned char *first_other(const unsigned char *from, const unsigned char *to, unsigned char byte) {
+  if (from < to && *from == byte && memcmp(from, from + 1, (size_t)(to - from) - 1) == 0) return NULL; /* each is as the one before it */
   for (; from < to; from++)
     if (*from != byte) return from;
   return NULL;
