@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "bridge/bridge.h"
@@ -59,7 +60,13 @@ void opc_bridge_seed(uint64_t seed) {
     }
     auto generator = at::detail::getDefaultCPUGenerator();
     const std::lock_guard<std::mutex> lock(generator.mutex());
-    generator.set_current_seed(seed);
+    // What set_current_seed does; to fill the engine's state anew from the same seed, call for call, would cost more than many a call.
+    static at::mt19937 fresh(seed);
+    if (fresh.seed() != seed) fresh = at::mt19937(seed);
+    auto *cpu = generator.get<at::CPUGeneratorImpl>();
+    cpu->set_engine(fresh);
+    cpu->set_next_float_normal_sample(std::nullopt);
+    cpu->set_next_double_normal_sample(std::nullopt);
     return OPC_OK;
   });
 }
