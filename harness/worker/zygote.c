@@ -14,10 +14,11 @@
 #include <unistd.h>
 
 #include "worker/batch.h"
+#include "worker/heap_pages.h"
 #include "worker/sandbox.h"
 #include "worker/scratch.h"
 
-enum { PASSED_FDS = 3, LOOK_AGAIN_MS = 200 };
+enum { PASSED_FDS = 3, LOOK_AGAIN_MS = 200, JOIN_AT_FORK = 8 };
 
 typedef struct zygote_child {
   json_int_t id;
@@ -32,6 +33,7 @@ typedef struct zygote {
   bool limit_memory;
   int signals; /* signalfd of SIGCHLD */
   zygote_child_t *children;
+  int forks;
 } zygote_t;
 
 static opc_status_t tell(zygote_t *zygote, json_t *message, int fd, opc_error_t *error) {
@@ -65,6 +67,7 @@ static opc_status_t fork_child(zygote_t *zygote, zygote_child_t *child, const in
   opc_status_t status = opc_scratch_make(child->directory, why);
   if (status != OPC_OK) return status;
   pid_t parent = getpid();
+  if (++zygote->forks == JOIN_AT_FORK) opc_heap_pages_join();
   fflush(NULL); /* what a library printed is not printed twice */
   child->pid = fork();
   if (child->pid == 0) become_child(zygote, fds, child->directory, memory_mib, parent);
