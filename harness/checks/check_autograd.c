@@ -133,7 +133,7 @@ static bool judge_plain(opc_autograd_case_t *c) {
   if (c->plain.outcome == OPC_CALL_RETURNED) return !c->plain.mutated;
   if (strstr(text, "returned an invalid gradient") || strstr(text, "incorrect number of gradients"))
     opc_finding_fail(c->finding, "autograd.gradient_shape", "%.*s", opc_autograd_line(&c->plain), text);
-  else if (opc_autograd_is_refusal(&c->plain))
+  else if (opc_autograd_is_refusal(&c->plain) && !facts_of(c->point->context->sample).asks)
     opc_finding_skip(c->finding, OPC_SKIP_REJECTED, "backward refuses: %.*s", opc_autograd_line(&c->plain), text);
   else opc_finding_fail(c->finding, "autograd.backward_fails", "the output requires grad, and backward throws: %.*s", opc_autograd_line(&c->plain), text);
   return false;
@@ -182,6 +182,8 @@ static opc_status_t check_registered(opc_case_context_t *context, opc_finding_t 
     opc_finding_skip(finding, OPC_SKIP_REJECTED, "inputs that require grad are refused: %.*s", MESSAGE_SIZE, opc_text_c(&message));
   } else if (!point.outputs.count || !point.outputs.numbers) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no output is floating or complex and has elements: there is nothing to differentiate");
+  } else if (tracked && (tracked->graph & OPC_GRAPH_NOT_IMPLEMENTED) && facts_of(context->sample).asks) {
+    opc_finding_fail(finding, "autograd.backward_fails", "the sample asks for gradients (requires_grad), and the operator's autograd kernel says that it has no derivative");
   } else if (tracked && (tracked->graph & OPC_GRAPH_NOT_IMPLEMENTED)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator's autograd kernel says that it has no derivative");
   } else if (point.inputs.numbers > NUMBERS_MAX) {

@@ -139,14 +139,20 @@ a schema or tag; *unusable*, Python cannot be given the operator.
     return "\n".join(parts)
 
 
+def with_block(text, block):
+    """The text of README.md with this in the place of what stands between the same two markers, the block's first and last line."""
+    first, last = block.partition("\n")[0], block.rpartition("\n")[2]
+    before, begin, rest = text.partition(first)
+    _, end, after = rest.partition(last)
+    if not begin or not end:
+        raise SystemExit(f"README.md has no lines {first} and {last} to write between")
+    return before + block + after
+
+
 def write(head, rows, costs, root=ROOT):
     """Rewrites the README's part between its markers, and the evidence."""
     readme, kept = root / "README.md", root / EVIDENCE
-    text = readme.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"bench: README.md has no lines {BEGIN} and {END} to write between")
+    text = with_block(readme.read_text(encoding="utf-8"), readme_block(head, rows, costs))
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_text(evidence(head, rows, costs), encoding="utf-8")
-    readme.write_text(before + readme_block(head, rows, costs) + after, encoding="utf-8")
+    readme.write_text(text, encoding="utf-8")

@@ -3,13 +3,14 @@
     python_opcheck.py LIBRARY SAMPLES [OPERATOR…]    checks them as a test suite would, in this process; each failure is a line
     python_opcheck.py --plan                         reads a plan from standard input, and writes a JSON line for each of its operators
 
-A plan: {"timeout": seconds, "memory": MiB, "folder": of relative files,
-"libraries": [{"library": FILE, "operators": {"ns::op": [SAMPLE, …]}}]}.
+A plan: {"timeout": seconds, "memory": MiB, "folder": of relative files and modules,
+"libraries": [{"library": FILE, "fakes": MODULE or null, "operators": {"ns::op": [SAMPLE, …]}}]}.
 Each operator runs in a fork of this process, which has imported torch and warmed opcheck up: a crash or a hang ends nothing but itself, and
 no operator pays for imports. A line: {"operator", "end": "ran" | "died" | "hung" | "unusable", "how": words,
 "test": the last one begun, "turn": "first" | "again", "failures": {test: first line},
 "again": {test: CPU seconds of its second run, which pays for no page that the fork had to copy}}."""
 
+import importlib
 import json
 import os
 import resource
@@ -52,10 +53,13 @@ def valid_samples(samples):
     return [sample for sample in samples if not sample.get("expect", {}).get("rejects", False)]
 
 
-def child_run(library, name, samples, tell):
+def child_run(library, fakes, name, samples, tell):
     """All tests on each sample; then the first sample once more, for the time that they take. The first run also pays for the pages that
     the fork has to copy; the second takes as long as the first one does in a warm process that was not forked."""
     torch.ops.load_library(library)
+    if fakes:
+        sys.path.insert(0, os.getcwd())
+        importlib.import_module(fakes)
     operator = find_operator(name)
     usable = valid_samples(samples) if samples else [made_up(operator._schema)]
     if not usable:
@@ -67,7 +71,7 @@ def child_run(library, name, samples, tell):
             tell({"turn": turn, "test": test, "seconds": seconds, "failure": failure})
 
 
-def child_main(library, name, samples, memory, pipe):
+def child_main(library, fakes, name, samples, memory, pipe):
     """Never returns: what an operator did to the process must not reach the parent's exit."""
     out = os.fdopen(pipe, "w", buffering=1, encoding="utf-8")
 
@@ -82,7 +86,7 @@ def child_main(library, name, samples, memory, pipe):
         mapped = int(stream.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (mapped + (memory << 20),) * 2)
     try:
-        child_run(library, name, samples, tell)
+        child_run(library, fakes, name, samples, tell)
         tell({"end": "ran"})
     except Unusable as why:
         tell({"end": "unusable", "how": str(why)})
@@ -134,12 +138,12 @@ def fold(messages):
     return row
 
 
-def check_operator(library, name, samples, plan):
+def check_operator(library, fakes, name, samples, plan):
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(reader)
-        child_main(library, name, samples, plan["memory"], writer)
+        child_main(library, fakes, name, samples, plan["memory"], writer)
     os.close(writer)
     told, in_time = read_until(reader, time.monotonic() + plan["timeout"])
     os.close(reader)
@@ -172,7 +176,7 @@ def run_plan(plan):
     os.chdir(plan["folder"])
     for library in plan["libraries"]:
         for name, samples in library["operators"].items():
-            print(json.dumps(check_operator(library["library"], name, samples, plan)), flush=True)
+            print(json.dumps(check_operator(library["library"], library.get("fakes"), name, samples, plan)), flush=True)
 
 
 def run_suite(library, samples, operators):
