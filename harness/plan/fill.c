@@ -272,6 +272,10 @@ void opc_fill_scatter(const opc_tensor_spec_t *spec, const void *logical, unsign
   const int64_t numel = opc_tensor_spec_numel(spec);
   if (size == 0) return;
   if (spec->storage_size > 0) memset(storage, gap, (size_t)spec->storage_size * size);
+  if (numel && !spec->conj && !spec->neg && opc_tensor_spec_is_contiguous(spec)) {
+    memcpy((unsigned char *)storage + (size_t)spec->storage_offset * size, logical, (size_t)numel * size);
+    return;
+  }
   walk_t walk;
   walk_start(&walk, spec);
   for (int64_t i = 0; i < numel; i++) {

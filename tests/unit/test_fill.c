@@ -232,6 +232,10 @@ static void test_scatter(void **state) {
   spec->storage_size = 9;
   opc_fill_scatter(spec, logical, 0x5b, storage);
   assert_memory_equal(storage, ((const uint8_t[]){0x5b, 1, 4, 0x5b, 2, 5, 0x5b, 3, 6}), 9);
+  spec->strides[0] = 3;
+  spec->strides[1] = 1;
+  opc_fill_scatter(spec, logical, 0x5b, storage);
+  assert_memory_equal(storage, ((const uint8_t[]){0x5b, 1, 2, 3, 4, 5, 6, 0x5b, 0x5b}), 9);
   spec->sizes[1] = 0;
   opc_fill_scatter(spec, logical, 0, storage); /* nothing inside: all of it is gap */
   assert_memory_equal(storage, ((const uint8_t[9]){0}), 9);
