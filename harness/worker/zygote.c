@@ -18,7 +18,7 @@
 #include "worker/sandbox.h"
 #include "worker/scratch.h"
 
-enum { PASSED_FDS = 3, LOOK_AGAIN_MS = 200, JOIN_AT_FORK = 8 };
+enum { PASSED_FDS = 3, LOOK_AGAIN_MS = 200, JOIN_AT_FORK = 4 };
 
 typedef struct zygote_child {
   json_int_t id;
