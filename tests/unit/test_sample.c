@@ -24,6 +24,7 @@ static const fixture_argument_t arguments[] = {
     {"obj", "__torch__.torch.classes.ns.Name?", "None", true},
     {"any", "Any", "None", true},
     {"sizes", "SymInt[]?", "None", true},
+    {"dims", "int[1]?", "None", true},
 };
 static const fixture_argument_t returns[] = {{"", "Tensor", NULL, false}, {"", "Tensor[]", NULL, false}, {"", "Scalar", NULL, false}};
 
@@ -86,6 +87,9 @@ static void test_conversion(void **state) {
       {WITH("\"tensors\": []"), "tensors", OPC_VALUE_LIST, "[]"},
       {WITH("\"n\": 3"), "n", OPC_VALUE_LIST, "[3, 3]"},
       {WITH("\"n\": [3, 4]"), "n", OPC_VALUE_LIST, "[3, 4]"},
+      {WITH("\"n\": []"), "n", OPC_VALUE_LIST, "[]"},
+      {WITH("\"dims\": [0, 2]"), "dims", OPC_VALUE_LIST, "[0, 2]"},
+      {WITH("\"dims\": 2"), "dims", OPC_VALUE_LIST, "[2]"},
       {WITH("\"scale\": 2"), "scale", OPC_VALUE_FLOAT, "2.0"},
       {WITH("\"scale\": \"-inf\""), "scale", OPC_VALUE_FLOAT, "-inf"},
       {WITH("\"scale\": \"nan\""), "scale", OPC_VALUE_FLOAT, "nan"},
