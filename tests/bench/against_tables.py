@@ -14,8 +14,8 @@ END = "<!-- /against-python -->"
 
 
 def cell(text, limit=150):
-    """One line of a Markdown table; what would end the cell or begin markup is taken out of the way."""
-    text = re.sub(r"\s+", " ", text).replace("|", "\\|").replace("<", "&lt;")
+    """One line of a Markdown table; what would end the cell or begin markup is taken out of the way, and so is the folder that this was built in."""
+    text = re.sub(r"\s+", " ", text).replace(f"{ROOT}/", "").replace("|", "\\|").replace("<", "&lt;")
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

@@ -114,6 +114,9 @@ class Tables(unittest.TestCase):
                     section += 1
             self.assertTrue(all(len(width) == 1 for width in widths.values()), widths)
 
+    def test_a_cell_does_not_say_where_this_was_built(self):
+        self.assertEqual(against_tables.cell(f"RuntimeError: {against_tables.ROOT}/fixtures/a.cpp:3: a|b"), "RuntimeError: fixtures/a.cpp:3: a\\|b")
+
     def test_the_readme_keeps_what_is_around_the_markers(self):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
