@@ -360,12 +360,12 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
     if (complete) status = written;
   }
   opc_search_rounds_end(&session);
+  opc_recipe_set_clear(&session.recipes); /* they know their operators */
   opc_loaded_clear(&session.loaded);
   opc_memcheck_free(session.memcheck);
   opc_symboliser_free(session.symboliser);
   opc_maps_clear(&session.maps);
   opc_sample_set_clear(&session.samples);
-  opc_recipe_set_clear(&session.recipes);
   opc_xfail_free(session.xfail);
   json_decref(session.checks);
   json_decref(session.devices);
