@@ -126,6 +126,7 @@ static opc_status_t read_directory(opc_archive_t *archive, opc_error_t *error) {
   archive->entries = calloc((size_t)directory.count + 1, sizeof *archive->entries);
   if (!bytes || !archive->entries) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a directory of %llu entries", (unsigned long long)directory.count);
   if (status == OPC_OK) status = read_at(archive, directory.offset, bytes, (size_t)directory.size, error);
+  if (status == OPC_OK) bytes[directory.size] = 0; /* the last name is a string too */
   for (uint64_t at = 0; status == OPC_OK && archive->count < directory.count;) {
     const unsigned char *record = bytes + at;
     uint64_t left = directory.size - at;
