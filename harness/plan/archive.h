@@ -1,7 +1,7 @@
-/* Reads a zip file whose entries are stored, not compressed, as libtorch writes all of its own: packages, exported programs, tensors.
+/* Reads a zip file whose entries are stored, not compressed, as libtorch writes all of its own: packages, exported programs, tensors. By libzip.
  *
  * The file may be anything: what is not as it should be is an error in words, and no size that it states is believed before it was compared with the
- * file's own. Ownership: opc_archive_close. Threads: one. Format: APPNOTE.TXT 6.3.10, 4.3; zip64 included. */
+ * file's own. Ownership: opc_archive_close. Threads: one. */
 #ifndef OPC_PLAN_ARCHIVE_H
 #define OPC_PLAN_ARCHIVE_H
 
@@ -16,16 +16,15 @@ extern "C" {
 #endif
 
 typedef struct opc_archive_entry {
-  char *name;
-  uint64_t header; /* where its local header begins */
+  const char *name; /* of the archive */
+  uint64_t index;   /* libzip's */
   uint64_t size;
-  uint32_t crc;
-  bool stored; /* false: compressed, and not to be read here */
+  bool stored;      /* false: compressed, and not to be read here */
 } opc_archive_entry_t;
 
 typedef struct opc_archive {
-  int fd;
-  uint64_t size;
+  struct zip *zip;
+  uint64_t size; /* of the file, in bytes */
   opc_archive_entry_t *entries;
   size_t count;
 } opc_archive_t;

@@ -81,7 +81,7 @@ static size_t make_zip(unsigned char *out, const char *content, uint32_t crc) {
   record[20] = record[24] = (unsigned char)length;
   memcpy(record + 46, name, sizeof name - 1);
   memcpy(end, &signatures[2], 4);
-  end[10] = 1;
+  end[8] = end[10] = 1;
   end[12] = (unsigned char)central;
   end[16] = (unsigned char)local;
   return local + central + 22;
