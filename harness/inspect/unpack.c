@@ -31,11 +31,12 @@ static bool is_safe(const char *name) {
   return true;
 }
 
-/* "x.so", "x.so.1.2", the samples beside them, and what package_hint.h reads. */
+/* "x.so", "x.so.1.2", the samples and recipes beside them, and what package_hint.h reads. */
 static bool is_wanted(const char *name) {
   const char *base = strrchr(name, '/') != NULL ? strrchr(name, '/') + 1 : name, *so = strstr(base, ".so");
   const bool library = so != NULL && (so[3] == '\0' || (so[3] == '.' && strspn(so + 3, ".0123456789") == strlen(so + 3)));
-  return library || strstr(name, ".dist-info/METADATA") != NULL || strstr(name, ".dist-info/RECORD") != NULL || strstr(name, ".samples.json") != NULL;
+  const bool inputs = strstr(name, ".samples.json") != NULL || strstr(name, ".recipes.json") != NULL;
+  return library || inputs || strstr(name, ".dist-info/METADATA") != NULL || strstr(name, ".dist-info/RECORD") != NULL;
 }
 
 static opc_status_t make_folders(char *path, size_t from, opc_error_t *error) {
