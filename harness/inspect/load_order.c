@@ -11,12 +11,16 @@ typedef struct library {
   bool placed;
 } library_t;
 
+static bool names(const library_t *library, const library_t *other) {
+  const char *slash = strrchr(other->file->path, '/');
+  return opc_elf_needs(library->file, slash != NULL ? slash + 1 : other->file->path) ||
+         (other->file->soname != NULL && opc_elf_needs(library->file, other->file->soname));
+}
+
+/* What was linked to the other comes after it, even where the other could take a symbol from it: malloc, of a library that brings its own. */
 static bool depends(const library_t *library, const library_t *on) {
   if (library->file == NULL || on->file == NULL) return false;
-  const char *slash = strrchr(on->file->path, '/');
-  if (opc_elf_needs(library->file, slash != NULL ? slash + 1 : on->file->path)) return true;
-  if (on->file->soname != NULL && opc_elf_needs(library->file, on->file->soname)) return true;
-  return opc_symbol_set_served_by(&library->undefined, on->file);
+  return names(library, on) || (!names(on, library) && opc_symbol_set_served_by(&library->undefined, on->file));
 }
 
 /* The first that is not placed and depends on none that is not placed; in a circle the first that is left. */
