@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,7 +119,12 @@ static opc_status_t write_all(int fd, const unsigned char *bytes, size_t size, o
 
 /* Where a memory file may not be executed (vm.memfd_noexec), a file that has no name any more. */
 static int temporary_file(void) {
-  char path[] = "/tmp/opcheck-inert-XXXXXX";
+  const char *folder = getenv("TMPDIR");
+  char path[PATH_MAX];
+  if (snprintf(path, sizeof path, "%s/opcheck-c-XXXXXX", folder != NULL && *folder != '\0' ? folder : "/tmp") >= (int)sizeof path) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
   const int fd = mkostemp(path, O_CLOEXEC);
   if (fd >= 0) (void)unlink(path);
   return fd;
