@@ -242,6 +242,19 @@ bool opc_bridge_cuda_initialised(void); /* a context exists already: forking is 
 int opc_bridge_cuda_devices(void);      /* initialises; only in a throw-away child; 0 without libtorch_cuda */
 bool opc_bridge_device_available(opc_device_t device);
 
+/* ---- CUDA devices, real or simulated (children) ----
+ * Streams are cudaStream_t as numbers, 0 is the legacy default stream; all of it is of this thread. */
+
+/* A stream of libtorch's pool becomes the device's current one; the current device stays. */
+opc_status_t opc_cuda_stream_use_pool(int device, uint64_t *out_stream, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_cuda_stream_use_default(int device, opc_error_t *error) OPC_CHECKED;
+uint64_t opc_cuda_stream_current(int device); /* 0 as well where it cannot be asked */
+opc_status_t opc_cuda_device_use(int device, opc_error_t *error) OPC_CHECKED;
+int opc_cuda_device_current(void); /* -1: it cannot be asked */
+/* Live bytes of libtorch's caching allocator: what tensors hold, without what the cache keeps. */
+opc_status_t opc_cuda_allocated(int device, uint64_t *out_bytes, opc_error_t *error) OPC_CHECKED;
+void opc_cuda_cache_empty(void);
+
 /* What libtorch and the C++ runtime keep for this thread or the process, and a call must leave as it was. */
 typedef enum opc_setting {
   OPC_SETTING_GRAD_MODE = 0,

@@ -50,7 +50,8 @@ typedef struct opc_case_context {
   const opc_sample_t *samples; /* all samples of the operator (aggregating cases) */
   size_t sample_count;
   opc_case_id_t id;
-  opc_device_t device;
+  opc_device_t device; /* a CUDA device for "cuda-sim" too */
+  bool simulated; /* it is: kernels are recorded and do not run, so that no output has values (launch/launch.h) */
   uint64_t seed;
   void *session; /* opc_session_t (checks/outcome.h): what lives across the cases of a child (earlier outputs for the alias check) */
   /* Names the call that is about to run, for the crash report: "the Meta kernel". "the operator", alone or with a comma behind it, is one on the
@@ -65,8 +66,13 @@ typedef enum opc_dtype_sweep {
   OPC_SWEEP_REPRESENTATIVE /* float64, float16, int64, bool, complex64 */
 } opc_dtype_sweep_t;
 
+/* Where a check has cases: `devices` of a check. Without OPC_ON_CPU it has none on the CPU; without OPC_ON_SIMULATED its case on the simulated device says
+ * that it needs kernels that run. */
+enum { OPC_ON_CPU = 1 << 0, OPC_ON_CUDA = 1 << 1, OPC_ON_SIMULATED = 1 << 2 };
+
 typedef struct opc_check {
   const char *name;
+  unsigned devices;         /* OPC_ON_… bits; 0: OPC_ON_CPU | OPC_ON_CUDA */
   unsigned families;        /* OPC_VARIANT_… bits: one case a variant, at the sample's own dtype ("-" in the id) */
   opc_dtype_sweep_t dtypes; /* besides: one case a dtype, variant plain */
   bool once;                /* besides: one aggregating case `op/check/device/-/-/-` after all others (with samples) */

@@ -7,6 +7,7 @@
 
 #include "bridge/bridge.h"
 #include "bridge/prepare.h"
+#include "checks/own_library.h"
 #include "worker/batch.h"
 #include "worker/package_load.h"
 #include "wire/protocol.h"
@@ -125,6 +126,7 @@ static opc_status_t list_namespace(const opc_loading_t *loading, const char *nam
 }
 
 static opc_status_t load_file(const char *path, const char *for_library, bool preload, opc_error_t *error) {
+  if (!preload) opc_library_note_own(path);
   return preload ? opc_bridge_preload(path, error) : opc_bridge_load(path, for_library, error);
 }
 

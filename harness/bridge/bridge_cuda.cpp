@@ -1,0 +1,85 @@
+// Streams, devices and the caching allocator of CUDA, by interfaces of libtorch that name no backend: nothing of CUDA's own is needed to build this.
+#include <ATen/Context.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+
+#include "bridge/bridge.h"
+#include "bridge/cuda_use.h"
+#include "bridge/guard.h"
+
+namespace {
+
+c10::Device cuda_device(int index) { return {c10::kCUDA, static_cast<c10::DeviceIndex>(index)}; }
+
+// Throws where libtorch_cuda is not loaded.
+const c10::impl::DeviceGuardImplInterface &cuda() {
+  const auto *impl = c10::impl::getDeviceGuardImpl(c10::kCUDA);
+  opc::cuda_is_used();
+  at::globalContext().lazyInitDevice(c10::kCUDA);
+  return *impl;
+}
+
+uint64_t handle_of(const c10::Stream &stream) { return reinterpret_cast<uintptr_t>(stream.native_handle()); }
+
+}  // namespace
+
+opc_status_t opc_cuda_stream_use_pool(int device, uint64_t *out_stream, opc_error_t *error) {
+  *out_stream = 0;
+  return opc::guarded(error, [&] {
+    const auto stream = cuda().getStreamFromGlobalPool(cuda_device(device));
+    cuda().exchangeStream(stream);
+    *out_stream = handle_of(stream);
+    return OPC_OK;
+  });
+}
+
+opc_status_t opc_cuda_stream_use_default(int device, opc_error_t *error) {
+  return opc::guarded(error, [&] {
+    cuda().exchangeStream(cuda().getDefaultStream(cuda_device(device)));
+    return OPC_OK;
+  });
+}
+
+uint64_t opc_cuda_stream_current(int device) {
+  uint64_t handle = 0;
+  (void)opc::guarded(nullptr, [&] {
+    handle = handle_of(cuda().getStream(cuda_device(device)));
+    return OPC_OK;
+  });
+  return handle;
+}
+
+opc_status_t opc_cuda_device_use(int device, opc_error_t *error) {
+  return opc::guarded(error, [&] {
+    cuda().setDevice(cuda_device(device));
+    return OPC_OK;
+  });
+}
+
+int opc_cuda_device_current(void) {
+  int device = -1;
+  (void)opc::guarded(nullptr, [&] {
+    device = cuda().getDevice().index();
+    return OPC_OK;
+  });
+  return device;
+}
+
+opc_status_t opc_cuda_allocated(int device, uint64_t *out_bytes, opc_error_t *error) {
+  *out_bytes = 0;
+  return opc::guarded(error, [&] {
+    (void)cuda();
+    const auto stats = at::getDeviceAllocator(c10::kCUDA)->getDeviceStats(cuda_device(device).index());
+    const auto aggregate = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    *out_bytes = static_cast<uint64_t>(stats.allocated_bytes.at(aggregate).current);
+    return OPC_OK;
+  });
+}
+
+void opc_cuda_cache_empty(void) {
+  (void)opc::guarded(nullptr, [&] {
+    (void)cuda();
+    at::getDeviceAllocator(c10::kCUDA)->emptyCache();
+    return OPC_OK;
+  });
+}
