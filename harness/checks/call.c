@@ -134,7 +134,7 @@ static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_
   if (status == OPC_OK && opc_dtype_size(spec->dtype) == 0)
     status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: dtype %s cannot be filled", path, opc_dtype_name(spec->dtype));
   if (status == OPC_OK && !entry->storage) status = storage_new(maker, entry->size, device, &entry->storage);
-  if (status == OPC_OK && device.type != OPC_DEVICE_META) {
+  if (status == OPC_OK && device.type != OPC_DEVICE_META && !(maker->options->unfilled && device.type != OPC_DEVICE_CPU)) {
     if (!entry->bytes) entry->bytes = malloc(entry->size + 1);
     status = entry->bytes ? leaf_fill(maker, path, spec, entry) : out_of_memory(maker->error);
     if (status == OPC_OK) status = opc_storage_write(entry->storage, entry->bytes, entry->size, maker->error);

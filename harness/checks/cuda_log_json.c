@@ -1,6 +1,7 @@
 #include "checks/cuda_log_json.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "plan/json_write.h"
 
@@ -8,6 +9,11 @@ const char *const opc_cuda_stream_words[] = {
     [OPC_CUDA_STREAM_LEGACY] = "legacy", [OPC_CUDA_STREAM_PER_THREAD] = "per_thread", [OPC_CUDA_STREAM_CREATED] = "created", [OPC_CUDA_STREAM_UNKNOWN] = "unknown"};
 const char *const opc_cuda_place_words[] = {[OPC_CUDA_NOWHERE] = "nowhere", [OPC_CUDA_DEVICE] = "device",     [OPC_CUDA_MANAGED] = "managed",
                                    [OPC_CUDA_PINNED] = "pinned",   [OPC_CUDA_PAGEABLE] = "pageable", [OPC_CUDA_FREED] = "freed"};
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
 
 static json_t *hex(uint64_t number) { return json_sprintf("0x%" PRIx64, number); }
 
@@ -86,12 +92,16 @@ json_t *opc_cuda_file_json(const opc_cuda_facts_t *facts, const char *origin, co
   opc_json_put(&said, "returned", json_boolean(facts->returned));
   opc_json_put(&said, "empty", json_boolean(facts->empty));
   opc_json_put(&said, "large", json_boolean(facts->large));
+  opc_json_put(&said, "simulated", json_boolean(facts->simulated));
   for (size_t i = 0; i < facts->log.count; i++) {
     const opc_cuda_call_t *call = &facts->log.calls[i];
-    opc_json_append(&calls, opc_cuda_call_json(call));
-    if (!opc_cuda_is_own(facts, call) || json_object_get(known, call->library)) continue;
-    opc_json_put(&known, call->library, json_true());
-    opc_json_append(&own, opc_json_text(call->library));
+    opc_cuda_call_t named = *call; /* a kept log is not to say where things lie on somebody's machine */
+    named.library = base_name(call->library);
+    named.kernel_library = call->kernel_library ? base_name(call->kernel_library) : "";
+    opc_json_append(&calls, opc_cuda_call_json(&named));
+    if (!opc_cuda_is_own(facts, call) || json_object_get(known, named.library)) continue;
+    opc_json_put(&known, named.library, json_true());
+    opc_json_append(&own, opc_json_text(named.library));
   }
   json_decref(known);
   opc_json_put(&top, "format", json_string(OPC_CUDA_LOG_FORMAT));

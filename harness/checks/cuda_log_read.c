@@ -224,7 +224,7 @@ static opc_cuda_owner_t owner_in_list(const char *library, const void *context) 
 }
 
 static opc_status_t facts_read(opc_json_reader_t *reader, opc_cuda_file_t *out) {
-  static const char *const fields[] = {"device", "stream", "device_before", "device_after", "last_error", "returned", "empty", "large", NULL};
+  static const char *const fields[] = {"device", "stream", "device_before", "device_after", "last_error", "returned", "empty", "large", "simulated", NULL};
   opc_cuda_facts_t *facts = &out->facts;
   members_t members = {.reader = reader, .object = json_object_get(out->json, "facts")};
   size_t before = opc_json_enter(reader, "facts");
@@ -243,6 +243,7 @@ static opc_status_t facts_read(opc_json_reader_t *reader, opc_cuda_file_t *out) 
   get_boolean(&members, "returned", &facts->returned);
   get_boolean(&members, "empty", &facts->empty);
   get_boolean(&members, "large", &facts->large);
+  get_boolean(&members, "simulated", &facts->simulated);
   if (members.status == OPC_OK) opc_json_leave(reader, before);
   return members.status;
 }

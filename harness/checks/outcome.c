@@ -154,8 +154,8 @@ bool opc_case_arguments_fit(const opc_case_context_t *context) {
   for (size_t i = 0; i < context->sample->argument_count; i++)
     if (!context->sample->absent || !context->sample->absent[i]) count_arguments(&context->sample->arguments[i], &count);
   if (count.indices) return false; /* of another size, their values may lie outside of it */
-  bool grown = (family & OPC_VARIANT_SIZES) || strcmp(variant, "all.larger") == 0;
+  bool grown = (family & (OPC_VARIANT_SIZES | OPC_VARIANT_LARGE)) || strcmp(variant, "all.larger") == 0;
   if (grown && count.tensors == 1) return true;
-  return (family & (OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES)) && !count.numbers &&
+  return (family & (OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LARGE)) && !count.numbers &&
          (count.tensors == 1 || strncmp(variant, "all.", 4) == 0);
 }

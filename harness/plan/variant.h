@@ -21,7 +21,9 @@ enum {
   OPC_VARIANT_CAST = 1 << 7,    /* x.float64…: one tensor alone gets another dtype of its class */
   OPC_VARIANT_SIZES = 1 << 8,   /* what is done in steps of two or eight has a rest: uneven (every even size of all tensors one larger), longer7 (every 7
                                    an 8) */
-  OPC_VARIANT_ALL = (1 << 9) - 1
+  OPC_VARIANT_ALL = (1 << 9) - 1,
+  OPC_VARIANT_LARGE = 1 << 9 /* not among ALL, for what has gigabytes that nobody may touch: all.rows7 (every dimension of 7 becomes 65,536), all.huge7
+                                (becomes so large that a tensor has more than 2^31 elements) */
 };
 
 /* Called once a variant, in a fixed order (simplest first). The sample is the callee's to read only. Return false to stop. */

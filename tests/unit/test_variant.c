@@ -329,6 +329,51 @@ static void test_families_and_stopping(void **state) {
   assert_int_equal(opc_variant_family(NULL), 0);
 }
 
+static void large_is(const char *args, const char *name, int64_t first, int64_t second) {
+  opc_error_t error = {0};
+  opc_sample_t base = sample_of(args), variant;
+  assert_ok(opc_variant_apply(&base, &op, name, &variant, &error), error);
+  assert_int_equal(variant.arguments[0].tensor->sizes[0], first);
+  assert_int_equal(variant.arguments[0].tensor->sizes[1], second);
+  assert_int_equal(variant.arguments[0].tensor->storage_size, first * second);
+  opc_sample_clear(&variant);
+  opc_sample_clear(&base);
+}
+
+static void test_large_ones_are_asked_for_by_themselves(void **state) {
+  static const int64_t two_to_31 = (int64_t)1 << 31;
+  (void)state;
+  listing_t all = list_variants("[{'tensor': {'shape': [2, 7]}}]", OPC_VARIANT_ALL);
+  assert_false(has(&all, "all.rows7") || has(&all, "all.huge7"));
+  listing_clear(&all);
+  listing_t listing = list_variants("[{'tensor': {'shape': [1, 7]}}]", OPC_VARIANT_LARGE);
+  assert_int_equal(listing.count, 4);
+  assert_true(has(&listing, "all.rows1") && has(&listing, "all.rows7") && has(&listing, "all.huge1") && has(&listing, "all.huge7"));
+  listing_clear(&listing);
+  large_is("[{'tensor': {'shape': [2, 7]}}]", "all.rows7", 2, 65536);
+  large_is("[{'tensor': {'shape': [2, 7]}}]", "all.huge7", 2, two_to_31 / 2 + 1);
+  large_is("[{'tensor': {'shape': [7, 7]}}]", "all.huge7", 46341, 46341); /* 46340 squared is below 2^31 */
+  large_is("[{'tensor': {'shape': [2, 3], 'fill': {'values': [1, 2, 3, 4, 5, 6]}}}]", "all.huge3", 2, two_to_31 / 2 + 1);
+}
+
+/* What has to be equal stays equal; what broadcasts is left alone; nothing is so large that no device holds it. */
+static void test_large_ones_fit_together(void **state) {
+  (void)state;
+  listing_t listing = list_variants("[{'tensor': {'shape': [1, 7]}}, {'tensor': {'shape': [7, 2]}}]", OPC_VARIANT_LARGE);
+  assert_false(has(&listing, "all.rows1"));
+  assert_true(has(&listing, "all.rows7"));
+  listing_clear(&listing);
+  opc_sample_t base = sample_of("[{'tensor': {'shape': [1, 7]}}, {'tensor': {'shape': [7, 2]}}]"), variant;
+  assert_int_equal(opc_variant_apply(&base, &op, "all.rows7", &variant, NULL), OPC_OK);
+  assert_int_equal(variant.arguments[0].tensor->sizes[1], 65536);
+  assert_int_equal(variant.arguments[1].tensor->sizes[0], 65536);
+  opc_sample_clear(&variant);
+  opc_sample_clear(&base);
+  base = sample_of("[{'tensor': {'shape': [3000, 3000, 7]}}]");
+  assert_int_equal(opc_variant_apply(&base, &op, "all.rows7", &variant, NULL), OPC_ERR_NOT_FOUND);
+  opc_sample_clear(&base);
+}
+
 static void test_no_tensors(void **state) {
   (void)state;
   listing_t listing = list_variants("[null]", OPC_VARIANT_ALL);
@@ -393,6 +438,8 @@ int main(void) {
       cmocka_unit_test(test_searched_values_get_no_special_ones),
       cmocka_unit_test(test_several_tensors),
       cmocka_unit_test(test_families_and_stopping),
+      cmocka_unit_test(test_large_ones_are_asked_for_by_themselves),
+      cmocka_unit_test(test_large_ones_fit_together),
       cmocka_unit_test(test_no_tensors),
       cmocka_unit_test(test_cast),
       cmocka_unit_test(test_cast_keeps_what_the_dtype_can_hold),
