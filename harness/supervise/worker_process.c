@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "memory/heap_pages.h"
 #include "memory/scratch_memory.h"
 #include "wire/protocol.h"
 
@@ -60,11 +61,12 @@ void opc_pidfd_kill(int pidfd, pid_t pid) {
   (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
 }
 
-/* Beside what the user has set. Too long to fit: small blocks of malloc are not filled then, and less is found. */
+/* Beside what the user has set. Too long to fit: small blocks of malloc are not filled then, and less is found; and forks cost more. */
 static void tune_malloc(void) {
   char tunables[4096];
   const char *given = getenv("GLIBC_TUNABLES");
-  int length = snprintf(tunables, sizeof tunables, "%s%s%s", given ? given : "", given && given[0] ? ":" : "", OPC_SCRATCH_MEMORY_TUNABLE);
+  int length = snprintf(tunables, sizeof tunables, "%s%s%s", given ? given : "", given && given[0] ? ":" : "",
+                        OPC_SCRATCH_MEMORY_TUNABLE ":" OPC_HEAP_PAGES_TUNABLE);
   if (length > 0 && (size_t)length < sizeof tunables) setenv("GLIBC_TUNABLES", tunables, 1);
 }
 

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "memory/heap_pages.h"
 #include "worker/batch.h"
-#include "worker/heap_pages.h"
 #include "worker/sandbox.h"
 #include "worker/scratch.h"
 
@@ -48,6 +48,7 @@ static opc_status_t tell(zygote_t *zygote, json_t *message, int fd, opc_error_t 
 
 /* What a library opened while loading stays open: an operator may read from it. Only what is the zygote's own is closed. */
 static _Noreturn void become_child(const zygote_t *zygote, const int fds[PASSED_FDS], const char *directory, long long memory_mib, pid_t parent) {
+  opc_heap_pages_keep_small();
   setpgid(0, 0);
   close(zygote->control->fd);
   close(zygote->signals);

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "memory/heap_pages.h"
 #include "memory/scratch_memory.h"
 
 enum { PATIENCE_MS = 60000, ARGUMENTS = 16 };
@@ -49,7 +50,7 @@ static pid_t execute(const char *const *arguments, const int *fds, int fd_count,
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     setpgid(0, 0);
-    setenv("GLIBC_TUNABLES", OPC_SCRATCH_MEMORY_TUNABLE, 1); /* as opcheck-c does */
+    setenv("GLIBC_TUNABLES", OPC_SCRATCH_MEMORY_TUNABLE ":" OPC_HEAP_PAGES_TUNABLE, 1); /* as opcheck-c does */
     execv(WORKER_PATH, words);
     _exit(127);
   }

@@ -1,10 +1,11 @@
-#include "worker/heap_pages.h"
+#include "memory/heap_pages.h"
 
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25 /* Linux 6.1; glibc 2.37 */
@@ -25,3 +26,5 @@ void opc_heap_pages_join(void) {
   }
   fclose(maps);
 }
+
+void opc_heap_pages_keep_small(void) { (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
