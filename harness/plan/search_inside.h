@@ -151,6 +151,11 @@ bool opc_seed_is_impossible(const opc_type_t *type, const opc_search_view_t *vie
 bool opc_seed_is_group(const char *name);
 /* Fills a tensor as its name suggests (boxes, indices…); the dtype is the tensor's. */
 void opc_seed_fill(const char *name, opc_tensor_spec_t *spec);
+/* What an argument's name suggests of a tensor; NULL: nothing. */
+typedef struct opc_tensor_hint opc_tensor_hint_t;
+const opc_tensor_hint_t *opc_seed_hint(const char *name);
+/* True when the name suggests the same. False for NULL. */
+bool opc_seed_hint_is_of(const opc_tensor_hint_t *hint, const char *name);
 /* True when both words are hints of the same kind: "boxes" and "dets". */
 bool opc_seed_synonyms(const char *left, const char *right);
 

@@ -9,10 +9,10 @@
 
 typedef enum fill_hint { FILL_NORMAL, FILL_UNIFORM, FILL_ZEROS, FILL_ONES, FILL_ARANGE, FILL_INDEX, FILL_BOXES, FILL_LENGTHS } fill_hint_t;
 
-typedef struct tensor_hint {
+struct opc_tensor_hint {
   const char *words, *dtypes, *shapes;
   fill_hint_t fill;
-} tensor_hint_t;
+};
 
 typedef struct number_hint {
   const char *words, *choices;
@@ -25,7 +25,7 @@ typedef struct number_hint {
 
 #undef OPC_HINT_TENSOR
 #define OPC_HINT_TENSOR(words, dtypes, shapes, fill) {words, dtypes, shapes, FILL_##fill},
-static const tensor_hint_t tensor_hints[] = {
+static const opc_tensor_hint_t tensor_hints[] = {
 #include "plan/search_hints.def"
 };
 #undef OPC_HINT_TENSOR
@@ -59,45 +59,53 @@ bool opc_rng_chance(opc_rng_t *rng, int percent) { return opc_rng_below(rng, 100
 
 /* ---- names ---- */
 
-/* True when one of the space-separated words is a whole part of the name: "height" of "pooled_height". */
-static bool name_matches(const char *name, const char *words) {
-  char padded[160] = "_";
+/* "_pooled_height_", so that a part of a name is found with both its ends. */
+typedef struct padded {
+  char text[160];
+} padded_t;
+
+static padded_t pad(const char *name) {
+  padded_t padded = {"_"};
   size_t length = 1;
-  for (const char *c = name; *c && length < sizeof padded - 2; c++) padded[length++] = (char)tolower((unsigned char)*c);
-  padded[length++] = '_';
-  padded[length] = '\0';
+  for (const char *c = name; *c && length < sizeof padded.text - 2; c++) padded.text[length++] = (char)tolower((unsigned char)*c);
+  padded.text[length] = '_';
+  return padded;
+}
+
+/* True when one of the space-separated words is a whole part of the name: "height" of "pooled_height". */
+static bool name_matches(const padded_t *name, const char *words) {
   for (const char *word = words; *word;) {
-    char part[64] = "_";
     size_t size = strcspn(word, " ");
-    if (size < sizeof part - 3) {
-      memcpy(part + 1, word, size);
-      memcpy(part + 1 + size, "_", 2);
-      if (strstr(padded, part)) return true;
-    }
+    for (const char *at = strchr(name->text, '_'); at; at = strchr(at + 1, '_'))
+      if (strncmp(at + 1, word, size) == 0 && at[1 + size] == '_') return true;
     word += size;
     word += strspn(word, " ");
   }
   return false;
 }
 
-static const tensor_hint_t *tensor_hint_find(const char *name) {
+const opc_tensor_hint_t *opc_seed_hint(const char *name) {
+  const padded_t padded = pad(name);
   for (size_t i = 0; i < COUNT(tensor_hints); i++) {
-    if (name_matches(name, tensor_hints[i].words)) return &tensor_hints[i];
+    if (name_matches(&padded, tensor_hints[i].words)) return &tensor_hints[i];
   }
   return NULL;
 }
 
 static const char *number_hint_find(const number_hint_t *hints, size_t count, const char *name) {
+  const padded_t padded = pad(name);
   for (size_t i = 0; i < count; i++) {
-    if (name_matches(name, hints[i].words)) return hints[i].choices;
+    if (name_matches(&padded, hints[i].words)) return hints[i].choices;
   }
   return NULL;
 }
 
-bool opc_seed_synonyms(const char *left, const char *right) {
-  const tensor_hint_t *hint = tensor_hint_find(left);
-  return hint && hint == tensor_hint_find(right);
+bool opc_seed_hint_is_of(const opc_tensor_hint_t *hint, const char *name) {
+  const padded_t padded = pad(name);
+  return hint && name_matches(&padded, hint->words) && opc_seed_hint(name) == hint;
 }
+
+bool opc_seed_synonyms(const char *left, const char *right) { return opc_seed_hint_is_of(opc_seed_hint(left), right); }
 
 /* Copies one of the '|'-separated alternatives, drawn, into out. */
 static const char *alternative(opc_rng_t *rng, const char *alternatives, char *out, size_t size) {
@@ -197,14 +205,14 @@ static void fill_apply(fill_hint_t hint, opc_tensor_spec_t *spec) {
 }
 
 void opc_seed_fill(const char *name, opc_tensor_spec_t *spec) {
-  const tensor_hint_t *hint = tensor_hint_find(name);
+  const opc_tensor_hint_t *hint = opc_seed_hint(name);
   fill_apply(hint ? hint->fill : FILL_NORMAL, spec);
 }
 
 /* ---- values ---- */
 
 static bool make_tensor(opc_seed_t *seed, const char *name, opc_value_t *out) {
-  const tensor_hint_t *hint = seed->style != OPC_SEED_NAIVE && opc_rng_chance(seed->rng, 85) ? tensor_hint_find(name) : NULL;
+  const opc_tensor_hint_t *hint = seed->style != OPC_SEED_NAIVE && opc_rng_chance(seed->rng, 85) ? opc_seed_hint(name) : NULL;
   int64_t sizes[OPC_MAX_DIMS];
   char text[48];
   int ndim = hint ? shape_read(seed, alternative(seed->rng, hint->shapes, text, sizeof text), sizes) : shape_draw(seed, sizes);

@@ -258,6 +258,7 @@ bool opc_clue_has(const opc_clue_t *clue, const char *words) {
 
 int opc_clue_names(const opc_clue_t *clue, const char *argument_name) {
   size_t length = strlen(argument_name);
+  const opc_tensor_hint_t *hint = opc_seed_hint(argument_name);
   bool synonym = false;
   for (const char *c = clue->text; *c; c++) {
     if ((c > clue->text && is_word(c[-1])) || !is_word(*c)) continue;
@@ -270,10 +271,10 @@ int opc_clue_names(const opc_clue_t *clue, const char *argument_name) {
       if (length > 1 || quoted || c[size] == '.' || strchr(" )", c[size]) == NULL) return 2;
     }
     char word[48];
-    if (size > 2 && size < sizeof word) {
+    if (hint && !synonym && size > 2 && size < sizeof word) {
       memcpy(word, c, size);
       word[size] = '\0';
-      synonym |= opc_seed_synonyms(word, argument_name);
+      synonym = opc_seed_hint_is_of(hint, word);
     }
     c += size - 1;
   }
