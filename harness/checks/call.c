@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/simulated.h"
 #include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
 
@@ -118,6 +119,13 @@ static opc_status_t storage_new(maker_t *maker, size_t bytes, opc_device_t devic
   return opc_storage_new(bytes, device, out, maker->error);
 }
 
+/* What nobody wants filled, and zeros of gigabytes on the simulated device: its memory costs nothing until it is written, and no kernel reads it. */
+static bool is_left_alone(const opc_call_options_t *options, const opc_tensor_spec_t *spec, opc_device_t device) {
+  enum { HUGE_BYTES = 64 << 20 };
+  if (options->unfilled && device.type != OPC_DEVICE_CPU) return true;
+  return device.type == OPC_DEVICE_CUDA && !options->values && spec->fill.kind == OPC_FILL_ZEROS && spec_bytes(spec) >= HUGE_BYTES && opc_cuda_simulated();
+}
+
 static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_spec_t *spec, opc_tensor_t **out) {
   opc_device_t device = leaf_device(maker->options, path, spec);
   shared_storage_t own = {.size = spec_bytes(spec)};
@@ -134,7 +142,7 @@ static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_
   if (status == OPC_OK && opc_dtype_size(spec->dtype) == 0)
     status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: dtype %s cannot be filled", path, opc_dtype_name(spec->dtype));
   if (status == OPC_OK && !entry->storage) status = storage_new(maker, entry->size, device, &entry->storage);
-  if (status == OPC_OK && device.type != OPC_DEVICE_META && !(maker->options->unfilled && device.type != OPC_DEVICE_CPU)) {
+  if (status == OPC_OK && device.type != OPC_DEVICE_META && !is_left_alone(maker->options, spec, device)) {
     if (!entry->bytes) entry->bytes = malloc(entry->size + 1);
     status = entry->bytes ? leaf_fill(maker, path, spec, entry) : out_of_memory(maker->error);
     if (status == OPC_OK) status = opc_storage_write(entry->storage, entry->bytes, entry->size, maker->error);
@@ -208,6 +216,30 @@ static void hold_storage(opc_call_t *call, size_t leaf_count, shared_storage_t *
   opc_storage_free(shared->storage);
 }
 
+/* The device argument of an operator whose other arguments say nothing about where it works. A device that a search made up is no wish of anybody's. */
+static opc_status_t device_place(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, opc_device_t device, opc_error_t *error) {
+  if (device.type != OPC_DEVICE_CUDA || call->leaf_count) return OPC_OK;
+  for (size_t i = 0; i < call->argument_count; i++) {
+    const opc_type_t *type = &op->arguments[i].type;
+    opc_value_t *value = &call->arguments[i];
+    if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+    bool open = (sample->absent && sample->absent[i]) || value->kind == OPC_VALUE_NONE;
+    bool made_up = sample->source == OPC_SAMPLE_SEARCHED && value->kind == OPC_VALUE_DEVICE && value->device.type == OPC_DEVICE_CPU;
+    if (type->kind != OPC_TYPE_DEVICE || !(open || made_up)) continue;
+    opc_value_clear(value);
+    *value = (opc_value_t){.kind = OPC_VALUE_DEVICE, .device = device};
+    if (!sample->absent || !sample->absent[i]) continue;
+    if (!call->placed) {
+      call->placed = malloc(call->argument_count * sizeof *call->placed);
+      if (!call->placed) return out_of_memory(error);
+      memcpy(call->placed, sample->absent, call->argument_count * sizeof *call->placed);
+      call->absent = call->placed;
+    }
+    call->placed[i] = false;
+  }
+  return OPC_OK;
+}
+
 opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, const opc_call_options_t *options,
                                 opc_error_t *error) {
   *call = (opc_call_t){.absent = sample->absent};
@@ -220,6 +252,7 @@ opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, cons
     maker.status = opc_value_copy(&sample->arguments[i], &call->arguments[i], error);
     if (maker.status == OPC_OK) opc_value_visit_tensors(op->arguments[i].name, &call->arguments[i], leaf_count, &maker);
   }
+  if (maker.status == OPC_OK) maker.status = device_place(call, op, sample, options->device, error);
   if (maker.status == OPC_OK) {
     call->leaves = calloc(call->leaf_count + 1, sizeof *call->leaves);
     if (!call->leaves) maker.status = out_of_memory(error);
@@ -288,6 +321,7 @@ void opc_call_clear_arguments(opc_call_t *call) {
     opc_storage_free(call->leaves[i].storage);
   }
   free(call->leaves);
+  free(call->placed);
   for (size_t i = 0; i < call->argument_count; i++) {
     opc_handle_free(&call->arguments[i]);
     opc_value_clear(&call->arguments[i]);
@@ -295,6 +329,8 @@ void opc_call_clear_arguments(opc_call_t *call) {
   free(call->arguments);
   call->leaves = NULL;
   call->arguments = NULL;
+  call->placed = NULL;
+  call->absent = NULL;
   call->leaf_count = call->argument_count = 0;
   opc_valgrind_operator_end();
 }

@@ -23,7 +23,8 @@ typedef struct opc_leaf {
 
 typedef struct opc_call {
   opc_value_t *arguments; /* copies of the sample's, with handles */
-  const bool *absent;     /* the sample's */
+  const bool *absent;     /* the sample's, or placed */
+  bool *placed;           /* where an argument that the sample leaves out is given: the device that a factory makes its tensors on; NULL: nowhere */
   size_t argument_count;
   opc_leaf_t *leaves;
   size_t leaf_count;
@@ -34,7 +35,7 @@ typedef struct opc_call {
 } opc_call_t;
 
 /* Makes the arguments on the device (cpu, cuda, meta). Gaps get OPC_GAP_BYTE. A tensor whose spec names a device of its own (device_given)
- * keeps it unless the target is meta. */
+ * keeps it unless the target is meta. An operator without tensor arguments is given the device by its argument for that, where the sample leaves it open. */
 enum { OPC_GAP_BYTE = 0x5b };
 opc_status_t opc_call_make(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, opc_device_t device, uint64_t seed,
                            opc_error_t *error) OPC_CHECKED;

@@ -204,9 +204,9 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (opc_case_run(context, false, &call, finding)) {
     check_outputs(context, &call, finding);
     check_argument(context, finding);
-    check_mixed(context, &call, finding);
+    if (!context->simulated) check_mixed(context, &call, finding); /* what comes back has no values there */
   }
   opc_call_clear(&call);
 }
 
-const opc_check_t opc_check_device = {.name = "device", .families = OPC_VARIANT_PLAIN, .run = run};
+const opc_check_t opc_check_device = {.name = "device", .devices = OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, .families = OPC_VARIANT_PLAIN, .run = run};

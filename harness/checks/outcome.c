@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "checks/simulated.h"
 #include "memory/cpu_memory.h"
 
 enum { OUTCOME_MESSAGE_LIMIT = 4096 };
@@ -51,6 +52,20 @@ static void finding_from_rejection(opc_case_context_t *context, const opc_call_t
   add_message_evidence(finding, message);
 }
 
+/* A refusal that may be the simulated device's own says nothing about the operator. */
+static bool skip_simulated(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
+  const char *message = opc_text_c(&call->message);
+  opc_text_t why = {0};
+  bool wanted = context->base && context->base->expect.rejects;
+  bool found = context->simulated && !wanted && opc_simulated_cause(message, &why) != OPC_SIMULATED_NONE;
+  if (found) {
+    opc_finding_skip(finding, OPC_SKIP_SIMULATED, "%s; it then refused: %.*s", opc_text_c(&why), first_line_length(message), message);
+    add_message_evidence(finding, message);
+  }
+  opc_text_clear(&why);
+  return found;
+}
+
 bool opc_finding_from_outcome(opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
   const char *message = opc_text_c(&call->message);
   int length = first_line_length(message);
@@ -60,6 +75,7 @@ bool opc_finding_from_outcome(opc_case_context_t *context, const opc_call_t *cal
     return false;
   case OPC_CALL_REJECTED:
   case OPC_CALL_INTERNAL_ASSERT:
+    if (skip_simulated(context, call, finding)) return true;
     finding_from_rejection(context, call, finding);
     return true;
   case OPC_CALL_NO_KERNEL:

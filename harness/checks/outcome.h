@@ -18,6 +18,7 @@ typedef struct opc_session {
 
 /* False: the call returned, and the check goes on. True: the finding is made:
  *   a file's sample as it stands (plain, its own dtype) that is refused: fail sample.rejected, once a device; any other refusal: skip/rejected;
+ *   on the simulated device, a refusal that may be that device's own (checks/simulated.h): skip/simulated;
  *   an INTERNAL ASSERT: fail sample.internal_assert (a warning); no kernel, a fake kernel in Python: skips;
  *   out of memory: error memory for a file's sample as it stands, skip/budget otherwise; no std::exception: error foreign_exception;
  *   arguments that the harness cannot make: error harness for a file's sample as it stands, skip/not_applicable otherwise. */

@@ -7,6 +7,7 @@
 #include "checks/access.h"
 #include "checks/class_state.h"
 #include "checks/outcome.h"
+#include "checks/simulated.h"
 #include "checks/watch.h"
 #include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
@@ -24,6 +25,8 @@ typedef struct run {
   const opc_runner_request_t *request;
   const opc_runner_sink_t *sink;
   opc_device_t *devices;
+  bool *simulated; /* it is the simulated CUDA device */
+  bool *calling_seen; /* on it, a calling check */
   bool *device_usable; /* there is such a device */
   bool *kernel_usable; /* and a kernel that could serve it */
   opc_sample_t *callable; /* shallow copies of the samples that are neither there to be refused nor unchecked */
@@ -91,9 +94,14 @@ static void must_reject(opc_case_context_t *context, opc_finding_t *finding) {
     opc_finding_from_error(context, &error, finding);
   } else {
     opc_call_run(&call, context->handle, context->seed);
-    if (!opc_finding_from_outcome(context, &call, finding))
+    if (opc_finding_from_outcome(context, &call, finding)) {
+      /* As wanted, or why not. */
+    } else if (context->simulated) {
+      opc_finding_skip(finding, OPC_SKIP_SIMULATED, "accepted on the simulated device, where no kernel runs that could have refused sample %s", context->base->name);
+    } else {
       opc_finding_fail(finding, "sample.accepted", "the operator accepts sample %s, which its file expects it to refuse",
                        context->base->name);
+    }
   }
   opc_call_clear(&call);
 }
@@ -156,6 +164,7 @@ static bool perform(run_t *run, const char *id_text, opc_case_context_t *context
   /* A kernel that does not check its arguments may leave them on inputs of ours: that is this case's finding, and is not to spoil the cases after it. */
   if (!opc_case_is_declared(context)) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   opc_guard_accesses_reset();
+  if (context->simulated) opc_simulated_case_begin();
   run->sink->begin(id_text, run->sink->context);
   tell_input(run, id_text, context);
   uint64_t witnessed = opc_valgrind_errors();
@@ -237,6 +246,7 @@ static void context_init(run_t *run, opc_case_context_t *context, const char *de
   if (device_name) {
     snprintf(context->id.device, sizeof context->id.device, "%s", device_name);
     context->device = run->devices[run->device];
+    context->simulated = run->simulated[run->device];
   }
 }
 
@@ -319,6 +329,14 @@ static bool plan_class(run_t *run, const opc_sample_t *sample) {
   return true;
 }
 
+/* Of all that a check has `devices` for. */
+static unsigned device_bit(const run_t *run) {
+  if (run->simulated[run->device]) return OPC_ON_SIMULATED;
+  return run->devices[run->device].type == OPC_DEVICE_CUDA ? OPC_ON_CUDA : OPC_ON_CPU;
+}
+
+static unsigned check_devices(const opc_check_t *check) { return check->devices ? check->devices : OPC_ON_CPU | OPC_ON_CUDA; }
+
 static bool plan_sample(run_t *run, bool first_calling_check) {
   const opc_runner_request_t *request = run->request;
   const opc_check_t *check = opc_checks[run->check];
@@ -344,24 +362,35 @@ static bool plan_sample(run_t *run, bool first_calling_check) {
   return !varied || plan_dtypes(run);
 }
 
-static bool plan_device(run_t *run, bool first_calling_check) {
+/* Why there is nothing to call with on a device, or nothing to learn. */
+static action_t nothing_to_run(const run_t *run) {
+  const opc_check_t *check = opc_checks[run->check];
+  if (!run->device_usable[run->device])
+    return (action_t){.kind = ACTION_SKIP, .reason = OPC_SKIP_NO_DEVICE, .detail = "there is no such device here"};
+  if (!run->kernel_usable[run->device] && !check->without_kernel)
+    return (action_t){.kind = ACTION_SKIP, .reason = OPC_SKIP_NO_KERNEL, .detail = "the operator has no kernel for this device"};
+  if (!(check_devices(check) & device_bit(run)))
+    return (action_t){.kind = ACTION_SKIP, .reason = OPC_SKIP_SIMULATED,
+                      .detail = "kernels do not run on the simulated device: this check needs what they compute. What is launched, where, and what the host does meanwhile "
+                                "is checked there"};
+  if (!run->request->sample_count || (!run->checked_count && check != &opc_check_memory))
+    return (action_t){.kind = ACTION_SKIP, .reason = OPC_SKIP_NO_SAMPLE, .detail = "there are no arguments to call the operator with"};
+  return (action_t){.kind = ACTION_CHECK};
+}
+
+static bool plan_device(run_t *run) {
   const opc_runner_request_t *request = run->request;
   const opc_check_t *check = opc_checks[run->check];
   const char *name = request->devices[run->device];
   if (request->op->kind == OPC_OPERATOR_CLASS && run->devices[run->device].type != OPC_DEVICE_CPU) return true;
-  if (opc_check_infos[run->check].calls) {
-    action_t nothing = {.kind = ACTION_SKIP};
-    if (!run->device_usable[run->device]) {
-      nothing.reason = OPC_SKIP_NO_DEVICE;
-      nothing.detail = "there is no such device here";
-    } else if (!run->kernel_usable[run->device] && !check->without_kernel) {
-      nothing.reason = OPC_SKIP_NO_KERNEL;
-      nothing.detail = "the operator has no kernel for this device";
-    } else if (!request->sample_count || (!run->checked_count && check != &opc_check_memory)) {
-      nothing.reason = OPC_SKIP_NO_SAMPLE;
-      nothing.detail = "there are no arguments to call the operator with";
-    }
-    if (nothing.reason != OPC_SKIP_NONE) return plan_bare_case(run, name, nothing);
+  bool here = check_devices(check) & device_bit(run), calls = opc_check_infos[run->check].calls;
+  if (!here && !(calls && run->simulated[run->device])) return true;
+  bool first_calling_check = calls && here && !run->calling_seen[run->device];
+  run->calling_seen[run->device] |= calls && here;
+  if (run->request->only && strcmp(check->name, run->only.check) != 0) return true;
+  if (calls) {
+    action_t nothing = nothing_to_run(run);
+    if (nothing.kind == ACTION_SKIP) return plan_bare_case(run, name, nothing);
   }
   for (run->sample = 0; run->sample < request->sample_count; run->sample++)
     if (!plan_sample(run, first_calling_check)) return false;
@@ -380,49 +409,28 @@ static void checks_before(run_t *run) {
       opc_session_t session = {.own = &run->own[run->check]};
       context_init(run, &context, request->devices[run->device]);
       context.session = &session;
-      if (run->device_usable[run->device] && run->kernel_usable[run->device]) check->before(&context);
+      if (run->device_usable[run->device] && run->kernel_usable[run->device] && (check_devices(check) & device_bit(run))) check->before(&context);
     }
   }
 }
 
 static void plan_everything(run_t *run) {
   const opc_runner_request_t *request = run->request;
-  bool calling_check_seen = false;
   for (run->check = 0; run->check < opc_check_info_count; run->check++) {
     if (!check_wanted(request, run->check)) continue;
-    bool calls = opc_check_infos[run->check].calls;
-    bool first_calling_check = calls && !calling_check_seen;
-    calling_check_seen = calling_check_seen || calls;
     run->starved_before += run->starved;
     run->starved = 0;
-    if (request->only && strcmp(opc_checks[run->check]->name, run->only.check) != 0) continue;
     if (opc_checks[run->check]->per_operator) {
-      if (!plan_bare_case(run, NULL, (action_t){.kind = ACTION_CHECK})) return;
+      bool wanted = !request->only || strcmp(opc_checks[run->check]->name, run->only.check) == 0;
+      if (wanted && !plan_bare_case(run, NULL, (action_t){.kind = ACTION_CHECK})) return;
       continue;
     }
     for (run->device = 0; run->device < request->device_count; run->device++)
-      if (!plan_device(run, first_calling_check)) return;
+      if (!plan_device(run)) return;
   }
 }
 
 /* ---- before and after ---- */
-
-/* Whether a call with tensors of the device could reach a kernel at all. Autograd kernels and BackendSelect count: what they call in turn shows when
- * they run. */
-static bool kernel_serves(const opc_operator_t *op, opc_device_t device) {
-  static const char *const keys_of_all[] = {"CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional",
-                                            "Autograd", "BackendSelect", "Undefined"};
-  static const char *const keys_of_cpu[] = {"CPU", "AutogradCPU"};
-  static const char *const keys_of_cuda[] = {"CUDA", "AutogradCUDA"};
-  for (size_t i = 0; i < op->kernel_count; i++) {
-    const opc_kernel_t *kernel = &op->kernels[i];
-    if (kernel->fallthrough) continue;
-    if (name_listed(kernel->key, keys_of_all, sizeof keys_of_all / sizeof *keys_of_all)) return true;
-    const char *const *own = device.type == OPC_DEVICE_CUDA ? keys_of_cuda : keys_of_cpu;
-    if (name_listed(kernel->key, own, 2)) return true;
-  }
-  return false;
-}
 
 static opc_status_t run_prepare(run_t *run) {
   const opc_runner_request_t *request = run->request;
@@ -435,20 +443,23 @@ static opc_status_t run_prepare(run_t *run) {
     return opc_error_set(run->error, OPC_ERR_UNSUPPORTED, "more checks than the runner has room for");
 
   run->devices = calloc(devices, sizeof *run->devices);
+  run->simulated = calloc(devices, sizeof *run->simulated);
+  run->calling_seen = calloc(devices, sizeof *run->calling_seen);
   run->device_usable = calloc(devices, sizeof *run->device_usable);
   run->kernel_usable = calloc(devices, sizeof *run->kernel_usable);
   run->callable = calloc(samples, sizeof *run->callable);
   run->reported = calloc(devices * samples, sizeof *run->reported);
   run->unsound = calloc(devices * samples, sizeof *run->unsound);
   run->crashed = calloc(request->crashed_count + 1, sizeof *run->crashed);
-  if (!run->devices || !run->device_usable || !run->kernel_usable || !run->callable || !run->reported || !run->unsound || !run->crashed)
+  if (!run->devices || !run->simulated || !run->calling_seen || !run->device_usable || !run->kernel_usable || !run->callable || !run->reported || !run->unsound || !run->crashed)
     return opc_error_set(run->error, OPC_ERR_MEMORY, "out of memory for the plan");
 
   for (size_t i = 0; i < request->device_count; i++) {
-    if (!opc_device_parse(request->devices[i], &run->devices[i]))
+    run->simulated[i] = strcmp(request->devices[i], "cuda-sim") == 0;
+    if (!opc_device_parse(run->simulated[i] ? "cuda" : request->devices[i], &run->devices[i]))
       return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "there is no device %s", request->devices[i]);
-    run->device_usable[i] = opc_bridge_device_available(run->devices[i]);
-    run->kernel_usable[i] = kernel_serves(request->op, run->devices[i]);
+    run->device_usable[i] = opc_bridge_device_available(run->devices[i]) && (!run->simulated[i] || opc_cuda_simulated());
+    run->kernel_usable[i] = opc_operator_serves(request->op, run->devices[i].type);
   }
   for (size_t i = 0; i < request->sample_count; i++) run->checked_count += !request->samples[i].unchecked;
   for (size_t i = 0; i < request->sample_count; i++)
@@ -510,6 +521,8 @@ opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runne
   *out_cases = run.cases;
   opc_op_free(run.handle);
   free(run.devices);
+  free(run.simulated);
+  free(run.calling_seen);
   free(run.device_usable);
   free(run.kernel_usable);
   free(run.callable);

@@ -2,11 +2,14 @@
 #include <jansson.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "supervise/cuda_plan.h"
 #include "supervise/devices.h"
+#include "supervise/visible_devices.h"
 
 typedef enum device_format { FORMAT_TEXT = 0, FORMAT_CTEST, FORMAT_JSON, FORMAT_COUNT } device_format_t;
 static const char *const format_names[FORMAT_COUNT] = {"text", "ctest-resources", "json"};
@@ -55,9 +58,21 @@ static int processor_count(void) {
   return online > 0 ? (int)online : 1;
 }
 
+/* Why there are none in detail: of the libtorch that is taken where nothing says which. */
+static opc_status_t plan_simulated(opc_cuda_plan_t *out, opc_error_t *error) {
+  opc_worker_plan_t worker = {0};
+  *out = (opc_cuda_plan_t){0};
+  opc_error_t why;
+  opc_status_t status = OPC_OK;
+  if (opc_worker_plan(NULL, NULL, &worker, &why) == OPC_OK) status = opc_cuda_plan(&worker, NULL, out, error);
+  else snprintf(out->why, sizeof out->why, "%.500s", why.message); /* the others are there all the same */
+  opc_worker_plan_clear(&worker);
+  return status;
+}
+
 static int shown_count(const opc_cuda_devices_t *cuda) { return cuda->count < OPC_CUDA_DEVICES_MAX ? cuda->count : OPC_CUDA_DEVICES_MAX; }
 
-static void show_text(const opc_cuda_devices_t *cuda) {
+static void show_text(const opc_cuda_devices_t *cuda, const opc_cuda_plan_t *simulated) {
   int processors = processor_count();
   printf("cpu      %d processor%s\n", processors, processors == 1 ? "" : "s");
   for (int i = 0; i < shown_count(cuda); i++)
@@ -65,6 +80,10 @@ static void show_text(const opc_cuda_devices_t *cuda) {
            (double)cuda->devices[i].memory / (1024.0 * 1024.0 * 1024.0));
   if (cuda->count > OPC_CUDA_DEVICES_MAX) printf("         and %d more\n", cuda->count - OPC_CUDA_DEVICES_MAX);
   if (cuda->count == 0) printf("cuda     none: %s\n", cuda->detail);
+  const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+  if (visible) printf("visible  CUDA_VISIBLE_DEVICES=%s\n", visible);
+  if (simulated->why[0]) printf("cuda-sim none: %s\n", simulated->why);
+  else printf("cuda-sim %d simulated devices, %s unless --cuda-arch says otherwise; no kernel runs\n", OPC_SIMULATED_DEVICES, OPC_CUDA_ARCHITECTURE_USUAL);
   if (cuda->driver_version) printf("driver   CUDA %d.%d\n", cuda->driver_version / 1000, cuda->driver_version % 1000 / 10);
 }
 
@@ -75,15 +94,23 @@ static json_t *ctest_resources(const opc_cuda_devices_t *cuda) {
   return json_pack("{s:{s:i, s:i}, s:[{s:o}]}", "version", "major", 1, "minor", 0, "local", "gpus", gpus);
 }
 
-static json_t *as_json(const opc_cuda_devices_t *cuda) {
+static json_t *simulated_json(const opc_cuda_plan_t *simulated) {
+  json_t *architectures = json_array();
+  for (const char *const *known = opc_cuda_architectures(); *known; known++) json_array_append_new(architectures, json_string(*known));
+  return json_pack("{s:i, s:s, s:s, s:o}", "count", simulated->why[0] ? 0 : OPC_SIMULATED_DEVICES, "detail", simulated->why, "architecture",
+                   OPC_CUDA_ARCHITECTURE_USUAL, "architectures", architectures);
+}
+
+static json_t *as_json(const opc_cuda_devices_t *cuda, const opc_cuda_plan_t *simulated) {
   json_t *list = json_array();
   for (int i = 0; i < shown_count(cuda); i++) {
     const struct opc_cuda_device *device = &cuda->devices[i];
     json_array_append_new(list, json_pack("{s:i, s:s, s:o, s:I}", "index", i, "name", device->name, "compute_capability",
                                           json_sprintf("%d.%d", device->major, device->minor), "memory", (json_int_t)device->memory));
   }
-  return json_pack("{s:s, s:{s:i}, s:{s:i, s:i, s:s, s:o}}", "format", "opcheck-c/devices/1", "cpu", "processors", processor_count(),
-                   "cuda", "count", cuda->count, "driver_version", cuda->driver_version, "detail", cuda->detail, "devices", list);
+  return json_pack("{s:s, s:{s:i}, s:{s:i, s:i, s:s, s:s?, s:o}, s:o}", "format", "opcheck-c/devices/1", "cpu", "processors", processor_count(),
+                   "cuda", "count", cuda->count, "driver_version", cuda->driver_version, "detail", cuda->detail, "visible", getenv("CUDA_VISIBLE_DEVICES"), "devices", list, "cuda-sim",
+                   simulated_json(simulated));
 }
 
 int opc_command_devices(const opc_arguments_t *arguments) {
@@ -91,12 +118,17 @@ int opc_command_devices(const opc_arguments_t *arguments) {
   devices_command_t command = {.error = &error};
   if (opc_arguments_parse(arguments, &devices_argp, &command, &error) != OPC_OK) return opc_arguments_failed(arguments, &error);
   opc_cuda_devices_t cuda;
+  opc_cuda_plan_t simulated;
+  opc_visible_devices_take();
   opc_cuda_devices_probe(&cuda);
+  if (plan_simulated(&simulated, &error) != OPC_OK) return opc_arguments_failed(arguments, &error);
   if (command.format == FORMAT_TEXT) {
-    show_text(&cuda);
+    show_text(&cuda, &simulated);
+    opc_cuda_plan_clear(&simulated);
     return OPC_EXIT_OK;
   }
-  json_t *json = command.format == FORMAT_CTEST ? ctest_resources(&cuda) : as_json(&cuda);
+  json_t *json = command.format == FORMAT_CTEST ? ctest_resources(&cuda) : as_json(&cuda, &simulated);
+  opc_cuda_plan_clear(&simulated);
   int code = json && json_dumpf(json, stdout, JSON_INDENT(2)) == 0 ? OPC_EXIT_OK : OPC_EXIT_HARNESS;
   if (code == OPC_EXIT_OK) fputc('\n', stdout);
   else opc_complain("the devices could not be written as JSON");

@@ -7,6 +7,7 @@
 #include "cli/execution.h"
 #include "plan/case.h"
 #include "reports/terminal.h"
+#include "supervise/cuda_plan.h"
 #include "supervise/memcheck.h"
 
 enum {
@@ -17,6 +18,7 @@ enum {
   KEY_NAMESPACE,
   KEY_CHECK,
   KEY_DEVICE,
+  KEY_CUDA_ARCH,
   KEY_SEED,
   KEY_JOBS,
   KEY_TIMEOUT,
@@ -46,7 +48,8 @@ static const struct argp_option options[] = {
     {"op", KEY_OP, "GLOB", 0, "Only operators whose name matches (again: any of them)", 1},
     {"namespace", KEY_NAMESPACE, "NS", 0, "Only operators of this namespace, libtorch's own too: aten, for which no library is needed (again: any of them)", 1},
     {"check", KEY_CHECK, "NAME[,NAME]", 0, "Only these checks; opcheck-c checks lists them", 1},
-    {"device", KEY_DEVICE, "DEVICE", 0, "cpu, cuda, cuda-sim or all. Default: cpu, and cuda where there is one", 1},
+    {"device", KEY_DEVICE, "DEVICE", 0, "cpu, cuda, cuda-sim or all. Default: cpu, and cuda where there is one. cuda-sim: two simulated CUDA devices, without a GPU; no kernel runs, what is launched and how is checked", 1},
+    {"cuda-arch", KEY_CUDA_ARCH, "ARCH", 0, "Architecture of the simulated devices, default " OPC_CUDA_ARCHITECTURE_USUAL, 1},
     {"case", KEY_CASE, "ID", 0, "Exactly this case, as a report names it", 1},
     {"shard", KEY_SHARD, "K/N", 0, "The K-th of N parts of the operators, to spread a run over machines", 1},
     {0, 0, 0, 0, "Inputs:", 2},
@@ -173,6 +176,10 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       break;
     case KEY_DEVICE:
       status = add_devices(run, value);
+      break;
+    case KEY_CUDA_ARCH:
+      status = opc_cuda_architecture_check(value, run->error);
+      to->cuda_architecture = value;
       break;
     case KEY_SHARD:
       status = set_shard(run, value);

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "inspect/package.h"
+#include "supervise/visible_devices.h"
 
 /* Appends a record to a journal that nobody else writes at the moment. */
 static opc_status_t append_record(const char *path, json_t *record, opc_error_t *error) {
@@ -146,6 +147,7 @@ int opc_execution_run(opc_execution_t *execution) {
   char *journal = NULL;
   int code = OPC_EXIT_HARNESS;
   bool worth = false;
+  opc_visible_devices_take();
   opc_status_t status = choose_journal(execution, &journal, &error);
   execution->options.journal = journal;
   if (status == OPC_OK) status = check_samples_target(execution->options.save_samples, &error);

@@ -147,6 +147,25 @@ const opc_kernel_t *opc_operator_kernel(const opc_operator_t *op, const char *ke
   return NULL;
 }
 
+static bool is_one_of(const char *name, const char *const *list, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(list[i], name) == 0) return true;
+  return false;
+}
+
+bool opc_operator_serves(const opc_operator_t *op, opc_device_type_t device) {
+  static const char *const keys_of_all[] = {"CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional",
+                                            "Autograd", "BackendSelect", "Undefined"};
+  static const char *const keys_of_cpu[] = {"CPU", "AutogradCPU"}, *const keys_of_cuda[] = {"CUDA", "AutogradCUDA"};
+  for (size_t i = 0; i < op->kernel_count; i++) {
+    const opc_kernel_t *kernel = &op->kernels[i];
+    if (kernel->fallthrough) continue;
+    if (is_one_of(kernel->key, keys_of_all, sizeof keys_of_all / sizeof *keys_of_all)) return true;
+    if (is_one_of(kernel->key, device == OPC_DEVICE_CUDA ? keys_of_cuda : keys_of_cpu, 2)) return true;
+  }
+  return false;
+}
+
 bool opc_operator_has_tag(const opc_operator_t *op, const char *tag) {
   for (size_t i = 0; op && tag && i < op->tag_count; i++)
     if (strcmp(op->tags[i], tag) == 0) return true;

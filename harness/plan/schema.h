@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/dtype.h"
 #include "base/status.h"
 
 #ifdef __cplusplus
@@ -109,6 +110,9 @@ typedef struct opc_operator {
 
 void opc_operator_clear(opc_operator_t *op);
 const opc_kernel_t *opc_operator_kernel(const opc_operator_t *op, const char *key); /* NULL: no direct kernel there */
+/* Whether a call with tensors of the device could reach a kernel at all. Autograd kernels and BackendSelect count: what they call in turn shows when they
+ * run. */
+bool opc_operator_serves(const opc_operator_t *op, opc_device_type_t device);
 bool opc_operator_has_tag(const opc_operator_t *op, const char *tag);
 bool opc_operator_is_mutable(const opc_operator_t *op); /* any argument with a write annotation */
 /* Index of the argument called name, -1 where there is none. "self" and "input" are not the same name. */

@@ -83,13 +83,18 @@ static opc_status_t keep_operator(opc_loaded_t *loaded, json_t *message, opc_err
 
 static opc_status_t on_hello(attempt_t *attempt, const json_t *message, opc_error_t *error) {
   opc_loaded_t *loaded = attempt->loaded;
-  const char *torch = json_string_value(json_object_get(message, "torch")), *cuda = json_string_value(json_object_get(message, "cuda"));
+  const char *torch = json_string_value(json_object_get(message, "torch")), *cuda = json_string_value(json_object_get(message, "cuda")),
+             *missing = json_string_value(json_object_get(message, "cuda_missing"));
   if (json_integer_value(json_object_get(message, "protocol")) != OPC_PROTOCOL_VERSION || torch == NULL) {
     return opc_error_set(error, OPC_ERR_PROTOCOL, "%s is of another version than this opcheck-c: build both from one source tree", loaded->plan.program);
   }
   attempt->hello = true;
   snprintf(loaded->torch, sizeof loaded->torch, "%s", torch);
-  snprintf(loaded->cuda, sizeof loaded->cuda, "%s", cuda != NULL ? cuda : "");
+  snprintf(loaded->cuda_version, sizeof loaded->cuda_version, "%s", cuda != NULL ? cuda : "");
+  if (missing != NULL) {
+    loaded->cuda.usable = false;
+    snprintf(loaded->cuda.why, sizeof loaded->cuda.why, "libtorch_cuda does not load (%.300s): install what is missing with scripts/setup --full", missing);
+  }
   return opc_worker_plan_check(&loaded->plan, torch, error);
 }
 
@@ -247,7 +252,8 @@ opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded
   if (*out_paths == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   *out = (opc_worker_command_t){.plan = &loaded->plan, .preloads = loaded->preloads, .preload_count = options->preload_count,
                                 .namespaces = options->namespaces, .namespace_count = options->namespace_count,
-                                .libraries = *out_paths, .mode = loaded->mode, .launcher = opc_memcheck_launcher(loaded->memcheck)};
+                                .libraries = *out_paths, .mode = loaded->mode, .cuda_wrappers = loaded->cuda.wrappers,
+                                .cuda_architecture = options->cuda_architecture, .launcher = opc_memcheck_launcher(loaded->memcheck)};
   for (size_t i = 0; i < loaded->library_count; i++) {
     const opc_library_t *library = &loaded->libraries[loaded->order[i]];
     if (library->state == OPC_LIBRARY_FAILED) continue;
@@ -340,6 +346,13 @@ static opc_status_t choose_worker(const opc_run_options_t *options, opc_loaded_t
   return status;
 }
 
+/* Without its wrappers a real device can be used all the same, a simulated one cannot be. */
+static opc_status_t plan_cuda(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
+  opc_status_t status = opc_cuda_plan(&loaded->plan, options->torch_root, &loaded->cuda, error);
+  if (status == OPC_OK && loaded->cuda.wrappers == NULL && strcmp(loaded->mode, OPC_MODE_SIMULATED) == 0) loaded->mode = OPC_MODE_CPU;
+  return status;
+}
+
 static bool any_left(const opc_loaded_t *loaded) {
   if (loaded->library_count == 0) return true;
   for (size_t i = 0; i < loaded->library_count; i++) {
@@ -360,6 +373,7 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
   if (status == OPC_OK) status = probe_libraries(options, out, error);
   if (status == OPC_OK) status = find_preloads(options, out, error);
   if (status == OPC_OK) status = choose_worker(options, out, error);
+  if (status == OPC_OK && strcmp(mode, OPC_MODE_CPU) != 0) status = plan_cuda(options, out, error);
   if (status == OPC_OK) status = order_libraries(out, error);
   /* Each attempt that is not ready has one library less. With none left there is nothing to start a worker for. */
   for (bool ready = false; status == OPC_OK && !ready && any_left(out);) {
@@ -400,5 +414,6 @@ void opc_loaded_clear(opc_loaded_t *loaded) {
   free(loaded->preloads);
   free(loaded->order);
   opc_worker_plan_clear(&loaded->plan);
+  opc_cuda_plan_clear(&loaded->cuda);
   memset(loaded, 0, sizeof *loaded);
 }

@@ -7,6 +7,7 @@
 
 #include "plan/schema.h"
 #include "inspect/library_error.h"
+#include "supervise/cuda_plan.h"
 #include "supervise/run.h"
 #include "supervise/worker_process.h"
 
@@ -38,16 +39,17 @@ typedef struct opc_loaded {
   json_t *classes; /* array of what "class" messages carry */
   opc_worker_t worker;
   opc_worker_plan_t plan;
-  const char *mode;
+  const char *mode; /* of the worker: OPC_MODE_CPU where `cuda.why` says that there is no CUDA */
+  opc_cuda_plan_t cuda; /* for a CUDA device, real or simulated */
   const struct opc_memcheck *memcheck; /* the worker runs under Valgrind; NULL: it does not */
-  char torch[32], cuda[32];
+  char torch[32], cuda_version[32];
   int threads;
   bool cuda_initialised;
   bool exec_batch; /* forking is unsafe: a process a batch */
 } opc_loaded_t;
 
 /* Returns OPC_OK also when libraries failed: their state says so. OPC_ERR_LIBRARY: a --preload cannot be loaded. Other errors: no worker, or one that does
- * not work. mode: "cpu" or "cuda". memcheck (may be NULL) outlives *out. */
+ * not work. mode: OPC_MODE_…. memcheck (may be NULL) outlives *out. */
 opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const struct opc_memcheck *memcheck, opc_loaded_t *out,
                       opc_error_t *error) OPC_CHECKED;
 /* A new worker with the libraries that loaded, after the old one died. */

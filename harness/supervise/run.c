@@ -56,7 +56,7 @@ static opc_status_t begin_journal(opc_session_t *session, opc_error_t *error) {
 static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
   const opc_loaded_t *loaded = &session->loaded;
   opc_status_t status =
-    opc_journal_write(session->journal, json_pack("{s:s, s:s, s:s}", "t", "tool", "torch", loaded->torch, "cuda", loaded->cuda), error);
+    opc_journal_write(session->journal, json_pack("{s:s, s:s, s:s}", "t", "tool", "torch", loaded->torch, "cuda", loaded->cuda_version), error);
   for (size_t i = 0; i < loaded->library_count && status == OPC_OK; i++) {
     const opc_library_t *library = &loaded->libraries[i];
     bool failed = library->state == OPC_LIBRARY_FAILED;
@@ -312,6 +312,27 @@ static bool has_device(const opc_session_t *session, const char *name) {
   return false;
 }
 
+static const char *mode_of(const opc_session_t *session) {
+  if (has_device(session, OPC_MODE_SIMULATED)) return OPC_MODE_SIMULATED;
+  return has_device(session, OPC_MODE_CUDA) ? OPC_MODE_CUDA : OPC_MODE_CPU;
+}
+
+/* A CUDA device that this libtorch cannot use is as good as none. */
+static void forget_absent(opc_session_t *session) {
+  const char *why = session->loaded.cuda.why;
+  size_t i;
+  json_t *device;
+  json_array_foreach(session->devices, i, device) {
+    const char *name = json_string_value(device);
+    bool simulated = strcmp(name, OPC_MODE_SIMULATED) == 0, needed = simulated || strcmp(name, OPC_MODE_CUDA) == 0;
+    /* A real device does without the wrappers. */
+    if (!needed || why[0] == '\0' || (!simulated && session->loaded.cuda.usable)) continue;
+    json_object_set_new(session->absent, name, opc_words_json(why));
+    json_array_remove(session->devices, i);
+    break; /* there is one of the two */
+  }
+}
+
 static opc_status_t run(opc_session_t *session, int *out_exit_code, opc_error_t *error) {
   const opc_run_options_t *options = session->options;
   size_t selected = 0;
@@ -320,7 +341,8 @@ static opc_status_t run(opc_session_t *session, int *out_exit_code, opc_error_t 
   if (status == OPC_OK && options->xfail_file != NULL) status = opc_xfail_read(options->xfail_file, &session->xfail, error);
   if (status == OPC_OK) status = begin_journal(session, error);
   if (status == OPC_OK && options->memcheck) status = opc_memcheck_new(&session->memcheck, error);
-  if (status == OPC_OK) status = opc_load(options, has_device(session, "cuda") ? "cuda" : "cpu", session->memcheck, &session->loaded, error);
+  if (status == OPC_OK) status = opc_load(options, mode_of(session), session->memcheck, &session->loaded, error);
+  if (status == OPC_OK) forget_absent(session);
   if (status == OPC_OK) status = tell_loaded(session, error);
   if (status == OPC_OK) status = opc_classes_take(&session->loaded, error);
   if (status == OPC_OK && !options->list_only) status = read_samples(session, error);

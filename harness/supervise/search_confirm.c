@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "supervise/search_rounds.h"
 #include "supervise/task.h"
 
 static double seconds(const opc_task_t *task) { return opc_phase_search.seconds(task); }
@@ -10,8 +11,8 @@ static double seconds(const opc_task_t *task) { return opc_phase_search.seconds(
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
   if (task->fresh >= task->samples.count) return opc_task_search_over(task, error);
   task->session->current = task->op->name;
-  *out = json_pack("{s:s, s:s, s:o, s:I, s:b}", "t", "try", "operator", task->op->name, "sample",
-                   opc_sample_to_json(&task->samples.samples[task->fresh], task->op), "seed", (json_int_t)task->session->options->seed, "values", 1);
+  *out = json_pack("{s:s, s:s, s:s, s:o, s:I, s:b}", "t", "try", "operator", task->op->name, "device",
+                   opc_search_device(task->session, task->op), "sample", opc_sample_to_json(&task->samples.samples[task->fresh], task->op), "seed", (json_int_t)task->session->options->seed, "values", 1);
   return *out != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
 }
 

@@ -16,6 +16,16 @@ opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operato
   return session->found != NULL && index < session->loaded.operator_count ? &session->found[index] : NULL;
 }
 
+const char *opc_search_device(const opc_session_t *session, const opc_operator_t *op) {
+  size_t i;
+  json_t *device;
+  if (opc_operator_serves(op, OPC_DEVICE_CPU) || !opc_operator_serves(op, OPC_DEVICE_CUDA)) return OPC_MODE_CPU;
+  json_array_foreach(session->devices, i, device) {
+    if (strcmp(json_string_value(device), OPC_MODE_CPU) != 0) return json_string_value(device);
+  }
+  return OPC_MODE_CPU;
+}
+
 static bool has_sample(const opc_session_t *session, const opc_operator_t *op) {
   for (size_t i = 0; i < session->samples.count; i++)
     if (strcmp(session->samples.samples[i].operator_name, op->name) == 0) return true;

@@ -25,6 +25,8 @@ void opc_search_rounds_end(opc_session_t *session);
 
 /* The operator's entry; NULL: nothing was searched in this run. */
 opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op);
+/* Where its tries are made: on the CPU, unless it has a kernel for a CUDA device of this run alone. */
+const char *opc_search_device(const opc_session_t *session, const opc_operator_t *op);
 int opc_search_round_budget(int round); /* tries; rounds count from 1 */
 
 #endif

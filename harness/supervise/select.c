@@ -45,16 +45,24 @@ static void add_device(opc_session_t *session, const char *name) {
 static opc_status_t select_devices(opc_session_t *session, opc_error_t *error) {
   const opc_run_options_t *options = session->options;
   const char *of_case = session->has_only && session->only.device[0] != '\0' ? session->only.device : NULL;
-  bool cpu = options->device_count == 0, cuda = false, cuda_if_there = options->device_count == 0, simulated = false;
+  bool cpu = options->device_count == 0, cuda = false, cuda_if_there = options->device_count == 0, simulated = false, all = false;
   for (size_t i = 0; i < options->device_count || (i == 0 && of_case != NULL); i++) {
     const char *name = of_case != NULL ? of_case : options->devices[i];
-    if (of_case != NULL) cpu = cuda = cuda_if_there = simulated = false;
+    if (of_case != NULL) cpu = cuda = cuda_if_there = simulated = all = false;
     if (strcmp(name, "cpu") == 0) cpu = true;
     else if (strcmp(name, "cuda") == 0) cuda = true;
     else if (strcmp(name, "cuda-sim") == 0) simulated = true;
-    else if (strcmp(name, "all") == 0) cpu = cuda_if_there = true;
+    else if (strcmp(name, "all") == 0) cpu = cuda_if_there = all = true;
     else return opc_error_set(error, OPC_ERR_USAGE, "there is no device \"%s\"; there are cpu, cuda, cuda-sim and all", name);
     if (of_case != NULL) break;
+  }
+  if (simulated && (cuda || all)) {
+    return opc_error_set(error, OPC_ERR_USAGE, "--device %s and cuda-sim do not go together: a CUDA library registers its kernels where it loads, with the real runtime or with "
+                         "the simulated one; make two runs of it", cuda ? "cuda" : "all");
+  }
+  if (simulated && options->memcheck) return opc_error_set(error, OPC_ERR_USAGE, "--tool memcheck is for the CPU: leave --device cuda-sim away");
+  if (options->cuda_architecture != NULL && !simulated) {
+    return opc_error_set(error, OPC_ERR_USAGE, "--cuda-arch is of the simulated devices: give --device cuda-sim with it");
   }
   if (cpu) add_device(session, "cpu");
   if (cuda || cuda_if_there) {
@@ -63,7 +71,7 @@ static opc_status_t select_devices(opc_session_t *session, opc_error_t *error) {
     if (found.count > 0) add_device(session, "cuda");
     else if (cuda) json_object_set_new(session->absent, "cuda", opc_words_json(found.detail));
   }
-  if (simulated) json_object_set_new(session->absent, "cuda-sim", json_string("the simulated CUDA device is not part of this version"));
+  if (simulated) add_device(session, OPC_MODE_SIMULATED);
   return OPC_OK;
 }
 

@@ -77,6 +77,7 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   for (size_t i = 0; i < options->preload_count; i++) shell_option(&line, "--preload", options->preloads[i]);
   for (size_t i = 0; i < options->namespace_count; i++) shell_option(&line, "--namespace", options->namespaces[i]);
   for (size_t i = 0; options->package == NULL && i < options->device_count; i++) shell_option(&line, "--device", options->devices[i]);
+  if (options->cuda_architecture != NULL) shell_option(&line, "--cuda-arch", options->cuda_architecture);
   if (case_id != NULL) {
     opc_text_add(&line, " --case"); /* always quoted: ids hold brackets and the like, and are pasted into other places too */
     opc_text_add(&line, strchr(case_id, '\'') == NULL ? " '" : "");

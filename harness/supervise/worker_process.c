@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 
 #include "memory/heap_pages.h"
 #include "memory/scratch_memory.h"
+#include "supervise/cuda_plan.h"
 #include "wire/protocol.h"
 
 enum { FIXED_ARGUMENTS = 12, FIRST_FREE_FD = 64, BATCH_FDS = 4 };
@@ -70,6 +72,17 @@ static void tune_malloc(void) {
   if (length > 0 && (size_t)length < sizeof tunables) setenv("GLIBC_TUNABLES", tunables, 1);
 }
 
+/* In front of what the user has set. The worker takes its own part out again before it loads anything. */
+static void wrap_cuda(const opc_worker_command_t *command) {
+  char preload[2 * PATH_MAX];
+  const char *given = getenv("LD_PRELOAD");
+  int length = snprintf(preload, sizeof preload, "%s%s%s", command->cuda_wrappers, given && given[0] ? ":" : "", given ? given : "");
+  if (length < 0 || (size_t)length >= sizeof preload) return; /* the worker says that it has no wrappers */
+  setenv("LD_PRELOAD", preload, 1);
+  setenv("OPC_CUDA_MODE", strcmp(command->mode, OPC_MODE_SIMULATED) == 0 ? "simulated" : "through", 1);
+  if (command->cuda_architecture != NULL) setenv("OPC_CUDA_ARCHITECTURE", command->cuda_architecture, 1);
+}
+
 /* In the forked process, until execve: only what is safe there. fds[i] becomes descriptor OPC_CONTROL_FD + i. */
 static _Noreturn void become(const opc_worker_command_t *command, char *const *arguments, const int *fds, size_t fd_count, int output, pid_t parent) {
   const char *library_path = command->plan->library_path;
@@ -90,6 +103,7 @@ static _Noreturn void become(const opc_worker_command_t *command, char *const *a
   for (size_t i = 0; i < fd_count; i++) dup2(moved[i], OPC_CONTROL_FD + (int)i);
   if (log >= 0) dup2(log, OPC_LOG_FD);
   if (library_path != NULL) setenv("LD_LIBRARY_PATH", library_path, 1);
+  if (command->cuda_wrappers != NULL) wrap_cuda(command);
   if (command->launcher != NULL) setenv("VALGRIND_OPTS", command->launcher->options, 1);
   tune_malloc();
   setenv("OMP_WAIT_POLICY", "passive", 0); /* threads that wait would burn a processor each, long after the call that started them: 5 ms become 1 */

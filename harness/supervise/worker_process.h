@@ -41,7 +41,9 @@ typedef struct opc_worker_command {
   const char *const *libraries;
   size_t library_count;
   const char *package; /* NULL: none */
-  const char *mode; /* "cpu", "cuda" */
+  const char *mode; /* OPC_MODE_… */
+  const char *cuda_wrappers; /* preloaded; NULL: none */
+  const char *cuda_architecture; /* of the simulated devices: "sm_90" */
   const opc_launcher_t *launcher; /* NULL: none */
 } opc_worker_command_t;
 

@@ -1,6 +1,6 @@
 /* What opcheck-c and opcheck-worker say to each other. Both are built from one source tree: no version skew is possible, a mismatch is an error.
  *
- * 0. Command line: opcheck-worker [--preload LIB]… [--mode cpu|cuda] [--exec-batch MEMORY_MIB] [--namespace NS]… [--tool memcheck]
+ * 0. Command line: opcheck-worker [--preload LIB]… [--mode cpu|cuda|cuda-sim] [--exec-batch MEMORY_MIB] [--namespace NS]… [--tool memcheck]
  *    [--package MODEL.pt2] LIB…
  *    stdout and stderr are a memfd already (its tail is evidence), stdin is /dev/null, LD_LIBRARY_PATH is set for --torch.
  *    --exec-batch: a process a batch, for libraries that make forking unsafe. Fd 3 tells of the loading as usual and is closed after "ready"; then the
@@ -10,14 +10,16 @@
  *    package says so, "package_inputs":[VALUE…].
  *    --tool memcheck: the process runs under Valgrind; errors count while an operator runs. MEMORY_MIB is the limit of tensors then, four times that and
  *    1 GiB the one of all.
- *    MEMORY_MIB and memory_mib: address space that a child may add to what the worker had mapped; 0: no limit. In mode cuda there is none either:
- *    CUDA reserves far more than it uses.
+ *    MEMORY_MIB and memory_mib: address space that a child may add to what the worker had mapped; 0: no limit. In the modes of CUDA there is none either:
+ *    CUDA reserves far more than it uses, and so does the simulated device. For these modes the wrappers of CUDA's runtime (launch/launch.h) are preloaded;
+ *    LD_PRELOAD is as the user has set it again before anything else happens.
  *    Exit code 125, of the worker or a child: it could not work, its output says why.
  *    Each child is a process group of its own (setpgid(0, 0)), so that what it forks can be ended with it.
  *
  * 1. Control channel: a SOCK_STREAM socketpair, fd 3 of the worker. JSON, one object a line.
  *    worker -> supervisor
- *      {"t":"hello","protocol":1,"torch":"2.11.0","cuda":"13.0"}
+ *      {"t":"hello","protocol":1,"torch":"2.11.0","cuda":"13.0","cuda_missing":TEXT|null}   TEXT: libtorch_cuda was to be
+ *                                                     loaded (any mode but cpu) and cannot be
  *      {"t":"loading","library":PATH}                 before dlopen: a death now is this library's
  *      {"t":"loaded","library":PATH,"operators":N,"classes":N,"note":TEXT} | {"t":"load_failed","library":PATH,"message":TEXT}
  *                                                     ("kind":KIND with load_failed: the message needs no more words)
@@ -44,7 +46,8 @@
  *        "skip":[CHECK…],       cases of these checks are not run: reported as skip/after_crash
  *        "crashed":[CASE…]}     the operator crashed or hung on the arguments of these cases: the cases of other checks with the same device,
  *                               dtype, sample and variant are not run either. Both are for the cases behind a crash, and left out with "only"
- *      {"t":"try","operator":NAME,"sample":SAMPLE,"seed":N,"values":true}     one call of a search; values: of small outputs are wanted
+ *      {"t":"try","operator":NAME,"device":"cpu"…,"sample":SAMPLE,"seed":N,"values":true}     one call of a search; values: of small outputs are
+ *                               wanted. On another device than the CPU all that counts is that the operator returns
  *      End of file: the child leaves with exit code 0.
  *      SAMPLE is the sample file's object with "source":"file|recorded|searched" added, and "unchecked":true where the operator is known to leave its
  *      tensors with these arguments, which nobody promises to be right: only check memory runs on it.

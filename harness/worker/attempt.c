@@ -10,6 +10,7 @@
 #include "memory/poison.h"
 #include "plan/case.h"
 #include "worker/attempt_answer.h"
+#include "worker/attempt_cuda.h"
 #include "worker/batch.h"
 #include "worker/throw_site.h"
 #include "worker/try_folder.h"
@@ -226,43 +227,51 @@ static opc_status_t trial_values(const trial_t *trial, const attempt_t *first, b
   return status;
 }
 
-opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sample, uint64_t seed, bool values, opc_blackbox_t *box, json_t **out_answer,
-                             opc_error_t *error) {
+opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sample, const char *device, uint64_t seed, bool values, opc_blackbox_t *box,
+                             json_t **out_answer, opc_error_t *error) {
+  static const opc_device_t cuda = {.type = OPC_DEVICE_CUDA, .index = -1};
+  bool on_cpu = !device || strcmp(device, "cpu") == 0;
+  opc_text_t why = {0};
   attempt_t first = {0};
   trial_t trial = {.op = op, .sample = sample, .seed = seed, .box = box};
   suspicion_t suspicion = {0};
-  attempt_facts_t facts = {.steady = true, .values = values};
+  attempt_facts_t facts = {.steady = true, .values = values && on_cpu};
   *out_answer = NULL;
 
   opc_status_t status = opc_op_find(op->name, &trial.handle, error);
   if (status == OPC_OK) {
-    opc_case_id_t id = {.check = "", .device = "cpu"};
+    opc_case_id_t id = {.check = "", .device = ""};
     char id_text[OPC_CASE_ID_SIZE];
     snprintf(id.operator_name, sizeof id.operator_name, "%s", op->name);
     snprintf(id.sample, sizeof id.sample, "%s", sample->name ? sample->name : "");
+    snprintf(id.device, sizeof id.device, "%s", on_cpu ? "cpu" : device);
     opc_case_id_format(&id, id_text);
     opc_batch_begin(box, id_text, "a call of the search");
     double began = seconds_of(CLOCK_MONOTONIC);
     opc_throw_watch(true);
     /* Guarded from the first call on: one that writes outside would spoil the process for all tries after it. */
-    status = trial_call(&trial, &first, &behind, seed, error);
+    if (on_cpu) status = trial_call(&trial, &first, &behind, seed, error);
+    else status = opc_attempt_cuda(op, trial.handle, sample, cuda, seed, box, &first, &facts, &why, error);
     facts.seconds = seconds_of(CLOCK_MONOTONIC) - began;
     if (first.call.outcome != OPC_CALL_RETURNED) opc_throw_site(op->library, facts.site, sizeof facts.site);
     opc_throw_watch(false);
   }
-  if (status == OPC_OK && first.call.outcome == OPC_CALL_RETURNED) facts.effect = attempt_has_effect(&first, op);
-  bool returned = first.call.outcome == OPC_CALL_RETURNED; /* a refusal says more than what was touched before it */
+  bool returned = on_cpu && first.call.outcome == OPC_CALL_RETURNED; /* a refusal says more than what was touched before it */
+  if (status == OPC_OK && returned) facts.effect = attempt_has_effect(&first, op);
   if (status == OPC_OK && returned && (facts.effect || first.wrote_outside || first.read_outside))
     status = trial_surroundings(&trial, &first, &suspicion, &facts.steady, error);
-  if (status == OPC_OK && facts.effect && !suspicion.outcome) status = trial_values(&trial, &first, &facts.depends, error);
-  facts.outcome = suspicion.outcome;
-  facts.why = suspicion.why;
+  if (status == OPC_OK && returned && facts.effect && !suspicion.outcome) status = trial_values(&trial, &first, &facts.depends, error);
+  if (on_cpu) {
+    facts.outcome = suspicion.outcome;
+    facts.why = suspicion.why;
+  }
   facts.cpu_seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
   if (status == OPC_OK) {
     *out_answer = opc_attempt_answer(&first, &facts);
     if (!*out_answer) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for an answer");
   }
   attempt_clear(&first);
+  opc_text_clear(&why);
   opc_op_free(trial.handle);
   return status;
 }

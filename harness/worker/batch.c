@@ -249,7 +249,7 @@ static opc_status_t try_run(batch_t *batch, const json_t *command) {
   if (status == OPC_OK) status = sample_read(json_object_get(command, "sample"), &op, &sample, &why);
   if (status == OPC_OK) {
     uint64_t seed = (uint64_t)json_integer_value(json_object_get(command, "seed"));
-    status = opc_attempt_run(&op, &sample, seed, json_is_true(json_object_get(command, "values")), batch->box, &tried, &why);
+    status = opc_attempt_run(&op, &sample, optional_string(command, "device"), seed, json_is_true(json_object_get(command, "values")), batch->box, &tried, &why);
     if (status == OPC_OK) witness_add(batch->box->sequence, tried);
   }
   opc_status_t told = status == OPC_OK ? answer(batch, tried) : refuse(batch, &why);

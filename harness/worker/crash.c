@@ -13,6 +13,7 @@
 #include <unwind.h>
 
 #include "bridge/bridge.h"
+#include "launch/launch.h"
 #include "memory/guard.h"
 #include "memory/trap.h"
 
@@ -20,6 +21,7 @@ enum { CRASH_STACK_SIZE = 128 << 10 };
 
 static opc_blackbox_t *crash_box;
 static pid_t crash_owner;
+static const opc_launch_api_t *crash_cuda; /* looked up before: it could not be in a handler */
 static atomic_flag crash_entered = ATOMIC_FLAG_INIT;
 
 opc_status_t opc_crash_map(int fd, opc_blackbox_t **out, opc_error_t *error) {
@@ -118,11 +120,12 @@ static bool context_is_write(const ucontext_t *context) {
 #endif
 }
 
-/* An access that guarded memory forbids is noted, and the operator goes on. */
+/* An access that guarded memory forbids, or of host code to the memory of a simulated device, is noted, and the operator goes on. */
 static bool is_noted(int signal_number, const siginfo_t *info, const ucontext_t *context) {
   opc_access_t *access = NULL;
   if ((signal_number != SIGSEGV && signal_number != SIGBUS) || info->si_code <= 0 || info->si_code == SI_KERNEL) return false;
   if (opc_trap_fault((uint64_t)(uintptr_t)info->si_addr)) return true;
+  if (crash_cuda && crash_cuda->host_access((uint64_t)(uintptr_t)info->si_addr, context_counter(context), context_is_write(context))) return true;
   if (!opc_guard_fault((uint64_t)(uintptr_t)info->si_addr, context_is_write(context), &access)) return false;
   if (access) walk_frames(context_counter(context), access->frames, OPC_ACCESS_FRAMES, &access->frame_count);
   return true;
@@ -173,6 +176,7 @@ opc_status_t opc_crash_install(opc_blackbox_t *box, opc_error_t *error) {
   if (sigaltstack(&stack, NULL) != 0) return opc_error_set(error, OPC_ERR_SYSTEM, "no signal stack: %s", strerror(errno));
 
   crash_box = box;
+  crash_cuda = opc_launch();
   crash_owner = getpid();
   record_frames(0); /* the unwinder allocates and takes locks the first time */
   box->frame_count = 0;

@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -170,6 +172,14 @@ static opc_status_t load_package(const opc_loading_t *loading, listing_t *listin
   return status;
 }
 
+/* Before any library that registers kernels of CUDA. Its words where it does not load; NULL: it did, or is not wanted. */
+static const char *load_cuda(const opc_loading_t *loading, opc_error_t *why) {
+  char path[PATH_MAX];
+  const char *folder = loading->cuda ? opc_bridge_torch_folder() : NULL;
+  if (!folder || snprintf(path, sizeof path, "%s/libtorch_cuda.so", folder) >= (int)sizeof path) return NULL;
+  return opc_bridge_preload(path, why) == OPC_OK ? NULL : why->message;
+}
+
 static int thread_count(void) {
   int count = 0;
   DIR *tasks = opendir("/proc/self/task");
@@ -192,9 +202,12 @@ opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operator
   json_t *all = json_object();
   terminating = loading;
   opc_bridge_on_terminate(on_terminate);
+  opc_error_t no_cuda;
+  const char *cuda_missing = load_cuda(loading, &no_cuda);
+  json_t *missing = cuda_missing ? opc_batch_text(cuda_missing) : json_null();
   opc_status_t status = tell(loading,
-                             json_pack("{s:s, s:i, s:s, s:s}", "t", "hello", "protocol", OPC_PROTOCOL_VERSION, "torch",
-                                       opc_bridge_torch_version(), "cuda", opc_bridge_cuda_version()),
+                             json_pack("{s:s, s:i, s:s, s:s, s:o}", "t", "hello", "protocol", OPC_PROTOCOL_VERSION, "torch",
+                                       opc_bridge_torch_version(), "cuda", opc_bridge_cuda_version(), "cuda_missing", missing),
                              error);
   for (size_t i = 0; status == OPC_OK && i < loading->preload_count; i++)
     status = load_one(directory, loading, loading->preloads[i], true, &listing, all, error);

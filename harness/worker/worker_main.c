@@ -38,7 +38,7 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
     } else if (option == 'n') {
       namespaces[namespace_count++] = optarg;
     } else if (option == 'm') {
-      options->cuda = options->loading.cuda = strcmp(optarg, "cuda") == 0;
+      options->cuda = options->loading.cuda = strcmp(optarg, "cpu") != 0;
     } else if (option == 'k') {
       options->loading.package = optarg;
       setenv("AOTI_RUNTIME_CHECK_INPUTS", "1", 0); /* a model that is given other inputs than it was compiled for says so, instead of reading beside them */
@@ -114,7 +114,19 @@ static opc_status_t zygote_run(options_t *options, opc_error_t *error) {
   return status;
 }
 
+/* The wrappers of the CUDA runtime are here by now, and for no process that an operator starts. */
+static void preload_forget(void) {
+  const char *preload = getenv("LD_PRELOAD");
+  if (!preload || !strstr(preload, "libopcheck-cudart.so.")) return;
+  const char *rest = strchr(preload, ':');
+  char *kept = rest ? strdup(rest + 1) : NULL;
+  if (kept) setenv("LD_PRELOAD", kept, 1);
+  else unsetenv("LD_PRELOAD");
+  free(kept);
+}
+
 int main(int argc, char **argv) {
+  preload_forget();
   opc_error_t error = {0};
   options_t options = {0};
   const char **preloads = calloc((size_t)argc, sizeof *preloads), **namespaces = calloc((size_t)argc, sizeof *namespaces);

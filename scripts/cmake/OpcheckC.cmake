@@ -10,6 +10,9 @@
 #                  [CASE_TIMEOUT seconds] of one case, default 10
 #                  [ARGUMENTS argument…]) anything else that `opcheck-c run` takes
 #
+# A test of device cuda has the label gpu and takes one GPU of CTest's resources (`ctest --resource-spec-file`; `opcheck-c devices --format ctest-resources`
+# writes the file): it sees the GPU that CTest gives it and no other. cuda-sim needs none.
+#
 # Adds a CTest test that runs every operator of the library through opcheck-c. It fails where the contract is broken, an operator
 # crashes, the library does not load, and also where nothing ran at all (opcheck-c's exit status 5): a test of nothing is no success.
 # With several devices the device stands in the test's name and in the JUnit file's, so that neither overwrites the other.
@@ -92,6 +95,9 @@ function(opcheck_add_test library)
     endif()
     add_test(NAME "${name}" COMMAND ${command} ${options} "${file}")
     set_tests_properties("${name}" PROPERTIES LABELS opcheck)
+    if(device STREQUAL "cuda")
+      set_tests_properties("${name}" PROPERTIES LABELS "opcheck;gpu" RESOURCE_GROUPS "gpus:1")
+    endif()
     if(arg_TIMEOUT)
       set_tests_properties("${name}" PROPERTIES TIMEOUT "${arg_TIMEOUT}")
     endif()

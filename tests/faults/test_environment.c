@@ -243,6 +243,22 @@ static void device_is_absent(void **state) {
   json_decref(records);
 }
 
+static void devices_that_exclude_each_other(void **state) {
+  (void)state;
+  static const char *const devices[] = {"cuda-sim", "cuda"}, *const cpu[] = {"cpu"};
+  opc_run_options_t options = run_options(healthy);
+  opc_error_t error;
+  int code;
+  options.devices = devices;
+  options.device_count = 2;
+  assert_int_equal(run_with(&options, &code, &error), OPC_ERR_USAGE);
+  assert_non_null(strstr(error.message, "make two runs of it"));
+  options.devices = cpu;
+  options.device_count = 1;
+  options.cuda_architecture = "sm_80";
+  assert_int_equal(run_with(&options, &code, &error), OPC_ERR_USAGE);
+}
+
 /* A run in a process of its own that hangs in an operator until the signal comes. */
 static int run_until(int number) {
   int status = 0;
@@ -315,6 +331,7 @@ int main(void) {
                                      cmocka_unit_test(expected_failures), cmocka_unit_test(expected_failures_by_glob),
                                      cmocka_unit_test(nothing_is_selected),
                                      cmocka_unit_test(device_is_absent),
+                                     cmocka_unit_test(devices_that_exclude_each_other),
                                      cmocka_unit_test(interrupted_in_good_order),
                                      cmocka_unit_test(killed_with_a_readable_journal),
                                      cmocka_unit_test(only_listed)};
