@@ -1,7 +1,8 @@
 /* The tables of checks and rules: names, severities, and the texts of `opcheck-c explain`. No libtorch.
  *
- * A rule is `check.what`. Three families belong to no check, because any case can end so: `sample.…` (a file's sample was refused or accepted
- * against its word), the ends of a child: `signal.SIG…`, `exit`, `timeout`, `memory`, `foreign_exception`, and `memcheck.…` (--tool memcheck).
+ * A rule is `check.what`. Four families belong to no check, because any case can end so: `sample.…` (a file's sample was refused or accepted
+ * against its word), the ends of a child: `signal.SIG…`, `exit`, `timeout`, `memory`, `foreign_exception`, `memcheck.…` (--tool memcheck), and `sanitize.…`
+ * (--sanitize).
  * Threads, fork: constant tables. */
 #ifndef OPC_CHECKS_RULES_H
 #define OPC_CHECKS_RULES_H

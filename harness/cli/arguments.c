@@ -34,7 +34,7 @@ void opc_complain(const char *format, ...) {
 /* ---- names of options ---- */
 
 /* In the plan, not in this version: told apart from a typing mistake. */
-static const char *const later_options[] = {"html", "sanitize", "junit-flavor"};
+static const char *const later_options[] = {"html", "junit-flavor"};
 
 /* What argp adds to every command by itself. */
 static const struct argp_option own_options[] = {

@@ -9,6 +9,7 @@
 #include "reports/terminal.h"
 #include "supervise/cuda_plan.h"
 #include "supervise/memcheck.h"
+#include "supervise/sanitize_words.h"
 
 enum {
   KEY_SAMPLES = 256,
@@ -28,6 +29,7 @@ enum {
   KEY_XFAIL,
   KEY_STRICT,
   KEY_TOOL,
+  KEY_SANITIZE,
   KEY_JSON,
   KEY_JUNIT,
   KEY_JOURNAL,
@@ -65,6 +67,9 @@ static const struct argp_option options[] = {
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one case, default 10", 3},
     {"memory", KEY_MEMORY, "MIB", 0, "Of one child, default 4096", 3},
     {"tool", KEY_TOOL, "TOOL", 0, "memcheck: run the operators under Valgrind and report what it finds; some fifty times slower", 3},
+    {"sanitize", KEY_SANITIZE, "TOOL", 0,
+     "memcheck, racecheck, initcheck or synccheck: run the operators' kernels under NVIDIA's compute-sanitizer and report what it finds; with --device cuda. Default of "
+     "--check with it: memory", 3},
     {"preload", KEY_PRELOAD, "LIB", 0, "Load this library first, without checking it", 3},
     {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/. Default: the one that LIB needs", 3},
     {0, 0, 0, 0, "Results:", 4},
@@ -112,6 +117,14 @@ static opc_status_t set_tool(run_command_t *run, const char *value) {
   if (strcmp(value, "memcheck") != 0) return opc_error_set(run->error, OPC_ERR_USAGE, "--tool %.40s: there is one tool, memcheck (Valgrind)", value);
   run->execution.options.memcheck = true;
   return OPC_OK;
+}
+
+static opc_status_t set_sanitize(run_command_t *run, const char *value) {
+  for (size_t i = 0; opc_sanitize_tools[i] != NULL; i++) {
+    if (strcmp(value, opc_sanitize_tools[i]) == 0) run->execution.options.sanitize = opc_sanitize_tools[i];
+  }
+  if (run->execution.options.sanitize != NULL) return OPC_OK;
+  return opc_error_set(run->error, OPC_ERR_USAGE, "--sanitize %.40s: give memcheck, racecheck, initcheck or synccheck", value);
 }
 
 static opc_status_t set_shard(run_command_t *run, const char *value) {
@@ -211,6 +224,9 @@ static error_t parse(int key, char *value, struct argp_state *state) {
     case KEY_TOOL:
       status = set_tool(run, value);
       break;
+    case KEY_SANITIZE:
+      status = set_sanitize(run, value);
+      break;
     case KEY_TORCH:
       to->torch_root = value;
       break;
@@ -269,9 +285,15 @@ static void prepare_memcheck(run_command_t *run) {
                "the run", to->timeout);
 }
 
+static void prepare_sanitize(run_command_t *run) {
+  opc_run_options_t *to = &run->execution.options;
+  if (to->sanitize != NULL && !run->timeout_given) to->timeout *= opc_run_pace(to);
+}
+
 static void fill_in(run_command_t *run, const opc_arguments_t *arguments) {
   opc_run_options_t *to = &run->execution.options;
   prepare_memcheck(run);
+  prepare_sanitize(run);
   to->libraries = run->libraries.items;
   to->library_count = run->libraries.count;
   to->preloads = run->preloads.items;

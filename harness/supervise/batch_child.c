@@ -76,6 +76,16 @@ opc_status_t opc_child_request(opc_child_t *child, opc_channel_t *control, int m
   return status;
 }
 
+opc_status_t opc_child_execute(opc_child_t *child, const opc_worker_command_t *command, int memory_mib, opc_error_t *error) {
+  int other = -1, pidfd = -1;
+  pid_t pid = 0;
+  opc_status_t status = opc_channel_open(&child->control, &other, error);
+  if (status == OPC_OK) status = opc_worker_start_batch(command, memory_mib, other, child->theirs[0], child->theirs[1], child->output, &pid, &pidfd, error);
+  if (other >= 0) close(other);
+  if (status == OPC_OK) opc_child_started(child, pid, pidfd, true);
+  return status;
+}
+
 void opc_child_started(opc_child_t *child, pid_t pid, int pidfd, bool own) {
   child->pid = pid;
   child->pidfd = pidfd;

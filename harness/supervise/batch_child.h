@@ -13,6 +13,7 @@
 
 #include "wire/channel.h"
 #include "supervise/symbolise.h"
+#include "supervise/worker_process.h"
 #include "wire/protocol.h"
 
 typedef enum opc_end_cause {
@@ -54,6 +55,8 @@ double opc_clock(void);
 opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_error_t *error) OPC_CHECKED;
 /* Asks the worker for the process; memory_mib is its limit. */
 opc_status_t opc_child_request(opc_child_t *child, opc_channel_t *control, int memory_mib, opc_error_t *error) OPC_CHECKED;
+/* Executes a worker for it, which is its process alone (--exec-batch). */
+opc_status_t opc_child_execute(opc_child_t *child, const opc_worker_command_t *command, int memory_mib, opc_error_t *error) OPC_CHECKED;
 /* The process is there. Takes the pidfd. */
 void opc_child_started(opc_child_t *child, pid_t pid, int pidfd, bool own);
 void opc_child_kill(opc_child_t *child, opc_end_cause_t cause);

@@ -62,8 +62,7 @@ static opc_status_t suspect(opc_task_t *task, json_t *result, opc_error_t *error
   return opc_journal_write(task->session->journal, record, error);
 }
 
-/* Why there was nothing to call with: the child does not know, the search does. */
-static void explain_no_sample(const opc_task_t *task, json_t *result) {
+void opc_task_explain_no_sample(const opc_task_t *task, json_t *result) {
   const char *reason = text_of(result, "reason");
   if (task->detail == NULL || reason == NULL || strcmp(reason, opc_skip_reason_name(OPC_SKIP_NO_SAMPLE)) != 0) return;
   char *text = opc_string_format("no sample file names it, and the search found no arguments: %s", task->detail);
@@ -97,7 +96,7 @@ static opc_status_t settle(opc_task_t *task, opc_error_t *error) {
   int verdict = opc_verdict_find(text_of(result, "verdict"));
   bool finding = verdict == OPC_VERDICT_FAIL || verdict == OPC_VERDICT_ERROR;
   if (finding && !is_settled(task, result)) return suspect(task, result, error);
-  explain_no_sample(task, result);
+  opc_task_explain_no_sample(task, result);
   return opc_session_result(task->session, task->op, result, NULL, error);
 }
 

@@ -11,24 +11,12 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "supervise/tool_files.h"
 #include "wire/protocol.h"
 
-double opc_run_pace(const opc_run_options_t *options) { return options->memcheck ? OPC_MEMCHECK_PACE : 1; }
+double opc_run_pace(const opc_run_options_t *options) { return options->memcheck ? OPC_MEMCHECK_PACE : options->sanitize != NULL ? OPC_SANITIZE_PACE : 1; }
 
 /* ---- the command line ---- */
-
-/* As execvp would find it. The caller frees; NULL: it is nowhere. */
-static char *find_on_path(const char *name) {
-  const char *path = getenv("PATH");
-  while (path != NULL && *path != '\0') {
-    size_t length = strcspn(path, ":");
-    char *file = opc_string_format("%.*s/%s", length > 0 ? (int)length : 1, length > 0 ? path : ".", name);
-    if (file == NULL || access(file, X_OK) == 0) return file;
-    free(file);
-    path += length + (path[length] == ':');
-  }
-  return NULL;
-}
 
 /* A percent sign of the folder's own name would be one of Valgrind's. */
 static void add_doubled(opc_text_t *out, const char *path) {
@@ -61,21 +49,14 @@ static opc_status_t make_command(opc_memcheck_t *memcheck, opc_error_t *error) {
   for (size_t i = 0; i < memcheck->word_count; i++) complete &= memcheck->words[i] != NULL;
   opc_text_clear(&folder);
   memcheck->launcher.words = memcheck->words;
-  memcheck->launcher.options = memcheck->options;
+  memcheck->launcher.tool = "memcheck";
+  memcheck->launcher.variable = "VALGRIND_OPTS";
+  memcheck->launcher.value = memcheck->options;
   return complete ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
 }
 
 static opc_status_t make_folder(opc_memcheck_t *memcheck, opc_error_t *error) {
-  const char *base = getenv("TMPDIR");
-  char *made = opc_string_format("%s/opcheck-c-XXXXXX", base != NULL && base[0] != '\0' ? base : "/tmp");
-  opc_status_t status = OPC_OK;
-  if (made == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-  /* Absolute: a library may change the working directory of its process. */
-  else if (mkdtemp(made) == NULL || realpath(made, memcheck->folder) == NULL) {
-    memcheck->folder[0] = '\0';
-    status = opc_error_set(error, OPC_ERR_IO, "cannot make a folder for Valgrind's reports: %s: %s; set TMPDIR", made, strerror(errno));
-  }
-  free(made);
+  opc_status_t status = opc_tool_folder_make("Valgrind", memcheck->folder, error);
   snprintf(memcheck->log, sizeof memcheck->log, "%s/log", memcheck->folder);
   /* For appending: a process a batch starts a Valgrind each. */
   if (status == OPC_OK) memcheck->launcher.log = open(memcheck->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -86,7 +67,7 @@ static opc_status_t make_folder(opc_memcheck_t *memcheck, opc_error_t *error) {
 
 opc_status_t opc_memcheck_new(opc_memcheck_t **out, opc_error_t *error) {
   opc_status_t status = OPC_OK;
-  char *valgrind = find_on_path("valgrind");
+  char *valgrind = opc_tool_on_path("valgrind");
   *out = NULL;
   opc_memcheck_t *memcheck = calloc(1, sizeof *memcheck);
   if (memcheck != NULL) memcheck->launcher.log = -1;
@@ -105,20 +86,10 @@ opc_status_t opc_memcheck_new(opc_memcheck_t **out, opc_error_t *error) {
   return status;
 }
 
-static void remove_folder(const char *path) {
-  DIR *folder = opendir(path);
-  if (folder == NULL) return;
-  for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-    if (entry->d_name[0] != '.') (void)unlinkat(dirfd(folder), entry->d_name, 0);
-  }
-  closedir(folder);
-  (void)rmdir(path);
-}
-
 void opc_memcheck_free(opc_memcheck_t *memcheck) {
   if (memcheck == NULL) return;
   if (memcheck->launcher.log >= 0) close(memcheck->launcher.log);
-  if (memcheck->folder[0] != '\0') remove_folder(memcheck->folder);
+  opc_tool_folder_remove(memcheck->folder);
   for (size_t i = 0; i < memcheck->word_count; i++) free(memcheck->owned[i]);
   for (size_t i = 0; i < memcheck->process_count; i++) {
     opc_memcheck_errors_clear(&memcheck->processes[i].errors);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "supervise/frames.h"
 #include "supervise/memcheck_state.h"
+#include "supervise/witness.h"
 
 static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child_t *child, const opc_memcheck_view_t *view, bool new_failed,
                                  opc_crash_t *crash) {
@@ -62,7 +63,7 @@ opc_status_t opc_memcheck_crash(opc_memcheck_t *memcheck, const opc_child_t *chi
   if (readable && child->blackbox->running == 1) status = opc_memcheck_hits_of_number(process, child->blackbox->sequence, &hits, error);
   if (status == OPC_OK && hits.count > 0) {
     json_t *findings = opc_memcheck_findings(&hits, child->blackbox->sequence, view);
-    opc_memcheck_add_also(crash->evidence, findings);
+    opc_witness_also(crash->evidence, findings);
     json_decref(findings);
   }
   if (status == OPC_OK) *out = end_of(memcheck, child, view, process->errors.new_failed, crash);

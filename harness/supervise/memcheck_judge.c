@@ -6,6 +6,7 @@
 #include "checks/rules.h"
 #include "plan/verdict.h"
 #include "supervise/memcheck_state.h"
+#include "supervise/witness.h"
 
 static const char *text_of(const json_t *object, const char *key) { return json_string_value(json_object_get(object, key)); }
 
@@ -50,52 +51,9 @@ json_t *opc_memcheck_findings(const opc_memcheck_hits_t *hits, uint64_t number, 
   return findings;
 }
 
-void opc_memcheck_add_also(json_t *evidence, json_t *findings) {
-  json_t *also = json_object_get(evidence, "also");
-  if (also == NULL) {
-    also = json_array();
-    json_object_set_new(evidence, "also", also);
-  }
-  json_array_extend(also, findings);
-}
-
-/* A crash stays what the result is; so does what the check proved where Valgrind only warns. */
-static bool is_worse(const json_t *result, const json_t *finding) {
-  int verdict = opc_verdict_find(text_of(result, "verdict"));
-  if (verdict == OPC_VERDICT_ERROR) return false;
-  if (verdict != OPC_VERDICT_FAIL) return true;
-  const char *severity = text_of(result, "severity");
-  bool warning = severity != NULL && strcmp(severity, opc_severity_name(OPC_SEVERITY_WARNING)) == 0;
-  return warning || severity_of(text_of(finding, "rule")) == OPC_SEVERITY_ERROR;
-}
-
-/* The first finding becomes the result, for wrong memory explains wrong values and not the other way round. */
-static void become(json_t *result, json_t *finding, json_t *others) {
-  json_t *evidence = json_object_get(result, "evidence");
-  const char *key, *rule = text_of(finding, "rule");
-  json_t *value;
-  if (opc_verdict_find(text_of(result, "verdict")) == OPC_VERDICT_FAIL) {
-    json_array_append_new(others, json_pack("{s:O, s:O}", "rule", json_object_get(result, "rule"), "message", json_object_get(result, "message")));
-  }
-  json_object_foreach(finding, key, value) {
-    if (strcmp(key, "rule") != 0 && strcmp(key, "message") != 0) json_object_set(evidence, key, value);
-  }
-  json_object_set_new(result, "verdict", json_string(opc_verdict_name(OPC_VERDICT_FAIL)));
-  json_object_set_new(result, "severity", json_string(opc_severity_name(severity_of(rule))));
-  json_object_set_new(result, "reason", json_null());
-  json_object_set(result, "message", json_object_get(finding, "message"));
-  json_object_set(result, "rule", json_object_get(finding, "rule"));
-}
-
 static void witness(json_t *result, const opc_memcheck_hits_t *hits, uint64_t number, const opc_memcheck_view_t *view) {
-  json_t *findings = opc_memcheck_findings(hits, number, view), *first = json_incref(json_array_get(findings, 0)), *evidence = json_object_get(result, "evidence");
-  if (first != NULL && is_worse(result, first)) {
-    json_array_remove(findings, 0);
-    become(result, first, findings);
-  }
-  if (json_array_size(findings) > 0) opc_memcheck_add_also(evidence, findings);
-  json_object_set_new(evidence, "witnessed", json_true());
-  json_decref(first);
+  json_t *findings = opc_memcheck_findings(hits, number, view);
+  opc_witness_merge(result, findings);
   json_decref(findings);
 }
 

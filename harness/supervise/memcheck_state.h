@@ -53,7 +53,6 @@ opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_ch
 
 /* An array of findings (opc_memcheck_describe), one a rule, of its first place; errors before warnings. New reference; NULL: out of memory. */
 json_t *opc_memcheck_findings(const opc_memcheck_hits_t *hits, uint64_t number, const opc_memcheck_view_t *view);
-void opc_memcheck_add_also(json_t *evidence, json_t *findings);
 
 void opc_memcheck_xml_path(const opc_memcheck_t *memcheck, pid_t pid, char out[PATH_MAX + 32]);
 

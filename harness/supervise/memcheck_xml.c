@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "memory/red_zone.h"
 #include "memory/valgrind_requests.h"
+#include "supervise/xml_node.h"
 
 enum { TENSORS_MAX = 256 };
 
@@ -42,42 +43,23 @@ void opc_memcheck_stack_add(opc_memcheck_stack_t *stack, uint64_t address) {
 
 /* ---- one error ---- */
 
-static bool is_named(const xmlNode *node, const char *name) {
-  return node->type == XML_ELEMENT_NODE && strcmp((const char *)node->name, name) == 0;
-}
-
-static const xmlNode *child_of(const xmlNode *node, const char *name) {
-  for (const xmlNode *at = node->children; at != NULL; at = at->next) {
-    if (is_named(at, name)) return at;
-  }
-  return NULL;
-}
-
-/* Without the blanks at its end, which the log does not have. */
-static void copy_text(const xmlNode *node, char *out, size_t size) {
-  xmlChar *text = node != NULL ? xmlNodeGetContent(node) : NULL;
-  snprintf(out, size, "%s", text != NULL ? (const char *)text : "");
-  for (size_t length = strlen(out); length > 0 && isspace((unsigned char)out[length - 1]); length--) out[length - 1] = '\0';
-  xmlFree(text);
-}
-
 /* <what>TEXT</what>, or <xwhat> with <text>TEXT</text> among other things. */
 static void copy_words(const xmlNode *node, char *out, size_t size) {
-  const xmlNode *inner = child_of(node, "text");
-  copy_text(inner != NULL ? inner : node, out, size);
+  const xmlNode *inner = opc_xml_child(node, "text");
+  opc_xml_text(inner != NULL ? inner : node, out, size);
 }
 
 static void read_stack(const xmlNode *node, opc_memcheck_stack_t *out) {
   bool own = true; /* Valgrind's, up to here */
   for (const xmlNode *frame = node->children; frame != NULL; frame = frame->next) {
     char text[256];
-    if (!is_named(frame, "frame")) continue;
-    copy_text(child_of(frame, "ip"), text, sizeof text);
+    if (!opc_xml_is(frame, "frame")) continue;
+    opc_xml_text(opc_xml_child(frame, "ip"), text, sizeof text);
     opc_memcheck_stack_add(out, strtoull(text, NULL, 16));
-    copy_text(child_of(frame, "obj"), text, sizeof text);
+    opc_xml_text(opc_xml_child(frame, "obj"), text, sizeof text);
     own = own && strstr(text, "/vgpreload_") != NULL;
     if (!own) continue;
-    if (out->skip == 0) copy_text(child_of(frame, "fn"), out->replaced, sizeof out->replaced);
+    if (out->skip == 0) opc_xml_text(opc_xml_child(frame, "fn"), out->replaced, sizeof out->replaced);
     out->skip = out->count;
   }
 }
@@ -99,16 +81,16 @@ static void find_tensor(const announced_t *announced, opc_memcheck_error_t *erro
 static void read_error(const xmlNode *node, const announced_t *announced, opc_memcheck_error_t *out) {
   opc_memcheck_stack_t *stack = &out->stack;
   for (const xmlNode *at = node->children; at != NULL; at = at->next) {
-    if (is_named(at, "kind")) {
-      copy_text(at, out->kind, sizeof out->kind);
-    } else if (is_named(at, "what") || is_named(at, "xwhat")) {
+    if (opc_xml_is(at, "kind")) {
+      opc_xml_text(at, out->kind, sizeof out->kind);
+    } else if (opc_xml_is(at, "what") || opc_xml_is(at, "xwhat")) {
       copy_words(at, out->what, sizeof out->what);
-    } else if (is_named(at, "auxwhat") || is_named(at, "xauxwhat")) {
+    } else if (opc_xml_is(at, "auxwhat") || opc_xml_is(at, "xauxwhat")) {
       stack = NULL;
       if (out->aux_count == OPC_MEMCHECK_AUX) continue;
       copy_words(at, out->aux[out->aux_count].text, sizeof out->aux[0].text);
       stack = &out->aux[out->aux_count++].stack;
-    } else if (is_named(at, "stack") && stack != NULL) {
+    } else if (opc_xml_is(at, "stack") && stack != NULL) {
       read_stack(at, stack);
       stack = NULL;
     }
@@ -142,8 +124,8 @@ static void read_message(const xmlNode *node, scan_t *scan) {
   char text[256];
   uint64_t data, bytes;
   int path = 0;
-  const xmlNode *words = child_of(node, "text");
-  copy_text(words, text, sizeof text);
+  const xmlNode *words = opc_xml_child(node, "text");
+  opc_xml_text(words, text, sizeof text);
   text[strcspn(text, "\n")] = '\0';
   scan->errors->new_failed |= strncmp(text, new_failed, sizeof new_failed - 1) == 0;
   if (strncmp(text, OPC_VALGRIND_CASE_WORDS, sizeof OPC_VALGRIND_CASE_WORDS - 1) == 0) {
@@ -173,9 +155,9 @@ static bool read_elements(xmlTextReader *reader, scan_t *scan) {
       if (node == NULL) return true;
       if (strcmp(name, "error") == 0) fine = keep_error(scan, node);
       else if (strcmp(name, "clientmsg") == 0) read_message(node, scan);
-      else if (child_of(node, "state") != NULL) {
+      else if (opc_xml_child(node, "state") != NULL) {
         char state[16];
-        copy_text(child_of(node, "state"), state, sizeof state);
+        opc_xml_text(opc_xml_child(node, "state"), state, sizeof state);
         scan->errors->finished |= strcmp(state, "FINISHED") == 0;
       }
     }

@@ -15,6 +15,7 @@
 #include "supervise/classes.h"
 #include "supervise/interrupt.h"
 #include "supervise/model_package_run.h"
+#include "supervise/sanitize.h"
 #include "supervise/schedule.h"
 #include "supervise/search_rounds.h"
 #include "supervise/select.h"
@@ -234,7 +235,8 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
     /* Names in crash reports are worth having, and not worth failing for. */
     if (opc_maps_read(&session->maps, loaded->worker.pid, NULL) != OPC_OK) opc_maps_clear(&session->maps);
     status = opc_search_rounds_run(session, selected, searched, jobs, error);
-    if (status == OPC_OK) status = opc_schedule_run(session, selected, *out_selected, jobs, error);
+    if (status == OPC_OK && session->sanitize != NULL) status = opc_sanitize_run(session, selected, *out_selected, error);
+    else if (status == OPC_OK) status = opc_schedule_run(session, selected, *out_selected, jobs, error);
   }
   free(selected);
   return status;
@@ -266,6 +268,9 @@ static opc_status_t check_options(const opc_run_options_t *options, opc_error_t 
   if (options->library_count == 0 && options->namespace_count == 0 && options->package == NULL) return opc_error_set(error, OPC_ERR_USAGE, "no library was named");
   if (!(options->timeout > 0)) return opc_error_set(error, OPC_ERR_USAGE, "--timeout must be more than 0 seconds");
   if (options->memory_mib <= 0) return opc_error_set(error, OPC_ERR_USAGE, "--memory must be more than 0 MiB");
+  if (options->sanitize != NULL && options->memcheck) return opc_error_set(error, OPC_ERR_USAGE, "--sanitize and --tool memcheck: one at a time");
+  if (options->sanitize != NULL && (options->device_count != 1 || strcmp(options->devices[0], "cuda") != 0))
+    return opc_error_set(error, OPC_ERR_USAGE, "--sanitize %s: give --device cuda with it, and no other device: compute-sanitizer watches kernels on a GPU", options->sanitize);
   if (options->jobs < 0) return opc_error_set(error, OPC_ERR_USAGE, "--jobs must be 1 or more");
   if (options->shard_count != 0 && (options->shard_index < 1 || options->shard_index > options->shard_count)) {
     return opc_error_set(error, OPC_ERR_USAGE, "--shard %d/%d: K goes from 1 to N", options->shard_index, options->shard_count);
@@ -341,6 +346,9 @@ static opc_status_t run(opc_session_t *session, int *out_exit_code, opc_error_t 
   if (status == OPC_OK && options->xfail_file != NULL) status = opc_xfail_read(options->xfail_file, &session->xfail, error);
   if (status == OPC_OK) status = begin_journal(session, error);
   if (status == OPC_OK && options->memcheck) status = opc_memcheck_new(&session->memcheck, error);
+  /* Without a device the run says so, and needs nothing. */
+  if (status == OPC_OK && options->sanitize != NULL && has_device(session, "cuda"))
+    status = opc_sanitize_new(options->sanitize, options->libraries, options->library_count, &session->sanitize, error);
   if (status == OPC_OK) status = opc_load(options, mode_of(session), session->memcheck, &session->loaded, error);
   if (status == OPC_OK) forget_absent(session);
   if (status == OPC_OK) status = tell_loaded(session, error);
@@ -385,6 +393,7 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
   opc_recipe_set_clear(&session.recipes); /* they know their operators */
   opc_loaded_clear(&session.loaded);
   opc_memcheck_free(session.memcheck);
+  opc_sanitize_free(session.sanitize);
   opc_symboliser_free(session.symboliser);
   opc_maps_clear(&session.maps);
   opc_sample_set_clear(&session.samples);

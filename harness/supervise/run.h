@@ -47,6 +47,7 @@ typedef struct opc_run_options {
   const char *case_id;          /* --case: exactly this case; NULL: all */
   const char *xfail_file;
   bool memcheck; /* --tool memcheck: the worker runs under Valgrind. Whoever sets it sets `timeout` accordingly (OPC_MEMCHECK_PACE) */
+  const char *sanitize; /* --sanitize: the tool of compute-sanitizer that the worker runs under; NULL: none. `timeout` accordingly (OPC_SANITIZE_PACE) */
   const char *const *argv; /* the command line, for the journal and the repro lines */
   size_t argc;
   const char *journal; /* path; the caller has chosen it (a temporary one without --journal) */

@@ -93,19 +93,6 @@ static opc_status_t set_aside(schedule_t *schedule, opc_error_t *error) {
 
 /* ---- children ---- */
 
-static opc_status_t start_own(schedule_t *schedule, opc_child_t *child, opc_error_t *error) {
-  int other = -1, pidfd = -1;
-  pid_t pid = 0;
-  opc_status_t status = opc_channel_open(&child->control, &other, error);
-  if (status == OPC_OK) {
-    status = opc_worker_start_batch(&schedule->command, schedule->session->options->memory_mib, other, child->theirs[0], child->theirs[1], child->output, &pid,
-                                    &pidfd, error);
-  }
-  if (other >= 0) close(other);
-  if (status == OPC_OK) opc_child_started(child, pid, pidfd, true);
-  return status;
-}
-
 static opc_status_t start_child(schedule_t *schedule, opc_task_t *task, opc_error_t *error) {
   opc_loaded_t *loaded = &schedule->session->loaded;
   if (schedule->child_count == schedule->child_capacity) {
@@ -123,7 +110,7 @@ static opc_status_t start_child(schedule_t *schedule, opc_task_t *task, opc_erro
   schedule->children[schedule->child_count++] = child;
   child->pace = opc_run_pace(schedule->session->options);
   task->child = child;
-  if (loaded->exec_batch) return start_own(schedule, child, error);
+  if (loaded->exec_batch) return opc_child_execute(child, &schedule->command, schedule->session->options->memory_mib, error);
   /* A worker that is gone is found at its channel's end. */
   if (opc_child_request(child, &loaded->worker.control, schedule->session->options->memory_mib, NULL) != OPC_OK) {
     opc_pidfd_kill(loaded->worker.pidfd, loaded->worker.pid);

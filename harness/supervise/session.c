@@ -67,6 +67,7 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   shell_text(&line, options->argc > 0 ? options->argv[0] : "opcheck-c"); /* as it was called: it may not be on the PATH */
   opc_text_add(&line, options->package != NULL ? " package" : " run");
   if (options->memcheck) opc_text_add(&line, " --tool memcheck");
+  if (options->sanitize != NULL) shell_option(&line, "--sanitize", options->sanitize);
   for (size_t i = 0; i < options->sample_file_count; i++) shell_option(&line, "--samples", options->sample_files[i]);
   for (size_t i = 0; i < options->recipe_file_count; i++) shell_option(&line, "--recipes", options->recipe_files[i]);
   if (options->seed != plain.seed) opc_text_addf(&line, " --seed %llu", (unsigned long long)options->seed);

@@ -28,6 +28,7 @@ typedef struct opc_session {
   opc_xfail_t *xfail;       /* NULL: none */
   opc_symboliser_t *symboliser;
   opc_memcheck_t *memcheck; /* NULL: the run is without Valgrind */
+  struct opc_sanitize *sanitize; /* NULL: the run is without compute-sanitizer */
   opc_maps_t maps; /* of the worker */
   json_t *checks;  /* array of names */
   json_t *devices; /* array of names that can be run on */

@@ -98,6 +98,8 @@ opc_status_t opc_task_send(opc_task_t *task, opc_error_t *error) OPC_CHECKED; /*
 /* A "cases" command with the operator, samples, checks, devices and seed filled in, and so many of `skips` and `crashed`. */
 json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t crashed);
 json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, const opc_task_t *task);
+/* Why there was nothing to call with: the child does not know, the search does. Changes a result that is skipped for it. */
+void opc_task_explain_no_sample(const opc_task_t *task, json_t *result);
 /* The digest of a "tried" message; 0: it has none. */
 uint64_t opc_search_digest_of(const json_t *message);
 /* search_task.c: the search is over and its samples are tried again; all of it goes to the session. */

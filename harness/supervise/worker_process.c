@@ -96,7 +96,7 @@ static _Noreturn void become(const opc_worker_command_t *command, char *const *a
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   for (size_t i = 0; i < fd_count; i++) moved[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
-  if (command->launcher != NULL) log = fcntl(command->launcher->log, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+  if (command->launcher != NULL && command->launcher->log >= 0) log = fcntl(command->launcher->log, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
   dup2(null, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
@@ -104,7 +104,7 @@ static _Noreturn void become(const opc_worker_command_t *command, char *const *a
   if (log >= 0) dup2(log, OPC_LOG_FD);
   if (library_path != NULL) setenv("LD_LIBRARY_PATH", library_path, 1);
   if (command->cuda_wrappers != NULL) wrap_cuda(command);
-  if (command->launcher != NULL) setenv("VALGRIND_OPTS", command->launcher->options, 1);
+  if (command->launcher != NULL) setenv(command->launcher->variable, command->launcher->value, 1);
   tune_malloc();
   setenv("OMP_WAIT_POLICY", "passive", 0); /* threads that wait would burn a processor each, long after the call that started them: 5 ms become 1 */
   execv(arguments[0], arguments);
@@ -127,9 +127,9 @@ static opc_status_t launch(const opc_worker_command_t *command, const char *batc
   size_t count = 0;
   for (size_t i = 0; i < launcher; i++) arguments[count++] = command->launcher->words[i];
   arguments[count++] = command->plan->program;
-  if (launcher > 0) {
+  if (launcher > 0 && command->launcher->tool != NULL) {
     arguments[count++] = "--tool";
-    arguments[count++] = "memcheck";
+    arguments[count++] = command->launcher->tool;
   }
   for (size_t i = 0; i < command->preload_count; i++) {
     arguments[count++] = "--preload";

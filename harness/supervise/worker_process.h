@@ -24,11 +24,12 @@ typedef struct opc_worker {
 
 #define OPC_WORKER_INIT {.pidfd = -1, .leave_ms = 200, .output = -1, .control = OPC_CHANNEL_INIT}
 
-/* What stands in front of the worker's command line: Valgrind. */
+/* What stands in front of the worker's command line: Valgrind, compute-sanitizer. */
 typedef struct opc_launcher {
-  const char *const *words; /* NULL at their end; the first is the path of the program */
-  const char *options;      /* VALGRIND_OPTS of its environment */
-  int log;                  /* becomes descriptor OPC_LOG_FD */
+  const char *const *words;     /* NULL at their end; the first is the path of the program */
+  const char *tool;             /* the worker's --tool; NULL: none */
+  const char *variable, *value; /* of its environment */
+  int log;                      /* becomes descriptor OPC_LOG_FD; -1: none */
 } opc_launcher_t;
 
 /* What every way of executing a worker needs. */

@@ -217,7 +217,7 @@ opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operator
   for (size_t i = 0; status == OPC_OK && i < loading->namespace_count; i++) status = list_namespace(loading, loading->namespaces[i], all, error);
   if (status == OPC_OK)
     status = tell(loading,
-                  json_pack("{s:s, s:i, s:b}", "t", "ready", "threads", thread_count(), "cuda_initialised", opc_bridge_cuda_initialised()),
+                  json_pack("{s:s, s:i, s:i, s:b}", "t", "ready", "pid", (int)getpid(), "threads", thread_count(), "cuda_initialised", opc_bridge_cuda_initialised()),
                   error);
   terminating = NULL;
   if (directory >= 0) close(directory);

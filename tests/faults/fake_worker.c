@@ -18,7 +18,7 @@
 
 static const char *const operators[] = {"healthy", "fails",  "segv",    "abort",   "exit0",   "hang",  "parent", "closes",  "junk",    "grandchild",
                                         "flood",   "depends", "flaky", "late", "allcrash", "sleepy", "refused", "lies", "searched", "babble",
-                                        "learns"};
+                                        "learns", "wild", "spent", "after", "hidden"};
 enum { OPERATORS = sizeof operators / sizeof operators[0], CASES = 10 };
 
 static int *ever; /* shared by all children: how often "flaky" ran */
@@ -26,6 +26,8 @@ static opc_channel_t control = OPC_CHANNEL_INIT, batch = OPC_CHANNEL_INIT;
 static opc_blackbox_t *box;
 static bool ran[CASES];
 static const json_t *crashed; /* of the present command */
+static const char *device = "cpu";
+static bool spent; /* the process cannot go on after this case */
 
 static void say(opc_channel_t *channel, json_t *message) {
   opc_error_t error;
@@ -42,6 +44,15 @@ static void begin(const char *id) {
   box->started_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
   box->sequence++;
   box->running = 1;
+}
+
+/* A record of compute-sanitizer, for the stand-in that this runs under (tests/sanitize). */
+static void record(const char *text) {
+  const char *path = getenv("OPC_STAND_IN_RECORDS");
+  FILE *file = path != NULL ? fopen(path, "ae") : NULL;
+  if (file == NULL) return;
+  fprintf(file, "<record><kind>Precise</kind><level>Error</level><what><text>%s</text></what><where><func>wild_kernel(float*)</func></where></record>\n", text);
+  fclose(file);
 }
 
 /* What the operator does in case i; true: it is wrong there. */
@@ -64,6 +75,11 @@ static bool behave(const char *name, int i) {
     raise(SIGFPE);
   }
   for (int line = 0; strcmp(name, "flood") == 0 && line < 20000 && i == 2; line++) printf("a line of a noisy operator, number %d\n", line);
+  if (strcmp(name, "wild") == 0 && (i == 3 || i == 6)) record("Invalid __global__ write of size 4 bytes");
+  if (strcmp(name, "wild") == 0 && i == 8) record("Invalid __global__ read of size 8 bytes");
+  if (strcmp(name, "spent") == 0 && (i == 1 || i == 7)) record("Invalid __global__ read of size 4 bytes"), spent = true;
+  if (strcmp(name, "after") == 0 && i == 7 && ran[3]) record("Invalid __global__ read of size 4 bytes");
+  if (strcmp(name, "hidden") == 0 && i == 2) record("Invalid __global__ write of size 4 bytes"), box->crashed = 1, box->signal = SIGSEGV, raise(SIGSEGV);
   if (strcmp(name, "depends") == 0 && i == 7) return ran[3];
   if (strcmp(name, "learns") == 0 && i == 3) snprintf(box->phase, sizeof box->phase, "the Meta kernel");
   if (strcmp(name, "learns") == 0 && (i == 2 || i == 3)) raise(SIGSEGV);
@@ -103,7 +119,7 @@ static void run_cases(const json_t *command) {
     const char *check = i < 5 ? "stride" : "alias";
     if ((only >= 0 && i != only) || i <= after || (from >= 0 && i < from) || (to >= 0 && i > to)) continue;
     if (!in_list(json_object_get(command, "checks"), check)) continue;
-    snprintf(id, sizeof id, "fake::%s/%s/cpu/-/one/v%d", name, check, i);
+    snprintf(id, sizeof id, "fake::%s/%s/%s/-/one/v%d", name, check, device, i);
     planned++;
     if (in_list(json_object_get(command, "skip"), check)) {
       say(&batch, json_pack("{s:s, s:s, s:s, s:s, s:n, s:s, s:s, s:{}, s:f}", "t", "result", "case", id, "verdict", "skip", "severity", "error", "rule", "reason",
@@ -118,6 +134,10 @@ static void run_cases(const json_t *command) {
                           "rule", wrong ? "stride.values" : NULL, "reason", "message", wrong ? "differs" : "same", "evidence", "seconds", 0.001));
     box->running = 0;
     if (strcmp(name, "late") == 0 && i == 5) raise(SIGSEGV);
+    if (spent) {
+      say(&batch, json_pack("{s:s}", "t", "spent"));
+      _exit(0);
+    }
   }
   say(&batch, json_pack("{s:s, s:i}", "t", "done", "planned", planned));
 }
@@ -144,7 +164,6 @@ static json_t *wait_for(opc_channel_t *channel) {
 }
 
 static _Noreturn void child(const int fds[3], pid_t parent) {
-  setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE}; /* a sanitizer's handlers would call them errors of this program */
@@ -184,6 +203,7 @@ static void serve_fork(const json_t *command) {
   pid_t pid = fork();
   if (pid == 0) {
     close(control.fd);
+    setpgid(0, 0);
     child(fds, parent);
   }
   int pidfd = pidfd_open(pid, 0);
@@ -218,7 +238,13 @@ int main(int argc, char **argv) {
   const char *mode = getenv("FAKE_WORKER");
   if (mode == NULL) mode = "";
   say(&control, json_pack("{s:s, s:i, s:s, s:s}", "t", "hello", "protocol", OPC_PROTOCOL_VERSION, "torch", "2.11.0", "cuda", ""));
-  for (int i = 3; i < argc; i++) { /* behind --mode cpu */
+  bool batched = false;
+  int first = 1; /* behind "--mode cpu" and the like */
+  for (; first + 1 < argc && strncmp(argv[first], "--", 2) == 0; first += 2) {
+    batched |= strcmp(argv[first], "--exec-batch") == 0;
+    if (strcmp(argv[first], "--mode") == 0) device = argv[first + 1];
+  }
+  for (int i = first; i < argc; i++) {
     say(&control, json_pack("{s:s, s:s}", "t", "loading", "library", argv[i]));
     if (strstr(argv[i], "exits") != NULL) _exit(3);
     if (strstr(argv[i], "throws") != NULL) {
@@ -232,7 +258,11 @@ int main(int argc, char **argv) {
     describe(argv[i]);
   }
   if (strcmp(mode, "dies") == 0) _exit(4);
-  say(&control, json_pack("{s:s, s:i, s:b}", "t", "ready", "threads", 1, "cuda_initialised", 0));
+  say(&control, json_pack("{s:s, s:i, s:i, s:b}", "t", "ready", "pid", (int)getpid(), "threads", 1, "cuda_initialised", 0));
+  if (batched) {
+    const int fds[] = {OPC_BATCH_FD, OPC_BATCH_FD + 1, OPC_BATCH_FD + 2};
+    child(fds, getppid());
+  }
   for (;;) {
     json_t *command = NULL;
     opc_channel_event_t event = opc_channel_next(&control, &command);

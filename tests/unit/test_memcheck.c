@@ -350,7 +350,7 @@ static void command_line_is_made(void **state) {
   setenv("VALGRIND_OPTS", "--suppressions=mine", 1);
   memcheck = memcheck_make();
   unsetenv("VALGRIND_OPTS");
-  const char *const *words = opc_memcheck_launcher(memcheck)->words, *options = opc_memcheck_launcher(memcheck)->options;
+  const char *const *words = opc_memcheck_launcher(memcheck)->words, *options = opc_memcheck_launcher(memcheck)->value;
   assert_non_null(strstr(words[0], "/valgrind"));
   size_t count = 0, files = 0;
   for (; words[count] != NULL; count++) files += strncmp(words[count], "--xml-file=/", 12) == 0 && strstr(words[count], "/%p.xml") != NULL;
