@@ -1,0 +1,137 @@
+#include "launch/kernel_image.h"
+
+#include <ctype.h>
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/unpack_image.h"
+
+/* ---- the container: see inspect/fatbin.h, which counts what a file has; here the loaded bytes are read, one module's at a time ---- */
+
+enum { KIND_PTX = 1, KIND_MACHINE_CODE = 2, WRAPPER_MAGIC = 0x466243b1 };
+static const uint32_t container_magic = 0xba55ed50;
+static const uint64_t flag_lz4 = 0x2000, flag_zstd = 0x8000, flag_specific = 0x100000, flag_family = 0x200000;
+
+typedef struct wrapper {
+  uint32_t magic, version;
+  const unsigned char *container;
+  void *more; /* version 2: containers of the parts that were linked on the device, ended by NULL */
+} wrapper_t;
+
+typedef struct container {
+  uint32_t magic;
+  uint16_t version, header_size;
+  uint64_t size;
+} container_t;
+
+typedef struct entry {
+  uint16_t kind, version;
+  uint32_t header_size;
+  uint64_t size;
+  uint32_t compressed_size, options;
+  uint16_t minor, major;
+  uint32_t architecture, name, name_size;
+  uint32_t flags[2];
+  uint64_t unused, plain_size; /* of what is compressed, where the header has them */
+} entry_t;
+_Static_assert(sizeof(entry_t) == 64, "as they lie in memory");
+
+typedef struct part {
+  entry_t entry;
+  uint64_t flags;
+  const unsigned char *bytes;
+  size_t size; /* packed or not */
+} part_t;
+
+/* True: goes no further. */
+typedef bool visit_t(const part_t *part, void *data);
+
+static bool visit_container(const unsigned char *bytes, visit_t *visit, void *data) {
+  container_t container;
+  memcpy(&container, bytes, sizeof container);
+  if (container.magic != container_magic || container.header_size < sizeof container) return false;
+  const unsigned char *at = bytes + container.header_size, *const end = at + container.size;
+  while ((size_t)(end - at) >= offsetof(entry_t, unused)) {
+    part_t part = {0};
+    memcpy(&part.entry, at, offsetof(entry_t, unused));
+    const size_t left = (size_t)(end - at);
+    if (part.entry.header_size < offsetof(entry_t, unused) || part.entry.header_size > left || part.entry.size > left - part.entry.header_size) return false;
+    if (part.entry.header_size >= sizeof part.entry) memcpy(&part.entry, at, sizeof part.entry);
+    part.flags = (uint64_t)part.entry.flags[1] << 32 | part.entry.flags[0];
+    part.bytes = at + part.entry.header_size;
+    part.size = (size_t)part.entry.size;
+    if ((part.flags & (flag_lz4 | flag_zstd)) != 0 && part.entry.compressed_size != 0 && part.entry.compressed_size < part.size) part.size = part.entry.compressed_size;
+    if (visit(&part, data)) return true;
+    at = part.bytes + part.entry.size;
+  }
+  return false;
+}
+
+static bool visit_parts(const void *given, visit_t *visit, void *data) {
+  wrapper_t wrapper;
+  memcpy(&wrapper, given, sizeof wrapper);
+  if (wrapper.magic != WRAPPER_MAGIC || !wrapper.container) return false;
+  if (visit_container(wrapper.container, visit, data)) return true;
+  const unsigned char *const *more = wrapper.version == 2 ? wrapper.more : NULL;
+  for (; more && *more; more++)
+    if (visit_container(*more, visit, data)) return true;
+  return false;
+}
+
+/* ---- which device an entry is for ---- */
+
+static bool fits(const part_t *part, void *data) {
+  const int *device = data;
+  const int major = (int)part->entry.architecture / 10, minor = (int)part->entry.architecture % 10;
+  const bool same = major == device[0] && minor == device[1];
+  if ((part->flags & flag_specific) != 0) return same;
+  if (part->entry.kind == KIND_MACHINE_CODE || (part->flags & flag_family) != 0) return major == device[0] && minor <= device[1];
+  return part->entry.kind == KIND_PTX && (major < device[0] || (major == device[0] && minor <= device[1]));
+}
+
+bool opc_image_fits(const void *wrapper, int major, int minor) {
+  int device[2] = {major, minor};
+  return visit_parts(wrapper, fits, device);
+}
+
+/* ---- what it says of a kernel; the parameters are the same for each architecture ---- */
+
+typedef struct wanted {
+  const char *kernel;
+  opc_kernel_image_t *out;
+  bool packed; /* look at compressed entries too */
+  int kind;
+} wanted_t;
+
+static bool read_plain(const wanted_t *wanted, const unsigned char *bytes, size_t size) {
+  if (wanted->kind == KIND_MACHINE_CODE) return opc_cubin_read(bytes, size, wanted->kernel, wanted->out);
+  return opc_ptx_read((const char *)bytes, size, wanted->kernel, wanted->out);
+}
+
+static bool read_part(const part_t *part, void *data) {
+  const wanted_t *wanted = data;
+  const uint64_t how = part->flags & (flag_lz4 | flag_zstd);
+  if (part->entry.kind != wanted->kind || wanted->packed != (how != 0)) return false;
+  if (how == 0) return read_plain(wanted, part->bytes, part->size);
+  size_t size;
+  unsigned char *plain = opc_image_unpack(how == flag_zstd, part->bytes, part->size, (size_t)part->entry.plain_size, &size);
+  const bool found = plain && read_plain(wanted, plain, size);
+  opc_image_unpacked_free(plain, size);
+  return found;
+}
+
+void opc_image_read(const void *wrapper, const char *kernel, opc_kernel_image_t *out) {
+  memset(out, 0, sizeof *out);
+  wanted_t wanted = {.kernel = kernel, .out = out};
+  /* Machine code says more than PTX, and what is not compressed costs least. */
+  static const struct {
+    int kind;
+    bool packed;
+  } order[] = {{KIND_MACHINE_CODE, false}, {KIND_PTX, false}, {KIND_MACHINE_CODE, true}, {KIND_PTX, true}};
+  for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+    wanted.kind = order[i].kind;
+    wanted.packed = order[i].packed;
+    if (visit_parts(wrapper, read_part, &wanted)) return;
+  }
+}

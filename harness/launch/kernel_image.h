@@ -1,0 +1,32 @@
+/* What a kernel's image in a fat binary says of it: the parameters' offsets and sizes, registers, shared memory.
+ *
+ * Reads the bytes that nvcc registered, in place. Ownership: none. Threads, fork: no shared state. Bytes may be anything: what is damaged says nothing. */
+#ifndef OPC_LAUNCH_KERNEL_IMAGE_H
+#define OPC_LAUNCH_KERNEL_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { OPC_KERNEL_PARAMETERS = 64 };
+
+typedef struct opc_parameter {
+  uint32_t offset, size;
+} opc_parameter_t;
+
+typedef struct opc_kernel_image {
+  bool parameters_known;
+  size_t parameter_count;
+  opc_parameter_t parameters[OPC_KERNEL_PARAMETERS];
+  uint32_t registers, shared_static, max_threads; /* 0: unknown, or without a bound */
+} opc_kernel_image_t;
+
+/* `wrapper`: as given to __cudaRegisterFatBinary. */
+bool opc_image_fits(const void *wrapper, int major, int minor);
+void opc_image_read(const void *wrapper, const char *kernel, opc_kernel_image_t *out);
+
+/* One cubin (an ELF file), or PTX. False: the kernel is not in it. */
+bool opc_cubin_read(const unsigned char *bytes, size_t size, const char *kernel, opc_kernel_image_t *out);
+bool opc_ptx_read(const char *text, size_t size, const char *kernel, opc_kernel_image_t *out);
+
+#endif
