@@ -1,5 +1,5 @@
 # Enables the language CUDA where a fitting nvcc is, and makes opc_torch_cuda (libc10_cuda and the shared runtime, not libtorch_cuda:
-# such a library loads where only the small set of dependencies is).
+# such a library loads where only the small set of dependencies is) of opc_cudart, which has no libtorch in it, and opc_cuda_architectures.
 #
 # In:  OPC_CUDA AUTO (use what is there) | ON (an error where nothing fits) | OFF.
 # Out: OPC_CUDA_ENABLED, OPC_CUDA_INCLUDE_DIRS, OPC_CUDART (the shared runtime's path).
@@ -49,8 +49,18 @@ if(NOT CMAKE_CUDA_COMPILER)
 endif()
 # A static runtime would be a second one beside libtorch's, and invisible to our wrappers.
 set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+# Those that libtorch's own kernels are compiled for, and PTX for what is newer. Named by an option and not by CMAKE_CUDA_ARCHITECTURES, which would compile
+# the source once for each: it is compiled once, for the oldest, and that result is translated for all of them.
+set(opc_cuda_code "")
 if(NOT CMAKE_CUDA_ARCHITECTURES)
-  set(CMAKE_CUDA_ARCHITECTURES 90) # machine code for 9.0 and PTX for what is newer
+  execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" --list-gpu-code OUTPUT_VARIABLE opc_cuda_known COMMAND_ERROR_IS_FATAL ANY)
+  foreach(opc_architecture 75 80 86 90 100 120)
+    if(opc_cuda_known MATCHES "sm_${opc_architecture}[^0-9a-z]")
+      string(APPEND opc_cuda_code "sm_${opc_architecture},")
+    endif()
+  endforeach()
+  string(APPEND opc_cuda_code "compute_75")
+  set(CMAKE_CUDA_ARCHITECTURES OFF)
 endif()
 enable_language(CUDA)
 if(CMAKE_VERSION VERSION_LESS 3.26) # which does not know that nvcc knows it
@@ -67,11 +77,23 @@ if(NOT OPC_CUDART)
   find_library(OPC_CUDART NAMES cudart HINTS ${CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES} REQUIRED NO_CACHE)
 endif()
 
+# The headers and the shared runtime; for which architectures, a target says itself.
+add_library(opc_cudart INTERFACE IMPORTED GLOBAL)
+target_include_directories(opc_cudart SYSTEM INTERFACE ${OPC_CUDA_INCLUDE_DIRS})
+target_link_libraries(opc_cudart INTERFACE "${OPC_CUDART}")
+
+add_library(opc_cuda_architectures INTERFACE IMPORTED GLOBAL)
+if(opc_cuda_code)
+  target_compile_options(opc_cuda_architectures INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:--generate-code=arch=compute_75$<COMMA>code=[${opc_cuda_code}]>")
+endif()
+
 add_library(opc_torch_cuda INTERFACE IMPORTED GLOBAL)
-target_include_directories(opc_torch_cuda SYSTEM INTERFACE ${OPC_CUDA_INCLUDE_DIRS})
 target_compile_options(opc_torch_cuda INTERFACE
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--expt-extended-lambda;-lineinfo>)
-target_link_libraries(opc_torch_cuda INTERFACE opc_torch "${TORCH_ROOT}/lib/libc10_cuda.so" "${OPC_CUDART}")
+target_link_libraries(opc_torch_cuda INTERFACE opc_torch opc_cuda_architectures "${TORCH_ROOT}/lib/libc10_cuda.so" opc_cudart)
 
 set(OPC_CUDA_ENABLED ON)
-message(STATUS "opcheck-c: CUDA ${CMAKE_CUDA_COMPILER_VERSION} (${CMAKE_CUDA_COMPILER}), architectures ${CMAKE_CUDA_ARCHITECTURES}")
+if(NOT opc_cuda_code)
+  set(opc_cuda_code "${CMAKE_CUDA_ARCHITECTURES}")
+endif()
+message(STATUS "opcheck-c: CUDA ${CMAKE_CUDA_COMPILER_VERSION} (${CMAKE_CUDA_COMPILER}), architectures ${opc_cuda_code}")

@@ -1,6 +1,6 @@
-# opc_add_operator_library(<name> <source>… [OUTPUT_DIRECTORY <folder>])
-#   A library of operators, lib<name>.so, in build/lib or the folder given. Links opc_torch (with a .cu source: opc_torch_cuda) and
-#   uses the precompiled torch headers. Without CUDA its .cu sources are left out.
+# opc_add_operator_library(<name> <source>… [CUDA] [OUTPUT_DIRECTORY <folder>])
+#   A library of operators, lib<name>.so, in build/lib or the folder given. Links opc_torch (with a .cu source, or CUDA, where its C++ sources
+#   call the runtime: opc_torch_cuda) and uses the precompiled torch headers. Without CUDA its .cu sources are left out.
 # opc_use_torch_pch(<target> [OWNER <object library>])
 #   The same precompiled headers and flags for another C++ library target (not for an executable: -fPIE is another set of flags). OWNER:
 #   opc_torch_pch_harness for a part of the harness, which may be built with sanitizers (OPC_SANITIZE).
@@ -38,7 +38,7 @@ function(opc_use_torch_pch target)
 endfunction()
 
 function(opc_add_operator_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT_DIRECTORY" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA" "OUTPUT_DIRECTORY" "")
   set(sources ${arg_UNPARSED_ARGUMENTS})
   set(cuda_sources ${sources})
   list(FILTER cuda_sources INCLUDE REGEX "\\.cu$")
@@ -51,7 +51,7 @@ function(opc_add_operator_library name)
 
   add_library(${name} MODULE ${sources})
   opc_use_torch_pch(${name})
-  if(cuda_sources AND OPC_CUDA_ENABLED)
+  if((cuda_sources OR arg_CUDA) AND OPC_CUDA_ENABLED)
     target_link_libraries(${name} PRIVATE opc_torch_cuda)
     target_compile_definitions(${name} PRIVATE OPC_WITH_CUDA=1)
   endif()
