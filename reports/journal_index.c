@@ -62,7 +62,13 @@ static opc_status_t index_class(opc_journal_reader_t *reader, uint64_t offset, c
   return kept ? OPC_OK : no_memory(error);
 }
 
-/* Results of a class have no operator's record; they belong to the class's library. */
+static opc_status_t index_library(opc_journal_reader_t *reader, uint64_t offset, const json_t *record, opc_error_t *error) {
+  const char *name = opc_record_text(record, "checked_as");
+  if (*name && json_object_set_new(reader->classes, name, json_pack("[s, I]", opc_record_text(record, "path"), (json_int_t)offset)) != 0) return no_memory(error);
+  return OPC_OK;
+}
+
+/* Results of a class, and of a library's file, have no operator's record; they belong to the library. */
 static opc_status_t place_classes(opc_journal_reader_t *reader, opc_error_t *error) {
   for (size_t i = 0; i < reader->operator_count; i++) {
     opc_journal_operator_t *op = &reader->operators[i].op;
@@ -170,7 +176,7 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
     case OPC_RECORD_LIBRARY:
       summary->libraries++;
       if (strcmp(opc_record_text(record, "status"), "failed") == 0) summary->libraries_failed++;
-      break;
+      return index_library(reader, offset, record, error);
     case OPC_RECORD_OPERATOR:
       return index_operator(reader, offset, record, error);
     case OPC_RECORD_CLASS:

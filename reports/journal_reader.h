@@ -3,7 +3,8 @@
  * Records, one JSON object a line, `t` says which:
  *   {"t":"run","format":"opcheck-c/journal/1","version":"0.1.0","argv":[…],"seed":N,"started":"2026-01-02T03:04:05Z"}
  *   {"t":"tool","torch":…,"cuda":…}
- *   {"t":"library","path":…,"status":"loaded|failed","error":null|{"kind","message"},"operators":N,"classes":N}
+ *   {"t":"library","path":…,"status":"loaded|failed","error":null|{"kind","message"},"operators":N,"classes":N,
+ *    "checked_as":NAME}                              what results of the file itself have for an operator; only where it is checked
  *   {"t":"operator",…}  {"t":"class",…}            as plan/schema.h makes them
  *   {"t":"sample_source","operator":…,"source":"file|recorded|searched|none","detail":TEXT,
  *     "search":{…}}   what the search did, where there was one (plan/search.h, opc_search_to_json, and "cpu_seconds", "seconds")

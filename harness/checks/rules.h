@@ -29,7 +29,8 @@ extern const size_t opc_rule_count;
 const opc_rule_t *opc_rule_find(const char *name);
 
 /* Which kinds of opc_operator_t a check is of. */
-enum { OPC_OF_OPERATOR = 1 << OPC_OPERATOR, OPC_OF_CLASS = 1 << OPC_OPERATOR_CLASS, OPC_OF_PACKAGE = 1 << OPC_OPERATOR_PACKAGE };
+enum { OPC_OF_OPERATOR = 1 << OPC_OPERATOR, OPC_OF_CLASS = 1 << OPC_OPERATOR_CLASS, OPC_OF_PACKAGE = 1 << OPC_OPERATOR_PACKAGE,
+       OPC_OF_LIBRARY = 1 << OPC_OPERATOR_LIBRARY };
 
 typedef struct opc_check_info {
   const char *name;

@@ -42,6 +42,13 @@ static opc_status_t take_constructor(const opc_class_t *class_, const char *sche
   return status;
 }
 
+opc_status_t opc_operator_from_library(const char *name, const char *file, opc_operator_t *out, opc_error_t *error) {
+  *out = (opc_operator_t){.kind = OPC_OPERATOR_LIBRARY, .name = opc_string_copy(name), .library = opc_string_copy(file), .defined_here = true};
+  if (out->name && out->library) return OPC_OK;
+  opc_operator_clear(out);
+  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+}
+
 opc_status_t opc_operator_from_class(const opc_class_t *class_, opc_operator_t *out, opc_error_t *error) {
   *out = (opc_operator_t){.kind = OPC_OPERATOR_CLASS, .name = operator_name(class_->name), .library = opc_string_copy(class_->library), .defined_here = true};
   out->kernels = calloc(1, sizeof *out->kernels);

@@ -82,7 +82,8 @@ typedef struct opc_kernel {
 typedef enum opc_operator_kind {
   OPC_OPERATOR = 0,
   OPC_OPERATOR_CLASS,  /* the constructor of a custom class, "ns::Name(…) -> __torch__.torch.classes.ns.Name" */
-  OPC_OPERATOR_PACKAGE /* the model of a package, "package::NAME(Tensor input0, …) -> (…)" */
+  OPC_OPERATOR_PACKAGE, /* the model of a package, "package::NAME(Tensor input0, …) -> (…)" */
+  OPC_OPERATOR_LIBRARY  /* a library's file, "library::libmy_ops.so"; without schema, never called */
 } opc_operator_kind_t;
 
 typedef struct opc_method {
@@ -137,6 +138,9 @@ opc_status_t opc_schema_arguments(const char *schema, opc_operator_t *out, opc_e
 opc_status_t opc_operator_from_class(const opc_class_t *class_, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
 json_t *opc_class_to_json(const opc_class_t *class_);
 opc_status_t opc_class_from_json(const json_t *json, opc_class_t *out, opc_error_t *error) OPC_CHECKED;
+
+/* A library's file as an operator of kind LIBRARY. Released by opc_operator_clear. */
+opc_status_t opc_operator_from_library(const char *name, const char *file, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
 #include "plan/json_write.h"
 #include "plan/schema.h"
 
-static const char *const kind_words[] = {[OPC_OPERATOR] = "operator", [OPC_OPERATOR_CLASS] = "class", [OPC_OPERATOR_PACKAGE] = "package"};
+static const char *const kind_words[] = {[OPC_OPERATOR] = "operator", [OPC_OPERATOR_CLASS] = "class", [OPC_OPERATOR_PACKAGE] = "package", [OPC_OPERATOR_LIBRARY] = "library"};
 
 /* ---- writing ---- */
 

@@ -404,6 +404,8 @@ void opc_loaded_clear(opc_loaded_t *loaded) {
   forget_registrations(loaded);
   for (size_t i = 0; i < loaded->class_operator_count; i++) opc_operator_clear(&loaded->class_operators[i]);
   free(loaded->class_operators);
+  for (size_t i = 0; i < loaded->library_operator_count; i++) opc_operator_clear(&loaded->library_operators[i]);
+  free(loaded->library_operators);
   json_decref(loaded->classes);
   json_decref(loaded->package_inputs);
   for (size_t i = 0; i < loaded->library_count; i++) {

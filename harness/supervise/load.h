@@ -21,6 +21,7 @@ typedef struct opc_library {
   int64_t operators, classes;
   char *note; /* what is inert for it; NULL: nothing */
   bool package; /* a .pt2 */
+  const char *checked_as; /* the name of its file among library_operators; NULL: it is not checked */
 } opc_library_t;
 
 #define OPC_LIBTORCH "libtorch"
@@ -34,6 +35,8 @@ typedef struct opc_loaded {
   size_t operator_count;
   opc_operator_t *class_operators; /* the classes' constructors, opc_classes_take */
   size_t class_operator_count;
+  opc_operator_t *library_operators; /* the libraries with GPU code, opc_libraries_take; `library` as it was given */
+  size_t library_operator_count;
   size_t torch_operators; /* among them: of no library here, only of a namespace that was asked for; `library` is OPC_LIBTORCH */
   json_t *package_inputs; /* object: operator -> array of VALUEs, where its package says what it takes */
   json_t *classes; /* array of what "class" messages carry */

@@ -14,6 +14,7 @@
 #include "supervise/batch_child.h"
 #include "supervise/classes.h"
 #include "supervise/interrupt.h"
+#include "supervise/libraries.h"
 #include "supervise/model_package_run.h"
 #include "supervise/sanitize.h"
 #include "supervise/schedule.h"
@@ -63,9 +64,9 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
     bool failed = library->state == OPC_LIBRARY_FAILED;
     json_t *why = failed ? json_pack("{s:s, s:o}", "kind", library->error.kind, "message", opc_words_json(library->error.message)) : json_null();
     status = opc_journal_write(session->journal,
-                               json_pack("{s:s, s:o, s:s, s:o, s:I, s:I}", "t", "library", "path", opc_words_json(library->path), "status",
+                               json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o*}", "t", "library", "path", opc_words_json(library->path), "status",
                                          failed ? "failed" : "loaded", "error", why, "operators", (json_int_t)library->operators, "classes",
-                                         (json_int_t)library->classes),
+                                         (json_int_t)library->classes, "checked_as", library->checked_as != NULL ? opc_words_json(library->checked_as) : NULL),
                                error);
     if (status == OPC_OK && !failed && library->note != NULL) status = opc_journal_note(session->journal, error, "%s: %s", library->path, library->note);
     if (status == OPC_OK && !failed && library->operators == 0) {
@@ -217,7 +218,7 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
   opc_loaded_t *loaded = &session->loaded;
   opc_status_t status = OPC_OK;
   *out_selected = 0;
-  const opc_operator_t **selected = calloc(loaded->operator_count + loaded->class_operator_count + 1, sizeof(const opc_operator_t *));
+  const opc_operator_t **selected = calloc(loaded->operator_count + loaded->class_operator_count + loaded->library_operator_count + 1, sizeof(const opc_operator_t *));
   if (selected == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   for (size_t i = 0; i < loaded->operator_count && status == OPC_OK; i++) {
     if (!opc_select_operator(session, &loaded->operators[i])) continue;
@@ -228,6 +229,9 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
   for (size_t i = 0; i < loaded->class_operator_count && status == OPC_OK; i++) {
     if (!opc_select_operator(session, &loaded->class_operators[i])) continue;
     selected[(*out_selected)++] = &loaded->class_operators[i];
+  }
+  for (size_t i = 0; i < loaded->library_operator_count && status == OPC_OK; i++) {
+    if (opc_select_operator(session, &loaded->library_operators[i])) selected[(*out_selected)++] = &loaded->library_operators[i];
   }
   session->operators_total = *out_selected;
   int jobs = session->options->jobs > 0 ? session->options->jobs : processors();
@@ -351,6 +355,7 @@ static opc_status_t run(opc_session_t *session, int *out_exit_code, opc_error_t 
     status = opc_sanitize_new(options->sanitize, options->libraries, options->library_count, &session->sanitize, error);
   if (status == OPC_OK) status = opc_load(options, mode_of(session), session->memcheck, &session->loaded, error);
   if (status == OPC_OK) forget_absent(session);
+  if (status == OPC_OK) status = opc_libraries_take(&session->loaded, error);
   if (status == OPC_OK) status = tell_loaded(session, error);
   if (status == OPC_OK) status = opc_classes_take(&session->loaded, error);
   if (status == OPC_OK && !options->list_only) status = read_samples(session, error);

@@ -11,7 +11,7 @@ enum { ROUNDS = sizeof budgets / sizeof budgets[0] };
 int opc_search_round_budget(int round) { return budgets[round - 1]; }
 
 opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op) {
-  if (op->kind == OPC_OPERATOR_CLASS) return NULL; /* none is searched for */
+  if (op->kind == OPC_OPERATOR_CLASS || op->kind == OPC_OPERATOR_LIBRARY) return NULL; /* none is searched for */
   size_t index = (size_t)(op - session->loaded.operators);
   return session->found != NULL && index < session->loaded.operator_count ? &session->found[index] : NULL;
 }

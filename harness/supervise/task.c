@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "plan/verdict.h"
 #include "supervise/frames.h"
+#include "supervise/libraries.h"
 #include "supervise/search_rounds.h"
 
 static const char *const sources[] = {"file", "file", "recorded", "searched"}; /* in the order of opc_sample_source_t */
@@ -211,9 +212,9 @@ json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t cras
     if (task->samples.samples[i].unchecked) json_object_set_new(sample, "unchecked", json_true());
     json_array_append_new(samples, sample);
   }
-  return json_pack("{s:s, s:s, s:o, s:O, s:O, s:I, s:o, s:o}", "t", "cases", "operator", task->op->name, "samples", samples, "checks", task->session->checks,
-                   "devices", task->session->devices, "seed", (json_int_t)task->session->options->seed, "skip", first_of(task->skips, skips),
-                   "crashed", first_of(task->crashed, crashed));
+  return json_pack("{s:s, s:s, s:s*, s:o, s:O, s:O, s:I, s:o, s:o}", "t", "cases", "operator", task->op->name, "library",
+                   opc_library_file(&task->session->loaded, task->op), "samples", samples, "checks", task->session->checks, "devices", task->session->devices,
+                   "seed", (json_int_t)task->session->options->seed, "skip", first_of(task->skips, skips), "crashed", first_of(task->crashed, crashed));
 }
 
 json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, const opc_task_t *task) {

@@ -39,7 +39,8 @@
  *
  * 2. Batch channel: a SOCK_STREAM socketpair a child. JSON, one object a line.
  *    supervisor -> child
- *      {"t":"cases","operator":NAME,"samples":[SAMPLE…],"checks":[NAME…],"devices":["cpu"…],"seed":N,
+ *      {"t":"cases","operator":NAME,"library":PATH,"samples":[SAMPLE…],"checks":[NAME…],"devices":["cpu"…],"seed":N,
+ *        "library": only where the operator is a library's file, which the worker has no operator for
  *        "only":CASE|null,      run exactly this case
  *        "after":CASE|null,     run what comes after this case in the plan
  *        "from":CASE|null,"to":CASE|null    run this stretch of the plan (bisection), both ends included

@@ -149,6 +149,8 @@ static bool case_end(const char *case_id, const opc_finding_t *finding, double s
 static opc_status_t operator_find(const batch_t *batch, const json_t *command, opc_operator_t *out, opc_error_t *error) {
   const char *name = json_string_value(json_object_get(command, "operator"));
   if (!name) return opc_error_set(error, OPC_ERR_PROTOCOL, "a command without operator");
+  const char *library = json_string_value(json_object_get(command, "library"));
+  if (library) return opc_operator_from_library(name, library, out, error);
   const json_t *listed = json_object_get(batch->operators, name);
   if (listed) return opc_operator_from_json(listed, out, error);
   return opc_bridge_describe(name, out, error);

@@ -1,0 +1,55 @@
+#include "inspect/gpu_cover.h"
+
+static unsigned major(unsigned architecture) { return architecture / 10; }
+
+static bool serves(const opc_gpu_code_t *code, unsigned architecture) {
+  if (code->suffix == 'a') return code->architecture == architecture;
+  if (code->ptx && code->suffix == '\0') return code->architecture <= architecture;
+  return major(code->architecture) == major(architecture) && code->architecture <= architecture;
+}
+
+bool opc_gpu_codes_serve(const opc_gpu_codes_t *codes, unsigned architecture) {
+  for (size_t i = 0; i < codes->count; i++) {
+    if (serves(&codes->items[i], architecture)) return true;
+  }
+  return false;
+}
+
+bool opc_gpu_codes_have_lasting_ptx(const opc_gpu_codes_t *codes) {
+  for (size_t i = 0; i < codes->count; i++) {
+    if (codes->items[i].ptx && codes->items[i].suffix == '\0') return true;
+  }
+  return false;
+}
+
+unsigned opc_gpu_codes_newest(const opc_gpu_codes_t *codes) {
+  unsigned newest = 0;
+  for (size_t i = 0; i < codes->count; i++) {
+    if (!codes->items[i].ptx && codes->items[i].architecture > newest) newest = codes->items[i].architecture;
+  }
+  return newest;
+}
+
+static const char *before(size_t index, size_t count) { return index == 0 ? "" : index + 1 == count ? " and " : ", "; }
+
+void opc_gpu_codes_words(const opc_gpu_codes_t *codes, opc_text_t *out) {
+  for (size_t i = 0; i < codes->count; i++) {
+    const opc_gpu_code_t *code = &codes->items[i];
+    opc_text_addf(out, "%s%s%u%.1s", before(i, codes->count), code->ptx ? "PTX compute_" : "sm_", code->architecture, &code->suffix);
+  }
+}
+
+static bool is_missing(const opc_gpu_codes_t *codes, const opc_gpu_code_t *wanted) {
+  return !wanted->ptx && wanted->suffix == '\0' && !opc_gpu_codes_serve(codes, wanted->architecture);
+}
+
+size_t opc_gpu_codes_missing(const opc_gpu_codes_t *codes, const opc_gpu_codes_t *wanted, opc_text_t *out) {
+  size_t count = 0, told = 0;
+  for (size_t i = 0; i < wanted->count; i++) count += is_missing(codes, &wanted->items[i]);
+  for (size_t i = 0; i < wanted->count; i++) {
+    if (!is_missing(codes, &wanted->items[i])) continue;
+    opc_text_addf(out, "%ssm_%u", before(told, count), wanted->items[i].architecture);
+    told++;
+  }
+  return count;
+}
