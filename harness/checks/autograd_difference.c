@@ -50,8 +50,9 @@ static size_t nth_number(const opc_autograd_part_t *part, size_t i) {
   return (size_t)(opc_random_u64(0, opc_random_stream(part->path), i) % part->count);
 }
 
+/* *out_overwritten: some element is, and a direction that moves it says nothing. */
 static opc_status_t judge_elements(const opc_autograd_judge_t *judge, size_t input, const double *gradient, opc_gradient_verdict_t *out,
-                                   opc_error_t *error) {
+                                   bool *out_overwritten, opc_error_t *error) {
   const opc_autograd_part_t *part = &judge->point->inputs.items[input];
   size_t looked = part->count < ELEMENTS ? part->count : ELEMENTS, decided = 0, rounds = 0;
   double worst = -1.0;
@@ -62,9 +63,13 @@ static opc_status_t judge_elements(const opc_autograd_judge_t *judge, size_t inp
     size_t number = nth_number(part, i);
     opc_gradient_verdict_t one = {0};
     (*judge->direction)[part->first + number] = judge->point->scale[input];
+    bool overwritten = false;
     status = judge_direction(judge, input, gradient, &one, error);
+    if (status == OPC_OK && one.agreement == OPC_DIFFERS) status = opc_autograd_is_overwritten(judge, input, number, one.analytic, &overwritten, error);
     (*judge->direction)[part->first + number] = 0.0;
     if (status != OPC_OK) break;
+    if (overwritten) one.agreement = OPC_AGREES;
+    *out_overwritten = *out_overwritten || overwritten;
     decided += one.agreement == OPC_AGREES;
     rounds += one.rounds;
     double off = fabs(one.analytic - one.numeric);
@@ -162,14 +167,16 @@ opc_status_t opc_autograd_judge_input(const opc_autograd_judge_t *judge, size_t 
   opc_status_t status = judge_direction(judge, input, gradient, &whole, error);
   memset(*judge->direction + part->first, 0, part->count * sizeof **judge->direction);
   *out = whole;
-  if (status != OPC_OK || whole.agreement == OPC_AGREES || whole.rounds) return status;
+  if (status != OPC_OK || whole.agreement == OPC_AGREES) return status;
 
+  /* Before it is taken to round: an eigenvector, too, jumps to its negative somewhere. */
   if (holds_matrices(part)) status = judge_symmetric(judge, input, gradient, error);
-  if (part->symmetric) out->agreement = OPC_AGREES;
-  if (status != OPC_OK || part->symmetric) return status;
+  if (part->symmetric) *out = (opc_gradient_verdict_t){.agreement = OPC_AGREES, .number = SIZE_MAX};
+  if (status != OPC_OK || part->symmetric || whole.rounds) return status;
   opc_gradient_verdict_t elements = whole;
-  status = judge_elements(judge, input, gradient, &elements, error);
+  bool overwritten = false;
+  status = judge_elements(judge, input, gradient, &elements, &overwritten, error);
   bool all_seen = part->count <= ELEMENTS;
-  if (elements.agreement == OPC_DIFFERS || all_seen || whole.agreement == OPC_UNDECIDED) *out = elements;
+  if (elements.agreement == OPC_DIFFERS || all_seen || overwritten || whole.agreement == OPC_UNDECIDED) *out = elements;
   return status;
 }

@@ -30,6 +30,10 @@ typedef struct opc_autograd_judge {
 /* Notes in the point's input where it is taken for symmetric. */
 opc_status_t opc_autograd_judge_input(const opc_autograd_judge_t *judge, size_t input, const double *gradient, opc_gradient_verdict_t *out,
                                       opc_error_t *error) OPC_CHECKED;
+/* autograd_overwritten.c: an element of the input, along which judge->direction points, that no value makes matter, because others have its index in a tensor
+ * of indices as large as the input: once these have another index, the result follows it as its gradient says. Which of them is written last is no promise,
+ * and the gradient that PyTorch gives all of them (a scatter's, an unpooling's) is no mistake. */
+opc_status_t opc_autograd_is_overwritten(const opc_autograd_judge_t *judge, size_t input, size_t number, double analytic, bool *out, opc_error_t *error) OPC_CHECKED;
 /* Makes the matrices of an input's part of a direction symmetric; hermitian, if they are complex. */
 void opc_autograd_make_symmetric(const opc_autograd_part_t *part, double *direction);
 

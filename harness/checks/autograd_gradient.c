@@ -21,7 +21,7 @@ typedef struct watch_list {
 static opc_status_t watch_add(watch_list_t *list, const opc_tensor_t *tensor, const char *kind, const char *path, opc_error_t *error) {
   opc_tensor_meta_t meta;
   opc_tensor_describe(tensor, &meta);
-  if (!meta.defined || strcmp(meta.layout, "strided") != 0) return OPC_OK;
+  if (!meta.defined || strcmp(meta.layout, "strided") != 0 || !opc_tensor_lies_inside(&meta)) return OPC_OK;
   watched_t *item = &list->items[list->count];
   *item = (watched_t){.tensor = tensor};
   snprintf(item->name, sizeof item->name, "%s%s", kind, path);

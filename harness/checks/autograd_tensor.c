@@ -71,7 +71,7 @@ opc_status_t opc_autograd_numbers(const opc_tensor_t *tensor, double *out, size_
   *out_read = false;
   opc_tensor_describe(tensor, &meta);
   size_t width = opc_dtype_size(meta.dtype), step = is_complex(&meta) ? 2 : 1;
-  if (!meta.defined || strcmp(meta.layout, "strided") != 0 || !width || (size_t)meta.numel * step != count) return OPC_OK;
+  if (!meta.defined || strcmp(meta.layout, "strided") != 0 || !opc_tensor_lies_inside(&meta) || !width || (size_t)meta.numel * step != count) return OPC_OK;
   opc_status_t status = opc_tensor_logical_bytes(tensor, &bytes, &size, error);
   if (status != OPC_OK) return status;
   if (meta.dtype == OPC_DTYPE_FLOAT64 || meta.dtype == OPC_DTYPE_COMPLEX128) {

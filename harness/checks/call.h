@@ -83,6 +83,9 @@ bool opc_leaf_is_mutable(const opc_leaf_t *leaf);
 /* Several elements of the tensor lie in one place (stride 0, overlapping windows). */
 bool opc_spec_overlaps_itself(const opc_tensor_spec_t *spec);
 
+/* Every element lies in the tensor's storage. An operator may give back a tensor of which that is not true, and nobody can read it. */
+bool opc_tensor_lies_inside(const opc_tensor_meta_t *meta);
+
 /* Marks the bytes of a tensor's elements in `mask` (one byte a byte of storage, `size` of them). */
 void opc_elements_mark(const opc_tensor_meta_t *meta, unsigned char *mask, size_t size);
 

@@ -65,6 +65,16 @@ static bool walkable(const opc_tensor_meta_t *meta) {
   return meta->ndim <= OPC_MAX_DIMS && meta->numel > 0 && strcmp(meta->layout, "strided") == 0;
 }
 
+bool opc_tensor_lies_inside(const opc_tensor_meta_t *meta) {
+  int64_t last = meta->storage_offset;
+  if (!walkable(meta) || !meta->storage || meta->symbolic || !meta->itemsize) return true;
+  for (int d = 0; d < meta->ndim; d++) {
+    int64_t reach = 0;
+    if (meta->strides[d] < 0 || __builtin_mul_overflow(meta->sizes[d] - 1, meta->strides[d], &reach) || __builtin_add_overflow(last, reach, &last)) return false;
+  }
+  return last >= 0 && (uint64_t)last < meta->storage_bytes / meta->itemsize;
+}
+
 void opc_elements_mark(const opc_tensor_meta_t *meta, unsigned char *mask, size_t size) {
   if (!walkable(meta)) return;
   walk_t walk = {.meta = meta, .offset = meta->storage_offset};

@@ -1,8 +1,10 @@
 #include "checks/outcome.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "checks/result.h"
 #include "checks/simulated.h"
 #include "memory/cpu_memory.h"
 
@@ -66,13 +68,39 @@ static bool skip_simulated(const opc_case_context_t *context, const opc_call_t *
   return found;
 }
 
+static bool report_outside(const opc_case_context_t *context, const char *path, const opc_tensor_meta_t *meta, opc_finding_t *finding) {
+  if (meta->device.type == OPC_DEVICE_META || opc_tensor_lies_inside(meta)) return false;
+  char sizes[160], strides[160];
+  opc_sizes_text(meta->ndim, meta->sizes, sizes, sizeof sizes);
+  opc_sizes_text(meta->ndim, meta->strides, strides, sizeof strides);
+  opc_finding_fail(finding, opc_case_arguments_fit(context) ? "memory.output_outside" : "memory.unchecked_arguments",
+                   "%s has elements outside of its storage: sizes %s, strides %s and offset %lld, and a storage of %zu bytes", path, sizes, strides,
+                   (long long)meta->storage_offset, meta->storage_bytes);
+  return true;
+}
+
+static bool report_unreadable(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
+  opc_output_t *outputs = NULL;
+  size_t count = 0;
+  bool reported = false;
+  if (opc_call_outputs(call, &outputs, &count, NULL) != OPC_OK) return false; /* out of memory: who needs the outputs says so */
+  for (size_t i = 0; i < count; i++) reported = report_outside(context, outputs[i].path, &outputs[i].meta, finding) || reported;
+  for (size_t i = 0; i < call->leaf_count; i++) {
+    opc_tensor_meta_t now;
+    opc_tensor_describe(call->leaves[i].tensor, &now);
+    reported = report_outside(context, call->leaves[i].path, &now, finding) || reported;
+  }
+  free(outputs);
+  return reported;
+}
+
 bool opc_finding_from_outcome(opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
   const char *message = opc_text_c(&call->message);
   int length = first_line_length(message);
   bool declared = opc_case_is_declared(context);
   switch (call->outcome) {
   case OPC_CALL_RETURNED:
-    return false;
+    return report_unreadable(context, call, finding);
   case OPC_CALL_REJECTED:
   case OPC_CALL_INTERNAL_ASSERT:
     if (skip_simulated(context, call, finding)) return true;

@@ -16,10 +16,11 @@ typedef struct opc_session {
   bool *sample_reported; /* this sample's refusal on this device was a finding already; NULL for a case without sample */
 } opc_session_t;
 
-/* False: the call returned, and the check goes on. True: the finding is made:
+/* False: the call returned what can be read, and the check goes on. True: the finding is made:
  *   a file's sample as it stands (plain, its own dtype) that is refused: fail sample.rejected, once a device; any other refusal: skip/rejected;
  *   on the simulated device, a refusal that may be that device's own (checks/simulated.h): skip/simulated;
  *   an INTERNAL ASSERT: fail sample.internal_assert (a warning); no kernel, a fake kernel in Python: skips;
+ *   a tensor that it gives back or leaves behind reaches outside of its storage: fail memory.output_outside, and nothing else can be judged;
  *   out of memory: error memory for a file's sample as it stands, skip/budget otherwise; no std::exception: error foreign_exception;
  *   arguments that the harness cannot make: error harness for a file's sample as it stands, skip/not_applicable otherwise. */
 bool opc_finding_from_outcome(opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding);

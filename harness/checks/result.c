@@ -33,7 +33,7 @@ static void take_tensor(taker_t *taker, const char *path, const opc_tensor_t *te
   item->argument = argument;
   opc_tensor_describe(tensor, &item->meta);
   bool readable = !(taker->flags & OPC_RESULT_META) && item->meta.device.type != OPC_DEVICE_META && item->meta.dtype_known &&
-                  item->meta.ndim <= OPC_MAX_DIMS && strcmp(item->meta.layout, "strided") == 0;
+                  item->meta.ndim <= OPC_MAX_DIMS && strcmp(item->meta.layout, "strided") == 0 && opc_tensor_lies_inside(&item->meta);
   if (readable) taker->status = opc_tensor_logical_bytes(tensor, &item->bytes, &item->size, taker->error);
 }
 

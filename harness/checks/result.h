@@ -11,7 +11,8 @@ typedef struct opc_result_item {
   bool argument;          /* a mutable argument */
   opc_value_kind_t kind;  /* TENSOR, or what the return is */
   opc_tensor_meta_t meta; /* of a TENSOR; of a FLOAT or COMPLEX what a tensor of its one element would have */
-  void *bytes;            /* logical values of a TENSOR, NULL where they cannot be read (sparse, Meta); the value's own bytes otherwise */
+  void *bytes;            /* logical values of a TENSOR, NULL where they cannot be read (sparse, Meta, outside of the storage); the value's own
+                             bytes otherwise */
   size_t size;
   char text[128]; /* of what is no tensor */
 } opc_result_item_t;

@@ -46,6 +46,7 @@ static opc_status_t effects_collect(const opc_call_t *call, const opc_output_t *
     const opc_tensor_meta_t *meta = &outputs[i].meta;
     opc_text_addf(out, "%s:%s%d", outputs[i].path, meta->dtype_text, meta->ndim);
     for (int d = 0; d < meta->ndim && d < OPC_MAX_DIMS; d++) opc_text_addf(out, ",%lld", (long long)meta->sizes[d]);
+    if (!opc_tensor_lies_inside(meta)) continue;
     opc_status_t status = opc_tensor_logical_bytes(outputs[i].tensor, &bytes, &size, error);
     if (status == OPC_ERR_UNSUPPORTED) continue; /* a layout without plain bytes: its shape must do */
     if (status != OPC_OK) return status;
