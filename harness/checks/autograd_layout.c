@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "checks/autograd_case.h"
-#include "checks/places.h"
 
 enum { ORDER = 1 << 16 /* units of epsilon that another order of summing may make */ };
 
@@ -106,25 +105,6 @@ static bool forward_agrees(double left, double right) { return fabs(left - right
 static const char *const layouts[] = {"all.transposed", "all.sliced", "all.expanded0"};
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
-/* In some layout the result shows that the operator was asked for places in a storage: the gradient then lies at places, too. */
-static opc_status_t names_places(opc_autograd_case_t *c, bool *out, opc_error_t *error) {
-  opc_case_context_t *context = c->point->context;
-  opc_status_t status = OPC_OK;
-  *out = false;
-  for (size_t i = 0; i < LAYOUTS && status == OPC_OK && !*out; i++) {
-    opc_sample_t laid = {0};
-    opc_call_t call = {0};
-    opc_error_t none = {0};
-    if (opc_variant_apply(&c->point->sample, context->op, layouts[i], &laid, &none) != OPC_OK) continue;
-    status = opc_call_make(&call, context->op, &laid, context->device, context->seed, error);
-    if (status == OPC_OK) context->phase("the operator");
-    if (status == OPC_OK && opc_call_run(&call, context->handle, context->seed) == OPC_CALL_RETURNED) status = opc_call_names_places(&call, out, error);
-    opc_call_clear(&call);
-    opc_sample_clear(&laid);
-  }
-  return status;
-}
-
 /* Elements that are one place of memory have the sum of their gradients: how it is shared out between them reaches nobody. */
 static void add_up_expanded(const opc_autograd_point_t *point, const opc_call_t *call, double *values) {
   for (size_t i = 0; i < point->inputs.count; i++) {
@@ -172,9 +152,6 @@ static opc_status_t inputs_in(opc_autograd_case_t *c, const char *variant, opc_e
     opc_finding_fail(c->finding, "autograd.input_layout", "backward throws for inputs that are %s, and not for contiguous ones: %.*s",
                      variant + sizeof "all." - 1, opc_autograd_line(&left), opc_text_c(&left.message));
   } else if (opc_autograd_differ(c->point, left.values, right.values, ORDER, &at) && forward_agrees(loss_left, loss_right)) {
-    bool places = false;
-    status = names_places(c, &places, error);
-    if (status != OPC_OK || places) goto release;
     opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
     opc_finding_fail(c->finding, "autograd.input_layout", "the gradient of %s is %.9g where the inputs are %s, and %.9g where they are contiguous, with the same values",
                      place, at.left, variant + sizeof "all." - 1, at.right);

@@ -191,6 +191,7 @@ static void check_tags(const opc_operator_t *op, opc_finding_t *finding) {
       {"out_variant", facts.mutable_count == 0, "it writes to its out arguments, but no argument is declared mutable"},
       {"out", facts.mutable_count == 0 || facts.mutable_count != facts.mutable_keyword,
        "its mutable arguments must be keyword-only out arguments"},
+      {"core", facts.mutable_, "core operators are functional, but an argument is declared mutable"},
       {"inplace", !facts.first_mutable_returned, "its first argument must be mutable and returned"},
   };
   for (size_t i = 0; i < sizeof demands / sizeof demands[0]; i++)

@@ -10,6 +10,7 @@ static const struct {
   opc_tag_test_t *test;
 } tests[] = {
     {"pointwise", opc_tag_pointwise},   {"view_copy", opc_tag_view_copy},    {"flexible_layout", opc_tag_flexible},
+    {"needs_contiguous_strides", opc_tag_contiguous}, {"needs_fixed_stride_order", opc_tag_stride_order}, {"reduction", opc_tag_reduction},
     {"inplace_view", opc_tag_inplace_view}, {"inplace", opc_tag_returned},   {"out", opc_tag_returned},
     {"out", opc_tag_out},               {"out_variant", opc_tag_returned},   {"out_variant", opc_tag_out},
     {NULL, opc_tag_missing},

@@ -1,8 +1,10 @@
-/* view_copy, flexible_layout: what tags say of values and layouts. */
+/* view_copy, flexible_layout and the tags that demand strides: what tags say of values and layouts. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "checks/tags.h"
+
+enum { OPC_TAG_TENSORS = 64 };
 
 /* ---- view_copy ---- */
 
@@ -71,10 +73,12 @@ opc_status_t opc_tag_view_copy(const opc_tag_case_t *tagged, bool *out_tested, o
   return status;
 }
 
-/* ---- flexible_layout ---- */
+/* ---- layouts ---- */
 
 typedef struct layouts {
   const opc_tag_case_t *tagged;
+  const char *tag, *rule;
+  bool (*wanted)(const opc_sample_t *given, const opc_sample_t *laid);
   opc_status_t status;
   opc_error_t *error;
   bool tried;
@@ -84,6 +88,7 @@ static bool try_layout(const char *name, const opc_sample_t *sample, void *conte
   layouts_t *layouts = context;
   opc_case_context_t *run = layouts->tagged->context;
   opc_call_t call = {0};
+  if (!layouts->wanted(run->sample, sample)) return true;
   layouts->status = opc_call_make(&call, run->op, sample, run->device, run->seed, layouts->error);
   if (layouts->status != OPC_OK) return false;
   run->phase("the operator on another layout");
@@ -91,16 +96,83 @@ static bool try_layout(const char *name, const opc_sample_t *sample, void *conte
   bool refused = outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT;
   layouts->tried = true;
   if (refused)
-    opc_finding_fail(layouts->tagged->finding, "tags.flexible_layout", "tagged flexible_layout, and it refuses the same values in another layout, %s: %.*s", name,
+    opc_finding_fail(layouts->tagged->finding, layouts->rule, "tagged %s, and it refuses the same values in another layout, %s: %.*s", layouts->tag, name,
                      (int)strcspn(opc_text_c(&call.message), "\n"), opc_text_c(&call.message));
   opc_call_clear(&call);
   return !refused;
 }
 
+static opc_status_t try_layouts(layouts_t *layouts, bool *out_tested) {
+  opc_case_context_t *context = layouts->tagged->context;
+  opc_status_t status = opc_variants_of(context->sample, context->op, OPC_VARIANT_LAYOUT, try_layout, layouts, layouts->error);
+  *out_tested |= layouts->tried;
+  return status == OPC_OK ? layouts->status : status;
+}
+
+static bool any_layout(const opc_sample_t *given, const opc_sample_t *laid) {
+  (void)given;
+  (void)laid;
+  return true;
+}
+
 opc_status_t opc_tag_flexible(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
-  opc_case_context_t *context = tagged->context;
-  layouts_t layouts = {.tagged = tagged, .error = error};
-  opc_status_t status = opc_variants_of(context->sample, context->op, OPC_VARIANT_LAYOUT, try_layout, &layouts, error);
-  *out_tested |= layouts.tried;
+  layouts_t layouts = {.tagged = tagged, .tag = "flexible_layout", .rule = "tags.flexible_layout", .wanted = any_layout, .error = error};
+  return try_layouts(&layouts, out_tested);
+}
+
+typedef struct specs {
+  const opc_tensor_spec_t *items[OPC_TAG_TENSORS];
+  size_t count;
+} specs_t;
+
+static void see_spec(const char *path, opc_value_t *value, void *context) {
+  specs_t *specs = context;
+  (void)path;
+  if (specs->count < OPC_TAG_TENSORS) specs->items[specs->count] = value->tensor;
+  specs->count++;
+}
+
+static specs_t specs_of(const opc_sample_t *sample) {
+  specs_t specs = {0};
+  for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], see_spec, &specs);
+  return specs;
+}
+
+static int order(int64_t left, int64_t right) { return (left > right) - (left < right); }
+
+static bool spec_keeps_order(const opc_tensor_spec_t *given, const opc_tensor_spec_t *laid) {
+  if (given->ndim != laid->ndim) return false;
+  for (int i = 0; i < given->ndim; i++) {
+    if (laid->sizes[i] > 1 && laid->strides[i] == 0 && given->strides[i] != 0) return false; /* no compiler expands what was dense */
+    for (int k = 0; k < i; k++)
+      if (given->sizes[i] > 1 && given->sizes[k] > 1 && order(given->strides[i], given->strides[k]) != order(laid->strides[i], laid->strides[k])) return false;
+  }
+  return true;
+}
+
+static bool keeps_order(const opc_sample_t *given, const opc_sample_t *laid) {
+  specs_t before = specs_of(given), after = specs_of(laid);
+  bool keeps = before.count == after.count && before.count <= OPC_TAG_TENSORS;
+  for (size_t i = 0; keeps && i < before.count; i++) keeps = spec_keeps_order(before.items[i], after.items[i]);
+  return keeps;
+}
+
+opc_status_t opc_tag_stride_order(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
+  layouts_t layouts = {
+      .tagged = tagged, .tag = "needs_fixed_stride_order", .rule = "tags.needs_fixed_stride_order", .wanted = keeps_order, .error = error};
+  return try_layouts(&layouts, out_tested);
+}
+
+/* The arguments as they are may be what the operator wants in truth. */
+opc_status_t opc_tag_contiguous(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
+  layouts_t layouts = {.tagged = tagged, .tag = "needs_contiguous_strides", .rule = "tags.needs_contiguous_strides", .wanted = any_layout, .error = error};
+  opc_sample_t dense = {0};
+  opc_status_t status = opc_sample_copy(tagged->context->sample, &dense, error);
+  if (status == OPC_OK) {
+    opc_sample_make_contiguous(&dense);
+    (void)try_layout("contiguous", &dense, &layouts);
+    *out_tested |= layouts.tried;
+  }
+  opc_sample_clear(&dense);
   return status == OPC_OK ? layouts.status : status;
 }

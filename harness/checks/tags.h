@@ -19,6 +19,9 @@ typedef opc_status_t opc_tag_test_t(const opc_tag_case_t *tagged, bool *out_test
 opc_tag_test_t opc_tag_pointwise;    /* shapes broadcast; an element follows its own elements alone */
 opc_tag_test_t opc_tag_view_copy;    /* nothing is in the copy that was not in the argument */
 opc_tag_test_t opc_tag_flexible;     /* no layout is refused */
+opc_tag_test_t opc_tag_contiguous;   /* what is contiguous is not refused */
+opc_tag_test_t opc_tag_stride_order; /* no layout with the sample's order of strides is refused */
+opc_tag_test_t opc_tag_reduction;    /* sizes are the argument's, 1, or left out */
 opc_tag_test_t opc_tag_inplace_view; /* data stay as they are */
 opc_tag_test_t opc_tag_returned;     /* a return that is declared to be an argument is that argument */
 opc_tag_test_t opc_tag_out;          /* an out argument is written, and what it held has no say */

@@ -79,19 +79,24 @@ static void change_add(opc_tolerance_t *tolerance, size_t i, const opc_result_it
   }
 }
 
+opc_status_t opc_tolerance_add(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference, opc_error_t *error) {
+  opc_result_t moved = {0};
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  opc_status_t status = opc_again_run(again, &moved, &outcome, NULL, error);
+  if (status == OPC_OK && outcome == OPC_CALL_RETURNED && moved.count == reference->count) {
+    tolerance->patterns++;
+    for (size_t i = 0; i < reference->count; i++) change_add(tolerance, i, &reference->items[i], &moved.items[i]);
+  }
+  opc_result_clear(&moved);
+  return status;
+}
+
 static opc_status_t measure_patterns(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference,
                                      opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (int pattern = 1; status == OPC_OK && pattern <= OPC_REPLAY_PATTERNS; pattern++) {
-    opc_result_t moved = {0};
-    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
     again->replay->pattern = pattern;
-    status = opc_again_run(again, &moved, &outcome, NULL, error);
-    if (status == OPC_OK && outcome == OPC_CALL_RETURNED && moved.count == reference->count) {
-      tolerance->patterns++;
-      for (size_t i = 0; i < reference->count; i++) change_add(tolerance, i, &reference->items[i], &moved.items[i]);
-    }
-    opc_result_clear(&moved);
+    status = opc_tolerance_add(tolerance, again, reference, error);
   }
   again->replay->pattern = 0;
   return status;

@@ -23,6 +23,8 @@ typedef struct opc_tolerance {
 /* Measures around `reference`, which is what `again` gave with replay->pattern 0. */
 opc_status_t opc_tolerance_measure(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference,
                                    opc_error_t *error) OPC_CHECKED;
+/* Besides, what one more call changes. */
+opc_status_t opc_tolerance_add(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference, opc_error_t *error) OPC_CHECKED;
 /* Besides, for results that jump (a rounded coordinate, a floor): what each element does when the arguments move as far as the factor
  * says. */
 opc_status_t opc_tolerance_measure_far(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference,
