@@ -22,8 +22,8 @@ typedef struct package_command {
 
 static const struct argp_option options[] = {
     {"library", KEY_LIBRARY, "LIB", 0, "A library of operators that the package needs (again: more)", 1},
-    {"samples", KEY_SAMPLES, "FILE", 0, "Sample file (again: more), operator \"package::model\". Default: MODEL.samples.json beside the package, else inputs of the "
-                                        "shapes and dtypes that the package itself describes", 1},
+    {"samples", KEY_SAMPLES, "FILE", 0, "Sample file (again: more), operator \"package::model\". Default: MODEL.samples.json beside the package, else the example "
+                                        "that the package holds, else inputs of the shapes and dtypes that it describes", 1},
     {"case", KEY_CASE, "ID", 0, "Exactly this case, as a report names it", 1},
     {"seed", KEY_SEED, "N", 0, "Of all random numbers, default 0", 1},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one case, default 10", 2},

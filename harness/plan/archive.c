@@ -66,6 +66,21 @@ opc_status_t opc_archive_open(const char *path, opc_archive_t *out, opc_error_t 
   return status;
 }
 
+opc_status_t opc_archive_open_bytes(const char *bytes, size_t size, opc_archive_t *out, opc_error_t *error) {
+  zip_error_t why;
+  *out = (opc_archive_t){.size = size};
+  if (size < sizeof signature || memcmp(bytes, signature, sizeof signature) != 0) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "it is no zip file");
+  zip_error_init(&why);
+  zip_source_t *source = zip_source_buffer_create(bytes, size, 0, &why);
+  if (source) out->zip = zip_open_from_source(source, ZIP_RDONLY, &why);
+  opc_status_t status = out->zip ? OPC_OK : cannot_open(zip_error_code_zip(&why), error);
+  if (source && !out->zip) zip_source_free(source);
+  zip_error_fini(&why);
+  if (status == OPC_OK) status = list_entries(out, error);
+  if (status != OPC_OK) opc_archive_close(out);
+  return status;
+}
+
 /* One byte more is asked for than there is: libzip compares the checksum when it comes to the end. */
 static opc_status_t read_whole(zip_file_t *file, const opc_archive_entry_t *entry, char *bytes, opc_error_t *error) {
   uint64_t have = 0;

@@ -31,6 +31,8 @@ typedef struct opc_archive {
 
 /* OPC_ERR_IO: it cannot be read. OPC_ERR_UNSUPPORTED: it is no zip file. OPC_ERR_INPUT: it is a broken one, and the message says how. */
 opc_status_t opc_archive_open(const char *path, opc_archive_t *out, opc_error_t *error) OPC_CHECKED;
+/* The same of a zip file that is an entry of another one; the bytes stay the caller's, and as they are until opc_archive_close. */
+opc_status_t opc_archive_open_bytes(const char *bytes, size_t size, opc_archive_t *out, opc_error_t *error) OPC_CHECKED;
 /* The entry's bytes with a NUL behind them, which the caller frees, compared with their checksum. OPC_ERR_UNSUPPORTED: it is compressed. */
 opc_status_t opc_archive_read(const opc_archive_t *archive, const opc_archive_entry_t *entry, char **out, opc_error_t *error) OPC_CHECKED;
 void opc_archive_close(opc_archive_t *archive);

@@ -9,8 +9,10 @@
 #include "base/text.h"
 #include "plan/archive.h"
 #include "plan/model_inputs.h"
+#include "plan/torch_saved.h"
 
 #define MODELS_FOLDER "/data/aotinductor/"
+#define EXAMPLES_FOLDER "/data/sample_inputs/"
 #define CLASS_PREFIX "__torch__.torch.classes."
 
 static bool ends_with(const char *text, const char *end) {
@@ -108,6 +110,47 @@ static opc_status_t take_entry(opc_package_t *package, const opc_archive_t *arch
   return status;
 }
 
+/* ---- the example ---- */
+
+/* As the compiled model takes them: an input that was a constant of the program is none any more, and nobody could say which of the example's that was. */
+static bool fits_inputs(const json_t *example, const json_t *inputs) {
+  if (!inputs || json_array_size(example) != json_array_size(inputs)) return false;
+  for (size_t i = 0; i < json_array_size(inputs); i++) {
+    const json_t *one = json_object_get(json_array_get(example, i), "tensor"), *other = json_object_get(json_array_get(inputs, i), "tensor");
+    const char *dtype = json_string_value(json_object_get(one, "dtype")), *wanted = json_string_value(json_object_get(other, "dtype"));
+    if (!one || !other || json_array_size(json_object_get(one, "shape")) != json_array_size(json_object_get(other, "shape"))) return false;
+    if (strcmp(dtype ? dtype : "float32", wanted ? wanted : "float32") != 0) return false;
+  }
+  return true;
+}
+
+static bool has_values(const json_t *example) {
+  for (size_t i = 0; i < json_array_size(example); i++)
+    if (!json_object_get(json_object_get(json_array_get(example, i), "tensor"), "fill")) return false;
+  return true;
+}
+
+/* Nobody runs a package by its example: one that cannot be read, or that does not fit, leaves what the model's source says. */
+static opc_status_t take_example(const opc_archive_t *archive, opc_package_model_t *model, opc_error_t *error) {
+  char end[512], *bytes = NULL;
+  json_t *example = NULL;
+  opc_error_t none = {0};
+  const opc_archive_entry_t *entry = NULL;
+  snprintf(end, sizeof end, EXAMPLES_FOLDER "%s.pt", model->name);
+  for (size_t i = 0; i < archive->count && !entry; i++)
+    if (ends_with(archive->entries[i].name, end)) entry = &archive->entries[i];
+  if (!entry) return OPC_OK;
+  opc_status_t status = opc_archive_read(archive, entry, &bytes, error);
+  if (status == OPC_OK && opc_torch_saved_read(bytes, (size_t)entry->size, &example, &none) == OPC_OK && fits_inputs(example, model->inputs)) {
+    json_decref(model->inputs);
+    model->inputs = json_incref(example);
+    model->example = has_values(example);
+  }
+  json_decref(example);
+  free(bytes);
+  return status;
+}
+
 opc_status_t opc_package_read(const char *path, opc_package_t *out, opc_error_t *error) {
   opc_archive_t archive;
   *out = (opc_package_t){0};
@@ -115,6 +158,7 @@ opc_status_t opc_package_read(const char *path, opc_package_t *out, opc_error_t 
   if (status != OPC_OK) return status;
   out->bytes = archive.size;
   for (size_t i = 0; status == OPC_OK && i < archive.count; i++) status = take_entry(out, &archive, &archive.entries[i], error);
+  for (size_t i = 0; status == OPC_OK && i < out->count; i++) status = take_example(&archive, &out->models[i], error);
   if (status == OPC_OK && out->count == 0) {
     bool exported = false;
     for (size_t i = 0; i < archive.count; i++) exported |= strstr(archive.entries[i].name, "/models/") != NULL || ends_with(archive.entries[i].name, "serialized_exported_program.json");

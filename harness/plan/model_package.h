@@ -1,12 +1,14 @@
 /* What an AOTInductor package (.pt2) says of itself, read from the file: nothing of it is loaded. No libtorch.
  *
  * A package is a zip file with a folder data/aotinductor/NAME/ a model: the compiled library, metadata (device, processor, instructions), a list of the
- * operators that it calls by name, and its own source, where the shapes and dtypes of the inputs stand.
+ * operators that it calls by name, and its own source, where the shapes and dtypes of the inputs stand. Where the exported program is in it as well
+ * (torch.export.pt2_archive's package_pt2), data/sample_inputs/NAME.pt holds the inputs that it was exported with.
  * Ownership: opc_package_clear. Threads: one. Source: torch/export/pt2_archive/constants.py, torch/csrc/inductor/aoti_package. */
 #ifndef OPC_PLAN_MODEL_PACKAGE_H
 #define OPC_PLAN_MODEL_PACKAGE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +29,7 @@ typedef struct opc_package_model {
   json_t *calls;   /* object: operator "ns::op.overload" -> array of the arguments' names */
   json_t *classes; /* object: "ns.Name" -> true */
   json_t *inputs;  /* array of VALUEs of the sample format, as many as the model takes; NULL: the package does not say */
+  bool example;    /* they have the values of the example that it was exported with, which a package holds that holds the exported program, too */
   size_t outputs;  /* 0: the package does not say */
 } opc_package_model_t;
 

@@ -77,6 +77,7 @@ static opc_status_t keep_operator(opc_loaded_t *loaded, json_t *message, opc_err
   if (status != OPC_OK) return status;
   json_t *inputs = json_object_get(message, "package_inputs");
   if (inputs != NULL) json_object_set(loaded->package_inputs, loaded->operators[count].name, inputs);
+  if (json_is_true(json_object_get(message, "package_example"))) json_object_set_new(loaded->package_examples, loaded->operators[count].name, json_true());
   loaded->operator_count++;
   return OPC_OK;
 }
@@ -368,7 +369,8 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
   out->mode = mode;
   out->classes = json_array();
   out->package_inputs = json_object();
-  opc_status_t status = out->classes != NULL && out->package_inputs != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  out->package_examples = json_object();
+  opc_status_t status = out->classes != NULL && out->package_inputs != NULL && out->package_examples != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   if (status == OPC_OK) status = opc_worker_plan(options->worker, options->torch_root, &out->plan, error);
   if (status == OPC_OK) status = probe_libraries(options, out, error);
   if (status == OPC_OK) status = find_preloads(options, out, error);
@@ -408,6 +410,7 @@ void opc_loaded_clear(opc_loaded_t *loaded) {
   free(loaded->library_operators);
   json_decref(loaded->classes);
   json_decref(loaded->package_inputs);
+  json_decref(loaded->package_examples);
   for (size_t i = 0; i < loaded->library_count; i++) {
     free(loaded->libraries[i].real);
     free(loaded->libraries[i].note);

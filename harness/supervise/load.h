@@ -39,6 +39,7 @@ typedef struct opc_loaded {
   size_t library_operator_count;
   size_t torch_operators; /* among them: of no library here, only of a namespace that was asked for; `library` is OPC_LIBTORCH */
   json_t *package_inputs; /* object: operator -> array of VALUEs, where its package says what it takes */
+  json_t *package_examples; /* object: operator -> true, where these are the inputs that it was exported with */
   json_t *classes; /* array of what "class" messages carry */
   opc_worker_t worker;
   opc_worker_plan_t plan;

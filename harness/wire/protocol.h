@@ -7,7 +7,7 @@
  *    process is the child itself: fd 4 is the batch channel, fd 5 the black box, fd 6 the output memfd.
  *    --namespace: the operators of this namespace are listed as well that none of the libraries registered, libtorch's own among them.
  *    --package: loaded after the libraries, and told of in the same way: its operators are its models, with "kind":"package", "package_bytes":N and, where the
- *    package says so, "package_inputs":[VALUE…].
+ *    package says so, "package_inputs":[VALUE…], and "package_example":true where these are the ones that it was exported with.
  *    --tool memcheck: the process runs under Valgrind; errors count while an operator runs. MEMORY_MIB is the limit of tensors then, four times that and
  *    1 GiB the one of all.
  *    MEMORY_MIB and memory_mib: address space that a child may add to what the worker had mapped; 0: no limit. In the modes of CUDA there is none either:

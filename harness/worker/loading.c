@@ -81,6 +81,7 @@ static void describe_models(json_t *operators, const opc_package_t *package) {
       json_object_set_new(entry, "kind", json_string("package"));
       json_object_set_new(entry, "package_bytes", json_integer((json_int_t)package->bytes));
       if (package->models[m].inputs) json_object_set(entry, "package_inputs", package->models[m].inputs);
+      if (package->models[m].example) json_object_set_new(entry, "package_example", json_true());
     }
   }
 }

@@ -3,7 +3,10 @@
 The good ones run, and it is said that their output's bits equal the input's. Damaged packages, and those for other machines, get an error of their own kind. Operators that
 crash, hang, refuse or compute something else are findings of the right rule, and the tool goes on.
 """
+import array
+import io
 import json
+import math
 import os
 import subprocess
 import sys
@@ -55,6 +58,36 @@ def check_good(program, folder, library):
     rewrite(os.path.join(folder, "identity_model.pt2"), bare, lambda name, data: data)
     code, text, _ = run(program, bare, "--library", library)
     expect(code == 0 and EQUAL in text and "from the package itself" in text, f"without samples: exit status {code}: {text}")
+
+
+def saved_tensor(values, shape):
+    """What torch.save writes for ((float32 tensor,), {}), without a torch: the smallest pickle that says it."""
+    sizes = b"".join(b"M" + size.to_bytes(2, "little") for size in shape)
+    steps = [int(math.prod(shape[i + 1:])) for i in range(len(shape))]
+    strides = b"".join(b"J" + step.to_bytes(4, "little") for step in steps)
+    storage = b"(X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\x000X\x03\0\0\0cpuJ" + len(values).to_bytes(4, "little") + b"tQ"
+    tensor = b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + b"K\0(" + sizes + b"t(" + strides + b"t\x89ccollections\nOrderedDict\n)RtR"
+    with io.BytesIO() as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr("archive/data.pkl", b"\x80\x02" + tensor + b"\x85}\x86.")
+            archive.writestr("archive/byteorder", "little")
+            archive.writestr("archive/data/0", values.tobytes())
+        return file.getvalue()
+
+
+def check_example(program, folder, library):
+    """A package that holds the exported program beside the compiled model holds the inputs that it was exported with."""
+    shape = (1, 3, 224, 224)
+    values = array.array("f", (index % 1000 / 8 for index in range(math.prod(shape))))
+    for name, saved, origin in (("example", saved_tensor(values, shape), "the example in the package itself"),
+                                ("example_of_another_model", saved_tensor(values[:12], (3, 4)), "shapes and dtypes from the package itself"),
+                                ("broken_example", b"PK\3\4", "shapes and dtypes from the package itself")):
+        path = os.path.join(folder, f"{name}.pt2")
+        rewrite(os.path.join(folder, "bare.pt2"), path, lambda entry, data: data)
+        with zipfile.ZipFile(path, "a", zipfile.ZIP_STORED) as archive:
+            archive.writestr("identity_model/data/sample_inputs/model.pt", saved)
+        code, text, _ = run(program, path, "--library", library)
+        expect(code == 0 and EQUAL in text and origin in text, f"{name}: exit status {code}: {text}")
 
 
 def check_missing(program, folder):
@@ -144,6 +177,7 @@ def check_behaviours(program, folder, other):
 def main():
     program, folder, library, other = sys.argv[1:5]
     check_good(program, folder, library)
+    check_example(program, folder, library)
     check_missing(program, folder)
     check_damaged(program, folder, library)
     check_behaviours(program, folder, other)
