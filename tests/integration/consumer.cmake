@@ -40,6 +40,15 @@ if(NOT text MATCHES "bitwise")
   message(FATAL_ERROR "the failed test does not name the check:\n${text}")
 endif()
 
+# The GPU that CTest gives a test is the one that opcheck-c sees: a made-up machine with one, the eighth.
+file(WRITE "${WORK}/resources.json" [[{"version": {"major": 1, "minor": 0}, "local": [{"gpus": [{"id": "7", "slots": 1}]}]}]])
+run("CTest's GPU is the visible one" EXPECT ok COMMAND "${CMAKE_COMMAND}" -E env --unset=CUDA_VISIBLE_DEVICES ${ctest} -R "^sees_its_gpu$" --resource-spec-file
+    "${WORK}/resources.json")
+run("a test for a GPU asks for one" EXPECT ok COMMAND ${ctest} -R "^on_gpu$" -L gpu --show-only=json-v1)
+if(NOT text MATCHES "RESOURCE_GROUPS" OR NOT text MATCHES "gpus")
+  message(FATAL_ERROR "the test for a GPU takes no resource:\n${text}")
+endif()
+
 # Exit status 5 and nothing else: the test must not fail because, say, the program was not found.
 execute_process(COMMAND "${WORK}/prefix/bin/opcheck-c" run --device cpu --op "no_such_namespace::*" "${WORK}/build/libconsumer_ops.so"
                 RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)

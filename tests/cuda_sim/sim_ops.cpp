@@ -1,0 +1,97 @@
+// Operators for what lies between the command line and the checks on the simulated device. None has a kernel of its own: they call libtorch's.
+#include <ATen/ATen.h>
+#include <torch/library.h>
+
+#include <cstdlib>
+
+namespace {
+
+at::Tensor only_cuda(const at::Tensor &image, int64_t size) {
+  TORCH_CHECK(image.dim() == 3, "image must be a 3-D tensor, got ", image.dim(), "-D");
+  TORCH_CHECK(size >= 1 && size <= 64, "size must be between 1 and 64, got ", size);
+  return at::empty({image.size(0), size}, image.options());
+}
+
+at::Tensor like(const at::Tensor &x) { return at::empty_like(x); }
+
+at::Tensor wrong_device(const at::Tensor &x) { return at::empty(x.sizes(), x.options().device(at::kCPU)); }
+
+// The sum is a kernel's work.
+at::Tensor reads_back(const at::Tensor &x) {
+  TORCH_CHECK(x.abs().sum().item<double>() > 0, "x is all zero");
+  return at::empty_like(x);
+}
+
+// What the host has written to the device is there.
+at::Tensor reads_input(const at::Tensor &x) {
+  TORCH_CHECK(x.flatten()[0].item<double>() == 3, "x does not begin with a three");
+  return at::empty_like(x);
+}
+
+at::Tensor multiplies(const at::Tensor &x) { return at::mm(x, x); }
+
+at::Tensor made_on(int64_t size, std::optional<c10::Device> device) {
+  const auto where = device.value_or(c10::Device(at::kCPU));
+  TORCH_CHECK(where.is_cuda(), "made_on is for CUDA, and was given ", where);
+  return at::empty({size}, at::TensorOptions().device(where));
+}
+
+at::Tensor starts_process(const at::Tensor &x) {
+  TORCH_CHECK(std::system("test -z \"$LD_PRELOAD\"") == 0, "a process that an operator starts inherits LD_PRELOAD");
+  return at::empty_like(x);
+}
+
+at::Tensor follows_pointer(const at::Tensor &x) {
+  auto *data = static_cast<volatile float *>(x.data_ptr());
+  data[0] = data[0] + 1;
+  return at::empty_like(x);
+}
+
+at::Tensor crashes(const at::Tensor &x) {
+  *static_cast<volatile int *>(nullptr) = 1;
+  return x;
+}
+
+at::Tensor refuses(const at::Tensor &x) {
+  TORCH_CHECK(x.dim() == 7, "x must have seven dimensions");
+  return at::empty_like(x);
+}
+
+}  // namespace
+
+TORCH_LIBRARY(sim, m) {
+  m.def("only_cuda(Tensor image, int size) -> Tensor");
+  m.def("both(Tensor x) -> Tensor");
+  m.def("only_cpu(Tensor x) -> Tensor");
+  m.def("wrong_device(Tensor x) -> Tensor");
+  m.def("reads_back(Tensor x) -> Tensor");
+  m.def("reads_input(Tensor x) -> Tensor");
+  m.def("multiplies(Tensor x) -> Tensor");
+  m.def("multiplies_unseen(Tensor x) -> Tensor");
+  m.def("made_on(int size, *, Device? device=None) -> Tensor");
+  m.def("starts_process(Tensor x) -> Tensor");
+  m.def("follows_pointer(Tensor x) -> Tensor");
+  m.def("crashes(Tensor x) -> Tensor");
+  m.def("refuses(Tensor x) -> Tensor");
+}
+
+TORCH_LIBRARY_IMPL(sim, CPU, m) {
+  m.impl("both", &like);
+  m.impl("only_cpu", &like);
+}
+
+TORCH_LIBRARY_IMPL(sim, CUDA, m) {
+  m.impl("only_cuda", &only_cuda);
+  m.impl("both", &like);
+  m.impl("wrong_device", &wrong_device);
+  m.impl("reads_back", &reads_back);
+  m.impl("reads_input", &reads_input);
+  m.impl("multiplies", &multiplies);
+  m.impl("multiplies_unseen", &multiplies);
+  m.impl("starts_process", &starts_process);
+  m.impl("follows_pointer", &follows_pointer);
+  m.impl("crashes", &crashes);
+  m.impl("refuses", &refuses);
+}
+
+TORCH_LIBRARY_IMPL(sim, CompositeExplicitAutograd, m) { m.impl("made_on", &made_on); }
