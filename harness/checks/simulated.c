@@ -42,13 +42,13 @@ opc_simulated_cause_t opc_simulated_cause_in(const opc_cuda_log_t *log, const ch
     bool from_device = call->from.place == OPC_CUDA_DEVICE || call->from.place == OPC_CUDA_MANAGED;
     if (launched && ((call->kind == OPC_CUDA_COPY && from_device && is_host(&call->to)) || (call->kind == OPC_CUDA_HOST_ACCESS && !call->value))) read = call;
   }
-  if (uncovered) {
-    opc_text_addf(out, "the operator called %s, which the simulated device does not have", uncovered->function);
-    return OPC_SIMULATED_LACKS;
-  }
   for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
     if (!strstr(message, foreign[i].words)) continue;
     opc_text_addf(out, "%s does not work on the simulated device", foreign[i].library);
+    return OPC_SIMULATED_LACKS;
+  }
+  if (uncovered) {
+    opc_text_addf(out, "the operator called %s, which the simulated device does not have", uncovered->function);
     return OPC_SIMULATED_LACKS;
   }
   if (read) {

