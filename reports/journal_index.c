@@ -196,6 +196,19 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
   return OPC_OK;
 }
 
+static opc_status_t keep(opc_journal_reader_t *reader, uint64_t offset, size_t length, json_t *record, opc_error_t *error) {
+  if (reader->kept_bytes + length > OPC_KEPT_BYTES) {
+    reader->kept_bytes = OPC_KEPT_BYTES; /* a shorter one behind it is not kept either: they are the first ones */
+    return OPC_OK;
+  }
+  void *grown = grow(reader->kept, reader->kept_count, &reader->kept_capacity, sizeof *reader->kept);
+  if (!grown) return no_memory(error);
+  reader->kept = grown;
+  reader->kept[reader->kept_count++] = (opc_kept_record_t){offset, json_incref(record)};
+  reader->kept_bytes += length;
+  return OPC_OK;
+}
+
 static opc_status_t index_file(opc_journal_reader_t *reader, opc_error_t *error) {
   uint64_t offset = 0;
   for (;;) {
@@ -208,6 +221,7 @@ static opc_status_t index_file(opc_journal_reader_t *reader, opc_error_t *error)
       json_t *record = opc_journal_parse(reader->line, (size_t)length);
       if (record) status = index_record(reader, offset, record, error);
       else reader->summary.damaged++;
+      if (record && status == OPC_OK) status = keep(reader, offset, (size_t)length, record, error);
       json_decref(record);
       if (status != OPC_OK) return status;
     }

@@ -27,6 +27,14 @@ typedef struct opc_record {
   opc_record_kind_t kind;
 } opc_record_t;
 
+/* The first records of a journal, as they were parsed for the index: what most journals hold is not parsed again by each report. */
+enum { OPC_KEPT_BYTES = 256 << 10 }; /* of lines */
+
+typedef struct opc_kept_record {
+  uint64_t offset;
+  json_t *record;
+} opc_kept_record_t;
+
 typedef struct opc_operator_entry {
   opc_journal_operator_t op;
   uint64_t offset; /* of its record, where op.library is set */
@@ -38,6 +46,9 @@ struct opc_journal_reader {
   uint64_t position; /* of the file; seeking throws away what stdio has read ahead */
   char *line;
   size_t line_capacity;
+
+  opc_kept_record_t *kept; /* by offset */
+  size_t kept_count, kept_capacity, kept_bytes;
 
   opc_record_t *records; /* all but results and suspects */
   size_t record_count, record_capacity;

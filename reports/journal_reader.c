@@ -79,6 +79,8 @@ void opc_journal_reader_close(opc_journal_reader_t *reader) {
   if (reader->file) fclose(reader->file);
   for (size_t i = 0; i < reader->operator_count; i++) free((char *)reader->operators[i].op.name);
   free(reader->operators);
+  for (size_t i = 0; i < reader->kept_count; i++) json_decref(reader->kept[i].record);
+  free(reader->kept);
   free(reader->records);
   free(reader->result_offsets);
   free(reader->result_operators);
@@ -95,10 +97,21 @@ void opc_journal_reader_close(opc_journal_reader_t *reader) {
 
 /* ---- reading ---- */
 
+static int compare_kept(const void *left, const void *right) {
+  const opc_kept_record_t *a = left, *b = right;
+  return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
 /* *keep_going becomes false when visit asked to stop. */
 static opc_status_t visit_at(opc_journal_reader_t *reader, uint64_t offset, opc_record_visit_t *visit, void *context, bool *keep_going,
                              opc_error_t *error) {
   ssize_t length;
+  const opc_kept_record_t wanted = {.offset = offset};
+  const opc_kept_record_t *kept = reader->kept_count ? bsearch(&wanted, reader->kept, reader->kept_count, sizeof wanted, compare_kept) : NULL;
+  if (kept) {
+    *keep_going = visit(kept->record, context);
+    return OPC_OK;
+  }
   opc_status_t status = opc_journal_line(reader, offset, &length, error);
   if (status != OPC_OK) return status;
   json_t *record = length < 0 ? NULL : opc_journal_parse(reader->line, (size_t)length);

@@ -1,4 +1,5 @@
 /* The JSON report, `opcheck-c/report/1` (DESIGN.md, fixed). Streamed: one object of a list a line. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "reports/report.h"
@@ -21,9 +22,13 @@ static bool put(json_writer_t *writer, const char *text) {
 static bool put_value(json_writer_t *writer, json_t *value) {
   if (writer->status == OPC_OK && !value)
     writer->status = opc_error_set(writer->error, OPC_ERR_MEMORY, "out of memory while writing the JSON report");
-  if (writer->status == OPC_OK && json_dumpf(value, writer->stream, JSON_ENCODE_ANY) != 0)
-    writer->status = opc_error_set(writer->error, OPC_ERR_IO, "cannot write the JSON report");
+  /* At once: json_dumpf would call fwrite for every comma. */
+  char *text = writer->status == OPC_OK ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
   json_decref(value);
+  if (writer->status == OPC_OK && !text)
+    writer->status = opc_error_set(writer->error, OPC_ERR_MEMORY, "out of memory while writing the JSON report");
+  if (text) put(writer, text);
+  free(text);
   return writer->status == OPC_OK;
 }
 
