@@ -315,7 +315,8 @@ bool opc_clue_is_hopeless(const char *message) {
   static const char *const texts[] = {"NVIDIA driver",          "CUDA driver",           "only available on CUDA",
                                       "not compiled with CUDA", "CUDA is not available", "Cannot initialize CUDA",
                                       "requires CUDA",          "must be a CUDA tensor", "must be on CUDA",
-                                      "must be a CUDA",         "not available on CPU"};
+                                      "must be a CUDA",         "not available on CPU",
+                                      "all symbols must have a namespace" /* of a Dimname, which is a str in a schema: no tensor here has named dimensions */};
   for (size_t i = 0; message && i < sizeof texts / sizeof texts[0]; i++) {
     if (strcasestr(message, texts[i])) return true;
   }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "record/record_folder.h"
+#include "record/stale_values.h"
 
 /* A line of a calls file that is to become a sample. Texts stay in the files until they are written: there may be gigabytes. */
 typedef struct entry {
@@ -300,8 +301,16 @@ static opc_status_t write_output(const gathering_t *gathering) {
   if (status == OPC_OK) status = write_all(gathering, to);
   if (to && fclose(to) != 0 && status == OPC_OK)
     status = opc_error_set(gathering->error, OPC_ERR_IO, "cannot write %s: %s", gathering->output, strerror(errno));
+  opc_stale_values_t before = {0}, after = {0};
+  if (status == OPC_OK && target) before = opc_stale_values_of(target);
   if (status == OPC_OK && plain && rename(beside, target ? target : gathering->output) != 0)
     status = opc_error_set(gathering->error, OPC_ERR_IO, "cannot write %s: %s", gathering->output, strerror(errno));
+  if (status == OPC_OK && before.count) {
+    after = opc_stale_values_of(target);
+    opc_stale_values_remove(&before, &after, gathering->output);
+  }
+  opc_stale_values_clear(&before);
+  opc_stale_values_clear(&after);
   if (to && plain && status != OPC_OK) unlink(beside);
   free(beside);
   free(target);

@@ -14,7 +14,7 @@
 enum { HELPER_MILLISECONDS = 10000 };
 
 /* Findings of one operator share most of their frames, and a question takes libdw up to a tenth of a second. */
-enum { KNOWN_MAX = 512 };
+enum { KNOWN_MAX = 2048 };
 typedef struct known {
   opc_symbolise_question_t question;
   opc_frame_t frame;

@@ -196,6 +196,33 @@ def values(place):
 
 
 @case
+def values_of_an_earlier_recording(place):
+    """Files that the earlier output named go; what it did not name, and what no recording names so, stays."""
+    folder = f"{place.output}.values"
+    fine(place.record(place.ours("large"), "--values"), place)
+    fine(place.record(place.ours("large"), "--values"), place)
+    named = [json.dumps(sample).count("calls.samples.json.values/") for sample in place.samples()]
+    ours = os.listdir(folder)
+    assert len(ours) == sum(named) > 0, (ours, named)
+    assert all(name in json.dumps(place.samples()) for name in ours), ours
+    foreign = ["float32-0123456789abcdef.npy", "weights.npy", "float32-0123456789abcdef.txt"]
+    for name in [*foreign, "../float32-0123456789abcdef.npy"]:
+        with open(f"{folder}/{name}", "w", encoding="utf-8") as stream:
+            stream.write("mine")
+    with open(place.output, "w", encoding="utf-8") as stream:
+        stream.writelines(f'"calls.samples.json.values/{name}"\n' for name in [*ours, *foreign[1:], "../float32-0123456789abcdef.npy"])
+    fine(place.record(place.ours("fork")), place)
+    assert set(os.listdir(folder)) == set(foreign), os.listdir(folder)
+    assert os.path.exists(f"{place.work}/float32-0123456789abcdef.npy")
+    for name in foreign:
+        os.unlink(f"{folder}/{name}")
+    os.rmdir(folder)
+    fine(place.record(place.ours("large"), "--values"), place)
+    fine(place.record(place.ours("fork")), place)
+    assert not os.path.exists(folder), "an empty folder is left"
+
+
+@case
 def threads(place):
     ended = place.record(place.ours("threads", 120))
     fine(ended, place)

@@ -123,6 +123,7 @@ static void test_sites(void **state) {
     if ((opc_clue_site(rows[i].left) == opc_clue_site(rows[i].right)) != rows[i].same) fail_msg("%s | %s", rows[i].left, rows[i].right);
   }
   assert_true(opc_clue_is_hopeless("Found no NVIDIA driver on your system."));
+  assert_true(opc_clue_is_hopeless("all symbols must have a namespace, <namespace>::<string>, but found: mean"));
   assert_false(opc_clue_is_hopeless("expected a CPU tensor"));
   assert_false(opc_clue_is_hopeless(NULL));
 }
