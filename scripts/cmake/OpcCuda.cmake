@@ -1,5 +1,5 @@
 # Enables the language CUDA where a fitting nvcc is, and makes opc_torch_cuda (libc10_cuda and the shared runtime, not libtorch_cuda:
-# such a library loads where only the small set of dependencies is) of opc_cudart, which has no libtorch in it, and opc_cuda_architectures.
+# such a library loads where only the small set of dependencies is) of opc_cuda_runtime, which has no libtorch in it, and opc_cuda_architectures.
 #
 # In:  OPC_CUDA AUTO (use what is there) | ON (an error where nothing fits) | OFF.
 # Out: OPC_CUDA_ENABLED, OPC_CUDA_INCLUDE_DIRS, OPC_CUDART (the shared runtime's path).
@@ -78,9 +78,9 @@ if(NOT OPC_CUDART)
 endif()
 
 # The headers and the shared runtime; for which architectures, a target says itself.
-add_library(opc_cudart INTERFACE IMPORTED GLOBAL)
-target_include_directories(opc_cudart SYSTEM INTERFACE ${OPC_CUDA_INCLUDE_DIRS})
-target_link_libraries(opc_cudart INTERFACE "${OPC_CUDART}")
+add_library(opc_cuda_runtime INTERFACE IMPORTED GLOBAL)
+target_include_directories(opc_cuda_runtime SYSTEM INTERFACE ${OPC_CUDA_INCLUDE_DIRS})
+target_link_libraries(opc_cuda_runtime INTERFACE "${OPC_CUDART}")
 
 add_library(opc_cuda_architectures INTERFACE IMPORTED GLOBAL)
 if(opc_cuda_code)
@@ -90,7 +90,7 @@ endif()
 add_library(opc_torch_cuda INTERFACE IMPORTED GLOBAL)
 target_compile_options(opc_torch_cuda INTERFACE
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--expt-extended-lambda;-lineinfo>)
-target_link_libraries(opc_torch_cuda INTERFACE opc_torch opc_cuda_architectures "${TORCH_ROOT}/lib/libc10_cuda.so" opc_cudart)
+target_link_libraries(opc_torch_cuda INTERFACE opc_torch opc_cuda_architectures "${TORCH_ROOT}/lib/libc10_cuda.so" opc_cuda_runtime)
 
 set(OPC_CUDA_ENABLED ON)
 if(NOT opc_cuda_code)
