@@ -13,6 +13,7 @@
 #include "wire/protocol.h"
 #include "worker/sandbox.h"
 #include "worker/scratch.h"
+#include "worker/warm_up.h"
 #include "worker/zygote.h"
 
 typedef struct options {
@@ -106,6 +107,7 @@ static opc_status_t zygote_run(options_t *options, opc_error_t *error) {
   json_t *operators = NULL;
   opc_status_t status = control_take(&control, error);
   options->loading.control = &control;
+  if (!options->memcheck) opc_warm_up();
   if (status == OPC_OK) status = opc_loading_run(&options->loading, &operators, error);
   if (options->memcheck) opc_valgrind_only_operators();
   if (status == OPC_OK) status = opc_zygote_run(&control, operators, !options->cuda, error);
