@@ -9,19 +9,9 @@
 #include "checks/rules.h"
 #include "plan/case.h"
 
-/* How far a case is from the plainest one: every transformation counts before another dtype does. */
-static int complexity_of(const opc_case_id_t *id) {
-  int steps = 0;
-  if (*id->variant && strcmp(id->variant, "plain") != 0) {
-    steps = 1;
-    for (const char *at = id->variant; *at; at++) steps += *at == '+';
-  }
-  return steps * 2 + (*id->dtype != '\0');
-}
-
 static void add_finding(opc_digest_t *digest, const json_t *record, const opc_case_id_t *id, bool warning) {
   const char *rule = opc_record_text(record, "rule");
-  int complexity = complexity_of(id);
+  int complexity = opc_case_id_complexity(id);
   for (size_t i = 0; i < digest->finding_count; i++) {
     opc_digest_finding_t *known = &digest->findings[i];
     if (strcmp(opc_record_text(known->record, "rule"), rule) != 0 || known->warning != warning) continue;

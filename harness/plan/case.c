@@ -51,3 +51,12 @@ opc_status_t opc_case_id_parse(const char *text, opc_case_id_t *out, opc_error_t
                          part_text(out->operator_name));
   return OPC_OK;
 }
+
+int opc_case_id_complexity(const opc_case_id_t *id) {
+  int steps = 0;
+  if (*id->variant && strcmp(id->variant, "plain") != 0) {
+    steps = 1;
+    for (const char *at = id->variant; *at; at++) steps += *at == '+';
+  }
+  return steps * 2 + (*id->dtype != '\0');
+}

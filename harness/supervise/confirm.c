@@ -1,9 +1,13 @@
-/* Confirmation: each finding is run again, alone, in a fresh child, by the path of --case. Where it vanishes, the cases that its child ran before are run
- * again in front of it, and halved until the one that it depends on is left. Where it still vanishes, it is a warning that says so. */
+/* Confirmation: a finding is run again, alone, in a fresh child, by the path of --case. Where it vanishes, the cases that its child ran before are run
+ * again in front of it, and halved until the one that it depends on is left. Where it still vanishes, it is a warning that says so.
+ *
+ * Of findings of one check and rule the simplest comes first, which is the one that is shown. The others follow it in its child, and say so
+ * ("confirmed_after"): hundreds of processes would tell no more. What does not show there has a child of its own after all. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/case.h"
 #include "supervise/task.h"
 
 enum { ALONE_RUNS_MAX = 3, BISECTIONS_MAX = 8 };
@@ -23,7 +27,40 @@ static void forget_outcome(opc_task_t *task) {
 /* The case that the stretch starts with. */
 static size_t stretch_start(const opc_task_t *task) { return task->step == STEP_HALVE ? task->low + (task->high - task->low) / 2 : task->low; }
 
+static bool is_of(const json_t *left, const json_t *right) {
+  static const char *const keys[] = {"rule", "severity", "verdict"};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (!json_equal(json_object_get(left, keys[i]), json_object_get(right, keys[i]))) return false;
+  return true;
+}
+
+static int in_groups(const void *left, const void *right) {
+  const opc_suspect_t *a = left, *b = right;
+  if (a->group != b->group) return a->group < b->group ? -1 : 1;
+  if (a->complexity != b->complexity) return a->complexity < b->complexity ? -1 : 1;
+  return (a->position > b->position) - (a->position < b->position);
+}
+
+/* Groups in the order of their first cases. */
+static void arrange(opc_task_t *task) {
+  opc_case_id_t id, first;
+  for (size_t i = 0; i < task->suspect_count; i++) {
+    opc_suspect_t *suspect = &task->suspects[i];
+    suspect->group = i;
+    if (opc_case_id_parse(text_of(suspect->result, "case"), &id, NULL) != OPC_OK) continue;
+    suspect->complexity = opc_case_id_complexity(&id);
+    for (size_t k = 0; k < i; k++) {
+      const json_t *other = task->suspects[k].result;
+      if (task->suspects[k].group != k || !is_of(other, suspect->result) || opc_case_id_parse(text_of(other, "case"), &first, NULL) != OPC_OK || strcmp(first.check, id.check) != 0) continue;
+      suspect->group = k;
+      break;
+    }
+  }
+  if (task->suspect_count > 0) qsort(task->suspects, task->suspect_count, sizeof *task->suspects, in_groups);
+}
+
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
+  if (task->confirming == 0 && task->step == STEP_ALONE && task->alone_runs == 0) arrange(task);
   if (task->confirming == task->suspect_count) {
     opc_task_enter(task, NULL);
     return OPC_OK;
@@ -35,7 +72,7 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
   *out = opc_task_cases_command(task, alone ? 0 : suspect->skips, alone ? 0 : suspect->crashed);
   if (*out == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   if (alone) {
-    task->alone_runs++;
+    task->alone_runs += !task->in_company;
     json_object_set_new(*out, "only", json_string(case_id));
   } else {
     json_object_set_new(*out, "from", json_string(task->order[stretch_start(task)]));
@@ -97,17 +134,30 @@ static void learn_input(const opc_task_t *task) {
   if (input != NULL && json_object_get(known, "input") == NULL) json_object_set(known, "input", input);
 }
 
+/* It showed again. The next of its group follows in the same child, unless that has ended. */
+static opc_status_t conclude_confirmed(opc_task_t *task, opc_error_t *error) {
+  json_t *evidence = json_object_get(task->outcome, "evidence");
+  size_t done = task->confirming;
+  json_object_set_new(evidence, "confirmed", json_true());
+  if (task->in_company) json_object_set(evidence, "confirmed_after", json_object_get(task->suspects[task->leader].result, "case"));
+  else task->leader = done;
+  opc_status_t status = conclude(task, json_incref(task->outcome), NULL, error);
+  task->in_company = task->child != NULL && task->confirming < task->suspect_count && present(task)->group == task->suspects[done].group;
+  if (status == OPC_OK && task->in_company) return opc_task_send(task, error);
+  opc_task_release(task);
+  return status;
+}
+
 /* One run is over: what to do next with this finding. */
 static opc_status_t evaluate(opc_task_t *task, opc_error_t *error) {
   const opc_suspect_t *suspect = present(task);
-  bool again = showed_again(task), has_stretch = suspect->first < suspect->position;
-  opc_task_release(task);
+  bool again = showed_again(task), has_stretch = suspect->first < suspect->position, alone = !task->in_company;
   if (again) learn_input(task);
+  if (again && task->step == STEP_ALONE) return conclude_confirmed(task, error);
+  opc_task_release(task);
+  task->in_company = false;
+  if (!alone) return OPC_OK; /* alone then */
   if (task->step == STEP_ALONE) {
-    if (again) {
-      json_object_set_new(json_object_get(task->outcome, "evidence"), "confirmed", json_true());
-      return conclude(task, json_incref(task->outcome), NULL, error);
-    }
     if (task->alone_runs == 1 && has_stretch) {
       task->step = STEP_STRETCH;
       task->low = suspect->first;

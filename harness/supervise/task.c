@@ -195,6 +195,7 @@ opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {
 void opc_task_child_lost(opc_task_t *task) {
   task->child = NULL;
   task->exclusive = true;
+  task->in_company = false;
 }
 
 /* Its first entries: a list that has grown since, as it was. */

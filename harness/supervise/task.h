@@ -29,6 +29,8 @@ typedef struct opc_suspect {
   json_t *result;
   size_t first, position; /* in `order`: the first case of its child, and itself */
   size_t skips, crashed;  /* how many checks and known arguments its child skipped */
+  size_t group;           /* confirm.c: equal for those of one check, rule and severity */
+  int complexity;         /* of its case */
 } opc_suspect_t;
 
 /* How often what happened, to know when to give a check up. */
@@ -74,6 +76,8 @@ struct opc_task {
 
   size_t confirming;  /* index of the suspect */
   int step;           /* confirm.c */
+  bool in_company;    /* the suspect runs behind others of its group, in the child of the first of them */
+  size_t leader;      /* that one */
   int alone_runs, bisections;
   size_t low, high;
   json_t *outcome;    /* what the suspect's case came to this time */

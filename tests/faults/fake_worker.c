@@ -18,7 +18,7 @@
 
 static const char *const operators[] = {"healthy", "fails",  "segv",    "abort",   "exit0",   "hang",  "parent", "closes",  "junk",    "grandchild",
                                         "flood",   "depends", "flaky", "late", "allcrash", "sleepy", "refused", "lies", "searched", "babble",
-                                        "learns", "wild", "spent", "after", "hidden"};
+                                        "learns", "wild", "spent", "after", "hidden", "group"};
 enum { OPERATORS = sizeof operators / sizeof operators[0], CASES = 10 };
 
 static int *ever; /* shared by all children: how often "flaky" ran */
@@ -58,6 +58,8 @@ static void record(const char *text) {
 /* What the operator does in case i; true: it is wrong there. */
 static bool behave(const char *name, int i) {
   if (strcmp(name, "fails") == 0) return i == 3 || i == 6;
+  if (strcmp(name, "group") == 0 && i == 3) return ran[0] || !ran[1];
+  if (strcmp(name, "group") == 0) return i == 1 || i == 2 || i == 4 || i == 7;
   if (strcmp(name, "segv") == 0 && i == 2) raise(SIGSEGV);
   if (strcmp(name, "abort") == 0 && i == 2) abort();
   if (strcmp(name, "exit0") == 0 && i == 2) _exit(0);

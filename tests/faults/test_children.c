@@ -46,6 +46,25 @@ static void failures_are_confirmed(void **state) {
   json_decref(records);
 }
 
+static const char *confirmed_after(json_t *records, const char *tail) {
+  json_t *evidence = json_object_get(run_find(records, "result", tail), "evidence");
+  assert_true(json_is_true(json_object_get(evidence, "confirmed")));
+  return run_text(evidence, "confirmed_after");
+}
+
+/* Of one check's equal findings the first has a child of its own and the others follow it there; v3 does not show behind v1, and does alone. */
+static void equal_failures_share_a_child(void **state) {
+  (void)state;
+  json_t *records = run_one("group", 1);
+  assert_int_equal(run_count(records, "result", "verdict", "fail"), 5);
+  assert_string_equal(confirmed_after(records, "/v1"), "");
+  assert_string_equal(confirmed_after(records, "/v2"), "fake::group/stride/cpu/-/one/v1");
+  assert_string_equal(confirmed_after(records, "/v3"), "");
+  assert_string_equal(confirmed_after(records, "/v4"), "fake::group/stride/cpu/-/one/v3");
+  assert_string_equal(confirmed_after(records, "/v7"), ""); /* another check's */
+  json_decref(records);
+}
+
 static void signals(void **state) {
   (void)state;
   one_case("segv", "/v2", "error", "signal.SIGSEGV", "segmentation fault");
@@ -196,7 +215,7 @@ static void single_case(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(healthy),           cmocka_unit_test(failures_are_confirmed), cmocka_unit_test(signals),
+    cmocka_unit_test(healthy),           cmocka_unit_test(failures_are_confirmed), cmocka_unit_test(equal_failures_share_a_child), cmocka_unit_test(signals),
     cmocka_unit_test(crashes_show_their_input),
     cmocka_unit_test(exit_zero),         cmocka_unit_test(channel_abuse),          cmocka_unit_test(parent_killed),
     cmocka_unit_test(hangs_are_given_up), cmocka_unit_test(crashes_are_given_up),  cmocka_unit_test(dependence_is_found),
