@@ -74,6 +74,7 @@ static void note_address(opc_cuda_call_t *call, uint64_t word, bool first) {
   if (address.place == OPC_CUDA_NOWHERE) return;
   /* Behind a parameter's first word lie tails of arrays that nobody filled in: what is left of other calls there can look like host memory or be freed. */
   if (!first && (address.place == OPC_CUDA_PAGEABLE || address.place == OPC_CUDA_FREED)) return;
+  call->alone[call->pointer_count] = first;
   call->pointers[call->pointer_count++] = address;
 }
 

@@ -5,7 +5,7 @@
 
 #include "launch/kernel_image.h"
 
-enum { FORMAT_BYTES = 4, ATTRIBUTE_MAX_THREADS = 0x05, ATTRIBUTE_PARAMETER = 0x17, ATTRIBUTE_PARAMETER_BYTES = 0x19, ATTRIBUTE_REGISTERS = 0x2f };
+enum { FORMAT_BYTES = 4, ATTRIBUTE_MAX_THREADS = 0x05, ATTRIBUTE_PARAMETER = 0x17, ATTRIBUTE_PARAMETER_BYTES = 0x19, ATTRIBUTE_REGISTERS = 0x2f, ATTRIBUTE_LARGE_PARAMETER = 0x45 };
 
 typedef struct image {
   const unsigned char *bytes;
@@ -55,12 +55,12 @@ static uint16_t u16(const unsigned char *at) {
   return value;
 }
 
-/* index (4), ordinal (2), offset (2), then bits: 18 of alignment, space and bank, 14 of size. */
-static bool parameter_add(const unsigned char *at, size_t size, opc_kernel_image_t *out) {
+/* index (4), ordinal (2), offset (2), then bits: 18 of alignment, space and bank, 14 of size. Of kernels with more than 4 KiB of them: the size (2). */
+static bool parameter_add(const unsigned char *at, size_t size, bool large, opc_kernel_image_t *out) {
   if (size < 12) return false;
   const size_t ordinal = u16(at + 4);
   if (ordinal >= OPC_KERNEL_PARAMETERS) return false;
-  out->parameters[ordinal] = (opc_parameter_t){.offset = u16(at + 6), .size = u32(at + 8) >> 18};
+  out->parameters[ordinal] = (opc_parameter_t){.offset = u16(at + 6), .size = large ? u16(at + 8) : u32(at + 8) >> 18};
   if (ordinal >= out->parameter_count) out->parameter_count = ordinal + 1;
   return true;
 }
@@ -89,8 +89,8 @@ static void info_read(const unsigned char *bytes, size_t size, opc_kernel_image_
       continue;
     }
     if (value > size - at) return;
-    if (attribute == ATTRIBUTE_PARAMETER) {
-      sound &= parameter_add(bytes + at, value, out);
+    if (attribute == ATTRIBUTE_PARAMETER || attribute == ATTRIBUTE_LARGE_PARAMETER) {
+      sound &= parameter_add(bytes + at, value, attribute == ATTRIBUTE_LARGE_PARAMETER, out);
       records++;
     } else if (attribute == ATTRIBUTE_MAX_THREADS && value >= 12) {
       out->max_threads = u32(bytes + at) * u32(bytes + at + 4) * u32(bytes + at + 8);

@@ -1,8 +1,5 @@
 #include "launch/kernel_image.h"
 
-#include <ctype.h>
-#include <elf.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "launch/unpack_image.h"
@@ -81,27 +78,42 @@ static bool visit_parts(const void *given, visit_t *visit, void *data) {
 
 /* ---- which device an entry is for ---- */
 
-static bool fits(const part_t *part, void *data) {
-  const int *device = data;
+typedef struct device {
+  int major, minor;
+  unsigned best; /* architecture of the machine code that it would run, 0: none */
+  bool runs;
+} device_t;
+
+/* CUDA Programming Guide, "Binary Compatibility" and "Family-Specific and Architecture-Specific Features". */
+static bool fits(const part_t *part, const device_t *device) {
   const int major = (int)part->entry.architecture / 10, minor = (int)part->entry.architecture % 10;
-  const bool same = major == device[0] && minor == device[1];
-  if ((part->flags & flag_specific) != 0) return same;
-  if (part->entry.kind == KIND_MACHINE_CODE || (part->flags & flag_family) != 0) return major == device[0] && minor <= device[1];
-  return part->entry.kind == KIND_PTX && (major < device[0] || (major == device[0] && minor <= device[1]));
+  if ((part->flags & flag_specific) != 0) return major == device->major && minor == device->minor;
+  if (part->entry.kind == KIND_MACHINE_CODE || (part->flags & flag_family) != 0) return major == device->major && minor <= device->minor;
+  return part->entry.kind == KIND_PTX && (major < device->major || (major == device->major && minor <= device->minor));
+}
+
+static bool look(const part_t *part, void *data) {
+  device_t *device = data;
+  if (!fits(part, device)) return false;
+  device->runs = true;
+  if (part->entry.kind == KIND_MACHINE_CODE && part->entry.architecture > device->best) device->best = part->entry.architecture;
+  return false;
 }
 
 bool opc_image_fits(const void *wrapper, int major, int minor) {
-  int device[2] = {major, minor};
-  return visit_parts(wrapper, fits, device);
+  device_t device = {.major = major, .minor = minor};
+  (void)visit_parts(wrapper, look, &device);
+  return device.runs;
 }
 
-/* ---- what it says of a kernel; the parameters are the same for each architecture ---- */
+/* ---- what it says of a kernel ---- */
 
 typedef struct wanted {
   const char *kernel;
   opc_kernel_image_t *out;
-  bool packed; /* look at compressed entries too */
   int kind;
+  unsigned architecture; /* 0: any */
+  bool packed;           /* look at compressed entries too */
 } wanted_t;
 
 static bool read_plain(const wanted_t *wanted, const unsigned char *bytes, size_t size) {
@@ -112,7 +124,8 @@ static bool read_plain(const wanted_t *wanted, const unsigned char *bytes, size_
 static bool read_part(const part_t *part, void *data) {
   const wanted_t *wanted = data;
   const uint64_t how = part->flags & (flag_lz4 | flag_zstd);
-  if (part->entry.kind != wanted->kind || wanted->packed != (how != 0)) return false;
+  if (part->entry.kind != wanted->kind || (wanted->architecture != 0 && part->entry.architecture != wanted->architecture) || (how != 0 && !wanted->packed))
+    return false;
   if (how == 0) return read_plain(wanted, part->bytes, part->size);
   size_t size;
   unsigned char *plain = opc_image_unpack(how == flag_zstd, part->bytes, part->size, (size_t)part->entry.plain_size, &size);
@@ -121,17 +134,23 @@ static bool read_part(const part_t *part, void *data) {
   return found;
 }
 
-void opc_image_read(const void *wrapper, const char *kernel, opc_kernel_image_t *out) {
+void opc_image_read(const void *wrapper, const char *kernel, int major, int minor, opc_kernel_image_t *out) {
+  device_t device = {.major = major, .minor = minor};
   memset(out, 0, sizeof *out);
-  wanted_t wanted = {.kernel = kernel, .out = out};
-  /* Machine code says more than PTX, and what is not compressed costs least. */
+  (void)visit_parts(wrapper, look, &device);
+  wanted_t wanted = {.kernel = kernel, .out = out, .kind = KIND_MACHINE_CODE, .architecture = device.best, .packed = true};
+  if (device.best != 0 && visit_parts(wrapper, read_part, &wanted)) return;
+  /* Compiled for the device when it is loaded, or not for this one: the parameters are the same everywhere, the resources are not. */
   static const struct {
     int kind;
     bool packed;
-  } order[] = {{KIND_MACHINE_CODE, false}, {KIND_PTX, false}, {KIND_MACHINE_CODE, true}, {KIND_PTX, true}};
-  for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+  } order[] = {{KIND_MACHINE_CODE, false}, {KIND_PTX, true}, {KIND_MACHINE_CODE, true}};
+  bool found = false;
+  wanted.architecture = 0;
+  for (size_t i = 0; i < sizeof order / sizeof order[0] && !found; i++) {
     wanted.kind = order[i].kind;
     wanted.packed = order[i].packed;
-    if (visit_parts(wrapper, read_part, &wanted)) return;
+    found = visit_parts(wrapper, read_part, &wanted);
   }
+  out->registers = out->shared_static = out->max_threads = 0;
 }

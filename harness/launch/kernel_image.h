@@ -23,7 +23,8 @@ typedef struct opc_kernel_image {
 
 /* `wrapper`: as given to __cudaRegisterFatBinary. */
 bool opc_image_fits(const void *wrapper, int major, int minor);
-void opc_image_read(const void *wrapper, const char *kernel, opc_kernel_image_t *out);
+/* The parameters are those of every architecture's code; the other numbers of what a device of this architecture would run. 0, 0: of none. */
+void opc_image_read(const void *wrapper, const char *kernel, int major, int minor, opc_kernel_image_t *out);
 
 /* One cubin (an ELF file), or PTX. False: the kernel is not in it. */
 bool opc_cubin_read(const unsigned char *bytes, size_t size, const char *kernel, opc_kernel_image_t *out);

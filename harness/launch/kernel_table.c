@@ -137,7 +137,7 @@ const opc_kernel_image_t *opc_kernel_image(opc_kernel_t *kernel) {
   pthread_mutex_lock(&opc_lock_kernels);
   if (!atomic_load(&kernel->image_read) && kernel->module) {
     opc_kernel_image_t *image = opc_reserve(sizeof *image, PROT_READ | PROT_WRITE);
-    if (image) opc_image_read(kernel->module->wrapper, kernel->name, image);
+    if (image) opc_image_read(kernel->module->wrapper, kernel->name, opc_runtime.simulated ? opc_runtime.limits.major : 0, opc_runtime.limits.minor, image);
     kernel->image = image;
     kernel->name = opc_log_intern(kernel->name);
     atomic_store_explicit(&kernel->image_read, true, memory_order_release);
