@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "launch/call_log.h"
+#include "launch/cudart_table.h"
 
 enum { RANGES_MAX = 1 << 18, RETRIES = 1 << 16 };
 static opc_range_t *ranges;
@@ -146,6 +146,16 @@ static bool mapped(uint64_t address) {
   return mincore((void *)(uintptr_t)(address & ~(uint64_t)(OPC_PAGE - 1)), OPC_PAGE, &resident) == 0;
 }
 
+/* Memory that was allocated past us, by the driver's functions or a static runtime: the real one knows it. */
+static bool asked_real(uint64_t address, opc_cuda_address_t *out) {
+  struct cudaPointerAttributes attributes;
+  if (opc_runtime.simulated || address < 1 << 16 || address >> 48 != 0) return false;
+  if (opc_real.cudaPointerGetAttributes(&attributes, (void *)(uintptr_t)address) != cudaSuccess || attributes.type == cudaMemoryTypeUnregistered) return false;
+  out->place = attributes.type == cudaMemoryTypeDevice ? OPC_CUDA_DEVICE : attributes.type == cudaMemoryTypeManaged ? OPC_CUDA_MANAGED : OPC_CUDA_PINNED;
+  out->device = out->place == OPC_CUDA_PINNED ? -1 : attributes.device;
+  return true;
+}
+
 opc_cuda_address_t opc_address(uint64_t address) {
   opc_range_t range;
   const opc_cuda_address_t nowhere = {.value = address, .device = -1};
@@ -156,6 +166,8 @@ opc_cuda_address_t opc_address(uint64_t address) {
   } else if (opc_device_contains(address)) {
     return nowhere;
   }
+  opc_cuda_address_t found = nowhere;
+  if (asked_real(address, &found)) return found;
   if (!mapped(address)) return nowhere;
   return (opc_cuda_address_t){.value = address, .place = OPC_CUDA_PAGEABLE, .device = -1};
 }

@@ -14,8 +14,6 @@ static atomic_uint writers, epoch, threads;
 
 /* ---- strings ---- */
 
-static pthread_mutex_t texts_lock = PTHREAD_MUTEX_INITIALIZER;
-
 static char *text_new(const char *text, size_t size) {
   static char *block;
   static size_t left;
@@ -37,11 +35,11 @@ const char *opc_log_intern(const char *text) {
   const size_t length = strnlen(text, TEXT_MAX - 1);
   uint64_t hash = 14695981039346656037u;
   for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
-  pthread_mutex_lock(&texts_lock);
+  pthread_mutex_lock(&opc_lock_texts);
   const char **slot = &known[hash % TEXTS_KNOWN]; /* a collision costs a second copy, no more */
   if (!*slot || strncmp(*slot, text, TEXT_MAX - 1) != 0) *slot = text_new(text, length + 1);
   const char *found = *slot ? *slot : "";
-  pthread_mutex_unlock(&texts_lock);
+  pthread_mutex_unlock(&opc_lock_texts);
   return found;
 }
 
@@ -53,10 +51,15 @@ const char *opc_log_library(uint64_t address) {
   Dl_info info;
   const uint64_t page = address / OPC_PAGE;
   const size_t slot = page % PAGES_KNOWN;
-  if (known[slot].page == page && known[slot].library) return known[slot].library;
-  const char *library = dladdr((void *)(uintptr_t)address, &info) != 0 && info.dli_fname ? opc_log_intern(info.dli_fname) : "";
+  pthread_mutex_lock(&opc_lock_texts);
+  const char *library = known[slot].page == page ? known[slot].library : NULL;
+  pthread_mutex_unlock(&opc_lock_texts);
+  if (library) return library;
+  library = dladdr((void *)(uintptr_t)address, &info) != 0 && info.dli_fname ? opc_log_intern(info.dli_fname) : "";
+  pthread_mutex_lock(&opc_lock_texts);
   known[slot].page = page;
   known[slot].library = library;
+  pthread_mutex_unlock(&opc_lock_texts);
   return library;
 }
 

@@ -57,7 +57,7 @@ void *opc_real_function(const char *name);
 /* The real library's handle; NULL in simulated mode. */
 void *opc_real_library(void);
 /* Taken around fork. */
-extern pthread_mutex_t opc_lock_addresses, opc_lock_kernels, opc_lock_copies, opc_lock_streams;
+extern pthread_mutex_t opc_lock_addresses, opc_lock_kernels, opc_lock_copies, opc_lock_streams, opc_lock_jobs, opc_lock_texts;
 
 /* Memory of our own that is never moved and costs nothing until it is touched; NULL: the system refuses. */
 void *opc_reserve(size_t bytes, int protection);
@@ -153,8 +153,10 @@ struct opc_module {
   void **handle;       /* the runtime's, of the real one in through mode */
   const void *wrapper; /* what __cudaRegisterFatBinary was given */
   const char *library; /* "" where unknown; known once asked for */
-  int fits;            /* cudaSuccess, cudaErrorNoKernelImageForDevice; -1: not looked at */
+  bool looked, runs;   /* whether the simulated device can run its code */
+  opc_image_code_t code;
   bool live;
+  size_t first_kernel, end_kernel, first_variable, end_variable; /* its own are among these */
 };
 
 opc_module_t *opc_module_add(const void *wrapper, void **handle);
@@ -165,6 +167,10 @@ void opc_kernel_add(opc_module_t *module, const void *host, const char *name);
 opc_kernel_t *opc_kernel_find(const void *key);
 void opc_kernel_handle(const void *handle, opc_kernel_t *kernel);
 const opc_kernel_image_t *opc_kernel_image(opc_kernel_t *kernel);
+/* NULL for a kernel of libtorch's: its code is compressed, and it launches its own within their limits. */
+const opc_kernel_image_t *opc_kernel_resources(opc_kernel_t *kernel);
+/* What the simulated device would run; cudaSuccess was what opc_kernel_fits said. */
+opc_image_code_t opc_kernel_code(const opc_kernel_t *kernel);
 const char *opc_kernel_library(opc_kernel_t *kernel);
 cudaError_t opc_kernel_fits(opc_kernel_t *kernel);
 

@@ -1,4 +1,5 @@
 /* The functions that fit no row: those that give no cudaError_t of their own, and those about errors. */
+#include <dlfcn.h>
 #include <string.h>
 
 #include "launch/cudart_table.h"
@@ -44,13 +45,15 @@ static const char unknown_error[] = "unrecognized error code";
 const char *cudaGetErrorName(cudaError_t error) {
   for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
     if (errors[i].code == (int)error) return errors[i].name;
-  return unknown_error;
+  opc_runtime_ready();
+  return opc_runtime.simulated ? unknown_error : opc_real_errors.name(error); /* a newer one's */
 }
 
 const char *cudaGetErrorString(cudaError_t error) {
   for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
     if (errors[i].code == (int)error) return errors[i].text;
-  return unknown_error;
+  opc_runtime_ready();
+  return opc_runtime.simulated ? unknown_error : opc_real_errors.text(error);
 }
 
 /* ---- launches by <<<…>>>: pushed before the arguments are evaluated, popped in the stub ---- */
@@ -128,9 +131,23 @@ char __cudaInitModule(void **handle) { return opc_runtime.simulated ? 1 : opc_re
 opc_real_errors_t opc_real_errors;
 opc_real_registry_t opc_real_registry;
 
+static const char *no_text(cudaError_t error) {
+  (void)error;
+  return unknown_error;
+}
+
+/* As opc_real_function, for what gives a text. */
+static void *real_text_function(const char *name) {
+  const char *(*fallback)(cudaError_t) = no_text;
+  void *handle = opc_real_library(), *found = handle ? dlsym(handle, name) : NULL;
+  return found ? found : *(void **)&fallback;
+}
+
 void opc_real_special_fill(void) {
   *(void **)&opc_real_errors.last = opc_real_function("cudaGetLastError");
   *(void **)&opc_real_errors.peek = opc_real_function("cudaPeekAtLastError");
+  *(void **)&opc_real_errors.name = real_text_function("cudaGetErrorName");
+  *(void **)&opc_real_errors.text = real_text_function("cudaGetErrorString");
   *(void **)&opc_real_registry.push = opc_real_function("__cudaPushCallConfiguration");
   *(void **)&opc_real_registry.binary = opc_real_function("__cudaRegisterFatBinary");
   *(void **)&opc_real_registry.end = opc_real_function("__cudaRegisterFatBinaryEnd");

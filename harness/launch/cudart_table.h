@@ -22,6 +22,8 @@ void opc_real_fill(void);
 typedef struct opc_real_errors {
   __typeof__(cudaGetLastError) *last;
   __typeof__(cudaPeekAtLastError) *peek;
+  __typeof__(cudaGetErrorName) *name;
+  __typeof__(cudaGetErrorString) *text;
 } opc_real_errors_t;
 typedef struct opc_real_registry {
   __typeof__(__cudaPushCallConfiguration) *push;

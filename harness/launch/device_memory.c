@@ -64,13 +64,18 @@ void opc_device_shut(uint64_t base, uint64_t bytes, opc_cuda_place_t place) {
 
 /* ---- copies ---- */
 
+/* A piece is opened, copied and closed: a system that reserves memory for what is writable then has little to reserve. */
+static const uint64_t piece_bytes = 64 << 20;
+/* Above this a fill with anything but zero would take memory that the machine may not have; the contents stay as they are, as after a kernel. */
+static const uint64_t fill_most = 1 << 30;
+
 static void span_protect(uint64_t address, uint64_t bytes, int protection) {
   if (bytes == 0 || !of_a_device(address)) return;
   const uint64_t from = address & ~(uint64_t)(OPC_PAGE - 1);
   mprotect(pointer(from), pages_of(address + bytes - from), protection);
 }
 
-/* Which of the pages were ever written: a bit each, true where that cannot be known. */
+/* Which of a device's pages were ever written; true where that cannot be known. */
 static void pages_look(uint64_t from, size_t count, bool *out_there) {
   static int file = -1;
   static pid_t owner;
@@ -84,17 +89,24 @@ static void pages_look(uint64_t from, size_t count, bool *out_there) {
   for (size_t i = 0; i < count; i++) out_there[i] = got != (ssize_t)(count * sizeof *entries) || (entries[i] >> 62) != 0; /* present or swapped out */
 }
 
-/* Whole pages that nobody wrote are made so at the other end too, and not copied: a tensor of many gigabytes has few others. */
+/* The same of host memory: whether there is anything but zeros in a page. */
+static void zeros_look(uint64_t from, size_t count, bool *out_there) {
+  static const unsigned char zeros[OPC_PAGE];
+  for (size_t i = 0; i < count; i++) out_there[i] = memcmp(pointer(from + i * OPC_PAGE), zeros, OPC_PAGE) != 0;
+}
+
+/* Pages of zeros are given back at the device's end, and not written: a tensor of many gigabytes has few others. */
 static void copy_pages(uint64_t to, uint64_t from, uint64_t pages) {
   static bool there[PAGEMAP_ENTRIES];
   for (uint64_t done = 0; done < pages;) {
     const size_t count = pages - done < PAGEMAP_ENTRIES ? (size_t)(pages - done) : PAGEMAP_ENTRIES;
-    pages_look(from + done * OPC_PAGE, count, there);
+    if (of_a_device(from)) pages_look(from + done * OPC_PAGE, count, there);
+    else zeros_look(from + done * OPC_PAGE, count, there);
     for (size_t i = 0, next; i < count; i = next) {
       next = i + 1;
       while (next < count && there[next] == there[i]) next++;
       const uint64_t at = (done + i) * OPC_PAGE, bytes = (next - i) * OPC_PAGE;
-      if (there[i]) memmove(pointer(to + at), pointer(from + at), bytes);
+      if (there[i]) memcpy(pointer(to + at), pointer(from + at), bytes);
       else madvise(pointer(to + at), bytes, MADV_DONTNEED);
     }
     done += count;
@@ -103,8 +115,8 @@ static void copy_pages(uint64_t to, uint64_t from, uint64_t pages) {
 
 static void copy_open(uint64_t to, uint64_t from, uint64_t bytes) {
   const uint64_t sparse_from = 1 << 20; /* below, looking costs more than copying */
-  const bool same_offset = (to - from) % OPC_PAGE == 0, apart = to + bytes <= from || from + bytes <= to;
-  if (bytes < sparse_from || !same_offset || !apart || !of_a_device(to) || !of_a_device(from)) {
+  const bool apart = to + bytes <= from || from + bytes <= to;
+  if (bytes < sparse_from || !apart || !of_a_device(to) || (of_a_device(from) && (to - from) % OPC_PAGE != 0)) {
     memmove(pointer(to), pointer(from), bytes);
     return;
   }
@@ -115,29 +127,34 @@ static void copy_open(uint64_t to, uint64_t from, uint64_t bytes) {
 }
 
 void opc_device_copy(uint64_t to, uint64_t from, uint64_t bytes) {
-  if (bytes == 0) return;
   pthread_mutex_lock(&opc_lock_copies);
-  span_protect(to, bytes, PROT_READ | PROT_WRITE);
-  span_protect(from, bytes, PROT_READ | PROT_WRITE);
-  copy_open(to, from, bytes);
-  span_protect(to, bytes, PROT_NONE);
-  span_protect(from, bytes, PROT_NONE);
+  for (uint64_t at = 0, piece; at < bytes; at += piece) {
+    piece = bytes - at < piece_bytes ? bytes - at : piece_bytes;
+    span_protect(to + at, piece, PROT_READ | PROT_WRITE);
+    span_protect(from + at, piece, PROT_READ | PROT_WRITE);
+    copy_open(to + at, from + at, piece);
+    span_protect(to + at, piece, PROT_NONE);
+    span_protect(from + at, piece, PROT_NONE);
+  }
   pthread_mutex_unlock(&opc_lock_copies);
 }
 
-void opc_device_fill(uint64_t to, unsigned char byte, uint64_t bytes) {
-  if (bytes == 0) return;
-  pthread_mutex_lock(&opc_lock_copies);
+static void fill_open(uint64_t to, unsigned char byte, uint64_t bytes) {
   span_protect(to, bytes, PROT_READ | PROT_WRITE);
-  uint64_t head = bytes, pages = 0;
-  if (byte == 0 && of_a_device(to) && bytes >= 2 * OPC_PAGE) { /* a page that is given back reads as zero, and costs nothing */
-    head = (OPC_PAGE - to % OPC_PAGE) % OPC_PAGE;
-    pages = (bytes - head) / OPC_PAGE * OPC_PAGE;
-    madvise(pointer(to + head), pages, MADV_DONTNEED);
-  }
-  memset(pointer(to), byte, head);
-  memset(pointer(to + head + pages), byte, bytes - head - pages);
+  memset(pointer(to), byte, bytes);
   span_protect(to, bytes, PROT_NONE);
+}
+
+void opc_device_fill(uint64_t to, unsigned char byte, uint64_t bytes) {
+  pthread_mutex_lock(&opc_lock_copies);
+  if (bytes < 2 * OPC_PAGE || !of_a_device(to) || (byte != 0 && bytes <= fill_most)) {
+    if (bytes != 0) fill_open(to, byte, bytes);
+  } else if (byte == 0) { /* a page that is given back reads as zero, and costs nothing */
+    const uint64_t head = (OPC_PAGE - to % OPC_PAGE) % OPC_PAGE, pages = (bytes - head) / OPC_PAGE * OPC_PAGE;
+    madvise(pointer(to + head), pages, MADV_DONTNEED);
+    if (head != 0) fill_open(to, 0, head);
+    if (bytes != head + pages) fill_open(to + head + pages, 0, bytes - head - pages);
+  }
   pthread_mutex_unlock(&opc_lock_copies);
 }
 

@@ -80,8 +80,7 @@ static bool visit_parts(const void *given, visit_t *visit, void *data) {
 
 typedef struct device {
   int major, minor;
-  unsigned best; /* architecture of the machine code that it would run, 0: none */
-  bool runs;
+  opc_image_code_t code;
 } device_t;
 
 /* CUDA Programming Guide, "Binary Compatibility" and "Family-Specific and Architecture-Specific Features". */
@@ -94,16 +93,15 @@ static bool fits(const part_t *part, const device_t *device) {
 
 static bool look(const part_t *part, void *data) {
   device_t *device = data;
-  if (!fits(part, device)) return false;
-  device->runs = true;
-  if (part->entry.kind == KIND_MACHINE_CODE && part->entry.architecture > device->best) device->best = part->entry.architecture;
+  unsigned *best = part->entry.kind == KIND_PTX ? &device->code.ptx : &device->code.machine;
+  if (fits(part, device) && part->entry.architecture > *best) *best = part->entry.architecture;
   return false;
 }
 
-bool opc_image_fits(const void *wrapper, int major, int minor) {
+opc_image_code_t opc_image_code(const void *wrapper, int major, int minor) {
   device_t device = {.major = major, .minor = minor};
   (void)visit_parts(wrapper, look, &device);
-  return device.runs;
+  return device.code;
 }
 
 /* ---- what it says of a kernel ---- */
@@ -135,11 +133,10 @@ static bool read_part(const part_t *part, void *data) {
 }
 
 void opc_image_read(const void *wrapper, const char *kernel, int major, int minor, opc_kernel_image_t *out) {
-  device_t device = {.major = major, .minor = minor};
+  const opc_image_code_t code = opc_image_code(wrapper, major, minor);
   memset(out, 0, sizeof *out);
-  (void)visit_parts(wrapper, look, &device);
-  wanted_t wanted = {.kernel = kernel, .out = out, .kind = KIND_MACHINE_CODE, .architecture = device.best, .packed = true};
-  if (device.best != 0 && visit_parts(wrapper, read_part, &wanted)) return;
+  wanted_t wanted = {.kernel = kernel, .out = out, .kind = KIND_MACHINE_CODE, .architecture = code.machine, .packed = true};
+  if (code.machine != 0 && visit_parts(wrapper, read_part, &wanted)) return;
   /* Compiled for the device when it is loaded, or not for this one: the parameters are the same everywhere, the resources are not. */
   static const struct {
     int kind;

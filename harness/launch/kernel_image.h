@@ -21,8 +21,13 @@ typedef struct opc_kernel_image {
   uint32_t registers, shared_static, max_threads; /* 0: unknown, or without a bound */
 } opc_kernel_image_t;
 
+/* Which of a module's code a device runs: architectures, 0 where there is none. */
+typedef struct opc_image_code {
+  unsigned machine, ptx;
+} opc_image_code_t;
+
 /* `wrapper`: as given to __cudaRegisterFatBinary. */
-bool opc_image_fits(const void *wrapper, int major, int minor);
+opc_image_code_t opc_image_code(const void *wrapper, int major, int minor);
 /* The parameters are those of every architecture's code; the other numbers of what a device of this architecture would run. 0, 0: of none. */
 void opc_image_read(const void *wrapper, const char *kernel, int major, int minor, opc_kernel_image_t *out);
 

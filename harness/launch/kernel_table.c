@@ -61,7 +61,9 @@ opc_module_t *opc_module_add(const void *wrapper, void **handle) {
   pthread_mutex_lock(&opc_lock_kernels);
   if (tables_ready() && module_count < MODULES_MAX) {
     module = &modules[module_count++];
-    *module = (opc_module_t){.wrapper = wrapper, .handle = handle ? handle : (void **)module, .fits = -1, .live = true};
+    *module = (opc_module_t){.wrapper = wrapper, .handle = handle ? handle : (void **)module, .live = true};
+    module->first_kernel = module->end_kernel = kernel_count;
+    module->first_variable = module->end_variable = variable_count;
   }
   pthread_mutex_unlock(&opc_lock_kernels);
   return module;
@@ -70,7 +72,9 @@ opc_module_t *opc_module_add(const void *wrapper, void **handle) {
 opc_module_t *opc_module_find(void **handle) {
   opc_module_t *found = NULL;
   pthread_mutex_lock(&opc_lock_kernels);
-  for (size_t i = module_count; i-- > 0 && !found;) /* whoever registers something has just registered its module */
+  const opc_module_t *own = (const opc_module_t *)(const void *)handle;
+  if (modules && own >= modules && own < modules + module_count) found = own->live ? &modules[own - modules] : NULL; /* simulated */
+  else for (size_t i = module_count; i-- > 0 && !found;) /* whoever registers something has just registered its module */
     if (modules[i].live && modules[i].handle == handle) found = &modules[i];
   pthread_mutex_unlock(&opc_lock_kernels);
   return found;
@@ -80,12 +84,12 @@ void opc_module_end(opc_module_t *module) {
   if (!module) return;
   pthread_mutex_lock(&opc_lock_kernels);
   module->live = false;
-  for (size_t i = 0; i < kernel_count; i++)
+  for (size_t i = module->first_kernel; i < module->end_kernel; i++)
     if (kernels[i].module == module) {
       kernels[i].module = NULL;
       if (!atomic_load(&kernels[i].image_read)) kernels[i].name = ""; /* it was the library's */
     }
-  for (size_t i = 0; i < variable_count; i++)
+  for (size_t i = module->first_variable; i < module->end_variable; i++)
     if (variables[i].module == module) variables[i].host = NULL;
   pthread_mutex_unlock(&opc_lock_kernels);
 }
@@ -97,6 +101,7 @@ void opc_kernel_add(opc_module_t *module, const void *host, const char *name) {
   if (module && kernel_count < KERNELS_MAX) {
     kernels[kernel_count] = (opc_kernel_t){.host = host, .module = module, .name = name ? name : ""};
     map_put(host, kernel_count++);
+    module->end_kernel = kernel_count;
   }
   pthread_mutex_unlock(&opc_lock_kernels);
 }
@@ -128,8 +133,21 @@ const char *opc_kernel_library(opc_kernel_t *kernel) { return kernel->module ? m
 cudaError_t opc_kernel_fits(opc_kernel_t *kernel) {
   opc_module_t *module = kernel->module;
   if (!module) return cudaErrorInvalidDeviceFunction;
-  if (module->fits < 0) module->fits = opc_image_fits(module->wrapper, opc_runtime.limits.major, opc_runtime.limits.minor) ? cudaSuccess : cudaErrorNoKernelImageForDevice;
-  return (cudaError_t)module->fits;
+  if (!module->looked) {
+    module->code = opc_image_code(module->wrapper, opc_runtime.limits.major, opc_runtime.limits.minor);
+    module->runs = module->code.machine != 0 || module->code.ptx != 0;
+    module->looked = true;
+  }
+  return module->runs ? cudaSuccess : cudaErrorNoKernelImageForDevice;
+}
+
+opc_image_code_t opc_kernel_code(const opc_kernel_t *kernel) { return kernel->module ? kernel->module->code : (opc_image_code_t){0}; }
+
+const opc_kernel_image_t *opc_kernel_resources(opc_kernel_t *kernel) {
+  static const char libtorch[] = "libtorch_";
+  const char *library = opc_kernel_library(kernel), *slash = strrchr(library, '/');
+  if (strncmp(slash ? slash + 1 : library, libtorch, sizeof libtorch - 1) == 0) return NULL;
+  return opc_kernel_image(kernel);
 }
 
 const opc_kernel_image_t *opc_kernel_image(opc_kernel_t *kernel) {
@@ -150,7 +168,10 @@ const opc_kernel_image_t *opc_kernel_image(opc_kernel_t *kernel) {
 
 void opc_variable_add(opc_module_t *module, const void *host, uint64_t bytes) {
   pthread_mutex_lock(&opc_lock_kernels);
-  if (module && variable_count < VARIABLES_MAX) variables[variable_count++] = (opc_variable_t){.host = host, .module = module, .bytes = bytes};
+  if (module && variable_count < VARIABLES_MAX) {
+    variables[variable_count++] = (opc_variable_t){.host = host, .module = module, .bytes = bytes};
+    module->end_variable = variable_count;
+  }
   pthread_mutex_unlock(&opc_lock_kernels);
 }
 

@@ -16,7 +16,7 @@ cudaError_t opc_launch_judge(opc_kernel_t *kernel, dim3 grid, dim3 block, uint64
   const uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
   if (threads > limits->threads) return cudaErrorInvalidConfiguration;
   if (!opc_stream_usable(stream, &device) || device != opc_thread.device) return cudaErrorInvalidResourceHandle;
-  const opc_kernel_image_t *image = opc_kernel_image(kernel);
+  const opc_kernel_image_t *image = opc_kernel_resources(kernel);
   const uint64_t fixed = image ? image->shared_static : 0, allowed = kernel->dynamic_shared[device] != 0 ? (uint64_t)kernel->dynamic_shared[device] : limits->shared - fixed;
   if (shared > allowed || shared + fixed > limits->shared_optin) return cudaErrorInvalidValue;
   if (image && image->max_threads != 0 && threads > image->max_threads) return cudaErrorInvalidValue;
@@ -30,7 +30,7 @@ static uint64_t up(uint64_t value, uint64_t unit) { return (value + unit - 1) / 
 
 /* Blocks of a kernel that a multiprocessor has room for. CUDA Programming Guide, "Calculating Occupancy"; a kernel whose image cannot be read counts as small. */
 uint32_t opc_blocks_resident(opc_kernel_t *kernel, uint64_t threads, uint64_t shared) {
-  const opc_kernel_image_t *image = opc_kernel_image(kernel);
+  const opc_kernel_image_t *image = opc_kernel_resources(kernel);
   const uint64_t warps = up(threads, WARP) / WARP;
   uint64_t blocks = opc_runtime.blocks_multiprocessor;
   if (warps == 0) return 0;
@@ -110,8 +110,9 @@ cudaError_t opc_sim_cudaFuncGetAttributes(struct cudaFuncAttributes *out, const 
   if (!out) return cudaErrorInvalidValue;
   const cudaError_t code = kernel_ready(function, &kernel);
   if (code != cudaSuccess) return code;
-  const opc_kernel_image_t *image = opc_kernel_image(kernel);
-  const int set = kernel->dynamic_shared[opc_thread.device], architecture = opc_runtime.limits.major * 10 + opc_runtime.limits.minor;
+  const opc_kernel_image_t *image = opc_kernel_resources(kernel);
+  const opc_image_code_t runs = opc_kernel_code(kernel);
+  const int set = kernel->dynamic_shared[opc_thread.device], own = opc_runtime.limits.major * 10 + opc_runtime.limits.minor;
   const uint32_t registers = image && image->registers != 0 ? image->registers : WARP, fixed = image ? image->shared_static : 0;
   const uint32_t by_registers = REGISTERS / (uint32_t)up((uint64_t)registers * WARP, REGISTER_UNIT) * WARP;
   uint32_t most = opc_runtime.limits.threads < by_registers ? opc_runtime.limits.threads : by_registers;
@@ -120,8 +121,8 @@ cudaError_t opc_sim_cudaFuncGetAttributes(struct cudaFuncAttributes *out, const 
     .sharedSizeBytes = fixed,
     .maxThreadsPerBlock = (int)most,
     .numRegs = (int)registers,
-    .ptxVersion = architecture,
-    .binaryVersion = architecture,
+    .ptxVersion = (int)(runs.machine != 0 ? runs.machine : runs.ptx),
+    .binaryVersion = runs.machine != 0 ? (int)runs.machine : own, /* PTX is compiled for the device itself */
     .maxDynamicSharedSizeBytes = set != 0 ? set : (int)(opc_runtime.limits.shared - fixed),
     .preferredShmemCarveout = kernel->carveout,
   };
@@ -129,7 +130,7 @@ cudaError_t opc_sim_cudaFuncGetAttributes(struct cudaFuncAttributes *out, const 
 }
 
 static cudaError_t attribute_set(opc_kernel_t *kernel, enum cudaFuncAttribute attribute, int value, int device) {
-  const opc_kernel_image_t *image = opc_kernel_image(kernel);
+  const opc_kernel_image_t *image = opc_kernel_resources(kernel);
   const int room = (int)(opc_runtime.limits.shared_optin - (image ? image->shared_static : 0));
   switch ((int)attribute) {
     case cudaFuncAttributeMaxDynamicSharedMemorySize:
@@ -207,7 +208,7 @@ cudaError_t opc_sim_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *out, const
   if (!out || blocks <= 0 || block <= 0) return cudaErrorInvalidValue;
   const cudaError_t code = kernel_ready(function, &kernel);
   if (code != cudaSuccess) return code;
-  const opc_kernel_image_t *image = opc_kernel_image(kernel);
+  const opc_kernel_image_t *image = opc_kernel_resources(kernel);
   const uint64_t taken = (image ? image->shared_static : 0) + (opc_runtime.limits.major >= 8 ? RESERVED_SHARED : 0);
   uint64_t room = opc_runtime.shared_multiprocessor / (uint64_t)blocks;
   room = room > taken ? room - taken : 0;

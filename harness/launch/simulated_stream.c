@@ -16,7 +16,6 @@ typedef struct job {
 } job_t;
 
 enum { JOBS_MAX = 1024 };
-static pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t jobs_changed = PTHREAD_COND_INITIALIZER;
 static job_t jobs[JOBS_MAX];
 static size_t jobs_put, jobs_done;
@@ -26,14 +25,14 @@ static _Thread_local bool is_runner;
 static void *jobs_run(void *unused) {
   (void)unused;
   is_runner = true;
-  pthread_mutex_lock(&jobs_lock);
+  pthread_mutex_lock(&opc_lock_jobs);
   for (;;) {
-    while (jobs_done == jobs_put) pthread_cond_wait(&jobs_changed, &jobs_lock);
+    while (jobs_done == jobs_put) pthread_cond_wait(&jobs_changed, &opc_lock_jobs);
     const job_t job = jobs[jobs_done % JOBS_MAX];
-    pthread_mutex_unlock(&jobs_lock);
+    pthread_mutex_unlock(&opc_lock_jobs);
     if (job.function) job.function(job.data);
     else job.callback(job.stream, cudaSuccess, job.data);
-    pthread_mutex_lock(&jobs_lock);
+    pthread_mutex_lock(&opc_lock_jobs);
     jobs_done++;
     pthread_cond_broadcast(&jobs_changed);
   }
@@ -43,7 +42,7 @@ static void *jobs_run(void *unused) {
 static cudaError_t job_put(const job_t *job) {
   pthread_t thread;
   cudaError_t code = cudaSuccess;
-  pthread_mutex_lock(&jobs_lock);
+  pthread_mutex_lock(&opc_lock_jobs);
   if (runner_of != getpid()) {
     jobs_done = jobs_put = 0;
     if (pthread_create(&thread, NULL, jobs_run, NULL) == 0) {
@@ -53,21 +52,28 @@ static cudaError_t job_put(const job_t *job) {
       code = cudaErrorOperatingSystem;
     }
   }
-  while (code == cudaSuccess && jobs_put - jobs_done == JOBS_MAX && !is_runner) pthread_cond_wait(&jobs_changed, &jobs_lock);
+  while (code == cudaSuccess && jobs_put - jobs_done == JOBS_MAX && !is_runner) pthread_cond_wait(&jobs_changed, &opc_lock_jobs);
   if (code == cudaSuccess) {
     jobs[jobs_put++ % JOBS_MAX] = *job;
     pthread_cond_broadcast(&jobs_changed);
   }
-  pthread_mutex_unlock(&jobs_lock);
+  pthread_mutex_unlock(&opc_lock_jobs);
   return code;
+}
+
+static bool host_functions_pending(void) {
+  pthread_mutex_lock(&opc_lock_jobs);
+  const bool pending = runner_of == getpid() && jobs_done != jobs_put;
+  pthread_mutex_unlock(&opc_lock_jobs);
+  return pending;
 }
 
 void opc_host_functions_wait(void) {
   if (is_runner || runner_of == 0) return; /* a host function that waits for itself is an error of its own, which CUDA forbids */
-  pthread_mutex_lock(&jobs_lock);
+  pthread_mutex_lock(&opc_lock_jobs);
   const size_t until = jobs_put;
-  while (runner_of == getpid() && jobs_done < until) pthread_cond_wait(&jobs_changed, &jobs_lock);
-  pthread_mutex_unlock(&jobs_lock);
+  while (runner_of == getpid() && jobs_done < until) pthread_cond_wait(&jobs_changed, &opc_lock_jobs);
+  pthread_mutex_unlock(&opc_lock_jobs);
 }
 
 cudaError_t opc_sim_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data) {
@@ -118,7 +124,10 @@ cudaError_t opc_sim_cudaStreamSynchronize(cudaStream_t stream) {
   return code;
 }
 
-cudaError_t opc_sim_cudaStreamQuery(cudaStream_t stream) { return opc_sim_cudaStreamSynchronize(stream); }
+cudaError_t opc_sim_cudaStreamQuery(cudaStream_t stream) {
+  const cudaError_t code = usable(stream);
+  return code == cudaSuccess && host_functions_pending() ? cudaErrorNotReady : code;
+}
 
 cudaError_t opc_sim_cudaStreamGetPriority(cudaStream_t stream, int *out) {
   opc_stream_t found = {0};
@@ -239,7 +248,10 @@ cudaError_t opc_sim_cudaEventSynchronize(cudaEvent_t event) {
   return cudaSuccess;
 }
 
-cudaError_t opc_sim_cudaEventQuery(cudaEvent_t event) { return opc_sim_cudaEventSynchronize(event); }
+cudaError_t opc_sim_cudaEventQuery(cudaEvent_t event) {
+  if (!event_of(event)) return cudaErrorInvalidResourceHandle;
+  return host_functions_pending() ? cudaErrorNotReady : cudaSuccess;
+}
 
 cudaError_t opc_sim_cudaEventElapsedTime(float *out, cudaEvent_t from, cudaEvent_t to) {
   const event_t *start = event_of(from), *end = event_of(to);
