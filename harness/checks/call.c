@@ -119,10 +119,9 @@ static opc_status_t storage_new(maker_t *maker, size_t bytes, opc_device_t devic
   return opc_storage_new(bytes, device, out, maker->error);
 }
 
-/* What nobody wants filled, and zeros of gigabytes on the simulated device: its memory costs nothing until it is written, and no kernel reads it. */
+/* Zeros of gigabytes on the simulated device: its memory costs nothing until it is written, and no kernel reads it. */
 static bool is_left_alone(const opc_call_options_t *options, const opc_tensor_spec_t *spec, opc_device_t device) {
   enum { HUGE_BYTES = 64 << 20 };
-  if (options->unfilled && device.type != OPC_DEVICE_CPU) return true;
   return device.type == OPC_DEVICE_CUDA && !options->values && spec->fill.kind == OPC_FILL_ZEROS && spec_bytes(spec) >= HUGE_BYTES && opc_cuda_simulated();
 }
 

@@ -57,7 +57,6 @@ typedef struct opc_call_options {
   opc_leaf_values_t *values; /* may be NULL */
   void *values_context;
   const opc_call_memory_t *memory; /* may be NULL */
-  bool unfilled; /* tensors on devices keep what their memory holds: of gigabytes that no kernel reads */
   const char *elsewhere; /* path of one tensor that is made on elsewhere_device; NULL: none */
   opc_device_t elsewhere_device;
 } opc_call_options_t;

@@ -27,7 +27,7 @@ typedef struct opc_cuda_facts {
   int last_error;           /* cudaGetLastError of the thread after the call; there was none before it */
   bool returned;            /* false: it threw */
   bool empty;               /* a tensor argument has no elements */
-  bool large;               /* a dimension was made large by the harness, and no tensor was filled */
+  bool large;               /* a dimension was made large by the harness, and all values zero */
   bool simulated;           /* kernels did not run: what is read back from the device says nothing */
   opc_cuda_owner_t (*owner)(const char *library, const void *context);
   const void *context;

@@ -26,7 +26,7 @@ static bool is_large(const opc_case_context_t *context) { return (opc_variant_fa
 
 opc_status_t opc_cuda_watch_make(opc_cuda_watch_t *watch, opc_error_t *error) {
   const opc_case_context_t *context = watch->context;
-  opc_call_options_t options = {.device = context->device, .seed = context->seed, .unfilled = is_large(context)};
+  opc_call_options_t options = {.device = context->device, .seed = context->seed};
   options.device.index = watch->device;
   opc_call_clear(&watch->call);
   return opc_call_make_with(&watch->call, context->op, context->sample, &options, error);

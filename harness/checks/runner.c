@@ -353,7 +353,7 @@ static bool plan_sample(run_t *run, bool first_calling_check) {
   /* A model is compiled for its inputs' sizes and dtypes, and a constructor has its own: nothing is varied. */
   bool varied = request->op->kind == OPC_OPERATOR;
   unsigned families = varied ? check->families : check->families & OPC_VARIANT_PLAIN;
-  if (strcmp(request->devices[run->device], "cuda-sim") != 0) families &= ~(unsigned)OPC_VARIANT_LARGE;
+  if (!run->simulated[run->device]) families &= ~(unsigned)OPC_VARIANT_LARGE;
   if (families) {
     variant_walk_t walk = {.run = run, .go_on = true};
     run->status = opc_variants_of(sample, request->op, families, plan_variant, &walk, run->error);

@@ -68,13 +68,13 @@ void opc_note_memory(opc_cuda_call_t *call, const void *at, size_t bytes, bool w
 
 /* ---- launches ---- */
 
-static void note_address(opc_cuda_call_t *call, uint64_t word, bool first) {
+static void note_address(opc_cuda_call_t *call, uint64_t word, bool first, bool alone) {
   if (call->pointer_count == OPC_CUDA_POINTERS) return;
   const opc_cuda_address_t address = opc_address(word);
   if (address.place == OPC_CUDA_NOWHERE) return;
   /* Behind a parameter's first word lie tails of arrays that nobody filled in: what is left of other calls there can look like host memory or be freed. */
   if (!first && (address.place == OPC_CUDA_PAGEABLE || address.place == OPC_CUDA_FREED)) return;
-  call->alone[call->pointer_count] = first;
+  call->alone[call->pointer_count] = alone;
   call->pointers[call->pointer_count++] = address;
 }
 
@@ -83,7 +83,7 @@ static void note_parameter(opc_cuda_call_t *call, const unsigned char *bytes, co
   for (uint32_t at = (8 - parameter->offset % 8) % 8; at + 8 <= parameter->size; at += 8) {
     uint64_t word;
     memcpy(&word, bytes + at, sizeof word);
-    note_address(call, word, at == 0);
+    note_address(call, word, at == 0, parameter->size == sizeof word);
   }
 }
 

@@ -9,7 +9,7 @@ enum { ROWS = 65536 }; /* one more than gridDim.y and gridDim.z take */
 static const int64_t huge_numel = ((int64_t)1 << 31) + 1; /* one more than an int counts, and one more */
 static const int64_t numel_max = (int64_t)1 << 35;
 
-/* Values in a file or a list cannot be as many; nothing reads them. */
+/* Nothing reads them; of zeros the simulated device makes gigabytes for nothing. */
 static void forget_values(opc_fill_t *fill) {
   free(fill->file);
   free(fill->values);
