@@ -254,6 +254,12 @@ int opc_cuda_device_current(void); /* -1: it cannot be asked */
 /* Live bytes of libtorch's caching allocator: what tensors hold, without what the cache keeps. */
 opc_status_t opc_cuda_allocated(int device, uint64_t *out_bytes, opc_error_t *error) OPC_CHECKED;
 void opc_cuda_cache_empty(void);
+/* Whether convolutions and matrix products of float32 may round their arguments to 10 bits on the device (TF32); gives what held before. Of the process. */
+bool opc_cuda_tf32_set(bool allowed);
+/* Puts some milliseconds of work into a stream of the pool; the current stream stays. The caller ends it, which waits for the work. */
+typedef struct opc_cuda_busy opc_cuda_busy_t;
+opc_status_t opc_cuda_busy_begin(int device, opc_cuda_busy_t **out, opc_error_t *error) OPC_CHECKED;
+void opc_cuda_busy_end(opc_cuda_busy_t *busy); /* NULL is fine */
 
 /* What libtorch and the C++ runtime keep for this thread or the process, and a call must leave as it was. */
 typedef enum opc_setting {

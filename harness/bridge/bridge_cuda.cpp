@@ -1,5 +1,6 @@
 // Streams, devices and the caching allocator of CUDA, by interfaces of libtorch that name no backend: nothing of CUDA's own is needed to build this.
 #include <ATen/Context.h>
+#include <ATen/Functions.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
@@ -82,4 +83,46 @@ void opc_cuda_cache_empty(void) {
     at::getDeviceAllocator(c10::kCUDA)->emptyCache();
     return OPC_OK;
   });
+}
+
+bool opc_cuda_tf32_set(bool allowed) {
+  auto &context = at::globalContext();
+  const bool before = context.allowTF32CuDNN();
+  context.setAllowTF32CuDNN(allowed);
+  return before;
+}
+
+struct opc_cuda_busy {
+  c10::Stream stream;
+  at::Tensor tensor;
+};
+
+opc_status_t opc_cuda_busy_begin(int device, opc_cuda_busy_t **out, opc_error_t *error) {
+  *out = nullptr;
+  return opc::guarded(error, [&] {
+    constexpr int64_t elements = int64_t{1} << 22;
+    constexpr int steps = 1000; // some ten microseconds each
+    const auto before = cuda().getStream(cuda_device(device));
+    const auto stream = cuda().getStreamFromGlobalPool(cuda_device(device));
+    cuda().exchangeStream(stream);
+    try {
+      auto tensor = at::ones({elements}, at::TensorOptions(cuda_device(device)).dtype(at::kFloat));
+      for (int i = 0; i < steps; i++) tensor.mul_(-1);
+      *out = new opc_cuda_busy{stream, tensor};
+    } catch (...) {
+      cuda().exchangeStream(before);
+      throw;
+    }
+    cuda().exchangeStream(before);
+    return OPC_OK;
+  });
+}
+
+void opc_cuda_busy_end(opc_cuda_busy_t *busy) {
+  if (busy == nullptr) return;
+  (void)opc::guarded(nullptr, [&] {
+    cuda().synchronizeStream(busy->stream);
+    return OPC_OK;
+  });
+  delete busy;
 }

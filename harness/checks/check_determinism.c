@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "checks/determinism.h"
+#include "checks/determinism_busy.h"
 #include "checks/determinism_generators.h"
 #include "checks/determinism_late.h"
 #include "checks/outcome.h"
@@ -267,6 +268,18 @@ release:
   return status;
 }
 
+/* On a real device: the kernels of the call share it with others. */
+static opc_status_t check_busy(sample_case_t *run) {
+  opc_text_t text = {0};
+  int calls = 0;
+  opc_trial_t trial = trial_of(run, 0, "a call while another stream is busy");
+  opc_status_t status = opc_determinism_busy(&trial, &run->first, &run->differs, &calls, &text, run->error);
+  run->calls += calls;
+  if (status == OPC_OK && run->differs) opc_finding_fail(run->finding, "determinism.busy_stream", "%s", opc_text_c(&text));
+  opc_text_clear(&text);
+  return status;
+}
+
 static opc_status_t run_case(sample_case_t *run) {
   opc_case_context_t *context = run->context;
   bool plain = strcmp(context->id.variant, "plain") == 0 && !context->id.dtype[0], cpu = context->device.type == OPC_DEVICE_CPU;
@@ -287,6 +300,7 @@ static opc_status_t run_case(sample_case_t *run) {
   if (status == OPC_OK && !run->differs) status = check_conditions(run);
   if (status == OPC_OK && !run->differs && plain && run->floating) status = check_grad(run, &requires_grad_row, &run->differs);
   if (status == OPC_OK && !run->differs && plain && cpu) status = check_same_place(run);
+  if (status == OPC_OK && !run->differs && plain && context->device.type == OPC_DEVICE_CUDA && !context->simulated) status = check_busy(run);
   if (status == OPC_OK)
     opc_finding_pass(run->finding, "%lld values have the same bits in %d calls under changing conditions", (long long)numel, run->calls);
   return status;

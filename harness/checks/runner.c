@@ -6,6 +6,7 @@
 
 #include "checks/access.h"
 #include "checks/class_state.h"
+#include "checks/cuda_fault.h"
 #include "checks/outcome.h"
 #include "checks/simulated.h"
 #include "checks/watch.h"
@@ -44,6 +45,7 @@ typedef struct run {
   size_t sample;
   selection_state_t selection;
   bool found_only, found_to;
+  bool spent; /* the process cannot go on */
   uint64_t cases;
   opc_status_t status; /* of a callback, which cannot return one */
   opc_error_t *error;
@@ -165,6 +167,7 @@ static bool perform(run_t *run, const char *id_text, opc_case_context_t *context
   if (!opc_case_is_declared(context)) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   opc_guard_accesses_reset();
   if (context->simulated) opc_simulated_case_begin();
+  opc_cuda_case_begin(context);
   run->sink->begin(id_text, run->sink->context);
   tell_input(run, id_text, context);
   uint64_t witnessed = opc_valgrind_errors();
@@ -184,6 +187,7 @@ static bool perform(run_t *run, const char *id_text, opc_case_context_t *context
     if (action.kind == ACTION_CHECK || check->refused) check->run(context, &finding);
   }
   judge_accesses(run, context, &finding);
+  run->spent = opc_cuda_case_end(context, &finding);
   bool found = finding.decided && (finding.verdict == OPC_VERDICT_FAIL || finding.verdict == OPC_VERDICT_ERROR);
   if (context->sample && (found || opc_valgrind_errors() != witnessed))
     opc_finding_evidence(&finding, "input", opc_sample_evidence(context->op, context->sample));
@@ -195,7 +199,8 @@ static bool perform(run_t *run, const char *id_text, opc_case_context_t *context
   bool go_on = run->sink->end(id_text, &finding, seconds_now() - began, run->sink->context);
   run->cases++;
   opc_finding_clear(&finding);
-  return go_on;
+  if (run->spent && run->sink->spent) run->sink->spent(run->sink->context);
+  return go_on && !run->spent;
 }
 
 /* A file's sample that a passed-over case called was either accepted or told already: a refusal is not told twice. */
@@ -233,6 +238,9 @@ static bool plan_case(run_t *run, opc_case_context_t *context, action_t action) 
 }
 
 /* ---- the plan ---- */
+
+/* A real one. */
+static bool on_cuda(const run_t *run) { return run->devices[run->device].type == OPC_DEVICE_CUDA && !run->simulated[run->device]; }
 
 static void context_init(run_t *run, opc_case_context_t *context, const char *device_name) {
   *context = (opc_case_context_t){.op = run->request->op,
@@ -306,10 +314,11 @@ static bool plan_dtypes(run_t *run) {
                                                OPC_DTYPE_COMPLEX64};
   const opc_check_t *check = opc_checks[run->check];
   bool plain_planned = check->families & OPC_VARIANT_PLAIN;
-  if (check->dtypes == OPC_SWEEP_ALL) {
+  opc_dtype_sweep_t dtypes = on_cuda(run) && check->dtypes_on_cuda != OPC_SWEEP_NONE ? check->dtypes_on_cuda : check->dtypes;
+  if (dtypes == OPC_SWEEP_ALL) {
     for (int dtype = OPC_DTYPE_OTHER + 1; dtype < OPC_DTYPE_COUNT; dtype++)
       if (!plan_dtype(run, (opc_dtype_t)dtype, plain_planned)) return false;
-  } else if (check->dtypes == OPC_SWEEP_REPRESENTATIVE) {
+  } else if (dtypes == OPC_SWEEP_REPRESENTATIVE) {
     for (size_t i = 0; i < sizeof representative / sizeof *representative; i++)
       if (!plan_dtype(run, representative[i], plain_planned)) return false;
   }
@@ -352,7 +361,8 @@ static bool plan_sample(run_t *run, bool first_calling_check) {
   if (sample->unchecked) return check != &opc_check_memory || plan_sample_case(run, sample, OPC_DTYPE_OTHER, "plain", (action_t){.kind = ACTION_CHECK});
   /* A model is compiled for its inputs' sizes and dtypes, and a constructor has its own: nothing is varied. */
   bool varied = request->op->kind == OPC_OPERATOR;
-  unsigned families = varied ? check->families : check->families & OPC_VARIANT_PLAIN;
+  unsigned families = check->families | (on_cuda(run) ? check->families_on_cuda : 0);
+  if (!varied) families &= OPC_VARIANT_PLAIN;
   if (!run->simulated[run->device]) families &= ~(unsigned)OPC_VARIANT_LARGE;
   if (families) {
     variant_walk_t walk = {.run = run, .go_on = true};
@@ -499,6 +509,7 @@ static opc_status_t only_not_found(const run_t *run) {
 
 static opc_status_t selection_verdict(const run_t *run) {
   const opc_runner_request_t *request = run->request;
+  if (run->spent) return OPC_OK;
   if (request->only) return run->found_only ? OPC_OK : only_not_found(run);
   if (run->selection == SELECTION_BEFORE)
     return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "no case %s is in the plan", request->from ? request->from : request->after);

@@ -116,25 +116,6 @@ static opc_status_t give_up(opc_task_t *task, const char *why, opc_error_t *erro
   return opc_journal_note(task->session->journal, error, "%s: the rest of its cases could not be run: %s", task->op->name, why);
 }
 
-static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
-  const char *type = text_of(message, "t"), *why = text_of(message, "message");
-  opc_status_t status = OPC_OK;
-  if (type == NULL) return OPC_OK;
-  if (strcmp(type, "result") == 0 && opc_result_valid(message, task->op)) return on_result(task, message, error);
-  if (strcmp(type, "done") == 0) {
-    status = settle(task, error);
-    opc_task_enter(task, &opc_phase_confirm);
-  } else if (strcmp(type, "refused") == 0) {
-    status = settle(task, error);
-    if (status == OPC_OK && task->session->has_only) {
-      opc_task_enter(task, &opc_phase_confirm);
-      return opc_journal_note(task->session->journal, error, "--case %s: there is no such case: %s", task->session->options->case_id, why != NULL ? why : "");
-    }
-    if (status == OPC_OK) status = give_up(task, why != NULL ? why : "the worker refuses", error);
-  }
-  return status;
-}
-
 /* An operator that hangs in two checks hangs in all: each would cost two timeouts more. */
 static void skip_all(opc_task_t *task) {
   size_t i;
@@ -164,6 +145,20 @@ static opc_status_t tally(opc_task_t *task, const char *check, const opc_crash_t
   json_array_append_new(task->skips, json_string(check));
   if (timeout && ++task->checks_hung == CHECKS_HUNG_MAX) skip_all(task);
   return OPC_OK;
+}
+
+/* The last case broke its process, and said so: another one goes on behind it. */
+static opc_status_t spent(opc_task_t *task, opc_error_t *error) {
+  opc_case_id_t id;
+  opc_crash_t fault = {0};
+  if (task->held == NULL) return give_up(task, "the worker says that a case broke its process, and has run none", error);
+  snprintf(fault.rule, sizeof fault.rule, "%.31s", text_of(task->held, "rule") != NULL ? text_of(task->held, "rule") : "");
+  opc_status_t status = opc_case_id_parse(text_of(task->held, "case"), &id, error);
+  if (status == OPC_OK) status = tally(task, id.check, &fault, error);
+  if (status == OPC_OK) status = settle(task, error);
+  if (task->session->has_only) opc_task_enter(task, &opc_phase_confirm);
+  else opc_task_release(task);
+  return status;
 }
 
 /* The child died with a case, with the last result on its lips, or before it began. */
@@ -203,6 +198,27 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   /* An aggregating case has no arguments of its own; after its return it is not known to be these arguments. */
   if (status == OPC_OK && !after && crash->own_call && id.sample[0] != '\0') json_array_append_new(task->crashed, json_string(blamed));
   if (status == OPC_OK && task->session->has_only) opc_task_enter(task, &opc_phase_confirm);
+  return status;
+}
+
+static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
+  const char *type = text_of(message, "t"), *why = text_of(message, "message");
+  opc_status_t status = OPC_OK;
+  if (type == NULL) return OPC_OK;
+  if (strcmp(type, "result") == 0 && opc_result_valid(message, task->op)) return on_result(task, message, error);
+  if (strcmp(type, "done") == 0) {
+    status = settle(task, error);
+    opc_task_enter(task, &opc_phase_confirm);
+  } else if (strcmp(type, "spent") == 0) {
+    status = spent(task, error);
+  } else if (strcmp(type, "refused") == 0) {
+    status = settle(task, error);
+    if (status == OPC_OK && task->session->has_only) {
+      opc_task_enter(task, &opc_phase_confirm);
+      return opc_journal_note(task->session->journal, error, "--case %s: there is no such case: %s", task->session->options->case_id, why != NULL ? why : "");
+    }
+    if (status == OPC_OK) status = give_up(task, why != NULL ? why : "the worker refuses", error);
+  }
   return status;
 }
 

@@ -192,7 +192,7 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
   if (strcmp(type, "result") == 0 && opc_result_valid(message, task->op) && is_present_case(task, text_of(message, "case"))) {
     forget_outcome(task);
     task->outcome = json_incref(message);
-  } else if (strcmp(type, "done") == 0 || strcmp(type, "refused") == 0) {
+  } else if (strcmp(type, "done") == 0 || strcmp(type, "spent") == 0 || strcmp(type, "refused") == 0) {
     return evaluate(task, error);
   }
   return OPC_OK;

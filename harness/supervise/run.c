@@ -214,6 +214,15 @@ static opc_status_t skip_absent(opc_session_t *session, const opc_operator_t *op
   return status;
 }
 
+static bool has_device(const opc_session_t *session, const char *name) {
+  size_t i;
+  json_t *device;
+  json_array_foreach(session->devices, i, device) {
+    if (strcmp(json_string_value(device), name) == 0) return true;
+  }
+  return false;
+}
+
 static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, opc_error_t *error) {
   opc_loaded_t *loaded = &session->loaded;
   opc_status_t status = OPC_OK;
@@ -239,7 +248,7 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
     /* Names in crash reports are worth having, and not worth failing for. */
     if (opc_maps_read(&session->maps, loaded->worker.pid, NULL) != OPC_OK) opc_maps_clear(&session->maps);
     status = opc_search_rounds_run(session, selected, searched, jobs, error);
-    if (status == OPC_OK && session->sanitize != NULL) status = opc_sanitize_run(session, selected, *out_selected, error);
+    if (status == OPC_OK && session->sanitize != NULL && has_device(session, "cuda")) status = opc_sanitize_run(session, selected, *out_selected, error);
     else if (status == OPC_OK) status = opc_schedule_run(session, selected, *out_selected, jobs, error);
   }
   free(selected);
@@ -310,15 +319,6 @@ static opc_status_t tell_memcheck(opc_session_t *session, opc_error_t *error) {
   opc_status_t status = opc_memcheck_note_rest(session->memcheck, &view, session->journal, &lost, error);
   session->trouble |= lost;
   return status;
-}
-
-static bool has_device(const opc_session_t *session, const char *name) {
-  size_t i;
-  json_t *device;
-  json_array_foreach(session->devices, i, device) {
-    if (strcmp(json_string_value(device), name) == 0) return true;
-  }
-  return false;
 }
 
 static const char *mode_of(const opc_session_t *session) {

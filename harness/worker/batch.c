@@ -18,6 +18,7 @@ typedef struct batch {
   opc_blackbox_t *box;
   const json_t *operators;
   opc_status_t status; /* of the channel, for callbacks that cannot return it */
+  bool spent;          /* a case broke this process: nothing more is to run here */
   opc_error_t *error;
 } batch_t;
 
@@ -144,6 +145,8 @@ static bool case_end(const char *case_id, const opc_finding_t *finding, double s
   return batch->status == OPC_OK;
 }
 
+static void case_spent(void *context) { ((batch_t *)context)->spent = true; }
+
 /* ---- commands ---- */
 
 static opc_status_t operator_find(const batch_t *batch, const json_t *command, opc_operator_t *out, opc_error_t *error) {
@@ -211,7 +214,7 @@ static opc_status_t cases_run(batch_t *batch, const json_t *command) {
                                   .after = optional_string(command, "after"),
                                   .from = optional_string(command, "from"),
                                   .to = optional_string(command, "to")};
-  opc_runner_sink_t sink = {.begin = case_begin, .input = case_input, .end = case_end, .phase = phase_write, .context = batch};
+  opc_runner_sink_t sink = {.begin = case_begin, .input = case_input, .end = case_end, .phase = phase_write, .spent = case_spent, .context = batch};
   uint64_t cases = 0;
 
   opc_status_t status = operator_find(batch, command, &op, &why);
@@ -230,7 +233,9 @@ static opc_status_t cases_run(batch_t *batch, const json_t *command) {
     status = opc_runner_run(&request, &sink, &cases, &why);
   }
   opc_status_t told = batch->status;
-  if (told == OPC_OK) {
+  if (told == OPC_OK && batch->spent && status == OPC_OK) {
+    told = answer(batch, json_pack("{s:s}", "t", "spent"));
+  } else if (told == OPC_OK) {
     told = status == OPC_OK ? answer(batch, json_pack("{s:s, s:I}", "t", "done", "planned", (json_int_t)cases)) : refuse(batch, &why);
   }
   free(checks);
@@ -283,6 +288,7 @@ opc_status_t opc_batch_serve(int fd, opc_blackbox_t *box, const json_t *operator
     switch (opc_channel_next(&batch.channel, &command)) {
     case OPC_CHANNEL_LINE:
       status = serve_one(&batch, command);
+      ended = batch.spent;
       break;
     case OPC_CHANNEL_GARBAGE:
       status = refuse(&batch, &garbage);

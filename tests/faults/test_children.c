@@ -150,6 +150,14 @@ static void flaky_is_a_warning(void **state) {
   json_decref(records);
 }
 
+/* The worker says that v1 and v7 broke their processes: two more go on behind them, and nothing else is lost. */
+static void spent_processes_are_replaced(void **state) {
+  (void)state;
+  json_t *records = run_one("spent", 0);
+  assert_int_equal(run_count(records, "result", "verdict", "pass"), 10);
+  json_decref(records);
+}
+
 static void black_box_lies(void **state) {
   (void)state;
   /* The name that it leaves behind is no case: whom to blame is not known, and the run says that it could not do all of its work. */
@@ -220,7 +228,8 @@ int main(void) {
     cmocka_unit_test(exit_zero),         cmocka_unit_test(channel_abuse),          cmocka_unit_test(parent_killed),
     cmocka_unit_test(hangs_are_given_up), cmocka_unit_test(crashes_are_given_up),  cmocka_unit_test(dependence_is_found),
     cmocka_unit_test(crashed_arguments_are_told),
-    cmocka_unit_test(flaky_is_a_warning), cmocka_unit_test(black_box_lies),        cmocka_unit_test(search_finds),
+    cmocka_unit_test(flaky_is_a_warning), cmocka_unit_test(spent_processes_are_replaced),
+    cmocka_unit_test(black_box_lies),        cmocka_unit_test(search_finds),
     cmocka_unit_test(refusal_is_trouble), cmocka_unit_test(together),              cmocka_unit_test(single_case)};
   return cmocka_run_group_tests(tests, run_begin, run_end);
 }

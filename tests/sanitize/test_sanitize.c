@@ -12,6 +12,7 @@ static json_t *run_one(const char *name, const char *trouble, int expected_exit,
   options.devices = cuda;
   options.checks = checks;
   options.check_count = 2;
+  options.torch_root = OPC_SANITIZE_FOLDER "/torch";
   options.sanitize = "memcheck";
   options.timeout = 5;
   assert_int_equal(setenv("SANITIZE_STAND_IN", trouble, 1), 0);
@@ -140,6 +141,7 @@ static void kernels_are_named(void **state) {
   options.devices = cuda;
   options.checks = checks;
   options.check_count = 1;
+  options.torch_root = OPC_SANITIZE_FOLDER "/torch";
   options.sanitize = "racecheck";
   if (opc_run_execute(&options, &code, &error) != OPC_OK) fail_msg("%s", error.message);
   FILE *file = fopen(filters, "re");
@@ -184,6 +186,7 @@ static void a_missing_sanitizer_is_told(void **state) {
     free(path);
     skip(); /* there is one where none can be hidden */
   }
+  options.torch_root = OPC_SANITIZE_FOLDER "/torch";
   options.sanitize = "memcheck";
   options.devices = cuda;
   assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
