@@ -44,7 +44,7 @@ static opc_status_t write_special(const opc_report_t *report, opc_journal_reader
   return status;
 }
 
-static opc_status_t write_beside(const opc_report_t *report, opc_journal_reader_t *journal, const char *target, opc_error_t *error) {
+static opc_status_t write_beside(const opc_report_t *report, opc_journal_reader_t *journal, const char *target, bool early, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   FILE *stream = NULL;
   int file = -1;
@@ -55,7 +55,7 @@ static opc_status_t write_beside(const opc_report_t *report, opc_journal_reader_
     status = cannot_write(target, errno, error);
   if (status == OPC_OK && !(stream = fdopen(file, "w"))) status = cannot_write(target, errno, error);
   if (status == OPC_OK) status = write_stream(report, journal, stream, target, error);
-  if (status == OPC_OK && fsync(file) != 0) status = cannot_write(target, errno, error);
+  if (status == OPC_OK && !early && fsync(file) != 0) /* an early one only says that there is nothing yet */ status = cannot_write(target, errno, error);
   if (stream) {
     if (fclose(stream) != 0 && status == OPC_OK) status = cannot_write(target, errno, error);
   } else if (file >= 0) {
@@ -75,7 +75,7 @@ static opc_status_t write_target(const opc_report_t *report, opc_journal_reader_
   if (!*target) return opc_error_set(error, OPC_ERR_IO, "cannot write a report to a file without name");
   if (exists && S_ISDIR(info.st_mode))
     return opc_error_set(error, OPC_ERR_IO, "cannot write report %s: it is a folder; name a file in it", target);
-  if (!exists || S_ISREG(info.st_mode)) return write_beside(report, journal, target, error);
+  if (!exists || S_ISREG(info.st_mode)) return write_beside(report, journal, target, early, error);
   if (!early) return write_special(report, journal, target, error);
   return access(target, W_OK) == 0 ? OPC_OK : cannot_write(target, errno, error);
 }

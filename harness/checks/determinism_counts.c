@@ -17,7 +17,7 @@ static const double seconds_of_a_thread = 2e-6; /* at least, of one that had wor
 
 /* Where one of the threads is held up until the others have done their work: what they share is then changed between its looks at it. Early
  * in each third of the largest argument, for whichever thread runs first must be held. */
-typedef enum held_up { HELD_NOWHERE = 0, HELD_NOWHERE_AGAIN, HELD_FIRST, HELD_SECOND, HELD_THIRD, RUNS } held_up_t;
+typedef enum held_up { HELD_NOWHERE = 0, HELD_NOWHERE_AGAIN, HELD_FIRST, HELD_SECOND, HELD_THIRD, RUNS } held_up_t; /* in the order that they run in */
 static const double work_meanwhile = 0.6; /* of that of all threads */
 
 static void report(const opc_grown_t *grown, const opc_operator_t *op, const char *rule, opc_text_t *text, opc_finding_t *finding) {
@@ -166,7 +166,7 @@ opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *g
                                      opc_error_t *error) {
   opc_trial_t trial = {
       .context = context, .sample = &grown->sample, .values = &grown->values, .phase = "a call with several intra-op threads"};
-  opc_trial_outcome_t one = {0}, runs[RUNS] = {0};
+  opc_trial_outcome_t one = {0}, first = {0};
   opc_text_t text = {0}, whole = {0};
   bool rounding = false, inside = false;
   trial.places = opc_places_new(&grown->sample);
@@ -174,13 +174,15 @@ opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *g
   opc_cpu_memory_plain(); /* to map guards for large tensors, again and again, would cost more than the calls */
   effort_t effort = {0};
   opc_status_t status = run_with(&trial, 1, HELD_NOWHERE, NULL, &one, error);
-  if (status == OPC_OK) status = run_with(&trial, THREADS, HELD_NOWHERE, &effort, &runs[HELD_NOWHERE], error);
+  if (status == OPC_OK) status = run_with(&trial, THREADS, HELD_NOWHERE, &effort, &first, error);
   bool divided = effort.others > seconds_of_a_thread;
-  for (int run = HELD_NOWHERE_AGAIN; status == OPC_OK && divided && run < RUNS; run++)
-    status = run_with(&trial, THREADS, (held_up_t)run, &effort, &runs[run], error);
-  for (int run = HELD_NOWHERE_AGAIN; status == OPC_OK && divided && run < RUNS && !text.length; run++)
+  for (int run = HELD_NOWHERE_AGAIN; status == OPC_OK && divided && run < RUNS && !text.length; run++) {
+    opc_trial_outcome_t again = {0};
+    status = run_with(&trial, THREADS, (held_up_t)run, &effort, &again, error);
     /* One that throws may have given its memory to the system: EFAULT. */
-    if (runs[run].outcome == OPC_CALL_RETURNED) (void)opc_trial_differ(&runs[0], &runs[run], "another run with as many", &text);
+    if (again.outcome == OPC_CALL_RETURNED) (void)opc_trial_differ(&first, &again, "another run with as many", &text);
+    opc_trial_outcome_clear(&again);
+  }
   if (status != OPC_OK) goto release;
   if (divided) *out_compared += opc_result_numel(&one.result);
   if (text.length) {
@@ -188,15 +190,15 @@ opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *g
     report(grown, context->op, "determinism.threads", &whole, finding);
     goto release;
   }
-  if (!opc_trial_differ(&one, &runs[0], "with 3 threads it", &text)) goto release;
+  if (!opc_trial_differ(&one, &first, "with 3 threads it", &text)) goto release;
   status = is_inside(&trial, &one, &inside, error);
   if (status != OPC_OK || inside) goto release;
-  status = judge(&trial, grown, &one, &runs[0], &rounding, error);
+  status = judge(&trial, grown, &one, &first, &rounding, error);
   if (status == OPC_OK) report(grown, context->op, rounding ? "determinism.thread_rounding" : "determinism.threads", &text, finding);
 
 release:
   opc_cpu_memory_guard(OPC_GUARD_BEHIND);
-  for (int run = 0; run < RUNS; run++) opc_trial_outcome_clear(&runs[run]);
+  opc_trial_outcome_clear(&first);
   opc_trial_outcome_clear(&one);
   opc_places_free(trial.places);
   opc_text_clear(&text);

@@ -112,17 +112,17 @@ static opc_status_t values_own(opc_case_context_t *context, const opc_sample_t *
   return status;
 }
 
-opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sample, const opc_growth_t *growth, opc_grown_t *out,
+opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sample, const opc_growth_t *growth, bool others, opc_grown_t *out,
                             opc_error_t *error) {
   opc_replay_t values = {0}, other = {0};
   int64_t largest;
   bool differs;
   *out = (opc_grown_t){0};
   opc_status_t status = values_own(context, sample, &values, error);
-  if (status == OPC_OK) status = opc_trial_other_values(context, sample, &other, &differs, error);
+  if (status == OPC_OK && others) status = opc_trial_other_values(context, sample, &other, &differs, error);
   if (status == OPC_OK) status = sample_grow(context->op, sample, growth, &out->sample, &largest, error);
   if (status == OPC_OK) status = values_repeat(context->op, &out->sample, &values, &out->values, error);
-  if (status == OPC_OK) status = values_repeat(context->op, &out->sample, &other, &out->other, error);
+  if (status == OPC_OK && others) status = values_repeat(context->op, &out->sample, &other, &out->other, error);
   opc_replay_clear(&values);
   opc_replay_clear(&other);
   if (status != OPC_OK) opc_grown_clear(out);

@@ -23,11 +23,11 @@ opc_status_t opc_growth_search(opc_case_context_t *context, const opc_sample_t *
 
 typedef struct opc_grown {
   opc_sample_t sample;
-  opc_replay_t values, other; /* the small sample's own values, and others (opc_trial_other_values), again and again */
+  opc_replay_t values, other; /* the small sample's own values, and where they are wanted others (opc_trial_other_values), again and again */
 } opc_grown_t;
 
 /* With growth->factor 0 the sample as it is. Calls nothing. */
-opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sample, const opc_growth_t *growth, opc_grown_t *out,
+opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sample, const opc_growth_t *growth, bool others, opc_grown_t *out,
                             opc_error_t *error) OPC_CHECKED;
 void opc_grown_clear(opc_grown_t *grown);
 /* "x = float32[93750, 3]", for messages. */

@@ -177,12 +177,12 @@ static opc_status_t check_threads(once_t *once, const opc_apart_t *apart) {
   opc_grown_t grown = {0};
   int64_t counted = 0, met = 0;
   opc_apart_growth(apart, &large, &medium);
-  opc_status_t status = opc_grown_make(context, sample, &large, &grown, once->error);
+  opc_status_t status = opc_grown_make(context, sample, &large, false, &grown, once->error);
   if (status == OPC_OK) status = opc_thread_counts_check(context, &grown, &counted, once->finding, once->error);
   opc_grown_clear(&grown);
   bool alone = !once->random && !opc_operator_is_seeded(context->op) && !sample_holds(sample, OPC_VALUE_OBJECT) &&
                !sample_holds(sample, OPC_VALUE_GENERATOR);
-  if (status == OPC_OK && alone) status = opc_grown_make(context, sample, &medium, &grown, once->error);
+  if (status == OPC_OK && alone) status = opc_grown_make(context, sample, &medium, true, &grown, once->error);
   if (status == OPC_OK && alone) status = opc_concurrent_check(context, &grown, &met, once->finding, once->error);
   opc_grown_clear(&grown);
   once->compared += counted + met;

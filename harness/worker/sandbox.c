@@ -86,6 +86,12 @@ static opc_status_t streams_set(int output, opc_error_t *error) {
   return OPC_OK;
 }
 
+void opc_sandbox_prepare(void) {
+  /* More threads make results depend on the machine, and the first parallel kernel costs each child 4-13 ms. */
+  opc_bridge_threads(1);
+  opc_bridge_seed(0);
+}
+
 static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_blackbox_t **out_box, opc_error_t *error) {
   static const opc_cpu_allocator_t memory = {.allocate = opc_cpu_memory_allocate, .release = opc_cpu_memory_release};
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -99,12 +105,10 @@ static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_blackbox_t 
     status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot enter %s: %s", sandbox->directory, strerror(errno));
   if (status != OPC_OK) return status;
   opc_try_folder_reset(); /* a searched sample may name the file that is in it */
-  /* More threads make results depend on the machine, and the first parallel kernel costs each child 4-13 ms. */
-  opc_bridge_threads(1);
+  opc_sandbox_prepare();
   opc_bridge_set_allocator(&memory);
   opc_scratch_memory_plain();
   opc_bridge_before_call(opc_scratch_memory_before_call);
-  opc_bridge_seed(0);
   limits_set(sandbox->memory_mib, file_bytes(sandbox->operators));
   return OPC_OK;
 }

@@ -68,7 +68,8 @@ static opc_status_t fork_child(zygote_t *zygote, zygote_child_t *child, const in
   opc_status_t status = opc_scratch_make(child->directory, why);
   if (status != OPC_OK) return status;
   pid_t parent = getpid();
-  if (++zygote->forks == JOIN_AT_FORK) opc_heap_pages_join();
+  if (++zygote->forks == 1) opc_sandbox_prepare();
+  if (zygote->forks == JOIN_AT_FORK) opc_heap_pages_join();
   fflush(NULL); /* what a library printed is not printed twice */
   child->pid = fork();
   if (child->pid == 0) become_child(zygote, fds, child->directory, memory_mib, parent);
