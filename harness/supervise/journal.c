@@ -13,6 +13,8 @@ struct opc_journal {
   int fd;
   char *path;
   off_t length; /* of the whole lines */
+  bool holding;
+  opc_text_t held; /* whole lines */
   opc_error_t failure;
 };
 
@@ -53,34 +55,47 @@ static void cut(opc_journal_t *journal) {
   }
 }
 
+/* One write, unless the disk fills up: the second one then says why the first one fell short. */
+static opc_status_t write_out(opc_journal_t *journal, const char *lines, size_t length) {
+  size_t done = 0;
+  ssize_t written = 0;
+  while (done < length) {
+    written = write(journal->fd, lines + done, length - done);
+    if (written > 0) done += (size_t)written;
+    else if (written == 0 || errno != EINTR) break;
+  }
+  int number = written < 0 ? errno : ENOSPC;
+  const char *last = done > 0 ? memrchr(lines, '\n', done) : NULL;
+  if (last != NULL) journal->length += last + 1 - lines;
+  if (done == length) return OPC_OK;
+  cut(journal);
+  return opc_error_set(&journal->failure, OPC_ERR_IO, "cannot write the journal %s: %s; %s. It holds what was found until then", journal->path,
+                       strerror(number), advice(number));
+}
+
+void opc_journal_hold(opc_journal_t *journal) { journal->holding = true; }
+
+opc_status_t opc_journal_release(opc_journal_t *journal, opc_error_t *error) {
+  opc_status_t status = journal->failure.code;
+  if (status == OPC_OK && journal->held.length > 0) status = write_out(journal, journal->held.data, journal->held.length);
+  opc_text_reset(&journal->held);
+  journal->holding = false;
+  if (status != OPC_OK) (void)opc_error_set(error, status, "%s", journal->failure.message);
+  return status;
+}
+
 opc_status_t opc_journal_write(opc_journal_t *journal, json_t *record, opc_error_t *error) {
   char *line = NULL;
   opc_status_t status = journal->failure.code;
-  if (status == OPC_OK) {
-    line = record != NULL ? json_dumps(record, JSON_COMPACT) : NULL;
-    if (line == NULL) {
-      status = opc_error_set(&journal->failure, OPC_ERR_MEMORY, "out of memory while writing the journal %s", journal->path);
-    }
-  }
-  if (status == OPC_OK) {
+  if (status == OPC_OK) line = record != NULL ? json_dumps(record, JSON_COMPACT) : NULL;
+  if (line != NULL) {
     size_t length = strlen(line);
     line[length] = '\n'; /* in the place of the NUL: the length is known */
-    size_t done = 0;
-    ssize_t written = 0;
-    /* One write, unless the disk fills up: the second one then says why the first one fell short. */
-    while (done < length + 1) {
-      written = write(journal->fd, line + done, length + 1 - done);
-      if (written > 0) done += (size_t)written;
-      else if (written == 0 || errno != EINTR) break;
-    }
-    if (done == length + 1) {
-      journal->length += (off_t)done;
-    } else {
-      int number = written < 0 ? errno : ENOSPC;
-      cut(journal);
-      status = opc_error_set(&journal->failure, OPC_ERR_IO, "cannot write the journal %s: %s; %s. It holds what was found until then",
-                             journal->path, strerror(number), advice(number));
-    }
+    if (journal->holding) opc_text_add_bytes(&journal->held, line, length + 1);
+    else status = write_out(journal, line, length + 1);
+  }
+  if (status == OPC_OK && (line == NULL || journal->held.failed)) {
+    status = opc_error_set(&journal->failure, OPC_ERR_MEMORY, "out of memory while writing the journal %s", journal->path);
   }
   if (status != OPC_OK) (void)opc_error_set(error, status, "%s", journal->failure.message);
   free(line);
@@ -99,6 +114,7 @@ opc_status_t opc_journal_note(opc_journal_t *journal, opc_error_t *error, const 
 void opc_journal_close(opc_journal_t *journal) {
   if (journal == NULL) return;
   if (journal->fd >= 0) close(journal->fd);
+  opc_text_clear(&journal->held);
   free(journal->path);
   free(journal);
 }

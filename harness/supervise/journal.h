@@ -1,4 +1,4 @@
-/* Writes a run's journal: append-only, one JSON object a line, one write() a line, so that a run that is killed leaves whole lines behind.
+/* Writes a run's journal: append-only, one JSON object a line, one write() a line or for several, so that a run that is killed leaves whole lines behind.
  * The records are described in reports/journal_reader.h.
  *
  * Ownership: opc_journal_close. Threads: one. Fork: the descriptor is closed on exec. NULL: closing NULL is fine. */
@@ -16,6 +16,10 @@ opc_status_t opc_journal_open(const char *path, opc_journal_t **out, opc_error_t
 /* Takes the reference to record (also when it fails; NULL counts as out of memory). After a failed write the file ends with the last whole line, and every
  * further write fails with the first error. */
 opc_status_t opc_journal_write(opc_journal_t *journal, json_t *record, opc_error_t *error) OPC_CHECKED;
+/* What is written from now on goes to the file with the next release, in one write: for a turn of many records, between whose ends nothing is waited for.
+ * A failure of one is a failure of the other; what was held by the last one is lost if the process is killed in between. */
+void opc_journal_hold(opc_journal_t *journal);
+opc_status_t opc_journal_release(opc_journal_t *journal, opc_error_t *error) OPC_CHECKED;
 /* {"t":"note"}. */
 opc_status_t opc_journal_note(opc_journal_t *journal, opc_error_t *error, const char *format, ...) OPC_PRINTF(3, 4) OPC_CHECKED;
 void opc_journal_close(opc_journal_t *journal);

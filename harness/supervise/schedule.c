@@ -335,8 +335,11 @@ opc_status_t opc_schedule_run(opc_session_t *session, const opc_operator_t *cons
     if (status == OPC_OK) status = start_children(&schedule, error);
     tell_progress(&schedule, false);
     wait_for_something(&schedule);
+    opc_journal_hold(session->journal);
     if (status == OPC_OK) status = serve_worker(&schedule, error);
     if (status == OPC_OK) status = serve_children(&schedule, error);
+    opc_status_t written = opc_journal_release(session->journal, status == OPC_OK ? error : NULL);
+    if (status == OPC_OK) status = written;
   }
   tell_progress(&schedule, true);
   for (size_t i = 0; i < schedule.running_count; i++) {
