@@ -13,6 +13,8 @@ enum {
   REPAIR_PERCENT = 65,
   CRASHES_BASE = 40,    /* crashes that end a search, and one more for so many tries of its budget: each costs a process */
   TRIES_A_CRASH = 20,
+  REDRAW_FROM = 100,    /* the try: before it hardly anything has got far enough to be worth it */
+  REDRAW_PERCENT = 25,  /* of the mutations */
   REPEATS_MAX = 60,     /* draws of tuples that were tried already: there is nothing else */
   AFTER_FOUND_MAX = 120 /* tries for something richer */
 };
@@ -138,6 +140,16 @@ static bool propose_repair(opc_search_t *search, opc_sample_t *out) {
   return false;
 }
 
+static bool edit(opc_search_t *search, const char *message, opc_sample_t *out) {
+  if (search->earlier + search->tries > REDRAW_FROM && opc_rng_chance(&search->rng, REDRAW_PERCENT)) {
+    search->family = OPC_FAMILY_REDRAW;
+    return opc_redraw(search->op, &search->rng, out);
+  }
+  bool library = opc_rng_chance(&search->rng, 20) && opc_search_view_replace(&search->view, search->op, &search->rng, out);
+  search->family = library ? OPC_FAMILY_LIBRARY_VALUE : OPC_FAMILY_MUTATION;
+  return library || opc_mutate(search->op, message, &search->rng, out);
+}
+
 static bool propose_mutation(opc_search_t *search, opc_sample_t *out) {
   double total = 0, weights[OPC_SITES_MAX];
   for (size_t i = 0; i < search->site_count; i++) {
@@ -150,10 +162,8 @@ static bool propose_mutation(opc_search_t *search, opc_sample_t *out) {
     draw -= weights[i];
     if (draw > 0 && i + 1 < search->site_count) continue;
     if (opc_sample_copy(&search->sites[i].sample, out, NULL) != OPC_OK) return false;
-    bool library = opc_rng_chance(&search->rng, 20) && opc_search_view_replace(&search->view, search->op, &search->rng, out);
-    search->family = library ? OPC_FAMILY_LIBRARY_VALUE : OPC_FAMILY_MUTATION;
     search->parent = i;
-    if ((library || opc_mutate(search->op, search->sites[i].message, &search->rng, out)) && settle(search, &search->sites[i].sample, out)) return true;
+    if (edit(search, search->sites[i].message, out) && settle(search, &search->sites[i].sample, out)) return true;
     opc_sample_clear(out);
     return false;
   }

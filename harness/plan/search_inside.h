@@ -6,6 +6,7 @@
  *   search_repair.c message -> edited arguments, a row a family (search_repair.def)
  *   search_edit.c   the edits themselves
  *   search_library.c what other operators have found
+ *   search_redraw.c other sizes and values for a tuple whose dtypes and ranks got far
  *   search_mutate.c undirected changes, calm arguments after a crash, other shapes of accepted arguments
  * Ownership: candidates own their samples; slots borrow. Threads: none shared. */
 #ifndef OPC_PLAN_SEARCH_INSIDE_H
@@ -60,6 +61,7 @@ bool opc_search_view_replace(const opc_search_view_t *view, const opc_operator_t
 #define OPC_SEARCH_FAMILIES(X)          \
   X(SEED, "seed")                       \
   X(MUTATION, "mutation")               \
+  X(REDRAW, "redraw")                   \
   X(LIBRARY, "library")                 \
   X(LIBRARY_VALUE, "library-value")     \
   X(OTHER_SHAPE, "other-shape")         \
@@ -217,6 +219,8 @@ void opc_repair_crash(const opc_operator_t *op, const opc_sample_t *sample, opc_
 void opc_repair_empty(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out);
 /* Accepted arguments in other shapes: each size that occurs, everywhere at once, with the ints that equal it. */
 void opc_derive_shapes(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out);
+/* Draws all sizes anew, and the values of integer tensors. */
+bool opc_redraw(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *sample);
 /* Changes one to three arguments, those that the message names more often. message may be NULL. */
 bool opc_mutate(const opc_operator_t *op, const char *message, opc_rng_t *rng, opc_sample_t *sample);
 
