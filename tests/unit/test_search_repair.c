@@ -129,8 +129,48 @@ static void test_edits_keep_the_caps(void **state) {
   opc_operator_clear(&op);
 }
 
+/* Ranks and dtypes stay; now and then everything fits: one batch, lengths that are those of the tensor that they are named after, labels from 1. */
+static void test_redraw(void **state) {
+  (void)state;
+  static const fixture_argument_t sequence[] = {{"emissions", "Tensor", NULL, false}, {"frames", "Tensor", NULL, false}, {"labels", "Tensor", NULL, false},
+                                                {"frame_lengths", "Tensor", NULL, false}, {"blank", "int", NULL, false}};
+  enum { DRAWS = 400 };
+  opc_operator_t op = fixture_operator("ns::op", "a schema", sequence, COUNT(sequence), NULL, 0);
+  opc_error_t error = {0};
+  opc_rng_t rng = {.seed = 1};
+  json_t *json = json_loads("{\"operator\": \"ns::op\", \"args\": [{\"tensor\": {\"shape\": [4, 5]}}, {\"tensor\": {\"shape\": [2, 3, 4]}}, {\"tensor\": "
+                            "{\"shape\": [7, 7], \"dtype\": \"int64\"}}, {\"tensor\": {\"shape\": [7], \"dtype\": \"int32\"}}, 3]}", 0, NULL);
+  opc_sample_t base;
+  assert_ok(opc_sample_from_json(json, &op, NULL, &base, NULL, 0, &error), error);
+  json_decref(json);
+  int batches = 0, fitting = 0, labels = 0, one_less = 0, changed = 0;
+  for (int i = 0; i < DRAWS; i++) {
+    opc_sample_t sample;
+    assert_ok(opc_sample_copy(&base, &sample, &error), error);
+    changed += opc_redraw(&op, &rng, &sample);
+    const opc_tensor_spec_t *x = sample.arguments[1].tensor, *y = sample.arguments[2].tensor, *lengths = sample.arguments[3].tensor;
+    assert_int_equal(x->ndim, 3);
+    assert_int_equal(y->ndim, 2);
+    assert_int_equal(lengths->ndim, 1);
+    assert_int_equal(lengths->dtype, OPC_DTYPE_INT32);
+    batches += x->sizes[0] == y->sizes[0] && x->sizes[0] == lengths->sizes[0];
+    fitting += lengths->fill.kind == OPC_FILL_FULL && lengths->fill.value.i == x->sizes[1];
+    labels += y->fill.kind == OPC_FILL_RANGE && y->fill.lo == 1;
+    one_less += y->sizes[1] == x->sizes[2] - 1;
+    opc_sample_clear(&sample);
+  }
+  assert_int_equal(changed, DRAWS);
+  assert_in_range(batches, DRAWS / 4, DRAWS);
+  assert_in_range(fitting, DRAWS / 4, DRAWS);
+  assert_in_range(labels, DRAWS / 4, 3 * DRAWS / 4);
+  assert_in_range(one_less, DRAWS / 50, DRAWS / 2);
+  opc_sample_clear(&base);
+  opc_operator_clear(&op);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_redraw),
       cmocka_unit_test(test_families),
       cmocka_unit_test(test_after_a_crash_and_other_shapes),
       cmocka_unit_test(test_edits_keep_the_caps),
