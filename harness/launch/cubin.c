@@ -5,7 +5,7 @@
 
 #include "launch/kernel_image.h"
 
-enum { FORMAT_BYTES = 4, ATTRIBUTE_MAX_THREADS = 0x05, ATTRIBUTE_PARAMETER = 0x17, ATTRIBUTE_PARAMETER_BYTES = 0x19, ATTRIBUTE_REGISTERS = 0x2f, ATTRIBUTE_LARGE_PARAMETER = 0x45 };
+enum { FORMAT_BYTES = 4, ATTRIBUTE_MAX_THREADS = 0x05, ATTRIBUTE_PARAMETER = 0x17, ATTRIBUTE_PARAMETER_BYTES = 0x19, ATTRIBUTE_REGISTERS = 0x2f, ATTRIBUTE_LARGE_PARAMETER = 0x45, SHARED_RESERVED = 1024 };
 
 typedef struct image {
   const unsigned char *bytes;
@@ -130,7 +130,7 @@ static uint32_t symbol_of(const image_t *image, size_t text) {
 bool opc_cubin_read(const unsigned char *bytes, size_t size, const char *kernel, opc_kernel_image_t *out) {
   image_t image = {.bytes = bytes, .size = size};
   Elf64_Shdr section;
-  bool found = false;
+  bool found = false, reserved = false;
   uint32_t symbol = 0;
   if (!image_open(&image)) return false;
   memset(out, 0, sizeof *out);
@@ -140,10 +140,13 @@ bool opc_cubin_read(const unsigned char *bytes, size_t size, const char *kernel,
       found = true;
     } else if (called(&image, &section, ".nv.shared.", kernel)) {
       out->shared_static = (uint32_t)section.sh_size;
+    } else if (called(&image, &section, ".nv.shared.reserved.0", "")) {
+      reserved = true; /* from sm_90 on the system's own part is counted in */
     } else if (called(&image, &section, ".text.", kernel)) {
       symbol = symbol_of(&image, i);
     }
   }
+  if (reserved) out->shared_static -= out->shared_static < SHARED_RESERVED ? out->shared_static : SHARED_RESERVED;
   for (size_t i = 0; found && symbol != 0 && section_at(&image, i, &section); i++)
     if (called(&image, &section, ".nv.info", "") && section.sh_type != SHT_NOBITS) registers_read(bytes + section.sh_offset, (size_t)section.sh_size, symbol, out);
   return found;

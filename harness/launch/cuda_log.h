@@ -69,8 +69,7 @@ typedef struct opc_cuda_call {
   bool cooperative;
   opc_cuda_address_t pointers[OPC_CUDA_POINTERS]; /* words of the kernel's parameters that are addresses of memory, in order; sizes of parameters come from the
                                                      kernel's image */
-  bool alone[OPC_CUDA_POINTERS]; /* of each: it is a parameter by itself, or a structure begins with it; else a word further in, which may be padding or a part
-                                    that nobody uses */
+  bool alone[OPC_CUDA_POINTERS]; /* of each: it is a parameter of 8 bytes by itself; else a word inside a structure, which may be padding or a part that nobody uses */
   size_t pointer_count;
   bool parameters_known; /* false: the sizes could not be read, and nothing was looked at */
 
