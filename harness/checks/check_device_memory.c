@@ -15,28 +15,33 @@ typedef struct probe {
   bool broken;                /* a later one ended in another way */
 } probe_t;
 
-/* Calls until there are `total`, and a reading. Arguments and results come and go within the log. */
-static opc_status_t round_run(probe_t *probe, uint64_t total, opc_error_t *error) {
+/* One call: its arguments and what it returns come and go within the log. */
+static opc_status_t call_once(probe_t *probe, opc_error_t *error) {
   opc_cuda_watch_t *watch = probe->watch;
   opc_case_context_t *context = watch->context;
+  watch->api->log_begin();
+  opc_status_t status = opc_cuda_watch_make(watch, error);
+  if (status != OPC_OK) return status;
+  context->phase(probe->calls ? "the operator, again and again" : "the operator");
+  opc_call_outcome_t outcome = opc_call_run(&watch->call, context->handle, context->seed);
+  if (!probe->calls) probe->outcome = outcome;
+  probe->broken = outcome != probe->outcome;
+  probe->calls++;
+  if (outcome == OPC_CALL_RETURNED) opc_call_clear(&watch->call);
+  watch->facts.log = watch->api->log_end();
+  opc_cuda_ledger_add(&probe->ledger, &watch->facts);
+  return OPC_OK;
+}
+
+/* Calls until there are `total`, and a reading. */
+static opc_status_t round_run(probe_t *probe, uint64_t total, opc_error_t *error) {
   uint64_t bytes = 0;
   opc_status_t status = OPC_OK;
-  watch->api->log_begin();
   while (probe->calls < total && status == OPC_OK && !probe->broken) {
-    status = opc_cuda_watch_make(watch, error);
-    if (status != OPC_OK) break;
-    context->phase(probe->calls ? "the operator, again and again" : "the operator");
-    opc_call_outcome_t outcome = opc_call_run(&watch->call, context->handle, context->seed);
-    if (!probe->calls) probe->outcome = outcome;
-    probe->broken = outcome != probe->outcome;
-    probe->calls++;
-    if (outcome != OPC_CALL_RETURNED) break;
-    opc_call_clear(&watch->call);
+    status = call_once(probe, error);
+    if (status != OPC_OK || probe->outcome != OPC_CALL_RETURNED || probe->broken) return status;
   }
-  watch->facts.log = watch->api->log_end();
-  if (status != OPC_OK || probe->outcome != OPC_CALL_RETURNED || probe->broken) return status;
-  opc_cuda_ledger_add(&probe->ledger, &watch->facts);
-  status = opc_cuda_allocated(watch->device, &bytes, error);
+  if (status == OPC_OK) status = opc_cuda_allocated(probe->watch->device, &bytes, error);
   if (status == OPC_OK) opc_cuda_ledger_read(&probe->ledger, probe->calls, bytes);
   return status;
 }

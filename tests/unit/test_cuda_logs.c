@@ -13,12 +13,10 @@
 
 enum { FILES_MAX = 512 };
 
-static bool is_log(const struct dirent *entry) {
+static int entry_is_log(const struct dirent *entry) {
   const char *dot = strrchr(entry->d_name, '.');
   return dot && strcmp(dot, ".json") == 0;
 }
-
-static int entry_is_log(const struct dirent *entry) { return is_log(entry); }
 
 static void judge_round(const opc_cuda_file_t *file, opc_cuda_founds_t *out) {
   opc_cuda_facts_t facts = file->facts;
@@ -88,6 +86,32 @@ static int check_file(const char *path, bool *seen_rules) {
   }
   opc_cuda_file_clear(&file);
   return wrong;
+}
+
+/* "88 written by hand, 0 from the simulated device, 0 from a GPU" */
+static void the_readme_counts_them_apart(void **state) {
+  static const char *const origins[] = {"synthetic", "simulated", "gpu"};
+  struct dirent **entries = NULL;
+  int counts[COUNT(origins)] = {0}, count = scandir(FOLDER, &entries, entry_is_log, alphasort);
+  char line[128], text[1 << 16] = "";
+  (void)state;
+  for (int i = 0; i < count; i++) {
+    char path[4096];
+    opc_cuda_file_t file;
+    opc_error_t error = {0};
+    snprintf(path, sizeof path, "%s/%s", FOLDER, entries[i]->d_name);
+    assert_ok(opc_cuda_file_read(path, &file, &error), error);
+    for (size_t k = 0; k < COUNT(origins); k++) counts[k] += strcmp(file.origin, origins[k]) == 0;
+    opc_cuda_file_clear(&file);
+    free(entries[i]);
+  }
+  free(entries);
+  FILE *readme = fopen(OPC_UNIT_FOLDER "/../../README.md", "r");
+  assert_non_null(readme);
+  assert_true(fread(text, 1, sizeof text - 1, readme) > 0);
+  fclose(readme);
+  snprintf(line, sizeof line, "%d written by hand, %d from the simulated device, %d from a GPU", counts[0], counts[1], counts[2]);
+  if (!strstr(text, line)) fail_msg("README.md does not say \"%s\"", line);
 }
 
 /* What only a call shows, and no log of it. */
@@ -259,6 +283,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_log_is_judged_as_it_says), cmocka_unit_test(what_is_written_is_what_is_read), cmocka_unit_test(a_whole_log_is_written_and_read),
       cmocka_unit_test(a_mistake_in_a_log_is_named),    cmocka_unit_test(kernels_have_readable_names),     cmocka_unit_test(messages_have_the_numbers),
+      cmocka_unit_test(the_readme_counts_them_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
