@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "checks/case_run.h"
+#include "memory/heap_pages.h"
 
 /* Addresses that nothing in a process has by itself, so that a cache that goes by addresses knows none of them. What is read or written a
  * little outside is check memory's finding: it is not to end the process here. */
@@ -64,6 +65,7 @@ static void *place_give(size_t number, size_t bytes, void *context) {
   if (number == places->count && number < PLACES && step + SLACK <= places->left) {
     places->left -= step;
     places->places[places->count++] = (struct place){.data = places->memory + places->left, .bytes = bytes};
+    opc_pages_give(places->memory + places->left, step);
     memset(places->memory + places->left, OPC_PATTERN_FIRST, step);
   }
   struct place *place = &places->places[number < places->count ? number : 0];

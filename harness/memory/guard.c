@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "memory/guard_slot.h"
+#include "memory/heap_pages.h"
 
 typedef opc_guard_slot_t slot_t;
 
@@ -47,9 +48,6 @@ static slot_t *slot_at(const void *data) {
 
 /* What ended waits with its guards in place for the next of its size: to map anew costs more than most calls. */
 enum { SPARES_MAX = 64, SPARE_BYTES_MAX = 64 << 10 };
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
-#endif
 static slot_t *guard_spares[SPARES_MAX];
 static size_t guard_spare_count;
 
@@ -86,8 +84,7 @@ static slot_t *slot_map(size_t page_bytes, size_t page) {
     free(slot);
     return NULL;
   }
-  /* All of them will be filled: to be given them at once takes a third of the time of a fault each. */
-  if (page_bytes > SPARE_BYTES_MAX) (void)madvise(slot->pages, page_bytes, MADV_POPULATE_WRITE);
+  opc_pages_give(slot->pages, page_bytes);
   slot->next = opc_guard_slots;
   if (slot->next) slot->next->previous = slot;
   opc_guard_slots = slot;

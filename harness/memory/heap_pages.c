@@ -11,7 +11,11 @@
 #define MADV_COLLAPSE 25 /* Linux 6.1; glibc 2.37 */
 #endif
 
-enum { LARGE_PAGE = 2 << 20 };
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; glibc 2.35 */
+#endif
+
+enum { LARGE_PAGE = 2 << 20, PAGE = 4096, WORTH_A_CALL = 64 << 10 };
 
 void opc_heap_pages_join(void) {
   char line[512];
@@ -25,6 +29,11 @@ void opc_heap_pages_join(void) {
     if (from < to) (void)madvise((void *)from, to - from, MADV_COLLAPSE);
   }
   fclose(maps);
+}
+
+void opc_pages_give(void *data, size_t bytes) {
+  uintptr_t from = ((uintptr_t)data + PAGE - 1) & ~(uintptr_t)(PAGE - 1), to = ((uintptr_t)data + bytes) & ~(uintptr_t)(PAGE - 1);
+  if (bytes > WORTH_A_CALL) (void)madvise((void *)from, to - from, MADV_POPULATE_WRITE);
 }
 
 void opc_heap_pages_keep_small(void) { (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
