@@ -1,10 +1,44 @@
 /* New sizes and values for a tuple that got far: its dtypes and ranks were right, and are what takes longest to come by again. Sizes are shared as the
  * arguments of one call share them: the batch in front, few others behind it, and lengths that speak of a tensor's second dimension. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/search_inside.h"
 
-enum { SIZES = 4 };
+enum { SIZES = 4, FILE_PERCENT = 50 };
+
+/* Whole files, as small as they come, for operators that decode: no repair leads from random bytes to one. */
+static const struct {
+  size_t size;
+  unsigned char bytes[72];
+} files[] = {
+    /* GIF, 2 by 2, black and white */
+    {36, {'G', 'I', 'F', '8', '9', 'a', 2, 0, 2, 0, 0x80, 0, 0, 0, 0, 0, 255, 255, 255, ',', 0, 0, 0, 0, 2, 0, 2, 0, 0, 2, 3, 0x44, 2, 5, 0, ';'}},
+    /* PNG, 2 by 2, grey */
+    {69,
+     {0x89, 'P', 'N', 'G', 13, 10, 0x1a, 10, 0, 0, 0, 13, 'I', 'H', 'D', 'R', 0, 0, 0, 2, 0, 0, 0, 2, 8, 0, 0, 0, 0, 'W', 0xdd, 'R', 0xf8, 0,
+      0, 0, 12, 'I', 'D', 'A', 'T', 'x', 0xda, 'c', 0x60, 0xf8, 15, 0x84, 0, 6, 0, 1, 0xff, 0xad, 0x2c, 0x37, 0x25, 0, 0, 0, 0, 'I', 'E', 'N',
+      'D', 0xae, 'B', 0x60, 0x82}},
+    /* WebP, lossless, 1 by 1 */
+    {34, {'R', 'I', 'F', 'F', 26, 0, 0, 0, 'W', 'E', 'B', 'P', 'V', 'P', '8', 'L', 13, 0, 0, 0, 0x2f, 0, 0, 0, 0x10, 7, 0x10, 0x11, 0x11, 0x88, 0x88, 0xfe, 7, 0}},
+};
+
+static bool set_file(opc_rng_t *rng, opc_value_t *tensor) {
+  size_t file = (size_t)opc_rng_below(rng, (int64_t)(sizeof files / sizeof *files));
+  int64_t size = (int64_t)files[file].size;
+  opc_number_t *values = calloc(files[file].size, sizeof *values);
+  bool fits = tensor->tensor->sizes[0] == size || opc_edit_shape(tensor, 1, &size);
+  if (!values || !fits) {
+    free(values);
+    return false;
+  }
+  for (size_t i = 0; i < files[file].size; i++) values[i] = (opc_number_t){.kind = OPC_NUMBER_INT, .i = files[file].bytes[i]};
+  opc_edit_fill(tensor, OPC_FILL_RANGE); /* lets go of earlier values */
+  tensor->tensor->fill.kind = OPC_FILL_VALUES;
+  tensor->tensor->fill.values = values;
+  tensor->tensor->fill.value_count = files[file].size;
+  return true;
+}
 
 /* The part of "logit_lengths" that says whose: 5 characters of it, "logit". */
 static size_t stem_length(const char *name) {
@@ -44,6 +78,8 @@ static bool set_values(const opc_operator_t *op, opc_rng_t *rng, const opc_slot_
     int dim = opc_rng_chance(rng, 80) ? 1 : (int)opc_rng_below(rng, of->ndim);
     return opc_edit_full(tensor, of->sizes[dim] - opc_rng_chance(rng, 20));
   }
+  bool bytes = tensor->tensor->dtype == OPC_DTYPE_UINT8 && tensor->tensor->ndim == 1;
+  if (bytes && opc_rng_chance(rng, FILE_PERCENT)) return set_file(rng, tensor);
   bool changed = opc_edit_fill(tensor, OPC_FILL_RANGE);
   if (opc_rng_chance(rng, 50)) tensor->tensor->fill.lo = 1, tensor->tensor->fill.hi = 3; /* labels besides a blank 0 */
   return changed;
