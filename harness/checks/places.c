@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 static bool takes_list(const opc_call_t *call, size_t argument, int length, int64_t *out) {
   const opc_value_t *value = &call->arguments[argument];
   if ((call->absent && call->absent[argument]) || value->kind != OPC_VALUE_LIST || value->list.count != (size_t)length) return false;
@@ -61,6 +63,22 @@ static bool lies_from_some_offset(const opc_call_t *call, const opc_tensor_meta_
   return false;
 }
 
+/* The storage as a tensor with the leaf's bits reads it. */
+static void resolve_bits(const opc_leaf_t *leaf, char *storage, size_t bytes) {
+  opc_dtype_t dtype = leaf->before.dtype;
+  size_t width = leaf->before.itemsize;
+  for (size_t at = 0; at + width <= bytes; at += width) {
+    opc_number_t number = opc_number_load(dtype, storage + at);
+    double sign = leaf->before.neg ? -1.0 : 1.0;
+    if (number.kind == OPC_NUMBER_FLOAT) number.f *= sign;
+    if (number.kind == OPC_NUMBER_COMPLEX) {
+      number.c.re *= sign;
+      number.c.im *= leaf->before.conj ? -sign : sign;
+    }
+    opc_number_store(number, dtype, storage + at);
+  }
+}
+
 static opc_status_t output_names_places(const opc_call_t *call, const opc_output_t *output, const int64_t *strides, bool *out, bool *out_differs, opc_error_t *error) {
   const opc_tensor_meta_t *meta = &output->meta;
   void *values = NULL;
@@ -72,9 +90,14 @@ static opc_status_t output_names_places(const opc_call_t *call, const opc_output
     size_t bytes = 0;
     void *owned = NULL;
     places_t places = {.leaf = leaf, .strides = strides};
-    if (leaf->before.dtype != meta->dtype || leaf->before.conj || leaf->before.neg || leaf->before.device.type == OPC_DEVICE_META) continue;
+    if (leaf->before.dtype != meta->dtype || leaf->before.device.type == OPC_DEVICE_META) continue;
     status = opc_tensor_storage_bytes(leaf->tensor, &storage, &bytes, &owned, error);
-    *out = status == OPC_OK && lies_from_some_offset(call, meta, values, &places, storage, bytes, out_differs);
+    char *resolved = status == OPC_OK ? malloc(bytes + 1) : NULL;
+    if (status == OPC_OK && !resolved) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a copy of %s", leaf->path);
+    if (resolved && bytes) memcpy(resolved, storage, bytes);
+    if (resolved && (leaf->before.conj || leaf->before.neg)) resolve_bits(leaf, resolved, bytes);
+    *out = status == OPC_OK && lies_from_some_offset(call, meta, values, &places, resolved, bytes, out_differs);
+    free(resolved);
     free(owned);
   }
   free(values);
