@@ -65,6 +65,8 @@ const char *opc_log_library(uint64_t address) {
 
 /* ---- the log ---- */
 
+unsigned opc_log_number(void) { return atomic_load_explicit(&epoch, memory_order_relaxed); }
+
 void opc_log_begin(void) {
   if (!calls) calls = opc_reserve(CALLS_MAX * sizeof *calls, PROT_READ | PROT_WRITE);
   opc_device_close_opened();

@@ -10,6 +10,8 @@ extern atomic_bool opc_log_open;
 void opc_watch_update(void);
 void opc_log_forked(void);
 
+/* Of the log that is open or was last: another for each. */
+unsigned opc_log_number(void);
 void opc_log_begin(void);
 opc_cuda_log_t opc_log_end(void);
 /* Strings that live as long as the process. */
