@@ -46,11 +46,35 @@ static bool common_device(const opc_call_t *call, opc_device_t *out) {
   return found || numbers;
 }
 
+/* An operator without tensor arguments makes its outputs on the device that it was given (opc_call_make). */
+static void check_placed(const opc_case_context_t *context, const opc_call_t *call, int index, opc_finding_t *finding) {
+  opc_output_t *outputs = NULL;
+  size_t count = 0;
+  opc_error_t error = {0};
+  if (call->leaf_count || call->arguments[index].kind != OPC_VALUE_DEVICE || context->device.type != OPC_DEVICE_CUDA) return;
+  if (opc_call_outputs(call, &outputs, &count, &error) != OPC_OK) {
+    opc_finding_from_error(context, &error, finding);
+    return;
+  }
+  opc_device_t wanted = call->arguments[index].device;
+  char here[24], there[24];
+  device_text(wanted, there, sizeof there);
+  for (size_t i = 0; i < count; i++) {
+    if (!outputs[i].meta.defined || outputs[i].meta.device.type == wanted.type) continue;
+    device_text(outputs[i].meta.device, here, sizeof here);
+    opc_finding_fail(finding, "device.argument_ignored", "called with %s=%s, %s is on %s", context->op->arguments[index].name, there, outputs[i].path, here);
+  }
+  if (count) opc_finding_pass(finding, "%zu outputs are on %s, as argument %s says", count, there, context->op->arguments[index].name);
+  free(outputs);
+}
+
 static void check_outputs(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
   opc_output_t *outputs = NULL;
   size_t count = 0;
   opc_device_t wanted;
   opc_error_t error = {0};
+  if (device_argument(context->op) >= 0) check_placed(context, call, device_argument(context->op), finding);
+  if (finding->decided) return;
   if (!common_device(call, &wanted) || device_argument(context->op) >= 0) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor argument says where the outputs belong");
     return;

@@ -24,7 +24,7 @@ EXPECTED = {
     "reads_input": ("pass", None, "1 outputs are on cuda"),
     "multiplies": ("skip", "simulated", "cuBLAS does not work on the simulated device"),
     "multiplies_unseen": ("skip", "simulated", "cuBLAS does not work on the simulated device"),
-    "made_on": ("pass", None, "argument device decides where the outputs are"),
+    "made_on": ("pass", None, "1 outputs are on cuda, as argument device says"),
     "starts_process": ("pass", None, "1 outputs are on cuda"),
     "follows_pointer": ("pass", None, "1 outputs are on cuda"),
     "crashes": ("error", "signal.SIGSEGV", "segmentation fault at address 0x0"),
@@ -95,7 +95,7 @@ def check_reference(program, place, library):
     expect(done.returncode == 0, f"the reference operators: exit status {done.returncode}: {done.stdout[-1500:]}{done.stderr[-500:]}")
     results = on(report, "cuda-sim", "my_ops::identity_conv_op")
     expect(any(r["verdict"] == "pass" for r in results), "no case of the reference operator passes")
-    other = {r["reason"] for r in results if r["verdict"] == "skip"} - {"simulated", "not_applicable", "rejected"}
+    other = {r["reason"] for r in results if r["verdict"] == "skip"} - {"simulated", "not_applicable", "rejected", "budget"}  # two tensors of 2^31 elements may be too many
     expect(not other, f"the reference operator has skips for {other}")
     expect(all(len([r for r in results if r["check"] == check]) == 1 for check in ("stride", "alias", "meta", "memory")), "a check that needs kernels has more than one case")
 
