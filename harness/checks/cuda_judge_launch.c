@@ -58,6 +58,16 @@ static bool follows_made_up_numbers(const opc_cuda_facts_t *facts, size_t index)
   return false;
 }
 
+/* What may grow with a tensor: the grid, and the shared memory of a block. */
+static bool breaks_by_size(const opc_cuda_facts_t *facts, const opc_cuda_call_t *call) {
+  bool grid = has_zero(call->grid), block = has_zero(call->block);
+  for (size_t i = 0; i < 3; i++) {
+    grid = grid || (facts->limits.grid[i] && call->grid[i] > facts->limits.grid[i]);
+    block = block || (facts->limits.block[i] && call->block[i] > facts->limits.block[i]);
+  }
+  return grid || (!block && call->shared > facts->limits.shared);
+}
+
 static void judge_failure(const opc_cuda_facts_t *facts, size_t index, opc_cuda_founds_t *out) {
   const opc_cuda_call_t *call = &facts->log.calls[index];
   if (follows_made_up_numbers(facts, index)) return;
@@ -68,7 +78,7 @@ static void judge_failure(const opc_cuda_facts_t *facts, size_t index, opc_cuda_
   const char *colon = limits[0] ? ": " : "";
   if (facts->empty && call->code == INVALID_CONFIGURATION && has_zero(call->grid)) {
     opc_cuda_found_add(out, &facts->log, "launch.empty_tensor", index, index, "the launch of %s for an empty tensor fails with %s%s%s", name, code, colon, limits);
-  } else if (facts->large) {
+  } else if (facts->large && breaks_by_size(facts, call)) {
     opc_cuda_found_add(out, &facts->log, "launch.large_tensor", index, index, "the launch of %s for a large tensor fails with %s%s%s", name, code, colon, limits);
   } else {
     opc_cuda_found_add(out, &facts->log, "launch.failed", index, index, "the launch of %s fails with %s%s%s", name, code, colon, limits);

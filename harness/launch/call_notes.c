@@ -104,6 +104,11 @@ void opc_note_launch(opc_cuda_call_t *call, const void *key, dim3 grid, dim3 blo
     if (arguments[i]) note_parameter(call, arguments[i], &image->parameters[i]);
 }
 
+void opc_note_stub(opc_cuda_call_t *call) {
+  if (opc_thread.pushed_from) call->caller = opc_thread.pushed_from;
+  opc_thread.pushed_from = 0;
+}
+
 static bool cooperative(const cudaLaunchConfig_t *config) {
   for (unsigned i = 0; config->attrs && i < config->numAttrs; i++)
     if (config->attrs[i].id == cudaLaunchAttributeCooperative) return config->attrs[i].val.cooperative != 0;

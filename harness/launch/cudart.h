@@ -67,6 +67,7 @@ typedef struct opc_thread {
   int device;             /* simulated */
   uint32_t epoch, number; /* in the log */
   enum cudaStreamCaptureMode capture_mode;
+  uint64_t pushed_from; /* where the last launch by <<<…>>> was begun, until its stub launches */
   unsigned device_flags;
 } opc_thread_t;
 extern _Thread_local opc_thread_t opc_thread;

@@ -68,6 +68,7 @@ static _Thread_local size_t configuration_count;
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
   opc_runtime_ready();
+  opc_thread.pushed_from = (uint64_t)(uintptr_t)__builtin_return_address(0);
   if (!opc_runtime.simulated) return opc_real_registry.push(grid, block, shared, stream);
   if (configuration_count == CONFIGURATIONS) return 1; /* the stub then does not run */
   configurations[configuration_count++] = (struct configuration){grid, block, shared, stream};
