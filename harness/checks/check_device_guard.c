@@ -54,7 +54,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (status != OPC_OK) goto release;
   size_t work = opc_cuda_own_work(&watch);
   if (!opc_cuda_watch_settle(&watch, &founds, finding))
-    opc_cuda_pass(&watch, work, finding, "%zu launches, copies and fills of the library go to device %d, where the tensors are, and device %d is current afterwards", work,
+    opc_cuda_pass(&watch, work, finding, "what the library launches, copies and fills (%zu calls) goes to device %d, where the tensors are, and device %d is current afterwards", work,
                   TENSORS, CURRENT);
 
 release:

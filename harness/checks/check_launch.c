@@ -131,9 +131,9 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (!finding->decided && injection.reached)
-    opc_cuda_pass(&watch, launches, finding, "%zu kernel launches of the library succeed and are checked; it throws when one fails (%zu failures tried)", launches,
+    opc_cuda_pass(&watch, launches, finding, "launches of the library's kernels (%zu) succeed and are checked; it throws when one fails (%zu failures tried)", launches,
                   injection.reached);
-  else if (!finding->decided) opc_cuda_pass(&watch, launches, finding, "%zu kernel launches of the library succeed and are checked", launches);
+  else if (!finding->decided) opc_cuda_pass(&watch, launches, finding, "launches of the library's kernels (%zu) succeed and are checked", launches);
   opc_cuda_watch_end(&watch);
 }
 

@@ -24,7 +24,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_cuda_judge_streams(&watch.facts, &founds);
   size_t work = opc_cuda_own_work(&watch);
   if (!opc_cuda_watch_settle(&watch, &founds, finding))
-    opc_cuda_pass(&watch, work, finding, "%zu launches, copies and fills of the library are in order with a stream of libtorch's pool that is current", work);
+    opc_cuda_pass(&watch, work, finding, "what the library launches, copies and fills (%zu calls) is in order with a stream of libtorch's pool that is current", work);
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);

@@ -7,7 +7,7 @@
 
 enum { ROWS = 65536 }; /* one more than gridDim.y and gridDim.z take */
 static const int64_t huge_numel = ((int64_t)1 << 31) + 1; /* one more than an int counts, and one more */
-static const int64_t numel_max = (int64_t)1 << 35;
+static const int64_t bytes_max = (int64_t)36 << 30; /* with a result of the same size it fits a device of 80 GiB */
 
 /* Nothing reads them; of zeros the simulated device makes gigabytes for nothing. */
 static void forget_values(opc_fill_t *fill) {
@@ -32,7 +32,7 @@ static bool change_size(opc_variant_step_t *step, int64_t from, int64_t to) {
   for (size_t i = 0; i < step->tensors->count; i++) {
     const opc_variant_tensor_t *tensor = &step->tensors->items[i];
     opc_tensor_spec_t *spec = tensor->value->tensor;
-    int64_t sizes[OPC_MAX_DIMS], numel = 1;
+    int64_t sizes[OPC_MAX_DIMS], numel = 1, numel_max = bytes_max / (int64_t)(opc_dtype_size(spec->dtype) ? opc_dtype_size(spec->dtype) : 1);
     if (tensor->twin != i || !count_dims(spec, from)) continue;
     for (int dim = 0; dim < spec->ndim; dim++) {
       sizes[dim] = spec->sizes[dim] == from ? to : spec->sizes[dim];
