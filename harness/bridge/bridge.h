@@ -254,6 +254,13 @@ int opc_cuda_device_current(void); /* -1: it cannot be asked */
 /* Live bytes of libtorch's caching allocator: what tensors hold, without what the cache keeps. */
 opc_status_t opc_cuda_allocated(int device, uint64_t *out_bytes, opc_error_t *error) OPC_CHECKED;
 void opc_cuda_cache_empty(void);
+/* libtorch's allocator of CUDA memory over these functions, from now on, without a cache and without what only libtorch's own has (statistics, capture). Before the first
+ * use of CUDA in the process. OPC_ERR_UNSUPPORTED: this libtorch_cuda has no such interface; any other: libtorch refuses. */
+typedef struct opc_device_allocator {
+  void *(*allocate)(size_t bytes); /* NULL: no more */
+  void (*release)(void *data);
+} opc_device_allocator_t;
+opc_status_t opc_cuda_allocator_set(const opc_device_allocator_t *allocator, opc_error_t *error) OPC_CHECKED;
 /* Whether convolutions and matrix products of float32 may round their arguments to 10 bits on the device (TF32); gives what held before. Of the process. */
 bool opc_cuda_tf32_set(bool allowed);
 /* Puts some milliseconds of work into a stream of the pool; the current stream stays. The caller ends it, which waits for the work. */

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "checks/case_run.h"
+#include "checks/device_zones_use.h"
 #include "checks/out_argument.h"
 #include "checks/outcome.h"
 #include "memory/cpu_memory.h"
+#include "memory/device_zones.h"
 #include "memory/poison.h"
 
 /* Nothing and false; large and positive; large and negative: what one of them hides in a sum, a maximum, a minimum or a mask, another one
@@ -44,6 +46,7 @@ static bool trials_equal(const trial_t *left, const trial_t *right) {
 /* Memory of this kind holds the byte from now on, all other memory the first pattern. */
 static void memory_fill(memory_kind_t kind, unsigned char byte) {
   opc_poison_pattern(kind == MEMORY_STORAGE || kind == MEMORY_ALL ? byte : patterns[0]);
+  opc_device_zones_poison(opc_poison_byte());
   opc_scratch_memory_fill(kind == MEMORY_HEAP || kind == MEMORY_ALL ? byte : patterns[0]);
   opc_scratch_memory_fill_stack(kind == MEMORY_STACK || kind == MEMORY_ALL ? byte : patterns[0]);
 }
@@ -51,6 +54,7 @@ static void memory_fill(memory_kind_t kind, unsigned char byte) {
 static void memory_plain(void) {
   opc_scratch_memory_plain();
   opc_poison_pattern(OPC_PATTERN_FIRST);
+  opc_device_zones_poison(OPC_PATTERN_FIRST);
 }
 
 /* The first call of a case has a finding: what did not return is told there. */
@@ -196,8 +200,8 @@ release:
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error = {0};
-  if (context->device.type != OPC_DEVICE_CPU) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the memory of this device is not filled");
+  if (context->device.type != OPC_DEVICE_CPU && opc_device_zones_missing()) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the memory of this device is not filled: %s", opc_device_zones_missing());
     return;
   }
   /* What is read beside a tensor is always the same then: a result that follows the pattern was not read from there. */
@@ -224,6 +228,7 @@ static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const 
 
 const opc_check_t opc_check_initialisation = {
     .name = "initialisation",
+    .device_zones = true,
     .families = OPC_VARIANT_PLAIN | OPC_VARIANT_LAYOUT | OPC_VARIANT_SPECIAL | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES,
     .dtypes = OPC_SWEEP_ALL,
     .applies = applies,

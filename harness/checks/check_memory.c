@@ -5,6 +5,7 @@
 
 #include "checks/access.h"
 #include "checks/case_run.h"
+#include "checks/device_zones_use.h"
 #include "checks/outcome.h"
 #include "memory/cpu_memory.h"
 #include "memory/peek.h"
@@ -184,7 +185,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_status_t status = OPC_OK;
   opc_call_outcome_t outcome = OPC_CALL_RETURNED;
   if (context->device.type != OPC_DEVICE_CPU) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the memory of this device is not instrumented");
+    opc_device_zones_check(context, finding);
     return;
   }
   for (size_t i = 0; i < sizeof passes / sizeof *passes && status == OPC_OK && outcome == OPC_CALL_RETURNED; i++) {
@@ -205,6 +206,9 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
 
 const opc_check_t opc_check_memory = {
     .name = "memory",
+    .devices = OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED,
+    .device_zones = true,
+    .families_on_cuda = OPC_VARIANT_SIZES,
     .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_SAME | OPC_VARIANT_SHAPE,
     .dtypes = OPC_SWEEP_REPRESENTATIVE,
     .run = run,

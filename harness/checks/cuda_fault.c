@@ -59,7 +59,7 @@ void opc_cuda_fault_say(int code, const opc_cuda_log_t *log, opc_text_t *out) {
     const opc_cuda_call_t *call = &log->calls[launches[i]];
     char kernel[128];
     bool named = call->kernel && call->kernel[0];
-    opc_text_addf(out, "%s%s (grid %u,%u,%u, block %u,%u,%u)", i == 0 ? (count > 1 ? "; the last launches before it, newest first: " : "; the last launch before it: ") : ", ",
+    opc_text_addf(out, "%s%.100s (grid %u,%u,%u, block %u,%u,%u)", i == 0 ? (count > 1 ? "; the last launches before it, newest first: " : "; the last launch before it: ") : ", ",
                   named ? opc_cuda_kernel_name(call->kernel, kernel, sizeof kernel) : "a kernel", call->grid[0], call->grid[1], call->grid[2], call->block[0], call->block[1], call->block[2]);
     if (call->library && call->library[0]) opc_text_addf(out, " by %s", file_name(call->library));
   }

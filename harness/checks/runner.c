@@ -7,6 +7,7 @@
 #include "checks/access.h"
 #include "checks/class_state.h"
 #include "checks/cuda_fault.h"
+#include "checks/device_zones_use.h"
 #include "checks/outcome.h"
 #include "checks/simulated.h"
 #include "checks/watch.h"
@@ -160,6 +161,11 @@ static bool perform(run_t *run, const char *id_text, opc_case_context_t *context
   const char *crashed_check = crashed_in(run, context), *unsound = unsound_by(run, context);
   opc_finding_t finding = {0};
   opc_session_t session = {.own = &run->own[run->check]};
+  if (action.kind != ACTION_SKIP && context->device.type == OPC_DEVICE_CUDA && !opc_device_zones_choose(check->device_zones)) {
+    run->spent = true; /* before the case, which the next process begins with */
+    if (run->sink->spent) run->sink->spent(run->sink->context);
+    return false;
+  }
   if (context->base) session.sample_reported = &run->reported[run->device * request->sample_count + run->sample];
   context->session = &session;
 

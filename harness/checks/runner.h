@@ -37,7 +37,8 @@ typedef struct opc_runner_sink {
   /* After it. The finding is decided and is cleared afterwards. False: nothing more is to run. */
   bool (*end)(const char *case_id, const opc_finding_t *finding, double seconds, void *context);
   void (*phase)(const char *what); /* given to the checks */
-  /* (optional) Behind the last `end`: the case broke the process (checks/cuda_fault.h), and what is left of the plan is for another one. */
+  /* (optional) Behind the last `end`: what is left of the plan is for another process. The case broke this one (checks/cuda_fault.h), or the next one wants other memory
+   * (checks/device_zones_use.h). */
   void (*spent)(void *context);
   void *context;
 } opc_runner_sink_t;

@@ -147,14 +147,14 @@ static opc_status_t tally(opc_task_t *task, const char *check, const opc_crash_t
   return OPC_OK;
 }
 
-/* The last case broke its process, and said so: another one goes on behind it. */
+/* The process leaves, and another one goes on behind its last case. Where that broke it the check is given up after some. */
 static opc_status_t spent(opc_task_t *task, opc_error_t *error) {
   opc_case_id_t id;
   opc_crash_t fault = {0};
   if (task->held == NULL) return give_up(task, "the worker says that a case broke its process, and has run none", error);
   snprintf(fault.rule, sizeof fault.rule, "%.31s", text_of(task->held, "rule") != NULL ? text_of(task->held, "rule") : "");
   opc_status_t status = opc_case_id_parse(text_of(task->held, "case"), &id, error);
-  if (status == OPC_OK) status = tally(task, id.check, &fault, error);
+  if (status == OPC_OK && strcmp(fault.rule, "launch.asynchronous_error") == 0) status = tally(task, id.check, &fault, error);
   if (status == OPC_OK) status = settle(task, error);
   if (task->session->has_only) opc_task_enter(task, &opc_phase_confirm);
   else opc_task_release(task);

@@ -57,7 +57,8 @@
  *        "memcheck":{"number":N,"errors":N,"listed":true}   of results and of "tried", where Valgrind counted errors: the case's number in Valgrind's
  *                               XML, how many, and whether they are listed in its log
  *      {"t":"done","planned":N}     all of a "cases" command is through: N results were sent for it
- *      {"t":"spent"}                in place of "done": the last case broke the process (a fault in a CUDA kernel), which leaves; the rest is for another one
+ *      {"t":"spent"}                in place of "done": the process leaves, and the rest is for another one. The last case broke it (a fault in a CUDA kernel, rule
+ *                               launch.asynchronous_error), or the next one wants other memory on the device
  *      {"t":"tried","outcome":"returned|rejected|no_kernel|…|uninitialised|unclean","message":TEXT,"seconds":S,
  *        "cpu_seconds":S,          of this child so far
  *        uninitialised: it returned within its tensors, and its result follows memory that nothing initialised

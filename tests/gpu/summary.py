@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -86,7 +87,8 @@ def main():
     print(f"| driver | {said_by(['nvidia-smi', '--query-gpu=driver_version', '--format=csv,noheader'])}, for CUDA {cuda['driver_version'] // 1000}.{cuda['driver_version'] % 1000 // 10} |")
     print(f"| libtorch | {torch.get('torch', 'unknown')}, CUDA {torch.get('cuda', 'unknown')} |")
     print(f"| nvcc | {said_by([os.environ.get('CUDACXX', 'nvcc'), '--version'], r'release ([0-9.]+)')} |")
-    print(f"| compute-sanitizer | {said_by(['compute-sanitizer', '--version'], r'Version ([0-9.]+)')} |")
+    sanitizer = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
+    print(f"| compute-sanitizer | {said_by([sanitizer, '--version'], r'Version ([0-9.]+)')} |")
     print(f"| tests | {counts['passed']} passed, {counts['failed']} failed, {len(skipped)} skipped |")
     print(f"| time | {options.built} s to build, {options.ran} s to run |")
     print("\n".join(timings(facts)))
