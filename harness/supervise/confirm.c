@@ -193,6 +193,7 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
     forget_outcome(task);
     task->outcome = json_incref(message);
   } else if (strcmp(type, "done") == 0 || strcmp(type, "spent") == 0 || strcmp(type, "refused") == 0) {
+    if (strcmp(type, "spent") == 0) opc_task_release(task); /* nothing can follow in that child */
     return evaluate(task, error);
   }
   return OPC_OK;
