@@ -141,7 +141,8 @@ static bool propose_repair(opc_search_t *search, opc_sample_t *out) {
 }
 
 static bool edit(opc_search_t *search, const char *message, opc_sample_t *out) {
-  if (search->earlier + search->tries > REDRAW_FROM && opc_rng_chance(&search->rng, REDRAW_PERCENT)) {
+  bool redraws = search->earlier + search->tries > REDRAW_FROM && opc_redraw_helps(search->op, out);
+  if (redraws && opc_rng_chance(&search->rng, REDRAW_PERCENT)) {
     search->family = OPC_FAMILY_REDRAW;
     return opc_redraw(search->op, &search->rng, out);
   }

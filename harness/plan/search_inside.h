@@ -219,7 +219,8 @@ void opc_repair_crash(const opc_operator_t *op, const opc_sample_t *sample, opc_
 void opc_repair_empty(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out);
 /* Accepted arguments in other shapes: each size that occurs, everywhere at once, with the ints that equal it. */
 void opc_derive_shapes(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out);
-/* Draws all sizes anew, and the values of integer tensors. */
+/* Draws all sizes anew, and the values of integer tensors. It helps where those speak of the sizes: lengths, and bytes of a file. */
+bool opc_redraw_helps(const opc_operator_t *op, const opc_sample_t *sample);
 bool opc_redraw(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *sample);
 /* Changes one to three arguments, those that the message names more often. message may be NULL. */
 bool opc_mutate(const opc_operator_t *op, const char *message, opc_rng_t *rng, opc_sample_t *sample);

@@ -70,6 +70,8 @@ static bool set_sizes(opc_rng_t *rng, opc_value_t *tensor, int64_t batch, const 
   return opc_edit_shape(tensor, spec->ndim, drawn);
 }
 
+static bool is_bytes(const opc_value_t *tensor) { return tensor->tensor->dtype == OPC_DTYPE_UINT8 && tensor->tensor->ndim == 1; }
+
 static bool set_values(const opc_operator_t *op, opc_rng_t *rng, const opc_slot_t *slots, size_t count, size_t index) {
   opc_value_t *tensor = slots[index].value;
   const char *name = op->arguments[slots[index].argument].name;
@@ -78,11 +80,20 @@ static bool set_values(const opc_operator_t *op, opc_rng_t *rng, const opc_slot_
     int dim = opc_rng_chance(rng, 80) ? 1 : (int)opc_rng_below(rng, of->ndim);
     return opc_edit_full(tensor, of->sizes[dim] - opc_rng_chance(rng, 20));
   }
-  bool bytes = tensor->tensor->dtype == OPC_DTYPE_UINT8 && tensor->tensor->ndim == 1;
-  if (bytes && opc_rng_chance(rng, FILE_PERCENT)) return set_file(rng, tensor);
+  if (is_bytes(tensor) && opc_rng_chance(rng, FILE_PERCENT)) return set_file(rng, tensor);
   bool changed = opc_edit_fill(tensor, OPC_FILL_RANGE);
   if (opc_rng_chance(rng, 50)) tensor->tensor->fill.lo = 1, tensor->tensor->fill.hi = 3; /* labels besides a blank 0 */
   return changed;
+}
+
+bool opc_redraw_helps(const opc_operator_t *op, const opc_sample_t *sample) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  size_t count = opc_slots_of(sample, slots);
+  for (size_t i = 0; i < count; i++) {
+    if (slots[i].value->kind != OPC_VALUE_TENSOR) continue;
+    if (is_bytes(slots[i].value) || opc_seed_synonyms(op->arguments[slots[i].argument].name, "lengths")) return true;
+  }
+  return false;
 }
 
 bool opc_redraw(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *sample) {
