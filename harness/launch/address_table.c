@@ -11,10 +11,7 @@ static opc_range_t *ranges;
 static atomic_size_t range_count;
 static atomic_uint changes; /* odd: one goes on */
 
-static bool table_ready(void) {
-  if (!ranges) ranges = opc_reserve(RANGES_MAX * sizeof *ranges, PROT_READ | PROT_WRITE);
-  return ranges != NULL;
-}
+void opc_range_reserve(void) { ranges = opc_reserve(RANGES_MAX * sizeof *ranges, PROT_READ | PROT_WRITE); }
 
 /* The first that begins after it. */
 static size_t above(uint64_t address, size_t count) {
@@ -48,7 +45,7 @@ void opc_range_add(const void *at, uint64_t bytes, opc_cuda_place_t place, int d
   if (base == 0 || bytes == 0) return;
   change_begin();
   size_t count = atomic_load_explicit(&range_count, memory_order_relaxed);
-  if (table_ready() && count == RANGES_MAX) count = freed_dropped(count);
+  if (ranges && count == RANGES_MAX) count = freed_dropped(count);
   if (ranges && count < RANGES_MAX) {
     size_t first = above(base, count), after = first;
     if (first > 0 && ranges[first - 1].base + ranges[first - 1].bytes > base) first--; /* whatever lay there is no more */
@@ -95,12 +92,17 @@ size_t opc_range_list(opc_cuda_allocation_t *out, size_t room) {
   const size_t count = atomic_load(&range_count);
   for (size_t i = 0; i < count; i++) {
     if (!ranges[i].live) continue;
-    if (found < room)
-      out[found] = (opc_cuda_allocation_t){
-        .at = opc_address_of_range(ranges[i].base, &ranges[i]), .bytes = ranges[i].bytes, .library = opc_log_library(ranges[i].caller)};
+    if (found < room) {
+      out[found] = (opc_cuda_allocation_t){.at = opc_address_of_range(ranges[i].base, &ranges[i]), .bytes = ranges[i].bytes};
+      out[found].at.value = ranges[i].caller; /* until the loader can be asked, which may wait for whoever waits for the lock */
+    }
     found++;
   }
   pthread_mutex_unlock(&opc_lock_addresses);
+  for (size_t i = 0; i < found && i < room; i++) {
+    out[i].library = opc_log_library(out[i].at.value);
+    out[i].at.value = out[i].at.allocation;
+  }
   return found;
 }
 

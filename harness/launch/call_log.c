@@ -67,8 +67,9 @@ const char *opc_log_library(uint64_t address) {
 
 unsigned opc_log_number(void) { return atomic_load_explicit(&epoch, memory_order_relaxed); }
 
+void opc_log_reserve(void) { calls = opc_reserve(CALLS_MAX * sizeof *calls, PROT_READ | PROT_WRITE); }
+
 void opc_log_begin(void) {
-  if (!calls) calls = opc_reserve(CALLS_MAX * sizeof *calls, PROT_READ | PROT_WRITE);
   opc_device_close_opened();
   atomic_store(&call_count, 0);
   opc_thread.epoch = atomic_fetch_add(&epoch, 1) + 1;

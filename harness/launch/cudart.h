@@ -114,7 +114,11 @@ void opc_device_copy(uint64_t to, uint64_t from, uint64_t bytes);
 void opc_device_fill(uint64_t to, unsigned char byte, uint64_t bytes);
 bool opc_device_touched(uint64_t address, uint64_t program_counter, bool write); /* launch.h, host_access */
 void opc_device_close_opened(void);
-void opc_device_begin(void);
+/* Once, before anything else: the address space that the tables and the devices' memory lie in. */
+void opc_device_reserve(void);
+void opc_range_reserve(void);
+void opc_log_reserve(void);
+void opc_stream_reserve(void);
 
 /* ---- streams and events ---- */
 

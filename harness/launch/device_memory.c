@@ -24,7 +24,7 @@ static atomic_size_t opened_count;
 static uint64_t pages_of(uint64_t bytes) { return (bytes + OPC_PAGE - 1) / OPC_PAGE * OPC_PAGE; }
 static void *pointer(uint64_t address) { return (void *)(uintptr_t)address; }
 
-void opc_device_begin(void) {
+void opc_device_reserve(void) {
   uint64_t bytes = region_bytes;
   void *at = NULL;
   while (!at && bytes >= region_bytes_least) {

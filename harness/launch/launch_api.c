@@ -36,16 +36,24 @@ static bool launch_failed(void) { return atomic_load(&launch_has_failed); }
 
 int opc_device_now(void) {
   int device = -1;
+  opc_runtime_ready();
   if (opc_runtime.simulated) return opc_thread.device;
   return opc_real.cudaGetDevice(&device) == cudaSuccess ? device : -1;
 }
 
-static int last_error(void) { return (int)opc_last_error_take(); }
+static int last_error(void) {
+  opc_runtime_ready();
+  return (int)opc_last_error_take();
+}
 
-static int synchronize(void) { return opc_runtime.simulated ? (int)opc_sim_cudaDeviceSynchronize() : (int)opc_real.cudaDeviceSynchronize(); }
+static int synchronize(void) {
+  opc_runtime_ready();
+  return opc_runtime.simulated ? (int)opc_sim_cudaDeviceSynchronize() : (int)opc_real.cudaDeviceSynchronize();
+}
 
 static int device_count(void) {
   int count = 0;
+  opc_runtime_ready();
   const cudaError_t code = opc_runtime.simulated ? opc_sim_cudaGetDeviceCount(&count) : opc_real.cudaGetDeviceCount(&count);
   return code == cudaSuccess ? count : 0;
 }

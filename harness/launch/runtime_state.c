@@ -88,19 +88,31 @@ static void driver_load(void) {
   if (!dlopen(path, RTLD_NOW)) fprintf(stderr, "opcheck-c: the simulated device's driver cannot be loaded: %s\n", dlerror());
 }
 
-static void begin_once(void) {
+static void mode_read(void) {
   const char *mode = getenv("OPC_CUDA_MODE");
   opc_runtime.simulated = mode && strcmp(mode, "simulated") == 0;
   device_set(architecture_named(opc_runtime.simulated ? getenv("OPC_CUDA_ARCHITECTURE") : NULL));
-  if (opc_runtime.simulated) {
-    opc_device_begin();
-  } else {
-    opc_real_fill();
-    opc_real_special_fill();
-  }
+  /* Address space now: a forked child may have to do with less. */
+  if (opc_runtime.simulated) opc_device_reserve();
+  opc_range_reserve();
+  opc_log_reserve();
+  opc_stream_reserve();
   opc_cuda_api_fill(opc_runtime.simulated);
   pthread_atfork(fork_before, fork_after, fork_child);
   atomic_store(&opc_watchful, opc_runtime.simulated);
+}
+
+static void mode_known(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, mode_read);
+}
+
+static void begin_once(void) {
+  mode_known();
+  if (!opc_runtime.simulated) {
+    opc_real_fill();
+    opc_real_special_fill();
+  }
   __atomic_store_n(&opc_runtime.ready, true, __ATOMIC_RELEASE);
 }
 
@@ -109,9 +121,10 @@ void opc_runtime_begin(void) {
   pthread_once(&once, begin_once);
 }
 
-/* The table must be right before anybody can ask for it; other libraries' initialisers may call us before this one. */
+/* The table must be right before anybody can ask for it; other libraries' initialisers may call us before this one. The real runtime is looked for at the first
+ * call, when its caller has loaded it. */
 __attribute__((constructor)) static void loaded(void) {
-  opc_runtime_ready();
+  mode_known();
   if (opc_runtime.simulated) driver_load();
 }
 

@@ -12,9 +12,9 @@ typedef struct slot {
 static slot_t *slots;
 static size_t slot_count;
 
+void opc_stream_reserve(void) { slots = opc_reserve(STREAMS_MAX * sizeof *slots, PROT_READ | PROT_WRITE); }
+
 static slot_t *slot_of(uint64_t handle, bool make) {
-  if (!slots && !make) return NULL;
-  if (!slots) slots = opc_reserve(STREAMS_MAX * sizeof *slots, PROT_READ | PROT_WRITE);
   size_t i = (size_t)((handle >> 4) * 0x9e3779b97f4a7c15u >> 48) % STREAMS_MAX;
   for (size_t tries = 0; slots && tries < STREAMS_MAX; tries++, i = (i + 1) % STREAMS_MAX) {
     const uint64_t there = atomic_load_explicit(&slots[i].handle, memory_order_acquire);

@@ -1,4 +1,5 @@
 /* The simulated device, as a program in C sees it. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -89,6 +90,27 @@ static void test_not_covered(void **state) {
   assert_non_null(strstr(log.calls[0].library, "test_cudart_simulated"));
   assert_cuda(cudaErrorNotSupported, cudaGetLastError());
   assert_fine(cudaStreamDestroy(stream));
+}
+
+/* ATen loads libcuda.so.1 by its name. */
+static void test_driver(void **state) {
+  (void)state;
+  int (*count_devices)(int *), (*module_load)(void **, const char *), count = 0;
+  void *library = dlopen("libcuda.so.1", RTLD_NOW), *found = NULL;
+  enum cudaDriverEntryPointQueryResult status;
+  assert_non_null(library);
+  *(void **)&count_devices = dlsym(library, "cuDeviceGetCount");
+  *(void **)&module_load = dlsym(library, "cuModuleLoad");
+  assert_int_equal(0, count_devices(&count));
+  assert_int_equal(2, count);
+  api->log_begin();
+  assert_int_equal(cudaErrorNotSupported, module_load(NULL, NULL));
+  const opc_cuda_log_t log = api->log_end();
+  assert_string_equal("cuModuleLoad", logged(&log, OPC_CUDA_UNCOVERED, 0)->function);
+  assert_non_null(strstr(log.calls[0].library, "test_cudart_simulated"));
+  assert_fine(cudaGetDriverEntryPointByVersion("cuDeviceGetCount", &found, CUDART_VERSION, cudaEnableDefault, &status));
+  assert_int_equal(cudaDriverEntryPointSuccess, status);
+  assert_ptr_equal(*(void **)&count_devices, found);
 }
 
 /* ---- memory ---- */
@@ -441,7 +463,7 @@ int main(void) {
     cmocka_unit_test(test_not_covered),  cmocka_unit_test(test_contents),   cmocka_unit_test(test_copies_of_pages),
     cmocka_unit_test(test_huge),         cmocka_unit_test(test_places),     cmocka_unit_test(test_host_access),
     cmocka_unit_test(test_host_access_faults), cmocka_unit_test(test_fork), cmocka_unit_test(test_streams),
-    cmocka_unit_test(test_log),
+    cmocka_unit_test(test_log),          cmocka_unit_test(test_driver),
   };
   api = opc_launch();
   if (!api) return 1; /* the wrappers are not preloaded */
