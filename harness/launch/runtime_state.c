@@ -77,7 +77,7 @@ static void device_set(const architecture_t *architecture) {
   opc_runtime.l2_bytes = architecture->l2 << 20;
 }
 
-/* Beside this library. Whoever then loads a libcuda.so.1 gets this one, because it is loaded already. */
+/* Beside this library. Whoever then loads a libcuda.so.1 gets this one, because it is loaded already; and it comes before the libraries of kernels. */
 static void driver_load(void) {
   Dl_info self;
   char path[PATH_MAX];
@@ -85,7 +85,7 @@ static void driver_load(void) {
   const char *slash = strrchr(self.dli_fname, '/');
   const int folder = slash ? (int)(slash - self.dli_fname) : 0;
   if (!slash || snprintf(path, sizeof path, "%.*s/simulated/libcuda.so.1", folder, self.dli_fname) >= (int)sizeof path) return;
-  if (!dlopen(path, RTLD_NOW)) fprintf(stderr, "opcheck-c: the simulated device's driver cannot be loaded: %s\n", dlerror());
+  if (!dlopen(path, RTLD_NOW | RTLD_GLOBAL)) fprintf(stderr, "opcheck-c: the simulated device's driver cannot be loaded: %s\n", dlerror());
 }
 
 static void mode_read(void) {

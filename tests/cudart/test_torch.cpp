@@ -66,6 +66,23 @@ static void test_huge() {
   EXPECT(copy.numel() == (1ll << 31) + 1);
 }
 
+// Libraries of kernels have a runtime of their own: each call that needs one is told, not only the first.
+static void test_kernel_libraries() {
+  const auto square = at::ones({4, 4}, at::device(at::kCUDA));
+  for (int round = 0; round < 2; round++) {
+    bool thrown = false;
+    api->log_begin();
+    try {
+      (void)at::mm(square, square);
+    } catch (const std::exception &) {
+      thrown = true;
+    }
+    const opc_cuda_log_t log = api->log_end();
+    const opc_cuda_call_t *uncovered = find(log, OPC_CUDA_UNCOVERED, "libtorch_cuda.so");
+    EXPECT(thrown && uncovered && std::strcmp(uncovered->function, "cublasCreate_v2") == 0);
+  }
+}
+
 static void test_operator(const at::Device &device) {
   const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("my_ops::identity_conv_op", "");
   const auto input = at::rand({1, 3, 8, 8}).to(device);
@@ -129,6 +146,7 @@ int main(int argc, char **argv) {
   in_child("tensors of cuda:1", [] { test_tensors(at::Device("cuda:1")); });
   in_child("between devices", test_between_devices);
   in_child("2^31+1 elements", test_huge);
+  in_child("libraries of kernels", test_kernel_libraries);
   in_child("the operator on cuda:0", [] { test_operator(at::Device("cuda:0")); });
   in_child("the operator on cuda:1", [] { test_operator(at::Device("cuda:1")); });
   test_operator(at::Device("cuda:1")); // and in a process that then forks
