@@ -10,7 +10,7 @@
 
 #include "launch/call_log.h"
 
-enum { REGION_MANAGED = OPC_SIMULATED_DEVICES, REGION_PINNED, REGIONS, OPENED_MAX = 4096, PAGEMAP_ENTRIES = 4096 };
+enum { REGION_MANAGED = OPC_SIMULATED_DEVICES, REGION_PINNED, REGIONS, OPENED_MAX = 4096, PAGEMAP_ENTRIES = 16384 };
 static const uint64_t region_bytes = 1ull << 40, region_bytes_least = 1ull << 30;
 
 static struct region {
@@ -75,17 +75,13 @@ static void span_protect(uint64_t address, uint64_t bytes, int protection) {
   mprotect(pointer(from), pages_of(address + bytes - from), protection);
 }
 
-/* Which of a device's pages were ever written; true where that cannot be known. */
+/* Which of a device's pages were ever written; true where that cannot be known. The file is open no longer than it is read: it shows the memory of whoever opened it,
+ * and nobody should find a descriptor that he did not open. */
 static void pages_look(uint64_t from, size_t count, bool *out_there) {
-  static int file = -1;
-  static pid_t owner;
   static uint64_t entries[PAGEMAP_ENTRIES];
-  if (owner != getpid()) { /* the file shows the memory of whoever opened it */
-    if (file >= 0) close(file);
-    file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    owner = getpid();
-  }
+  const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   const ssize_t got = file < 0 ? -1 : pread(file, entries, count * sizeof *entries, (off_t)(from / OPC_PAGE * sizeof *entries));
+  if (file >= 0) close(file);
   for (size_t i = 0; i < count; i++) out_there[i] = got != (ssize_t)(count * sizeof *entries) || (entries[i] >> 62) != 0; /* present or swapped out */
 }
 

@@ -58,7 +58,8 @@ static bool visit_container(const unsigned char *bytes, visit_t *visit, void *da
     part.flags = (uint64_t)part.entry.flags[1] << 32 | part.entry.flags[0];
     part.bytes = at + part.entry.header_size;
     part.size = (size_t)part.entry.size;
-    if ((part.flags & (flag_lz4 | flag_zstd)) != 0 && part.entry.compressed_size != 0 && part.entry.compressed_size < part.size) part.size = part.entry.compressed_size;
+    const bool packed = (part.flags & (flag_lz4 | flag_zstd)) != 0 && part.entry.compressed_size != 0;
+    if (packed && part.entry.compressed_size < part.size) part.size = part.entry.compressed_size;
     if (visit(&part, data)) return true;
     at = part.bytes + part.entry.size;
   }

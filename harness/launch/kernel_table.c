@@ -1,5 +1,6 @@
 /* The kernels and variables that libraries register, of either mode, found by the address of the host function (or variable) that stands for them, and by the
- * handles that the runtime gave out for them. libtorch registers 21,504 at once, so that registering is cheap and everything else waits for a kernel's first launch. */
+ * handles that the runtime gave out for them. libtorch registers 21,504 at once, so that registering is cheap and everything else waits for a kernel's first
+ * launch. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -70,12 +71,14 @@ opc_module_t *opc_module_add(const void *wrapper, void **handle) {
 }
 
 opc_module_t *opc_module_find(void **handle) {
-  opc_module_t *found = NULL;
+  opc_module_t *found = NULL, *own = (opc_module_t *)(void *)handle;
   pthread_mutex_lock(&opc_lock_kernels);
-  const opc_module_t *own = (const opc_module_t *)(const void *)handle;
-  if (modules && own >= modules && own < modules + module_count) found = own->live ? &modules[own - modules] : NULL; /* simulated */
-  else for (size_t i = module_count; i-- > 0 && !found;) /* whoever registers something has just registered its module */
-    if (modules[i].live && modules[i].handle == handle) found = &modules[i];
+  if (modules && own >= modules && own < modules + module_count) { /* simulated: the handle is the module */
+    found = own->live ? own : NULL;
+  } else {
+    for (size_t i = module_count; i-- > 0 && !found;) /* whoever registers something has just registered its module */
+      if (modules[i].live && modules[i].handle == handle) found = &modules[i];
+  }
   pthread_mutex_unlock(&opc_lock_kernels);
   return found;
 }

@@ -54,7 +54,7 @@ static const architecture_t *architecture_named(const char *name) {
     if (name && strcmp(name, architectures[i].name) == 0) return &architectures[i];
     if (strcmp("sm_90", architectures[i].name) == 0) usual = &architectures[i];
   }
-  if (name) fprintf(stderr, "opcheck-c: OPC_CUDA_ARCHITECTURE is %s, which cannot be simulated; it is sm_90 now\n", name);
+  if (name && name[0]) fprintf(stderr, "opcheck-c: OPC_CUDA_ARCHITECTURE is %s, which cannot be simulated; it is sm_90 now\n", name);
   return usual;
 }
 

@@ -240,7 +240,9 @@ cudaError_t opc_sim_cudaDeviceGetCacheConfig(enum cudaFuncCache *out) {
   return cudaSuccess;
 }
 
-cudaError_t opc_sim_cudaDeviceSetCacheConfig(enum cudaFuncCache config) { return (unsigned)config <= cudaFuncCachePreferEqual ? cudaSuccess : cudaErrorInvalidValue; }
+cudaError_t opc_sim_cudaDeviceSetCacheConfig(enum cudaFuncCache config) {
+  return (unsigned)config <= cudaFuncCachePreferEqual ? cudaSuccess : cudaErrorInvalidValue;
+}
 
 cudaError_t opc_sim_cudaGetDeviceFlags(unsigned *out) {
   DEMAND(out, cudaErrorInvalidValue);

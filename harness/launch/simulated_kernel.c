@@ -17,7 +17,8 @@ cudaError_t opc_launch_judge(opc_kernel_t *kernel, dim3 grid, dim3 block, uint64
   if (threads > limits->threads) return cudaErrorInvalidConfiguration;
   if (!opc_stream_usable(stream, &device) || device != opc_thread.device) return cudaErrorInvalidResourceHandle;
   const opc_kernel_image_t *image = opc_kernel_resources(kernel);
-  const uint64_t fixed = image ? image->shared_static : 0, allowed = kernel->dynamic_shared[device] != 0 ? (uint64_t)kernel->dynamic_shared[device] : limits->shared - fixed;
+  const uint64_t fixed = image ? image->shared_static : 0, asked = (uint64_t)kernel->dynamic_shared[device];
+  const uint64_t allowed = asked != 0 ? asked : fixed < limits->shared ? limits->shared - fixed : 0;
   if (shared > allowed || shared + fixed > limits->shared_optin) return cudaErrorInvalidValue;
   if (image && image->max_threads != 0 && threads > image->max_threads) return cudaErrorInvalidValue;
   if (opc_blocks_resident(kernel, threads, shared) == 0) return cudaErrorLaunchOutOfResources;

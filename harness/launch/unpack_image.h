@@ -1,5 +1,6 @@
 /* The two packings of fat binaries: zstd, and LZ4 blocks.
- * Ownership: what is unpacked is the caller's, until opc_image_unpacked_free. Threads, fork: no shared state but libzstd, which is loaded once where it is needed. */
+ * Ownership: what is unpacked is the caller's, until opc_image_unpacked_free. Threads, fork: no shared state but libzstd, which is loaded once, where it is
+ * needed. */
 #ifndef OPC_LAUNCH_UNPACK_IMAGE_H
 #define OPC_LAUNCH_UNPACK_IMAGE_H
 
