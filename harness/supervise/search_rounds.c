@@ -16,10 +16,22 @@ opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operato
   return session->found != NULL && index < session->loaded.operator_count ? &session->found[index] : NULL;
 }
 
+/* Has a kernel at this key that does something. */
+static bool has_kernel(const opc_operator_t *op, const char *key) {
+  const opc_kernel_t *kernel = opc_operator_kernel(op, key);
+  return kernel != NULL && !kernel->fallthrough;
+}
+
+/* A kernel at Autograd computes by the one of the device. */
+static bool is_for_cuda_alone(const opc_operator_t *op) {
+  return has_kernel(op, "CUDA") && !has_kernel(op, "CPU") && !has_kernel(op, "CompositeExplicitAutograd") && !has_kernel(op, "CompositeImplicitAutograd") &&
+         !has_kernel(op, "CompositeExplicitAutogradNonFunctional");
+}
+
 const char *opc_search_device(const opc_session_t *session, const opc_operator_t *op) {
   size_t i;
   json_t *device;
-  if (opc_operator_serves(op, OPC_DEVICE_CPU) || !opc_operator_serves(op, OPC_DEVICE_CUDA)) return OPC_MODE_CPU;
+  if (!is_for_cuda_alone(op)) return OPC_MODE_CPU;
   json_array_foreach(session->devices, i, device) {
     if (strcmp(json_string_value(device), OPC_MODE_CPU) != 0) return json_string_value(device);
   }

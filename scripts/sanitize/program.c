@@ -19,11 +19,11 @@ void *__interceptor_calloc(size_t count, size_t bytes);
 
 /* 99 is a status that no test expects. quarantine_size_mb: less than a child may have. allocator_may_return_null: as every malloc does;
  * else an operator that asks for too much is an error. alloc_dealloc_mismatch: libcusparseLt exports a part of the C++ library of its own,
- * which frees what operator new gave. */
+ * which frees what operator new gave. verify_asan_link_order: the wrappers of CUDA's runtime are preloaded in front of the sanitizer, and define nothing of it. */
 const char *__asan_default_options(void) {
   return "log_path=" OPC_SANITIZER_REPORTS
          "/asan:exitcode=99:strict_string_checks=1:detect_stack_use_after_return=1:"
-         "quarantine_size_mb=64:allocator_may_return_null=1:alloc_dealloc_mismatch=0";
+         "quarantine_size_mb=64:allocator_may_return_null=1:alloc_dealloc_mismatch=0:verify_asan_link_order=0";
 }
 
 /* What an operator does wrong is opcheck-c's to find: where a fixture calls memcpy or write, and where the bytes of a result are read,

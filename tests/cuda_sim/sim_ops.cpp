@@ -1,5 +1,6 @@
 // Operators for what lies between the command line and the checks on the simulated device. None has a kernel of its own: they call libtorch's.
 #include <ATen/ATen.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/library.h>
 
 #include <cstdlib>
@@ -10,6 +11,13 @@ at::Tensor only_cuda(const at::Tensor &image, int64_t size) {
   TORCH_CHECK(image.dim() == 3, "image must be a 3-D tensor, got ", image.dim(), "-D");
   TORCH_CHECK(size >= 1 && size <= 64, "size must be between 1 and 64, got ", size);
   return at::empty({image.size(0), size}, image.options());
+}
+
+// Seen by whoever lists kernels as one for every device.
+at::Tensor only_cuda_autograd(const at::Tensor &image, int64_t size) {
+  const at::AutoDispatchBelowADInplaceOrView below;
+  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("sim::only_cuda", "").typed<at::Tensor(const at::Tensor &, int64_t)>();
+  return op.call(image, size);
 }
 
 at::Tensor like(const at::Tensor &x) { return at::empty_like(x); }
@@ -93,5 +101,7 @@ TORCH_LIBRARY_IMPL(sim, CUDA, m) {
   m.impl("crashes", &crashes);
   m.impl("refuses", &refuses);
 }
+
+TORCH_LIBRARY_IMPL(sim, Autograd, m) { m.impl("only_cuda", &only_cuda_autograd); }
 
 TORCH_LIBRARY_IMPL(sim, CompositeExplicitAutograd, m) { m.impl("made_on", &made_on); }
