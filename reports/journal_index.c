@@ -57,14 +57,14 @@ static opc_status_t index_operator(opc_journal_reader_t *reader, uint64_t offset
 static opc_status_t index_class(opc_journal_reader_t *reader, uint64_t offset, const json_t *record, opc_error_t *error) {
   const char *class_name = opc_record_text(record, "name"), *dot = strrchr(class_name, '.');
   char *name = dot ? opc_string_format("%.*s::%s", (int)(dot - class_name), class_name, dot + 1) : opc_string_copy(class_name);
-  bool kept = name && json_object_set_new(reader->classes, name, json_pack("[s, I]", opc_record_text(record, "library"), (json_int_t)offset)) == 0;
+  bool kept = name && json_object_set_new(reader->classes, name, json_pack("[s, I, b]", opc_record_text(record, "library"), (json_int_t)offset, 0)) == 0;
   free(name);
   return kept ? OPC_OK : no_memory(error);
 }
 
 static opc_status_t index_library(opc_journal_reader_t *reader, uint64_t offset, const json_t *record, opc_error_t *error) {
   const char *name = opc_record_text(record, "checked_as");
-  if (*name && json_object_set_new(reader->classes, name, json_pack("[s, I]", opc_record_text(record, "path"), (json_int_t)offset)) != 0) return no_memory(error);
+  if (*name && json_object_set_new(reader->classes, name, json_pack("[s, I, b]", opc_record_text(record, "path"), (json_int_t)offset, 1)) != 0) return no_memory(error);
   return OPC_OK;
 }
 
@@ -76,6 +76,7 @@ static opc_status_t place_classes(opc_journal_reader_t *reader, opc_error_t *err
     const char *library = json_string_value(json_array_get(known, 0));
     if (!library) continue;
     reader->operators[i].offset = (uint64_t)json_integer_value(json_array_get(known, 1));
+    op->is_file = json_is_true(json_array_get(known, 2));
     if (!json_object_get(reader->libraries, library) && json_object_set_new(reader->libraries, library, json_null()) != 0) return no_memory(error);
     op->library = json_object_iter_key(json_object_iter_at(reader->libraries, library));
   }

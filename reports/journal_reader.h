@@ -45,6 +45,7 @@ typedef struct opc_journal_operator {
   const char *library; /* path; NULL: results without an operator record */
   opc_journal_counts_t counts;
   double seconds; /* sum of its cases */
+  bool is_file;   /* not an operator: a library's file ("checked_as") */
 } opc_journal_operator_t;
 
 /* Indexes the file: offsets of the records, results grouped by operator in the order of the operator records (12 bytes a result). */

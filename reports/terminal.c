@@ -333,7 +333,7 @@ static opc_status_t show_operator(terminal_t *terminal, size_t index, opc_error_
   if (status == OPC_OK && digest.check_count > 0) {
     bool proven = was_proven(&digest);
     const char *how = opc_record_text(source, "source"), *detail = opc_record_text(source, "detail");
-    terminal->shown_operators++;
+    terminal->shown_operators += !op->is_file;
     bool good = proven && counts->fail + counts->error + counts->warnings == 0;
     if (terminal->crowded && good) {
       terminal->good++;

@@ -1,10 +1,11 @@
-/* The fat binary reader on bytes made here, whole and damaged. */
+/* The fat binary reader on bytes made here, whole and damaged, and on which GPUs what it finds runs. */
 #include "unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "inspect/fatbin.h"
+#include "inspect/gpu_cover.h"
 
 enum { PTX = 1, MACHINE_CODE = 2, OTHER = 4, ENTRY_HEADER = 64 };
 static const uint64_t compressed = 0x2000, specific = 0x100000, family = 0x200000;
@@ -126,7 +127,60 @@ static void test_damage(void **state) {
   assert_true(codes.damaged);
 }
 
+static opc_gpu_codes_t codes_of(const opc_gpu_code_t *items, size_t count) {
+  opc_gpu_codes_t codes = {.count = count, .entries = count};
+  memcpy(codes.items, items, count * sizeof *items);
+  return codes;
+}
+
+static void assert_serves(const opc_gpu_code_t code, unsigned architecture, bool expected) {
+  const opc_gpu_codes_t codes = codes_of(&code, 1);
+  assert_int_equal(opc_gpu_codes_serve(&codes, architecture), expected);
+}
+
+static void test_where_it_runs(void **state) {
+  (void)state;
+  const opc_gpu_code_t sm_80 = {.architecture = 80}, sm_90a = {.architecture = 90, .suffix = 'a'}, sm_100f = {.architecture = 100, .suffix = 'f'};
+  const opc_gpu_code_t compute_80 = {.architecture = 80, .ptx = true}, compute_90a = {.architecture = 90, .suffix = 'a', .ptx = true};
+  assert_serves(sm_80, 80, true);
+  assert_serves(sm_80, 86, true); /* a later minor version */
+  assert_serves(sm_80, 75, false);
+  assert_serves(sm_80, 90, false);
+  assert_serves(sm_90a, 90, true);
+  assert_serves(sm_90a, 100, false);
+  assert_serves(sm_100f, 103, true);
+  assert_serves(sm_100f, 110, false);
+  assert_serves(sm_100f, 120, false);
+  assert_serves(compute_80, 120, true);
+  assert_serves(compute_80, 75, false);
+  assert_serves(compute_90a, 90, true);
+  assert_serves(compute_90a, 100, false);
+  const opc_gpu_codes_t lasting = codes_of(&compute_80, 1), specific_ptx = codes_of(&compute_90a, 1), machine = codes_of(&sm_80, 1);
+  assert_true(opc_gpu_codes_have_lasting_ptx(&lasting));
+  assert_false(opc_gpu_codes_have_lasting_ptx(&specific_ptx));
+  assert_false(opc_gpu_codes_have_lasting_ptx(&machine));
+}
+
+static void test_words(void **state) {
+  (void)state;
+  const opc_gpu_code_t own[] = {{.architecture = 80}, {.architecture = 90, .suffix = 'a'}, {.architecture = 90, .ptx = true}};
+  const opc_gpu_code_t wanted[] = {{.architecture = 75}, {.architecture = 86}, {.architecture = 100}, {.architecture = 103, .suffix = 'a'}, {.architecture = 61}};
+  const opc_gpu_codes_t codes = codes_of(own, 3), torch = codes_of(wanted, 5), nothing = {0};
+  opc_text_t text = {0};
+  opc_gpu_codes_words(&codes, &text);
+  assert_string_equal(opc_text_c(&text), "sm_80, sm_90a and PTX compute_90");
+  assert_int_equal(opc_gpu_codes_newest(&codes), 90);
+  opc_text_reset(&text);
+  assert_int_equal(opc_gpu_codes_missing(&codes, &torch, &text), 2);
+  assert_string_equal(opc_text_c(&text), "sm_75 and sm_61");
+  opc_text_reset(&text);
+  assert_int_equal(opc_gpu_codes_missing(&codes, &nothing, &text), 0);
+  assert_int_equal(opc_gpu_codes_newest(&nothing), 0);
+  opc_text_clear(&text);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_is_in_it), cmocka_unit_test(test_nothing), cmocka_unit_test(test_damage)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_is_in_it), cmocka_unit_test(test_nothing), cmocka_unit_test(test_damage),
+                                     cmocka_unit_test(test_where_it_runs), cmocka_unit_test(test_words)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
