@@ -5,17 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ZONE_BYTE = 0xc7, ROUND = 512 };
+enum { ROUND = 512 };
 
 typedef struct block {
   unsigned char *data; /* the zone in front ends here */
   size_t bytes, behind; /* of the zone behind: up to the end of the rounded allocation, and a zone more */
+  unsigned char zone;   /* what its zones hold: another byte than its neighbours', so that a copy that runs on from one to the other shows */
 } block_t;
 
 static struct {
   const opc_device_calls_t *calls;
   block_t *blocks;
-  size_t count, capacity;
+  size_t count, capacity, made;
   unsigned char poison;
   opc_device_zone_hit_t hits[OPC_DEVICE_ZONE_HITS];
   size_t hit_count;
@@ -38,15 +39,18 @@ static bool keep(block_t block) {
   return true;
 }
 
+/* Of the upper half, none twice in 128 allocations. */
+static unsigned char next_zone(void) { return (unsigned char)(0x80 | (ledger.made++ * 37 & 0x7f)); }
+
 static void *allocate(size_t bytes) {
   void *base = NULL;
   if (bytes > SIZE_MAX - 2 * (size_t)OPC_DEVICE_ZONE - ROUND) return NULL;
   size_t rounded = (bytes + ROUND - 1) / ROUND * ROUND;
-  block_t block = {.bytes = bytes, .behind = rounded - bytes + OPC_DEVICE_ZONE};
+  block_t block = {.bytes = bytes, .behind = rounded - bytes + OPC_DEVICE_ZONE, .zone = next_zone()};
   if (ledger.calls->allocate(&base, OPC_DEVICE_ZONE + bytes + block.behind) != 0 || !base) return NULL;
   block.data = (unsigned char *)base + OPC_DEVICE_ZONE;
-  bool filled = ledger.calls->fill(base, ZONE_BYTE, OPC_DEVICE_ZONE) == 0 && ledger.calls->fill(block.data, ledger.poison, bytes) == 0 &&
-                ledger.calls->fill(block.data + bytes, ZONE_BYTE, block.behind) == 0 &&
+  bool filled = ledger.calls->fill(base, block.zone, OPC_DEVICE_ZONE) == 0 && ledger.calls->fill(block.data, ledger.poison, bytes) == 0 &&
+                ledger.calls->fill(block.data + bytes, block.zone, block.behind) == 0 &&
                 ledger.calls->wait() == 0; /* the fills are on another stream than whoever uses the memory */
   if (filled && keep(block)) return block.data;
   (void)ledger.calls->release(base);
@@ -59,12 +63,12 @@ static void look(const block_t *block, unsigned char *zone, size_t size, long lo
   size_t first = size, count = 0;
   if (ledger.calls->read(bytes, zone, size) != 0) return; /* a fault of the context is told elsewhere */
   for (size_t i = 0; i < size; i++) {
-    if (bytes[i] == ZONE_BYTE) continue;
+    if (bytes[i] == block->zone) continue;
     if (first == size) first = i;
     count++;
   }
   if (!count) return;
-  (void)ledger.calls->fill(zone, ZONE_BYTE, size);
+  (void)ledger.calls->fill(zone, block->zone, size);
   if (ledger.hit_count == OPC_DEVICE_ZONE_HITS) return;
   ledger.hits[ledger.hit_count++] =
       (opc_device_zone_hit_t){.data = block->data, .bytes = block->bytes, .offset = offset + (long long)first, .count = count};

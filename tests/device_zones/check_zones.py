@@ -32,7 +32,7 @@ def main():
         return 77
     wrong = []
     for name in names:
-        plain = [r for r in results if r["operator"] == name and r["check"] == "memory" and r["case"].endswith("/one/plain")]
+        plain = [r for r in results if r["operator"] == name and r["check"] == "memory" and r["case"].endswith("/cuda-sim/-/one/plain")]
         if len(plain) != 1:
             wrong.append(f"{name}: {len(plain)} plain cases of check memory")
         elif name not in BESIDE and (plain[0]["verdict"] != "pass" or "copies and fills" not in plain[0]["message"]):

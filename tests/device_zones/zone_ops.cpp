@@ -44,7 +44,7 @@ at::Tensor on_cpu(const at::Tensor &x) { return x.clone(); }
 } // namespace
 
 TORCH_LIBRARY(zones, m) {
-  for (const char *name : names) m.def(std::string(name) + "(Tensor x) -> Tensor");
+  for (const char *name : names) m.def((std::string(name) + "(Tensor x) -> Tensor").c_str());
 }
 
 TORCH_LIBRARY_IMPL(zones, CPU, m) {

@@ -93,6 +93,20 @@ static void one_byte_beside_is_found(void **state) {
   }
 }
 
+/* What follows one tensor is copied behind another. */
+static void a_copy_of_a_zone_is_found(void **state) {
+  const opc_device_zone_hit_t *hits;
+  unsigned char *from = opc_device_zones_allocate(24), *to = opc_device_zones_allocate(24);
+  (void)state;
+  memcpy(to, from, 27);
+  opc_device_zones_verify();
+  assert_int_equal(opc_device_zones_hits(&hits), 1);
+  assert_ptr_equal(hits[0].data, to);
+  assert_int_equal(hits[0].count, 3);
+  opc_device_zones_release(from);
+  opc_device_zones_release(to);
+}
+
 static void many_hits_are_bounded(void **state) {
   enum { MANY = OPC_DEVICE_ZONE_HITS + 8 };
   const opc_device_zone_hit_t *hits;
@@ -130,6 +144,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(new_memory_holds_the_poison, begin, end),     cmocka_unit_test_setup_teardown(nothing_is_found_inside, begin, end),
     cmocka_unit_test_setup_teardown(one_byte_beside_is_found, begin, end),        cmocka_unit_test_setup_teardown(many_hits_are_bounded, begin, end),
+    cmocka_unit_test_setup_teardown(a_copy_of_a_zone_is_found, begin, end),
     cmocka_unit_test_setup_teardown(a_full_or_broken_device_is_no_crash, begin, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
