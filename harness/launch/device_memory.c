@@ -109,9 +109,33 @@ static void copy_pages(uint64_t to, uint64_t from, uint64_t pages) {
   }
 }
 
+/* Nobody ever wrote there: it reads as zeros. */
+static bool is_untouched(uint64_t from, uint64_t bytes) {
+  static bool there[PAGEMAP_ENTRIES];
+  const uint64_t first = from & ~(uint64_t)(OPC_PAGE - 1), pages = pages_of(from + bytes - first) / OPC_PAGE;
+  for (uint64_t done = 0; done < pages;) {
+    const size_t count = pages - done < PAGEMAP_ENTRIES ? (size_t)(pages - done) : PAGEMAP_ENTRIES;
+    pages_look(first + done * OPC_PAGE, count, there);
+    if (memchr(there, true, count * sizeof *there)) return false;
+    done += count;
+  }
+  return true;
+}
+
+static void zero_open(uint64_t to, uint64_t bytes) {
+  const uint64_t head = (OPC_PAGE - to % OPC_PAGE) % OPC_PAGE, pages = (bytes - head) / OPC_PAGE * OPC_PAGE;
+  memset(pointer(to), 0, head);
+  madvise(pointer(to + head), pages, MADV_DONTNEED);
+  memset(pointer(to + head + pages), 0, bytes - head - pages);
+}
+
 static void copy_open(uint64_t to, uint64_t from, uint64_t bytes) {
   const uint64_t sparse_from = 1 << 20; /* below, looking costs more than copying */
   const bool apart = to + bytes <= from || from + bytes <= to;
+  if (bytes >= sparse_from && apart && of_a_device(to) && of_a_device(from) && is_untouched(from, bytes)) {
+    zero_open(to, bytes);
+    return;
+  }
   if (bytes < sparse_from || !apart || !of_a_device(to) || (of_a_device(from) && (to - from) % OPC_PAGE != 0)) {
     memmove(pointer(to), pointer(from), bytes);
     return;
