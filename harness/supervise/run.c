@@ -239,6 +239,7 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
     if (!opc_select_operator(session, &loaded->class_operators[i])) continue;
     selected[(*out_selected)++] = &loaded->class_operators[i];
   }
+  if (*out_selected == 0 && session->options->op_glob_count > 0) session->calls = false; /* files alone were asked for: there is nothing to be called */
   for (size_t i = 0; i < loaded->library_operator_count && status == OPC_OK; i++) {
     if (opc_select_operator(session, &loaded->library_operators[i])) selected[(*out_selected)++] = &loaded->library_operators[i];
   }
