@@ -63,12 +63,13 @@ void opc_pidfd_kill(int pidfd, pid_t pid) {
   (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
 }
 
-/* Beside what the user has set. Too long to fit: small blocks of malloc are not filled then, and less is found; and forks cost more. */
-static void tune_malloc(void) {
+/* Beside what the user has set. Too long to fit: small blocks of malloc are not filled then, and less is found; and forks cost more.
+ * watched: under a tool that has a malloc of its own, where large pages gain nothing, and Valgrind counts how glibc 2.36 looks for them as an error. */
+static void tune_malloc(bool watched) {
   char tunables[4096];
   const char *given = getenv("GLIBC_TUNABLES");
   int length = snprintf(tunables, sizeof tunables, "%s%s%s", given ? given : "", given && given[0] ? ":" : "",
-                        OPC_SCRATCH_MEMORY_TUNABLE ":" OPC_HEAP_PAGES_TUNABLE);
+                        watched ? OPC_SCRATCH_MEMORY_TUNABLE : OPC_SCRATCH_MEMORY_TUNABLE ":" OPC_HEAP_PAGES_TUNABLE);
   if (length > 0 && (size_t)length < sizeof tunables) setenv("GLIBC_TUNABLES", tunables, 1);
 }
 
@@ -105,7 +106,7 @@ static _Noreturn void become(const opc_worker_command_t *command, char *const *a
   if (library_path != NULL) setenv("LD_LIBRARY_PATH", library_path, 1);
   if (command->cuda_wrappers != NULL) wrap_cuda(command);
   if (command->launcher != NULL) setenv(command->launcher->variable, command->launcher->value, 1);
-  tune_malloc();
+  tune_malloc(command->launcher != NULL);
   setenv("OMP_WAIT_POLICY", "passive", 0); /* threads that wait would burn a processor each, long after the call that started them: 5 ms become 1 */
   execv(arguments[0], arguments);
   dprintf(STDERR_FILENO, "cannot execute %s: %s\n", arguments[0], strerror(errno));

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "memory/heap_pages.h"
+#include "memory/valgrind_requests.h"
 #include "worker/batch.h"
 #include "worker/sandbox.h"
 #include "worker/scratch.h"
@@ -68,7 +69,8 @@ static opc_status_t fork_child(zygote_t *zygote, zygote_child_t *child, const in
   opc_status_t status = opc_scratch_make(child->directory, why);
   if (status != OPC_OK) return status;
   pid_t parent = getpid();
-  if (++zygote->forks == 1) opc_sandbox_prepare();
+  /* Valgrind looks for leaks in this process, and libtorch's thread pool is one to it. */
+  if (++zygote->forks == 1 && !opc_valgrind_active()) opc_sandbox_prepare();
   if (zygote->forks == JOIN_AT_FORK) opc_heap_pages_join();
   fflush(NULL); /* what a library printed is not printed twice */
   child->pid = fork();
