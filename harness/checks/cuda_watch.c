@@ -16,7 +16,7 @@ static opc_cuda_owner_t owner_of(const char *library, const void *context) {
 }
 
 bool opc_cuda_watch_begin(opc_cuda_watch_t *watch, opc_case_context_t *context, opc_finding_t *finding) {
-  *watch = (opc_cuda_watch_t){.context = context, .api = opc_launch(), .device = context->device.index < 0 ? 0 : context->device.index};
+  *watch = (opc_cuda_watch_t){.context = context, .sample = context->sample, .api = opc_launch(), .device = context->device.index < 0 ? 0 : context->device.index};
   if (watch->api && watch->api->version == OPC_LAUNCH_API_VERSION) return true;
   opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the calls of the CUDA runtime are not watched in this process: libopcheck-cudart is not preloaded, or is another version's");
   return false;
@@ -29,7 +29,7 @@ opc_status_t opc_cuda_watch_make(opc_cuda_watch_t *watch, opc_error_t *error) {
   opc_call_options_t options = {.device = context->device, .seed = context->seed};
   options.device.index = watch->device;
   opc_call_clear(&watch->call);
-  return opc_call_make_with(&watch->call, context->op, context->sample, &options, error);
+  return opc_call_make_with(&watch->call, context->op, watch->sample, &options, error);
 }
 
 /* ---- logs that are kept ---- */

@@ -13,6 +13,7 @@ typedef struct opc_cuda_watch {
   opc_call_t call;         /* the last one */
   opc_cuda_facts_t facts;  /* of it */
   int device;              /* that the tensors are made on */
+  const opc_sample_t *sample; /* the case's; may be changed to another */
   size_t wanted_launch;    /* of the next call: the launch that is to fail, from 1; 0: none */
   int wanted_code;
 } opc_cuda_watch_t;
