@@ -230,25 +230,49 @@ static opc_status_t index_file(opc_journal_reader_t *reader, opc_error_t *error)
   }
 }
 
-/* Sorts the results by operator (a counting sort keeps the journal's order), without the suspects that have a result. */
+static int by_offset(const void *left, const void *right) {
+  const uint64_t *l = left, *r = right;
+  return (*l > *r) - (*l < *r);
+}
+
+/* The suspects that have a result go behind all operators. */
+static size_t group_of(const opc_journal_reader_t *reader, size_t result) {
+  uint32_t operator_index = reader->result_operators[result];
+  return operator_index == NO_OPERATOR ? reader->operator_count : operator_index;
+}
+
+static void swap_results(opc_journal_reader_t *reader, size_t left, size_t right) {
+  uint64_t offset = reader->result_offsets[left];
+  uint32_t operator_index = reader->result_operators[left];
+  reader->result_offsets[left] = reader->result_offsets[right];
+  reader->result_operators[left] = reader->result_operators[right];
+  reader->result_offsets[right] = offset;
+  reader->result_operators[right] = operator_index;
+}
+
+/* Sorts the results by operator, those of one as the journal has them. In place: of all of ATen there are a million and a half. */
 static opc_status_t group_results(opc_journal_reader_t *reader, opc_error_t *error) {
-  size_t operators = reader->operator_count;
-  size_t *first = calloc(operators + 2, sizeof *first);
-  uint64_t *grouped = malloc((reader->result_count + 1) * sizeof *grouped);
-  if (!first || !grouped) {
+  const size_t groups = reader->operator_count + 1;
+  size_t *first = calloc(groups + 1, sizeof *first), *next = calloc(groups, sizeof *next);
+  if (!first || !next) {
     free(first);
-    free(grouped);
+    free(next);
     return no_memory(error);
   }
-  /* first[i + 2] counts, then first[i + 1] is where operator i's next result goes, and in the end where its results end. */
-  for (size_t i = 0; i < reader->result_count; i++)
-    if (reader->result_operators[i] != NO_OPERATOR) first[reader->result_operators[i] + 2]++;
-  for (size_t i = 2; i < operators + 2; i++) first[i] += first[i - 1];
-  for (size_t i = 0; i < reader->result_count; i++)
-    if (reader->result_operators[i] != NO_OPERATOR) grouped[first[reader->result_operators[i] + 1]++] = reader->result_offsets[i];
-  free(reader->result_offsets);
+  for (size_t i = 0; i < reader->result_count; i++) first[group_of(reader, i) + 1]++;
+  for (size_t i = 0; i < groups; i++) first[i + 1] += first[i];
+  memcpy(next, first, groups * sizeof *next);
+  for (size_t group = 0; group < groups; group++) {
+    while (next[group] < first[group + 1]) {
+      size_t own = group_of(reader, next[group]);
+      if (own == group) next[group]++;
+      else swap_results(reader, next[group], next[own]++);
+    }
+  }
+  for (size_t i = 0; i + 1 < groups; i++)
+    qsort(reader->result_offsets + first[i], first[i + 1] - first[i], sizeof *reader->result_offsets, by_offset);
+  free(next);
   free(reader->result_operators);
-  reader->result_offsets = grouped;
   reader->result_operators = NULL;
   reader->first_result = first;
   return OPC_OK;
