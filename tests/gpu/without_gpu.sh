@@ -18,3 +18,7 @@ grep -q 'nothing was built and nothing was run' "$folder/said" || fail "it does 
 status=0
 "$1/scripts/gpu-suite" --unknown >"$folder/said" 2>&1 || status=$?
 [[ "$status" == 2 ]] || fail "exit status $status of a wrong option, expected 2"
+status=0
+mkdir "$folder/full" && touch "$folder/full/mine"
+"$1/scripts/gpu-suite" "$folder/full" >"$folder/said" 2>&1 || status=$?
+[[ "$status" == 2 && -e "$folder/full/mine" ]] || fail "exit status $status for a folder with other files in it, expected 2 and the files left"
