@@ -75,13 +75,17 @@ static opc_status_t write_out(opc_journal_t *journal, const char *lines, size_t 
 
 void opc_journal_hold(opc_journal_t *journal) { journal->holding = true; }
 
-opc_status_t opc_journal_release(opc_journal_t *journal, opc_error_t *error) {
+opc_status_t opc_journal_flush(opc_journal_t *journal, opc_error_t *error) {
   opc_status_t status = journal->failure.code;
   if (status == OPC_OK && journal->held.length > 0) status = write_out(journal, journal->held.data, journal->held.length);
   opc_text_reset(&journal->held);
-  journal->holding = false;
   if (status != OPC_OK) (void)opc_error_set(error, status, "%s", journal->failure.message);
   return status;
+}
+
+opc_status_t opc_journal_release(opc_journal_t *journal, opc_error_t *error) {
+  journal->holding = false;
+  return opc_journal_flush(journal, error);
 }
 
 opc_status_t opc_journal_write(opc_journal_t *journal, json_t *record, opc_error_t *error) {

@@ -16,10 +16,11 @@ opc_status_t opc_journal_open(const char *path, opc_journal_t **out, opc_error_t
 /* Takes the reference to record (also when it fails; NULL counts as out of memory). After a failed write the file ends with the last whole line, and every
  * further write fails with the first error. */
 opc_status_t opc_journal_write(opc_journal_t *journal, json_t *record, opc_error_t *error) OPC_CHECKED;
-/* What is written from now on goes to the file with the next release, in one write: for a turn of many records, between whose ends nothing is waited for.
- * A failure of one is a failure of the other; what was held by the last one is lost if the process is killed in between. */
+/* What is written from now on goes to the file with the next flush or release, in one write: for a turn of many records. What is held is lost if the process
+ * is killed, so whoever has to wait for something meanwhile flushes first. A failed write is told by the one or the other. */
 void opc_journal_hold(opc_journal_t *journal);
-opc_status_t opc_journal_release(opc_journal_t *journal, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_journal_flush(opc_journal_t *journal, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_journal_release(opc_journal_t *journal, opc_error_t *error) OPC_CHECKED; /* ends the holding as well */
 /* {"t":"note"}. */
 opc_status_t opc_journal_note(opc_journal_t *journal, opc_error_t *error, const char *format, ...) OPC_PRINTF(3, 4) OPC_CHECKED;
 void opc_journal_close(opc_journal_t *journal);
