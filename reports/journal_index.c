@@ -269,7 +269,7 @@ static opc_status_t group_results(opc_journal_reader_t *reader, opc_error_t *err
       else swap_results(reader, next[group], next[own]++);
     }
   }
-  for (size_t i = 0; i + 1 < groups; i++)
+  for (size_t i = 0; i + 1 < groups && reader->result_count; i++)
     qsort(reader->result_offsets + first[i], first[i + 1] - first[i], sizeof *reader->result_offsets, by_offset);
   free(next);
   free(reader->result_operators);
