@@ -16,7 +16,7 @@ typedef struct machine {
   json_t *stack; /* an array */
   json_t *memo;  /* an array with gaps of null */
   size_t marks[MARKS_MAX], mark_count;
-  bool broken; /* out of bytes, of values, or of memory */
+  bool broken; /* out of bytes, of values, or of memory; or a value holds itself */
 } machine_t;
 
 static uint64_t take_number(machine_t *m, size_t bytes) {
@@ -102,10 +102,13 @@ static void push_double(machine_t *m) {
   push(m, number ? number : json_string("not finite"));
 }
 
+/* Nobody has it but the stack and the memo: what is added cannot hold it, and no value holds itself. */
+static bool is_new(const json_t *container) { return container && container->refcount <= 2; }
+
 static void add_to_container(machine_t *m, size_t first) {
   json_t *values = gather(m, first), *container = top(m), *pairs = json_object_get(container, "dict");
   json_t *to = pairs ? pairs : container;
-  m->broken = !json_is_array(to) || json_array_extend(to, values) != 0 || m->broken;
+  m->broken = !json_is_array(to) || !is_new(container) || json_array_extend(to, values) != 0 || m->broken;
   json_decref(values);
 }
 

@@ -82,6 +82,19 @@ static void other_things_are_told(void **state) {
   assert_null(tensors);
 }
 
+/* A list in itself, at once and by way of a tuple, and a dictionary; the same list twice in a tuple is none of these. */
+static void no_value_holds_itself(void **state) {
+  (void)state;
+  static const char *const rows[] = {"]q\1h\1a.", "]q\1(K\1h\1e.", "]q\1h\1\x85" "a.", "}q\1K\1h\1s."};
+  static const char twice[] = "]q\1K\1ah\1\x86.";
+  opc_error_t error = {0};
+  json_t *value = NULL;
+  for (size_t i = 0; i < COUNT(rows); i++) assert_int_not_equal(opc_pickle_read(rows[i], strlen(rows[i]), &value, &error), OPC_OK);
+  assert_ok(opc_pickle_read(twice, sizeof twice - 1, &value, &error), error);
+  assert_int_equal(json_array_size(value), 2);
+  json_decref(value);
+}
+
 /* A storage without an entry, and sizes beyond the data. */
 static void tensors_that_reach_too_far(void **state) {
   (void)state;
@@ -117,7 +130,7 @@ static void any_byte_may_be_wrong(void **state) {
 }
 
 int main(void) {
-  static const struct CMUnitTest tests[] = {cmocka_unit_test(tensors_come_in_order), cmocka_unit_test(other_things_are_told),
+  static const struct CMUnitTest tests[] = {cmocka_unit_test(tensors_come_in_order), cmocka_unit_test(other_things_are_told), cmocka_unit_test(no_value_holds_itself),
                                             cmocka_unit_test(tensors_that_reach_too_far), cmocka_unit_test(any_byte_may_be_wrong)};
   return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }
