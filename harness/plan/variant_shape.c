@@ -119,6 +119,7 @@ bool opc_shape_larger(opc_variant_step_t *step) {
     if (tensor->twin != i) continue;
     if (tensor->shared) return false;
     for (int dim = 0; dim < spec->ndim; dim++) {
+      if (spec->sizes[dim] > larger_numel_max) return false; /* beside an empty dimension a size may be anything */
       sizes[dim] = spec->sizes[dim] > 1 ? spec->sizes[dim] * LARGER_FACTOR : spec->sizes[dim];
       changed |= sizes[dim] != spec->sizes[dim];
       if (sizes[dim] > 0 && numel > larger_numel_max / sizes[dim]) return false;

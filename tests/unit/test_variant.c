@@ -243,6 +243,7 @@ static void test_what_does_not_apply(void **state) {
       {"[{'tensor': {'shape': [2]}}]", "tensors.no_items"},
       {"[{'tensor': {'shape': [2]}}]", "x.no_items"},
       {"[{'tensor': {'shape': [1000000, 4]}}]", "all.larger"},
+      {"[{'tensor': {'shape': [0, 4611686018427387904]}}]", "all.larger"},
       {"[{'tensor': {'shape': [2]}}]", "x.nonsense"},
       {"[{'tensor': {'shape': [2]}}]", "x"},
       {"[{'tensor': {'shape': [2]}}]", ""},
