@@ -1,4 +1,5 @@
-"""export_model.py LIBRARY FOLDER: the identity model, exported and compiled by AOTInductor. Run by scripts/export-model."""
+"""export_model.py LIBRARY FOLDER DEVICE…: the identity model, exported and compiled by AOTInductor for cpu, and for cuda where there is such a device and the
+library has kernels for it. Run by scripts/export-model."""
 import os
 import sys
 import warnings
@@ -64,10 +65,12 @@ def main():
     warnings.simplefilter("ignore")
     torch.ops.load_library(library)
     register_fake_class()
-    export(FunctionalModel(), "cpu", library, os.path.join(folder, "identity_model.pt2"))
-    export(ClassModel(), "cpu", library, os.path.join(folder, "identity_class_model.pt2"))
-    if has_cuda_kernel():
-        export(FunctionalModel(), "cuda", library, os.path.join(folder, "identity_model_cuda.pt2"))
+    for device in sys.argv[3:]:
+        if device == "cuda" and not has_cuda_kernel():
+            continue
+        end = "" if device == "cpu" else f"_{device}"
+        export(FunctionalModel(), device, library, os.path.join(folder, f"identity_model{end}.pt2"))
+        export(ClassModel(), device, library, os.path.join(folder, f"identity_class_model{end}.pt2"))
 
 
 if __name__ == "__main__":

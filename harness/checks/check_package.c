@@ -3,6 +3,7 @@
 
 #include "checks/case_run.h"
 #include "checks/outcome.h"
+#include "checks/package_case.h"
 #include "memory/poison.h"
 
 /* Says of each output which input's bits it has, for a person to see: no promise is needed for it. */
@@ -21,8 +22,7 @@ static void tell_same_bits(const opc_call_t *call, const opc_replay_t *values, c
   }
 }
 
-/* What the package says of its own inputs must be true. */
-static bool refuses_its_own(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
+bool opc_package_refuses_its_own(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
   if (call->outcome != OPC_CALL_REJECTED || context->base->source == OPC_SAMPLE_FILE) return false;
   opc_finding_fail(finding, "package.refused", "the model refuses the inputs that the package itself describes: %s", opc_text_c(&call->message));
   return true;
@@ -42,7 +42,7 @@ static opc_status_t run_again(opc_case_context_t *context, opc_replay_t *values,
   return status;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
+static void run_for_values(opc_case_context_t *context, opc_finding_t *finding) {
   opc_call_t call = {0};
   opc_replay_t values = {0};
   opc_result_t first = {0}, second = {0};
@@ -54,7 +54,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
 
   context->phase("the operator");
   opc_call_run(&call, context->handle, context->seed);
-  if (refuses_its_own(context, &call, finding) || opc_finding_from_outcome(context, &call, finding)) goto release;
+  if (opc_package_refuses_its_own(context, &call, finding) || opc_finding_from_outcome(context, &call, finding)) goto release;
   status = opc_result_take(&first, &call, 0, &error);
   if (status == OPC_OK) status = run_again(context, &values, &second, finding, &error);
   if (status != OPC_OK || finding->decided) goto release;
@@ -79,4 +79,6 @@ release:
   opc_call_clear(&call);
 }
 
-const opc_check_t opc_check_package = {.name = "package", .families = OPC_VARIANT_PLAIN, .run = run};
+static void run(opc_case_context_t *context, opc_finding_t *finding) { (context->simulated ? opc_package_run_simulated : run_for_values)(context, finding); }
+
+const opc_check_t opc_check_package = {.name = "package", .devices = OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, .families = OPC_VARIANT_PLAIN, .run = run};

@@ -38,7 +38,7 @@ static opc_status_t model_get(opc_package_t *package, const char *name, size_t l
   if (!grown) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   package->models = grown;
   *out = &grown[package->count];
-  **out = (opc_package_model_t){.name = strndup(name, length), .calls = json_object(), .classes = json_object()};
+  **out = (opc_package_model_t){.name = strndup(name, length), .kernels = true, .calls = json_object(), .classes = json_object()};
   package->count++;
   return (*out)->name && (*out)->calls && (*out)->classes ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
 }
@@ -86,6 +86,20 @@ static void take_calls(opc_package_model_t *model, const json_t *nodes) {
   }
 }
 
+/* ---- its source ---- */
+
+/* The class whose members are the handles of the kernels that it brings. */
+static bool has_kernels(const char *source) {
+  const char *start = strstr(source, "class AOTInductorModelKernels "), *end = start ? strstr(start, "};") : NULL;
+  const char *handle = start ? strstr(start, "CUfunction") : NULL;
+  return !end || (handle && handle < end);
+}
+
+static void take_source(opc_package_model_t *model, const char *source) {
+  opc_model_inputs_read(source, &model->inputs, &model->outputs);
+  model->kernels = has_kernels(source);
+}
+
 /* ---- the file ---- */
 
 static opc_status_t take_entry(opc_package_t *package, const opc_archive_t *archive, const opc_archive_entry_t *entry, opc_error_t *error) {
@@ -97,7 +111,7 @@ static opc_status_t take_entry(opc_package_t *package, const opc_archive_t *arch
   if (!name || !(code || source || description)) return OPC_OK;
   opc_status_t status = model_get(package, name, length, &model, error);
   if (status == OPC_OK) status = opc_archive_read(archive, entry, &bytes, error);
-  if (status == OPC_OK && source) opc_model_inputs_read(bytes, &model->inputs, &model->outputs);
+  if (status == OPC_OK && source) take_source(model, bytes);
   if (status == OPC_OK && description) {
     json_error_t where;
     json_t *json = json_loadb(bytes, (size_t)entry->size, 0, &where);

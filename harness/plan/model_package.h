@@ -25,6 +25,7 @@ typedef struct opc_package_model {
   char platform[32];    /* "linux" */
   char instructions[128]; /* "AVX512 AVX512_VNNI" */
   char capability[16];  /* of a CUDA device, "90" */
+  bool kernels;         /* it brings CUDA kernels of its own, which run on devices of that capability alone; true where its source does not say */
   char libraries[256];  /* of operators; only packages that were exported with this in their metadata say so */
   json_t *calls;   /* object: operator "ns::op.overload" -> array of the arguments' names */
   json_t *classes; /* object: "ns.Name" -> true */

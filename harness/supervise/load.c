@@ -282,6 +282,7 @@ static opc_status_t attempt_load(const opc_run_options_t *options, opc_loaded_t 
 
 static opc_status_t probe_libraries(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
   size_t count = options->library_count + (options->package != NULL); /* the package is the last */
+  const opc_package_target_t target = {.device = options->device_count > 0 ? options->devices[0] : OPC_MODE_CPU, .architecture = options->cuda_architecture};
   loaded->libraries = calloc(count + 1, sizeof *loaded->libraries);
   if (loaded->libraries == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   for (size_t i = 0; i < count; i++) {
@@ -296,7 +297,7 @@ static opc_status_t probe_libraries(const opc_run_options_t *options, opc_loaded
     library->path = path;
     library->real = real;
     library->package = package;
-    if (!(package ? opc_package_probe : opc_elf_probe)(file, &library->error)) library->state = OPC_LIBRARY_FAILED;
+    if (!(package ? opc_package_probe(file, &target, &library->error) : opc_elf_probe(file, &library->error))) library->state = OPC_LIBRARY_FAILED;
     else if (real == NULL) return opc_error_set(error, OPC_ERR_SYSTEM, "%s: %s", library->path, strerror(errno));
   }
   return OPC_OK;
@@ -323,7 +324,6 @@ static opc_status_t order_libraries(opc_loaded_t *loaded, opc_error_t *error) {
   return status;
 }
 
-/* A run of libtorch's own operators names no library. */
 /* Where nobody has said which worker or libtorch, the libraries do. */
 static opc_status_t choose_worker(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
   const size_t count = loaded->library_count;
@@ -347,13 +347,25 @@ static opc_status_t choose_worker(const opc_run_options_t *options, opc_loaded_t
   return status;
 }
 
+/* The compiled code of a package needs the device, which operators do not need to be listed. */
+static void refuse_package(opc_loaded_t *loaded) {
+  opc_library_error_t why;
+  opc_library_error_set(&why, "device", "compiled for CUDA, and CUDA cannot be used: %s", loaded->cuda.why);
+  for (size_t i = 0; i < loaded->library_count; i++)
+    if (loaded->libraries[i].package && loaded->libraries[i].state != OPC_LIBRARY_FAILED) fail(&loaded->libraries[i], &why);
+}
+
 /* Without its wrappers a real device can be used all the same, a simulated one cannot be. */
 static opc_status_t plan_cuda(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
   opc_status_t status = opc_cuda_plan(&loaded->plan, options->torch_root, &loaded->cuda, error);
-  if (status == OPC_OK && loaded->cuda.wrappers == NULL && strcmp(loaded->mode, OPC_MODE_SIMULATED) == 0) loaded->mode = OPC_MODE_CPU;
+  if (status != OPC_OK) return status;
+  bool simulated = strcmp(loaded->mode, OPC_MODE_SIMULATED) == 0;
+  if (simulated ? loaded->cuda.wrappers == NULL : !loaded->cuda.usable) refuse_package(loaded);
+  if (simulated && loaded->cuda.wrappers == NULL) loaded->mode = OPC_MODE_CPU;
   return status;
 }
 
+/* A run of libtorch's own operators names no library. */
 static bool any_left(const opc_loaded_t *loaded) {
   if (loaded->library_count == 0) return true;
   for (size_t i = 0; i < loaded->library_count; i++) {

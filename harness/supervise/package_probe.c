@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "plan/model_package.h"
-#include "supervise/devices.h"
 #include "supervise/model_package_run.h"
 
 /* ---- instructions ---- */
@@ -86,36 +85,13 @@ static bool check_machine(const opc_package_model_t *model, opc_library_error_t 
   return false;
 }
 
-static bool check_device(const opc_package_model_t *model, opc_library_error_t *out) {
-  opc_cuda_devices_t found;
-  int wanted = 0;
-  if (strcmp(model->device, "cpu") == 0 || model->device[0] == '\0') return true;
-  if (strncmp(model->device, "cuda", 4) != 0) {
-    opc_library_error_set(out, "device", "compiled for the device %s, and opcheck-c runs packages on cpu and cuda: export it for one of these", model->device);
-    return false;
-  }
-  opc_cuda_devices_probe(&found);
-  if (found.count == 0) {
-    opc_library_error_set(out, "device", "compiled for CUDA, and there is no CUDA device here: %s. Run it on a machine with one, or export the model for the CPU",
-                          found.detail);
-    return false;
-  }
-  int has = found.devices[0].major * 10 + found.devices[0].minor;
-  if (sscanf(model->capability, "%d", &wanted) == 1 && (wanted / 10 != found.devices[0].major || wanted > has)) {
-    opc_library_error_set(out, "device", "compiled for CUDA devices of compute capability %d.%d, and %s has %d.%d: export it again on this machine", wanted / 10,
-                          wanted % 10, found.devices[0].name, found.devices[0].major, found.devices[0].minor);
-    return false;
-  }
-  return true;
-}
-
 /* ---- the file ---- */
 
 static const char *kind_of(opc_status_t status) {
   return status == OPC_ERR_IO ? "unreadable" : status == OPC_ERR_UNSUPPORTED ? "not_package" : "truncated";
 }
 
-bool opc_package_probe(const char *path, opc_library_error_t *out) {
+bool opc_package_probe(const char *path, const opc_package_target_t *target, opc_library_error_t *out) {
   opc_package_t package;
   opc_error_t error = {0};
   memset(out, 0, sizeof *out);
@@ -129,17 +105,9 @@ bool opc_package_probe(const char *path, opc_library_error_t *out) {
     return false;
   }
   bool good = true;
-  for (size_t i = 0; good && i < package.count; i++)
-    good = check_machine(&package.models[i], out) && check_device(&package.models[i], out) && check_instructions(&package.models[i], out);
+  for (size_t i = 0; good && i < package.count; i++) good = check_machine(&package.models[i], out);
+  if (good) good = opc_package_fits(&package, target, out);
+  for (size_t i = 0; good && i < package.count; i++) good = check_instructions(&package.models[i], out);
   opc_package_clear(&package);
   return good;
-}
-
-const char *opc_package_device(const char *path) {
-  opc_package_t package;
-  bool cuda = false;
-  if (opc_package_read(path, &package, NULL) != OPC_OK) return "cpu";
-  for (size_t i = 0; i < package.count; i++) cuda |= strncmp(package.models[i].device, "cuda", 4) == 0;
-  opc_package_clear(&package);
-  return cuda ? "cuda" : "cpu";
 }

@@ -363,7 +363,7 @@ static opc_status_t run(opc_session_t *session, int *out_exit_code, opc_error_t 
   if (status == OPC_OK && !options->list_only) status = opc_session_read_recipes(session, error);
   if (status == OPC_OK && !options->list_only) status = opc_symboliser_new(&session->symboliser, error);
   if (status == OPC_OK && !options->list_only) status = run_operators(session, &selected, error);
-  if (status == OPC_OK && !options->list_only && selected == 0) status = tell_unselected(session, error);
+  if (status == OPC_OK && !options->list_only && selected == 0 && options->package == NULL) status = tell_unselected(session, error);
   if (status == OPC_OK && !options->list_only) status = opc_session_release(session, error);
   if (status == OPC_OK && !options->list_only) status = tell_unused(session, error);
   if (status == OPC_OK && session->memcheck != NULL) status = tell_memcheck(session, error);
