@@ -5,6 +5,7 @@ check_gpu.py reference OPCHECK LIBRARY            every check of the reference o
 check_gpu.py broken OPCHECK LIBRARY EXPECTATION   a library of fixtures/cuda or fixtures/gpu finds on the GPU what its expectation file names
 check_gpu.py sanitize OPCHECK LIBRARY             compute-sanitizer's memcheck over the reference operators: nothing found, every case watched
 check_gpu.py wrappers OPCHECK PROGRAM LIBRARY     what the wrappers cost a call: PROGRAM with LIBRARY preloaded, against none
+check_gpu.py package OPCHECK LIBRARY FOLDER EXAMPLE  the packages of scripts/export-model for CUDA: run twice, all bits equal to the input's; in the C program EXAMPLE too
 check_gpu.py battery OPCHECK LIBRARY              time of 100 variants of the reference operator, with start-up
 
 With OPC_GPU_FOLDER set each leaves its reports there, and NAME.facts.json with what it measured (scripts/gpu-suite collects them).
@@ -161,8 +162,26 @@ def battery(opcheck, library):
     return leave(place, {"cases": len(called), "seconds": seconds, "seconds_of_100": each}, wrong)
 
 
+def package(opcheck, library, folder, example):
+    devices(opcheck)
+    place = place_of("package")
+    wrong, seconds = [], {}
+    for name in ("identity_model_cuda", "identity_class_model_cuda"):
+        path = os.path.join(folder, name + ".pt2")
+        began = time.monotonic()
+        done = subprocess.run([opcheck, "package", path, "--library", library, "--json", f"{place}-{name}.json"], capture_output=True, text=True, errors="replace", check=False)
+        seconds[name] = time.monotonic() - began
+        print(done.stdout, done.stderr, f"exit {done.returncode}", sep="\n")
+        if done.returncode != 0 or "the model ran twice, with the same bits; the output's bits equal the input's" not in done.stdout:
+            wrong.append(f"{name}: exit status {done.returncode}: the output's bits are not said to equal the input's")
+        done = subprocess.run([example, path, library, "cuda"], capture_output=True, text=True, errors="replace", check=False)
+        if done.returncode != 0:
+            wrong.append(f"{os.path.basename(example)} {name}: {done.stderr.strip()}")
+    return leave(place, {"seconds": seconds}, wrong)
+
+
 def main():
-    commands = {"reference": (reference, 2), "broken": (broken, 3), "sanitize": (sanitize, 2), "wrappers": (wrappers, 3), "battery": (battery, 2)}
+    commands = {"package": (package, 4), "reference": (reference, 2), "broken": (broken, 3), "sanitize": (sanitize, 2), "wrappers": (wrappers, 3), "battery": (battery, 2)}
     if len(sys.argv) < 2 or sys.argv[1] not in commands or len(sys.argv) - 2 != commands[sys.argv[1]][1]:
         sys.exit(__doc__)
     # CTest gives a test its GPU by number, where it has a file of resources.
