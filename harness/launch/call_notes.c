@@ -19,6 +19,7 @@ void opc_note_stream(opc_cuda_call_t *call, cudaStream_t given, bool per_thread)
     call->stream_kind = OPC_CUDA_STREAM_UNKNOWN;
     call->stream_device = -1;
   }
+  if (atomic_load_explicit(&opc_capture_seen, memory_order_relaxed)) call->captured = opc_stream_captures(stream);
 }
 
 void opc_note_event(opc_cuda_call_t *call, cudaEvent_t event) { call->event = number(event); }

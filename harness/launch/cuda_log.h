@@ -60,6 +60,7 @@ typedef struct opc_cuda_call {
   uint64_t stream;
   opc_cuda_stream_kind_t stream_kind;
   int stream_device; /* the device that the stream belongs to; of the legacy and per-thread streams the current one; -1: unknown */
+  bool captured;     /* the stream is being captured, so that the work is a part of a graph and is not done; said from the first cudaStreamBeginCapture of the process on */
 
   /* LAUNCH */
   const char *kernel;   /* as registered (mangled); "" where unknown */
@@ -81,7 +82,7 @@ typedef struct opc_cuda_call {
   /* EVENT_…, STREAM_WAIT, QUERY of an event */
   uint64_t event;
 
-  /* SET_DEVICE: the new one. HOST_ACCESS: 1 for a write. */
+  /* SET_DEVICE: the new one. HOST_ACCESS: 1 for a write. CAPTURE that begins one: cudaStreamCaptureMode. */
   int value;
 } opc_cuda_call_t;
 

@@ -57,7 +57,7 @@ void *opc_real_function(const char *name);
 /* The real library's handle; NULL in simulated mode. */
 void *opc_real_library(void);
 /* Taken around fork. */
-extern pthread_mutex_t opc_lock_addresses, opc_lock_kernels, opc_lock_copies, opc_lock_streams, opc_lock_jobs, opc_lock_texts;
+extern pthread_mutex_t opc_lock_addresses, opc_lock_kernels, opc_lock_copies, opc_lock_streams, opc_lock_jobs, opc_lock_texts, opc_lock_captures;
 
 /* Memory of our own that is never moved and costs nothing until it is touched; NULL: the system refuses. */
 void *opc_reserve(size_t bytes, int protection);
@@ -67,6 +67,7 @@ typedef struct opc_thread {
   int device;             /* simulated */
   uint32_t epoch, number; /* in the log */
   enum cudaStreamCaptureMode capture_mode;
+  bool per_thread; /* simulated: the function that is being called takes stream 0 for the per-thread one */
   uint64_t pushed_from; /* where the last launch by <<<…>>> was begun, until its stub launches */
   unsigned device_flags;
 } opc_thread_t;
@@ -136,6 +137,10 @@ void opc_stream_end(cudaStream_t handle);
 bool opc_stream_find(cudaStream_t handle, opc_stream_t *out); /* a created one that is alive */
 /* Handle 0 is the per-thread stream for code compiled with --default-stream per-thread. */
 static inline cudaStream_t opc_stream_default(cudaStream_t stream, bool per_thread) { return per_thread && !stream ? cudaStreamPerThread : stream; }
+/* A stream capture was begun in this process, in either mode: calls are asked about from then on. */
+extern atomic_bool opc_capture_seen;
+/* Whether what goes into the stream goes into a graph. */
+bool opc_stream_captures(cudaStream_t stream);
 /* Whether work can go there; of the simulated device. */
 bool opc_stream_usable(cudaStream_t stream, int *out_device);
 

@@ -38,6 +38,7 @@ static void opc_kernel_handle_given(const void *handle, const void *function) {
     (void)pt, (void)from;                                                                                                                       \
     if (noted && LOG_##when != LOG_AFTER) note;                                                                                                 \
     if (OPC_CUDA_##kind_name == OPC_CUDA_LAUNCH && LOG_##when != LOG_QUIET) injected = opc_injection_takes(&code);                              \
+    opc_thread.per_thread = pt;                                                                                                                 \
     if (!injected) code = simulated ? simulated_call : real_call;                                                                               \
     if (code == cudaSuccess) track;                                                                                                             \
     if (noted) {                                                                                                                                \

@@ -32,6 +32,18 @@ bool opc_injection_takes(cudaError_t *out_code) {
 
 static bool launch_failed(void) { return atomic_load(&launch_has_failed); }
 
+/* ---- captures ---- */
+
+atomic_bool opc_capture_seen;
+
+/* The legacy stream never does, and asking for it is an error that would stay with the thread. */
+bool opc_stream_captures(cudaStream_t stream) {
+  enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (stream == NULL || stream == cudaStreamLegacy) return false;
+  const cudaError_t code = opc_runtime.simulated ? opc_sim_cudaStreamIsCapturing(stream, &status) : opc_real.cudaStreamIsCapturing(stream, &status);
+  return code == cudaSuccess && status == cudaStreamCaptureStatusActive;
+}
+
 /* ---- the rest ---- */
 
 int opc_device_now(void) {

@@ -15,9 +15,10 @@ _Thread_local opc_thread_t opc_thread;
 
 pthread_mutex_t opc_lock_addresses = PTHREAD_MUTEX_INITIALIZER, opc_lock_kernels = PTHREAD_MUTEX_INITIALIZER;
 pthread_mutex_t opc_lock_copies = PTHREAD_MUTEX_INITIALIZER, opc_lock_streams = PTHREAD_MUTEX_INITIALIZER;
-pthread_mutex_t opc_lock_jobs = PTHREAD_MUTEX_INITIALIZER, opc_lock_texts = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t opc_lock_jobs = PTHREAD_MUTEX_INITIALIZER, opc_lock_texts = PTHREAD_MUTEX_INITIALIZER, opc_lock_captures = PTHREAD_MUTEX_INITIALIZER;
 /* In the order in which code takes them while it holds others. */
-static pthread_mutex_t *const locks[] = {&opc_lock_jobs, &opc_lock_kernels, &opc_lock_copies, &opc_lock_addresses, &opc_lock_streams, &opc_lock_texts};
+static pthread_mutex_t *const locks[] = {&opc_lock_jobs,      &opc_lock_captures, &opc_lock_kernels, &opc_lock_copies,
+                                         &opc_lock_addresses, &opc_lock_streams,  &opc_lock_texts};
 enum { LOCKS = sizeof locks / sizeof locks[0] };
 
 static void fork_before(void) {

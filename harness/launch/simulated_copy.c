@@ -1,4 +1,4 @@
-/* Copies and fills on the simulated devices: done at once, and refused as CUDA refuses them. */
+/* Copies and fills on the simulated devices: done at once or captured, and refused as CUDA refuses them. */
 #include "launch/simulated.h"
 
 static uint64_t number(const void *pointer) { return (uint64_t)(uintptr_t)pointer; }
@@ -33,67 +33,104 @@ static cudaError_t copy_ok(const void *to, uint64_t to_bytes, const void *from, 
   return fits[kind] ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-static cudaError_t stream_ok(cudaStream_t stream) {
-  int device;
-  return opc_stream_usable(stream, &device) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+/* Rows of `width` bytes; one copy is one row. */
+static cudaError_t copy_check(const opc_work_t *work) {
+  const struct opc_work_copy *copy = &work->of.copy;
+  if (copy->width > copy->to_pitch || copy->width > copy->from_pitch) return cudaErrorInvalidPitchValue;
+  if (copy->width == 0 || copy->height == 0) return copy_ok(copy->to, 0, copy->from, 0, copy->kind);
+  if (copy->height > SIZE_MAX / (copy->to_pitch > copy->from_pitch ? copy->to_pitch : copy->from_pitch)) return cudaErrorInvalidValue;
+  return copy_ok(copy->to, (copy->height - 1) * copy->to_pitch + copy->width, copy->from, (copy->height - 1) * copy->from_pitch + copy->width, copy->kind);
+}
+
+static cudaError_t copy_run(const opc_work_t *work) {
+  const struct opc_work_copy *copy = &work->of.copy;
+  const uint64_t to = number(copy->to), from = number(copy->from);
+  const cudaError_t code = copy_check(work);
+  /* Row by row takes minutes then; the contents stay as they are, as after a kernel. */
+  const size_t rows_most = 1 << 16;
+  if (code != cudaSuccess || copy->width == 0) return code;
+  if (copy->height > rows_most && opc_device_contains(to) && opc_device_contains(from)) return cudaSuccess;
+  for (size_t row = 0; row < copy->height; row++) opc_device_copy(to + row * copy->to_pitch, from + row * copy->from_pitch, copy->width);
+  return cudaSuccess;
+}
+
+static opc_work_t copy_work(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, enum cudaMemcpyKind kind) {
+  return (opc_work_t){.type = cudaGraphNodeTypeMemcpy, .check = copy_check, .run = copy_run, .of.copy = {to, from, to_pitch, from_pitch, width, height, kind}};
+}
+
+/* In the default stream, and waited for. */
+static cudaError_t done_now(const opc_work_t *work) {
+  const cudaError_t code = opc_capture_asked(NULL);
+  return code == cudaSuccess ? work->run(work) : code;
 }
 
 cudaError_t opc_sim_cudaMemcpy(void *to, const void *source, size_t bytes, enum cudaMemcpyKind kind) {
-  const cudaError_t code = copy_ok(to, bytes, source, bytes, kind);
-  if (code == cudaSuccess) opc_device_copy(number(to), number(source), bytes);
-  return code;
+  const opc_work_t work = copy_work(to, bytes, source, bytes, bytes, 1, kind);
+  return done_now(&work);
 }
 
 cudaError_t opc_sim_cudaMemcpyAsync(void *to, const void *source, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) {
-  const cudaError_t code = stream_ok(stream);
-  return code == cudaSuccess ? opc_sim_cudaMemcpy(to, source, bytes, kind) : code;
+  const opc_work_t work = copy_work(to, bytes, source, bytes, bytes, 1, kind);
+  return opc_stream_put(stream, &work);
 }
 
 cudaError_t opc_sim_cudaMemcpy2D(void *to, size_t to_pitch, const void *source, size_t pitch, size_t width, size_t height, enum cudaMemcpyKind kind) {
-  if (width > to_pitch || width > pitch) return cudaErrorInvalidPitchValue;
-  if (width == 0 || height == 0) return cudaSuccess;
-  const size_t most = to_pitch > pitch ? to_pitch : pitch;
-  if (height > SIZE_MAX / most) return cudaErrorInvalidValue;
-  const cudaError_t code = copy_ok(to, (height - 1) * to_pitch + width, source, (height - 1) * pitch + width, kind);
-  /* Row by row takes minutes then; the contents stay as they are, as after a kernel. */
-  const size_t rows_most = 1 << 16;
-  if (code == cudaSuccess && height > rows_most && opc_device_contains(number(to)) && opc_device_contains(number(source))) return cudaSuccess;
-  for (size_t row = 0; code == cudaSuccess && row < height; row++) opc_device_copy(number(to) + row * to_pitch, number(source) + row * pitch, width);
-  return code;
+  const opc_work_t work = copy_work(to, to_pitch, source, pitch, width, height, kind);
+  return done_now(&work);
 }
 
 cudaError_t opc_sim_cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *source, size_t pitch, size_t width, size_t height, enum cudaMemcpyKind kind,
                                       cudaStream_t stream) {
-  const cudaError_t code = stream_ok(stream);
-  return code == cudaSuccess ? opc_sim_cudaMemcpy2D(to, to_pitch, source, pitch, width, height, kind) : code;
+  const opc_work_t work = copy_work(to, to_pitch, source, pitch, width, height, kind);
+  return opc_stream_put(stream, &work);
 }
 
-cudaError_t opc_sim_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
-  if (!p) return cudaErrorInvalidValue;
-  if (p->srcArray || p->dstArray) return cudaErrorNotSupported; /* arrays cannot be made here */
+/* Plane by plane. */
+static cudaError_t copy_3d_run(const opc_work_t *work) {
+  const struct cudaMemcpy3DParms *p = &work->of.copy_3d;
   for (size_t z = 0; z < p->extent.depth; z++) {
     const size_t to_slice = p->dstPtr.pitch * p->dstPtr.ysize, from_slice = p->srcPtr.pitch * p->srcPtr.ysize;
     unsigned char *to = (unsigned char *)p->dstPtr.ptr + (p->dstPos.z + z) * to_slice + p->dstPos.y * p->dstPtr.pitch + p->dstPos.x;
     const unsigned char *from = (const unsigned char *)p->srcPtr.ptr + (p->srcPos.z + z) * from_slice + p->srcPos.y * p->srcPtr.pitch + p->srcPos.x;
-    const cudaError_t code = opc_sim_cudaMemcpy2D(to, p->dstPtr.pitch, from, p->srcPtr.pitch, p->extent.width, p->extent.height, p->kind);
+    const opc_work_t plane = copy_work(to, p->dstPtr.pitch, from, p->srcPtr.pitch, p->extent.width, p->extent.height, p->kind);
+    const cudaError_t code = copy_run(&plane);
     if (code != cudaSuccess) return code;
   }
   return cudaSuccess;
 }
 
+static cudaError_t copy_3d_work(const struct cudaMemcpy3DParms *p, opc_work_t *out) {
+  if (!p) return cudaErrorInvalidValue;
+  if (p->srcArray || p->dstArray) return cudaErrorNotSupported; /* arrays cannot be made here */
+  *out = (opc_work_t){.type = cudaGraphNodeTypeMemcpy, .run = copy_3d_run, .of.copy_3d = *p};
+  return cudaSuccess;
+}
+
+cudaError_t opc_sim_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
+  opc_work_t work;
+  const cudaError_t code = copy_3d_work(p, &work);
+  return code == cudaSuccess ? done_now(&work) : code;
+}
+
 cudaError_t opc_sim_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
-  const cudaError_t code = stream_ok(stream);
-  return code == cudaSuccess ? opc_sim_cudaMemcpy3D(p) : code;
+  opc_work_t work;
+  const cudaError_t code = copy_3d_work(p, &work);
+  return code == cudaSuccess ? opc_stream_put(stream, &work) : code;
+}
+
+static cudaError_t peers_ok(int to_device, int source_device) {
+  const bool known = to_device >= 0 && to_device < OPC_SIMULATED_DEVICES && source_device >= 0 && source_device < OPC_SIMULATED_DEVICES;
+  return known ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
 cudaError_t opc_sim_cudaMemcpyPeer(void *to, int to_device, const void *source, int source_device, size_t bytes) {
-  if (to_device < 0 || to_device >= OPC_SIMULATED_DEVICES || source_device < 0 || source_device >= OPC_SIMULATED_DEVICES) return cudaErrorInvalidDevice;
-  return opc_sim_cudaMemcpy(to, source, bytes, cudaMemcpyDefault);
+  const cudaError_t code = peers_ok(to_device, source_device);
+  return code == cudaSuccess ? opc_sim_cudaMemcpy(to, source, bytes, cudaMemcpyDefault) : code;
 }
 
 cudaError_t opc_sim_cudaMemcpyPeerAsync(void *to, int to_device, const void *source, int source_device, size_t bytes, cudaStream_t stream) {
-  const cudaError_t code = stream_ok(stream);
-  return code == cudaSuccess ? opc_sim_cudaMemcpyPeer(to, to_device, source, source_device, bytes) : code;
+  const cudaError_t code = peers_ok(to_device, source_device);
+  return code == cudaSuccess ? opc_sim_cudaMemcpyAsync(to, source, bytes, cudaMemcpyDefault, stream) : code;
 }
 
 /* ---- variables ---- */
@@ -119,13 +156,15 @@ cudaError_t opc_sim_cudaMemcpyFromSymbol(void *to, const void *symbol, size_t by
 }
 
 cudaError_t opc_sim_cudaMemcpyToSymbolAsync(const void *symbol, const void *source, size_t bytes, size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) {
-  const cudaError_t code = stream_ok(stream);
-  return code == cudaSuccess ? opc_sim_cudaMemcpyToSymbol(symbol, source, bytes, offset, kind) : code;
+  void *to;
+  const cudaError_t code = symbol_at(symbol, offset, bytes, &to);
+  return code == cudaSuccess ? opc_sim_cudaMemcpyAsync(to, source, bytes, kind, stream) : code;
 }
 
 cudaError_t opc_sim_cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) {
-  const cudaError_t code = stream_ok(stream);
-  return code == cudaSuccess ? opc_sim_cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind) : code;
+  void *from;
+  const cudaError_t code = symbol_at(symbol, offset, bytes, &from);
+  return code == cudaSuccess ? opc_sim_cudaMemcpyAsync(to, from, bytes, kind, stream) : code;
 }
 
 cudaError_t opc_sim_cudaGetSymbolAddress(void **out, const void *symbol) { return out ? symbol_at(symbol, 0, 0, out) : cudaErrorInvalidValue; }
@@ -140,29 +179,43 @@ cudaError_t opc_sim_cudaGetSymbolSize(size_t *out, const void *symbol) {
 
 /* ---- fills ---- */
 
-cudaError_t opc_sim_cudaMemset(void *to, int value, size_t bytes) {
+static cudaError_t fill_check(const opc_work_t *work) {
+  const struct opc_work_fill *fill = &work->of.fill;
   bool device, host;
-  if (bytes == 0) return cudaSuccess;
-  if (!side_ok(to, bytes, &device, &host) || !(device || opc_device_contains(number(to)))) return cudaErrorInvalidValue;
-  opc_device_fill(number(to), (unsigned char)value, bytes);
+  if (fill->width == 0 || fill->height == 0) return cudaSuccess;
+  if (fill->width > fill->pitch || fill->height > SIZE_MAX / fill->pitch) return cudaErrorInvalidValue;
+  if (!side_ok(fill->to, (fill->height - 1) * fill->pitch + fill->width, &device, &host)) return cudaErrorInvalidValue;
+  return device || opc_device_contains(number(fill->to)) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+static cudaError_t fill_run(const opc_work_t *work) {
+  const struct opc_work_fill *fill = &work->of.fill;
+  const cudaError_t code = fill_check(work);
+  if (code != cudaSuccess || fill->width == 0) return code;
+  for (size_t row = 0; row < fill->height; row++) opc_device_fill(number(fill->to) + row * fill->pitch, fill->byte, fill->width);
   return cudaSuccess;
+}
+
+static opc_work_t fill_work(void *to, size_t pitch, int value, size_t width, size_t height) {
+  return (opc_work_t){.type = cudaGraphNodeTypeMemset, .check = fill_check, .run = fill_run, .of.fill = {to, pitch, width, height, (unsigned char)value}};
+}
+
+cudaError_t opc_sim_cudaMemset(void *to, int value, size_t bytes) {
+  const opc_work_t work = fill_work(to, bytes, value, bytes, 1);
+  return done_now(&work);
 }
 
 cudaError_t opc_sim_cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) {
-  const cudaError_t code = stream_ok(stream);
-  return code == cudaSuccess ? opc_sim_cudaMemset(to, value, bytes) : code;
+  const opc_work_t work = fill_work(to, bytes, value, bytes, 1);
+  return opc_stream_put(stream, &work);
 }
 
 cudaError_t opc_sim_cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height) {
-  bool device, host;
-  if (width == 0 || height == 0) return cudaSuccess;
-  if (width > pitch) return cudaErrorInvalidValue;
-  if (height > SIZE_MAX / pitch || !side_ok(to, (height - 1) * pitch + width, &device, &host) || !device) return cudaErrorInvalidValue;
-  for (size_t row = 0; row < height; row++) opc_device_fill(number(to) + row * pitch, (unsigned char)value, width);
-  return cudaSuccess;
+  const opc_work_t work = fill_work(to, pitch, value, width, height);
+  return done_now(&work);
 }
 
 cudaError_t opc_sim_cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
-  const cudaError_t code = stream_ok(stream);
-  return code == cudaSuccess ? opc_sim_cudaMemset2D(to, pitch, value, width, height) : code;
+  const opc_work_t work = fill_work(to, pitch, value, width, height);
+  return opc_stream_put(stream, &work);
 }

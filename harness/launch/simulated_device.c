@@ -158,8 +158,9 @@ cudaError_t opc_sim_cudaDeviceGetAttribute(int *out, enum cudaDeviceAttr attribu
 
 /* Nothing is ever under way. */
 cudaError_t opc_sim_cudaDeviceSynchronize(void) {
-  opc_host_functions_wait();
-  return cudaSuccess;
+  const cudaError_t code = opc_capture_asked_device(opc_thread.device);
+  if (code == cudaSuccess) opc_host_functions_wait();
+  return code;
 }
 
 cudaError_t opc_sim_cudaDeviceGetPCIBusId(char *out, int length, int device) {

@@ -3,7 +3,7 @@
 
 enum { REGISTERS = 65536, WARP = 32, REGISTER_UNIT = 256, RESERVED_SHARED = 1024 };
 
-/* What the launch comes to, in the order in which CUDA looks: the kernel, its configuration, the stream, the resources. */
+/* What the launch comes to, in the order in which CUDA looks: the kernel, its configuration, the stream, the resources, a capture. */
 cudaError_t opc_launch_judge(opc_kernel_t *kernel, dim3 grid, dim3 block, uint64_t shared, cudaStream_t stream, bool cooperative) {
   const opc_cuda_limits_t *limits = &opc_runtime.limits;
   int device;
@@ -24,7 +24,7 @@ cudaError_t opc_launch_judge(opc_kernel_t *kernel, dim3 grid, dim3 block, uint64
   if (opc_blocks_resident(kernel, threads, shared) == 0) return cudaErrorLaunchOutOfResources;
   if (cooperative && (uint64_t)grid.x * grid.y * grid.z > (uint64_t)opc_blocks_resident(kernel, threads, shared) * opc_runtime.multiprocessors)
     return cudaErrorCooperativeLaunchTooLarge;
-  return cudaSuccess;
+  return opc_stream_put(stream, &(opc_work_t){.type = cudaGraphNodeTypeKernel});
 }
 
 static uint64_t up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }

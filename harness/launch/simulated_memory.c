@@ -14,6 +14,12 @@ static cudaError_t allocate(void **out, opc_cuda_place_t place, uint64_t bytes) 
   return *out ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
+/* Outside of any stream: a capture may forbid it. */
+static cudaError_t allocate_now(void **out, opc_cuda_place_t place, uint64_t bytes) {
+  const cudaError_t code = opc_capture_unsafe();
+  return code == cudaSuccess ? allocate(out, place, bytes) : code;
+}
+
 /* Of what is alive, begins there, and is of one of the two kinds. */
 static cudaError_t release(void *at, opc_cuda_place_t place, opc_cuda_place_t other) {
   opc_range_t range;
@@ -25,14 +31,19 @@ static cudaError_t release(void *at, opc_cuda_place_t place, opc_cuda_place_t ot
   return cudaSuccess;
 }
 
-cudaError_t opc_sim_cudaMalloc(void **out, size_t bytes) { return allocate(out, OPC_CUDA_DEVICE, bytes); }
+static cudaError_t release_now(void *at, opc_cuda_place_t place, opc_cuda_place_t other) {
+  const cudaError_t code = opc_capture_unsafe();
+  return code == cudaSuccess ? release(at, place, other) : code;
+}
+
+cudaError_t opc_sim_cudaMalloc(void **out, size_t bytes) { return allocate_now(out, OPC_CUDA_DEVICE, bytes); }
 
 cudaError_t opc_sim_cudaMallocPitch(void **out, size_t *pitch, size_t width, size_t height) {
   size_t bytes;
   if (!out || !pitch || width > SIZE_MAX - PITCH) return cudaErrorInvalidValue;
   *pitch = (width + PITCH - 1) / PITCH * PITCH;
   if (__builtin_mul_overflow(*pitch, height, &bytes)) return cudaErrorMemoryAllocation;
-  return allocate(out, OPC_CUDA_DEVICE, bytes);
+  return allocate_now(out, OPC_CUDA_DEVICE, bytes);
 }
 
 cudaError_t opc_sim_cudaMalloc3D(struct cudaPitchedPtr *out, struct cudaExtent extent) {
@@ -44,9 +55,8 @@ cudaError_t opc_sim_cudaMalloc3D(struct cudaPitchedPtr *out, struct cudaExtent e
 }
 
 cudaError_t opc_sim_cudaMallocAsync(void **out, size_t bytes, cudaStream_t stream) {
-  int device;
-  if (!opc_stream_usable(stream, &device)) return cudaErrorInvalidResourceHandle;
-  return allocate(out, OPC_CUDA_DEVICE, bytes);
+  const cudaError_t code = opc_stream_put(stream, &(opc_work_t){.type = cudaGraphNodeTypeMemAlloc});
+  return code == cudaSuccess ? allocate(out, OPC_CUDA_DEVICE, bytes) : code;
 }
 
 cudaError_t opc_sim_cudaMallocFromPoolAsync(void **out, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
@@ -55,14 +65,14 @@ cudaError_t opc_sim_cudaMallocFromPoolAsync(void **out, size_t bytes, cudaMemPoo
 
 cudaError_t opc_sim_cudaMallocManaged(void **out, size_t bytes, unsigned flags) {
   if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) return cudaErrorInvalidValue;
-  return bytes == 0 ? cudaErrorInvalidValue : allocate(out, OPC_CUDA_MANAGED, bytes);
+  return bytes == 0 ? cudaErrorInvalidValue : allocate_now(out, OPC_CUDA_MANAGED, bytes);
 }
 
-cudaError_t opc_sim_cudaFree(void *at) { return release(at, OPC_CUDA_DEVICE, OPC_CUDA_MANAGED); }
+cudaError_t opc_sim_cudaFree(void *at) { return release_now(at, OPC_CUDA_DEVICE, OPC_CUDA_MANAGED); }
 
 cudaError_t opc_sim_cudaFreeAsync(void *at, cudaStream_t stream) {
-  int device;
-  if (!opc_stream_usable(stream, &device)) return cudaErrorInvalidResourceHandle;
+  const cudaError_t code = opc_stream_put(stream, &(opc_work_t){.type = cudaGraphNodeTypeMemFree});
+  if (code != cudaSuccess) return code;
   return at ? release(at, OPC_CUDA_DEVICE, OPC_CUDA_DEVICE) : cudaErrorInvalidValue;
 }
 
@@ -70,12 +80,12 @@ cudaError_t opc_sim_cudaFreeAsync(void *at, cudaStream_t stream) {
 
 cudaError_t opc_sim_cudaHostAlloc(void **out, size_t bytes, unsigned flags) {
   if ((flags & ~(unsigned)(cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined)) != 0) return cudaErrorInvalidValue;
-  return allocate(out, OPC_CUDA_PINNED, bytes);
+  return allocate_now(out, OPC_CUDA_PINNED, bytes);
 }
 
-cudaError_t opc_sim_cudaMallocHost(void **out, size_t bytes) { return allocate(out, OPC_CUDA_PINNED, bytes); }
+cudaError_t opc_sim_cudaMallocHost(void **out, size_t bytes) { return allocate_now(out, OPC_CUDA_PINNED, bytes); }
 
-cudaError_t opc_sim_cudaFreeHost(void *at) { return release(at, OPC_CUDA_PINNED, OPC_CUDA_PINNED); }
+cudaError_t opc_sim_cudaFreeHost(void *at) { return release_now(at, OPC_CUDA_PINNED, OPC_CUDA_PINNED); }
 
 cudaError_t opc_sim_cudaHostRegister(void *at, size_t bytes, unsigned flags) {
   opc_range_t range;
@@ -84,14 +94,14 @@ cudaError_t opc_sim_cudaHostRegister(void *at, size_t bytes, unsigned flags) {
   if (!at || bytes == 0) return cudaErrorInvalidValue;
   if (opc_range_find(address, &range) && range.live) return range.place == OPC_CUDA_PINNED ? cudaErrorHostMemoryAlreadyRegistered : cudaErrorInvalidValue;
   if (opc_address(address).place != OPC_CUDA_PAGEABLE || opc_address(address + bytes - 1).place != OPC_CUDA_PAGEABLE) return cudaErrorInvalidValue;
-  return cudaSuccess;
+  return opc_capture_unsafe();
 }
 
 cudaError_t opc_sim_cudaHostUnregister(void *at) {
   opc_range_t range;
   if (!at) return cudaErrorInvalidValue;
   if (!opc_range_starts(at, &range) || range.place != OPC_CUDA_PINNED) return cudaErrorHostMemoryNotRegistered;
-  return opc_device_contains(range.base) ? cudaErrorInvalidValue : cudaSuccess; /* allocated, not registered */
+  return opc_device_contains(range.base) ? cudaErrorInvalidValue : opc_capture_unsafe(); /* allocated, not registered */
 }
 
 cudaError_t opc_sim_cudaHostGetDevicePointer(void **out, void *at, unsigned flags) {
@@ -142,9 +152,9 @@ cudaError_t opc_sim_cudaMemAdvise(const void *at, size_t bytes, enum cudaMemoryA
 }
 
 cudaError_t opc_sim_cudaMemPrefetchAsync(const void *at, size_t bytes, struct cudaMemLocation location, unsigned flags, cudaStream_t stream) {
-  int device;
   (void)location, (void)flags;
-  return opc_stream_usable(stream, &device) ? managed_only(at, bytes) : cudaErrorInvalidResourceHandle;
+  const cudaError_t code = opc_capture_asked(stream); /* no graph has it */
+  return code == cudaSuccess ? managed_only(at, bytes) : code;
 }
 
 /* ---- pools: one a device and those that are created; they hold nothing back ---- */

@@ -1,4 +1,4 @@
-/* Streams and events of the simulated devices. Whatever goes into a stream is over when it has been put there, host functions excepted: those run one after the
+/* Streams and events of the simulated devices. Whatever goes into a stream is over when it has been put there (opc_stream_put), host functions excepted: those run one after the
  * other on a thread of their own, as CUDA runs them, so that one that takes a lock of its caller's is no deadlock. */
 #include <sys/mman.h>
 #include <time.h>
@@ -76,15 +76,23 @@ void opc_host_functions_wait(void) {
   pthread_mutex_unlock(&opc_lock_jobs);
 }
 
-cudaError_t opc_sim_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data) {
-  int device;
-  if (!opc_stream_usable(stream, &device)) return cudaErrorInvalidResourceHandle;
-  return function ? job_put(&(job_t){.function = function, .data = data}) : cudaErrorInvalidValue;
+static cudaError_t host_function_check(const opc_work_t *work) { return work->of.host.function ? cudaSuccess : cudaErrorInvalidValue; }
+
+static cudaError_t host_function_run(const opc_work_t *work) {
+  const cudaError_t code = host_function_check(work);
+  return code == cudaSuccess ? job_put(&(job_t){.function = work->of.host.function, .data = work->of.host.data}) : code;
 }
 
+cudaError_t opc_sim_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data) {
+  const opc_work_t work = {.type = cudaGraphNodeTypeHost, .check = host_function_check, .run = host_function_run, .of.host = {function, data}};
+  return opc_stream_put(stream, &work);
+}
+
+/* Callbacks are not supported in a capture. */
+
 cudaError_t opc_sim_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void *data, unsigned flags) {
-  int device;
-  if (!opc_stream_usable(stream, &device)) return cudaErrorInvalidResourceHandle;
+  const cudaError_t code = opc_capture_asked(stream);
+  if (code != cudaSuccess) return code;
   if (!function || flags != 0) return cudaErrorInvalidValue;
   return job_put(&(job_t){.callback = function, .stream = stream, .data = data});
 }
@@ -110,7 +118,9 @@ cudaError_t opc_sim_cudaStreamCreate(cudaStream_t *out) { return opc_sim_cudaStr
 
 cudaError_t opc_sim_cudaStreamDestroy(cudaStream_t stream) {
   opc_stream_t found;
-  return opc_stream_find(stream, &found) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+  if (!opc_stream_find(stream, &found)) return cudaErrorInvalidResourceHandle;
+  opc_capture_stream_ends(stream);
+  return cudaSuccess;
 }
 
 static cudaError_t usable(cudaStream_t stream) {
@@ -119,13 +129,13 @@ static cudaError_t usable(cudaStream_t stream) {
 }
 
 cudaError_t opc_sim_cudaStreamSynchronize(cudaStream_t stream) {
-  const cudaError_t code = usable(stream);
+  const cudaError_t code = opc_capture_asked(stream);
   if (code == cudaSuccess) opc_host_functions_wait();
   return code;
 }
 
 cudaError_t opc_sim_cudaStreamQuery(cudaStream_t stream) {
-  const cudaError_t code = usable(stream);
+  const cudaError_t code = opc_capture_asked(stream);
   return code == cudaSuccess && host_functions_pending() ? cudaErrorNotReady : code;
 }
 
@@ -157,30 +167,6 @@ cudaError_t opc_sim_cudaStreamGetDevice(cudaStream_t stream, int *out) {
   return opc_stream_usable(stream, out) ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
-/* ---- capture: none is ever on ---- */
-
-cudaError_t opc_sim_cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *out) {
-  if (!out) return cudaErrorInvalidValue;
-  *out = cudaStreamCaptureStatusNone;
-  return usable(stream);
-}
-
-cudaError_t opc_sim_cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id, cudaGraph_t *graph,
-                                             const cudaGraphNode_t **dependencies, const cudaGraphEdgeData **edges, size_t *count) {
-  (void)graph, (void)dependencies, (void)edges;
-  if (id) *id = 0;
-  if (count) *count = 0;
-  return opc_sim_cudaStreamIsCapturing(stream, status);
-}
-
-cudaError_t opc_sim_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {
-  if (!mode || (unsigned)*mode > cudaStreamCaptureModeRelaxed) return cudaErrorInvalidValue;
-  const enum cudaStreamCaptureMode before = opc_thread.capture_mode;
-  opc_thread.capture_mode = *mode;
-  *mode = before;
-  return cudaSuccess;
-}
-
 /* ---- events ---- */
 
 enum { EVENTS_MAX = 1 << 20 };
@@ -190,6 +176,7 @@ typedef struct event {
   unsigned flags;
   int device;
   struct timespec at;
+  opc_captured_t captured; /* by a capture, when it was recorded last */
 } event_t;
 static event_t *events; /* a handle is never used again, so that one that was destroyed is known as such */
 static atomic_size_t event_count;
@@ -229,6 +216,8 @@ cudaError_t opc_sim_cudaEventRecordWithFlags(cudaEvent_t handle, cudaStream_t st
   int device;
   if (!event || !opc_stream_usable(stream, &device) || device != event->device) return cudaErrorInvalidResourceHandle;
   if ((flags & ~(unsigned)cudaEventRecordExternal) != 0) return cudaErrorInvalidValue;
+  const cudaError_t code = opc_capture_record(stream, &event->captured, (flags & cudaEventRecordExternal) != 0);
+  if (code != cudaSuccess) return code;
   clock_gettime(CLOCK_MONOTONIC, &event->at);
   event->recorded = true;
   return cudaSuccess;
@@ -236,21 +225,28 @@ cudaError_t opc_sim_cudaEventRecordWithFlags(cudaEvent_t handle, cudaStream_t st
 
 cudaError_t opc_sim_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return opc_sim_cudaEventRecordWithFlags(event, stream, 0); }
 
-cudaError_t opc_sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-  if (!event_of(event)) return cudaErrorInvalidResourceHandle;
+/* An event that was never recorded counts as over. */
+cudaError_t opc_sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t handle, unsigned flags) {
+  const event_t *event = event_of(handle);
+  if (!event) return cudaErrorInvalidResourceHandle;
   if ((flags & ~(unsigned)cudaEventWaitExternal) != 0) return cudaErrorInvalidValue;
-  return usable(stream);
+  const cudaError_t code = usable(stream);
+  return code == cudaSuccess && event->recorded ? opc_capture_wait(stream, &event->captured, (flags & cudaEventWaitExternal) != 0) : code;
 }
 
-cudaError_t opc_sim_cudaEventSynchronize(cudaEvent_t event) {
-  if (!event_of(event)) return cudaErrorInvalidResourceHandle;
-  opc_host_functions_wait();
-  return cudaSuccess;
+cudaError_t opc_sim_cudaEventSynchronize(cudaEvent_t handle) {
+  const event_t *event = event_of(handle);
+  if (!event) return cudaErrorInvalidResourceHandle;
+  const cudaError_t code = opc_capture_asked_event(&event->captured);
+  if (code == cudaSuccess) opc_host_functions_wait();
+  return code;
 }
 
-cudaError_t opc_sim_cudaEventQuery(cudaEvent_t event) {
-  if (!event_of(event)) return cudaErrorInvalidResourceHandle;
-  return host_functions_pending() ? cudaErrorNotReady : cudaSuccess;
+cudaError_t opc_sim_cudaEventQuery(cudaEvent_t handle) {
+  const event_t *event = event_of(handle);
+  if (!event) return cudaErrorInvalidResourceHandle;
+  const cudaError_t code = opc_capture_asked_event(&event->captured);
+  return code == cudaSuccess && host_functions_pending() ? cudaErrorNotReady : code;
 }
 
 cudaError_t opc_sim_cudaEventElapsedTime(float *out, cudaEvent_t from, cudaEvent_t to) {

@@ -80,12 +80,12 @@ static void test_not_covered(void **state) {
   assert_fine(cudaStreamCreate(&stream));
   api->log_begin();
   assert_cuda(cudaErrorNotSupported, cudaIpcGetMemHandle(&handle, NULL));
-  assert_cuda(cudaErrorNotSupported, cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  assert_cuda(cudaErrorNotSupported, cudaStreamBeginCaptureToGraph(stream, NULL, NULL, NULL, 0, cudaStreamCaptureModeGlobal));
   assert_cuda(cudaErrorNotSupported, cudaGraphCreate(&graph, 0));
   const opc_cuda_log_t log = api->log_end();
   assert_int_equal(3, log.count);
   assert_string_equal("cudaIpcGetMemHandle", logged(&log, OPC_CUDA_UNCOVERED, 0)->function);
-  assert_string_equal("cudaStreamBeginCapture", logged(&log, OPC_CUDA_UNCOVERED, 1)->function);
+  assert_string_equal("cudaStreamBeginCaptureToGraph", logged(&log, OPC_CUDA_UNCOVERED, 1)->function);
   assert_string_equal("cudaGraphCreate", logged(&log, OPC_CUDA_UNCOVERED, 2)->function);
   assert_non_null(strstr(log.calls[0].library, "test_cudart_simulated"));
   assert_cuda(cudaErrorNotSupported, cudaGetLastError());
