@@ -55,6 +55,8 @@ typedef struct opc_cuda_call {
   int device;           /* current in that thread when the call began */
   int code;             /* what the call came to. Of a launch by <<<…>>>: what the generated stub threw away; the thread's last error has it */
   bool injected;        /* the code is a failure that was asked for (opc_launch_api_t.fail_launch) */
+  bool unwrapped;       /* of the driver, or of a runtime that is linked statically into `library`: seen by CUPTI (opc_launch_api_t.watch_unwrapped). That runtime
+                           has a last error of its own, and no failure can be asked for */
 
   /* Of what goes into a stream, and of STREAM_… kinds. */
   uint64_t stream;

@@ -70,6 +70,7 @@ typedef struct opc_thread {
   bool per_thread; /* simulated: the function that is being called takes stream 0 for the per-thread one */
   uint64_t pushed_from; /* where the last launch by <<<…>>> was begun, until its stub launches */
   unsigned device_flags;
+  unsigned inside; /* a call that CUPTI's callback is not to look at: wrapped, or made by the callback itself */
 } opc_thread_t;
 extern _Thread_local opc_thread_t opc_thread;
 

@@ -39,7 +39,9 @@ static void opc_kernel_handle_given(const void *handle, const void *function) {
     if (noted && LOG_##when != LOG_AFTER) note;                                                                                                 \
     if (OPC_CUDA_##kind_name == OPC_CUDA_LAUNCH && LOG_##when != LOG_QUIET) injected = opc_injection_takes(&code);                              \
     opc_thread.per_thread = pt;                                                                                                                 \
+    opc_thread.inside++;                                                                                                                        \
     if (!injected) code = simulated ? simulated_call : real_call;                                                                               \
+    opc_thread.inside--;                                                                                                                        \
     if (code == cudaSuccess) track;                                                                                                             \
     if (noted) {                                                                                                                                \
       if (LOG_##when == LOG_AFTER && code == cudaSuccess) note;                                                                                 \

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define OPC_LAUNCH_API_SYMBOL "opc_launch_api"
-enum { OPC_LAUNCH_API_VERSION = 1 };
+enum { OPC_LAUNCH_API_VERSION = 2 };
 
 typedef enum opc_launch_mode { OPC_LAUNCH_SIMULATED = 1, OPC_LAUNCH_THROUGH } opc_launch_mode_t;
 
@@ -71,6 +71,9 @@ typedef struct opc_launch_api {
   bool (*host_access)(uint64_t address, uint64_t program_counter, bool write);
   /* What dlsym(RTLD_DEFAULT, …) gives for a runtime function of this name would be the wrapper: this is the real one; NULL in simulated mode. */
   void *(*real)(const char *function);
+  /* From now on calls that do not come through the wrappers are in the log too: of the driver, and of runtimes that are linked statically. Through mode, by CUPTI; to be
+   * asked for before the first call that matters, in the process that makes it, as often as one likes. "": they are; else why they are not, in words. */
+  const char *(*watch_unwrapped)(void);
 } opc_launch_api_t;
 
 /* The table of this process; NULL: nothing is wrapped, as in every worker for the CPU. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "launch/cudart_table.h"
+#include "launch/unwrapped.h"
 
 /* ---- a launch that is to fail ---- */
 
@@ -122,6 +123,7 @@ opc_launch_api_t opc_launch_api = {
   .locate = locate,
   .host_access = opc_device_touched,
   .real = real,
+  .watch_unwrapped = opc_unwrapped_watch,
 };
 
 void opc_cuda_api_fill(bool simulated) { opc_launch_api.mode = simulated ? OPC_LAUNCH_SIMULATED : OPC_LAUNCH_THROUGH; }
