@@ -4,8 +4,9 @@
 parity.expect.json: "tests" says for each of opcheck's tests which of our rules are about the same. A case names its operator, the PyTorch test
 that it comes from, "python": {test: what its failure says (a regular expression)}, "ours": {test: [the rules found that correspond to it]},
 "beyond": [rules found that none of the tests is about], "differs": {test: why the two verdicts are not the same}. What a case does not name has to
-pass. Where only Python finds something there is no excuse: the test fails. --write puts the differences into README.md; without it README.md has
-to have them already. Exit status 77: this is another torch than the one that the expectations were made with.
+pass. Where only Python finds something there is no excuse: the test fails. All that is of the oldest torch in "torches"; "since" says what a later
+version changed, {version: {case: its parts}}: a test in a part replaces that one test, and null takes it away. --write puts the differences into
+README.md; without it README.md has to have them already. Exit status 77: the expectations are of other versions than this torch.
 """
 import argparse
 import fnmatch
@@ -22,7 +23,6 @@ from our_side import findings_of, run_report  # noqa: E402
 
 FOLDER = ROOT / "fixtures/parity"
 SAMPLES = ("parity.samples.json", "aten.samples.json")
-TORCH = "2.11."
 OTHER_TORCH = 77
 BEGIN = "<!-- parity: written by tests/parity/check_parity.py --write -->"
 END = "<!-- /parity -->"
@@ -31,6 +31,27 @@ END = "<!-- /parity -->"
 def read_json(name):
     with open(FOLDER / name, encoding="utf-8") as stream:
         return json.load(stream)
+
+
+def release(version):
+    """(2, 15) of 2.15.0+cu132."""
+    return tuple(int(number) for number in version.split(".")[:2])
+
+
+def part_changed(part, change):
+    if not isinstance(part, dict):
+        return change
+    return {test: wanted for test, wanted in {**part, **change}.items() if wanted is not None}
+
+
+def expected_of(written, version):
+    """The expectation file as it is for that torch."""
+    cases = dict(written["cases"])
+    for since in sorted(written.get("since", {}), key=release):
+        if release(since) <= release(version):
+            for name, changes in written["since"][since].items():
+                cases[name] = {**cases[name], **{part: part_changed(cases[name].get(part, {}), change) for part, change in changes.items()}}
+    return {**written, "cases": cases}
 
 
 def python_verdicts(python, library, samples, operators):
@@ -122,12 +143,16 @@ def found_beyond(expected):
     return "; ".join(f"`{rule}` in {', '.join(names)}" for rule, names in sorted(cases.items()))
 
 
-def readme_block(expected):
+def readme_block(written):
+    first, *later = written["torches"]
+    expected = expected_of(written, first)
     rows = list(differences(expected))
     cases, tests = len(expected["cases"]), len(expected["tests"])
+    total = cases * tests
+    others = "".join(f" (with {version} in {total - len(list(differences(expected_of(written, version))))})" for version in later)
     return f"""{BEGIN}
 The operators of PyTorch's own tests of opcheck, written in C++ (`fixtures/parity`): {cases} cases with {tests} tests each, and the same verdict of
-Python and of opcheck-c in {cases * tests - len(rows)} of {cases * tests}; in the others opcheck-c finds more. What it found that none of the tests is about:
+Python and of opcheck-c in {total - len(rows)} of {total}{others}; in the others opcheck-c finds more. What it found that none of the tests is about:
 {found_beyond(expected)}.
 
 {table(["case", "test", "Python", "opcheck-c", "why"], rows)}
@@ -142,13 +167,14 @@ def main():
     parser.add_argument("--write", action="store_true", help="write the differences into README.md")
     parser.add_argument("--show", action="store_true", help="print what both sides said")
     options = parser.parse_args()
-    expected = read_json("parity.expect.json")
+    written = read_json("parity.expect.json")
     samples = [sample for name in SAMPLES for sample in read_json(name)["samples"]]
-    operators = sorted(case["operator"] for case in expected["cases"].values())
+    operators = sorted(case["operator"] for case in written["cases"].values())
     head, theirs = python_verdicts(options.python, options.library, samples, operators)
-    if not head["torch"].startswith(TORCH):
-        print(f"torch {head['torch']}: the expectations are of {TORCH}*")
+    if release(head["torch"]) not in map(release, written["torches"]):
+        print(f"torch {head['torch']}: the expectations are of {', '.join(written['torches'])}")
         return OTHER_TORCH
+    expected = expected_of(written, head["torch"])
     ours = our_verdicts(options.opcheck, options.library, operators)
     if options.show:
         print(json.dumps({name: {"python": theirs[name], "ours": ours[name]} for name in operators}, indent=1))
@@ -157,10 +183,10 @@ def main():
         wrong.append(f"the default tests of opcheck are {', '.join(head['default'])}")
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
-    written = with_block(text, readme_block(expected))
+    renewed = with_block(text, readme_block(written))
     if options.write and not wrong:
-        readme.write_text(written, encoding="utf-8")
-    elif written != text:
+        readme.write_text(renewed, encoding="utf-8")
+    elif renewed != text:
         wrong.append("README.md does not have these differences: run this again with --write")
     print("\n".join(wrong))
     return 1 if wrong else 0

@@ -7,11 +7,13 @@ import unittest
 import check_parity
 
 EXPECTED = {
+    "torches": ["2.11", "2.15"],
     "tests": {"test_schema": ["alias.*"], "test_faketensor": ["meta.*"]},
     "cases": {
         "A": {"operator": "ns::a", "python": {"test_schema": "^RuntimeError: .*aliasing"}, "ours": {"test_schema": ["alias.input"]}, "beyond": ["empty.shape"]},
         "B": {"operator": "ns::b", "ours": {"test_faketensor": ["meta.stride"]}, "differs": {"test_faketensor": "strides"}},
     },
+    "since": {"2.13": {"B": {"python": {"test_faketensor": "Stride"}, "differs": {"test_faketensor": None}}}, "2.14": {"A": {"beyond": []}}},
 }
 THEIRS = {"ns::a": {"end": "ran", "failures": {"test_schema": "RuntimeError: x was aliasing"}}, "ns::b": {"end": "ran", "failures": {}}}
 OURS = {"ns::a": {"found": {"alias.input": ("case", "text"), "empty.shape": ("case", "text")}, "passed": True},
@@ -83,19 +85,32 @@ class Mistakes(unittest.TestCase):
         self.assertEqual(list(check_parity.forgotten(self.expected, self.ours)), ["ns::c is in the library and in no case", "ns::b is in two cases"])
 
 
+class Versions(unittest.TestCase):
+    def test_the_oldest_is_as_it_is_written(self):
+        self.assertEqual(check_parity.expected_of(EXPECTED, "2.11.0+cu130")["cases"], EXPECTED["cases"])
+
+    def test_later_ones_differ_where_since_says_so(self):
+        cases = check_parity.expected_of(EXPECTED, "2.13.1")["cases"]
+        self.assertEqual(cases["A"], EXPECTED["cases"]["A"])
+        self.assertEqual(cases["B"], {**EXPECTED["cases"]["B"], "python": {"test_faketensor": "Stride"}, "differs": {}})
+        self.assertEqual(check_parity.expected_of(EXPECTED, "2.15.0")["cases"]["A"]["beyond"], [])
+        self.assertNotIn("python", EXPECTED["cases"]["B"])
+
+
 class Readme(unittest.TestCase):
     def test_the_differences_are_counted_and_listed(self):
         block = check_parity.readme_block(EXPECTED)
-        self.assertIn("opcheck-c in 3 of 4", block.replace("\n", " "))
+        self.assertIn("opcheck-c in 3 of 4 (with 2.15 in 4)", block.replace("\n", " "))
         self.assertIn("| B `b` | `faketensor` | passes | `meta.stride` | strides |", block)
         self.assertIn("`empty.shape` in A", block)
 
     def test_every_case_of_the_file_has_known_tests(self):
         with open(check_parity.FOLDER / "parity.expect.json", encoding="utf-8") as stream:
-            expected = json.load(stream)
-        for name, case in expected["cases"].items():
-            for part in ("python", "ours", "differs"):
-                self.assertLessEqual(set(case.get(part, {})), set(expected["tests"]), name)
+            written = json.load(stream)
+        for version in written["torches"]:
+            for name, case in check_parity.expected_of(written, version)["cases"].items():
+                for part in ("python", "ours", "differs"):
+                    self.assertLessEqual(set(case.get(part, {})), set(written["tests"]), name)
 
 
 if __name__ == "__main__":
