@@ -68,7 +68,8 @@ static void judge(probe_t *probe, opc_finding_t *finding) {
     opc_cuda_judge_ledger(&probe->ledger, makers, &founds);
     opc_cuda_report(&founds, makers, finding);
   }
-  if (!finding->decided) opc_finding_pass(finding, "%llu calls leave no device memory, pinned memory, stream or event behind that would not end", (unsigned long long)probe->calls);
+  if (!finding->decided && !opc_cuda_watch_is_blind(probe->watch, finding))
+    opc_finding_pass(finding, "%llu calls leave no device memory, pinned memory, stream or event behind that would not end", (unsigned long long)probe->calls);
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {

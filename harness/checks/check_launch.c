@@ -81,7 +81,7 @@ typedef struct injection {
 static void find_launches(const opc_cuda_facts_t *facts, size_t most, injection_t *out) {
   size_t nth = 0;
   for (size_t i = 0; i < facts->log.count && out->count < most; i++) {
-    if (facts->log.calls[i].kind != OPC_CUDA_LAUNCH) continue;
+    if (facts->log.calls[i].kind != OPC_CUDA_LAUNCH || facts->log.calls[i].unwrapped) continue; /* which cannot be made to fail */
     nth++;
     if (opc_cuda_is_own(facts, &facts->log.calls[i])) out->launches[out->count++] = nth;
   }

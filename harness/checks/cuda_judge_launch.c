@@ -4,7 +4,7 @@
 
 #include "checks/cuda_judge.h"
 
-enum { INVALID_CONFIGURATION = 9 };
+enum { INVALID_VALUE = 1, INVALID_CONFIGURATION = 9 }; /* of the driver, and of the runtime, for a grid of 0 */
 
 /* ---- a launch that fails ---- */
 
@@ -76,7 +76,8 @@ static void judge_failure(const opc_cuda_facts_t *facts, size_t index, opc_cuda_
   opc_cuda_code_name(call->code, code, sizeof code);
   limits_broken(facts, call, limits, sizeof limits);
   const char *colon = limits[0] ? ": " : "";
-  if (facts->empty && call->code == INVALID_CONFIGURATION && has_zero(call->grid)) {
+  bool invalid = call->code == INVALID_CONFIGURATION || call->code == INVALID_VALUE;
+  if (facts->empty && invalid && has_zero(call->grid)) {
     opc_cuda_found_add(out, &facts->log, "launch.empty_tensor", index, index, "the launch of %s for an empty tensor fails with %s%s%s", name, code, colon, limits);
   } else if (facts->large && breaks_by_size(facts, call)) {
     opc_cuda_found_add(out, &facts->log, "launch.large_tensor", index, index, "the launch of %s for a large tensor fails with %s%s%s", name, code, colon, limits);
@@ -90,21 +91,26 @@ static void judge_failure(const opc_cuda_facts_t *facts, size_t index, opc_cuda_
 /* nvcc's stubs throw the result away; who calls cudaLaunchKernel himself has it in his hand, and only a failure shows whether he looks at it. */
 static bool result_is_thrown_away(const opc_cuda_call_t *call) { return strncmp(call->function, "__cuda", 6) == 0; }
 
-static bool is_check(const opc_cuda_facts_t *facts, const opc_cuda_call_t *call, uint32_t thread) {
+/* A runtime that is linked statically into a library has a last error of its own: only that library can ask for it, and it asks for no other. */
+static bool is_same_runtime(const opc_cuda_call_t *launch, const opc_cuda_call_t *call) {
+  return launch->unwrapped == call->unwrapped && (!launch->unwrapped || strcmp(launch->library, call->library) == 0);
+}
+
+static bool is_check(const opc_cuda_facts_t *facts, const opc_cuda_call_t *call, const opc_cuda_call_t *launch) {
   bool asks = call->kind == OPC_CUDA_LAST_ERROR || call->kind == OPC_CUDA_PEEK_ERROR;
-  return asks && call->thread == thread && facts->owner(call->library, facts->context) != OPC_CUDA_OF_OTHERS;
+  return asks && call->thread == launch->thread && is_same_runtime(launch, call) && facts->owner(call->library, facts->context) != OPC_CUDA_OF_OTHERS;
 }
 
 typedef enum checked { CHECKED = 0, CHECKED_LATE, UNCHECKED } checked_t;
 
 static checked_t how_checked(const opc_cuda_facts_t *facts, size_t index, size_t *out_next) {
   const opc_cuda_log_t *log = &facts->log;
-  uint32_t thread = log->calls[index].thread;
+  const opc_cuda_call_t *launch = &log->calls[index];
   *out_next = index;
   for (size_t i = index + 1; i < log->count; i++) {
     const opc_cuda_call_t *call = &log->calls[i];
-    if (is_check(facts, call, thread)) return *out_next == index ? CHECKED : CHECKED_LATE;
-    if (call->kind == OPC_CUDA_LAUNCH && call->thread == thread && *out_next == index) *out_next = i;
+    if (is_check(facts, call, launch)) return *out_next == index ? CHECKED : CHECKED_LATE;
+    if (call->kind == OPC_CUDA_LAUNCH && call->thread == launch->thread && *out_next == index) *out_next = i;
   }
   return UNCHECKED;
 }
@@ -124,18 +130,18 @@ static void judge_check(const opc_cuda_facts_t *facts, size_t index, opc_cuda_fo
     break;
   case UNCHECKED:
     if (log->dropped) break; /* it may be among what the log does not have */
-    opc_cuda_found_add(out, log, "launch.unchecked", index, index, "%s is launched, and nothing asks for the launch's error before the operator %s", name,
-                       facts->returned ? "returns" : "throws");
+    opc_cuda_found_add(out, log, "launch.unchecked", index, index, "%s is launched, and nothing asks %sfor the launch's error before the operator %s", name,
+                       call->unwrapped ? "the library's own runtime " : "", facts->returned ? "returns" : "throws");
     break;
   }
 }
 
 /* ---- errors left behind ---- */
 
-/* The last call of the operator's thread that came to the error; log.count: none did. */
+/* The last call of the operator's thread that came to the error, by the shared runtime, whose error it is; log.count: none did. */
 static size_t find_culprit(const opc_cuda_facts_t *facts) {
   for (size_t i = facts->log.count; i-- > 0;)
-    if (facts->log.calls[i].thread == 0 && facts->log.calls[i].code == facts->last_error) return i;
+    if (facts->log.calls[i].thread == 0 && !facts->log.calls[i].unwrapped && facts->log.calls[i].code == facts->last_error) return i;
   return facts->log.count;
 }
 

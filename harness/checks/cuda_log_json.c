@@ -67,6 +67,7 @@ json_t *opc_cuda_call_json(const opc_cuda_call_t *call) {
   if (call->device) opc_json_put(&object, "device", json_integer(call->device));
   if (call->code) opc_json_put(&object, "code", json_integer(call->code));
   if (call->injected) opc_json_put(&object, "injected", json_true());
+  if (call->unwrapped) opc_json_put(&object, "unwrapped", json_true());
   if (has_stream(call)) {
     opc_json_put(&object, "stream", hex(call->stream));
     opc_json_put(&object, "stream_kind", json_string(opc_cuda_stream_words[call->stream_kind]));

@@ -128,7 +128,7 @@ static void get_pointers(members_t *members, opc_cuda_call_t *out) {
 opc_status_t opc_cuda_call_read(opc_json_reader_t *reader, const json_t *json, opc_cuda_call_t *out) {
   static const char *const fields[] = {"kind",   "function", "library",   "caller",      "thread",         "device", "code", "injected", "stream", "stream_kind", "stream_device",
                                        "kernel", "kernel_library", "grid", "block",       "shared",         "cooperative", "pointers", "to",   "from",     "bytes",  "synchronous",
-                                       "event",  "value",    NULL};
+                                       "event",  "value",    "unwrapped", NULL};
   static const char *const kinds[] = {
 #define OPC_CUDA_KIND(name, word, what) word,
 #include "launch/cuda_call.def"
@@ -147,6 +147,7 @@ opc_status_t opc_cuda_call_read(opc_json_reader_t *reader, const json_t *json, o
   get_int(&members, "device", &out->device);
   get_int(&members, "code", &out->code);
   get_boolean(&members, "injected", &out->injected);
+  get_boolean(&members, "unwrapped", &out->unwrapped);
   get_hex(&members, "stream", &out->stream);
   get_word(&members, "stream_kind", opc_cuda_stream_words, OPC_CUDA_STREAM_KINDS, &stream_kind);
   get_int(&members, "stream_device", &out->stream_device);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "checks/cuda_log_json.h"
+#include "checks/cuda_unseen.h"
 #include "checks/outcome.h"
 #include "checks/own_library.h"
 
@@ -154,16 +155,22 @@ bool opc_cuda_watch_settle(opc_cuda_watch_t *watch, const opc_cuda_founds_t *fou
   return opc_finding_from_outcome(watch->context, &watch->call, finding) || finding->decided;
 }
 
+bool opc_cuda_watch_is_blind(const opc_cuda_watch_t *watch, opc_finding_t *finding) {
+  const char *unseen = opc_cuda_unseen(watch->context->op);
+  if (unseen[0]) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "nothing is found in what is seen of it, and %s", unseen);
+  return unseen[0] != '\0';
+}
+
 void opc_cuda_pass(const opc_cuda_watch_t *watch, size_t seen, opc_finding_t *finding, const char *format, ...) {
   char text[512];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
+  if (opc_cuda_watch_is_blind(watch, finding)) return;
   if (seen) opc_finding_pass(finding, "%s", text);
   else if (watch->facts.empty) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "for an empty tensor the library itself asks nothing of the CUDA runtime");
   else
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "the library itself asked nothing of the CUDA runtime that this check judges: what libtorch does for it is not judged, and what goes to a runtime "
-                     "that is linked statically into the library, nvcc's default, is not seen");
+                     "the library itself asked nothing of the CUDA runtime that this check judges: what libtorch does for it is not judged");
 }

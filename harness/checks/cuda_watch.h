@@ -32,7 +32,9 @@ void opc_cuda_watch_end(opc_cuda_watch_t *watch);
 bool opc_cuda_watch_settle(opc_cuda_watch_t *watch, const opc_cuda_founds_t *founds, opc_finding_t *finding);
 /* Reports what was found, with the calls as evidence. `calls`: of the log that it refers to. */
 void opc_cuda_report(const opc_cuda_founds_t *founds, const opc_cuda_call_t *calls, opc_finding_t *finding);
-/* A pass, or a skip where the library itself made no call that this check judges. `seen`: how many it made. */
+/* A skip that says why, where not all calls of the library are seen: nothing can be told by absence. False: they are. */
+bool opc_cuda_watch_is_blind(const opc_cuda_watch_t *watch, opc_finding_t *finding);
+/* A pass, or a skip where the library itself made no call that this check judges, or calls that are not seen. `seen`: how many it made. */
 void opc_cuda_pass(const opc_cuda_watch_t *watch, size_t seen, opc_finding_t *finding, const char *format, ...) OPC_PRINTF(4, 5);
 /* Work (launches, copies, fills) of the libraries under test in the last call. */
 size_t opc_cuda_own_work(const opc_cuda_watch_t *watch);

@@ -21,6 +21,14 @@ void opc_library_note_own(const char *file) {
   owns[own_count++] = (own_t){.given = opc_string_copy(file), .real = realpath(file, NULL)};
 }
 
+const char *opc_library_own_named(const char *name) {
+  for (size_t i = 0; i < own_count; i++) {
+    const char *slash = owns[i].given ? strrchr(owns[i].given, '/') : NULL;
+    if (owns[i].given && strcmp(slash ? slash + 1 : owns[i].given, name) == 0) return owns[i].given;
+  }
+  return NULL;
+}
+
 bool opc_library_is_own(const char *file) {
   char real[PATH_MAX];
   for (size_t i = 0; i < own_count; i++)

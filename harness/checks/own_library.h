@@ -11,5 +11,7 @@
 void opc_library_note_own(const char *file);
 /* file: as the loader knows the object (dladdr, opc_cuda_call_t.library). */
 bool opc_library_is_own(const char *file);
+/* The file of one of them that has this name ("libkernels.so"), as another's file names what it needs; NULL: none has. */
+const char *opc_library_own_named(const char *name);
 
 #endif

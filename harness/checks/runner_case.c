@@ -5,6 +5,7 @@
 
 #include "checks/access.h"
 #include "checks/cuda_fault.h"
+#include "checks/cuda_unseen.h"
 #include "checks/device_zones_use.h"
 #include "checks/outcome.h"
 #include "checks/simulated.h"
@@ -86,6 +87,13 @@ static const char *unsound_by(const opc_run_t *run, const opc_case_context_t *co
   return NULL;
 }
 
+/* Before the operator is called, so that CUPTI watches it where it must; on the simulated device there is nothing to judge where calls are not seen. "": they are. */
+static const char *unseen_in(const opc_run_t *run, const opc_case_context_t *context) {
+  if (context->device.type != OPC_DEVICE_CUDA || !opc_check_infos[run->check].calls) return "";
+  const char *unseen = opc_cuda_unseen(context->op);
+  return context->simulated ? unseen : "";
+}
+
 /* What the operator touched beside its tensors while another check than memory ran. */
 static void judge_accesses(const opc_run_t *run, const opc_case_context_t *context, opc_finding_t *finding) {
   enum { OUTSIDE = 1u << OPC_ACCESS_OUTSIDE, FREED = 1u << OPC_ACCESS_FREED };
@@ -103,7 +111,7 @@ static void judge_accesses(const opc_run_t *run, const opc_case_context_t *conte
 bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, opc_action_t action) {
   const opc_check_t *check = opc_checks[run->check];
   const opc_runner_request_t *request = run->request;
-  const char *crashed_check = crashed_in(run, context), *unsound = unsound_by(run, context);
+  const char *crashed_check = crashed_in(run, context), *unsound = unsound_by(run, context), *unseen = unseen_in(run, context);
   opc_finding_t finding = {0};
   opc_session_t session = {.own = &run->own[run->check]};
   if (action.kind != OPC_ACTION_SKIP && context->device.type == OPC_DEVICE_CUDA && !opc_device_zones_choose(check->device_zones)) {
@@ -127,6 +135,8 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
     opc_finding_skip(&finding, action.reason, "%s", action.detail);
   } else if (opc_run_names(check->name, request->skip, request->skip_count)) {
     opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: cases before it crashed or hung");
+  } else if (unseen[0]) {
+    opc_finding_skip(&finding, OPC_SKIP_SIMULATED, "%s", unseen);
   } else if (run->starved == starved_max(run)) {
     opc_finding_skip(&finding, OPC_SKIP_BUDGET, "not run: %d cases before it ran out of memory", run->starved + run->starved_before);
   } else if (unsound) {

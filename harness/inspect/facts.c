@@ -6,7 +6,7 @@
 
 typedef struct reading {
   opc_facts_t *facts;
-  bool fatbin_registered, fatbin_defined, failed;
+  bool failed;
 } reading_t;
 
 static bool begins(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
@@ -74,7 +74,6 @@ static void see_undefined(reading_t *reading, const opc_elf_symbol_t *symbol) {
   facts->torch_c += begins(name, "aoti_torch_") || begins(name, "torch_");
   facts->torch_cpp += is_torch_cpp(name);
   facts->driver_calls |= name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
-  reading->fatbin_registered |= strcmp(name, "__cudaRegisterFatBinary") == 0;
   if (is_torch_cpp(name) && opc_symbol_has_old_string(name)) {
     facts->strings |= OPC_STRINGS_OLD;
     if (facts->old_string_symbol == NULL) facts->old_string_symbol = name;
@@ -94,7 +93,6 @@ static bool see(const opc_elf_symbol_t *symbol, void *context) {
   reading_t *reading = context;
   if (!symbol->defined) see_undefined(reading, symbol);
   else if (begins(symbol->name, "PyInit_")) reading->facts->python_module = symbol->name + strlen("PyInit_");
-  else if (strcmp(symbol->name, "__cudaRegisterFatBinary") == 0) reading->fatbin_defined = true;
   return !reading->failed;
 }
 
@@ -120,8 +118,7 @@ opc_status_t opc_facts_read(const opc_elf_file_t *file, opc_facts_t *out, opc_er
   size_t size = 0;
   const unsigned char *gpu = opc_elf_section(file, ".nv_fatbin", &size);
   if (gpu != NULL) opc_fatbin_read(gpu, size, &out->gpu);
-  if (reading.fatbin_registered) out->gpu_runtime = OPC_GPU_RUNTIME_SHARED;
-  else if (gpu != NULL || reading.fatbin_defined) out->gpu_runtime = OPC_GPU_RUNTIME_STATIC;
+  out->gpu_runtime = opc_cuda_runtime_of(file);
   out->rocm = opc_elf_has_section(file, ".hip_fatbin");
   out->debug = opc_elf_has_section(file, ".debug_info") || opc_elf_has_section(file, ".zdebug_info");
   out->function_names = opc_elf_has_section(file, ".symtab");

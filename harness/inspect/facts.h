@@ -4,6 +4,7 @@
 #ifndef OPC_INSPECT_FACTS_H
 #define OPC_INSPECT_FACTS_H
 
+#include "inspect/cuda_calls.h"
 #include "inspect/elf_file.h"
 #include "inspect/fatbin.h"
 
@@ -11,7 +12,6 @@
 extern "C" {
 #endif
 
-typedef enum opc_gpu_runtime { OPC_GPU_RUNTIME_NONE = 0, OPC_GPU_RUNTIME_SHARED, OPC_GPU_RUNTIME_STATIC } opc_gpu_runtime_t;
 typedef enum opc_string_abi { OPC_STRINGS_NONE = 0, OPC_STRINGS_NEW, OPC_STRINGS_OLD, OPC_STRINGS_BOTH } opc_string_abi_t;
 
 typedef struct opc_facts {

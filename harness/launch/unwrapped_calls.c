@@ -127,10 +127,17 @@ static atomic_bool lost;
 
 bool opc_unwrapped_lost(void) { return atomic_load(&lost); }
 
-/* The shared runtime's functions are wrapped, or are no work. */
-static bool is_shared_runtime(const char *library) {
-  const char *slash = strrchr(library, '/');
-  return strncmp(slash ? slash + 1 : library, "libcudart.so.", strlen("libcudart.so.")) == 0;
+/* The runtime that the wrappers go on to: its functions are wrapped, or are no work. */
+static bool is_wrapped_runtime(const char *library) {
+  return strcmp(library, opc_log_library((uint64_t)(uintptr_t)opc_real_function("cudaGetLastError"))) == 0;
+}
+
+/* A shared runtime of another version is nobody's own: its caller is who made the call. One that is linked statically is its library's, also where the caller has left
+ * its frame to it by a jump. */
+static uint64_t place_of(const opc_maker_t *maker) {
+  const char *library = opc_log_library(maker->function), *slash = strrchr(library, '/');
+  const bool shared = strncmp(slash ? slash + 1 : library, "libcudart", strlen("libcudart")) == 0;
+  return shared || strcmp(opc_log_library(maker->caller), library) == 0 ? maker->caller : maker->function;
 }
 
 static void kernel_name(opc_cuda_call_t *call, const CUpti_CallbackData *data) {
@@ -148,11 +155,9 @@ static void call_begin(const seen_t *seen, bool driver, const CUpti_CallbackData
     atomic_store(&lost, true);
     return;
   }
-  if (is_shared_runtime(opc_log_library(maker.function))) return;
-  /* The object that has the runtime is who made the call, also where its caller has left its frame to the runtime. */
-  const bool same = opc_log_library(maker.caller) == opc_log_library(maker.function);
+  if (is_wrapped_runtime(opc_log_library(maker.function))) return;
   current.seen = seen;
-  current.from = same ? maker.caller : maker.function;
+  current.from = place_of(&maker);
   const bool stub = seen->kind == OPC_CUDA_LAUNCH && !driver && opc_maker_jumped(&maker);
   current.noted = opc_call_begin(&current.call, seen->kind, stub ? "__cudaLaunchKernel" : seen->function, (void *)(uintptr_t)current.from);
   if (!current.noted) return;

@@ -54,7 +54,7 @@ bool opc_maker_jumped(const opc_maker_t *maker) {
   const uint64_t entry = (uint64_t)(uintptr_t)_Unwind_FindEnclosingFunction((void *)(uintptr_t)maker->function);
   if (entry == 0 || *(const unsigned char *)(uintptr_t)(maker->caller - LENGTH) != CALL) return false;
   const uint64_t called = target_of(maker->caller);
-  if (called == entry || opc_log_library(called) != opc_log_library(maker->function)) return false;
+  if (called == entry || strcmp(opc_log_library(called), opc_log_library(maker->function)) != 0) return false;
   for (uint64_t at = called; at < called + FAR; at++)
     if (*(const unsigned char *)(uintptr_t)at == JUMP && target_of(at + LENGTH) == entry) return true;
   return false;
