@@ -19,7 +19,7 @@ static const char *why_not(const opc_call_t *call) {
 static opc_status_t judge_outputs(const opc_cuda_watch_t *watch, opc_cuda_founds_t *out, opc_error_t *error) {
   opc_output_t *outputs = NULL;
   size_t count = 0;
-  opc_status_t status = watch->facts.returned ? opc_call_outputs(&watch->call, &outputs, &count, error) : OPC_OK;
+  opc_status_t status = watch->facts.returned && !watch->facts.cut ? opc_call_outputs(&watch->call, &outputs, &count, error) : OPC_OK;
   for (size_t i = 0; i < count && status == OPC_OK; i++) {
     const opc_tensor_meta_t *meta = &outputs[i].meta;
     if (!meta->defined || meta->device.type != OPC_DEVICE_CUDA || meta->device.index == TENSORS) continue;

@@ -22,8 +22,21 @@ static opc_cuda_owner_t owner_of(const opc_cuda_facts_t *facts, const opc_cuda_c
 
 bool opc_cuda_is_own(const opc_cuda_facts_t *facts, const opc_cuda_call_t *call) { return owner_of(facts, call) == OPC_CUDA_OF_OWN; }
 
+bool opc_cuda_is_kernel(const opc_cuda_call_t *call) { return call->kind == OPC_CUDA_LAUNCH || call->kind == OPC_CUDA_LIBRARY_WORK; }
+
 bool opc_cuda_is_work(const opc_cuda_call_t *call) {
-  return call->kind == OPC_CUDA_LAUNCH || call->kind == OPC_CUDA_COPY || call->kind == OPC_CUDA_FILL;
+  return opc_cuda_is_kernel(call) || call->kind == OPC_CUDA_COPY || call->kind == OPC_CUDA_FILL;
+}
+
+const char *opc_cuda_facts_cut(opc_cuda_facts_t *facts) {
+  for (size_t i = 0; i < facts->log.count; i++) {
+    if (facts->log.calls[i].kind != OPC_CUDA_UNCOVERED) continue;
+    facts->log.count = i;
+    facts->log.dropped = 0;
+    facts->cut = true;
+    return facts->log.calls[i].function;
+  }
+  return "";
 }
 
 size_t opc_cuda_count(const opc_cuda_facts_t *facts, opc_cuda_kind_t kind, opc_cuda_owner_t owner) {

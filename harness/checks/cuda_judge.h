@@ -29,6 +29,7 @@ typedef struct opc_cuda_facts {
   bool empty;               /* a tensor argument has no elements */
   bool large;               /* a dimension was made large by the harness, and all values zero */
   bool simulated;           /* kernels did not run: what is read back from the device says nothing */
+  bool cut;                 /* the simulated device could not go on: the log ends there, and what the call would have done next is not known */
   opc_cuda_owner_t (*owner)(const char *library, const void *context);
   const void *context;
 } opc_cuda_facts_t;
@@ -59,6 +60,10 @@ void opc_cuda_judge_waits(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out)
 /* Of a call in which one launch was made to fail (opc_launch_api_t.fail_launch). Nothing else is asked about such a log. */
 void opc_cuda_judge_injected(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out);
 
+/* Ends the log before the first call of something that the simulated device does not have: whatever follows, the call's end too, follows from that. Returns the
+ * function's name; "": there is none, and nothing is cut. */
+const char *opc_cuda_facts_cut(opc_cuda_facts_t *facts);
+
 /* How many calls of the kind the owner's objects made. */
 size_t opc_cuda_count(const opc_cuda_facts_t *facts, opc_cuda_kind_t kind, opc_cuda_owner_t owner);
 /* How often libtorch made the host wait for the device. */
@@ -67,8 +72,10 @@ size_t opc_cuda_waits_of_torch(const opc_cuda_facts_t *facts);
 /* ---- for the judges ---- */
 
 bool opc_cuda_is_own(const opc_cuda_facts_t *facts, const opc_cuda_call_t *call);
-/* LAUNCH, COPY, FILL: what goes into a stream and uses memory. */
+/* LAUNCH, LIBRARY_WORK, COPY, FILL: what goes into a stream and uses memory. */
 bool opc_cuda_is_work(const opc_cuda_call_t *call);
+/* The first two: what it uses, and how, is the kernel's business. */
+bool opc_cuda_is_kernel(const opc_cuda_call_t *call);
 /* blamed: OPC_CUDA_NO_CALL where no call is. shown: the call that shows it; the same as `blamed` where there is none. */
 void opc_cuda_found_add(opc_cuda_founds_t *out, const opc_cuda_log_t *log, const char *rule, size_t blamed, size_t shown, const char *format, ...)
     OPC_PRINTF(6, 7);

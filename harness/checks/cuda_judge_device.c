@@ -43,7 +43,7 @@ void opc_cuda_judge_devices(const opc_cuda_facts_t *facts, opc_cuda_founds_t *ou
     if (is_elsewhere(facts, call)) judge_work(facts, i, out);
     else if (call->kind == OPC_CUDA_LAUNCH && call->stream_device >= 0) judge_memory(facts, i, out);
   }
-  if (facts->device_after == facts->device_before) return;
+  if (facts->cut || facts->device_after == facts->device_before) return;
   size_t setter = find_setter(facts);
   opc_cuda_found_add(out, &facts->log, "device_guard.not_restored", setter, setter, "device %d was current before the call, and device %d is after it%s",
                      facts->device_before, facts->device_after, facts->returned ? "" : " threw");

@@ -51,7 +51,7 @@ static bool follows_made_up_numbers(const opc_cuda_facts_t *facts, size_t index)
   bool launched = facts->large;
   for (size_t i = 0; i < index && facts->simulated; i++) {
     const opc_cuda_call_t *call = &facts->log.calls[i];
-    launched = launched || call->kind == OPC_CUDA_LAUNCH;
+    launched = launched || opc_cuda_is_kernel(call);
     bool read = call->kind == OPC_CUDA_COPY && is_of_host(&call->to) && !is_of_host(&call->from);
     if (launched && (read || call->kind == OPC_CUDA_HOST_ACCESS)) return true;
   }
@@ -129,7 +129,7 @@ static void judge_check(const opc_cuda_facts_t *facts, size_t index, opc_cuda_fo
                        opc_cuda_call_name(&log->calls[next], next_name, sizeof next_name));
     break;
   case UNCHECKED:
-    if (log->dropped) break; /* it may be among what the log does not have */
+    if (log->dropped || facts->cut) break; /* it may be among what the log does not have */
     opc_cuda_found_add(out, log, "launch.unchecked", index, index, "%s is launched, and nothing asks %sfor the launch's error before the operator %s", name,
                        call->unwrapped ? "the library's own runtime " : "", facts->returned ? "returns" : "throws");
     break;
@@ -155,7 +155,7 @@ static void judge_error_left(const opc_cuda_facts_t *facts, opc_cuda_founds_t *o
   const opc_cuda_log_t *log = &facts->log;
   size_t culprit = find_culprit(facts);
   char code[96], name[256];
-  if (!facts->last_error || culprit == log->count) return;
+  if (facts->cut || !facts->last_error || culprit == log->count) return;
   const opc_cuda_call_t *call = &log->calls[culprit];
   /* Whose launch is never checked leaves its error behind: that is told. */
   if (!opc_cuda_is_own(facts, call) || is_told(out, "launch.unchecked", call->caller, log)) return;

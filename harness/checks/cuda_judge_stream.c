@@ -49,7 +49,7 @@ static bool is_on_device(const opc_cuda_address_t *address) {
 /* All device memory that it touches was allocated from the runtime by the operator in this call: there is nothing to wait for. */
 static bool touches_only_fresh(const opc_cuda_facts_t *facts, size_t index) {
   const opc_cuda_call_t *call = &facts->log.calls[index];
-  if (call->kind != OPC_CUDA_LAUNCH) {
+  if (!opc_cuda_is_kernel(call)) {
     bool to = is_on_device(&call->to), from = is_on_device(&call->from);
     return (!to || is_fresh(facts, index, &call->to)) && (!from || is_fresh(facts, index, &call->from));
   }
@@ -65,8 +65,8 @@ static void judge_place(const opc_cuda_facts_t *facts, const works_t *works, con
   const opc_cuda_call_t *call = &facts->log.calls[work->index];
   char name[256], stream[128];
   bool waits = work->moment.after.work[0] >= 1 || touches_only_fresh(facts, work->index);
-  bool awaited = opc_cuda_order_is_awaited(&works->order, &work->moment);
-  if (waits && (awaited || facts->log.dropped)) return;
+  bool awaited = facts->cut || facts->log.dropped || opc_cuda_order_is_awaited(&works->order, &work->moment); /* it may be among what the log does not have */
+  if (waits && awaited) return;
   opc_cuda_call_name(call, name, sizeof name);
   opc_cuda_stream_name(call, stream, sizeof stream);
   if (call->stream_kind == OPC_CUDA_STREAM_LEGACY) {
@@ -90,8 +90,8 @@ static bool overlaps(const opc_cuda_address_t *left, uint64_t left_bytes, const 
 
 /* A copy or fill writes to a place that the other is given. */
 static bool writes_what_is_used(const opc_cuda_call_t *writer, const opc_cuda_call_t *user) {
-  if (writer->kind == OPC_CUDA_LAUNCH || !writer->bytes) return false;
-  if (user->kind != OPC_CUDA_LAUNCH) {
+  if (opc_cuda_is_kernel(writer) || !writer->bytes) return false;
+  if (!opc_cuda_is_kernel(user)) {
     bool to = overlaps(&writer->to, writer->bytes, &user->to, user->bytes);
     return to || (user->kind == OPC_CUDA_COPY && overlaps(&writer->to, writer->bytes, &user->from, user->bytes));
   }

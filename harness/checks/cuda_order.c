@@ -52,6 +52,7 @@ static void host_waits_for_device(opc_cuda_order_t *order, int device) {
 static bool is_of_stream(const opc_cuda_call_t *call) {
   switch (call->kind) {
   case OPC_CUDA_LAUNCH:
+  case OPC_CUDA_LIBRARY_WORK:
   case OPC_CUDA_COPY:
   case OPC_CUDA_FILL:
   case OPC_CUDA_EVENT_RECORD:
@@ -83,6 +84,7 @@ bool opc_cuda_order_step(opc_cuda_order_t *order, const opc_cuda_call_t *call, o
   opc_cuda_clock_t *clock = &order->streams[index].clock;
   switch (call->kind) {
   case OPC_CUDA_LAUNCH:
+  case OPC_CUDA_LIBRARY_WORK:
   case OPC_CUDA_COPY:
   case OPC_CUDA_FILL: do_work(order, call, index, out); return true;
   case OPC_CUDA_EVENT_RECORD: event_record(order, call->event, clock); break;

@@ -39,7 +39,7 @@ typedef struct opc_cuda_moment {
 
 /* stream, device: the current one when the operator was called. */
 void opc_cuda_order_begin(opc_cuda_order_t *order, uint64_t stream, int device);
-/* The next call of the log. True: it is work (LAUNCH, COPY, FILL), and *out (may be NULL) is filled in. */
+/* The next call of the log. True: it is work (opc_cuda_is_work), and *out (may be NULL) is filled in. */
 bool opc_cuda_order_step(opc_cuda_order_t *order, const opc_cuda_call_t *call, opc_cuda_moment_t *out);
 /* The first is over when the second begins. */
 bool opc_cuda_moment_before(const opc_cuda_moment_t *first, const opc_cuda_moment_t *second);

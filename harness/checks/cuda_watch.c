@@ -10,6 +10,7 @@
 #include "checks/cuda_unseen.h"
 #include "checks/outcome.h"
 #include "checks/own_library.h"
+#include "checks/simulated.h"
 
 static opc_cuda_owner_t owner_of(const char *library, const void *context) {
   (void)context;
@@ -17,7 +18,8 @@ static opc_cuda_owner_t owner_of(const char *library, const void *context) {
 }
 
 bool opc_cuda_watch_begin(opc_cuda_watch_t *watch, opc_case_context_t *context, opc_finding_t *finding) {
-  *watch = (opc_cuda_watch_t){.context = context, .sample = context->sample, .api = opc_launch(), .device = context->device.index < 0 ? 0 : context->device.index};
+  *watch = (opc_cuda_watch_t){
+      .context = context, .sample = context->sample, .api = opc_launch(), .device = context->device.index < 0 ? 0 : context->device.index, .lacked = ""};
   if (watch->api && watch->api->version == OPC_LAUNCH_API_VERSION) return true;
   opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the calls of the CUDA runtime are not watched in this process: libopcheck-cudart is not preloaded, or is another version's");
   return false;
@@ -81,6 +83,15 @@ void opc_cuda_watch_facts(opc_cuda_watch_t *watch) {
   if (!watch->api->limits(watch->device, &watch->facts.limits)) watch->facts.limits = (opc_cuda_limits_t){0};
 }
 
+/* A library with a runtime of its own went as far as it goes without a device, and nothing in the log is it. */
+static bool is_refused_by_device(const opc_cuda_watch_t *watch, opc_call_outcome_t outcome) {
+  opc_text_t cause = {0};
+  bool threw = watch->facts.simulated && (outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT);
+  bool refused = threw && opc_simulated_cause_in(&watch->facts.log, opc_text_c(&watch->call.message), &cause) == OPC_SIMULATED_LACKS;
+  opc_text_clear(&cause);
+  return refused;
+}
+
 opc_call_outcome_t opc_cuda_watch_run(opc_cuda_watch_t *watch, const char *phase) {
   const opc_launch_api_t *api = watch->api;
   opc_case_context_t *context = watch->context;
@@ -98,6 +109,8 @@ opc_call_outcome_t opc_cuda_watch_run(opc_cuda_watch_t *watch, const char *phase
   watch->facts.last_error = api->last_error();
   if (watch->facts.device_after != watch->facts.device_before) (void)!opc_cuda_device_use(watch->facts.device_before, NULL);
   keep_log(watch);
+  watch->lacked = opc_cuda_facts_cut(&watch->facts);
+  if (!watch->facts.cut) watch->facts.cut = is_refused_by_device(watch, outcome);
   return outcome;
 }
 
@@ -105,8 +118,9 @@ void opc_cuda_watch_end(opc_cuda_watch_t *watch) { opc_call_clear(&watch->call);
 
 size_t opc_cuda_own_work(const opc_cuda_watch_t *watch) {
   const opc_cuda_facts_t *facts = &watch->facts;
-  return opc_cuda_count(facts, OPC_CUDA_LAUNCH, OPC_CUDA_OF_OWN) + opc_cuda_count(facts, OPC_CUDA_COPY, OPC_CUDA_OF_OWN) +
-         opc_cuda_count(facts, OPC_CUDA_FILL, OPC_CUDA_OF_OWN);
+  size_t count = 0;
+  for (size_t i = 0; i < facts->log.count; i++) count += opc_cuda_is_work(&facts->log.calls[i]) && opc_cuda_is_own(facts, &facts->log.calls[i]);
+  return count;
 }
 
 /* ---- findings ---- */
@@ -133,22 +147,25 @@ void opc_cuda_report(const opc_cuda_founds_t *founds, const opc_cuda_call_t *cal
   json_decref(accesses);
 }
 
-/* What the simulated device lacks has come to an error there, and whatever followed follows from that. "": nothing. */
-static const char *find_uncovered(const opc_cuda_facts_t *facts) {
-  for (size_t i = 0; i < facts->log.count; i++)
-    if (facts->log.calls[i].kind == OPC_CUDA_UNCOVERED) return facts->log.calls[i].function;
-  return "";
+/* What was found before the log's end stands; that nothing was found says nothing of what comes behind it. */
+static void settle_cut(const opc_cuda_watch_t *watch, const opc_cuda_founds_t *founds, opc_finding_t *finding) {
+  const size_t work = opc_cuda_own_work(watch);
+  opc_cuda_report(founds, watch->facts.log.calls, finding);
+  if (founds->count) opc_text_addf(&finding->message, "; the call was judged up to %s, which the simulated device does not have", watch->lacked);
+  opc_finding_skip(finding, OPC_SKIP_SIMULATED,
+                   "the simulated device does not have %s, which this call needs; up to there nothing speaks against it (%zu launches, copies and fills of the library "
+                   "itself)",
+                   watch->lacked, work);
 }
 
 bool opc_cuda_watch_settle(opc_cuda_watch_t *watch, const opc_cuda_founds_t *founds, opc_finding_t *finding) {
-  const char *uncovered = find_uncovered(&watch->facts);
-  if (uncovered[0]) {
-    opc_finding_skip(finding, OPC_SKIP_SIMULATED, "the simulated device does not have %s, which this call needs", uncovered);
-    return true;
-  }
   /* A kernel on arguments that do not fit together is for whoever passed them; the grids that it makes of them are not. */
   if (founds->count && watch->facts.large && !opc_case_arguments_fit(watch->context)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "these arguments may not fit together, and with them %s", founds->items[0].message);
+    return true;
+  }
+  if (watch->lacked[0]) {
+    settle_cut(watch, founds, finding);
     return true;
   }
   opc_cuda_report(founds, watch->facts.log.calls, finding);

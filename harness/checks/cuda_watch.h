@@ -16,6 +16,7 @@ typedef struct opc_cuda_watch {
   const opc_sample_t *sample; /* the case's; may be changed to another */
   size_t wanted_launch;    /* of the next call: the launch that is to fail, from 1; 0: none */
   int wanted_code;
+  const char *lacked;      /* by the last call: a function that the simulated device does not have, and before which facts.log ends; "": none */
 } opc_cuda_watch_t;
 
 /* False: the finding says why nothing can be watched here. The watch is ended with opc_cuda_watch_end all the same. */
@@ -36,7 +37,7 @@ void opc_cuda_report(const opc_cuda_founds_t *founds, const opc_cuda_call_t *cal
 bool opc_cuda_watch_is_blind(const opc_cuda_watch_t *watch, opc_finding_t *finding);
 /* A pass, or a skip where the library itself made no call that this check judges, or calls that are not seen. `seen`: how many it made. */
 void opc_cuda_pass(const opc_cuda_watch_t *watch, size_t seen, opc_finding_t *finding, const char *format, ...) OPC_PRINTF(4, 5);
-/* Work (launches, copies, fills) of the libraries under test in the last call. */
+/* Work (opc_cuda_is_work) of the libraries under test in the last call. */
 size_t opc_cuda_own_work(const opc_cuda_watch_t *watch);
 
 #endif

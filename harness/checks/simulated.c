@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "checks/cuda_judge.h"
+
 /* Words of libtorch around the failures of libraries that link a CUDA runtime of their own, or load code while they run, and what they are of. */
 static const struct {
   const char *words, *library;
@@ -37,7 +39,7 @@ opc_simulated_cause_t opc_simulated_cause_in(const opc_cuda_log_t *log, const ch
   bool launched = false;
   for (size_t i = 0; i < log->count; i++) {
     const opc_cuda_call_t *call = &log->calls[i];
-    launched = launched || call->kind == OPC_CUDA_LAUNCH;
+    launched = launched || opc_cuda_is_kernel(call);
     if (call->kind == OPC_CUDA_UNCOVERED && !uncovered) uncovered = call;
     bool from_device = call->from.place == OPC_CUDA_DEVICE || call->from.place == OPC_CUDA_MANAGED;
     if (launched && ((call->kind == OPC_CUDA_COPY && from_device && is_host(&call->to)) || (call->kind == OPC_CUDA_HOST_ACCESS && !call->value))) read = call;

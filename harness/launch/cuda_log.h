@@ -64,7 +64,7 @@ typedef struct opc_cuda_call {
   int stream_device; /* the device that the stream belongs to; of the legacy and per-thread streams the current one; -1: unknown */
   bool captured;     /* the stream is being captured, so that the work is a part of a graph and is not done; said from the first cudaStreamBeginCapture of the process on */
 
-  /* LAUNCH */
+  /* LAUNCH; a LIBRARY_WORK has none of it */
   const char *kernel;   /* as registered (mangled); "" where unknown */
   const char *kernel_library; /* the object whose kernel it is; "" where unknown */
   uint32_t grid[3], block[3];

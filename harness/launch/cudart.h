@@ -200,5 +200,7 @@ cudaError_t opc_launch_judge(opc_kernel_t *kernel, dim3 grid, dim3 block, uint64
 
 /* ---- the driver's functions that libtorch asks the runtime for ---- */
 void *opc_driver_function(const char *name);
+/* Those of cuBLAS and cuFFT; NULL: there is no such function. */
+void *opc_library_function(const char *name);
 
 #endif

@@ -17,3 +17,8 @@ static function_t *entry(const char *name) {
   static function_t *find_##name(void) { return entry(#name); }    \
   void name(void) __attribute__((ifunc("find_" #name)));
 #include "launch/driver_exports.def"
+
+#define OPC_LIBRARY(how, name)                                     \
+  static function_t *find_##name(void) { return entry(#name); }    \
+  void name(void) __attribute__((ifunc("find_" #name)));
+#include "launch/kernel_libraries.def"

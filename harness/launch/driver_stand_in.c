@@ -106,9 +106,10 @@ static const struct {
 };
 
 void *opc_driver_function(const char *name) {
-  void *found = NULL;
   for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
     if (strcmp(functions[i].name, name) == 0) return *(void *const *)&functions[i].function;
+  void *found = opc_library_function(name);
+  if (found) return found;
   pthread_mutex_lock(&opc_lock_streams);
   size_t i = 0;
   while (i < stub_count && strcmp(stub_names[i], name) != 0) i++;

@@ -11,7 +11,7 @@ import tempfile
 
 X = {"tensor": {"shape": [2, 3], "fill": {"full": 3}}}
 FILE_SAMPLES = {  # the others are searched
-    "wrong_device": [X], "reads_back": [X], "reads_input": [X], "multiplies": [{"tensor": {"shape": [4, 4]}}], "starts_process": [X], "follows_pointer": [X],
+    "wrong_device": [X], "reads_back": [X], "reads_input": [X], "multiplies": [{"tensor": {"shape": [4, 4]}}], "inverts": [{"tensor": {"shape": [4, 4]}}], "starts_process": [X], "follows_pointer": [X],
     "made_on": [3], "crashes": [X], "refuses": [X], "both": [{"tensor": {"shape": [2, 3], "device": "cuda:1"}}],
 }
 # operator: (verdict, rule or reason, words of the message) of each of its cases on the simulated device, but for those of other variants
@@ -22,8 +22,9 @@ EXPECTED = {
     "wrong_device": ("fail", "device.output_device", "is on cpu, all inputs are on cuda"),
     "reads_back": ("skip", "simulated", "read back what a kernel should have written"),
     "reads_input": ("pass", None, "1 outputs are on cuda"),
-    "multiplies": ("skip", "simulated", "cublasCreate_v2, which the simulated device does not have"),
-    "multiplies_unseen": ("skip", "simulated", "cublasCreate_v2, which the simulated device does not have"),
+    "multiplies": ("pass", None, "1 outputs are on cuda"),
+    "inverts": ("skip", "simulated", "cuSOLVER does not work on the simulated device; it then refused: cusolver error"),
+    "inverts_unseen": ("skip", "simulated", "cuSOLVER does not work on the simulated device; it then refused: cusolver error"),
     "made_on": ("pass", None, "1 outputs are on cuda, as argument device says"),
     "starts_process": ("pass", None, "1 outputs are on cuda"),
     "follows_pointer": ("pass", None, "1 outputs are on cuda"),

@@ -38,6 +38,9 @@ at::Tensor reads_input(const at::Tensor &x) {
 
 at::Tensor multiplies(const at::Tensor &x) { return at::mm(x, x); }
 
+// By a library with a runtime of its own, which finds no device.
+at::Tensor inverts(const at::Tensor &x) { return at::linalg_inv(x); }
+
 at::Tensor made_on(int64_t size, std::optional<c10::Device> device) {
   const auto where = device.value_or(c10::Device(at::kCPU));
   TORCH_CHECK(where.is_cuda(), "made_on is for CUDA, and was given ", where);
@@ -75,7 +78,8 @@ TORCH_LIBRARY(sim, m) {
   m.def("reads_back(Tensor x) -> Tensor");
   m.def("reads_input(Tensor x) -> Tensor");
   m.def("multiplies(Tensor x) -> Tensor");
-  m.def("multiplies_unseen(Tensor x) -> Tensor");
+  m.def("inverts(Tensor x) -> Tensor");
+  m.def("inverts_unseen(Tensor x) -> Tensor");
   m.def("made_on(int size, *, Device? device=None) -> Tensor");
   m.def("starts_process(Tensor x) -> Tensor");
   m.def("follows_pointer(Tensor x) -> Tensor");
@@ -95,7 +99,8 @@ TORCH_LIBRARY_IMPL(sim, CUDA, m) {
   m.impl("reads_back", &reads_back);
   m.impl("reads_input", &reads_input);
   m.impl("multiplies", &multiplies);
-  m.impl("multiplies_unseen", &multiplies);
+  m.impl("inverts", &inverts);
+  m.impl("inverts_unseen", &inverts);
   m.impl("starts_process", &starts_process);
   m.impl("follows_pointer", &follows_pointer);
   m.impl("crashes", &crashes);

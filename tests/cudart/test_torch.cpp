@@ -7,9 +7,11 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <functional>
 
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "launch/launch.h"
 
@@ -66,20 +68,48 @@ static void test_huge() {
   EXPECT(copy.numel() == (1ll << 31) + 1);
 }
 
-// Libraries of kernels have a runtime of their own: each call that needs one is told, not only the first.
+// Products and transforms go through, and are noted in the stream that is current.
+static void test_products() {
+  const auto device = at::device(at::kCUDA);
+  const auto one = at::ones({8, 8}, device), half = at::ones({8, 8}, device.dtype(at::kHalf)), batch = at::ones({2, 8, 8}, device), bias = at::ones({8}, device);
+  const struct {
+    const char *function;
+    std::function<at::Tensor()> call;
+  } rows[] = {
+    {"cublasSgemm_v2", [&] { return at::mm(one, one); }},          {"cublasGemmEx", [&] { return at::mm(half, half); }},
+    {"cublasSgemmStridedBatched", [&] { return at::bmm(batch, batch); }}, {"cublasLtMatmul", [&] { return at::addmm(bias, one, one); }},
+    {"cublasSgemv_v2", [&] { return at::mv(one, bias); }},         {"cublasSdot_v2", [&] { return at::dot(bias, bias); }},
+    {"cublasStrsmBatched", [&] { return at::linalg_solve_triangular(one, one, true); }}, {"cufftXtExec", [&] { return at::fft_fft(one); }},
+  };
+  const c10::impl::VirtualGuardImpl streams(at::kCUDA);
+  const c10::Stream aside = streams.getStreamFromGlobalPool(c10::Device(at::kCUDA, 0)), before = streams.exchangeStream(aside);
+  for (const auto &row : rows) {
+    api->log_begin();
+    const at::Tensor out = row.call();
+    const opc_cuda_log_t log = api->log_end();
+    const opc_cuda_call_t *work = find(log, OPC_CUDA_LIBRARY_WORK, "");
+    EXPECT(out.defined() && work && work->stream_kind == OPC_CUDA_STREAM_CREATED && work->stream == reinterpret_cast<uint64_t>(aside.native_handle()));
+    if (!work || std::strcmp(work->function, row.function) != 0) std::fprintf(stderr, "%s: %s\n", row.function, work ? work->function : "nothing");
+    EXPECT(work && std::strcmp(work->function, row.function) == 0);
+    for (size_t i = 0; i < log.count; i++) EXPECT(log.calls[i].kind != OPC_CUDA_UNCOVERED);
+  }
+  streams.exchangeStream(before);
+}
+
+// Others have a runtime of their own: each call that needs one is told, not only the first.
 static void test_kernel_libraries() {
   const auto square = at::ones({4, 4}, at::device(at::kCUDA));
   for (int round = 0; round < 2; round++) {
     bool thrown = false;
     api->log_begin();
     try {
-      (void)at::mm(square, square);
+      (void)at::linalg_inv(square);
     } catch (const std::exception &) {
       thrown = true;
     }
     const opc_cuda_log_t log = api->log_end();
-    const opc_cuda_call_t *uncovered = find(log, OPC_CUDA_UNCOVERED, "libtorch_cuda.so");
-    EXPECT(thrown && uncovered && std::strcmp(uncovered->function, "cublasCreate_v2") == 0);
+    const opc_cuda_call_t *uncovered = find(log, OPC_CUDA_UNCOVERED, "libtorch_cuda");
+    EXPECT(thrown && uncovered && std::strcmp(uncovered->function, "cusolverDnCreate") == 0);
   }
 }
 
@@ -146,6 +176,7 @@ int main(int argc, char **argv) {
   in_child("tensors of cuda:1", [] { test_tensors(at::Device("cuda:1")); });
   in_child("between devices", test_between_devices);
   in_child("2^31+1 elements", test_huge);
+  in_child("products", test_products);
   in_child("libraries of kernels", test_kernel_libraries);
   in_child("the operator on cuda:0", [] { test_operator(at::Device("cuda:0")); });
   in_child("the operator on cuda:1", [] { test_operator(at::Device("cuda:1")); });

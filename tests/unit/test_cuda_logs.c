@@ -23,6 +23,7 @@ static void judge_round(const opc_cuda_file_t *file, opc_cuda_founds_t *out) {
   bool injected = false;
   facts.log = (opc_cuda_log_t){.calls = file->rounds[0].calls, .count = file->rounds[0].count, .dropped = file->rounds[0].dropped};
   for (size_t i = 0; i < facts.log.count; i++) injected = injected || facts.log.calls[i].injected;
+  (void)opc_cuda_facts_cut(&facts);
   if (injected) {
     opc_cuda_judge_injected(&facts, out);
     return;
@@ -165,7 +166,7 @@ static void assert_reads_again(const char *path) {
 
 static void what_is_written_is_what_is_read(void **state) {
   static const char *const names[] = {"launch.host_pointer", "launch.freed_pointer", "launch.failed_shared", "launch.ignores_failure", "launch.host_access",
-                                      "stream.legacy_memcpy", "stream.race", "stream.per_thread", "device_guard.not_restored", "sync.event", "device_memory.pinned"};
+                                      "stream.legacy_memcpy", "stream.race", "stream.per_thread", "stream.product_legacy", "launch.cut_failed", "device_guard.not_restored", "sync.event", "device_memory.pinned"};
   (void)state;
   for (size_t i = 0; i < COUNT(names); i++) {
     char path[4096];
@@ -270,6 +271,7 @@ static void messages_have_the_numbers(void **state) {
       {"stream.other", "kernel scale_kernel goes to stream 0x6600 of device 0"},
       {"sync.copy", "cudaMemcpyAsync copies 256 bytes from device memory to pageable memory and waits for it"},
       {"device_guard.wrong_device", "while all tensors are on device 1"},
+      {"stream.product_legacy", "cublasSgemm_v2 goes to the legacy default stream of device 0"},
   };
   char message[512];
   (void)state;
