@@ -1,5 +1,5 @@
-/* Functions of the driver that libtorch and others ask the runtime for (cudaGetDriverEntryPoint). On the simulated device none works; each names itself in the log
- * when it is called. Those that c10 calls of its own accord are written out. */
+/* Functions of the driver that libtorch and others ask the runtime for (cudaGetDriverEntryPoint). On the simulated device most do not work, and name themselves in
+ * the log when they are called. Those that c10 calls of its own accord are written out here, those of modules and their kernels in driver_module.c. */
 #include <string.h>
 
 #include "launch/simulated.h"
@@ -86,11 +86,8 @@ static int error_text(int code, const char **out) {
   return CU_SUCCESS;
 }
 
-typedef void function_t(void);
-static const struct {
-  const char *name;
-  function_t *function;
-} functions[] = {
+typedef opc_driver_function_t function_t;
+static const opc_driver_row_t functions[] = {
   {"cuInit", (function_t *)initialise},
   {"cuDriverGetVersion", (function_t *)version},
   {"cuDeviceGetCount", (function_t *)count},
@@ -103,12 +100,18 @@ static const struct {
   {"cuCtxSetCurrent", (function_t *)context_set},
   {"cuCtxGetDevice", (function_t *)context_device},
   {"cuGetErrorString", (function_t *)error_text},
+  {0},
 };
 
+static void *function_among(const opc_driver_row_t *rows, const char *name) {
+  while (rows->name && strcmp(rows->name, name) != 0) rows++;
+  return *(void *const *)&rows->function;
+}
+
 void *opc_driver_function(const char *name) {
-  for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
-    if (strcmp(functions[i].name, name) == 0) return *(void *const *)&functions[i].function;
-  void *found = opc_library_function(name);
+  void *found = function_among(functions, name);
+  if (!found) found = function_among(opc_driver_module_functions, name);
+  if (!found) found = opc_library_function(name);
   if (found) return found;
   pthread_mutex_lock(&opc_lock_streams);
   size_t i = 0;

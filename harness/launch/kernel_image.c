@@ -1,6 +1,9 @@
 #include "launch/kernel_image.h"
 
+#include <elf.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "launch/unpack_image.h"
 
@@ -152,3 +155,71 @@ void opc_image_read(const void *wrapper, const char *kernel, int major, int mino
   }
   out->registers = out->shared_static = out->max_threads = 0;
 }
+
+bool opc_image_has(const void *wrapper, const char *kernel) {
+  opc_kernel_image_t image;
+  wanted_t wanted = {.kernel = kernel, .out = &image, .kind = KIND_MACHINE_CODE, .packed = true};
+  if (visit_parts(wrapper, read_part, &wanted)) return true;
+  wanted.kind = KIND_PTX;
+  return visit_parts(wrapper, read_part, &wanted);
+}
+
+/* ---- modules of the driver: what is no container gets one ---- */
+
+typedef struct wrapped {
+  wrapper_t wrapper; /* first: it is what is given out */
+  size_t mapped;
+  container_t container;
+  entry_t entry;
+} wrapped_t;
+_Static_assert(offsetof(wrapped_t, entry) == offsetof(wrapped_t, container) + sizeof(container_t), "as they lie in a fat binary");
+
+/* The tables of sections and segments lie behind the sections. */
+static size_t cubin_size(const unsigned char *bytes) {
+  Elf64_Ehdr header;
+  memcpy(&header, bytes, sizeof header);
+  size_t end = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize, segments = header.e_phoff + (size_t)header.e_phnum * header.e_phentsize;
+  if (segments > end) end = segments;
+  return end < sizeof header ? 0 : end;
+}
+
+/* The low byte in older ones, the second since version 8 of the ABI. */
+static uint32_t cubin_architecture(const unsigned char *bytes) {
+  Elf64_Ehdr header;
+  memcpy(&header, bytes, sizeof header);
+  return header.e_ident[EI_ABIVERSION] >= 8 ? header.e_flags >> 8 & 0xff : header.e_flags & 0xff;
+}
+
+static uint32_t ptx_architecture(const char *text) {
+  const char *target = strstr(text, ".target"), *number = target ? strstr(target, "sm_") : NULL;
+  return number ? (uint32_t)atoi(number + strlen("sm_")) : 0;
+}
+
+void *opc_image_wrap(const void *given, size_t size) {
+  static const unsigned char container_bytes[] = {0x50, 0xed, 0x55, 0xba};
+  const char *text = given; /* compared as one: a short one ends before its fourth byte */
+  const bool cubin = strncmp(text, ELFMAG, SELFMAG) == 0, packed = strncmp(text, (const char *)container_bytes, sizeof container_bytes) == 0;
+  container_t container = {.magic = container_magic, .version = 1, .header_size = sizeof container};
+  entry_t entry = {.kind = cubin ? KIND_MACHINE_CODE : KIND_PTX, .version = 0x0101, .header_size = sizeof entry};
+  size_t bytes;
+  if (size != 0 && ((cubin && size < sizeof(Elf64_Ehdr)) || (packed && size < sizeof container))) return NULL;
+  if (packed) {
+    memcpy(&container, given, sizeof container);
+    bytes = container.size < SIZE_MAX / 2 ? container.header_size + container.size : 0;
+  } else {
+    bytes = cubin ? cubin_size(given) : strlen(text) + 1;
+    entry.architecture = cubin ? cubin_architecture(given) : ptx_architecture(text);
+    entry.size = bytes;
+    container.size = sizeof entry + bytes;
+  }
+  if (bytes == 0 || (!packed && entry.architecture == 0) || (size != 0 && bytes > size + !cubin)) return NULL;
+  const size_t mapped = sizeof(wrapped_t) + bytes;
+  wrapped_t *out = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (out == MAP_FAILED) return NULL;
+  *out = (wrapped_t){.wrapper = {.magic = WRAPPER_MAGIC, .version = 1}, .mapped = mapped, .container = container, .entry = entry};
+  memcpy(out + 1, given, bytes);
+  out->wrapper.container = packed ? (unsigned char *)(out + 1) : (unsigned char *)&out->container;
+  return out;
+}
+
+void opc_image_wrapped_free(void *wrapper) { munmap(wrapper, ((wrapped_t *)wrapper)->mapped); }

@@ -86,4 +86,13 @@ bool opc_graph_leads_to(const opc_graph_t *graph, const opc_nodes_t *nodes);
 bool opc_nodes_add(opc_nodes_t *nodes, const opc_nodes_t *more);
 void opc_nodes_clear(opc_nodes_t *nodes);
 
+/* ---- functions of the driver, ended by one without a name ---- */
+
+typedef void opc_driver_function_t(void);
+typedef struct opc_driver_row {
+  const char *name;
+  opc_driver_function_t *function;
+} opc_driver_row_t;
+extern const opc_driver_row_t opc_driver_module_functions[];
+
 #endif

@@ -95,22 +95,95 @@ static void test_not_covered(void **state) {
 /* ATen loads libcuda.so.1 by its name. */
 static void test_driver(void **state) {
   (void)state;
-  int (*count_devices)(int *), (*module_load)(void **, const char *), count = 0;
+  int (*count_devices)(int *), (*link_create)(unsigned, int *, void **, void **), count = 0;
   void *library = dlopen("libcuda.so.1", RTLD_NOW), *found = NULL;
   enum cudaDriverEntryPointQueryResult status;
   assert_non_null(library);
   *(void **)&count_devices = dlsym(library, "cuDeviceGetCount");
-  *(void **)&module_load = dlsym(library, "cuModuleLoad");
+  *(void **)&link_create = dlsym(library, "cuLinkCreate_v2");
   assert_int_equal(0, count_devices(&count));
   assert_int_equal(2, count);
   api->log_begin();
-  assert_int_equal(cudaErrorNotSupported, module_load(NULL, NULL));
+  assert_int_equal(cudaErrorNotSupported, link_create(0, NULL, NULL, NULL));
   const opc_cuda_log_t log = api->log_end();
-  assert_string_equal("cuModuleLoad", logged(&log, OPC_CUDA_UNCOVERED, 0)->function);
+  assert_string_equal("cuLinkCreate_v2", logged(&log, OPC_CUDA_UNCOVERED, 0)->function);
   assert_non_null(strstr(log.calls[0].library, "test_cudart_simulated"));
   assert_fine(cudaGetDriverEntryPointByVersion("cuDeviceGetCount", &found, CUDART_VERSION, cudaEnableDefault, &status));
   assert_int_equal(cudaDriverEntryPointSuccess, status);
   assert_ptr_equal(*(void **)&count_devices, found);
+}
+
+/* Modules of the driver: what Triton's code launches its kernels with. The images are those of the unit tests; the device is sm_86. */
+typedef int module_load_t(void **, const char *);
+typedef int module_unload_t(void *);
+typedef int module_function_t(void **, void *, const char *);
+typedef int launch_kernel_t(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cudaStream_t, void **, void **);
+typedef int function_get_t(int *, int, void *);
+static module_load_t *module_load;
+static module_unload_t *module_unload;
+static module_function_t *module_function;
+static launch_kernel_t *launch_kernel;
+static function_get_t *function_get;
+
+static int launch(void *function, unsigned threads, void **parameters) { return launch_kernel(function, 3, 2, 1, threads, 1, 1, 0, NULL, parameters, NULL); }
+
+static void find_modules(void) {
+  void *library = dlopen("libcuda.so.1", RTLD_NOW);
+  *(void **)&module_load = dlsym(library, "cuModuleLoad");
+  *(void **)&module_unload = dlsym(library, "cuModuleUnload");
+  *(void **)&module_function = dlsym(library, "cuModuleGetFunction");
+  *(void **)&launch_kernel = dlsym(library, "cuLaunchKernel");
+  *(void **)&function_get = dlsym(library, "cuFuncGetAttribute");
+}
+
+static void test_modules(void **state) {
+  (void)state;
+  enum { INVALID_VALUE = 1, INVALID_IMAGE = 200, NO_BINARY = 209, FILE_NOT_FOUND = 301, INVALID_HANDLE = 400, NOT_FOUND = 500, MAX_THREADS = 0 };
+  void *module = NULL, *plain = NULL, *bounded = NULL, *none = NULL, *device = NULL;
+  int count = 7, threads = 0;
+  double factor = 2;
+  find_modules();
+  assert_fine(cudaMalloc(&device, BYTES));
+  assert_int_equal(0, module_load(&module, OPC_TEST_KERNELS "/lz4.fatbin"));
+  assert_int_equal(0, module_function(&plain, module, "plain"));
+  assert_int_equal(0, module_function(&bounded, module, "bounded"));
+  assert_int_equal(NOT_FOUND, module_function(&none, module, "absent"));
+  assert_int_equal(0, function_get(&threads, MAX_THREADS, bounded));
+  assert_int_equal(128, threads);
+
+  api->log_begin();
+  void *parameters[] = {&device, &device, &count, &factor};
+  assert_int_equal(0, launch(plain, 256, parameters));
+  assert_int_equal(INVALID_VALUE, launch(plain, 2048, parameters));
+  assert_int_equal(INVALID_VALUE, launch(bounded, 256, parameters));
+  api->fail_launch(1, cudaErrorLaunchOutOfResources);
+  assert_int_equal(cudaErrorLaunchOutOfResources, launch(plain, 256, parameters));
+  const opc_cuda_log_t log = api->log_end();
+  assert_fine(cudaGetLastError()); /* the driver leaves it alone */
+  const opc_cuda_call_t *first = logged(&log, OPC_CUDA_LAUNCH, 0);
+  assert_string_equal("cuLaunchKernel", first->function);
+  assert_string_equal("plain", first->kernel);
+  assert_non_null(strstr(first->library, "test_cudart_simulated"));
+  assert_non_null(strstr(first->kernel_library, "test_cudart_simulated"));
+  assert_int_equal(3, first->grid[0]);
+  assert_int_equal(256, first->block[0]);
+  assert_true(first->parameters_known);
+  assert_int_equal(2, first->pointer_count);
+  assert_int_equal(number(device), first->pointers[0].value);
+  assert_int_equal(cudaErrorInvalidConfiguration, logged(&log, OPC_CUDA_LAUNCH, 1)->code);
+  assert_true(logged(&log, OPC_CUDA_LAUNCH, 3)->injected);
+
+  assert_int_equal(0, module_unload(module));
+  assert_int_equal(INVALID_HANDLE, launch(plain, 256, parameters));
+  assert_int_equal(INVALID_HANDLE, module_unload(module));
+  assert_int_equal(INVALID_HANDLE, module_function(&none, module, "plain"));
+  assert_int_equal(NO_BINARY, module_load(&module, OPC_TEST_KERNELS "/default.fatbin"));
+  assert_int_equal(INVALID_IMAGE, module_load(&module, OPC_TEST_KERNELS "/kernels.cu"));
+  assert_int_equal(INVALID_IMAGE, module_load(&module, "/dev/null"));
+  assert_int_equal(FILE_NOT_FOUND, module_load(&module, OPC_TEST_KERNELS "/absent.cubin"));
+  assert_int_equal(0, module_load(&module, OPC_TEST_KERNELS "/ptx.fatbin"));
+  assert_int_equal(0, module_unload(module));
+  assert_fine(cudaFree(device));
 }
 
 /* ---- memory ---- */
@@ -463,7 +536,7 @@ int main(void) {
     cmocka_unit_test(test_not_covered),  cmocka_unit_test(test_contents),   cmocka_unit_test(test_copies_of_pages),
     cmocka_unit_test(test_huge),         cmocka_unit_test(test_places),     cmocka_unit_test(test_host_access),
     cmocka_unit_test(test_host_access_faults), cmocka_unit_test(test_fork), cmocka_unit_test(test_streams),
-    cmocka_unit_test(test_log),          cmocka_unit_test(test_driver),
+    cmocka_unit_test(test_log),          cmocka_unit_test(test_driver), cmocka_unit_test(test_modules),
   };
   api = opc_launch();
   if (!api) return 1; /* the wrappers are not preloaded */

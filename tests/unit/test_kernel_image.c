@@ -167,6 +167,47 @@ static void test_damaged(void **state) {
   free(ptx.bytes);
 }
 
+/* Modules of the driver. */
+static void test_wrapped(void **state) {
+  (void)state;
+  static const char ptx[] = "//\n.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry one(.param .u64 one_param_0)\n{\nret;\n}\n", none[] = ".version 8.0\n";
+  const file_t file = file_read("default.fatbin"), cubin = cubin_of(&file);
+  const struct {
+    const void *bytes;
+    size_t size;
+    unsigned machine, ptx;
+    const char *kernel;
+  } rows[] = {{file.bytes, file.size, 90, 0, "bounded"}, {file.bytes, 0, 90, 0, "plain"}, {cubin.bytes, cubin.size, 90, 0, "bounded"},
+              {cubin.bytes, 0, 90, 0, "plain"},          {ptx, sizeof ptx - 1, 0, 80, "one"}, {ptx, 0, 0, 80, "one"}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    void *wrapper = opc_image_wrap(rows[i].bytes, rows[i].size);
+    assert_non_null(wrapper);
+    const opc_image_code_t code = opc_image_code(wrapper, 9, 0);
+    assert_int_equal(rows[i].machine, code.machine);
+    if (rows[i].ptx) assert_int_equal(rows[i].ptx, code.ptx);
+    assert_true(opc_image_has(wrapper, rows[i].kernel));
+    assert_false(opc_image_has(wrapper, "absent"));
+    opc_image_wrapped_free(wrapper);
+  }
+  assert_null(opc_image_wrap(none, sizeof none - 1));
+  assert_null(opc_image_wrap(file.bytes, file.size / 2));
+  assert_null(opc_image_wrap(cubin.bytes, 1000));
+  assert_null(opc_image_wrap("", 0));
+  unsigned seed = 1;
+  for (size_t i = 0; i < 3000; i++) { /* headers, and what they lead to */
+    seed = seed * 1103515245 + 12345;
+    const bool whole = i % 2 != 0;
+    unsigned char *bytes = whole ? file.bytes : cubin.bytes, *byte = &bytes[seed / 65536 % (i % 3 != 0 ? 80 : 2000)];
+    const unsigned char before = *byte;
+    *byte = (unsigned char)(seed >> 8);
+    void *wrapper = opc_image_wrap(bytes, whole ? file.size : cubin.size);
+    if (wrapper) (void)opc_image_has(wrapper, "plain");
+    if (wrapper) opc_image_wrapped_free(wrapper);
+    *byte = before;
+  }
+  free(file.bytes);
+}
+
 static void test_wrappers(void **state) {
   (void)state;
   opc_kernel_image_t image;
@@ -186,6 +227,7 @@ static void test_wrappers(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_plain), cmocka_unit_test(test_lz4),     cmocka_unit_test(test_zstd),    cmocka_unit_test(test_ptx),
-                                     cmocka_unit_test(test_code),  cmocka_unit_test(test_damaged), cmocka_unit_test(test_wrappers)};
+                                     cmocka_unit_test(test_code),  cmocka_unit_test(test_damaged), cmocka_unit_test(test_wrapped),
+                                     cmocka_unit_test(test_wrappers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
