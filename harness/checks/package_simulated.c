@@ -7,12 +7,12 @@
 #include "checks/package_case.h"
 #include "checks/simulated.h"
 
-enum { KERNELS_NAMED = 4 };
+enum { NAMES_SHOWN = 4 };
 
 /* Launches, copies and fills of one run, whoever asked for them. */
 typedef struct work {
   opc_cuda_call_t *calls;
-  size_t count, launches;
+  size_t count;
   bool whole; /* the log dropped nothing */
 } work_t;
 
@@ -20,9 +20,7 @@ static opc_status_t work_take(const opc_cuda_log_t *log, work_t *out, opc_error_
   *out = (work_t){.calls = calloc(log->count + 1, sizeof *out->calls), .whole = log->dropped == 0};
   if (!out->calls) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   for (size_t i = 0; i < log->count; i++) {
-    if (!opc_cuda_is_work(&log->calls[i])) continue;
-    out->calls[out->count++] = log->calls[i];
-    out->launches += log->calls[i].kind == OPC_CUDA_LAUNCH;
+    if (opc_cuda_is_work(&log->calls[i])) out->calls[out->count++] = log->calls[i];
   }
   return OPC_OK;
 }
@@ -42,8 +40,8 @@ static void describe(const work_t *work, size_t index, opc_text_t *out) {
   }
   const opc_cuda_call_t *call = &work->calls[index];
   opc_text_add(out, opc_cuda_call_name(call, name, sizeof name));
-  if (call->kind != OPC_CUDA_LAUNCH) opc_text_addf(out, " of %llu bytes", (unsigned long long)call->bytes);
-  else
+  if (call->bytes) opc_text_addf(out, " of %llu bytes", (unsigned long long)call->bytes);
+  if (call->kind == OPC_CUDA_LAUNCH)
     opc_text_addf(out, " with a grid of %u x %u x %u blocks of %u x %u x %u", call->grid[0], call->grid[1], call->grid[2], call->block[0], call->block[1], call->block[2]);
 }
 
@@ -60,24 +58,28 @@ static void compare(const work_t *first, const work_t *second, opc_finding_t *fi
   opc_text_clear(&text);
 }
 
-/* "4 of copy_kernel, 1 of fill_kernel" */
-static void name_kernels(const work_t *work, opc_text_t *out) {
-  const char *named[KERNELS_NAMED];
+static bool is_alike(const opc_cuda_call_t *left, const opc_cuda_call_t *right) {
+  return left->kind == right->kind && strcmp(left->kind == OPC_CUDA_LAUNCH ? left->kernel : left->function, right->kind == OPC_CUDA_LAUNCH ? right->kernel : right->function) == 0;
+}
+
+/* "4 of kernel copy_kernel, 1 of cudaMemcpyAsync" */
+static void name_work(const work_t *work, opc_text_t *out) {
+  const opc_cuda_call_t *named[NAMES_SHOWN];
   size_t names = 0;
   for (size_t i = 0; i < work->count; i++) {
     const opc_cuda_call_t *call = &work->calls[i];
-    bool told = call->kind != OPC_CUDA_LAUNCH || !call->kernel[0];
-    for (size_t k = 0; !told && k < names; k++) told = strcmp(named[k], call->kernel) == 0;
+    size_t alike = 0;
+    bool told = false;
+    for (size_t k = 0; k < names; k++) told |= is_alike(named[k], call);
     if (told) continue;
-    if (names == KERNELS_NAMED) {
-      opc_text_add(out, "…");
+    if (names == NAMES_SHOWN) {
+      opc_text_add(out, ", …");
       return;
     }
-    size_t count = 0;
+    for (size_t k = i; k < work->count; k++) alike += is_alike(call, &work->calls[k]);
     char name[256];
-    for (size_t k = i; k < work->count; k++) count += work->calls[k].kind == OPC_CUDA_LAUNCH && strcmp(work->calls[k].kernel, call->kernel) == 0;
-    named[names++] = call->kernel;
-    opc_text_addf(out, "%s%zu of %s", names > 1 ? ", " : "", count, opc_cuda_kernel_name(call->kernel, name, sizeof name));
+    opc_text_addf(out, "%s%zu of %s", names > 0 ? ", " : "", alike, opc_cuda_call_name(call, name, sizeof name));
+    named[names++] = call;
   }
 }
 
@@ -105,17 +107,17 @@ static bool run_once(opc_cuda_watch_t *watch, const char *phase, bool judge_stre
 }
 
 static void tell(const opc_cuda_watch_t *watch, const work_t *work, bool compared, opc_finding_t *finding) {
-  opc_text_t kernels = {0};
-  name_kernels(work, &kernels);
+  opc_text_t names = {0};
+  name_work(work, &names);
   if (work->count == 0) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the model ran on the simulated device, and asked nothing of it that is seen: what goes to a runtime that is linked statically "
                      "into a library, nvcc's default, is not");
   } else {
-    opc_finding_pass(finding, "the model ran on a simulated %s, and each launch succeeded: %zu launches (%s), %zu copies and fills%s. Kernels do not run there: no values were compared",
-                     watch->facts.limits.architecture, work->launches, opc_text_c(&kernels), work->count - work->launches,
-                     compared ? "; the same in the next run" : ". What follows from values that a kernel should have written is not compared with the next run");
+    opc_finding_pass(finding, "the model ran on a simulated %s and asked it for %s; each launch succeeded%s. Kernels do not run there: no values were compared",
+                     watch->facts.limits.architecture, opc_text_c(&names),
+                     compared ? ", and the next run asked for the same" : ". The next run is not held against it, for it may follow values that a kernel should have written");
   }
-  opc_text_clear(&kernels);
+  opc_text_clear(&names);
 }
 
 void opc_package_run_simulated(opc_case_context_t *context, opc_finding_t *finding) {

@@ -21,6 +21,7 @@ at::Tensor identity(const at::Tensor &x) {
   if (how == "crashes") std::raise(SIGSEGV);
   TORCH_CHECK(how != "refuses", "identity: this tensor is not to my taste");
   if (how == "multiplies") return at::matmul(x, x.transpose(-1, -2));
+  if (how == "convolves") return at::conv2d(x, at::empty({x.size(1), x.size(1), 1, 1}, x.options()));
   const auto out = at::empty_like(x);
   if (how == "idle") return out;
   if (how == "reads" && x.sum().item<double>() > 0) return out;
