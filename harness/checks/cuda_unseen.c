@@ -55,7 +55,7 @@ const char *opc_cuda_unseen(const opc_operator_t *op) {
     return "its library links the CUDA runtime statically: its launches are not seen on the simulated device, and fail there. Link it with nvcc --cudart shared (CMake: "
            "CUDA_RUNTIME_LIBRARY Shared), or check it on a GPU";
   }
-  const char *why = launch->watch_unwrapped();
+  const char *why = launch->watch_unwrapped(opc_library_is_own);
   if (!why[0]) return "";
   snprintf(library->words, sizeof library->words, "its library %s; calls of the driver and of static runtimes are not seen: %s",
            library->runtime ? "links the CUDA runtime statically" : "calls the CUDA driver", why);

@@ -72,8 +72,9 @@ typedef struct opc_launch_api {
   /* What dlsym(RTLD_DEFAULT, …) gives for a runtime function of this name would be the wrapper: this is the real one; NULL in simulated mode. */
   void *(*real)(const char *function);
   /* From now on calls that do not come through the wrappers are in the log too: of the driver, and of runtimes that are linked statically. Through mode, by CUPTI; to be
-   * asked for before the first call that matters, in the process that makes it, as often as one likes. "": they are; else why they are not, in words. */
-  const char *(*watch_unwrapped)(void);
+   * asked for before the first call that matters, in the process that makes it, as often as one likes. "": they are; else why they are not, in words.
+   * is_own: whose kernels are looked at for what their parameters are, which takes its time; any thread may ask. */
+  const char *(*watch_unwrapped)(bool (*is_own)(const char *library));
 } opc_launch_api_t;
 
 /* The table of this process; NULL: nothing is wrapped, as in every worker for the CPU. */

@@ -83,10 +83,11 @@ static void subscribe(void) {
   }
 }
 
-const char *opc_unwrapped_watch(void) {
+const char *opc_unwrapped_watch(bool (*is_own)(const char *library)) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   opc_runtime_ready();
   if (opc_runtime.simulated) return "nothing but the shared runtime is simulated";
+  opc_unwrapped_kernels_of(is_own);
   pthread_once(&once, subscribe);
   if (why[0]) return why;
   return opc_unwrapped_lost() ? "CUPTI shows them, and the stack cannot be followed to whoever made them" : "";

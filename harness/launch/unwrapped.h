@@ -9,7 +9,7 @@
 #include "launch/call_log.h"
 
 /* launch.h, watch_unwrapped. */
-const char *opc_unwrapped_watch(void);
+const char *opc_unwrapped_watch(bool (*is_own)(const char *library));
 
 /* Who called the function of CUDA that the callback is about. */
 typedef struct opc_maker {
@@ -20,5 +20,10 @@ typedef struct opc_maker {
 bool opc_maker_find(bool driver, opc_maker_t *out);
 /* The function was entered by way of another that only jumps to it, as __cudaLaunchKernel does, which nvcc's stubs call. */
 bool opc_maker_jumped(const opc_maker_t *maker);
+
+/* From now on opc_kernel_find knows the kernel by this key, where the library that has the address `inside` is somebody's own and a fat binary of it says what the
+ * kernel's parameters are. */
+void opc_unwrapped_kernel_learn(const void *key, const char *kernel, uint64_t inside);
+void opc_unwrapped_kernels_of(bool (*is_own)(const char *library));
 
 #endif

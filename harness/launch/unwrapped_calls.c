@@ -9,22 +9,32 @@
 
 #include <string.h>
 
-/* ---- the driver's parameters in the runtime's words ---- */
+/* ---- launches ---- */
 
-static void *host_pointer(CUdeviceptr address) { return (void *)(uintptr_t)address; }
-
-static void note_driver_launch(opc_cuda_call_t *call, dim3 grid, dim3 block, size_t shared, CUstream stream, bool per_thread, bool cooperative) {
-  opc_note_launch(call, NULL, grid, block, NULL, shared, stream, per_thread, cooperative);
+/* key: the runtime's or the driver's handle. CUPTI has told the kernel's name. */
+static void note_launch(opc_cuda_call_t *call, const void *key, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream, bool per_thread,
+                        bool cooperative) {
+  opc_unwrapped_kernel_learn(key, call->kernel, call->caller);
+  opc_note_launch(call, key, grid, block, arguments, shared, stream, per_thread, cooperative);
 }
 
-static void note_driver_config(opc_cuda_call_t *call, const CUlaunchConfig *config, bool per_thread) {
+static void note_config(opc_cuda_call_t *call, const cudaLaunchConfig_t *config, const void *key, void **arguments, bool per_thread) {
+  opc_unwrapped_kernel_learn(key, call->kernel, call->caller);
+  opc_note_launch_config(call, config, key, arguments, per_thread);
+}
+
+static void note_driver_config(opc_cuda_call_t *call, const CUlaunchConfig *config, const void *key, void **arguments, bool per_thread) {
   if (!config) return;
   bool cooperative = false;
   for (unsigned i = 0; config->attrs && i < config->numAttrs; i++)
     if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) cooperative = config->attrs[i].value.cooperative != 0;
-  note_driver_launch(call, (dim3){config->gridDimX, config->gridDimY, config->gridDimZ}, (dim3){config->blockDimX, config->blockDimY, config->blockDimZ},
-                     config->sharedMemBytes, config->hStream, per_thread, cooperative);
+  note_launch(call, key, (dim3){config->gridDimX, config->gridDimY, config->gridDimZ}, (dim3){config->blockDimX, config->blockDimY, config->blockDimZ}, arguments,
+              config->sharedMemBytes, config->hStream, per_thread, cooperative);
 }
+
+/* ---- the driver's copies in the runtime's words ---- */
+
+static void *host_pointer(CUdeviceptr address) { return (void *)(uintptr_t)address; }
 
 /* An array has no address. */
 static const void *end_of(CUmemorytype type, const void *host, CUdeviceptr device) {

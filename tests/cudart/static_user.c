@@ -75,8 +75,8 @@ OWN cudaError_t own_allocate(void **out, size_t bytes) {
 static const char kernel;
 #define STAY __asm__ volatile("" ::: "memory")
 
-static void stub(unsigned blocks, cudaStream_t stream) {
-  (void)own_launch_of_stub(&kernel, (dim3){blocks, 2, 3}, (dim3){4, 5, 6}, NULL, 7, stream);
+static void stub(unsigned blocks, cudaStream_t stream, void **arguments) {
+  (void)own_launch_of_stub(&kernel, (dim3){blocks, 2, 3}, (dim3){4, 5, 6}, arguments, 7, stream);
   STAY;
 }
 static cudaError_t launch(unsigned blocks, cudaStream_t stream) {

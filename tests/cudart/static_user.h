@@ -5,7 +5,7 @@
 #include <cuda_runtime_api.h>
 
 typedef struct static_user {
-  void (*stub)(unsigned blocks, cudaStream_t stream); /* what nvcc makes of <<<…>>> */
+  void (*stub)(unsigned blocks, cudaStream_t stream, void **arguments); /* what nvcc makes of <<<…>>> */
   cudaError_t (*launch)(unsigned blocks, cudaStream_t stream); /* cudaLaunchKernel by hand */
   cudaError_t (*launch_bare)(unsigned blocks, cudaStream_t stream); /* a runtime whose function CUPTI has no parameters for */
   cudaError_t (*last_error)(void);

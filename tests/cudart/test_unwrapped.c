@@ -10,6 +10,9 @@
 
 static const opc_launch_api_t *api;
 static const static_user_t *user, *other;
+static void *nothing, *arguments[] = {&nothing, &nothing};
+
+static bool is_own(const char *library) { return strstr(library, "libstatic_user.so") != NULL; }
 
 /* The only call in the log. */
 static const opc_cuda_call_t *only(const opc_cuda_log_t *log, opc_cuda_kind_t kind) {
@@ -21,9 +24,11 @@ static const opc_cuda_call_t *only(const opc_cuda_log_t *log, opc_cuda_kind_t ki
 static void test_stub(void **state) {
   (void)state;
   cudaStream_t stream;
-  assert_fine(user->stream_create(&stream)); /* no log is open, and it is known all the same */
+  void *memory = NULL, *given[] = {&memory, &nothing};
+  assert_fine(user->stream_create(&stream)); /* no log is open, and they are known all the same */
+  assert_fine(user->allocate(&memory, 100));
   api->log_begin();
-  user->stub(11, stream);
+  user->stub(11, stream, given);
   const opc_cuda_log_t log = api->log_end();
   const opc_cuda_call_t *call = only(&log, OPC_CUDA_LAUNCH);
   assert_string_equal("__cudaLaunchKernel", call->function);
@@ -38,7 +43,12 @@ static void test_stub(void **state) {
   assert_int_equal(number(stream), call->stream);
   assert_int_equal(OPC_CUDA_STREAM_CREATED, call->stream_kind);
   assert_int_equal(0, call->code);
-  assert_false(call->parameters_known);
+  /* The library's fat binary says what the kernel's parameters are. */
+  assert_true(call->parameters_known);
+  assert_int_equal(1, call->pointer_count);
+  assert_int_equal(number(memory), call->pointers[0].value);
+  assert_int_equal(OPC_CUDA_DEVICE, call->pointers[0].place);
+  assert_true(call->alone[0]);
 }
 
 static void test_launches(void **state) {
@@ -59,6 +69,7 @@ static void test_launches(void **state) {
   assert_int_equal(5, log.calls[2].grid[0]);
   assert_int_equal(32, log.calls[2].block[0]);
   assert_string_equal("_Z11copy_kernelPKvPv", log.calls[2].kernel);
+  assert_false(log.calls[2].parameters_known);
   for (size_t i = 0; i < log.count; i++) assert_non_null(strstr(log.calls[i].library, "libstatic_user.so"));
 }
 
@@ -126,17 +137,18 @@ static void test_wrapped(void **state) {
 static void test_owners(void **state) {
   (void)state;
   api->log_begin();
-  other->stub(1, NULL);
-  user->stub(1, NULL);
+  other->stub(1, NULL, arguments);
+  user->stub(1, NULL, arguments);
   const opc_cuda_log_t log = api->log_end();
   assert_int_equal(2, log.count);
   assert_non_null(strstr(log.calls[0].library, "libstatic_other.so"));
   assert_non_null(strstr(log.calls[1].library, "libstatic_user.so"));
   assert_true(log.calls[0].caller != log.calls[1].caller);
+  assert_false(log.calls[0].parameters_known); /* another one's kernels are not looked at */
 }
 
 static void *other_thread(void *unused) {
-  user->stub(1, NULL);
+  user->stub(1, NULL, arguments);
   return unused;
 }
 
@@ -144,7 +156,7 @@ static void test_threads(void **state) {
   (void)state;
   pthread_t thread;
   api->log_begin();
-  user->stub(1, NULL);
+  user->stub(1, NULL, arguments);
   assert_int_equal(0, pthread_create(&thread, NULL, other_thread, NULL));
   assert_int_equal(0, pthread_join(thread, NULL));
   const opc_cuda_log_t log = api->log_end();
@@ -155,13 +167,13 @@ static void test_threads(void **state) {
 
 static void test_refused(void **state) {
   (void)state;
-  const char *why = api->watch_unwrapped(), *code = getenv("FAKE_CUPTI_REFUSES");
+  const char *why = api->watch_unwrapped(is_own), *code = getenv("FAKE_CUPTI_REFUSES");
   assert_non_null(strstr(why, code));
   assert_non_null(strstr(why, strcmp(code, "39") == 0 ? "another one has it: a profiler, a debugger or compute-sanitizer" : strcmp(code, "35") == 0 ? "to this user" : "CUPTI refuses"));
   api->log_begin();
-  user->stub(1, NULL);
+  user->stub(1, NULL, arguments);
   assert_int_equal(0, api->log_end().count);
-  assert_string_equal(why, api->watch_unwrapped());
+  assert_string_equal(why, api->watch_unwrapped(is_own));
 }
 
 static const static_user_t *user_of(const char *path) {
@@ -181,8 +193,8 @@ int main(int argc, char **argv) {
   api = opc_launch();
   if (argc != 3 || !api || !(user = user_of(argv[1])) || !(other = user_of(argv[2]))) return 1; /* the wrappers are not preloaded */
   if (getenv("FAKE_CUPTI_REFUSES")) return cmocka_run_group_tests(refused, NULL, NULL);
-  if (api->watch_unwrapped()[0]) {
-    printf("%s\n", api->watch_unwrapped());
+  if (api->watch_unwrapped(is_own)[0]) {
+    printf("%s\n", api->watch_unwrapped(is_own));
     return 1;
   }
   return cmocka_run_group_tests(tests, NULL, NULL);
