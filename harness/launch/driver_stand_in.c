@@ -1,5 +1,7 @@
 /* Functions of the driver that libtorch and others ask the runtime for (cudaGetDriverEntryPoint). On the simulated device most do not work, and name themselves in
- * the log when they are called. Those that c10 calls of its own accord are written out here, those of modules and their kernels in driver_module.c. */
+ * the log when they are called. Those that c10 calls of its own accord are written out here, those of modules and their kernels in driver_module.c.
+ * A runtime that is linked statically comes here too, by cuGetProcAddress, and gives up: it wants tables of cuGetExportTable, which are documented nowhere. Its library's
+ * operators are therefore not checked on the simulated device (checks/cuda_unseen.h). */
 #include <string.h>
 
 #include "launch/simulated.h"

@@ -2,6 +2,7 @@
  *
  * CUPTI calls us at the beginning and at the end of each function of every runtime in the process and of the driver. A wrapped call is ours already (opc_thread.inside),
  * and what a runtime asks of the driver on the way belongs to the call of the runtime. Who made a call is read off the stack.
+ * What a runtime asks of the driver to initialise itself comes before its first function is announced, and is seen as the driver's.
  * Source: CUPTI's documentation, "CUPTI Callback API", and its headers. Threads: any. Fork: before opc_unwrapped_watch. */
 #ifndef OPC_LAUNCH_UNWRAPPED_H
 #define OPC_LAUNCH_UNWRAPPED_H

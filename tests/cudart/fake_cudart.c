@@ -79,9 +79,9 @@ int cudaLaunchKernel(const void *function, three_t grid, three_t block, void **a
   return ends("cudaLaunchKernel", block.x > 1024 ? (last_error = 9) : 0);
 }
 /* Not covered by the wrappers, as the next one; it asks the driver to wait. */
-int cudaGraphExecDestroy(void *graph) {
-  begins("cudaGraphExecDestroy");
-  return ends("cudaGraphExecDestroy", cuStreamSynchronize ? cuStreamSynchronize(graph) : 0);
+int cudaCtxResetPersistingL2Cache(void) {
+  begins("cudaCtxResetPersistingL2Cache");
+  return ends("cudaCtxResetPersistingL2Cache", cuStreamSynchronize ? cuStreamSynchronize(NULL) : 0);
 }
 /* Not covered by the wrappers, so that a stub jumps here: arguments in registers and on the stack arrive. */
 int cudaGraphAddMemcpyNode1D(void *node, void *graph, const void *dependencies, size_t count, void *to, const void *from, size_t bytes, int kind) {

@@ -60,7 +60,7 @@ void fake_cupti_tell(const char *function, int *code) {
   } functions[] = {{"cudaGetLastError", CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020},
                    {"cudaMemcpyAsync", CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020},
                    {"cudaLaunchKernel", CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000},
-                   {"cudaGraphExecDestroy", CUPTI_RUNTIME_TRACE_CBID_cudaGraphExecDestroy_v10000}};
+                   {"cudaCtxResetPersistingL2Cache", CUPTI_RUNTIME_TRACE_CBID_cudaCtxResetPersistingL2Cache_v11000}};
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     if (strcmp(functions[i].name, function) != 0) continue;
     CUpti_CallbackData data;

@@ -1,4 +1,5 @@
 /* Pass-through: each call goes to the runtime that is there, here one of the test's own (fake_cudart.c), and is recorded. What it costs is said, and has a bound. */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -79,6 +80,16 @@ static void test_stubs(void **state) {
   assert_cuda(cudaErrorNotSupported, cudaMemset(NULL, 0, 1));
 }
 
+/* The real CUPTI, where the test is given it: without a driver it refuses, and says so. */
+static const char *cupti;
+static void test_no_driver(void **state) {
+  (void)state;
+  if (dlopen("libcuda.so.1", RTLD_LAZY)) skip();
+  if (cupti) assert_non_null(dlopen(cupti, RTLD_LAZY));
+  const char *why = api->watch_unwrapped(NULL);
+  assert_true(strstr(why, "CUPTI refuses (CUPTI_ERROR_") || (!cupti && strstr(why, "is not there: install nvidia-cuda-cupti")));
+}
+
 static double now(void) {
   struct timespec at;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
@@ -114,9 +125,11 @@ static void test_cost(void **state) {
   assert_true(noted - bare < most);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forwarded), cmocka_unit_test(test_launches), cmocka_unit_test(test_stubs), cmocka_unit_test(test_cost)};
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forwarded), cmocka_unit_test(test_launches), cmocka_unit_test(test_stubs), cmocka_unit_test(test_cost),
+                                     cmocka_unit_test(test_no_driver)};
   api = opc_launch();
+  cupti = argc > 1 ? argv[1] : NULL;
   if (!api) return 1; /* the wrappers are not preloaded */
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
