@@ -6,9 +6,12 @@
 
 #include "bridge/prepare.h"
 #include "checks/check.h"
+#include "checks/cuda_judge.h"
 #include "inspect/facts.h"
 #include "inspect/gpu_cover.h"
+#include "inspect/kernel_cover.h"
 #include "launch/launch.h"
+#include "plan/json_write.h"
 
 typedef struct library {
   opc_elf_file_t *file;
@@ -47,6 +50,55 @@ static void check_torch(const library_t *library, const char *has, opc_finding_t
   opc_text_clear(&missing);
 }
 
+/* ---- kernels that have less than the rest ---- */
+
+enum { KERNELS_NAMED = 3, KERNELS_AS_EVIDENCE = 64 };
+
+static void missing_of(const library_t *library, const opc_uneven_kernel_t *kernel, opc_text_t *out) {
+  opc_text_reset(out);
+  (void)opc_gpu_codes_missing(&kernel->codes, &library->facts.gpu, out);
+}
+
+/* One finding for those that lack the same as kernel `first`; none where an earlier one lacks it too. */
+static void report_like(const library_t *library, const opc_uneven_t *uneven, size_t first, opc_finding_t *finding) {
+  opc_text_t lacks = {0}, other = {0}, names = {0}, has = {0};
+  char name[256];
+  size_t count = 0;
+  bool told = false;
+  missing_of(library, &uneven->items[first], &lacks);
+  for (size_t i = 0; i < uneven->count; i++) {
+    missing_of(library, &uneven->items[i], &other);
+    if (strcmp(opc_text_c(&lacks), opc_text_c(&other)) != 0) continue;
+    told = told || i < first;
+    if (count < KERNELS_NAMED) opc_text_addf(&names, "%s%s", count ? ", " : "", opc_cuda_kernel_name(uneven->items[i].name, name, sizeof name));
+    count++;
+  }
+  if (count > KERNELS_NAMED) opc_text_addf(&names, " and %zu more", count - KERNELS_NAMED);
+  opc_gpu_codes_words(&uneven->items[first].codes, &has);
+  if (!told)
+    opc_finding_fail(finding, "architecture.uneven", "kernel%s %s: there is code for %s and nothing that runs on %s, where other kernels of the library run", count > 1 ? "s" : "",
+                     opc_text_c(&names), opc_text_c(&has), opc_text_c(&lacks));
+  opc_text_clear(&lacks);
+  opc_text_clear(&other);
+  opc_text_clear(&names);
+  opc_text_clear(&has);
+}
+
+static void check_kernels(const library_t *library, opc_finding_t *finding) {
+  opc_uneven_t uneven = {0};
+  size_t size = 0;
+  const unsigned char *bytes = opc_elf_section(library->file, ".nv_fatbin", &size);
+  if (bytes) opc_uneven_read(bytes, size, &library->facts.gpu, &uneven);
+  json_t *kernels = json_array();
+  for (size_t i = 0; i < uneven.count; i++) {
+    report_like(library, &uneven, i, finding);
+    if (i < KERNELS_AS_EVIDENCE) json_array_append_new(kernels, opc_json_text(uneven.items[i].name));
+  }
+  if (uneven.count > 0) opc_finding_evidence(finding, "kernels", json_incref(kernels));
+  json_decref(kernels);
+  opc_uneven_clear(&uneven);
+}
+
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   library_t library = {0};
   opc_error_t error = {0};
@@ -61,6 +113,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     } else {
       check_devices(&library, opc_text_c(&has), finding);
       check_torch(&library, opc_text_c(&has), finding);
+      check_kernels(&library, finding);
       if (!opc_gpu_codes_have_lasting_ptx(&library.facts.gpu))
         opc_finding_fail(finding, "architecture.no_ptx", "it has code for %s, and no PTX that a GPU newer than sm_%u could be given", opc_text_c(&has),
                          opc_gpu_codes_newest(&library.facts.gpu));

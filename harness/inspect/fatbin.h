@@ -31,6 +31,20 @@ typedef struct opc_gpu_codes {
 
 void opc_fatbin_read(const unsigned char *bytes, size_t size, opc_gpu_codes_t *out);
 
+/* Those of `more` too, in order. */
+void opc_gpu_codes_add(const opc_gpu_codes_t *more, opc_gpu_codes_t *out);
+
+/* One container: what nvcc makes of one source file, so that its kernels have the same codes. */
+typedef struct opc_fatbin {
+  opc_gpu_codes_t codes;
+  const unsigned char *image; /* the first machine code in it, in place; NULL: there is none */
+  size_t image_size, plain_size; /* packed or not; and unpacked, where it is packed */
+  bool lz4, zstd;                /* how it is packed */
+} opc_fatbin_t;
+
+/* Each container in turn. False: something is damaged, and there may be more. */
+bool opc_fatbin_visit(const unsigned char *bytes, size_t size, void (*visit)(const opc_fatbin_t *fatbin, void *context), void *context);
+
 #ifdef __cplusplus
 }
 #endif

@@ -48,7 +48,7 @@ size_t opc_gpu_codes_missing(const opc_gpu_codes_t *codes, const opc_gpu_codes_t
   for (size_t i = 0; i < wanted->count; i++) count += is_missing(codes, &wanted->items[i]);
   for (size_t i = 0; i < wanted->count; i++) {
     if (!is_missing(codes, &wanted->items[i])) continue;
-    opc_text_addf(out, "%ssm_%u", before(told, count), wanted->items[i].architecture);
+    if (out) opc_text_addf(out, "%ssm_%u", before(told, count), wanted->items[i].architecture);
     told++;
   }
   return count;

@@ -20,7 +20,7 @@ unsigned opc_gpu_codes_newest(const opc_gpu_codes_t *codes); /* of its machine c
 
 /* "sm_80, sm_90a and PTX compute_90" */
 void opc_gpu_codes_words(const opc_gpu_codes_t *codes, opc_text_t *out);
-/* The architectures that `wanted` has machine code for and `codes` does not serve, "sm_75 and sm_80"; how many. */
+/* The architectures that `wanted` has machine code for and `codes` does not serve, "sm_75 and sm_80"; how many. out may be NULL. */
 size_t opc_gpu_codes_missing(const opc_gpu_codes_t *codes, const opc_gpu_codes_t *wanted, opc_text_t *out);
 
 #ifdef __cplusplus

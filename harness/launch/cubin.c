@@ -135,6 +135,20 @@ static uint32_t symbol_of(const image_t *image, size_t text) {
   return 0;
 }
 
+bool opc_cubin_visit(const unsigned char *bytes, size_t size, void (*visit)(const char *kernel, void *context), void *context) {
+  static const char prefix[] = ".nv.constant0."; /* a kernel's parameters; other functions have none */
+  image_t image = {.bytes = bytes, .size = size};
+  Elf64_Shdr section;
+  if (!image_open(&image)) return false;
+  for (size_t i = 0; section_at(&image, i, &section); i++) {
+    if (section.sh_name >= image.names_size || image.names_size - section.sh_name <= sizeof prefix) continue;
+    const char *name = image.names + section.sh_name;
+    if (memcmp(name, prefix, sizeof prefix - 1) != 0 || !memchr(name, '\0', image.names_size - section.sh_name)) continue;
+    visit(name + sizeof prefix - 1, context);
+  }
+  return true;
+}
+
 bool opc_cubin_read(const unsigned char *bytes, size_t size, const char *kernel, opc_kernel_image_t *out) {
   image_t image = {.bytes = bytes, .size = size};
   Elf64_Shdr section;

@@ -40,6 +40,8 @@ void opc_image_wrapped_free(void *wrapper);
 
 /* One cubin (an ELF file), or PTX. False: the kernel is not in it. */
 bool opc_cubin_read(const unsigned char *bytes, size_t size, const char *kernel, opc_kernel_image_t *out);
+/* Each kernel of a cubin, by the name that it is registered by. False: this is none, or a damaged one. */
+bool opc_cubin_visit(const unsigned char *bytes, size_t size, void (*visit)(const char *kernel, void *context), void *context);
 bool opc_ptx_read(const char *text, size_t size, const char *kernel, opc_kernel_image_t *out);
 
 #endif
