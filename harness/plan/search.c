@@ -37,6 +37,7 @@ static bool settle(opc_search_t *search, const opc_sample_t *parent, opc_sample_
   const opc_recipe_t *recipe = search->recipe;
   if (recipe && parent && !opc_recipe_restore(recipe, parent, sample)) return false;
   if (recipe && !parent && !opc_recipe_draw(recipe, &search->rng, sample, NULL, 0)) return false;
+  if (opc_tabu_has(search, sample)) return false;
   return remember(search, sample);
 }
 
@@ -55,6 +56,7 @@ opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t
   search->parent = OPC_SITES_MAX;
   opc_status_t status = opc_search_view_make(options->library, op, options->round, &search->view, error);
   if (status != OPC_OK) return status;
+  opc_search_view_backward(&search->view, op, &search->rng, &search->derived);
   const opc_argument_t *impossible = opc_seed_impossible(op, &search->view);
   if (impossible || !op->schema || op->is_vararg) {
     search->impossible = search->over = true;
@@ -82,6 +84,7 @@ void opc_search_free(opc_search_t *search) {
   opc_text_clear(&search->no_kernel);
   opc_search_view_clear(&search->view);
   free(search->seen);
+  free(search->forms);
   free(search);
 }
 
@@ -209,7 +212,8 @@ static bool propose(opc_search_t *search, opc_sample_t *out) {
 bool opc_search_next(opc_search_t *search, opc_sample_t *out) {
   *out = (opc_sample_t){0};
   if (search->over || search->tries >= search->budget || search->crash_cost >= CRASHES_BASE + search->budget / TRIES_A_CRASH) return false;
-  if (opc_search_is_rich(search, true)) return false;
+  bool shrinking = search->shrunk > 0 && search->derived.next < search->derived.count;
+  if (opc_search_is_rich(search, true) && !shrinking) return false;
   int since_found = search->found_at > 0 ? search->tries - search->found_at : 0;
   bool values_hopeless = since_found > AFTER_FOUND_MAX / 3 || !opc_search_has_tensors(search->op);
   if ((values_hopeless && opc_search_is_rich(search, false)) || since_found > AFTER_FOUND_MAX) return false;

@@ -5,7 +5,9 @@
 #include "plan/search_inside.h"
 #include "plan/variant_table.h"
 
-static const int64_t dim_max = 4096, numel_max = 4 << 20;
+/* Each case computes on what is found here, some of them dozens of times: what is larger costs minutes an operator and shows nothing more. */
+static const int64_t dim_max = 4096, numel_max = 1 << 18;
+enum { RANK_MAX = 8 };
 
 /* ---- candidates ---- */
 
@@ -55,7 +57,7 @@ size_t opc_slots_of(const opc_sample_t *sample, opc_slot_t slots[OPC_SLOTS_MAX])
 bool opc_edit_shape(opc_value_t *tensor, int ndim, const int64_t *sizes) {
   int64_t numel = 1;
   opc_tensor_spec_t *spec = tensor->tensor;
-  if (ndim < 0 || ndim > OPC_MAX_DIMS) return false;
+  if (ndim < 0 || ndim > RANK_MAX) return false;
   if (ndim == spec->ndim && memcmp(spec->sizes, sizes, (size_t)ndim * sizeof *sizes) == 0) return false;
   for (int i = 0; i < ndim; i++) {
     if (sizes[i] < 0 || sizes[i] > dim_max || (sizes[i] > 0 && numel > numel_max / sizes[i])) return false;
@@ -81,7 +83,7 @@ bool opc_edit_rank(opc_value_t *tensor, int ndim, bool at_front) {
   int64_t sizes[OPC_MAX_DIMS];
   const opc_tensor_spec_t *spec = tensor->tensor;
   int change = ndim - spec->ndim;
-  if (change == 0 || ndim < 0 || ndim > OPC_MAX_DIMS) return false;
+  if (change == 0 || ndim < 0 || ndim > RANK_MAX) return false;
   for (int i = 0; i < ndim; i++) {
     int from = at_front ? i - change : i;
     sizes[i] = from >= 0 && from < spec->ndim ? spec->sizes[from] : 2;

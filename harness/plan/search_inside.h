@@ -6,6 +6,8 @@
  *   search_repair.c message -> edited arguments, a row a family (search_repair.def)
  *   search_edit.c   the edits themselves
  *   search_library.c what other operators have found
+ *   search_backward.c a backward operator's arguments after its forward operator's
+ *   search_tabu.c   forms of arguments that only kill
  *   search_redraw.c other sizes and values for a tuple whose dtypes and ranks got far
  *   search_mutate.c undirected changes, calm arguments after a crash, other shapes of accepted arguments
  * Ownership: candidates own their samples; slots borrow. Threads: none shared. */
@@ -56,6 +58,9 @@ bool opc_search_view_tuple(const opc_search_view_t *view, const opc_operator_t *
 /* One argument of the sample becomes such a value. */
 bool opc_search_view_replace(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *sample);
 
+/* Whether it is called after the other one as its backward operator: "_foo_backward" and "foo". */
+bool opc_search_is_backward_of(const opc_operator_t *op, const opc_operator_t *forward);
+
 /* ---- where a tuple comes from; counted each, so that a strategy that is silently off shows ---- */
 
 #define OPC_SEARCH_FAMILIES(X)          \
@@ -64,11 +69,14 @@ bool opc_search_view_replace(const opc_search_view_t *view, const opc_operator_t
   X(REDRAW, "redraw")                   \
   X(LIBRARY, "library")                 \
   X(LIBRARY_VALUE, "library-value")     \
+  X(BACKWARD, "backward")               \
   X(OTHER_SHAPE, "other-shape")         \
+  X(SMALLER, "smaller")                 \
   X(NON_EMPTY, "non-empty")             \
   X(CALM, "calm")                       \
   X(RANK_FROM_TO, "rank-from-to")       \
   X(SHAPE_PAIR, "shape-pair")           \
+  X(VIEW, "view")                       \
   X(GOT_EXPECTED, "got-expected")       \
   X(SCALAR_TYPE, "scalar-type")         \
   X(NOT_IMPLEMENTED, "not-implemented") \
@@ -214,11 +222,16 @@ bool opc_clue_is_hopeless(const char *message);
 
 /* ---- what to try after an outcome ---- */
 
+/* A tuple for each that the operator's forward operator accepted, where it has one. */
+void opc_search_view_backward(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng, opc_candidates_t *out);
+
 void opc_repair_message(const opc_operator_t *op, const opc_sample_t *sample, const char *message, opc_rng_t *rng, opc_candidates_t *out);
 void opc_repair_crash(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out);
 void opc_repair_empty(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out);
 /* Accepted arguments in other shapes: each size that occurs, everywhere at once, with the ints that equal it. */
 void opc_derive_shapes(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out);
+/* The same with fewer elements: a size that occurs becomes 2 or 1 everywhere at once, or a tensor of many dimensions loses some. */
+void opc_derive_smaller(const opc_sample_t *sample, opc_candidates_t *out);
 /* Draws all sizes anew, and the values of integer tensors. It helps where those speak of the sizes: lengths, and bytes of a file. */
 bool opc_redraw_helps(const opc_operator_t *op, const opc_sample_t *sample);
 bool opc_redraw(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *sample);

@@ -91,8 +91,14 @@ int opc_search_shared_words(const char *left, const char *right) {
   return shared;
 }
 
+static bool are_relatives(const opc_operator_t *op, const opc_operator_t *other) {
+  return opc_search_is_backward_of(op, other) || opc_search_is_backward_of(other, op);
+}
+
 static int likeness(const opc_operator_t *op, const opc_operator_t *other) {
-  int score = 3 * opc_search_shared_words(op->name, other->name);
+  enum { RELATIVE = 1000 }; /* before all others */
+  int score = are_relatives(op, other) ? RELATIVE : 0;
+  score += 3 * opc_search_shared_words(op->name, other->name);
   for (size_t i = 0; i < op->argument_count; i++) {
     for (size_t k = 0; k < other->argument_count; k++) {
       bool same = strcmp(op->arguments[i].name, other->arguments[k].name) == 0 && strcmp(op->arguments[i].type_text, other->arguments[k].type_text) == 0;
@@ -107,12 +113,12 @@ static bool is_own_library(const opc_operator_t *op, const opc_operator_t *other
   return op->library == other->library || (op->library && other->library && strcmp(op->library, other->library) == 0);
 }
 
-size_t opc_search_helpers(const opc_search_library_t *library, const opc_operator_t *op, size_t out[OPC_HELPERS_MAX]) {
+size_t opc_search_helpers(const opc_search_library_t *library, const opc_operator_t *op, int round, size_t out[OPC_HELPERS_MAX]) {
   int scores[OPC_HELPERS_MAX];
   size_t count = 0;
   for (size_t i = 0; i < library->operator_count; i++) {
     const opc_operator_t *other = &library->operators[i];
-    if (other == op || !is_own_library(op, other)) continue;
+    if (other == op || !is_own_library(op, other) || (round > OPC_SEARCH_ROUNDS && !are_relatives(op, other))) continue;
     int score = likeness(op, other);
     size_t place = count;
     while (place > 0 && scores[place - 1] < score) place--;
@@ -135,7 +141,7 @@ opc_status_t opc_search_view_make(const opc_search_library_t *library, const opc
   if (round < 2 || library->entry_count == 0) return OPC_OK;
   out->entries = calloc(library->entry_count, sizeof(opc_search_entry_t *));
   if (!out->entries) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for what searches find");
-  size_t helper_count = opc_search_helpers(library, op, helpers);
+  size_t helper_count = opc_search_helpers(library, op, round, helpers);
   for (size_t h = 0; h < helper_count; h++) {
     for (size_t i = 0; i < library->entry_count; i++) {
       const opc_search_entry_t *entry = library->entries[i];

@@ -10,7 +10,10 @@
 
 #include "plan/sample.h"
 
-enum { OPC_HELPERS_MAX = 24 };
+enum {
+  OPC_HELPERS_MAX = 24,
+  OPC_SEARCH_ROUNDS = 3 /* one more is for operators that are each other's backward operator: what the last round found is of use to the other */
+};
 
 typedef struct opc_search_library opc_search_library_t;
 
@@ -18,8 +21,8 @@ opc_status_t opc_search_library_new(const opc_operator_t *operators, size_t oper
                                     opc_search_library_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_search_library_free(opc_search_library_t *library);
 
-/* The operators that are most alike, indices into `operators`, the most alike first. */
-size_t opc_search_helpers(const opc_search_library_t *library, const opc_operator_t *op, size_t out[OPC_HELPERS_MAX]);
+/* The operators that are of use in this round: those that are most alike, indices into `operators`, the most alike first. */
+size_t opc_search_helpers(const opc_search_library_t *library, const opc_operator_t *op, int round, size_t out[OPC_HELPERS_MAX]);
 
 /* Arguments that the operator accepted in this round (from 1), and the tensors that it returned, as descriptions with all their values. Takes the outputs
  * (`outputs` itself too), also when it fails. */

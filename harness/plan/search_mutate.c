@@ -158,6 +158,20 @@ void opc_repair_empty(const opc_operator_t *op, const opc_sample_t *sample, opc_
 
 /* ---- other shapes of what was accepted ---- */
 
+/* The sizes that occur in tensors, each once. */
+enum { DISTINCT_MAX = 32 };
+static size_t distinct_sizes(const opc_slot_t *slots, size_t count, int64_t sizes[DISTINCT_MAX]) {
+  size_t size_count = 0;
+  for (size_t i = 0; i < count; i++) {
+    for (int dim = 0; slots[i].value->kind == OPC_VALUE_TENSOR && dim < slots[i].value->tensor->ndim; dim++) {
+      bool known = false;
+      for (size_t k = 0; k < size_count; k++) known |= sizes[k] == slots[i].value->tensor->sizes[dim];
+      if (!known && size_count < DISTINCT_MAX) sizes[size_count++] = slots[i].value->tensor->sizes[dim];
+    }
+  }
+  return size_count;
+}
+
 /* Every dimension of size `from`, and (numbers) every int that equals it, becomes `to`. first_only: dimension 0 only. */
 static bool rescale(opc_sample_t *sample, int64_t from, int64_t to, bool numbers, bool first_only) {
   opc_slot_t slots[OPC_SLOTS_MAX];
@@ -173,18 +187,35 @@ static bool rescale(opc_sample_t *sample, int64_t from, int64_t to, bool numbers
   return changed;
 }
 
-void opc_derive_shapes(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out) {
+void opc_derive_smaller(const opc_sample_t *sample, opc_candidates_t *out) {
+  enum { FEW_DIMENSIONS = 4 };
   opc_slot_t slots[OPC_SLOTS_MAX];
-  int64_t sizes[32];
-  size_t size_count = 0, count = opc_slots_of(sample, slots);
-  (void)op;
-  for (size_t i = 0; i < count; i++) {
-    for (int dim = 0; slots[i].value->kind == OPC_VALUE_TENSOR && dim < slots[i].value->tensor->ndim; dim++) {
-      bool known = false;
-      for (size_t k = 0; k < size_count; k++) known |= sizes[k] == slots[i].value->tensor->sizes[dim];
-      if (!known && size_count < 32) sizes[size_count++] = slots[i].value->tensor->sizes[dim];
+  int64_t sizes[DISTINCT_MAX];
+  size_t count = opc_slots_of(sample, slots), size_count = distinct_sizes(slots, count, sizes);
+  for (int64_t to = 2; to >= 1; to--) {
+    for (size_t k = 0; k < size_count; k++) {
+      for (int numbers = 1; numbers >= 0 && sizes[k] > to; numbers--) {
+        opc_sample_t *copy = opc_candidates_add(out, sample, OPC_FAMILY_SMALLER);
+        if (!copy) return;
+        if (!rescale(copy, sizes[k], to, numbers == 1, false)) opc_candidates_drop_last(out);
+      }
     }
   }
+  for (size_t i = 0; i < count; i++) {
+    bool many = slots[i].value->kind == OPC_VALUE_TENSOR && slots[i].value->tensor->ndim > FEW_DIMENSIONS;
+    opc_sample_t *copy = many ? opc_candidates_add(out, sample, OPC_FAMILY_SMALLER) : NULL;
+    opc_slot_t own[OPC_SLOTS_MAX];
+    if (!copy) continue;
+    opc_slots_of(copy, own);
+    if (!opc_edit_rank(own[i].value, FEW_DIMENSIONS, false)) opc_candidates_drop_last(out);
+  }
+}
+
+void opc_derive_shapes(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  int64_t sizes[DISTINCT_MAX];
+  size_t count = opc_slots_of(sample, slots), size_count = distinct_sizes(slots, count, sizes);
+  (void)op;
   static const struct {
     bool numbers, first_only, twice;
   } ways[] = {{false, true, false}, {true, false, false}, {false, false, false}, {true, false, true}, {false, false, true}};

@@ -53,6 +53,7 @@ static const struct {
 } repairs[] = {
     {OPC_FAMILY_RANK_FROM_TO, opc_repair_rank_from_to, 8},
     {OPC_FAMILY_SHAPE_PAIR, opc_repair_shape_pair, 6},
+    {OPC_FAMILY_VIEW, opc_repair_view, 8},
     {OPC_FAMILY_GOT_EXPECTED, opc_repair_got_expected, 8},
     {OPC_FAMILY_SCALAR_TYPE, opc_repair_scalar_type, 8},
     {OPC_FAMILY_NOT_IMPLEMENTED, opc_repair_not_implemented, 7},

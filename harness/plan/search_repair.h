@@ -43,6 +43,7 @@ void opc_repair_refill(const opc_repair_t *r, size_t slot);
 void opc_repair_rank_from_to(opc_repair_t *r);
 void opc_repair_rank_wanted(opc_repair_t *r);
 void opc_repair_shape_pair(opc_repair_t *r);
+void opc_repair_view(opc_repair_t *r);
 void opc_repair_got_expected(opc_repair_t *r);
 void opc_repair_shape_literal(opc_repair_t *r);
 void opc_repair_square(opc_repair_t *r);

@@ -1,5 +1,6 @@
 /* Repairs of shapes: ranks, sizes, and what relates them. */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/search_repair.h"
@@ -82,6 +83,29 @@ void opc_repair_shape_pair(opc_repair_t *r) {
       if (!opc_repair_begin(r)) return;
       opc_repair_end(r, replace_run(r->copy[i].value, &tuples[reverse], &tuples[!reverse]));
     }
+  }
+}
+
+/* "shape '[1, 2, 1, 1]' is invalid for input of size 4": whatever has 4 elements is to have 2. */
+void opc_repair_view(opc_repair_t *r) {
+  const opc_clue_t *clue = r->clue;
+  static const char words[] = "' is invalid for input of size ";
+  const char *mark = strstr(clue->lower, words);
+  int64_t wanted = 1, found = mark ? strtoll(mark + strlen(words), NULL, 10) : -1;
+  if (!mark || clue->tuple_count == 0) return;
+  for (int i = 0; i < clue->tuples[0].count; i++) {
+    if (clue->tuples[0].sizes[i] < 1) return;
+    wanted *= clue->tuples[0].sizes[i];
+  }
+  for (size_t i = 0; i < r->count; i++) {
+    if (!opc_repair_is_tensor(r, i) || opc_tensor_spec_numel(opc_repair_spec(r, i)) != found) continue;
+    const opc_tensor_spec_t *spec = opc_repair_spec(r, i);
+    for (int dim = 0; dim < spec->ndim; dim++) {
+      int64_t others = spec->sizes[dim] > 0 ? found / spec->sizes[dim] : 0;
+      if (others > 0 && wanted % others == 0) set_dim(r, i, dim, wanted / others);
+    }
+    if (!opc_repair_begin(r)) return;
+    opc_repair_end(r, opc_edit_shape(r->copy[i].value, 1, &wanted));
   }
 }
 

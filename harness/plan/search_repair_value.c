@@ -74,12 +74,19 @@ static void set_integers(opc_repair_t *r, int64_t below, int64_t number) {
   opc_repair_end(r, changed);
 }
 
+/* No size is: a number that it is computed from is wrong ("computed output dims: (4, -3)"). */
+static bool has_negative(const opc_clue_t *clue) {
+  bool negative = false;
+  for (size_t i = 0; i < clue->number_count; i++) negative |= clue->numbers[i] < 0;
+  return negative;
+}
+
 void opc_repair_number_range(opc_repair_t *r) {
   static const int64_t choices[] = {1, 2, 4, 0};
   static const char words[] =
       "positive|greater|at least|negative|must be|>|zero|invalid|larger|less|between|smaller|range|too small|too large|"
       "should be|expected";
-  if (!opc_clue_has(r->clue, words)) return;
+  if (!opc_clue_has(r->clue, words) && !has_negative(r->clue)) return;
   set_integers(r, 1, 1); /* several are often wrong at once, and the text tells of the first only */
   for (size_t k = 0; k < sizeof choices / sizeof choices[0]; k++) {
     for (size_t i = 0; i < r->count && r->certainty > 0; i++) {

@@ -47,6 +47,8 @@ static uint64_t digest_value(const opc_value_t *value, uint64_t digest, bool sha
   return digest;
 }
 
+uint64_t opc_search_digest_value(const opc_value_t *value, bool shapes_only) { return digest_value(value, 0, shapes_only); }
+
 uint64_t opc_search_digest(const opc_sample_t *sample, bool shapes_only) {
   uint64_t digest = 0;
   for (size_t i = 0; i < sample->argument_count; i++) {

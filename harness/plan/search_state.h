@@ -7,7 +7,8 @@
 
 enum {
   OPC_SITES_MAX = 192, /* places of rejection that are remembered */
-  OPC_KEPT_MAX = 12
+  OPC_KEPT_MAX = 12,
+  OPC_SEARCH_LARGE = 4096 /* elements of accepted arguments that smaller ones are looked for */
 };
 
 /* A place in the operator's code where tuples end, with one of them. */
@@ -41,6 +42,15 @@ typedef struct opc_suspects {
   bool lone;         /* one of them had nothing but one tensor, which no operator that accepts it may leave */
 } opc_suspects_t;
 
+/* Arguments but for sizes, and how often a process died with them. */
+typedef struct opc_form {
+  uint64_t id;
+  int deaths;
+  bool survived; /* not always */
+} opc_form_t;
+
+enum { OPC_TABU_DEATHS = 2 };
+
 struct opc_search {
   const opc_operator_t *op;
   const opc_recipe_t *recipe; /* NULL: none */
@@ -60,9 +70,12 @@ struct opc_search {
   opc_suspects_t forgets;   /* tries whose result follows memory that nothing initialised */
   opc_suspects_t leaves;    /* tries that left their tensors */
   opc_kept_t crashing;      /* the smallest arguments that crashed, non-empty ones before empty ones; for an operator that does nothing else */
-  opc_candidates_t derived; /* other shapes of what was accepted: tried first */
+  opc_candidates_t derived; /* other shapes of what was accepted, and what a forward operator accepted: tried first */
+  int64_t shrunk;           /* elements of the large arguments that `derived` has smaller ones of; 0: none were large */
   uint64_t *seen;           /* digests of what was tried */
   size_t seen_count;
+  opc_form_t *forms;
+  size_t form_count;
   opc_sample_t current;
   opc_search_family_t family;
   size_t parent; /* site of the tuple that was edited; OPC_SITES_MAX: none */
@@ -77,6 +90,12 @@ double opc_site_line_rank(const opc_search_t *search, const opc_site_t *site);
 bool opc_suspects_are_convincing(const opc_suspects_t *suspects);
 /* Digest of a tuple: all of it, or what makes its shape. */
 uint64_t opc_search_digest(const opc_sample_t *sample, bool shapes_only);
+uint64_t opc_search_digest_value(const opc_value_t *value, bool shapes_only);
+
+/* The current try cost a process (a hang counts as several), or (0) did not. */
+void opc_tabu_note(opc_search_t *search, int deaths);
+/* Arguments of this form did nothing but kill, more than once. */
+bool opc_tabu_has(const opc_search_t *search, const opc_sample_t *sample);
 /* Two shapes with results of some size; with_values: that depend on the values of the arguments. */
 bool opc_search_is_rich(const opc_search_t *search, bool with_values);
 /* True when shape means shapes of tensors for this operator; otherwise its numbers are its shape. */

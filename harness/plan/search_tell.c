@@ -185,6 +185,11 @@ static void keep(opc_search_t *search, const opc_try_outcome_t *outcome, bool em
   search->kept[place] = kept;
   if (search->found_at == 0) search->found_at = search->tries;
   search->accepted[search->family]++;
+  if (numel > OPC_SEARCH_LARGE && (search->shrunk == 0 || numel < search->shrunk / 2)) { /* what is much smaller is tried to be made smaller again */
+    search->shrunk = numel;
+    opc_candidates_clear(&search->derived);
+    opc_derive_smaller(&search->current, &search->derived);
+  }
   if (search->derived.next >= search->derived.count) { /* the shapes of the first, and of a later one when those are through */
     opc_candidates_clear(&search->derived);
     opc_derive_shapes(search->op, &search->current, &search->derived);
@@ -211,6 +216,7 @@ static void tell_returned(opc_search_t *search, const opc_try_outcome_t *outcome
 
 void opc_search_tell(opc_search_t *search, const opc_try_outcome_t *outcome) {
   if (outcome->kind != OPC_TRY_NO_KERNEL) search->no_kernels = 0;
+  opc_tabu_note(search, outcome->kind == OPC_TRY_TIMEOUT ? OPC_TABU_DEATHS : outcome->kind == OPC_TRY_CRASHED);
   switch (outcome->kind) {
     case OPC_TRY_RETURNED:
       tell_returned(search, outcome);

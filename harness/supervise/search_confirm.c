@@ -6,6 +6,8 @@
 #include "supervise/search_rounds.h"
 #include "supervise/task.h"
 
+enum { LARGEST = 1 << 18 }; /* elements of a result that is kept */
+
 static double seconds(const opc_task_t *task) { return opc_phase_search.seconds(task); }
 
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
@@ -21,24 +23,30 @@ uint64_t opc_search_digest_of(const json_t *message) {
   return digest != NULL ? strtoull(digest, NULL, 16) : 0;
 }
 
-/* A tensor with all its values; NULL: it has none, or they make no sense. */
+/* A tensor with all its values, or of its sizes alone; NULL: it makes no sense. */
 static opc_tensor_spec_t *tensor_of(const json_t *told) {
   const json_t *shape = json_object_get(told, "shape"), *values = json_object_get(told, "values");
   const char *name = json_string_value(json_object_get(told, "dtype"));
   opc_dtype_t dtype = name != NULL ? opc_dtype_find(name) : OPC_DTYPE_OTHER;
   int64_t sizes[OPC_MAX_DIMS];
   size_t ndim = json_array_size(shape), count = json_array_size(values);
-  if (dtype == OPC_DTYPE_OTHER || ndim > OPC_MAX_DIMS || count == 0) return NULL;
-  for (size_t i = 0; i < ndim; i++) sizes[i] = json_integer_value(json_array_get(shape, i));
+  int64_t numel = 1;
+  if (dtype == OPC_DTYPE_OTHER || ndim > OPC_MAX_DIMS) return NULL;
+  for (size_t i = 0; i < ndim; i++) {
+    sizes[i] = json_integer_value(json_array_get(shape, i));
+    if (sizes[i] < 1 || sizes[i] > LARGEST / numel) return NULL;
+    numel *= sizes[i];
+  }
   opc_tensor_spec_t *spec = opc_tensor_spec_new(dtype, (int)ndim, sizes);
-  if (spec != NULL && (size_t)opc_tensor_spec_numel(spec) == count) spec->fill.values = calloc(count, sizeof *spec->fill.values);
-  if (spec == NULL || spec->fill.values == NULL) {
+  if (spec != NULL) spec->dtype_given = true;
+  if (spec == NULL || count == 0) return spec;
+  if ((size_t)numel == count) spec->fill.values = calloc(count, sizeof *spec->fill.values);
+  if (spec->fill.values == NULL) {
     opc_tensor_spec_free(spec);
     return NULL;
   }
   spec->fill.kind = OPC_FILL_VALUES;
   spec->fill.value_count = count;
-  spec->dtype_given = true;
   for (size_t i = 0; i < count; i++) {
     const json_t *value = json_array_get(values, i);
     if (json_is_integer(value)) spec->fill.values[i] = (opc_number_t){.kind = OPC_NUMBER_INT, .i = json_integer_value(value)};

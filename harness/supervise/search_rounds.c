@@ -5,10 +5,10 @@
 
 #include "supervise/schedule.h"
 
-static const int budgets[] = {300, 900, 1800};
-enum { ROUNDS = sizeof budgets / sizeof budgets[0] };
-
-int opc_search_round_budget(int round) { return budgets[round - 1]; }
+int opc_search_round_budget(int round) {
+  static const int budgets[OPC_SEARCH_ROUNDS + 1] = {300, 900, 1800, 60};
+  return budgets[round - 1];
+}
 
 opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op) {
   if (op->kind == OPC_OPERATOR_CLASS || op->kind == OPC_OPERATOR_LIBRARY) return NULL; /* none is searched for */
@@ -46,7 +46,7 @@ static bool has_sample(const opc_session_t *session, const opc_operator_t *op) {
 
 /* Its helpers have come as far as its next round looks; otherwise they are to. What was found already, and what never will be, is not waited for. */
 static bool is_ready(opc_session_t *session, const opc_operator_t *op, int round, bool *out_wants_more) {
-  size_t helpers[OPC_HELPERS_MAX], count = round > 1 ? opc_search_helpers(session->library, op, helpers) : 0;
+  size_t helpers[OPC_HELPERS_MAX], count = round > 1 ? opc_search_helpers(session->library, op, round, helpers) : 0;
   bool ready = true;
   for (size_t i = 0; i < count; i++) {
     opc_searched_t *helper = &session->found[helpers[i]];
@@ -88,16 +88,23 @@ static opc_status_t classes_take(opc_session_t *session, opc_error_t *error) {
   return status;
 }
 
+/* The last one is of use where it has something to look at. */
+static int rounds_of(const opc_session_t *session, const opc_operator_t *op) {
+  size_t relatives[OPC_HELPERS_MAX];
+  return OPC_SEARCH_ROUNDS + (opc_search_helpers(session->library, op, OPC_SEARCH_ROUNDS + 1, relatives) > 0);
+}
+
 static opc_status_t begin(opc_session_t *session, const opc_operator_t *const *operators, size_t count, opc_error_t *error) {
   const opc_loaded_t *loaded = &session->loaded;
   session->found = calloc(loaded->operator_count + 1, sizeof *session->found);
   if (session->found == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   for (size_t i = 0; i < loaded->operator_count; i++) session->found[i].over = loaded->operators[i].schema == NULL || has_sample(session, &loaded->operators[i]);
-  /* Under Valgrind a try takes fifty times as long. */
-  for (size_t i = 0; i < count; i++) opc_search_found(session, operators[i])->rounds_wanted = session->memcheck != NULL ? 1 : ROUNDS;
   opc_status_t status = classes_take(session, error);
   if (status == OPC_OK)
     status = opc_search_library_new(loaded->operators, loaded->operator_count, session->classes, session->class_count, &session->library, error);
+  /* Under Valgrind a try takes fifty times as long. */
+  for (size_t i = 0; i < count && status == OPC_OK; i++)
+    opc_search_found(session, operators[i])->rounds_wanted = session->memcheck != NULL ? 1 : rounds_of(session, operators[i]);
   return status;
 }
 
