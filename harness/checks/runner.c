@@ -224,7 +224,7 @@ static void checks_before(opc_run_t *run) {
   for (run->check = 0; run->check < opc_check_info_count; run->check++) {
     const opc_check_t *check = opc_checks[run->check];
     bool wanted = check_wanted(request, run->check) && (!request->only || (strcmp(check->name, run->only.check) == 0 && !run->only.sample[0]));
-    if (!wanted || !check->before || opc_run_names(check->name, request->skip, request->skip_count)) continue;
+    if (!wanted || !check->before || request->out_of_time > 0 || opc_run_names(check->name, request->skip, request->skip_count)) continue;
     for (run->device = 0; run->device < request->device_count && run->callable_count; run->device++) {
       opc_case_context_t context;
       opc_session_t session = {.own = &run->own[run->check]};

@@ -26,8 +26,10 @@ typedef struct opc_runner_request {
   const char *from, *to;   /* this stretch, both ends included; NULL: open */
   const char *const *skip; /* cases of these checks are reported as skip/after_crash and not run */
   size_t skip_count;
-  const char *const *crashed; /* ids of cases: those of other checks with the same device, dtype, sample and variant are skip/after_crash too */
+  const char *const *crashed; /* ids of cases: those of other checks with the same device, dtype, sample and variant are skip/after_crash too;
+                               * an id without a sample stands for all samples, and for its own check as well */
   size_t crashed_count;
+  double out_of_time; /* seconds that the operator's cases have used up, so that the rest is skip/budget; 0: they have not */
 } opc_runner_request_t;
 
 typedef struct opc_runner_sink {

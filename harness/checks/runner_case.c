@@ -25,14 +25,14 @@ bool opc_run_names(const char *name, const char *const *list, size_t count) {
   return false;
 }
 
-/* The other check in which these arguments crashed the operator; NULL: there was none. */
-static const char *crashed_in(const opc_run_t *run, const opc_case_context_t *context) {
+/* The case that this one would repeat: the same arguments crashed the operator in another check, or it hung with the same variant. NULL: there was none. */
+static const opc_case_id_t *crashed_in(const opc_run_t *run, const opc_case_context_t *context) {
   const opc_case_id_t *id = &context->id;
   for (size_t i = 0; i < run->request->crashed_count && context->sample; i++) {
     const opc_case_id_t *crashed = &run->crashed[i];
-    if (strcmp(crashed->check, id->check) != 0 && strcmp(crashed->device, id->device) == 0 && strcmp(crashed->dtype, id->dtype) == 0 &&
-        strcmp(crashed->sample, id->sample) == 0 && strcmp(crashed->variant, id->variant) == 0)
-      return crashed->check;
+    if (strcmp(crashed->device, id->device) != 0 || strcmp(crashed->dtype, id->dtype) != 0 || strcmp(crashed->variant, id->variant) != 0) continue;
+    bool same = strcmp(crashed->sample, id->sample) == 0 && strcmp(crashed->check, id->check) != 0;
+    if (same || !crashed->sample[0]) return crashed;
   }
   return NULL;
 }
@@ -111,7 +111,8 @@ static void judge_accesses(const opc_run_t *run, const opc_case_context_t *conte
 bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, opc_action_t action) {
   const opc_check_t *check = opc_checks[run->check];
   const opc_runner_request_t *request = run->request;
-  const char *crashed_check = crashed_in(run, context), *unsound = unsound_by(run, context), *unseen = unseen_in(run, context);
+  const opc_case_id_t *crashed = crashed_in(run, context);
+  const char *unsound = unsound_by(run, context), *unseen = unseen_in(run, context);
   opc_finding_t finding = {0};
   opc_session_t session = {.own = &run->own[run->check]};
   if (action.kind != OPC_ACTION_SKIP && context->device.type == OPC_DEVICE_CUDA && !opc_device_zones_choose(check->device_zones)) {
@@ -135,14 +136,17 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
     opc_finding_skip(&finding, action.reason, "%s", action.detail);
   } else if (opc_run_names(check->name, request->skip, request->skip_count)) {
     opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: cases before it crashed or hung");
+  } else if (request->out_of_time > 0 && opc_check_infos[run->check].calls) {
+    opc_finding_skip(&finding, OPC_SKIP_BUDGET, "not run: the operator's cases had taken more than %g s by then (--operator-time)", request->out_of_time);
   } else if (unseen[0]) {
     opc_finding_skip(&finding, OPC_SKIP_SIMULATED, "%s", unseen);
   } else if (run->starved == starved_max(run)) {
     opc_finding_skip(&finding, OPC_SKIP_BUDGET, "not run: %d cases before it ran out of memory", run->starved + run->starved_before);
   } else if (unsound) {
     opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: whatever would be found here follows from %s, found on this sample before", unsound);
-  } else if (crashed_check) {
-    opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: these arguments crashed the operator in check %s", crashed_check);
+  } else if (crashed) {
+    const char *what = crashed->sample[0] ? "these arguments crashed the operator" : "with this variant of a sample the operator hung";
+    opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: %s in check %s", what, crashed->check);
   } else {
     if (action.kind == OPC_ACTION_MUST_REJECT) must_reject(context, &finding);
     if (action.kind == OPC_ACTION_CHECK || check->refused) check->run(context, &finding);

@@ -23,6 +23,7 @@ enum {
   KEY_SEED,
   KEY_JOBS,
   KEY_TIMEOUT,
+  KEY_OPERATOR_TIME,
   KEY_MEMORY,
   KEY_SHARD,
   KEY_CASE,
@@ -42,7 +43,7 @@ typedef struct run_command {
   opc_execution_t execution;
   opc_strings_t libraries, preloads, samples, recipes, globs, namespaces, checks, devices;
   opc_progress_t progress;
-  bool timeout_given;
+  bool timeout_given, operator_time_given;
 } run_command_t;
 
 static const struct argp_option options[] = {
@@ -65,6 +66,7 @@ static const struct argp_option options[] = {
     {0, 0, 0, 0, "How it runs:", 3},
     {"jobs", KEY_JOBS, "N", 0, "Operators at once, default: as many as processors", 3},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one case, default 10", 3},
+    {"operator-time", KEY_OPERATOR_TIME, "SECONDS", 0, "Of all cases of one operator, default 300; what is left of them is skipped", 3},
     {"memory", KEY_MEMORY, "MIB", 0, "Of one child, default 4096", 3},
     {"tool", KEY_TOOL, "TOOL", 0, "memcheck: run the operators under Valgrind and report what it finds; some fifty times slower", 3},
     {"sanitize", KEY_SANITIZE, "TOOL", 0,
@@ -213,6 +215,10 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       status = opc_value_seconds("--timeout", value, &to->timeout, run->error);
       run->timeout_given = true;
       break;
+    case KEY_OPERATOR_TIME:
+      status = opc_value_seconds("--operator-time", value, &to->operator_time, run->error);
+      run->operator_time_given = true;
+      break;
     case KEY_CASE:
       status = opc_case_id_parse(value, &id, run->error);
       to->case_id = value;
@@ -276,24 +282,25 @@ static opc_status_t show(opc_journal_reader_t *journal, int exit_code, void *con
   return status;
 }
 
+/* Under a tool everything takes longer. */
+static void scale_times(run_command_t *run) {
+  opc_run_options_t *to = &run->execution.options;
+  if (!run->timeout_given) to->timeout *= opc_run_pace(to);
+  if (!run->operator_time_given) to->operator_time *= opc_run_pace(to);
+}
+
 /* Said before: who expects a second would think that it hangs. */
 static void prepare_memcheck(run_command_t *run) {
   opc_run_options_t *to = &run->execution.options;
   if (!to->memcheck) return;
-  if (!run->timeout_given) to->timeout *= opc_run_pace(to);
   opc_complain("memcheck: under Valgrind libtorch takes about half a minute to load, an operator one to ten seconds; a case may take %g s. --op and --check narrow "
                "the run", to->timeout);
 }
 
-static void prepare_sanitize(run_command_t *run) {
-  opc_run_options_t *to = &run->execution.options;
-  if (to->sanitize != NULL && !run->timeout_given) to->timeout *= opc_run_pace(to);
-}
-
 static void fill_in(run_command_t *run, const opc_arguments_t *arguments) {
   opc_run_options_t *to = &run->execution.options;
+  scale_times(run);
   prepare_memcheck(run);
-  prepare_sanitize(run);
   to->libraries = run->libraries.items;
   to->library_count = run->libraries.count;
   to->preloads = run->preloads.items;

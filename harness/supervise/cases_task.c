@@ -8,19 +8,27 @@
 #include "plan/verdict.h"
 #include "supervise/task.h"
 
-enum { CRASHES_MAX = 3, TIMEOUTS_MAX = 2, CHECKS_HUNG_MAX = 2, STILLBORN_MAX = 3 };
+enum { CRASHES_MAX = 3, TIMEOUTS_MAX = 2, HANGS_MAX = 3, STILLBORN_MAX = 3 };
 
 static const char *text_of(const json_t *object, const char *key) { return json_string_value(json_object_get(object, key)); }
 
 static double seconds(const opc_task_t *task) { return task->session->options->timeout; }
 
+/* Of a single case nothing is taken away: its own time is bounded, and who asks for one wants it. */
+static bool has_used_its_time(const opc_task_t *task) {
+  return !task->session->has_only && opc_clock() - task->cases_began > task->session->options->operator_time;
+}
+
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
   task->session->current = task->op->name;
   task->first = task->order_count;
+  if (task->cases_began <= 0) task->cases_began = opc_clock();
+  task->out_of_time |= has_used_its_time(task);
   *out = opc_task_cases_command(task, json_array_size(task->skips), json_array_size(task->crashed));
   if (*out == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   if (task->session->has_only) json_object_set_new(*out, "only", json_string(task->session->options->case_id));
-  else if (task->order_count > 0) json_object_set_new(*out, "after", json_string(task->order[task->order_count - 1]));
+  else if (task->out_of_time) json_object_set_new(*out, "out_of_time", json_real(task->session->options->operator_time));
+  if (!task->session->has_only && task->order_count > 0) json_object_set_new(*out, "after", json_string(task->order[task->order_count - 1]));
   return OPC_OK;
 }
 
@@ -107,7 +115,10 @@ static opc_status_t on_result(opc_task_t *task, json_t *message, opc_error_t *er
   if (status != OPC_OK || again) return status;
   task->held = json_incref(message);
   task->stillborn = 0;
-  return note_order(task, text_of(message, "case"), error);
+  status = note_order(task, text_of(message, "case"), error);
+  if (status != OPC_OK || task->out_of_time || !has_used_its_time(task)) return status;
+  opc_task_release(task); /* the next child goes on behind this case, and skips what is left */
+  return settle(task, error);
 }
 
 static opc_status_t give_up(opc_task_t *task, const char *why, opc_error_t *error) {
@@ -116,7 +127,7 @@ static opc_status_t give_up(opc_task_t *task, const char *why, opc_error_t *erro
   return opc_journal_note(task->session->journal, error, "%s: the rest of its cases could not be run: %s", task->op->name, why);
 }
 
-/* An operator that hangs in two checks hangs in all: each would cost two timeouts more. */
+/* An operator that hangs again and again does so in all checks: each would cost two timeouts and their confirmations more. */
 static void skip_all(opc_task_t *task) {
   size_t i;
   json_t *name;
@@ -141,10 +152,20 @@ static opc_status_t tally(opc_task_t *task, const char *check, const opc_crash_t
     snprintf(grown[i].rule, sizeof grown[i].rule, "%s", crash->rule);
     snprintf(grown[i].place, sizeof grown[i].place, "%s", place);
   }
-  if (++task->tallies[i].count != (timeout ? TIMEOUTS_MAX : CRASHES_MAX)) return OPC_OK;
-  json_array_append_new(task->skips, json_string(check));
-  if (timeout && ++task->checks_hung == CHECKS_HUNG_MAX) skip_all(task);
+  if (++task->tallies[i].count == (timeout ? TIMEOUTS_MAX : CRASHES_MAX)) json_array_append_new(task->skips, json_string(check));
+  if (timeout && ++task->hangs == HANGS_MAX) skip_all(task);
   return OPC_OK;
+}
+
+/* What it hung on is a variant: the same one of another sample would cost its time again and tell nothing new. As the samples themselves may, that is no rule for
+ * plain ones. */
+static void note_hung_variant(opc_task_t *task, const opc_case_id_t *id) {
+  opc_case_id_t of_all = *id;
+  char text[OPC_CASE_ID_SIZE];
+  if (id->variant[0] == '\0' || strcmp(id->variant, "plain") == 0) return;
+  of_all.sample[0] = '\0';
+  opc_case_id_format(&of_all, text);
+  json_array_append_new(task->crashed, json_string(text));
 }
 
 /* The process leaves, and another one goes on behind its last case. Where that broke it the check is given up after some. */
@@ -196,7 +217,10 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   if (status == OPC_OK) status = opc_case_id_parse(blamed, &id, error);
   if (status == OPC_OK) status = tally(task, id.check, crash, error);
   /* An aggregating case has no arguments of its own; after its return it is not known to be these arguments. */
-  if (status == OPC_OK && !after && crash->own_call && id.sample[0] != '\0') json_array_append_new(task->crashed, json_string(blamed));
+  if (status == OPC_OK && !after && crash->own_call && id.sample[0] != '\0') {
+    json_array_append_new(task->crashed, json_string(blamed));
+    if (strcmp(crash->rule, "timeout") == 0) note_hung_variant(task, &id);
+  }
   if (status == OPC_OK && task->session->has_only) opc_task_enter(task, &opc_phase_confirm);
   return status;
 }

@@ -28,7 +28,7 @@
 enum { EXIT_GOOD = 0, EXIT_BROKEN = 1, EXIT_LIBRARY = 4, EXIT_NOTHING = 5 };
 
 void opc_run_options_default(opc_run_options_t *options) {
-  *options = (opc_run_options_t){.timeout = 10, .memory_mib = 4096};
+  *options = (opc_run_options_t){.timeout = 10, .operator_time = 300, .memory_mib = 4096};
 }
 
 static int processors(void) {

@@ -42,6 +42,7 @@ typedef struct opc_run_options {
   uint64_t seed;
   int jobs;         /* 0: as many as processors */
   double timeout;   /* seconds a case */
+  double operator_time; /* seconds for all cases of one operator, and half of it for a round of its search */
   int memory_mib;   /* a child */
   int shard_index, shard_count; /* 1-based; 0/0: no shards; operators are dealt out by a hash of their name */
   const char *case_id;          /* --case: exactly this case; NULL: all */
@@ -55,7 +56,7 @@ typedef struct opc_run_options {
   void *progress_context;
 } opc_run_options_t;
 
-/* Default values: 10 s, 4096 MiB, seed 0. */
+/* Default values: 10 s, 300 s an operator, 4096 MiB, seed 0. */
 void opc_run_options_default(opc_run_options_t *options);
 
 /* Runs. The journal is complete (its "end" record written) when this returns OPC_OK, whatever the verdicts; *out_exit_code follows DESIGN.md

@@ -30,6 +30,9 @@ static bool has_hung(const opc_task_t *task) {
   return task->timeouts >= (opc_search_found(task->session, task->op)->rounds > 0 ? LATER_TIMEOUTS_MAX : TIMEOUTS_MAX);
 }
 
+/* Tries are counted and not timed; only an operator that takes seconds a try comes to this. */
+static bool has_used_its_time(const opc_task_t *task) { return opc_clock() - task->search_began > task->session->options->operator_time / 2; }
+
 static double seconds(const opc_task_t *task) {
   double given = task->session->options->timeout, longest = try_seconds * opc_run_pace(task->session->options);
   return given < longest ? given : longest;
@@ -139,7 +142,7 @@ opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   opc_searched_t *found = opc_search_found(task->session, task->op);
   opc_search_state_t state = opc_search_state(task->search);
   bool clean = opc_search_is_clean(task->search);
-  bool hung = has_hung(task);
+  const char *given_up = has_hung(task) ? "; given up, for too many timeouts" : has_used_its_time(task) ? "; given up, for it took too long (--operator-time)" : "";
   size_t before = task->samples.count, changed = 0;
   if (clean) drop_lost(task, &changed);
   bool unstable = before > 0 && task->samples.count == 0;
@@ -152,7 +155,7 @@ opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   bool impossible = state == OPC_SEARCH_IMPOSSIBLE;
   free(found->detail);
   found->detail = opc_string_format("%s%s%s%s%s", impossible ? opc_search_state_name(OPC_SEARCH_IMPOSSIBLE) : "", impossible ? ": " : "",
-                                    opc_search_detail(task->search), hung ? "; given up, for too many timeouts" : "",
+                                    opc_search_detail(task->search), given_up,
                                     unstable ? "; a fresh process does not accept them again" : "");
   /* What came of bad arguments is a finding only where no round finds better ones. */
   opc_sample_set_clear(&found->samples);
@@ -195,7 +198,7 @@ static opc_status_t next_try(opc_task_t *task, json_t **out, opc_error_t *error)
   if (!task->attempting) {
     memset(&task->attempt, 0, sizeof task->attempt);
     /* Under Valgrind a new child takes half a second. */
-    bool tired = has_hung(task) || (task->session->memcheck != NULL && task->crashes >= WATCHED_CRASHES_MAX);
+    bool tired = has_hung(task) || has_used_its_time(task) || (task->session->memcheck != NULL && task->crashes >= WATCHED_CRASHES_MAX);
     if (tired || !opc_search_next(task->search, &task->attempt)) {
       opc_sample_clear(&task->attempt);
       return finish(task, error);

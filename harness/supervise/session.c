@@ -64,6 +64,7 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   opc_text_t line = {0};
   opc_run_options_default(&plain);
   plain.timeout *= opc_run_pace(options);
+  plain.operator_time *= opc_run_pace(options);
   shell_text(&line, options->argc > 0 ? options->argv[0] : "opcheck-c"); /* as it was called: it may not be on the PATH */
   opc_text_add(&line, options->package != NULL ? " package" : " run");
   if (options->memcheck) opc_text_add(&line, " --tool memcheck");
@@ -72,6 +73,8 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   for (size_t i = 0; i < options->recipe_file_count; i++) shell_option(&line, "--recipes", options->recipe_files[i]);
   if (options->seed != plain.seed) opc_text_addf(&line, " --seed %llu", (unsigned long long)options->seed);
   if (options->timeout < plain.timeout || options->timeout > plain.timeout) opc_text_addf(&line, " --timeout %g", options->timeout);
+  if (options->operator_time < plain.operator_time || options->operator_time > plain.operator_time)
+    opc_text_addf(&line, " --operator-time %g", options->operator_time);
   if (options->memory_mib != plain.memory_mib) opc_text_addf(&line, " --memory %d", options->memory_mib);
   if (options->torch_root != NULL) shell_option(&line, "--torch", options->torch_root);
   if (options->xfail_file != NULL) shell_option(&line, "--xfail", options->xfail_file);

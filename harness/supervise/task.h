@@ -69,7 +69,9 @@ struct opc_task {
   json_t *crashed;    /* array of ids of cases whose arguments crash the operator; only grows */
   opc_tally_t *tallies;
   size_t tally_count;
-  int checks_hung;    /* given up for timeouts */
+  int hangs;          /* of cases */
+  double cases_began; /* 0: not yet */
+  bool out_of_time;   /* its cases took too long altogether: the rest is skipped */
   int stillborn;      /* children in a row that died before any case */
   opc_suspect_t *suspects;
   size_t suspect_count;

@@ -46,7 +46,9 @@
  *        "from":CASE|null,"to":CASE|null    run this stretch of the plan (bisection), both ends included
  *        "skip":[CHECK…],       cases of these checks are not run: reported as skip/after_crash
  *        "crashed":[CASE…]}     the operator crashed or hung on the arguments of these cases: the cases of other checks with the same device,
- *                               dtype, sample and variant are not run either. Both are for the cases behind a crash, and left out with "only"
+ *                               dtype, sample and variant are not run either. Without a sample: it hung with this variant, and no case of it is run. Both lists
+ *                               are for the cases behind a crash, and left out with "only"
+ *        "out_of_time":S        nothing that calls the operator is run any more: its cases have taken more than S seconds
  *      {"t":"try","operator":NAME,"device":"cpu"…,"sample":SAMPLE,"seed":N,"values":true}     one call of a search; values: of small outputs are
  *                               wanted. On another device than the CPU all that counts is that the operator returns
  *      End of file: the child leaves with exit code 0.

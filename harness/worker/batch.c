@@ -213,7 +213,8 @@ static opc_status_t cases_run(batch_t *batch, const json_t *command) {
                                   .only = optional_string(command, "only"),
                                   .after = optional_string(command, "after"),
                                   .from = optional_string(command, "from"),
-                                  .to = optional_string(command, "to")};
+                                  .to = optional_string(command, "to"),
+                                  .out_of_time = json_number_value(json_object_get(command, "out_of_time"))};
   opc_runner_sink_t sink = {.begin = case_begin, .input = case_input, .end = case_end, .phase = phase_write, .spent = case_spent, .context = batch};
   uint64_t cases = 0;
 

@@ -18,7 +18,7 @@
 
 static const char *const operators[] = {"healthy", "fails",  "segv",    "abort",   "exit0",   "hang",  "parent", "closes",  "junk",    "grandchild",
                                         "flood",   "depends", "flaky", "late", "allcrash", "sleepy", "refused", "lies", "searched", "babble",
-                                        "learns", "wild", "spent", "after", "hidden", "group"};
+                                        "learns", "wild", "spent", "after", "hidden", "group", "hung", "slow"};
 enum { OPERATORS = sizeof operators / sizeof operators[0], CASES = 10 };
 
 static int *ever; /* shared by all children: how often "flaky" ran */
@@ -55,6 +55,15 @@ static void record(const char *text) {
   fclose(file);
 }
 
+static bool in_list(const json_t *list, const char *word) {
+  size_t i;
+  json_t *item;
+  json_array_foreach(list, i, item) {
+    if (strcmp(json_string_value(item), word) == 0) return true;
+  }
+  return false;
+}
+
 /* What the operator does in case i; true: it is wrong there. */
 static bool behave(const char *name, int i) {
   if (strcmp(name, "fails") == 0) return i == 3 || i == 6;
@@ -64,6 +73,9 @@ static bool behave(const char *name, int i) {
   if (strcmp(name, "abort") == 0 && i == 2) abort();
   if (strcmp(name, "exit0") == 0 && i == 2) _exit(0);
   if (strcmp(name, "hang") == 0 && (i == 2 || i == 3 || i == 4)) pause();
+  if (strcmp(name, "hung") == 0 && i == 2) pause();
+  if (strcmp(name, "hung") == 0 && i == 7) return in_list(crashed, "fake::hung/stride/cpu/-/-/v2");
+  if (strcmp(name, "slow") == 0) usleep(150000);
   if (strcmp(name, "sleepy") == 0 && i == 2) usleep(200000);
   if (strcmp(name, "parent") == 0 && i == 2) kill(getppid(), SIGKILL), usleep(1000000);
   if (strcmp(name, "closes") == 0 && i == 2) close(batch.fd), pause();
@@ -94,15 +106,6 @@ static bool behave(const char *name, int i) {
   return false;
 }
 
-static bool in_list(const json_t *list, const char *word) {
-  size_t i;
-  json_t *item;
-  json_array_foreach(list, i, item) {
-    if (strcmp(json_string_value(item), word) == 0) return true;
-  }
-  return false;
-}
-
 static int index_of(const json_t *command, const char *key) {
   const char *id = json_string_value(json_object_get(command, key));
   return id != NULL ? id[strlen(id) - 1] - '0' : -1;
@@ -123,9 +126,10 @@ static void run_cases(const json_t *command) {
     if (!in_list(json_object_get(command, "checks"), check)) continue;
     snprintf(id, sizeof id, "fake::%s/%s/%s/-/one/v%d", name, check, device, i);
     planned++;
-    if (in_list(json_object_get(command, "skip"), check)) {
+    bool late = json_object_get(command, "out_of_time") != NULL;
+    if (late || in_list(json_object_get(command, "skip"), check)) {
       say(&batch, json_pack("{s:s, s:s, s:s, s:s, s:n, s:s, s:s, s:{}, s:f}", "t", "result", "case", id, "verdict", "skip", "severity", "error", "rule", "reason",
-                            "after_crash", "message", "", "evidence", "seconds", 0.0));
+                            late ? "budget" : "after_crash", "message", "", "evidence", "seconds", 0.0));
       continue;
     }
     begin(id);

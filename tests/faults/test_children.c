@@ -114,6 +114,31 @@ static void hangs_are_given_up(void **state) {
   json_decref(records);
 }
 
+/* What hung on a variant is told to the children behind it, for all samples: v7 says whether it was. */
+static void a_hung_variant_is_known(void **state) {
+  (void)state;
+  json_t *records = run_one("hung", 1);
+  assert_int_equal(run_count(records, "result", "rule", "timeout"), 1);
+  assert_string_equal(run_text(run_find(records, "result", "/v7"), "verdict"), "fail");
+  json_decref(records);
+}
+
+static void slow_operators_are_given_up(void **state) {
+  (void)state;
+  static const char *const op[] = {"slow"};
+  opc_run_options_t options = run_options(op);
+  opc_error_t error = {0};
+  int code = -1;
+  options.operator_time = 0.4;
+  assert_int_equal(opc_run_execute(&options, &code, &error), OPC_OK);
+  assert_int_equal(code, 0);
+  json_t *records = run_read();
+  int passed = run_count(records, "result", "verdict", "pass"), late = run_count(records, "result", "reason", "budget");
+  assert_int_equal(passed + late, 10);
+  assert_true(passed >= 1 && late >= 5);
+  json_decref(records);
+}
+
 static void crashes_are_given_up(void **state) {
   (void)state;
   json_t *records = run_one("allcrash", 1);
@@ -226,7 +251,7 @@ int main(void) {
     cmocka_unit_test(healthy),           cmocka_unit_test(failures_are_confirmed), cmocka_unit_test(equal_failures_share_a_child), cmocka_unit_test(signals),
     cmocka_unit_test(crashes_show_their_input),
     cmocka_unit_test(exit_zero),         cmocka_unit_test(channel_abuse),          cmocka_unit_test(parent_killed),
-    cmocka_unit_test(hangs_are_given_up), cmocka_unit_test(crashes_are_given_up),  cmocka_unit_test(dependence_is_found),
+    cmocka_unit_test(hangs_are_given_up), cmocka_unit_test(a_hung_variant_is_known), cmocka_unit_test(slow_operators_are_given_up), cmocka_unit_test(crashes_are_given_up),  cmocka_unit_test(dependence_is_found),
     cmocka_unit_test(crashed_arguments_are_told),
     cmocka_unit_test(flaky_is_a_warning), cmocka_unit_test(spent_processes_are_replaced),
     cmocka_unit_test(black_box_lies),        cmocka_unit_test(search_finds),

@@ -44,6 +44,8 @@ static void test_families(void **state) {
       {OPC_FAMILY_RANK_FROM_TO, "expected 4D input, got 3D input", "float32[2, 2, 3, 4] float32[5, 6]"},
       {OPC_FAMILY_RANK, "weight must be 1-dimensional", "float32[2, 3, 4] float32[5]"},
       {OPC_FAMILY_SHAPE_PAIR, "output dims: (3, 4) - computed output dims: (8, 9)", "float32[2, 8, 9]"},
+      {OPC_FAMILY_VIEW, "shape '[1, 2, 1]' is invalid for input of size 7", "int64[2]"},
+      {OPC_FAMILY_VIEW, "shape '[6, 3]' is invalid for input of size 24", "float32[2, 3, 3]"},
       {OPC_FAMILY_GOT_EXPECTED, "weight.shape[1] is not valid: got: 6 expected: 18", "float32[5, 18]"},
       {OPC_FAMILY_SCALAR_TYPE, "expected scalar type Int but found Long", "int32[7]"},
       {OPC_FAMILY_SCALAR_TYPE, "weight must be a bool tensor", "bool[5, 6]"},
@@ -53,6 +55,7 @@ static void test_families(void **state) {
       {OPC_FAMILY_SQUARE, "weight must be square", "float32[5, 5]"},
       {OPC_FAMILY_DIVISIBLE, "weight columns must be divisible by 8", "float32[5, 8]"},
       {OPC_FAMILY_NUMBER_RANGE, "groups must be greater than zero", "float32[5, 6] 1 [1, 1]"},
+      {OPC_FAMILY_NUMBER_RANGE, "output sizes computed: (4, -3)", "float32[5, 6] 1 [1, 1]"},
       {OPC_FAMILY_LIST_LENGTH, "pads is expected to have 3 elements", "[1, 1, 1]"},
       {OPC_FAMILY_SAME_DTYPE, "all tensors need the same dtype", "float32[7]"},
       {OPC_FAMILY_NUMBER_SWAP, "size of tensor a (4) must match tensor b (6)", "float32[2, 3, 6]"},
@@ -99,6 +102,15 @@ static void test_after_a_crash_and_other_shapes(void **state) {
   assert_true(candidates.count >= 4);
   assert_int_equal(candidates.items[0].sample.arguments[0].tensor->sizes[0], 3);
   opc_candidates_clear(&candidates);
+  opc_derive_smaller(&sample, &candidates);
+  for (size_t i = 0; i < candidates.count; i++) {
+    int64_t numel = 0;
+    const size_t tensors[] = {0, 1, 6};
+    for (size_t k = 0; k < COUNT(tensors); k++) numel += opc_tensor_spec_numel(candidates.items[i].sample.arguments[tensors[k]].tensor);
+    assert_true(numel < 24 + 30 + 7);
+  }
+  assert_true(candidates.count >= 6);
+  opc_candidates_clear(&candidates);
   assert_true(opc_edit_dim(&sample.arguments[0], 1, 0));
   opc_repair_empty(&op, &sample, &candidates);
   assert_true(candidates.count > 0);
@@ -117,8 +129,11 @@ static void test_edits_keep_the_caps(void **state) {
   assert_false(opc_edit_dim(input, 0, -1));
   assert_false(opc_edit_dim(input, 3, 2));
   assert_false(opc_edit_dim(input, 0, 2)); /* as it is */
+  assert_false(opc_edit_rank(input, 9, true));
+  assert_true(opc_edit_rank(input, 8, true));
+  assert_true(opc_edit_rank(input, 3, true));
   assert_true(opc_edit_dim(input, 1, 4096));
-  assert_false(opc_edit_dim(input, 0, 4096));
+  assert_false(opc_edit_dim(input, 0, 64)); /* more elements than a case computes on in no time */
   assert_false(opc_edit_rank(input, -1, true));
   assert_false(opc_edit_rank(input, OPC_MAX_DIMS + 1, true));
   assert_false(opc_edit_list_length(&sample.arguments[3], 1000));

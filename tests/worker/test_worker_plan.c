@@ -117,6 +117,34 @@ static void skipped_checks_are_told(void **state) {
   json_decref(results);
 }
 
+/* A variant that hung on one sample, and time that is used up. */
+static void what_took_too_long_is_not_tried_again(void **state) {
+  (void)state;
+  json_t *all = results_of(command_cases("hostile::good", "file", json_pack("{s:[s, s]}", "checks", "stride", "alias")));
+  const char *last = strrchr(field(all, 1, "case"), '/'), *after = field(all, 0, "case");
+  char hung[256];
+  snprintf(hung, sizeof hung, "hostile::good/stride/cpu/-/-%s", last);
+  json_t *results = results_of(command_cases("hostile::good", "file", json_pack("{s:[s, s], s:[s]}", "checks", "stride", "alias", "crashed", hung)));
+  int skipped = 0;
+  assert_int_equal(json_array_size(results), json_array_size(all));
+  for (size_t i = 0; i < json_array_size(results); i++) {
+    bool same = strcmp(strrchr(field(results, i, "case"), '/'), last) == 0;
+    assert_string_equal(field(results, i, "verdict"), same ? "skip" : field(all, i, "verdict"));
+    if (same) assert_string_equal(field(results, i, "message"), "not run: with this variant of a sample the operator hung in check stride");
+    skipped += same;
+  }
+  assert_int_equal(skipped, 2); /* one in each check */
+  json_decref(results);
+  results = results_of(command_cases("hostile::good", "file", json_pack("{s:[s, s], s:s, s:f}", "checks", "stride", "alias", "after", after, "out_of_time", 0.5)));
+  assert_int_equal(json_array_size(results), json_array_size(all) - 1);
+  for (size_t i = 0; i < json_array_size(results); i++) {
+    assert_string_equal(field(results, i, "reason"), "budget");
+    assert_string_equal(field(results, i, "message"), "not run: the operator's cases had taken more than 0.5 s by then (--operator-time)");
+  }
+  json_decref(results);
+  json_decref(all);
+}
+
 /* The part of an id that says what the operator is called with. */
 static const char *arguments_of(const char *case_id) { return strchr(strchr(case_id, '/') + 1, '/'); }
 
@@ -277,7 +305,7 @@ int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_plan_is_stable_and_can_be_cut),
       cmocka_unit_test(skipped_checks_are_told),
-      cmocka_unit_test(crashed_arguments_are_not_tried_in_other_checks),
+      cmocka_unit_test(crashed_arguments_are_not_tried_in_other_checks), cmocka_unit_test(what_took_too_long_is_not_tried_again),
       cmocka_unit_test(what_is_not_there_is_named),
       cmocka_unit_test(a_refused_sample_is_one_failure),
       cmocka_unit_test(an_internal_assert_is_a_warning),
