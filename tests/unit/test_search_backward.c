@@ -71,7 +71,7 @@ static void test_arguments(void **state) {
     snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i > 0 ? " " : "", part);
   }
   assert_int_equal(made->arguments[3].kind, OPC_VALUE_NONE); /* as in the forward operator's */
-  assert_string_equal(text, "float64[8, 9] float64[5, 6] int64[4, 4] none 0.5 7 2 3 [2, 3, 4] [true, true]");
+  assert_string_equal(text, "float64[8, 9] float64[5, 6] int64[4, 4] None 0.5 7 2 3 [2, 3, 4] [true, true]");
   opc_candidates_clear(&candidates);
   opc_search_view_backward(&view, &operators[0], &rng, &candidates); /* has none */
   assert_int_equal(candidates.count, 0);
