@@ -13,7 +13,7 @@ enum { SUMMED = 1 << 20 /* units of epsilon that sums of gradients may be apart 
 static void fail_differs(opc_autograd_case_t *c, const char *rule, const char *how, const double *got) {
   opc_gradient_place_t at;
   char place[256];
-  if (!opc_autograd_differ(c->point, got, c->plain.values, 0.0, &at)) return;
+  if (!opc_autograd_differ(c, got, c->plain.values, 0.0, &at)) return;
   opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
   opc_finding_fail(c->finding, rule, "the gradient of %s is %.9g %s, and %.9g before", place, at.left, how, at.right);
 }
@@ -30,7 +30,7 @@ static opc_status_t fresh_graph(opc_autograd_case_t *c, opc_error_t *error) {
   opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &other, error);
   opc_poison_pattern(OPC_PATTERN_FIRST);
   if (opc_cpu_memory_guarded()) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
-  if (status == OPC_OK && other.outcome == OPC_CALL_RETURNED && opc_autograd_differ(c->point, other.values, c->plain.values, 0.0, &at))
+  if (status == OPC_OK && other.outcome == OPC_CALL_RETURNED && opc_autograd_differ(c, other.values, c->plain.values, 0.0, &at))
     fail_differs(c, "autograd.nondeterministic", "from a second call with the same arguments", other.values);
   opc_autograd_gradient_clear(&other);
   return status;
@@ -51,7 +51,7 @@ static opc_status_t same_graph(opc_autograd_case_t *c, opc_error_t *error) {
   if (usable && status == OPC_OK && second.outcome != OPC_CALL_RETURNED)
     opc_finding_fail(c->finding, "autograd.backward_twice", "a second backward through a retained graph throws: %.*s", opc_autograd_line(&second),
                      opc_text_c(&second.message));
-  else if (usable && status == OPC_OK && opc_autograd_differ(c->point, second.values, c->plain.values, 0.0, &at))
+  else if (usable && status == OPC_OK && opc_autograd_differ(c, second.values, c->plain.values, 0.0, &at))
     fail_differs(c, "autograd.backward_twice", "from a second backward through the same retained graph", second.values);
   opc_autograd_gradient_clear(&second);
   opc_autograd_gradient_clear(&first);
@@ -87,7 +87,7 @@ static opc_status_t one_input(opc_autograd_case_t *c, size_t input, opc_error_t 
   if (alone.outcome != OPC_CALL_RETURNED) {
     opc_finding_fail(c->finding, "autograd.ignores_needs_grad", "it throws when only %s requires grad: %.*s", part->path, opc_autograd_line(&alone),
                      opc_text_c(&alone.message));
-  } else if (opc_autograd_differ(c->point, alone.values, expected, SUMMED, &at)) {
+  } else if (opc_autograd_differ(c, alone.values, expected, SUMMED, &at)) {
     char place[256];
     opc_autograd_place(part, at.number, place, sizeof place);
     opc_finding_fail(c->finding, "autograd.ignores_needs_grad", "the gradient of %s is %.9g when only %s requires grad, and %.9g when all do%s", place,
@@ -132,7 +132,7 @@ static opc_status_t each_output(opc_autograd_case_t *c, opc_error_t *error) {
     for (size_t k = 0; one.values && k < c->point->inputs.numbers; k++) sum[k] += one.values[k];
     opc_autograd_gradient_clear(&one);
   }
-  if (status == OPC_OK && complete && !opc_autograd_failed(c) && opc_autograd_differ(c->point, sum, c->plain.values, SUMMED, &at)) {
+  if (status == OPC_OK && complete && !opc_autograd_failed(c) && opc_autograd_differ(c, sum, c->plain.values, SUMMED, &at)) {
     opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
     opc_finding_fail(c->finding, "autograd.undefined_gradient",
                      "the gradients of %s from each output alone, the others undefined, add up to %.9g; from all outputs together it is %.9g", place, at.left,
@@ -169,7 +169,7 @@ static opc_status_t overwritten(opc_autograd_case_t *c, size_t index, opc_error_
   snprintf(how, sizeof how, "the operator's backward, after %.60s was written in place", part->path);
   backward.phase = how;
   status = opc_autograd_backward_run(c->point, &run, &backward, &after, error);
-  if (status == OPC_OK && after.outcome == OPC_CALL_RETURNED && opc_autograd_differ(c->point, after.values, c->plain.values, SUMMED, &at)) {
+  if (status == OPC_OK && after.outcome == OPC_CALL_RETURNED && opc_autograd_differ(c, after.values, c->plain.values, SUMMED, &at)) {
     opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
     opc_finding_fail(c->finding, "autograd.saved_tensor_mutated",
                      "%s %s was written in place between forward and backward, and backward did not refuse: the gradient of %s is %.9g, and %.9g without the write",

@@ -36,12 +36,13 @@ opc_autograd_part_check_t opc_autograd_check_input_layout;
 /* autograd_second.c */
 opc_autograd_part_check_t opc_autograd_check_second;
 
-/* Where the two vectors of gradients are farthest apart, by more than `parts` units of epsilon of the input's largest gradient. NaN equals NaN. false: nowhere. */
+/* Where the two vectors of gradients are farthest apart, by more than `parts` units of epsilon of the input's largest gradient, in `right` or in the plain one:
+ * a derivative that cancels (a normalisation's, for equal weights) leaves nothing but rounding. NaN equals NaN. false: nowhere. */
 typedef struct opc_gradient_place {
   size_t input, number;
   double left, right;
 } opc_gradient_place_t;
-bool opc_autograd_differ(const opc_autograd_point_t *point, const double *left, const double *right, double parts, opc_gradient_place_t *out);
+bool opc_autograd_differ(const opc_autograd_case_t *c, const double *left, const double *right, double parts, opc_gradient_place_t *out);
 /* A derivative that refuses: libtorch or the operator says that there is none. Everything else that it throws is a mistake in it. */
 bool opc_autograd_is_refusal(const opc_autograd_gradient_t *gradient);
 /* An exception of the derivative, in one line for a message. */

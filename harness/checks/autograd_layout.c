@@ -24,7 +24,7 @@ static opc_status_t weights_in(opc_autograd_case_t *c, opc_weights_layout_t layo
   if (status == OPC_OK && other.outcome != OPC_CALL_RETURNED && other.outcome != OPC_CALL_UNCONVERTIBLE) {
     opc_finding_fail(c->finding, "autograd.grad_layout", "backward throws for %s incoming gradient, and not for a contiguous one: %.*s", words,
                      opc_autograd_line(&other), opc_text_c(&other.message));
-  } else if (status == OPC_OK && other.outcome == OPC_CALL_RETURNED && opc_autograd_differ(c->point, other.values, expected, ORDER, &at)) {
+  } else if (status == OPC_OK && other.outcome == OPC_CALL_RETURNED && opc_autograd_differ(c, other.values, expected, ORDER, &at)) {
     opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
     opc_finding_fail(c->finding, "autograd.grad_layout", "the gradient of %s is %.9g from %s incoming gradient, and %.9g from a contiguous one with the same values",
                      place, at.left, words, at.right);
@@ -151,7 +151,7 @@ static opc_status_t inputs_in(opc_autograd_case_t *c, const char *variant, opc_e
   if (left.outcome != OPC_CALL_RETURNED) {
     opc_finding_fail(c->finding, "autograd.input_layout", "backward throws for inputs that are %s, and not for contiguous ones: %.*s",
                      variant + sizeof "all." - 1, opc_autograd_line(&left), opc_text_c(&left.message));
-  } else if (opc_autograd_differ(c->point, left.values, right.values, ORDER, &at) && forward_agrees(loss_left, loss_right)) {
+  } else if (opc_autograd_differ(c, left.values, right.values, ORDER, &at) && forward_agrees(loss_left, loss_right)) {
     opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
     opc_finding_fail(c->finding, "autograd.input_layout", "the gradient of %s is %.9g where the inputs are %s, and %.9g where they are contiguous, with the same values",
                      place, at.left, variant + sizeof "all." - 1, at.right);

@@ -15,14 +15,15 @@ const opc_autograd_backward_t opc_autograd_backward_plain = {.phase = "the opera
 
 static opc_status_t no_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients"); }
 
-bool opc_autograd_differ(const opc_autograd_point_t *point, const double *left, const double *right, double parts, opc_gradient_place_t *out) {
+bool opc_autograd_differ(const opc_autograd_case_t *c, const double *left, const double *right, double parts, opc_gradient_place_t *out) {
+  const opc_autograd_point_t *point = c->point;
   double worst = 0.0;
   bool found = false;
   for (size_t i = 0; i < point->inputs.count; i++) {
     const opc_autograd_part_t *part = &point->inputs.items[i];
     double largest = 0.0;
     for (size_t k = part->first; k < part->first + part->count; k++)
-      if (isfinite(right[k])) largest = fmax(largest, fabs(right[k]));
+      largest = fmax(largest, fmax(isfinite(right[k]) ? fabs(right[k]) : 0.0, isfinite(c->plain.values[k]) ? fabs(c->plain.values[k]) : 0.0));
     for (size_t k = part->first; k < part->first + part->count; k++) {
       if (left[k] == right[k] || (isnan(left[k]) && isnan(right[k]))) continue;
       double off = fabs(left[k] - right[k]);
