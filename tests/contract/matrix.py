@@ -2,12 +2,13 @@
 """Runs broken operators and their look-alikes, and holds the findings against the expectation file. Standard library only.
 
 An expectation file: {"device": "cuda-sim", "operators": {"ns::op": {"primary": RULE, "allowed": [RULE, …], "arguments": [ARGUMENT, …],
-"says": TEXT, "not_sanitized": REASON}}}. A custom class is named as an operator is, ns::Name, and a library's file library::FILE.
+"says": TEXT, "on_device": true, "not_sanitized": REASON}}}. A custom class is named as an operator is, ns::Name, and a library's file library::FILE.
 Samples are in the file of the same name beside it, else beside the library. A broken operator's
 run exits 1, finds its primary rule (with the text in its message), and nothing besides but what is allowed. A look-alike has "primary": null: exit 0, no finding, no warning;
 "allowed" names what is true of it all the same, as that torch.compile takes no operator that is declared a view, and must show.
 The device is cpu where none is named. What is named for another is run there, and once more with --unharmed on the CPU, where its kernels are right: no finding on
 any operator, and no pass without a kernel for it.
+What is "on_device" is read from a file, and is about the device all the same: it takes one.
 With --sanitized, which a build with OPC_SANITIZE gives, nothing is expected of an operator that has a reason for it.
 """
 import argparse
@@ -42,12 +43,23 @@ def arguments_of(expectation, folder):
     return [path if os.path.exists(path) else word for path, word in beside]
 
 
+def leave(why):
+    print(f"SKIP: {why}")
+    sys.exit(SKIPPED)
+
+
 def leave_without_device(report):
     """The simulated device needs all of libtorch's CUDA libraries; where they are not, there is nothing to hold against anything."""
     absent = [result["message"] for result in report["results"] if result["reason"] == "no_device"]
     if absent:
-        print(f"SKIP: {absent[0]}")
-        sys.exit(SKIPPED)
+        leave(absent[0])
+
+
+def take_device(options):
+    done = subprocess.run([options.opcheck, "devices", "--format", "json"], capture_output=True, text=True, check=True)
+    device = json.loads(done.stdout)[options.device]
+    if not device["count"]:
+        leave(device["detail"])
 
 
 def run_opcheck(options, extra, operator):
@@ -102,6 +114,8 @@ def mistakes_of(operator, expectation, report):
 def check_operator(options):
     path = options.expectation[0]
     expectation = read_expectations(path)[options.operator]
+    if expectation.get("on_device"):
+        take_device(options)
     done, report = run_opcheck(options, arguments_of(expectation, os.path.dirname(path)), options.operator)
     wrong = mistakes_of(options.operator, expectation, report)
     wanted = 1 if expectation["primary"] or expectation.get("allowed") else 0
