@@ -22,6 +22,7 @@
 typedef struct opc_finding {
   opc_verdict_kind_t verdict;
   bool decided;
+  bool out_of_memory; /* the case ended for want of memory: the runner gives a check up after a few */
   opc_severity_t severity;
   const char *rule; /* of rules.def; NULL for pass and skip */
   opc_skip_reason_t reason;

@@ -113,6 +113,7 @@ bool opc_finding_from_outcome(opc_case_context_t *context, const opc_call_t *cal
     opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON, "%.*s", length, message);
     break;
   case OPC_CALL_OUT_OF_MEMORY:
+    finding->out_of_memory = true;
     if (declared)
       opc_finding_error(finding, "memory", "sample %s runs out of memory: %.*s", context->base->name, length, message);
     else
@@ -163,6 +164,7 @@ void opc_finding_from_error(const opc_case_context_t *context, const opc_error_t
     opc_finding_skip(finding, OPC_SKIP_NO_DEVICE, "the sample puts %s on %s:%d, which is not here", absent.path,
                      opc_device_type_name(absent.device.type), absent.device.index < 0 ? 0 : absent.device.index);
   } else if (error->code == OPC_ERR_MEMORY) {
+    finding->out_of_memory = true;
     if (declared)
       opc_finding_error(finding, "memory", "no memory for the arguments of sample %s: %s", context->base->name, error->message);
     else

@@ -157,9 +157,8 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   if (context->sample && (found || opc_valgrind_errors() != witnessed))
     opc_finding_evidence(&finding, "input", opc_sample_evidence(context->op, context->sample));
   if (!finding.decided) opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "nothing here that this check could prove");
-  bool starved = finding.reason == OPC_SKIP_BUDGET || (finding.rule && strcmp(finding.rule, "memory") == 0);
   bool large = (opc_variant_family(context->id.variant) & OPC_VARIANT_LARGE) != 0; /* on purpose: that there is no room for it says nothing of what comes */
-  if (starved && !large) run->starved += run->starved < starved_max(run);
+  if (finding.out_of_memory && !large) run->starved += run->starved < starved_max(run);
   note_unsound(run, context, &finding);
   opc_cpu_memory_plain();
   opc_watch_case(id_text);
