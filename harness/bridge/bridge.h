@@ -267,6 +267,14 @@ bool opc_cuda_tf32_set(bool allowed);
 typedef struct opc_cuda_busy opc_cuda_busy_t;
 opc_status_t opc_cuda_busy_begin(int device, opc_cuda_busy_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_cuda_busy_end(opc_cuda_busy_t *busy); /* NULL is fine */
+/* at::cuda::CUDAGraph: what the current stream, which is none of the default ones, is given from begin to end is captured and not run, with the memory of a pool of its
+ * own. OPC_ERR_UNSUPPORTED: this libtorch_cuda has no such class. An end that fails leaves libtorch's allocator as it was during the capture, and so the process: it is to
+ * capture nothing more. */
+typedef struct opc_cuda_graph opc_cuda_graph_t;
+opc_status_t opc_cuda_graph_begin(opc_cuda_graph_t **out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_cuda_graph_end(opc_cuda_graph_t *graph, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_cuda_graph_replay(opc_cuda_graph_t *graph, opc_error_t *error) OPC_CHECKED;
+void opc_cuda_graph_free(opc_cuda_graph_t *graph); /* NULL is fine */
 
 /* What libtorch and the C++ runtime keep for this thread or the process, and a call must leave as it was. */
 typedef enum opc_setting {

@@ -54,6 +54,7 @@ typedef struct opc_case_context {
   opc_device_t device; /* a CUDA device for "cuda-sim" too */
   bool simulated; /* it is: kernels are recorded and do not run, so that no output has values (launch/launch.h) */
   uint64_t seed;
+  bool spent; /* set by a check: this process is to run no further case */
   void *session; /* opc_session_t (checks/outcome.h): what lives across the cases of a child (earlier outputs for the alias check) */
   /* Names the call that is about to run, for the crash report: "the Meta kernel". "the operator", alone or with a comma behind it, is one on the
    * arguments of the case: after a crash other checks do not try these again. */

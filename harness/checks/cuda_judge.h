@@ -1,5 +1,5 @@
 /* What a log of CUDA calls says about the operator that made them: pure functions of a log and a few facts, so that they are tested where neither a GPU nor CUDA
- * is (fixtures/cuda_logs). The checks launch, stream, device_guard, sync and device_memory make the log, ask here, and report.
+ * is (fixtures/cuda_logs). The checks launch, stream, device_guard, sync, device_memory and capture make the log, ask here, and report.
  *
  * Only calls of libraries under test are judged; what libtorch does for the operator is libtorch's business, and counts where it helps (an error check, an event).
  * Ownership: the log and the facts are the caller's, and what is found refers to the log's calls by index. Threads: no shared state. */
@@ -30,6 +30,8 @@ typedef struct opc_cuda_facts {
   bool large;               /* a dimension was made large by the harness, and all values zero */
   bool simulated;           /* kernels did not run: what is read back from the device says nothing */
   bool cut;                 /* the simulated device could not go on: the log ends there, and what the call would have done next is not known */
+  const uint64_t *lasting;  /* addresses of pageable memory in the log that stays after the call: data of a library, an argument's own */
+  size_t lasting_count;
   opc_cuda_owner_t (*owner)(const char *library, const void *context);
   const void *context;
 } opc_cuda_facts_t;
@@ -57,6 +59,16 @@ void opc_cuda_judge_pointers(const opc_cuda_facts_t *facts, opc_cuda_founds_t *o
 void opc_cuda_judge_streams(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out);
 void opc_cuda_judge_devices(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out);
 void opc_cuda_judge_waits(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out);
+/* Of a call between cudaStreamBeginCapture and cudaStreamEndCapture, which are in the log. Nothing else is asked about such a log. */
+void opc_cuda_judge_capture(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out);
+/* The log is of that kind: where the call begins and ends in it, and what the end came to. */
+typedef struct opc_cuda_capture {
+  size_t begin, end; /* the calls that begin and end it; end may be the log's */
+  int code;
+} opc_cuda_capture_t;
+bool opc_cuda_capture_find(const opc_cuda_log_t *log, opc_cuda_capture_t *out);
+/* Work of anybody that went into the graph. */
+size_t opc_cuda_captured_work(const opc_cuda_log_t *log);
 /* Of a call in which one launch was made to fail (opc_launch_api_t.fail_launch). Nothing else is asked about such a log. */
 void opc_cuda_judge_injected(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out);
 

@@ -73,6 +73,7 @@ json_t *opc_cuda_call_json(const opc_cuda_call_t *call) {
     opc_json_put(&object, "stream_kind", json_string(opc_cuda_stream_words[call->stream_kind]));
     opc_json_put(&object, "stream_device", json_integer(call->stream_device));
   }
+  if (call->captured) opc_json_put(&object, "captured", json_true());
   if (call->kind == OPC_CUDA_LAUNCH) put_launch(&object, call);
   if (call->to.value) opc_json_put(&object, "to", address_json(&call->to, false));
   if (call->from.value) opc_json_put(&object, "from", address_json(&call->from, false));
@@ -94,6 +95,11 @@ json_t *opc_cuda_file_json(const opc_cuda_facts_t *facts, const char *origin, co
   opc_json_put(&said, "empty", json_boolean(facts->empty));
   opc_json_put(&said, "large", json_boolean(facts->large));
   opc_json_put(&said, "simulated", json_boolean(facts->simulated));
+  if (facts->lasting_count) {
+    json_t *lasting = json_array();
+    for (size_t i = 0; i < facts->lasting_count; i++) opc_json_append(&lasting, hex(facts->lasting[i]));
+    opc_json_put(&said, "lasting", lasting);
+  }
   for (size_t i = 0; i < facts->log.count; i++) {
     const opc_cuda_call_t *call = &facts->log.calls[i];
     opc_cuda_call_t named = *call; /* a kept log is not to say where things lie on somebody's machine */

@@ -31,6 +31,7 @@ typedef struct opc_cuda_file {
   const char *origin; /* "synthetic", "simulated", "gpu" */
   const json_t *rules; /* what all judges together are to find; NULL: not said */
   opc_cuda_facts_t facts; /* of the only round, or of each; owner looks the library up in "own" */
+  uint64_t *lasting;      /* the facts' */
   opc_cuda_round_t *rounds; /* one, or several for device_memory */
   size_t round_count;
 } opc_cuda_file_t;

@@ -45,15 +45,22 @@ static void get_string(members_t *members, const char *key, const char **out) {
 }
 
 /* Addresses and handles are "0x…": JSON's numbers are too short for some. */
-static void get_hex(members_t *members, const char *key, uint64_t *out) {
-  const char *text = NULL;
+static opc_status_t hex_read(opc_json_reader_t *reader, const json_t *json, uint64_t *out) {
+  const char *text = "";
   char *end = NULL;
-  get_string(members, key, &text);
-  if (!text) return;
+  opc_status_t status = opc_json_read_string(reader, json, &text);
+  if (status != OPC_OK) return status;
   *out = strtoull(text, &end, 16);
-  if (strncmp(text, "0x", 2) == 0 && end > text + 2 && *end == '\0') return;
-  opc_json_enter(members->reader, key);
-  members->status = opc_json_fail(members->reader, "expected a number as \"0x…\", not \"%s\"", text);
+  if (strncmp(text, "0x", 2) == 0 && end > text + 2 && *end == '\0') return OPC_OK;
+  return opc_json_fail(reader, "expected a number as \"0x…\", not \"%s\"", text);
+}
+
+static void get_hex(members_t *members, const char *key, uint64_t *out) {
+  const json_t *value = member(members, key);
+  if (!value) return;
+  size_t before = opc_json_enter(members->reader, key);
+  members->status = hex_read(members->reader, value, out);
+  if (members->status == OPC_OK) opc_json_leave(members->reader, before);
 }
 
 static void get_word(members_t *members, const char *key, const char *const *words, size_t count, unsigned *out) {
@@ -126,7 +133,7 @@ static void get_pointers(members_t *members, opc_cuda_call_t *out) {
 }
 
 opc_status_t opc_cuda_call_read(opc_json_reader_t *reader, const json_t *json, opc_cuda_call_t *out) {
-  static const char *const fields[] = {"kind",   "function", "library",   "caller",      "thread",         "device", "code", "injected", "stream", "stream_kind", "stream_device",
+  static const char *const fields[] = {"kind",   "function", "library",   "caller",      "thread",         "device", "code", "injected", "stream", "stream_kind", "stream_device", "captured",
                                        "kernel", "kernel_library", "grid", "block",       "shared",         "cooperative", "pointers", "to",   "from",     "bytes",  "synchronous",
                                        "event",  "value",    "unwrapped", NULL};
   static const char *const kinds[] = {
@@ -151,6 +158,7 @@ opc_status_t opc_cuda_call_read(opc_json_reader_t *reader, const json_t *json, o
   get_hex(&members, "stream", &out->stream);
   get_word(&members, "stream_kind", opc_cuda_stream_words, OPC_CUDA_STREAM_KINDS, &stream_kind);
   get_int(&members, "stream_device", &out->stream_device);
+  get_boolean(&members, "captured", &out->captured);
   get_string(&members, "kernel", &out->kernel);
   get_string(&members, "kernel_library", &out->kernel_library);
   get_extent(&members, "grid", out->grid);
@@ -224,8 +232,22 @@ static opc_cuda_owner_t owner_in_list(const char *library, const void *context) 
   return opc_cuda_owner_of_file(library);
 }
 
+static opc_status_t lasting_read(opc_json_reader_t *reader, const json_t *list, opc_cuda_file_t *out) {
+  size_t before = opc_json_enter(reader, "lasting");
+  out->lasting = calloc(json_array_size(list) + 1, sizeof *out->lasting);
+  if (!out->lasting) return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory for a log");
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    opc_status_t status = hex_read(reader, json_array_get(list, i), &out->lasting[i]);
+    if (status != OPC_OK) return status;
+  }
+  out->facts.lasting = out->lasting;
+  out->facts.lasting_count = json_array_size(list);
+  opc_json_leave(reader, before);
+  return OPC_OK;
+}
+
 static opc_status_t facts_read(opc_json_reader_t *reader, opc_cuda_file_t *out) {
-  static const char *const fields[] = {"device", "stream", "device_before", "device_after", "last_error", "returned", "empty", "large", "simulated", NULL};
+  static const char *const fields[] = {"device", "stream", "device_before", "device_after", "last_error", "returned", "empty", "large", "simulated", "lasting", NULL};
   opc_cuda_facts_t *facts = &out->facts;
   members_t members = {.reader = reader, .object = json_object_get(out->json, "facts")};
   size_t before = opc_json_enter(reader, "facts");
@@ -245,6 +267,7 @@ static opc_status_t facts_read(opc_json_reader_t *reader, opc_cuda_file_t *out) 
   get_boolean(&members, "empty", &facts->empty);
   get_boolean(&members, "large", &facts->large);
   get_boolean(&members, "simulated", &facts->simulated);
+  if (members.status == OPC_OK) members.status = lasting_read(reader, json_object_get(members.object, "lasting"), out);
   if (members.status == OPC_OK) opc_json_leave(reader, before);
   return members.status;
 }
@@ -287,6 +310,7 @@ opc_status_t opc_cuda_file_read(const char *path, opc_cuda_file_t *out, opc_erro
 void opc_cuda_file_clear(opc_cuda_file_t *file) {
   for (size_t i = 0; i < file->round_count; i++) free(file->rounds[i].calls);
   free(file->rounds);
+  free(file->lasting);
   json_decref(file->json);
   *file = (opc_cuda_file_t){0};
 }

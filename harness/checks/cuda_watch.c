@@ -92,6 +92,16 @@ static bool is_refused_by_device(const opc_cuda_watch_t *watch, opc_call_outcome
   return refused;
 }
 
+/* Begin and end are in the log. Where none can be begun there is no call. */
+static opc_call_outcome_t run_captured(opc_cuda_watch_t *watch) {
+  opc_cuda_graph_free(watch->graph);
+  watch->captured = opc_cuda_graph_begin(&watch->graph, &watch->capture_error);
+  if (watch->captured != OPC_OK) return OPC_CALL_UNCONVERTIBLE;
+  opc_call_outcome_t outcome = opc_call_run(&watch->call, watch->context->handle, watch->context->seed);
+  watch->captured = opc_cuda_graph_end(watch->graph, &watch->capture_error);
+  return outcome;
+}
+
 opc_call_outcome_t opc_cuda_watch_run(opc_cuda_watch_t *watch, const char *phase) {
   const opc_launch_api_t *api = watch->api;
   opc_case_context_t *context = watch->context;
@@ -101,20 +111,28 @@ opc_call_outcome_t opc_cuda_watch_run(opc_cuda_watch_t *watch, const char *phase
   context->phase(phase);
   api->fail_launch(watch->wanted_launch, watch->wanted_code);
   api->log_begin();
-  opc_call_outcome_t outcome = opc_call_run(&watch->call, context->handle, context->seed);
+  opc_call_outcome_t outcome = watch->capture ? run_captured(watch) : opc_call_run(&watch->call, context->handle, context->seed);
   watch->facts.log = api->log_end();
   api->fail_launch(0, 0);
   watch->facts.returned = outcome == OPC_CALL_RETURNED;
   watch->facts.device_after = api->current_device();
   watch->facts.last_error = api->last_error();
   if (watch->facts.device_after != watch->facts.device_before) (void)!opc_cuda_device_use(watch->facts.device_before, NULL);
+  if (watch->capture) {
+    opc_cuda_lasting_find(&watch->lasting, &watch->facts.log, &watch->call);
+    watch->facts.lasting = watch->lasting.found;
+    watch->facts.lasting_count = watch->lasting.found_count;
+  }
   keep_log(watch);
   watch->lacked = opc_cuda_facts_cut(&watch->facts);
   if (!watch->facts.cut) watch->facts.cut = is_refused_by_device(watch, outcome);
   return outcome;
 }
 
-void opc_cuda_watch_end(opc_cuda_watch_t *watch) { opc_call_clear(&watch->call); }
+void opc_cuda_watch_end(opc_cuda_watch_t *watch) {
+  opc_call_clear(&watch->call);
+  opc_cuda_graph_free(watch->graph);
+}
 
 size_t opc_cuda_own_work(const opc_cuda_watch_t *watch) {
   const opc_cuda_facts_t *facts = &watch->facts;
@@ -156,6 +174,12 @@ static void settle_cut(const opc_cuda_watch_t *watch, const opc_cuda_founds_t *f
                    "the simulated device does not have %s, which this call needs; up to there nothing speaks against it (%zu launches, copies and fills of the library "
                    "itself)",
                    watch->lacked, work);
+}
+
+bool opc_cuda_watch_lacks(const opc_cuda_watch_t *watch, opc_finding_t *finding) {
+  const opc_cuda_founds_t none = {0};
+  if (watch->lacked[0]) settle_cut(watch, &none, finding);
+  return watch->lacked[0] != '\0';
 }
 
 bool opc_cuda_watch_settle(opc_cuda_watch_t *watch, const opc_cuda_founds_t *founds, opc_finding_t *finding) {

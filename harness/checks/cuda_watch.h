@@ -6,6 +6,7 @@
 
 #include "checks/check.h"
 #include "checks/cuda_judge.h"
+#include "checks/cuda_lasting.h"
 
 typedef struct opc_cuda_watch {
   opc_case_context_t *context;
@@ -17,6 +18,12 @@ typedef struct opc_cuda_watch {
   size_t wanted_launch;    /* of the next call: the launch that is to fail, from 1; 0: none */
   int wanted_code;
   const char *lacked;      /* by the last call: a function that the simulated device does not have, and before which facts.log ends; "": none */
+
+  bool capture;            /* the next call is captured in a CUDA graph */
+  opc_cuda_graph_t *graph; /* of the last one that was; NULL: no capture could be begun */
+  opc_status_t captured;   /* what its end came to, or its beginning */
+  opc_error_t capture_error;
+  opc_cuda_lasting_t lasting;
 } opc_cuda_watch_t;
 
 /* False: the finding says why nothing can be watched here. The watch is ended with opc_cuda_watch_end all the same. */
@@ -29,6 +36,8 @@ opc_call_outcome_t opc_cuda_watch_run(opc_cuda_watch_t *watch, const char *phase
 void opc_cuda_watch_facts(opc_cuda_watch_t *watch);
 void opc_cuda_watch_end(opc_cuda_watch_t *watch);
 
+/* The last call's log ends before a function that the simulated device lacks: the finding is made, a skip. */
+bool opc_cuda_watch_lacks(const opc_cuda_watch_t *watch, opc_finding_t *finding);
 /* The case's finding, out of what was found in the last call, how it ended, and what its log cannot say. True: it is decided; false: all is well so far. */
 bool opc_cuda_watch_settle(opc_cuda_watch_t *watch, const opc_cuda_founds_t *founds, opc_finding_t *finding);
 /* Reports what was found, with the calls as evidence. `calls`: of the log that it refers to. */

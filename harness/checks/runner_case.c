@@ -152,7 +152,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
     if (action.kind == OPC_ACTION_CHECK || check->refused) check->run(context, &finding);
   }
   judge_accesses(run, context, &finding);
-  run->spent = opc_cuda_case_end(context, &finding);
+  run->spent = opc_cuda_case_end(context, &finding) || context->spent;
   bool found = finding.decided && (finding.verdict == OPC_VERDICT_FAIL || finding.verdict == OPC_VERDICT_ERROR);
   if (context->sample && (found || opc_valgrind_errors() != witnessed))
     opc_finding_evidence(&finding, "input", opc_sample_evidence(context->op, context->sample));

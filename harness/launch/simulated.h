@@ -68,7 +68,7 @@ typedef struct opc_captured {
 cudaError_t opc_capture_record(cudaStream_t stream, opc_captured_t *event, bool external);
 /* cudaStreamWaitEvent of an event that was recorded: the stream takes part from now on. */
 cudaError_t opc_capture_wait(cudaStream_t stream, const opc_captured_t *event, bool external);
-/* The stream is being destroyed: what it takes part in cannot go on. */
+/* The stream is being destroyed: a capture that began in it is over. */
 void opc_capture_stream_ends(cudaStream_t stream);
 /* cudaEventQuery, cudaEventSynchronize. */
 cudaError_t opc_capture_asked_event(const opc_captured_t *event);

@@ -303,10 +303,12 @@ void opc_capture_stream_ends(cudaStream_t stream) {
   pthread_mutex_lock(lock);
   member_t *member = member_of(stream);
   capture_t *capture = member ? member->capture : NULL;
-  if (capture) capture->invalid = true;
   if (capture && capture->origin == stream) { /* nobody can end it any more */
     opc_graph_free(capture->graph);
     capture_end(capture);
+  } else if (member) { /* what it has put into the graph must be joined all the same */
+    opc_nodes_clear(&member->last);
+    *member = (member_t){0};
   }
   pthread_mutex_unlock(lock);
 }

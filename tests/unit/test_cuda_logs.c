@@ -20,12 +20,17 @@ static int entry_is_log(const struct dirent *entry) {
 
 static void judge_round(const opc_cuda_file_t *file, opc_cuda_founds_t *out) {
   opc_cuda_facts_t facts = file->facts;
+  opc_cuda_capture_t capture;
   bool injected = false;
   facts.log = (opc_cuda_log_t){.calls = file->rounds[0].calls, .count = file->rounds[0].count, .dropped = file->rounds[0].dropped};
   for (size_t i = 0; i < facts.log.count; i++) injected = injected || facts.log.calls[i].injected;
   (void)opc_cuda_facts_cut(&facts);
   if (injected) {
     opc_cuda_judge_injected(&facts, out);
+    return;
+  }
+  if (opc_cuda_capture_find(&facts.log, &capture)) {
+    opc_cuda_judge_capture(&facts, out);
     return;
   }
   opc_cuda_judge_launches(&facts, out);
@@ -116,10 +121,15 @@ static void the_readme_counts_them_apart(void **state) {
 }
 
 /* What only a call shows, and no log of it. */
-static bool needs_no_log(const char *rule) { return strcmp(rule, "device_guard.output_device") == 0 || strcmp(rule, "launch.asynchronous_error") == 0; }
+static bool needs_no_log(const char *rule) {
+  static const char *const rules[] = {"device_guard.output_device", "launch.asynchronous_error", "capture.throws", "capture.replay_differs"};
+  for (size_t i = 0; i < COUNT(rules); i++)
+    if (strcmp(rule, rules[i]) == 0) return true;
+  return false;
+}
 
 static bool is_about_cuda_calls(const char *rule) {
-  static const char *const checks[] = {"launch.", "stream.", "device_guard.", "sync.", "device_memory."};
+  static const char *const checks[] = {"launch.", "stream.", "device_guard.", "sync.", "device_memory.", "capture."};
   for (size_t i = 0; i < COUNT(checks); i++)
     if (strncmp(rule, checks[i], strlen(checks[i])) == 0) return !needs_no_log(rule);
   return false;
@@ -166,7 +176,8 @@ static void assert_reads_again(const char *path) {
 
 static void what_is_written_is_what_is_read(void **state) {
   static const char *const names[] = {"launch.host_pointer", "launch.freed_pointer", "launch.failed_shared", "launch.ignores_failure", "launch.host_access",
-                                      "stream.legacy_memcpy", "stream.race", "stream.per_thread", "stream.product_legacy", "launch.cut_failed", "device_guard.not_restored", "sync.event", "device_memory.pinned"};
+                                      "stream.legacy_memcpy", "stream.race", "stream.per_thread", "stream.product_legacy", "launch.cut_failed", "device_guard.not_restored",
+                                      "sync.event", "device_memory.pinned", "capture.joined", "capture.waits"};
   (void)state;
   for (size_t i = 0; i < COUNT(names); i++) {
     char path[4096];
@@ -208,6 +219,7 @@ static void a_mistake_in_a_log_is_named(void **state) {
       {"{\"format\": \"opcheck-c/cuda-log/1\", \"origin\": \"gpu\", \"own\": [], \"facts\": {}, \"calls\": [{\"kind\": \"lunch\"}]}", "calls[0].kind: \"lunch\""},
       {"{\"format\": \"opcheck-c/cuda-log/1\", \"origin\": \"gpu\", \"own\": [], \"facts\": {}, \"calls\": [{\"kind\": \"launch\", \"stream\": \"7\"}]}",
        "calls[0].stream: expected a number as \"0x…\""},
+      {"{\"format\": \"opcheck-c/cuda-log/1\", \"origin\": \"gpu\", \"own\": [], \"facts\": {\"lasting\": [\"0x1\", 2]}, \"calls\": []}", "facts.lasting"},
       {"{\"format\": \"opcheck-c/cuda-log/1\", \"origin\": \"gpu\", \"own\": [], \"facts\": {}, \"calls\": [{\"kind\": \"launch\", \"gird\": []}]}", "gird"},
   };
   (void)state;
@@ -272,6 +284,12 @@ static void messages_have_the_numbers(void **state) {
       {"sync.copy", "cudaMemcpyAsync copies 256 bytes from device memory to pageable memory and waits for it"},
       {"device_guard.wrong_device", "while all tensors are on device 1"},
       {"stream.product_legacy", "cublasSgemm_v2 goes to the legacy default stream of device 0"},
+      {"capture.waits", "cudaStreamSynchronize comes to cudaErrorStreamCaptureUnsupported (900) and ends the capture"},
+      {"capture.waits_by_torch", "cudaStreamSynchronize (called by libtorch_cuda.so on the operator's behalf) comes to"},
+      {"capture.unseen", "the call that ended it is not seen"},
+      {"capture.unjoined", "kernel scale_kernel on stream 0x6600 of device 0 is a part of the capture"},
+      {"capture.legacy", "kernel scale_kernel goes to the legacy default stream of device 0: it ran once"},
+      {"capture.host_memory_written", "each replay writes them again"},
   };
   char message[512];
   (void)state;
