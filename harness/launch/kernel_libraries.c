@@ -6,15 +6,20 @@
 
 #include "launch/simulated.h"
 
-enum { CUBLAS_NOT_INITIALIZED = 1, CUBLAS_ALLOC_FAILED = 3, CUBLAS_INVALID_VALUE = 7, CUBLAS_NOT_SUPPORTED = 15, POINTER_MODE_HOST = 0 };
-enum { CUFFT_INVALID_PLAN = 1, CUFFT_ALLOC_FAILED = 2, CUFFT_INVALID_VALUE = 4, PLANS = 16384 };
+enum { CUBLAS_NOT_INITIALIZED = 1, CUBLAS_ALLOC_FAILED = 3, CUBLAS_INVALID_VALUE = 7, CUBLAS_EXECUTION_FAILED = 13, CUBLAS_NOT_SUPPORTED = 15, POINTER_MODE_HOST = 0 };
+enum { CUFFT_INVALID_PLAN = 1, CUFFT_ALLOC_FAILED = 2, CUFFT_INVALID_VALUE = 4, CUFFT_EXEC_FAILED = 6, PLANS = 16384 };
 static const uint64_t handle_mark = 0x5ca1ab1ec0b1a5u;
 
-static void note_work(const char *function, void *caller, cudaStream_t stream) {
+/* 0, or `failed`: as for a launch, the stream must be one of the current device. The error is not the thread's last one: it is another runtime's. */
+static int put_work(const char *function, void *caller, cudaStream_t stream, int failed) {
   opc_cuda_call_t call;
-  if (!opc_call_begin(&call, OPC_CUDA_LIBRARY_WORK, function, caller)) return;
-  opc_note_stream(&call, stream, false);
-  opc_call_end(&call, 0);
+  int device;
+  const bool noted = opc_call_begin(&call, OPC_CUDA_LIBRARY_WORK, function, caller);
+  if (noted) opc_note_stream(&call, stream, false);
+  cudaError_t code = opc_stream_usable(stream, &device) && device == opc_thread.device ? cudaSuccess : cudaErrorInvalidResourceHandle;
+  if (code == cudaSuccess) code = opc_stream_put(stream, &(opc_work_t){.type = cudaGraphNodeTypeKernel});
+  if (noted) opc_call_end(&call, code);
+  return code == cudaSuccess ? 0 : failed;
 }
 
 static int refuse(const char *function, void *caller, int code) {
@@ -84,8 +89,7 @@ SETTING(cublasSetSmCountTarget, cublasGetSmCountTarget, int, multiprocessors)
 
 static int blas_work(const blas_t *blas, const char *function, void *caller) {
   if (!is_handle(blas)) return CUBLAS_NOT_INITIALIZED;
-  note_work(function, caller, blas->stream);
-  return 0;
+  return put_work(function, caller, blas->stream, CUBLAS_EXECUTION_FAILED);
 }
 
 static int blas_result(const blas_t *blas, const char *function, void *caller) {
@@ -118,8 +122,7 @@ static int own_cublasLtMatmul(const blas_t *blas, const void *description, const
   (void)description, (void)alpha, (void)a, (void)a_layout, (void)b, (void)b_layout, (void)beta, (void)c, (void)c_layout, (void)d, (void)d_layout, (void)algorithm;
   (void)workspace, (void)bytes;
   if (!is_handle(blas)) return CUBLAS_NOT_INITIALIZED;
-  note_work("cublasLtMatmul", __builtin_return_address(0), stream);
-  return 0;
+  return put_work("cublasLtMatmul", __builtin_return_address(0), stream, CUBLAS_EXECUTION_FAILED);
 }
 
 /* ---- cuFFT ---- */
@@ -209,28 +212,27 @@ static int own_cufftPlanMany(int *out) { return own_cufftCreate(out); }
 
 static int fft_work(int plan, const char *function, void *caller) {
   if (!is_plan(plan)) return CUFFT_INVALID_PLAN;
-  note_work(function, caller, plans[plan].stream);
-  return 0;
+  return put_work(function, caller, plans[plan].stream, CUFFT_EXEC_FAILED);
 }
 
 /* ---- by name ---- */
 
 /* Each function is called with more arguments than it looks at. */
 #define ENTRY_WORK(name) \
-  static int put_##name(const blas_t *blas) { return blas_work(blas, #name, __builtin_return_address(0)); }
+  static int run_##name(const blas_t *blas) { return blas_work(blas, #name, __builtin_return_address(0)); }
 #define ENTRY_RESULT(name) \
-  static int put_##name(const blas_t *blas) { return blas_result(blas, #name, __builtin_return_address(0)); }
+  static int run_##name(const blas_t *blas) { return blas_result(blas, #name, __builtin_return_address(0)); }
 #define ENTRY_FFT(name) \
-  static int put_##name(int plan) { return fft_work(plan, #name, __builtin_return_address(0)); }
+  static int run_##name(int plan) { return fft_work(plan, #name, __builtin_return_address(0)); }
 #define ENTRY_OWN(name)
 #define ENTRY_REFUSED(name)
 #define OPC_LIBRARY(how, name) ENTRY_##how(name)
 #include "launch/kernel_libraries.def"
 
 typedef void function_t(void);
-#define ROW_WORK(name) {#name, (function_t *)put_##name},
-#define ROW_RESULT(name) {#name, (function_t *)put_##name},
-#define ROW_FFT(name) {#name, (function_t *)put_##name},
+#define ROW_WORK(name) {#name, (function_t *)run_##name},
+#define ROW_RESULT(name) {#name, (function_t *)run_##name},
+#define ROW_FFT(name) {#name, (function_t *)run_##name},
 #define ROW_OWN(name) {#name, (function_t *)own_##name},
 #define ROW_REFUSED(name)
 static const struct {

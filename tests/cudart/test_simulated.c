@@ -186,6 +186,124 @@ static void test_modules(void **state) {
   assert_fine(cudaFree(device));
 }
 
+/* ---- cuBLAS and cuFFT ---- */
+
+enum { BLAS_NOT_INITIALIZED = 1, BLAS_EXECUTION_FAILED = 13, BLAS_NOT_SUPPORTED = 15, FFT_INVALID_PLAN = 1, POINTER_MODE_DEVICE = 1 };
+
+typedef int call_handle_t(void *handle);
+typedef int create_t(void **out);
+typedef int set_stream_t(void *handle, cudaStream_t stream);
+typedef int set_mode_t(void *handle, int mode);
+
+/* As a library finds it that links cuBLAS. */
+#define FIND(function, name)                        \
+  do {                                              \
+    *(void **)&function = dlsym(RTLD_DEFAULT, name); \
+    assert_non_null(function);                      \
+  } while (0)
+
+static void test_blas(void **state) {
+  (void)state;
+  create_t *create;
+  call_handle_t *gemm, *gemm_64, *dot, *factorise, *destroy;
+  set_stream_t *set_stream;
+  set_mode_t *set_mode;
+  void *handle = NULL;
+  cudaStream_t stream, gone;
+  FIND(create, "cublasCreate_v2");
+  FIND(gemm, "cublasDgemm_v2");
+  FIND(gemm_64, "cublasDgemm_v2_64");
+  FIND(dot, "cublasSdot_v2");
+  FIND(factorise, "cublasSgetrfBatched");
+  FIND(set_stream, "cublasSetStream_v2");
+  FIND(set_mode, "cublasSetPointerMode_v2");
+  FIND(destroy, "cublasDestroy_v2");
+  assert_fine(cudaStreamCreate(&stream));
+  assert_fine(cudaStreamCreate(&gone));
+  assert_fine(cudaStreamDestroy(gone));
+  assert_int_equal(BLAS_NOT_INITIALIZED, gemm(NULL));
+  assert_int_equal(0, create(&handle));
+  api->log_begin();
+  assert_int_equal(0, gemm(handle)); /* no stream was set */
+  assert_int_equal(0, set_stream(handle, stream));
+  assert_int_equal(0, gemm_64(handle));
+  assert_int_equal(BLAS_NOT_SUPPORTED, dot(handle)); /* the host waits for a number, which nobody computes */
+  assert_int_equal(0, set_mode(handle, POINTER_MODE_DEVICE));
+  assert_int_equal(0, dot(handle));
+  assert_true(factorise(handle) != 0);
+  assert_int_equal(0, set_stream(handle, gone));
+  assert_int_equal(BLAS_EXECUTION_FAILED, gemm(handle));
+  assert_int_equal(0, set_stream(handle, stream));
+  assert_fine(cudaSetDevice(1));
+  assert_int_equal(BLAS_EXECUTION_FAILED, gemm(handle)); /* the stream is the other device's */
+  assert_fine(cudaSetDevice(0));
+  const opc_cuda_log_t log = api->log_end();
+  assert_int_equal(OPC_CUDA_STREAM_LEGACY, logged(&log, OPC_CUDA_LIBRARY_WORK, 0)->stream_kind);
+  assert_string_equal("cublasDgemm_v2_64", logged(&log, OPC_CUDA_LIBRARY_WORK, 1)->function);
+  assert_int_equal((uintptr_t)stream, logged(&log, OPC_CUDA_LIBRARY_WORK, 1)->stream);
+  assert_non_null(strstr(logged(&log, OPC_CUDA_LIBRARY_WORK, 1)->library, "test_cudart_simulated"));
+  assert_string_equal("cublasSdot_v2", logged(&log, OPC_CUDA_UNCOVERED, 0)->function);
+  assert_string_equal("cublasSdot_v2", logged(&log, OPC_CUDA_LIBRARY_WORK, 2)->function);
+  assert_string_equal("cublasSgetrfBatched", logged(&log, OPC_CUDA_UNCOVERED, 1)->function);
+  assert_int_equal(cudaErrorInvalidResourceHandle, logged(&log, OPC_CUDA_LIBRARY_WORK, 3)->code);
+  assert_int_equal(cudaErrorInvalidResourceHandle, logged(&log, OPC_CUDA_LIBRARY_WORK, 4)->code);
+  assert_fine(cudaGetLastError()); /* it is another runtime's error */
+  assert_int_equal(0, destroy(handle));
+  assert_fine(cudaStreamDestroy(stream));
+}
+
+/* A product in a capture is a node of its graph. */
+static void test_blas_captured(void **state) {
+  (void)state;
+  create_t *create;
+  call_handle_t *gemm, *destroy;
+  set_stream_t *set_stream;
+  void *handle = NULL;
+  cudaStream_t stream;
+  cudaGraph_t graph;
+  size_t nodes = 0;
+  FIND(create, "cublasCreate_v2");
+  FIND(gemm, "cublasDgemm_v2");
+  FIND(set_stream, "cublasSetStream_v2");
+  FIND(destroy, "cublasDestroy_v2");
+  assert_int_equal(0, create(&handle));
+  assert_fine(cudaStreamCreate(&stream));
+  assert_int_equal(0, set_stream(handle, stream));
+  assert_fine(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  assert_int_equal(0, gemm(handle));
+  assert_fine(cudaStreamEndCapture(stream, &graph));
+  assert_fine(cudaGraphGetNodes(graph, NULL, &nodes));
+  assert_int_equal(1, nodes);
+  assert_fine(cudaGraphDestroy(graph));
+  assert_fine(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  assert_int_equal(0, set_stream(handle, NULL));
+  assert_int_equal(BLAS_EXECUTION_FAILED, gemm(handle)); /* the legacy stream waits for the others, which a capture forbids */
+  assert_cuda(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
+  (void)cudaGetLastError();
+  assert_int_equal(0, destroy(handle));
+  assert_fine(cudaStreamDestroy(stream));
+}
+
+static void test_fft(void **state) {
+  (void)state;
+  int (*create)(int *), (*make)(int, int, int, int, size_t *), (*exec)(int, void *, void *, int), (*destroy)(int), plan = 0;
+  size_t bytes = 77;
+  FIND(create, "cufftCreate");
+  FIND(make, "cufftMakePlan1d");
+  FIND(exec, "cufftExecC2C");
+  FIND(destroy, "cufftDestroy");
+  assert_int_equal(0, create(&plan));
+  assert_int_equal(0, make(plan, 8, 0x29, 1, &bytes));
+  assert_int_equal(0, bytes);
+  api->log_begin();
+  assert_int_equal(0, exec(plan, NULL, NULL, -1));
+  const opc_cuda_log_t log = api->log_end();
+  assert_string_equal("cufftExecC2C", logged(&log, OPC_CUDA_LIBRARY_WORK, 0)->function);
+  assert_int_equal(0, destroy(plan));
+  assert_int_equal(FFT_INVALID_PLAN, exec(plan, NULL, NULL, -1));
+  assert_int_equal(FFT_INVALID_PLAN, destroy(plan));
+}
+
 /* ---- memory ---- */
 
 static void test_contents(void **state) {
@@ -536,7 +654,8 @@ int main(void) {
     cmocka_unit_test(test_not_covered),  cmocka_unit_test(test_contents),   cmocka_unit_test(test_copies_of_pages),
     cmocka_unit_test(test_huge),         cmocka_unit_test(test_places),     cmocka_unit_test(test_host_access),
     cmocka_unit_test(test_host_access_faults), cmocka_unit_test(test_fork), cmocka_unit_test(test_streams),
-    cmocka_unit_test(test_log),          cmocka_unit_test(test_driver), cmocka_unit_test(test_modules),
+      cmocka_unit_test(test_log),          cmocka_unit_test(test_driver),     cmocka_unit_test(test_modules),
+      cmocka_unit_test(test_blas),         cmocka_unit_test(test_blas_captured), cmocka_unit_test(test_fft),
   };
   api = opc_launch();
   if (!api) return 1; /* the wrappers are not preloaded */
