@@ -2,6 +2,7 @@
  * kernels with. Triton's do, so that the models of AOTInductor's packages do.
  *
  * Each function gives its result to its caller and leaves the thread's last error alone. */
+#include <cuda.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -136,6 +137,27 @@ static int launch_cooperative(void *function, unsigned grid_x, unsigned grid_y, 
                             parameters, true});
 }
 
+/* Attributes of a launch have the same layout in both interfaces. */
+static int launch_config(const CUlaunchConfig *given, void *function, void **parameters, void **extra) {
+  opc_cuda_call_t call;
+  cudaError_t code = cudaSuccess;
+  (void)extra;
+  if (!given) return INVALID_VALUE;
+  const cudaLaunchConfig_t config = {.gridDim = {given->gridDimX, given->gridDimY, given->gridDimZ},
+                                     .blockDim = {given->blockDimX, given->blockDimY, given->blockDimZ},
+                                     .dynamicSmemBytes = given->sharedMemBytes,
+                                     .stream = given->hStream,
+                                     .attrs = (cudaLaunchAttribute *)(void *)given->attrs,
+                                     .numAttrs = given->numAttrs};
+  const bool noted = opc_call_begin(&call, OPC_CUDA_LAUNCH, "cuLaunchKernelEx", __builtin_return_address(0));
+  if (noted) opc_note_launch_config(&call, &config, function, parameters, false);
+  const bool injected = opc_injection_takes(&code);
+  if (!injected) code = opc_sim_cudaLaunchKernelExC(&config, function, parameters);
+  if (noted) call.injected = injected;
+  if (noted) opc_call_end(&call, (int)code);
+  return result_of(code);
+}
+
 static int function_set(void *function, int attribute, int value) { return result_of(opc_sim_cudaFuncSetAttribute(function, (enum cudaFuncAttribute)attribute, value)); }
 
 static int function_cache(void *function, int config) { return result_of(opc_sim_cudaFuncSetCacheConfig(function, (enum cudaFuncCache)config)); }
@@ -167,6 +189,7 @@ const opc_driver_row_t opc_driver_module_functions[] = {
   FUNCTION(cuModuleUnload, module_unload),
   FUNCTION(cuModuleGetFunction, module_function),
   FUNCTION(cuLaunchKernel, launch_kernel),
+  FUNCTION(cuLaunchKernelEx, launch_config),
   FUNCTION(cuLaunchCooperativeKernel, launch_cooperative),
   FUNCTION(cuFuncSetAttribute, function_set),
   FUNCTION(cuFuncGetAttribute, function_get),

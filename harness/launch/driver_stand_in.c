@@ -82,6 +82,23 @@ static int context_retain(void **out, int device) {
   return context_current(out);
 }
 
+static int limit_get(size_t *out, int limit) { return (int)opc_sim_cudaDeviceGetLimit(out, (enum cudaLimit)limit); }
+static int limit_set(int limit, size_t value) { return (int)opc_sim_cudaDeviceSetLimit((enum cudaLimit)limit, value); }
+
+/* Of those that CUpointer_attribute counts the three that are asked for. */
+static int pointer_attribute(void *out, int attribute, uint64_t pointer) {
+  enum { MEMORY_TYPE = 2, DEVICE_POINTER = 3, DEVICE_ORDINAL = 9, TYPE_HOST = 1, TYPE_DEVICE = 2 };
+  struct cudaPointerAttributes has;
+  if (!out || opc_sim_cudaPointerGetAttributes(&has, (const void *)(uintptr_t)pointer) != cudaSuccess || has.type == cudaMemoryTypeUnregistered) return CU_ERROR_INVALID_VALUE;
+  const unsigned type = has.type == cudaMemoryTypeHost ? TYPE_HOST : TYPE_DEVICE;
+  switch (attribute) {
+  case MEMORY_TYPE: memcpy(out, &type, sizeof type); return CU_SUCCESS;
+  case DEVICE_POINTER: memcpy(out, &has.devicePointer, sizeof has.devicePointer); return CU_SUCCESS;
+  case DEVICE_ORDINAL: memcpy(out, &has.device, sizeof has.device); return CU_SUCCESS;
+  default: return CU_ERROR_NOT_SUPPORTED;
+  }
+}
+
 static int error_text(int code, const char **out) {
   if (!out) return CU_ERROR_INVALID_VALUE;
   *out = cudaGetErrorString((cudaError_t)code);
@@ -101,6 +118,9 @@ static const opc_driver_row_t functions[] = {
   {"cuCtxGetCurrent", (function_t *)context_current},
   {"cuCtxSetCurrent", (function_t *)context_set},
   {"cuCtxGetDevice", (function_t *)context_device},
+  {"cuCtxGetLimit", (function_t *)limit_get},
+  {"cuCtxSetLimit", (function_t *)limit_set},
+  {"cuPointerGetAttribute", (function_t *)pointer_attribute},
   {"cuGetErrorString", (function_t *)error_text},
   {0},
 };

@@ -125,6 +125,18 @@ static module_function_t *module_function;
 static launch_kernel_t *launch_kernel;
 static function_get_t *function_get;
 
+/* CUlaunchConfig, from cuda.h. */
+typedef struct config {
+  unsigned grid[3], block[3], shared;
+  cudaStream_t stream;
+  void *attributes;
+  unsigned count;
+} config_t;
+typedef int launch_config_t(const config_t *, void *, void **, void **);
+typedef int pointer_attribute_t(void *, int, uint64_t);
+static launch_config_t *launch_config;
+static pointer_attribute_t *pointer_attribute;
+
 static int launch(void *function, unsigned threads, void **parameters) { return launch_kernel(function, 3, 2, 1, threads, 1, 1, 0, NULL, parameters, NULL); }
 
 static void find_modules(void) {
@@ -133,6 +145,8 @@ static void find_modules(void) {
   *(void **)&module_unload = dlsym(library, "cuModuleUnload");
   *(void **)&module_function = dlsym(library, "cuModuleGetFunction");
   *(void **)&launch_kernel = dlsym(library, "cuLaunchKernel");
+  *(void **)&launch_config = dlsym(library, "cuLaunchKernelEx");
+  *(void **)&pointer_attribute = dlsym(library, "cuPointerGetAttribute");
   *(void **)&function_get = dlsym(library, "cuFuncGetAttribute");
 }
 
@@ -172,6 +186,16 @@ static void test_modules(void **state) {
   assert_int_equal(number(device), first->pointers[0].value);
   assert_int_equal(cudaErrorInvalidConfiguration, logged(&log, OPC_CUDA_LAUNCH, 1)->code);
   assert_true(logged(&log, OPC_CUDA_LAUNCH, 3)->injected);
+
+  api->log_begin();
+  assert_int_equal(0, launch_config(&(config_t){.grid = {5, 1, 1}, .block = {64, 1, 1}}, plain, parameters, NULL));
+  const opc_cuda_log_t configured = api->log_end();
+  assert_string_equal("cuLaunchKernelEx", logged(&configured, OPC_CUDA_LAUNCH, 0)->function);
+  assert_int_equal(5, logged(&configured, OPC_CUDA_LAUNCH, 0)->grid[0]);
+  uint64_t address = 0;
+  assert_int_equal(0, pointer_attribute(&address, 3 /* CU_POINTER_ATTRIBUTE_DEVICE_POINTER */, number(device)));
+  assert_int_equal(number(device), address);
+  assert_int_equal(INVALID_VALUE, pointer_attribute(&address, 3, number(&count)));
 
   assert_int_equal(0, module_unload(module));
   assert_int_equal(INVALID_HANDLE, launch(plain, 256, parameters));

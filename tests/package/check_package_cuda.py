@@ -64,6 +64,20 @@ def check_good(program, folder, library):
         expect(verdicts == {"package": ("pass", None), "bitwise": ("skip", "simulated")}, f"{name}: {verdicts}")
 
 
+def check_triton(program, folder, library):
+    """A model with kernels of its own: they are loaded by the driver's functions, and bound to the architecture that they were compiled for."""
+    path = os.path.join(folder, "triton", "triton_model_cuda.pt2")
+    if not os.path.exists(path):
+        print("left out: a model with Triton's kernels, as there is no Triton")
+        return
+    code, text, report = run(program, path, "--library", library, *SIMULATED)
+    expect(code == 0 and report["summary"]["pass"] == 1, f"Triton: exit status {code}: {text}")
+    for words in ("of kernel copy_kernel", "of kernel triton_", "each launch succeeded, and the next run asked for the same"):
+        expect(words in text, f"Triton: \"{words}\" is not said: {text}")
+    code, text, report = run(program, path, "--library", library, *SIMULATED, "--cuda-arch", "sm_80")
+    expect(code == 4 and error_of(report)["kind"] == "device" and "give --cuda-arch sm_" in text, f"Triton, another architecture: exit status {code}: {text}")
+
+
 def check_device(program, folder, library):
     """Packages for another device than the one that was asked for."""
     for name, arguments, words in (("identity_model_cuda", ("--device", "cpu"), "compiled for CUDA, and --device cpu was given"),
@@ -140,6 +154,7 @@ def main():
         print("SKIP: scripts/export-model made no package for CUDA: this torch is CPU-only, or the operators have no CUDA kernel")
         return 77
     check_good(program, folder, library)
+    check_triton(program, folder, library)
     check_device(program, folder, library)
     check_missing(program, folder)
     check_architecture(program, folder, library)
