@@ -183,39 +183,54 @@ static void count_operator(const opc_operator_t *op, void *context) {
   strcat(tally->names, " ");
 }
 
-/* Beside this libtorch, where the whole set of dependencies is installed. */
-static void load_wheel(const char *relative, size_t operators, const char *one_of_them) {
-  static char path[1024];
-  (void)snprintf(path, sizeof path, "%s/../../%s", opc_bridge_torch_folder(), relative);
-  if (access(path, R_OK) != 0) {
-    print_message("no %s here\n", relative);
-    skip();
+/* A library of a wheel, and how many operators it has. Its name differs between the releases for the versions of libtorch. */
+typedef struct wheel {
+  const char *relative;
+  size_t operators;
+} wheel_t;
+static const wheel_t torchvision[] = {{"torchvision/_C.so", 12}, {"torchvision/_C_stable.so", 15}};
+static const wheel_t torchvision_image[] = {{"torchvision/image.so", 13}, {"torchvision/image_stable.so", 13}};
+static const wheel_t torchaudio[] = {{"torchaudio/lib/libtorchaudio.abi3.so", 4}};
+#define RELEASES(wheels) wheels, sizeof(wheels) / sizeof *(wheels)
+
+/* Beside this libtorch, where the whole set of dependencies is installed. Gives the wheel of the release that is there; skips the test where none is. */
+static const wheel_t *find_wheel(const wheel_t *wheels, size_t releases, char path[static 1024]) {
+  for (size_t i = 0; i < releases; i++) {
+    (void)snprintf(path, 1024, "%s/../../%s", opc_bridge_torch_folder(), wheels[i].relative);
+    if (access(path, R_OK) == 0) return &wheels[i];
   }
+  print_message("no %s here\n", wheels->relative);
+  skip();
+  return NULL;
+}
+
+static void load_wheel(const wheel_t *wheels, size_t releases, const char *one_of_them) {
+  static char path[1024];
+  const wheel_t *wheel = find_wheel(wheels, releases, path);
   assert_ok(load(path, &error));
   tally_t tally = {.library = path};
   assert_ok(opc_bridge_list(count_operator, NULL, &tally, &error));
-  print_message("%s: %zu operators: %s\n", relative, tally.operators, tally.names);
-  assert_int_equal(tally.operators, operators);
+  print_message("%s: %zu operators: %s\n", wheel->relative, tally.operators, tally.names);
+  assert_int_equal(tally.operators, wheel->operators);
   assert_non_null(strstr(tally.names, one_of_them));
   assert_false(opc_bridge_cuda_initialised());
 }
 
 static void test_torchvision(void **state) {
   (void)state;
-  load_wheel("torchvision/_C.so", 12, "torchvision::roi_align ");
+  load_wheel(RELEASES(torchvision), "torchvision::roi_align ");
 }
 
 static void test_torchaudio(void **state) {
   (void)state;
-  load_wheel("torchaudio/lib/libtorchaudio.abi3.so", 4, "torchaudio::forced_align ");
+  load_wheel(RELEASES(torchaudio), "torchaudio::forced_align ");
 }
 
 /* For a CUDA device libtorch_cuda itself is loaded, where it can be; in a child, because it stays. */
 static void test_for_a_cuda_device(void **state) {
   (void)state;
   static char path[1024];
-  (void)snprintf(path, sizeof path, "%s/../../torchvision/_C.so", opc_bridge_torch_folder());
-  if (access(path, R_OK) != 0) skip();
+  (void)find_wheel(RELEASES(torchvision), path);
   const pid_t child = fork();
   if (child == 0) {
     opc_prepared_t prepared;
@@ -232,7 +247,7 @@ static void test_for_a_cuda_device(void **state) {
 
 static void test_torchvision_image(void **state) {
   (void)state;
-  load_wheel("torchvision/image.so", 13, "image::decode_png ");
+  load_wheel(RELEASES(torchvision_image), "image::decode_png ");
 }
 
 int main(void) {

@@ -63,7 +63,8 @@ def main():
     tool, python = sys.argv[1:3]
     # Without importing it: that takes seconds. This Python may be another.
     where = "import importlib.util; print(importlib.util.find_spec('torchvision').submodule_search_locations[0])"
-    library = os.path.join(subprocess.run([python, "-c", where], stdout=subprocess.PIPE, text=True, check=True).stdout.strip(), "_C.so")
+    folder = subprocess.run([python, "-c", where], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    library = next(path for name in ("_C.so", "_C_stable.so") if os.path.exists(path := os.path.join(folder, name)))  # differs between releases
     with tempfile.TemporaryDirectory() as work:
         ended, samples, output = record(tool, python, "plain", work)
         assert ended.returncode == 0, ended.stderr
