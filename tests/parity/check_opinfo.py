@@ -3,9 +3,10 @@
 
     check_opinfo.py OPCHECK_C PYTHON LIST.findings.json
 
-LIST: {"every", "samples": what opinfo_calls.py runs, "calls_an_operator": how many are kept, "calls_at_least", "operators_at_least": in which
-something passed, "checks", "must": [{"operator", "rule"}], "may": [{"operator": glob, "rule": glob, "reason"}]}. A finding on neither list fails,
-and so does a known one that is missing. Exit status 77: another torch than the one whose operators the list is about."""
+LIST: {"torches": the versions that it is of, "every", "samples": what opinfo_calls.py runs, "calls_an_operator": how many are kept, "calls_at_least",
+"operators_at_least": in which something passed, "checks", "must": [{"operator", "rule"}], "may": [{"operator": glob, "rule": glob, "reason"}]}; an entry
+with "torch" is of that version alone. A finding on neither list fails, and so does a known one that is missing. Exit status 77: the list is of other
+versions than this torch."""
 
 import json
 import os
@@ -16,9 +17,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests/real"))
-from real_library import on_list  # noqa: E402
+from real_library import of_release, on_list  # noqa: E402
 
-TORCH = "2.11."
 OTHER_TORCH = 77
 
 
@@ -44,6 +44,7 @@ def replay(tool, samples, operators, checks, report):
 
 
 def problems_of(wanted, samples, report):
+    must, may = (of_release(wanted[part], report["tool"]["torch"]) for part in ("must", "may"))
     if not report["run"]["complete"]:
         yield "the run is not complete"
     if len(samples) < wanted["calls_at_least"]:
@@ -52,13 +53,13 @@ def problems_of(wanted, samples, report):
     if len(passed) < wanted["operators_at_least"]:
         yield f"only in {len(passed)} operators something passed, wanted {wanted['operators_at_least']}"
     findings = [result for result in report["results"] if result["verdict"] in ("fail", "error")]
-    for entry in wanted["must"]:
+    for entry in must:
         if not any(on_list(finding, [entry]) for finding in findings):
             yield f"not found: {entry['operator']} {entry['rule']}"
     told = set()
     for finding in findings:
         key = finding["operator"], finding["rule"]
-        if key not in told and not on_list(finding, wanted["must"] + wanted["may"]):
+        if key not in told and not on_list(finding, must + may):
             yield f"not on the list: {finding['case']}: {finding['rule']}: {finding['message']}\n    {finding.get('repro')}"
         told.add(key)
 
@@ -68,8 +69,8 @@ def main():
     with open(list_file, encoding="utf-8") as stream:
         wanted = json.load(stream)
     version = run([python, "-c", "import torch; print(torch.__version__)"], ok=(0,)).strip()
-    if not version.startswith(TORCH):
-        print(f"torch {version}: the list is about {TORCH}*")
+    if not version.startswith(tuple(f"{torch}." for torch in wanted["torches"])):
+        print(f"torch {version}: the list is of {', '.join(wanted['torches'])}")
         sys.exit(OTHER_TORCH)
     with tempfile.TemporaryDirectory() as folder:
         output = os.path.join(folder, "aten.samples.json")

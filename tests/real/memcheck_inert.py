@@ -2,13 +2,13 @@
 
 What the library wants of those two is inert then: made up while it is loaded, which Valgrind has to follow."""
 
-import importlib.util
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
+from real_library import library_of
 from small_set import make_small
 
 OPERATOR = "torchvision::nms"
@@ -16,7 +16,7 @@ OPERATOR = "torchvision::nms"
 
 def main():
     tool, root = sys.argv[1:3]
-    library = os.path.join(importlib.util.find_spec("torchvision").submodule_search_locations[0], "_C.so")
+    library = library_of("torchvision", ["_C.so", "_C_stable.so"])
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")
         command = [tool, "run", "--tool", "memcheck", "--torch", make_small(root, folder), "--op", OPERATOR, "--check", "memory", "--json", report, library]

@@ -2,9 +2,9 @@
 
     real_library.py OPCHECK_C LIST.findings.json [--all]
 
-LIST: {"package", "library": path inside the package's folder, "arguments": [...], "at_least": N operators with a verdict from a call,
-"must": [{"operator", "rule"}], "may": [{"operator": glob, "rule": glob, "reason": words}]}. `must` are known violations: missing one is a
-failure. A finding on neither list is a failure too. "operators" names a file beside the list with the operators to run, one a line, of
+LIST: {"package", "library": paths inside the package's folder, of which a release has one, "arguments": [...], "at_least": N operators with a verdict
+from a call, "must": [{"operator", "rule"}], "may": [{"operator": glob, "rule": glob, "reason": words}]}. `must` are known violations: missing one is a
+failure. A finding on neither list is a failure too. An entry with "torch": "2.15" is of that version alone. "gone": [{"operator", "torch"}], what it has no more. "operators" names a file beside the list with the operators to run, one a line, of
 which "every" N-th is taken, or with --all each; only the known violations among them must show; it may be a list of operators as well. "samples" and "recipes" name a file beside the list."""
 
 import fnmatch
@@ -19,6 +19,16 @@ import tempfile
 def package_folder(name):
     # Without importing it: that takes seconds, and some packages want a GPU.
     return importlib.util.find_spec(name).submodule_search_locations[0]
+
+
+def library_of(package, names):
+    """The one of the names that this release of the package has."""
+    return next(path for name in names if os.path.exists(path := os.path.join(package_folder(package), name)))
+
+
+def of_release(entries, torch):
+    """Those that hold for this torch: an entry may name the one that it is of, because the package's release differs with it."""
+    return [entry for entry in entries if f"{torch}.".startswith(entry.get("torch", torch) + ".")]
 
 
 def on_list(finding, entries):
@@ -39,7 +49,7 @@ def main():
     with open(list_file, encoding="utf-8") as stream:
         wanted = json.load(stream)
     chosen = operators_chosen(wanted, os.path.dirname(list_file), "--all" in sys.argv[3:])
-    library = os.path.join(package_folder(wanted["package"]), wanted["library"])
+    library = library_of(wanted["package"], wanted["library"])
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")
         inputs = [word for key in ("samples", "recipes") if key in wanted for word in (f"--{key}", os.path.join(os.path.dirname(list_file), wanted[key]))]
@@ -50,10 +60,13 @@ def main():
         with open(report, encoding="utf-8") as stream:
             found = json.load(stream)
 
+    torch = found["tool"]["torch"]
+    must, may = of_release(wanted["must"], torch), of_release(wanted["may"], torch)
+    gone = {entry["operator"] for entry in of_release(wanted.get("gone", []), torch)}
     problems = []
     if not found["run"]["complete"]:
         problems.append("the run is not complete")
-    selected = set(chosen or [o["name"] for o in found["operators"]])
+    selected = set(chosen or [o["name"] for o in found["operators"]]) - gone
     silent = selected - {r["operator"] for r in found["results"]}
     if silent:
         problems.append(f"operators without any result: {sorted(silent)}")
@@ -63,11 +76,11 @@ def main():
     if "recipes" in wanted:
         problems += [f"{o['name']} does not keep to a recipe" for o in found["operators"] if o["name"] in selected and "recipe" not in o]
     findings = [r for r in found["results"] if r["verdict"] in ("fail", "error")]
-    for entry in wanted["must"]:
+    for entry in must:
         if entry["operator"] in selected and not any(on_list(f, [entry]) for f in findings):
             problems.append(f"not found: {entry['operator']} {entry['rule']}")
     for finding in findings:
-        if not on_list(finding, wanted["must"] + wanted["may"]):
+        if not on_list(finding, must + may):
             problems.append(f"not on the list: {finding['case']}: {finding['rule']}: {finding['message']}\n    {finding.get('repro')}")
     print(f"{len(selected)} operators, {len(called)} with verdicts from calls, {len(found['results'])} results, {len(findings)} findings")
     if problems:

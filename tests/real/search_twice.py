@@ -1,16 +1,17 @@
 """A search is a function of the library and the seed: not of the load of the machine, nor of how many operators run at once, nor of which were selected.
 
-    search_twice.py OPCHECK_C PACKAGE LIBRARY OPERATOR
+    search_twice.py OPCHECK_C PACKAGE LIBRARY[,LIBRARY…] OPERATOR
 
-Searches the library (path inside the package's folder) twice, once alone and once with all processors busy and several operators at once; compares what was
+Searches the library (path inside the package's folder, of which a release has one) twice, once alone and once with all processors busy and several operators at once; compares what was
 tried and what was saved. Then OPERATOR alone, which must come to the same samples. Then the saved samples are loaded again, and must be accepted."""
 
-import importlib.util
 import json
 import os
 import subprocess
 import sys
 import tempfile
+
+from real_library import library_of
 
 
 def run(tool, folder, name, arguments):
@@ -29,7 +30,7 @@ def run(tool, folder, name, arguments):
 
 def main():
     tool, package, library, operator = sys.argv[1:5]
-    path = os.path.join(importlib.util.find_spec(package).submodule_search_locations[0], library)
+    path = library_of(package, library.split(","))
     problems = []
     with tempfile.TemporaryDirectory() as folder:
         searches, samples, file = run(tool, folder, "alone", ["--jobs", "1", path])

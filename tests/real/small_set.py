@@ -4,17 +4,18 @@ Makes a libtorch of links to TORCH_ROOT without libtorch_cuda, libtorch_python a
 the libraries of torchvision and torchaudio listed and one operator of each called."""
 
 import glob
-import importlib.util
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
-LIBRARIES = [  # package, library, operators, one that is called
-    ("torchvision", "_C.so", 12, "torchvision::nms"),
-    ("torchvision", "image.so", 13, "image::encode_png"),
-    ("torchaudio", "lib/libtorchaudio.abi3.so", 4, "torchaudio::_overdrive_core_loop"),
+from real_library import library_of
+
+LIBRARIES = [  # package, how many operators each release's library has, one that is called
+    ("torchvision", {"_C.so": 12, "_C_stable.so": 15}, "torchvision::nms"),
+    ("torchvision", {"image.so": 13, "image_stable.so": 13}, "image::encode_png"),
+    ("torchaudio", {"lib/libtorchaudio.abi3.so": 4}, "torchaudio::_overdrive_core_loop"),
 ]
 ABSENT = ("libtorch.so", "libtorch_cuda", "libtorch_python", "libc10_cuda", "libtorch_nvshmem", "libcaffe2_nvrtc")
 NEEDED = ("libcudart.so", "libcupti.so")
@@ -40,8 +41,9 @@ def main():
     problems = []
     with tempfile.TemporaryDirectory() as folder:
         small = make_small(root, folder)
-        for package, relative, operators, called in LIBRARIES:
-            library = os.path.join(importlib.util.find_spec(package).submodule_search_locations[0], relative)
+        for package, releases, called in LIBRARIES:
+            library = library_of(package, releases)
+            relative, operators = next((name, count) for name, count in releases.items() if library.endswith(f"/{package}/{name}"))
             report = os.path.join(folder, "report.json")
             command = [tool, "run", "--torch", small, "--check", "memory,alias", "--op", called, "--json", report, library]
             done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
