@@ -19,8 +19,11 @@ declare -A OPC_PIP_SMALL_OF=(
 # A compiler for .cu files; its headers and libraries are spread over these. Only installed for the first version.
 OPC_PIP_NVCC=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-cccl==13.0.85)
 
-# --full: what a Python that imports torch, libtorch_cuda and the tests need. Only of the first version.
-OPC_PIP_FULL=(torch==2.11.0 torchvision==0.26.0 torchaudio==2.11.0 junitparser==4.0.2 lxml==6.0.2)
+# --full: what a Python that imports torch, libtorch_cuda and the tests need.
+declare -A OPC_PIP_FULL_OF=(
+  [2.11]="torch==2.11.0 torchvision==0.26.0 torchaudio==2.11.0 junitparser==4.0.2 lxml==6.0.2"
+  [2.15]="torch==2.15.0 torchvision==0.29.2 torchaudio==2.11.0 junitparser==4.0.2 lxml==6.0.2"
+)
 
 # --- Where it is ----------------------------------------------------------------------------------------------------------------
 
@@ -43,6 +46,7 @@ OPC_TORCH="${OPC_TORCH:-${OPC_TORCH_SUPPORTED[0]}}"
 opc_torch_suffix="" opc_torch_folder=""
 [[ "$OPC_TORCH" == "${OPC_TORCH_SUPPORTED[0]}" ]] || opc_torch_suffix="-$OPC_TORCH" opc_torch_folder="/torch-$OPC_TORCH"
 read -ra OPC_PIP_SMALL <<<"${OPC_PIP_SMALL_OF[$OPC_TORCH]}"
+read -ra OPC_PIP_FULL <<<"${OPC_PIP_FULL_OF[$OPC_TORCH]}"
 OPC_VENV="$OPC_DEPS/venv$opc_torch_suffix"
 OPC_BUILD="${OPC_BUILD:-$OPC_ROOT/build$opc_torch_folder}"
 [[ "$OPC_BUILD" == /* ]] || OPC_BUILD="$PWD/$OPC_BUILD"

@@ -44,11 +44,10 @@ check "env prints what a shell can read" bash -c \
 check "setup takes the libtorch given" env TORCH_ROOT="$torch" "$source_dir/scripts/setup"
 check "and notes it nowhere" fails "$source_dir/scripts/env"
 check "setup refuses a version that nobody supports" prints "libtorch 2.9 is not supported" "$source_dir/scripts/setup" --torch=2.9
-check "and a full set of another than the first" prints "--full is for libtorch 2.11" "$source_dir/scripts/setup" --full --torch=2.15
 check "and a TORCH_ROOT of another version than was asked for" prints "libtorch 2.15 is asked for" env TORCH_ROOT="$torch" "$source_dir/scripts/setup" --torch=2.15
 check "so does a build" prints "libtorch 2.15 is asked for" env TORCH_ROOT="$torch" OPC_TORCH=2.15 "$source_dir/scripts/env"
 check "each version has a place of its own" bash -c \
-  'OPC_TORCH=2.15; source "$1/scripts/lib.sh"; [[ "$OPC_VENV" == */venv-2.15 && "$OPC_BUILD" == */build/torch-2.15 && "$(opc_stamp_file small)" == */small-2.15 ]]' - "$source_dir"
+  'OPC_TORCH=2.15; source "$1/scripts/lib.sh"; [[ "$OPC_VENV" == */venv-2.15 && "$OPC_BUILD" == */build/torch-2.15 && "$(opc_stamp_file full)" == */full-2.15 && "${OPC_PIP_FULL[0]}" == torch==2.15.0 ]]' - "$source_dir"
 printf '#define TORCH_VERSION_MAJOR 1\n#define TORCH_VERSION_MINOR 4\n' >"$torch/include/torch/headeronly/version.h"
 check "setup refuses another version" prints "1.4, supported are" env TORCH_ROOT="$torch" "$source_dir/scripts/setup"
 rm "$torch/lib/libc10.so"
