@@ -122,7 +122,9 @@ static opc_status_t look_at_sample(opc_cuda_watch_t *watch, const char **out_why
   if (status != OPC_OK) return status;
   opc_cuda_watch_run(watch, "the operator on the sample as it stands");
   *out_why = NULL;
-  if (!opc_cuda_count(&watch->facts, OPC_CUDA_LAUNCH, OPC_CUDA_OF_OWN)) *out_why = "the library itself launches no kernel";
+  if (!opc_cuda_count(&watch->facts, OPC_CUDA_LAUNCH, OPC_CUDA_OF_OWN))
+    *out_why = opc_cuda_count(&watch->facts, OPC_CUDA_UNCOVERED, OPC_CUDA_OF_OWN) ? "what the library itself asks for is not there on the simulated device"
+                                                                                  : "the library itself launches no kernel";
   for (size_t i = 0; i < watch->facts.log.count; i++)
     if (watch->facts.log.calls[i].kind == OPC_CUDA_HOST_ACCESS) *out_why = "host code follows device addresses, as the sample as it stands shows";
   return OPC_OK;

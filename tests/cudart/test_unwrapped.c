@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "checks/cuda_judge.h"
 #include "sim_test.h"
 #include "static_user.h"
 
@@ -147,6 +148,63 @@ static void test_owners(void **state) {
   assert_false(log.calls[0].parameters_known); /* another one's kernels are not looked at */
 }
 
+/* ---- what the judges say of such logs ---- */
+
+static opc_cuda_owner_t owner(const char *library, const void *context) {
+  (void)context;
+  return is_own(library) ? OPC_CUDA_OF_OWN : OPC_CUDA_OF_OTHERS;
+}
+
+/* The rule that is found first; "": none is. */
+static const char *judged(cudaStream_t current) {
+  static opc_cuda_founds_t founds;
+  const opc_cuda_facts_t facts = {.log = api->log_end(), .stream = number(current), .returned = true, .owner = owner};
+  founds.count = 0;
+  opc_cuda_judge_launches(&facts, &founds);
+  opc_cuda_judge_pointers(&facts, &founds);
+  opc_cuda_judge_streams(&facts, &founds);
+  opc_cuda_judge_devices(&facts, &founds);
+  opc_cuda_judge_waits(&facts, &founds);
+  return founds.count ? founds.items[0].rule : "";
+}
+
+static void test_judged(void **state) {
+  (void)state;
+  cudaStream_t stream;
+  void *word = &word, *of_host[] = {&word, &nothing};
+  assert_fine(cudaSetDevice(0));
+  assert_fine(user->stream_create(&stream));
+  api->log_begin();
+  user->stub(1, stream, arguments);
+  assert_fine(user->last_error());
+  assert_string_equal("", judged(stream));
+
+  api->log_begin();
+  user->stub(1, stream, arguments);
+  (void)cudaGetLastError(); /* of a runtime that has not launched it */
+  assert_string_equal("launch.unchecked", judged(stream));
+
+  api->log_begin();
+  user->stub(1, NULL, arguments);
+  assert_fine(user->last_error());
+  assert_string_equal("stream.legacy", judged(stream));
+
+  api->log_begin();
+  user->stub(1, stream, of_host);
+  assert_fine(user->last_error());
+  assert_string_equal("launch.host_pointer", judged(stream));
+
+  api->log_begin();
+  assert_fine(user->wait(stream));
+  assert_string_equal("sync.stream", judged(stream));
+
+  api->log_begin();
+  assert_fine(user->launch(1, stream)); /* whose result the caller has in his hand */
+  assert_int_equal(0, user->driver_launch(1, stream));
+  other->stub(1, NULL, arguments); /* another one's mistake */
+  assert_string_equal("", judged(stream));
+}
+
 static void *other_thread(void *unused) {
   user->stub(1, NULL, arguments);
   return unused;
@@ -187,7 +245,7 @@ static const static_user_t *user_of(const char *path) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_stub),    cmocka_unit_test(test_launches), cmocka_unit_test(test_driver),  cmocka_unit_test(test_memory_and_waits),
-    cmocka_unit_test(test_wrapped), cmocka_unit_test(test_owners),   cmocka_unit_test(test_threads),
+    cmocka_unit_test(test_wrapped), cmocka_unit_test(test_owners),   cmocka_unit_test(test_threads), cmocka_unit_test(test_judged),
   };
   const struct CMUnitTest refused[] = {cmocka_unit_test(test_refused)};
   api = opc_launch();
