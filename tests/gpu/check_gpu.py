@@ -23,7 +23,7 @@ SKIPPED = 77
 WRAPPER_LIMIT_NS = 1000
 BATTERY_LIMIT_SECONDS = 10
 BATTERY_CASES = 100
-CHECKS_OF_CUDA = ("launch", "stream", "sync", "device_memory", "device", "memory", "determinism")
+CHECKS_OF_CUDA = ("launch", "stream", "sync", "device_memory", "capture", "device", "memory", "determinism")
 
 
 def skip(reason):
