@@ -96,7 +96,8 @@ bool opc_edit_dtype(opc_value_t *tensor, opc_dtype_t dtype) {
   opc_dtype_class_t class_ = opc_dtype_class(dtype);
   if (dtype == OPC_DTYPE_OTHER || spec->dtype == dtype) return false;
   spec->dtype = dtype;
-  if (spec->fill.kind == OPC_FILL_VALUES) opc_edit_fill(tensor, OPC_FILL_NORMAL); /* they may not fit */
+  bool narrow = class_ != OPC_CLASS_FLOATING && class_ != OPC_CLASS_SIGNED; /* bool has no 2, uint8 no -1 */
+  if (spec->fill.kind == OPC_FILL_VALUES || (narrow && spec->fill.kind == OPC_FILL_FULL)) opc_edit_fill(tensor, OPC_FILL_NORMAL); /* they may not fit */
   /* A domain of indices is none of data, and the reverse. */
   if (class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED) {
     if (spec->fill.kind == OPC_FILL_NORMAL) spec->fill.kind = OPC_FILL_RANGE, spec->fill.lo = 0, spec->fill.hi = 2;

@@ -140,6 +140,11 @@ static void test_edits_keep_the_caps(void **state) {
   assert_true(opc_edit_list_length(&sample.arguments[3], 0));
   assert_false(opc_edit_list_length(&sample.arguments[3], 2));
   assert_false(opc_edit_number(&sample.arguments[4], 2));
+  assert_true(opc_edit_full(&sample.arguments[6], 2));
+  assert_true(opc_edit_dtype(&sample.arguments[6], OPC_DTYPE_INT32));
+  assert_int_equal(sample.arguments[6].tensor->fill.kind, OPC_FILL_FULL);
+  assert_true(opc_edit_dtype(&sample.arguments[6], OPC_DTYPE_BOOL)); /* which has no 2 */
+  assert_int_equal(sample.arguments[6].tensor->fill.kind, OPC_FILL_NORMAL);
   opc_sample_clear(&sample);
   opc_operator_clear(&op);
 }
