@@ -1,5 +1,6 @@
 #include "supervise/batch_child.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,7 +21,7 @@ static const double idle_seconds = 30;  /* between cases: building the plan, mak
 static const double leave_seconds = 2;
 static const double closed_seconds = 2; /* a channel that ends means a process that ends */
 static const double starved_share = 0.7, starved_patience = 10; /* of a case's time */
-enum { OUTPUT_KEPT = 1 << 20 };
+enum { OUTPUT_KEPT = 1 << 20, FORKED_MAX = 16 };
 
 double opc_clock(void) {
   struct timespec now;
@@ -115,29 +116,47 @@ static void bound_output(const opc_child_t *child) {
   if (fstat(child->output, &status) == 0 && status.st_size > OUTPUT_KEPT) (void)ftruncate(child->output, 0);
 }
 
-/* Processor seconds that the process has used; -1: not known. */
-static double cpu_used(const opc_child_t *child) {
+/* Processor seconds that a process has used; -1: not known. */
+static double cpu_used(pid_t pid) {
   clockid_t clock;
   struct timespec used;
-  if (child->pid <= 0 || clock_getcpuclockid(child->pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return -1;
+  if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return -1;
   return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
 }
 
-static bool is_runnable(const opc_child_t *child) {
-  char path[64], line[512] = "";
-  snprintf(path, sizeof path, "/proc/%d/stat", (int)child->pid);
-  FILE *file = fopen(path, "re");
-  if (file == NULL) return false;
-  bool read = fgets(line, sizeof line, file) != NULL;
-  fclose(file);
-  const char *state = read ? strrchr(line, ')') : NULL; /* the name before it may hold anything */
-  return state != NULL && (state[2] == 'R' || state[2] == 'D');
+/* One of its threads would run if it could. */
+static bool is_runnable(pid_t pid) {
+  char path[64], line[512];
+  bool runnable = false;
+  snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+  DIR *threads = opendir(path);
+  for (const struct dirent *thread; threads != NULL && !runnable && (thread = readdir(threads)) != NULL;) {
+    snprintf(path, sizeof path, "/proc/%d/task/%.20s/stat", (int)pid, thread->d_name);
+    FILE *file = fopen(path, "re");
+    const char *state = file != NULL && fgets(line, sizeof line, file) != NULL ? strrchr(line, ')') : NULL; /* the name before it may hold anything */
+    runnable = state != NULL && (state[2] == 'R' || state[2] == 'D');
+    if (file != NULL) fclose(file);
+  }
+  if (threads != NULL) closedir(threads);
+  return runnable;
 }
 
-/* Its time is over by the clock, and it could not run for most of it: a machine under load must not change what a run finds. One that waits is not spared. */
+/* Its time is over by the clock, and it could not run for most of it: a machine under load must not change what a run finds. One that waits is not spared, but
+ * where it is for a process that it has forked: then that one's time counts. */
 static bool is_starved(const opc_child_t *child, double started, double case_seconds, double now) {
-  double used = cpu_used(child);
-  return used >= 0 && used - child->cpu < starved_share * case_seconds && now - started < starved_patience * case_seconds && is_runnable(child);
+  char path[64];
+  double used = cpu_used(child->pid);
+  if (used < 0 || now - started >= starved_patience * case_seconds) return false;
+  bool runnable = is_runnable(child->pid);
+  snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)child->pid, (int)child->pid);
+  FILE *file = fopen(path, "re");
+  for (int forked, left = FORKED_MAX; file != NULL && left > 0 && fscanf(file, "%d", &forked) == 1; left--) {
+    double more = cpu_used(forked);
+    used += more > 0 ? more : 0;
+    runnable = runnable || is_runnable(forked);
+  }
+  if (file != NULL) fclose(file);
+  return runnable && used - child->cpu < starved_share * case_seconds;
 }
 
 double opc_child_watch(opc_child_t *child, double case_seconds) {
@@ -148,7 +167,7 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
   if (child->blackbox->sequence != child->sequence) {
     child->sequence = child->blackbox->sequence;
     child->heard = now;
-    child->cpu = cpu_used(child);
+    child->cpu = cpu_used(child->pid);
   }
   if (child->leaving) {
     double leave = leave_seconds * child->pace;

@@ -1,0 +1,110 @@
+/* Which batch children are killed when a case's time is over: those that had the processor, or waited; not those that a busy machine kept from it. */
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervise/batch_child.h"
+#include "unit.h"
+
+static const double case_seconds = 0.2;
+static pid_t hog;
+
+static void spin(void) {
+  for (volatile unsigned turns = 0;; turns++) {
+  }
+}
+
+/* On the processor that the hog has; whoever spins there as an idle process hardly gets it. */
+static void share_processor(void) {
+  cpu_set_t allowed, one;
+  CPU_ZERO(&one);
+  assert_int_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  for (size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
+    if (CPU_ISSET(i, &allowed)) CPU_SET(i, &one);
+  assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+}
+
+static pid_t fork_until_parent_ends(void) {
+  pid_t pid = fork();
+  assert_true(pid >= 0);
+  if (pid == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return pid;
+}
+
+static void spin_starved(void) {
+  share_processor();
+  sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0});
+  spin();
+}
+
+static void wait_for(void (*forked)(void)) {
+  pid_t pid = fork_until_parent_ends();
+  if (pid == 0) forked();
+  waitpid(pid, NULL, 0);
+}
+
+static void sleep_long(void) { sleep(60); }
+static void wait_for_starved(void) { wait_for(spin_starved); }
+static void wait_for_sleeping(void) { wait_for(sleep_long); }
+
+/* Whether a child that does this is killed once the case's time is over. */
+static bool is_killed(void (*work)(void)) {
+  opc_child_t *child = NULL;
+  opc_error_t error = {0};
+  assert_ok(opc_child_open(1, NULL, &child, &error), error);
+  pid_t pid = fork_until_parent_ends();
+  if (pid == 0) {
+    setpgid(0, 0);
+    work();
+    _exit(0);
+  }
+  opc_child_started(child, pid, (int)syscall(SYS_pidfd_open, pid, 0), true);
+  child->blackbox->running = 1;
+  child->blackbox->started_ns = (int64_t)(opc_clock() * 1e9);
+  child->blackbox->sequence = 1;
+  double begun = opc_clock();
+  while (!child->killed && opc_clock() < begun + 3 * case_seconds) {
+    double rest = opc_child_watch(child, case_seconds);
+    usleep(rest < case_seconds / 4 ? (useconds_t)(rest * 1e6) + 1000 : 50000);
+  }
+  bool killed = child->killed && child->cause == OPC_END_TIMEOUT;
+  opc_child_close(child);
+  return killed;
+}
+
+static void who_waits_is_killed(void **state) {
+  (void)state;
+  assert_true(is_killed(sleep_long));
+  assert_true(is_killed(wait_for_sleeping));
+}
+
+static void who_cannot_run_is_spared(void **state) {
+  (void)state;
+  assert_false(is_killed(spin_starved));
+  assert_false(is_killed(wait_for_starved));
+}
+
+static int start_hog(void **state) {
+  (void)state;
+  hog = fork_until_parent_ends();
+  if (hog == 0) {
+    share_processor();
+    spin();
+  }
+  return 0;
+}
+
+static int end_hog(void **state) {
+  (void)state;
+  kill(hog, SIGKILL);
+  return waitpid(hog, NULL, 0) == hog ? 0 : -1;
+}
+
+int main(void) {
+  static const struct CMUnitTest tests[] = {cmocka_unit_test(who_waits_is_killed), cmocka_unit_test(who_cannot_run_is_spared)};
+  return cmocka_run_group_tests(tests, start_hog, end_hog);
+}
