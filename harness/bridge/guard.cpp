@@ -1,6 +1,7 @@
 #include "bridge/guard.h"
 
 #include <c10/util/Exception.h>
+#include <c10/util/Logging.h>
 
 #include <cstdlib>
 #include <exception>
@@ -92,3 +93,7 @@ opc_status_t exception_status(opc_error_t *error) {
 }
 
 }  // namespace opc
+
+void opc_bridge_no_backtraces() {
+  c10::SetStackTraceFetcher([]() -> std::string { return {}; });
+}

@@ -90,6 +90,7 @@ void opc_sandbox_prepare(void) {
   /* More threads make results depend on the machine, and the first parallel kernel costs each child 4-13 ms. */
   opc_bridge_threads(1);
   opc_bridge_seed(0);
+  opc_bridge_no_backtraces();
 }
 
 static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_blackbox_t **out_box, opc_error_t *error) {
