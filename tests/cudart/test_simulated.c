@@ -678,8 +678,8 @@ int main(void) {
     cmocka_unit_test(test_not_covered),  cmocka_unit_test(test_contents),   cmocka_unit_test(test_copies_of_pages),
     cmocka_unit_test(test_huge),         cmocka_unit_test(test_places),     cmocka_unit_test(test_host_access),
     cmocka_unit_test(test_host_access_faults), cmocka_unit_test(test_fork), cmocka_unit_test(test_streams),
-      cmocka_unit_test(test_log),          cmocka_unit_test(test_driver),     cmocka_unit_test(test_modules),
-      cmocka_unit_test(test_blas),         cmocka_unit_test(test_blas_captured), cmocka_unit_test(test_fft),
+    cmocka_unit_test(test_log),          cmocka_unit_test(test_driver),     cmocka_unit_test(test_modules),
+    cmocka_unit_test(test_blas),         cmocka_unit_test(test_blas_captured), cmocka_unit_test(test_fft),
   };
   api = opc_launch();
   if (!api) return 1; /* the wrappers are not preloaded */
