@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-CALLING = ("launch", "stream", "device_guard", "sync", "device_memory", "device", "memory")
+CALLING = ("launch", "stream", "device_guard", "sync", "device_memory", "capture", "device", "memory")
 failures = []
 
 
