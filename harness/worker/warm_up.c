@@ -5,7 +5,8 @@
 #include "bridge/bridge.h"
 #include "checks/call.h"
 
-/* Between them: allocation with and without strides, copies in and across layouts, casts, element-wise work, a sum, a view; each recorded for a gradient. */
+/* Between them: allocation with and without strides, copies in and across layouts, casts, element-wise work, a sum, a view, a refusal; each recorded for a
+ * gradient. */
 #define STRIDED "{\"tensor\": {\"shape\": [2, 2], \"strides\": [1, 2], \"requires_grad\": true}}"
 #define OTHER "{\"tensor\": {\"shape\": [2, 2]}}"
 static const struct {
@@ -19,6 +20,7 @@ static const struct {
     {"aten::zero_", "[" OTHER "]"},
     {"aten::sum", "[" STRIDED "]"},
     {"aten::select.int", "[" STRIDED ", 0, 1]"},
+    {"aten::select.int", "[" STRIDED ", 0, 2]"},
 };
 
 static void warm_returns(const opc_call_t *call) {
