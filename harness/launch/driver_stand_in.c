@@ -105,6 +105,16 @@ static int error_text(int code, const char **out) {
   return CU_SUCCESS;
 }
 
+/* c10 asks for the driver's messages from libtorch 2.15 on; there are none here. */
+static char log_callback;
+static int logs_register(void *function, void *data, void **out) {
+  (void)data;
+  if (!function) return CU_ERROR_INVALID_VALUE;
+  if (out) *out = &log_callback;
+  return CU_SUCCESS;
+}
+static int logs_unregister(void *callback) { return callback == &log_callback ? CU_SUCCESS : CU_ERROR_INVALID_VALUE; }
+
 typedef opc_driver_function_t function_t;
 static const opc_driver_row_t functions[] = {
   {"cuInit", (function_t *)initialise},
@@ -122,6 +132,8 @@ static const opc_driver_row_t functions[] = {
   {"cuCtxSetLimit", (function_t *)limit_set},
   {"cuPointerGetAttribute", (function_t *)pointer_attribute},
   {"cuGetErrorString", (function_t *)error_text},
+  {"cuLogsRegisterCallback", (function_t *)logs_register},
+  {"cuLogsUnregisterCallback", (function_t *)logs_unregister},
   {0},
 };
 
