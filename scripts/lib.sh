@@ -114,6 +114,11 @@ opc_other_torches() {
   (IFS=';' && printf '%s' "${roots[*]}")
 }
 
+# Where CI is set, whether the other libtorches fit behind a first one that took $1 seconds: a run aims at a quarter of an hour, and another libtorch, of which
+# nothing is built yet, takes about as long as the first (12 minutes of processor time for the build, 4 for the tests, and its download).
+OPC_CI_SECONDS=900
+opc_time_for_others() { [[ -n "${CI:-}" ]] && (($1 * ${#OPC_TORCH_SUPPORTED[@]} <= OPC_CI_SECONDS)); }
+
 # --- The one way to build -------------------------------------------------------------------------------------------------------
 
 # Configures and builds target $1 into $OPC_BUILD. Further arguments go to the configuration.

@@ -48,6 +48,10 @@ check "and a TORCH_ROOT of another version than was asked for" prints "libtorch 
 check "so does a build" prints "libtorch 2.15 is asked for" env TORCH_ROOT="$torch" OPC_TORCH=2.15 "$source_dir/scripts/env"
 check "each version has a place of its own" bash -c \
   'OPC_TORCH=2.15; source "$1/scripts/lib.sh"; [[ "$OPC_VENV" == */venv-2.15 && "$OPC_BUILD" == */build/torch-2.15 && "$(opc_stamp_file full)" == */full-2.15 && "${OPC_PIP_FULL[0]}" == torch==2.15.0 ]]' - "$source_dir"
+goes_on='source "$1/scripts/lib.sh"; opc_time_for_others "$2"'
+check "CI goes on with the other libtorches where there is time" env CI=1 bash -c "$goes_on" - "$source_dir" 300
+check "and not where there is none" fails env CI=1 bash -c "$goes_on" - "$source_dir" 600
+check "nor does anybody else" fails env -u CI bash -c "$goes_on" - "$source_dir" 1
 printf '#define TORCH_VERSION_MAJOR 1\n#define TORCH_VERSION_MINOR 4\n' >"$torch/include/torch/headeronly/version.h"
 check "setup refuses another version" prints "1.4, supported are" env TORCH_ROOT="$torch" "$source_dir/scripts/setup"
 rm "$torch/lib/libc10.so"
