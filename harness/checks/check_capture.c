@@ -11,7 +11,7 @@ static bool judge(opc_cuda_watch_t *watch, const opc_error_t *error, opc_finding
   opc_cuda_judge_capture(&watch->facts, &founds);
   opc_cuda_report(&founds, watch->facts.log.calls, finding);
   if (finding->decided) return true;
-  if (call->outcome == OPC_CALL_OUT_OF_MEMORY || call->outcome == OPC_CALL_UNCONVERTIBLE) return opc_finding_from_outcome(watch->context, call, finding);
+  if (watch->facts.cut || call->outcome == OPC_CALL_OUT_OF_MEMORY || call->outcome == OPC_CALL_UNCONVERTIBLE) return opc_finding_from_outcome(watch->context, call, finding);
   if (call->outcome != OPC_CALL_RETURNED)
     opc_finding_fail(finding, "capture.throws", "an ordinary call returns, and under capture it throws: %.400s", opc_text_c(&call->message));
   else if (watch->captured != OPC_OK) opc_finding_fail(finding, "capture.invalidated", "libtorch cannot make a graph of the call: %.400s", error->message);
@@ -24,7 +24,7 @@ static bool runs_here(const opc_cuda_watch_t *watch) {
   if (!watch->facts.simulated) return true;
   if (!opc_cuda_capture_find(&watch->facts.log, &capture)) return false;
   for (size_t i = capture.begin; i < capture.end; i++)
-    if (watch->facts.log.calls[i].kind == OPC_CUDA_LAUNCH) return false;
+    if (opc_cuda_is_kernel(&watch->facts.log.calls[i])) return false;
   return true;
 }
 

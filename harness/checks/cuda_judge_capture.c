@@ -97,7 +97,7 @@ static void judge_unjoined(const opc_cuda_facts_t *facts, const opc_cuda_capture
 static void judge_left_out(const opc_cuda_facts_t *facts, size_t index, opc_cuda_founds_t *out) {
   const opc_cuda_call_t *call = &facts->log.calls[index];
   char name[256], stream[128], whom[160];
-  bool moves = call->kind == OPC_CUDA_LAUNCH || call->bytes > 0;
+  bool moves = opc_cuda_is_kernel(call) || call->bytes > 0;
   if (!opc_cuda_is_work(call) || call->captured || call->code != 0 || !moves) return;
   opc_cuda_found_add(out, &facts->log, "capture.not_captured", index, index, "%s%s goes to %s: it ran once, while the graph was made, and replays of the graph are without it",
                      opc_cuda_call_name(call, name, sizeof name), by_whom(facts, call, whom, sizeof whom), opc_cuda_stream_name(call, stream, sizeof stream));

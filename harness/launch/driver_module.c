@@ -116,6 +116,7 @@ static int launch(const launch_t *given) {
   cudaError_t code = cudaSuccess;
   const bool noted = opc_call_begin(&call, OPC_CUDA_LAUNCH, given->name, (void *)(uintptr_t)given->caller);
   if (noted) opc_note_launch(&call, given->function, given->grid, given->block, given->parameters, given->shared, given->stream, false, given->cooperative);
+  opc_thread.per_thread = false;
   const bool injected = opc_injection_takes(&code);
   if (!injected)
     code = (given->cooperative ? opc_sim_cudaLaunchCooperativeKernel : opc_sim_cudaLaunchKernel)(given->function, given->grid, given->block, given->parameters, given->shared,

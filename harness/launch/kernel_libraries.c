@@ -17,6 +17,7 @@ static int put_work(const char *function, void *caller, cudaStream_t stream, int
   const bool noted = opc_call_begin(&call, OPC_CUDA_LIBRARY_WORK, function, caller);
   if (noted) opc_note_stream(&call, stream, false);
   cudaError_t code = opc_stream_usable(stream, &device) && device == opc_thread.device ? cudaSuccess : cudaErrorInvalidResourceHandle;
+  opc_thread.per_thread = false;
   if (code == cudaSuccess) code = opc_stream_put(stream, &(opc_work_t){.type = cudaGraphNodeTypeKernel});
   if (noted) opc_call_end(&call, code);
   return code == cudaSuccess ? 0 : failed;
