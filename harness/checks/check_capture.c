@@ -7,8 +7,8 @@
 static bool judge(opc_cuda_watch_t *watch, const opc_error_t *error, opc_finding_t *finding) {
   opc_cuda_founds_t founds = {0};
   const opc_call_t *call = &watch->call;
-  if (opc_cuda_watch_lacks(watch, finding)) return true;
   opc_cuda_judge_capture(&watch->facts, &founds);
+  if (opc_cuda_watch_lacks(watch, &founds, finding)) return true;
   opc_cuda_report(&founds, watch->facts.log.calls, finding);
   if (finding->decided) return true;
   if (watch->facts.cut || call->outcome == OPC_CALL_OUT_OF_MEMORY || call->outcome == OPC_CALL_UNCONVERTIBLE) return opc_finding_from_outcome(watch->context, call, finding);

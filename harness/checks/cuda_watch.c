@@ -176,9 +176,8 @@ static void settle_cut(const opc_cuda_watch_t *watch, const opc_cuda_founds_t *f
                    watch->lacked, work);
 }
 
-bool opc_cuda_watch_lacks(const opc_cuda_watch_t *watch, opc_finding_t *finding) {
-  const opc_cuda_founds_t none = {0};
-  if (watch->lacked[0]) settle_cut(watch, &none, finding);
+bool opc_cuda_watch_lacks(const opc_cuda_watch_t *watch, const opc_cuda_founds_t *founds, opc_finding_t *finding) {
+  if (watch->lacked[0]) settle_cut(watch, founds, finding);
   return watch->lacked[0] != '\0';
 }
 
@@ -188,10 +187,7 @@ bool opc_cuda_watch_settle(opc_cuda_watch_t *watch, const opc_cuda_founds_t *fou
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "these arguments may not fit together, and with them %s", founds->items[0].message);
     return true;
   }
-  if (watch->lacked[0]) {
-    settle_cut(watch, founds, finding);
-    return true;
-  }
+  if (opc_cuda_watch_lacks(watch, founds, finding)) return true;
   opc_cuda_report(founds, watch->facts.log.calls, finding);
   return opc_finding_from_outcome(watch->context, &watch->call, finding) || finding->decided;
 }

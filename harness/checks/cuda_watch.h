@@ -36,8 +36,8 @@ opc_call_outcome_t opc_cuda_watch_run(opc_cuda_watch_t *watch, const char *phase
 void opc_cuda_watch_facts(opc_cuda_watch_t *watch);
 void opc_cuda_watch_end(opc_cuda_watch_t *watch);
 
-/* The last call's log ends before a function that the simulated device lacks: the finding is made, a skip. */
-bool opc_cuda_watch_lacks(const opc_cuda_watch_t *watch, opc_finding_t *finding);
+/* The last call's log ends before a function that the simulated device lacks: the finding is made, a skip unless something was found before. */
+bool opc_cuda_watch_lacks(const opc_cuda_watch_t *watch, const opc_cuda_founds_t *founds, opc_finding_t *finding);
 /* The case's finding, out of what was found in the last call, how it ended, and what its log cannot say. True: it is decided; false: all is well so far. */
 bool opc_cuda_watch_settle(opc_cuda_watch_t *watch, const opc_cuda_founds_t *founds, opc_finding_t *finding);
 /* Reports what was found, with the calls as evidence. `calls`: of the log that it refers to. */
