@@ -70,11 +70,11 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_cuda_watch_run(&watch, "the operator, captured in a CUDA graph");
   opc_scratch_memory_shift(false);
   watch.capture = false;
-  context->spent = watch.graph && watch.captured != OPC_OK;
-  if (!watch.graph) {
-    status = opc_error_set(&error, watch.captured, "%s", watch.capture_error.message);
-    goto release;
-  }
+  const bool absent = !watch.graph && watch.captured == OPC_ERR_UNSUPPORTED;
+  context->spent = watch.captured != OPC_OK && !absent;
+  if (absent) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", watch.capture_error.message);
+  else if (!watch.graph) status = opc_error_set(&error, watch.captured, "%s", watch.capture_error.message);
+  if (!watch.graph) goto release;
   if (judge(&watch, &watch.capture_error, finding)) goto release;
   size_t work = opc_cuda_captured_work(&watch.facts.log);
   if (work && runs_here(&watch)) status = replay(&watch, work, finding, &error);
