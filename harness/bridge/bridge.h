@@ -168,7 +168,7 @@ opc_call_outcome_t opc_op_call_symbolic(opc_op_handle_t *op, const opc_value_t *
                                         opc_text_t *message);
 /* Runs right before each operator, when all that the call needs is made; it must not throw. NULL: nothing does. */
 void opc_bridge_before_call(void (*prepare)(void));
-/* libtorch's exceptions carry no stack from then on: to walk it takes as long as ten small calls, and a check of dtypes is mostly refusals. */
+/* libtorch's exceptions carry no stack from then on: to walk it takes longer than most calls, and much of a battery is refusals. */
 void opc_bridge_no_backtraces(void);
 void opc_returns_free(opc_value_t *returns, size_t count); /* frees handles too */
 /* A custom class instance from its constructor; class name "ns.Name"; as opc_op_call for outcomes. */
