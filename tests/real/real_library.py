@@ -23,7 +23,7 @@ def package_folder(name):
 
 def library_of(package, names):
     """The one of the names that this release of the package has."""
-    return next(path for name in names if os.path.exists(path := os.path.join(package_folder(package), name)))
+    return next(path for name in names if os.path.isfile(path := os.path.join(package_folder(package), name)))
 
 
 def of_release(entries, torch):

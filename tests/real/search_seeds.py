@@ -2,17 +2,18 @@
 
     search_seeds.py OPCHECK_C PACKAGE LIBRARY SEED…"""
 
-import importlib.util
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
+from real_library import library_of
+
 
 def main():
     tool, package, library = sys.argv[1:4]
-    path = os.path.join(importlib.util.find_spec(package).submodule_search_locations[0], library)
+    path = library_of(package, library.split(","))
     problems, tries = [], 0
     for seed in sys.argv[4:]:
         with tempfile.TemporaryDirectory() as folder:
