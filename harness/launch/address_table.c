@@ -1,8 +1,11 @@
 /* Where allocations are, of either mode: sorted by address, freed ones kept until their place is used again.
  *
  * Changed under a lock; read without one, also by a signal handler, by looking whether a change came between (a sequence lock). */
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "launch/cudart_table.h"
 
@@ -141,17 +144,21 @@ opc_cuda_address_t opc_address_of_range(uint64_t address, const opc_range_t *ran
   };
 }
 
-/* Whether the process has memory there. Asking the system costs hundreds of nanoseconds, so that a page which was there once in a log counts as there in it. */
-static bool mapped(uint64_t address) {
-  enum { KNOWN = 256 };
+/* Whether the process has memory there that can be read: what is only reserved (guard pages, AddressSanitizer's gaps, which are terabytes at low addresses) is nothing
+ * that anybody passes to a kernel, and a count of bytes may well look like an address in it. The system copies the set of signals before it looks at `how`, which is
+ * none that there is. Asking it costs hundreds of nanoseconds, so that a page which was there once in a log counts as there in it. */
+static bool readable(uint64_t address) {
+  enum { KNOWN = 256, NO_HOW = -1, SET_BYTES = 8 };
   static _Atomic uint64_t known[KNOWN];
-  unsigned char resident;
-  /* Nothing of a 64-bit process lies in its first 64 KiB, nor in the kernel's half; mincore would say so too, and slower. */
+  /* Nothing of a 64-bit process lies in its first 64 KiB, nor in the kernel's half; the system would say so too, and slower. */
   if (address < 1 << 16 || address >> 47 != 0) return false;
   const uint64_t page = address / OPC_PAGE, mark = (uint64_t)opc_log_number() << 36 | page;
   _Atomic uint64_t *slot = &known[page % KNOWN];
   if (atomic_load_explicit(&opc_log_open, memory_order_relaxed) && atomic_load_explicit(slot, memory_order_relaxed) == mark) return true;
-  if (mincore((void *)(uintptr_t)(page * OPC_PAGE), OPC_PAGE, &resident) != 0) return false;
+  const int kept = errno;
+  const bool there = syscall(SYS_rt_sigprocmask, NO_HOW, page * OPC_PAGE, NULL, SET_BYTES) == 0 || errno != EFAULT;
+  errno = kept;
+  if (!there) return false;
   atomic_store_explicit(slot, mark, memory_order_relaxed);
   return true;
 }
@@ -178,6 +185,6 @@ opc_cuda_address_t opc_address(uint64_t address) {
   }
   opc_cuda_address_t found = nowhere;
   if (asked_real(address, &found)) return found;
-  if (!mapped(address)) return nowhere;
+  if (!readable(address)) return nowhere;
   return (opc_cuda_address_t){.value = address, .place = OPC_CUDA_PAGEABLE, .device = -1};
 }

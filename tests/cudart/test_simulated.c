@@ -210,6 +210,32 @@ static void test_modules(void **state) {
   assert_fine(cudaFree(device));
 }
 
+/* A number of bytes may look like an address in memory that is only reserved; no pointer for a kernel lies there. */
+static void test_reserved(void **state) {
+  (void)state;
+  void *module = NULL, *plain = NULL, *device = NULL;
+  int count = 7;
+  double factor = 2;
+  find_modules();
+  void *pages = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_ptr_not_equal(MAP_FAILED, pages);
+  void *parameters[] = {&device, &pages, &count, &factor};
+  assert_fine(cudaMalloc(&device, BYTES));
+  assert_int_equal(0, module_load(&module, OPC_TEST_KERNELS "/lz4.fatbin"));
+  assert_int_equal(0, module_function(&plain, module, "plain"));
+  api->log_begin();
+  assert_int_equal(0, launch(plain, 256, parameters));
+  assert_int_equal(0, mprotect(pages, 8192, PROT_READ));
+  assert_int_equal(0, launch(plain, 256, parameters));
+  assert_int_equal(0, munmap(pages, 8192));
+  const opc_cuda_log_t log = api->log_end();
+  assert_int_equal(1, logged(&log, OPC_CUDA_LAUNCH, 0)->pointer_count);
+  assert_int_equal(2, logged(&log, OPC_CUDA_LAUNCH, 1)->pointer_count);
+  assert_int_equal(OPC_CUDA_PAGEABLE, logged(&log, OPC_CUDA_LAUNCH, 1)->pointers[1].place);
+  assert_int_equal(0, module_unload(module));
+  assert_fine(cudaFree(device));
+}
+
 /* ---- cuBLAS and cuFFT ---- */
 
 enum { BLAS_NOT_INITIALIZED = 1, BLAS_EXECUTION_FAILED = 13, BLAS_NOT_SUPPORTED = 15, FFT_INVALID_PLAN = 1, POINTER_MODE_DEVICE = 1 };
@@ -679,6 +705,7 @@ int main(void) {
     cmocka_unit_test(test_huge),         cmocka_unit_test(test_places),     cmocka_unit_test(test_host_access),
     cmocka_unit_test(test_host_access_faults), cmocka_unit_test(test_fork), cmocka_unit_test(test_streams),
     cmocka_unit_test(test_log),          cmocka_unit_test(test_driver),     cmocka_unit_test(test_modules),
+    cmocka_unit_test(test_reserved),
     cmocka_unit_test(test_blas),         cmocka_unit_test(test_blas_captured), cmocka_unit_test(test_fft),
   };
   api = opc_launch();
