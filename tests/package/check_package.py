@@ -5,32 +5,15 @@ crash, hang, refuse or compute something else are findings of the right rule, an
 """
 import array
 import io
-import json
 import math
 import os
-import subprocess
 import sys
 import tempfile
 import zipfile
 
+from package_run import expect, failures, run
+
 EQUAL = "the output's bits equal the input's"
-failures = []
-
-
-def expect(condition, text):
-    if not condition:
-        failures.append(text)
-        print("FAILED:", text)
-
-
-def run(program, *arguments, **environment):
-    """Exit status, what was printed, the JSON report."""
-    with tempfile.TemporaryDirectory() as place:
-        report = os.path.join(place, "report.json")
-        done = subprocess.run([program, "package", "--json", report, *arguments], capture_output=True, text=True, timeout=300, check=False,
-                              env={**os.environ, **environment})
-        with open(report, encoding="utf-8") as stream:
-            return done.returncode, done.stdout + done.stderr, json.load(stream)
 
 
 def rewrite(source, target, edit):
