@@ -1,8 +1,11 @@
 /* What every program of an OPC_SANITIZE build has in it besides its own sources: the sanitizers' options, so that a worker has them however
- * it was started (ASAN_OPTIONS and UBSAN_OPTIONS of the environment go before these), and what glibc's malloc has and theirs lacks. */
+ * it was started (ASAN_OPTIONS and UBSAN_OPTIONS of the environment go before these), and what glibc's malloc and loader have and theirs lack. */
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +19,7 @@ HOOK const char *__ubsan_default_options(void);
 HOOK void __ubsan_on_report(void);
 HOOK void __sanitizer_malloc_hook(const volatile void *block, size_t bytes);
 void *__interceptor_calloc(size_t count, size_t bytes);
+void *__interceptor_dlopen(const char *name, int mode);
 
 /* 99 is a status that no test expects. quarantine_size_mb: less than a child may have. allocator_may_return_null: as every malloc does;
  * else an operator that asks for too much is an error. alloc_dealloc_mismatch: libcusparseLt exports a part of the C++ library of its own,
@@ -57,4 +61,21 @@ HOOK void *calloc(size_t count, size_t bytes) {
   void *block = __interceptor_calloc(count, bytes);
   is_calloc = false;
   return block;
+}
+
+/* ---- dlopen ---- */
+
+/* A library without a folder is looked for where the library that asks for it says; through the sanitizer's dlopen it is the sanitizer that asks. Libtorch's
+ * (libtorch_cuda_linalg.so) are looked for beside libtorch. */
+HOOK void *dlopen(const char *name, int mode) {
+  void *library = __interceptor_dlopen(name, mode);
+  if (library || !name || strchr(name, '/')) return library;
+  void *torch = __interceptor_dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+  char folder[PATH_MAX] = "", path[2 * PATH_MAX];
+  if (torch && dlinfo(torch, RTLD_DI_ORIGIN, folder) == 0) {
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (access(path, R_OK) == 0) library = __interceptor_dlopen(path, mode);
+  }
+  if (torch) dlclose(torch);
+  return library;
 }

@@ -1,7 +1,5 @@
 #include "static_user.h"
 
-#include <stdlib.h>
-
 #include "fake_cupti.h"
 
 CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream stream, void **parameters,
@@ -62,9 +60,12 @@ OWN cudaError_t own_wait(cudaStream_t stream) {
 }
 
 OWN cudaError_t own_allocate(void **out, size_t bytes) {
+  static char memory[4096];
+  static size_t used;
   cudaMalloc_v3020_params given = {out, bytes};
   FAKE_ENTER(RUNTIME, cudaMalloc_v3020, "cudaMalloc", &given, NULL);
-  *out = malloc(bytes);
+  *out = bytes <= sizeof memory - used ? memory + used : NULL; /* never freed */
+  used += *out ? bytes : 0;
   cudaError_t code = *out ? cudaSuccess : cudaErrorMemoryAllocation;
   FAKE_EXIT(RUNTIME, cudaMalloc_v3020, code);
   return code;
