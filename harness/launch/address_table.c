@@ -144,6 +144,10 @@ opc_cuda_address_t opc_address_of_range(uint64_t address, const opc_range_t *ran
   };
 }
 
+/* Where AddressSanitizer is in the process, these addresses are its tables of all memory; they can be read, and 2^31 elements look like one. */
+extern void __asan_init(void) __attribute__((weak));
+static const uint64_t asan_low = 0x7fff8000, asan_end = 0x10007fff8000;
+
 /* Whether the process has memory there that can be read: what is only reserved (guard pages, AddressSanitizer's gaps, which are terabytes at low addresses) is nothing
  * that anybody passes to a kernel, and a count of bytes may well look like an address in it. The system copies the set of signals before it looks at `how`, which is
  * none that there is. Asking it costs hundreds of nanoseconds, so that a page which was there once in a log counts as there in it. */
@@ -152,6 +156,7 @@ static bool readable(uint64_t address) {
   static _Atomic uint64_t known[KNOWN];
   /* Nothing of a 64-bit process lies in its first 64 KiB, nor in the kernel's half; the system would say so too, and slower. */
   if (address < 1 << 16 || address >> 47 != 0) return false;
+  if (__asan_init && address >= asan_low && address < asan_end) return false;
   const uint64_t page = address / OPC_PAGE, mark = (uint64_t)opc_log_number() << 36 | page;
   _Atomic uint64_t *slot = &known[page % KNOWN];
   if (atomic_load_explicit(&opc_log_open, memory_order_relaxed) && atomic_load_explicit(slot, memory_order_relaxed) == mark) return true;

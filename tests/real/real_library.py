@@ -6,7 +6,8 @@ LIST: {"package", "library": paths inside the package's folder, of which a relea
 from a call, "must": [{"operator", "rule"}], "may": [{"operator": glob, "rule": glob, "reason": words}]}. `must` are known violations: missing one is a
 failure. A finding on neither list is a failure too. An entry with "torch": "2.15" is of that version alone. "gone": [{"operator", "torch"}], what it has no more. "operators" names a file beside the list with the operators to run, one a line, of
 which "every" N-th is taken, or with --all each; only the known violations among them must show; it may be a list of operators as well. "samples" and "recipes" name a file beside the list.
-With --sanitized, which a build with OPC_SANITIZE gives, memory that grows is no finding: AddressSanitizer keeps what is freed, and its own bookkeeping grows."""
+With --sanitized, which a build with OPC_SANITIZE gives, a call may take longer, and memory that grows is no finding: AddressSanitizer keeps what is freed, and its own
+bookkeeping grows."""
 
 import fnmatch
 import importlib.util
@@ -49,12 +50,14 @@ def main():
     tool, list_file = sys.argv[1:3]
     with open(list_file, encoding="utf-8") as stream:
         wanted = json.load(stream)
+    sanitized = "--sanitized" in sys.argv[3:]
     chosen = operators_chosen(wanted, os.path.dirname(list_file), "--all" in sys.argv[3:])
     library = library_of(wanted["package"], wanted["library"])
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")
         inputs = [word for key in ("samples", "recipes") if key in wanted for word in (f"--{key}", os.path.join(os.path.dirname(list_file), wanted[key]))]
-        command = [tool, "run", "--json", report, *inputs, *wanted.get("arguments", []), *(word for name in chosen or [] for word in ("--op", name)), library]
+        longer = ["--timeout", "60"] if sanitized else []
+        command = [tool, "run", "--json", report, *longer, *inputs, *wanted.get("arguments", []), *(word for name in chosen or [] for word in ("--op", name)), library]
         ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
         if ended.returncode not in (0, 1):
             sys.exit(f"{' '.join(command)}: exit {ended.returncode}\n{ended.stdout}")
@@ -63,7 +66,7 @@ def main():
 
     torch = found["tool"]["torch"]
     must, may = of_release(wanted["must"], torch), of_release(wanted["may"], torch)
-    if "--sanitized" in sys.argv[3:]:
+    if sanitized:
         may = [*may, {"operator": "*", "rule": "leak.memory"}]
     gone = {entry["operator"] for entry in of_release(wanted.get("gone", []), torch)}
     problems = []
