@@ -99,6 +99,14 @@ static int pointer_attribute(void *out, int attribute, uint64_t pointer) {
   }
 }
 
+static int stream_capturing(cudaStream_t stream, int *out) {
+  enum cudaStreamCaptureStatus status;
+  if (!out) return CU_ERROR_INVALID_VALUE;
+  const cudaError_t code = opc_sim_cudaStreamIsCapturing(stream, &status);
+  if (code == cudaSuccess) *out = (int)status;
+  return (int)code;
+}
+
 static int error_text(int code, const char **out) {
   if (!out) return CU_ERROR_INVALID_VALUE;
   *out = cudaGetErrorString((cudaError_t)code);
@@ -131,6 +139,7 @@ static const opc_driver_row_t functions[] = {
   {"cuCtxGetLimit", (function_t *)limit_get},
   {"cuCtxSetLimit", (function_t *)limit_set},
   {"cuPointerGetAttribute", (function_t *)pointer_attribute},
+  {"cuStreamIsCapturing", (function_t *)stream_capturing},
   {"cuGetErrorString", (function_t *)error_text},
   {"cuLogsRegisterCallback", (function_t *)logs_register},
   {"cuLogsUnregisterCallback", (function_t *)logs_unregister},

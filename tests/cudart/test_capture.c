@@ -1,5 +1,6 @@
 /* Stream capture on the simulated device: what is captured is done by launches of the graph alone; what CUDA refuses meanwhile is refused with its error, and ends the
  * capture. Source: CUDA programming guide, "Prohibited and Unhandled Operations"; runtime API, cudaThreadExchangeStreamCaptureMode. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -10,10 +11,14 @@ static const opc_launch_api_t *api;
 static cudaStream_t stream, other, blocking; /* the first two do not wait for the legacy stream */
 static cudaEvent_t event, second;
 static unsigned char *memory, *pinned;
+static int (*driver_capturing)(cudaStream_t, int *); /* cuStreamIsCapturing, which Triton links */
 
 static enum cudaStreamCaptureStatus status_of(cudaStream_t asked) {
   enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusInvalidated;
+  int driver_status = -1;
   assert_fine(cudaStreamIsCapturing(asked, &status));
+  assert_int_equal(0, driver_capturing(asked, &driver_status));
+  assert_int_equal(status, driver_status);
   return status;
 }
 
@@ -237,6 +242,7 @@ static void test_waiting(void **state) {
 static void test_legacy(void **state) {
   (void)state;
   enum cudaStreamCaptureStatus status;
+  int driver_status;
   unsigned char back[16] = {0};
   cudaGraph_t graph;
   begin();
@@ -248,6 +254,7 @@ static void test_legacy(void **state) {
 
   begin_on(blocking, cudaStreamCaptureModeRelaxed);
   assert_cuda(cudaErrorStreamCaptureImplicit, cudaStreamIsCapturing(NULL, &status));
+  assert_int_equal(cudaErrorStreamCaptureImplicit, driver_capturing(NULL, &driver_status));
   assert_int_equal(cudaStreamCaptureStatusActive, status_of(blocking));
   assert_cuda(cudaErrorStreamCaptureImplicit, cudaMemsetAsync(memory, 9, 16, NULL));
   end_lost(blocking, cudaErrorStreamCaptureInvalidated);
@@ -394,5 +401,8 @@ int main(void) {
                                      cmocka_unit_test(test_log),     cmocka_unit_test(test_stream_destroyed)};
   api = opc_launch();
   if (!api) return 1; /* the wrappers are not preloaded */
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+  if (driver) *(void **)&driver_capturing = dlsym(driver, "cuStreamIsCapturing");
+  if (!driver_capturing) return 1;
   return cmocka_run_group_tests(tests, make, NULL);
 }
