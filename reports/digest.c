@@ -97,8 +97,9 @@ static bool visit_result(const json_t *record, void *context) {
       if (!check->skip_details[reason]) check->skip_details[reason] = opc_string_copy(opc_record_text(record, "message"));
       break;
     default:
-      check->counts.error++;
-      add_finding(digest, record, &id, false);
+      if (warning) check->counts.warnings++;
+      else check->counts.error++;
+      add_finding(digest, record, &id, warning);
       break;
   }
   if (strcmp(check->name, "dtype") == 0) add_dtype(digest, &id, verdict, reason);

@@ -97,7 +97,7 @@ static bool tally_of(const json_t *record, tally_t *out) {
       *out = TALLY_SKIP;
       return true;
     case OPC_VERDICT_ERROR:
-      *out = TALLY_ERROR;
+      *out = warning ? TALLY_WARNING : TALLY_ERROR;
       return true;
     default:
       return false;

@@ -197,7 +197,7 @@ static bool visit_result(const json_t *record, void *context) {
       write_finding(junit, warning ? "system-out" : "failure", record);
       break;
     default:
-      write_finding(junit, "error", record);
+      write_finding(junit, warning ? "system-out" : "error", record);
       break;
   }
   close_element(junit);

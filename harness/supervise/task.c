@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/variant.h"
 #include "plan/verdict.h"
 #include "supervise/frames.h"
 #include "supervise/libraries.h"
@@ -239,7 +240,13 @@ json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, con
   bool searched = strcmp(task->source, "searched") == 0;
   if (searched) opc_text_add(&text, ". The arguments were found by the harness's own search");
   if (varied) opc_text_addf(&text, "%s the variant %s is the harness's", searched ? ", and" : ". The sample is as given;", id.variant);
-  json_t *result = opc_result_new(case_id, "error", "error", crash->rule, NULL, opc_text_c(&text), json_incref(crash->evidence), crash->seconds);
+  opc_severity_t severity = OPC_SEVERITY_ERROR;
+  if (varied && strcmp(crash->rule, "timeout") == 0 && opc_variant_family(id.variant) == OPC_VARIANT_LARGE) {
+    opc_text_add(&text, ": tensors of gigabytes, on which the operator may only be slow");
+    severity = OPC_SEVERITY_WARNING;
+  }
+  json_t *result =
+    opc_result_new(case_id, "error", opc_severity_name(severity), crash->rule, NULL, opc_text_c(&text), json_incref(crash->evidence), crash->seconds);
   opc_text_clear(&text);
   return result;
 }

@@ -2,9 +2,9 @@
 """Runs broken operators and their look-alikes, and holds the findings against the expectation file. Standard library only.
 
 An expectation file: {"device": "cuda-sim", "operators": {"ns::op": {"primary": RULE, "allowed": [RULE, …], "arguments": [ARGUMENT, …],
-"says": TEXT, "on_device": true, "not_sanitized": REASON}}}. A custom class is named as an operator is, ns::Name, and a library's file library::FILE.
+"says": TEXT, "severity": "warning", "on_device": true, "not_sanitized": REASON}}}. A custom class is named as an operator is, ns::Name, and a library's file library::FILE.
 Samples are in the file of the same name beside it, else beside the library. A broken operator's
-run exits 1, finds its primary rule (with the text in its message), and nothing besides but what is allowed. A look-alike has "primary": null: exit 0, no finding, no warning;
+run exits 1, finds its primary rule (with the text in its message, and of that severity), and nothing besides but what is allowed. A look-alike has "primary": null: exit 0, no finding, no warning;
 "allowed" names what is true of it all the same, as that torch.compile takes no operator that is declared a view, and must show.
 The device is cpu where none is named. What is named for another is run there, and once more with --unharmed on the CPU, where its kernels are right: no finding on
 any operator, and no pass without a kernel for it.
@@ -80,14 +80,14 @@ def run_opcheck(options, extra, operator):
 
 
 def findings_of(report, operator):
-    """Rule -> first (case, message), those in evidence.also too."""
+    """Rule -> first (case, message, severity), those in evidence.also too."""
     found = {}
     for result in report["results"]:
         if result["operator"] != operator or result["verdict"] not in ("fail", "error"):
             continue
-        found.setdefault(result["rule"], (result["case"], result["message"]))
+        found.setdefault(result["rule"], (result["case"], result["message"], result["severity"]))
         for also in (result.get("evidence") or {}).get("also", []):
-            found.setdefault(also["rule"], (result["case"], also["message"]))
+            found.setdefault(also["rule"], (result["case"], also["message"], also.get("severity", result["severity"])))
     return found
 
 
@@ -101,12 +101,14 @@ def mistakes_of(operator, expectation, report):
         wrong.append(f"{primary} was not found")
     elif primary is not None and expectation.get("says", "") not in found[primary][1]:
         wrong.append(f"the message does not say \"{expectation['says']}\": {found[primary][1]}")
+    elif primary is not None and found[primary][2] != expectation.get("severity", found[primary][2]):
+        wrong.append(f"{primary} has severity {found[primary][2]}")
     if primary is None:
         wrong += [f"{rule} was not found" for rule in expectation.get("allowed", []) if rule not in found]
     if primary is None and "pass" not in verdicts:
         wrong.append("nothing passed: a look-alike that is only skipped shows nothing")
     for rule in sorted(set(found) - {primary, *expectation.get("allowed", [])}):
-        case, message = found[rule]
+        case, message, _ = found[rule]
         wrong.append(f"{rule} is not expected: {case}: {message}")
     return [f"{operator}: {line}" for line in wrong]
 

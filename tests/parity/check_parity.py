@@ -92,7 +92,7 @@ def python_mistakes(case, row, tests):
 def our_mistakes(case, ours, tests):
     listed = {rule for rules in case.get("ours", {}).values() for rule in rules} | set(case.get("beyond", []))
     yield from (f"opcheck-c did not find {rule}" for rule in sorted(listed - set(ours["found"])))
-    yield from (f"opcheck-c is not to find {rule}: {': '.join(ours['found'][rule])}" for rule in sorted(set(ours["found"]) - listed))
+    yield from (f"opcheck-c is not to find {rule}: {': '.join(ours['found'][rule][:2])}" for rule in sorted(set(ours["found"]) - listed))
     if not ours["passed"]:
         yield "nothing passed in opcheck-c: a case that is only skipped shows nothing"
     for test, rules in case.get("ours", {}).items():

@@ -32,6 +32,7 @@
 #define SUSPECT_LINE(op, check, rest, rule) \
   RECORD_LINE("suspect", op, check, rest, "fail", "error", "\"" rule "\"", "null", "wrong at " rest)
 #define WARN_LINE(op, check, rest, rule) RECORD_LINE("result", op, check, rest, "fail", "warning", "\"" rule "\"", "null", "odd")
+#define MILD_LINE(op, check, rest, rule) RECORD_LINE("result", op, check, rest, "error", "warning", "\"" rule "\"", "null", "slow")
 #define ERROR_LINE(op, check, rest, rule) RECORD_LINE("result", op, check, rest, "error", "error", "\"" rule "\"", "null", "died")
 #define SKIP_LINE(op, check, rest, reason) RECORD_LINE("result", op, check, rest, "skip", "error", "null", "\"" reason "\"", "because")
 #define END_LINE(code) "{\"t\":\"end\",\"seconds\":1.5,\"exit_code\":" #code ",\"complete\":true}\n"

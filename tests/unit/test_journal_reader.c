@@ -56,6 +56,15 @@ static void every_verdict_is_counted_once(void **state) {
   opc_journal_reader_close(reader);
 }
 
+static void a_crash_may_be_a_warning(void **state) {
+  (void)state;
+  opc_journal_reader_t *reader = journal_of(RUN_LINE OPERATOR_LINE("n::a", "l.so") MILD_LINE("n::a", "c", "1", "timeout") END_LINE(0));
+  opc_journal_summary_t summary = summary_of(reader);
+  assert_int_equal(summary.warnings, 1);
+  assert_int_equal(summary.error, 0);
+  opc_journal_reader_close(reader);
+}
+
 static void a_suspect_counts_until_its_result_comes(void **state) {
   (void)state;
   opc_journal_reader_t *reader = journal_of(RUN_LINE OPERATOR_LINE("n::a", "l.so") SUSPECT_LINE("n::a", "c", "1", "c.r")
@@ -142,6 +151,7 @@ static void the_defining_library_owns_an_operator(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(results_are_grouped_by_operator),         cmocka_unit_test(every_verdict_is_counted_once),
+      cmocka_unit_test(a_crash_may_be_a_warning),
       cmocka_unit_test(a_suspect_counts_until_its_result_comes), cmocka_unit_test(a_torn_journal_is_readable_at_every_byte),
       cmocka_unit_test(damaged_lines_make_it_incomplete),        cmocka_unit_test(what_is_no_journal_is_refused),
       cmocka_unit_test(the_defining_library_owns_an_operator),

@@ -11,16 +11,18 @@ static void verdicts_become_what_dashboards_show(void **state) {
   (void)state;
   char *xml = junit_of(RUN_LINE LIBRARY_LINE("a/libops.so.1") OPERATOR_LINE("n::a.out", "a/libops.so.1") PASS_LINE("n::a.out", "c", "1")
                            FAIL_LINE("n::a.out", "c", "2", "mutation.undeclared") WARN_LINE("n::a.out", "c", "3", "c.w")
-                               ERROR_LINE("n::a.out", "c", "4", "signal.SIGSEGV") SKIP_LINE("n::a.out", "c", "5", "xfail") END_LINE(1));
-  assert_contains(xml, "<testsuites name=\"opcheck-c\" tests=\"5\" failures=\"1\" errors=\"1\" time=\"1.500\">");
+                               ERROR_LINE("n::a.out", "c", "4", "signal.SIGSEGV") SKIP_LINE("n::a.out", "c", "5", "xfail")
+                                   MILD_LINE("n::a.out", "c", "6", "timeout") END_LINE(1));
+  assert_contains(xml, "<testsuites name=\"opcheck-c\" tests=\"6\" failures=\"1\" errors=\"1\" time=\"1.500\">");
   assert_contains(
       xml,
-      "<testsuite name=\"libops\" tests=\"5\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"1.250\" timestamp=\"2026-01-02T03:04:05\">");
+      "<testsuite name=\"libops\" tests=\"6\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"1.500\" timestamp=\"2026-01-02T03:04:05\">");
   assert_contains(xml, "<testcase classname=\"libops.n.a.out\" name=\"n::a.out/c/1\" time=\"0.250\"/>");
   assert_contains(xml, "<failure type=\"mutation.undeclared\" message=\"wrong at 2\">");
   assert_contains(xml, "repro: opcheck-c run --case X lib");
   assert_contains(xml, "<system-out>WARNING: odd");
   assert_contains(xml, "<error type=\"signal.SIGSEGV\" message=\"died\">");
+  assert_contains(xml, "<system-out>WARNING: slow");
   assert_contains(xml, "<skipped type=\"xfail\" message=\"xfail: because\"/>");
   assert_lacks(xml, "name=\"run\"");
   free(xml);

@@ -43,6 +43,16 @@ static void failures_come_before_warnings(void **state) {
   free(text);
 }
 
+static void a_crash_may_be_a_warning(void **state) {
+  (void)state;
+  char *text = shown(HEAD MILD_LINE("n::a", "launch", "cuda-sim/-/s/all.huge7", "timeout") END_LINE(0), 0, 0);
+  assert_contains(text, "WARN  n::a");
+  assert_contains(text, "launch 1 warn");
+  assert_contains(text, "0 error, 1 warning,");
+  assert_lacks(text, "FAILED");
+  free(text);
+}
+
 static void a_skip_does_not_look_like_a_pass(void **state) {
   (void)state;
   char *text =
@@ -204,6 +214,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_simplest_case_stands_for_its_rule),
       cmocka_unit_test(failures_come_before_warnings),
+      cmocka_unit_test(a_crash_may_be_a_warning),
       cmocka_unit_test(a_skip_does_not_look_like_a_pass),
       cmocka_unit_test(the_dtype_check_gives_the_support_matrix),
       cmocka_unit_test(what_broke_off_says_so),
