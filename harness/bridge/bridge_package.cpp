@@ -19,6 +19,7 @@
 #include "bridge/bridge.h"
 #include "bridge/guard.h"
 #include "bridge/registrations.h"
+#include "bridge/torch_version.h"
 
 namespace {
 
@@ -27,25 +28,20 @@ using Loader = torch::inductor::AOTIModelPackageLoader;
 // The loader unpacks into /tmp/XXXXXX and removes that at its own end, which a child that crashes never reaches.
 bool unpack_here;
 
-// What a compiled model has to say of a failure goes to stderr, and the exception says only that there was one. In a child stderr is a file.
-class Printed {
+// What a compiled model has to say of a failure goes to stderr or is kept by libtorch, and the exception says only that there was one. In a child stderr is a file.
+class Told {
  public:
-  Printed() : start_(size()) {}
+  Told() : start_(size()) { opc::forget_exception(); }
 
   // A model goes on after an operator that it calls has thrown, with an output that holds nothing: only these words tell of it.
   static constexpr char kSwallowed[] = "Exception in aoti_torch: ";
 
-  bool tells_of_failure() const { return text().find(kSwallowed) != std::string::npos; }
+  bool tells_of_failure() const { return !opc::kept_exception().empty() || printed().find(kSwallowed) != std::string::npos; }
 
-  // What the first failure was, or all that was printed, on one line; "" where nothing was printed or stderr is no file.
+  // What the failure was, or all that was printed, on one line; "" where nothing was told or stderr is no file.
   std::string words() const {
-    auto text = this->text();
-    for (const std::string begin : {kSwallowed, "Error: "}) {
-      const auto place = text.find(begin);
-      if (place == std::string::npos) continue;
-      text.erase(0, place + begin.size());
-      break;
-    }
+    auto text = opc::kept_exception();
+    if (text.empty()) text = printed_failure();
     text.erase(std::min(text.find("\nException raised from"), text.size()));  // libtorch's backtrace
     while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
     for (auto &letter : text) letter = letter == '\n' ? ' ' : letter;
@@ -55,7 +51,16 @@ class Printed {
  private:
   static constexpr off_t kLongest = 1 << 16;
 
-  std::string text() const {
+  std::string printed_failure() const {
+    const auto text = printed();
+    for (const std::string begin : {kSwallowed, "Error: "}) {
+      const auto place = text.find(begin);
+      if (place != std::string::npos) return text.substr(place + begin.size());
+    }
+    return text;
+  }
+
+  std::string printed() const {
     const auto end = size();
     if (start_ < 0 || end <= start_) return {};
     std::string text(static_cast<size_t>(std::min<off_t>(end - start_, kLongest)), '\0');
@@ -105,7 +110,7 @@ class PackageKernel : public c10::OperatorKernel {
       : path_(package.path), model_(package.model), inputs_(package.inputs), outputs_(package.outputs) {}
 
   void operator()(const c10::OperatorHandle &, c10::DispatchKeySet, torch::jit::Stack *stack) {
-    const Printed printed;
+    const Told told;
     std::vector<at::Tensor> outputs;
     try {
       if (loader_ == nullptr) loader_ = load(path_, model_).release();
@@ -113,11 +118,11 @@ class PackageKernel : public c10::OperatorKernel {
       for (const auto &value : torch::jit::last(*stack, inputs_)) inputs.push_back(value.toTensor());
       outputs = loader_->run(inputs);
     } catch (const std::exception &) {
-      const auto words = printed.words();
+      const auto words = told.words();
       if (words.empty()) throw;
       TORCH_CHECK(false, words);
     }
-    TORCH_CHECK(!printed.tells_of_failure(), printed.words());
+    TORCH_CHECK(!told.tells_of_failure(), told.words());
     TORCH_CHECK(outputs.size() == outputs_, "the model returns ", outputs.size(), " tensors, its package speaks of ", outputs_);
     torch::jit::drop(*stack, inputs_);
     for (auto &output : outputs) stack->emplace_back(std::move(output));
@@ -163,7 +168,7 @@ bool opc_bridge_has_class(const char *name) {
 }
 
 opc_status_t opc_bridge_package_try(const char *path, const char *model, size_t *out_inputs, size_t *out_outputs, opc_error_t *error) {
-  const Printed printed;
+  const Told told;
   const auto status = opc::guarded(error, [&] {
     const auto loader = load(path, model);
     const auto spec = loader->get_call_spec();
@@ -172,7 +177,7 @@ opc_status_t opc_bridge_package_try(const char *path, const char *model, size_t 
     return OPC_OK;
   });
   if (status == OPC_OK) return status;
-  const auto words = printed.words();
+  const auto words = told.words();
   const std::string text = error->message;
   return opc_error_set(error, OPC_ERR_LIBRARY, "%s%s%s", text.c_str(), words.empty() ? "" : ": ", words.c_str());
 }

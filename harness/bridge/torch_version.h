@@ -6,6 +6,8 @@
 #include <ATen/core/enum_tag.h>
 #include <torch/version.h>
 
+#include <string>
+
 #define OPC_TORCH_AT_LEAST(major, minor) \
   (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
 
@@ -14,6 +16,10 @@
 #define OPC_TORCH_TAGS_2_13(X) X(inplace) X(out)
 #else
 #define OPC_TORCH_TAGS_2_13(X)
+#endif
+
+#if OPC_TORCH_AT_LEAST(2, 13)
+#include <torch/csrc/shim_exception_state.h>
 #endif
 
 #define OPC_TORCH_TAGS(X)       \
@@ -50,6 +56,15 @@ inline const char *tag_name(at::Tag tag) {
   }
   return nullptr;
 }
+
+// What was last thrown in this thread where C's interface made an error code of it. Until 2.12 it is printed, from 2.13 on it is kept.
+#if OPC_TORCH_AT_LEAST(2, 13)
+inline std::string kept_exception() { return torch::csrc::shim::details::get_torch_exception_what_without_backtrace(); }
+inline void forget_exception() { torch::csrc::shim::details::set_torch_exception_what_without_backtrace({}); }
+#else
+inline std::string kept_exception() { return {}; }
+inline void forget_exception() {}
+#endif
 
 }  // namespace opc
 
