@@ -8,6 +8,7 @@
 #include <ctime>
 #include <exception>
 #include <functional>
+#include <string>
 
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -73,11 +74,13 @@ static void test_products() {
   const auto device = at::device(at::kCUDA);
   const auto one = at::ones({8, 8}, device), half = at::ones({8, 8}, device.dtype(at::kHalf)), batch = at::ones({2, 8, 8}, device), bias = at::ones({8}, device);
   const struct {
-    const char *function;
+    std::string functions;  // one of them: libtorch 2.15 takes others for float
     std::function<at::Tensor()> call;
   } rows[] = {
-    {"cublasSgemm_v2", [&] { return at::mm(one, one); }},          {"cublasGemmEx", [&] { return at::mm(half, half); }},
-    {"cublasSgemmStridedBatched", [&] { return at::bmm(batch, batch); }}, {"cublasLtMatmul", [&] { return at::addmm(bias, one, one); }},
+    {"cublasSgemm_v2 cublasGemmEx", [&] { return at::mm(one, one); }},
+    {"cublasGemmEx", [&] { return at::mm(half, half); }},
+    {"cublasSgemmStridedBatched cublasGemmStridedBatchedEx", [&] { return at::bmm(batch, batch); }},
+    {"cublasLtMatmul", [&] { return at::addmm(bias, one, one); }},
     {"cublasSgemv_v2", [&] { return at::mv(one, bias); }},         {"cublasSdot_v2", [&] { return at::dot(bias, bias); }},
     {"cublasStrsmBatched", [&] { return at::linalg_solve_triangular(one, one, true); }}, {"cufftXtExec", [&] { return at::fft_fft(one); }},
   };
@@ -89,8 +92,9 @@ static void test_products() {
     const opc_cuda_log_t log = api->log_end();
     const opc_cuda_call_t *work = find(log, OPC_CUDA_LIBRARY_WORK, "");
     EXPECT(out.defined() && work && work->stream_kind == OPC_CUDA_STREAM_CREATED && work->stream == reinterpret_cast<uint64_t>(aside.native_handle()));
-    if (!work || std::strcmp(work->function, row.function) != 0) std::fprintf(stderr, "%s: %s\n", row.function, work ? work->function : "nothing");
-    EXPECT(work && std::strcmp(work->function, row.function) == 0);
+    const bool expected = work && (" " + row.functions + " ").find(" " + std::string(work->function) + " ") != std::string::npos;
+    if (!expected) std::fprintf(stderr, "%s: %s\n", row.functions.c_str(), work ? work->function : "nothing");
+    EXPECT(expected);
     for (size_t i = 0; i < log.count; i++) EXPECT(log.calls[i].kind != OPC_CUDA_UNCOVERED);
   }
   streams.exchangeStream(before);
