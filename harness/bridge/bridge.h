@@ -56,6 +56,8 @@ opc_status_t opc_storage_from_memory(void *data, size_t bytes, void (*release)(v
 /* Storage on a device; for meta no memory is behind it. */
 opc_status_t opc_storage_new(size_t bytes, opc_device_t device, opc_storage_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_storage_free(opc_storage_t *storage);
+/* The bytes of a CPU storage, to be filled before anybody else sees them; NULL: of another device, or none. */
+void *opc_storage_data(opc_storage_t *storage);
 /* Copies all bytes of a storage between devices (cpu, cuda). Synchronises. */
 opc_status_t opc_storage_write(opc_storage_t *storage, const void *bytes, size_t size, opc_error_t *error) OPC_CHECKED;
 

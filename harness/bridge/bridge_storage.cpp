@@ -84,6 +84,10 @@ opc_status_t opc_storage_new(size_t bytes, opc_device_t device, opc_storage_t **
 
 void opc_storage_free(opc_storage_t *storage) { delete storage; }
 
+void *opc_storage_data(opc_storage_t *storage) {
+  return storage->storage.device().is_cpu() && storage->storage.nbytes() > 0 ? storage->storage.mutable_data() : nullptr;
+}
+
 opc_status_t opc_storage_write(opc_storage_t *storage, const void *bytes, size_t size, opc_error_t *error) {
   return opc::guarded(error, [&]() -> opc_status_t {
     if (size > storage->storage.nbytes()) {

@@ -92,14 +92,26 @@ static opc_status_t scatter_over(const opc_tensor_spec_t *spec, const void *logi
   return status;
 }
 
+static opc_status_t logical_fill(const maker_t *maker, const char *path, const opc_tensor_spec_t *spec, void *logical) {
+  const opc_call_options_t *options = maker->options;
+  if (options->values) return options->values(maker->next_leaf, path, spec, logical, options->values_context, maker->error);
+  return opc_fill_logical(spec, path, options->seed, logical, maker->error);
+}
+
+/* The logical elements are all of the storage, in order. */
+static bool is_whole_storage(const opc_tensor_spec_t *spec) {
+  return !spec->storage && !spec->conj && !spec->neg && spec->storage_offset == 0 && spec->storage_size == opc_tensor_spec_numel(spec) &&
+         opc_tensor_spec_is_contiguous(spec);
+}
+
 static opc_status_t leaf_fill(maker_t *maker, const char *path, const opc_tensor_spec_t *spec, shared_storage_t *entry) {
-  size_t numel = (size_t)opc_tensor_spec_numel(spec), width = opc_dtype_size(spec->dtype);
-  void *logical = malloc(numel * width + 1);
-  opc_status_t status = logical ? OPC_OK : out_of_memory(maker->error);
-  if (status == OPC_OK && maker->options->values)
-    status = maker->options->values(maker->next_leaf, path, spec, logical, maker->options->values_context, maker->error);
-  else if (status == OPC_OK) status = opc_fill_logical(spec, path, maker->options->seed, logical, maker->error);
+  void *data = is_whole_storage(spec) ? opc_storage_data(entry->storage) : NULL;
+  if (data) return logical_fill(maker, path, spec, data);
+  void *logical = malloc((size_t)opc_tensor_spec_numel(spec) * opc_dtype_size(spec->dtype) + 1);
+  if (!entry->bytes) entry->bytes = malloc(entry->size + 1);
+  opc_status_t status = logical && entry->bytes ? logical_fill(maker, path, spec, logical) : out_of_memory(maker->error);
   if (status == OPC_OK) status = scatter_over(spec, logical, entry, maker->error);
+  if (status == OPC_OK) status = opc_storage_write(entry->storage, entry->bytes, entry->size, maker->error);
   free(logical);
   return status;
 }
@@ -141,11 +153,8 @@ static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_
   if (status == OPC_OK && opc_dtype_size(spec->dtype) == 0)
     status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: dtype %s cannot be filled", path, opc_dtype_name(spec->dtype));
   if (status == OPC_OK && !entry->storage) status = storage_new(maker, entry->size, device, &entry->storage);
-  if (status == OPC_OK && device.type != OPC_DEVICE_META && !is_left_alone(maker->options, spec, device)) {
-    if (!entry->bytes) entry->bytes = malloc(entry->size + 1);
-    status = entry->bytes ? leaf_fill(maker, path, spec, entry) : out_of_memory(maker->error);
-    if (status == OPC_OK) status = opc_storage_write(entry->storage, entry->bytes, entry->size, maker->error);
-  }
+  if (status == OPC_OK && device.type != OPC_DEVICE_META && !is_left_alone(maker->options, spec, device))
+    status = leaf_fill(maker, path, spec, entry);
   if (status == OPC_OK) status = opc_tensor_new(&placed, entry->storage, out, maker->error);
   opc_cpu_memory_align(alignment);
 
