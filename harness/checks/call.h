@@ -65,6 +65,8 @@ opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, cons
 
 /* Keeps a copy of every argument's storage for opc_leaf_changed. */
 opc_status_t opc_call_snapshot(opc_call_t *call, opc_error_t *error) OPC_CHECKED;
+/* After it: puts the bytes back, so that the call can be run again on the same arguments. */
+opc_status_t opc_call_restore(const opc_call_t *call, opc_error_t *error) OPC_CHECKED;
 /* Runs the operator once: seeds the generators with `seed` first. Returns the outcome, which is in call->outcome too. Earlier returns are
  * freed. */
 opc_call_outcome_t opc_call_run(opc_call_t *call, opc_op_handle_t *handle, uint64_t seed);
@@ -79,6 +81,8 @@ void opc_call_clear_arguments(opc_call_t *call);
 
 /* Declared mutable: `Tensor(a!)`. */
 bool opc_leaf_is_mutable(const opc_leaf_t *leaf);
+/* No call gave it other sizes, strides, or another storage than it was made with. */
+bool opc_leaf_is_in_place(const opc_leaf_t *leaf);
 /* Several elements of the tensor lie in one place (stride 0, overlapping windows). */
 bool opc_spec_overlaps_itself(const opc_tensor_spec_t *spec);
 

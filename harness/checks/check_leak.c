@@ -118,6 +118,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error = {0};
   *session->own = (void *)&opc_check_leak;
   opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
+  if (status == OPC_OK && first_case) status = opc_call_snapshot(&call, &error);
   if (status != OPC_OK) goto release;
   context->phase("the operator");
   probe.outcome = opc_call_run(&call, context->handle, context->seed);

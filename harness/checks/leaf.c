@@ -7,6 +7,14 @@
 
 bool opc_leaf_is_mutable(const opc_leaf_t *leaf) { return leaf->alias && leaf->alias->present && leaf->alias->is_write; }
 
+bool opc_leaf_is_in_place(const opc_leaf_t *leaf) {
+  opc_tensor_meta_t now;
+  opc_tensor_describe(leaf->tensor, &now);
+  return now.ndim == leaf->before.ndim && now.storage == leaf->before.storage && now.storage_offset == leaf->before.storage_offset &&
+         now.storage_bytes == leaf->before.storage_bytes && memcmp(now.sizes, leaf->before.sizes, sizeof now.sizes) == 0 &&
+         memcmp(now.strides, leaf->before.strides, sizeof now.strides) == 0;
+}
+
 bool opc_spec_overlaps_itself(const opc_tensor_spec_t *spec) {
   if (opc_tensor_spec_numel(spec) < 2) return false;
   /* Sorted by stride, each dimension must step over all that the smaller ones reach. Sufficient for every layout the variants make. */
@@ -43,6 +51,15 @@ opc_status_t opc_call_snapshot(opc_call_t *call, opc_error_t *error) {
     if (!leaf->storage_before) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a copy of %s", leaf->path);
   }
   return OPC_OK;
+}
+
+opc_status_t opc_call_restore(const opc_call_t *call, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; status == OPC_OK && i < call->leaf_count; i++) {
+    const opc_leaf_t *leaf = &call->leaves[i];
+    if (leaf->storage && leaf->storage_before) status = opc_storage_write(leaf->storage, leaf->storage_before, leaf->storage_bytes, error);
+  }
+  return status;
 }
 
 /* Offsets of the elements in logical order; one after the other by opc_walk_next. */

@@ -26,8 +26,9 @@ typedef struct opc_leak_probe {
   size_t held_room;
 } opc_leak_probe_t;
 
-/* probe->context and probe->outcome are set. `first` is the call that came to that outcome; its arguments are used again where nothing writes
- * them. steps: growth in steps, too, for which as many calls are made as the process has seen. OPC_ERR_SYSTEM: as opc_growth_read. */
+/* probe->context and probe->outcome are set. `first` is the call that came to that outcome. steps: growth in steps, too, for which as many calls
+ * are made as the process has seen, on the arguments of `first` where they are still in place; opc_call_snapshot was called before it ran.
+ * OPC_ERR_SYSTEM: as opc_growth_read. */
 opc_status_t opc_leak_probe_run(opc_leak_probe_t *probe, opc_call_t *first, bool steps, opc_error_t *error) OPC_CHECKED;
 void opc_leak_probe_clear(opc_leak_probe_t *probe);
 
