@@ -155,47 +155,41 @@ static void disarm(const meeting_t *meeting) {
 
 /* ---- calls ---- */
 
-static opc_status_t caller_restore(caller_t *caller) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; caller->writes && status == OPC_OK && i < caller->call.leaf_count; i++) {
-    const opc_leaf_t *leaf = &caller->call.leaves[i];
-    if (leaf->storage) status = opc_storage_write(leaf->storage, leaf->storage_before, leaf->storage_bytes, &caller->error);
-  }
-  return status;
-}
-
 /* meeting: of the held one, which stops; NULL: nobody stops. */
-static opc_status_t caller_call(caller_t *caller, const meeting_t *meeting, opc_trial_outcome_t *out) {
+static opc_status_t caller_call(caller_t *caller, const meeting_t *meeting) {
   opc_call_t *call = &caller->call;
-  *out = (opc_trial_outcome_t){0};
-  opc_status_t status = caller_restore(caller);
+  opc_status_t status = caller->writes ? opc_call_restore(call, &caller->error) : OPC_OK;
   if (status != OPC_OK) return status;
   if (meeting) arm(meeting);
   double began = seconds_now();
-  out->outcome =
-      opc_op_call(caller->handle, call->arguments, call->absent, call->argument_count, &call->returns, &call->return_count, &out->message);
+  opc_text_reset(&call->message);
+  call->outcome =
+      opc_op_call(caller->handle, call->arguments, call->absent, call->argument_count, &call->returns, &call->return_count, &call->message);
   if (meeting) disarm(meeting);
   else caller->seconds = seconds_now() - began;
-  if (out->outcome == OPC_CALL_RETURNED) status = opc_result_take(&out->result, call, OPC_RESULT_ARGUMENTS, &caller->error);
+  return OPC_OK;
+}
+
+static void caller_returns_free(caller_t *caller) {
+  opc_call_t *call = &caller->call;
   if (call->returns) opc_returns_free(call->returns, call->return_count);
   call->returns = NULL;
   call->return_count = 0;
-  return status;
 }
 
 /* False: nothing more is to be learned. */
 static bool caller_compare(caller_t *caller, const meeting_t *meeting) {
   opc_trial_outcome_t now = {0};
-  caller->status = caller_call(caller, meeting, &now);
+  caller->status = caller_call(caller, meeting);
+  if (caller->status == OPC_OK) caller->status = opc_trial_look(&caller->call, &now, &caller->error);
   bool differs = caller->status == OPC_OK && opc_trial_differ(&now, &caller->alone, "alone it", NULL);
   if (differs && meeting && now.outcome != OPC_CALL_RETURNED) differs = false; /* it may be a system call that the trap made fail */
-  if (differs) {
-    caller->differing = now;
-    caller->differs = true;
-    return false;
-  }
   opc_trial_outcome_clear(&now);
-  return caller->status == OPC_OK;
+  if (differs) caller->status = opc_trial_take(&caller->call, &caller->differing, &caller->error);
+  caller->differs = differs && caller->status == OPC_OK && opc_trial_differ(&caller->differing, &caller->alone, "alone it", NULL);
+  if (!caller->differs) opc_trial_outcome_clear(&caller->differing);
+  caller_returns_free(caller);
+  return caller->status == OPC_OK && !caller->differs;
 }
 
 static void *held_run(void *context) {
@@ -270,14 +264,6 @@ static bool meet(meeting_t *meeting) {
 
 /* ---- before and after ---- */
 
-static bool same_metadata(const opc_leaf_t *leaf) {
-  opc_tensor_meta_t now;
-  opc_tensor_describe(leaf->tensor, &now);
-  return now.ndim == leaf->before.ndim && now.storage == leaf->before.storage && now.storage_offset == leaf->before.storage_offset &&
-         now.storage_bytes == leaf->before.storage_bytes && memcmp(now.sizes, leaf->before.sizes, sizeof now.sizes) == 0 &&
-         memcmp(now.strides, leaf->before.strides, sizeof now.strides) == 0;
-}
-
 /* Makes the arguments and calls alone, twice. *out_steady: the same arguments give the same bits again (an object may have changed, or a
  * shape). */
 static opc_status_t caller_prepare(caller_t *caller, opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *values,
@@ -290,11 +276,15 @@ static opc_status_t caller_prepare(caller_t *caller, opc_case_context_t *context
   if (status != OPC_OK) return status;
   for (size_t i = 0; i < caller->call.leaf_count; i++) caller->writes |= opc_leaf_is_mutable(&caller->call.leaves[i]);
   context->phase("a call on larger tensors");
-  status = caller_call(caller, NULL, &caller->alone);
-  if (status == OPC_OK) status = caller_call(caller, NULL, &again);
+  status = caller_call(caller, NULL);
+  if (status == OPC_OK) status = opc_trial_take(&caller->call, &caller->alone, &caller->error);
+  caller_returns_free(caller);
+  if (status == OPC_OK) status = caller_call(caller, NULL);
+  if (status == OPC_OK) status = opc_trial_look(&caller->call, &again, &caller->error);
   *out_steady = status == OPC_OK && caller->alone.outcome == OPC_CALL_RETURNED && !opc_trial_differ(&caller->alone, &again, "", NULL);
-  for (size_t i = 0; i < caller->call.leaf_count; i++) *out_steady = *out_steady && same_metadata(&caller->call.leaves[i]);
+  for (size_t i = 0; i < caller->call.leaf_count; i++) *out_steady = *out_steady && opc_leaf_is_in_place(&caller->call.leaves[i]);
   opc_trial_outcome_clear(&again);
+  caller_returns_free(caller);
   if (status != OPC_OK) *error = caller->error;
   return status;
 }

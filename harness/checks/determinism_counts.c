@@ -65,11 +65,10 @@ static bool is_rounding(size_t number, int64_t element, void *context) {
 
 /* widest: the arguments are as wide as can be. */
 static bool only_rounding(const opc_grown_t *grown, bool widest, const opc_trial_outcome_t *one, const opc_trial_outcome_t *several) {
-  rounding_t rounding = {.left = &one->result, .right = &several->result};
+  rounding_t rounding = {.left = &one->result, .right = &several->result, .numel = (double)grown->numel};
   if (one->outcome != OPC_CALL_RETURNED || several->outcome != OPC_CALL_RETURNED) return false;
   for (size_t i = 0; i < grown->values.count; i++) {
     rounding.largest = fmax(rounding.largest, grown->values.leaves[i].largest);
-    rounding.numel = fmax(rounding.numel, (double)grown->values.leaves[i].numel);
     if (!widest) rounding.unit = fmax(rounding.unit, opc_dtype_ulp(grown->values.leaves[i].dtype, 1.0));
   }
   return opc_result_compare(&one->result, &several->result, is_rounding, &rounding).kind == OPC_DIFFERENCE_NONE;
@@ -107,23 +106,53 @@ typedef struct effort {
 } effort_t;
 
 /* Held up only with places. `effort` (may be NULL) is that of a call before, and becomes that of this one where it is less. */
-static opc_status_t run_with(const opc_trial_t *trial, int threads, held_up_t where, effort_t *effort, opc_trial_outcome_t *out,
-                             opc_error_t *error) {
+static opc_status_t call_with(const opc_trial_t *trial, int threads, held_up_t where, effort_t *effort, opc_call_t *call, opc_error_t *error) {
+  opc_status_t status = opc_trial_make(trial, call, error);
+  if (status != OPC_OK) return status;
+  opc_bridge_threads(threads);
+  double own = cpu_seconds(CLOCK_THREAD_CPUTIME_ID), all = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
+  linger_until = all + (effort ? effort->all * work_meanwhile : 0.0);
+  hold_up(call, where);
+  opc_trial_call(trial, call);
+  opc_trap_disarm();
+  own = cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - own;
+  all = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - all;
+  if (effort && (effort->all == 0.0 || all < effort->all)) *effort = (effort_t){.all = all, .others = all - own};
+  opc_bridge_threads(1);
+  return OPC_OK;
+}
+
+static opc_status_t run_with(const opc_trial_t *trial, int threads, opc_trial_outcome_t *out, opc_error_t *error) {
   opc_call_t call;
-  opc_status_t status = opc_trial_make(trial, &call, error);
-  if (status == OPC_OK) {
-    opc_bridge_threads(threads);
-    double own = cpu_seconds(CLOCK_THREAD_CPUTIME_ID), all = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
-    linger_until = all + (effort ? effort->all * work_meanwhile : 0.0);
-    hold_up(&call, where);
-    opc_trial_call(trial, &call);
-    opc_trap_disarm();
-    own = cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - own;
-    all = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - all;
-    if (effort && (effort->all == 0.0 || all < effort->all)) *effort = (effort_t){.all = all, .others = all - own};
-    opc_bridge_threads(1);
-    status = opc_trial_take(&call, out, error);
-  }
+  opc_status_t status = call_with(trial, threads, HELD_NOWHERE, NULL, &call, error);
+  if (status == OPC_OK) status = opc_trial_take(&call, out, error);
+  opc_call_clear(&call);
+  return status;
+}
+
+/* One more with several threads. *out_differs: from `before`, and the text says where. One that throws may have given its memory to the system: EFAULT. */
+static opc_status_t run_again(const opc_trial_t *trial, held_up_t where, effort_t *effort, const opc_trial_outcome_t *before, opc_text_t *out,
+                              bool *out_differs, opc_error_t *error) {
+  opc_call_t call;
+  opc_trial_outcome_t again = {0};
+  opc_status_t status = call_with(trial, THREADS, where, effort, &call, error);
+  if (status == OPC_OK) status = opc_trial_look(&call, &again, error);
+  *out_differs = status == OPC_OK && again.outcome == OPC_CALL_RETURNED && opc_trial_differ(before, &again, "another run with as many", out);
+  opc_trial_outcome_clear(&again);
+  opc_call_clear(&call);
+  return status;
+}
+
+/* The first with several threads. *out is left empty where it is as with one. */
+static opc_status_t run_first(const opc_trial_t *trial, effort_t *effort, const opc_trial_outcome_t *one, opc_trial_outcome_t *out,
+                              bool *out_differs, opc_error_t *error) {
+  opc_call_t call;
+  opc_trial_outcome_t first = {0};
+  opc_status_t status = call_with(trial, THREADS, HELD_NOWHERE, effort, &call, error);
+  if (status == OPC_OK) status = opc_trial_look(&call, &first, error);
+  *out_differs = status == OPC_OK && opc_trial_differ(one, &first, "", NULL);
+  if (*out_differs) status = opc_trial_take(&call, out, error);
+  opc_trial_outcome_clear(&first);
   opc_call_clear(&call);
   return status;
 }
@@ -133,7 +162,7 @@ static opc_status_t run_with(const opc_trial_t *trial, int threads, held_up_t wh
 static opc_status_t is_inside(const opc_trial_t *trial, const opc_trial_outcome_t *one, bool *out_inside, opc_error_t *error) {
   opc_trial_outcome_t outer = {0};
   opc_bridge_inner_threads(1);
-  opc_status_t status = run_with(trial, THREADS, HELD_NOWHERE, NULL, &outer, error);
+  opc_status_t status = run_with(trial, THREADS, &outer, error);
   opc_bridge_inner_threads(0);
   *out_inside = status == OPC_OK && !opc_trial_differ(one, &outer, "", NULL);
   opc_trial_outcome_clear(&outer);
@@ -151,9 +180,8 @@ static opc_status_t judge(const opc_trial_t *trial, const opc_grown_t *grown, co
   opc_sample_widen(&wide);
   trial_wide.sample = &wide;
   trial_wide.places = NULL;
-  status = run_with(&trial_wide, 1, HELD_NOWHERE, NULL, &one_wide, error);
-  if (status == OPC_OK && one_wide.outcome == OPC_CALL_RETURNED)
-    status = run_with(&trial_wide, THREADS, HELD_NOWHERE, NULL, &several_wide, error);
+  status = run_with(&trial_wide, 1, &one_wide, error);
+  if (status == OPC_OK && one_wide.outcome == OPC_CALL_RETURNED) status = run_with(&trial_wide, THREADS, &several_wide, error);
   bool measured = one_wide.outcome == OPC_CALL_RETURNED && several_wide.outcome == OPC_CALL_RETURNED;
   *out_rounding = only_rounding(grown, false, one, several) && (!measured || only_rounding(grown, true, &one_wide, &several_wide));
   opc_trial_outcome_clear(&one_wide);
@@ -168,29 +196,25 @@ opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *g
       .context = context, .sample = &grown->sample, .values = &grown->values, .phase = "a call with several intra-op threads"};
   opc_trial_outcome_t one = {0}, first = {0};
   opc_text_t text = {0}, whole = {0};
-  bool rounding = false, inside = false;
+  bool rounding = false, inside = false, differs = false, unsteady = false;
   trial.places = opc_places_new(&grown->sample);
   if (!trial.places) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a larger sample");
   opc_cpu_memory_plain(); /* to map guards for large tensors, again and again, would cost more than the calls */
   effort_t effort = {0};
-  opc_status_t status = run_with(&trial, 1, HELD_NOWHERE, NULL, &one, error);
-  if (status == OPC_OK) status = run_with(&trial, THREADS, HELD_NOWHERE, &effort, &first, error);
+  opc_status_t status = run_with(&trial, 1, &one, error);
+  if (status == OPC_OK) status = run_first(&trial, &effort, &one, &first, &differs, error);
   bool divided = effort.others > seconds_of_a_thread;
-  for (int run = HELD_NOWHERE_AGAIN; status == OPC_OK && divided && run < RUNS && !text.length; run++) {
-    opc_trial_outcome_t again = {0};
-    status = run_with(&trial, THREADS, (held_up_t)run, &effort, &again, error);
-    /* One that throws may have given its memory to the system: EFAULT. */
-    if (again.outcome == OPC_CALL_RETURNED) (void)opc_trial_differ(&first, &again, "another run with as many", &text);
-    opc_trial_outcome_clear(&again);
-  }
+  for (int run = HELD_NOWHERE_AGAIN; status == OPC_OK && divided && run < RUNS && !unsteady; run++)
+    status = run_again(&trial, (held_up_t)run, &effort, differs ? &first : &one, &text, &unsteady, error);
   if (status != OPC_OK) goto release;
   if (divided) *out_compared += opc_result_numel(&one.result);
-  if (text.length) {
+  if (unsteady) {
     opc_text_addf(&whole, "with %d threads %s", THREADS, opc_text_c(&text));
     report(grown, context->op, "determinism.threads", &whole, finding);
     goto release;
   }
-  if (!opc_trial_differ(&one, &first, "with 3 threads it", &text)) goto release;
+  if (!differs) goto release;
+  (void)opc_trial_differ(&one, &first, "with 3 threads it", &text);
   status = is_inside(&trial, &one, &inside, error);
   if (status != OPC_OK || inside) goto release;
   status = judge(&trial, grown, &one, &first, &rounding, error);

@@ -1,12 +1,11 @@
 #include "checks/determinism_grow.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <math.h>
 #include <time.h>
 
-/* Odd, so that the parts that threads get seldom have the same size or end where a vector ends. */
+/* The first step; after one that took little time the next may be larger. */
 enum { GROWTH = 5 };
-static const double seconds_enough = 0.0005; /* a step more may take 125 times as long */
+static const double seconds_enough = 0.0005, seconds_least = 2e-6; /* a step more may take 125 times as long */
 static const int64_t numel_max = 4 << 20;
 
 /* ---- sizes ---- */
@@ -38,15 +37,18 @@ static sizes_t sizes_of(const opc_operator_t *op, const opc_sample_t *sample) {
   return sizes;
 }
 
+static bool grows(const opc_tensor_spec_t *spec, int dim, const opc_growth_t *growth, bool chosen) {
+  return spec->sizes[dim] == growth->size && (growth->size != 1 || (dim == 0 && chosen));
+}
+
 static void grow_tensor(const char *path, opc_value_t *value, void *context) {
   sizes_t *sizes = context;
-  const opc_growth_t *growth = sizes->growth;
   opc_tensor_spec_t *spec = value->tensor;
   bool changed = false, chosen = sizes->seen++ == sizes->chosen_number;
   (void)path;
   for (int dim = 0; dim < spec->ndim; dim++) {
-    if (spec->sizes[dim] != growth->size || (growth->size == 1 && (dim > 0 || !chosen))) continue;
-    spec->sizes[dim] *= growth->factor;
+    if (!grows(spec, dim, sizes->growth, chosen)) continue;
+    spec->sizes[dim] *= sizes->growth->factor;
     changed = true;
   }
   int64_t numel = opc_tensor_spec_numel(spec);
@@ -68,63 +70,25 @@ static opc_status_t sample_grow(const opc_operator_t *op, const opc_sample_t *sa
 
 /* ---- values ---- */
 
-typedef struct repeating {
-  const opc_replay_t *small;
-  opc_replay_t *large;
-  bool failed;
-} repeating_t;
-
-static void repeat_leaf(const char *path, opc_value_t *value, void *context) {
-  repeating_t *repeating = context;
-  opc_replay_t *large = repeating->large;
-  (void)path;
-  if (repeating->failed || large->count >= repeating->small->count) return;
-  struct opc_replay_leaf *to = &large->leaves[large->count];
-  *to = repeating->small->leaves[large->count++];
-  size_t period = (size_t)to->numel * opc_dtype_size(to->dtype);
-  to->numel = opc_tensor_spec_numel(value->tensor);
-  size_t bytes = (size_t)to->numel * opc_dtype_size(to->dtype);
-  const void *from = to->bytes;
-  to->bytes = malloc(bytes + 1);
-  repeating->failed = !to->bytes || (bytes && !period);
-  for (size_t at = 0; !repeating->failed && at < bytes; at += period)
-    memcpy((char *)to->bytes + at, from, bytes - at < period ? bytes - at : period);
-}
-
-/* The values of a small sample, again and again, for a larger one. */
-static opc_status_t values_repeat(const opc_operator_t *op, const opc_sample_t *sample, const opc_replay_t *small, opc_replay_t *out,
-                                  opc_error_t *error) {
-  repeating_t repeating = {.small = small, .large = out};
-  *out = (opc_replay_t){.fractions = small->fractions, .leaves = calloc(small->count + 1, sizeof *out->leaves)};
-  if (!out->leaves) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a larger sample");
-  for (size_t i = 0; i < sample->argument_count; i++)
-    opc_value_visit_tensors(op->arguments[i].name, &sample->arguments[i], repeat_leaf, &repeating);
-  if (!repeating.failed && out->count == small->count) return OPC_OK;
-  opc_replay_clear(out);
-  return opc_error_set(error, OPC_ERR_UNSUPPORTED, "there are no values for a larger sample");
-}
-
 static opc_status_t values_own(opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *out, opc_error_t *error) {
   opc_call_t call = {0};
   opc_status_t status = opc_call_make(&call, context->op, sample, context->device, context->seed, error);
   if (status == OPC_OK) status = opc_replay_take(out, &call, error);
+  out->repeats = true;
   opc_call_clear(&call);
   return status;
 }
 
 opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sample, const opc_growth_t *growth, bool others, opc_grown_t *out,
                             opc_error_t *error) {
-  opc_replay_t values = {0}, other = {0};
-  int64_t largest;
+  int64_t ignored;
   bool differs;
   *out = (opc_grown_t){0};
-  opc_status_t status = values_own(context, sample, &values, error);
-  if (status == OPC_OK && others) status = opc_trial_other_values(context, sample, &other, &differs, error);
-  if (status == OPC_OK) status = sample_grow(context->op, sample, growth, &out->sample, &largest, error);
-  if (status == OPC_OK) status = values_repeat(context->op, &out->sample, &values, &out->values, error);
-  if (status == OPC_OK && others) status = values_repeat(context->op, &out->sample, &other, &out->other, error);
-  opc_replay_clear(&values);
-  opc_replay_clear(&other);
+  opc_status_t status = values_own(context, sample, &out->values, error);
+  if (status == OPC_OK && others) status = opc_trial_other_values(context, sample, &out->other, &differs, error);
+  if (status == OPC_OK) status = sample_grow(context->op, sample, growth, &out->sample, &ignored, error);
+  out->other.repeats = true;
+  out->numel = sizes_of(context->op, &out->sample).largest;
   if (status != OPC_OK) opc_grown_clear(out);
   return status;
 }
@@ -137,17 +101,21 @@ static double cpu_now(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+typedef struct grown_size {
+  opc_growth_t growth;
+  size_t seen, chosen_number;
+  double largest;
+} grown_size_t;
+
 /* One call. *out_largest: elements of the largest tensor; 0: not so. */
-static opc_status_t step(opc_case_context_t *context, const opc_sample_t *sample, const opc_growth_t *growth, const opc_replay_t *small,
+static opc_status_t step(opc_case_context_t *context, const opc_sample_t *sample, const opc_growth_t *growth, opc_replay_t *values,
                          int64_t *out_largest, double *out_seconds, opc_error_t *error) {
   opc_sample_t larger = {0};
-  opc_replay_t values = {0};
   opc_call_t call = {0};
-  opc_trial_t trial = {.context = context, .sample = &larger, .values = &values, .phase = "a call on larger tensors"};
+  opc_trial_t trial = {.context = context, .sample = &larger, .values = values, .phase = "a call on larger tensors"};
   opc_status_t status = sample_grow(context->op, sample, growth, &larger, out_largest, error);
   if (status != OPC_OK || !*out_largest) goto release;
-  status = values_repeat(context->op, &larger, small, &values, error);
-  if (status == OPC_OK) status = opc_trial_make(&trial, &call, error);
+  status = opc_trial_make(&trial, &call, error);
   if (status != OPC_OK) goto release;
   double began = cpu_now();
   opc_trial_call(&trial, &call);
@@ -156,9 +124,40 @@ static opc_status_t step(opc_case_context_t *context, const opc_sample_t *sample
 
 release:
   opc_call_clear(&call);
-  opc_replay_clear(&values);
   opc_sample_clear(&larger);
   return status;
+}
+
+static void see_grown(const char *path, opc_value_t *value, void *context) {
+  grown_size_t *grown = context;
+  double numel = (double)opc_tensor_spec_numel(value->tensor);
+  bool chosen = grown->seen++ == grown->chosen_number;
+  (void)path;
+  for (int dim = 0; dim < value->tensor->ndim; dim++)
+    if (grows(value->tensor, dim, &grown->growth, chosen)) numel *= (double)grown->growth.factor;
+  grown->largest = fmax(grown->largest, numel);
+}
+
+/* The largest factor up to `most` at which no tensor has more than `numel` elements; at least 1. */
+static int64_t factor_within(const opc_operator_t *op, const opc_sample_t *sample, int64_t size, int64_t most, int64_t numel) {
+  int64_t within = 1;
+  for (int64_t beyond = most + 1; beyond - within > 1;) {
+    grown_size_t grown = {.growth = {.size = size, .factor = within + (beyond - within) / 2},
+                          .chosen_number = sizes_of(op, sample).chosen_number};
+    for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], see_grown, &grown);
+    if (grown.largest <= (double)numel) within = grown.growth.factor;
+    else beyond = grown.growth.factor;
+  }
+  return within;
+}
+
+/* At worst a step takes as long as GROWTH times the size would after one that took seconds_enough, where time grows with the cube of a size. Odd, so that
+ * the parts that threads get seldom have the same size or end where a vector ends. */
+static int64_t next_factor(const opc_operator_t *op, const opc_sample_t *sample, const opc_growth_t *now, double seconds, int64_t numel,
+                           int64_t fewer) {
+  int64_t most = (int64_t)((double)now->factor * GROWTH * cbrt(seconds_enough / fmax(seconds, seconds_least)));
+  int64_t next = (factor_within(op, sample, now->size, most, fewer) - 1) | 1;
+  return next > now->factor ? next : (factor_within(op, sample, now->size, most, numel - 1) + 1) | 1;
 }
 
 opc_status_t opc_growth_search(opc_case_context_t *context, const opc_sample_t *sample, int64_t numel, int64_t fewer, opc_growth_t *out,
@@ -168,17 +167,16 @@ opc_status_t opc_growth_search(opc_case_context_t *context, const opc_sample_t *
   *out = *out_fewer = (opc_growth_t){0};
   opc_status_t status = values_own(context, sample, &values, error);
   for (int dim = 0; status == OPC_OK && sizes.chosen && !out->factor && dim < sizes.chosen->ndim; dim++) {
-    opc_growth_t growth = {.size = sizes.chosen->sizes[dim], .factor = GROWTH};
+    opc_growth_t growth = {.size = sizes.chosen->sizes[dim], .factor = 1};
     int64_t largest = sizes.largest;
     double seconds = 0;
     if (growth.size == 0 || (growth.size == 1 && dim > 0)) continue;
-    while (status == OPC_OK && largest && largest < numel && seconds < seconds_enough) {
+    while (status == OPC_OK && largest < numel && seconds < seconds_enough) {
+      growth.factor = next_factor(context->op, sample, &growth, growth.factor == 1 ? seconds_enough : seconds, numel, fewer);
       status = step(context, sample, &growth, &values, &largest, &seconds, error);
       if (status != OPC_OK || !largest) break;
       *out = growth;
       if (largest <= fewer || !out_fewer->factor) *out_fewer = growth;
-      int64_t next = growth.factor * GROWTH, last = growth.factor * ((numel + largest - 1) / largest) | 1;
-      growth.factor = last < next ? last : next;
     }
   }
   opc_replay_clear(&values);

@@ -23,6 +23,7 @@ opc_status_t opc_growth_search(opc_case_context_t *context, const opc_sample_t *
 
 typedef struct opc_grown {
   opc_sample_t sample;
+  int64_t numel;              /* of its largest tensor */
   opc_replay_t values, other; /* the small sample's own values, and where they are wanted others (opc_trial_other_values), again and again */
 } opc_grown_t;
 

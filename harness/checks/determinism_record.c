@@ -42,6 +42,7 @@ static bool read_item(const void *bytes, size_t size, size_t *used, opc_result_i
     *out = (opc_result_item_t){0};
     return false;
   }
+  out->borrowed = false;
   if (!out->bytes) return true;
   out->bytes = out->size < size ? malloc(out->size + 1) : NULL;
   return out->bytes && get(bytes, size, used, out->bytes, out->size);

@@ -81,11 +81,17 @@ void opc_trial_call(const opc_trial_t *trial, opc_call_t *call) {
   if (changes) opc_bridge_settings_write(settings);
 }
 
-opc_status_t opc_trial_take(opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) {
+static opc_status_t outcome_take(const opc_call_t *call, unsigned flags, opc_trial_outcome_t *out, opc_error_t *error) {
   *out = (opc_trial_outcome_t){.outcome = call->outcome};
-  if (call->outcome == OPC_CALL_RETURNED) return opc_result_take(&out->result, call, OPC_RESULT_ARGUMENTS, error);
+  if (call->outcome == OPC_CALL_RETURNED) return opc_result_take(&out->result, call, OPC_RESULT_ARGUMENTS | flags, error);
   opc_text_add(&out->message, opc_text_c(&call->message));
   return OPC_OK;
+}
+
+opc_status_t opc_trial_take(const opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) { return outcome_take(call, 0, out, error); }
+
+opc_status_t opc_trial_look(const opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) {
+  return outcome_take(call, OPC_RESULT_BORROW, out, error);
 }
 
 static opc_status_t trial_run(const opc_trial_t *trial, opc_trial_outcome_t *out, opc_error_t *error) {

@@ -44,7 +44,9 @@ opc_status_t opc_trial_run(const opc_trial_t *trial, opc_trial_outcome_t *out, o
 /* Its parts; conditions other than ELSEWHERE. The caller clears the call, whatever the status, and then the places. */
 opc_status_t opc_trial_make(const opc_trial_t *trial, opc_call_t *call, opc_error_t *error) OPC_CHECKED;
 void opc_trial_call(const opc_trial_t *trial, opc_call_t *call);
-opc_status_t opc_trial_take(opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_trial_take(const opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) OPC_CHECKED;
+/* Without a copy of what need not be copied: for an outcome that is cleared before the call. */
+opc_status_t opc_trial_look(const opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) OPC_CHECKED;
 
 /* Whether two calls gave other bits, or one threw where the other returned. Then *out (may be NULL) says where: "returns[0][1] is 1, NAME
  * has 2…". */

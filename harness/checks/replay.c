@@ -66,10 +66,23 @@ static double moved(double value, const opc_replay_t *replay, const struct opc_r
   return fabs(result) > opc_dtype_max(dtype) ? value : result;
 }
 
+static bool fits(const opc_replay_t *replay, const struct opc_replay_leaf *leaf, int64_t numel) {
+  return leaf->numel == numel || (replay->repeats && leaf->numel > 0 && leaf->numel < numel);
+}
+
+/* What is there already, twice as much each time. */
+static void repeat(void *bytes, size_t there, size_t wanted) {
+  for (size_t more; there < wanted; there += more) {
+    more = there < wanted - there ? there : wanted - there;
+    memcpy((char *)bytes + there, bytes, more);
+  }
+}
+
 opc_status_t opc_replay_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context,
                                opc_error_t *error) {
   const opc_replay_t *replay = context;
-  if (leaf >= replay->count || replay->leaves[leaf].numel != opc_tensor_spec_numel(spec))
+  const int64_t numel = opc_tensor_spec_numel(spec);
+  if (leaf >= replay->count || !fits(replay, &replay->leaves[leaf], numel))
     return opc_error_set(error, OPC_ERR_UNSUPPORTED, "%s: the arguments' values do not fit another shape", path);
 
   const struct opc_replay_leaf *source = &replay->leaves[leaf];
@@ -78,6 +91,7 @@ opc_status_t opc_replay_values(size_t leaf, const char *path, const opc_tensor_s
   bool move = replay->pattern && (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX);
   if (!move && source->dtype == spec->dtype) {
     memcpy(logical, source->bytes, (size_t)source->numel * to);
+    repeat(logical, (size_t)source->numel * to, (size_t)numel * to);
     return OPC_OK;
   }
   uint64_t stream = opc_random_stream(path);
@@ -91,6 +105,7 @@ opc_status_t opc_replay_values(size_t leaf, const char *path, const opc_tensor_s
     }
     opc_number_store(number, spec->dtype, (char *)logical + (size_t)i * to);
   }
+  repeat(logical, (size_t)source->numel * to, (size_t)numel * to);
   return OPC_OK;
 }
 

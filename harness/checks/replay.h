@@ -20,6 +20,7 @@ typedef struct opc_replay {
   /* 0: the values as they are. 1 … OPC_REPLAY_PATTERNS: floating and complex ones moved by one unit in the last place of the dtype they
    * were taken in, in random directions; the last pattern moves all away from zero (errors that add up). */
   int pattern;
+  bool repeats;   /* in a larger tensor the values come again and again, unmoved */
   bool far;       /* moves by OPC_REPLAY_FAR units at the tensor's largest value instead: what a sum with that value may lose */
   bool fractions; /* some floating value is no integer: then those that are stay as they are, for they may be indices, lengths or marks */
 } opc_replay_t;

@@ -27,6 +27,23 @@ static opc_result_item_t *item_add(taker_t *taker, const char *path, opc_value_k
   return item;
 }
 
+static bool is_contiguous(const opc_tensor_meta_t *meta) {
+  int64_t stride = 1;
+  for (int d = meta->ndim - 1; d >= 0; d--) {
+    if (meta->sizes[d] != 1 && meta->strides[d] != stride) return false;
+    stride *= meta->sizes[d];
+  }
+  return true;
+}
+
+static void borrow(opc_result_item_t *item) {
+  const opc_tensor_meta_t *meta = &item->meta;
+  item->borrowed = meta->device.type == OPC_DEVICE_CPU && meta->storage_data && meta->numel > 0 && !meta->symbolic && !meta->conj && !meta->neg && is_contiguous(meta);
+  if (!item->borrowed) return;
+  item->bytes = (char *)meta->storage_data + (size_t)meta->storage_offset * meta->itemsize;
+  item->size = (size_t)meta->numel * meta->itemsize;
+}
+
 static void take_tensor(taker_t *taker, const char *path, const opc_tensor_t *tensor, bool argument) {
   opc_result_item_t *item = item_add(taker, path, OPC_VALUE_TENSOR);
   if (!item) return;
@@ -34,7 +51,8 @@ static void take_tensor(taker_t *taker, const char *path, const opc_tensor_t *te
   opc_tensor_describe(tensor, &item->meta);
   bool readable = !(taker->flags & OPC_RESULT_META) && item->meta.device.type != OPC_DEVICE_META && item->meta.dtype_known &&
                   item->meta.ndim <= OPC_MAX_DIMS && strcmp(item->meta.layout, "strided") == 0 && opc_tensor_lies_inside(&item->meta);
-  if (readable) taker->status = opc_tensor_logical_bytes(tensor, &item->bytes, &item->size, taker->error);
+  if (readable && (taker->flags & OPC_RESULT_BORROW)) borrow(item);
+  if (readable && !item->borrowed) taker->status = opc_tensor_logical_bytes(tensor, &item->bytes, &item->size, taker->error);
 }
 
 /* The bytes that make two values equal: an int and a float of the same number are different values, NaN equals the same NaN. */
@@ -115,7 +133,8 @@ opc_status_t opc_result_take(opc_result_t *result, const opc_call_t *call, unsig
 }
 
 void opc_result_clear(opc_result_t *result) {
-  for (size_t i = 0; i < result->count; i++) free(result->items[i].bytes);
+  for (size_t i = 0; i < result->count; i++)
+    if (!result->items[i].borrowed) free(result->items[i].bytes);
   free(result->items);
   *result = (opc_result_t){0};
 }

@@ -14,6 +14,7 @@ typedef struct opc_result_item {
   void *bytes;            /* logical values of a TENSOR, NULL where they cannot be read (sparse, Meta, outside of the storage); the value's own
                              bytes otherwise */
   size_t size;
+  bool borrowed;  /* the bytes are the tensor's */
   char text[128]; /* of what is no tensor */
 } opc_result_item_t;
 
@@ -22,7 +23,11 @@ typedef struct opc_result {
   size_t count;
 } opc_result_t;
 
-enum { OPC_RESULT_ARGUMENTS = 1 /* mutable arguments too */, OPC_RESULT_META = 2 /* no values of tensors */ };
+enum {
+  OPC_RESULT_ARGUMENTS = 1, /* mutable arguments too */
+  OPC_RESULT_META = 2,      /* no values of tensors */
+  OPC_RESULT_BORROW = 4     /* to be looked at and cleared before the call is: what lies in order in the host's memory is not copied */
+};
 opc_status_t opc_result_take(opc_result_t *result, const opc_call_t *call, unsigned flags, opc_error_t *error) OPC_CHECKED;
 void opc_result_clear(opc_result_t *result);
 /* Elements of tensors whose values are known, and values that are no tensors: 0 means that a comparison would prove nothing. */
