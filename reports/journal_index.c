@@ -197,32 +197,33 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
   return OPC_OK;
 }
 
-static opc_status_t keep(opc_journal_reader_t *reader, uint64_t offset, size_t length, json_t *record, opc_error_t *error) {
-  if (reader->kept_bytes + length > OPC_KEPT_BYTES) {
-    reader->kept_bytes = OPC_KEPT_BYTES; /* a shorter one behind it is not kept either: they are the first ones */
+/* The record at an offset, a new reference; NULL where the line is none. *out_length: -1 at the end. */
+static opc_status_t read_record(opc_journal_reader_t *reader, uint64_t offset, json_t **out, ssize_t *out_length, opc_error_t *error) {
+  const opc_kept_record_t *known = reader->known ? opc_kept_find(reader->known, offset) : NULL;
+  *out = NULL;
+  if (known) {
+    *out = json_incref(known->record);
+    *out_length = (ssize_t)known->length;
     return OPC_OK;
   }
-  void *grown = grow(reader->kept, reader->kept_count, &reader->kept_capacity, sizeof *reader->kept);
-  if (!grown) return no_memory(error);
-  reader->kept = grown;
-  reader->kept[reader->kept_count++] = (opc_kept_record_t){offset, json_incref(record)};
-  reader->kept_bytes += length;
-  return OPC_OK;
+  opc_status_t status = opc_journal_line(reader, offset, out_length, error);
+  if (status == OPC_OK && *out_length > 0) *out = opc_journal_parse(reader->line, (size_t)*out_length);
+  return status;
 }
 
 static opc_status_t index_file(opc_journal_reader_t *reader, opc_error_t *error) {
   uint64_t offset = 0;
   for (;;) {
     ssize_t length;
-    opc_status_t status = opc_journal_line(reader, offset, &length, error);
+    json_t *record;
+    opc_status_t status = read_record(reader, offset, &record, &length, error);
     if (status != OPC_OK) return status;
     if (length < 0) return OPC_OK;
     if (length > 0) {
       reader->has_lines = true;
-      json_t *record = opc_journal_parse(reader->line, (size_t)length);
       if (record) status = index_record(reader, offset, record, error);
       else reader->summary.damaged++;
-      if (record && status == OPC_OK) status = keep(reader, offset, (size_t)length, record, error);
+      if (record && status == OPC_OK) opc_kept_add(&reader->kept, offset, (size_t)length, record);
       json_decref(record);
       if (status != OPC_OK) return status;
     }

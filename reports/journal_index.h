@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "plan/kept_records.h"
 #include "reports/journal_reader.h"
 
 typedef enum opc_record_kind {
@@ -27,14 +28,6 @@ typedef struct opc_record {
   opc_record_kind_t kind;
 } opc_record_t;
 
-/* The first records of a journal, as they were parsed for the index: what most journals hold is not parsed again by each report. */
-enum { OPC_KEPT_BYTES = 256 << 10 }; /* of lines */
-
-typedef struct opc_kept_record {
-  uint64_t offset;
-  json_t *record;
-} opc_kept_record_t;
-
 typedef struct opc_operator_entry {
   opc_journal_operator_t op;
   uint64_t offset; /* of its record, where op.library is set */
@@ -47,8 +40,8 @@ struct opc_journal_reader {
   char *line;
   size_t line_capacity;
 
-  opc_kept_record_t *kept; /* by offset */
-  size_t kept_count, kept_capacity, kept_bytes;
+  const opc_kept_records_t *known; /* while indexing: records that whoever wrote the journal has kept; may be NULL */
+  opc_kept_records_t kept; /* what most journals hold is not parsed again by each report */
 
   opc_record_t *records; /* all but results and suspects */
   size_t record_count, record_capacity;

@@ -49,10 +49,15 @@ opc_record_kind_t opc_record_kind_find(const char *name) {
 }
 
 opc_status_t opc_journal_reader_open(const char *path, opc_journal_reader_t **out, opc_error_t *error) {
+  return opc_journal_reader_open_known(path, NULL, out, error);
+}
+
+opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_records_t *known, opc_journal_reader_t **out, opc_error_t *error) {
   *out = NULL;
   opc_status_t status = OPC_OK;
   opc_journal_reader_t *reader = calloc(1, sizeof *reader);
   if (!reader) return no_memory(error);
+  reader->known = known;
   reader->summary.exit_code = -1;
   reader->path = opc_string_copy(path);
   reader->operator_indexes = json_object();
@@ -66,6 +71,7 @@ opc_status_t opc_journal_reader_open(const char *path, opc_journal_reader_t **ou
   if (status == OPC_OK && !(reader->file = fopen(path, "re")))
     status = opc_error_set(error, OPC_ERR_IO, "cannot open journal %s: %s", path, strerror(errno));
   if (status == OPC_OK) status = opc_journal_index(reader, error);
+  reader->known = NULL;
   if (status == OPC_OK) {
     *out = reader;
     reader = NULL;
@@ -79,8 +85,7 @@ void opc_journal_reader_close(opc_journal_reader_t *reader) {
   if (reader->file) fclose(reader->file);
   for (size_t i = 0; i < reader->operator_count; i++) free((char *)reader->operators[i].op.name);
   free(reader->operators);
-  for (size_t i = 0; i < reader->kept_count; i++) json_decref(reader->kept[i].record);
-  free(reader->kept);
+  opc_kept_clear(&reader->kept);
   free(reader->records);
   free(reader->result_offsets);
   free(reader->result_operators);
@@ -97,17 +102,11 @@ void opc_journal_reader_close(opc_journal_reader_t *reader) {
 
 /* ---- reading ---- */
 
-static int compare_kept(const void *left, const void *right) {
-  const opc_kept_record_t *a = left, *b = right;
-  return (a->offset > b->offset) - (a->offset < b->offset);
-}
-
 /* *keep_going becomes false when visit asked to stop. */
 static opc_status_t visit_at(opc_journal_reader_t *reader, uint64_t offset, opc_record_visit_t *visit, void *context, bool *keep_going,
                              opc_error_t *error) {
   ssize_t length;
-  const opc_kept_record_t wanted = {.offset = offset};
-  const opc_kept_record_t *kept = reader->kept_count ? bsearch(&wanted, reader->kept, reader->kept_count, sizeof wanted, compare_kept) : NULL;
+  const opc_kept_record_t *kept = opc_kept_find(&reader->kept, offset);
   if (kept) {
     *keep_going = visit(kept->record, context);
     return OPC_OK;

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "plan/kept_records.h"
 
 typedef struct opc_journal_reader opc_journal_reader_t;
 
@@ -50,6 +51,8 @@ typedef struct opc_journal_operator {
 
 /* Indexes the file: offsets of the records, results grouped by operator in the order of the operator records (12 bytes a result). */
 opc_status_t opc_journal_reader_open(const char *path, opc_journal_reader_t **out, opc_error_t *error) OPC_CHECKED;
+/* The same by whoever has written the journal: records that it has kept are not read again. They are needed until this returns. */
+opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_records_t *known, opc_journal_reader_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_journal_reader_close(opc_journal_reader_t *reader);
 void opc_journal_reader_summary(const opc_journal_reader_t *reader, opc_journal_summary_t *out);
 /* Calls visit for every record of type t in order ("result": grouped by operator, then in order of the journal; unresolved suspects among

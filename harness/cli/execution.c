@@ -122,7 +122,7 @@ static int make_reports(opc_execution_t *execution, opc_status_t run_status, int
   opc_error_t error;
   opc_journal_reader_t *reader = NULL;
   opc_journal_summary_t summary = {0};
-  opc_status_t status = opc_journal_reader_open(execution->options.journal, &reader, &error);
+  opc_status_t status = opc_journal_reader_open_known(execution->options.journal, execution->options.kept, &reader, &error);
   if (status == OPC_OK) {
     opc_journal_reader_summary(reader, &summary);
     code = strict_code(execution, &summary, code);
@@ -145,11 +145,13 @@ static int make_reports(opc_execution_t *execution, opc_status_t run_status, int
 int opc_execution_run(opc_execution_t *execution) {
   opc_error_t error = {0};
   char *journal = NULL;
+  opc_kept_records_t kept = {0};
   int code = OPC_EXIT_HARNESS;
   bool worth = false;
   opc_visible_devices_take();
   opc_status_t status = choose_journal(execution, &journal, &error);
   execution->options.journal = journal;
+  execution->options.kept = &kept;
   if (status == OPC_OK) status = check_samples_target(execution->options.save_samples, &error);
   if (status == OPC_OK) status = begin_reports(execution, &error);
   if (status != OPC_OK) {
@@ -173,6 +175,7 @@ int opc_execution_run(opc_execution_t *execution) {
   }
   if (journal && worth) opc_complain("what was found is in the journal %s (opcheck-c report render shows it)", journal);
   if (journal && !worth && !execution->journal) unlink(journal);
+  opc_kept_clear(&kept);
   free(journal);
   return code;
 }

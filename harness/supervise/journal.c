@@ -15,6 +15,7 @@ struct opc_journal {
   off_t length; /* of the whole lines */
   bool holding;
   opc_text_t held; /* whole lines */
+  opc_kept_records_t *kept; /* NULL: none are wanted */
   opc_error_t failure;
 };
 
@@ -69,8 +70,17 @@ static opc_status_t write_out(opc_journal_t *journal, const char *lines, size_t 
   if (last != NULL) journal->length += last + 1 - lines;
   if (done == length) return OPC_OK;
   cut(journal);
+  if (journal->kept != NULL) opc_kept_cut(journal->kept, (uint64_t)journal->length);
   return opc_error_set(&journal->failure, OPC_ERR_IO, "cannot write the journal %s: %s; %s. It holds what was found until then", journal->path,
                        strerror(number), advice(number));
+}
+
+void opc_journal_keep(opc_journal_t *journal, opc_kept_records_t *kept) { journal->kept = kept; }
+
+/* A result is final: nobody changes the record any more. */
+static void keep(opc_journal_t *journal, size_t length, json_t *record) {
+  const char *type = journal->kept != NULL ? json_string_value(json_object_get(record, "t")) : NULL;
+  if (type != NULL && strcmp(type, "result") == 0) opc_kept_add(journal->kept, (uint64_t)journal->length + journal->held.length, length, record);
 }
 
 void opc_journal_hold(opc_journal_t *journal) { journal->holding = true; }
@@ -95,10 +105,12 @@ opc_status_t opc_journal_write(opc_journal_t *journal, json_t *record, opc_error
   if (line != NULL) {
     size_t length = strlen(line);
     line[length] = '\n'; /* in the place of the NUL: the length is known */
+    keep(journal, length, record);
     if (journal->holding) opc_text_add_bytes(&journal->held, line, length + 1);
     else status = write_out(journal, line, length + 1);
   }
   if (status == OPC_OK && (line == NULL || journal->held.failed)) {
+    if (journal->kept != NULL) opc_kept_cut(journal->kept, (uint64_t)journal->length);
     status = opc_error_set(&journal->failure, OPC_ERR_MEMORY, "out of memory while writing the journal %s", journal->path);
   }
   if (status != OPC_OK) (void)opc_error_set(error, status, "%s", journal->failure.message);

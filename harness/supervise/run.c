@@ -49,6 +49,7 @@ static opc_status_t begin_journal(opc_session_t *session, opc_error_t *error) {
   opc_status_t status = opc_journal_open(options->journal, &session->journal, error);
   json_t *record = json_pack("{s:s, s:s, s:s, s:o, s:I, s:s}", "t", "run", "format", "opcheck-c/journal/1", "version", OPC_VERSION, "argv", argv, "seed",
                              (json_int_t)options->seed, "started", started);
+  if (status == OPC_OK) opc_journal_keep(session->journal, options->kept);
   if (status == OPC_OK) return opc_journal_write(session->journal, record, error);
   json_decref(record);
   return status;

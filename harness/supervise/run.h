@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "plan/kept_records.h"
 
 typedef struct opc_run_progress { /* for a terminal; called a few times a second at most, and at the end */
   uint64_t operators_done, operators_total, cases_done, findings;
@@ -52,6 +53,7 @@ typedef struct opc_run_options {
   const char *const *argv; /* the command line, for the journal and the repro lines */
   size_t argc;
   const char *journal; /* path; the caller has chosen it (a temporary one without --journal) */
+  opc_kept_records_t *kept; /* gets the first results of the journal; NULL: not wanted */
   void (*progress)(const opc_run_progress_t *progress, void *context); /* may be NULL */
   void *progress_context;
 } opc_run_options_t;

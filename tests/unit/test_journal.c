@@ -10,12 +10,14 @@
 
 #include <cmocka.h>
 
+#include "reports/journal_reader.h"
 #include "supervise/journal.h"
 
-static char path[] = "/tmp/opc-journal-XXXXXX";
+static char path[32];
 
 static int make_file(void **state) {
   (void)state;
+  snprintf(path, sizeof path, "/tmp/opc-journal-XXXXXX");
   int fd = mkstemp(path);
   return fd < 0 ? -1 : close(fd);
 }
@@ -76,10 +78,85 @@ static void a_full_disk_is_told_by_the_flush_and_ever_after(void **state) {
   opc_journal_close(journal);
 }
 
+static void write_result(opc_journal_t *journal, int number) {
+  opc_error_t error;
+  char id[64];
+  snprintf(id, sizeof id, "ns::op/alias/cpu/-/s%d/plain", number);
+  json_t *record = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f}", "t", "result", "operator", "ns::op", "check", "alias", "case", id, "verdict", "pass",
+                             "message", "as declared", "seconds", 0.5);
+  assert_int_equal(opc_journal_write(journal, record, &error), OPC_OK);
+}
+
+static bool collect(const json_t *record, void *context) {
+  json_array_append(context, (json_t *)record);
+  return true;
+}
+
+static json_t *results_of(const opc_kept_records_t *known) {
+  opc_journal_reader_t *reader = NULL;
+  opc_error_t error;
+  json_t *all = json_array();
+  assert_int_equal(opc_journal_reader_open_known(path, known, &reader, &error), OPC_OK);
+  assert_int_equal(opc_journal_reader_each(reader, "result", collect, all, &error), OPC_OK);
+  opc_journal_summary_t summary;
+  opc_journal_reader_summary(reader, &summary);
+  assert_int_equal(summary.damaged, 0);
+  assert_int_equal(summary.pass, json_array_size(all));
+  opc_journal_reader_close(reader);
+  return all;
+}
+
+/* Held or not, between other records: a report that knows them says what one does that reads the file. */
+static void kept_results_are_those_of_the_file(void **state) {
+  (void)state;
+  enum { RESULTS = 2000 }; /* more than are kept */
+  opc_kept_records_t kept = {0};
+  opc_journal_t *journal = NULL;
+  opc_error_t error;
+  assert_int_equal(opc_journal_open(path, &journal, &error), OPC_OK);
+  opc_journal_keep(journal, &kept);
+  assert_int_equal(opc_journal_write(journal, json_pack("{s:s, s:s}", "t", "run", "format", "opcheck-c/journal/1"), &error), OPC_OK);
+  for (int i = 0; i < RESULTS; i++) {
+    if (i % 50 == 10) opc_journal_hold(journal);
+    if (i % 7 == 0) assert_int_equal(opc_journal_note(journal, &error, "before %d", i), OPC_OK);
+    write_result(journal, i);
+    if (i % 50 == 30) assert_int_equal(opc_journal_flush(journal, &error), OPC_OK);
+    if (i % 50 == 40) assert_int_equal(opc_journal_release(journal, &error), OPC_OK);
+  }
+  assert_int_equal(opc_journal_release(journal, &error), OPC_OK);
+  opc_journal_close(journal);
+  assert_true(kept.count > 500 && kept.count < RESULTS);
+  json_t *known = results_of(&kept), *read = results_of(NULL);
+  assert_int_equal(json_array_size(known), RESULTS);
+  assert_true(json_equal(known, read));
+  json_decref(known);
+  json_decref(read);
+  opc_kept_clear(&kept);
+}
+
+static void what_did_not_reach_the_file_is_not_kept(void **state) {
+  (void)state;
+  opc_kept_records_t kept = {0};
+  opc_journal_t *journal = NULL;
+  opc_error_t error;
+  if (access("/dev/full", W_OK) != 0) skip();
+  assert_int_equal(opc_journal_open("/dev/full", &journal, &error), OPC_OK);
+  opc_journal_keep(journal, &kept);
+  opc_journal_hold(journal);
+  write_result(journal, 1);
+  assert_int_equal(kept.count, 1);
+  assert_int_equal(opc_journal_release(journal, &error), OPC_ERR_IO);
+  assert_int_equal(kept.count, 0);
+  opc_kept_clear(&kept);
+  opc_journal_close(journal);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(held_until_flushed_or_released, make_file, remove_file),
       cmocka_unit_test(a_full_disk_is_told_by_the_flush_and_ever_after),
+      cmocka_unit_test_setup_teardown(kept_results_are_those_of_the_file, make_file, remove_file),
+      cmocka_unit_test(what_did_not_reach_the_file_is_not_kept),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
