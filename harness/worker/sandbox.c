@@ -87,6 +87,9 @@ static opc_status_t streams_set(int output, opc_error_t *error) {
 }
 
 void opc_sandbox_prepare(void) {
+  static bool prepared; /* before the fork: libtorch would make its thread pools anew */
+  if (prepared) return;
+  prepared = true;
   /* More threads make results depend on the machine, and the first parallel kernel costs each child 4-13 ms. */
   opc_bridge_threads(1);
   opc_bridge_seed(0);

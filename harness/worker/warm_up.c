@@ -5,15 +5,20 @@
 #include "bridge/bridge.h"
 #include "checks/call.h"
 
-/* Between them: allocation with and without strides, copies in and across layouts, casts, element-wise work, a sum, a view, a refusal; each recorded for a
- * gradient. */
+/* Between them: allocation with and without strides, copies in and across layouts, casts, element-wise work with and without a wider dtype, a sum, views,
+ * refusals of an index and of a dtype; each recorded for a gradient. */
 #define STRIDED "{\"tensor\": {\"shape\": [2, 2], \"strides\": [1, 2], \"requires_grad\": true}}"
 #define OTHER "{\"tensor\": {\"shape\": [2, 2]}}"
+#define INTEGERS "{\"tensor\": {\"shape\": [2, 2], \"dtype\": \"int32\"}}"
 static const struct {
   const char *name, *arguments;
 } operators[] = {
     {"aten::clone", "[" STRIDED "]"},
     {"aten::add.Tensor", "[" STRIDED ", " OTHER "]"},
+    {"aten::mul.Tensor", "[" STRIDED ", " OTHER "]"},
+    {"aten::mul.Tensor", "[" INTEGERS ", " OTHER "]"},
+    {"aten::mul_.Scalar", "[" INTEGERS ", 0.5]"},
+    {"aten::detach", "[" STRIDED "]"},
     {"aten::copy_", "[" OTHER ", {\"tensor\": {\"shape\": [2, 2], \"dtype\": \"float64\"}}]"},
     {"aten::contiguous", "[" STRIDED "]"},
     {"aten::empty_like", "[" STRIDED "]"},
