@@ -3,9 +3,10 @@
 #include <math.h>
 #include <time.h>
 
-/* The first step; after one that took little time the next may be larger. */
+/* A step; after one that took little time the next may be larger, by as much as it would take seconds_most at the most. */
 enum { GROWTH = 5 };
-static const double seconds_enough = 0.0005, seconds_least = 2e-6; /* a step more may take 125 times as long */
+static const double seconds_enough = 0.0005; /* a step more may take 125 times as long */
+static const double seconds_most = 0.004, seconds_least = 2e-6;
 static const int64_t numel_max = 4 << 20;
 
 /* ---- sizes ---- */
@@ -151,11 +152,10 @@ static int64_t factor_within(const opc_operator_t *op, const opc_sample_t *sampl
   return within;
 }
 
-/* At worst a step takes as long as GROWTH times the size would after one that took seconds_enough, where time grows with the cube of a size. Odd, so that
- * the parts that threads get seldom have the same size or end where a vector ends. */
+/* Time may grow with the cube of a size. Odd, so that the parts that threads get seldom have the same size or end where a vector ends. */
 static int64_t next_factor(const opc_operator_t *op, const opc_sample_t *sample, const opc_growth_t *now, double seconds, int64_t numel,
                            int64_t fewer) {
-  int64_t most = (int64_t)((double)now->factor * GROWTH * cbrt(seconds_enough / fmax(seconds, seconds_least)));
+  int64_t most = (int64_t)((double)now->factor * fmax(GROWTH, cbrt(seconds_most / fmax(seconds, seconds_least))));
   int64_t next = (factor_within(op, sample, now->size, most, fewer) - 1) | 1;
   return next > now->factor ? next : (factor_within(op, sample, now->size, most, numel - 1) + 1) | 1;
 }
@@ -172,7 +172,7 @@ opc_status_t opc_growth_search(opc_case_context_t *context, const opc_sample_t *
     double seconds = 0;
     if (growth.size == 0 || (growth.size == 1 && dim > 0)) continue;
     while (status == OPC_OK && largest < numel && seconds < seconds_enough) {
-      growth.factor = next_factor(context->op, sample, &growth, growth.factor == 1 ? seconds_enough : seconds, numel, fewer);
+      growth.factor = next_factor(context->op, sample, &growth, growth.factor == 1 ? seconds_most : seconds, numel, fewer);
       status = step(context, sample, &growth, &values, &largest, &seconds, error);
       if (status != OPC_OK || !largest) break;
       *out = growth;
