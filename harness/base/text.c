@@ -100,6 +100,12 @@ char *opc_text_take(opc_text_t *text) {
 
 char *opc_string_copy(const char *string) { return string ? strdup(string) : NULL; }
 
+void opc_string_put(char *out, size_t size, const char *string) {
+  size_t length = strnlen(string, size - 1);
+  memcpy(out, string, length);
+  out[length] = '\0';
+}
+
 char *opc_string_format(const char *format, ...) {
   opc_text_t text = {0};
   va_list arguments;

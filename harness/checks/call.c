@@ -1,6 +1,5 @@
 #include "checks/call.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,7 +183,7 @@ static void leaf_make(const char *path, opc_value_t *value, void *context) {
 
   value->handle = tensor;
   opc_leaf_t *leaf = &call->leaves[maker->next_leaf++];
-  snprintf(leaf->path, sizeof leaf->path, "%s", path);
+  opc_string_put(leaf->path, sizeof leaf->path, path);
   leaf->argument = maker->argument;
   leaf->alias = maker->alias;
   leaf->spec = value->tensor;

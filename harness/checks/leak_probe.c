@@ -50,7 +50,7 @@ static opc_status_t hold_arguments(opc_leak_probe_t *probe, const opc_call_t *ca
   for (size_t i = 0; i < call->leaf_count; i++) {
     held_t *held = &probe->held[i];
     held->tensor = opc_tensor_ref(call->leaves[i].tensor);
-    snprintf(held->path, sizeof held->path, "%s", call->leaves[i].path);
+    opc_string_put(held->path, sizeof held->path, call->leaves[i].path);
   }
   return OPC_OK;
 }

@@ -23,7 +23,7 @@ static opc_result_item_t *item_add(taker_t *taker, const char *path, opc_value_k
   result->items = grown;
   opc_result_item_t *item = &grown[result->count++];
   *item = (opc_result_item_t){.kind = kind};
-  snprintf(item->path, sizeof item->path, "%s", path);
+  opc_string_put(item->path, sizeof item->path, path);
   return item;
 }
 

@@ -4,12 +4,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <search.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "memory/guard_slot.h"
 #include "memory/heap_pages.h"
 
@@ -208,7 +208,7 @@ opc_guard_block_t opc_guard_slot_block(const slot_t *slot) {
 void opc_guard_label(const void *data, const char *label) {
   opc_guard_lock();
   slot_t *slot = slot_at(data);
-  if (slot) snprintf(slot->label, sizeof slot->label, "%s", label);
+  if (slot) opc_string_put(slot->label, sizeof slot->label, label);
   opc_guard_unlock();
 }
 

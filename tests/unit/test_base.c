@@ -75,6 +75,11 @@ static void test_text(void **state) {
   char *formatted = opc_string_format("%s-%d", "a", 1);
   assert_string_equal(formatted, "a-1");
   free(formatted);
+  char put[4];
+  opc_string_put(put, sizeof put, "ab");
+  assert_string_equal(put, "ab");
+  opc_string_put(put, sizeof put, "abcdef");
+  assert_string_equal(put, "abc");
 }
 
 static void test_status(void **state) {
