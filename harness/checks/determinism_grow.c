@@ -3,7 +3,7 @@
 #include <math.h>
 #include <time.h>
 
-/* A step; after one that took little time the next may be larger, by as much as it would take seconds_most at the most. */
+/* Of a size, at a time; more after a step that took little time, as far as the next one can be expected to take no more than seconds_most. */
 enum { GROWTH = 5 };
 static const double seconds_enough = 0.0005; /* a step more may take 125 times as long */
 static const double seconds_most = 0.004, seconds_least = 2e-6;
