@@ -247,6 +247,8 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
   session->operators_total = *out_selected;
   int jobs = session->options->jobs > 0 ? session->options->jobs : processors();
   if (status == OPC_OK && *out_selected > 0) {
+    /* Names in crash reports are worth having, and not worth failing for. */
+    if (opc_maps_read(&session->maps, loaded->worker.pid, NULL) != OPC_OK) opc_maps_clear(&session->maps);
     status = opc_search_rounds_run(session, selected, searched, jobs, error);
     if (status == OPC_OK && session->sanitize != NULL && has_device(session, "cuda")) status = opc_sanitize_run(session, selected, *out_selected, error);
     else if (status == OPC_OK) status = opc_schedule_run(session, selected, *out_selected, jobs, error);
@@ -313,7 +315,7 @@ static opc_status_t tell_unselected(opc_session_t *session, opc_error_t *error) 
 
 /* The worker ends before: what it leaks shows at its end. */
 static opc_status_t tell_memcheck(opc_session_t *session, opc_error_t *error) {
-  opc_memcheck_view_t view = {.symboliser = session->symboliser, .maps = opc_session_maps(session)};
+  opc_memcheck_view_t view = {.symboliser = session->symboliser, .maps = &session->maps};
   opc_worker_stop(&session->loaded.worker);
   bool lost = false;
   opc_status_t status = opc_memcheck_note_rest(session->memcheck, &view, session->journal, &lost, error);

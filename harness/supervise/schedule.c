@@ -273,7 +273,7 @@ static opc_status_t on_worker_end(schedule_t *schedule, opc_error_t *error) {
   }
   if (status == OPC_OK) status = set_aside(schedule, error);
   if (status == OPC_OK) status = opc_load_again(session->options, &session->loaded, error);
-  session->maps_read = false; /* the new one's are others */
+  if (status == OPC_OK) status = opc_maps_read(&session->maps, session->loaded.worker.pid, error);
   return status;
 }
 

@@ -34,12 +34,6 @@ bool opc_result_valid(const json_t *message, const opc_operator_t *op) {
   return strcmp(parsed.operator_name, op->name) == 0 && (!finding || text_of(message, "rule") != NULL);
 }
 
-const opc_maps_t *opc_session_maps(opc_session_t *session) {
-  if (!session->maps_read && opc_maps_read(&session->maps, session->loaded.worker.pid, NULL) != OPC_OK) opc_maps_clear(&session->maps);
-  session->maps_read = true;
-  return &session->maps;
-}
-
 static void shell_text(opc_text_t *out, const char *word) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
   if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {

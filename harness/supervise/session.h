@@ -29,8 +29,7 @@ typedef struct opc_session {
   opc_symboliser_t *symboliser;
   opc_memcheck_t *memcheck; /* NULL: the run is without Valgrind */
   struct opc_sanitize *sanitize; /* NULL: the run is without compute-sanitizer */
-  opc_maps_t maps; /* of the worker, once they were asked for (opc_session_maps) */
-  bool maps_read;
+  opc_maps_t maps; /* of the worker */
   json_t *checks;  /* array of names */
   json_t *devices; /* array of names that can be run on */
   json_t *absent;  /* object: device that was asked for and is not here -> why */
@@ -47,8 +46,6 @@ typedef struct opc_session {
 /* Writes a final result: takes the reference to `result` (a "result" message with case, verdict, severity, rule, reason, message, evidence, seconds). Adds
  * operator, check and repro, applies the expected failures, counts. repro: NULL makes the --case line where the result is a finding. */
 opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op, json_t *result, const char *repro, opc_error_t *error) OPC_CHECKED;
-/* The worker's mappings, read now where nothing was named before: most runs name nothing. Empty where they cannot be had: names are missing then, no more. */
-const opc_maps_t *opc_session_maps(opc_session_t *session);
 /* Reads the recipe files. read_recipes.c */
 opc_status_t opc_session_read_recipes(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
 /* At the end: the passes that wait for whether their expected failure came elsewhere. */

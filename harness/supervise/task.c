@@ -150,22 +150,23 @@ bool opc_task_wants_child(opc_task_t *task) {
 opc_status_t opc_task_attach(opc_task_t *task, opc_error_t *error) { return opc_task_send(task, error); }
 
 static opc_memcheck_view_t view_of(const opc_task_t *task) {
-  const opc_maps_t *maps = task->child != NULL && task->child->own ? &task->child->maps : opc_session_maps(task->session);
+  const opc_maps_t *maps = task->child != NULL && task->child->own ? &task->child->maps : &task->session->maps;
   return (opc_memcheck_view_t){.symboliser = task->session->symboliser, .maps = maps, .library = task->op->library};
 }
 
-opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *error) {
+/* Names of frames come from a process of their own, which reads debug information for seconds: what the journal holds is not to wait for them. */
+static opc_status_t flush_before_names(const opc_task_t *task, const json_t *message, opc_error_t *error) {
   const json_t *accesses = json_object_get(json_object_get(message, "evidence"), "accesses");
-  bool has_frames = task->session->memcheck != NULL || json_array_size(accesses) > 0;
-  opc_memcheck_view_t view = {.library = task->op->library};
-  opc_status_t status = OPC_OK;
-  if (has_frames) {
-    /* Names come from a process of their own, which reads debug information for seconds: what the journal holds is not to wait for them. */
-    status = opc_journal_flush(task->session->journal, error);
-    view = view_of(task);
-    if (status == OPC_OK) opc_frames_name_accesses(message, view.symboliser, view.maps, view.library);
-  }
-  if (status == OPC_OK) status = opc_memcheck_judge(task->session->memcheck, task->child, &view, message, error);
+  bool named = task->session->memcheck != NULL || json_array_size(accesses) > 0;
+  return named ? opc_journal_flush(task->session->journal, error) : OPC_OK;
+}
+
+opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *error) {
+  opc_memcheck_view_t view = view_of(task);
+  opc_status_t status = flush_before_names(task, message, error);
+  if (status != OPC_OK) return status;
+  opc_frames_name_accesses(message, view.symboliser, view.maps, view.library);
+  status = opc_memcheck_judge(task->session->memcheck, task->child, &view, message, error);
   return status == OPC_OK ? task->phase->message(task, message, error) : status;
 }
 
@@ -181,11 +182,14 @@ static void running_case(const opc_task_t *task, char out[OPC_BLACKBOX_CASE_SIZE
 opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {
   char case_id[OPC_BLACKBOX_CASE_SIZE];
   opc_crash_t crash = {0};
-  opc_memcheck_view_t view = view_of(task);
-  opc_crash_limits_t limits = {.seconds = task->phase->seconds(task), .memory_mib = task->session->options->memory_mib, .library = task->op->library, .maps = view.maps};
+  opc_crash_limits_t limits = {.seconds = task->phase->seconds(task),
+                               .memory_mib = task->session->options->memory_mib,
+                               .library = task->op->library,
+                               .maps = task->child->own ? &task->child->maps : &task->session->maps};
   running_case(task, case_id);
+  opc_memcheck_view_t view = view_of(task);
   opc_memcheck_end_t end = OPC_MEMCHECK_END_OWN;
-  opc_status_t status = opc_journal_flush(task->session->journal, error); /* as in opc_task_message */
+  opc_status_t status = opc_journal_flush(task->session->journal, error); /* as before a message's names */
   if (status == OPC_OK) status = opc_crash_describe(task->child, task->session->symboliser, &limits, &crash, error);
   if (status == OPC_OK) status = opc_memcheck_crash(task->session->memcheck, task->child, &view, &crash, &end, error);
   if (status == OPC_OK && end == OPC_MEMCHECK_END_FAILURE) {
