@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -247,31 +246,18 @@ static void other_run(meeting_t *meeting) {
   futex_set(&event, EVENT_START);
 }
 
-/* The two take turns, which costs a third on one processor of what it does on two: there each turn is an interrupt of the other one. Threads that are
- * started from here on are on it too. False: it cannot be had. */
-static bool stay_on_processor(cpu_set_t *out_before) {
-  cpu_set_t here;
-  int number = sched_getcpu();
-  CPU_ZERO(&here);
-  if (number < 0 || number >= CPU_SETSIZE || sched_getaffinity(0, sizeof *out_before, out_before) != 0) return false;
-  CPU_SET((size_t)number, &here);
-  return sched_setaffinity(0, sizeof here, &here) == 0;
-}
-
 /* False: the system has no thread for us. */
 static bool meet(meeting_t *meeting) {
   struct sigaction moment = {.sa_handler = on_moment, .sa_flags = SA_RESTART}, before;
   sigemptyset(&moment.sa_mask);
   if (sigaction(SIGRTMIN + MOMENT_SIGNAL, &moment, &before) != 0) return false;
   pthread_t thread;
-  cpu_set_t processors;
   atomic_store(&event, EVENT_NONE);
-  bool stays = stay_on_processor(&processors), started = pthread_create(&thread, NULL, held_run, meeting) == 0;
+  bool started = pthread_create(&thread, NULL, held_run, meeting) == 0;
   if (started) {
     other_run(meeting);
     pthread_join(thread, NULL);
   }
-  if (stays) (void)sched_setaffinity(0, sizeof processors, &processors);
   sigaction(SIGRTMIN + MOMENT_SIGNAL, &before, NULL);
   return started;
 }
