@@ -210,6 +210,7 @@ static void test_meta_and_empty(void **state) {
   opc_tensor_meta_t meta;
   opc_tensor_spec_t *spec = spec_of(OPC_DTYPE_INT64, 2, (int64_t[]){3, 4});
   assert_ok(opc_storage_new(96, (opc_device_t){OPC_DEVICE_META, -1}, &storage, &error));
+  assert_null(opc_storage_data(storage));
   assert_ok(opc_tensor_new(spec, storage, &tensor, &error));
   opc_tensor_t *sum = apply("aten::neg", tensor, NULL, 0);
   opc_tensor_describe(sum, &meta);
@@ -253,6 +254,7 @@ static void test_bounds_are_checked(void **state) {
   spec->requires_grad = true;
   assert_int_equal(opc_tensor_new(spec, storage, &tensor, NULL), OPC_ERR_TORCH);
   assert_int_equal(opc_storage_write(storage, memory, 9, NULL), OPC_ERR_INPUT);
+  assert_ptr_equal(opc_storage_data(storage), memory);
   opc_storage_free(storage);
   opc_tensor_spec_free(spec);
 }
