@@ -8,7 +8,7 @@
 
 #define OPC_TEXT_OF(x) #x
 #define OPC_TEXT(x) OPC_TEXT_OF(x)
-static const char cupti_name[] = "libcupti.so." OPC_TEXT(OPC_CUDART_MAJOR);
+static const char cupti_name[] = "libcupti.so." OPC_TEXT(OPC_CUDART_MAJOR), driver_name[] = "libcuda.so.1";
 
 typedef struct cupti {
   __typeof__(cuptiSubscribe) *subscribe;
@@ -73,6 +73,8 @@ static void subscribe(void) {
     snprintf(why, sizeof why, "%s is not there: install nvidia-cuda-cupti, or CUPTI of the CUDA toolkit", cupti_name);
   } else if (!functions_find(handle, &cupti)) {
     snprintf(why, sizeof why, "%s lacks functions of the callback interface", cupti_name);
+  } else if (!dlopen(driver_name, RTLD_LAZY)) { /* CUPTI is not asked then: CUDA 13.2's calls itself until the stack is full */
+    snprintf(why, sizeof why, "there is no CUDA driver (%s)", driver_name);
   } else {
     CUptiResult code = cupti.subscribe(&subscriber, opc_unwrapped_callback, NULL);
     if (code == CUPTI_SUCCESS) {
