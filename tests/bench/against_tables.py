@@ -120,8 +120,8 @@ Written by `scripts/bench --against-python --write`. {setting(head)}.
 
 Python runs {words(head["tests"])}. Its milliseconds are CPU time of the default ones ({words(head["default"])})
 on the first sample, in a process that has run opcheck before. opcheck-c's are those of `opcheck-c run --op OPERATOR` beyond
-`opcheck-c list`: the whole battery with all variants, the fork, and where there is a finding its confirmation in fresh processes. In the sums
-they are the medians of the look-alikes.
+`opcheck-c list`: the whole battery with all variants, the fork, and where there is a finding its confirmation in fresh processes. Of both
+the least of three runs counts (of a defect the only one). In the sums they are the medians of the look-alikes.
 
 Of a defect: *found*, a test fails because of it; *missed*; *dies* and *hangs*, the interpreter ends with the operator. Of a look-alike:
 *silent*, *false alarm*. Of both: *right*, a test fails for something else that is true; *refuses*, a test fails for every operator with such
