@@ -6,6 +6,7 @@
 #include "checks/simulated.h"
 #include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
+#include "plan/fill_kept.h"
 
 /* Storages that several tensors of one call share, by the sample's storage id. */
 typedef struct shared_storage {
@@ -94,7 +95,7 @@ static opc_status_t scatter_over(const opc_tensor_spec_t *spec, const void *logi
 static opc_status_t logical_fill(const maker_t *maker, const char *path, const opc_tensor_spec_t *spec, void *logical) {
   const opc_call_options_t *options = maker->options;
   if (options->values) return options->values(maker->next_leaf, path, spec, logical, options->values_context, maker->error);
-  return opc_fill_logical(spec, path, options->seed, logical, maker->error);
+  return opc_fill_kept(spec, path, options->seed, logical, maker->error);
 }
 
 /* The logical elements are all of the storage, in order. */

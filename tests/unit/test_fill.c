@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/fill_kept.h"
 #include "plan/value.h"
 
 static opc_tensor_spec_t *spec_of(opc_dtype_t dtype, int64_t count) { return opc_tensor_spec_new(dtype, 1, &count); }
@@ -267,6 +268,63 @@ static void test_scatter_behind_bits(void **state) {
   opc_tensor_spec_free(spec);
 }
 
+/* The same bytes as without a memory, whatever was filled before. */
+static void assert_kept(const opc_tensor_spec_t *spec, const char *path, uint64_t seed) {
+  size_t size = (size_t)opc_tensor_spec_numel(spec) * opc_dtype_size(spec->dtype);
+  unsigned char *wanted = malloc(size + 1), *given = malloc(size + 1);
+  opc_error_t error = {0};
+  assert_ok(opc_fill_logical(spec, path, seed, wanted, &error), error);
+  for (int turn = 0; turn < 2; turn++) {
+    memset(given, 0xee, size + 1);
+    assert_ok(opc_fill_kept(spec, path, seed, given, &error), error);
+    assert_memory_equal(given, wanted, size);
+    assert_int_equal(given[size], 0xee);
+  }
+  free(wanted);
+  free(given);
+}
+
+/* Each differs from the first in one thing that decides about values. */
+static void test_kept(void **state) {
+  (void)state;
+  static const opc_dtype_t dtypes[] = {OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT64, OPC_DTYPE_INT32, OPC_DTYPE_COMPLEX64, OPC_DTYPE_BOOL};
+  static const opc_fill_kind_t kinds[] = {OPC_FILL_NORMAL, OPC_FILL_UNIFORM, OPC_FILL_RANGE, OPC_FILL_ARANGE, OPC_FILL_ZEROS};
+  for (int again = 0; again < 2; again++) {
+    for (size_t dtype = 0; dtype < COUNT(dtypes); dtype++)
+      for (size_t kind = 0; kind < COUNT(kinds); kind++)
+        for (int change = 0; change < 9; change++) {
+          opc_tensor_spec_t *spec = opc_tensor_spec_new(dtypes[dtype], 2, change == 1 ? (int64_t[]){3, 4} : (int64_t[]){4, 3});
+          spec->fill = (opc_fill_t){.kind = kinds[kind], .lo = change == 2 ? -1 : 0, .hi = change == 3 ? 900 : 1000};
+          if (change == 4) spec->fill.special = OPC_SPECIAL_EXTREME;
+          if (change == 5) spec->fill.rounded_to = OPC_DTYPE_BFLOAT16;
+          if (change == 6) spec->fill.filled_as = OPC_DTYPE_FLOAT16;
+          if (change == 7) spec->strides[0] = 0;
+          if (change == 8) spec->stream = opc_string_copy("x");
+          assert_kept(spec, "x", 1);
+          assert_kept(spec, "y", 1);
+          assert_kept(spec, "x", 2);
+          opc_tensor_spec_free(spec);
+        }
+  }
+}
+
+/* More than is kept, in one tensor and in many. */
+static void test_kept_and_forgotten(void **state) {
+  (void)state;
+  enum { MOST = OPC_FILLS_KEPT_BYTES / 16 }; /* elements of complex128 */
+  static const int64_t counts[] = {1, MOST / 5, MOST / 2, MOST / 3, MOST, MOST + 1, 7};
+  for (int again = 0; again < 2; again++) {
+    for (size_t i = 0; i < COUNT(counts); i++) {
+      opc_tensor_spec_t *spec = spec_of(OPC_DTYPE_COMPLEX128, counts[i]);
+      assert_kept(spec, "x", 1);
+      opc_tensor_spec_free(spec);
+    }
+  }
+  opc_tensor_spec_t *none = spec_of(OPC_DTYPE_FLOAT32, 0);
+  assert_kept(none, "x", 1);
+  opc_tensor_spec_free(none);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_kinds),
@@ -278,6 +336,8 @@ int main(void) {
       cmocka_unit_test(test_special),
       cmocka_unit_test(test_scatter),
       cmocka_unit_test(test_scatter_behind_bits),
+      cmocka_unit_test(test_kept),
+      cmocka_unit_test(test_kept_and_forgotten),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

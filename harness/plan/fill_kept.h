@@ -1,0 +1,16 @@
+/* opc_fill_logical with a memory: every check makes a sample's arguments anew, some of them dozens of times, and a random number costs what ten copies of
+ * it do. Logical values are a function of the spec, the stream and the seed alone, so what was filled once can be copied.
+ *
+ * Ownership: the memory is the process's, at most OPC_FILLS_KEPT_BYTES, apart from the heap that operators allocate from and between inaccessible pages.
+ * Threads: one. */
+#ifndef OPC_PLAN_FILL_KEPT_H
+#define OPC_PLAN_FILL_KEPT_H
+
+#include "plan/value.h"
+
+#define OPC_FILLS_KEPT_BYTES ((size_t)16 << 20)
+
+/* As opc_fill_logical, to the bit. */
+opc_status_t opc_fill_kept(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out, opc_error_t *error) OPC_CHECKED;
+
+#endif
