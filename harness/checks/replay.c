@@ -49,7 +49,10 @@ opc_status_t opc_replay_take(opc_replay_t *replay, const opc_call_t *call, opc_e
 }
 
 void opc_replay_clear(opc_replay_t *replay) {
-  for (size_t i = 0; i < replay->count; i++) free(replay->leaves[i].bytes);
+  for (size_t i = 0; i < replay->count; i++) {
+    free(replay->leaves[i].bytes);
+    free(replay->leaves[i].converted);
+  }
   free(replay->leaves);
   *replay = (opc_replay_t){0};
 }
@@ -78,6 +81,15 @@ static void repeat(void *bytes, size_t there, size_t wanted) {
   }
 }
 
+/* Without memory for it they are converted again each time. */
+static void converted_keep(struct opc_replay_leaf *leaf, opc_dtype_t dtype, const void *values) {
+  size_t size = (size_t)leaf->numel * opc_dtype_size(dtype);
+  free(leaf->converted);
+  leaf->converted = malloc(size + 1);
+  leaf->converted_to = dtype;
+  if (leaf->converted) memcpy(leaf->converted, values, size);
+}
+
 opc_status_t opc_replay_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context,
                                opc_error_t *error) {
   const opc_replay_t *replay = context;
@@ -85,12 +97,13 @@ opc_status_t opc_replay_values(size_t leaf, const char *path, const opc_tensor_s
   if (leaf >= replay->count || !fits(replay, &replay->leaves[leaf], numel))
     return opc_error_set(error, OPC_ERR_UNSUPPORTED, "%s: the arguments' values do not fit another shape", path);
 
-  const struct opc_replay_leaf *source = &replay->leaves[leaf];
+  struct opc_replay_leaf *source = &replay->leaves[leaf];
   size_t from = opc_dtype_size(source->dtype), to = opc_dtype_size(spec->dtype);
   opc_dtype_class_t kind = opc_dtype_class(source->dtype);
-  bool move = replay->pattern && (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX);
-  if (!move && source->dtype == spec->dtype) {
-    memcpy(logical, source->bytes, (size_t)source->numel * to);
+  bool fractional = kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX, move = replay->pattern && fractional;
+  const void *ready = source->dtype == spec->dtype ? source->bytes : source->converted_to == spec->dtype ? source->converted : NULL;
+  if (!move && ready) {
+    memcpy(logical, ready, (size_t)source->numel * to);
     repeat(logical, (size_t)source->numel * to, (size_t)numel * to);
     return OPC_OK;
   }
@@ -105,6 +118,7 @@ opc_status_t opc_replay_values(size_t leaf, const char *path, const opc_tensor_s
     }
     opc_number_store(number, spec->dtype, (char *)logical + (size_t)i * to);
   }
+  if (!move && fractional) converted_keep(source, spec->dtype, logical);
   repeat(logical, (size_t)source->numel * to, (size_t)numel * to);
   return OPC_OK;
 }

@@ -15,6 +15,8 @@ typedef struct opc_replay {
     int64_t numel;
     double largest; /* absolute value of a finite element */
     void *bytes;
+    opc_dtype_t converted_to; /* floating and complex values, unmoved, in the dtype that they were given in last; a slope is taken at hundreds of points */
+    void *converted;          /* NULL: none yet */
   } * leaves;
   size_t count;
   /* 0: the values as they are. 1 … OPC_REPLAY_PATTERNS: floating and complex ones moved by one unit in the last place of the dtype they
