@@ -69,9 +69,9 @@ def judge_python(row, primary, reviewed):
     return "missed" if primary else "silent", "", note
 
 
-def python_seconds(row, tests):
-    """CPU seconds of the tests with everything warm; None where one of them did not come to an end."""
-    return sum(row["again"][test] for test in tests) if all(test in row["again"] for test in tests) else None
+def python_seconds(row, tests, turn="again"):
+    """CPU seconds of the tests with everything warm; None where one of them did not come to an end, or with inputs that require grad ("grad") fails."""
+    return sum(row[turn][test] for test in tests) if all(test in row[turn] for test in tests) else None
 
 
 def judge_ours(row, primary):
@@ -105,6 +105,7 @@ def compare(build, tool, python):
                 "ours": judge_ours(ours, primary), "our_rules": sorted(ours["rules"]), "our_seconds": ours["seconds"],
                 "python_seconds": python_seconds(row, head["default"]), "our_counterparts": ours["counterparts"],
                 "python_counterparts": python_seconds(row, ["test_schema", "test_faketensor"]),
+                "python_grad_seconds": python_seconds(row, head["default"], "grad"),
             })  # fmt: skip
     return head, rows
 
@@ -131,10 +132,13 @@ def ratio_words(rows, above, below):
 def cost_lines(rows):
     """The ratios that are wanted, over the look-alikes: there both sides do all their work and have nothing to report."""
     alike = [row for row in rows if row["primary"] is None]
-    medians = {key: median_of(alike, key) or 0 for key in ("python_counterparts", "our_counterparts", "python_seconds", "our_seconds")}
+    keys = ("python_counterparts", "our_counterparts", "python_seconds", "python_grad_seconds", "our_seconds")
+    medians = {key: median_of(alike, key) or 0 for key in keys}
     yield (f"One sample in a warm process: test_schema and test_faketensor {medians['python_counterparts'] * 1e3:.2f} ms of CPU, the checks "
            f"{', '.join(our_side.COUNTERPARTS)} {medians['our_counterparts'] * 1e6:.0f} µs; ratio "
            f"{ratio_words(alike, 'python_counterparts', 'our_counterparts')}, wanted: at least 20.")
     yield (f"One operator: opcheck-c's whole battery with all variants and the fork {medians['our_seconds'] * 1e3:.0f} ms of CPU, Python's four "
            f"default tests on the one sample {medians['python_seconds'] * 1e3:.0f} ms; ratio "
-           f"{ratio_words(alike, 'our_seconds', 'python_seconds')}, wanted: at most 1.")
+           f"{ratio_words(alike, 'our_seconds', 'python_seconds')}, wanted: at most 1. Where the sample's inputs require grad, as opcheck wants "
+           f"them to test gradients (opcheck-c always does), Python's four tests take {medians['python_grad_seconds'] * 1e3:.0f} ms on what they "
+           f"pass; ratio {ratio_words(alike, 'our_seconds', 'python_grad_seconds')}.")

@@ -46,10 +46,11 @@ def contiguous(shape):
 
 
 class Arguments:
-    """Of one sample: `args` and `kwargs` of a call. Tensors with one storage id share it, those with one identity are one tensor."""
+    """Of one sample: `args` and `kwargs` of a call. Tensors with one storage id share it, those with one identity are one tensor. With grad, floating
+    and complex tensors require grad, unless the sample says otherwise; `tracked` counts those that do."""
 
-    def __init__(self, sample, schema, seed=0):
-        self.seed = seed
+    def __init__(self, sample, schema, seed=0, grad=False):
+        self.seed, self.grad, self.tracked = seed, grad, 0
         self.storages, self.sizes, self.identities = {}, {}, {}
         given, named = sample.get("args", []), sample.get("kwargs", {})
         self.measure([given, named])
@@ -131,7 +132,8 @@ class Arguments:
         tensor = torch.empty(0, dtype=dtype).set_(storage.untyped_storage(), offset, spec["shape"], strides)
         tensor = tensor.conj() if spec.get("conj") else tensor
         tensor = torch._neg_view(tensor) if spec.get("neg") else tensor
-        tensor.requires_grad_(spec.get("requires_grad", False))
+        tensor.requires_grad_(spec.get("requires_grad", self.grad and (dtype.is_floating_point or dtype.is_complex)))
+        self.tracked += tensor.requires_grad
         if "identity" in spec:
             self.identities[spec["identity"]] = tensor
         return tensor

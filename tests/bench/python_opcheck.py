@@ -7,8 +7,9 @@ A plan: {"timeout": seconds, "memory": MiB, "folder": of relative files and modu
 "libraries": [{"library": FILE, "fakes": MODULE or null, "operators": {"ns::op": [SAMPLE, …]}}]}.
 Each operator runs in a fork of this process, which has imported torch and warmed opcheck up: a crash or a hang ends nothing but itself, and
 no operator pays for imports. A line: {"operator", "end": "ran" | "died" | "hung" | "unusable", "how": words,
-"test": the last one begun, "turn": "first" | "again", "failures": {test: first line},
-"again": {test: CPU seconds of its second run, which pays for no page that the fork had to copy}}."""
+"test": the last one begun, "turn": "first" | "again" | "grad", "failures": {test: first line},
+"again": {test: CPU seconds of its second run, which pays for no page that the fork had to copy},
+"grad": the same of the tests that pass on the same sample with inputs that require grad, without which opcheck tests no gradient; {}: nothing can}."""
 
 import importlib
 import json
@@ -36,9 +37,9 @@ def find_operator(name):
         raise Unusable("no such operator: there is no schema to call it by") from None
 
 
-def run_test(operator, sample, test):
+def run_test(operator, sample, test, grad=False):
     """CPU seconds, all threads, and the first line of what failed or None."""
-    arguments = Arguments(sample, operator._schema)
+    arguments = Arguments(sample, operator._schema, grad=grad)
     began = time.process_time()
     result = torch.library.opcheck(operator, arguments.args, arguments.kwargs, test_utils=(test,), raise_exception=False)[test]
     seconds = time.process_time() - began
@@ -69,10 +70,13 @@ def child_run(library, fakes, name, samples, tell):
     usable = valid_samples(samples) if samples else [made_up(operator._schema)]
     if not usable:
         raise Unusable("every sample is one that the operator has to reject")
-    for turn, sample in [("first", sample) for sample in usable] + [("again", usable[0])] * AGAIN:
+    turns = [("first", sample) for sample in usable] + [("again", usable[0])] * AGAIN
+    if Arguments(usable[0], operator._schema, grad=True).tracked:
+        turns += [("grad", usable[0])] * AGAIN
+    for turn, sample in turns:
         for test in ALL_TEST_UTILS:
             tell({"turn": turn, "test": test})
-            seconds, failure = run_test(operator, sample, test)
+            seconds, failure = run_test(operator, sample, test, grad=turn == "grad")
             tell({"turn": turn, "test": test, "seconds": seconds, "failure": failure})
 
 
@@ -130,15 +134,16 @@ def end_of(pid, patience):
 
 def fold(messages):
     """One row of the child's messages."""
-    row = {"failures": {}, "again": {}}
+    row = {"failures": {}, "again": {}, "grad": {}}
     for message in messages:
         if "end" in message:
             row.update(message)
         elif "seconds" not in message:
             row.update(message)  # the test, and which turn of it
-        elif message["turn"] == "again":
-            row["again"][message["test"]] = min(message["seconds"], row["again"].get(message["test"], message["seconds"]))
-        elif message["failure"]:
+        elif message["turn"] == "again" or (message["turn"] == "grad" and not message["failure"]):
+            least = row[message["turn"]]
+            least[message["test"]] = min(message["seconds"], least.get(message["test"], message["seconds"]))
+        elif message["failure"] and message["turn"] == "first":
             row["failures"].setdefault(message["test"], message["failure"])
     return row
 
@@ -158,7 +163,7 @@ def check_operator(library, fakes, name, samples, plan):
         row.update(end="hung", how=f"no end within {plan['timeout']} s")
     elif "end" not in row:
         row.update(end="died", how=signal.Signals(-status).name if status < 0 else f"exit {status}")
-    if row.get("turn") == "again":
+    if row.get("turn") in ("again", "grad"):
         row["end"] = "ran"  # that is for the time alone: whoever calls opcheck once has all verdicts by then
     return {"operator": name, **row}
 

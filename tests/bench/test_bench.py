@@ -18,12 +18,13 @@ ALIAS = "RuntimeError: Found a custom (non-ATen) operator whose output has alias
 
 
 def python_row(failures=None, end="ran", **more):
-    return {"operator": "ns::op", "end": end, "failures": failures or {}, "again": {}, **more}
+    return {"operator": "ns::op", "end": end, "failures": failures or {}, "again": {}, "grad": {}, **more}
 
 
 def row(check, operator, primary, python, ours):
     return {"check": check, "operator": operator, "primary": primary, "python": python, "ours": ours, "detail": "a | b <c>\nd", "note": "",
-            "our_rules": [], "python_seconds": 0.02, "our_seconds": 0.01, "python_counterparts": 0.002, "our_counterparts": 2e-5}  # fmt: skip
+            "our_rules": [], "python_seconds": 0.02, "python_grad_seconds": 0.04, "our_seconds": 0.01, "python_counterparts": 0.002,
+            "our_counterparts": 2e-5}  # fmt: skip
 
 
 class Judgement(unittest.TestCase):
@@ -86,9 +87,16 @@ class Cost(unittest.TestCase):
         rows = [row("alias", f"ns::ok{i}", None, "silent", "silent") for i in range(5)] + [row("alias", "ns::bad", "a.b", "found", "found")]
         rows[0]["our_seconds"] = None
         rows[-1]["our_counterparts"] = 1
+        rows[1]["python_grad_seconds"] = None
         quick, battery = against_python.cost_lines(rows)
         self.assertIn("ratio 100 (half of 5 operators", quick)
         self.assertIn("ratio 0.5 (half of 4 operators", battery)
+        self.assertIn("take 40 ms on what they pass; ratio 0.25 (half of 3 operators", battery)
+
+    def test_python_counts_where_all_its_tests_came_to_an_end(self):
+        told = python_row(again={"a": 1.0, "b": 2.0}, grad={"a": 3.0})
+        self.assertEqual(against_python.python_seconds(told, ["a", "b"]), 3.0)
+        self.assertIsNone(against_python.python_seconds(told, ["a", "b"], "grad"))
 
 
 class Tables(unittest.TestCase):

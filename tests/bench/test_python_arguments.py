@@ -58,6 +58,13 @@ class Tensors(unittest.TestCase):
         x = tensor(shape=[2], requires_grad=True)
         self.assertTrue(x.requires_grad and x.is_leaf)
 
+    def test_grad_is_asked_for_where_it_can_be(self):
+        listed = [{"tensor": {"shape": [2], **more}} for more in ({}, {"dtype": "int64"}, {"dtype": "complex64"}, {"requires_grad": False})]
+        for grad, wanted in ((False, [False] * 4), (True, [True, False, True, False])):
+            made = [Arguments({"args": [one]}, SCHEMA, grad=grad) for one in listed]
+            self.assertEqual([arguments.args[0].requires_grad for arguments in made], wanted)
+            self.assertEqual([arguments.tracked for arguments in made], [int(one) for one in wanted])
+
     def test_fills(self):
         self.assertEqual(tensor(shape=[2], fill={"full": "-inf"}).tolist(), [float("-inf")] * 2)
         self.assertEqual(tensor(shape=[2], dtype="int64", fill={"values": [2**62 + 1, -1]}).tolist(), [2**62 + 1, -1])
