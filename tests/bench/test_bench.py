@@ -12,6 +12,7 @@ import against_python
 import against_tables
 import aten
 import our_side
+import parity_costs
 
 REVIEWED = against_python.read_reviewed()
 ALIAS = "RuntimeError: Found a custom (non-ATen) operator whose output has alias annotations: ns::op(Tensor(a) x) -> Tensor(a)."
@@ -97,6 +98,27 @@ class Cost(unittest.TestCase):
         told = python_row(again={"a": 1.0, "b": 2.0}, grad={"a": 3.0})
         self.assertEqual(against_python.python_seconds(told, ["a", "b"]), 3.0)
         self.assertIsNone(against_python.python_seconds(told, ["a", "b"], "grad"))
+
+
+class ParityCost(unittest.TestCase):
+    def report(self, *cases):
+        return {"results": [{"operator": "ns::op", "check": case.split("/")[0], "case": f"ns::op/{case}", "seconds": seconds} for case, seconds in cases]}
+
+    def test_one_sample_as_it_stands_and_the_operator_as_such(self):
+        report = self.report(("alias/cpu/-/again/plain", 1.0), ("alias/cpu/-/first/plain", 9.0), ("alias/cpu/-/again/x.sliced", 9.0),
+                             ("alias/cpu/int64/again/plain", 9.0), ("registration/-/-/-/-", 2.0), ("determinism/cpu/-/-/-", 9.0),
+                             ("determinism/cpu/-/again/plain", 4.0), ("memory/cpu/-/again/plain", 9.0), ("alias/cuda-sim/-/again/plain", 9.0))  # fmt: skip
+        self.assertEqual(sum(seconds for _, seconds in parity_costs.own_cases(report, "ns::op", "again")), 7.0)
+        self.assertEqual(list(parity_costs.own_cases(report, "ns::other", "again")), [])
+
+    def test_the_longest_is_of_the_first_time(self):
+        reports = [self.report(("autograd/cpu/-/first/plain", seconds), ("autograd/cpu/-/again/plain", 9.0)) for seconds in (1.0, 3.0)]
+        self.assertEqual(parity_costs.longest(reports, ["ns::op"], "autograd"), 3.0)
+
+    def test_every_case_has_a_sample(self):
+        written = parity_costs.check_parity.read_json("parity.expect.json")
+        names = {case["operator"] for case in written["cases"].values()}
+        self.assertEqual({name: sample["operator"] for name, sample in parity_costs.first_samples(names).items()}, {name: name for name in names})
 
 
 class Tables(unittest.TestCase):
