@@ -24,6 +24,9 @@ opc_status_t opc_growth_read(opc_growth_t *growth, int calls, opc_error_t *error
   if (status != OPC_OK) return status;
   /* Valgrind keeps what was freed for a while, in memory of its own; it finds such leaks by itself. */
   if (opc_valgrind_active()) use.allocated_bytes = use.mapped_bytes = 0;
+#ifdef __SANITIZE_ADDRESS__
+  use.mapped_bytes = 0; /* its malloc keeps freed blocks back too, and goes on in new mappings, which would look like the operator's */
+#endif
   opc_cpu_memory_live_t live = opc_cpu_memory_live();
   growth->readings[growth->count++] = (opc_reading_t){.calls = calls,
                                                       .values = {[OPC_GROWTH_BLOCKS] = live.blocks,
