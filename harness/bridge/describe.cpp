@@ -99,6 +99,15 @@ void fill_tags(const c10::OperatorHandle &handle, opc_operator_t *out) {
   }
 }
 
+// getAllOpNames has those without a schema, too.
+bool is_namespace_defined(const c10::OperatorName &name) {
+  auto &dispatcher = c10::Dispatcher::singleton();
+  for (const auto &other : dispatcher.getAllOpNames()) {
+    if (other.getNamespace() == name.getNamespace() && dispatcher.findSchema(other)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void describe_operator(const c10::OperatorHandle &handle, const std::string &library, bool defined_here, opc_operator_t *out) {
@@ -109,6 +118,8 @@ void describe_operator(const c10::OperatorHandle &handle, const std::string &lib
     fill_schema(handle.schema(), out);
     out->registered_at = copy_string(place_of(handle.debug()));
     fill_tags(handle, out);
+  } else {
+    out->namespace_defined = is_namespace_defined(handle.operator_name());
   }
   const auto stub = c10::Dispatcher::singleton().getPyStub(handle.operator_name());
   if (stub && stub->first != nullptr) out->python_module = copy_string(stub->first);

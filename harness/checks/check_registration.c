@@ -20,8 +20,12 @@ static const opc_kernel_t *real_kernel(const opc_operator_t *op) {
 static void check_kernels(const opc_operator_t *op, opc_finding_t *finding) {
   if (!op->schema) {
     const char *where = op->kernel_count && op->kernels[0].registered_at ? op->kernels[0].registered_at : "an unknown place";
-    opc_finding_fail(finding, "registration.dangling_impl",
-                     "a kernel for %s was registered at %s, and no library defines an operator of that name", op->name, where);
+    if (op->namespace_defined)
+      opc_finding_fail(finding, "registration.dangling_impl",
+                       "a kernel for %s was registered at %s, and no library defines an operator of that name", op->name, where);
+    else
+      opc_finding_fail(finding, "registration.schema_elsewhere",
+                       "a kernel for %s was registered at %s, and no library that is loaded defines any operator of that namespace", op->name, where);
     return;
   }
   if (!real_kernel(op) && op->defined_here) {

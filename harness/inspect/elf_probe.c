@@ -49,7 +49,7 @@ static bool check_start(int fd, opc_library_error_t *out) {
   const char *what = "not a shared library: it has no ELF header";
   if (got == 0) what = "the file is empty";
   else if (got > 8 && memcmp(start, "!<arch>\n", 8) == 0) what = "a static archive (.a), not a shared library: link it with -shared";
-  else if (got > 4 && (memcmp(start, "PK\3\4", 4) == 0)) what = "a zip file, and no wheel with a library in it that registers operators";
+  else if (got > 4 && (memcmp(start, "PK\3\4", 4) == 0)) what = "a zip file, or a wheel without a library that registers operators: what a package defines in Python alone (torch.library) cannot be checked without Python";
   else if (got > 5 && (memcmp(start, "INPUT", 5) == 0 || memcmp(start, "GROUP", 5) == 0 || memcmp(start, "/* GNU", 6) == 0)) {
     what = "a linker script, not a shared library: name the library that it points to";
   } else if (got > 3 && memcmp(start, "MZ", 2) == 0) what = "a Windows library, not an ELF shared library";

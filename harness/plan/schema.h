@@ -97,6 +97,7 @@ typedef struct opc_operator {
   char *registered_at; /* "file.cpp:12" of the definition; NULL when dangling */
   char *library;       /* path of the library whose load registered it */
   bool defined_here;   /* false: this library only put kernels on somebody else's operator */
+  bool namespace_defined; /* dangling: whether any library that is loaded defines operators of its namespace */
   char *python_module; /* where its fake kernel is said to live (set_python_module); NULL otherwise */
   opc_argument_t *arguments, *returns;
   size_t argument_count, return_count;
