@@ -117,7 +117,7 @@ static opc_site_t *best_repairs(opc_search_t *search) {
   for (size_t i = 0; i < search->site_count; i++) {
     opc_site_t *site = &search->sites[i];
     if (site->candidates.next >= site->candidates.count) continue;
-    double score = site->depth + 6 * opc_site_line_rank(search, site) - 0.08 * site->used - (site->crash ? 1.5 : 0.0) + (site->trivial ? 3.0 : 0.0);
+    double score = site->depth + 6 * opc_site_line_rank(search, site) - 0.08 * site->used - (site->crash && !site->spoke ? 1.5 : 0.0) + (site->trivial ? 3.0 : 0.0);
     for (int k = 0; k < 3; k++) {
       if (score <= scores[k]) continue;
       memmove(&best[k + 1], &best[k], (size_t)(2 - k) * sizeof best[0]);
@@ -158,7 +158,7 @@ static bool propose_mutation(opc_search_t *search, opc_sample_t *out) {
   double total = 0, weights[OPC_SITES_MAX];
   for (size_t i = 0; i < search->site_count; i++) {
     const opc_site_t *site = &search->sites[i];
-    weights[i] = (1.0 + 0.6 * site->depth) * (1.0 + 3.0 * opc_site_line_rank(search, site)) / (1.0 + 0.12 * site->hits) * (site->crash ? 0.35 : 1.0) * (site->trivial ? 3.0 : 1.0);
+    weights[i] = (1.0 + 0.6 * site->depth) * (1.0 + 3.0 * opc_site_line_rank(search, site)) / (1.0 + 0.12 * site->hits) * (site->crash && !site->spoke ? 0.35 : 1.0) * (site->trivial ? 3.0 : 1.0);
     total += weights[i];
   }
   double draw = (double)opc_rng_below(&search->rng, 1 << 20) / (double)(1 << 20) * total;

@@ -26,6 +26,7 @@ typedef enum opc_try_kind {
 typedef struct opc_try_outcome {
   opc_try_kind_t kind;
   const char *message;    /* of a try that did not return; read during the call only */
+  const char *said;       /* CRASHED: what the operator printed before it ended the process on purpose (assert, abort, exit); NULL or empty: nothing. Read likewise */
   const char *site;       /* where it was thrown or crashed, in any words that are the same every time; NULL: not known */
   uint64_t digest;        /* of all that it did; 0: not the same every time */
   const char *overrun;    /* UNCLEAN: which access, of which argument, how far beside it, in any words that are the same for the same mistake; NULL: not known */

@@ -234,7 +234,7 @@ void opc_repair_expression(opc_repair_t *r) {
 }
 
 void opc_repair_divisible(opc_repair_t *r) {
-  if (!opc_clue_has(r->clue, "divisible|multiple of|multiples of|divide")) return;
+  if (!opc_clue_has(r->clue, "divisible|dividable|multiple of|multiples of|divide")) return;
   if (opc_repair_begin(r)) { /* everything is a multiple of 1 */
     bool changed = false;
     for (size_t i = 0; i < r->count; i++) {

@@ -21,6 +21,7 @@ typedef struct opc_site {
   int line;                    /* of the source, where the message tells; 0: not */
   int hits, used;
   bool crash, trivial;
+  bool spoke; /* crash: message is what the operator said before it ended the process */
 } opc_site_t;
 
 typedef struct opc_kept {
@@ -60,6 +61,7 @@ struct opc_search {
   int from_library;                  /* tries that follow what other operators have found */
   int found_at;                      /* the try that was the first to be kept; 0: none */
   int crashes, hangs;                /* of the tries */
+  int spoken;                        /* crashes that said something */
   int crash_cost;                    /* a timeout costs as much as several crashes */
   int repeats, no_kernels, hopeless; /* in a row; in a row; altogether */
   bool over, impossible, trivial;

@@ -8,6 +8,7 @@
 
 enum {
   TIMEOUT_COSTS = 8, /* crashes: it is the most expensive event */
+  SPOKEN_A_CRASH = 4, /* aborts with words lead on as exceptions do: so many cost what one crash does */
   NO_KERNELS_MAX = 6,
   HOPELESS_MAX = 8
 };
@@ -108,22 +109,29 @@ static void keep_crashing(opc_search_t *search) {
   *best = kept;
 }
 
+/* An operator that aborts where it should throw says as much of its arguments. */
+static bool speaks(const opc_try_outcome_t *outcome) { return outcome->kind == OPC_TRY_CRASHED && outcome->said && outcome->said[0]; }
+
 static void tell_crashed(opc_search_t *search, const opc_try_outcome_t *outcome) {
   bool is_new;
   char name[64];
-  bool hung = outcome->kind == OPC_TRY_TIMEOUT;
+  bool hung = outcome->kind == OPC_TRY_TIMEOUT, spoke = speaks(outcome);
   if (!hung) keep_crashing(search);
   search->crashes += !hung;
   search->hangs += hung;
-  search->crash_cost += hung ? TIMEOUT_COSTS : 1;
+  if (!spoke || search->spoken++ % SPOKEN_A_CRASH == 0) search->crash_cost += hung ? TIMEOUT_COSTS : 1;
   /* Where the place is not known, how far the arguments got must do. */
   bool placed = outcome->site && outcome->site[0];
   int id = snprintf(name, sizeof name, "crash %d %d", (int)outcome->kind, placed ? 0 : depth_of(search));
-  opc_site_t *site = visit(search, XXH3_64bits(name, (size_t)id) ^ place_of(outcome->site), outcome->message, &is_new);
+  uint64_t words = spoke ? opc_clue_site(outcome->said) : 0;
+  opc_site_t *site = visit(search, XXH3_64bits(name, (size_t)id) ^ place_of(outcome->site) ^ words, spoke ? outcome->said : outcome->message, &is_new);
   if (!site) return;
+  if (is_new && spoke) search->moved[search->family]++;
   site->crash = true;
+  site->spoke = spoke;
   if (!is_due(site->hits)) return;
   opc_candidates_clear(&site->candidates);
+  if (spoke) opc_repair_message(search->op, &search->current, outcome->said, &search->rng, &site->candidates);
   opc_repair_crash(search->op, &search->current, &site->candidates);
 }
 
@@ -216,7 +224,7 @@ static void tell_returned(opc_search_t *search, const opc_try_outcome_t *outcome
 
 void opc_search_tell(opc_search_t *search, const opc_try_outcome_t *outcome) {
   if (outcome->kind != OPC_TRY_NO_KERNEL) search->no_kernels = 0;
-  opc_tabu_note(search, outcome->kind == OPC_TRY_TIMEOUT ? OPC_TABU_DEATHS : outcome->kind == OPC_TRY_CRASHED);
+  opc_tabu_note(search, outcome->kind == OPC_TRY_TIMEOUT ? OPC_TABU_DEATHS : outcome->kind == OPC_TRY_CRASHED && !speaks(outcome));
   switch (outcome->kind) {
     case OPC_TRY_RETURNED:
       tell_returned(search, outcome);

@@ -154,6 +154,8 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   opc_text_t tail = {0};
   opc_output_tail(child->output, TAIL_SIZE, &tail);
   if (tail.length > 0) json_object_set_new(out->evidence, "output", json_string(opc_text_c(&tail)));
+  const bool on_purpose = child->cause == OPC_END_BY_ITSELF && (!WIFSIGNALED(child->status) || WTERMSIG(child->status) == SIGABRT);
+  if (on_purpose) opc_text_add(&out->said, scene->box.terminate_text[0] != '\0' ? scene->box.terminate_text : opc_text_c(&tail));
   opc_text_clear(&tail);
   free(scene);
   return OPC_OK;
@@ -161,6 +163,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
 
 void opc_crash_clear(opc_crash_t *crash) {
   opc_text_clear(&crash->message);
+  opc_text_clear(&crash->said);
   json_decref(crash->evidence);
   memset(crash, 0, sizeof *crash);
 }

@@ -25,6 +25,7 @@ typedef struct opc_crash {
   bool unwatchable; /* Valgrind could not go on: no crash of the operator, and message says why */
   double seconds;  /* that the case had run; 0 where none was running */
   opc_text_t message;
+  opc_text_t said; /* what ended the process on purpose said about it: an exception's text, else what was printed last; empty: nothing */
   json_t *evidence; /* object */
 } opc_crash_t;
 

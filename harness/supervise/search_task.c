@@ -286,7 +286,7 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
 static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
   (void)case_id;
   (void)error;
-  opc_try_outcome_t outcome = {.kind = OPC_TRY_CRASHED, .message = opc_text_c(&crash->message), .site = crash->place};
+  opc_try_outcome_t outcome = {.kind = OPC_TRY_CRASHED, .message = opc_text_c(&crash->message), .said = opc_text_c(&crash->said), .site = crash->place};
   task->crashes++;
   count_child(task);
   if (strcmp(crash->rule, "timeout") == 0) {

@@ -55,6 +55,20 @@ static void run_typed(const opc_sample_t *sample, opc_try_outcome_t *outcome, ch
   returned(outcome, opc_tensor_spec_numel(x));
 }
 
+/* The same, by an operator that aborts where it should throw: with its reason printed, and without. */
+static void run_aborts(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  run_typed(sample, outcome, message);
+  if (outcome->kind != OPC_TRY_REJECTED) return;
+  outcome->kind = OPC_TRY_CRASHED;
+  outcome->said = message;
+}
+
+static void run_aborts_silently(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  run_aborts(sample, outcome, message);
+  outcome->said = NULL;
+  message[0] = '\0';
+}
+
 static void run_linear(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   const opc_tensor_spec_t *x = tensor(sample, 0), *y = tensor(sample, 1);
   if (x->ndim != 2 || y->ndim != 2) REJECT("both arguments must be 2D, got %dD and %dD", x->ndim, y->ndim);
@@ -147,6 +161,8 @@ static const fake_t fakes[] = {
     {"ns::identity", {{"x", "Tensor", NULL, false}}, run_identity, OPC_SEARCH_RICH},
     {"ns::boxes", {{"_0", "Tensor", NULL, false}, {"_1", "Tensor", NULL, false}, {"_2", "int", NULL, false}}, run_boxes, OPC_SEARCH_RICH},
     {"ns::typed", {{"_0", "Tensor", NULL, false}, {"_1", "Tensor", NULL, false}}, run_typed, OPC_SEARCH_RICH},
+    {"ns::aborts", {{"_0", "Tensor", NULL, false}, {"_1", "Tensor", NULL, false}}, run_aborts, OPC_SEARCH_RICH},
+    {"ns::aborts_silently", {{"_0", "Tensor", NULL, false}, {"_1", "Tensor", NULL, false}}, run_aborts_silently, OPC_SEARCH_CRASHES},
     {"ns::linear", {{"a", "Tensor", NULL, false}, {"b", "Tensor", NULL, false}}, run_linear, OPC_SEARCH_RICH},
     {"ns::mode", {{"x", "Tensor", NULL, false}, {"mode", "str", NULL, false}}, run_mode, OPC_SEARCH_RICH},
     {"ns::list", {{"x", "Tensor", NULL, false}, {"padding", "int[]", NULL, false}}, run_list, OPC_SEARCH_RICH},
