@@ -182,7 +182,7 @@ static opc_status_t replace_all(preparation_t *preparation, opc_error_t *error) 
   const size_t count = preparation->stand_in_count;
   opc_wanted_symbols_t wanted = {0};
   opc_status_t status = opc_stand_in_symbols(preparation->files, preparation->file_count, preparation->others, preparation->other_count,
-                                             preparation->stand_ins, count, &wanted, error);
+                                             preparation->stand_ins, count, preparation->torch_folder, &wanted, error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     const opc_stand_in_t *stand_in = &preparation->stand_ins[i];
     status = replace(stand_in->soname, stand_in->made, wanted.lists[i], wanted.counts[i], error);

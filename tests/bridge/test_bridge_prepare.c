@@ -162,6 +162,17 @@ static void test_missing_cuda_is_inert(void **state) {
   assert_int_equal(count(), 0);
 }
 
+/* Each function is told of the library that it is of, whichever is named first; what libtorch_cuda would bring along is inert as it is. */
+static void test_missing_libraries_are_told_apart(void **state) {
+  (void)state;
+  opc_prepared_t prepared;
+  assert_ok(opc_bridge_prepare(TEST_ACCELERATORS_LIBRARY, false, &prepared, &error));
+  const char *note = opc_text_c(&prepared.note);
+  if (strstr(note, "1 symbol of libcuda.so.99 is inert (cuDriverGetVersion)") == NULL || strstr(note, "of libnvrtc.so.99") == NULL) fail_msg("%s", note);
+  opc_prepared_clear(&prepared);
+  assert_ok(opc_bridge_load(TEST_ACCELERATORS_LIBRARY, TEST_ACCELERATORS_LIBRARY, &error));
+}
+
 /* A symbol that belongs to nothing that is replaced stays undefined: the loader tells. */
 static void test_other_symbols_stay_undefined(void **state) {
   (void)state;
@@ -265,6 +276,7 @@ int main(void) {
       cmocka_unit_test(test_torchvision_image),
       cmocka_unit_test(test_torchvision),
       cmocka_unit_test(test_torchaudio),
+      cmocka_unit_test(test_missing_libraries_are_told_apart), /* last, for the inert libtorch_cuda stays */
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
