@@ -164,3 +164,12 @@ void opc_library_error_from_hang(opc_library_error_t *out, double seconds) {
                      "loading did not end within %.0f s: a static initialiser waits for something or never stops; a larger --timeout gives it more time "
                      "(three times the timeout, 30 s at least)", seconds);
 }
+
+void opc_library_error_add_package(opc_library_error_t *error, const opc_package_hint_t *package, const char *torch) {
+  int wanted[2], here[2];
+  const bool of_versions = strcmp(error->kind, "abi") == 0 || strcmp(error->kind, "undefined_symbol") == 0;
+  if (!of_versions || sscanf(package->torch, "==%d.%d", &wanted[0], &wanted[1]) != 2 || sscanf(torch, "%d.%d", &here[0], &here[1]) != 2) return;
+  if (wanted[0] == here[0] && wanted[1] == here[1]) return;
+  const size_t used = strlen(error->message);
+  snprintf(error->message + used, sizeof error->message - used, "; package %s %s wants torch%s", package->name, package->version, package->torch);
+}

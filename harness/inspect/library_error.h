@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/status.h"
+#include "inspect/package_hint.h"
 
 typedef struct opc_library_error {
   char kind[32];
@@ -23,6 +24,8 @@ void opc_library_error_from_message(opc_library_error_t *out, const char *messag
  * last, may be "". */
 void opc_library_error_from_death(opc_library_error_t *out, int wait_status, const char *terminate_text, const char *output);
 void opc_library_error_from_hang(opc_library_error_t *out, double seconds);
+/* Adds which torch the library's package asks for, where that is not the one that is loaded and may be what is wrong. */
+void opc_library_error_add_package(opc_library_error_t *error, const opc_package_hint_t *package, const char *torch);
 
 /* Looks at the file before any loader does. True: it may be loaded. elf_probe.c */
 bool opc_elf_probe(const char *path, opc_library_error_t *out);

@@ -1,6 +1,7 @@
 /* Load errors by their texts: the kind, and what to do. */
 #include "unit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "inspect/library_error.h"
@@ -70,7 +71,36 @@ static void probe_of_files(void **state) {
   assert_string_equal(error.kind, "not_elf");
 }
 
+/* Only where the version may be what is wrong, and is not the one that is here. */
+static void package_of_the_library(void **state) {
+  static const struct {
+    const char *symbol, *torch, *added;
+  } cases[] = {{"torch_new_function", "==2.14.0", "; package x 1.0 wants torch==2.14.0"},
+               {"_ZN3c104newEv", "==2.9.1", "; package x 1.0 wants torch==2.9.1"},
+               {"_ZN3c104newEv", "==2.11.1", NULL},
+               {"_ZN3c104newEv", ">=2.4", NULL},
+               {"_ZN3c104newEv", "", NULL}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    opc_library_error_t error;
+    opc_package_hint_t package = {.name = "x", .version = "1.0"};
+    char message[128];
+    snprintf(package.torch, sizeof package.torch, "%s", cases[i].torch);
+    snprintf(message, sizeof message, "x.so: undefined symbol: %s", cases[i].symbol);
+    opc_library_error_from_message(&error, message, "2.11.0");
+    opc_library_error_add_package(&error, &package, "2.11.0");
+    const char *added = strstr(error.message, "; package");
+    if (cases[i].added == NULL) assert_null(added);
+    else assert_string_equal(added, cases[i].added);
+  }
+  opc_library_error_t error;
+  opc_library_error_set(&error, "not_elf", "a text");
+  opc_library_error_add_package(&error, &(opc_package_hint_t){.name = "x", .version = "1.0", .torch = "==2.9.1"}, "2.11.0");
+  assert_string_equal(error.message, "a text");
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(kinds_of_messages), cmocka_unit_test(kinds_of_deaths), cmocka_unit_test(probe_of_files)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(kinds_of_messages), cmocka_unit_test(kinds_of_deaths), cmocka_unit_test(probe_of_files),
+                                     cmocka_unit_test(package_of_the_library)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
