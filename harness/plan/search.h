@@ -83,6 +83,8 @@ opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *se
                                 opc_error_t *error) OPC_CHECKED;
 /* Whether nothing is known against these samples. */
 bool opc_search_is_clean(const opc_search_t *search);
+/* A message asked for tensors on a CUDA device. */
+bool opc_search_wants_cuda(const opc_search_t *search);
 /* Appends the smallest arguments that the operator accepted and left its tensors with, `unchecked`; none where there are none, or where the samples above
  * tell it already. */
 opc_status_t opc_search_unchecked(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) OPC_CHECKED;

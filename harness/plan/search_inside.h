@@ -219,6 +219,8 @@ uint64_t opc_clue_site(const char *message);
 int opc_clue_line(const char *message);
 /* True: no arguments will help ("no NVIDIA driver", "only available on CUDA"). */
 bool opc_clue_is_hopeless(const char *message);
+/* Whether it asks for tensors on a CUDA device. */
+bool opc_clue_wants_cuda(const char *message);
 
 /* ---- what to try after an outcome ---- */
 

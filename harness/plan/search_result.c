@@ -195,6 +195,8 @@ const char *opc_search_detail(const opc_search_t *search) { return opc_text_c(&s
 
 bool opc_search_is_clean(const opc_search_t *search) { return search->kept_count > 0; }
 
+bool opc_search_wants_cuda(const opc_search_t *search) { return search->wants_cuda; }
+
 opc_status_t opc_search_unchecked(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) {
   opc_sample_t sample = {0};
   if (search->leaves.first_at == 0 || convincing(search)) return OPC_OK;

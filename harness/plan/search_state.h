@@ -64,6 +64,7 @@ struct opc_search {
   int spoken;                        /* crashes that said something */
   int crash_cost;                    /* a timeout costs as much as several crashes */
   int repeats, no_kernels, hopeless; /* in a row; in a row; altogether */
+  bool wants_cuda; /* said so once */
   bool over, impossible, trivial;
   opc_site_t sites[OPC_SITES_MAX];
   size_t site_count;

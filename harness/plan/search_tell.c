@@ -63,6 +63,7 @@ static uint64_t place_of(const char *where) { return where && where[0] ? XXH3_64
 
 static void tell_rejected(opc_search_t *search, const char *message, const char *where) {
   bool is_new;
+  search->wants_cuda |= opc_clue_wants_cuda(message);
   if (opc_clue_is_hopeless(message) && ++search->hopeless >= HOPELESS_MAX && search->kept_count == 0 &&
       2 * search->hopeless > search->tries) {
     search->over = search->impossible = true;

@@ -66,6 +66,12 @@ static const dtype_word_t dtype_words[] = {{"long", OPC_DTYPE_INT64, false},    
                                            {"float64", OPC_DTYPE_FLOAT64, false},     {"kdouble", OPC_DTYPE_FLOAT64, false},
                                            {"half", OPC_DTYPE_FLOAT16, true},         {"float16", OPC_DTYPE_FLOAT16, false},
                                            {"khalf", OPC_DTYPE_FLOAT16, false},       {"bfloat16", OPC_DTYPE_BFLOAT16, false},
+                                           {"fp16", OPC_DTYPE_FLOAT16, false},        {"bf16", OPC_DTYPE_BFLOAT16, false},
+                                           {"fp32", OPC_DTYPE_FLOAT32, false},        {"fp64", OPC_DTYPE_FLOAT64, false},
+                                           {"kfloat16", OPC_DTYPE_FLOAT16, false},    {"kbfloat16", OPC_DTYPE_BFLOAT16, false},
+                                           {"kfloat32", OPC_DTYPE_FLOAT32, false},    {"kfloat64", OPC_DTYPE_FLOAT64, false},
+                                           {"kint32", OPC_DTYPE_INT32, false},        {"kint64", OPC_DTYPE_INT64, false},
+                                           {"kint8", OPC_DTYPE_INT8, false},          {"kuint8", OPC_DTYPE_UINT8, false},
                                            {"bool", OPC_DTYPE_BOOL, false},           {"boolean", OPC_DTYPE_BOOL, false},
                                            {"kbool", OPC_DTYPE_BOOL, false},          {"byte", OPC_DTYPE_UINT8, false},
                                            {"uint8", OPC_DTYPE_UINT8, false},         {"uint8_t", OPC_DTYPE_UINT8, false},
@@ -311,14 +317,21 @@ int opc_clue_line(const char *message) {
   return 0;
 }
 
-bool opc_clue_is_hopeless(const char *message) {
-  static const char *const texts[] = {"NVIDIA driver",          "CUDA driver",           "only available on CUDA",
-                                      "not compiled with CUDA", "CUDA is not available", "Cannot initialize CUDA",
-                                      "requires CUDA",          "must be a CUDA tensor", "must be on CUDA",
-                                      "must be a CUDA",         "not available on CPU",
-                                      "all symbols must have a namespace" /* of a Dimname, which is a str in a schema: no tensor here has named dimensions */};
-  for (size_t i = 0; message && i < sizeof texts / sizeof texts[0]; i++) {
+static bool says_one_of(const char *message, const char *const *texts, size_t count) {
+  for (size_t i = 0; message && i < count; i++) {
     if (strcasestr(message, texts[i])) return true;
   }
   return false;
+}
+
+bool opc_clue_wants_cuda(const char *message) {
+  static const char *const texts[] = {"only available on CUDA", "requires CUDA", "must be a CUDA", "must be on CUDA", "must be on a CUDA", "must be on GPU", "must be on the GPU",
+                                      "must be a GPU",          "not available on CPU", "non-CUDA DeviceType", "is_cuda() to be true"};
+  return says_one_of(message, texts, sizeof texts / sizeof texts[0]);
+}
+
+bool opc_clue_is_hopeless(const char *message) {
+  static const char *const texts[] = {"NVIDIA driver", "CUDA driver", "not compiled with CUDA", "CUDA is not available", "Cannot initialize CUDA",
+                                      "all symbols must have a namespace" /* of a Dimname, which is a str in a schema: no tensor here has named dimensions */};
+  return opc_clue_wants_cuda(message) || says_one_of(message, texts, sizeof texts / sizeof texts[0]);
 }

@@ -22,16 +22,20 @@ static bool has_kernel(const opc_operator_t *op, const char *key) {
   return kernel != NULL && !kernel->fallthrough;
 }
 
-/* A kernel at Autograd computes by the one of the device. */
-static bool is_for_cuda_alone(const opc_operator_t *op) {
-  return has_kernel(op, "CUDA") && !has_kernel(op, "CPU") && !has_kernel(op, "CompositeExplicitAutograd") && !has_kernel(op, "CompositeImplicitAutograd") &&
-         !has_kernel(op, "CompositeExplicitAutogradNonFunctional");
+/* A kernel for any device, which may be one for CUDA devices that was registered without saying so. */
+static bool is_composite(const opc_operator_t *op) {
+  return has_kernel(op, "CompositeExplicitAutograd") || has_kernel(op, "CompositeImplicitAutograd") || has_kernel(op, "CompositeExplicitAutogradNonFunctional");
 }
+
+/* A kernel at Autograd computes by the one of the device. */
+static bool is_for_cuda_alone(const opc_operator_t *op) { return has_kernel(op, "CUDA") && !has_kernel(op, "CPU") && !is_composite(op); }
 
 const char *opc_search_device(const opc_session_t *session, const opc_operator_t *op) {
   size_t i;
   json_t *device;
-  if (!is_for_cuda_alone(op)) return OPC_MODE_CPU;
+  const opc_searched_t *found = opc_search_found(session, op);
+  const bool wants_cuda = found != NULL && found->wants_cuda && (has_kernel(op, "CUDA") || is_composite(op));
+  if (!is_for_cuda_alone(op) && !wants_cuda) return OPC_MODE_CPU;
   json_array_foreach(session->devices, i, device) {
     if (strcmp(json_string_value(device), OPC_MODE_CPU) != 0) return json_string_value(device);
   }

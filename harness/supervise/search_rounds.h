@@ -15,6 +15,7 @@ typedef struct opc_searched {
   char *record;   /* opc_search_to_json of all rounds together, as text: a tenth of the memory, where there are thousands of operators; NULL as well */
   int tries;
   int rounds, rounds_wanted; /* that were made; that are to be made, as long as nothing was found */
+  bool wants_cuda;           /* a round on the CPU found nothing, and was asked for tensors on a CUDA device */
   bool over;                 /* another round would gain nothing */
 } opc_searched_t;
 
@@ -25,7 +26,7 @@ void opc_search_rounds_end(opc_session_t *session);
 
 /* The operator's entry; NULL: nothing was searched in this run. */
 opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op);
-/* Where its tries are made: on the CPU, unless it has a kernel for a CUDA device of this run alone. */
+/* Where its tries are made: on the CPU, unless it works on a CUDA device of this run alone, by its kernels or by its own words. */
 const char *opc_search_device(const opc_session_t *session, const opc_operator_t *op);
 int opc_search_round_budget(int round); /* tries; rounds count from 1 */
 

@@ -162,7 +162,10 @@ opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   found->samples = task->samples;
   task->samples = (opc_sample_set_t){0};
   found->clean = clean && !unstable;
-  found->over = found->clean || impossible;
+  const bool on_cpu = strcmp(opc_search_device(task->session, task->op), OPC_MODE_CPU) == 0;
+  found->wants_cuda |= !found->clean && opc_search_wants_cuda(task->search);
+  const bool goes_on = on_cpu && strcmp(opc_search_device(task->session, task->op), OPC_MODE_CPU) != 0; /* elsewhere */
+  found->over = found->clean || (impossible && !goes_on);
   opc_search_free(task->search);
   task->search = NULL;
   opc_task_enter(task, NULL);

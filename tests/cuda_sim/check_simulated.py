@@ -17,6 +17,7 @@ FILE_SAMPLES = {  # the others are searched
 # operator: (verdict, rule or reason, words of the message) of each of its cases on the simulated device, but for those of other variants
 EXPECTED = {
     "only_cuda": ("pass", None, "1 outputs are on cuda"),
+    "cuda_by_words": ("pass", None, "1 outputs are on cuda"),
     "both": ("pass", None, "1 outputs are on cuda:1"),
     "only_cpu": ("skip", "no_kernel", "no kernel for this device"),
     "wrong_device": ("fail", "device.output_device", "is on cpu, all inputs are on cuda"),
@@ -72,7 +73,8 @@ def check_operators(program, place, library, samples):
     expect(any(r["verdict"] == "pass" for r in on(report, "cpu", "sim::only_cpu")), "a CPU case beside the simulated device does not pass")
     expect(all(r["reason"] == "no_kernel" for r in on(report, "cpu", "sim::refuses")), "an operator without a CPU kernel runs on the CPU")
     sources = {o["name"]: o["sample_source"] for o in report["operators"]}
-    expect(sources["sim::only_cuda"] == "searched", f"only_cuda: {sources['sim::only_cuda']}")
+    for name in ("only_cuda", "cuda_by_words"):
+        expect(sources[f"sim::{name}"] == "searched", f"{name}: {sources[f'sim::{name}']}")
     return report
 
 

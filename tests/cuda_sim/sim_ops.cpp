@@ -20,6 +20,12 @@ at::Tensor only_cuda_autograd(const at::Tensor &image, int64_t size) {
   return op.call(image, size);
 }
 
+// Registered for every device, and made for one.
+at::Tensor cuda_by_words(const at::Tensor &image, int64_t size) {
+  TORCH_CHECK(image.is_cuda(), "image must be on CUDA");
+  return only_cuda(image, size);
+}
+
 at::Tensor like(const at::Tensor &x) { return at::empty_like(x); }
 
 at::Tensor wrong_device(const at::Tensor &x) { return at::empty(x.sizes(), x.options().device(at::kCPU)); }
@@ -72,6 +78,7 @@ at::Tensor refuses(const at::Tensor &x) {
 
 TORCH_LIBRARY(sim, m) {
   m.def("only_cuda(Tensor image, int size) -> Tensor");
+  m.def("cuda_by_words(Tensor image, int size) -> Tensor", &cuda_by_words);
   m.def("both(Tensor x) -> Tensor");
   m.def("only_cpu(Tensor x) -> Tensor");
   m.def("wrong_device(Tensor x) -> Tensor");

@@ -41,6 +41,8 @@ static void test_dtypes_have_a_direction(void **state) {
       {"\"kernel\" not implemented for 'Half'", OPC_DTYPE_FLOAT16, OPC_DTYPE_OTHER},
       {"offsets must be an int64_t tensor", OPC_DTYPE_INT64, OPC_DTYPE_OTHER},
       {"half of it is wrong", OPC_DTYPE_OTHER, OPC_DTYPE_OTHER},
+      {"A must be bf16", OPC_DTYPE_BFLOAT16, OPC_DTYPE_OTHER},
+      {"only supports fp16 input", OPC_DTYPE_FLOAT16, OPC_DTYPE_OTHER},
       {"mask.dtype must be torch.bool", OPC_DTYPE_BOOL, OPC_DTYPE_OTHER},
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
@@ -125,6 +127,10 @@ static void test_sites(void **state) {
   assert_true(opc_clue_is_hopeless("Found no NVIDIA driver on your system."));
   assert_true(opc_clue_is_hopeless("all symbols must have a namespace, <namespace>::<string>, but found: mean"));
   assert_false(opc_clue_is_hopeless("expected a CPU tensor"));
+  static const char *const wishes[] = {"q must be on CUDA", "x must be a CUDA tensor", "Expected x.is_cuda() to be true, but got false.",
+                                       "CUDAGuardImpl initialized with non-CUDA DeviceType: cpu"};
+  for (size_t i = 0; i < COUNT(wishes); i++) assert_true(opc_clue_wants_cuda(wishes[i]) && opc_clue_is_hopeless(wishes[i]));
+  assert_false(opc_clue_wants_cuda("Found no NVIDIA driver on your system."));
   assert_false(opc_clue_is_hopeless(NULL));
 }
 
