@@ -16,7 +16,7 @@ enum { STEPS = 3 /* sizes 1, 2, 3 */ };
 typedef struct narrower {
   const opc_call_t *base; /* the sample before the variant, made */
   const opc_call_t *empty;
-  opc_replay_t *values; /* of base */
+  opc_replay_t *values; /* of base; NULL: zeros */
   int64_t size;         /* n */
 } narrower_t;
 
@@ -39,7 +39,8 @@ static opc_status_t give_narrowed(size_t leaf, const char *path, const opc_tenso
   int64_t numel = opc_tensor_spec_numel(spec), index[OPC_MAX_DIMS] = {0};
   (void)path;
   (void)error;
-  for (int64_t e = 0; e < numel; e++) {
+  if (narrower->values == NULL) memset(logical, 0, (size_t)numel * width);
+  for (int64_t e = 0; narrower->values != NULL && e < numel; e++) {
     int64_t from = 0;
     for (int d = 0; d < spec->ndim; d++) from = from * base->sizes[d] + index[d];
     memcpy((char *)logical + (size_t)e * width, (const char *)narrower->values->leaves[leaf].bytes + (size_t)from * width, width);
@@ -147,10 +148,21 @@ static bool fits_row(const opc_tensor_meta_t *meta, const opc_tensor_meta_t *ste
 }
 
 typedef struct shape_oracle {
-  opc_result_t meta, steps[STEPS];
-  bool has_meta, has_steps;
+  opc_result_t meta, steps[STEPS], zeros; /* zeros: as the last of the steps, with zeros in all tensors */
+  bool has_meta, has_steps, has_zeros;
   bool meta_is_own; /* not the same kernel once more, which would agree with itself */
 } shape_oracle_t;
+
+/* As many rows as the largest index says: no row of sizes leads anywhere. */
+static bool follows_values(const shape_oracle_t *oracle, size_t i) {
+  if (!oracle->has_zeros || i >= oracle->zeros.count || oracle->zeros.items[i].kind != OPC_VALUE_TENSOR) return false;
+  const opc_tensor_meta_t *last = &oracle->steps[STEPS - 1].items[i].meta;
+  return !same_sizes(&oracle->zeros.items[i].meta, last->ndim, last->sizes);
+}
+
+static bool has_row(const shape_oracle_t *oracle, const opc_result_t *got, size_t i, int64_t *sizes) {
+  return oracle->has_steps && comparable(oracle->steps, got, i) && extrapolate(oracle->steps, i, sizes) && !follows_values(oracle, i);
+}
 
 /* True: something could be said about this output. */
 static bool check_shape(const shape_oracle_t *oracle, const opc_result_t *got, size_t i, opc_finding_t *finding) {
@@ -159,7 +171,7 @@ static bool check_shape(const shape_oracle_t *oracle, const opc_result_t *got, s
   int64_t expected[OPC_MAX_DIMS];
   char here[160], there[160];
   if (strcmp(meta->layout, "strided") != 0) return false; /* a sparse tensor's sizes may come from the largest index */
-  bool row = oracle->has_steps && comparable(oracle->steps, got, i) && extrapolate(oracle->steps, i, expected);
+  bool row = has_row(oracle, got, i, expected);
   bool meta_known = said && said->kind == OPC_VALUE_TENSOR;
   bool meta_agrees = meta_known && same_sizes(meta, said->meta.ndim, said->meta.sizes);
   opc_sizes_text(meta->ndim, meta->sizes, here, sizeof here);
@@ -176,7 +188,17 @@ static bool check_shape(const shape_oracle_t *oracle, const opc_result_t *got, s
   return row || meta_known;
 }
 
-static opc_status_t ask_oracles(opc_case_context_t *context, const opc_call_t *empty, shape_oracle_t *oracle, opc_error_t *error) {
+/* Whether an output breaks its row, for whatever reason. */
+static bool breaks_row(const shape_oracle_t *oracle, const opc_result_t *got) {
+  bool breaks = false;
+  for (size_t i = 0; !breaks && i < got->count; i++) {
+    int64_t expected[OPC_MAX_DIMS];
+    breaks = has_row(oracle, got, i, expected) && !fits_row(&got->items[i].meta, &oracle->steps[0].items[i].meta, expected);
+  }
+  return breaks;
+}
+
+static opc_status_t ask_oracles(opc_case_context_t *context, const opc_call_t *empty, const opc_result_t *got, shape_oracle_t *oracle, opc_error_t *error) {
   opc_call_t base = {0};
   opc_replay_t values = {0};
   oracle->meta_is_own = opc_operator_kernel(context->op, "Meta") != NULL;
@@ -187,6 +209,10 @@ static opc_status_t ask_oracles(opc_case_context_t *context, const opc_call_t *e
   for (int n = 0; status == OPC_OK && oracle->has_steps && n < STEPS; n++) {
     narrower_t narrower = {.base = &base, .empty = empty, .values = &values, .size = n + 1};
     status = run_narrowed(context, &narrower, &oracle->steps[n], &oracle->has_steps, error);
+  }
+  if (status == OPC_OK && oracle->has_steps && breaks_row(oracle, got)) {
+    narrower_t narrower = {.base = &base, .empty = empty, .size = STEPS};
+    status = run_narrowed(context, &narrower, &oracle->zeros, &oracle->has_zeros, error);
   }
   opc_replay_clear(&values);
   opc_call_clear(&base);
@@ -203,10 +229,11 @@ static opc_status_t check_shapes(opc_case_context_t *context, const opc_call_t *
   shape_oracle_t oracle = {0};
   opc_status_t status = OPC_OK;
   *out_known = 0;
-  if (!shape_follows_data(context->op)) status = ask_oracles(context, call, &oracle, error);
+  if (!shape_follows_data(context->op)) status = ask_oracles(context, call, got, &oracle, error);
   for (size_t i = 0; status == OPC_OK && i < got->count; i++)
     if (got->items[i].kind == OPC_VALUE_TENSOR && !got->items[i].argument) *out_known += check_shape(&oracle, got, i, finding);
   opc_result_clear(&oracle.meta);
+  opc_result_clear(&oracle.zeros);
   for (int n = 0; n < STEPS; n++) opc_result_clear(&oracle.steps[n]);
   return status;
 }
