@@ -43,7 +43,6 @@ static opc_library_t *library_of(opc_loaded_t *loaded, const char *real) {
 static void fail(opc_library_t *library, const opc_library_error_t *why) {
   library->state = OPC_LIBRARY_FAILED;
   library->error = *why;
-  library->operators = library->classes = 0;
 }
 
 static void forget_registrations(opc_loaded_t *loaded) {
@@ -157,8 +156,6 @@ static opc_status_t on_message(attempt_t *attempt, json_t *message, opc_error_t 
     }
   } else if (strcmp(type, "loaded") == 0 && attempt->current != NULL) {
     attempt->current->state = OPC_LIBRARY_LOADED;
-    attempt->current->operators = json_integer_value(json_object_get(message, "operators"));
-    attempt->current->classes = json_integer_value(json_object_get(message, "classes"));
     attempt->last = attempt->current;
     keep_note(attempt->current, json_string_value(json_object_get(message, "note")));
     attempt->current = NULL;
@@ -376,6 +373,19 @@ static bool any_left(const opc_loaded_t *loaded) {
   return false;
 }
 
+static void count_registrations(opc_loaded_t *loaded) {
+  size_t i;
+  json_t *entry;
+  for (size_t l = 0; l < loaded->library_count; l++) {
+    opc_library_t *library = &loaded->libraries[l];
+    for (i = 0; i < loaded->operator_count; i++) library->operators += strcmp(loaded->operators[i].library, library->path) == 0;
+    json_array_foreach(loaded->classes, i, entry) {
+      const char *path = json_string_value(json_object_get(entry, "library"));
+      library->classes += path != NULL && strcmp(path, library->path) == 0;
+    }
+  }
+}
+
 opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const opc_memcheck_t *memcheck, opc_loaded_t *out, opc_error_t *error) {
   memset(out, 0, sizeof *out);
   out->memcheck = memcheck;
@@ -396,6 +406,7 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
     forget_registrations(out);
     status = attempt_load(options, out, &ready, error);
   }
+  if (status == OPC_OK) count_registrations(out);
   return status;
 }
 

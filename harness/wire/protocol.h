@@ -21,12 +21,12 @@
  *      {"t":"hello","protocol":1,"torch":"2.11.0","cuda":"13.0","cuda_missing":TEXT|null}   TEXT: libtorch_cuda was to be
  *                                                     loaded (any mode but cpu) and cannot be
  *      {"t":"loading","library":PATH}                 before dlopen: a death now is this library's
- *      {"t":"loaded","library":PATH,"operators":N,"classes":N,"note":TEXT} | {"t":"load_failed","library":PATH,"message":TEXT}
+ *      {"t":"loaded","library":PATH,"note":TEXT} | {"t":"load_failed","library":PATH,"message":TEXT}
  *                                                     ("kind":KIND with load_failed: the message needs no more words)
- *                                                     preloads are told in the same way, with their own paths and no operators;
+ *                                                     preloads are told in the same way, with their own paths;
  *                                                     note: what is inert in this process (bridge/prepare.h), "" when nothing
- *      {"t":"operator", …opc_operator_to_json…}       after its library's "loaded", in order of registration; those of --namespace, without
- *                                                     a library, behind all others in order of name
+ *      {"t":"operator", …opc_operator_to_json…}       when all is loaded, in order of registration, with the kernels of all the libraries; those
+ *                                                     of --namespace, without a library, behind all others in order of name
  *      {"t":"class", …opc_class_to_json…}
  *      {"t":"terminate","message":TEXT}               from the std::terminate handler
  *      {"t":"ready","pid":N,"threads":N,"cuda_initialised":false}   threads > 1 or cuda: forking is unsafe, use exec-per-batch

@@ -15,9 +15,7 @@
 #include "wire/protocol.h"
 
 typedef struct listing {
-  json_t *operators, *classes;          /* of the library that was loaded last */
-  size_t operators_before, classes_before; /* told already */
-  size_t operators_seen, classes_seen;
+  json_t *operators, *classes;
 } listing_t;
 
 static const opc_loading_t *terminating;
@@ -39,13 +37,11 @@ static opc_status_t tell(const opc_loading_t *loading, json_t *message, opc_erro
 }
 
 static void visit_operator(const opc_operator_t *op, void *context) {
-  listing_t *listing = context;
-  if (listing->operators_seen++ >= listing->operators_before) json_array_append_new(listing->operators, opc_operator_to_json(op));
+  json_array_append_new(((listing_t *)context)->operators, opc_operator_to_json(op));
 }
 
 static void visit_class(const opc_class_t *class_, void *context) {
-  listing_t *listing = context;
-  if (listing->classes_seen++ >= listing->classes_before) json_array_append_new(listing->classes, opc_class_to_json(class_));
+  json_array_append_new(((listing_t *)context)->classes, opc_class_to_json(class_));
 }
 
 static opc_status_t tell_each(const opc_loading_t *loading, const char *kind, json_t *list, opc_error_t *error) {
@@ -72,12 +68,14 @@ static void add_class(json_t *all, const json_t *json) {
 
 /* The operators of a package are its models: what it says of their inputs goes with them. */
 static void describe_models(json_t *operators, const opc_package_t *package) {
+  static const char prefix[] = OPC_PACKAGE_NAMESPACE "::";
   size_t i;
   json_t *entry;
   json_array_foreach(operators, i, entry) {
     const char *name = json_string_value(json_object_get(entry, "name"));
-    for (size_t m = 0; name && m < package->count; m++) {
-      if (strcmp(name + strlen(OPC_PACKAGE_NAMESPACE "::"), package->models[m].name) != 0) continue;
+    if (!name || strncmp(name, prefix, strlen(prefix)) != 0) continue;
+    for (size_t m = 0; m < package->count; m++) {
+      if (strcmp(name + strlen(prefix), package->models[m].name) != 0) continue;
       json_object_set_new(entry, "kind", json_string("package"));
       json_object_set_new(entry, "package_bytes", json_integer((json_int_t)package->bytes));
       if (package->models[m].inputs) json_object_set(entry, "package_inputs", package->models[m].inputs);
@@ -86,34 +84,22 @@ static void describe_models(json_t *operators, const opc_package_t *package) {
   }
 }
 
-/* package: what the path is, where it is one; NULL otherwise. */
-static opc_status_t list_library(const opc_loading_t *loading, const char *path, const char *note, const opc_package_t *package, listing_t *listing, json_t *all,
-                                 opc_error_t *error) {
+/* When all is loaded, and not before: a library puts kernels on another one's operators, ahead of their definition as well as behind it. */
+static opc_status_t list_registered(const opc_loading_t *loading, const opc_package_t *package, json_t *all, opc_error_t *error) {
   size_t i;
   json_t *entry;
-  listing->operators = json_array();
-  listing->classes = json_array();
-  listing->operators_seen = listing->classes_seen = 0;
-  opc_status_t status = opc_bridge_list(visit_operator, visit_class, listing, error);
-  if (package) describe_models(listing->operators, package);
-  if (status == OPC_OK) {
-    listing->operators_before = listing->operators_seen;
-    listing->classes_before = listing->classes_seen;
-    status = tell(loading,
-                  json_pack("{s:s, s:o, s:I, s:I, s:o}", "t", "loaded", "library", opc_batch_text(path), "operators",
-                            (json_int_t)json_array_size(listing->operators), "classes", (json_int_t)json_array_size(listing->classes),
-                            "note", opc_batch_text(note)),
-                  error);
-  }
-  if (status == OPC_OK) status = tell_each(loading, "operator", listing->operators, error);
-  if (status == OPC_OK) status = tell_each(loading, "class", listing->classes, error);
-  json_array_foreach(listing->operators, i, entry) {
+  listing_t listing = {.operators = json_array(), .classes = json_array()};
+  opc_status_t status = opc_bridge_list(visit_operator, visit_class, &listing, error);
+  describe_models(listing.operators, package);
+  if (status == OPC_OK) status = tell_each(loading, "operator", listing.operators, error);
+  if (status == OPC_OK) status = tell_each(loading, "class", listing.classes, error);
+  json_array_foreach(listing.operators, i, entry) {
     const char *name = json_string_value(json_object_get(entry, "name"));
     if (name) json_object_set(all, name, entry);
   }
-  json_array_foreach(listing->classes, i, entry) add_class(all, entry);
-  json_decref(listing->operators);
-  json_decref(listing->classes);
+  json_array_foreach(listing.classes, i, entry) add_class(all, entry);
+  json_decref(listing.operators);
+  json_decref(listing.classes);
   return status;
 }
 
@@ -142,8 +128,11 @@ static opc_status_t load_from(int directory, const opc_loading_t *loading, const
   return status;
 }
 
-static opc_status_t load_one(int directory, const opc_loading_t *loading, const char *path, bool preload, listing_t *listing, json_t *all,
-                             opc_error_t *error) {
+static opc_status_t tell_loaded(const opc_loading_t *loading, const char *path, const char *note, opc_error_t *error) {
+  return tell(loading, json_pack("{s:s, s:o, s:o}", "t", "loaded", "library", opc_batch_text(path), "note", opc_batch_text(note)), error);
+}
+
+static opc_status_t load_one(int directory, const opc_loading_t *loading, const char *path, bool preload, opc_error_t *error) {
   opc_error_t why = {0};
   opc_prepared_t prepared = {0};
   opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_batch_text(path)), error);
@@ -153,24 +142,22 @@ static opc_status_t load_one(int directory, const opc_loading_t *loading, const 
     status = tell(loading,
                   json_pack("{s:s, s:o, s:o}", "t", "load_failed", "library", opc_batch_text(path), "message", opc_batch_text(why.message)),
                   error);
-  else status = list_library(loading, path, opc_text_c(&prepared.note), NULL, listing, all, error);
+  else status = tell_loaded(loading, path, opc_text_c(&prepared.note), error);
   opc_prepared_clear(&prepared);
   return status;
 }
 
-static opc_status_t load_package(const opc_loading_t *loading, listing_t *listing, json_t *all, opc_error_t *error) {
+/* out: without models where it could not be loaded, which is told. */
+static opc_status_t load_package(const opc_loading_t *loading, opc_package_t *out, opc_error_t *error) {
   const char *path = loading->package;
-  opc_package_t package;
   opc_package_failure_t failure;
   opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_batch_text(path)), error);
   if (status != OPC_OK) return status;
-  if (!opc_package_load(path, loading->cuda, &package, &failure))
+  if (!opc_package_load(path, loading->cuda, out, &failure))
     return tell(loading, json_pack("{s:s, s:o, s:s, s:o}", "t", "load_failed", "library", opc_batch_text(path), "kind", failure.kind, "message",
                                    opc_batch_text(failure.message)),
                 error);
-  status = list_library(loading, path, "", &package, listing, all, error);
-  opc_package_clear(&package);
-  return status;
+  return tell_loaded(loading, path, "", error);
 }
 
 /* Before any library that registers kernels of CUDA. Its words where it does not load; NULL: it did, or is not wanted. */
@@ -199,7 +186,7 @@ static int working_directory_open(void) {
 
 opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operators, opc_error_t *error) {
   int directory = working_directory_open();
-  listing_t listing = {0};
+  opc_package_t package = {0};
   json_t *all = json_object();
   terminating = loading;
   opc_bridge_on_terminate(on_terminate);
@@ -211,16 +198,18 @@ opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operator
                                        opc_bridge_torch_version(), "cuda", opc_bridge_cuda_version(), "cuda_missing", missing),
                              error);
   for (size_t i = 0; status == OPC_OK && i < loading->preload_count; i++)
-    status = load_one(directory, loading, loading->preloads[i], true, &listing, all, error);
+    status = load_one(directory, loading, loading->preloads[i], true, error);
   for (size_t i = 0; status == OPC_OK && i < loading->library_count; i++)
-    status = load_one(directory, loading, loading->libraries[i], false, &listing, all, error);
-  if (status == OPC_OK && loading->package) status = load_package(loading, &listing, all, error);
+    status = load_one(directory, loading, loading->libraries[i], false, error);
+  if (status == OPC_OK && loading->package) status = load_package(loading, &package, error);
+  if (status == OPC_OK) status = list_registered(loading, &package, all, error);
   for (size_t i = 0; status == OPC_OK && i < loading->namespace_count; i++) status = list_namespace(loading, loading->namespaces[i], all, error);
   if (status == OPC_OK)
     status = tell(loading,
                   json_pack("{s:s, s:i, s:i, s:b}", "t", "ready", "pid", (int)getpid(), "threads", thread_count(), "cuda_initialised", opc_bridge_cuda_initialised()),
                   error);
   terminating = NULL;
+  opc_package_clear(&package);
   if (directory >= 0) close(directory);
   if (status != OPC_OK) {
     json_decref(all);

@@ -186,7 +186,7 @@ static _Noreturn void child(const int fds[3], pid_t parent) {
 }
 
 static void describe(const char *library) {
-  say(&control, json_pack("{s:s, s:s, s:i, s:i}", "t", "loaded", "library", library, "operators", OPERATORS, "classes", 0));
+  say(&control, json_pack("{s:s, s:s}", "t", "loaded", "library", library));
   for (size_t i = 0; i < OPERATORS; i++) {
     char name[64], schema[96];
     snprintf(name, sizeof name, "fake::%s", operators[i]);

@@ -26,18 +26,51 @@ static void everything_is_listed(void **state) {
   json_t *loading = client_until(&worker, "loading");
   assert_string_equal(json_string_value(json_object_get(loading, "library")), HOSTILE_OPS);
   json_decref(loading);
-  json_t *loaded = client_until(&worker, "loaded");
-  json_int_t told = json_integer_value(json_object_get(loaded, "operators"));
-  json_decref(loaded);
-  for (json_int_t i = 0; i < told; i++) {
-    json_t *listed = client_until(&worker, "operator");
-    assert_non_null(listed);
-    operators += strncmp(json_string_value(json_object_get(listed, "name")), "hostile::", 9) == 0;
-    json_decref(listed);
+  json_decref(client_until(&worker, "loaded"));
+  for (bool ready = false; !ready;) {
+    json_t *message = client_until(&worker, NULL);
+    assert_non_null(message);
+    ready = strcmp(json_string_value(json_object_get(message, "t")), "ready") == 0;
+    if (strcmp(json_string_value(json_object_get(message, "t")), "operator") == 0)
+      operators += strncmp(json_string_value(json_object_get(message, "name")), "hostile::", 9) == 0;
+    json_decref(message);
   }
   assert_int_equal(operators, 29);
-  json_decref(client_until(&worker, "ready"));
   assert_int_equal(client_finish(&worker), 0);
+}
+
+/* Of an operator that one library defines and another one has a kernel for, whichever comes first. */
+static void see_kernels_of_two(const char *const *arguments) {
+  client_t worker;
+  int told = 0;
+  client_start(&worker, arguments);
+  for (bool ready = false; !ready;) {
+    json_t *message = client_until(&worker, NULL), *kernel;
+    assert_non_null(message);
+    const char *name = json_string_value(json_object_get(message, "name"));
+    ready = strcmp(json_string_value(json_object_get(message, "t")), "ready") == 0;
+    if (name && strcmp(name, "hostile::good") == 0) {
+      size_t i;
+      bool cpu = false, meta = false;
+      json_array_foreach(json_object_get(message, "kernels"), i, kernel) {
+        cpu |= strcmp(json_string_value(json_object_get(kernel, "key")), "CPU") == 0;
+        meta |= strcmp(json_string_value(json_object_get(kernel, "key")), "Meta") == 0;
+      }
+      assert_true(cpu && meta);
+      assert_string_equal(json_string_value(json_object_get(message, "library")), HOSTILE_OPS);
+      told++;
+    }
+    json_decref(message);
+  }
+  assert_int_equal(told, 1);
+  assert_int_equal(client_finish(&worker), 0);
+}
+
+static void kernels_of_another_library_are_listed(void **state) {
+  static const char *const definition_first[] = {HOSTILE_OPS, KERNELS_ELSEWHERE, NULL}, *const kernel_first[] = {KERNELS_ELSEWHERE, HOSTILE_OPS, NULL};
+  (void)state;
+  see_kernels_of_two(definition_first);
+  see_kernels_of_two(kernel_first);
 }
 
 static void a_namespace_is_listed_besides(void **state) {
@@ -180,6 +213,7 @@ static void a_batch_in_a_process_of_its_own(void **state) {
 int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(everything_is_listed),
+      cmocka_unit_test(kernels_of_another_library_are_listed),
       cmocka_unit_test(a_namespace_is_listed_besides),
       cmocka_unit_test(an_initialiser_does_not_break_the_worker),
       cmocka_unit_test(a_throwing_initialiser_is_told),
