@@ -114,6 +114,7 @@ static opc_status_t provide_found(preparation_t *preparation, const char *name, 
     case OPC_FOUND_CUDA:
       return open_or_replace(preparation, name, place->path, error);
     case OPC_FOUND_BESIDE:
+    case OPC_FOUND_PACKAGE:
       status = walk(preparation, place->path, depth + 1, error);
       if (status == OPC_OK) status = add_sibling(preparation->out, place->path, error);
       break;

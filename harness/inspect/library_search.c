@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "inspect/package_search.h"
+
 static bool is_file(const char *path) {
   struct stat about;
   return stat(path, &about) == 0 && S_ISREG(about.st_mode);
@@ -150,9 +152,10 @@ void opc_library_find(const opc_elf_file_t *needing, const char *name, const cha
   if (try_list(out, OPC_FOUND_RUNPATH, needing->runpath, origin, name)) return;
   if (try_system(name, out)) return;
   if (try_path(out, OPC_FOUND_BESIDE, origin, name)) return;
-  if (torch_folder == NULL) return;
-  if (try_path(out, OPC_FOUND_TORCH, torch_folder, name)) return;
-  (void)try_cuda(torch_folder, name, out);
+  if (torch_folder != NULL && (try_path(out, OPC_FOUND_TORCH, torch_folder, name) || try_cuda(torch_folder, name, out))) return;
+  const bool elsewhere = opc_library_is_accelerator(name) || opc_library_is_python(name) || opc_library_is_torch(name);
+  if (!elsewhere && opc_package_search(needing->path, name, out->path)) out->how = OPC_FOUND_PACKAGE;
+  else *out = (opc_library_place_t){0};
 }
 
 const char *opc_found_words(opc_library_how_t how) {
@@ -163,6 +166,7 @@ const char *opc_found_words(opc_library_how_t how) {
     case OPC_FOUND_RUNPATH: return "by its RUNPATH";
     case OPC_FOUND_SYSTEM: return "in the system";
     case OPC_FOUND_BESIDE: return "beside it";
+    case OPC_FOUND_PACKAGE: return "in its package";
     case OPC_FOUND_TORCH: return "in libtorch";
     case OPC_FOUND_CUDA: return "beside libtorch";
   }

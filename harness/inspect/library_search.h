@@ -19,6 +19,7 @@ typedef enum opc_library_how {
   OPC_FOUND_RUNPATH,
   OPC_FOUND_SYSTEM,
   OPC_FOUND_BESIDE, /* in the folder of the library that needs it */
+  OPC_FOUND_PACKAGE, /* in another folder of the package that the library that needs it was installed with */
   OPC_FOUND_TORCH,  /* among libtorch's own */
   OPC_FOUND_CUDA    /* among the CUDA libraries that lie beside libtorch as packages of their own */
 } opc_library_how_t;

@@ -71,7 +71,7 @@ static opc_status_t add_need(running_t *running, const opc_elf_file_t *by, const
 }
 
 static bool is_part(const opc_need_t *need) {
-  const bool own = need->place.how == OPC_FOUND_BESIDE || (opc_found_by_loader(need->place.how) && need->place.how != OPC_FOUND_SYSTEM);
+  const bool own = need->place.how == OPC_FOUND_BESIDE || need->place.how == OPC_FOUND_PACKAGE || (opc_found_by_loader(need->place.how) && need->place.how != OPC_FOUND_SYSTEM);
   return own && !need->replaced && !opc_library_is_accelerator(need->name) && !opc_library_is_torch(need->name);
 }
 

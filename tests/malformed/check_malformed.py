@@ -4,6 +4,7 @@ Each must give exit status 4, an error of its own kind whose message says what t
 """
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -79,6 +80,17 @@ def main():
     sibling = os.path.join(folder, "elsewhere", "libopc_sibling.so")
     pair = run(program, os.path.join(folder, "needs_sibling.so"), sibling)
     expect(pair.returncode == 5, f"needs_sibling.so before its sibling: exit status {pair.returncode}, not 5: {pair.stdout}")
+    # Or lie anywhere in the package that both were installed with, where Python would load it first; of two of its name neither is taken.
+    with tempfile.TemporaryDirectory() as place:
+        for part in ("pkg-1.0.dist-info", "pkg/kernels", "pkg/bindings", "pkg/other"):
+            os.makedirs(os.path.join(place, part))
+        needing = shutil.copy(os.path.join(folder, "needs_sibling.so"), os.path.join(place, "pkg", "kernels"))
+        shutil.copy(sibling, os.path.join(place, "pkg", "bindings"))
+        package = run(program, needing)
+        expect(package.returncode == 5, f"needs_sibling.so in a package: exit status {package.returncode}, not 5: {package.stdout}")
+        shutil.copy(sibling, os.path.join(place, "pkg", "other"))
+        package = run(program, needing)
+        expect(package.returncode == 4, f"needs_sibling.so in a package with two siblings: exit status {package.returncode}, not 4: {package.stdout}")
     print(f"{len(EXPECTED) + 2} libraries, {len(failures)} failures")
     return 1 if failures else 0
 
