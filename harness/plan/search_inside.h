@@ -87,6 +87,7 @@ bool opc_search_is_backward_of(const opc_operator_t *op, const opc_operator_t *f
   X(DIVISIBLE, "divisible")             \
   X(SAME_SHAPE, "same-shape")           \
   X(LIST_LENGTH, "list-length")         \
+  X(DTYPE_ARGUMENT, "dtype-argument")   \
   X(SAME_DTYPE, "same-dtype")           \
   X(NUMBER_SWAP, "number-swap")         \
   X(NUMBER_RANGE, "number-range")       \

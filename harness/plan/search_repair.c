@@ -64,6 +64,7 @@ static const struct {
     {OPC_FAMILY_DIVISIBLE, opc_repair_divisible, 6},
     {OPC_FAMILY_NUMBER_RANGE, opc_repair_number_range, 6},
     {OPC_FAMILY_LIST_LENGTH, opc_repair_list_length, 5},
+    {OPC_FAMILY_DTYPE_ARGUMENT, opc_repair_dtype_argument, 6},
     {OPC_FAMILY_SAME_DTYPE, opc_repair_same_dtype, 4},
     {OPC_FAMILY_NUMBER_SWAP, opc_repair_number_swap, 6},
     {OPC_FAMILY_SAME_SHAPE, opc_repair_same_shape, 12},

@@ -56,6 +56,7 @@ void opc_repair_scalar_type(opc_repair_t *r);
 void opc_repair_not_implemented(opc_repair_t *r);
 void opc_repair_list_length(opc_repair_t *r);
 void opc_repair_same_dtype(opc_repair_t *r);
+void opc_repair_dtype_argument(opc_repair_t *r);
 void opc_repair_number_range(opc_repair_t *r);
 void opc_repair_index_range(opc_repair_t *r);
 void opc_repair_int_values(opc_repair_t *r);

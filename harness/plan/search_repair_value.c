@@ -48,6 +48,26 @@ void opc_repair_not_implemented(opc_repair_t *r) {
   }
 }
 
+/* An argument that is a dtype says that of a tensor: one of the two is changed to the other. */
+static void match_dtype_argument(opc_repair_t *r, size_t argument) {
+  const opc_value_t *said = &r->sample->arguments[argument];
+  for (size_t i = 0; i < r->count; i++) { /* tensors that the text names come first */
+    if (!opc_repair_is_tensor(r, i) || opc_repair_spec(r, i)->dtype == said->dtype || !opc_repair_is_meant(r, i)) continue;
+    if (!opc_repair_begin(r)) return;
+    opc_repair_sample(r)->arguments[argument].dtype = opc_repair_spec(r, i)->dtype;
+    opc_repair_end(r, true);
+    if (!opc_repair_begin(r)) return;
+    opc_repair_end(r, opc_edit_dtype(r->copy[i].value, said->dtype));
+  }
+}
+
+void opc_repair_dtype_argument(opc_repair_t *r) {
+  if (!opc_clue_has(r->clue, "dtype|type()|scalar_type|data type|scalar type")) return;
+  for (size_t k = 0; k < r->sample->argument_count; k++) {
+    if (!r->sample->absent[k] && r->sample->arguments[k].kind == OPC_VALUE_DTYPE) match_dtype_argument(r, k);
+  }
+}
+
 void opc_repair_same_dtype(opc_repair_t *r) {
   if (!opc_clue_has(r->clue, "dtype|same type|data type|scalar type|same data|types")) return;
   for (size_t from = 0; from < r->count; from++) {

@@ -8,16 +8,17 @@
 
 static const fixture_argument_t arguments[] = {
     {"input", "Tensor", NULL, false}, {"weight", "Tensor", NULL, false}, {"groups", "int", NULL, false},   {"pads", "int[]", NULL, false},
-    {"mode", "str", NULL, false},     {"bias", "Tensor?", NULL, false},  {"index", "Tensor", NULL, false}, {"flag", "bool", NULL, false}};
+    {"mode", "str", NULL, false},     {"bias", "Tensor?", NULL, false},  {"index", "Tensor", NULL, false}, {"flag", "bool", NULL, false},
+    {"to", "ScalarType", NULL, false}};
 
-/* input [2, 3, 4], weight [5, 6], groups 0, pads [1, 1], mode "x", bias none, index int64 [7], flag false */
+/* input [2, 3, 4], weight [5, 6], groups 0, pads [1, 1], mode "x", bias none, index int64 [7], flag false, to float64 */
 static opc_sample_t make_sample(const opc_operator_t *op) {
   opc_sample_t sample;
   opc_error_t error = {0};
   static const char text[] =
       "{\"operator\": \"ns::op\", \"args\": [{\"tensor\": {\"shape\": [2, 3, 4]}}, {\"tensor\": {\"shape\": [5, 6]}}, 0, [1, 1], \"x\", "
       "null, "
-      "{\"tensor\": {\"shape\": [7], \"dtype\": \"int64\", \"fill\": \"arange\"}}, false]}";
+      "{\"tensor\": {\"shape\": [7], \"dtype\": \"int64\", \"fill\": \"arange\"}}, false, {\"dtype\": \"float64\"}]}";
   json_t *json = json_loads(text, 0, NULL);
   assert_non_null(json);
   assert_ok(opc_sample_from_json(json, op, NULL, &sample, NULL, 0, &error), error);
@@ -54,9 +55,12 @@ static void test_families(void **state) {
       {OPC_FAMILY_EXPRESSION, "Expected weight_c.size(1) * groups == input_c.size(1) to be true", "float32[5, 3] 1"},
       {OPC_FAMILY_SQUARE, "weight must be square", "float32[5, 5]"},
       {OPC_FAMILY_DIVISIBLE, "weight columns must be divisible by 8", "float32[5, 8]"},
+      {OPC_FAMILY_DIVISIBLE, "weight columns should be dividable by 32", "float32[5, 32]"},
       {OPC_FAMILY_NUMBER_RANGE, "groups must be greater than zero", "float32[5, 6] 1 [1, 1]"},
       {OPC_FAMILY_NUMBER_RANGE, "output sizes computed: (4, -3)", "float32[5, 6] 1 [1, 1]"},
       {OPC_FAMILY_LIST_LENGTH, "pads is expected to have 3 elements", "[1, 1, 1]"},
+      {OPC_FAMILY_DTYPE_ARGUMENT, "index.scalar_type() 4 is not matching dtype argument 7", "float64[7]"},
+      {OPC_FAMILY_DTYPE_ARGUMENT, "index.scalar_type() 4 is not matching dtype argument 7", "false int64"},
       {OPC_FAMILY_SAME_DTYPE, "all tensors need the same dtype", "float32[7]"},
       {OPC_FAMILY_NUMBER_SWAP, "size of tensor a (4) must match tensor b (6)", "float32[2, 3, 6]"},
       {OPC_FAMILY_SAME_SHAPE, "input and weight must have the same shape", "float32[2, 3, 4] float32[2, 3, 4]"},
