@@ -264,10 +264,23 @@ typedef struct written_use {
   bool given, written; /* given: with elements to write */
 } written_use_t;
 
+typedef struct values_use {
+  const opc_sample_t *sample;
+  uint64_t seed, other;
+} values_use_t;
+
+static opc_status_t give_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context, opc_error_t *error) {
+  const values_use_t *use = context;
+  (void)leaf;
+  return opc_sample_fill_other(use->sample, spec, path, use->seed, use->other, logical, error);
+}
+
 static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *sample, uint64_t seed, written_use_t *uses,
                                opc_error_t *error) {
+  values_use_t use = {.sample = sample, .seed = context->seed, .other = seed};
+  opc_call_options_t options = {.device = context->device, .seed = context->seed, .values = give_values, .values_context = &use};
   opc_call_t call = {0};
-  opc_status_t status = opc_call_make(&call, context->op, sample, context->device, seed, error);
+  opc_status_t status = opc_call_make_with(&call, context->op, sample, &options, error);
   if (status == OPC_OK) status = opc_call_snapshot(&call, error);
   if (status != OPC_OK) goto release;
   context->phase("the operator");

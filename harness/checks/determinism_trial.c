@@ -156,6 +156,7 @@ bool opc_trial_differ(const opc_trial_outcome_t *left, const opc_trial_outcome_t
 /* ---- other values ---- */
 
 typedef struct other_values {
+  const opc_sample_t *sample;
   uint64_t seed;
   bool changed;
 } other_values_t;
@@ -185,7 +186,7 @@ static opc_status_t fill_otherwise(size_t leaf, const char *path, const opc_tens
   (void)leaf;
   if (!before) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for other values");
   opc_status_t status = opc_fill_logical(spec, path, other->seed, before, error);
-  if (status == OPC_OK) status = opc_fill_logical(spec, path, other->seed + 1, logical, error);
+  if (status == OPC_OK) status = opc_sample_fill_other(other->sample, spec, path, other->seed, other->seed + 1, logical, error);
   bool same = status == OPC_OK && memcmp(before, logical, bytes) == 0;
   if (status == OPC_OK && !same) other->changed = true;
   if (same && opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING && nudge(spec->dtype, numel, logical)) other->changed = true;
@@ -195,7 +196,7 @@ static opc_status_t fill_otherwise(size_t leaf, const char *path, const opc_tens
 
 opc_status_t opc_trial_other_values(opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *out, bool *out_changed,
                                     opc_error_t *error) {
-  other_values_t other = {.seed = context->seed};
+  other_values_t other = {.sample = sample, .seed = context->seed};
   opc_call_options_t options = {.device = context->device, .seed = context->seed, .values = fill_otherwise, .values_context = &other};
   opc_call_t call = {0};
   opc_status_t status = opc_call_make_with(&call, context->op, sample, &options, error);

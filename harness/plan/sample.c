@@ -131,3 +131,9 @@ opc_status_t opc_sample_name(opc_sample_t *sample, const opc_operator_t *op, opc
   json_decref(whole);
   return named ? OPC_OK : out_of_memory(error);
 }
+
+opc_status_t opc_sample_fill_other(const opc_sample_t *sample, const opc_tensor_spec_t *spec, const char *path, uint64_t seed, uint64_t other, void *out,
+                                   opc_error_t *error) {
+  bool may_be_index = spec->dtype == OPC_DTYPE_INT64 || spec->dtype == OPC_DTYPE_INT32;
+  return opc_fill_logical(spec, path, may_be_index && sample->source == OPC_SAMPLE_SEARCHED ? seed : other, out, error);
+}

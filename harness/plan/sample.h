@@ -46,6 +46,11 @@ opc_status_t opc_sample_init(opc_sample_t *sample, const opc_operator_t *op, opc
 /* Gives the sample its "s-…" name from its arguments when it has none. */
 opc_status_t opc_sample_name(opc_sample_t *sample, const opc_operator_t *op, opc_error_t *error) OPC_CHECKED;
 
+/* opc_fill_logical with the values of another seed. Of a sample that the search made up int64 and int32 keep those of `seed`: they may be indices or
+ * lengths, and that the operator took these says nothing of others. */
+opc_status_t opc_sample_fill_other(const opc_sample_t *sample, const opc_tensor_spec_t *spec, const char *path, uint64_t seed, uint64_t other, void *out,
+                                   opc_error_t *error) OPC_CHECKED;
+
 /* One sample object of the format, checked against the schema. The error names the field ("args[1].tensor.shape[0]"). `field` (may be
  * NULL, size bytes) receives that path alone, for the caller to look its position up. `folder` resolves relative .npy files. */
 opc_status_t opc_sample_from_json(const json_t *json, const opc_operator_t *op, const char *folder, opc_sample_t *out,

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "plan/fill_kept.h"
+#include "plan/sample.h"
 #include "plan/value.h"
 
 static opc_tensor_spec_t *spec_of(opc_dtype_t dtype, int64_t count) { return opc_tensor_spec_new(dtype, 1, &count); }
@@ -325,6 +326,33 @@ static void test_kept_and_forgotten(void **state) {
   opc_tensor_spec_free(none);
 }
 
+/* Of arguments that the search made up nobody says that an index may be another one. */
+static void test_other_seed(void **state) {
+  (void)state;
+  static const struct {
+    opc_sample_source_t source;
+    opc_dtype_t dtype;
+    bool kept;
+  } rows[] = {
+      {OPC_SAMPLE_SEARCHED, OPC_DTYPE_INT64, true},    {OPC_SAMPLE_SEARCHED, OPC_DTYPE_INT32, true}, {OPC_SAMPLE_SEARCHED, OPC_DTYPE_UINT8, false},
+      {OPC_SAMPLE_SEARCHED, OPC_DTYPE_FLOAT32, false}, {OPC_SAMPLE_FILE, OPC_DTYPE_INT64, false},    {OPC_SAMPLE_RECORDED, OPC_DTYPE_INT32, false},
+  };
+  enum { ELEMENTS = 100, BYTES = ELEMENTS * 8 };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    opc_tensor_spec_t *spec = spec_of(rows[i].dtype, ELEMENTS);
+    const opc_sample_t sample = {.source = rows[i].source};
+    const size_t bytes = ELEMENTS * opc_dtype_size(rows[i].dtype);
+    char usual[BYTES], other[BYTES], given[BYTES];
+    opc_error_t error = {0};
+    assert_ok(opc_fill_logical(spec, "x", 1, usual, &error), error);
+    assert_ok(opc_fill_logical(spec, "x", 2, other, &error), error);
+    assert_ok(opc_sample_fill_other(&sample, spec, "x", 1, 2, given, &error), error);
+    assert_memory_not_equal(usual, other, bytes);
+    assert_memory_equal(given, rows[i].kept ? usual : other, bytes);
+    opc_tensor_spec_free(spec);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_kinds),
@@ -333,6 +361,7 @@ int main(void) {
       cmocka_unit_test(test_complex_parts_are_independent),
       cmocka_unit_test(test_repeated_elements_agree),
       cmocka_unit_test(test_values),
+      cmocka_unit_test(test_other_seed),
       cmocka_unit_test(test_special),
       cmocka_unit_test(test_scatter),
       cmocka_unit_test(test_scatter_behind_bits),
