@@ -122,6 +122,12 @@ static bool is_own_call(const scene_t *scene) {
   return scene->box.running == 1 && strncmp(phase, words, length) == 0 && (phase[length] == '\0' || phase[length] == ',');
 }
 
+/* assert and CHECK print what is wrong before they abort. */
+static void add_last_line(const char *printed, opc_text_t *out) {
+  const char *end = strrchr(printed, '\n'), *line = end != NULL ? end + 1 : printed;
+  if (*line != '\0') opc_text_addf(out, "; what it printed last: %.300s", line);
+}
+
 opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symboliser, const opc_crash_limits_t *limits, opc_crash_t *out,
                                 opc_error_t *error) {
   memset(out, 0, sizeof *out);
@@ -156,6 +162,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   if (tail.length > 0) json_object_set_new(out->evidence, "output", json_string(opc_text_c(&tail)));
   const bool on_purpose = child->cause == OPC_END_BY_ITSELF && (!WIFSIGNALED(child->status) || WTERMSIG(child->status) == SIGABRT);
   if (on_purpose) opc_text_add(&out->said, scene->box.terminate_text[0] != '\0' ? scene->box.terminate_text : opc_text_c(&tail));
+  if (on_purpose && scene->box.terminate_text[0] == '\0') add_last_line(opc_text_c(&tail), &out->message);
   opc_text_clear(&tail);
   free(scene);
   return OPC_OK;
