@@ -6,6 +6,7 @@
 #include "checks/determinism.h"
 #include "checks/determinism_busy.h"
 #include "checks/determinism_generators.h"
+#include "checks/determinism_handle.h"
 #include "checks/determinism_late.h"
 #include "checks/outcome.h"
 #include "checks/tolerance.h"
@@ -24,6 +25,7 @@ typedef struct sample_case {
   bool floating;   /* some argument is */
   bool says_dtype; /* and the default dtype has no say in the result's */
   bool differs;    /* found: what else differs may follow from that */
+  bool handles;    /* the last comparison: it differed in addresses alone */
   int calls;
 } sample_case_t;
 
@@ -37,6 +39,8 @@ static opc_status_t compare_under(sample_case_t *run, const opc_trial_t *trial, 
   opc_status_t status = opc_trial_run(trial, &again, run->error);
   /* Where it strays outside its tensors it gives what lies there: check memory's finding. */
   *out_differs = status == OPC_OK && opc_trial_differ(&run->first, &again, name, out) && !opc_trial_strays();
+  run->handles = *out_differs && again.outcome == OPC_CALL_RETURNED && run->first.outcome == OPC_CALL_RETURNED &&
+                 opc_results_are_handles(&run->first.result, &again.result);
   run->calls++;
   opc_trial_outcome_clear(&again);
   return status;
@@ -126,8 +130,11 @@ static opc_status_t check_again(sample_case_t *run) {
   bool in_place = true;
   opc_trial_t trial = trial_of(run, 0, "the operator, second run");
   opc_status_t status = compare_under(run, &trial, "a second run", &text, &run->differs);
-  if (status == OPC_OK && run->differs && run->context->device.type == OPC_DEVICE_CPU) status = differs_in_place(run, &in_place);
-  if (status == OPC_OK && run->differs && in_place)
+  const bool handles = run->handles;
+  if (status == OPC_OK && run->differs && !handles && run->context->device.type == OPC_DEVICE_CPU) status = differs_in_place(run, &in_place);
+  if (status == OPC_OK && run->differs && handles)
+    opc_finding_fail(run->finding, "determinism.handle", "%s; all that differs are addresses of memory of this process", opc_text_c(&text));
+  else if (status == OPC_OK && run->differs && in_place)
     opc_finding_fail(run->finding, "determinism.run_to_run", "%s%s", opc_text_c(&text),
                      opc_operator_is_seeded(run->context->op) ? "; both with the same seed of all generators" : "");
   else if (status == OPC_OK && run->differs)
@@ -207,7 +214,7 @@ static opc_status_t check_conditions(sample_case_t *run) {
     trial = trial_of(run, 0, "the operator, once more");
     opc_text_reset(&text);
     status = compare_under(run, &trial, "a later run", &text, &found);
-    if (status == OPC_OK && found) opc_finding_fail(run->finding, "determinism.run_to_run", "%s", opc_text_c(&text));
+    if (status == OPC_OK && found) opc_finding_fail(run->finding, run->handles ? "determinism.handle" : "determinism.run_to_run", "%s", opc_text_c(&text));
   }
   if (found) goto release;
   for (size_t i = 0; status == OPC_OK && run->differs && i < CONDITION_ROWS; i++) {
