@@ -61,7 +61,20 @@ static void match_dtype_argument(opc_repair_t *r, size_t argument) {
   }
 }
 
+/* "only fp16 and bf16 are supported" */
+static void say_dtype_wanted(opc_repair_t *r, size_t argument) {
+  for (size_t k = 0; k < r->clue->dtype_wanted_count; k++) {
+    if (r->sample->arguments[argument].dtype == r->clue->dtype_wanted[k]) continue;
+    if (!opc_repair_begin(r)) return;
+    opc_repair_sample(r)->arguments[argument].dtype = r->clue->dtype_wanted[k];
+    opc_repair_end(r, true);
+  }
+}
+
 void opc_repair_dtype_argument(opc_repair_t *r) {
+  for (size_t k = 0; k < r->sample->argument_count; k++) {
+    if (!r->sample->absent[k] && r->sample->arguments[k].kind == OPC_VALUE_DTYPE) say_dtype_wanted(r, k);
+  }
   if (!opc_clue_has(r->clue, "dtype|type()|scalar_type|data type|scalar type")) return;
   for (size_t k = 0; k < r->sample->argument_count; k++) {
     if (!r->sample->absent[k] && r->sample->arguments[k].kind == OPC_VALUE_DTYPE) match_dtype_argument(r, k);

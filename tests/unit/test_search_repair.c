@@ -60,6 +60,7 @@ static void test_families(void **state) {
       {OPC_FAMILY_NUMBER_RANGE, "output sizes computed: (4, -3)", "float32[5, 6] 1 [1, 1]"},
       {OPC_FAMILY_LIST_LENGTH, "pads is expected to have 3 elements", "[1, 1, 1]"},
       {OPC_FAMILY_DTYPE_ARGUMENT, "index.scalar_type() 4 is not matching dtype argument 7", "float64[7]"},
+      {OPC_FAMILY_DTYPE_ARGUMENT, "only fp16 and bf16 are supported", "false float16"},
       {OPC_FAMILY_DTYPE_ARGUMENT, "index.scalar_type() 4 is not matching dtype argument 7", "false int64"},
       {OPC_FAMILY_SAME_DTYPE, "all tensors need the same dtype", "float32[7]"},
       {OPC_FAMILY_NUMBER_SWAP, "size of tensor a (4) must match tensor b (6)", "float32[2, 3, 6]"},
