@@ -31,14 +31,31 @@ static void read_torch(opc_gpu_codes_t *out) {
   opc_elf_close(file);
 }
 
+/* One that can be simulated and has code; NULL: none. */
+static const char *to_simulate(const library_t *library) {
+  static const struct {
+    const char *name;
+    unsigned number;
+  } architectures[] = {
+#define OPC_ARCHITECTURE(name, major, minor, ...) {name, (major)*10 + (minor)},
+#include "launch/architectures.def"
+  };
+  for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
+    if (opc_gpu_codes_serve(&library->facts.gpu, architectures[i].number)) return architectures[i].name;
+  }
+  return NULL;
+}
+
 /* A device that is here, real or simulated, without code for it. */
 static void check_devices(const library_t *library, const char *has, opc_finding_t *finding) {
   const opc_launch_api_t *launch = opc_launch();
   opc_cuda_limits_t limits;
   for (int i = 0; launch && i < launch->device_count(); i++) {
     if (!launch->limits(i, &limits) || opc_gpu_codes_serve(&library->facts.gpu, (unsigned)(limits.major * 10 + limits.minor))) continue;
-    opc_finding_fail(finding, "architecture.no_image", "it has code for %s, and none of it runs on device %d%s, which is %s: every launch there ends with error 209", has, i,
-                     launch->mode == OPC_LAUNCH_SIMULATED ? " (simulated)" : "", limits.architecture);
+    const bool simulated = launch->mode == OPC_LAUNCH_SIMULATED;
+    const char *other = simulated ? to_simulate(library) : NULL;
+    opc_finding_fail(finding, "architecture.no_image", "it has code for %s, and none of it runs on device %d%s, which is %s: every launch there ends with error 209%s%s", has, i,
+                     simulated ? " (simulated)" : "", limits.architecture, other ? "; one that it has code for is simulated by --cuda-arch " : "", other ? other : "");
     return;
   }
 }
