@@ -18,7 +18,8 @@ typedef struct narrower {
   const opc_call_t *empty;
   opc_replay_t *values; /* of base */
   int64_t size;         /* n */
-  size_t zeros_from, zeros_to; /* the tensors that get zeros instead: from the first up to and without the second */
+  size_t others_from, others_to; /* the tensors that get other values: from the first up to and without the second */
+  unsigned char other; /* what integers are then */
 } narrower_t;
 
 static bool same_tree(const opc_call_t *base, const opc_call_t *empty) {
@@ -32,6 +33,15 @@ static bool emptied(const narrower_t *narrower, size_t leaf, int dim) {
   return narrower->empty->leaves[leaf].spec->sizes[dim] == 0 && narrower->base->leaves[leaf].spec->sizes[dim] > 0;
 }
 
+/* All the same: zeros, or `integer` where they are integers. */
+static void give_others(const opc_tensor_spec_t *spec, unsigned char integer, unsigned char *logical) {
+  const size_t width = opc_dtype_size(spec->dtype), size = (size_t)opc_tensor_spec_numel(spec) * width;
+  const opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
+  const bool integers = kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED || kind == OPC_CLASS_BOOLEAN;
+  memset(logical, 0, size);
+  for (size_t at = 0; integers && at < size; at += width) logical[at] = integer; /* the machine is little-endian, as elf_probe.c wants it */
+}
+
 static opc_status_t give_narrowed(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context,
                                   opc_error_t *error) {
   const narrower_t *narrower = context;
@@ -40,8 +50,8 @@ static opc_status_t give_narrowed(size_t leaf, const char *path, const opc_tenso
   int64_t numel = opc_tensor_spec_numel(spec), index[OPC_MAX_DIMS] = {0};
   (void)path;
   (void)error;
-  if (leaf >= narrower->zeros_from && leaf < narrower->zeros_to) {
-    memset(logical, 0, (size_t)numel * width);
+  if (leaf >= narrower->others_from && leaf < narrower->others_to) {
+    give_others(spec, narrower->other, logical);
     return OPC_OK;
   }
   for (int64_t e = 0; e < numel; e++) {
@@ -159,11 +169,11 @@ typedef struct shape_oracle {
 } shape_oracle_t;
 
 /* As many rows as the largest index says: no row of sizes leads anywhere. */
-static void note_other_shapes(shape_oracle_t *oracle, const opc_result_t *zeros) {
+static void note_other_shapes(shape_oracle_t *oracle, const opc_result_t *others) {
   const opc_result_t *last = &oracle->steps[STEPS - 1];
-  for (size_t i = 0; i < zeros->count && i < last->count && i < 64; i++) {
-    if (zeros->items[i].kind != OPC_VALUE_TENSOR || last->items[i].kind != OPC_VALUE_TENSOR) continue;
-    if (!same_sizes(&zeros->items[i].meta, last->items[i].meta.ndim, last->items[i].meta.sizes)) oracle->follow_values |= UINT64_C(1) << i;
+  for (size_t i = 0; i < others->count && i < last->count && i < 64; i++) {
+    if (others->items[i].kind != OPC_VALUE_TENSOR || last->items[i].kind != OPC_VALUE_TENSOR) continue;
+    if (!same_sizes(&others->items[i].meta, last->items[i].meta.ndim, last->items[i].meta.sizes)) oracle->follow_values |= UINT64_C(1) << i;
   }
 }
 
@@ -206,18 +216,20 @@ static bool breaks_row(const shape_oracle_t *oracle, const opc_result_t *got) {
   return breaks;
 }
 
-/* With zeros in all tensors, and in each one alone: how many numbers two of them have in common follows both. */
-static opc_status_t ask_zeros(opc_case_context_t *context, narrower_t *narrower, shape_oracle_t *oracle, opc_error_t *error) {
+/* With zeros and with ones in all tensors, and in each one alone: how many numbers two of them have in common follows both. */
+static opc_status_t ask_others(opc_case_context_t *context, narrower_t *narrower, shape_oracle_t *oracle, opc_error_t *error) {
   const size_t count = narrower->base->leaf_count;
   opc_status_t status = OPC_OK;
-  for (size_t probe = 0; status == OPC_OK && probe <= (count > 1 ? count : 0); probe++) {
-    opc_result_t zeros = {0};
+  for (size_t round = 0; status == OPC_OK && round < 2 * (count > 1 ? count + 1 : 1); round++) {
+    const size_t probe = round / 2;
+    opc_result_t others = {0};
     bool ran = false;
-    narrower->zeros_from = probe > 0 ? probe - 1 : 0;
-    narrower->zeros_to = probe > 0 ? probe : count;
-    status = run_narrowed(context, narrower, &zeros, &ran, error);
-    if (ran) note_other_shapes(oracle, &zeros);
-    opc_result_clear(&zeros);
+    narrower->other = round % 2;
+    narrower->others_from = probe > 0 ? probe - 1 : 0;
+    narrower->others_to = probe > 0 ? probe : count;
+    status = run_narrowed(context, narrower, &others, &ran, error);
+    if (ran) note_other_shapes(oracle, &others);
+    opc_result_clear(&others);
   }
   return status;
 }
@@ -236,7 +248,7 @@ static opc_status_t ask_oracles(opc_case_context_t *context, const opc_call_t *e
   }
   if (status == OPC_OK && oracle->has_steps && breaks_row(oracle, got)) {
     narrower_t narrower = {.base = &base, .empty = empty, .values = &values, .size = STEPS};
-    status = ask_zeros(context, &narrower, oracle, error);
+    status = ask_others(context, &narrower, oracle, error);
   }
   opc_replay_clear(&values);
   opc_call_clear(&base);
