@@ -110,7 +110,7 @@ bool opc_elf_probe(const char *path, opc_library_error_t *out) {
     return false;
   }
   bool good = false;
-  if (S_ISDIR(status.st_mode)) opc_library_error_set(out, "unreadable", "it is a folder without a library that registers operators: name the .so file");
+  if (S_ISDIR(status.st_mode)) opc_library_error_set(out, "unreadable", "it is a folder, and no library in it registers operators: what Python code defines with torch.library, or calls by ctypes, is in none");
   else if (!S_ISREG(status.st_mode)) opc_library_error_set(out, "unreadable", "it is not a regular file");
   else good = check_start(fd, out) && check_elf(fd, (size_t)status.st_size, out);
   close(fd);

@@ -71,7 +71,9 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
                                error);
     if (status == OPC_OK && !failed && library->note != NULL) status = opc_journal_note(session->journal, error, "%s: %s", library->path, library->note);
     if (status == OPC_OK && !failed && library->operators == 0) {
-      status = opc_journal_note(session->journal, error, "%s registers no operators%s", library->path, library->classes > 0 ? ", only classes" : "");
+      status = opc_journal_note(session->journal, error, "%s registers no operators%s", library->path,
+                                library->classes > 0 ? ", only classes"
+                                                     : ": what Python code defines with torch.library, or calls by ctypes, is not in it");
     }
   }
   if (status == OPC_OK && loaded->torch_operators > 0) {
