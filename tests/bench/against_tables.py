@@ -67,7 +67,7 @@ def summary(rows):
 
 def shortcomings(rows):
     """What opcheck-c owes: a line for each defect that it missed and each false alarm."""
-    owed = [row for row in rows if row["ours"] not in ("found", "silent", "refuses")]
+    owed = [row for row in rows if row["ours"] not in ("found", "silent", "refuses", "right")]
     return [f"opcheck-c: {row['operator']}: {row['ours']}: {row['primary'] or ', '.join(row['our_rules'])}" for row in owed]
 
 

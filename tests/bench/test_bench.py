@@ -63,6 +63,8 @@ class Judgement(unittest.TestCase):
         self.assertEqual(against_python.judge_ours({"rules": {"a.c": None}, "verdicts": {"fail"}}, "a.b"), "missed")
         self.assertEqual(against_python.judge_ours({"rules": {"a.b": None}, "verdicts": {"pass", "fail"}}, None), "false alarm")
         self.assertEqual(against_python.judge_ours({"rules": {"functionalisation.refused": None}, "verdicts": {"pass", "fail"}}, None), "refuses")
+        self.assertEqual(against_python.judge_ours({"rules": {"registration.no_meta_kernel": None}, "verdicts": {"pass", "fail"}}, None), "right")
+        self.assertEqual(against_python.judge_ours({"rules": {"a.c": None, "registration.no_meta_kernel": None}, "verdicts": {"fail"}}, None), "false alarm")
         self.assertEqual(against_python.judge_ours({"rules": {}, "verdicts": {"pass"}}, None), "silent")
         self.assertEqual(against_python.judge_ours({"rules": {}, "verdicts": {"skip"}}, None), "unusable")
 
