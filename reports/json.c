@@ -9,7 +9,8 @@ typedef struct json_writer {
   FILE *stream;
   opc_status_t status;
   opc_error_t *error;
-  bool first; /* of the list that is being written */
+  bool first;     /* of the list that is being written */
+  json_t *result; /* the fields of a result, in the order of the format, with what holds where a record has none */
 } json_writer_t;
 
 static bool put(json_writer_t *writer, const char *text) {
@@ -46,25 +47,32 @@ static bool put_item(json_writer_t *writer, json_t *item) {
 /* The report's own fields first and always, in the order of the format; what the record has besides follows. */
 static json_t *arrange(const json_t *record, json_t *fixed) {
   const char *key;
-  json_t *value;
-  if (!fixed) return NULL;
+  json_t *value, *item = fixed ? json_object() : NULL;
+  if (!item) return NULL;
   json_object_foreach(fixed, key, value) {
     json_t *given = json_object_get(record, key);
-    if (given && json_object_set(fixed, key, given) != 0) goto failed;
+    if (json_object_set_nocheck(item, key, given ? given : value) != 0) goto failed;
   }
   json_object_foreach((json_t *)record, key, value) {
     if (strcmp(key, "t") == 0 || json_object_get(fixed, key)) continue;
-    if (json_object_set(fixed, key, value) != 0) goto failed;
+    if (json_object_set(item, key, value) != 0) goto failed;
   }
-  return fixed;
+  return item;
 failed:
-  json_decref(fixed);
+  json_decref(item);
   return NULL;
+}
+
+/* Takes the reference to `fixed`. */
+static json_t *arrange_once(const json_t *record, json_t *fixed) {
+  json_t *item = arrange(record, fixed);
+  json_decref(fixed);
+  return item;
 }
 
 static bool visit_library(const json_t *record, void *context) {
   return put_item(context,
-                  arrange(record, json_pack("{s:n, s:n, s:n, s:i, s:i}", "path", "status", "error", "operators", 0, "classes", 0)));
+                  arrange_once(record, json_pack("{s:n, s:n, s:n, s:i, s:i}", "path", "status", "error", "operators", 0, "classes", 0)));
 }
 
 static bool visit_operator(const json_t *record, void *context) {
@@ -75,7 +83,7 @@ static bool visit_operator(const json_t *record, void *context) {
   const char *how = opc_record_text(source, "source");
   json_t *fixed = json_pack("{s:n, s:n, s:n, s:n, s:[], s:[], s:s}", "name", "schema", "library", "registered_at", "dispatch_keys", "tags",
                             "sample_source", *how ? how : "none");
-  json_t *item = arrange(record, fixed);
+  json_t *item = arrange_once(record, fixed);
   static const char *const told[][2] = {{"sample_detail", "detail"}, {"search", "search"}, {"recipe", "recipe"}};
   for (size_t i = 0; item && source && i < sizeof told / sizeof told[0]; i++)
     if (json_object_set(item, told[i][0], json_object_get(source, told[i][1])) != 0) json_object_del(item, told[i][0]); /* the record has none */
@@ -84,13 +92,11 @@ static bool visit_operator(const json_t *record, void *context) {
 }
 
 static bool visit_class(const json_t *record, void *context) {
-  return put_item(context, arrange(record, json_pack("{s:n, s:n, s:[]}", "name", "library", "methods")));
+  return put_item(context, arrange_once(record, json_pack("{s:n, s:n, s:[]}", "name", "library", "methods")));
 }
 
 static bool visit_result(const json_t *record, void *context) {
-  json_t *fixed = json_pack("{s:n, s:n, s:n, s:n, s:s, s:n, s:n, s:n, s:{}, s:n, s:f}", "operator", "check", "case", "verdict", "severity",
-                            "error", "rule", "reason", "message", "evidence", "repro", "seconds", 0.0);
-  json_t *item = arrange(record, fixed);
+  json_t *item = arrange(record, ((json_writer_t *)context)->result);
   bool suspect = strcmp(opc_record_text(record, "t"), "suspect") == 0;
   if (item && suspect && json_object_set_new(item, "confirmed", json_false()) != 0) {
     json_decref(item);
@@ -135,6 +141,8 @@ static opc_status_t write_json(opc_journal_reader_t *journal, FILE *stream, opc_
   opc_journal_summary_t summary;
   opc_journal_reader_summary(journal, &summary);
   json_writer_t writer = {.journal = journal, .stream = stream, .error = error};
+  writer.result = json_pack("{s:n, s:n, s:n, s:n, s:s, s:n, s:n, s:n, s:{}, s:n, s:f}", "operator", "check", "case", "verdict", "severity", "error", "rule",
+                            "reason", "message", "evidence", "repro", "seconds", 0.0);
   put_head(&writer, &summary);
   put_list(&writer, "libraries", "library", visit_library);
   put_list(&writer, "operators", "operator", visit_operator);
@@ -145,6 +153,7 @@ static opc_status_t write_json(opc_journal_reader_t *journal, FILE *stream, opc_
   put_value(&writer, json_pack("{s:I, s:I, s:I, s:I, s:I}", "pass", (json_int_t)summary.pass, "fail", (json_int_t)summary.fail, "skip",
                                (json_int_t)summary.skip, "error", (json_int_t)summary.error, "warnings", (json_int_t)summary.warnings));
   put(&writer, "\n}\n");
+  json_decref(writer.result);
   return writer.status;
 }
 

@@ -77,10 +77,8 @@ static opc_status_t write_out(opc_journal_t *journal, const char *lines, size_t 
 
 void opc_journal_keep(opc_journal_t *journal, opc_kept_records_t *kept) { journal->kept = kept; }
 
-/* A result is final: nobody changes the record any more. */
 static void keep(opc_journal_t *journal, size_t length, json_t *record) {
-  const char *type = journal->kept != NULL ? json_string_value(json_object_get(record, "t")) : NULL;
-  if (type != NULL && strcmp(type, "result") == 0) opc_kept_add(journal->kept, (uint64_t)journal->length + journal->held.length, length, record);
+  if (journal->kept != NULL) opc_kept_add(journal->kept, (uint64_t)journal->length + journal->held.length, length, record);
 }
 
 void opc_journal_hold(opc_journal_t *journal) { journal->holding = true; }

@@ -14,7 +14,7 @@ typedef struct opc_journal opc_journal_t;
 
 /* Creates the file, or empties it. OPC_ERR_IO names the file and what to do. */
 opc_status_t opc_journal_open(const char *path, opc_journal_t **out, opc_error_t *error) OPC_CHECKED;
-/* Results that are written from now on are kept as well. The list is the caller's. */
+/* Records that are written from now on are kept as well, and must not be changed any more. The list is the caller's. */
 void opc_journal_keep(opc_journal_t *journal, opc_kept_records_t *kept);
 /* Takes the reference to record (also when it fails; NULL counts as out of memory). After a failed write the file ends with the last whole line, and every
  * further write fails with the first error. */

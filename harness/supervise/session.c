@@ -174,7 +174,7 @@ opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op
   json_object_set_new(result, "t", json_string("result"));
   json_object_set_new(result, "operator", json_string(op->name));
   json_object_set_new(result, "check", json_string(id.check));
-  json_object_set_new(result, "repro", finding && repro != NULL ? opc_words_json(repro) : json_null());
+  if (finding && repro != NULL) json_object_set_new(result, "repro", opc_words_json(repro));
   free(made);
   return opc_journal_write(session->journal, result, error);
 }

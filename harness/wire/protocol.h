@@ -55,7 +55,8 @@
  *      SAMPLE is the sample file's object with "source":"file|recorded|searched" added, and "unchecked":true where the operator is known to leave its
  *      tensors with these arguments, which nobody promises to be right: only check memory runs on it.
  *    child -> supervisor
- *      {"t":"result","case":ID,"verdict":…,"severity":…,"rule":…|null,"reason":…|null,"message":…,"evidence":{},"seconds":S}
+ *      {"t":"result","case":ID,"verdict":…,"severity":…,"rule":…,"reason":…,"message":…,"evidence":{},"seconds":S}
+ *        severity and rule only of a finding, reason only of a skip
  *        "memcheck":{"number":N,"errors":N,"listed":true}   of results and of "tried", where Valgrind counted errors: the case's number in Valgrind's
  *                               XML, how many, and whether they are listed in its log
  *      {"t":"done","planned":N}     all of a "cases" command is through: N results were sent for it

@@ -125,16 +125,18 @@ static void case_input(const json_t *input, void *context) {
   json_decref(fitting);
 }
 
+/* A hundred results an operator: what a reader takes for granted is left out (protocol.h). */
 static bool case_end(const char *case_id, const opc_finding_t *finding, double seconds, void *context) {
   batch_t *batch = context;
   json_t *result = json_object();
   json_object_set_new_nocheck(result, "t", json_string("result"));
   json_object_set_new_nocheck(result, "case", opc_batch_text(case_id));
   json_object_set_new_nocheck(result, "verdict", json_string(opc_verdict_name(finding->verdict)));
-  json_object_set_new_nocheck(result, "severity", json_string(opc_severity_name(finding->severity)));
-  json_object_set_new_nocheck(result, "rule", finding->rule ? json_string(finding->rule) : json_null());
-  json_object_set_new_nocheck(result, "reason",
-                              finding->reason != OPC_SKIP_NONE ? json_string(opc_skip_reason_name(finding->reason)) : json_null());
+  if (finding->rule) {
+    json_object_set_new_nocheck(result, "severity", json_string(opc_severity_name(finding->severity)));
+    json_object_set_new_nocheck(result, "rule", json_string(finding->rule));
+  }
+  if (finding->reason != OPC_SKIP_NONE) json_object_set_new_nocheck(result, "reason", json_string(opc_skip_reason_name(finding->reason)));
   json_object_set_new_nocheck(result, "message", opc_batch_text(opc_text_c(&finding->message)));
   json_object_set_new_nocheck(result, "evidence", finding->evidence ? json_incref(finding->evidence) : json_object());
   json_object_set_new_nocheck(result, "seconds", json_real(seconds));

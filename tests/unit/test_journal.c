@@ -107,9 +107,9 @@ static json_t *results_of(const opc_kept_records_t *known) {
 }
 
 /* Held or not, between other records: a report that knows them says what one does that reads the file. */
-static void kept_results_are_those_of_the_file(void **state) {
+static void kept_records_are_those_of_the_file(void **state) {
   (void)state;
-  enum { RESULTS = 2000 }; /* more than are kept */
+  enum { RESULTS = 3000 }; /* more than are kept */
   opc_kept_records_t kept = {0};
   opc_journal_t *journal = NULL;
   opc_error_t error;
@@ -155,7 +155,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(held_until_flushed_or_released, make_file, remove_file),
       cmocka_unit_test(a_full_disk_is_told_by_the_flush_and_ever_after),
-      cmocka_unit_test_setup_teardown(kept_results_are_those_of_the_file, make_file, remove_file),
+      cmocka_unit_test_setup_teardown(kept_records_are_those_of_the_file, make_file, remove_file),
       cmocka_unit_test(what_did_not_reach_the_file_is_not_kept),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
