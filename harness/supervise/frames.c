@@ -45,7 +45,8 @@ void opc_frames_resolve(opc_symboliser_t *symboliser, const opc_maps_t *maps, co
   if (library == NULL || realpath(library, real) == NULL) real[0] = '\0';
   for (size_t i = 0; i < count && out->count < OPC_FRAMES_SHOWN; i++) {
     opc_frame_t *frame = &out->frames[out->count++];
-    opc_symboliser_frame(symboliser, maps, addresses[i], !(i == 0 && first_is_instruction), frame);
+    /* What called the library's code is the harness: where in its files says nothing about the operator. */
+    opc_symboliser_frame(symboliser, maps, addresses[i], !(i == 0 && first_is_instruction), out->own != NULL, frame);
     if (real[0] == '\0' || strcmp(frame->module, real) != 0) continue;
     if (out->own == NULL || (opc_is_library_header(out->own->file) && !opc_is_library_header(frame->file))) out->own = frame;
   }

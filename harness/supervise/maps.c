@@ -12,6 +12,8 @@ enum { STACK_MARGIN = 4 << 20 };
 
 static void empty(opc_maps_t *maps) {
   for (size_t i = 0; i < maps->count; i++) free(maps->mappings[i].path);
+  free(maps->program);
+  maps->program = NULL;
   maps->count = 0;
   maps->stack_end = 0;
 }
@@ -51,6 +53,8 @@ opc_status_t opc_maps_read(opc_maps_t *maps, pid_t pid, opc_error_t *error) {
   }
   free(line);
   fclose(file);
+  snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+  maps->program = realpath(path, NULL);
   return status;
 }
 

@@ -12,8 +12,14 @@
 
 enum { MODULES_MAX = 32 }; /* more are forgotten and read anew: a crash touches a handful */
 
+/* What names no file of its debug information has none but by its build id. The standard search would go on to servers, for which it loads some thirty
+ * libraries, also where none is to be asked. */
+static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base, const char *file, const char *link, GElf_Word crc, char **out) {
+  return (link != NULL ? dwfl_standard_find_debuginfo : dwfl_build_id_find_debuginfo)(module, user, name, base, file, link, crc, out);
+}
+
 static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
-                                         .find_debuginfo = dwfl_standard_find_debuginfo,
+                                         .find_debuginfo = find_debuginfo,
                                          .section_address = dwfl_offline_section_address};
 
 typedef char *demangle_t(const char *mangled, char *buffer, size_t *length, int *status);
@@ -50,6 +56,37 @@ static bool to_virtual(Elf *elf, uint64_t file_offset, uint64_t *out) {
     }
   }
   return false;
+}
+
+static int binding_rank(const Elf64_Sym *symbol) {
+  int binding = ELF64_ST_BIND(symbol->st_info);
+  return binding == STB_GLOBAL ? 2 : binding == STB_WEAK;
+}
+
+/* The name of the symbol whose bytes hold the address; of several that start together the most widely bound. NULL: there is none. dwfl_module_addrname
+ * knows more, and looks at the text of every name for it: 25 ms for one of libtorch's half a million local ones. */
+static const char *covering_name(Elf *elf, GElf_Addr address) {
+  const Elf64_Sym *best = NULL;
+  size_t strings = 0;
+  bool whole = false; /* has seen .symtab, in which .dynsym's are too */
+  if (gelf_getclass(elf) != ELFCLASS64) return NULL;
+  for (Elf_Scn *section = NULL; !whole && (section = elf_nextscn(elf, section)) != NULL;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == NULL || (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM)) continue;
+    Elf_Data *data = elf_getdata(section, NULL);
+    const Elf64_Sym *symbols = data != NULL ? data->d_buf : NULL;
+    whole = header.sh_type == SHT_SYMTAB;
+    for (size_t i = 0; symbols != NULL && i < data->d_size / sizeof *symbols; i++) {
+      const Elf64_Sym *symbol = &symbols[i];
+      if (address - symbol->st_value >= symbol->st_size || symbol->st_shndx == SHN_UNDEF || symbol->st_name == 0) continue;
+      bool better = best == NULL || symbol->st_value > best->st_value ||
+                    (symbol->st_value == best->st_value && binding_rank(symbol) > binding_rank(best));
+      if (!better) continue;
+      best = symbol;
+      strings = header.sh_link;
+    }
+  }
+  return best != NULL ? elf_strptr(elf, strings, best->st_name) : NULL;
 }
 
 typedef struct loaded_module {
@@ -129,8 +166,10 @@ static void answer(loaded_module_t *modules, size_t *count, const opc_symbolise_
   GElf_Addr bias = 0;
   Elf *elf = loaded->module != NULL ? dwfl_module_getelf(loaded->module, &bias) : NULL;
   if (!to_virtual(elf, question->file_offset, &out->offset)) return;
-  const char *name = dwfl_module_addrname(loaded->module, out->offset + bias);
+  const char *name = covering_name(elf, out->offset);
+  if (name == NULL) name = dwfl_module_addrname(loaded->module, out->offset + bias);
   if (name != NULL) demangle(name, out->symbol, sizeof out->symbol);
+  if (question->name_only) return;
   Dwfl_Line *line = dwfl_module_getsrc(loaded->module, out->offset + bias);
   const char *file = line != NULL ? dwfl_lineinfo(line, NULL, &out->line, NULL, NULL, NULL) : NULL;
   if (file != NULL) snprintf(out->file, sizeof out->file, "%s", file);
