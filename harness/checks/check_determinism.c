@@ -326,9 +326,10 @@ static void before(opc_case_context_t *context) {
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error = {0};
   sample_case_t sample = {.context = context, .finding = finding, .error = &error};
+  bool cpu = context->device.type == OPC_DEVICE_CPU;
   opc_trial_memory_begin();
+  if (cpu && *apart_of(context)) opc_apart_wake(*apart_of(context));
   if (!context->sample) {
-    bool cpu = context->device.type == OPC_DEVICE_CPU;
     opc_determinism_run_once(context, cpu ? *apart_of(context) : NULL, finding);
     if (cpu) *apart_of(context) = NULL;
   } else if (run_case(&sample) != OPC_OK) {

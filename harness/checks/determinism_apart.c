@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static const double seconds_of_changes = 0.05; /* of processor time */
 
 /* Shared memory: what the process apart has come to. */
 typedef struct apart_log {
+  sem_t wanted;
   opc_apart_stage_t stage;
   bool calling; /* a call of the stage: on arguments that the operator takes */
   bool strays, random;
@@ -205,6 +207,8 @@ static _Noreturn void live(const opc_case_context_t *context, apart_log_t *log, 
   opc_error_t error;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
+  while (sem_wait(&log->wanted) != 0) {
+  }
   signal(SIGALRM, SIG_DFL);
   setitimer(ITIMER_REAL, &most, NULL); /* what hangs here may hang for what was changed; the parent would find the other hangs by itself */
   int null = open("/dev/null", O_RDWR | O_CLOEXEC); /* whether the operator prints is seen in the parent, and told once */
@@ -230,6 +234,7 @@ opc_apart_t *opc_apart_start(const opc_case_context_t *context) {
   void *memory = mmap(NULL, LOG_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) goto fail;
   apart->log = memory;
+  (void)sem_init(&apart->log->wanted, true, 0); /* cannot fail with this value */
   pid_t parent = getpid();
   apart->pid = fork();
   if (apart->pid == 0) live(context, apart->log, parent);
@@ -240,6 +245,8 @@ fail:
   free(apart);
   return NULL;
 }
+
+void opc_apart_wake(opc_apart_t *apart) { (void)sem_post(&apart->log->wanted); }
 
 void opc_apart_join(opc_apart_t *apart) {
   int status = 0;

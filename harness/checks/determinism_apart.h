@@ -1,7 +1,8 @@
 /* Inside of check determinism: the operator in a process of its own.
  *
  * It is forked before the operator was called at all, so that its first call is the first of a process; and what it does there, with
- * arguments that the operator refuses or crashes on, ends with it.
+ * arguments that the operator refuses or crashes on, ends with it. Until it is wanted it sleeps: another check may end the parent before,
+ * again and again.
  *
  * Ownership: opc_apart_clear. Threads: one; where the process has more, or CUDA is in use, there is no forking, and nothing apart. */
 #ifndef OPC_CHECKS_DETERMINISM_APART_H
@@ -28,7 +29,9 @@ typedef struct opc_apart opc_apart_t;
 
 /* Forks. NULL: not here. */
 opc_apart_t *opc_apart_start(const opc_case_context_t *context);
-/* Waits until it has ended, and reads what it left. */
+/* Now it is wanted; more than once is as once. */
+void opc_apart_wake(opc_apart_t *apart);
+/* After opc_apart_wake. Waits until it has ended, and reads what it left. */
 void opc_apart_join(opc_apart_t *apart);
 void opc_apart_clear(opc_apart_t *apart);
 

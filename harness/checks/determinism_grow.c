@@ -7,6 +7,7 @@
 enum { GROWTH = 5 };
 static const double seconds_enough = 0.0005; /* a step more may take 125 times as long */
 static const double seconds_most = 0.004, seconds_least = 2e-6;
+static const double seconds_fewer = 0.0002; /* of what is called some fifty times */
 static const int64_t numel_max = 4 << 20;
 
 /* ---- sizes ---- */
@@ -176,7 +177,7 @@ opc_status_t opc_growth_search(opc_case_context_t *context, const opc_sample_t *
       status = step(context, sample, &growth, &values, &largest, &seconds, error);
       if (status != OPC_OK || !largest) break;
       *out = growth;
-      if (largest <= fewer || !out_fewer->factor) *out_fewer = growth;
+      if (seconds <= seconds_fewer && (largest <= fewer || !out_fewer->factor)) *out_fewer = growth;
     }
   }
   opc_replay_clear(&values);

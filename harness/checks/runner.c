@@ -219,12 +219,24 @@ static bool plan_device(opc_run_t *run) {
   return true;
 }
 
+static int check_of(const char *case_text) {
+  opc_case_id_t id;
+  opc_error_t ignored;
+  return opc_case_id_parse(case_text, &id, &ignored) == OPC_OK ? opc_check_info_find(id.check) : -1;
+}
+
+/* Some of the check's cases may lie in the stretch that is wanted: the plan goes from check to check. */
+static bool in_stretch(const opc_runner_request_t *request, size_t check) {
+  const char *start = request->from ? request->from : request->after;
+  return (!start || check_of(start) <= (int)check) && (!request->to || check_of(request->to) >= (int)check);
+}
+
 static void checks_before(opc_run_t *run) {
   const opc_runner_request_t *request = run->request;
   for (run->check = 0; run->check < opc_check_info_count; run->check++) {
     const opc_check_t *check = opc_checks[run->check];
     bool wanted = check_wanted(request, run->check) && (!request->only || (strcmp(check->name, run->only.check) == 0 && !run->only.sample[0]));
-    if (!wanted || !check->before || request->out_of_time > 0 || opc_run_names(check->name, request->skip, request->skip_count)) continue;
+    if (!wanted || !check->before || !in_stretch(request, run->check) || request->out_of_time > 0 || opc_run_names(check->name, request->skip, request->skip_count)) continue;
     for (run->device = 0; run->device < request->device_count && run->callable_count; run->device++) {
       opc_case_context_t context;
       opc_session_t session = {.own = &run->own[run->check]};
