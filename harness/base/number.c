@@ -60,7 +60,7 @@ static uint64_t narrow(uint64_t bits, opc_format_t format) {
   }
   uint64_t kept = significand >> shift, rest = significand & ((UINT64_C(1) << shift) - 1);
   uint64_t halfway = UINT64_C(1) << (shift - 1);
-  if (rest > halfway || (rest == halfway && (kept & 1))) kept++;
+  kept += rest + (kept & 1) > halfway; /* to nearest, from the middle to even; no branch, which would be foretold wrongly every other time */
   /* The hidden bit adds one to the exponent field, which a carry out of the fraction also must. */
   uint64_t result = target > 0 ? ((uint64_t)(target - 1) << format.fraction_bits) + kept : kept;
   return sign | (result >= infinity ? infinity : result);
@@ -110,21 +110,50 @@ static opc_dtype_t part_dtype(opc_dtype_t dtype) {
   }
 }
 
+static void store_half(double value, opc_format_t format, void *out) {
+  uint16_t bits = (uint16_t)narrow(double_bits(value), format);
+  memcpy(out, &bits, sizeof bits);
+}
+
+static double load_half(opc_format_t format, const void *in) {
+  uint16_t bits;
+  memcpy(&bits, in, sizeof bits);
+  return double_from_bits(widen(bits, format));
+}
+
 static void store_floating(double value, opc_dtype_t dtype, void *out) {
-  uint64_t bits = double_bits(value);
-  if (dtype == OPC_DTYPE_FLOAT16) bits = narrow(bits, half_format);
-  if (dtype == OPC_DTYPE_BFLOAT16) bits = narrow(bits, bfloat16_format);
-  if (dtype == OPC_DTYPE_FLOAT32) bits = narrow(bits, float_format);
-  memcpy(out, &bits, opc_dtype_size(dtype));
+  uint32_t bits;
+  switch (dtype) {
+    case OPC_DTYPE_FLOAT16:
+      store_half(value, half_format, out);
+      break;
+    case OPC_DTYPE_BFLOAT16:
+      store_half(value, bfloat16_format, out);
+      break;
+    case OPC_DTYPE_FLOAT32:
+      bits = (uint32_t)narrow(double_bits(value), float_format);
+      memcpy(out, &bits, sizeof bits);
+      break;
+    default: /* float64 */
+      memcpy(out, &value, sizeof value);
+  }
 }
 
 static double load_floating(opc_dtype_t dtype, const void *in) {
-  uint64_t bits = 0;
-  memcpy(&bits, in, opc_dtype_size(dtype));
-  if (dtype == OPC_DTYPE_FLOAT16) bits = widen(bits, half_format);
-  if (dtype == OPC_DTYPE_BFLOAT16) bits = widen(bits, bfloat16_format);
-  if (dtype == OPC_DTYPE_FLOAT32) bits = widen(bits, float_format);
-  return double_from_bits(bits);
+  uint32_t bits;
+  double value;
+  switch (dtype) {
+    case OPC_DTYPE_FLOAT16:
+      return load_half(half_format, in);
+    case OPC_DTYPE_BFLOAT16:
+      return load_half(bfloat16_format, in);
+    case OPC_DTYPE_FLOAT32:
+      memcpy(&bits, in, sizeof bits);
+      return double_from_bits(widen(bits, float_format));
+    default: /* float64 */
+      memcpy(&value, in, sizeof value);
+      return value;
+  }
 }
 
 /* An integer as double on its way to a narrower format: rounded to odd, so that the second rounding is right. */
