@@ -1,5 +1,6 @@
 #include "plan/fill_kept.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <xxhash.h>
@@ -8,12 +9,19 @@ enum { SLOTS = 1024, GUARD_BYTES = 64 << 10 };
 
 typedef struct slot {
   XXH128_hash_t key;
-  size_t at, size; /* in `kept`; size 0: empty */
+  XXH64_hash_t content; /* of the bytes */
+  size_t at, size;      /* in the shelf's; size 0: empty */
 } slot_t;
 
-static slot_t slots[SLOTS];
-static char *kept; /* NULL: not asked for yet, or there was no memory */
-static size_t used;
+/* Processes write it without a word to each other, and an operator may by mistake: what is taken from it is compared with its hash, and made anew where it
+ * is something else. */
+typedef struct shelf {
+  atomic_size_t used;
+  slot_t slots[SLOTS];
+  char bytes[OPC_FILLS_KEPT_BYTES];
+} shelf_t;
+
+static shelf_t *shelf; /* NULL: not asked for yet, or there was no memory */
 
 /* Only what is computed an element; the other kinds are as quick as a copy, or read a file that may have changed. */
 static bool is_worth_it(const opc_tensor_spec_t *spec) {
@@ -48,38 +56,41 @@ static XXH128_hash_t key_of(const opc_tensor_spec_t *spec, const char *path, uin
   return XXH3_128bits(&all, sizeof all);
 }
 
-static bool room_for(size_t size) {
-  if (size > OPC_FILLS_KEPT_BYTES) return false;
-  if (!kept) {
-    char *memory = mmap(NULL, OPC_FILLS_KEPT_BYTES + 2 * GUARD_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return false;
-    if (mprotect(memory + GUARD_BYTES, OPC_FILLS_KEPT_BYTES, PROT_READ | PROT_WRITE) != 0) {
-      munmap(memory, OPC_FILLS_KEPT_BYTES + 2 * GUARD_BYTES);
-      return false;
-    }
-    kept = memory + GUARD_BYTES;
+void opc_fills_share(void) {
+  if (shelf) return;
+  char *memory = mmap(NULL, sizeof *shelf + 2 * GUARD_BYTES, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return;
+  if (mprotect(memory + GUARD_BYTES, sizeof *shelf, PROT_READ | PROT_WRITE) == 0) shelf = (shelf_t *)(void *)(memory + GUARD_BYTES);
+  else munmap(memory, sizeof *shelf + 2 * GUARD_BYTES);
+}
+
+static bool take(const slot_t *slot, XXH128_hash_t key, void *out, size_t size) {
+  const slot_t found = *slot;
+  if (found.size != size || !XXH128_isEqual(found.key, key) || size > OPC_FILLS_KEPT_BYTES || found.at > OPC_FILLS_KEPT_BYTES - size) return false;
+  memcpy(out, shelf->bytes + found.at, size);
+  return XXH3_64bits(out, size) == found.content;
+}
+
+static void keep(slot_t *slot, XXH128_hash_t key, const void *bytes, size_t size) {
+  if (size > OPC_FILLS_KEPT_BYTES) return;
+  size_t at = atomic_fetch_add(&shelf->used, size);
+  if (at > OPC_FILLS_KEPT_BYTES - size) {
+    memset(shelf->slots, 0, sizeof shelf->slots);
+    atomic_store(&shelf->used, size);
+    at = 0;
   }
-  if (size > OPC_FILLS_KEPT_BYTES - used) {
-    memset(slots, 0, sizeof slots);
-    used = 0;
-  }
-  return true;
+  memcpy(shelf->bytes + at, bytes, size);
+  *slot = (slot_t){key, XXH3_64bits(bytes, size), at, size};
 }
 
 opc_status_t opc_fill_kept(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out, opc_error_t *error) {
   const size_t size = (size_t)opc_tensor_spec_numel(spec) * opc_dtype_size(spec->dtype);
-  if (size == 0 || !is_worth_it(spec)) return opc_fill_logical(spec, path, seed, out, error);
+  opc_fills_share();
+  if (size == 0 || !shelf || !is_worth_it(spec)) return opc_fill_logical(spec, path, seed, out, error);
   const XXH128_hash_t key = key_of(spec, path, seed);
-  slot_t *slot = &slots[key.low64 % SLOTS];
-  if (slot->size == size && XXH128_isEqual(slot->key, key)) {
-    memcpy(out, kept + slot->at, size);
-    return OPC_OK;
-  }
+  slot_t *slot = &shelf->slots[key.low64 % SLOTS];
+  if (take(slot, key, out, size)) return OPC_OK;
   opc_status_t status = opc_fill_logical(spec, path, seed, out, error);
-  if (status == OPC_OK && room_for(size)) {
-    *slot = (slot_t){key, used, size};
-    memcpy(kept + used, out, size);
-    used += size;
-  }
+  if (status == OPC_OK) keep(slot, key, out, size);
   return status;
 }

@@ -4,6 +4,7 @@
 
 #include "bridge/bridge.h"
 #include "checks/call.h"
+#include "plan/fill_kept.h"
 
 /* Between them: allocation with and without strides, copies in and across layouts, casts, element-wise work with and without a wider dtype, a sum, views,
  * refusals of an index and of a dtype; each recorded for a gradient. */
@@ -74,6 +75,7 @@ static void warm_operator(const char *name, const char *arguments) {
 
 void opc_warm_up(void) {
   int64_t settings[OPC_SETTING_COUNT];
+  opc_fills_share();
   for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) warm_operator(operators[i].name, operators[i].arguments);
   opc_bridge_settings_read(settings);
 }

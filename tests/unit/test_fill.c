@@ -1,9 +1,13 @@
 /* Logical values of tensor specs, and their place in a storage. */
 #include "unit.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "plan/fill_kept.h"
@@ -326,6 +330,40 @@ static void test_kept_and_forgotten(void **state) {
   opc_tensor_spec_free(none);
 }
 
+static void spoil_shared_memory(void) {
+  char line[256];
+  uintptr_t start, end;
+  size_t found = 0;
+  FILE *maps = fopen("/proc/self/maps", "re");
+  assert_non_null(maps);
+  while (fgets(line, sizeof line, maps) != NULL) {
+    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " rw-s", &start, &end) != 2 || !strstr(line, " rw-s ") || end - start < OPC_FILLS_KEPT_BYTES) continue;
+    memset((void *)(end - OPC_FILLS_KEPT_BYTES), 0xee, OPC_FILLS_KEPT_BYTES);
+    found++;
+  }
+  fclose(maps);
+  assert_int_equal(found, 1);
+}
+
+/* What a process filled is the next one's; what it wrote there by mistake is not. */
+static void test_kept_by_others(void **state) {
+  (void)state;
+  for (int scribbles = 0; scribbles < 2; scribbles++) {
+    opc_tensor_spec_t *spec = spec_of(OPC_DTYPE_FLOAT32, 40);
+    pid_t child = fork();
+    if (child == 0) {
+      assert_kept(spec, "other process", (uint64_t)scribbles);
+      if (scribbles) spoil_shared_memory();
+      _exit(0);
+    }
+    int ended = -1;
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_int_equal(ended, 0);
+    assert_kept(spec, "other process", (uint64_t)scribbles);
+    opc_tensor_spec_free(spec);
+  }
+}
+
 /* Of arguments that the search made up nobody says that an index may be another one. */
 static void test_other_seed(void **state) {
   (void)state;
@@ -367,6 +405,7 @@ int main(void) {
       cmocka_unit_test(test_scatter_behind_bits),
       cmocka_unit_test(test_kept),
       cmocka_unit_test(test_kept_and_forgotten),
+      cmocka_unit_test(test_kept_by_others),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
