@@ -19,8 +19,8 @@ opc_status_t opc_autograd_path_loss(double step, void *context, double *out, opc
   return status;
 }
 
-/* One direction: its slope against the gradient's. *out_rounds: they differ, and the function jumps. */
-static opc_status_t judge_direction(const opc_autograd_judge_t *judge, size_t input, const double *gradient, opc_gradient_verdict_t *out,
+/* One direction: its slope against the gradient's. */
+static opc_status_t compare_direction(const opc_autograd_judge_t *judge, size_t input, const double *gradient, opc_gradient_verdict_t *out,
                                     opc_error_t *error) {
   const opc_autograd_part_t *part = &judge->point->inputs.items[input];
   const double *direction = *judge->direction;
@@ -38,10 +38,21 @@ static opc_status_t judge_direction(const opc_autograd_judge_t *judge, size_t in
   out->numeric = slope.value;
   out->doubt = slope.doubt;
   out->agreement = opc_slope_compare(&slope, out->analytic, scale, judge->point->epsilon);
-  if (out->agreement != OPC_DIFFERS) return OPC_OK;
-  status = opc_slope_jumps(judge->function, judge->context, 1.0, judge->point->epsilon, &out->rounds, error);
-  if (out->rounds) out->agreement = OPC_UNDECIDED;
+  return OPC_OK;
+}
+
+/* What was found along the direction: a difference decides nothing where the function jumps. That takes some sixty calls. */
+static opc_status_t settle_difference(const opc_autograd_judge_t *judge, opc_gradient_verdict_t *found, opc_error_t *error) {
+  if (found->agreement != OPC_DIFFERS) return OPC_OK;
+  opc_status_t status = opc_slope_jumps(judge->function, judge->context, 1.0, judge->point->epsilon, &found->rounds, error);
+  if (found->rounds) found->agreement = OPC_UNDECIDED;
   return status;
+}
+
+static opc_status_t judge_direction(const opc_autograd_judge_t *judge, size_t input, const double *gradient, opc_gradient_verdict_t *out,
+                                    opc_error_t *error) {
+  opc_status_t status = compare_direction(judge, input, gradient, out, error);
+  return status == OPC_OK ? settle_difference(judge, out, error) : status;
 }
 
 /* The i-th of `of` elements of a part that are looked at: all, or such as lie anywhere. */
@@ -50,42 +61,61 @@ static size_t nth_number(const opc_autograd_part_t *part, size_t i) {
   return (size_t)(opc_random_u64(0, opc_random_stream(part->path), i) % part->count);
 }
 
-/* *out_overwritten: some element is, and a direction that moves it says nothing. */
+static double off_by(const opc_gradient_verdict_t *verdict) {
+  double off = fabs(verdict->analytic - verdict->numeric);
+  return isnan(off) ? INFINITY : off;
+}
+
+/* The one that differs most; NULL: none does. */
+static opc_gradient_verdict_t *most_different(opc_gradient_verdict_t *verdicts, size_t count) {
+  opc_gradient_verdict_t *worst = NULL;
+  for (size_t i = 0; i < count; i++)
+    if (verdicts[i].agreement == OPC_DIFFERS && (!worst || off_by(&verdicts[i]) > off_by(worst))) worst = &verdicts[i];
+  return worst;
+}
+
+/* Of all that differ only the one that is told is looked at more closely. *out_overwritten: some element is, and a direction that moves it says nothing. */
 static opc_status_t judge_elements(const opc_autograd_judge_t *judge, size_t input, const double *gradient, opc_gradient_verdict_t *out,
                                    bool *out_overwritten, opc_error_t *error) {
   const opc_autograd_part_t *part = &judge->point->inputs.items[input];
+  const double unit = judge->point->scale[input];
+  double *direction = *judge->direction + part->first;
   size_t looked = part->count < ELEMENTS ? part->count : ELEMENTS, decided = 0, rounds = 0;
-  double worst = -1.0;
+  opc_gradient_verdict_t elements[ELEMENTS], *worst;
   opc_status_t status = OPC_OK;
-  opc_gradient_verdict_t found = *out;
-  found.agreement = OPC_AGREES;
   for (size_t i = 0; status == OPC_OK && i < looked; i++) {
-    size_t number = nth_number(part, i);
-    opc_gradient_verdict_t one = {0};
-    (*judge->direction)[part->first + number] = judge->point->scale[input];
-    bool overwritten = false;
-    status = judge_direction(judge, input, gradient, &one, error);
-    if (status == OPC_OK && one.agreement == OPC_DIFFERS) status = opc_autograd_is_overwritten(judge, input, number, one.analytic, &overwritten, error);
-    (*judge->direction)[part->first + number] = 0.0;
-    if (status != OPC_OK) break;
-    if (overwritten) one.agreement = OPC_AGREES;
-    *out_overwritten = *out_overwritten || overwritten;
-    decided += one.agreement == OPC_AGREES;
-    rounds += one.rounds;
-    double off = fabs(one.analytic - one.numeric);
-    if (one.agreement != OPC_DIFFERS || off <= worst) continue;
-    worst = isnan(off) ? INFINITY : off;
-    found = one;
-    found.number = number;
-    double unit = judge->point->scale[input];
-    found.analytic /= unit;
-    found.numeric /= unit;
-    found.doubt /= unit;
+    elements[i] = (opc_gradient_verdict_t){.number = nth_number(part, i)};
+    direction[elements[i].number] = unit;
+    status = compare_direction(judge, input, gradient, &elements[i], error);
+    direction[elements[i].number] = 0.0;
   }
-  found.rounds = rounds > 0;
-  if (found.agreement == OPC_AGREES && !decided) found.agreement = OPC_UNDECIDED;
-  *out = found;
-  return status;
+  bool found = false;
+  while (status == OPC_OK && !found && (worst = most_different(elements, looked)) != NULL) {
+    bool overwritten = false;
+    direction[worst->number] = unit;
+    status = settle_difference(judge, worst, error);
+    if (status == OPC_OK && worst->agreement == OPC_DIFFERS)
+      status = opc_autograd_is_overwritten(judge, input, worst->number, worst->analytic, &overwritten, error);
+    direction[worst->number] = 0.0;
+    if (overwritten) worst->agreement = OPC_AGREES;
+    *out_overwritten = *out_overwritten || overwritten;
+    found = worst->agreement == OPC_DIFFERS;
+  }
+  if (status != OPC_OK) return status;
+  if (found) {
+    *out = *worst;
+    out->analytic /= unit;
+    out->numeric /= unit;
+    out->doubt /= unit;
+    return OPC_OK;
+  }
+  for (size_t i = 0; i < looked; i++) {
+    decided += elements[i].agreement == OPC_AGREES;
+    rounds += elements[i].rounds;
+  }
+  out->agreement = decided ? OPC_AGREES : OPC_UNDECIDED;
+  out->rounds = rounds > 0;
+  return OPC_OK;
 }
 
 /* A direction that moves all elements of the part. */
