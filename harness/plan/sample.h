@@ -35,6 +35,7 @@ typedef struct opc_sample {
   bool *absent;           /* true: not given, the schema's default applies */
   size_t argument_count;
   opc_expect_t expect;
+  bool varied;    /* searched: arguments that another sample has, with other options */
   bool unchecked; /* the operator accepts these arguments and leaves its tensors with them: only that is to be told */
   char *origin; /* "file.json:12" for a file, "search" …; for messages; may be NULL */
 } opc_sample_t;

@@ -80,6 +80,7 @@ void opc_search_free(opc_search_t *search) {
   opc_sample_clear(&search->crashing.sample);
   opc_candidates_clear(&search->derived);
   opc_sample_clear(&search->current);
+  opc_options_clear(&search->options);
   opc_text_clear(&search->detail);
   opc_text_clear(&search->no_kernel);
   opc_search_view_clear(&search->view);
@@ -209,8 +210,8 @@ static bool propose(opc_search_t *search, opc_sample_t *out) {
   return propose_seed(search, out);
 }
 
-bool opc_search_next(opc_search_t *search, opc_sample_t *out) {
-  *out = (opc_sample_t){0};
+/* Something that might be richer than what was found. */
+static bool next_found(opc_search_t *search, opc_sample_t *out) {
   if (search->over || search->tries >= search->budget || search->crash_cost >= CRASHES_BASE + search->budget / TRIES_A_CRASH) return false;
   bool shrinking = search->shrunk > 0 && search->derived.next < search->derived.count;
   if (opc_search_is_rich(search, true) && !shrinking) return false;
@@ -221,6 +222,28 @@ bool opc_search_next(opc_search_t *search, opc_sample_t *out) {
     if (++search->repeats > REPEATS_MAX) return false;
   }
   search->repeats = 0;
+  return true;
+}
+
+/* Other options of what was found. Where a recipe says what the arguments are, it says so of those too. */
+static bool next_option(opc_search_t *search, opc_sample_t *out) {
+  const opc_kept_t *varied = opc_search_varied(search);
+  if (search->over || search->recipe || !varied) return false;
+  if (!search->options.begun && !opc_options_begin(&search->options, search->op, &search->view, &varied->sample, varied->digest)) return false;
+  const opc_sample_t *next;
+  while ((next = opc_options_next(&search->options, search->op)) != NULL) {
+    if (opc_tabu_has(search, next) || !remember(search, next)) continue;
+    search->family = OPC_FAMILY_OPTION;
+    search->parent = OPC_SITES_MAX;
+    return opc_sample_copy(next, out, NULL) == OPC_OK;
+  }
+  return false;
+}
+
+bool opc_search_next(opc_search_t *search, opc_sample_t *out) {
+  *out = (opc_sample_t){0};
+  bool found = !search->options.begun && next_found(search, out);
+  if (!found && !next_option(search, out)) return false;
   search->tries++;
   search->tried[search->family]++;
   opc_sample_clear(&search->current);

@@ -9,6 +9,7 @@
  *   search_backward.c a backward operator's arguments after its forward operator's
  *   search_tabu.c   forms of arguments that only kill
  *   search_redraw.c other sizes and values for a tuple whose dtypes and ranks got far
+ *   search_options.c other values of the switches, modes and optional arguments of what was accepted
  *   search_mutate.c undirected changes, calm arguments after a crash, other shapes of accepted arguments
  * Ownership: candidates own their samples; slots borrow. Threads: none shared. */
 #ifndef OPC_PLAN_SEARCH_INSIDE_H
@@ -96,7 +97,8 @@ bool opc_search_is_backward_of(const opc_operator_t *op, const opc_operator_t *f
   X(NUMBER_SET, "number-set")           \
   X(STRING_WORD, "string-word")         \
   X(OPTIONAL, "optional")               \
-  X(NAMED, "named")
+  X(NAMED, "named")                     \
+  X(OPTION, "option")
 typedef enum opc_search_family {
 #define X(constant, text) OPC_FAMILY_##constant,
   OPC_SEARCH_FAMILIES(X)

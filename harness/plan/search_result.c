@@ -87,9 +87,14 @@ bool opc_search_has_tensors(const opc_operator_t *op) {
 
 /* Enough: two shapes with results of some size that depend on what is computed (where any did). */
 bool opc_search_is_rich(const opc_search_t *search, bool with_values) {
-  size_t chosen[OPC_SEARCH_SAMPLES_MAX], count = choose(search, chosen, OPC_SEARCH_SAMPLES_MAX), rich = 0;
+  size_t chosen[OPC_SEARCH_SHAPES_MAX], count = choose(search, chosen, OPC_SEARCH_SHAPES_MAX), rich = 0;
   for (size_t i = 0; i < count; i++) rich += search->kept[chosen[i]].rich && (!with_values || search->kept[chosen[i]].depends_on_values);
   return rich >= 2 || (rich == 1 && search->op->argument_count == 0);
+}
+
+const opc_kept_t *opc_search_varied(const opc_search_t *search) {
+  size_t chosen[2], count = choose(search, chosen, 2);
+  return count > 0 ? &search->kept[chosen[count - 1]] : NULL;
 }
 
 /* ---- for the caller ---- */
@@ -208,10 +213,21 @@ opc_status_t opc_search_unchecked(const opc_search_t *search, opc_sample_set_t *
   return status;
 }
 
+static opc_status_t add_sample(const opc_search_t *search, const opc_sample_t *found, bool varied, opc_sample_set_t *set, opc_error_t *error) {
+  opc_sample_t sample = {0};
+  opc_status_t status = opc_sample_copy(found, &sample, error);
+  sample.varied = varied;
+  if (status == OPC_OK) status = opc_sample_name(&sample, search->op, error);
+  if (status == OPC_OK) status = opc_sample_set_add(set, &sample, error);
+  opc_sample_clear(&sample);
+  return status;
+}
+
 opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set, uint64_t out_digests[OPC_SEARCH_SAMPLES_MAX], opc_error_t *error) {
-  size_t chosen[OPC_SEARCH_SAMPLES_MAX], count = choose(search, chosen, OPC_SEARCH_SAMPLES_MAX);
+  size_t chosen[OPC_SEARCH_SHAPES_MAX], count = choose(search, chosen, OPC_SEARCH_SHAPES_MAX);
   const opc_kept_t *last_resort = NULL; /* what came of these is the finding */
   const opc_suspects_t *suspects = convincing(search);
+  opc_status_t status = OPC_OK;
   if (suspects) last_resort = &suspects->best;
   else if (count == 0 && only_crashes(search)) last_resort = &search->crashing;
   if (last_resort) count = 1;
@@ -222,18 +238,16 @@ opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *se
       chosen[k - 1] = swapped;
     }
   }
-  opc_sample_t *samples = realloc(set->samples, (set->count + count + 1) * sizeof *samples);
-  if (!samples) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for searched samples");
-  set->samples = samples;
-  for (size_t i = 0; i < count; i++) {
-    opc_sample_t *sample = &samples[set->count];
+  for (size_t i = 0; status == OPC_OK && i < count; i++) {
     const opc_kept_t *kept = last_resort ? last_resort : &search->kept[chosen[i]];
     out_digests[i] = kept->digest;
-    opc_status_t status = opc_sample_copy(&kept->sample, sample, error);
-    if (status != OPC_OK) return status;
-    set->count++; /* the set owns it from here on, named or not */
-    status = opc_sample_name(sample, search->op, error);
-    if (status != OPC_OK) return status;
+    status = add_sample(search, &kept->sample, false, set, error);
   }
-  return OPC_OK;
+  const opc_option_sample_t *options[OPC_OPTION_SAMPLES_MAX];
+  size_t option_count = opc_options_found(&search->options, options);
+  for (size_t i = 0; status == OPC_OK && i < option_count; i++) {
+    out_digests[count + i] = options[i]->digest;
+    status = add_sample(search, &options[i]->sample, true, set, error);
+  }
+  return status;
 }

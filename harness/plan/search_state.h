@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "plan/search_inside.h"
+#include "plan/search_options.h"
 
 enum {
   OPC_SITES_MAX = 192, /* places of rejection that are remembered */
@@ -79,6 +80,7 @@ struct opc_search {
   size_t seen_count;
   opc_form_t *forms;
   size_t form_count;
+  opc_options_t options; /* what comes when everything else is over */
   opc_sample_t current;
   opc_search_family_t family;
   size_t parent; /* site of the tuple that was edited; OPC_SITES_MAX: none */
@@ -99,6 +101,8 @@ uint64_t opc_search_digest_value(const opc_value_t *value, bool shapes_only);
 void opc_tabu_note(opc_search_t *search, int deaths);
 /* Arguments of this form did nothing but kill, more than once. */
 bool opc_tabu_has(const opc_search_t *search, const opc_sample_t *sample);
+/* The accepted tuple whose options are varied: of the best ones the second, so that it differs from the first in shape too. NULL: there is none. */
+const opc_kept_t *opc_search_varied(const opc_search_t *search);
 /* Two shapes with results of some size; with_values: that depend on the values of the arguments. */
 bool opc_search_is_rich(const opc_search_t *search, bool with_values);
 /* True when shape means shapes of tensors for this operator; otherwise its numbers are its shape. */

@@ -223,7 +223,21 @@ static void tell_returned(opc_search_t *search, const opc_try_outcome_t *outcome
   opc_derive_shapes(search->op, &search->current, &site->candidates);
 }
 
+static void tell_option(opc_search_t *search, const opc_try_outcome_t *outcome) {
+  size_t tensors, empty, before = search->options.mode_count + search->options.varied;
+  (void)count_elements(&search->current, &tensors, &empty);
+  opc_options_tell(&search->options, search->op, &search->current, outcome, outcome->effect && (tensors == 0 || empty < tensors));
+  search->accepted[OPC_FAMILY_OPTION] += search->options.mode_count + search->options.varied > before;
+  search->crashes += outcome->kind == OPC_TRY_CRASHED;
+  search->hangs += outcome->kind == OPC_TRY_TIMEOUT;
+  if (outcome->kind == OPC_TRY_UNCLEAN && outcome->overrun) keep_suspect(search, outcome, &search->leaves);
+}
+
 void opc_search_tell(opc_search_t *search, const opc_try_outcome_t *outcome) {
+  if (search->options.begun) {
+    tell_option(search, outcome);
+    return;
+  }
   if (outcome->kind != OPC_TRY_NO_KERNEL) search->no_kernels = 0;
   opc_tabu_note(search, outcome->kind == OPC_TRY_TIMEOUT ? OPC_TABU_DEATHS : outcome->kind == OPC_TRY_CRASHED && !speaks(outcome));
   switch (outcome->kind) {

@@ -72,7 +72,9 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
   bool tried = type != NULL && strcmp(type, "tried") == 0;
   if (task->fresh >= task->samples.count || (!tried && (type == NULL || strcmp(type, "refused") != 0))) return OPC_OK; /* not an answer */
   task->child_cpu = json_number_value(json_object_get(message, "cpu_seconds"));
-  task->lost[task->fresh] = !tried || outcome == NULL || strcmp(outcome, "returned") != 0;
+  /* With another option an operator may forget what it does not forget without: that is what the sample is for. */
+  bool forgot = task->samples.samples[task->fresh].varied && outcome != NULL && strcmp(outcome, "uninitialised") == 0;
+  task->lost[task->fresh] = !tried || outcome == NULL || (strcmp(outcome, "returned") != 0 && !forgot);
   task->changed[task->fresh] = task->digests[task->fresh] != 0 && opc_search_digest_of(message) != task->digests[task->fresh];
   if (!task->lost[task->fresh]) keep_outputs(task, message);
   task->fresh++;

@@ -123,6 +123,11 @@ static opc_status_t add_to_library(opc_task_t *task, int round, opc_error_t *err
     size_t count = task->produced_count[i];
     task->produced[i] = NULL;
     task->produced_count[i] = 0;
+    if (task->samples.samples[i].varied) { /* no other arguments: nothing that would help another operator */
+      for (size_t k = 0; k < count; k++) opc_value_clear(&outputs[k]);
+      free(outputs);
+      continue;
+    }
     status = opc_search_library_add(task->session->library, task->op, round, &task->samples.samples[i], outputs, count, error);
   }
   return status;

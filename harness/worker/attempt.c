@@ -202,10 +202,11 @@ static opc_status_t trial_poison(const trial_t *trial, const attempt_t *first, s
 
 /* The same call in other surroundings. A kernel that does not check its arguments accepts many that it then leaves: whatever a check found on
  * them would be a false report. */
-static opc_status_t trial_surroundings(const trial_t *trial, const attempt_t *first, suspicion_t *out, bool *out_steady, opc_error_t *error) {
+static opc_status_t trial_surroundings(const trial_t *trial, attempt_t *first, suspicion_t *out, bool *out_steady, opc_error_t *error) {
   attempt_t second = {0}, again = {0};
   opc_batch_phase(trial->box, "a call of the search in guarded memory");
   opc_status_t status = trial_call(trial, &second, &before, trial->seed, error);
+  if (!first->wrote_outside && !first->read_outside) first->access = second.access; /* where there is one, it is what is told */
   if (status == OPC_OK && (first->wrote_outside || second.wrote_outside)) {
     *out = (suspicion_t){"unclean", "with these arguments it writes outside its tensors' memory"};
   } else if (status == OPC_OK && (first->read_outside || second.read_outside)) {
@@ -216,6 +217,8 @@ static opc_status_t trial_surroundings(const trial_t *trial, const attempt_t *fi
     *out_steady = attempt_equals(first, &again);
     if (status == OPC_OK && *out_steady) status = trial_poison(trial, first, out, error);
   }
+  first->wrote_outside |= second.wrote_outside;
+  first->read_outside |= second.read_outside;
   attempt_clear(&again);
   attempt_clear(&second);
   return status;

@@ -396,6 +396,61 @@ static void test_counts_of_crashes(void **state) {
   }
 }
 
+/* ---- options ---- */
+
+/* A row of as many elements as x has rows, where there is one; three modes. */
+static void run_options(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  const opc_tensor_spec_t *x = tensor(sample, 0);
+  bool given = !sample->absent[2] && sample->arguments[2].kind == OPC_VALUE_TENSOR;
+  const char *mode = sample->absent[3] ? "sum" : sample->arguments[3].string;
+  int64_t groups = sample->absent[4] ? 1 : sample->arguments[4].integer;
+  if (x->ndim != 2) REJECT("x must be 2-D");
+  if (given && (tensor(sample, 2)->ndim != 1 || tensor(sample, 2)->sizes[0] != x->sizes[0])) REJECT("bias must have an element a row");
+  if (strcmp(mode, "sum") != 0 && strcmp(mode, "widest") != 0 && strcmp(mode, "median") != 0) REJECT("mode must be 'sum', 'widest' or 'median'");
+  if (groups != 1 && groups != 2) REJECT("groups must be 1 or 2");
+  returned(outcome, opc_tensor_spec_numel(x));
+  uint64_t causal = !sample->absent[1] && sample->arguments[1].boolean;
+  outcome->digest = 1 + causal + 2 * (uint64_t)given + 4 * (uint64_t)mode[0] + 1024 * (uint64_t)groups;
+}
+
+static void test_options(void **state) {
+  (void)state;
+  static const fake_t fake = {"ns::options",
+                              {{"x", "Tensor", NULL, false}, {"causal", "bool", "False", true}, {"bias", "Tensor?", "None", true}, {"mode", "str", "\"sum\"", true}, {"groups", "int", "1", true}},
+                              run_options,
+                              OPC_SEARCH_RICH};
+  opc_operator_t op = make(&fake);
+  for (uint64_t seed = 0; seed < 5; seed++) {
+    opc_sample_set_t set = {0};
+    uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
+    opc_error_t error = {0};
+    int tries, varied = 0;
+    bool flags[2] = {false}, biases[2] = {false}, median = false, widest = false, groups[3] = {false};
+    opc_search_t *search = drive(&fake, &op, seed, &tries, NULL);
+    assert_ok(opc_search_samples(search, &set, digests, &error), error);
+    for (size_t i = 0; i < set.count; i++) {
+      const opc_sample_t *sample = &set.samples[i];
+      char message[256] = "";
+      opc_try_outcome_t outcome = {0};
+      run_options(sample, &outcome, message);
+      assert_int_equal(outcome.kind, OPC_TRY_RETURNED);
+      assert_int_equal(outcome.digest, digests[i]);
+      assert_true(sample->varied || varied == 0); /* those come behind */
+      varied += sample->varied;
+      flags[!sample->absent[1] && sample->arguments[1].boolean] = true;
+      biases[!sample->absent[2] && sample->arguments[2].kind == OPC_VALUE_TENSOR] = true;
+      groups[sample->absent[4] ? 1 : sample->arguments[4].integer] = true;
+      widest |= !sample->absent[3] && strcmp(sample->arguments[3].string, "widest") == 0;
+      median |= !sample->absent[3] && strcmp(sample->arguments[3].string, "median") == 0;
+    }
+    assert_in_range(varied, 1, 3);
+    assert_true(flags[0] && flags[1] && biases[0] && biases[1] && groups[1] && groups[2] && widest && median);
+    opc_sample_set_clear(&set);
+    opc_search_free(search);
+  }
+  opc_operator_clear(&op);
+}
+
 /* ---- what operators find for one another ---- */
 
 static opc_value_t numbered_tensor(int64_t first) {
@@ -512,6 +567,7 @@ int main(void) {
       cmocka_unit_test(test_suspects),
       cmocka_unit_test(test_details),
       cmocka_unit_test(test_counts_of_crashes),
+      cmocka_unit_test(test_options),
       cmocka_unit_test(test_library),
       cmocka_unit_test(test_equal_words_at_two_places),
   };

@@ -1,0 +1,348 @@
+/* Other values of what an accepted call left as it was: an operator's mistakes are seldom on its shortest call alone. */
+#include "plan/search_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/text.h"
+#include "plan/search_state.h"
+
+enum {
+  TRIES_MAX = 80,
+  TURN_TRIES_MAX = 16, /* of one argument, repairs among them */
+  CRASHES_MAX = 2,     /* each costs a process */
+  DRAWS = 4
+};
+
+static const char unknown_word[] = "?";
+
+void opc_options_clear(opc_options_t *options) {
+  opc_sample_clear(&options->all.sample);
+  for (size_t i = 0; i < options->mode_count; i++) opc_sample_clear(&options->modes[i].sample);
+  opc_candidates_clear(&options->candidates);
+  opc_candidates_clear(&options->repairs);
+  *options = (opc_options_t){0};
+}
+
+/* ---- the values of one argument ---- */
+
+static const opc_argument_t *argument_of(const opc_options_t *options, const opc_operator_t *op) { return &op->arguments[options->turn - 1]; }
+
+static const opc_value_t *given_value(const opc_options_t *options) {
+  const opc_sample_t *sample = &options->all.sample;
+  size_t index = options->turn - 1;
+  return sample->absent[index] || sample->arguments[index].kind == OPC_VALUE_NONE ? NULL : &sample->arguments[index];
+}
+
+/* Takes the value. */
+static void offer(opc_options_t *options, opc_value_t *value) {
+  opc_sample_t *copy = opc_candidates_add(&options->candidates, &options->all.sample, OPC_FAMILY_OPTION);
+  if (!copy) {
+    opc_value_clear(value);
+    return;
+  }
+  opc_value_clear(&copy->arguments[options->turn - 1]);
+  copy->arguments[options->turn - 1] = *value;
+  copy->absent[options->turn - 1] = false;
+}
+
+/* A mask or a factor of zeros hides what else there is. Integers may be indices and stay. */
+static bool make_visible(opc_value_t *tensor) {
+  const opc_fill_t *fill = &tensor->tensor->fill;
+  opc_dtype_class_t class_ = opc_dtype_class(tensor->tensor->dtype);
+  bool hides = fill->kind == OPC_FILL_ZEROS || fill->kind == OPC_FILL_FULL;
+  return hides && class_ != OPC_CLASS_SIGNED && class_ != OPC_CLASS_UNSIGNED && opc_edit_fill(tensor, OPC_FILL_NORMAL);
+}
+
+static void offer_drawn(opc_options_t *options, const opc_operator_t *op, const opc_type_t *type, int draws) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  size_t count = opc_slots_of(&options->all.sample, slots);
+  opc_argument_t argument = *argument_of(options, op);
+  argument.type = *type;
+  for (int draw = 0; draw < draws; draw++) {
+    opc_seed_t seed;
+    opc_value_t value = {0};
+    opc_seed_begin(&seed, &options->rng);
+    for (size_t i = 0; i < count; i++) {
+      if (slots[i].value->kind != OPC_VALUE_TENSOR) continue;
+      opc_seed_follow(&seed, slots[i].value->tensor);
+      break;
+    }
+    if (!opc_seed_value(&seed, &argument, &value)) continue;
+    if (value.kind == OPC_VALUE_TENSOR) (void)make_visible(&value);
+    offer(options, &value);
+  }
+}
+
+/* Like the tensors that are there, and a row that is as long as one of their dimensions. */
+static void offer_alike(opc_options_t *options) {
+  enum { ALIKE = 2, ROWS = 4 };
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  size_t count = opc_slots_of(&options->all.sample, slots);
+  int offered = 0;
+  for (size_t i = 0; i < count && offered < ALIKE; i++) {
+    opc_value_t value = {0};
+    if (slots[i].value->kind != OPC_VALUE_TENSOR || opc_value_copy(slots[i].value, &value, NULL) != OPC_OK) continue;
+    offer(options, &value);
+    offered++;
+  }
+  int64_t lengths[ROWS];
+  int rows = 0;
+  for (size_t i = 0; i < count; i++) {
+    const opc_tensor_spec_t *spec = slots[i].value->kind == OPC_VALUE_TENSOR ? slots[i].value->tensor : NULL;
+    for (int dim = 0; spec && dim < spec->ndim && rows < ROWS; dim++) {
+      bool known = false;
+      for (int k = 0; k < rows; k++) known |= lengths[k] == spec->sizes[dim];
+      if (known) continue;
+      lengths[rows++] = spec->sizes[dim];
+      opc_value_t value = {.kind = OPC_VALUE_TENSOR, .tensor = opc_tensor_spec_new(spec->dtype, 1, &spec->sizes[dim])};
+      if (!value.tensor) return;
+      opc_seed_fill("", value.tensor);
+      offer(options, &value);
+    }
+  }
+}
+
+static void offer_numbers(opc_options_t *options, const opc_operator_t *op) {
+  static const double numbers[] = {2, 0.5, 1, 0, -1}; /* those last with which an operator has nothing to do */
+  const opc_argument_t *argument = argument_of(options, op);
+  const opc_value_t *given = given_value(options);
+  bool real = argument->type.kind == OPC_TYPE_FLOAT || argument->type.kind == OPC_TYPE_SCALAR;
+  double now = argument->default_text ? strtod(argument->default_text, NULL) : 0;
+  if (given) now = given->kind == OPC_VALUE_FLOAT ? given->floating : (double)given->integer;
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    bool whole = numbers[i] == (double)(int64_t)numbers[i];
+    if (numbers[i] == now || (!real && !whole)) continue;
+    opc_value_t value = {.kind = OPC_VALUE_INT, .integer = (int64_t)numbers[i]};
+    if (argument->type.kind == OPC_TYPE_FLOAT || !whole) value = (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = numbers[i]};
+    offer(options, &value);
+  }
+}
+
+/* A word that no operator knows: what refuses it tells which ones it knows. */
+static void offer_words(opc_options_t *options, const opc_operator_t *op, const opc_type_t *type) {
+  opc_value_t value = {.kind = OPC_VALUE_STRING, .string = opc_string_copy(unknown_word)};
+  if (value.string) offer(options, &value);
+  offer_drawn(options, op, type, DRAWS);
+}
+
+/* A list of sizes: those that a tensor has already. There is nothing to do then, and operators like to give their argument back. */
+static void offer_own_sizes(opc_options_t *options) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  const opc_value_t *given = given_value(options);
+  size_t count = opc_slots_of(&options->all.sample, slots);
+  for (size_t i = 0; given && given->kind == OPC_VALUE_LIST && i < count; i++) {
+    opc_value_t value = {0};
+    if (slots[i].value->kind != OPC_VALUE_TENSOR) continue;
+    const opc_tensor_spec_t *spec = slots[i].value->tensor;
+    size_t length = given->list.count;
+    if ((size_t)spec->ndim < length || opc_value_copy(given, &value, NULL) != OPC_OK) return;
+    for (size_t k = 0; k < length; k++) value.list.items[k].integer = spec->sizes[(size_t)spec->ndim - length + k];
+    offer(options, &value);
+    return;
+  }
+}
+
+static bool is_integer(const opc_type_t *type) { return type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT; }
+
+static void offer_optional(opc_options_t *options, const opc_operator_t *op) {
+  const opc_type_t *element = argument_of(options, op)->type.element;
+  if (given_value(options)) {
+    opc_value_t none = {.kind = OPC_VALUE_NONE};
+    offer(options, &none);
+    return;
+  }
+  switch (element->kind) {
+    case OPC_TYPE_TENSOR:
+      offer_alike(options);
+      break;
+    case OPC_TYPE_STRING:
+      offer_words(options, op, element);
+      return;
+    case OPC_TYPE_INT:
+    case OPC_TYPE_SYMINT:
+    case OPC_TYPE_FLOAT:
+    case OPC_TYPE_BOOL:
+    case OPC_TYPE_SCALAR:
+    case OPC_TYPE_DTYPE:
+    case OPC_TYPE_LIST:
+      break;
+    default: /* devices, layouts, generators: other checks' business, or nothing that could be made up */
+      return;
+  }
+  offer_drawn(options, op, element, DRAWS);
+}
+
+static void offer_values(opc_options_t *options, const opc_operator_t *op) {
+  const opc_argument_t *argument = argument_of(options, op);
+  const opc_value_t *given = given_value(options);
+  const opc_type_t *type = &argument->type;
+  if (type->kind == OPC_TYPE_BOOL) {
+    bool now = given ? given->boolean : argument->default_text && strcmp(argument->default_text, "True") == 0;
+    opc_value_t other = {.kind = OPC_VALUE_BOOL, .boolean = !now};
+    offer(options, &other);
+  } else if (type->kind == OPC_TYPE_OPTIONAL) {
+    offer_optional(options, op);
+  } else if (type->kind == OPC_TYPE_STRING) {
+    offer_words(options, op, type);
+  } else if (argument->has_default && (is_integer(type) || type->kind == OPC_TYPE_FLOAT || type->kind == OPC_TYPE_SCALAR)) {
+    offer_numbers(options, op);
+  } else if (type->kind == OPC_TYPE_LIST && is_integer(type->element)) {
+    offer_own_sizes(options);
+  }
+}
+
+/* Integers and zeros are accepted where floating numbers are meant, and much cannot be seen with them: gradients, rounding, NaN. */
+static void offer_floating(opc_options_t *options) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  opc_dtype_t dtype = OPC_DTYPE_OTHER;
+  bool changed = false;
+  opc_sample_t *copy = opc_candidates_add(&options->candidates, &options->all.sample, OPC_FAMILY_OPTION);
+  if (!copy) return;
+  size_t count = opc_slots_of(copy, slots);
+  for (size_t i = 0; i < count && dtype == OPC_DTYPE_OTHER; i++) {
+    if (slots[i].value->kind == OPC_VALUE_TENSOR && opc_dtype_class(slots[i].value->tensor->dtype) == OPC_CLASS_FLOATING) dtype = slots[i].value->tensor->dtype;
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (slots[i].value->kind != OPC_VALUE_TENSOR) continue;
+    opc_dtype_class_t class_ = opc_dtype_class(slots[i].value->tensor->dtype);
+    if (class_ == OPC_CLASS_SIGNED || (dtype == OPC_DTYPE_OTHER && class_ != OPC_CLASS_COMPLEX))
+      changed |= opc_edit_dtype(slots[i].value, dtype == OPC_DTYPE_OTHER ? OPC_DTYPE_FLOAT32 : dtype);
+    changed |= make_visible(slots[i].value);
+  }
+  if (!changed) opc_candidates_drop_last(&options->candidates);
+}
+
+/* ---- one after the other ---- */
+
+static void take_turn(opc_options_t *options, const opc_operator_t *op, size_t turn) {
+  opc_candidates_clear(&options->candidates);
+  opc_candidates_clear(&options->repairs);
+  options->turn = turn;
+  options->turn_tries = 0;
+  options->given = false;
+  options->place_count = 0;
+  if (turn == 0) offer_floating(options);
+  else offer_values(options, op);
+}
+
+bool opc_options_begin(opc_options_t *options, const opc_operator_t *op, const opc_search_view_t *view, const opc_sample_t *base, uint64_t digest) {
+  options->begun = true;
+  /* A stream of its own: what the search itself finds does not depend on what comes after it. */
+  options->rng = (opc_rng_t){.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), OPC_FAMILY_OPTION), .view = view};
+  options->all.digest = digest;
+  options->over = opc_sample_copy(base, &options->all.sample, NULL) != OPC_OK;
+  if (!options->over) take_turn(options, op, 0);
+  return !options->over;
+}
+
+const opc_sample_t *opc_options_next(opc_options_t *options, const opc_operator_t *op) {
+  while (!options->over) {
+    opc_candidates_t *list = options->repairs.next < options->repairs.count ? &options->repairs : &options->candidates;
+    if (options->tries >= TRIES_MAX || options->crashes >= CRASHES_MAX) {
+      options->over = true;
+    } else if (list->next < list->count && options->turn_tries < TURN_TRIES_MAX) {
+      options->tries++;
+      options->turn_tries++;
+      return &list->items[list->next++].sample;
+    } else if (options->turn == op->argument_count) {
+      options->over = true;
+    } else {
+      take_turn(options, op, options->turn + 1);
+    }
+  }
+  return NULL;
+}
+
+static bool differs_here_alone(const opc_options_t *options, const opc_sample_t *candidate) {
+  const opc_sample_t *base = &options->all.sample;
+  for (size_t i = 0; i < base->argument_count; i++) {
+    if (i + 1 == options->turn) continue;
+    if (base->absent[i] != candidate->absent[i]) return false;
+    if (!base->absent[i] && opc_search_digest_value(&base->arguments[i], false) != opc_search_digest_value(&candidate->arguments[i], false)) return false;
+  }
+  return true;
+}
+
+static bool is_new_place(opc_options_t *options, const char *message) {
+  uint64_t place = opc_clue_site(message);
+  for (size_t i = 0; i < options->place_count; i++)
+    if (options->places[i] == place) return false;
+  if (options->place_count < sizeof options->places / sizeof options->places[0]) options->places[options->place_count++] = place;
+  return true;
+}
+
+/* Words that were not said before of this argument: what they ask for is tried at once. */
+static void tell_refused(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried, const char *message) {
+  opc_candidates_t repairs = {0}, fitting = {0};
+  opc_sample_t copy = {0};
+  if (options->turn == 0 || !message || !is_new_place(options, message) || opc_sample_copy(tried, &copy, NULL) != OPC_OK) return;
+  opc_repair_message(op, &copy, message, &options->rng, &repairs);
+  for (size_t i = 0; i < repairs.count; i++) {
+    opc_sample_t *repair = differs_here_alone(options, &repairs.items[i].sample) ? opc_candidates_add(&fitting, &repairs.items[i].sample, OPC_FAMILY_OPTION) : NULL;
+    if (repair && repair->arguments[options->turn - 1].kind == OPC_VALUE_TENSOR) (void)make_visible(&repair->arguments[options->turn - 1]);
+  }
+  if (fitting.count > 0) {
+    opc_candidates_clear(&options->repairs);
+    options->repairs = fitting;
+  }
+  opc_candidates_clear(&repairs);
+  opc_sample_clear(&copy);
+}
+
+/* A mode, of which each has code of its own, or a size with which there is nothing to do. */
+static bool stands_alone(const opc_type_t *type) {
+  if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+  return type->kind == OPC_TYPE_STRING || type->kind == OPC_TYPE_LIST;
+}
+
+static void tell_accepted(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried, uint64_t digest) {
+  const opc_type_t *type = options->turn > 0 ? &argument_of(options, op)->type : NULL;
+  bool alone = type && stands_alone(type), list = alone && type->kind == OPC_TYPE_LIST;
+  opc_option_sample_t found = {.digest = digest};
+  if (type && digest != 0 && digest == options->all.digest) return; /* what is another word for the same, or does nothing here */
+  if (alone && (options->given || list)) {
+    for (size_t i = 0; i < options->mode_count; i++)
+      if (digest != 0 && options->modes[i].digest == digest) return;
+    if (options->mode_count == OPC_OPTION_MODES_MAX || opc_sample_copy(tried, &found.sample, NULL) != OPC_OK) return;
+    options->modes[options->mode_count++] = found;
+    return;
+  }
+  if (options->given || opc_sample_copy(tried, &found.sample, NULL) != OPC_OK) return;
+  opc_sample_clear(&options->all.sample);
+  options->all = found;
+  options->varied = options->given = true;
+  if (!alone) options->turn_tries = TURN_TRIES_MAX; /* one other value is enough */
+}
+
+void opc_options_tell(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried, const opc_try_outcome_t *outcome, bool effect) {
+  const opc_value_t *value = options->turn > 0 ? &tried->arguments[options->turn - 1] : NULL;
+  bool nonsense = value && value->kind == OPC_VALUE_STRING && strcmp(value->string, unknown_word) == 0;
+  const opc_type_kind_t kind = options->turn > 0 ? argument_of(options, op)->type.kind : OPC_TYPE_OTHER;
+  switch (outcome->kind) {
+    case OPC_TRY_RETURNED:
+      if (effect && !nonsense) tell_accepted(options, op, tried, outcome->digest);
+      break;
+    case OPC_TRY_UNINITIALISED: /* with made-up tensors and numbers that may be the arguments' fault; a switch is never wrong */
+      if (kind == OPC_TYPE_BOOL || kind == OPC_TYPE_STRING) tell_accepted(options, op, tried, 0);
+      break;
+    case OPC_TRY_REJECTED:
+      tell_refused(options, op, tried, outcome->message);
+      break;
+    case OPC_TRY_CRASHED:
+    case OPC_TRY_TIMEOUT:
+    case OPC_TRY_OUT_OF_MEMORY:
+      options->crashes++;
+      break;
+    default:
+      break;
+  }
+}
+
+size_t opc_options_found(const opc_options_t *options, const opc_option_sample_t *out[OPC_OPTION_SAMPLES_MAX]) {
+  size_t count = 0;
+  if (options->varied) out[count++] = &options->all;
+  for (size_t i = 0; i < options->mode_count; i++) out[count++] = &options->modes[i];
+  return count;
+}

@@ -1,0 +1,45 @@
+/* Options: what accepted arguments left at its default, off or out. When the search has found arguments, each switch, mode, optional argument and number with
+ * a default is given another value, one after the other, on the arguments that were accepted last. Not for use outside harness/plan/search*.c.
+ *
+ * Ownership: opc_options_clear. Threads: one. */
+#ifndef OPC_PLAN_SEARCH_OPTIONS_H
+#define OPC_PLAN_SEARCH_OPTIONS_H
+
+#include "plan/search_inside.h"
+
+enum {
+  OPC_OPTION_MODES_MAX = 2,                             /* further values of one argument, each a sample of its own */
+  OPC_OPTION_SAMPLES_MAX = OPC_OPTION_MODES_MAX + 1 /* and all that are accepted together */
+};
+
+typedef struct opc_option_sample {
+  opc_sample_t sample;
+  uint64_t digest; /* of what it came to; 0: not the same every time */
+} opc_option_sample_t;
+
+typedef struct opc_options {
+  bool begun, over;
+  opc_rng_t rng;
+  opc_option_sample_t all; /* the accepted arguments, and every option that was accepted with them */
+  bool varied;             /* one was */
+  opc_option_sample_t modes[OPC_OPTION_MODES_MAX];
+  size_t mode_count;
+  size_t turn;                         /* 0: dtypes; then argument turn - 1 */
+  opc_candidates_t candidates, repairs; /* of its values; repairs of one that was refused come first */
+  bool given;                          /* this argument has another value in `all` */
+  uint64_t places[8];                  /* where they were refused */
+  size_t place_count;
+  int tries, turn_tries, crashes;
+} opc_options_t;
+
+void opc_options_clear(opc_options_t *options);
+/* On these arguments; digest: of what they came to. Once. */
+bool opc_options_begin(opc_options_t *options, const opc_operator_t *op, const opc_search_view_t *view, const opc_sample_t *base, uint64_t digest);
+/* The next arguments to try, owned by options; NULL: it is over. */
+const opc_sample_t *opc_options_next(opc_options_t *options, const opc_operator_t *op);
+/* What came of them: `tried` is what opc_options_next gave. effect: as in the outcome, and not all tensors are empty. */
+void opc_options_tell(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried, const opc_try_outcome_t *outcome, bool effect);
+/* The samples that it found, at most OPC_OPTION_SAMPLES_MAX. */
+size_t opc_options_found(const opc_options_t *options, const opc_option_sample_t *out[OPC_OPTION_SAMPLES_MAX]);
+
+#endif
