@@ -5,13 +5,15 @@
 #include <string.h>
 
 static const struct {
-  const char *name;
+  const char *name, *scalar_type;
   size_t bytes;
   opc_dtype_class_t kind;
   int digits;
+  opc_encoding_t encoding;
 } dtypes[OPC_DTYPE_COUNT] = {
-    {"other", 0, OPC_CLASS_OTHER, 0},
-#define OPC_DTYPE(constant, name, bytes, kind, digits) {name, bytes, OPC_CLASS_##kind, digits},
+    {"other", "Undefined", 0, OPC_CLASS_OTHER, 0, OPC_ENCODING_NONE},
+#define OPC_DTYPE(constant, name, scalar_type, bytes, kind, digits, encoding) \
+  {name, #scalar_type, bytes, OPC_CLASS_##kind, digits, OPC_ENCODING_##encoding},
 #include "base/dtype.def"
 #undef OPC_DTYPE
 };
@@ -30,9 +32,12 @@ static const struct {
 static bool known(opc_dtype_t dtype) { return (unsigned)dtype < OPC_DTYPE_COUNT; }
 
 const char *opc_dtype_name(opc_dtype_t dtype) { return dtypes[known(dtype) ? dtype : OPC_DTYPE_OTHER].name; }
+const char *opc_dtype_scalar_type(opc_dtype_t dtype) { return dtypes[known(dtype) ? dtype : OPC_DTYPE_OTHER].scalar_type; }
 size_t opc_dtype_size(opc_dtype_t dtype) { return known(dtype) ? dtypes[dtype].bytes : 0; }
 opc_dtype_class_t opc_dtype_class(opc_dtype_t dtype) { return known(dtype) ? dtypes[dtype].kind : OPC_CLASS_OTHER; }
 int opc_dtype_digits(opc_dtype_t dtype) { return known(dtype) ? dtypes[dtype].digits : 0; }
+opc_encoding_t opc_dtype_encoding(opc_dtype_t dtype) { return known(dtype) ? dtypes[dtype].encoding : OPC_ENCODING_NONE; }
+bool opc_dtype_is_float8(opc_dtype_t dtype) { return opc_dtype_class(dtype) == OPC_CLASS_FLOATING && opc_dtype_size(dtype) == 1; }
 
 opc_dtype_t opc_dtype_find(const char *name) {
   if (!name) return OPC_DTYPE_OTHER;

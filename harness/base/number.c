@@ -7,24 +7,50 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are stored with the low-order byte first");
 
-/* A binary interchange format of IEEE 754, or bfloat16. */
+/* A binary interchange format of IEEE 754, or one made after them. */
 typedef struct opc_format {
   int exponent_bits, fraction_bits;
+  opc_encoding_t encoding;
 } opc_format_t;
 
-static const opc_format_t half_format = {5, 10}, bfloat16_format = {8, 7}, float_format = {8, 23};
+static const opc_format_t half_format = {5, 10, OPC_ENCODING_IEEE}, bfloat16_format = {8, 7, OPC_ENCODING_IEEE},
+                          float_format = {8, 23, OPC_ENCODING_IEEE};
 
-static int format_bias(opc_format_t format) { return (1 << (format.exponent_bits - 1)) - 1; }
+/* Of a floating dtype. */
+static opc_format_t format_of(opc_dtype_t dtype) {
+  const int digits = opc_dtype_digits(dtype), width = 8 * (int)opc_dtype_size(dtype);
+  const opc_encoding_t encoding = opc_dtype_encoding(dtype);
+  return (opc_format_t){encoding == OPC_ENCODING_POWER ? width : width - digits, digits - 1, encoding};
+}
+
+static int format_bias(opc_format_t format) { return (1 << (format.exponent_bits - 1)) - (format.encoding != OPC_ENCODING_FNUZ); }
+
+/* Exponent of the largest number. */
+static int format_exponent_max(opc_format_t format) {
+  const int top = (1 << format.exponent_bits) - 1;
+  bool numbers_at_top = format.encoding == OPC_ENCODING_FN || format.encoding == OPC_ENCODING_FNUZ;
+  return (numbers_at_top ? top : top - 1) - format_bias(format);
+}
 
 /* Both conversions work on the bits alone: a signalling NaN stays what it is, and neither a rounding mode nor a
  * flush-to-zero mode that an operator left behind changes what the harness computes. */
 
+static const uint64_t wide_infinity = UINT64_C(0x7ff) << 52, wide_nan = UINT64_C(0x7ff8) << 48;
+
+static uint64_t widen_power(uint64_t bits, opc_format_t format) {
+  if (bits == (UINT64_C(1) << format.exponent_bits) - 1) return wide_nan;
+  return (uint64_t)((int)bits - format_bias(format) + 1023) << 52;
+}
+
 static uint64_t widen(uint64_t bits, opc_format_t format) {
-  const int top = (1 << format.exponent_bits) - 1, shift = 52 - format.fraction_bits;
-  uint64_t sign = (bits >> (format.exponent_bits + format.fraction_bits)) << 63;
+  const int top = (1 << format.exponent_bits) - 1, shift = 52 - format.fraction_bits, width = format.exponent_bits + format.fraction_bits;
+  if (format.encoding == OPC_ENCODING_POWER) return widen_power(bits, format);
+  uint64_t sign = (bits >> width) << 63;
   int exponent = (int)(bits >> format.fraction_bits) & top;
   uint64_t fraction = bits & ((UINT64_C(1) << format.fraction_bits) - 1);
-  if (exponent == top) return sign | UINT64_C(0x7ff) << 52 | fraction << shift;
+  if (format.encoding == OPC_ENCODING_FN && (~bits & ((UINT64_C(1) << width) - 1)) == 0) return sign | wide_nan;
+  if (format.encoding == OPC_ENCODING_FNUZ && bits == UINT64_C(1) << width) return wide_nan;
+  if (format.encoding == OPC_ENCODING_IEEE && exponent == top) return sign | wide_infinity | fraction << shift;
   if (exponent == 0) {
     if (fraction == 0) return sign;
     exponent = 1;
@@ -37,33 +63,52 @@ static uint64_t widen(uint64_t bits, opc_format_t format) {
   return sign | (uint64_t)(exponent - format_bias(format) + 1023) << 52 | fraction << shift;
 }
 
-static uint64_t narrow(uint64_t bits, opc_format_t format) {
+/* A magnitude's bits where they are at most the largest number's; what stands for all beyond. */
+static uint64_t narrow_end(uint64_t result, uint64_t sign, opc_format_t format) {
+  const uint64_t ones = (UINT64_C(1) << (format.exponent_bits + format.fraction_bits)) - 1;
   const uint64_t infinity = ((UINT64_C(1) << format.exponent_bits) - 1) << format.fraction_bits;
+  switch (format.encoding) {
+    case OPC_ENCODING_FN:
+      return sign | (result >= ones ? ones : result);
+    case OPC_ENCODING_FNUZ:
+      return result > ones ? ones + 1 : result ? sign | result : 0;
+    case OPC_ENCODING_POWER: /* it has neither a sign nor a zero */
+      return result >= ones ? ones : result;
+    default:
+      return sign | (result >= infinity ? infinity : result);
+  }
+}
+
+static uint64_t narrow_special(uint64_t fraction, uint64_t sign, opc_format_t format) {
+  const uint64_t infinity = ((UINT64_C(1) << format.exponent_bits) - 1) << format.fraction_bits;
+  if (format.encoding != OPC_ENCODING_IEEE) return narrow_end(UINT64_MAX, sign, format);
+  uint64_t payload = fraction >> (52 - format.fraction_bits);
+  /* Without any of its payload left the NaN would read as an infinity. */
+  if (fraction && !payload) payload = UINT64_C(1) << (format.fraction_bits - 1);
+  return sign | infinity | payload;
+}
+
+static uint64_t narrow(uint64_t bits, opc_format_t format) {
   uint64_t sign = (bits >> 63) << (format.exponent_bits + format.fraction_bits);
   int exponent = (int)(bits >> 52) & 0x7ff;
   uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
   int shift = 52 - format.fraction_bits;
-  if (exponent == 0x7ff) {
-    uint64_t payload = fraction >> shift;
-    /* Without any of its payload left the NaN would read as an infinity. */
-    if (fraction && !payload) payload = UINT64_C(1) << (format.fraction_bits - 1);
-    return sign | infinity | payload;
-  }
-  if (exponent == 0) return sign; /* the denormals of double lie below half of any other format's smallest number */
+  if (exponent == 0x7ff) return narrow_special(fraction, sign, format);
+  if (exponent == 0) return narrow_end(0, sign, format); /* the denormals of double lie below half of any other format's smallest number */
 
   int target = exponent - 1023 + format_bias(format);
+  if (format.encoding == OPC_ENCODING_POWER) return narrow_end(target < 0 ? 0 : (uint64_t)target + (fraction >> 51), 0, format); /* a tie goes up */
   uint64_t significand = fraction | UINT64_C(1) << 52;
   if (target <= 0) { /* a denormal of the format: further bits fall off */
     shift += 1 - target;
     target = 0;
-    if (shift > 54) return sign;
+    if (shift > 54) return narrow_end(0, sign, format);
   }
   uint64_t kept = significand >> shift, rest = significand & ((UINT64_C(1) << shift) - 1);
   uint64_t halfway = UINT64_C(1) << (shift - 1);
   kept += rest + (kept & 1) > halfway; /* to nearest, from the middle to even; no branch, which would be foretold wrongly every other time */
   /* The hidden bit adds one to the exponent field, which a carry out of the fraction also must. */
-  uint64_t result = target > 0 ? ((uint64_t)(target - 1) << format.fraction_bits) + kept : kept;
-  return sign | (result >= infinity ? infinity : result);
+  return narrow_end(target > 0 ? ((uint64_t)(target - 1) << format.fraction_bits) + kept : kept, sign, format);
 }
 
 static uint64_t double_bits(double value) {
@@ -110,50 +155,17 @@ static opc_dtype_t part_dtype(opc_dtype_t dtype) {
   }
 }
 
-static void store_half(double value, opc_format_t format, void *out) {
-  uint16_t bits = (uint16_t)narrow(double_bits(value), format);
-  memcpy(out, &bits, sizeof bits);
-}
-
-static double load_half(opc_format_t format, const void *in) {
-  uint16_t bits;
-  memcpy(&bits, in, sizeof bits);
-  return double_from_bits(widen(bits, format));
-}
-
 static void store_floating(double value, opc_dtype_t dtype, void *out) {
-  uint32_t bits;
-  switch (dtype) {
-    case OPC_DTYPE_FLOAT16:
-      store_half(value, half_format, out);
-      break;
-    case OPC_DTYPE_BFLOAT16:
-      store_half(value, bfloat16_format, out);
-      break;
-    case OPC_DTYPE_FLOAT32:
-      bits = (uint32_t)narrow(double_bits(value), float_format);
-      memcpy(out, &bits, sizeof bits);
-      break;
-    default: /* float64 */
-      memcpy(out, &value, sizeof value);
-  }
+  uint64_t bits = double_bits(value);
+  if (dtype != OPC_DTYPE_FLOAT64) bits = narrow(bits, format_of(dtype));
+  memcpy(out, &bits, opc_dtype_size(dtype));
 }
 
 static double load_floating(opc_dtype_t dtype, const void *in) {
-  uint32_t bits;
-  double value;
-  switch (dtype) {
-    case OPC_DTYPE_FLOAT16:
-      return load_half(half_format, in);
-    case OPC_DTYPE_BFLOAT16:
-      return load_half(bfloat16_format, in);
-    case OPC_DTYPE_FLOAT32:
-      memcpy(&bits, in, sizeof bits);
-      return double_from_bits(widen(bits, float_format));
-    default: /* float64 */
-      memcpy(&value, in, sizeof value);
-      return value;
-  }
+  uint64_t bits = 0;
+  memcpy(&bits, in, opc_dtype_size(dtype));
+  if (dtype != OPC_DTYPE_FLOAT64) bits = widen(bits, format_of(dtype));
+  return double_from_bits(bits);
 }
 
 /* An integer as double on its way to a narrower format: rounded to odd, so that the second rounding is right. */
@@ -327,38 +339,26 @@ char *opc_number_format(opc_dtype_t dtype, const void *in, char *out, size_t siz
   return out;
 }
 
-/* Exponent of the smallest normal number and of the largest one; false for dtypes that are neither floating nor complex. */
-static bool exponent_range(opc_dtype_t dtype, int *out_min, int *out_max) {
-  switch (part_dtype(dtype)) {
-    case OPC_DTYPE_FLOAT16:
-      *out_max = 15;
-      break;
-    case OPC_DTYPE_BFLOAT16:
-    case OPC_DTYPE_FLOAT32:
-      *out_max = 127;
-      break;
-    case OPC_DTYPE_FLOAT64:
-      *out_max = 1023;
-      break;
-    default:
-      return false;
-  }
-  *out_min = 1 - *out_max;
-  return true;
-}
-
 double opc_dtype_ulp(opc_dtype_t dtype, double value) {
-  int lowest, highest;
-  if (!exponent_range(dtype, &lowest, &highest)) return 0.0;
+  const opc_dtype_t part = part_dtype(dtype);
+  if (opc_dtype_encoding(part) == OPC_ENCODING_NONE) return 0.0;
+  const opc_format_t format = format_of(part);
+  const int lowest = (format.encoding != OPC_ENCODING_POWER) - format_bias(format), highest = format_exponent_max(format);
   int exponent = value == 0.0 ? lowest : isfinite(value) ? ilogb(value) : highest;
   if (exponent < lowest) exponent = lowest;
   if (exponent > highest) exponent = highest;
-  return ldexp(1.0, exponent - opc_dtype_digits(dtype) + 1);
+  return ldexp(1.0, exponent - format.fraction_bits);
 }
 
 double opc_dtype_max(opc_dtype_t dtype) {
-  int lowest, highest, width = 8 * (int)opc_dtype_size(dtype);
-  if (exponent_range(dtype, &lowest, &highest)) return ldexp(2.0 - ldexp(1.0, 1 - opc_dtype_digits(dtype)), highest);
+  const opc_dtype_t part = part_dtype(dtype);
+  const int width = 8 * (int)opc_dtype_size(dtype);
+  if (opc_dtype_encoding(part) != OPC_ENCODING_NONE) {
+    const opc_format_t format = format_of(part);
+    /* All ones are NaN where there are no infinities: the number before them is the largest. */
+    double significand = 2.0 - ldexp(format.encoding == OPC_ENCODING_FN ? 2.0 : 1.0, -format.fraction_bits);
+    return ldexp(significand, format_exponent_max(format));
+  }
   switch (opc_dtype_class(dtype)) {
     case OPC_CLASS_SIGNED:
       return (double)((UINT64_C(1) << (width - 1)) - 1);
@@ -370,3 +370,5 @@ double opc_dtype_max(opc_dtype_t dtype) {
       return 0.0;
   }
 }
+
+bool opc_dtype_has_infinity(opc_dtype_t dtype) { return opc_dtype_encoding(dtype) == OPC_ENCODING_IEEE; }

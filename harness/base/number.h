@@ -1,5 +1,6 @@
 /* Elements of tensors as bytes: conversion between the dtypes' bits and C numbers.
- * Half and bfloat16 round to nearest, ties to even (IEEE 754); NaN keeps the top of its payload and stays NaN.
+ * Narrow dtypes round to nearest, ties to even (IEEE 754), float8_e8m0fnu to the nearer power of two; NaN keeps the top of its payload and
+ * stays NaN. What is too large becomes infinity, and NaN where a dtype has no infinity, as libtorch converts.
  * Threads, fork: pure functions. */
 #ifndef OPC_BASE_NUMBER_H
 #define OPC_BASE_NUMBER_H
@@ -47,6 +48,8 @@ char *opc_number_format(opc_dtype_t dtype, const void *in, char *out, size_t siz
 double opc_dtype_ulp(opc_dtype_t dtype, double value);
 /* Largest finite value of a floating or complex dtype; largest of an integral one. */
 double opc_dtype_max(opc_dtype_t dtype);
+/* False for integers and for the floating dtypes in which overflow is NaN. */
+bool opc_dtype_has_infinity(opc_dtype_t dtype);
 
 #ifdef __cplusplus
 }

@@ -12,24 +12,10 @@ struct DtypeRow {
   c10::ScalarType type;
 };
 constexpr DtypeRow kDtypes[] = {
-    {OPC_DTYPE_FLOAT32, c10::ScalarType::Float},
-    {OPC_DTYPE_FLOAT64, c10::ScalarType::Double},
-    {OPC_DTYPE_FLOAT16, c10::ScalarType::Half},
-    {OPC_DTYPE_BFLOAT16, c10::ScalarType::BFloat16},
-    {OPC_DTYPE_INT64, c10::ScalarType::Long},
-    {OPC_DTYPE_INT32, c10::ScalarType::Int},
-    {OPC_DTYPE_INT16, c10::ScalarType::Short},
-    {OPC_DTYPE_INT8, c10::ScalarType::Char},
-    {OPC_DTYPE_UINT8, c10::ScalarType::Byte},
-    {OPC_DTYPE_UINT16, c10::ScalarType::UInt16},
-    {OPC_DTYPE_UINT32, c10::ScalarType::UInt32},
-    {OPC_DTYPE_UINT64, c10::ScalarType::UInt64},
-    {OPC_DTYPE_BOOL, c10::ScalarType::Bool},
-    {OPC_DTYPE_COMPLEX64, c10::ScalarType::ComplexFloat},
-    {OPC_DTYPE_COMPLEX128, c10::ScalarType::ComplexDouble},
-    {OPC_DTYPE_COMPLEX32, c10::ScalarType::ComplexHalf},
+#define OPC_DTYPE(constant, name, scalar_type, bytes, kind, digits, encoding) {OPC_DTYPE_##constant, c10::ScalarType::scalar_type},
+#include "base/dtype.def"
+#undef OPC_DTYPE
 };
-static_assert(sizeof kDtypes / sizeof *kDtypes == OPC_DTYPE_COUNT - 1, "a row for each dtype of dtype.def");
 
 struct LayoutRow {
   const char *name;

@@ -44,14 +44,14 @@ static bool has_autograd(const opc_operator_t *op, opc_device_t device) {
 }
 
 typedef struct sample_facts {
-  bool floating, asks; /* some tensor is floating or complex; some says requires_grad */
+  bool floating, asks; /* some tensor is floating or complex, and no float8; some says requires_grad */
 } sample_facts_t;
 
 static void see_tensor(const char *path, opc_value_t *value, void *context) {
   sample_facts_t *facts = context;
   opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
   (void)path;
-  facts->floating = facts->floating || kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX;
+  facts->floating = facts->floating || (kind == OPC_CLASS_FLOATING && !opc_dtype_is_float8(value->tensor->dtype)) || kind == OPC_CLASS_COMPLEX;
   facts->asks = facts->asks || value->tensor->requires_grad;
 }
 
@@ -272,7 +272,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_status_t status = OPC_OK;
   bool registered = has_autograd(context->op, context->device);
   if (!facts.floating) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no argument is floating or complex: there is nothing to differentiate by");
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no argument is floating or complex (float8 has no slopes): there is nothing to differentiate by");
     return;
   }
   if (opc_case_run(context, false, &call, finding)) { /* as it stands first: a refusal of the sample is told as one */

@@ -90,7 +90,7 @@ static void report(const opc_bound_t *bound, const opc_difference_t *difference,
   opc_difference_text(difference, bound->got, bound->reference, "the same operator in float64", &text);
   opc_finding_fail(finding, "dtype.wrong_result", "%s", opc_text_c(&text));
   json_t *tolerance = json_pack("{s:s, s:f, s:f, s:i, s:i}", "output", item->path, "bound", allowed, "change_by_one_ulp",
-                                bound->tolerance->change[difference->item], "factor", OPC_TOLERANCE_FACTOR, "ulps", OPC_TOLERANCE_ULPS);
+                                bound->tolerance->change[difference->item], "factor", OPC_TOLERANCE_FACTOR, "ulps", opc_bound_ulps(bound, difference->item));
   if (tolerance) opc_finding_evidence(finding, "tolerance", tolerance);
   opc_text_clear(&text);
 }

@@ -61,12 +61,13 @@ static double moved(double value, const opc_replay_t *replay, const struct opc_r
   if (!isfinite(value) || value == 0.0) return value; /* a zero is often a mark (a pad, a mask), not a measured number */
   /* A batch index one unit off is another image, and the result's jump would be a tolerance in which every mistake hides. */
   if (replay->fractions && is_whole(value, leaf->dtype)) return value;
-  opc_dtype_t dtype = leaf->dtype;
+  /* float8 is computed with in wider dtypes, and its own units are as large as its numbers. */
+  opc_dtype_t dtype = opc_dtype_is_float8(leaf->dtype) ? OPC_DTYPE_BFLOAT16 : leaf->dtype;
   int pattern = replay->pattern;
   bool away = pattern == OPC_REPLAY_PATTERNS || (opc_random_u64((uint64_t)pattern, stream, counter) & 1) != 0;
   double step = replay->far ? OPC_REPLAY_FAR * opc_dtype_ulp(dtype, leaf->largest) : opc_dtype_ulp(dtype, value);
   double result = value + (away == (value > 0.0) ? step : -step);
-  return fabs(result) > opc_dtype_max(dtype) ? value : result;
+  return fabs(result) > opc_dtype_max(leaf->dtype) ? value : result;
 }
 
 static bool fits(const opc_replay_t *replay, const struct opc_replay_leaf *leaf, int64_t numel) {
@@ -132,10 +133,21 @@ static void tensor_make_contiguous(const char *path, opc_value_t *value, void *c
   value->tensor->storage = NULL;
 }
 
+static bool is_wide(opc_dtype_t dtype) {
+  opc_dtype_class_t kind = opc_dtype_class(dtype);
+  return (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX) && !opc_dtype_is_float8(dtype);
+}
+
+static void tensor_look(const char *path, opc_value_t *value, void *context) {
+  (void)path;
+  *(bool *)context |= is_wide(value->tensor->dtype);
+}
+
 static void tensor_widen(const char *path, opc_value_t *value, void *context) {
   (void)path;
-  (void)context;
+  const bool *some_wide = context;
   opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
+  if (*some_wide && opc_dtype_is_float8(value->tensor->dtype)) return; /* what is quantised stays so beside numbers */
   if (kind == OPC_CLASS_FLOATING) value->tensor->dtype = OPC_DTYPE_FLOAT64;
   if (kind == OPC_CLASS_COMPLEX) value->tensor->dtype = OPC_DTYPE_COMPLEX128;
 }
@@ -145,5 +157,7 @@ void opc_sample_make_contiguous(opc_sample_t *sample) {
 }
 
 void opc_sample_widen(opc_sample_t *sample) {
-  for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], tensor_widen, NULL);
+  bool some_wide = false;
+  for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], tensor_look, &some_wide);
+  for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], tensor_widen, &some_wide);
 }

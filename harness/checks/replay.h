@@ -37,7 +37,7 @@ opc_status_t opc_replay_values(size_t leaf, const char *path, const opc_tensor_s
 /* Makes every tensor of a sample contiguous, at offset 0, in a storage of its own, with conj and neg resolved. The same tensor given twice
  * stays one. */
 void opc_sample_make_contiguous(opc_sample_t *sample);
-/* Floating tensors become float64, complex ones complex128. */
+/* Floating tensors become float64, complex ones complex128; float8 tensors stay what they are beside wider ones. */
 void opc_sample_widen(opc_sample_t *sample);
 
 #endif

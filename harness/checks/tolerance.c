@@ -191,6 +191,11 @@ static double largest(const opc_result_item_t *item) {
   return result;
 }
 
+int opc_bound_ulps(const opc_bound_t *bound, size_t item) {
+  opc_dtype_t dtype = coarser(bound->got->items[item].meta.dtype, bound->narrow);
+  return opc_dtype_is_float8(dtype) && bound->ulps > OPC_TOLERANCE_FLOAT8_ULPS ? OPC_TOLERANCE_FLOAT8_ULPS : bound->ulps;
+}
+
 double opc_bound_value(const opc_bound_t *bound, size_t item, int64_t e) {
   const opc_result_item_t *got = &bound->got->items[item], *reference = &bound->reference->items[item];
   if (bound->relative && bound->relative[got->meta.dtype] >= 0.0) return bound->relative[got->meta.dtype] * largest(reference);
@@ -199,15 +204,17 @@ double opc_bound_value(const opc_bound_t *bound, size_t item, int64_t e) {
   double change = bound->tolerance ? bound->tolerance->change[item] : 0.0;
   double scale = OPC_TOLERANCE_FACTOR * change;
   if (bound->tolerance && bound->tolerance->far) scale = fmax(scale, bound->tolerance->far[item][e]);
-  double allowed = scale + bound->ulps * opc_dtype_ulp(dtype, value);
+  double allowed = scale + opc_bound_ulps(bound, item) * opc_dtype_ulp(dtype, value);
   return value < normal && allowed < normal ? normal
                                             : allowed; /* on the way to a subnormal number digits were lost that no last place tells of */
 }
 
-static bool part_holds(double got, double reference, double bound, double max) {
+/* What is too large may be an infinity, or NaN where the dtype has none, or the largest number. */
+static bool part_holds(double got, double reference, double bound, opc_dtype_t dtype) {
+  const double max = opc_dtype_max(dtype);
   if (isnan(reference)) return isnan(got);
   if (fabs(reference) > max) return !isfinite(got) || fabs(got) >= max * 0.5; /* does not fit the dtype: any sign of overflow will do */
-  if (isinf(got) || isnan(got)) return isfinite(bound) ? fabs(reference) + bound > max && !isnan(got) : true;
+  if (isinf(got) || isnan(got)) return isfinite(bound) ? fabs(reference) + bound > max && !(isnan(got) && opc_dtype_has_infinity(dtype)) : true;
   return fabs(got - reference) <= bound;
 }
 
@@ -217,12 +224,13 @@ bool opc_bound_holds(size_t item, int64_t e, void *context) {
   const opc_result_item_t *got = &bound->got->items[item], *reference = &bound->reference->items[item];
   if (!opc_result_is_measurable(got) || !opc_result_is_measurable(reference)) return bound->tolerance && bound->tolerance->changed[item];
   opc_number_t left = element(got, e), right = element(reference, e);
-  double allowed = opc_bound_value(bound, item, e), max = opc_dtype_max(coarser(got->meta.dtype, bound->narrow));
+  const opc_dtype_t dtype = coarser(got->meta.dtype, bound->narrow);
+  double allowed = opc_bound_value(bound, item, e), max = opc_dtype_max(dtype);
   bool complex = left.kind == OPC_NUMBER_COMPLEX && right.kind == OPC_NUMBER_COMPLEX;
   if (complex && (fabs(right.c.re) > max || fabs(right.c.im) > max) && !(isfinite(left.c.re) && isfinite(left.c.im)))
     return true; /* a product of complex numbers that overflows takes inf from inf in the other part */
-  if (complex) return part_holds(left.c.re, right.c.re, allowed, max) && part_holds(left.c.im, right.c.im, allowed, max);
-  return left.kind == right.kind && part_holds(left.f, right.f, allowed, max);
+  if (complex) return part_holds(left.c.re, right.c.re, allowed, dtype) && part_holds(left.c.im, right.c.im, allowed, dtype);
+  return left.kind == right.kind && part_holds(left.f, right.f, allowed, dtype);
 }
 
 static size_t compared_width;

@@ -9,7 +9,9 @@
 
 enum {
   OPC_TOLERANCE_FACTOR = 8, /* times the largest change measured */
-  OPC_TOLERANCE_ULPS = 4    /* besides, units in the last place of the value itself */
+  OPC_TOLERANCE_ULPS = 4,   /* besides, units in the last place of the value itself */
+  /* Of float8, where 4 would be as much as the value: it is computed in a wider dtype, and rounded to float8 once at the end, perhaps once before. */
+  OPC_TOLERANCE_FLOAT8_ULPS = 2
 };
 
 typedef struct opc_tolerance {
@@ -45,13 +47,14 @@ bool opc_result_is_measurable(const opc_result_item_t *item);
 typedef struct opc_bound {
   const opc_result_t *got, *reference;
   const opc_tolerance_t *tolerance; /* NULL: nothing was measured yet */
-  int ulps;                         /* allowed in any case; 0: none */
+  int ulps;                         /* allowed in any case, of float8 fewer; 0: none */
   opc_dtype_t narrow;               /* the dtype whose units count where the item's own are finer; OTHER: the item's own */
   const double *relative;           /* expect.tolerance by dtype, relative to the largest |reference|; NULL: none given */
   const bool *exact;                /* one an item: bits alone count; NULL: none */
 } opc_bound_t;
 bool opc_bound_holds(size_t item, int64_t element, void *bound); /* an opc_element_equal_t */
-/* The bound of an element, for the evidence. */
+/* Units in the last place that are allowed in any case, of that item; the bound of an element: for the evidence. */
+int opc_bound_ulps(const opc_bound_t *bound, size_t item);
 double opc_bound_value(const opc_bound_t *bound, size_t item, int64_t element);
 
 /* Every element of the item is one of the arguments' elements, bit for bit, or 0, and not all are 0: data was moved, nothing was computed.

@@ -150,36 +150,35 @@ static void store_filled(const opc_tensor_spec_t *spec, opc_dtype_t filled_as, o
 
 /* ---- special numbers ---- */
 
-typedef struct special_bits {
-  uint64_t infinity, quiet; /* exponent all ones; top of the fraction */
-  int sign_shift;
-} special_bits_t;
-
-static special_bits_t special_bits_of(opc_dtype_t dtype) {
-  size_t part = opc_dtype_size(dtype) / (opc_dtype_class(dtype) == OPC_CLASS_COMPLEX ? 2 : 1);
-  int width = 8 * (int)part, fraction = opc_dtype_digits(dtype) - 1;
-  uint64_t exponent = (UINT64_C(1) << (width - 1 - fraction)) - 1;
-  return (special_bits_t){exponent << fraction, UINT64_C(1) << (fraction - 1), width - 1};
-}
-
-/* The bits of a special floating number; `odd`: the second of a pair that takes turns. */
-static uint64_t special_floating(opc_special_t special, special_bits_t bits, bool odd) {
-  uint64_t sign = (uint64_t)odd << bits.sign_shift;
+/* The bits of a special floating number; `odd`: the second of a pair that takes turns. False where the dtype has none. */
+static bool special_floating(opc_special_t special, opc_dtype_t dtype, bool odd, uint64_t *out) {
+  const opc_encoding_t encoding = opc_dtype_encoding(dtype);
+  const int parts = opc_dtype_class(dtype) == OPC_CLASS_COMPLEX ? 2 : 1, width = 8 * (int)opc_dtype_size(dtype) / parts;
+  const int fraction = opc_dtype_digits(dtype) - 1;
+  const uint64_t minus = UINT64_C(1) << (width - 1), sign = odd ? minus : 0;
+  const uint64_t infinity = ((UINT64_C(1) << (width - 1 - fraction)) - 1) << fraction;
+  const bool ieee = encoding == OPC_ENCODING_IEEE, power = encoding == OPC_ENCODING_POWER;
   switch (special) {
     case OPC_SPECIAL_NAN:
-      return bits.infinity | bits.quiet | 1;
+      *out = ieee ? infinity | UINT64_C(1) << (fraction - 1) | 1 : encoding == OPC_ENCODING_FNUZ ? minus : power ? minus | (minus - 1) : minus - 1;
+      return true;
     case OPC_SPECIAL_NEGATIVE_ZERO:
-      return UINT64_C(1) << bits.sign_shift;
+      *out = minus;
+      return ieee || encoding == OPC_ENCODING_FN;
     case OPC_SPECIAL_INFINITY:
-      return bits.infinity | sign;
+      *out = infinity | sign;
+      return ieee;
     case OPC_SPECIAL_DENORMAL:
-      return sign | 1;
+      *out = sign | 1;
+      return !power;
     case OPC_SPECIAL_EXTREME:
-      return (bits.infinity - 1) | sign;
+      if (power) *out = odd ? 0 : (minus | (minus - 1)) - 1;
+      else *out = sign | (ieee ? infinity - 1 : encoding == OPC_ENCODING_FN ? minus - 2 : minus - 1);
+      return true;
     case OPC_SPECIAL_NONE:
       break;
   }
-  return 0;
+  return false;
 }
 
 /* False where the dtype has no such number: the element keeps its fill. */
@@ -190,16 +189,21 @@ static bool special_element(opc_special_t special, opc_dtype_t dtype, bool odd, 
   if (special == OPC_SPECIAL_NONE) return false;
   if (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX) {
     size_t part = kind == OPC_CLASS_COMPLEX ? size / 2 : size;
-    bits = special_floating(special, special_bits_of(dtype), odd);
+    if (!special_floating(special, dtype, odd, &bits)) return false;
     memcpy(out, &bits, part);
     if (kind == OPC_CLASS_COMPLEX) memcpy((char *)out + part, &bits, part);
     return true;
   }
-  if (special != OPC_SPECIAL_EXTREME || kind == OPC_CLASS_BOOLEAN) return false;
+  if (special != OPC_SPECIAL_EXTREME || kind == OPC_CLASS_BOOLEAN || kind == OPC_CLASS_OTHER) return false;
   uint64_t largest = kind == OPC_CLASS_SIGNED ? (UINT64_C(1) << (8 * size - 1)) - 1 : UINT64_MAX;
   bits = odd ? largest : ~largest;
   memcpy(out, &bits, size);
   return true;
+}
+
+bool opc_special_exists(opc_special_t special, opc_dtype_t dtype) {
+  unsigned char element[16];
+  return special_element(special, dtype, false, element);
 }
 
 /* The special number of the dtype that is rounded to, where there is one: its smallest denormal, not the wide dtype's. */

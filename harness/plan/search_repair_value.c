@@ -31,7 +31,8 @@ void opc_repair_scalar_type(opc_repair_t *r) {
 
 void opc_repair_not_implemented(opc_repair_t *r) {
   static const opc_dtype_t dtypes[] = {OPC_DTYPE_FLOAT32, OPC_DTYPE_INT64,   OPC_DTYPE_INT32,    OPC_DTYPE_BOOL,
-                                       OPC_DTYPE_UINT8,   OPC_DTYPE_FLOAT64, OPC_DTYPE_COMPLEX64};
+                                       OPC_DTYPE_UINT8,   OPC_DTYPE_FLOAT64, OPC_DTYPE_COMPLEX64, OPC_DTYPE_FLOAT16,
+                                       OPC_DTYPE_BFLOAT16};
   const opc_clue_t *clue = r->clue;
   if (!opc_clue_has(clue, "not implemented|not support|unsupported|only support|unexpected")) return;
   opc_dtype_t refused = clue->dtype_found_count > 0 ? clue->dtype_found[0] : OPC_DTYPE_OTHER;
@@ -45,6 +46,13 @@ void opc_repair_not_implemented(opc_repair_t *r) {
       if (fits) changed |= opc_edit_dtype(r->copy[i].value, dtypes[k]);
     }
     opc_repair_end(r, changed);
+  }
+  for (size_t i = 0; i < r->count; i++) { /* one tensor alone: what is quantised stands beside the numbers that it is made of */
+    bool fits = opc_repair_is_tensor(r, i) && opc_dtype_class(opc_repair_spec(r, i)->dtype) == OPC_CLASS_FLOATING &&
+                (refused == OPC_DTYPE_OTHER || opc_repair_spec(r, i)->dtype == refused);
+    if (!fits) continue;
+    if (!opc_repair_begin(r)) return;
+    opc_repair_end(r, opc_edit_dtype(r->copy[i].value, OPC_DTYPE_FLOAT8_E4M3FN));
   }
 }
 

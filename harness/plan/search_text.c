@@ -57,40 +57,39 @@ typedef struct dtype_word {
   bool loose; /* an ordinary word as well: only next to a word about types */
 } dtype_word_t;
 
-static const dtype_word_t dtype_words[] = {{"long", OPC_DTYPE_INT64, false},          {"int64_t", OPC_DTYPE_INT64, false},
-                                           {"int64", OPC_DTYPE_INT64, false},         {"klong", OPC_DTYPE_INT64, false},
-                                           {"int", OPC_DTYPE_INT32, false},           {"int32_t", OPC_DTYPE_INT32, false},
-                                           {"int32", OPC_DTYPE_INT32, false},         {"kint", OPC_DTYPE_INT32, false},
-                                           {"float", OPC_DTYPE_FLOAT32, false},       {"float32", OPC_DTYPE_FLOAT32, false},
-                                           {"kfloat", OPC_DTYPE_FLOAT32, false},      {"double", OPC_DTYPE_FLOAT64, false},
-                                           {"float64", OPC_DTYPE_FLOAT64, false},     {"kdouble", OPC_DTYPE_FLOAT64, false},
-                                           {"half", OPC_DTYPE_FLOAT16, true},         {"float16", OPC_DTYPE_FLOAT16, false},
-                                           {"khalf", OPC_DTYPE_FLOAT16, false},       {"bfloat16", OPC_DTYPE_BFLOAT16, false},
-                                           {"fp16", OPC_DTYPE_FLOAT16, false},        {"bf16", OPC_DTYPE_BFLOAT16, false},
-                                           {"fp32", OPC_DTYPE_FLOAT32, false},        {"fp64", OPC_DTYPE_FLOAT64, false},
-                                           {"kfloat16", OPC_DTYPE_FLOAT16, false},    {"kbfloat16", OPC_DTYPE_BFLOAT16, false},
-                                           {"kfloat32", OPC_DTYPE_FLOAT32, false},    {"kfloat64", OPC_DTYPE_FLOAT64, false},
-                                           {"kint32", OPC_DTYPE_INT32, false},        {"kint64", OPC_DTYPE_INT64, false},
-                                           {"kint8", OPC_DTYPE_INT8, false},          {"kuint8", OPC_DTYPE_UINT8, false},
-                                           {"bool", OPC_DTYPE_BOOL, false},           {"boolean", OPC_DTYPE_BOOL, false},
-                                           {"kbool", OPC_DTYPE_BOOL, false},          {"byte", OPC_DTYPE_UINT8, false},
-                                           {"uint8", OPC_DTYPE_UINT8, false},         {"uint8_t", OPC_DTYPE_UINT8, false},
-                                           {"kbyte", OPC_DTYPE_UINT8, false},         {"char", OPC_DTYPE_INT8, false},
-                                           {"int8", OPC_DTYPE_INT8, false},           {"int8_t", OPC_DTYPE_INT8, false},
-                                           {"short", OPC_DTYPE_INT16, true},          {"int16", OPC_DTYPE_INT16, false},
-                                           {"int16_t", OPC_DTYPE_INT16, false},       {"complexfloat", OPC_DTYPE_COMPLEX64, false},
-                                           {"complex64", OPC_DTYPE_COMPLEX64, false}, {"complexdouble", OPC_DTYPE_COMPLEX128, false},
-                                           {"complex", OPC_DTYPE_COMPLEX64, false},   {"integer", OPC_DTYPE_INT64, true},
-                                           {"integral", OPC_DTYPE_INT64, true},       {"integers", OPC_DTYPE_INT64, true},
-                                           {"floating", OPC_DTYPE_FLOAT32, true},     {"uint16", OPC_DTYPE_UINT16, false},
-                                           {"uint32", OPC_DTYPE_UINT32, false},       {"uint64", OPC_DTYPE_UINT64, false}};
+/* Beside a dtype's own names, "int64" and "Long", and those with a "k" before them. */
+static const dtype_word_t dtype_words[] = {
+    {"int64_t", OPC_DTYPE_INT64, false},    {"int32_t", OPC_DTYPE_INT32, false},   {"int16_t", OPC_DTYPE_INT16, false},
+    {"int8_t", OPC_DTYPE_INT8, false},      {"uint8_t", OPC_DTYPE_UINT8, false},   {"boolean", OPC_DTYPE_BOOL, false},
+    {"fp16", OPC_DTYPE_FLOAT16, false},     {"bf16", OPC_DTYPE_BFLOAT16, false},   {"fp32", OPC_DTYPE_FLOAT32, false},
+    {"fp64", OPC_DTYPE_FLOAT64, false},     {"complex", OPC_DTYPE_COMPLEX64, false}, {"half", OPC_DTYPE_FLOAT16, true},
+    {"short", OPC_DTYPE_INT16, true},       {"integer", OPC_DTYPE_INT64, true},    {"integral", OPC_DTYPE_INT64, true},
+    {"integers", OPC_DTYPE_INT64, true},    {"floating", OPC_DTYPE_FLOAT32, true}, {"fp8", OPC_DTYPE_FLOAT8_E4M3FN, false},
+    {"float8", OPC_DTYPE_FLOAT8_E4M3FN, false},   {"fp8_e4m3", OPC_DTYPE_FLOAT8_E4M3FN, false}, {"float8_e4m3", OPC_DTYPE_FLOAT8_E4M3FN, false},
+    {"fp8e4m3", OPC_DTYPE_FLOAT8_E4M3FN, false},  {"e4m3", OPC_DTYPE_FLOAT8_E4M3FN, false},     {"e4m3fn", OPC_DTYPE_FLOAT8_E4M3FN, false},
+    {"fp8_e5m2", OPC_DTYPE_FLOAT8_E5M2, false},   {"fp8e5m2", OPC_DTYPE_FLOAT8_E5M2, false},    {"e5m2", OPC_DTYPE_FLOAT8_E5M2, false},
+    {"e8m0", OPC_DTYPE_FLOAT8_E8M0FNU, false},    {"ue8m0", OPC_DTYPE_FLOAT8_E8M0FNU, false},   {"e8m0fnu", OPC_DTYPE_FLOAT8_E8M0FNU, false}};
 enum { DTYPE_WORDS = sizeof dtype_words / sizeof dtype_words[0] };
 
-static const dtype_word_t *dtype_word_find(const char *word, size_t length) {
-  for (int i = 0; i < DTYPE_WORDS; i++) {
-    if (strlen(dtype_words[i].word) == length && strncasecmp(dtype_words[i].word, word, length) == 0) return &dtype_words[i];
+static bool is_same_word(const char *one, const char *word, size_t length) { return strlen(one) == length && strncasecmp(one, word, length) == 0; }
+
+static opc_dtype_t dtype_named(const char *word, size_t length) {
+  for (int i = OPC_DTYPE_OTHER + 1; i < OPC_DTYPE_COUNT; i++) {
+    opc_dtype_t dtype = (opc_dtype_t)i;
+    if (is_same_word(opc_dtype_name(dtype), word, length) || is_same_word(opc_dtype_scalar_type(dtype), word, length)) return dtype;
   }
-  return NULL;
+  return OPC_DTYPE_OTHER;
+}
+
+static bool dtype_word_find(const char *word, size_t length, dtype_word_t *out) {
+  for (int i = 0; i < DTYPE_WORDS; i++) {
+    if (!is_same_word(dtype_words[i].word, word, length)) continue;
+    *out = dtype_words[i];
+    return true;
+  }
+  *out = (dtype_word_t){.dtype = dtype_named(word, length)};
+  if (out->dtype == OPC_DTYPE_OTHER && length > 1 && (*word == 'k' || *word == 'K')) out->dtype = dtype_named(word + 1, length - 1);
+  return out->dtype != OPC_DTYPE_OTHER;
 }
 
 /* ---- direction: what stands after such a word is what the operator was given ---- */
@@ -183,11 +182,12 @@ static const char *read_number(opc_clue_t *clue, const reading_t *reading, const
 static const char *read_word(opc_clue_t *clue, reading_t *reading, const char *c) {
   size_t length = 0;
   while (is_word(c[length])) length++;
-  const dtype_word_t *dtype = dtype_word_find(c, length);
+  dtype_word_t dtype;
+  bool is_dtype = dtype_word_find(c, length, &dtype);
   reading->after_found = ONE_OF(c, length, found_words);
   if (reading->after_found) reading->found_side = true;
   else if (ONE_OF(c, length, wanted_words)) reading->found_side = false, reading->expects = true;
-  else if (dtype && (reading->about_types || !dtype->loose)) add_dtype(clue, dtype->dtype, reading->found_side);
+  else if (is_dtype && (reading->about_types || !dtype.loose)) add_dtype(clue, dtype.dtype, reading->found_side);
   else if (length == 6 && strncmp(c, "vector", 6) == 0) add_rank(clue, 1, reading->found_side);
   else if (strncmp(c, "matri", 5) == 0) add_rank(clue, 2, reading->found_side);
   else if (length == 6 && strncmp(c, "scalar", 6) == 0 && strncmp(c, "scalar type", 11) != 0) add_rank(clue, 0, reading->found_side);
@@ -293,8 +293,9 @@ uint64_t opc_clue_site(const char *message) {
   clean(message ? message : "", text);
   for (const char *c = text; *c;) {
     size_t size = 0;
+    dtype_word_t dtype;
     while (is_word(c[size])) size++;
-    if (size > 0 && dtype_word_find(c, size)) { /* before numbers, else each width of int would be a place of its own */
+    if (size > 0 && dtype_word_find(c, size, &dtype)) { /* before numbers, else each width of int would be a place of its own */
       out[length++] = '@';
       c += size;
     } else if (isdigit((unsigned char)*c)) {

@@ -322,7 +322,7 @@ static opc_status_t read_spec(opc_json_reader_t *reader, const json_t *json, opc
   bool floating = kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX;
   if (status == OPC_OK) status = read_flag(reader, json, "requires_grad", floating, "floating and complex", &spec->requires_grad);
   if (status == OPC_OK) status = read_flag(reader, json, "conj", kind == OPC_CLASS_COMPLEX, "complex", &spec->conj);
-  if (status == OPC_OK) status = read_flag(reader, json, "neg", floating || kind == OPC_CLASS_SIGNED, "signed", &spec->neg);
+  if (status == OPC_OK) status = read_flag(reader, json, "neg", (floating && !opc_dtype_is_float8(spec->dtype)) || kind == OPC_CLASS_SIGNED, "signed", &spec->neg);
   return status;
 }
 

@@ -147,6 +147,8 @@ void opc_value_describe(const opc_value_t *value, char *out, size_t size);
  * absolute value, bool takes the sign. */
 opc_status_t opc_fill_logical(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out,
                               opc_error_t *error) OPC_CHECKED;
+/* Whether the dtype has such a number: float8 may have no infinity, integers have no NaN. */
+bool opc_special_exists(opc_special_t special, opc_dtype_t dtype);
 /* Puts logical values into a storage of storage_size elements by the spec's strides and offset; the other bytes of the storage
  * (gaps, before, behind) get the byte `gap`. With conj or neg set the stored elements are conjugated or negated, so that the tensor
  * with that bit reads as the logical values. */

@@ -40,7 +40,8 @@ opc_status_t opc_variant_apply(const opc_sample_t *sample, const opc_operator_t 
 unsigned opc_variant_family(const char *name);
 
 /* Gives every floating tensor of the sample (every tensor when it has none floating; dtype arguments are left alone) the dtype. Also
- * complex, integral and bool ones. False when nothing would change or there is no tensor to change. Fills keep their logical values as
+ * complex, integral and bool ones. Of a sample with float8 and wider floating tensors a float8 dtype is given to the float8 ones, any other
+ * to the wider ones. False when nothing would change or there is no tensor to change. Fills keep their logical values as
  * far as the dtype can hold them. */
 bool opc_sample_cast(opc_sample_t *sample, opc_dtype_t dtype);
 /* The dtype that opc_sample_cast would replace; OPC_DTYPE_OTHER when there is none. */

@@ -14,10 +14,6 @@ static bool is_integral(opc_dtype_t dtype) {
   return class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
 }
 
-static bool special_fits(opc_special_t special, opc_dtype_t dtype) {
-  return is_floating(dtype) || (special == OPC_SPECIAL_EXTREME && is_integral(dtype));
-}
-
 /* Explicit integers are indices, offsets, lengths more often than not, and a range is a domain that somebody stated: a number from
  * outside it is no valid input, so a crash on it would say nothing about the operator. */
 static bool has_domain(const opc_tensor_spec_t *spec) {
@@ -26,7 +22,7 @@ static bool has_domain(const opc_tensor_spec_t *spec) {
 }
 
 static bool overlay(opc_tensor_spec_t *spec, opc_special_t special) {
-  if (!special_fits(special, spec->dtype) || has_domain(spec) || opc_tensor_spec_numel(spec) == 0) return false;
+  if (!opc_special_exists(special, spec->dtype) || has_domain(spec) || opc_tensor_spec_numel(spec) == 0) return false;
   spec->fill.special = special;
   return true;
 }
@@ -65,7 +61,7 @@ bool opc_bits_conj(opc_tensor_spec_t *spec, int64_t number) {
 
 bool opc_bits_neg(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
-  if (spec->neg || !is_floating(spec->dtype) || opc_tensor_spec_numel(spec) == 0) return false;
+  if (spec->neg || !is_floating(spec->dtype) || opc_dtype_is_float8(spec->dtype) || opc_tensor_spec_numel(spec) == 0) return false;
   spec->neg = true;
   return true;
 }
@@ -76,9 +72,9 @@ void opc_variant_cast(opc_tensor_spec_t *spec, opc_dtype_t dtype) {
   /* Random complex numbers with an imaginary part of 0 would show nothing of complex arithmetic. */
   bool is_random = spec->fill.kind == OPC_FILL_NORMAL || spec->fill.kind == OPC_FILL_UNIFORM;
   if (is_random && opc_dtype_class(dtype) == OPC_CLASS_COMPLEX) spec->fill.filled_as = OPC_DTYPE_OTHER;
-  if (!special_fits(spec->fill.special, dtype)) spec->fill.special = OPC_SPECIAL_NONE;
+  if (!opc_special_exists(spec->fill.special, dtype)) spec->fill.special = OPC_SPECIAL_NONE;
   if (opc_dtype_class(dtype) != OPC_CLASS_COMPLEX) spec->conj = false;
-  if (!is_floating(dtype)) spec->neg = false;
+  if (!is_floating(dtype) || opc_dtype_is_float8(dtype)) spec->neg = false;
   if (!is_floating(dtype)) spec->requires_grad = false; /* libtorch refuses it */
   spec->dtype = dtype;
 }
@@ -130,17 +126,29 @@ static bool is_bound(const opc_variant_tensors_t *tensors, size_t index) {
   return false;
 }
 
+/* Numbers and what they were, or are to be, quantised to. */
+static bool has_both_widths(const opc_variant_tensors_t *tensors) {
+  bool narrow = false, wide = false;
+  for (size_t i = 0; i < tensors->count; i++) {
+    opc_dtype_t dtype = tensors->items[i].value->tensor->dtype;
+    if (opc_dtype_is_float8(dtype)) narrow = true;
+    else if (opc_dtype_class(dtype) == OPC_CLASS_FLOATING) wide = true;
+  }
+  return narrow && wide;
+}
+
 bool opc_sample_cast(opc_sample_t *sample, opc_dtype_t dtype) {
   opc_variant_tensors_t tensors = {0};
   bool *changes = NULL, changed = false;
   if (dtype == OPC_DTYPE_OTHER || opc_variant_tensors_collect(sample, NULL, &tensors, NULL) != OPC_OK) goto done;
   opc_dtype_t from = main_dtype(&tensors);
-  bool floating = opc_dtype_class(from) == OPC_CLASS_FLOATING;
+  bool floating = opc_dtype_class(from) == OPC_CLASS_FLOATING, mixed = has_both_widths(&tensors);
   changes = calloc(tensors.count + 1, sizeof *changes);
   if (from == OPC_DTYPE_OTHER || !changes) goto done;
   for (size_t i = 0; i < tensors.count; i++) {
     opc_dtype_t own = tensors.items[i].value->tensor->dtype;
     bool chosen = floating ? opc_dtype_class(own) == OPC_CLASS_FLOATING : own == from;
+    if (mixed && opc_dtype_is_float8(own) != opc_dtype_is_float8(dtype)) chosen = false;
     changes[i] = chosen && own != dtype && !is_bound(&tensors, i);
   }
   for (size_t i = 0; i < tensors.count; i++) {

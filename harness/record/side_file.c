@@ -19,8 +19,9 @@ typedef struct writing {
   size_t size;
 } writing_t;
 
-/* NumPy has neither bfloat16 nor complex32: the next wider one holds the same numbers. */
+/* NumPy has neither bfloat16, float8 nor complex32: a wider one holds the same numbers. */
 static opc_dtype_t array_dtype(opc_dtype_t dtype) {
+  if (opc_dtype_is_float8(dtype)) return OPC_DTYPE_FLOAT32;
   return dtype == OPC_DTYPE_BFLOAT16 ? OPC_DTYPE_FLOAT32 : dtype == OPC_DTYPE_COMPLEX32 ? OPC_DTYPE_COMPLEX64 : dtype;
 }
 

@@ -121,6 +121,51 @@ static void test_edges_of_half(void **state) {
   }
 }
 
+/* Every number of the float8 dtypes by their definition, and what lies between two and beyond the last, as libtorch converts. */
+static void test_float8(void **state) {
+  (void)state;
+  static const struct {
+    opc_dtype_t dtype;
+    int exponent_bits, fraction_bits, bias;
+    uint32_t largest, beyond; /* bits of the largest number; of what is larger */
+    bool has_sign, has_zero;
+  } rows[] = {
+      {OPC_DTYPE_FLOAT8_E4M3FN, 4, 3, 7, 0x7e, 0x7f, true, true},      {OPC_DTYPE_FLOAT8_E5M2, 5, 2, 15, 0x7b, 0x7c, true, true},
+      {OPC_DTYPE_FLOAT8_E4M3FNUZ, 4, 3, 8, 0x7f, 0x80, true, true},    {OPC_DTYPE_FLOAT8_E5M2FNUZ, 5, 2, 16, 0x7f, 0x80, true, true},
+      {OPC_DTYPE_FLOAT8_E8M0FNU, 8, 0, 127, 0xfe, 0xff, false, false},
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    double before = 0.0;
+    for (uint32_t bits = 0; bits <= rows[i].largest; bits++) {
+      uint32_t exponent = bits >> rows[i].fraction_bits, fraction = bits & ((1u << rows[i].fraction_bits) - 1);
+      int hidden = exponent || !rows[i].has_zero;
+      double value = ldexp(hidden + ldexp(fraction, -rows[i].fraction_bits), (int)(hidden ? exponent : 1) - rows[i].bias);
+      unsigned char byte = (unsigned char)bits, stored;
+      assert_true(opc_number_load_double(rows[i].dtype, &byte) == value);
+      assert_true(opc_number_store((opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = value}, rows[i].dtype, &stored));
+      assert_int_equal(stored, bits);
+      opc_number_store((opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = -value}, rows[i].dtype, &stored);
+      bool has_negative = rows[i].has_sign && (bits || opc_dtype_encoding(rows[i].dtype) != OPC_ENCODING_FNUZ);
+      assert_int_equal(stored, has_negative ? bits | 0x80 : bits);
+      if (bits) { /* the middle goes to even, in a dtype of powers up */
+        opc_number_store((opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = (before + value) / 2}, rows[i].dtype, &stored);
+        assert_int_equal(stored, rows[i].has_zero && (bits & 1) ? bits - 1 : bits);
+        opc_number_store((opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = nextafter((before + value) / 2, 0.0)}, rows[i].dtype, &stored);
+        assert_int_equal(stored, bits - 1);
+      }
+      before = value;
+    }
+    const double specials[] = {before * 2, INFINITY, NAN};
+    for (size_t k = 0; k < COUNT(specials); k++) {
+      unsigned char stored;
+      opc_number_store((opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = specials[k]}, rows[i].dtype, &stored);
+      bool infinite = k < 2 && opc_dtype_has_infinity(rows[i].dtype);
+      assert_true(infinite ? isinf(opc_number_load_double(rows[i].dtype, &stored)) : isnan(opc_number_load_double(rows[i].dtype, &stored)));
+      if (k < 2) assert_int_equal(stored, rows[i].beyond);
+    }
+  }
+}
+
 /* A double that lies just off a tie of half: through float it would be rounded twice, and wrongly. */
 static void test_double_is_rounded_once(void **state) {
   (void)state;
@@ -227,6 +272,11 @@ static void test_ulp_and_max(void **state) {
       {OPC_DTYPE_FLOAT16, 0x1p-24, 0x1p-10, 0x1p-9, 65504},
       {OPC_DTYPE_BFLOAT16, 0x1p-133, 0x1p-7, 0x1p-6, 0x1.fep127},
       {OPC_DTYPE_COMPLEX64, 0x1p-149, 0x1p-23, 0x1p-22, (double)FLT_MAX},
+      {OPC_DTYPE_FLOAT8_E4M3FN, 0x1p-9, 0x1p-3, 0x1p-2, 448},
+      {OPC_DTYPE_FLOAT8_E5M2, 0x1p-16, 0x1p-2, 0x1p-1, 57344},
+      {OPC_DTYPE_FLOAT8_E4M3FNUZ, 0x1p-10, 0x1p-3, 0x1p-2, 240},
+      {OPC_DTYPE_FLOAT8_E5M2FNUZ, 0x1p-17, 0x1p-2, 0x1p-1, 57344},
+      {OPC_DTYPE_FLOAT8_E8M0FNU, 0x1p-127, 1, 2, 0x1p127},
       {OPC_DTYPE_INT8, 0, 0, 0, 127},
       {OPC_DTYPE_UINT16, 0, 0, 0, 65535},
       {OPC_DTYPE_UINT64, 0, 0, 0, 0x1p64},
@@ -246,7 +296,7 @@ static void test_ulp_and_max(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_16_bit_number), cmocka_unit_test(test_rounding_to_16_bits),
-      cmocka_unit_test(test_edges_of_half),       cmocka_unit_test(test_double_is_rounded_once),
+      cmocka_unit_test(test_float8), cmocka_unit_test(test_edges_of_half),       cmocka_unit_test(test_double_is_rounded_once),
       cmocka_unit_test(test_store_and_format),    cmocka_unit_test(test_load),
       cmocka_unit_test(test_ulp_and_max),
   };

@@ -44,6 +44,11 @@ static void test_dtypes_have_a_direction(void **state) {
       {"A must be bf16", OPC_DTYPE_BFLOAT16, OPC_DTYPE_OTHER},
       {"only supports fp16 input", OPC_DTYPE_FLOAT16, OPC_DTYPE_OTHER},
       {"mask.dtype must be torch.bool", OPC_DTYPE_BOOL, OPC_DTYPE_OTHER},
+      {"expected q to be torch.float8_e4m3fn but got Float", OPC_DTYPE_FLOAT8_E4M3FN, OPC_DTYPE_FLOAT32},
+      {"mat1 must be Float8_e5m2", OPC_DTYPE_FLOAT8_E5M2, OPC_DTYPE_OTHER},
+      {"at::kFloat8_e8m0fnu is wanted of the type", OPC_DTYPE_FLOAT8_E8M0FNU, OPC_DTYPE_OTHER},
+      {"the weights must be fp8", OPC_DTYPE_FLOAT8_E4M3FN, OPC_DTYPE_OTHER},
+      {"\"scale\" not implemented for 'ComplexHalf'", OPC_DTYPE_COMPLEX32, OPC_DTYPE_OTHER},
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
     opc_clue_t clue;

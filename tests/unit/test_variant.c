@@ -397,6 +397,12 @@ static void test_cast(void **state) {
        OPC_DTYPE_FLOAT32, OPC_DTYPE_BOOL, true},
       {"[{'tensor': {'shape': [2]}}, {'tensor': {'shape': [2]}}]", OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT32,
        OPC_DTYPE_FLOAT32, false},
+      {"[{'tensor': {'shape': [2], 'dtype': 'float8_e4m3fn'}}, {'tensor': {'shape': [2]}}]", OPC_DTYPE_FLOAT8_E4M3FN, OPC_DTYPE_FLOAT16,
+       OPC_DTYPE_FLOAT8_E4M3FN, OPC_DTYPE_FLOAT16, true},
+      {"[{'tensor': {'shape': [2], 'dtype': 'float8_e4m3fn'}}, {'tensor': {'shape': [2]}}]", OPC_DTYPE_FLOAT8_E4M3FN, OPC_DTYPE_FLOAT8_E5M2,
+       OPC_DTYPE_FLOAT8_E5M2, OPC_DTYPE_FLOAT32, true},
+      {"[{'tensor': {'shape': [2], 'dtype': 'float8_e4m3fn'}}, {'tensor': {'shape': [2], 'dtype': 'float8_e5m2'}}]", OPC_DTYPE_FLOAT8_E4M3FN,
+       OPC_DTYPE_FLOAT16, OPC_DTYPE_FLOAT16, OPC_DTYPE_FLOAT16, true},
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
     opc_sample_t sample = sample_of(rows[i].args);
