@@ -80,7 +80,9 @@ bool opc_search_is_backward_of(const opc_operator_t *op, const opc_operator_t *f
   X(VIEW, "view")                       \
   X(GOT_EXPECTED, "got-expected")       \
   X(SCALAR_TYPE, "scalar-type")         \
+  X(FLOAT8, "float8")                   \
   X(NOT_IMPLEMENTED, "not-implemented") \
+  X(DTYPE_UNSAID, "dtype-unsaid")       \
   X(SHAPE_LITERAL, "shape-literal")     \
   X(EXPRESSION, "expression")           \
   X(SQUARE, "square")                   \

@@ -54,6 +54,8 @@ void opc_repair_number_swap(opc_repair_t *r);
 void opc_repair_number_set(opc_repair_t *r);
 void opc_repair_scalar_type(opc_repair_t *r);
 void opc_repair_not_implemented(opc_repair_t *r);
+void opc_repair_float8(opc_repair_t *r);
+void opc_repair_dtype_unsaid(opc_repair_t *r);
 void opc_repair_list_length(opc_repair_t *r);
 void opc_repair_same_dtype(opc_repair_t *r);
 void opc_repair_dtype_argument(opc_repair_t *r);

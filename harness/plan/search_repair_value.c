@@ -47,12 +47,36 @@ void opc_repair_not_implemented(opc_repair_t *r) {
     }
     opc_repair_end(r, changed);
   }
-  for (size_t i = 0; i < r->count; i++) { /* one tensor alone: what is quantised stands beside the numbers that it is made of */
-    bool fits = opc_repair_is_tensor(r, i) && opc_dtype_class(opc_repair_spec(r, i)->dtype) == OPC_CLASS_FLOATING &&
-                (refused == OPC_DTYPE_OTHER || opc_repair_spec(r, i)->dtype == refused);
-    if (!fits) continue;
-    if (!opc_repair_begin(r)) return;
-    opc_repair_end(r, opc_edit_dtype(r->copy[i].value, OPC_DTYPE_FLOAT8_E4M3FN));
+}
+
+/* What is quantised stands alone beside the numbers that it is made of. A kernel that refuses a dtype names the one that it was given, and float8 at most
+ * in the name of what it dispatches. */
+void opc_repair_float8(opc_repair_t *r) {
+  const opc_clue_t *clue = r->clue;
+  bool says_so = opc_clue_has(clue, "fp8|float8|e4m3|e5m2"), refuses = opc_clue_has(clue, "not implemented for");
+  opc_dtype_t refused = refuses && clue->dtype_wanted_count > 0 ? clue->dtype_wanted[clue->dtype_wanted_count - 1] : OPC_DTYPE_OTHER;
+  if ((!says_so && !refuses) || opc_dtype_is_float8(refused)) return;
+  for (int fits = 1; fits >= (refuses ? 1 : 0); fits--) {
+    for (size_t i = 0; i < r->count; i++) {
+      if (!opc_repair_is_tensor(r, i) || (refuses ? opc_repair_spec(r, i)->dtype == refused : opc_repair_is_meant(r, i)) != fits) continue;
+      if (!opc_repair_begin(r)) return;
+      opc_repair_end(r, opc_edit_dtype(r->copy[i].value, OPC_DTYPE_FLOAT8_E4M3FN));
+    }
+  }
+}
+
+/* "Inconsistency of tensor type: weight": which it should be is not said. */
+void opc_repair_dtype_unsaid(opc_repair_t *r) {
+  static const opc_dtype_t dtypes[] = {OPC_DTYPE_UINT8,   OPC_DTYPE_FLOAT8_E4M3FN, OPC_DTYPE_INT32, OPC_DTYPE_FLOAT16,
+                                       OPC_DTYPE_FLOAT32, OPC_DTYPE_BFLOAT16,      OPC_DTYPE_INT64, OPC_DTYPE_INT8};
+  const opc_clue_t *clue = r->clue;
+  if (r->certainty < 2 || clue->dtype_wanted_count + clue->dtype_found_count > 0 || !opc_clue_has(clue, "dtype|scalar type|data type|tensor type|scalar_type")) return;
+  for (size_t k = 0; k < sizeof dtypes / sizeof dtypes[0]; k++) {
+    for (size_t i = 0; i < r->count; i++) {
+      if (!opc_repair_is_tensor(r, i) || !opc_repair_is_meant(r, i)) continue;
+      if (!opc_repair_begin(r)) return;
+      opc_repair_end(r, opc_edit_dtype(r->copy[i].value, dtypes[k]));
+    }
   }
 }
 
