@@ -7,8 +7,9 @@ A plan: {"timeout": seconds, "memory": MiB, "folder": of relative files and modu
 "libraries": [{"library": FILE, "fakes": MODULE or null, "operators": {"ns::op": [SAMPLE, …]}}]}.
 Each operator runs in a fork of this process, which has imported torch and warmed opcheck up: a crash or a hang ends nothing but itself, and
 no operator pays for imports. A line: {"operator", "end": "ran" | "died" | "hung" | "unusable", "how": words,
-"test": the last one begun, "turn": "first" | "again" | "grad", "failures": {test: first line},
-"again": {test: CPU seconds of its second run, which pays for no page that the fork had to copy},
+"test": the last one begun, "turn": "first" | "again" | "grad" | "once", "failures": {test: first line},
+"again": {test: CPU seconds with everything warm, the operator too},
+"once": {test: CPU seconds of its first run on the operator, everything else being warm: what a suite pays that calls opcheck once for each operator},
 "grad": the same of the tests that pass on the same sample with inputs that require grad, without which opcheck tests no gradient; {}: nothing can}."""
 
 import importlib
@@ -49,7 +50,7 @@ def run_test(operator, sample, test, grad=False):
     return seconds, f"{type(result).__name__}: {lines[0]}"
 
 
-AGAIN = 3
+AGAIN = 3  # times, of which the least counts
 
 
 # ---- one operator in a process of its own ----
@@ -59,9 +60,8 @@ def valid_samples(samples):
     return [sample for sample in samples if not sample.get("expect", {}).get("rejects", False)]
 
 
-def child_run(library, fakes, name, samples, tell):
-    """All tests on each sample; then the first sample again, for the time that they take: the least of AGAIN runs. The first run also pays for the
-    pages that the fork has to copy; the second takes as long as the first one does in a warm process that was not forked."""
+def load(library, fakes, name, samples):
+    """The operator, and the samples that it takes."""
     torch.ops.load_library(library)
     if fakes:
         sys.path.insert(0, os.getcwd())
@@ -70,17 +70,32 @@ def child_run(library, fakes, name, samples, tell):
     usable = valid_samples(samples) if samples else [made_up(operator._schema)]
     if not usable:
         raise Unusable("every sample is one that the operator has to reject")
+    return operator, usable
+
+
+def run_turn(operator, turn, sample, tests, tell):
+    for test in tests:
+        tell({"turn": turn, "test": test})
+        seconds, failure = run_test(operator, sample, test, grad=turn == "grad")
+        tell({"turn": turn, "test": test, "seconds": seconds, "failure": failure})
+
+
+def verdicts(operator, usable, tell):
+    """All tests on each sample; then the first sample again, for the time that they take with everything warm."""
     turns = [("first", sample) for sample in usable] + [("again", usable[0])] * AGAIN
     if Arguments(usable[0], operator._schema, grad=True).tracked:
         turns += [("grad", usable[0])] * AGAIN
     for turn, sample in turns:
-        for test in ALL_TEST_UTILS:
-            tell({"turn": turn, "test": test})
-            seconds, failure = run_test(operator, sample, test, grad=turn == "grad")
-            tell({"turn": turn, "test": test, "seconds": seconds, "failure": failure})
+        run_turn(operator, turn, sample, ALL_TEST_UTILS, tell)
 
 
-def child_main(library, fakes, name, samples, memory, pipe):
+def first_cost(operator, usable, tell):
+    """The default tests once. Another operator's tests come first, so that no page is left that the fork would have to copy for them."""
+    torch.library.opcheck(torch.ops.opcheck_c_bench.copy.default, (torch.ones(2, 3),), raise_exception=False)
+    run_turn(operator, "once", usable[0], DEFAULT_TEST_UTILS, tell)
+
+
+def child_main(body, library, fakes, name, samples, memory, pipe):
     """Never returns: what an operator did to the process must not reach the parent's exit."""
     out = os.fdopen(pipe, "w", buffering=1, encoding="utf-8")
 
@@ -95,7 +110,7 @@ def child_main(library, fakes, name, samples, memory, pipe):
         mapped = int(stream.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (mapped + (memory << 20),) * 2)
     try:
-        child_run(library, fakes, name, samples, tell)
+        body(*load(library, fakes, name, samples), tell)
         tell({"end": "ran"})
     except Unusable as why:
         tell({"end": "unusable", "how": str(why)})
@@ -134,13 +149,13 @@ def end_of(pid, patience):
 
 def fold(messages):
     """One row of the child's messages."""
-    row = {"failures": {}, "again": {}, "grad": {}}
+    row = {"failures": {}, "again": {}, "grad": {}, "once": {}}
     for message in messages:
         if "end" in message:
             row.update(message)
         elif "seconds" not in message:
             row.update(message)  # the test, and which turn of it
-        elif message["turn"] == "again" or (message["turn"] == "grad" and not message["failure"]):
+        elif message["turn"] in ("again", "once") or (message["turn"] == "grad" and not message["failure"]):
             least = row[message["turn"]]
             least[message["test"]] = min(message["seconds"], least.get(message["test"], message["seconds"]))
         elif message["failure"] and message["turn"] == "first":
@@ -148,21 +163,30 @@ def fold(messages):
     return row
 
 
-def check_operator(library, fakes, name, samples, plan):
+def run_child(body, library, fakes, name, samples, plan):
+    """Its messages, whether it kept to its time, and how it ended."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(reader)
-        child_main(library, fakes, name, samples, plan["memory"], writer)
+        child_main(body, library, fakes, name, samples, plan["memory"], writer)
     os.close(writer)
     told, in_time = read_until(reader, time.monotonic() + plan["timeout"])
     os.close(reader)
     status = end_of(pid, 1 if in_time else 0)
-    row = fold([json.loads(line) for line in told.decode("utf-8", "replace").splitlines() if line.endswith("}")])
+    return [json.loads(line) for line in told.decode("utf-8", "replace").splitlines() if line.endswith("}")], in_time, status
+
+
+def check_operator(library, fakes, name, samples, plan):
+    messages, in_time, status = run_child(verdicts, library, fakes, name, samples, plan)
+    row = fold(messages)
     if not in_time:
         row.update(end="hung", how=f"no end within {plan['timeout']} s")
     elif "end" not in row:
         row.update(end="died", how=signal.Signals(-status).name if status < 0 else f"exit {status}")
+    elif row["end"] == "ran":
+        costs = [message for _ in range(AGAIN) for message in run_child(first_cost, library, fakes, name, samples, plan)[0]]
+        row["once"] = fold(costs)["once"]
     if row.get("turn") in ("again", "grad"):
         row["end"] = "ran"  # that is for the time alone: whoever calls opcheck once has all verdicts by then
     return {"operator": name, **row}

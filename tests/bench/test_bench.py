@@ -19,7 +19,7 @@ ALIAS = "RuntimeError: Found a custom (non-ATen) operator whose output has alias
 
 
 def python_row(failures=None, end="ran", **more):
-    return {"operator": "ns::op", "end": end, "failures": failures or {}, "again": {}, "grad": {}, **more}
+    return {"operator": "ns::op", "end": end, "failures": failures or {}, "again": {}, "grad": {}, "once": {}, **more}
 
 
 def row(check, operator, primary, python, ours):
