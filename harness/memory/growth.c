@@ -5,7 +5,7 @@
 #include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
 
-enum { THREAD_WAITS = 20, THREAD_WAIT_US = 1000, FLOOR_BYTES = 32, FLOOR_MAPPED = 4096 };
+enum { THREAD_WAITS = 20, THREAD_WAIT_US = 1000, FLOOR_BYTES = 16, FLOOR_MAPPED = 4096 };
 enum { LARGE_COUNT = 64, LARGE_BYTES = 128 << 20 };
 
 static opc_status_t use_read(const opc_reading_t *before, opc_process_use_t *use, opc_error_t *error) {
@@ -38,8 +38,7 @@ opc_status_t opc_growth_read(opc_growth_t *growth, int calls, opc_error_t *error
   return OPC_OK;
 }
 
-/* A vector that gets a byte a call grows by that much, in steps; malloc's smallest block is 32 bytes, and what is less is its own: it gives out 16 more than
- * were asked for where they could be no block. */
+/* A vector that gets a byte a call grows by that much, in steps; what is less is the allocator's own. */
 static size_t least_growth(opc_growth_kind_t kind, size_t calls) {
   if (kind == OPC_GROWTH_ALLOCATED) return calls > FLOOR_BYTES ? calls : FLOOR_BYTES;
   return kind == OPC_GROWTH_MAPPED ? FLOOR_MAPPED : 1;
