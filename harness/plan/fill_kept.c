@@ -9,7 +9,7 @@ enum { SLOTS = 1024, GUARD_BYTES = 64 << 10 };
 
 typedef struct slot {
   XXH128_hash_t key;
-  XXH64_hash_t content; /* of the bytes */
+  XXH64_hash_t content; /* of the bytes, with the key: what one process read while another one wrote may be half of each */
   size_t at, size;      /* in the shelf's; size 0: empty */
 } slot_t;
 
@@ -64,11 +64,13 @@ void opc_fills_share(void) {
   else munmap(memory, sizeof *shelf + 2 * GUARD_BYTES);
 }
 
+static XXH64_hash_t content_of(XXH128_hash_t key, const void *bytes, size_t size) { return XXH3_64bits_withSeed(bytes, size, key.low64 ^ key.high64); }
+
 static bool take(const slot_t *slot, XXH128_hash_t key, void *out, size_t size) {
   const slot_t found = *slot;
   if (found.size != size || !XXH128_isEqual(found.key, key) || size > OPC_FILLS_KEPT_BYTES || found.at > OPC_FILLS_KEPT_BYTES - size) return false;
   memcpy(out, shelf->bytes + found.at, size);
-  return XXH3_64bits(out, size) == found.content;
+  return content_of(key, out, size) == found.content;
 }
 
 static void keep(slot_t *slot, XXH128_hash_t key, const void *bytes, size_t size) {
@@ -80,7 +82,7 @@ static void keep(slot_t *slot, XXH128_hash_t key, const void *bytes, size_t size
     at = 0;
   }
   memcpy(shelf->bytes + at, bytes, size);
-  *slot = (slot_t){key, XXH3_64bits(bytes, size), at, size};
+  *slot = (slot_t){key, content_of(key, bytes, size), at, size};
 }
 
 opc_status_t opc_fill_kept(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out, opc_error_t *error) {
