@@ -52,7 +52,7 @@ static const struct argp_option options[] = {
     {"namespace", KEY_NAMESPACE, "NS", 0, "Only operators of this namespace, libtorch's own too: aten, for which no library is needed (again: any of them)", 1},
     {"check", KEY_CHECK, "NAME[,NAME]", 0, "Only these checks; opcheck-c checks lists them", 1},
     {"device", KEY_DEVICE, "DEVICE", 0, "cpu, cuda, cuda-sim or all. Default: cpu, and cuda where there is one. cuda-sim: two simulated CUDA devices, without a GPU; no kernel runs, what is launched and how is checked", 1},
-    {"cuda-arch", KEY_CUDA_ARCH, "ARCH", 0, "Architecture of the simulated devices, default " OPC_CUDA_ARCHITECTURE_USUAL, 1},
+    {"cuda-arch", KEY_CUDA_ARCH, "ARCH", 0, "Architecture of the simulated devices, default: " OPC_CUDA_ARCHITECTURE_USUAL ", or one that the libraries have code for", 1},
     {"case", KEY_CASE, "ID", 0, "Exactly this case, as a report names it", 1},
     {"shard", KEY_SHARD, "K/N", 0, "The K-th of N parts of the operators, to spread a run over machines", 1},
     {0, 0, 0, 0, "Inputs:", 2},

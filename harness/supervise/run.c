@@ -11,6 +11,7 @@
 #include "checks/rules.h"
 #include "inspect/package.h"
 #include "plan/verdict.h"
+#include "supervise/architecture_choice.h"
 #include "supervise/batch_child.h"
 #include "supervise/classes.h"
 #include "supervise/interrupt.h"
@@ -346,13 +347,27 @@ static void forget_absent(opc_session_t *session) {
   }
 }
 
-static opc_status_t run(opc_session_t *session, int *out_exit_code, opc_error_t *error) {
+/* In the options, where the lines that reproduce a case take it from. A package says itself which one it was compiled for. */
+static opc_status_t choose_architecture(opc_session_t *session, opc_run_options_t *options, opc_error_t *error) {
+  if (!has_device(session, OPC_MODE_SIMULATED) || options->cuda_architecture != NULL || options->package != NULL) return OPC_OK;
+  const char **files = calloc(options->library_count + 1, sizeof *files);
+  if (files == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; i < options->library_count; i++) files[i] = opc_package_file(options->libraries[i]);
+  options->cuda_architecture = opc_architecture_choose(files, options->library_count);
+  free(files);
+  if (options->cuda_architecture == NULL) return OPC_OK;
+  return opc_journal_note(session->journal, error, "the simulated devices are %s: there is no GPU code for " OPC_CUDA_ARCHITECTURE_USUAL ", which they usually are; --cuda-arch names another one",
+                          options->cuda_architecture);
+}
+
+static opc_status_t run(opc_session_t *session, opc_run_options_t *own, int *out_exit_code, opc_error_t *error) {
   const opc_run_options_t *options = session->options;
   size_t selected = 0;
   opc_status_t status = check_options(options, error);
   if (status == OPC_OK) status = opc_select_plan(session, error);
   if (status == OPC_OK && options->xfail_file != NULL) status = opc_xfail_read(options->xfail_file, &session->xfail, error);
   if (status == OPC_OK) status = begin_journal(session, error);
+  if (status == OPC_OK) status = choose_architecture(session, own, error);
   if (status == OPC_OK && options->memcheck) status = opc_memcheck_new(&session->memcheck, error);
   /* Without a device the run says so, and needs nothing. */
   if (status == OPC_OK && options->sanitize != NULL && has_device(session, "cuda"))
@@ -386,11 +401,12 @@ static int code_of(opc_status_t status) {
 }
 
 opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_code, opc_error_t *error) {
-  opc_session_t session = {.options = options};
+  opc_run_options_t own = *options;
+  opc_session_t session = {.options = &own};
   double began = opc_clock();
   *out_exit_code = 3;
   opc_interrupt_begin();
-  opc_status_t status = run(&session, out_exit_code, error);
+  opc_status_t status = run(&session, &own, out_exit_code, error);
   if (session.journal != NULL) {
     bool complete = status == OPC_OK;
     if (!complete) *out_exit_code = code_of(status);

@@ -39,7 +39,7 @@ typedef struct opc_run_options {
   size_t check_count;
   const char *const *devices; /* "cpu", "cuda", "cuda-sim", "all"; none: cpu, and cuda where there is one */
   size_t device_count;
-  const char *cuda_architecture; /* of the simulated devices: "sm_90", which NULL stands for */
+  const char *cuda_architecture; /* of the simulated devices: "sm_90"; NULL: that, or one that the libraries have code for */
   uint64_t seed;
   int jobs;         /* 0: as many as processors */
   double timeout;   /* seconds a case */
