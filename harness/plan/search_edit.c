@@ -1,7 +1,9 @@
 /* Edits of one value of a tuple, within the caps of a search. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "plan/search_inside.h"
 #include "plan/variant_table.h"
 
@@ -91,13 +93,20 @@ bool opc_edit_rank(opc_value_t *tensor, int ndim, bool at_front) {
   return opc_edit_shape(tensor, ndim, sizes);
 }
 
+/* uint8 has no -1, int8 no 300, bool no 2: a sample file would not take them. */
+static bool is_held(opc_dtype_t dtype, int64_t number) {
+  bool has_negative = opc_dtype_class(dtype) != OPC_CLASS_UNSIGNED && opc_dtype_class(dtype) != OPC_CLASS_BOOLEAN;
+  return fabs((double)number) <= opc_dtype_max(dtype) && (number >= 0 || has_negative);
+}
+
 bool opc_edit_dtype(opc_value_t *tensor, opc_dtype_t dtype) {
   opc_tensor_spec_t *spec = tensor->tensor;
   opc_dtype_class_t class_ = opc_dtype_class(dtype);
   if (dtype == OPC_DTYPE_OTHER || spec->dtype == dtype) return false;
   spec->dtype = dtype;
-  bool narrow = class_ != OPC_CLASS_FLOATING && class_ != OPC_CLASS_SIGNED; /* bool has no 2, uint8 no -1 */
-  if (spec->fill.kind == OPC_FILL_VALUES || (narrow && spec->fill.kind == OPC_FILL_FULL)) opc_edit_fill(tensor, OPC_FILL_NORMAL); /* they may not fit */
+  bool full = spec->fill.kind == OPC_FILL_FULL;
+  if (full && (spec->fill.value.kind != OPC_NUMBER_INT || !is_held(dtype, spec->fill.value.i))) opc_edit_fill(tensor, OPC_FILL_NORMAL);
+  if (spec->fill.kind == OPC_FILL_VALUES) opc_edit_fill(tensor, OPC_FILL_NORMAL); /* they may not fit */
   /* A domain of indices is none of data, and the reverse. */
   if (class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED) {
     if (spec->fill.kind == OPC_FILL_NORMAL) spec->fill.kind = OPC_FILL_RANGE, spec->fill.lo = 0, spec->fill.hi = 2;
@@ -121,7 +130,7 @@ bool opc_edit_fill(opc_value_t *tensor, opc_fill_kind_t kind) {
 
 bool opc_edit_full(opc_value_t *tensor, int64_t number) {
   opc_fill_t *fill = &tensor->tensor->fill;
-  if (fill->kind == OPC_FILL_FULL && fill->value.i == number) return false;
+  if ((fill->kind == OPC_FILL_FULL && fill->value.i == number) || !is_held(tensor->tensor->dtype, number)) return false;
   opc_edit_fill(tensor, OPC_FILL_FULL);
   fill->value = (opc_number_t){.kind = OPC_NUMBER_INT, .i = number};
   return true;

@@ -155,6 +155,12 @@ static void test_edits_keep_the_caps(void **state) {
   assert_int_equal(sample.arguments[6].tensor->fill.kind, OPC_FILL_FULL);
   assert_true(opc_edit_dtype(&sample.arguments[6], OPC_DTYPE_BOOL)); /* which has no 2 */
   assert_int_equal(sample.arguments[6].tensor->fill.kind, OPC_FILL_NORMAL);
+  assert_true(opc_edit_dtype(&sample.arguments[6], OPC_DTYPE_INT64));
+  assert_true(opc_edit_full(&sample.arguments[6], 300));
+  assert_true(opc_edit_dtype(&sample.arguments[6], OPC_DTYPE_INT8)); /* which has no 300 */
+  assert_int_not_equal(sample.arguments[6].tensor->fill.kind, OPC_FILL_FULL);
+  assert_false(opc_edit_full(&sample.arguments[6], 128));
+  assert_true(opc_edit_full(&sample.arguments[6], -1));
   opc_sample_clear(&sample);
   opc_operator_clear(&op);
 }
