@@ -327,12 +327,15 @@ static bool says_one_of(const char *message, const char *const *texts, size_t co
 
 bool opc_clue_wants_cuda(const char *message) {
   static const char *const texts[] = {"only available on CUDA", "requires CUDA", "must be a CUDA", "must be on CUDA", "must be on a CUDA", "must be on GPU", "must be on the GPU",
-                                      "must be a GPU",          "not available on CPU", "non-CUDA DeviceType", "is_cuda() to be true"};
+                                      "must be a GPU",          "not available on CPU", "non-CUDA DeviceType", "is_cuda() to be true",
+                                      "not supported by CPU",   "not supported on CPU", "not supported for CPU", "does not support CPU", "CPU is not supported", "CPU tensors are not", "CPU tensors are never",
+                                      "no CPU implementation",  "No implementation for CPU"};
   return says_one_of(message, texts, sizeof texts / sizeof texts[0]);
 }
 
 bool opc_clue_is_hopeless(const char *message) {
   static const char *const texts[] = {"NVIDIA driver", "CUDA driver", "not compiled with CUDA", "CUDA is not available", "Cannot initialize CUDA",
-                                      "all symbols must have a namespace" /* of a Dimname, which is a str in a schema: no tensor here has named dimensions */};
+                                      "all symbols must have a namespace" /* of a Dimname, which is a str in a schema: no tensor here has named dimensions */,
+                                      "no compiled ", "recompile with" /* for this architecture, or at all */};
   return opc_clue_wants_cuda(message) || says_one_of(message, texts, sizeof texts / sizeof texts[0]);
 }

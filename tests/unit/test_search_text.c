@@ -132,8 +132,11 @@ static void test_sites(void **state) {
   assert_true(opc_clue_is_hopeless("Found no NVIDIA driver on your system."));
   assert_true(opc_clue_is_hopeless("all symbols must have a namespace, <namespace>::<string>, but found: mean"));
   assert_false(opc_clue_is_hopeless("expected a CPU tensor"));
+  assert_false(opc_clue_is_hopeless("x must be on CPU"));
+  assert_true(opc_clue_is_hopeless("No compiled quantization kernel for SM 90. Recompile with the appropriate CUDA arch."));
   static const char *const wishes[] = {"q must be on CUDA", "x must be a CUDA tensor", "Expected x.is_cuda() to be true, but got false.",
-                                       "CUDAGuardImpl initialized with non-CUDA DeviceType: cpu"};
+                                       "CUDAGuardImpl initialized with non-CUDA DeviceType: cpu", "sorted search is not supported by CPU",
+                                       "CPU tensors are never what this takes", "this op does not support CPU tensors"};
   for (size_t i = 0; i < COUNT(wishes); i++) assert_true(opc_clue_wants_cuda(wishes[i]) && opc_clue_is_hopeless(wishes[i]));
   assert_false(opc_clue_wants_cuda("Found no NVIDIA driver on your system."));
   assert_false(opc_clue_is_hopeless(NULL));
