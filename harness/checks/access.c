@@ -75,29 +75,13 @@ static const char *add_read_only(const opc_access_t *access, const opc_call_t *c
   return "mutation.undeclared";
 }
 
-static void see_repeated(const char *path, opc_value_t *tensor, void *context) {
-  bool *found = context;
-  const opc_tensor_spec_t *spec = tensor->tensor;
-  (void)path;
-  if (!spec || opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING || opc_dtype_class(spec->dtype) == OPC_CLASS_COMPLEX) return;
-  for (int d = 0; d < spec->ndim; d++) *found |= spec->strides[d] == 0 && spec->sizes[d] > 1;
-}
-
-/* An expanded tensor holds one element over and over: as counts or places those are others than the search found to be taken. */
-static bool has_other_integers(const opc_case_context_t *context) {
-  bool found = false;
-  if (!context->sample || context->sample->source != OPC_SAMPLE_SEARCHED) return false;
-  for (size_t i = 0; i < context->sample->argument_count; i++) opc_value_visit_tensors("", &context->sample->arguments[i], see_repeated, &found);
-  return found;
-}
-
 static const char *words_of(const opc_case_context_t *context, const opc_access_t *access, const opc_call_t *call, opc_text_t *text) {
   switch (access->kind) {
   case OPC_ACCESS_OUTSIDE:
     add_outside(access, text);
     if (context->base && context->base->unchecked) opc_text_add(text, ", on arguments that the search made up and the operator does not refuse");
     /* Beside an argument it may be that the kernel reads a repeated element as many. */
-    if (!opc_case_arguments_fit(context) || (!access->block.label[0] && has_other_integers(context))) return "memory.unchecked_arguments";
+    if (!opc_case_arguments_fit(context) || (!access->block.label[0] && opc_case_has_other_integers(context))) return "memory.unchecked_arguments";
     return access->write ? "memory.out_of_bounds_write" : "memory.out_of_bounds_read";
   case OPC_ACCESS_FREED:
     add_freed(access, text);

@@ -205,3 +205,18 @@ bool opc_case_arguments_fit(const opc_case_context_t *context) {
   return (family & (OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LARGE)) && !count.numbers &&
          (count.tensors == 1 || strncmp(variant, "all.", 4) == 0);
 }
+
+static void see_repeated(const char *path, opc_value_t *tensor, void *context) {
+  bool *found = context;
+  const opc_tensor_spec_t *spec = tensor->tensor;
+  (void)path;
+  if (!spec || opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING || opc_dtype_class(spec->dtype) == OPC_CLASS_COMPLEX) return;
+  for (int d = 0; d < spec->ndim; d++) *found |= spec->strides[d] == 0 && spec->sizes[d] > 1;
+}
+
+bool opc_case_has_other_integers(const opc_case_context_t *context) {
+  bool found = false;
+  if (!context->sample || context->sample->source != OPC_SAMPLE_SEARCHED) return false;
+  for (size_t i = 0; i < context->sample->argument_count; i++) opc_value_visit_tensors("", &context->sample->arguments[i], see_repeated, &found);
+  return found;
+}

@@ -35,5 +35,8 @@ bool opc_case_is_declared(const opc_case_context_t *context);
  * Where one tensor of several was resized, or a number says what a size was, an operator may rightly call them wrong.
  * So may it arguments that a search made up and that nothing but their acceptance speaks for. */
 bool opc_case_arguments_fit(const opc_case_context_t *context);
+/* An expanded tensor of integers in arguments that a search made up holds one element over and over: as counts or places those are others than the search
+ * found to be taken. */
+bool opc_case_has_other_integers(const opc_case_context_t *context);
 
 #endif
