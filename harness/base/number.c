@@ -16,12 +16,16 @@ typedef struct opc_format {
 static const opc_format_t half_format = {5, 10, OPC_ENCODING_IEEE}, bfloat16_format = {8, 7, OPC_ENCODING_IEEE},
                           float_format = {8, 23, OPC_ENCODING_IEEE};
 
-/* Of a floating dtype. */
-static opc_format_t format_of(opc_dtype_t dtype) {
-  const int digits = opc_dtype_digits(dtype), width = 8 * (int)opc_dtype_size(dtype);
-  const opc_encoding_t encoding = opc_dtype_encoding(dtype);
-  return (opc_format_t){encoding == OPC_ENCODING_POWER ? width : width - digits, digits - 1, encoding};
-}
+/* Of the floating dtypes; a complex one's parts have a dtype of their own. */
+static const opc_format_t formats[OPC_DTYPE_COUNT] = {
+    {0, 0, OPC_ENCODING_NONE},
+#define OPC_DTYPE(constant, name, scalar_type, bytes, kind, digits, encoding) \
+  {OPC_ENCODING_##encoding == OPC_ENCODING_POWER ? 8 * (bytes) : 8 * (bytes) - (digits), (digits) - 1, OPC_ENCODING_##encoding},
+#include "base/dtype.def"
+#undef OPC_DTYPE
+};
+
+static opc_format_t format_of(opc_dtype_t dtype) { return formats[(unsigned)dtype < OPC_DTYPE_COUNT ? dtype : OPC_DTYPE_OTHER]; }
 
 static int format_bias(opc_format_t format) { return (1 << (format.exponent_bits - 1)) - (format.encoding != OPC_ENCODING_FNUZ); }
 
