@@ -134,6 +134,13 @@ opc_search_state_t opc_search_state(const opc_search_t *search) {
   return last && last->crash ? OPC_SEARCH_CRASHES : OPC_SEARCH_NOT_FOUND;
 }
 
+/* The words of an inert function (bridge/inert.h). */
+const char *opc_search_unprovided(const opc_search_t *search) {
+  static const char subject[] = "operator ";
+  const char *said = strstr(opc_text_c(&search->no_kernel), "operator called ");
+  return said ? said + sizeof subject - 1 : NULL;
+}
+
 static const char *tries_word(int count) { return count == 1 ? "try" : "tries"; }
 
 /* ", 2 of them crashed, 5 hung" */
@@ -165,9 +172,9 @@ void opc_search_describe(opc_search_t *search) {
     return;
   }
   const opc_site_t *last = deepest(search);
+  const char *called = opc_search_unprovided(search);
   if (search->impossible && search->no_kernels > 0) {
-    const char *said = opc_text_c(&search->no_kernel), *called = strstr(said, "operator called ");
-    if (called) opc_text_addf(detail, "it %.300s", called + strlen("operator ")); /* an inert function (bridge/inert.h) */
+    if (called) opc_text_addf(detail, "it %.300s", called);
     else opc_text_add(detail, has_cpu_kernel(search->op) ? "its kernel calls operators that have none for the CPU" : "it has no kernel for the CPU");
     return;
   }
@@ -178,7 +185,8 @@ void opc_search_describe(opc_search_t *search) {
   opc_text_addf(detail, "not found in %d %s", search->earlier + search->tries, tries_word(search->earlier + search->tries));
   if (search->trivial) opc_text_add(detail, "; it returned only without an effect");
   else describe_crashes(search, detail);
-  if (last && !last->trivial) opc_text_addf(detail, "; last: %.300s", last->message);
+  if (called) opc_text_addf(detail, "; where its arguments were taken it %.300s", called);
+  else if (last && !last->trivial) opc_text_addf(detail, "; last: %.300s", last->message);
 }
 
 json_t *opc_search_to_json(const opc_search_t *search) {

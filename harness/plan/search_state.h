@@ -93,6 +93,8 @@ struct opc_search {
 double opc_site_line_rank(const opc_search_t *search, const opc_site_t *site);
 /* Whether they are the operator's fault whatever the arguments: of several shapes, and the same mistake each time. */
 bool opc_suspects_are_convincing(const opc_suspects_t *suspects);
+/* "called f of libx.so; …": where it took its arguments, the operator called a function of a library that is not here. NULL: it did not. */
+const char *opc_search_unprovided(const opc_search_t *search);
 /* Digest of a tuple: all of it, or what makes its shape. */
 uint64_t opc_search_digest(const opc_sample_t *sample, bool shapes_only);
 uint64_t opc_search_digest_value(const opc_value_t *value, bool shapes_only);

@@ -245,8 +245,10 @@ void opc_search_tell(opc_search_t *search, const opc_try_outcome_t *outcome) {
       tell_returned(search, outcome);
       break;
     case OPC_TRY_NO_KERNEL:
-      opc_text_reset(&search->no_kernel);
-      opc_text_add(&search->no_kernel, outcome->message);
+      if (!opc_search_unprovided(search)) {
+        opc_text_reset(&search->no_kernel);
+        opc_text_add(&search->no_kernel, outcome->message);
+      }
       if (++search->no_kernels < NO_KERNELS_MAX) break;
       search->over = true;
       search->impossible = search->kept_count == 0;

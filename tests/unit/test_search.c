@@ -118,6 +118,12 @@ static void run_no_kernel(const opc_sample_t *sample, opc_try_outcome_t *outcome
   outcome->kind = OPC_TRY_NO_KERNEL;
 }
 
+static void run_unprovided(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  if (sample->arguments[0].tensor->ndim != 4) REJECT("x has another rank");
+  outcome->kind = OPC_TRY_NO_KERNEL;
+  strcpy(message, "this operator called doIt of libhere.so.12; an inert library stands in for that one");
+}
+
 static void run_refuses_all(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   (void)sample;
   REJECT("this operator was removed in version 0.3");
@@ -174,6 +180,7 @@ static const fake_t fakes[] = {
     {"ns::hangs", {{"x", "Tensor", NULL, false}}, run_never_ends, OPC_SEARCH_CRASHES},
     {"ns::cuda", {{"x", "Tensor", NULL, false}}, run_needs_cuda, OPC_SEARCH_IMPOSSIBLE},
     {"ns::no_kernel", {{"x", "Tensor", NULL, false}}, run_no_kernel, OPC_SEARCH_IMPOSSIBLE},
+    {"ns::unprovided", {{"x", "Tensor", NULL, false}}, run_unprovided, OPC_SEARCH_NOT_FOUND},
     {"ns::removed", {{"x", "Tensor", NULL, false}}, run_refuses_all, OPC_SEARCH_NOT_FOUND},
     {"ns::idle", {{"x", "Tensor", NULL, false}}, run_without_effect, OPC_SEARCH_TRIVIAL},
     {"ns::forgets", {{"x", "Tensor", NULL, false}}, run_forgets, OPC_SEARCH_FOUND},
@@ -357,6 +364,7 @@ static void test_details(void **state) {
   } rows[] = {
       {"ns::removed", "removed in version 0.3"},
       {"ns::object", "argument 'x'"},
+      {"ns::unprovided", "where its arguments were taken it called doIt of libhere.so.12"},
       {"ns::identity", "found after 1 try"},
       {"ns::no_kernel", "it has no kernel for the CPU"},
       {"ns::forgets", "found after 1 try; its result depends on uninitialised memory"},
