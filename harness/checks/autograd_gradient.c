@@ -115,7 +115,7 @@ opc_status_t opc_autograd_backward_run(opc_autograd_point_t *point, opc_autograd
                                       .retain_graph = how->retain_graph,
                                       .create_graph = how->create_graph};
     point->context->phase(how->phase);
-    opc_bridge_seed(point->context->seed);
+    opc_bridge_seed(opc_autograd_backward_seed(point->context->seed));
     gradient->outcome = opc_autograd_grad(&request, gradient->tensors, &gradient->message);
     if (gradient->outcome == OPC_CALL_RETURNED) status = take_values(point, gradient, error);
     if (status == OPC_OK && how->watch) status = watch_end(&watch, gradient, error);

@@ -68,6 +68,9 @@ typedef struct opc_autograd_backward {
   const char *phase;
 } opc_autograd_backward_t;
 
+/* Of the generators in a derivative. A program draws other numbers between the two, and what is drawn again in a derivative is something else. */
+static inline uint64_t opc_autograd_backward_seed(uint64_t forward) { return forward * 3 + 1; }
+
 typedef struct opc_autograd_gradient {
   opc_call_outcome_t outcome;
   opc_text_t message;

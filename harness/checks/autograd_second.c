@@ -80,7 +80,7 @@ static opc_status_t second_backward(const second_t *s, opc_autograd_run_t *run, 
     opc_autograd_request_t request = {
         .outputs = first->tensors, .weights = by, .output_count = inputs, .inputs = asked, .input_count = inputs + outputs, .retain_graph = true};
     point->context->phase("the operator's second backward");
-    opc_bridge_seed(point->context->seed);
+    opc_bridge_seed(opc_autograd_backward_seed(opc_autograd_backward_seed(point->context->seed)));
     text.outcome = opc_autograd_grad(&request, got, &text.message);
     out->thrown = text.outcome != OPC_CALL_RETURNED;
     out->refused = out->thrown && opc_autograd_is_refusal(&text);

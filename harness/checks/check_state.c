@@ -80,7 +80,9 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   bool first_case = !*session->own;
   *session->own = (void *)&opc_check_state;
   opc_status_t status = look(context, false, &call, &telling, &error);
-  if (status == OPC_OK && is_plain(context) && call.outcome == OPC_CALL_RETURNED) status = look(context, true, &again, &telling, &error);
+  /* Of a refusal too: what an operator sets to what it is anyway shows only where it was something else. */
+  bool refused = call.outcome != OPC_CALL_RETURNED;
+  if (status == OPC_OK && (is_plain(context) || refused)) status = look(context, true, &again, &telling, &error);
   if (status != OPC_OK) {
     opc_finding_from_error(context, &error, finding);
     goto release;

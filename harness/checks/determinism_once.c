@@ -43,6 +43,19 @@ static void add_done(once_t *once, const char *words) { opc_text_addf(&once->don
 
 /* ---- each sample as it is ---- */
 
+/* These arguments were taken before. A call that is refused and, made again, is not, was refused for what calls before it have left. */
+static opc_status_t see_refusal(once_t *once, const opc_trial_t *trial, const opc_trial_outcome_t *first) {
+  opc_trial_outcome_t again = {0};
+  bool any_refused = opc_call_count().refused > 1;
+  opc_status_t status = opc_trial_run(trial, &again, once->error);
+  const char *message = opc_text_c(&first->message);
+  if (status == OPC_OK && first->outcome == OPC_CALL_REJECTED && again.outcome == OPC_CALL_RETURNED)
+    opc_finding_fail(once->finding, any_refused ? "determinism.after_failure" : "determinism.run_to_run", "%s a call on sample %s throws, and the same call made again returns: %.*s",
+                     any_refused ? "after calls that threw" : "after calls that returned", trial->sample->name, (int)strcspn(message, "\n"), message);
+  opc_trial_outcome_clear(&again);
+  return status;
+}
+
 static opc_status_t see_sample(once_t *once, size_t number) {
   opc_case_context_t *context = once->context;
   const opc_sample_t *sample = &context->samples[number];
@@ -54,6 +67,7 @@ static opc_status_t see_sample(once_t *once, size_t number) {
   if (status == OPC_OK) status = opc_trial_run(&trial, &first, once->error);
   if (status == OPC_OK) status = opc_generators_used(context, &generators, &used, once->error);
   opc_generators_clear(&generators);
+  if (status == OPC_OK && first.outcome != OPC_CALL_RETURNED) status = see_refusal(once, &trial, &first);
   if (status != OPC_OK || first.outcome != OPC_CALL_RETURNED) goto release;
   once->returned++;
   once->random |= used;
