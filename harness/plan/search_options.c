@@ -27,11 +27,13 @@ void opc_options_clear(opc_options_t *options) {
 
 /* ---- the values of one argument ---- */
 
-static const opc_argument_t *argument_of(const opc_options_t *options, const opc_operator_t *op) { return &op->arguments[options->turn - 1]; }
+static size_t index_of(const opc_options_t *options) { return options->turn - OPC_OPTION_ARGUMENTS; }
+static bool is_argument(const opc_options_t *options) { return options->turn >= OPC_OPTION_ARGUMENTS; }
+static const opc_argument_t *argument_of(const opc_options_t *options, const opc_operator_t *op) { return &op->arguments[index_of(options)]; }
 
 static const opc_value_t *given_value(const opc_options_t *options) {
   const opc_sample_t *sample = &options->all.sample;
-  size_t index = options->turn - 1;
+  size_t index = index_of(options);
   return sample->absent[index] || sample->arguments[index].kind == OPC_VALUE_NONE ? NULL : &sample->arguments[index];
 }
 
@@ -42,9 +44,9 @@ static void offer(opc_options_t *options, opc_value_t *value) {
     opc_value_clear(value);
     return;
   }
-  opc_value_clear(&copy->arguments[options->turn - 1]);
-  copy->arguments[options->turn - 1] = *value;
-  copy->absent[options->turn - 1] = false;
+  opc_value_clear(&copy->arguments[index_of(options)]);
+  copy->arguments[index_of(options)] = *value;
+  copy->absent[index_of(options)] = false;
 }
 
 /* A mask or a factor of zeros hides what else there is. Integers may be indices and stay. */
@@ -214,6 +216,25 @@ static void offer_floating(opc_options_t *options) {
   if (!changed) opc_candidates_drop_last(&options->candidates);
 }
 
+/* A dimension of 1 hides strides, and the rest that is left of steps of two, four or eight. */
+static void offer_wider(opc_options_t *options) {
+  enum { WIDER = 9 };
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  bool changed = false, fits = true;
+  opc_sample_t *copy = opc_candidates_add(&options->candidates, &options->all.sample, OPC_FAMILY_OPTION);
+  if (!copy) return;
+  size_t count = opc_slots_of(copy, slots);
+  for (size_t i = 0; i < count; i++) {
+    opc_value_t *value = slots[i].value;
+    for (int dim = 0; value->kind == OPC_VALUE_TENSOR && dim < value->tensor->ndim; dim++) {
+      if (value->tensor->sizes[dim] != 1) continue;
+      changed = true;
+      fits &= opc_edit_dim(value, dim, WIDER);
+    }
+  }
+  if (!changed || !fits) opc_candidates_drop_last(&options->candidates);
+}
+
 /* ---- one after the other ---- */
 
 static void take_turn(opc_options_t *options, const opc_operator_t *op, size_t turn) {
@@ -223,7 +244,8 @@ static void take_turn(opc_options_t *options, const opc_operator_t *op, size_t t
   options->turn_tries = 0;
   options->given = false;
   options->place_count = 0;
-  if (turn == 0) offer_floating(options);
+  if (turn == OPC_OPTION_DTYPES) offer_floating(options);
+  else if (turn == OPC_OPTION_SIZES) offer_wider(options);
   else offer_values(options, op);
 }
 
@@ -233,7 +255,7 @@ bool opc_options_begin(opc_options_t *options, const opc_operator_t *op, const o
   options->rng = (opc_rng_t){.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), OPC_FAMILY_OPTION), .view = view};
   options->all.digest = digest;
   options->over = opc_sample_copy(base, &options->all.sample, NULL) != OPC_OK;
-  if (!options->over) take_turn(options, op, 0);
+  if (!options->over) take_turn(options, op, OPC_OPTION_DTYPES);
   return !options->over;
 }
 
@@ -246,7 +268,7 @@ const opc_sample_t *opc_options_next(opc_options_t *options, const opc_operator_
       options->tries++;
       options->turn_tries++;
       return &list->items[list->next++].sample;
-    } else if (options->turn == op->argument_count) {
+    } else if (options->turn + 1 == OPC_OPTION_ARGUMENTS + op->argument_count) {
       options->over = true;
     } else {
       take_turn(options, op, options->turn + 1);
@@ -258,7 +280,7 @@ const opc_sample_t *opc_options_next(opc_options_t *options, const opc_operator_
 static bool differs_here_alone(const opc_options_t *options, const opc_sample_t *candidate) {
   const opc_sample_t *base = &options->all.sample;
   for (size_t i = 0; i < base->argument_count; i++) {
-    if (i + 1 == options->turn) continue;
+    if (i == index_of(options)) continue;
     if (base->absent[i] != candidate->absent[i]) return false;
     if (!base->absent[i] && opc_search_digest_value(&base->arguments[i], false) != opc_search_digest_value(&candidate->arguments[i], false)) return false;
   }
@@ -277,11 +299,11 @@ static bool is_new_place(opc_options_t *options, const char *message) {
 static void tell_refused(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried, const char *message) {
   opc_candidates_t repairs = {0}, fitting = {0};
   opc_sample_t copy = {0};
-  if (options->turn == 0 || !message || !is_new_place(options, message) || opc_sample_copy(tried, &copy, NULL) != OPC_OK) return;
+  if (!is_argument(options) || !message || !is_new_place(options, message) || opc_sample_copy(tried, &copy, NULL) != OPC_OK) return;
   opc_repair_message(op, &copy, message, &options->rng, &repairs);
   for (size_t i = 0; i < repairs.count; i++) {
     opc_sample_t *repair = differs_here_alone(options, &repairs.items[i].sample) ? opc_candidates_add(&fitting, &repairs.items[i].sample, OPC_FAMILY_OPTION) : NULL;
-    if (repair && repair->arguments[options->turn - 1].kind == OPC_VALUE_TENSOR) (void)make_visible(&repair->arguments[options->turn - 1]);
+    if (repair && repair->arguments[index_of(options)].kind == OPC_VALUE_TENSOR) (void)make_visible(&repair->arguments[index_of(options)]);
   }
   if (fitting.count > 0) {
     opc_candidates_clear(&options->repairs);
@@ -298,7 +320,7 @@ static bool stands_alone(const opc_type_t *type) {
 }
 
 static void tell_accepted(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried, uint64_t digest) {
-  const opc_type_t *type = options->turn > 0 ? &argument_of(options, op)->type : NULL;
+  const opc_type_t *type = is_argument(options) ? &argument_of(options, op)->type : NULL;
   bool alone = type && stands_alone(type), list = alone && type->kind == OPC_TYPE_LIST;
   opc_option_sample_t found = {.digest = digest};
   if (type && digest != 0 && digest == options->all.digest) return; /* what is another word for the same, or does nothing here */
@@ -316,16 +338,27 @@ static void tell_accepted(opc_options_t *options, const opc_operator_t *op, cons
   if (!alone) options->turn_tries = TURN_TRIES_MAX; /* one other value is enough */
 }
 
+/* No number and no tensor of integers that could say something about sizes. */
+static bool is_all_floating(const opc_sample_t *sample) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  size_t count = opc_slots_of(sample, slots);
+  for (size_t i = 0; i < count; i++) {
+    bool tensor = slots[i].value->kind == OPC_VALUE_TENSOR;
+    if (slots[i].value->kind == OPC_VALUE_INT || (tensor && opc_dtype_class(slots[i].value->tensor->dtype) != OPC_CLASS_FLOATING)) return false;
+  }
+  return true;
+}
+
 void opc_options_tell(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried, const opc_try_outcome_t *outcome, bool effect) {
-  const opc_value_t *value = options->turn > 0 ? &tried->arguments[options->turn - 1] : NULL;
+  const opc_value_t *value = is_argument(options) ? &tried->arguments[index_of(options)] : NULL;
   bool nonsense = value && value->kind == OPC_VALUE_STRING && strcmp(value->string, unknown_word) == 0;
-  const opc_type_kind_t kind = options->turn > 0 ? argument_of(options, op)->type.kind : OPC_TYPE_OTHER;
+  const opc_type_kind_t kind = is_argument(options) ? argument_of(options, op)->type.kind : OPC_TYPE_OTHER;
   switch (outcome->kind) {
     case OPC_TRY_RETURNED:
       if (effect && !nonsense) tell_accepted(options, op, tried, outcome->digest);
       break;
-    case OPC_TRY_UNINITIALISED: /* with made-up tensors and numbers that may be the arguments' fault; a switch is never wrong */
-      if (kind == OPC_TYPE_BOOL || kind == OPC_TYPE_STRING) tell_accepted(options, op, tried, 0);
+    case OPC_TRY_UNINITIALISED: /* with made-up tensors and numbers that may be the arguments' fault; a switch is never wrong, and no size of tensors alone */
+      if (kind == OPC_TYPE_BOOL || kind == OPC_TYPE_STRING || (options->turn == OPC_OPTION_SIZES && is_all_floating(tried))) tell_accepted(options, op, tried, 0);
       break;
     case OPC_TRY_REJECTED:
       tell_refused(options, op, tried, outcome->message);

@@ -9,6 +9,9 @@
 
 enum {
   OPC_OPTION_MODES_MAX = 2,                             /* further values of one argument, each a sample of its own */
+  OPC_OPTION_DTYPES = 0,
+  OPC_OPTION_SIZES = 1,
+  OPC_OPTION_ARGUMENTS = 2,
   OPC_OPTION_SAMPLES_MAX = OPC_OPTION_MODES_MAX + 1 /* and all that are accepted together */
 };
 
@@ -24,7 +27,7 @@ typedef struct opc_options {
   bool varied;             /* one was */
   opc_option_sample_t modes[OPC_OPTION_MODES_MAX];
   size_t mode_count;
-  size_t turn;                         /* 0: dtypes; then argument turn - 1 */
+  size_t turn;                         /* OPC_OPTION_DTYPES…; from OPC_OPTION_ARGUMENTS on those, in their order */
   opc_candidates_t candidates, repairs; /* of its values; repairs of one that was refused come first */
   bool given;                          /* this argument has another value in `all` */
   uint64_t places[8];                  /* where they were refused */

@@ -17,7 +17,7 @@ enum {
   OPC_VARIANT_BITS = 1 << 3,    /* conj (complex), neg (floating, complex) */
   OPC_VARIANT_SPECIAL = 1 << 4, /* nan, negative_zero, infinity, denormal (floating, complex), extreme (all but bool) */
   OPC_VARIANT_SAME = 1 << 5,    /* x.same_as_y: the very same tensor twice, where shape and dtype allow */
-  OPC_VARIANT_SHAPE = 1 << 6,   /* scalar (0-dim), larger (every dimension that is not 1 of all tensors together, three times, capped) */
+  OPC_VARIANT_SHAPE = 1 << 6,   /* scalar (0-dim), lists: x.one_item, all.one_item, larger (every dimension that is not 1 of all tensors together, three times, capped) */
   OPC_VARIANT_CAST = 1 << 7,    /* x.float64…: one tensor alone gets another dtype of its class */
   OPC_VARIANT_SIZES = 1 << 8,   /* what is done in steps of two or eight has a rest: uneven (every even size of all tensors one larger), longer7 (every 7
                                    an 8) */

@@ -88,19 +88,38 @@ bool opc_shape_empty_size(opc_variant_step_t *step) {
   return changed > 1;
 }
 
-bool opc_shape_no_items(opc_variant_step_t *step) {
-  int index = opc_operator_argument(step->op, step->path);
-  if (index < 0 || (size_t)index >= step->sample->argument_count) return false;
+/* The argument where it is a list of tensors of any length that has more than `most` items; NULL: it is none. */
+static opc_value_t *longer_list(const opc_variant_step_t *step, int index, size_t most) {
+  if (index < 0 || (size_t)index >= step->sample->argument_count) return NULL;
   const opc_type_t *type = &step->op->arguments[index].type;
   if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
   opc_value_t *value = &step->sample->arguments[index];
-  if (step->sample->absent[index] || type->kind != OPC_TYPE_LIST || type->fixed_length > 0 || !opc_type_holds_tensor(type)) return false;
-  if (value->kind != OPC_VALUE_LIST || value->list.count == 0) return false;
-  for (size_t i = 0; i < value->list.count; i++) opc_value_clear(&value->list.items[i]);
-  free(value->list.items);
-  value->list.items = NULL;
-  value->list.count = 0;
+  if (step->sample->absent[index] || type->kind != OPC_TYPE_LIST || type->fixed_length > 0 || !opc_type_holds_tensor(type)) return NULL;
+  return value->kind == OPC_VALUE_LIST && value->list.count > most ? value : NULL;
+}
+
+static void shorten(opc_value_t *list, size_t count) {
+  for (size_t i = count; i < list->list.count; i++) opc_value_clear(&list->list.items[i]);
+  list->list.count = count;
+}
+
+bool opc_shape_no_items(opc_variant_step_t *step) {
+  opc_value_t *list = longer_list(step, opc_operator_argument(step->op, step->path), 0);
+  if (!list) return false;
+  shorten(list, 0);
+  free(list->list.items);
+  list->list.items = NULL;
   return true;
+}
+
+bool opc_shape_one_item(opc_variant_step_t *step) {
+  bool all = strcmp(step->path, "all") == 0, changed = false;
+  for (size_t i = 0; i < step->sample->argument_count; i++) {
+    opc_value_t *list = all || strcmp(step->op->arguments[i].name, step->path) == 0 ? longer_list(step, (int)i, 1) : NULL;
+    if (list) shorten(list, 1);
+    changed |= list != NULL;
+  }
+  return changed;
 }
 
 bool opc_shape_scalar(opc_tensor_spec_t *spec, int64_t number) {

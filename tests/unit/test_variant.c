@@ -177,6 +177,8 @@ static void test_what_each_does(void **state) {
        "{'tensor':{'shape':[3],'strides':[2],'storage_size':6,'stream':'tensors[1]'}}]]"},
       {"[{'tensor': {'shape': [2]}}, null, [{'tensor': {'shape': [3]}}]]", "tensors.no_items",
        "[{'tensor':{'shape':[2],'stream':'x'}},null,[]]"},
+      {"[{'tensor': {'shape': [2]}}, null, [{'tensor': {'shape': [3]}}, {'tensor': {'shape': [4]}}]]", "tensors.one_item",
+       "[{'tensor':{'shape':[2],'stream':'x'}},null,[{'tensor':{'shape':[3],'stream':'tensors[0]'}}]]"},
       /* the very same tensor twice stays so */
       {"[{'tensor': {'shape': [4], 'identity': 'a'}}, {'tensor': {'shape': [4], 'identity': 'a'}}]", "x.sliced",
        "[{'tensor':{'shape':[4],'strides':[2],'storage_size':8,'identity':'a','stream':'x'}},"
@@ -242,6 +244,7 @@ static void test_what_does_not_apply(void **state) {
       {"[{'tensor': {'shape': [2]}}, {'tensor': {'shape': [2]}}]", "x.same_as_y"}, /* the later one is the copy */
       {"[{'tensor': {'shape': [2]}}]", "tensors.no_items"},
       {"[{'tensor': {'shape': [2]}}]", "x.no_items"},
+      {"[{'tensor': {'shape': [2]}}, null, [{'tensor': {'shape': [3]}}]]", "tensors.one_item"},
       {"[{'tensor': {'shape': [1000000, 4]}}]", "all.larger"},
       {"[{'tensor': {'shape': [0, 4611686018427387904]}}]", "all.larger"},
       {"[{'tensor': {'shape': [2]}}]", "x.nonsense"},
