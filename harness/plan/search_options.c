@@ -195,6 +195,16 @@ static void offer_values(opc_options_t *options, const opc_operator_t *op) {
   }
 }
 
+static void offer_visible(opc_options_t *options) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  bool changed = false;
+  opc_sample_t *copy = opc_candidates_add(&options->candidates, &options->all.sample, OPC_FAMILY_OPTION);
+  if (!copy) return;
+  size_t count = opc_slots_of(copy, slots);
+  for (size_t i = 0; i < count; i++) changed |= slots[i].value->kind == OPC_VALUE_TENSOR && make_visible(slots[i].value);
+  if (!changed) opc_candidates_drop_last(&options->candidates);
+}
+
 /* Integers and zeros are accepted where floating numbers are meant, and much cannot be seen with them: gradients, rounding, NaN. */
 static void offer_floating(opc_options_t *options) {
   opc_slot_t slots[OPC_SLOTS_MAX];
@@ -214,6 +224,7 @@ static void offer_floating(opc_options_t *options) {
     changed |= make_visible(slots[i].value);
   }
   if (!changed) opc_candidates_drop_last(&options->candidates);
+  offer_visible(options);
 }
 
 /* A dimension of 1 hides strides, and the rest that is left of steps of two, four or eight. */
@@ -233,6 +244,17 @@ static void offer_wider(opc_options_t *options) {
     }
   }
   if (!changed || !fits) opc_candidates_drop_last(&options->candidates);
+}
+
+static size_t count_floating(const opc_sample_t *sample) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  size_t count = opc_slots_of(sample, slots), floating = 0;
+  for (size_t i = 0; i < count; i++) {
+    const opc_tensor_spec_t *spec = slots[i].value->kind == OPC_VALUE_TENSOR ? slots[i].value->tensor : NULL;
+    /* One of zeros hides as much as one of integers. */
+    floating += spec && opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING && spec->fill.kind != OPC_FILL_ZEROS && spec->fill.kind != OPC_FILL_FULL;
+  }
+  return floating;
 }
 
 /* ---- one after the other ---- */
@@ -299,11 +321,12 @@ static bool is_new_place(opc_options_t *options, const char *message) {
 static void tell_refused(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried, const char *message) {
   opc_candidates_t repairs = {0}, fitting = {0};
   opc_sample_t copy = {0};
-  if (!is_argument(options) || !message || !is_new_place(options, message) || opc_sample_copy(tried, &copy, NULL) != OPC_OK) return;
+  if (options->turn == OPC_OPTION_SIZES || !message || !is_new_place(options, message) || opc_sample_copy(tried, &copy, NULL) != OPC_OK) return;
   opc_repair_message(op, &copy, message, &options->rng, &repairs);
   for (size_t i = 0; i < repairs.count; i++) {
-    opc_sample_t *repair = differs_here_alone(options, &repairs.items[i].sample) ? opc_candidates_add(&fitting, &repairs.items[i].sample, OPC_FAMILY_OPTION) : NULL;
-    if (repair && repair->arguments[index_of(options)].kind == OPC_VALUE_TENSOR) (void)make_visible(&repair->arguments[index_of(options)]);
+    if (is_argument(options) && !differs_here_alone(options, &repairs.items[i].sample)) continue;
+    opc_sample_t *repair = opc_candidates_add(&fitting, &repairs.items[i].sample, OPC_FAMILY_OPTION);
+    if (repair && is_argument(options) && repair->arguments[index_of(options)].kind == OPC_VALUE_TENSOR) (void)make_visible(&repair->arguments[index_of(options)]);
   }
   if (fitting.count > 0) {
     opc_candidates_clear(&options->repairs);
@@ -323,6 +346,7 @@ static void tell_accepted(opc_options_t *options, const opc_operator_t *op, cons
   const opc_type_t *type = is_argument(options) ? &argument_of(options, op)->type : NULL;
   bool alone = type && stands_alone(type), list = alone && type->kind == OPC_TYPE_LIST;
   opc_option_sample_t found = {.digest = digest};
+  if (options->turn == OPC_OPTION_DTYPES && count_floating(tried) <= count_floating(&options->all.sample)) return;
   if (type && digest != 0 && digest == options->all.digest) return; /* what is another word for the same, or does nothing here */
   if (alone && (options->given || list)) {
     for (size_t i = 0; i < options->mode_count; i++)

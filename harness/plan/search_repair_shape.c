@@ -233,6 +233,19 @@ void opc_repair_expression(opc_repair_t *r) {
   }
 }
 
+/* "all dimensions must be multiples of 16" */
+static void all_multiples(opc_repair_t *r, int64_t factor) {
+  bool changed = false;
+  if (!opc_repair_begin(r)) return;
+  for (size_t i = 0; i < r->count; i++) {
+    for (int dim = 0; opc_repair_is_tensor(r, i) && dim < opc_repair_spec(r, i)->ndim; dim++) {
+      int64_t size = opc_repair_spec(r, i)->sizes[dim];
+      changed |= opc_edit_dim(r->copy[i].value, dim, size > 0 ? (size + factor - 1) / factor * factor : factor);
+    }
+  }
+  opc_repair_end(r, changed);
+}
+
 void opc_repair_divisible(opc_repair_t *r) {
   if (!opc_clue_has(r->clue, "divisible|dividable|multiple of|multiples of|divide")) return;
   if (opc_repair_begin(r)) { /* everything is a multiple of 1 */
@@ -244,6 +257,7 @@ void opc_repair_divisible(opc_repair_t *r) {
   }
   int64_t factors[] = {0, 4, 8, 12};
   if (r->clue->number_count > 0) factors[0] = r->clue->numbers[r->clue->number_count - 1];
+  if (factors[0] > 1 && opc_clue_has(r->clue, "dimensions|dims|sizes|shapes")) all_multiples(r, factors[0]);
   for (size_t k = 0; k < sizeof factors / sizeof factors[0]; k++) {
     for (size_t i = 0; i < r->count && factors[k] > 0; i++) {
       if (!opc_repair_is_meant(r, i)) continue;
@@ -269,10 +283,29 @@ static void share(opc_repair_t *r, share_t what, size_t from, size_t to) {
   }
 }
 
+/* Every tensor has the shape of the first, or (batch) its first size. */
+static void all_like_first(opc_repair_t *r, bool batch) {
+  size_t first = r->count;
+  bool changed = false;
+  for (size_t i = 0; i < r->count; i++) /* of the sample's order, not of the text's */
+    if (opc_repair_is_tensor(r, i) && (first == r->count || r->order[i] < r->order[first])) first = i;
+  if (first == r->count || (batch && opc_repair_spec(r, first)->ndim == 0) || !opc_repair_begin(r)) return;
+  const opc_tensor_spec_t *spec = opc_repair_spec(r, first);
+  for (size_t i = 0; i < r->count; i++) {
+    if (!opc_repair_is_tensor(r, i) || i == first) continue;
+    bool edited = batch ? opc_repair_spec(r, i)->ndim > 1 && opc_edit_dim(r->copy[i].value, 0, spec->sizes[0]) : opc_edit_shape(r->copy[i].value, spec->ndim, spec->sizes);
+    if (edited) opc_repair_refill(r, i);
+    changed |= edited;
+  }
+  opc_repair_end(r, changed);
+}
+
 void opc_repair_same_shape(opc_repair_t *r) {
   enum { TENSORS_MAX = 6 }; /* pairs of more are too many */
   size_t tensors[TENSORS_MAX], count = 0;
-  if (!opc_clue_has(r->clue, "same|match|equal|broadcast|consisten|incompatible|must agree|size|length of|shape|should be")) return;
+  if (!opc_clue_has(r->clue, "same|match|equal|broadcast|consisten|incompatible|must agree|differ|size|length of|shape|should be")) return;
+  if (opc_clue_has(r->clue, "batch")) all_like_first(r, true);
+  if (opc_clue_has(r->clue, "same shape|same size|shapes")) all_like_first(r, false);
   for (size_t i = 0; i < r->count && count < TENSORS_MAX; i++) {
     if (opc_repair_is_tensor(r, i)) tensors[count++] = i;
   }

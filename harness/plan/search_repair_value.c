@@ -220,8 +220,25 @@ static void set_lengths(opc_repair_t *r, size_t argument) {
   }
 }
 
+/* "the lists must have the same length": that of the first. */
+static void set_lengths_alike(opc_repair_t *r) {
+  size_t length = 0;
+  bool changed = false;
+  if (!opc_repair_begin(r)) return;
+  opc_sample_t *sample = opc_repair_sample(r);
+  for (size_t a = 0; a < r->op->argument_count; a++) {
+    const opc_type_t *type = type_of(r, a);
+    opc_value_t *value = &sample->arguments[a];
+    if (type->kind != OPC_TYPE_LIST || type->fixed_length > 0 || sample->absent[a] || value->kind != OPC_VALUE_LIST) continue;
+    if (length == 0) length = value->list.count;
+    else changed |= opc_edit_list_length(value, length);
+  }
+  opc_repair_end(r, changed);
+}
+
 void opc_repair_list_length(opc_repair_t *r) {
   if (!opc_clue_has(r->clue, "length|number of|elements|tuple|size|dims|values|list|must contain|expected")) return;
+  if (opc_clue_has(r->clue, "same|equal|match|differ")) set_lengths_alike(r);
   for (int level = 2; level >= 0; level--) { /* named ones first */
     for (size_t a = 0; a < r->op->argument_count; a++) {
       const opc_type_t *type = type_of(r, a);

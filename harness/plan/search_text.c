@@ -179,6 +179,12 @@ static const char *read_number(opc_clue_t *clue, const reading_t *reading, const
   return after;
 }
 
+/* "expected Half": c10's name, and no word of the language. */
+static bool is_proper_name(const opc_clue_t *clue, const char *lower) {
+  const char *c = clue->text + (lower - clue->lower);
+  return isupper((unsigned char)*c) && c - clue->text > 1 && c[-1] == ' ' && !strchr(".:!?", c[-2]);
+}
+
 static const char *read_word(opc_clue_t *clue, reading_t *reading, const char *c) {
   size_t length = 0;
   while (is_word(c[length])) length++;
@@ -187,7 +193,7 @@ static const char *read_word(opc_clue_t *clue, reading_t *reading, const char *c
   reading->after_found = ONE_OF(c, length, found_words);
   if (reading->after_found) reading->found_side = true;
   else if (ONE_OF(c, length, wanted_words)) reading->found_side = false, reading->expects = true;
-  else if (is_dtype && (reading->about_types || !dtype.loose)) add_dtype(clue, dtype.dtype, reading->found_side);
+  else if (is_dtype && (reading->about_types || !dtype.loose || is_proper_name(clue, c))) add_dtype(clue, dtype.dtype, reading->found_side);
   else if (length == 6 && strncmp(c, "vector", 6) == 0) add_rank(clue, 1, reading->found_side);
   else if (strncmp(c, "matri", 5) == 0) add_rank(clue, 2, reading->found_side);
   else if (length == 6 && strncmp(c, "scalar", 6) == 0 && strncmp(c, "scalar type", 11) != 0) add_rank(clue, 0, reading->found_side);

@@ -39,6 +39,8 @@ static void test_dtypes_have_a_direction(void **state) {
       {"expected scalar type Long but found Int", OPC_DTYPE_INT64, OPC_DTYPE_INT32},
       {"Expected out tensor to have dtype float, but got int instead", OPC_DTYPE_FLOAT32, OPC_DTYPE_INT32},
       {"\"kernel\" not implemented for 'Half'", OPC_DTYPE_FLOAT16, OPC_DTYPE_OTHER},
+      {"gemm: expected Half", OPC_DTYPE_FLOAT16, OPC_DTYPE_OTHER},
+      {"gemm: half of the rows", OPC_DTYPE_OTHER, OPC_DTYPE_OTHER},
       {"offsets must be an int64_t tensor", OPC_DTYPE_INT64, OPC_DTYPE_OTHER},
       {"half of it is wrong", OPC_DTYPE_OTHER, OPC_DTYPE_OTHER},
       {"A must be bf16", OPC_DTYPE_BFLOAT16, OPC_DTYPE_OTHER},
