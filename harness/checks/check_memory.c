@@ -173,6 +173,41 @@ static void check_foreign_buffer(const opc_output_t *output, opc_finding_t *find
                      output->path);
 }
 
+static bool is_foreign(const opc_tensor_meta_t *meta) {
+  opc_guard_block_t block;
+  return meta->defined && meta->storage_data && meta->storage_bytes && meta->device.type == OPC_DEVICE_CPU && !opc_guard_find(meta->storage_data, &block);
+}
+
+/* One output after all others have gone: another one may be the owner of the buffer that it lies on. */
+static opc_status_t check_alone(opc_case_context_t *context, size_t number, opc_finding_t *finding, opc_error_t *error) {
+  enum { LOOKED_AT = 64 << 10, TIMES = 3 };
+  static unsigned char before[LOOKED_AT], after[LOOKED_AT];
+  opc_call_t call = {0};
+  opc_output_t *outputs = NULL, alone = {0};
+  size_t count = 0;
+  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, error);
+  if (status == OPC_OK) {
+    context->phase("the operator, before all its outputs but one are released");
+    if (opc_call_run(&call, context->handle, context->seed) == OPC_CALL_RETURNED) status = opc_call_outputs(&call, &outputs, &count, error);
+  }
+  if (status == OPC_OK && number < count && is_foreign(&outputs[number].meta)) {
+    alone = outputs[number];
+    alone.tensor = opc_tensor_ref(alone.tensor);
+  }
+  opc_call_clear_arguments(&call);
+  size_t bytes = alone.meta.storage_bytes < LOOKED_AT ? alone.meta.storage_bytes : LOOKED_AT;
+  bool readable = alone.tensor && opc_memory_peek(alone.meta.storage_data, before, bytes), was_readable = readable;
+  opc_call_clear(&call);
+  for (size_t i = 1; i <= TIMES && readable; i++) use_freed_memory(i * alone.meta.storage_bytes); /* its owner's block is larger */
+  readable = readable && opc_memory_peek(alone.meta.storage_data, after, bytes);
+  if (was_readable && (!readable || memcmp(before, after, bytes) != 0))
+    opc_finding_fail(finding, "memory.dangling_output", "%s lies on memory that another output owns, and does not keep it: %s after the other outputs were released", alone.path,
+                     readable ? "its bytes changed" : "it was not there any more");
+  opc_tensor_free(alone.tensor);
+  free(outputs);
+  return status;
+}
+
 /* Two calls, with all that the first one had freed in between. */
 static opc_status_t lifetime_pass(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   opc_call_t first = {0}, second = {0};
@@ -196,6 +231,8 @@ static opc_status_t lifetime_pass(opc_case_context_t *context, opc_finding_t *fi
   context->phase("the operator, after the arguments of an earlier call were freed");
   opc_call_run(&second, context->handle, context->seed);
   opc_accesses_report(context, FREED, OPC_ACCESSES_ALL, NULL, finding);
+  for (size_t i = 0; i < count && count > 1 && status == OPC_OK && !finding->decided; i++)
+    if (is_foreign(&outputs[i].meta)) status = check_alone(context, i, finding, error);
 
 release:
   free(outputs);
