@@ -49,12 +49,13 @@ static void offer(opc_options_t *options, opc_value_t *value) {
   copy->absent[index_of(options)] = false;
 }
 
-/* A mask or a factor of zeros hides what else there is. Integers may be indices and stay. */
+/* A mask or a factor of zeros hides what else there is. Integers may be indices and stay; so may what is floating, and that becomes nothing that is not
+ * between 0 and 1. */
 static bool make_visible(opc_value_t *tensor) {
   const opc_fill_t *fill = &tensor->tensor->fill;
   opc_dtype_class_t class_ = opc_dtype_class(tensor->tensor->dtype);
   bool hides = fill->kind == OPC_FILL_ZEROS || fill->kind == OPC_FILL_FULL;
-  return hides && class_ != OPC_CLASS_SIGNED && class_ != OPC_CLASS_UNSIGNED && opc_edit_fill(tensor, OPC_FILL_NORMAL);
+  return hides && class_ != OPC_CLASS_SIGNED && class_ != OPC_CLASS_UNSIGNED && opc_edit_fill(tensor, class_ == OPC_CLASS_BOOLEAN ? OPC_FILL_NORMAL : OPC_FILL_UNIFORM);
 }
 
 static void offer_drawn(opc_options_t *options, const opc_operator_t *op, const opc_type_t *type, int draws) {
@@ -219,8 +220,11 @@ static void offer_floating(opc_options_t *options) {
   for (size_t i = 0; i < count; i++) {
     if (slots[i].value->kind != OPC_VALUE_TENSOR) continue;
     opc_dtype_class_t class_ = opc_dtype_class(slots[i].value->tensor->dtype);
-    if (class_ == OPC_CLASS_SIGNED || (dtype == OPC_DTYPE_OTHER && class_ != OPC_CLASS_COMPLEX))
-      changed |= opc_edit_dtype(slots[i].value, dtype == OPC_DTYPE_OTHER ? OPC_DTYPE_FLOAT32 : dtype);
+    bool integers = class_ == OPC_CLASS_SIGNED || (dtype == OPC_DTYPE_OTHER && class_ != OPC_CLASS_COMPLEX);
+    if (integers && opc_edit_dtype(slots[i].value, dtype == OPC_DTYPE_OTHER ? OPC_DTYPE_FLOAT32 : dtype)) {
+      changed = true;
+      if (slots[i].value->tensor->fill.kind == OPC_FILL_NORMAL) (void)opc_edit_fill(slots[i].value, OPC_FILL_UNIFORM);
+    }
     changed |= make_visible(slots[i].value);
   }
   if (!changed) opc_candidates_drop_last(&options->candidates);
