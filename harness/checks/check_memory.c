@@ -252,6 +252,12 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     opc_device_zones_check(context, finding);
     return;
   }
+  const opc_session_t *session = context->session;
+  bool special = opc_variant_family(context->id.variant) & OPC_VARIANT_SPECIAL;
+  if (special && *session->own) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it leaves its tensors on ordinary values already");
+    return;
+  }
   for (size_t i = 0; i < sizeof passes / sizeof *passes && status == OPC_OK && outcome == OPC_CALL_RETURNED; i++) {
     opc_text_reset(&message);
     last = passes[i];
@@ -264,6 +270,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (status == OPC_OK && returned && as_it_stands) status = lifetime_pass(context, finding, &error);
   memory_mode_reset();
   opc_text_clear(&message);
+  if (finding->rule && !special) *session->own = (void *)&opc_check_memory;
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (returned)
     opc_finding_pass(finding, "nothing beside its tensors%s is touched, with its tensors at guards behind and before", as_it_stands ? ", and nothing that was freed," : "");
@@ -274,7 +281,7 @@ const opc_check_t opc_check_memory = {
     .devices = OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED,
     .device_zones = true,
     .families_on_cuda = OPC_VARIANT_SIZES,
-    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_SAME | OPC_VARIANT_SHAPE,
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_SAME | OPC_VARIANT_SHAPE | OPC_VARIANT_SPECIAL,
     .dtypes = OPC_SWEEP_REPRESENTATIVE,
     .run = run,
 };
