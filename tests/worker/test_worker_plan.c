@@ -25,6 +25,12 @@ static int start(void **state) {
   return 0;
 }
 
+/* As the supervisor does for a case alone: no threads that earlier cases started are there. */
+static void take_fresh_child(void) {
+  assert_int_equal(child_finish(&worker, &child), 0);
+  child_fork(&worker, &child, child.id + 1, 1024);
+}
+
 static int stop(void **state) {
   (void)state;
   assert_int_equal(child_finish(&worker, &child), 0);
@@ -81,8 +87,7 @@ static void the_plan_is_stable_and_can_be_cut(void **state) {
     for (size_t j = 0; j < i; j++) assert_string_not_equal(field(all, i, "case"), field(all, j, "case"));
 
   for (size_t i = 0; i < planned; i += 5) {
-    /* Its process apart cannot be forked here any more: the cases before have started threads. */
-    if (strstr(field(all, i, "case"), "/determinism/cpu/-/-/-")) continue;
+    take_fresh_child();
     json_t *one = results_of(command_cases("hostile::good", "file", json_pack("{s:s}", "only", field(all, i, "case"))));
     assert_int_equal(json_array_size(one), 1);
     assert_string_equal(field(one, 0, "case"), field(all, i, "case"));
