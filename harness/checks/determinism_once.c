@@ -56,6 +56,44 @@ static opc_status_t see_refusal(once_t *once, const opc_trial_t *trial, const op
   return status;
 }
 
+/* A copy in which each argument that may be a generator is one. False: there is none. */
+static bool give_generators(const opc_operator_t *op, opc_sample_t *sample) {
+  bool any = false;
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    const opc_type_t *type = &op->arguments[i].type;
+    if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+    if (type->kind != OPC_TYPE_GENERATOR) continue;
+    opc_value_clear(&sample->arguments[i]);
+    sample->arguments[i] = (opc_value_t){.kind = OPC_VALUE_GENERATOR};
+    sample->absent[i] = false;
+    any = true;
+  }
+  return any;
+}
+
+/* It takes numbers from the default generator; given one of its own it has to take them from there. */
+static opc_status_t see_given_generator(once_t *once, const opc_sample_t *sample) {
+  opc_sample_t given = {0};
+  opc_trial_t trial = {.context = once->context, .sample = &given, .phase = "a call with a generator given"};
+  opc_trial_outcome_t outcome = {0};
+  opc_generators_t generators = {0};
+  bool used = false;
+  opc_status_t status = opc_sample_copy(sample, &given, once->error);
+  if (status != OPC_OK || !give_generators(once->context->op, &given)) goto release;
+  status = opc_generators_keep(once->context, &generators, once->error);
+  if (status == OPC_OK) status = opc_trial_run(&trial, &outcome, once->error);
+  if (status == OPC_OK) status = opc_generators_used(once->context, &generators, &used, once->error);
+  if (status == OPC_OK && used && outcome.outcome == OPC_CALL_RETURNED)
+    opc_finding_fail(once->finding, "determinism.generator_ignored",
+                     "sample %s with a generator given: the call takes numbers from the default generator, whose state is another one afterwards", sample->name);
+
+release:
+  opc_trial_outcome_clear(&outcome);
+  opc_generators_clear(&generators);
+  opc_sample_clear(&given);
+  return status;
+}
+
 static opc_status_t see_sample(once_t *once, size_t number) {
   opc_case_context_t *context = once->context;
   const opc_sample_t *sample = &context->samples[number];
@@ -73,6 +111,8 @@ static opc_status_t see_sample(once_t *once, size_t number) {
   once->random |= used;
   once->given_generator |= sample_holds(sample, OPC_VALUE_GENERATOR);
   if (number < OPC_APART_SAMPLES) once->callable[number] = true;
+  if (used && context->device.type == OPC_DEVICE_CPU) status = see_given_generator(once, sample); /* given generators are the CPU's */
+  if (status != OPC_OK) goto release;
   trial.conditions = OPC_TRIAL_ELSEWHERE;
   status = opc_trial_run(&trial, &again, once->error);
   once->unsteady |= status == OPC_OK && opc_trial_differ(&first, &again, "", NULL);
