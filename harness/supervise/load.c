@@ -173,6 +173,7 @@ static opc_status_t on_message(attempt_t *attempt, json_t *message, opc_error_t 
   } else if (strcmp(type, "ready") == 0) {
     attempt->ready = true;
     loaded->threads = (int)json_integer_value(json_object_get(message, "threads"));
+    loaded->cpu_seconds = json_number_value(json_object_get(message, "cpu_seconds"));
     loaded->cuda_initialised = json_is_true(json_object_get(message, "cuda_initialised"));
     loaded->exec_batch = loaded->threads > 1 || loaded->cuda_initialised;
   }

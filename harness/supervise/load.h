@@ -47,6 +47,7 @@ typedef struct opc_loaded {
   opc_cuda_plan_t cuda; /* for a CUDA device, real or simulated */
   const struct opc_memcheck *memcheck; /* the worker runs under Valgrind; NULL: it does not */
   char torch[32], cuda_version[32];
+  double cpu_seconds; /* processor time that the worker took to load everything */
   int threads;
   bool cuda_initialised;
   bool exec_batch; /* forking is unsafe: a process a batch */

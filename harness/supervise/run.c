@@ -60,7 +60,10 @@ static opc_status_t begin_journal(opc_session_t *session, opc_error_t *error) {
 static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
   const opc_loaded_t *loaded = &session->loaded;
   opc_status_t status =
-    opc_journal_write(session->journal, json_pack("{s:s, s:s, s:s}", "t", "tool", "torch", loaded->torch, "cuda", loaded->cuda_version), error);
+    opc_journal_write(session->journal,
+                      json_pack("{s:s, s:s, s:s, s:f}", "t", "tool", "torch", loaded->torch, "cuda", loaded->cuda_version, "loading_cpu_seconds",
+                                loaded->cpu_seconds),
+                      error);
   for (size_t i = 0; i < loaded->library_count && status == OPC_OK; i++) {
     const opc_library_t *library = &loaded->libraries[i];
     bool failed = library->state == OPC_LIBRARY_FAILED;

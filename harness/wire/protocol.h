@@ -29,7 +29,7 @@
  *                                                     of --namespace, without a library, behind all others in order of name
  *      {"t":"class", …opc_class_to_json…}
  *      {"t":"terminate","message":TEXT}               from the std::terminate handler
- *      {"t":"ready","pid":N,"threads":N,"cuda_initialised":false}   threads > 1 or cuda: forking is unsafe, use exec-per-batch
+ *      {"t":"ready","pid":N,"threads":N,"cuda_initialised":false,"cpu_seconds":S}   S: of the process so far; threads > 1 or cuda: forking is unsafe, use exec-per-batch
  *      {"t":"forked","child":ID,"pid":N}              with a pidfd by SCM_RIGHTS
  *      {"t":"reaped","child":ID,"status":WAITSTATUS,"max_rss_kib":N}   its process group was killed, its working directory removed
  *      {"t":"fork_failed","child":ID,"message":TEXT}

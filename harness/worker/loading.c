@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bridge/bridge.h"
@@ -177,6 +178,13 @@ static int thread_count(void) {
   return count;
 }
 
+/* What loading took, all threads. */
+static double cpu_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
 static int working_directory_open(void) {
   int low = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
   int high = low >= 0 ? fcntl(low, F_DUPFD_CLOEXEC, OPC_OWN_FD_AT_LEAST) : -1;
@@ -206,7 +214,8 @@ opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operator
   for (size_t i = 0; status == OPC_OK && i < loading->namespace_count; i++) status = list_namespace(loading, loading->namespaces[i], all, error);
   if (status == OPC_OK)
     status = tell(loading,
-                  json_pack("{s:s, s:i, s:i, s:b}", "t", "ready", "pid", (int)getpid(), "threads", thread_count(), "cuda_initialised", opc_bridge_cuda_initialised()),
+                  json_pack("{s:s, s:i, s:i, s:b, s:f}", "t", "ready", "pid", (int)getpid(), "threads", thread_count(), "cuda_initialised",
+                            opc_bridge_cuda_initialised(), "cpu_seconds", cpu_seconds()),
                   error);
   terminating = NULL;
   opc_package_clear(&package);

@@ -15,7 +15,7 @@ FIXTURES = ROOT / "fixtures/broken"
 # What torch.library.opcheck calls test_schema and test_faketensor.
 COUNTERPARTS = ("alias", "mutation", "meta")
 REPORTED = (0, 1, 5)  # nothing found, a finding, nothing ran: the report tells
-TURNS = 3  # of loading and of the whole run of a look-alike, whose cost is compared: the least of them is the one that other programs disturbed least
+TURNS = 3  # of listing and of the whole run of a look-alike, whose cost is compared: the least of them is the one that other programs disturbed least
 
 
 def libraries(build):
@@ -31,13 +31,27 @@ def libraries(build):
             print(f"bench: {library} is not built and is left out", file=sys.stderr)
 
 
+def beyond_loading(report, seconds):
+    """Of a whole process tree's CPU seconds. The worker tells itself what loading took: that is ten times a battery, and drifts by as much as one takes."""
+    return seconds - report["run"]["loading_cpu_seconds"]
+
+
 def run_report(tool, arguments, library):
-    """The report, and CPU seconds of the whole process tree."""
+    """The report, and CPU seconds of the whole process tree beyond loading."""
     with tempfile.TemporaryDirectory() as folder:
-        report = os.path.join(folder, "report.json")
-        _, seconds, _ = timed([tool, "run", "--strict", "--json", report, *arguments, library], ok=REPORTED)
-        with open(report, encoding="utf-8") as stream:
-            return json.load(stream), seconds
+        path = os.path.join(folder, "report.json")
+        _, seconds, _ = timed([tool, "run", "--strict", "--json", path, *arguments, library], ok=REPORTED)
+        with open(path, encoding="utf-8") as stream:
+            report = json.load(stream)
+    return report, beyond_loading(report, seconds)
+
+
+def list_seconds(tool, library):
+    """CPU seconds beyond loading: of the program itself, and of a process that starts and ends."""
+    with tempfile.TemporaryFile() as stream:
+        _, seconds, _ = timed([tool, "list", "--format", "json", library], output=stream)
+        stream.seek(0)
+        return beyond_loading(json.load(stream), seconds)
 
 
 def sample_file(name):
@@ -73,29 +87,25 @@ def counterpart_seconds(report, operator):
     return sum(seconds.values()) if len(seconds) == len(COUNTERPARTS) else None
 
 
-def smoothed(figures):
-    """Each with its neighbours: what loading costs drifts slowly, and single figures scatter."""
-    return [statistics.median(figures[max(i - 2, 0) : i + 3]) for i in range(len(figures))]
-
-
 def check_library(tool, name, library, expectations):
     """By operator: the rules that were found, CPU seconds beyond loading and listing, and those of the counterparts."""
-    rows, loads = {}, []
+    rows, lists = {}, []
     for operator, expectation in expectations.items():
         arguments = ["--samples", sample_file(name), "--op", operator, *arguments_of(expectation, str(FIXTURES))]
-        turns = []
+        turns, listings = [], []
         for _ in range(1 if expectation["primary"] else TURNS):
-            turns.append((timed([tool, "list", library])[1], *run_report(tool, arguments, library)))
-        reports = [report for _, report, _ in turns]
+            listings.append(list_seconds(tool, library))
+            turns.append(run_report(tool, arguments, library))
+        lists.append(min(listings))
+        reports = [report for report, _ in turns]
         counterparts = [seconds for report in reports if (seconds := counterpart_seconds(report, operator)) is not None]
-        loads.append(min(load for load, _, _ in turns))
         rows[operator] = {
             "rules": {rule: found for report in reports for rule, found in findings_of(report, operator).items()},
             "verdicts": {result["verdict"] for result in reports[0]["results"] if result["operator"] == operator},
-            "seconds": min(seconds for _, _, seconds in turns),
+            "seconds": min(seconds for _, seconds in turns),
             "counterparts": min(counterparts, default=None),
         }
-    for load, row in zip(smoothed(loads), rows.values()):
-        row["seconds"] -= load
+    for row in rows.values():
+        row["seconds"] -= statistics.median(lists)
     print(f"bench: opcheck-c: {name}: {len(rows)} operators", file=sys.stderr)
     return rows

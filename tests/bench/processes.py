@@ -42,12 +42,12 @@ def children_of(pid):
         return []
 
 
-def timed(command, ok=(0,), watch=False):
+def timed(command, ok=(0,), watch=False, output=subprocess.DEVNULL):
     """Wall seconds, CPU seconds of the program and all that it waited for, and with watch the high water marks by process name, and as "parent" that of
-    the program itself (KiB)."""
+    the program itself (KiB). What it prints goes to output."""
     marks, stop = {}, threading.Event()
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, stdout=output, stderr=subprocess.PIPE)
     watcher = threading.Thread(target=high_water, args=(process.pid, marks, stop)) if watch else None
     if watcher:
         watcher.start()

@@ -82,9 +82,8 @@ class Cost(unittest.TestCase):
         results = [self.result("alias"), self.result("mutation"), self.result("meta", verdict="skip")]
         self.assertIsNone(our_side.counterpart_seconds({"results": results}, "ns::op"))
 
-    def test_a_single_outlier_does_not_move_the_baseline(self):
-        self.assertEqual(our_side.smoothed([1.0, 1.0, 9.0, 1.0, 1.0]), [1.0] * 5)
-
+    def test_what_loading_took_is_the_worker_s_own_word(self):
+        self.assertAlmostEqual(our_side.beyond_loading({"run": {"loading_cpu_seconds": 0.25}}, 0.75), 0.5)
 
     def test_ratios_are_of_the_look_alikes_that_have_both_figures(self):
         rows = [row("alias", f"ns::ok{i}", None, "silent", "silent") for i in range(5)] + [row("alias", "ns::bad", "a.b", "found", "found")]

@@ -18,7 +18,7 @@
 #define RUN_LINE                                   \
   "{\"t\":\"run\",\"format\":\"opcheck-c/journal/" \
   "1\",\"version\":\"9.9\",\"argv\":[\"opcheck-c\",\"run\"],\"seed\":7,\"started\":\"2026-01-02T03:04:05Z\"}\n"
-#define TOOL_LINE "{\"t\":\"tool\",\"torch\":\"2.11.0\",\"cuda\":\"\"}\n"
+#define TOOL_LINE "{\"t\":\"tool\",\"torch\":\"2.11.0\",\"cuda\":\"\",\"loading_cpu_seconds\":0.25}\n"
 #define LIBRARY_LINE(path) "{\"t\":\"library\",\"path\":\"" path "\",\"status\":\"loaded\",\"error\":null,\"operators\":1,\"classes\":0}\n"
 #define OPERATOR_LINE(name, library)                                                                             \
   "{\"t\":\"operator\",\"name\":\"" name "\",\"schema\":\"" name "(Tensor x) -> Tensor\",\"library\":\"" library \

@@ -32,6 +32,7 @@ static void the_format_is_whole(void **state) {
   assert_int_equal(json_integer_value(at(json, "run", "seed")), 7);
   assert_true(json_is_true(at(json, "run", "complete")));
   assert_true(json_number_value(at(json, "run", "seconds")) == 1.5);
+  assert_true(json_number_value(at(json, "run", "loading_cpu_seconds")) == 0.25);
   assert_int_equal(json_array_size(at(json, "run", "argv")), 2);
   assert_string_equal(json_string_value(at(json, "operators", "sample_source")), "recorded");
   assert_string_equal(json_string_value(at(json, "operators", "sample_detail")), "calls.json");
