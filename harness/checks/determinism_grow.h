@@ -16,8 +16,8 @@ typedef struct opc_growth {
 } opc_growth_t;
 
 /* The growth at which the largest tensor has `numel` elements, and the one on the way that has the `fewer` elements, or that after which calls
- * begin to take long: with it many are made. Stops before that where the operator refuses, or takes long enough for one more step to be costly: what grows with the cube of a size must not run for
- * minutes. */
+ * begin to take long: with it many are made. Stops before that where the operator refuses, or takes long enough for one more step to be
+ * costly: what grows with the cube of a size must not run for minutes. */
 opc_status_t opc_growth_search(opc_case_context_t *context, const opc_sample_t *sample, int64_t numel, int64_t fewer, opc_growth_t *out,
                                opc_growth_t *out_fewer, opc_error_t *error) OPC_CHECKED;
 

@@ -65,6 +65,10 @@ static opc_status_t wait_for_threads(const opc_threads_t *before, size_t new_one
   return status;
 }
 
+static bool found;
+
+bool opc_late_found(void) { return found; }
+
 opc_status_t opc_late_check(const opc_call_t *call, const opc_threads_t *before, opc_result_t *result, opc_finding_t *finding,
                             opc_error_t *error) {
   static bool waited; /* a pool works for each call alike: once is enough */
@@ -82,6 +86,7 @@ opc_status_t opc_late_check(const opc_call_t *call, const opc_threads_t *before,
   opc_difference_t difference = opc_result_compare(result, &later, NULL, NULL);
   if (difference.kind != OPC_DIFFERENCE_NONE) {
     opc_difference_text(&difference, result, &later, "a little later it", &text);
+    found = true;
     opc_finding_fail(finding, "determinism.late_write", "right after the call %s; threads were running that the operator had started",
                      opc_text_c(&text));
   }

@@ -4,6 +4,7 @@
 #ifndef OPC_CHECKS_DETERMINISM_LATE_H
 #define OPC_CHECKS_DETERMINISM_LATE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "checks/determinism_trial.h"
@@ -21,5 +22,7 @@ void opc_threads_clear(opc_threads_t *threads);
  * are waited for once in a process. */
 opc_status_t opc_late_check(const opc_call_t *call, const opc_threads_t *before, opc_result_t *result, opc_finding_t *finding,
                             opc_error_t *error) OPC_CHECKED;
+/* It has found that in this process: whether two calls agree depends on when they are looked at. */
+bool opc_late_found(void);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "checks/determinism.h"
 #include "checks/determinism_generators.h"
+#include "checks/determinism_late.h"
 #include "checks/determinism_threads.h"
 #include "checks/outcome.h"
 
@@ -255,7 +256,7 @@ void opc_determinism_run_once(opc_case_context_t *context, opc_apart_t *apart, o
     opc_apart_join(apart);
   }
   if (status == OPC_OK) check_seeded_tag(&once, apart);
-  bool comparable = apart && opc_operator_is_repeatable(context->op) && !once.unsteady && !opc_trial_strays();
+  bool comparable = apart && opc_operator_is_repeatable(context->op) && !once.unsteady && !opc_late_found() && !opc_trial_strays();
   if (status == OPC_OK && comparable) status = check_order(&once, apart);
   if (status == OPC_OK && comparable && !finding->decided && once.callable[0]) status = check_threads(&once, apart);
 
@@ -269,7 +270,7 @@ void opc_determinism_run_once(opc_case_context_t *context, opc_apart_t *apart, o
                      "this process cannot be forked: it has threads of the library's, uses CUDA, or runs under Valgrind");
   else
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     once.unsteady ? "the same call differs by itself" : "the operator gives nothing that could be compared");
+                     opc_late_found() ? "its results are written after the call has returned" : once.unsteady ? "the same call differs by itself" : "the operator gives nothing that could be compared");
   opc_apart_clear(apart);
   opc_text_clear(&once.done);
 }
