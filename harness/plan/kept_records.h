@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OPC_KEPT_BYTES = 256 << 10 };
+enum { OPC_KEPT_BYTES = 1 << 20 };
 
 typedef struct opc_kept_record {
   uint64_t offset; /* of its line */
