@@ -34,12 +34,15 @@ void opc_text_add(opc_text_t *text, const char *string) {
 
 static void text_addv(opc_text_t *text, const char *format, va_list arguments) {
   va_list again;
+  if (!text_reserve(text, 0)) return;
+  size_t room = text->capacity - text->length;
   va_copy(again, arguments);
-  int length = vsnprintf(NULL, 0, format, again);
+  int length = vsnprintf(text->data + text->length, room, format, again); /* most fit at once */
   va_end(again);
-  if (length < 0 || !text_reserve(text, (size_t)length)) return;
-  vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);
-  text->length += (size_t)length;
+  if (length >= 0 && (size_t)length >= room && text_reserve(text, (size_t)length))
+    vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);
+  if (length < 0 || text->failed) text->data[text->length] = '\0';
+  else text->length += (size_t)length;
 }
 
 void opc_text_addf(opc_text_t *text, const char *format, ...) {

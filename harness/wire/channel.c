@@ -7,6 +7,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "wire/plain_line.h"
+
 enum { READ_SIZE = 16 << 10 };
 
 opc_status_t opc_channel_open(opc_channel_t *channel, int *out_other, opc_error_t *error) {
@@ -68,6 +70,11 @@ static bool read_more(opc_channel_t *channel) {
   return false;
 }
 
+static json_t *read_line(char *line, size_t length) {
+  if (length > 0 && line[0] == OPC_PLAIN_LINE_MARK) return opc_plain_line_read(line + 1, length - 1);
+  return json_loadb(line, length, JSON_ALLOW_NUL, NULL);
+}
+
 opc_channel_event_t opc_channel_next(opc_channel_t *channel, json_t **out) {
   *out = NULL;
   for (;;) {
@@ -76,7 +83,7 @@ opc_channel_event_t opc_channel_next(opc_channel_t *channel, json_t **out) {
                   : NULL;
     if (end != NULL) {
       size_t length = (size_t)(end - channel->data);
-      *out = json_loadb(channel->data, length, JSON_ALLOW_NUL, NULL);
+      *out = read_line(channel->data, length);
       channel->length -= length + 1;
       channel->scanned = 0;
       memmove(channel->data, end + 1, channel->length);
@@ -102,12 +109,27 @@ int opc_channel_take_fd(opc_channel_t *channel) {
   return fd;
 }
 
+/* With its newline; NULL: out of memory. */
+static char *write_line(const json_t *object, size_t *out_length) {
+  opc_text_t plain = {0};
+  if (opc_plain_line_write(&plain, object)) {
+    opc_text_add(&plain, "\n");
+    *out_length = plain.length;
+    return opc_text_take(&plain);
+  }
+  opc_text_clear(&plain);
+  char *line = json_dumps(object, JSON_COMPACT);
+  if (line == NULL) return NULL;
+  *out_length = strlen(line) + 1;
+  line[*out_length - 1] = '\n'; /* in the place of the NUL: the length is known */
+  return line;
+}
+
 opc_status_t opc_channel_send(opc_channel_t *channel, const json_t *object, const int *fds, size_t fd_count, opc_error_t *error) {
   if (channel->fd < 0 || fd_count > OPC_CHANNEL_FDS) return opc_error_set(error, OPC_ERR_SYSTEM, "the channel is closed");
-  char *line = json_dumps(object, JSON_COMPACT);
+  size_t length, sent = 0;
+  char *line = write_line(object, &length);
   if (line == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-  size_t length = strlen(line) + 1, sent = 0;
-  line[length - 1] = '\n';
   union {
     char bytes[CMSG_SPACE(sizeof(int) * OPC_CHANNEL_FDS)];
     struct cmsghdr align;

@@ -1,5 +1,6 @@
-/* One end of a socket pair that carries JSON, one object a line, and file descriptors. The other end may be hostile: lines have a bound, what is no JSON
- * object is told apart, and nothing here blocks on reading.
+/* One end of a socket pair that carries JSON objects, one a line, and file descriptors. The simplest of them, as most results are, travel as plain lines
+ * (plain_line.h), all others as JSON; who sends and who reads sees objects. The other end may be hostile: lines have a bound, what is no object is told
+ * apart, and nothing here blocks on reading.
  *
  * Ownership: opc_channel_close; JSON that is received belongs to the caller, JSON that is sent stays the caller's. Threads: one. A zeroed channel has fd 0:
  * use OPC_CHANNEL_INIT. */
@@ -28,8 +29,8 @@ typedef struct opc_channel {
 
 typedef enum opc_channel_event {
   OPC_CHANNEL_NOTHING = 0, /* no whole line yet */
-  OPC_CHANNEL_LINE,        /* *out is a JSON object */
-  OPC_CHANNEL_GARBAGE,     /* not a JSON object, or longer than the bound */
+  OPC_CHANNEL_LINE,        /* *out is an object */
+  OPC_CHANNEL_GARBAGE,     /* not an object, or longer than the bound */
   OPC_CHANNEL_END
 } opc_channel_event_t;
 

@@ -1,4 +1,4 @@
-/* What opcheck-c and opcheck-worker say to each other. Both are built from one source tree: no version skew is possible, a mismatch is an error.
+/* What opcheck-c and opcheck-worker say to each other, as JSON objects (how they travel: channel.h). Both are built from one source tree: no version skew is possible, a mismatch is an error.
  *
  * 0. Command line: opcheck-worker [--preload LIB]… [--mode cpu|cuda|cuda-sim] [--exec-batch MEMORY_MIB] [--namespace NS]… [--tool memcheck]
  *    [--package MODEL.pt2] LIB…
@@ -16,7 +16,7 @@
  *    Exit code 125, of the worker or a child: it could not work, its output says why.
  *    Each child is a process group of its own (setpgid(0, 0)), so that what it forks can be ended with it.
  *
- * 1. Control channel: a SOCK_STREAM socketpair, fd 3 of the worker. JSON, one object a line.
+ * 1. Control channel: a SOCK_STREAM socketpair, fd 3 of the worker.
  *    worker -> supervisor
  *      {"t":"hello","protocol":1,"torch":"2.11.0","cuda":"13.0","cuda_missing":TEXT|null}   TEXT: libtorch_cuda was to be
  *                                                     loaded (any mode but cpu) and cannot be
@@ -37,7 +37,7 @@
  *      {"t":"fork","child":ID,"memory_mib":N}          with three fds by SCM_RIGHTS: batch channel, black box memfd, output memfd
  *    End of file on fd 3: the worker kills its children and leaves.
  *
- * 2. Batch channel: a SOCK_STREAM socketpair a child. JSON, one object a line.
+ * 2. Batch channel: a SOCK_STREAM socketpair a child.
  *    supervisor -> child
  *      {"t":"cases","operator":NAME,"library":PATH,"samples":[SAMPLE…],"checks":[NAME…],"devices":["cpu"…],"seed":N,
  *        "library": only where the operator is a library's file, which the worker has no operator for

@@ -1,0 +1,123 @@
+/* Plain lines and the channel that carries them: what goes in comes out, whichever way it travels, and no line that a hostile process could send does harm. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "unit.h"
+#include "wire/channel.h"
+#include "wire/plain_line.h"
+
+static json_t *parse(const char *text) {
+  json_t *json = json_loads(text, JSON_ALLOW_NUL, NULL);
+  assert_non_null(json);
+  return json;
+}
+
+static void assert_comes_back(const char *text) {
+  json_t *object = parse(text);
+  opc_text_t line = {0};
+  assert_true(opc_plain_line_write(&line, object));
+  assert_int_equal(line.data[0], OPC_PLAIN_LINE_MARK);
+  assert_null(strchr(line.data, '\n'));
+  json_t *read = opc_plain_line_read(line.data + 1, line.length - 1);
+  assert_true(json_equal(object, read));
+  json_decref(read);
+  opc_text_clear(&line);
+  json_decref(object);
+}
+
+static void test_plain_objects_come_back(void **state) {
+  (void)state;
+  assert_comes_back("{}");
+  assert_comes_back("{\"\": \"\"}");
+  assert_comes_back("{\"t\": \"result\", \"case\": \"ns::op/check/cpu/-/a/plain\", \"message\": \"größer – 3 \\\"of\\\" 4\", \"evidence\": {}, \"seconds\": 1.8505999832996167e-5}");
+  assert_comes_back("{\"a\": 0.0, \"b\": -0.0, \"c\": 1.7976931348623157e308, \"d\": 4.9e-324, \"e\": -1.5}");
+}
+
+static void assert_is_not_plain(const char *text) {
+  json_t *object = parse(text);
+  opc_text_t line = {0};
+  assert_false(opc_plain_line_write(&line, object));
+  opc_text_clear(&line);
+  json_decref(object);
+}
+
+static void test_others_are_left_to_json(void **state) {
+  (void)state;
+  assert_is_not_plain("{\"count\": 1}");
+  assert_is_not_plain("{\"list\": []}");
+  assert_is_not_plain("{\"nothing\": null}");
+  assert_is_not_plain("{\"yes\": true}");
+  assert_is_not_plain("{\"evidence\": {\"input\": \"x\"}}");
+  assert_is_not_plain("{\"message\": \"two\\nlines\"}");
+  assert_is_not_plain("{\"message\": \"\\u0003\"}");
+  assert_is_not_plain("{\"message\": \"a\\u0000b\"}");
+  assert_is_not_plain("{\"ke\\u0002y\": \"\"}");
+}
+
+static void assert_is_refused(const char *line, size_t length) {
+  char *copy = malloc(length + 1); /* of its very size, for memcheck */
+  assert_non_null(copy);
+  memcpy(copy, line, length);
+  assert_null(opc_plain_line_read(copy, length));
+  free(copy);
+}
+
+#define REFUSED(line) assert_is_refused(line, sizeof(line) - 1)
+
+static void test_hostile_lines_are_refused(void **state) {
+  (void)state;
+  REFUSED("key");
+  REFUSED("key\002");
+  REFUSED("key\002tvalue");
+  REFUSED("key\003");
+  REFUSED("key\003\002tvalue\003");
+  REFUSED("key\002\003");
+  REFUSED("key\002xvalue\003");
+  REFUSED("key\002ofull\003");
+  REFUSED("key\002r0g\003");
+  REFUSED("key\002r7ff0000000000000\003"); /* infinity */
+  REFUSED("key\002r7ff8000000000000\003");
+  REFUSED("key\002t\xff\xfe\003");
+  REFUSED("\xff\002tvalue\003");
+  REFUSED("good\002tvalue\003key\002tvalue");
+}
+
+static void test_a_channel_carries_both(void **state) {
+  (void)state;
+  static const char *const objects[] = {"{\"t\": \"result\", \"evidence\": {}, \"seconds\": 0.25}", "{\"t\": \"done\", \"planned\": 3}", "{\"message\": \"two\\nlines\"}"};
+  opc_channel_t here = OPC_CHANNEL_INIT, there = OPC_CHANNEL_INIT;
+  opc_error_t error;
+  assert_int_equal(opc_channel_open(&here, &there.fd, &error), OPC_OK);
+  for (size_t i = 0; i < COUNT(objects); i++) {
+    json_t *object = parse(objects[i]);
+    assert_int_equal(opc_channel_send(&there, object, NULL, 0, &error), OPC_OK);
+    json_decref(object);
+  }
+  static const char hostile[] = "\001key\n[]\n";
+  assert_int_equal(write(there.fd, hostile, sizeof hostile - 1), sizeof hostile - 1);
+  json_t *read = NULL;
+  for (size_t i = 0; i < COUNT(objects); i++) {
+    json_t *object = parse(objects[i]);
+    assert_int_equal(opc_channel_next(&here, &read), OPC_CHANNEL_LINE);
+    assert_true(json_equal(object, read));
+    json_decref(read);
+    json_decref(object);
+  }
+  assert_int_equal(opc_channel_next(&here, &read), OPC_CHANNEL_GARBAGE);
+  assert_int_equal(opc_channel_next(&here, &read), OPC_CHANNEL_GARBAGE);
+  assert_int_equal(opc_channel_next(&here, &read), OPC_CHANNEL_NOTHING);
+  opc_channel_close(&there);
+  assert_int_equal(opc_channel_next(&here, &read), OPC_CHANNEL_END);
+  opc_channel_close(&here);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_plain_objects_come_back),
+    cmocka_unit_test(test_others_are_left_to_json),
+    cmocka_unit_test(test_hostile_lines_are_refused),
+    cmocka_unit_test(test_a_channel_carries_both),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
