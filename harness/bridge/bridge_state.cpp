@@ -60,11 +60,14 @@ void opc_bridge_seed(uint64_t seed) {
     }
     auto generator = at::detail::getDefaultCPUGenerator();
     const std::lock_guard<std::mutex> lock(generator.mutex());
-    // What set_current_seed does; to fill the engine's state anew from the same seed, call for call, would cost more than many a call.
-    static at::mt19937 fresh(seed);
-    if (fresh.seed() != seed) fresh = at::mt19937(seed);
+    // What set_current_seed does; to fill the engine's state anew from the same seed, call for call, would cost more than many a call. A
+    // forward run and its backward run have one each.
+    static at::mt19937 fresh[2] = {at::mt19937(seed), at::mt19937(seed)};
+    static size_t latest = 0;
+    if (fresh[latest].seed() != seed) latest ^= 1;
+    if (fresh[latest].seed() != seed) fresh[latest] = at::mt19937(seed);
     auto *cpu = generator.get<at::CPUGeneratorImpl>();
-    cpu->set_engine(fresh);
+    cpu->set_engine(fresh[latest]);
     cpu->set_next_float_normal_sample(std::nullopt);
     cpu->set_next_double_normal_sample(std::nullopt);
     return OPC_OK;
