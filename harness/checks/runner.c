@@ -103,6 +103,17 @@ static bool plan_variant(const char *name, const opc_sample_t *sample, void *con
   return walk->go_on;
 }
 
+/* A confirmation runs one case after another, each by its id: to go through hundreds of variants for each would take longer than the cases. */
+static bool plan_only_variant(opc_run_t *run, const opc_sample_t *base) {
+  opc_sample_t variant;
+  variant_walk_t walk = {.run = run, .go_on = true};
+  run->status = opc_variant_apply(base, run->request->op, run->only.variant, &variant, run->error);
+  if (run->status != OPC_OK) return false;
+  (void)plan_variant(run->only.variant, &variant, &walk);
+  opc_sample_clear(&variant);
+  return walk.go_on;
+}
+
 static bool plan_dtype(opc_run_t *run, opc_dtype_t dtype, bool plain_planned) {
   const opc_sample_t *base = &run->request->samples[run->sample];
   opc_sample_t cast = {0};
@@ -187,7 +198,8 @@ static bool plan_sample(opc_run_t *run, bool first_calling_check) {
   unsigned families = check->families | (on_cuda(run) ? check->families_on_cuda : 0);
   if (!varied) families &= OPC_VARIANT_PLAIN;
   if (!run->simulated[run->device]) families &= ~(unsigned)OPC_VARIANT_LARGE;
-  if (families) {
+  if (request->only_ran && !run->only.dtype[0]) return plan_only_variant(run, sample);
+  if (families && !request->only_ran) {
     variant_walk_t walk = {.run = run, .go_on = true};
     run->status = opc_variants_of(sample, request->op, families, plan_variant, &walk, run->error);
     if (run->status != OPC_OK || !walk.go_on) return false;

@@ -22,6 +22,7 @@ typedef struct opc_runner_request {
   size_t device_count;
   uint64_t seed;
   const char *only;        /* exactly this case; NULL: all */
+  bool only_ran;           /* it has run before, so the plan has it: the variants beside it need not be made to see that */
   const char *after;       /* what comes after this case; NULL: from the first on */
   const char *from, *to;   /* this stretch, both ends included; NULL: open */
   const char *const *skip; /* cases of these checks are reported as skip/after_crash and not run */

@@ -74,6 +74,7 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
   if (alone) {
     task->alone_runs += !task->in_company;
     json_object_set_new(*out, "only", json_string(case_id));
+    json_object_set_new(*out, "only_ran", json_true());
   } else {
     json_object_set_new(*out, "from", json_string(task->order[stretch_start(task)]));
     json_object_set_new(*out, "to", json_string(case_id));

@@ -42,6 +42,7 @@
  *      {"t":"cases","operator":NAME,"library":PATH,"samples":[SAMPLE…],"checks":[NAME…],"devices":["cpu"…],"seed":N,
  *        "library": only where the operator is a library's file, which the worker has no operator for
  *        "only":CASE|null,      run exactly this case
+ *        "only_ran":true,       left out: false. It has run before: the plan is known to have it
  *        "after":CASE|null,     run what comes after this case in the plan
  *        "from":CASE|null,"to":CASE|null    run this stretch of the plan (bisection), both ends included
  *        "skip":[CHECK…],       cases of these checks are not run: reported as skip/after_crash
