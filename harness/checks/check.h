@@ -77,6 +77,7 @@ typedef struct opc_check {
   unsigned devices;         /* OPC_ON_… bits; 0: OPC_ON_CPU | OPC_ON_CUDA */
   unsigned families;        /* OPC_VARIANT_… bits: one case a variant, at the sample's own dtype ("-" in the id) */
   opc_dtype_sweep_t dtypes; /* besides: one case a dtype, variant plain */
+  bool long_in_narrow;      /* besides: bfloat16 of one sample with a variant all.longN, where all tensors are floating */
   bool device_zones;        /* on a CUDA device it wants tensors between zones (checks/device_zones_use.h) */
   unsigned families_on_cuda;        /* besides, on a real CUDA device */
   opc_dtype_sweep_t dtypes_on_cuda; /* in place of `dtypes` there, where it asks for any */

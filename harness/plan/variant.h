@@ -17,11 +17,13 @@ enum {
   OPC_VARIANT_BITS = 1 << 3,    /* conj (complex), neg (floating, complex) */
   OPC_VARIANT_SPECIAL = 1 << 4, /* nan, negative_zero, infinity, denormal (floating, complex), extreme (all but bool) */
   OPC_VARIANT_SAME = 1 << 5,    /* x.same_as_y: the very same tensor twice, where shape and dtype allow */
-  OPC_VARIANT_SHAPE = 1 << 6,   /* scalar (0-dim), lists: x.one_item, all.one_item, larger (every dimension that is not 1 of all tensors together, three times, capped) */
+  OPC_VARIANT_SHAPE = 1 << 6,   /* scalar (0-dim), lists: x.one_item, all.one_item, larger (every dimension that is not 1 of all tensors
+                                   together, three times, or as often as takes the longest past a tile of 64 or 32 where that is cheap) */
   OPC_VARIANT_CAST = 1 << 7,    /* x.float64…: one tensor alone gets another dtype of its class */
   OPC_VARIANT_SIZES = 1 << 8,   /* what is done in steps of two or eight has a rest: uneven (every even size of all tensors one larger), longer7 (every 7
                                    an 8) */
   OPC_VARIANT_ALL = (1 << 9) - 1,
+  OPC_VARIANT_LONG = 1 << 10, /* not among ALL: all.long7 (every dimension of 7 becomes a thousand and more, where that is cheap) */
   OPC_VARIANT_LARGE = 1 << 9 /* not among ALL, for what has gigabytes that nobody may touch: all.rows7 (every dimension of 7 becomes 65,536), all.huge7
                                 (becomes so large that a tensor has more than 2^31 elements) */
 };

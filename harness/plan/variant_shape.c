@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "plan/variant_table.h"
 
-enum { LARGER_FACTOR = 3 };
+enum { LARGER_FACTOR = 3, LARGER_CHEAP = 4096 /* elements of the largest tensor */, LONG_SIZE = 1024, LONG_CHEAP = 8192 };
 static const int64_t larger_numel_max = 4 << 20; /* elements; a variant should not take longer than its sample by orders */
 
 /* Explicit values have to be as many as elements: they repeat, so that what is valid for the operator (an index) stays so. */
@@ -128,9 +128,39 @@ bool opc_shape_scalar(opc_tensor_spec_t *spec, int64_t number) {
   return opc_variant_resize(spec, 0, NULL);
 }
 
+/* Elements of the largest tensor and the longest dimension, when every dimension that is not 1 becomes `factor` times as long; false: too many. */
+static bool is_cheap(const opc_variant_tensors_t *tensors, int64_t factor, int64_t *out_longest) {
+  *out_longest = 0;
+  for (size_t i = 0; i < tensors->count; i++) {
+    const opc_tensor_spec_t *spec = tensors->items[i].value->tensor;
+    int64_t numel = 1;
+    for (int dim = 0; dim < spec->ndim; dim++) {
+      if (spec->sizes[dim] > LARGER_CHEAP) return false;
+      int64_t size = spec->sizes[dim] > 1 ? spec->sizes[dim] * factor : spec->sizes[dim];
+      if (size > *out_longest) *out_longest = size;
+      numel *= size;
+      if (numel > LARGER_CHEAP) return false;
+    }
+  }
+  return true;
+}
+
+/* Kernels work in tiles of 16, 32 or 64 and have other code for what is left, so the longest dimension goes past one where that is cheap. Odd: what was
+ * no multiple of a tile does not become one. */
+static int64_t larger_factor(const opc_variant_tensors_t *tensors) {
+  static const int64_t tiles[] = {64, 32};
+  for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+    int64_t longest = 0;
+    for (int64_t factor = LARGER_FACTOR; is_cheap(tensors, factor, &longest) && longest > 1; factor += 2)
+      if (longest > tiles[i]) return factor;
+  }
+  return LARGER_FACTOR;
+}
+
 bool opc_shape_larger(opc_variant_step_t *step) {
   bool changed = false;
   if (strcmp(step->path, "all") != 0) return false;
+  const int64_t factor = larger_factor(step->tensors);
   for (size_t i = 0; i < step->tensors->count; i++) {
     int64_t sizes[OPC_MAX_DIMS], numel = 1;
     const opc_variant_tensor_t *tensor = &step->tensors->items[i];
@@ -139,12 +169,37 @@ bool opc_shape_larger(opc_variant_step_t *step) {
     if (tensor->shared) return false;
     for (int dim = 0; dim < spec->ndim; dim++) {
       if (spec->sizes[dim] > larger_numel_max) return false; /* beside an empty dimension a size may be anything */
-      sizes[dim] = spec->sizes[dim] > 1 ? spec->sizes[dim] * LARGER_FACTOR : spec->sizes[dim];
+      sizes[dim] = spec->sizes[dim] > 1 ? spec->sizes[dim] * factor : spec->sizes[dim];
       changed |= sizes[dim] != spec->sizes[dim];
       if (sizes[dim] > 0 && numel > larger_numel_max / sizes[dim]) return false;
       numel *= sizes[dim];
     }
     if (!opc_variant_resize(spec, spec->ndim, sizes)) return false;
+  }
+  return changed;
+}
+
+/* Every dimension of this size, so that what has to be equal stays equal, by an odd factor. */
+bool opc_shape_long(opc_variant_step_t *step) {
+  bool changed = false;
+  if (strcmp(step->path, "all") != 0 || step->number < 2 || step->number >= LONG_SIZE) return false;
+  const int64_t factor = (LONG_SIZE / step->number) | 1;
+  for (size_t i = 0; i < step->tensors->count; i++) {
+    int64_t sizes[OPC_MAX_DIMS], numel = 1;
+    const opc_variant_tensor_t *tensor = &step->tensors->items[i];
+    opc_tensor_spec_t *spec = tensor->value->tensor;
+    bool found = false;
+    if (tensor->twin != i) continue;
+    for (int dim = 0; dim < spec->ndim; dim++) {
+      sizes[dim] = spec->sizes[dim] == step->number ? spec->sizes[dim] * factor : spec->sizes[dim];
+      found |= spec->sizes[dim] == step->number;
+      if (sizes[dim] > LONG_CHEAP) return false;
+      numel *= sizes[dim];
+      if (numel > LONG_CHEAP) return false;
+    }
+    if (!found) continue;
+    if (tensor->shared || !opc_variant_resize(spec, spec->ndim, sizes)) return false;
+    changed = true;
   }
   return changed;
 }

@@ -6,6 +6,9 @@
 #include "plan/sample.h"
 #include "plan/variant.h"
 
+#define ELEVEN(text) text "," text "," text "," text "," text "," text "," text "," text "," text "," text "," text
+#define SEVEN_EIGHT_33 ELEVEN("7,8,7,8,7,8")
+
 static const fixture_argument_t arguments[] = {
     {"x", "Tensor?", NULL, false}, {"y", "Tensor?", "None", false}, {"tensors", "Tensor[]", "[]", false}, {"n", "int", "1", false}};
 static const fixture_argument_t returns[] = {{"", "Tensor", NULL, false}};
@@ -158,7 +161,10 @@ static void test_what_each_does(void **state) {
       {"[{'tensor': {'shape': [2, 3], 'dtype': 'complex64'}}]", "x.conj",
        "[{'tensor':{'shape':[2,3],'dtype':'complex64','stream':'x','conj':true}}]"},
       {"[{'tensor': {'shape': [2], 'fill': {'values': [7, 8]}}}]", "all.larger",
-       "[{'tensor':{'shape':[6],'fill':{'values':[7,8,7,8,7,8]},'stream':'x'}}]"},
+       "[{'tensor':{'shape':[66],'fill':{'values':[" SEVEN_EIGHT_33 "]},'stream':'x'}}]"},
+      {"[{'tensor': {'shape': [8, 8]}}]", "all.larger", "[{'tensor':{'shape':[40,40],'stream':'x'}}]"},
+      {"[{'tensor': {'shape': [4, 6]}}, {'tensor': {'shape': [1, 6]}}]", "all.larger", "[{'tensor':{'shape':[44,66],'stream':'x'}},{'tensor':{'shape':[1,66],'stream':'y'}}]"},
+      {TWO, "all.long7", "[{'tensor':{'shape':[2,1029],'stream':'x'}},{'tensor':{'shape':[1029,3],'stream':'y'}}]"},
       {TWO, "all.empty_size7", "[{'tensor':{'shape':[2,0],'stream':'x'}},{'tensor':{'shape':[0,3],'stream':'y'}}]"},
       {X234, "all.longer3", "[{'tensor':{'shape':[2,4,4],'stream':'x'}}]"},
       {X234, "all.uneven", "[{'tensor':{'shape':[3,3,5],'stream':'x'}}]"},
@@ -246,6 +252,8 @@ static void test_what_does_not_apply(void **state) {
       {"[{'tensor': {'shape': [2]}}]", "x.no_items"},
       {"[{'tensor': {'shape': [2]}}, null, [{'tensor': {'shape': [3]}}]]", "tensors.one_item"},
       {"[{'tensor': {'shape': [1000000, 4]}}]", "all.larger"},
+      {"[{'tensor': {'shape': [100, 4]}}]", "all.long4"},
+      {X234, "all.long7"},
       {"[{'tensor': {'shape': [0, 4611686018427387904]}}]", "all.larger"},
       {"[{'tensor': {'shape': [2]}}]", "x.nonsense"},
       {"[{'tensor': {'shape': [2]}}]", "x"},
