@@ -65,7 +65,8 @@ typedef struct opc_case_context {
 typedef enum opc_dtype_sweep {
   OPC_SWEEP_NONE = 0,
   OPC_SWEEP_ALL,
-  OPC_SWEEP_REPRESENTATIVE /* float64, float16, int64, bool, complex64 */
+  OPC_SWEEP_REPRESENTATIVE, /* float64, float16, int64, bool, complex64 */
+  OPC_SWEEP_COMPLEX /* complex64 of the first sample, where a derivative of the operator's own is registered */
 } opc_dtype_sweep_t;
 
 /* Where a check has cases: `devices` of a check. Without OPC_ON_CPU it has none on the CPU; without OPC_ON_SIMULATED its case on the simulated device says

@@ -204,6 +204,68 @@ release:
   return status;
 }
 
+/* ---- complex numbers, where the sample has real ones ---- */
+
+static bool is_complex(const opc_autograd_part_t *part) { return opc_dtype_class(part->meta.dtype) == OPC_CLASS_COMPLEX; }
+
+static void negate_imaginary(const opc_autograd_parts_t *parts, double *numbers) {
+  for (size_t i = 0; i < parts->count; i++)
+    for (size_t k = 1; is_complex(&parts->items[i]) && k < parts->items[i].count; k += 2) numbers[parts->items[i].first + k] *= -1.0;
+}
+
+/* Nobody said that the operator is for complex numbers, and what it drops of them (a matrix's other triangle, an imaginary part that it takes for 0) is its
+ * own affair. A gradient that is right but for a conj() is a mistake all the same. */
+static opc_status_t check_conjugate(opc_autograd_case_t *c, opc_finding_t *finding, opc_error_t *error) {
+  opc_finding_t as_is = {0}, conjugate = {0};
+  c->finding = &as_is;
+  opc_status_t status = opc_autograd_check_values(c, error);
+  bool wrong = as_is.rule && strcmp(as_is.rule, "autograd.wrong_gradient") == 0;
+  if (status == OPC_OK && wrong) {
+    negate_imaginary(&c->point->inputs, c->plain.values);
+    c->finding = &conjugate;
+    status = opc_autograd_check_values(c, error);
+  }
+  if (status == OPC_OK && wrong && !conjugate.rule)
+    opc_finding_fail(finding, "autograd.wrong_gradient", "%s; the conjugate of what backward gives agrees with them", opc_text_c(&as_is.message));
+  else if (status == OPC_OK && as_is.rule)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "for complex numbers, which the sample has none of: %s", opc_text_c(&as_is.message));
+  c->finding = finding;
+  opc_finding_clear(&as_is);
+  opc_finding_clear(&conjugate);
+  return status;
+}
+
+/* Values alone: a backward that throws, and what does not hang on the numbers, are the sample's own case. The weights are real, so that a conj() that is
+ * missing makes the gradient's conjugate. */
+static opc_status_t check_complex(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  opc_autograd_point_t point = {0};
+  opc_autograd_case_t c = {.point = &point, .finding = finding};
+  opc_text_t message = {0};
+  bool usable = false;
+  opc_status_t status = make_point(&point, context, &usable, &message, error);
+  if (status != OPC_OK) goto release;
+  if (!usable || !tracked_output(&point)) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no output for complex numbers requires grad");
+    goto release;
+  }
+  for (size_t i = 0; i < point.outputs.count; i++)
+    for (size_t k = 1; is_complex(&point.outputs.items[i]) && k < point.outputs.items[i].count; k += 2) point.weights[point.outputs.items[i].first + k] = 0.0;
+  if (point.inputs.numbers <= NUMBERS_MAX) status = opc_autograd_is_steady(&point, &c.steady, error);
+  if (status == OPC_OK && c.steady) status = opc_autograd_both(&point, &opc_autograd_forward_plain, &opc_autograd_backward_plain, &c.plain, error);
+  if (status != OPC_OK) goto release;
+  bool given = c.plain.outcome == OPC_CALL_RETURNED && !c.plain.unreadable;
+  if (given) status = opc_autograd_check_repeat(&c, error);
+  if (status == OPC_OK && given && !opc_autograd_failed(&c)) status = check_conjugate(&c, finding, error);
+  if (!given) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "there are no gradients for complex numbers that could be compared: %.*s", opc_autograd_line(&c.plain), opc_text_c(&c.plain.message));
+  if (status == OPC_OK && !finding->decided) opc_finding_pass(finding, "the gradients of %zu complex inputs hold", point.inputs.count);
+
+release:
+  opc_autograd_gradient_clear(&c.plain);
+  opc_text_clear(&message);
+  opc_autograd_point_clear(&point);
+  return status;
+}
+
 /* ---- empty inputs ---- */
 
 static opc_status_t backward_of(opc_case_context_t *context, const opc_sample_t *sample, const char *phase, opc_autograd_gradient_t *gradient, opc_error_t *error) {
@@ -277,11 +339,12 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   }
   if (opc_case_run(context, false, &call, finding)) { /* as it stands first: a refusal of the sample is told as one */
     if (registered) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
-    if (!is_plain(context->id.variant)) status = registered ? check_empty(context, finding, &error) : OPC_OK;
+    if (context->id.dtype[0]) status = registered ? check_complex(context, finding, &error) : OPC_OK;
+    else if (!is_plain(context->id.variant)) status = registered ? check_empty(context, finding, &error) : OPC_OK;
     else status = registered ? check_registered(context, finding, &error) : check_unregistered(context, declared.asks, finding, &error);
   }
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   opc_call_clear(&call);
 }
 
-const opc_check_t opc_check_autograd = {.name = "autograd", .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY, .applies = applies, .run = run};
+const opc_check_t opc_check_autograd = {.name = "autograd", .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY, .dtypes = OPC_SWEEP_COMPLEX, .applies = applies, .run = run};
