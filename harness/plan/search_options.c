@@ -250,6 +250,50 @@ static void offer_wider(opc_options_t *options) {
   if (!changed || !fits) opc_candidates_drop_last(&options->candidates);
 }
 
+/* ---- where results are to go ---- */
+
+/* An out argument of another size is resized, and then it has no layout of its own. */
+static const opc_tensor_spec_t *out_of(const opc_sample_t *sample, const opc_operator_t *op, size_t index) {
+  const opc_argument_t *argument = &op->arguments[index];
+  const opc_value_t *value = &sample->arguments[index];
+  return argument->kwarg_only && argument->alias.is_write && !sample->absent[index] && value->kind == OPC_VALUE_TENSOR ? value->tensor : NULL;
+}
+
+/* Every out argument of this shape; nothing where they have it. */
+static void offer_out_shape(opc_options_t *options, const opc_operator_t *op, int ndim, const int64_t *sizes) {
+  bool changed = false;
+  opc_sample_t *copy = opc_candidates_add(&options->candidates, &options->all.sample, OPC_FAMILY_OPTION);
+  for (size_t i = 0; copy && i < copy->argument_count; i++)
+    if (out_of(copy, op, i)) changed |= opc_edit_shape(&copy->arguments[i], ndim, sizes);
+  if (copy && !changed) opc_candidates_drop_last(&options->candidates);
+}
+
+/* As large as the first of the other tensors, or that without its last or its first dimension. */
+static void offer_out(opc_options_t *options, const opc_operator_t *op) {
+  const opc_sample_t *sample = &options->all.sample;
+  int64_t sizes[OPC_MAX_DIMS];
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    const opc_value_t *value = &sample->arguments[i];
+    if (sample->absent[i] || value->kind != OPC_VALUE_TENSOR || op->arguments[i].alias.is_write) continue;
+    const int ndim = value->tensor->ndim;
+    memcpy(sizes, value->tensor->sizes, sizeof sizes);
+    offer_out_shape(options, op, ndim, sizes);
+    if (ndim > 0) offer_out_shape(options, op, ndim - 1, sizes);
+    if (ndim > 1) offer_out_shape(options, op, ndim - 1, sizes + 1);
+    return;
+  }
+}
+
+/* Whether the out arguments were as large as what was written. */
+static bool fits_out(const opc_operator_t *op, const opc_sample_t *tried, int64_t numel) {
+  int64_t largest = 0;
+  for (size_t i = 0; i < tried->argument_count; i++) {
+    const opc_tensor_spec_t *out = out_of(tried, op, i);
+    if (out && opc_tensor_spec_numel(out) > largest) largest = opc_tensor_spec_numel(out);
+  }
+  return largest == numel;
+}
+
 static size_t count_floating(const opc_sample_t *sample) {
   opc_slot_t slots[OPC_SLOTS_MAX];
   size_t count = opc_slots_of(sample, slots), floating = 0;
@@ -272,6 +316,7 @@ static void take_turn(opc_options_t *options, const opc_operator_t *op, size_t t
   options->place_count = 0;
   if (turn == OPC_OPTION_DTYPES) offer_floating(options);
   else if (turn == OPC_OPTION_SIZES) offer_wider(options);
+  else if (turn == OPC_OPTION_OUT) offer_out(options, op);
   else offer_values(options, op);
 }
 
@@ -325,7 +370,7 @@ static bool is_new_place(opc_options_t *options, const char *message) {
 static void tell_refused(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried, const char *message) {
   opc_candidates_t repairs = {0}, fitting = {0};
   opc_sample_t copy = {0};
-  if (options->turn == OPC_OPTION_SIZES || !message || !is_new_place(options, message) || opc_sample_copy(tried, &copy, NULL) != OPC_OK) return;
+  if (options->turn == OPC_OPTION_SIZES || options->turn == OPC_OPTION_OUT || !message || !is_new_place(options, message) || opc_sample_copy(tried, &copy, NULL) != OPC_OK) return;
   opc_repair_message(op, &copy, message, &options->rng, &repairs);
   for (size_t i = 0; i < repairs.count; i++) {
     if (is_argument(options) && !differs_here_alone(options, &repairs.items[i].sample)) continue;
@@ -383,6 +428,7 @@ void opc_options_tell(opc_options_t *options, const opc_operator_t *op, const op
   const opc_type_kind_t kind = is_argument(options) ? argument_of(options, op)->type.kind : OPC_TYPE_OTHER;
   switch (outcome->kind) {
     case OPC_TRY_RETURNED:
+      if (options->turn == OPC_OPTION_OUT && !fits_out(op, tried, outcome->output_numel)) break;
       if (effect && !nonsense) tell_accepted(options, op, tried, outcome->digest);
       break;
     case OPC_TRY_UNINITIALISED: /* with made-up tensors and numbers that may be the arguments' fault; a switch is never wrong, and no size of tensors alone */

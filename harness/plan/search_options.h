@@ -11,7 +11,8 @@ enum {
   OPC_OPTION_MODES_MAX = 2,                             /* further values of one argument, each a sample of its own */
   OPC_OPTION_DTYPES = 0,
   OPC_OPTION_SIZES = 1,
-  OPC_OPTION_ARGUMENTS = 2,
+  OPC_OPTION_OUT = 2,
+  OPC_OPTION_ARGUMENTS = 3,
   OPC_OPTION_SAMPLES_MAX = OPC_OPTION_MODES_MAX + 1 /* and all that are accepted together */
 };
 

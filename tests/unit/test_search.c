@@ -459,6 +459,36 @@ static void test_options(void **state) {
   opc_operator_clear(&op);
 }
 
+/* Resizes out, as libtorch's operators do, to a number a row. */
+static void run_out(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  const opc_tensor_spec_t *x = tensor(sample, 0);
+  if (x->ndim != 2) REJECT("x must be 2-D");
+  returned(outcome, x->sizes[0]);
+}
+
+static void test_out_of_its_own_size(void **state) {
+  (void)state;
+  static const fake_t fake = {"ns::out", {{"x", "Tensor", NULL, false}, {"out", "Tensor", NULL, true}}, run_out, OPC_SEARCH_RICH};
+  opc_operator_t op = make(&fake);
+  op.arguments[1].alias.is_write = true;
+  for (uint64_t seed = 0; seed < 5; seed++) {
+    opc_sample_set_t set = {0};
+    opc_error_t error = {0};
+    uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
+    int tries, fitting = 0;
+    opc_search_t *search = drive(&fake, &op, seed, &tries, NULL);
+    assert_ok(opc_search_samples(search, &set, digests, &error), error);
+    for (size_t i = 0; i < set.count; i++) {
+      const opc_tensor_spec_t *x = tensor(&set.samples[i], 0), *out = tensor(&set.samples[i], 1);
+      fitting += out->ndim == 1 && out->sizes[0] == x->sizes[0];
+    }
+    assert_true(fitting > 0);
+    opc_sample_set_clear(&set);
+    opc_search_free(search);
+  }
+  opc_operator_clear(&op);
+}
+
 /* ---- what operators find for one another ---- */
 
 static opc_value_t numbered_tensor(int64_t first) {
@@ -576,6 +606,7 @@ int main(void) {
       cmocka_unit_test(test_details),
       cmocka_unit_test(test_counts_of_crashes),
       cmocka_unit_test(test_options),
+      cmocka_unit_test(test_out_of_its_own_size),
       cmocka_unit_test(test_library),
       cmocka_unit_test(test_equal_words_at_two_places),
   };
