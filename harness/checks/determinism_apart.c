@@ -30,7 +30,7 @@ typedef struct apart_log {
   bool strays, random;
   opc_growth_t large, medium;
   size_t refused;
-  char before[BEFORE_SIZE];
+  char before[BEFORE_SIZE], turned[96];
   size_t used; /* of records; whole ones only */
   unsigned char records[];
 } apart_log_t;
@@ -185,9 +185,66 @@ static opc_status_t changes_run(life_t *life, opc_error_t *error) {
   return status;
 }
 
+/* ---- other flags and numbers, first and last ---- */
+
+/* Twice, with the same outcome, and nothing by chance. */
+static bool turned_call(life_t *life, opc_trial_outcome_t *out) {
+  opc_sample_t changed = {0};
+  opc_trial_t trial = {.context = &life->context, .sample = &changed, .phase = ""};
+  opc_trial_outcome_t again = {0};
+  opc_generators_t generators = {0};
+  opc_error_t ignored;
+  bool random = true, holds = opc_change_options(life->context.op, &life->context.samples[0], &changed, life->log->turned, sizeof life->log->turned) == OPC_CHANGE_MADE;
+  holds = holds && opc_generators_keep(&life->context, &generators, &ignored) == OPC_OK && opc_trial_run(&trial, out, &ignored) == OPC_OK &&
+          opc_generators_used(&life->context, &generators, &random, &ignored) == OPC_OK && !random && out->outcome == OPC_CALL_RETURNED;
+  trial.conditions = OPC_TRIAL_ELSEWHERE;
+  holds = holds && opc_trial_run(&trial, &again, &ignored) == OPC_OK && !opc_trial_differ(out, &again, "", NULL) && !opc_trial_strays();
+  opc_generators_clear(&generators);
+  opc_trial_outcome_clear(&again);
+  opc_sample_clear(&changed);
+  return holds;
+}
+
+static bool can_be_turned(const life_t *life) {
+  opc_sample_t changed = {0};
+  char what[96];
+  bool can = opc_change_options(life->context.op, &life->context.samples[0], &changed, what, sizeof what) == OPC_CHANGE_MADE;
+  opc_sample_clear(&changed);
+  return can;
+}
+
+/* A result that is kept under a key with too little in it is right for whoever came first: this call comes first in a process that makes no other. */
+static void turned_first(life_t *life) {
+  if (!can_be_turned(life)) return;
+  pid_t parent = getpid(), child = fork();
+  if (child == 0) {
+    struct itimerval most = {.it_value = {.tv_sec = SECONDS_MOST / 2}};
+    opc_trial_outcome_t outcome = {0};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    setitimer(ITIMER_REAL, &most, NULL);
+    if (turned_call(life, &outcome)) record_write(life->log, OPC_APART_TURNED_FIRST, 0, &outcome);
+    _exit(0);
+  }
+  while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+  }
+}
+
+static void turned_last(life_t *life) {
+  const apart_log_t *log = life->log;
+  opc_record_key_t key = {0};
+  opc_trial_outcome_t first = {0}, last = {0};
+  if (log->used && opc_record_read(log->records, log->used, &key, &first) && key.stage == OPC_APART_TURNED_FIRST && turned_call(life, &last) &&
+      opc_trial_differ(&last, &first, "", NULL))
+    record_write(life->log, OPC_APART_TURNED_AFTER, 0, &last);
+  opc_trial_outcome_clear(&first);
+  opc_trial_outcome_clear(&last);
+}
+
 static opc_status_t life_run(life_t *life, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   opc_trial_memory_begin();
+  turned_first(life);
   for (size_t i = 0; status == OPC_OK && i < life->count; i++) {
     bool changed = false;
     status = opc_trial_other_values(&life->context, &life->context.samples[i], &life->other[i], &changed, error);
@@ -198,6 +255,7 @@ static opc_status_t life_run(life_t *life, opc_error_t *error) {
   if (status == OPC_OK) status = stage_run(life, OPC_APART_AFTER_OTHERS, error);
   life->log->strays = opc_trial_strays();
   if (status == OPC_OK) status = changes_run(life, error);
+  if (status == OPC_OK && !opc_trial_strays()) turned_last(life);
   return status;
 }
 
@@ -280,6 +338,7 @@ int opc_apart_signal(const opc_apart_t *apart, opc_apart_stage_t *out_stage) {
 }
 
 const char *opc_apart_before(const opc_apart_t *apart) { return apart->log->before; }
+const char *opc_apart_turned(const opc_apart_t *apart) { return apart->log->turned; }
 size_t opc_apart_refused(const opc_apart_t *apart) { return apart->log->refused; }
 bool opc_apart_random(const opc_apart_t *apart) { return apart->log->random; }
 

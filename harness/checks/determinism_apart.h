@@ -22,6 +22,8 @@ typedef enum opc_apart_stage {
   OPC_APART_AFTER_OTHERS,  /* each after calls with the samples' own values */
   OPC_APART_AFTER_CHANGED, /* the first after a call with another dtype, shape, number or flag; only if that made a difference */
   OPC_APART_AFTER_REFUSED, /* the first after such a call that threw; only if that made a difference */
+  OPC_APART_TURNED_FIRST,  /* the first with other flags and numbers, as the first call of a process of its own */
+  OPC_APART_TURNED_AFTER,  /* and after all the others; only if that made a difference */
   OPC_APART_STAGES
 } opc_apart_stage_t;
 
@@ -41,6 +43,8 @@ const opc_trial_outcome_t *opc_apart_outcome(const opc_apart_t *apart, opc_apart
 int opc_apart_signal(const opc_apart_t *apart, opc_apart_stage_t *out_stage);
 /* The call before that of AFTER_CHANGED or AFTER_REFUSED, in words. */
 const char *opc_apart_before(const opc_apart_t *apart);
+/* What is other in the calls of TURNED_FIRST and TURNED_AFTER, in words. */
+const char *opc_apart_turned(const opc_apart_t *apart);
 /* How many calls threw. */
 size_t opc_apart_refused(const opc_apart_t *apart);
 /* Some call, on changed arguments too, took numbers from a generator. */

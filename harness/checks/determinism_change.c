@@ -115,3 +115,15 @@ opc_change_state_t opc_change_make(const opc_operator_t *op, const opc_sample_t 
   snprintf(what, size, "a call with %s %s", shaping.path, shape_words[shaping.change]);
   return shaping.path[0] ? OPC_CHANGE_MADE : OPC_CHANGE_NOT_HERE;
 }
+
+opc_change_state_t opc_change_options(const opc_operator_t *op, const opc_sample_t *sample, opc_sample_t *out, char *what, size_t size) {
+  static const unsigned wanted[] = {PLAIN_FLOAT | PLAIN_BOOL, PLAIN_BOOL, PLAIN_FLOAT};
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    for (size_t number = 0; number < PLAIN_CHANGES; number++) {
+      if (plain_changes[number].kinds != wanted[i]) continue;
+      opc_change_state_t state = opc_change_make(op, sample, DTYPES + VARIANTS + number, out, what, size);
+      if (state != OPC_CHANGE_NOT_HERE) return state;
+      opc_sample_clear(out);
+    }
+  return OPC_CHANGE_NOT_HERE;
+}

@@ -19,5 +19,7 @@ extern const size_t opc_change_first_misfit;
 /* The number-th change, from 0: dtypes, sizes, numbers and flags, then shapes that do not fit. `what` gets its words. */
 opc_change_state_t opc_change_make(const opc_operator_t *op, const opc_sample_t *sample, size_t number, opc_sample_t *out, char *what,
                                    size_t size);
+/* Other floating-point numbers and every flag turned, or one of the two. */
+opc_change_state_t opc_change_options(const opc_operator_t *op, const opc_sample_t *sample, opc_sample_t *out, char *what, size_t size);
 
 #endif

@@ -159,7 +159,7 @@ static bool compare_within(once_t *once, const opc_apart_t *apart, size_t sample
     report_apart(once, "determinism.order", first, second, "the second one", "in the first call of a process", sample);
     return true;
   }
-  for (int stage = OPC_APART_AFTER_OTHERS; stage < OPC_APART_STAGES; stage++) {
+  for (int stage = OPC_APART_AFTER_OTHERS; stage <= OPC_APART_AFTER_REFUSED; stage++) {
     if (!stages[stage] || !opc_trial_differ(stages[stage], second, "", NULL)) continue;
     char before[600];
     bool refused = stage == OPC_APART_AFTER_REFUSED, others = stage == OPC_APART_AFTER_OTHERS;
@@ -197,6 +197,15 @@ release:
   return status;
 }
 
+static void compare_turned(once_t *once, const opc_apart_t *apart) {
+  const opc_trial_outcome_t *first = opc_apart_outcome(apart, OPC_APART_TURNED_FIRST, 0), *after = opc_apart_outcome(apart, OPC_APART_TURNED_AFTER, 0);
+  opc_text_t text = {0};
+  if (!first || !after) return;
+  opc_trial_differ(after, first, "as the only call of a process it", &text);
+  opc_finding_fail(once->finding, "determinism.order", "%s, after calls as the sample is: %s; sample %s", opc_apart_turned(apart), opc_text_c(&text), once->context->samples[0].name);
+  opc_text_clear(&text);
+}
+
 static void report_signal(once_t *once, const opc_apart_t *apart) {
   opc_apart_stage_t stage;
   int number = opc_apart_signal(apart, &stage);
@@ -217,6 +226,7 @@ static opc_status_t check_order(once_t *once, const opc_apart_t *apart) {
     decided = compare_within(once, apart, i);
     if (!decided) status = compare_here(once, apart, i);
   }
+  if (status == OPC_OK && !once->finding->decided && !opc_apart_strays(apart)) compare_turned(once, apart);
   if (status == OPC_OK) report_signal(once, apart);
   if (once->compared) add_done(once, "in other orders");
   if (once->compared && opc_apart_refused(apart)) add_done(once, "after calls that threw");
