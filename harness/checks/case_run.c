@@ -19,6 +19,8 @@ opc_status_t opc_again_run(const opc_again_t *again, opc_result_t *out, opc_call
                            opc_error_t *error) {
   opc_case_context_t *context = again->context;
   opc_call_options_t options = {.device = context->device, .seed = again->seed};
+  opc_call_memory_t memory = opc_places_memory(again->places);
+  if (again->places) options.memory = &memory;
   if (again->replay) {
     options.values = opc_replay_values;
     options.values_context = again->replay;

@@ -4,6 +4,7 @@
 #ifndef OPC_CHECKS_CASE_RUN_H
 #define OPC_CHECKS_CASE_RUN_H
 
+#include "checks/argument_places.h"
 #include "checks/check.h"
 #include "checks/replay.h"
 #include "checks/result.h"
@@ -19,6 +20,7 @@ typedef struct opc_again {
   opc_replay_t *replay; /* NULL: the sample's own fills */
   uint64_t seed;        /* of fills and generators */
   const char *phase;    /* what the crash report calls it */
+  opc_places_t *places; /* memory for its tensors; NULL: wherever there is some */
 } opc_again_t;
 
 /* Makes the arguments, runs, takes the result (with mutable arguments). OPC_OK with *out_outcome other than RETURNED: the result is empty.

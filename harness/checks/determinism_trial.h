@@ -6,7 +6,7 @@
 #define OPC_CHECKS_DETERMINISM_TRIAL_H
 
 #include "checks/check.h"
-#include "checks/determinism_places.h"
+#include "checks/argument_places.h"
 #include "checks/replay.h"
 #include "checks/result.h"
 

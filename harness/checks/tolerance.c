@@ -31,10 +31,13 @@ opc_status_t opc_result_is_unsteady(const opc_again_t *again, const opc_result_t
     for (size_t a = 0; a < sample.argument_count; a++) shift_generators(&sample.arguments[a], runs[i].seed);
     repeat.sample = &sample;
     repeat.seed += runs[i].seed;
+    /* A handle or an address that is returned as a number is unsteady, too. */
+    if (again->context->device.type == OPC_DEVICE_CPU) repeat.places = opc_places_new(&sample);
     opc_poison_pattern(runs[i].pattern);
-    opc_scratch_memory_shift(true); /* a handle that is returned as a number is unsteady, too */
+    opc_scratch_memory_shift(true);
     status = opc_again_run(&repeat, &second, &outcome, NULL, error);
     opc_scratch_memory_shift(false);
+    opc_places_free(repeat.places);
     opc_poison_pattern(OPC_PATTERN_FIRST);
     *out =
         status == OPC_OK && (outcome != OPC_CALL_RETURNED || opc_result_compare(result, &second, NULL, NULL).kind != OPC_DIFFERENCE_NONE);

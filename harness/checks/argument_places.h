@@ -1,8 +1,8 @@
-/* Inside of check determinism: memory for arguments at addresses of our choice.
+/* Memory for arguments at addresses of our choice: for check determinism, and for whoever asks whether a result follows addresses.
  *
  * Ownership: opc_places_free. Threads: one; the operator may end a tensor in any. */
-#ifndef OPC_CHECKS_DETERMINISM_PLACES_H
-#define OPC_CHECKS_DETERMINISM_PLACES_H
+#ifndef OPC_CHECKS_ARGUMENT_PLACES_H
+#define OPC_CHECKS_ARGUMENT_PLACES_H
 
 #include "checks/call.h"
 

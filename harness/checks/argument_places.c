@@ -1,4 +1,4 @@
-#include "checks/determinism_places.h"
+#include "checks/argument_places.h"
 
 #include <stdlib.h>
 #include <string.h>
