@@ -18,8 +18,7 @@ static bool may_be_written(const opc_call_t *call, const opc_leaf_t *leaf) {
 void opc_call_protect(const opc_call_t *call, bool read_only) {
   for (size_t i = 0; i < call->leaf_count; i++) {
     const opc_leaf_t *leaf = &call->leaves[i];
-    if (!leaf->before.storage_data || may_be_written(call, leaf)) continue;
-    opc_guard_protect(leaf->before.storage_data, read_only);
+    if (leaf->before.storage_data) opc_guard_protect(leaf->before.storage_data, read_only && !may_be_written(call, leaf));
   }
 }
 

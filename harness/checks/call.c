@@ -144,9 +144,7 @@ static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_
   opc_tensor_spec_t placed = *spec;
   placed.device = device;
   opc_status_t status = OPC_OK;
-  size_t alignment =
-      opc_cpu_memory_align(opc_cpu_memory_argument_alignment()); /* flush at a guard elements stay aligned: the size is a multiple of theirs */
-
+  opc_cpu_memory_use(maker->options->to_protect && !maker->alias->is_write ? OPC_MEMORY_READ_ONLY_ARGUMENT : OPC_MEMORY_ARGUMENT);
   if (!opc_bridge_device_available(device)) /* libtorch would say so in a page */
     status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: there is no device %s:%d here", path, opc_device_type_name(device.type),
                            device.index < 0 ? 0 : device.index);
@@ -156,7 +154,7 @@ static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_
   if (status == OPC_OK && device.type != OPC_DEVICE_META && !is_left_alone(maker->options, spec, device))
     status = leaf_fill(maker, path, spec, entry);
   if (status == OPC_OK) status = opc_tensor_new(&placed, entry->storage, out, maker->error);
-  opc_cpu_memory_align(alignment);
+  opc_cpu_memory_use(OPC_MEMORY_OWN);
 
   if (entry == &own) {
     maker->made = own.storage;

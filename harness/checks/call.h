@@ -59,6 +59,7 @@ typedef struct opc_call_options {
   const opc_call_memory_t *memory; /* may be NULL */
   const char *elsewhere; /* path of one tensor that is made on elsewhere_device; NULL: none */
   opc_device_t elsewhere_device;
+  bool to_protect; /* for opc_call_protect: arguments that are not declared mutable are of memory that closes and opens without a system call */
 } opc_call_options_t;
 opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, const opc_call_options_t *options,
                                 opc_error_t *error) OPC_CHECKED;

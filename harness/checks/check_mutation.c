@@ -182,7 +182,8 @@ static opc_status_t run_arranged(opc_case_context_t *context, arrangement_t arra
   static const char *const phases[ARRANGEMENTS] = {"the operator, with read-only arguments", "the operator, on guarded memory", "the operator"};
   if (arrangement == PLAIN) opc_cpu_memory_plain();
   else opc_cpu_memory_guard(OPC_GUARD_BEHIND);
-  opc_status_t status = opc_call_make(call, context->op, context->sample, context->device, context->seed, error);
+  const opc_call_options_t options = {.device = context->device, .seed = context->seed, .to_protect = true};
+  opc_status_t status = opc_call_make_with(call, context->op, context->sample, &options, error);
   if (status == OPC_OK) status = opc_call_snapshot(call, error);
   if (status != OPC_OK) return status;
   if (arrangement != PLAIN) opc_call_protect(call, true);

@@ -12,6 +12,7 @@ static bool guarding;
 enum { CACHE_LINE = 64 };
 static opc_guard_policy_t guard_policy = {.alignment = CACHE_LINE};
 static size_t argument_alignment = CACHE_LINE;
+static opc_memory_use_t memory_use;
 static atomic_size_t plain_blocks, plain_bytes;
 
 static _Thread_local void (*tell_given)(void *data, size_t bytes);
@@ -22,6 +23,8 @@ static void *allocate(size_t bytes, void *context) {
   if (opc_valgrind_active()) return opc_red_zone_allocate(bytes, opc_poison_byte());
   opc_guard_policy_t policy = guard_policy;
   policy.poison = opc_poison_byte();
+  if (memory_use != OPC_MEMORY_OWN) policy.alignment = argument_alignment;
+  policy.to_protect = memory_use == OPC_MEMORY_READ_ONLY_ARGUMENT;
   void *data = guarding ? opc_guard_allocate(bytes, &policy) : NULL;
   if (data) return data;
   data = opc_poison_allocate(bytes, context);
@@ -81,4 +84,4 @@ size_t opc_cpu_memory_align_arguments(size_t alignment) {
 
 void opc_cpu_memory_fix_slack(bool on) { guard_policy.fixed_slack = on; }
 
-size_t opc_cpu_memory_argument_alignment(void) { return argument_alignment; }
+void opc_cpu_memory_use(opc_memory_use_t use) { memory_use = use; }

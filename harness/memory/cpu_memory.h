@@ -19,10 +19,17 @@ bool opc_cpu_memory_guarded(void);
 /* Of guarded storage from now on. The default, 64, is that of libtorch's own allocator, which an operator may expect of memory that it asks for. Returns what
  * it was. */
 size_t opc_cpu_memory_align(size_t alignment);
-/* The alignment that arguments are made with; 1: they end flush at the guard behind them, for an operator may expect no more of them than an element's
- * alignment. The default is 64. Returns what it was. */
+/* The alignment of arguments; 1: they end flush at the guard behind them (elements stay aligned: the size is a multiple of theirs), for an operator may
+ * expect no more of them than an element's alignment. The default is 64. Returns what it was. */
 size_t opc_cpu_memory_align_arguments(size_t alignment);
-size_t opc_cpu_memory_argument_alignment(void);
+
+/* What storage is asked for from now on. */
+typedef enum opc_memory_use {
+  OPC_MEMORY_OWN = 0, /* the operator's, and the default */
+  OPC_MEMORY_ARGUMENT,
+  OPC_MEMORY_READ_ONLY_ARGUMENT /* to be protected while the operator runs */
+} opc_memory_use_t;
+void opc_cpu_memory_use(opc_memory_use_t use);
 
 /* On: only the data of guarded storage follow opc_poison_pattern's byte from now on, what lies beside them always reads the same. */
 void opc_cpu_memory_fix_slack(bool on);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "memory/guard_slot.h"
 #include "memory/heap_pages.h"
+#include "memory/write_key.h"
 
 typedef opc_guard_slot_t slot_t;
 
@@ -51,14 +52,21 @@ enum { SPARES_MAX = 64, SPARE_BYTES_MAX = 64 << 10 };
 static slot_t *guard_spares[SPARES_MAX];
 static size_t guard_spare_count;
 
-static slot_t *spare_take(size_t page_bytes) {
+/* The last that ended, so that a call finds its tensors where an equal one before it had them. One of the other kind, if need be: to change that is one
+ * system call. */
+static slot_t *spare_take(size_t page_bytes, bool keyed) {
+  size_t found = SPARES_MAX;
   for (size_t i = guard_spare_count; i-- > 0;) {
-    slot_t *slot = guard_spares[i];
-    if (slot->page_bytes != page_bytes) continue;
-    guard_spares[i] = guard_spares[--guard_spare_count];
-    return slot;
+    if (guard_spares[i]->page_bytes != page_bytes) continue;
+    if (found == SPARES_MAX || guard_spares[i]->keyed == keyed) found = i;
+    if (guard_spares[i]->keyed == keyed) break;
   }
-  return NULL;
+  if (found == SPARES_MAX) return NULL;
+  slot_t *slot = guard_spares[found];
+  if (slot->keyed && !keyed && !opc_guard_slot_unkey(slot, PROT_READ | PROT_WRITE)) return NULL;
+  if (!slot->keyed && keyed) slot->keyed = opc_write_key_give(slot->pages, page_bytes);
+  guard_spares[found] = guard_spares[--guard_spare_count];
+  return slot;
 }
 
 static bool spare_keep(slot_t *slot) {
@@ -67,7 +75,7 @@ static bool spare_keep(slot_t *slot) {
   return true;
 }
 
-static slot_t *slot_map(size_t page_bytes, size_t page) {
+static slot_t *slot_map(size_t page_bytes, size_t page, bool keyed) {
   size_t span = (OPC_GUARD_SPAN + page - 1) / page * page, mapping_bytes;
   if (__builtin_add_overflow(page_bytes, 2 * span, &mapping_bytes)) return NULL;
   slot_t *slot = malloc(sizeof *slot);
@@ -79,7 +87,8 @@ static slot_t *slot_map(size_t page_bytes, size_t page) {
     return NULL;
   }
   slot->pages = slot->mapping + span;
-  if (mprotect(slot->pages, page_bytes, PROT_READ | PROT_WRITE) != 0) {
+  slot->keyed = keyed && opc_write_key_give(slot->pages, page_bytes);
+  if (!slot->keyed && mprotect(slot->pages, page_bytes, PROT_READ | PROT_WRITE) != 0) {
     munmap(mapping, mapping_bytes);
     free(slot);
     return NULL;
@@ -97,6 +106,29 @@ static void slot_unmap(slot_t *slot) {
   if (slot->next) slot->next->previous = slot->previous;
   munmap(slot->mapping, slot->mapping_bytes);
   free(slot);
+}
+
+/* ---- read-only ---- */
+
+static size_t guard_closed; /* those that the key closes now */
+
+static bool slot_close_to_writes(slot_t *slot) {
+  slot->closed_by_key = slot->keyed && opc_write_key_close();
+  if (slot->closed_by_key) guard_closed++;
+  return slot->closed_by_key || mprotect(slot->pages, slot->page_bytes, PROT_READ) == 0;
+}
+
+bool opc_guard_slot_lift(slot_t *slot) {
+  bool by_key = slot->closed_by_key;
+  slot->closed_by_key = false;
+  if (by_key && --guard_closed == 0) opc_write_key_open();
+  return (by_key && slot->keyed) || mprotect(slot->pages, slot->page_bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+bool opc_guard_slot_unkey(slot_t *slot, int protection) {
+  bool done = opc_write_key_take(slot->pages, slot->page_bytes, protection);
+  if (done) slot->keyed = false;
+  return done;
 }
 
 /* ---- allocations ---- */
@@ -139,8 +171,9 @@ void *opc_guard_allocate(size_t bytes, const opc_guard_policy_t *policy) {
   size_t padded, page_bytes;
   if (!bytes || !rounded_up(bytes, policy->alignment, &padded) || !rounded_up(padded, page_size(), &page_bytes)) return NULL;
   opc_guard_lock();
-  slot_t *slot = spare_take(page_bytes);
-  if (!slot) slot = slot_map(page_bytes, page_size());
+  bool keyed = policy->to_protect && !guard_closed && opc_write_key_present();
+  slot_t *slot = spare_take(page_bytes, keyed);
+  if (!slot) slot = slot_map(page_bytes, page_size(), keyed);
   if (slot && !slot_begin(slot, bytes, padded, policy)) {
     slot_end(slot);
     slot_unmap(slot);
@@ -165,7 +198,7 @@ static void slot_retire(slot_t *slot) {
 
 static bool quarantine_keep(slot_t *slot) {
   bool room = guard_quarantine && guard_quarantined < QUARANTINE_SLOTS && guard_quarantined_bytes + slot->page_bytes <= QUARANTINE_BYTES;
-  if (!room || mprotect(slot->pages, slot->page_bytes, PROT_NONE) != 0) return false;
+  if (!room || !(slot->keyed ? opc_guard_slot_unkey(slot, PROT_NONE) : mprotect(slot->pages, slot->page_bytes, PROT_NONE) == 0)) return false;
   madvise(slot->pages, slot->page_bytes, MADV_DONTNEED);
   slot->freed = true;
   guard_quarantined++;
@@ -232,9 +265,12 @@ void opc_guard_live(size_t *out_blocks, size_t *out_bytes) {
 }
 
 bool opc_guard_protect(const void *data, bool read_only) {
+  bool done = false;
   opc_guard_lock();
   slot_t *slot = slot_at(data);
-  bool done = slot && mprotect(slot->pages, slot->page_bytes, read_only ? PROT_READ : PROT_READ | PROT_WRITE) == 0;
+  if (slot && read_only) done = (!slot->read_only || opc_guard_slot_lift(slot)) && slot_close_to_writes(slot);
+  else if (slot && slot->read_only) done = opc_guard_slot_lift(slot);
+  else if (slot) done = !slot->keyed || opc_guard_slot_unkey(slot, PROT_READ | PROT_WRITE);
   if (done) {
     slot->read_only = read_only;
     slot->inside = OPC_CLOSED;

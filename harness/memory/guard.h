@@ -24,6 +24,7 @@ typedef struct opc_guard_policy {
   size_t alignment;     /* a power of two, of the data's address; 1: nothing but `bytes` stands between the data and the guard behind it */
   unsigned char poison; /* fills the data and the slack */
   bool fixed_slack;     /* the slack, and a guard that is read, holds OPC_GUARD_SLACK instead, whatever the poison */
+  bool to_protect;      /* will be read-only now and then: that costs no system call where the processor has protection keys */
 } opc_guard_policy_t;
 
 enum { OPC_GUARD_SLACK = 0xa5 };
@@ -52,7 +53,8 @@ void opc_guard_label(const void *data, const char *label);
 /* All that is allocated now. */
 void opc_guard_live(size_t *out_blocks, size_t *out_bytes);
 
-/* The pages of the allocation that starts at `data` become read-only, or writable again. False: no such allocation, or the system refuses. */
+/* The pages of the allocation that starts at `data` become read-only; or writable, whatever others are (say so of those that the operator may write, before
+ * it runs). False: no such allocation, or the system refuses. */
 bool opc_guard_protect(const void *data, bool read_only);
 /* On: what is released stays inaccessible, as far as there is room, until it is switched off. */
 void opc_guard_quarantine(bool on);

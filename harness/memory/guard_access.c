@@ -77,10 +77,14 @@ static bool slot_fault(slot_t *slot, unsigned char *at, bool write, opc_access_t
   region_t region = region_of(slot, at);
   bool inside = region.open == &slot->inside;
   if (!slot->live && !slot->freed) return false; /* a spare: nothing is known of what was here */
-  if (inside && !slot->freed && !(slot->read_only && write)) return false;
+  bool forbidden = !inside || slot->freed || (slot->read_only && write);
+  /* Of a thread that was started while the key was closed, or an argument of an earlier call: nothing that anybody forbade. */
+  if (!forbidden && slot->keyed) return opc_guard_slot_unkey(slot, slot->read_only ? PROT_READ : PROT_READ | PROT_WRITE);
+  if (!forbidden) return false;
   /* Open already: another thread was faster. For ever it is not: then somebody else closed the page. */
   if (*region.open >= (write ? OPC_OPEN_WRITE : OPC_OPEN_READ)) return ++quick_returns < QUICK_RETURNS_MAX;
   slot->touched = true;
+  if (inside && slot->keyed && !opc_guard_slot_unkey(slot, PROT_READ)) return false;
   if (!region_open(&region, write, slot->poison)) return false;
   bool within = at >= slot->data && at < slot->data + slot->bytes;
   *out_access = note(slot, !within ? OPC_ACCESS_OUTSIDE : slot->freed ? OPC_ACCESS_FREED : OPC_ACCESS_READ_ONLY, at, write);
@@ -118,7 +122,7 @@ void opc_guard_slot_close(slot_t *slot) {
   region_close(&slot->before, slot->mapping, (size_t)(slot->pages - slot->mapping));
   region_close(&slot->behind, end, (size_t)(slot->mapping + slot->mapping_bytes - end));
   if (slot->freed) region_close(&slot->inside, slot->pages, slot->page_bytes);
-  else mprotect(slot->pages, slot->page_bytes, PROT_READ | PROT_WRITE);
+  else (void)opc_guard_slot_lift(slot);
   slot->inside = OPC_CLOSED;
   slot->touched = slot->read_only = false;
 }

@@ -17,7 +17,9 @@ typedef struct opc_guard_slot {
   unsigned char poison; /* of the slack, and of what is read where nothing is */
   char label[OPC_GUARD_LABEL];
   bool live, freed;   /* neither: a spare; freed: in quarantine */
+  bool keyed;         /* the pages carry the key of write_key.h */
   bool read_only;
+  bool closed_by_key; /* read-only by that; otherwise by mprotect */
   bool damaged;       /* noted already */
   bool touched;       /* one of the three below is not what it should be */
   opc_guard_open_t before, behind, inside;
@@ -36,5 +38,9 @@ opc_guard_block_t opc_guard_slot_block(const opc_guard_slot_t *slot);
 void opc_guard_slot_look(opc_guard_slot_t *slot);
 /* Puts the guards back, and what is inside as it should be. */
 void opc_guard_slot_close(opc_guard_slot_t *slot);
+/* What is inside is writable again. */
+bool opc_guard_slot_lift(opc_guard_slot_t *slot);
+/* The pages are as others, with this protection (PROT_...). Async-signal-safe. */
+bool opc_guard_slot_unkey(opc_guard_slot_t *slot, int protection);
 
 #endif

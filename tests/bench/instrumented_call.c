@@ -57,7 +57,8 @@ int main(void) {
   for (int a = 0; status == OPC_OK && a < ARRANGEMENTS; a++) {
     if (a == PLAIN) opc_cpu_memory_plain();
     else opc_cpu_memory_guard(OPC_GUARD_BEHIND);
-    status = opc_call_make(&calls[a], &op, &sample, cpu, 0, &error);
+    const opc_call_options_t options = {.device = cpu, .to_protect = a == READ_ONLY};
+    status = opc_call_make_with(&calls[a], &op, &sample, &options, &error);
   }
   if (status != OPC_OK) {
     fprintf(stderr, "instrumented_call: %s\n", error.message);
