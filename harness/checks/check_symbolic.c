@@ -54,6 +54,15 @@ static bool same_ranks(const symbolic_case_t *run, const opc_call_t *call) {
   return true;
 }
 
+/* How long a list is, is known where a graph is made, and no symbol: with nulls in it no tensor tells. */
+static bool same_lengths(const opc_sample_t *left, const opc_sample_t *right) {
+  for (size_t i = 0; i < left->argument_count; i++) {
+    const opc_value_t *a = &left->arguments[i], *b = &right->arguments[i];
+    if (a->kind == OPC_VALUE_LIST && (b->kind != OPC_VALUE_LIST || a->list.count != b->list.count)) return false;
+  }
+  return true;
+}
+
 /* On guarded memory: the sizes are ours, and a kernel that does not check them may go anywhere. What it then returns proves nothing. */
 static opc_status_t call_real(symbolic_case_t *run, const opc_sample_t *sample, other_shape_t *out, bool *out_accepted) {
   opc_call_t call = {0};
@@ -82,6 +91,7 @@ static bool try_sizes(const char *name, const opc_sample_t *sample, void *contex
   symbolic_case_t *run = context;
   other_shape_t *other = &run->others[run->other_count];
   bool accepted = false;
+  if (!same_lengths(run->context->sample, sample)) return true;
   if (run->tried++ == SHAPES_TRIED_MAX) return false;
   *other = (other_shape_t){0};
   snprintf(other->variant, sizeof other->variant, "%s", name);
