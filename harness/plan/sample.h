@@ -36,7 +36,7 @@ typedef struct opc_sample {
   size_t argument_count;
   opc_expect_t expect;
   bool varied;    /* searched: arguments that another sample has, with other options */
-  bool unchecked; /* the operator accepts these arguments and leaves its tensors with them: only that is to be told */
+  bool unchecked; /* the operator accepts these arguments and leaves its tensors with them, or crashes: only that is to be told */
   char *origin; /* "file.json:12" for a file, "search" …; for messages; may be NULL */
 } opc_sample_t;
 

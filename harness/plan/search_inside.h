@@ -10,6 +10,7 @@
  *   search_tabu.c   forms of arguments that only kill
  *   search_redraw.c other sizes and values for a tuple whose dtypes and ranks got far
  *   search_options.c other values of the switches, modes and optional arguments of what was accepted
+ *   search_option_lists.c lists of tensors, and with a null among them, where there may be nulls
  *   search_mutate.c undirected changes, calm arguments after a crash, other shapes of accepted arguments
  * Ownership: candidates own their samples; slots borrow. Threads: none shared. */
 #ifndef OPC_PLAN_SEARCH_INSIDE_H

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "base/text.h"
+#include "plan/search_option_lists.h"
 #include "plan/search_state.h"
 
 enum {
@@ -20,6 +21,7 @@ static const char unknown_word[] = "?";
 void opc_options_clear(opc_options_t *options) {
   opc_sample_clear(&options->all.sample);
   for (size_t i = 0; i < options->mode_count; i++) opc_sample_clear(&options->modes[i].sample);
+  opc_sample_clear(&options->crashing);
   opc_candidates_clear(&options->candidates);
   opc_candidates_clear(&options->repairs);
   *options = (opc_options_t){0};
@@ -147,13 +149,29 @@ static void offer_own_sizes(opc_options_t *options) {
   }
 }
 
+static void offer_none(opc_options_t *options) {
+  opc_value_t none = {.kind = OPC_VALUE_NONE};
+  offer(options, &none);
+}
+
+/* Lists of tensors, or, of what is tensors alone already, with a null among them; and some that are drawn. */
+static void offer_lists(opc_options_t *options, const opc_operator_t *op) {
+  opc_value_t lists[OPC_OPTION_LISTS_MAX];
+  const opc_type_t *type = &argument_of(options, op)->type;
+  const opc_value_t *given = given_value(options);
+  const size_t count = opc_option_lists_make(op, &options->all.sample, index_of(options), lists);
+  for (size_t i = 0; i < count; i++) offer(options, &lists[i]);
+  opc_type_t tensor = {.kind = OPC_TYPE_TENSOR}, tensors = {.kind = OPC_TYPE_LIST, .element = &tensor};
+  if (!given || !opc_option_list_is_full(given)) offer_drawn(options, op, &tensors, DRAWS);
+  if (given && type->kind == OPC_TYPE_OPTIONAL) offer_none(options);
+}
+
 static bool is_integer(const opc_type_t *type) { return type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT; }
 
 static void offer_optional(opc_options_t *options, const opc_operator_t *op) {
   const opc_type_t *element = argument_of(options, op)->type.element;
   if (given_value(options)) {
-    opc_value_t none = {.kind = OPC_VALUE_NONE};
-    offer(options, &none);
+    offer_none(options);
     return;
   }
   switch (element->kind) {
@@ -185,6 +203,8 @@ static void offer_values(opc_options_t *options, const opc_operator_t *op) {
     bool now = given ? given->boolean : argument->default_text && strcmp(argument->default_text, "True") == 0;
     opc_value_t other = {.kind = OPC_VALUE_BOOL, .boolean = !now};
     offer(options, &other);
+  } else if (opc_option_lists_are(type)) {
+    offer_lists(options, op);
   } else if (type->kind == OPC_TYPE_OPTIONAL) {
     offer_optional(options, op);
   } else if (type->kind == OPC_TYPE_STRING) {
@@ -392,8 +412,11 @@ static bool stands_alone(const opc_type_t *type) {
 }
 
 static void tell_accepted(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried, uint64_t digest) {
+  enum { NULLS_TRIES_MAX = 4 };
   const opc_type_t *type = is_argument(options) ? &argument_of(options, op)->type : NULL;
-  bool alone = type && stands_alone(type), list = alone && type->kind == OPC_TYPE_LIST;
+  /* Of lists that may hold tensors one that has nothing else, and one with a null besides. */
+  const bool holds = type && opc_option_lists_are(type), full = holds && opc_option_list_is_full(&tried->arguments[index_of(options)]);
+  bool alone = type && stands_alone(type), list = alone && (holds ? !full : type->kind == OPC_TYPE_LIST);
   opc_option_sample_t found = {.digest = digest};
   if (options->turn == OPC_OPTION_DTYPES && count_floating(tried) <= count_floating(&options->all.sample)) return;
   if (type && digest != 0 && digest == options->all.digest) return; /* what is another word for the same, or does nothing here */
@@ -402,6 +425,7 @@ static void tell_accepted(opc_options_t *options, const opc_operator_t *op, cons
       if (digest != 0 && options->modes[i].digest == digest) return;
     if (options->mode_count == OPC_OPTION_MODES_MAX || opc_sample_copy(tried, &found.sample, NULL) != OPC_OK) return;
     options->modes[options->mode_count++] = found;
+    if (holds) options->turn_tries = TURN_TRIES_MAX;
     return;
   }
   if (options->given || opc_sample_copy(tried, &found.sample, NULL) != OPC_OK) return;
@@ -409,6 +433,11 @@ static void tell_accepted(opc_options_t *options, const opc_operator_t *op, cons
   options->all = found;
   options->varied = options->given = true;
   if (!alone) options->turn_tries = TURN_TRIES_MAX; /* one other value is enough */
+  if (!holds) return;
+  opc_candidates_clear(&options->candidates);
+  opc_candidates_clear(&options->repairs);
+  options->turn_tries = TURN_TRIES_MAX - NULLS_TRIES_MAX;
+  offer_lists(options, op);
 }
 
 /* No number and no tensor of integers that could say something about sizes. */
@@ -422,22 +451,32 @@ static bool is_all_floating(const opc_sample_t *sample) {
   return true;
 }
 
+/* The first, where the option that it crashes with cannot be what is wrong. */
+static void keep_crashing(opc_options_t *options, const opc_sample_t *tried, bool harmless) {
+  if (!harmless || options->crashed) return;
+  options->crashed = opc_sample_copy(tried, &options->crashing, NULL) == OPC_OK;
+}
+
 void opc_options_tell(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried, const opc_try_outcome_t *outcome, bool effect) {
   const opc_value_t *value = is_argument(options) ? &tried->arguments[index_of(options)] : NULL;
   bool nonsense = value && value->kind == OPC_VALUE_STRING && strcmp(value->string, unknown_word) == 0;
   const opc_type_kind_t kind = is_argument(options) ? argument_of(options, op)->type.kind : OPC_TYPE_OTHER;
+  const bool lists = is_argument(options) && opc_option_lists_are(&argument_of(options, op)->type);
   switch (outcome->kind) {
     case OPC_TRY_RETURNED:
       if (options->turn == OPC_OPTION_OUT && !fits_out(op, tried, outcome->output_numel)) break;
       if (effect && !nonsense) tell_accepted(options, op, tried, outcome->digest);
       break;
-    case OPC_TRY_UNINITIALISED: /* with made-up tensors and numbers that may be the arguments' fault; a switch is never wrong, and no size of tensors alone */
-      if (kind == OPC_TYPE_BOOL || kind == OPC_TYPE_STRING || (options->turn == OPC_OPTION_SIZES && is_all_floating(tried))) tell_accepted(options, op, tried, 0);
+    case OPC_TRY_UNINITIALISED: /* with made-up tensors and numbers that may be the arguments' fault; a switch is never wrong, and no size of tensors alone, nor a list of such as are there */
+      if (kind == OPC_TYPE_BOOL || kind == OPC_TYPE_STRING || ((options->turn == OPC_OPTION_SIZES || lists) && is_all_floating(tried))) tell_accepted(options, op, tried, 0);
       break;
     case OPC_TRY_REJECTED:
       tell_refused(options, op, tried, outcome->message);
       break;
     case OPC_TRY_CRASHED:
+      keep_crashing(options, tried, kind == OPC_TYPE_BOOL || (kind == OPC_TYPE_STRING && !nonsense) || (lists && is_all_floating(tried)));
+      options->crashes++;
+      break;
     case OPC_TRY_TIMEOUT:
     case OPC_TRY_OUT_OF_MEMORY:
       options->crashes++;

@@ -34,6 +34,8 @@ typedef struct opc_options {
   uint64_t places[8];                  /* where they were refused */
   size_t place_count;
   int tries, turn_tries, crashes;
+  bool crashed;
+  opc_sample_t crashing; /* arguments with a switch, or a list of tensors that are there, that the operator crashes with; empty unless crashed */
 } opc_options_t;
 
 void opc_options_clear(opc_options_t *options);

@@ -210,14 +210,20 @@ bool opc_search_is_clean(const opc_search_t *search) { return search->kept_count
 
 bool opc_search_wants_cuda(const opc_search_t *search) { return search->wants_cuda; }
 
-opc_status_t opc_search_unchecked(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) {
+static opc_status_t add_unchecked(const opc_search_t *search, const opc_sample_t *found, opc_sample_set_t *set, opc_error_t *error) {
   opc_sample_t sample = {0};
-  if (search->leaves.first_at == 0 || convincing(search)) return OPC_OK;
-  opc_status_t status = opc_sample_copy(&search->leaves.best.sample, &sample, error);
+  opc_status_t status = opc_sample_copy(found, &sample, error);
   if (status == OPC_OK) status = opc_sample_name(&sample, search->op, error);
   sample.unchecked = true;
   if (status == OPC_OK) status = opc_sample_set_add(set, &sample, error);
   opc_sample_clear(&sample);
+  return status;
+}
+
+opc_status_t opc_search_unchecked(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  if (search->leaves.first_at > 0 && !convincing(search)) status = add_unchecked(search, &search->leaves.best.sample, set, error);
+  if (status == OPC_OK && search->options.crashed) status = add_unchecked(search, &search->options.crashing, set, error);
   return status;
 }
 

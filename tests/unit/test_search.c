@@ -489,6 +489,93 @@ static void test_out_of_its_own_size(void **state) {
   opc_operator_clear(&op);
 }
 
+/* Tensors as large as those of the other list, or nulls. */
+static void run_buffers(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  const opc_value_t *params = &sample->arguments[0], *buffers = &sample->arguments[1];
+  if (params->list.count != buffers->list.count) REJECT("buffers must have length %zu", params->list.count);
+  for (size_t i = 0; i < params->list.count; i++) {
+    const opc_value_t *param = &params->list.items[i], *buffer = &buffers->list.items[i];
+    if (buffer->kind == OPC_VALUE_NONE) continue;
+    const opc_tensor_spec_t *left = param->tensor, *right = buffer->tensor;
+    if (left->ndim != right->ndim || memcmp(left->sizes, right->sizes, (size_t)left->ndim * sizeof left->sizes[0]) != 0) REJECT("shapes differ");
+    if (left->dtype != right->dtype) REJECT("dtypes differ");
+  }
+  returned(outcome, opc_tensor_spec_numel(params->list.items[0].tensor));
+  for (size_t i = 0; i < buffers->list.count; i++) outcome->digest = 2 * outcome->digest + (buffers->list.items[i].kind == OPC_VALUE_TENSOR);
+}
+
+/* Indices of the first dimensions. */
+static void run_indices(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  const opc_tensor_spec_t *x = tensor(sample, 0);
+  const opc_value_t *indices = &sample->arguments[1];
+  if ((size_t)x->ndim < indices->list.count) REJECT("too many indices for tensor of dimension %d", x->ndim);
+  for (size_t i = 0; i < indices->list.count; i++) {
+    const opc_value_t *index = &indices->list.items[i];
+    if (index->kind == OPC_VALUE_NONE) continue;
+    if (index->tensor->dtype != OPC_DTYPE_INT64) REJECT("tensors used as indices must be long tensors");
+    if (index->tensor->fill.kind == OPC_FILL_VALUES && opc_tensor_spec_numel(index->tensor) > x->sizes[i]) REJECT("index out of range");
+  }
+  returned(outcome, opc_tensor_spec_numel(x));
+  for (size_t i = 0; i < indices->list.count; i++) outcome->digest = 2 * outcome->digest + (indices->list.items[i].kind == OPC_VALUE_TENSOR);
+}
+
+/* In what is found there are lists of tensors alone, and such as have a null besides. */
+static void check_lists(const fake_t *fake) {
+  opc_operator_t op = make(fake);
+  for (uint64_t seed = 0; seed < 5; seed++) {
+    opc_sample_set_t set = {0};
+    opc_error_t error = {0};
+    uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
+    int tries, full = 0, mixed = 0;
+    opc_search_t *search = drive(fake, &op, seed, &tries, NULL);
+    assert_ok(opc_search_samples(search, &set, digests, &error), error);
+    for (size_t i = 0; i < set.count; i++) {
+      const opc_value_t *list = &set.samples[i].arguments[1];
+      size_t tensors = 0;
+      for (size_t k = 0; k < list->list.count; k++) tensors += list->list.items[k].kind == OPC_VALUE_TENSOR;
+      full += tensors > 0 && tensors == list->list.count;
+      mixed += tensors < list->list.count;
+    }
+    assert_true(full > 0);
+    assert_true(mixed > 0);
+    opc_sample_set_clear(&set);
+    opc_search_free(search);
+  }
+  opc_operator_clear(&op);
+}
+
+static void test_lists_of_optional_tensors(void **state) {
+  (void)state;
+  static const fake_t buffers = {"ns::steps", {{"params", "Tensor[]", NULL, false}, {"buffers", "Tensor?[]", NULL, false}}, run_buffers, OPC_SEARCH_RICH};
+  static const fake_t indices = {"ns::index", {{"x", "Tensor", NULL, false}, {"indices", "Tensor?[]", NULL, false}}, run_indices, OPC_SEARCH_RICH};
+  check_lists(&buffers);
+  check_lists(&indices);
+}
+
+static void run_crashes_on_switch(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  bool fast = !sample->absent[1] && sample->arguments[1].boolean;
+  if (!fast) returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
+  else *outcome = (opc_try_outcome_t){.kind = OPC_TRY_CRASHED};
+  snprintf(message, 256, "%s", fast ? "segmentation fault" : "");
+}
+
+/* The arguments were accepted without it: that they do not fit is no excuse. */
+static void test_a_switch_that_crashes(void **state) {
+  (void)state;
+  static const fake_t fake = {"ns::switches", {{"x", "Tensor", NULL, false}, {"fast", "bool", "False", true}}, run_crashes_on_switch, OPC_SEARCH_RICH};
+  opc_operator_t op = make(&fake);
+  opc_sample_set_t set = {0};
+  opc_error_t error = {0};
+  int tries;
+  opc_search_t *search = drive(&fake, &op, 0, &tries, NULL);
+  assert_ok(opc_search_unchecked(search, &set, &error), error);
+  assert_int_equal(set.count, 1);
+  assert_true(set.samples[0].unchecked && set.samples[0].arguments[1].boolean);
+  opc_sample_set_clear(&set);
+  opc_search_free(search);
+  opc_operator_clear(&op);
+}
+
 /* ---- what operators find for one another ---- */
 
 static opc_value_t numbered_tensor(int64_t first) {
@@ -607,6 +694,8 @@ int main(void) {
       cmocka_unit_test(test_counts_of_crashes),
       cmocka_unit_test(test_options),
       cmocka_unit_test(test_out_of_its_own_size),
+      cmocka_unit_test(test_lists_of_optional_tensors),
+      cmocka_unit_test(test_a_switch_that_crashes),
       cmocka_unit_test(test_library),
       cmocka_unit_test(test_equal_words_at_two_places),
   };
