@@ -4,6 +4,8 @@
  * The same call runs with other bytes in all of it. Empty inputs are the business of check empty (empty.poison). */
 #include <string.h>
 
+#include "checks/access.h"
+#include "checks/bool_bytes.h"
 #include "checks/case_run.h"
 #include "checks/device_zones_use.h"
 #include "checks/out_argument.h"
@@ -31,6 +33,7 @@ typedef struct trial {
   opc_call_outcome_t outcome;
   opc_result_t result; /* of a call that returned */
   opc_text_t message;  /* of one that did not */
+  opc_bool_bytes_t bools; /* of one that returned */
 } trial_t;
 
 static void trial_clear(trial_t *trial) {
@@ -69,9 +72,14 @@ static opc_status_t trial_run(opc_case_context_t *context, memory_kind_t kind, u
   memory_fill(kind, byte);
   out->outcome = opc_call_run(&call, context->handle, context->seed);
   memory_plain();
-  if (out->outcome == OPC_CALL_RETURNED) status = opc_result_take(&out->result, &call, OPC_RESULT_ARGUMENTS, error);
-  else if (finding) (void)opc_finding_from_outcome(context, &call, finding);
-  else opc_text_add(&out->message, opc_text_c(&call.message));
+  if (out->outcome == OPC_CALL_RETURNED) {
+    status = opc_result_take(&out->result, &call, OPC_RESULT_ARGUMENTS, error);
+    if (status == OPC_OK) out->bools = opc_bool_bytes_find(&out->result, &call);
+  } else if (finding) {
+    (void)opc_finding_from_outcome(context, &call, finding);
+  } else {
+    opc_text_add(&out->message, opc_text_c(&call.message));
+  }
   opc_call_clear(&call);
   return status;
 }
@@ -160,6 +168,17 @@ static opc_status_t report(opc_case_context_t *context, const trial_t *first, co
   return status;
 }
 
+/* The result is the same whatever new memory holds: then it was written so. What is read beside a tensor, and memory that is gone, are told by the runner. */
+static void report_bools(const trial_t *trial, opc_finding_t *finding) {
+  const opc_bool_bytes_t *bools = &trial->bools;
+  char index[160];
+  if (!bools->count || finding->decided || opc_accesses_count(1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED)) return;
+  const opc_result_item_t *item = &trial->result.items[bools->item];
+  opc_index_text(&item->meta, bools->first, index, sizeof index);
+  opc_finding_fail(finding, "initialisation.bool_bytes", "%s%s is a bool whose byte is 0x%02x, neither 0 nor 1 (%lld of %lld elements)", item->path, index, bools->byte,
+                   (long long)bools->count, (long long)item->meta.numel);
+}
+
 /* ---- the check ---- */
 
 static opc_status_t compare_patterns(opc_case_context_t *context, const trial_t *first, opc_finding_t *finding, opc_error_t *error) {
@@ -189,6 +208,7 @@ static opc_status_t examine(opc_case_context_t *context, opc_finding_t *finding,
   int64_t numel = opc_result_numel(&first.result);
   if (status != OPC_OK || first.outcome != OPC_CALL_RETURNED) goto release;
   if (numel) status = compare_patterns(context, &first, finding, error);
+  if (status == OPC_OK) report_bools(&first, finding);
   if (status == OPC_OK && numel) status = opc_out_arguments_check(context, finding, error);
   if (status != OPC_OK) goto release;
   if (!numel) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator gives nothing that could be compared");
