@@ -10,6 +10,7 @@
 #include "inspect/facts.h"
 #include "inspect/gpu_cover.h"
 #include "inspect/kernel_cover.h"
+#include "inspect/simulated_architectures.h"
 #include "launch/launch.h"
 #include "plan/json_write.h"
 
@@ -33,15 +34,9 @@ static void read_torch(opc_gpu_codes_t *out) {
 
 /* One that can be simulated and has code; NULL: none. */
 static const char *to_simulate(const library_t *library) {
-  static const struct {
-    const char *name;
-    unsigned number;
-  } architectures[] = {
-#define OPC_ARCHITECTURE(name, major, minor, ...) {name, (major)*10 + (minor)},
-#include "launch/architectures.def"
-  };
-  for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
-    if (opc_gpu_codes_serve(&library->facts.gpu, architectures[i].number)) return architectures[i].name;
+  for (size_t i = 0; i < OPC_SIMULATED_ARCHITECTURES; i++) {
+    const opc_simulated_architecture_t *simulated = &opc_simulated_architectures[i];
+    if (opc_gpu_codes_serve(&library->facts.gpu, simulated->number)) return simulated->name;
   }
   return NULL;
 }

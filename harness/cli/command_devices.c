@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "inspect/simulated_architectures.h"
 #include "supervise/cuda_plan.h"
 #include "supervise/devices.h"
 #include "supervise/visible_devices.h"
@@ -96,7 +97,7 @@ static json_t *ctest_resources(const opc_cuda_devices_t *cuda) {
 
 static json_t *simulated_json(const opc_cuda_plan_t *simulated) {
   json_t *architectures = json_array();
-  for (const char *const *known = opc_cuda_architectures(); *known; known++) json_array_append_new(architectures, json_string(*known));
+  for (size_t i = 0; i < OPC_SIMULATED_ARCHITECTURES; i++) json_array_append_new(architectures, json_string(opc_simulated_architectures[i].name));
   return json_pack("{s:i, s:s, s:s, s:o}", "count", simulated->why[0] ? 0 : OPC_SIMULATED_DEVICES, "detail", simulated->why, "architecture",
                    OPC_CUDA_ARCHITECTURE_USUAL, "architectures", architectures);
 }

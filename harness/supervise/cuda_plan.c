@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "inspect/library_search.h"
+#include "inspect/simulated_architectures.h"
 
 #define RUNTIME "libcudart.so."
 #define INSTALL "install CUDA's wheels with scripts/setup --full"
@@ -83,20 +84,12 @@ opc_status_t opc_cuda_plan(const opc_worker_plan_t *worker, const char *torch_ro
   return out->usable ? find_wrappers(out, error) : OPC_OK;
 }
 
-const char *const *opc_cuda_architectures(void) {
-  static const char *const known[] = {
-#define OPC_ARCHITECTURE(architecture, major, minor, multiprocessors, shared, shared_block, threads, blocks, cache) architecture,
-#include "launch/architectures.def"
-    NULL};
-  return known;
-}
-
 opc_status_t opc_cuda_architecture_check(const char *name, opc_error_t *error) {
   opc_text_t all = {0};
   bool found = false;
-  for (const char *const *known = opc_cuda_architectures(); *known != NULL; known++) {
-    found |= strcmp(*known, name) == 0;
-    opc_text_addf(&all, "%s%s", all.length > 0 ? ", " : "", *known);
+  for (size_t i = 0; i < OPC_SIMULATED_ARCHITECTURES; i++) {
+    found |= strcmp(opc_simulated_architectures[i].name, name) == 0;
+    opc_text_addf(&all, "%s%s", all.length > 0 ? ", " : "", opc_simulated_architectures[i].name);
   }
   opc_status_t status = OPC_OK;
   if (!found)

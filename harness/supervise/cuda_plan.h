@@ -25,8 +25,6 @@ typedef struct opc_cuda_plan {
 
 /* torch_root as in opc_worker_torch. What is missing is no error: `why` says it. */
 opc_status_t opc_cuda_plan(const opc_worker_plan_t *worker, const char *torch_root, opc_cuda_plan_t *out, opc_error_t *error) OPC_CHECKED;
-/* Names of the architectures whose devices are simulated, a NULL behind them. */
-const char *const *opc_cuda_architectures(void);
 /* OPC_ERR_USAGE, with those that there are: no device of this architecture ("sm_90") is simulated. */
 opc_status_t opc_cuda_architecture_check(const char *name, opc_error_t *error) OPC_CHECKED;
 void opc_cuda_plan_clear(opc_cuda_plan_t *plan);

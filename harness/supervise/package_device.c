@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/simulated_architectures.h"
 #include "plan/model_package.h"
 #include "supervise/cuda_plan.h"
 #include "supervise/devices.h"
@@ -76,8 +77,8 @@ bool opc_package_fits(const opc_package_t *package, const opc_package_target_t *
 }
 
 static const char *architecture_of(const opc_package_model_t *model) {
-  for (const char *const *known = opc_cuda_architectures(); *known != NULL; known++)
-    if (number_of(*known) == number_of(model->capability)) return *known;
+  for (size_t i = 0; i < OPC_SIMULATED_ARCHITECTURES; i++)
+    if (opc_simulated_architectures[i].number == (unsigned)number_of(model->capability)) return opc_simulated_architectures[i].name;
   return NULL;
 }
 

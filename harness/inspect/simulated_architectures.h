@@ -1,0 +1,26 @@
+/* The architectures of the GPUs that can be simulated: the rows of launch/architectures.def, by name and number.
+ *
+ * Threads, fork: constant. */
+#ifndef OPC_INSPECT_SIMULATED_ARCHITECTURES_H
+#define OPC_INSPECT_SIMULATED_ARCHITECTURES_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct opc_simulated_architecture {
+  const char *name; /* "sm_90" */
+  unsigned number;  /* 90, as in inspect/gpu_cover.h */
+} opc_simulated_architecture_t;
+
+enum {
+  OPC_SIMULATED_ARCHITECTURES = 0
+#define OPC_ARCHITECTURE(...) +1
+#include "launch/architectures.def"
+};
+extern const opc_simulated_architecture_t opc_simulated_architectures[OPC_SIMULATED_ARCHITECTURES];
+
+#ifdef __cplusplus
+}
+#endif
+#endif
