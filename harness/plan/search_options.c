@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "base/text.h"
+#include "plan/search_option_integers.h"
 #include "plan/search_option_lists.h"
 #include "plan/search_state.h"
 
@@ -21,6 +22,7 @@ static const char unknown_word[] = "?";
 void opc_options_clear(opc_options_t *options) {
   opc_sample_clear(&options->all.sample);
   for (size_t i = 0; i < options->mode_count; i++) opc_sample_clear(&options->modes[i].sample);
+  opc_sample_clear(&options->data.sample);
   opc_sample_clear(&options->crashing);
   opc_candidates_clear(&options->candidates);
   opc_candidates_clear(&options->repairs);
@@ -30,7 +32,9 @@ void opc_options_clear(opc_options_t *options) {
 /* ---- the values of one argument ---- */
 
 static size_t index_of(const opc_options_t *options) { return options->turn - OPC_OPTION_ARGUMENTS; }
-static bool is_argument(const opc_options_t *options) { return options->turn >= OPC_OPTION_ARGUMENTS; }
+/* Behind all arguments: what crashes with values far away is not to keep them from their turn. */
+bool opc_options_at_integers(const opc_options_t *options) { return options->turn == OPC_OPTION_ARGUMENTS + options->all.sample.argument_count; }
+static bool is_argument(const opc_options_t *options) { return options->turn >= OPC_OPTION_ARGUMENTS && !opc_options_at_integers(options); }
 static const opc_argument_t *argument_of(const opc_options_t *options, const opc_operator_t *op) { return &op->arguments[index_of(options)]; }
 
 static const opc_value_t *given_value(const opc_options_t *options) {
@@ -337,6 +341,7 @@ static void take_turn(opc_options_t *options, const opc_operator_t *op, size_t t
   if (turn == OPC_OPTION_DTYPES) offer_floating(options);
   else if (turn == OPC_OPTION_SIZES) offer_wider(options);
   else if (turn == OPC_OPTION_OUT) offer_out(options, op);
+  else if (opc_options_at_integers(options)) opc_option_integers_begin(&options->all.sample, &options->candidates);
   else offer_values(options, op);
 }
 
@@ -359,7 +364,7 @@ const opc_sample_t *opc_options_next(opc_options_t *options, const opc_operator_
       options->tries++;
       options->turn_tries++;
       return &list->items[list->next++].sample;
-    } else if (options->turn + 1 == OPC_OPTION_ARGUMENTS + op->argument_count) {
+    } else if (opc_options_at_integers(options)) {
       options->over = true;
     } else {
       take_turn(options, op, options->turn + 1);
@@ -390,7 +395,7 @@ static bool is_new_place(opc_options_t *options, const char *message) {
 static void tell_refused(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried, const char *message) {
   opc_candidates_t repairs = {0}, fitting = {0};
   opc_sample_t copy = {0};
-  if (options->turn == OPC_OPTION_SIZES || options->turn == OPC_OPTION_OUT || !message || !is_new_place(options, message) || opc_sample_copy(tried, &copy, NULL) != OPC_OK) return;
+  if (options->turn == OPC_OPTION_SIZES || options->turn == OPC_OPTION_OUT || opc_options_at_integers(options) || !message || !is_new_place(options, message) || opc_sample_copy(tried, &copy, NULL) != OPC_OK) return;
   opc_repair_message(op, &copy, message, &options->rng, &repairs);
   for (size_t i = 0; i < repairs.count; i++) {
     if (is_argument(options) && !differs_here_alone(options, &repairs.items[i].sample)) continue;
@@ -409,6 +414,23 @@ static void tell_refused(opc_options_t *options, const opc_operator_t *op, const
 static bool stands_alone(const opc_type_t *type) {
   if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
   return type->kind == OPC_TYPE_STRING || type->kind == OPC_TYPE_LIST;
+}
+
+/* One is enough. The samples with zeros and ones stay as they are. */
+static void tell_integers(opc_options_t *options, const opc_sample_t *tried, const opc_try_outcome_t *outcome, bool effect) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  const bool returned = outcome->kind == OPC_TRY_RETURNED, uninitialised = outcome->kind == OPC_TRY_UNINITIALISED;
+  if (opc_option_integers_are_far(tried)) {
+    opc_option_integers_go_on(tried, returned || uninitialised, &options->repairs);
+    return;
+  }
+  /* Values that speak of another argument may be wrong; those of the only one cannot be. */
+  const bool another = returned && effect && outcome->digest != 0 && outcome->digest != options->all.digest;
+  if (another || (uninitialised && opc_slots_of(tried, slots) == 1)) {
+    options->data = (opc_option_sample_t){.digest = another ? outcome->digest : 0};
+    options->has_data = opc_sample_copy(tried, &options->data.sample, NULL) == OPC_OK;
+    options->turn_tries = TURN_TRIES_MAX;
+  }
 }
 
 static void tell_accepted(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried, uint64_t digest) {
@@ -462,8 +484,10 @@ void opc_options_tell(opc_options_t *options, const opc_operator_t *op, const op
   bool nonsense = value && value->kind == OPC_VALUE_STRING && strcmp(value->string, unknown_word) == 0;
   const opc_type_kind_t kind = is_argument(options) ? argument_of(options, op)->type.kind : OPC_TYPE_OTHER;
   const bool lists = is_argument(options) && opc_option_lists_are(&argument_of(options, op)->type);
+  if (opc_options_at_integers(options)) tell_integers(options, tried, outcome, effect);
   switch (outcome->kind) {
     case OPC_TRY_RETURNED:
+      if (opc_options_at_integers(options)) break;
       if (options->turn == OPC_OPTION_OUT && !fits_out(op, tried, outcome->output_numel)) break;
       if (effect && !nonsense) tell_accepted(options, op, tried, outcome->digest);
       break;
@@ -490,5 +514,6 @@ size_t opc_options_found(const opc_options_t *options, const opc_option_sample_t
   size_t count = 0;
   if (options->varied) out[count++] = &options->all;
   for (size_t i = 0; i < options->mode_count; i++) out[count++] = &options->modes[i];
+  if (options->has_data) out[count++] = &options->data;
   return count;
 }

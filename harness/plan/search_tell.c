@@ -224,13 +224,16 @@ static void tell_returned(opc_search_t *search, const opc_try_outcome_t *outcome
 }
 
 static void tell_option(opc_search_t *search, const opc_try_outcome_t *outcome) {
-  size_t tensors, empty, before = search->options.mode_count + search->options.varied;
+  const opc_option_sample_t *found[OPC_OPTION_SAMPLES_MAX];
+  const bool integers = opc_options_at_integers(&search->options);
+  size_t tensors, empty, before = opc_options_found(&search->options, found);
   (void)count_elements(&search->current, &tensors, &empty);
   opc_options_tell(&search->options, search->op, &search->current, outcome, outcome->effect && (tensors == 0 || empty < tensors));
-  search->accepted[OPC_FAMILY_OPTION] += search->options.mode_count + search->options.varied > before;
+  search->accepted[OPC_FAMILY_OPTION] += opc_options_found(&search->options, found) > before;
   search->crashes += outcome->kind == OPC_TRY_CRASHED;
   search->hangs += outcome->kind == OPC_TRY_TIMEOUT;
-  if (outcome->kind == OPC_TRY_UNCLEAN && outcome->overrun) keep_suspect(search, outcome, &search->leaves);
+  /* Integers that nobody promised to be indices: no wonder, and no fault. */
+  if (outcome->kind == OPC_TRY_UNCLEAN && outcome->overrun && !integers) keep_suspect(search, outcome, &search->leaves);
 }
 
 void opc_search_tell(opc_search_t *search, const opc_try_outcome_t *outcome) {

@@ -576,6 +576,60 @@ static void test_a_switch_that_crashes(void **state) {
   opc_operator_clear(&op);
 }
 
+/* Any codes, and columns of which there are two; nobody checks either. */
+static void run_recode(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  const opc_tensor_spec_t *codes = tensor(sample, 0), *column = tensor(sample, 1);
+  const int64_t highest = column->fill.kind == OPC_FILL_RANGE ? column->fill.hi - 1 : 0;
+  if (codes->dtype != OPC_DTYPE_INT64 || codes->ndim != 1) REJECT("codes must be a 1-D int64 tensor");
+  if (column->dtype != OPC_DTYPE_INT64) REJECT("column must be int64");
+  returned(outcome, opc_tensor_spec_numel(codes));
+  outcome->digest = 1 + (uint64_t)codes->fill.hi;
+  if (highest < 0 || highest > 1) *outcome = (opc_try_outcome_t){.kind = OPC_TRY_UNCLEAN, .effect = true, .output_numel = 1, .overrun = "column"};
+}
+
+static void run_recode_counts(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  const opc_fill_t *fill = &tensor(sample, 0)->fill;
+  run_recode(sample, outcome, message);
+  if (outcome->kind == OPC_TRY_RETURNED && fill->kind == OPC_FILL_RANGE && fill->lo < 0) REJECT("a count is not negative");
+}
+
+/* Data get more than zeros and ones, indices do not; and that they were tried is no fault of the operator's. */
+static void check_codes(const fake_t *fake, bool negative) {
+  opc_operator_t op = make(fake);
+  for (uint64_t seed = 0; seed < 5; seed++) {
+    opc_sample_set_t set = {0}, unchecked = {0};
+    opc_error_t error = {0};
+    uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
+    int tries, other = 0;
+    opc_search_t *search = drive(fake, &op, seed, &tries, NULL);
+    assert_ok(opc_search_samples(search, &set, digests, &error), error);
+    for (size_t i = 0; i < set.count; i++) {
+      const opc_fill_t *codes = &tensor(&set.samples[i], 0)->fill, *column = &tensor(&set.samples[i], 1)->fill;
+      if (column->kind == OPC_FILL_RANGE) assert_true(column->lo == 0 && column->hi == 2);
+      if (codes->hi == 2) continue;
+      assert_true(set.samples[i].varied);
+      assert_int_equal(codes->hi, 101);
+      assert_int_equal(codes->lo, negative ? -100 : 0);
+      other++;
+    }
+    assert_int_equal(other, 1);
+    assert_ok(opc_search_unchecked(search, &unchecked, &error), error);
+    assert_int_equal(unchecked.count, 0);
+    opc_sample_set_clear(&unchecked);
+    opc_sample_set_clear(&set);
+    opc_search_free(search);
+  }
+  opc_operator_clear(&op);
+}
+
+static void test_integers_that_are_data(void **state) {
+  (void)state;
+  static const fake_t any = {"ns::recode", {{"codes", "Tensor", NULL, false}, {"column", "Tensor", NULL, false}}, run_recode, OPC_SEARCH_RICH};
+  static const fake_t counts = {"ns::recode_counts", {{"codes", "Tensor", NULL, false}, {"column", "Tensor", NULL, false}}, run_recode_counts, OPC_SEARCH_RICH};
+  check_codes(&any, true);
+  check_codes(&counts, false);
+}
+
 /* ---- what operators find for one another ---- */
 
 static opc_value_t numbered_tensor(int64_t first) {
@@ -696,6 +750,7 @@ int main(void) {
       cmocka_unit_test(test_out_of_its_own_size),
       cmocka_unit_test(test_lists_of_optional_tensors),
       cmocka_unit_test(test_a_switch_that_crashes),
+      cmocka_unit_test(test_integers_that_are_data),
       cmocka_unit_test(test_library),
       cmocka_unit_test(test_equal_words_at_two_places),
   };

@@ -1,0 +1,108 @@
+#include "plan/search_option_integers.h"
+
+#include <stdint.h>
+
+enum {
+  FAR_VALUES = 7,
+  FAR = 1000003,
+  FAR_IN_TWO_BYTES = 30011,
+  FARTHER_IN_FOUR_BYTES = 1900000003,
+  DATA_LARGEST = 100,
+  BYTE_LARGEST = 255
+};
+static const int64_t farther = (int64_t)1 << 45;
+
+/* The least of the far values: negative ones are these with a minus. Those of a byte are not far, and a table with an entry for each is theirs. */
+static int64_t far_from(opc_dtype_t dtype) {
+  size_t size = opc_dtype_size(dtype);
+  if (size == 1) return (opc_dtype_class(dtype) == OPC_CLASS_SIGNED ? INT8_MAX : UINT8_MAX) + 1 - FAR_VALUES;
+  return size == 2 ? FAR_IN_TWO_BYTES : FAR;
+}
+
+/* Megabytes away lies other memory of the process, as it happens, which can be read; this far away nothing does. */
+static int64_t farther_from(opc_dtype_t dtype) {
+  size_t size = opc_dtype_size(dtype);
+  return size == 8 ? farther : size == 4 ? FARTHER_IN_FOUR_BYTES : far_from(dtype);
+}
+
+static opc_tensor_spec_t *integers_of(const opc_slot_t *slot) { return opc_tensor_holds_integers(slot->value) ? slot->value->tensor : NULL; }
+static bool is_signed(const opc_tensor_spec_t *spec) { return opc_dtype_class(spec->dtype) == OPC_CLASS_SIGNED; }
+static bool is_far(const opc_tensor_spec_t *spec) { return spec->fill.kind == OPC_FILL_RANGE && (spec->fill.lo >= far_from(spec->dtype) || spec->fill.lo <= -far_from(spec->dtype)); }
+static bool is_below(const opc_tensor_spec_t *spec) { return spec->fill.lo < 0; }
+static bool could_be_farther(const opc_tensor_spec_t *spec) { return !is_below(spec) && spec->fill.lo < farther_from(spec->dtype); }
+
+/* All but those whose values were asked for, by a message or by another operator's result. */
+static bool may_be_data(const opc_tensor_spec_t *spec) {
+  return spec && spec->fill.kind != OPC_FILL_FULL && spec->fill.kind != OPC_FILL_VALUES && spec->fill.kind != OPC_FILL_FILE;
+}
+
+static void set_range(opc_tensor_spec_t *spec, int64_t lo, int64_t hi) {
+  spec->fill.kind = OPC_FILL_RANGE;
+  spec->fill.lo = lo;
+  spec->fill.hi = hi;
+}
+
+static void set_far(opc_tensor_spec_t *spec, int64_t from, bool below) {
+  int64_t to = from + FAR_VALUES;
+  if (below && is_signed(spec)) set_range(spec, 1 - to, 1 - from);
+  else set_range(spec, from, to);
+}
+
+static void set_data(opc_tensor_spec_t *spec, bool below) {
+  int64_t largest = spec->dtype == OPC_DTYPE_UINT8 ? BYTE_LARGEST : DATA_LARGEST;
+  set_range(spec, below && is_signed(spec) ? -largest : 0, largest + 1);
+}
+
+void opc_option_integers_begin(const opc_sample_t *sample, opc_candidates_t *out) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  size_t chosen[OPC_SLOTS_MAX], found = 0;
+  const size_t count = opc_slots_of(sample, slots);
+  for (size_t i = 0; i < count; i++) {
+    if (may_be_data(integers_of(&slots[i]))) chosen[found++] = i;
+  }
+  for (size_t one = 0; found > 0 && one < (found > 1 ? found + 1 : 1); one++) { /* 0: all of them */
+    opc_sample_t *copy = opc_candidates_add(out, sample, OPC_FAMILY_OPTION);
+    if (!copy) return;
+    (void)opc_slots_of(copy, slots);
+    for (size_t k = 0; k < found; k++) {
+      opc_tensor_spec_t *spec = slots[chosen[k]].value->tensor;
+      if (one == 0 || one == k + 1) set_far(spec, far_from(spec->dtype), false);
+    }
+  }
+}
+
+typedef struct asked {
+  bool far, farther; /* some are; and none could be farther */
+  bool below, both;  /* negative ones were asked about, and could be */
+} asked_t;
+
+static asked_t asked_with(const opc_sample_t *sample) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  const size_t count = opc_slots_of(sample, slots);
+  asked_t asked = {.farther = true};
+  for (size_t i = 0; i < count; i++) {
+    const opc_tensor_spec_t *spec = integers_of(&slots[i]);
+    if (!spec || !is_far(spec)) continue;
+    asked.far = true;
+    asked.farther &= !could_be_farther(spec);
+    asked.below |= is_below(spec);
+    asked.both |= is_signed(spec);
+  }
+  return asked;
+}
+
+bool opc_option_integers_are_far(const opc_sample_t *sample) { return asked_with(sample).far; }
+
+void opc_option_integers_go_on(const opc_sample_t *far, bool within, opc_candidates_t *out) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  const asked_t asked = asked_with(far);
+  if (!asked.far || (!within && !asked.below)) return;
+  opc_sample_t *copy = opc_candidates_add(out, far, OPC_FAMILY_OPTION);
+  const size_t count = copy ? opc_slots_of(copy, slots) : 0;
+  for (size_t i = 0; i < count; i++) {
+    opc_tensor_spec_t *spec = integers_of(&slots[i]);
+    if (!spec || !is_far(spec)) continue;
+    if (!asked.farther || (asked.both && !asked.below)) set_far(spec, farther_from(spec->dtype), asked.farther);
+    else set_data(spec, asked.below && within);
+  }
+}
