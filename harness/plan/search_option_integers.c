@@ -53,12 +53,14 @@ static void set_data(opc_tensor_spec_t *spec, bool below) {
   set_range(spec, below && is_signed(spec) ? -largest : 0, largest + 1);
 }
 
-void opc_option_integers_begin(const opc_sample_t *sample, opc_candidates_t *out) {
+static bool is_out(const opc_operator_t *op, const opc_slot_t *slot) { return op->arguments[slot->argument].kwarg_only && op->arguments[slot->argument].alias.is_write; }
+
+void opc_option_integers_begin(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out) {
   opc_slot_t slots[OPC_SLOTS_MAX];
   size_t chosen[OPC_SLOTS_MAX], found = 0;
   const size_t count = opc_slots_of(sample, slots);
   for (size_t i = 0; i < count; i++) {
-    if (may_be_data(integers_of(&slots[i]))) chosen[found++] = i;
+    if (may_be_data(integers_of(&slots[i])) && !is_out(op, &slots[i])) chosen[found++] = i;
   }
   for (size_t one = 0; found > 0 && one < (found > 1 ? found + 1 : 1); one++) { /* 0: all of them */
     opc_sample_t *copy = opc_candidates_add(out, sample, OPC_FAMILY_OPTION);

@@ -9,8 +9,8 @@
 
 #include "plan/search_inside.h"
 
-/* Adds the first tries: all tensors of integers with values far away, then, of several, each alone. */
-void opc_option_integers_begin(const opc_sample_t *sample, opc_candidates_t *out);
+/* Adds the first tries: all tensors of integers that are read with values far away, then, of several, each alone. */
+void opc_option_integers_begin(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out);
 /* Whether such values are in it: it is there to ask, and is no input. */
 bool opc_option_integers_are_far(const opc_sample_t *sample);
 /* Adds what is to be tried after `far`, with which the operator stayed within its memory or did not; nothing where that is all. */

@@ -341,7 +341,7 @@ static void take_turn(opc_options_t *options, const opc_operator_t *op, size_t t
   if (turn == OPC_OPTION_DTYPES) offer_floating(options);
   else if (turn == OPC_OPTION_SIZES) offer_wider(options);
   else if (turn == OPC_OPTION_OUT) offer_out(options, op);
-  else if (opc_options_at_integers(options)) opc_option_integers_begin(&options->all.sample, &options->candidates);
+  else if (opc_options_at_integers(options)) opc_option_integers_begin(op, &options->all.sample, &options->candidates);
   else offer_values(options, op);
 }
 
