@@ -503,6 +503,7 @@ void opc_options_tell(opc_options_t *options, const opc_operator_t *op, const op
       break;
     case OPC_TRY_TIMEOUT:
     case OPC_TRY_OUT_OF_MEMORY:
+      options->over |= opc_options_at_integers(options); /* they are counts: that costs seconds each time */
       options->crashes++;
       break;
     default:
