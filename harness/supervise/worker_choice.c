@@ -37,7 +37,8 @@ typedef struct library {
 
 static int by_name(const void *a, const void *b) { return strcmp(((const need_t *)a)->name, ((const need_t *)b)->name); }
 
-static bool is_needed(const opc_elf_symbol_t *symbol) { return !symbol->defined && symbol->binding != STB_WEAK; }
+/* One with a version is another library's: libtorch's have none. It may define the same all the same: libc10 has inline functions of libstdc++. */
+static bool is_needed(const opc_elf_symbol_t *symbol) { return !symbol->defined && symbol->binding != STB_WEAK && symbol->version == NULL; }
 
 /* In a mangled name the namespaces c10, at and torch are spelled with their lengths. */
 static bool is_torch_cxx(const char *name) {

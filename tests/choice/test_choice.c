@@ -66,6 +66,7 @@ static void one_library(void **state) {
       {{"new"}, "9.2", {NULL}},
       {{"both"}, "9.1", {NULL}}, /* nothing tells: the first */
       {{"own"}, "9.1", {NULL}},  /* what no libtorch has says nothing */
+      {{"old_and_base"}, "9.1", {NULL}}, /* nor does what is needed of another library, though 9.2 has the like */
       {{"gone"}, "9.1", {NULL}}, /* no such file: the loader says so */
       {{"both_at_9.1"}, "9.1", {NULL}},
       {{"both_at_9.2"}, "9.2", {NULL}},
