@@ -79,6 +79,7 @@ typedef struct opc_check {
   unsigned families;        /* OPC_VARIANT_… bits: one case a variant, at the sample's own dtype ("-" in the id) */
   opc_dtype_sweep_t dtypes; /* besides: one case a dtype, variant plain */
   bool long_in_narrow;      /* besides: bfloat16 of one sample with a variant all.longN, where all tensors are floating */
+  bool larger_in_float32;   /* besides: float32 of the first sample with the variant all.larger */
   bool device_zones;        /* on a CUDA device it wants tensors between zones (checks/device_zones_use.h) */
   unsigned families_on_cuda;        /* besides, on a real CUDA device */
   opc_dtype_sweep_t dtypes_on_cuda; /* in place of `dtypes` there, where it asks for any */

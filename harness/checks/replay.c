@@ -65,6 +65,8 @@ static double moved(double value, const opc_replay_t *replay, const struct opc_r
   opc_dtype_t dtype = opc_dtype_is_float8(leaf->dtype) ? OPC_DTYPE_BFLOAT16 : leaf->dtype;
   int pattern = replay->pattern;
   bool away = pattern == OPC_REPLAY_PATTERNS || (opc_random_u64((uint64_t)pattern, stream, counter) & 1) != 0;
+  /* Of two numbers random directions are often the same, and what follows their difference alone would not move. */
+  if (pattern == OPC_REPLAY_BY_TURNS) away = (value > 0.0) == ((counter >> 1 & 1) != 0);
   double step = replay->far ? OPC_REPLAY_FAR * opc_dtype_ulp(dtype, leaf->largest) : opc_dtype_ulp(dtype, value);
   double result = value + (away == (value > 0.0) ? step : -step);
   return fabs(result) > opc_dtype_max(leaf->dtype) ? value : result;

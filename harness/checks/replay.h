@@ -7,7 +7,7 @@
 
 #include "checks/call.h"
 
-enum { OPC_REPLAY_PATTERNS = 4, OPC_REPLAY_FAR = 8 };
+enum { OPC_REPLAY_PATTERNS = 4, OPC_REPLAY_BY_TURNS = 2, OPC_REPLAY_FAR = 8 };
 
 typedef struct opc_replay {
   struct opc_replay_leaf {
@@ -20,7 +20,8 @@ typedef struct opc_replay {
   } * leaves;
   size_t count;
   /* 0: the values as they are. 1 … OPC_REPLAY_PATTERNS: floating and complex ones moved by one unit in the last place of the dtype they
-   * were taken in, in random directions; the last pattern moves all away from zero (errors that add up). */
+   * were taken in, in random directions; OPC_REPLAY_BY_TURNS moves neighbours apart, up and down by turns; the last pattern moves all away
+   * from zero (errors that add up). */
   int pattern;
   bool repeats;   /* in a larger tensor the values come again and again, unmoved */
   bool far;       /* moves by OPC_REPLAY_FAR units at the tensor's largest value instead: what a sum with that value may lose */

@@ -183,6 +183,24 @@ static bool plan_long(opc_run_t *run) {
   return run->status == OPC_OK && go_on;
 }
 
+/* Kernels have whole vectors and tiles for float32, and other code for what is left and for float64: in a few numbers there is nothing but what is left. */
+static bool plan_larger(opc_run_t *run) {
+  static const char variant[] = "all.larger";
+  const opc_sample_t *base = &run->request->samples[run->sample];
+  opc_sample_t larger = {0};
+  bool go_on = true;
+  if (run->sample || opc_dtype_class(opc_sample_main_dtype(base)) != OPC_CLASS_FLOATING) return true;
+  opc_status_t status = opc_variant_apply(base, run->request->op, variant, &larger, run->error);
+  if (status == OPC_OK) {
+    (void)opc_sample_cast(&larger, OPC_DTYPE_FLOAT32);
+    go_on = plan_sample_case(run, &larger, OPC_DTYPE_FLOAT32, variant, (opc_action_t){.kind = OPC_ACTION_CHECK});
+  } else if (status != OPC_ERR_NOT_FOUND) {
+    run->status = status;
+  }
+  opc_sample_clear(&larger);
+  return run->status == OPC_OK && go_on;
+}
+
 /* Most kernels refuse float8, and those that take it take these two: the others are for samples that hold some. */
 static bool is_swept(opc_dtype_t dtype, bool sample_has_float8) {
   return !opc_dtype_is_float8(dtype) || sample_has_float8 || dtype == OPC_DTYPE_FLOAT8_E4M3FN || dtype == OPC_DTYPE_FLOAT8_E5M2;
@@ -216,6 +234,7 @@ static bool plan_dtypes(opc_run_t *run) {
   } else if (dtypes == OPC_SWEEP_COMPLEX && run->sample == 0 && has_formula(run->request->op)) {
     if (!plan_dtype(run, OPC_DTYPE_COMPLEX64, plain_planned)) return false;
   }
+  if (check->larger_in_float32 && !plan_larger(run)) return false;
   return !check->long_in_narrow || plan_long(run);
 }
 

@@ -185,9 +185,9 @@ static opc_dtype_t coarser(opc_dtype_t own, opc_dtype_t narrow) {
   return opc_dtype_digits(narrow) < opc_dtype_digits(own) ? narrow : own;
 }
 
-static double largest(const opc_result_item_t *item) {
+double opc_result_largest(const opc_result_item_t *item) {
   double result = 0.0;
-  for (int64_t e = 0; e < item->meta.numel; e++) {
+  for (int64_t e = 0; opc_result_is_measurable(item) && e < item->meta.numel; e++) {
     double value = magnitude(element(item, e));
     if (isfinite(value) && value > result) result = value;
   }
@@ -201,13 +201,14 @@ int opc_bound_ulps(const opc_bound_t *bound, size_t item) {
 
 double opc_bound_value(const opc_bound_t *bound, size_t item, int64_t e) {
   const opc_result_item_t *got = &bound->got->items[item], *reference = &bound->reference->items[item];
-  if (bound->relative && bound->relative[got->meta.dtype] >= 0.0) return bound->relative[got->meta.dtype] * largest(reference);
+  if (bound->relative && bound->relative[got->meta.dtype] >= 0.0) return bound->relative[got->meta.dtype] * opc_result_largest(reference);
   opc_dtype_t dtype = coarser(got->meta.dtype, bound->narrow);
   double value = magnitude(element(reference, e)), normal = ldexp(opc_dtype_ulp(dtype, 0.0), opc_dtype_digits(dtype) - 1);
   double change = bound->tolerance ? bound->tolerance->change[item] : 0.0;
   double scale = OPC_TOLERANCE_FACTOR * change;
   if (bound->tolerance && bound->tolerance->far) scale = fmax(scale, bound->tolerance->far[item][e]);
   double allowed = scale + opc_bound_ulps(bound, item) * opc_dtype_ulp(dtype, value);
+  if (bound->at_least) allowed = fmax(allowed, bound->at_least[item]);
   return value < normal && allowed < normal ? normal
                                             : allowed; /* on the way to a subnormal number digits were lost that no last place tells of */
 }

@@ -41,6 +41,7 @@ opc_status_t opc_result_is_unsteady(const opc_again_t *again, const opc_result_t
 
 /* Floating or complex numbers that are known: a distance can be measured. */
 bool opc_result_is_measurable(const opc_result_item_t *item);
+double opc_result_largest(const opc_result_item_t *item); /* |value| of a finite element; 0 where nothing is measurable */
 
 /* Whether |got - reference| is allowed: factor * change, or the element's own far change, + ulps of ulp_dtype at the reference. NaN equals
  * NaN, an infinity its own sign; what overflows ulp_dtype may be infinite or NaN. For complex numbers the distance in the plane. */
@@ -51,6 +52,7 @@ typedef struct opc_bound {
   opc_dtype_t narrow;               /* the dtype whose units count where the item's own are finer; OTHER: the item's own */
   const double *relative;           /* expect.tolerance by dtype, relative to the largest |reference|; NULL: none given */
   const bool *exact;                /* one an item: bits alone count; NULL: none */
+  const double *at_least;           /* one an item: no bound is less than this; NULL: none */
 } opc_bound_t;
 bool opc_bound_holds(size_t item, int64_t element, void *bound); /* an opc_element_equal_t */
 /* Units in the last place that are allowed in any case, of that item; the bound of an element: for the evidence. */
