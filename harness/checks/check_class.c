@@ -237,19 +237,24 @@ static opc_status_t method_sample(const opc_case_context_t *context, const opc_o
   return status;
 }
 
-static opc_status_t try_method(opc_case_context_t *context, const opc_operator_t *method, int round, opc_call_t *call, opc_error_t *error) {
-  made_t made = {0};
+static opc_status_t call_method(opc_case_context_t *context, const opc_object_t *object, const opc_operator_t *method, int round, opc_call_t *call, opc_error_t *error) {
   opc_sample_t sample = {0};
-  opc_status_t status = make(context, &made, error);
-  if (status == OPC_OK && !made.object) status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "the constructor refuses these arguments: %s", opc_text_c(&made.call.message));
-  if (status == OPC_OK) status = method_sample(context, method, round, &sample, error);
+  opc_status_t status = method_sample(context, method, round, &sample, error);
   if (status == OPC_OK) status = opc_call_make(call, method, &sample, context->device, context->seed, error);
   if (status == OPC_OK) {
     context->phase(method->name);
-    call->outcome = opc_object_call(made.object, method->name, call->arguments, call->argument_count, &call->returns, &call->return_count, &call->message);
+    call->outcome = opc_object_call(object, method->name, call->arguments, call->argument_count, &call->returns, &call->return_count, &call->message);
   }
   opc_call_clear_arguments(call);
   opc_sample_clear(&sample);
+  return status;
+}
+
+static opc_status_t try_method(opc_case_context_t *context, const opc_operator_t *method, int round, opc_call_t *call, opc_error_t *error) {
+  made_t made = {0};
+  opc_status_t status = make(context, &made, error);
+  if (status == OPC_OK && !made.object) status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "the constructor refuses these arguments: %s", opc_text_c(&made.call.message));
+  if (status == OPC_OK) status = call_method(context, made.object, method, round, call, error);
   made_clear(&made);
   return status;
 }
@@ -292,13 +297,89 @@ static void run_method(opc_case_context_t *context, const opc_method_t *method, 
   opc_call_clear(&call);
 }
 
+/* ---- an object that was used ---- */
+
+/* One accepted call of each method that takes arguments, always the same ones. */
+static opc_status_t use(opc_case_context_t *context, const opc_object_t *object, size_t *out_calls, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  *out_calls = 0;
+  for (size_t i = 0; status == OPC_OK && i < context->op->method_count; i++) {
+    opc_operator_t schema = {0};
+    opc_call_t call = {0};
+    if (!opc_method_takes_arguments(&context->op->methods[i])) continue;
+    status = method_read(&context->op->methods[i], &schema, error);
+    size_t all = schema.argument_count;
+    if (all) schema.argument_count--;
+    for (int round = 0; status == OPC_OK && round < OPC_SIMPLE_ROUNDS; round++) {
+      opc_call_clear(&call);
+      status = call_method(context, object, &schema, round, &call, error);
+      if (status == OPC_OK && call.outcome != OPC_CALL_REJECTED) break;
+    }
+    *out_calls += status == OPC_OK && call.outcome == OPC_CALL_RETURNED;
+    if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that method is left alone */
+    schema.argument_count = all;
+    opc_operator_clear(&schema);
+    opc_call_clear(&call);
+  }
+  return status;
+}
+
+static void report_used(opc_class_state_t states[3], size_t calls, opc_finding_t *finding) {
+  opc_text_t text = {0};
+  size_t compared = 0;
+  if (opc_class_state_compare(&states[0], &states[1], &states[2], "the unpickled one", &text, &compared) >= 0)
+    opc_finding_fail(finding, "class.pickle_forgets_changes", "after calls of its methods (%zu): %s", calls, opc_text_c(&text));
+  else if (compared) opc_finding_pass(finding, "after calls of its methods (%zu) %zu others tell the same before and after pickling", calls, compared);
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no method tells what it holds");
+  opc_text_clear(&text);
+}
+
+/* Two that nothing was done to but the same calls, and one that was pickled and unpickled after them. */
+static void run_used(opc_case_context_t *context, opc_finding_t *finding) {
+  made_t made[3] = {0};
+  opc_class_state_t states[3] = {0};
+  opc_object_t *other = NULL;
+  opc_text_t message = {0};
+  opc_error_t error = {0};
+  opc_status_t status = OPC_OK;
+  size_t calls = 0;
+  bool pickled = false;
+  for (int i = 0; status == OPC_OK && i < 3; i++) {
+    status = make(context, &made[i], &error);
+    if (status == OPC_OK && !made[i].object) {
+      opc_finding_skip(finding, OPC_SKIP_REJECTED, "the constructor refuses these arguments: %.*s", first_line(&made[i].call.message), opc_text_c(&made[i].call.message));
+      goto release;
+    }
+    if (status == OPC_OK) status = use(context, made[i].object, &calls, &error);
+  }
+  if (status != OPC_OK) goto release;
+  context->phase("__getstate__ and __setstate__");
+  if (!calls) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no method accepts the simple arguments that it was given");
+  } else if (opc_object_round_trip(made[2].object, &other, &pickled, &message) != OPC_CALL_RETURNED) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is not pickled after such calls: %.*s", first_line(&message), opc_text_c(&message));
+  } else {
+    const opc_object_t *objects[] = {made[0].object, made[1].object, other};
+    for (int i = 0; status == OPC_OK && i < 3; i++) status = opc_class_state_take(context->op, objects[i], context->phase, &states[i], &error);
+    if (status == OPC_OK) report_used(states, calls, finding);
+  }
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  for (int i = 0; i < 3; i++) opc_class_state_clear(&states[i]);
+  opc_object_free(other);
+  opc_text_clear(&message);
+  for (int i = 0; i < 3; i++) made_clear(&made[i]);
+}
+
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   char name[sizeof context->id.variant];
   size_t length = strlen(context->id.variant), suffix = strlen(OPC_CLASS_CALLED);
   bool called = length > suffix && strcmp(context->id.variant + length - suffix, OPC_CLASS_CALLED) == 0;
   snprintf(name, sizeof name, "%.*s", called ? (int)(length - suffix) : 0, context->id.variant);
   const opc_method_t *method = called ? opc_class_method(context->op, name) : NULL;
-  if (method) run_method(context, method, finding);
+  if (strcmp(context->id.variant, OPC_CLASS_USED) == 0) run_used(context, finding);
+  else if (method) run_method(context, method, finding);
   else run_whole(context, finding);
 }
 

@@ -9,6 +9,20 @@ const opc_method_t *opc_class_method(const opc_operator_t *op, const char *name)
   return NULL;
 }
 
+bool opc_method_takes_arguments(const opc_method_t *method) {
+  opc_operator_t parsed = {0};
+  if (strncmp(method->name, "__", 2) == 0 || !method->schema || opc_schema_arguments(method->schema, &parsed, NULL) != OPC_OK) return false;
+  bool takes = parsed.argument_count > 1;
+  opc_operator_clear(&parsed);
+  return takes;
+}
+
+bool opc_class_is_used_and_pickled(const opc_operator_t *op) {
+  bool takes = false;
+  for (size_t i = 0; i < op->method_count; i++) takes = takes || opc_method_takes_arguments(&op->methods[i]);
+  return takes && opc_class_method(op, "__getstate__") && opc_class_method(op, "__setstate__");
+}
+
 /* It tells something and wants nothing but the object. Those that Python's copy and pickle call have checks of their own. */
 static bool is_view(const opc_method_t *method) {
   static const char *const others[] = {"__init__", "__getstate__", "__setstate__", "__copy__", "__deepcopy__"};

@@ -245,7 +245,7 @@ static bool plan_dtypes(opc_run_t *run) {
   return !check->long_in_narrow || plan_long(run);
 }
 
-/* The class as it is, and each of its methods apart: one that crashes costs its own case. */
+/* The class as it is, each of its methods apart (one that crashes costs its own case), and after calls of them. */
 static bool plan_class(opc_run_t *run, const opc_sample_t *sample) {
   const opc_operator_t *op = run->request->op;
   char variant[96];
@@ -255,7 +255,8 @@ static bool plan_class(opc_run_t *run, const opc_sample_t *sample) {
     snprintf(variant, sizeof variant, "%.80s" OPC_CLASS_CALLED, op->methods[i].name);
     if (!plan_sample_case(run, sample, OPC_DTYPE_OTHER, variant, (opc_action_t){.kind = OPC_ACTION_CHECK})) return false;
   }
-  return true;
+  if (sample->expect.rejects || !opc_class_is_used_and_pickled(op)) return true;
+  return plan_sample_case(run, sample, OPC_DTYPE_OTHER, OPC_CLASS_USED, (opc_action_t){.kind = OPC_ACTION_CHECK});
 }
 
 /* Of all that a check has `devices` for. */
