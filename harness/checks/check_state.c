@@ -98,9 +98,18 @@ release:
   opc_call_clear(&call);
 }
 
+/* Of other shapes those without dimensions: what a kernel has set before it looks at the shape shows where it refuses one. */
+static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
+  (void)op;
+  (void)sample;
+  const char *dot = strrchr(variant, '.');
+  return opc_variant_family(variant) != OPC_VARIANT_SHAPE || (dot && strcmp(dot, ".scalar") == 0);
+}
+
 const opc_check_t opc_check_state = {
     .name = "state",
-    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY,
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE,
+    .applies = applies,
     .dtypes = OPC_SWEEP_REPRESENTATIVE,
     .refused = true,
     .run = run,
