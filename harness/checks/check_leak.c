@@ -29,6 +29,7 @@ static span_t last_rounds(const opc_growth_t *growth, opc_growth_kind_t kind) {
 }
 
 static const char *refusing(const opc_leak_probe_t *probe) {
+  if (probe->with_grad) return ", with arguments that require grad";
   return probe->outcome == OPC_CALL_RETURNED ? "" : ", each of which was refused";
 }
 
@@ -102,6 +103,49 @@ static void report_pass(const opc_leak_probe_t *probe, opc_finding_t *finding) {
   else opc_finding_pass(finding, "%d calls leave nothing behind%s", probe->calls, where);
 }
 
+/* ---- what a graph holds ---- */
+
+static void want_gradient(const char *path, opc_value_t *value, void *context) {
+  (void)path;
+  opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
+  if (kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX) return;
+  value->tensor->requires_grad = true;
+  *(bool *)context = true;
+}
+
+static bool has_formula(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->kernel_count; i++)
+    if (!op->kernels[i].fallthrough && strncmp(op->kernels[i].key, "Autograd", 8) == 0) return true;
+  return false;
+}
+
+/* A result that its own node holds, in saved_data or in a member, goes round in a circle: without arguments that require grad there is no node. */
+static opc_status_t look_at_graph(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  opc_sample_t sample = {0};
+  opc_call_t call = {0};
+  opc_case_context_t with_grad = *context;
+  opc_leak_probe_t probe = {.context = &with_grad, .with_grad = true};
+  bool some = false;
+  if (context->device.type != OPC_DEVICE_CPU || !has_formula(context->op) || opc_operator_is_mutable(context->op)) return OPC_OK;
+  opc_status_t status = opc_sample_copy(context->sample, &sample, error);
+  for (size_t i = 0; status == OPC_OK && i < sample.argument_count; i++) opc_value_visit_tensors("", &sample.arguments[i], want_gradient, &some);
+  if (status != OPC_OK || !some) goto release;
+  with_grad.sample = &sample;
+  status = opc_call_make(&call, context->op, &sample, context->device, context->seed, error);
+  if (status != OPC_OK) goto release;
+  probe.outcome = opc_call_run(&call, context->handle, context->seed);
+  if (probe.outcome != OPC_CALL_RETURNED) goto release;
+  opc_call_clear(&call);
+  status = opc_leak_probe_run(&probe, NULL, false, error);
+  if (status == OPC_OK) report_growth(&probe, finding);
+
+release:
+  opc_leak_probe_clear(&probe);
+  opc_call_clear(&call);
+  opc_sample_clear(&sample);
+  return status;
+}
+
 /* ---- the case ---- */
 
 /* The sample as it stands is counted when it is accepted; every other case is there for what a refusal leaves behind. */
@@ -135,6 +179,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (status != OPC_OK) goto release;
   report_growth(&probe, finding);
   report_earlier(&probe, finding);
+  if (first_case && probe.outcome == OPC_CALL_RETURNED && !finding->decided && !probe.slow) status = look_at_graph(context, finding, &error);
+  if (status != OPC_OK) goto release;
   if (probe.outcome == OPC_CALL_RETURNED) report_pass(&probe, finding);
 
 release:

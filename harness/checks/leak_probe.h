@@ -13,6 +13,7 @@ enum { OPC_LEAK_KEPT_CALLS = 3 }; /* in a row */
 typedef struct opc_leak_probe {
   opc_case_context_t *context;
   opc_call_outcome_t outcome; /* of the first call, and so of all */
+  bool with_grad;             /* the arguments require grad */
   int calls;                  /* made since the first */
   bool broken;                /* a call ended in another way than the first: no more are made */
   bool slow;                  /* a call takes too long to make many */
