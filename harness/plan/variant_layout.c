@@ -64,6 +64,19 @@ bool opc_layout_sliced(opc_tensor_spec_t *spec, int64_t number) {
   return true;
 }
 
+/* Rows that lie farther apart than they are long, each dense in itself: a part of a wider tensor's columns. Kernels that want the last stride to be 1, and ask
+ * for no more, refuse every other layout here. */
+bool opc_layout_padded(opc_tensor_spec_t *spec, int64_t number) {
+  enum { PADDING = 3 };
+  (void)number;
+  const int64_t row = spec->ndim >= 2 ? spec->sizes[spec->ndim - 1] : 0;
+  if (row == 0 || opc_tensor_spec_numel(spec) == row || !opc_tensor_spec_is_contiguous(spec)) return false;
+  for (int i = 0; i < spec->ndim - 1; i++) spec->strides[i] = spec->strides[i] / row * (row + PADDING);
+  const int64_t needed = opc_tensor_spec_needed(spec) + PADDING;
+  if (spec->storage_size < needed) spec->storage_size = needed;
+  return true;
+}
+
 static bool move(opc_tensor_spec_t *spec, int64_t before, int64_t behind) {
   if (opc_tensor_spec_numel(spec) == 0) return false;
   spec->storage_offset += before;

@@ -124,7 +124,7 @@ static void test_one_tensor_has_a_moderate_number(void **state) {
   static const char *const wanted[] = {"x.empty0",  "x.empty3", "x.transposed",    "x.permuted",        "x.channels_last",
                                        "x.sliced",  "x.offset", "x.misaligned",    "x.expanded0",       "x.expanded3",
                                        "x.neg",     "x.nan",    "x.negative_zero", "x.infinity",        "x.denormal",
-                                       "x.extreme", "x.scalar", "all.larger",      "x.sliced+x.offset", "all.longer5"};
+                                       "x.extreme", "x.scalar", "all.larger",      "x.sliced+x.offset", "all.longer5", "x.padded"};
   for (size_t i = 0; i < COUNT(wanted); i++) {
     if (!has(&listing, wanted[i])) fail_msg("%s is not there", wanted[i]);
   }
@@ -144,6 +144,7 @@ static void test_what_each_does(void **state) {
       {X234, "x.transposed", "[{'tensor':{'shape':[2,3,4],'strides':[12,1,3],'stream':'x'}}]"},
       {X234, "x.permuted", "[{'tensor':{'shape':[2,3,4],'strides':[1,8,2],'stream':'x'}}]"},
       {X234, "x.sliced", "[{'tensor':{'shape':[2,3,4],'strides':[24,8,2],'storage_size':48,'stream':'x'}}]"},
+      {X234, "x.padded", "[{'tensor':{'shape':[2,3,4],'strides':[21,7,1],'storage_size':42,'stream':'x'}}]"},
       {X234, "x.offset", "[{'tensor':{'shape':[2,3,4],'storage_offset':3,'storage_size':30,'stream':'x'}}]"},
       {X234, "x.misaligned", "[{'tensor':{'shape':[2,3,4],'storage_offset':1,'stream':'x'}}]"},
       {X234, "x.sliced+x.offset", "[{'tensor':{'shape':[2,3,4],'strides':[24,8,2],'storage_offset':3,'storage_size':54,'stream':'x'}}]"},
