@@ -71,10 +71,10 @@ static void leaf_count(const char *path, opc_value_t *value, void *context) {
 
 /* Lays a tensor's elements over bytes that another tensor of the same storage may have written already. What a scatter leaves alone is what
  * takes on the gap's byte: two scatters with different ones tell. */
-static opc_status_t scatter_over(const opc_tensor_spec_t *spec, const void *logical, shared_storage_t *entry, opc_error_t *error) {
+static opc_status_t scatter_over(const opc_tensor_spec_t *spec, const void *logical, unsigned char gap, shared_storage_t *entry, opc_error_t *error) {
   if (!entry->written) {
-    memset(entry->bytes, OPC_GAP_BYTE, entry->size);
-    opc_fill_scatter(spec, logical, OPC_GAP_BYTE, entry->bytes);
+    memset(entry->bytes, gap, entry->size);
+    opc_fill_scatter(spec, logical, gap, entry->bytes);
     entry->written = true;
     return OPC_OK;
   }
@@ -109,8 +109,9 @@ static opc_status_t leaf_fill(maker_t *maker, const char *path, const opc_tensor
   if (data) return logical_fill(maker, path, spec, data);
   void *logical = malloc((size_t)opc_tensor_spec_numel(spec) * opc_dtype_size(spec->dtype) + 1);
   if (!entry->bytes) entry->bytes = malloc(entry->size + 1);
+  unsigned char gap = maker->options->other_gaps ? OPC_OTHER_GAP_BYTE : OPC_GAP_BYTE;
   opc_status_t status = logical && entry->bytes ? logical_fill(maker, path, spec, logical) : out_of_memory(maker->error);
-  if (status == OPC_OK) status = scatter_over(spec, logical, entry, maker->error);
+  if (status == OPC_OK) status = scatter_over(spec, logical, gap, entry, maker->error);
   if (status == OPC_OK) status = opc_storage_write(entry->storage, entry->bytes, entry->size, maker->error);
   free(logical);
   return status;

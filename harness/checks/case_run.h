@@ -21,6 +21,7 @@ typedef struct opc_again {
   uint64_t seed;        /* of fills and generators */
   const char *phase;    /* what the crash report calls it */
   opc_places_t *places; /* memory for its tensors; NULL: wherever there is some */
+  bool other_gaps;      /* other bytes in their storages, beside their elements */
 } opc_again_t;
 
 /* Makes the arguments, runs, takes the result (with mutable arguments). OPC_OK with *out_outcome other than RETURNED: the result is empty.
