@@ -95,9 +95,13 @@ void opc_search_free(opc_search_t *search) {
 static bool take(opc_search_t *search, opc_candidates_t *list, const opc_sample_t *parent, opc_sample_t *out) {
   while (list->next < list->count) {
     opc_candidate_t *candidate = &list->items[list->next++];
-    if (!settle(search, parent, &candidate->sample)) continue;
+    bool fresh = settle(search, parent, &candidate->sample);
+    if (fresh) *out = candidate->sample;
+    else opc_sample_clear(&candidate->sample);
+    candidate->sample = (opc_sample_t){0}; /* thousands wait in a search, and nobody looks back at one */
+    if (!fresh) continue;
     search->family = candidate->family;
-    return opc_sample_copy(&candidate->sample, out, NULL) == OPC_OK;
+    return true;
   }
   return false;
 }

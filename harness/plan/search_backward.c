@@ -71,7 +71,7 @@ static bool give_copy(backward_t *b, size_t argument, const opc_value_t *value) 
 /* Sizes and dtype of an output, with values of its own. */
 static bool give_gradient(backward_t *b, size_t argument) {
   if (b->grads >= b->forward->output_count) return false;
-  const opc_tensor_spec_t *output = b->forward->outputs[b->grads++].tensor;
+  const opc_tensor_spec_t *output = b->forward->outputs[b->grads++].spec;
   opc_tensor_spec_t *spec = opc_tensor_spec_new(output->dtype, output->ndim, output->sizes);
   if (!spec) return false;
   spec->dtype_given = true;
@@ -100,7 +100,9 @@ static bool give_result(backward_t *b, size_t argument) {
   bool first = has_word(name, "result") || has_word(name, "output") || has_word(name, "out");
   if (output == count && first && count > 0) output = 0;
   if (output == count && b->results + 1 < count) output = ++b->results;
-  return output < count && give_copy(b, argument, &b->forward->outputs[output]);
+  if (output >= count || !opc_search_output_value(&b->forward->outputs[output], &b->sample->arguments[argument])) return false;
+  give(b, argument);
+  return true;
 }
 
 /* The tensor that the forward operator is given first; NULL: it has none. */

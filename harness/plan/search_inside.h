@@ -20,13 +20,22 @@
 
 /* ---- what other operators have found (search_library.c) ---- */
 
+/* A tensor that an operator returned. Thousands of operators' are in memory at once: values are kept as elements of the dtype, a sixth of their usual form. */
+typedef struct opc_search_output {
+  opc_tensor_spec_t *spec;
+  void *elements; /* the spec's values, which it is without then; NULL: it has them itself, or none */
+} opc_search_output_t;
+
 typedef struct opc_search_entry {
   const opc_operator_t *op;
   int round;
   opc_sample_t sample;
-  opc_value_t *outputs; /* tensors */
+  opc_search_output_t *outputs;
   size_t output_count;
 } opc_search_entry_t;
+
+/* The tensor with its values. The caller clears *out; false: out of memory. */
+bool opc_search_output_value(const opc_search_output_t *output, opc_value_t *out);
 
 /* What one operator's search may use of it. */
 typedef struct opc_search_view {

@@ -23,16 +23,70 @@ opc_status_t opc_search_library_new(const opc_operator_t *operators, size_t oper
   return OPC_OK;
 }
 
-static void values_free(opc_value_t *values, size_t count) {
-  for (size_t i = 0; i < count; i++) opc_value_clear(&values[i]);
-  free(values);
+/* ---- what was returned ---- */
+
+/* What does not come back the same from an element of the dtype stays as it is. */
+static void output_pack(opc_search_output_t *output) {
+  opc_tensor_spec_t *spec = output->spec;
+  size_t width = opc_dtype_size(spec->dtype), count = spec->fill.kind == OPC_FILL_VALUES ? spec->fill.value_count : 0;
+  char *elements = width > 0 && count > 0 && count == (size_t)opc_tensor_spec_numel(spec) ? malloc(count * width) : NULL;
+  bool same = elements != NULL;
+  for (size_t i = 0; same && i < count; i++) {
+    opc_number_t number = spec->fill.values[i], back = {0};
+    same = (number.kind == OPC_NUMBER_INT || number.kind == OPC_NUMBER_FLOAT) && opc_number_store(number, spec->dtype, elements + i * width);
+    if (same) back = opc_number_load(spec->dtype, elements + i * width);
+    same = same && back.kind == number.kind && memcmp(&back.i, &number.i, sizeof number.i) == 0;
+  }
+  if (!same) {
+    free(elements);
+    return;
+  }
+  output->elements = elements;
+  free(spec->fill.values);
+  spec->fill.values = NULL;
+  spec->fill.value_count = 0;
+}
+
+bool opc_search_output_value(const opc_search_output_t *output, opc_value_t *out) {
+  opc_tensor_spec_t *spec = opc_tensor_spec_copy(output->spec);
+  *out = (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = spec};
+  if (spec && output->elements) {
+    size_t width = opc_dtype_size(spec->dtype), count = (size_t)opc_tensor_spec_numel(spec);
+    spec->fill.values = calloc(count, sizeof *spec->fill.values);
+    for (size_t i = 0; spec->fill.values && i < count; i++) spec->fill.values[i] = opc_number_load(spec->dtype, (const char *)output->elements + i * width);
+    if (spec->fill.values) spec->fill.value_count = count;
+  }
+  if (spec && (!output->elements || spec->fill.values)) return true;
+  opc_value_clear(out);
+  *out = (opc_value_t){0};
+  return false;
 }
 
 static void entry_free(opc_search_entry_t *entry) {
   if (!entry) return;
   opc_sample_clear(&entry->sample);
-  values_free(entry->outputs, entry->output_count);
+  for (size_t i = 0; i < entry->output_count; i++) {
+    opc_tensor_spec_free(entry->outputs[i].spec);
+    free(entry->outputs[i].elements);
+  }
+  free(entry->outputs);
   free(entry);
+}
+
+/* Takes the tensors; NULL: out of memory, and they are freed. */
+static opc_search_entry_t *entry_new(const opc_operator_t *op, int round, opc_value_t *outputs, size_t count) {
+  opc_search_entry_t *entry = calloc(1, sizeof *entry);
+  if (entry) *entry = (opc_search_entry_t){.op = op, .round = round, .outputs = calloc(count + 1, sizeof *entry->outputs)};
+  for (size_t i = 0; entry && entry->outputs && i < count; i++) {
+    entry->outputs[entry->output_count] = (opc_search_output_t){.spec = outputs[i].tensor};
+    output_pack(&entry->outputs[entry->output_count++]);
+    outputs[i] = (opc_value_t){0};
+  }
+  for (size_t i = 0; i < count; i++) opc_value_clear(&outputs[i]);
+  free(outputs);
+  if (entry && entry->outputs) return entry;
+  free(entry);
+  return NULL;
 }
 
 void opc_search_library_free(opc_search_library_t *library) {
@@ -44,10 +98,8 @@ void opc_search_library_free(opc_search_library_t *library) {
 
 opc_status_t opc_search_library_add(opc_search_library_t *library, const opc_operator_t *op, int round, const opc_sample_t *sample, opc_value_t *outputs,
                                     size_t output_count, opc_error_t *error) {
-  opc_search_entry_t *entry = calloc(1, sizeof *entry), **grown = NULL;
+  opc_search_entry_t *entry = entry_new(op, round, outputs, output_count), **grown = NULL;
   opc_status_t status = OPC_OK;
-  if (entry) *entry = (opc_search_entry_t){.op = op, .round = round, .outputs = outputs, .output_count = output_count};
-  else values_free(outputs, output_count);
   if (entry) status = opc_sample_copy(sample, &entry->sample, error);
   if (entry && status == OPC_OK) grown = realloc(library->entries, (library->entry_count + 1) * sizeof(opc_search_entry_t *));
   if (grown) {
@@ -185,8 +237,8 @@ static const opc_value_t *value_called(const opc_search_entry_t *entry, const op
 }
 
 /* A tensor that another operator returned; of operators that are alike in name before others. */
-static const opc_value_t *produced(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng) {
-  const opc_value_t *found[64];
+static const opc_search_output_t *produced(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng) {
+  const opc_search_output_t *found[64];
   size_t count = 0;
   for (int named = 1; named >= 0; named--) {
     for (size_t i = 0; i < view->count; i++) {
@@ -201,12 +253,12 @@ static bool produce(const opc_search_view_t *view, const opc_operator_t *op, con
   if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
   bool list = type->kind == OPC_TYPE_LIST && type->element->kind == OPC_TYPE_TENSOR;
   if (!list && type->kind != OPC_TYPE_TENSOR) return false;
-  const opc_value_t *tensor = produced(view, op, rng);
-  if (!tensor) return false;
-  if (!list) return opc_value_copy(tensor, out, NULL) == OPC_OK;
+  const opc_search_output_t *output = produced(view, op, rng);
+  if (!output) return false;
+  if (!list) return opc_search_output_value(output, out);
   *out = (opc_value_t){.kind = OPC_VALUE_LIST};
   out->list.items = calloc(1, sizeof *out->list.items);
-  out->list.count = out->list.items && opc_value_copy(tensor, &out->list.items[0], NULL) == OPC_OK;
+  out->list.count = out->list.items && opc_search_output_value(output, &out->list.items[0]);
   return out->list.count == 1;
 }
 

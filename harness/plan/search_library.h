@@ -25,7 +25,7 @@ void opc_search_library_free(opc_search_library_t *library);
 size_t opc_search_helpers(const opc_search_library_t *library, const opc_operator_t *op, int round, size_t out[OPC_HELPERS_MAX]);
 
 /* Arguments that the operator accepted in this round (from 1), and the tensors that it returned, as descriptions with all their values. Takes the outputs
- * (`outputs` itself too), also when it fails. */
+ * (tensors alone; `outputs` itself too), also when it fails. */
 opc_status_t opc_search_library_add(opc_search_library_t *library, const opc_operator_t *op, int round, const opc_sample_t *sample, opc_value_t *outputs,
                                     size_t output_count, opc_error_t *error) OPC_CHECKED;
 
