@@ -113,12 +113,6 @@ static void want_gradient(const char *path, opc_value_t *value, void *context) {
   *(bool *)context = true;
 }
 
-static bool has_formula(const opc_operator_t *op) {
-  for (size_t i = 0; i < op->kernel_count; i++)
-    if (!op->kernels[i].fallthrough && strncmp(op->kernels[i].key, "Autograd", 8) == 0) return true;
-  return false;
-}
-
 /* A result that its own node holds, in saved_data or in a member, goes round in a circle: without arguments that require grad there is no node. */
 static opc_status_t look_at_graph(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   opc_sample_t sample = {0};
@@ -126,7 +120,7 @@ static opc_status_t look_at_graph(opc_case_context_t *context, opc_finding_t *fi
   opc_case_context_t with_grad = *context;
   opc_leak_probe_t probe = {.context = &with_grad, .with_grad = true};
   bool some = false;
-  if (context->device.type != OPC_DEVICE_CPU || !has_formula(context->op) || opc_operator_is_mutable(context->op)) return OPC_OK;
+  if (context->device.type != OPC_DEVICE_CPU || !opc_operator_has_formula(context->op) || opc_operator_is_mutable(context->op)) return OPC_OK;
   opc_status_t status = opc_sample_copy(context->sample, &sample, error);
   for (size_t i = 0; status == OPC_OK && i < sample.argument_count; i++) opc_value_visit_tensors("", &sample.arguments[i], want_gradient, &some);
   if (status != OPC_OK || !some) goto release;

@@ -218,12 +218,6 @@ static void find_float8(const char *path, opc_value_t *value, void *context) {
   *(bool *)context |= opc_dtype_is_float8(value->tensor->dtype);
 }
 
-static bool has_formula(const opc_operator_t *op) {
-  for (size_t i = 0; i < op->kernel_count; i++)
-    if (!op->kernels[i].fallthrough && strncmp(op->kernels[i].key, "Autograd", 8) == 0) return true;
-  return false;
-}
-
 static bool plan_dtypes(opc_run_t *run) {
   static const opc_dtype_t representative[] = {OPC_DTYPE_FLOAT64, OPC_DTYPE_FLOAT16, OPC_DTYPE_INT64, OPC_DTYPE_BOOL,
                                                OPC_DTYPE_COMPLEX64};
@@ -238,7 +232,7 @@ static bool plan_dtypes(opc_run_t *run) {
   } else if (dtypes == OPC_SWEEP_REPRESENTATIVE) {
     for (size_t i = 0; i < sizeof representative / sizeof *representative; i++)
       if (!plan_dtype(run, representative[i], plain_planned)) return false;
-  } else if (dtypes == OPC_SWEEP_COMPLEX && run->sample == 0 && has_formula(run->request->op)) {
+  } else if (dtypes == OPC_SWEEP_COMPLEX && run->sample == 0 && opc_operator_has_formula(run->request->op)) {
     if (!plan_dtype(run, OPC_DTYPE_COMPLEX64, plain_planned)) return false;
   }
   if (check->larger_in_float32 && !plan_larger(run)) return false;

@@ -172,6 +172,12 @@ bool opc_operator_has_tag(const opc_operator_t *op, const char *tag) {
   return false;
 }
 
+bool opc_operator_has_formula(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->kernel_count; i++)
+    if (!op->kernels[i].fallthrough && strncmp(op->kernels[i].key, "Autograd", 8) == 0) return true;
+  return false;
+}
+
 bool opc_operator_is_mutable(const opc_operator_t *op) {
   for (size_t i = 0; op && i < op->argument_count; i++)
     if (op->arguments[i].alias.present && op->arguments[i].alias.is_write) return true;

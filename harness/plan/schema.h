@@ -117,6 +117,7 @@ const opc_kernel_t *opc_operator_kernel(const opc_operator_t *op, const char *ke
 bool opc_operator_serves(const opc_operator_t *op, opc_device_type_t device);
 bool opc_operator_has_tag(const opc_operator_t *op, const char *tag);
 bool opc_operator_is_mutable(const opc_operator_t *op); /* any argument with a write annotation */
+bool opc_operator_has_formula(const opc_operator_t *op); /* a kernel at an Autograd key, and no fallthrough */
 /* Index of the argument called name, -1 where there is none. "self" and "input" are not the same name. */
 int opc_operator_argument(const opc_operator_t *op, const char *name);
 
