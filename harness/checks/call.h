@@ -34,8 +34,8 @@ typedef struct opc_call {
   opc_text_t message; /* of a call that did not return */
 } opc_call_t;
 
-/* Makes the arguments on the device (cpu, cuda, meta). Gaps, which are what a storage has beside its views' elements, get OPC_GAP_BYTE. A tensor whose spec names a device of its own (device_given)
- * keeps it unless the target is meta. An operator without tensor arguments is given the device by its argument for that, where the sample leaves it open. */
+/* Makes the arguments on the device (cpu, cuda, meta). Gaps, which are what a storage has beside its views' elements, get OPC_GAP_BYTE. A tensor
+ * whose spec names a device of its own (device_given) keeps it unless the target is meta. An operator without tensor arguments is given the device by its argument for that, where the sample leaves it open. */
 enum { OPC_GAP_BYTE = 0x5b, OPC_OTHER_GAP_BYTE = 0x3c };
 opc_status_t opc_call_make(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, opc_device_t device, uint64_t seed,
                            opc_error_t *error) OPC_CHECKED;
