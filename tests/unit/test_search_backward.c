@@ -81,6 +81,57 @@ static void test_arguments(void **state) {
   for (int i = 0; i < 2; i++) opc_operator_clear(&operators[i]);
 }
 
+static opc_value_t row(opc_dtype_t dtype, opc_number_t first, opc_number_t second) {
+  opc_value_t value = output(dtype, 1, 2);
+  value.tensor->fill = (opc_fill_t){.kind = OPC_FILL_VALUES, .value_count = 2, .rounded_to = OPC_DTYPE_OTHER, .filled_as = OPC_DTYPE_OTHER};
+  value.tensor->fill.values = calloc(2, sizeof(opc_number_t));
+  value.tensor->fill.values[0] = first;
+  value.tensor->fill.values[1] = second;
+  return value;
+}
+
+/* What was returned has its very numbers again, whether they are elements of the dtype or not. */
+static void test_values_come_back(void **state) {
+  (void)state;
+  const struct {
+    opc_dtype_t dtype;
+    opc_number_t first, second;
+    bool packed;
+  } rows[] = {{OPC_DTYPE_FLOAT32, {.kind = OPC_NUMBER_FLOAT, .f = 0.5}, {.kind = OPC_NUMBER_FLOAT, .f = -0.0}, true},
+              {OPC_DTYPE_FLOAT32, {.kind = OPC_NUMBER_FLOAT, .f = 0.5}, {.kind = OPC_NUMBER_FLOAT, .f = 0.1}, false},
+              {OPC_DTYPE_FLOAT64, {.kind = OPC_NUMBER_FLOAT, .f = 0.1}, {.kind = OPC_NUMBER_INT, .i = 3}, false},
+              {OPC_DTYPE_INT64, {.kind = OPC_NUMBER_INT, .i = INT64_MIN}, {.kind = OPC_NUMBER_INT, .i = INT64_MAX}, true},
+              {OPC_DTYPE_INT8, {.kind = OPC_NUMBER_INT, .i = -3}, {.kind = OPC_NUMBER_INT, .i = 300}, false},
+              {OPC_DTYPE_BOOL, {.kind = OPC_NUMBER_INT, .i = 1}, {.kind = OPC_NUMBER_INT, .i = 0}, true}};
+  opc_operator_t operators[] = {fixture_operator("ns::foo", "a schema", NULL, 0, NULL, 0), fixture_operator("ns::_foo_backward", "a schema", NULL, 0, NULL, 0)};
+  opc_search_library_t *library;
+  opc_search_view_t view;
+  opc_sample_t accepted;
+  opc_error_t error = {0};
+  opc_value_t *outputs = calloc(COUNT(rows), sizeof *outputs);
+  for (size_t i = 0; i < COUNT(rows); i++) outputs[i] = row(rows[i].dtype, rows[i].first, rows[i].second);
+  assert_ok(opc_search_library_new(operators, 2, NULL, 0, &library, &error), error);
+  assert_ok(opc_sample_init(&accepted, &operators[0], &error), error);
+  assert_ok(opc_search_library_add(library, &operators[0], 1, &accepted, outputs, COUNT(rows), &error), error);
+  assert_ok(opc_search_view_make(library, &operators[1], 2, &view, &error), error);
+  assert_int_equal(view.count, 1);
+  assert_int_equal(view.entries[0]->output_count, COUNT(rows));
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    const opc_search_output_t *kept = &view.entries[0]->outputs[i];
+    opc_value_t value;
+    assert_true(opc_search_output_value(kept, &value));
+    const opc_fill_t *fill = &value.tensor->fill;
+    if ((kept->elements != NULL) != rows[i].packed || fill->kind != OPC_FILL_VALUES || fill->value_count != 2) fail_msg("row %zu", i);
+    if (fill->values[0].kind != rows[i].first.kind || memcmp(&fill->values[0].i, &rows[i].first.i, sizeof(int64_t)) != 0) fail_msg("row %zu, the first", i);
+    if (fill->values[1].kind != rows[i].second.kind || memcmp(&fill->values[1].i, &rows[i].second.i, sizeof(int64_t)) != 0) fail_msg("row %zu, the second", i);
+    opc_value_clear(&value);
+  }
+  opc_search_view_clear(&view);
+  opc_sample_clear(&accepted);
+  opc_search_library_free(library);
+  for (int i = 0; i < 2; i++) opc_operator_clear(&operators[i]);
+}
+
 static void set_current(opc_search_t *search, const char *text) {
   opc_error_t error = {0};
   json_t *json = json_loads(text, 0, NULL);
@@ -120,6 +171,6 @@ static void test_tabu(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_arguments), cmocka_unit_test(test_tabu)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_arguments), cmocka_unit_test(test_values_come_back), cmocka_unit_test(test_tabu)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
