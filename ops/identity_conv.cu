@@ -1,5 +1,5 @@
-// The operator's CUDA kernel. Includes nothing of libtorch_cuda: the library needs only libc10_cuda and libcudart, so it loads, and
-// its CPU kernel runs, where the rest of the CUDA libraries is not installed.
+// The operator's CUDA kernel. Includes nothing of libtorch_cuda: the library needs only libc10_cuda and libcudart, so
+// it loads, and its CPU kernel runs, where the rest of the CUDA libraries is not installed.
 #include "identity_conv.h"
 
 #include <c10/cuda/CUDAException.h>
@@ -16,15 +16,16 @@ constexpr int kThreads = 256;
 constexpr int64_t kMaxBlocks = 65535;  // the kernel's loop takes what is beyond
 constexpr int kMaxDims = 64;           // at::TensorIterator's limit too
 
-// Shape and strides reach the device as a kernel parameter (1 KiB of the 4 that are allowed): copying them there as tensors would
-// wait for the device on every call and could not be captured in a CUDA graph.
+// Shape and strides reach the device as a kernel parameter (1 KiB of the 4 that are allowed): copying them there as
+// tensors would wait for the device on every call and could not be captured in a CUDA graph.
 struct Layout {
   int dims;
   int64_t sizes[kMaxDims];
   int64_t strides[kMaxDims];  // in elements
 };
 
-// Elements are moved as words of their size, so that a NaN's payload and the sign of zero arrive as they were, whatever the dtype.
+// Elements are moved as words of their size, so that a NaN's payload and the sign of zero arrive as they were, whatever
+// the dtype.
 template <typename Word>
 __global__ void copy_kernel(const Word *__restrict__ in, Word *__restrict__ out, int64_t count, Layout layout) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;

@@ -18,8 +18,9 @@ class IdentityConvClass : public torch::CustomClassHolder {
 
   // Through the dispatcher, so that it works on every device, on Meta, and under tracing.
   at::Tensor forward(const at::Tensor &x) const {
-    static const auto op =
-        c10::Dispatcher::singleton().findSchemaOrThrow("my_ops::identity_conv_op", "").typed<at::Tensor(const at::Tensor &)>();
+    static const auto op = c10::Dispatcher::singleton()
+                               .findSchemaOrThrow("my_ops::identity_conv_op", "")
+                               .typed<at::Tensor(const at::Tensor &)>();
     return op.call(x);
   }
 
@@ -39,7 +40,8 @@ void register_identity_conv_class(torch::Library &m) {
       .def("forward", [](const Self &self, const at::Tensor &x) { return self->forward(x); })
       .def("get_channels", [](const Self &self) { return self->channels(); })
       // torch.export compares and rebuilds objects by these (name, value) pairs.
-      .def("__obj_flatten__", [](const Self &self) { return std::make_tuple(std::make_tuple(std::string("channels"), self->channels())); })
+      .def("__obj_flatten__",
+           [](const Self &self) { return std::make_tuple(std::make_tuple(std::string("channels"), self->channels())); })
       .def_pickle([](const Self &self) { return self->channels(); },
                   [](int64_t channels) { return c10::make_intrusive<IdentityConvClass>(channels); });
 }

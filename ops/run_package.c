@@ -1,8 +1,9 @@
 /* run_package MODEL.pt2 OPERATORS.so [DEVICE]: the example of how a C program runs a model that calls custom operators.
  *
- * Loads libtorch.so, which the model's compiled code needs, and the library of operators, for all to see; then the package; runs it on a [1, 3, 224, 224] tensor of
- * the device that it was compiled for (cpu, which is meant where none is named, or cuda) and holds the output against the input, bit for bit: the identity model must
- * return what it was given. */
+ * Loads libtorch.so, which the model's compiled code needs, and the library of operators, for all to see; then the
+ * package; runs it on a [1, 3, 224, 224] tensor of the device that it was compiled for (cpu, which is meant where none
+ * is named, or cuda) and holds the output against the input, bit for bit: the identity model must return what it was
+ * given. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@ int main(int argc, char **argv) {
     fprintf(stderr, "run_package: %s: %s\n", argv[1], message);
   } else {
     for (size_t i = 0; i < count; i++) input[i] = (float)i / 7 - 1000;
-    if (package_run(package, device, input, sizes, sizeof sizes / sizeof *sizes, output, count, message, sizeof message) != 0) {
+    if (package_run(package, device, input, sizes, sizeof sizes / sizeof *sizes, output, count, message,
+                    sizeof message) != 0) {
       fprintf(stderr, "run_package: %s\n", message);
     } else if (memcmp(input, output, count * sizeof *input) != 0) {
       fprintf(stderr, "run_package: the output's bits differ from the input's\n");

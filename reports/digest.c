@@ -33,8 +33,8 @@ static void add_finding(opc_digest_t *digest, const json_t *record, const opc_ca
     digest->findings = grown;
     digest->finding_capacity = capacity;
   }
-  digest->findings[digest->finding_count++] =
-      (opc_digest_finding_t){.record = json_incref((json_t *)record), .complexity = complexity, .cases = 1, .warning = warning};
+  digest->findings[digest->finding_count++] = (opc_digest_finding_t){
+      .record = json_incref((json_t *)record), .complexity = complexity, .cases = 1, .warning = warning};
 }
 
 static opc_digest_check_t *check_of(opc_digest_t *digest, const char *name) {
@@ -94,7 +94,8 @@ static bool visit_result(const json_t *record, void *context) {
     case OPC_VERDICT_SKIP:
       check->counts.skip++;
       check->skips[reason]++;
-      if (!check->skip_details[reason]) check->skip_details[reason] = opc_string_copy(opc_record_text(record, "message"));
+      if (!check->skip_details[reason])
+        check->skip_details[reason] = opc_string_copy(opc_record_text(record, "message"));
       break;
     default:
       if (warning) check->counts.warnings++;
@@ -115,10 +116,12 @@ static int compare_checks(const void *left, const void *right) {
   return first != second ? (first > second) - (first < second) : strcmp(a->name, b->name);
 }
 
-opc_status_t opc_digest_make(opc_journal_reader_t *journal, size_t operator_index, opc_digest_t *out, opc_error_t *error) {
+opc_status_t opc_digest_make(opc_journal_reader_t *journal, size_t operator_index, opc_digest_t *out,
+                             opc_error_t *error) {
   *out = (opc_digest_t){0};
   opc_status_t status = opc_journal_reader_results(journal, operator_index, visit_result, out, error);
-  if (status == OPC_OK && out->status != OPC_OK) status = opc_error_set(error, out->status, "out of memory while summing up results");
+  if (status == OPC_OK && out->status != OPC_OK)
+    status = opc_error_set(error, out->status, "out of memory while summing up results");
   qsort(out->checks, out->check_count, sizeof out->checks[0], compare_checks);
   return status;
 }

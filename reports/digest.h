@@ -1,7 +1,7 @@
 /* What one operator's results come to: one finding a rule, counts a check, skips by reason, which dtypes it takes.
  *
- * Ownership: opc_digest_clear. Threads: one. Sizes are bounded by the number of rules, checks, reasons and dtypes, not by that of the
- * results. */
+ * Ownership: opc_digest_clear. Threads: one. Sizes are bounded by the number of rules, checks, reasons and dtypes, not
+ * by that of the results. */
 #ifndef OPC_REPORTS_DIGEST_H
 #define OPC_REPORTS_DIGEST_H
 
@@ -9,7 +9,8 @@
 #include "reports/journal_reader.h"
 
 typedef struct opc_digest_finding {
-  json_t *record; /* of the simplest case: fewest transformations, the sample's own dtype before others, then the first */
+  json_t
+      *record; /* of the simplest case: fewest transformations, the sample's own dtype before others, then the first */
   int complexity;
   uint64_t cases;
   bool warning;
@@ -39,7 +40,8 @@ typedef struct opc_digest {
   opc_status_t status;
 } opc_digest_t;
 
-opc_status_t opc_digest_make(opc_journal_reader_t *journal, size_t operator_index, opc_digest_t *out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_digest_make(opc_journal_reader_t *journal, size_t operator_index, opc_digest_t *out,
+                             opc_error_t *error) OPC_CHECKED;
 void opc_digest_clear(opc_digest_t *digest);
 
 #endif

@@ -21,7 +21,8 @@ static bool grow(opc_hash_set_t *set) {
   return true;
 }
 
-opc_status_t opc_hash_set_add(opc_hash_set_t *set, const void *bytes, size_t length, bool *out_added, opc_error_t *error) {
+opc_status_t opc_hash_set_add(opc_hash_set_t *set, const void *bytes, size_t length, bool *out_added,
+                              opc_error_t *error) {
   if (set->count * 4 >= set->capacity * 3 && !grow(set)) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   uint64_t hash = XXH3_64bits(bytes, length);
   if (hash == 0) hash = 1; /* 0 marks a free slot */

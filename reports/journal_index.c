@@ -10,7 +10,9 @@ typedef enum tally { TALLY_PASS, TALLY_FAIL, TALLY_SKIP, TALLY_ERROR, TALLY_WARN
 
 enum { NO_OPERATOR = UINT32_MAX };
 
-static opc_status_t no_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while reading a journal"); }
+static opc_status_t no_memory(opc_error_t *error) {
+  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while reading a journal");
+}
 
 /* Room for one more element: the array as it is or grown, NULL where memory ran out (the old one then still stands). */
 static void *grow(void *data, size_t count, size_t *capacity, size_t size) {
@@ -31,7 +33,8 @@ static opc_status_t operator_index(opc_journal_reader_t *reader, const char *nam
   if (!grown) return no_memory(error);
   reader->operators = grown;
   char *copy = opc_string_copy(name);
-  if (!copy || json_object_set_new(reader->operator_indexes, name, json_integer((json_int_t)reader->operator_count)) != 0) {
+  if (!copy ||
+      json_object_set_new(reader->operator_indexes, name, json_integer((json_int_t)reader->operator_count)) != 0) {
     free(copy);
     return no_memory(error);
   }
@@ -40,7 +43,8 @@ static opc_status_t operator_index(opc_journal_reader_t *reader, const char *nam
   return OPC_OK;
 }
 
-static opc_status_t index_operator(opc_journal_reader_t *reader, uint64_t offset, const json_t *record, opc_error_t *error) {
+static opc_status_t index_operator(opc_journal_reader_t *reader, uint64_t offset, const json_t *record,
+                                   opc_error_t *error) {
   uint32_t index;
   opc_status_t status = operator_index(reader, opc_record_text(record, "name"), &index, error);
   if (status != OPC_OK) return status;
@@ -54,17 +58,24 @@ static opc_status_t index_operator(opc_journal_reader_t *reader, uint64_t offset
   return OPC_OK;
 }
 
-static opc_status_t index_class(opc_journal_reader_t *reader, uint64_t offset, const json_t *record, opc_error_t *error) {
+static opc_status_t index_class(opc_journal_reader_t *reader, uint64_t offset, const json_t *record,
+                                opc_error_t *error) {
   const char *class_name = opc_record_text(record, "name"), *dot = strrchr(class_name, '.');
-  char *name = dot ? opc_string_format("%.*s::%s", (int)(dot - class_name), class_name, dot + 1) : opc_string_copy(class_name);
-  bool kept = name && json_object_set_new(reader->classes, name, json_pack("[s, I, b]", opc_record_text(record, "library"), (json_int_t)offset, 0)) == 0;
+  char *name =
+      dot ? opc_string_format("%.*s::%s", (int)(dot - class_name), class_name, dot + 1) : opc_string_copy(class_name);
+  bool kept = name && json_object_set_new(
+                          reader->classes, name,
+                          json_pack("[s, I, b]", opc_record_text(record, "library"), (json_int_t)offset, 0)) == 0;
   free(name);
   return kept ? OPC_OK : no_memory(error);
 }
 
-static opc_status_t index_library(opc_journal_reader_t *reader, uint64_t offset, const json_t *record, opc_error_t *error) {
+static opc_status_t index_library(opc_journal_reader_t *reader, uint64_t offset, const json_t *record,
+                                  opc_error_t *error) {
   const char *name = opc_record_text(record, "checked_as");
-  if (*name && json_object_set_new(reader->classes, name, json_pack("[s, I, b]", opc_record_text(record, "path"), (json_int_t)offset, 1)) != 0) return no_memory(error);
+  if (*name && json_object_set_new(reader->classes, name,
+                                   json_pack("[s, I, b]", opc_record_text(record, "path"), (json_int_t)offset, 1)) != 0)
+    return no_memory(error);
   return OPC_OK;
 }
 
@@ -77,7 +88,9 @@ static opc_status_t place_classes(opc_journal_reader_t *reader, opc_error_t *err
     if (!library) continue;
     reader->operators[i].offset = (uint64_t)json_integer_value(json_array_get(known, 1));
     op->is_file = json_is_true(json_array_get(known, 2));
-    if (!json_object_get(reader->libraries, library) && json_object_set_new(reader->libraries, library, json_null()) != 0) return no_memory(error);
+    if (!json_object_get(reader->libraries, library) &&
+        json_object_set_new(reader->libraries, library, json_null()) != 0)
+      return no_memory(error);
     op->library = json_object_iter_key(json_object_iter_at(reader->libraries, library));
   }
   return OPC_OK;
@@ -124,8 +137,8 @@ static void count(opc_journal_counts_t *counts, tally_t tally) {
   }
 }
 
-static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, opc_record_kind_t kind, const json_t *record,
-                                 opc_error_t *error) {
+static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, opc_record_kind_t kind,
+                                 const json_t *record, opc_error_t *error) {
   tally_t tally;
   if (!tally_of(record, &tally)) {
     reader->summary.damaged++;
@@ -142,7 +155,8 @@ static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, 
   size_t capacity = reader->result_capacity; /* both arrays have one */
   void *offsets = grow(reader->result_offsets, reader->result_count, &capacity, sizeof *reader->result_offsets);
   if (offsets) reader->result_offsets = offsets;
-  void *operators = grow(reader->result_operators, reader->result_count, &reader->result_capacity, sizeof *reader->result_operators);
+  void *operators =
+      grow(reader->result_operators, reader->result_count, &reader->result_capacity, sizeof *reader->result_operators);
   if (operators) reader->result_operators = operators;
   if (!offsets || !operators) return no_memory(error);
   reader->result_offsets[reader->result_count] = offset;
@@ -160,7 +174,8 @@ static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, 
   return OPC_OK;
 }
 
-static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, const json_t *record, opc_error_t *error) {
+static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, const json_t *record,
+                                 opc_error_t *error) {
   opc_journal_summary_t *summary = &reader->summary;
   opc_record_kind_t kind = opc_record_kind_find(opc_record_text(record, "t"));
   if (kind == OPC_RECORD_UNKNOWN) return OPC_OK;
@@ -184,7 +199,9 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
       summary->classes++;
       return index_class(reader, offset, record, error);
     case OPC_RECORD_SAMPLE_SOURCE:
-      if (json_object_set_new(reader->sample_sources, opc_record_text(record, "operator"), json_integer((json_int_t)offset)) != 0) return no_memory(error);
+      if (json_object_set_new(reader->sample_sources, opc_record_text(record, "operator"),
+                              json_integer((json_int_t)offset)) != 0)
+        return no_memory(error);
       break;
     case OPC_RECORD_END:
       summary->complete = json_is_true(json_object_get(record, "complete"));
@@ -198,7 +215,8 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
 }
 
 /* The record at an offset, a new reference; NULL where the line is none. *out_length: -1 at the end. */
-static opc_status_t read_record(opc_journal_reader_t *reader, uint64_t offset, json_t **out, ssize_t *out_length, opc_error_t *error) {
+static opc_status_t read_record(opc_journal_reader_t *reader, uint64_t offset, json_t **out, ssize_t *out_length,
+                                opc_error_t *error) {
   const opc_kept_record_t *known = reader->known ? opc_kept_find(reader->known, offset) : NULL;
   *out = NULL;
   if (known) {
@@ -251,7 +269,8 @@ static void swap_results(opc_journal_reader_t *reader, size_t left, size_t right
   reader->result_operators[right] = operator_index;
 }
 
-/* Sorts the results by operator, those of one as the journal has them. In place: of all of ATen there are a million and a half. */
+/* Sorts the results by operator, those of one as the journal has them. In place: of all of ATen there are a million and
+ * a half. */
 static opc_status_t group_results(opc_journal_reader_t *reader, opc_error_t *error) {
   const size_t groups = reader->operator_count + 1;
   size_t *first = calloc(groups + 1, sizeof *first), *next = calloc(groups, sizeof *next);
@@ -285,7 +304,8 @@ static void summarise(opc_journal_reader_t *reader) {
   json_t *suspect;
   json_object_foreach(reader->suspects, case_id, suspect) {
     size_t result = (size_t)json_integer_value(json_array_get(suspect, 0));
-    count(&reader->operators[reader->result_operators[result]].op.counts, (tally_t)json_integer_value(json_array_get(suspect, 1)));
+    count(&reader->operators[reader->result_operators[result]].op.counts,
+          (tally_t)json_integer_value(json_array_get(suspect, 1)));
   }
   for (size_t i = 0; i < reader->operator_count; i++) {
     const opc_journal_operator_t *op = &reader->operators[i].op;
@@ -303,7 +323,8 @@ static void summarise(opc_journal_reader_t *reader) {
 opc_status_t opc_journal_index(opc_journal_reader_t *reader, opc_error_t *error) {
   opc_status_t status = index_file(reader, error);
   if (status == OPC_OK && reader->has_lines && !reader->has_run)
-    status = opc_error_set(error, OPC_ERR_INPUT, "%s is no journal of opcheck-c: it has no \"run\" record", reader->path);
+    status =
+        opc_error_set(error, OPC_ERR_INPUT, "%s is no journal of opcheck-c: it has no \"run\" record", reader->path);
   if (status != OPC_OK) return status;
   summarise(reader);
   status = place_classes(reader, error);

@@ -41,7 +41,7 @@ struct opc_journal_reader {
   size_t line_capacity;
 
   const opc_kept_records_t *known; /* while indexing: records that whoever wrote the journal has kept; may be NULL */
-  opc_kept_records_t kept; /* what most journals hold is not parsed again by each report */
+  opc_kept_records_t kept;         /* what most journals hold is not parsed again by each report */
 
   opc_record_t *records; /* all but results and suspects */
   size_t record_count, record_capacity;
@@ -57,18 +57,22 @@ struct opc_journal_reader {
   json_t *operator_indexes; /* name -> index */
   json_t *sample_sources;   /* name -> offset of the record */
   json_t *libraries;        /* path -> null: owns the paths that operators point at */
-  json_t *classes;          /* class as operators are named, "ns::Name", or library's file, "library::libmy_ops.so" -> [its library, offset of its record, whether it is the file] */
-  json_t *suspects;         /* case -> [result index, tally]: those without a result so far */
+  json_t *classes;  /* class as operators are named, "ns::Name", or library's file, "library::libmy_ops.so" -> [its
+                       library, offset of its record, whether it is the file] */
+  json_t *suspects; /* case -> [result index, tally]: those without a result so far */
   opc_journal_summary_t summary;
   bool has_run, has_lines;
 };
 
 opc_record_kind_t opc_record_kind_find(const char *name); /* OPC_RECORD_UNKNOWN where there is none */
-/* Reads the line at an offset into reader->line. *out_length excludes the newline; a torn last line counts as the end: *out_length is -1.
+/* Reads the line at an offset into reader->line. *out_length excludes the newline; a torn last line counts as the end:
+ * *out_length is -1.
  */
-opc_status_t opc_journal_line(opc_journal_reader_t *reader, uint64_t offset, ssize_t *out_length, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_journal_line(opc_journal_reader_t *reader, uint64_t offset, ssize_t *out_length,
+                              opc_error_t *error) OPC_CHECKED;
 json_t *opc_journal_parse(const char *line, size_t length); /* new reference; NULL: no object */
-/* Indexes reader->file: records, operators, results by operator, summary. What it allocates is the reader's, also after an error. */
+/* Indexes reader->file: records, operators, results by operator, summary. What it allocates is the reader's, also after
+ * an error. */
 opc_status_t opc_journal_index(opc_journal_reader_t *reader, opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -7,10 +7,12 @@
 #include "base/text.h"
 #include "reports/journal_index.h"
 
-static const char *const kind_names[OPC_RECORD_COUNT] = {NULL,      "run",    "tool", "library", "operator", "class", "sample_source",
-                                                         "suspect", "result", "note", "end"};
+static const char *const kind_names[OPC_RECORD_COUNT] = {
+    NULL, "run", "tool", "library", "operator", "class", "sample_source", "suspect", "result", "note", "end"};
 
-static opc_status_t no_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while reading a journal"); }
+static opc_status_t no_memory(opc_error_t *error) {
+  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while reading a journal");
+}
 
 const char *opc_record_text(const json_t *record, const char *key) {
   const char *text = json_string_value(json_object_get(record, key));
@@ -52,7 +54,8 @@ opc_status_t opc_journal_reader_open(const char *path, opc_journal_reader_t **ou
   return opc_journal_reader_open_known(path, NULL, out, error);
 }
 
-opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_records_t *known, opc_journal_reader_t **out, opc_error_t *error) {
+opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_records_t *known,
+                                           opc_journal_reader_t **out, opc_error_t *error) {
   *out = NULL;
   opc_status_t status = OPC_OK;
   opc_journal_reader_t *reader = calloc(1, sizeof *reader);
@@ -65,8 +68,8 @@ opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_reco
   reader->libraries = json_object();
   reader->suspects = json_object();
   reader->classes = json_object();
-  if (!reader->path || !reader->operator_indexes || !reader->sample_sources || !reader->libraries || !reader->suspects ||
-      !reader->classes)
+  if (!reader->path || !reader->operator_indexes || !reader->sample_sources || !reader->libraries ||
+      !reader->suspects || !reader->classes)
     status = no_memory(error);
   if (status == OPC_OK && !(reader->file = fopen(path, "re")))
     status = opc_error_set(error, OPC_ERR_IO, "cannot open journal %s: %s", path, strerror(errno));
@@ -103,8 +106,8 @@ void opc_journal_reader_close(opc_journal_reader_t *reader) {
 /* ---- reading ---- */
 
 /* *keep_going becomes false when visit asked to stop. */
-static opc_status_t visit_at(opc_journal_reader_t *reader, uint64_t offset, opc_record_visit_t *visit, void *context, bool *keep_going,
-                             opc_error_t *error) {
+static opc_status_t visit_at(opc_journal_reader_t *reader, uint64_t offset, opc_record_visit_t *visit, void *context,
+                             bool *keep_going, opc_error_t *error) {
   ssize_t length;
   const opc_kept_record_t *kept = opc_kept_find(&reader->kept, offset);
   if (kept) {
@@ -120,17 +123,18 @@ static opc_status_t visit_at(opc_journal_reader_t *reader, uint64_t offset, opc_
   return OPC_OK;
 }
 
-opc_status_t opc_journal_reader_results(opc_journal_reader_t *reader, size_t operator_index, opc_record_visit_t *visit, void *context,
-                                        opc_error_t *error) {
+opc_status_t opc_journal_reader_results(opc_journal_reader_t *reader, size_t operator_index, opc_record_visit_t *visit,
+                                        void *context, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   bool keep_going = true;
-  for (size_t i = reader->first_result[operator_index]; status == OPC_OK && keep_going && i < reader->first_result[operator_index + 1]; i++)
+  for (size_t i = reader->first_result[operator_index];
+       status == OPC_OK && keep_going && i < reader->first_result[operator_index + 1]; i++)
     status = visit_at(reader, reader->result_offsets[i], visit, context, &keep_going, error);
   return status;
 }
 
-opc_status_t opc_journal_reader_each(opc_journal_reader_t *reader, const char *t, opc_record_visit_t *visit, void *context,
-                                     opc_error_t *error) {
+opc_status_t opc_journal_reader_each(opc_journal_reader_t *reader, const char *t, opc_record_visit_t *visit,
+                                     void *context, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   bool keep_going = true;
   opc_record_kind_t kind = opc_record_kind_find(t);
@@ -141,7 +145,8 @@ opc_status_t opc_journal_reader_each(opc_journal_reader_t *reader, const char *t
     return status;
   }
   for (size_t i = 0; status == OPC_OK && keep_going && i < reader->record_count; i++)
-    if (reader->records[i].kind == kind) status = visit_at(reader, reader->records[i].offset, visit, context, &keep_going, error);
+    if (reader->records[i].kind == kind)
+      status = visit_at(reader, reader->records[i].offset, visit, context, &keep_going, error);
   return status;
 }
 
@@ -155,14 +160,17 @@ opc_status_t opc_journal_reader_first(opc_journal_reader_t *reader, const char *
   return opc_journal_reader_each(reader, t, keep_first, out, error);
 }
 
-opc_status_t opc_journal_reader_operator_record(opc_journal_reader_t *reader, size_t index, json_t **out, opc_error_t *error) {
+opc_status_t opc_journal_reader_operator_record(opc_journal_reader_t *reader, size_t index, json_t **out,
+                                                opc_error_t *error) {
   *out = NULL;
   bool keep_going;
   const opc_operator_entry_t *entry = &reader->operators[index];
   return entry->op.library ? visit_at(reader, entry->offset, keep_first, out, &keep_going, error) : OPC_OK;
 }
 
-void opc_journal_reader_summary(const opc_journal_reader_t *reader, opc_journal_summary_t *out) { *out = reader->summary; }
+void opc_journal_reader_summary(const opc_journal_reader_t *reader, opc_journal_summary_t *out) {
+  *out = reader->summary;
+}
 
 size_t opc_journal_reader_operator_count(const opc_journal_reader_t *reader) { return reader->operator_count; }
 
@@ -170,7 +178,8 @@ const opc_journal_operator_t *opc_journal_reader_operator(const opc_journal_read
   return &reader->operators[index].op;
 }
 
-opc_status_t opc_journal_reader_sample_source(opc_journal_reader_t *reader, const char *operator_name, json_t **out, opc_error_t *error) {
+opc_status_t opc_journal_reader_sample_source(opc_journal_reader_t *reader, const char *operator_name, json_t **out,
+                                              opc_error_t *error) {
   bool keep_going;
   const json_t *offset = json_object_get(reader->sample_sources, operator_name);
   *out = NULL;

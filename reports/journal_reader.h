@@ -4,17 +4,20 @@
  *   {"t":"run","format":"opcheck-c/journal/1","version":"0.1.0","argv":[…],"seed":N,"started":"2026-01-02T03:04:05Z"}
  *   {"t":"tool","torch":…,"cuda":…}
  *   {"t":"library","path":…,"status":"loaded|failed","error":null|{"kind","message"},"operators":N,"classes":N,
- *    "checked_as":NAME}                              what results of the file itself have for an operator; only where it is checked
+ *    "checked_as":NAME}                              what results of the file itself have for an operator; only where
+ * it is checked
  *   {"t":"operator",…}  {"t":"class",…}            as plan/schema.h makes them
  *   {"t":"sample_source","operator":…,"source":"file|recorded|searched|none","detail":TEXT,
- *     "search":{…}}   what the search did, where there was one (plan/search.h, opc_search_to_json, and "cpu_seconds", "seconds")
- *     "recipe":"FILE:LINE"   what that search kept to, where there was one
- *   {"t":"suspect",…}   a finding before its confirmation: counts only where no result of that case follows (a run that broke off)
+ *     "search":{…}}   what the search did, where there was one (plan/search.h, opc_search_to_json, and "cpu_seconds",
+ * "seconds") "recipe":"FILE:LINE"   what that search kept to, where there was one
+ *   {"t":"suspect",…}   a finding before its confirmation: counts only where no result of that case follows (a run that
+ * broke off)
  *   {"t":"result",…}    fields of the JSON report's results; final
  *   {"t":"note","message":…}      something a person should read: "libraries started threads: a process a batch"
  *   {"t":"end","seconds":S,"exit_code":N,"complete":true}
- * A last line without newline (a killed run) is ignored; records of an unknown t are skipped. A line that is no record is counted as
- * damaged, and a journal with damaged lines is not complete. Ownership: opc_journal_reader_close. NULL: close accepts it. Threads: one. */
+ * A last line without newline (a killed run) is ignored; records of an unknown t are skipped. A line that is no record
+ * is counted as damaged, and a journal with damaged lines is not complete. Ownership: opc_journal_reader_close. NULL:
+ * close accepts it. Threads: one. */
 #ifndef OPC_REPORTS_JOURNAL_READER_H
 #define OPC_REPORTS_JOURNAL_READER_H
 
@@ -49,31 +52,39 @@ typedef struct opc_journal_operator {
   bool is_file;   /* not an operator: a library's file ("checked_as") */
 } opc_journal_operator_t;
 
-/* Indexes the file: offsets of the records, results grouped by operator in the order of the operator records (12 bytes a result). */
+/* Indexes the file: offsets of the records, results grouped by operator in the order of the operator records (12 bytes
+ * a result). */
 opc_status_t opc_journal_reader_open(const char *path, opc_journal_reader_t **out, opc_error_t *error) OPC_CHECKED;
-/* The same by whoever has written the journal: records that it has kept are not read again. They are needed until this returns. */
-opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_records_t *known, opc_journal_reader_t **out, opc_error_t *error) OPC_CHECKED;
+/* The same by whoever has written the journal: records that it has kept are not read again. They are needed until this
+ * returns. */
+opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_records_t *known,
+                                           opc_journal_reader_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_journal_reader_close(opc_journal_reader_t *reader);
 void opc_journal_reader_summary(const opc_journal_reader_t *reader, opc_journal_summary_t *out);
-/* Calls visit for every record of type t in order ("result": grouped by operator, then in order of the journal; unresolved suspects among
- * them). The record is valid during the call (json_incref keeps it longer); visit returns false to stop. */
+/* Calls visit for every record of type t in order ("result": grouped by operator, then in order of the journal;
+ * unresolved suspects among them). The record is valid during the call (json_incref keeps it longer); visit returns
+ * false to stop. */
 typedef bool opc_record_visit_t(const json_t *record, void *context);
-opc_status_t opc_journal_reader_each(opc_journal_reader_t *reader, const char *t, opc_record_visit_t *visit, void *context,
-                                     opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_journal_reader_each(opc_journal_reader_t *reader, const char *t, opc_record_visit_t *visit,
+                                     void *context, opc_error_t *error) OPC_CHECKED;
 
-/* Operators by name, in the order of their records. One that several libraries put kernels on stands once, under the library that defines
- * it. */
+/* Operators by name, in the order of their records. One that several libraries put kernels on stands once, under the
+ * library that defines it. */
 size_t opc_journal_reader_operator_count(const opc_journal_reader_t *reader);
-const opc_journal_operator_t *opc_journal_reader_operator(const opc_journal_reader_t *reader, size_t index); /* owned by the reader */
+const opc_journal_operator_t *opc_journal_reader_operator(const opc_journal_reader_t *reader,
+                                                          size_t index); /* owned by the reader */
 /* Its record, a new reference; NULL where it has none. */
-opc_status_t opc_journal_reader_operator_record(opc_journal_reader_t *reader, size_t index, json_t **out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_journal_reader_operator_record(opc_journal_reader_t *reader, size_t index, json_t **out,
+                                                opc_error_t *error) OPC_CHECKED;
 /* The results of one operator alone. */
-opc_status_t opc_journal_reader_results(opc_journal_reader_t *reader, size_t operator_index, opc_record_visit_t *visit, void *context,
-                                        opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_journal_reader_results(opc_journal_reader_t *reader, size_t operator_index, opc_record_visit_t *visit,
+                                        void *context, opc_error_t *error) OPC_CHECKED;
 /* The first record of type t, a new reference; NULL where there is none. */
-opc_status_t opc_journal_reader_first(opc_journal_reader_t *reader, const char *t, json_t **out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_journal_reader_first(opc_journal_reader_t *reader, const char *t, json_t **out,
+                                      opc_error_t *error) OPC_CHECKED;
 /* The sample_source record of an operator, a new reference; NULL where there is none. */
-opc_status_t opc_journal_reader_sample_source(opc_journal_reader_t *reader, const char *operator_name, json_t **out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_journal_reader_sample_source(opc_journal_reader_t *reader, const char *operator_name, json_t **out,
+                                              opc_error_t *error) OPC_CHECKED;
 
 /* Text of a record's field; "" where it is absent, null or no string. */
 const char *opc_record_text(const json_t *record, const char *key);

@@ -71,22 +71,24 @@ static json_t *arrange_once(const json_t *record, json_t *fixed) {
 }
 
 static bool visit_library(const json_t *record, void *context) {
-  return put_item(context,
-                  arrange_once(record, json_pack("{s:n, s:n, s:n, s:i, s:i}", "path", "status", "error", "operators", 0, "classes", 0)));
+  return put_item(context, arrange_once(record, json_pack("{s:n, s:n, s:n, s:i, s:i}", "path", "status", "error",
+                                                          "operators", 0, "classes", 0)));
 }
 
 static bool visit_operator(const json_t *record, void *context) {
   json_writer_t *writer = context;
   json_t *source = NULL;
-  opc_status_t status = opc_journal_reader_sample_source(writer->journal, opc_record_text(record, "name"), &source, writer->error);
+  opc_status_t status =
+      opc_journal_reader_sample_source(writer->journal, opc_record_text(record, "name"), &source, writer->error);
   if (writer->status == OPC_OK) writer->status = status;
   const char *how = opc_record_text(source, "source");
-  json_t *fixed = json_pack("{s:n, s:n, s:n, s:n, s:[], s:[], s:s}", "name", "schema", "library", "registered_at", "dispatch_keys", "tags",
-                            "sample_source", *how ? how : "none");
+  json_t *fixed = json_pack("{s:n, s:n, s:n, s:n, s:[], s:[], s:s}", "name", "schema", "library", "registered_at",
+                            "dispatch_keys", "tags", "sample_source", *how ? how : "none");
   json_t *item = arrange_once(record, fixed);
   static const char *const told[][2] = {{"sample_detail", "detail"}, {"search", "search"}, {"recipe", "recipe"}};
   for (size_t i = 0; item && source && i < sizeof told / sizeof told[0]; i++)
-    if (json_object_set(item, told[i][0], json_object_get(source, told[i][1])) != 0) json_object_del(item, told[i][0]); /* the record has none */
+    if (json_object_set(item, told[i][0], json_object_get(source, told[i][1])) != 0)
+      json_object_del(item, told[i][0]); /* the record has none */
   json_decref(source);
   return put_item(writer, item);
 }
@@ -105,7 +107,9 @@ static bool visit_result(const json_t *record, void *context) {
   return put_item(context, item);
 }
 
-static bool visit_note(const json_t *record, void *context) { return put_item(context, json_incref(json_object_get(record, "message"))); }
+static bool visit_note(const json_t *record, void *context) {
+  return put_item(context, json_incref(json_object_get(record, "message")));
+}
 
 static void put_list(json_writer_t *writer, const char *name, const char *t, opc_record_visit_t *visit) {
   if (writer->status == OPC_OK && fprintf(writer->stream, "  \"%s\": [", name) < 0)
@@ -122,16 +126,18 @@ static void put_list(json_writer_t *writer, const char *name, const char *t, opc
 static void put_head(json_writer_t *writer, const opc_journal_summary_t *summary) {
   json_t *run = NULL, *tool = NULL;
   if (writer->status == OPC_OK) writer->status = opc_journal_reader_first(writer->journal, "run", &run, writer->error);
-  if (writer->status == OPC_OK) writer->status = opc_journal_reader_first(writer->journal, "tool", &tool, writer->error);
+  if (writer->status == OPC_OK)
+    writer->status = opc_journal_reader_first(writer->journal, "tool", &tool, writer->error);
   json_t *argv = json_object_get(run, "argv");
   put(writer, "{\n  \"format\": \"opcheck-c/report/1\",\n  \"tool\": ");
-  put_value(writer, json_pack("{s:O?, s:O?, s:O?}", "version", json_object_get(run, "version"), "torch", json_object_get(tool, "torch"),
-                              "cuda", json_object_get(tool, "cuda")));
+  put_value(writer, json_pack("{s:O?, s:O?, s:O?}", "version", json_object_get(run, "version"), "torch",
+                              json_object_get(tool, "torch"), "cuda", json_object_get(tool, "cuda")));
   put(writer, ",\n  \"run\": ");
   json_t *seed = json_object_get(run, "seed");
-  put_value(writer, json_pack("{s:o, s:f, s:b, s:o, s:O?, s:O*}", "seed", seed ? json_incref(seed) : json_integer(0), "seconds", summary->seconds,
-                              "complete", summary->complete ? 1 : 0, "argv", argv ? json_incref(argv) : json_array(), "started",
-                              json_object_get(run, "started"), "loading_cpu_seconds", json_object_get(tool, "loading_cpu_seconds")));
+  put_value(writer, json_pack("{s:o, s:f, s:b, s:o, s:O?, s:O*}", "seed", seed ? json_incref(seed) : json_integer(0),
+                              "seconds", summary->seconds, "complete", summary->complete ? 1 : 0, "argv",
+                              argv ? json_incref(argv) : json_array(), "started", json_object_get(run, "started"),
+                              "loading_cpu_seconds", json_object_get(tool, "loading_cpu_seconds")));
   put(writer, ",\n");
   json_decref(run);
   json_decref(tool);
@@ -141,8 +147,9 @@ static opc_status_t write_json(opc_journal_reader_t *journal, FILE *stream, opc_
   opc_journal_summary_t summary;
   opc_journal_reader_summary(journal, &summary);
   json_writer_t writer = {.journal = journal, .stream = stream, .error = error};
-  writer.result = json_pack("{s:n, s:n, s:n, s:n, s:s, s:n, s:n, s:n, s:{}, s:n, s:f}", "operator", "check", "case", "verdict", "severity", "error", "rule",
-                            "reason", "message", "evidence", "repro", "seconds", 0.0);
+  writer.result =
+      json_pack("{s:n, s:n, s:n, s:n, s:s, s:n, s:n, s:n, s:{}, s:n, s:f}", "operator", "check", "case", "verdict",
+                "severity", "error", "rule", "reason", "message", "evidence", "repro", "seconds", 0.0);
   put_head(&writer, &summary);
   put_list(&writer, "libraries", "library", visit_library);
   put_list(&writer, "operators", "operator", visit_operator);
@@ -150,8 +157,9 @@ static opc_status_t write_json(opc_journal_reader_t *journal, FILE *stream, opc_
   put_list(&writer, "notes", "note", visit_note);
   put_list(&writer, "results", "result", visit_result);
   put(&writer, "  \"summary\": ");
-  put_value(&writer, json_pack("{s:I, s:I, s:I, s:I, s:I}", "pass", (json_int_t)summary.pass, "fail", (json_int_t)summary.fail, "skip",
-                               (json_int_t)summary.skip, "error", (json_int_t)summary.error, "warnings", (json_int_t)summary.warnings));
+  put_value(&writer, json_pack("{s:I, s:I, s:I, s:I, s:I}", "pass", (json_int_t)summary.pass, "fail",
+                               (json_int_t)summary.fail, "skip", (json_int_t)summary.skip, "error",
+                               (json_int_t)summary.error, "warnings", (json_int_t)summary.warnings));
   put(&writer, "\n}\n");
   json_decref(writer.result);
   return writer.status;

@@ -1,6 +1,6 @@
-/* The JUnit report, in the strict dialect that Jenkins' junit-10.xsd accepts and every reader that we know of shows: one testsuite a
- * library, one testcase a case. What does not belong to a case (a library that did not load, a run that broke off) is an error testcase of
- * its own, because a report without it would look like a success.
+/* The JUnit report, in the strict dialect that Jenkins' junit-10.xsd accepts and every reader that we know of shows:
+ * one testsuite a library, one testcase a case. What does not belong to a case (a library that did not load, a run that
+ * broke off) is an error testcase of its own, because a report without it would look like a success.
  *
  * Sources: Jenkins xunit-plugin's junit-10.xsd; ECMA-48 and XML 1.0 through xml_text.h. */
 #include <errno.h>
@@ -36,15 +36,19 @@ typedef struct junit {
 /* libxml2 tells a failed write on stderr and forgets why it failed; so it is not told. */
 static int write_bytes(void *context, const char *bytes, int length) {
   junit_t *junit = context;
-  if (junit->cause == 0 && fwrite(bytes, 1, (size_t)length, junit->stream) != (size_t)length) junit->cause = errno ? errno : EIO;
+  if (junit->cause == 0 && fwrite(bytes, 1, (size_t)length, junit->stream) != (size_t)length)
+    junit->cause = errno ? errno : EIO;
   return length;
 }
 
 static void check_written(junit_t *junit, int result) {
-  if (result < 0 && junit->status == OPC_OK) junit->status = opc_error_set(junit->error, OPC_ERR_IO, "cannot write the JUnit report");
+  if (result < 0 && junit->status == OPC_OK)
+    junit->status = opc_error_set(junit->error, OPC_ERR_IO, "cannot write the JUnit report");
 }
 
-static void open_element(junit_t *junit, const char *name) { check_written(junit, xmlTextWriterStartElement(junit->xml, BAD_CAST name)); }
+static void open_element(junit_t *junit, const char *name) {
+  check_written(junit, xmlTextWriterStartElement(junit->xml, BAD_CAST name));
+}
 static void close_element(junit_t *junit) { check_written(junit, xmlTextWriterEndElement(junit->xml)); }
 
 static void attribute(junit_t *junit, const char *name, const char *value) {
@@ -64,7 +68,8 @@ static void count_attribute(junit_t *junit, const char *name, uint64_t value) {
 }
 
 static void time_attribute(junit_t *junit, double seconds) {
-  check_written(junit, xmlTextWriterWriteFormatAttribute(junit->xml, BAD_CAST "time", "%.3f", seconds < 0 ? 0 : seconds));
+  check_written(junit,
+                xmlTextWriterWriteFormatAttribute(junit->xml, BAD_CAST "time", "%.3f", seconds < 0 ? 0 : seconds));
 }
 
 static void body(junit_t *junit, const opc_text_t *value) {
@@ -107,13 +112,16 @@ static void claim_name(junit_t *junit, const char *classname, const char *name) 
   bool added = true;
   opc_text_t both = {0};
   opc_text_addf(&both, "%s\n%s", classname, name);
-  if (junit->status == OPC_OK) junit->status = opc_hash_set_add(&junit->names, opc_text_c(&both), both.length, &added, junit->error);
+  if (junit->status == OPC_OK)
+    junit->status = opc_hash_set_add(&junit->names, opc_text_c(&both), both.length, &added, junit->error);
   if (!added)
-    junit->status = opc_error_set(junit->error, OPC_ERR_PROTOCOL, "the journal holds two results of one case, %s in %s", name, classname);
+    junit->status = opc_error_set(junit->error, OPC_ERR_PROTOCOL, "the journal holds two results of one case, %s in %s",
+                                  name, classname);
   opc_text_clear(&both);
 }
 
-static void open_testcase(junit_t *junit, const char *library, const char *operator_name, const char *name, double seconds) {
+static void open_testcase(junit_t *junit, const char *library, const char *operator_name, const char *name,
+                          double seconds) {
   opc_text_t classname = {0};
   add_classname(&classname, library, operator_name);
   if (junit->xml) {
@@ -138,7 +146,8 @@ static void describe(opc_text_t *out, const json_t *record) {
   const char *rule_name = opc_record_text(record, "rule");
   const opc_rule_t *rule = opc_rule_find(rule_name);
   opc_text_addf(out, "%s\n", opc_record_text(record, "message"));
-  if (strcmp(opc_record_text(record, "t"), "suspect") == 0) opc_text_add(out, "Not confirmed: the run broke off before it.\n");
+  if (strcmp(opc_record_text(record, "t"), "suspect") == 0)
+    opc_text_add(out, "Not confirmed: the run broke off before it.\n");
   opc_text_add(out, "\n");
   opc_text_addf(out, "rule: %s%s%s\n", rule_name, rule ? ", " : "", rule ? rule->title : "");
   if (rule) add_line(out, "why", rule->why);
@@ -321,7 +330,8 @@ static bool visit_note(const json_t *record, void *context) {
 /* What is wrong with the run as a whole; NULL when nothing is. */
 static const char *run_trouble(const opc_journal_summary_t *summary, const char **out_message) {
   if (!summary->complete) {
-    *out_message = summary->damaged ? "the journal has damaged lines: results are missing" : "the run broke off: results are missing";
+    *out_message = summary->damaged ? "the journal has damaged lines: results are missing"
+                                    : "the run broke off: results are missing";
     return "harness.incomplete";
   }
   if (summary->exit_code == 5) {
@@ -394,7 +404,8 @@ static void write_document(junit_t *junit, FILE *stream) {
   xmlFreeTextWriter(junit->xml); /* flushes */
   errno = junit->cause;
   if (junit->cause && junit->status == OPC_OK)
-    junit->status = opc_error_set(junit->error, OPC_ERR_IO, "cannot write the JUnit report: %s", strerror(junit->cause));
+    junit->status =
+        opc_error_set(junit->error, OPC_ERR_IO, "cannot write the JUnit report: %s", strerror(junit->cause));
 }
 
 static opc_status_t write_junit(opc_journal_reader_t *journal, FILE *stream, opc_error_t *error) {

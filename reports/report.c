@@ -19,14 +19,15 @@ const size_t opc_report_count = sizeof opc_reports / sizeof opc_reports[0];
 static opc_status_t cannot_write(const char *target, int cause, opc_error_t *error) {
   const char *slash = strrchr(target, '/');
   if (cause == ENOENT && slash)
-    return opc_error_set(error, OPC_ERR_IO, "cannot write report %s: the folder %.*s does not exist; make it first", target,
-                         (int)(slash - target), target);
-  const char *advice = cause == ENOSPC || cause == EDQUOT || cause == EFBIG ? "; make room, or give a file elsewhere" : "";
+    return opc_error_set(error, OPC_ERR_IO, "cannot write report %s: the folder %.*s does not exist; make it first",
+                         target, (int)(slash - target), target);
+  const char *advice =
+      cause == ENOSPC || cause == EDQUOT || cause == EFBIG ? "; make room, or give a file elsewhere" : "";
   return opc_error_set(error, OPC_ERR_IO, "cannot write report %s: %s%s", target, strerror(cause), advice);
 }
 
-static opc_status_t write_stream(const opc_report_t *report, opc_journal_reader_t *journal, FILE *stream, const char *target,
-                                 opc_error_t *error) {
+static opc_status_t write_stream(const opc_report_t *report, opc_journal_reader_t *journal, FILE *stream,
+                                 const char *target, opc_error_t *error) {
   errno = 0;
   opc_status_t status = report->write(journal, stream, error);
   int cause = errno;
@@ -36,7 +37,8 @@ static opc_status_t write_stream(const opc_report_t *report, opc_journal_reader_
 }
 
 /* A pipe or a device cannot be renamed over: it is written to directly, once. */
-static opc_status_t write_special(const opc_report_t *report, opc_journal_reader_t *journal, const char *target, opc_error_t *error) {
+static opc_status_t write_special(const opc_report_t *report, opc_journal_reader_t *journal, const char *target,
+                                  opc_error_t *error) {
   FILE *stream = fopen(target, "we");
   if (!stream) return cannot_write(target, errno, error);
   opc_status_t status = write_stream(report, journal, stream, target, error);
@@ -44,7 +46,8 @@ static opc_status_t write_special(const opc_report_t *report, opc_journal_reader
   return status;
 }
 
-static opc_status_t write_beside(const opc_report_t *report, opc_journal_reader_t *journal, const char *target, bool early, opc_error_t *error) {
+static opc_status_t write_beside(const opc_report_t *report, opc_journal_reader_t *journal, const char *target,
+                                 bool early, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   FILE *stream = NULL;
   int file = -1;
@@ -55,7 +58,8 @@ static opc_status_t write_beside(const opc_report_t *report, opc_journal_reader_
     status = cannot_write(target, errno, error);
   if (status == OPC_OK && !(stream = fdopen(file, "w"))) status = cannot_write(target, errno, error);
   if (status == OPC_OK) status = write_stream(report, journal, stream, target, error);
-  if (status == OPC_OK && !early && fsync(file) != 0) /* an early one only says that there is nothing yet */ status = cannot_write(target, errno, error);
+  if (status == OPC_OK && !early && fsync(file) != 0) /* an early one only says that there is nothing yet */
+    status = cannot_write(target, errno, error);
   if (stream) {
     if (fclose(stream) != 0 && status == OPC_OK) status = cannot_write(target, errno, error);
   } else if (file >= 0) {
@@ -68,8 +72,8 @@ static opc_status_t write_beside(const opc_report_t *report, opc_journal_reader_
   return status;
 }
 
-static opc_status_t write_target(const opc_report_t *report, opc_journal_reader_t *journal, const char *target, bool early,
-                                 opc_error_t *error) {
+static opc_status_t write_target(const opc_report_t *report, opc_journal_reader_t *journal, const char *target,
+                                 bool early, opc_error_t *error) {
   struct stat info;
   bool exists = stat(target, &info) == 0;
   if (!*target) return opc_error_set(error, OPC_ERR_IO, "cannot write a report to a file without name");
@@ -80,10 +84,12 @@ static opc_status_t write_target(const opc_report_t *report, opc_journal_reader_
   return access(target, W_OK) == 0 ? OPC_OK : cannot_write(target, errno, error);
 }
 
-opc_status_t opc_report_begin(const opc_report_t *report, opc_journal_reader_t *journal, const char *target, opc_error_t *error) {
+opc_status_t opc_report_begin(const opc_report_t *report, opc_journal_reader_t *journal, const char *target,
+                              opc_error_t *error) {
   return write_target(report, journal, target, true, error);
 }
 
-opc_status_t opc_report_finish(const opc_report_t *report, opc_journal_reader_t *journal, const char *target, opc_error_t *error) {
+opc_status_t opc_report_finish(const opc_report_t *report, opc_journal_reader_t *journal, const char *target,
+                               opc_error_t *error) {
   return write_target(report, journal, target, false, error);
 }

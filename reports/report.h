@@ -1,8 +1,8 @@
-/* A report format: one file, one row in reports.def. Every report is streamed from the journal, written beside its target and renamed; the
- * early one says "incomplete".
+/* A report format: one file, one row in reports.def. Every report is streamed from the journal, written beside its
+ * target and renamed; the early one says "incomplete".
  *
- * Ownership: the reporter reads the journal through reports/journal_reader.h and owns nothing of it. Errors: OPC_ERR_IO names the file and
- * what to do. */
+ * Ownership: the reporter reads the journal through reports/journal_reader.h and owns nothing of it. Errors: OPC_ERR_IO
+ * names the file and what to do. */
 #ifndef OPC_REPORTS_REPORT_H
 #define OPC_REPORTS_REPORT_H
 
@@ -23,7 +23,8 @@ typedef struct opc_report {
 extern const opc_report_t *const opc_reports[];
 extern const size_t opc_report_count;
 
-/* Checks that the target's folder exists and can be written, and leaves the early report there. OPC_ERR_IO otherwise, nothing half-written.
+/* Checks that the target's folder exists and can be written, and leaves the early report there. OPC_ERR_IO otherwise,
+ * nothing half-written.
  */
 opc_status_t opc_report_begin(const opc_report_t *report, opc_journal_reader_t *journal, const char *target,
                               opc_error_t *error) OPC_CHECKED;

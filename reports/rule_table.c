@@ -6,10 +6,12 @@
 
 #include "base/text.h"
 
-static opc_status_t no_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while summing up results"); }
+static opc_status_t no_memory(opc_error_t *error) {
+  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while summing up results");
+}
 
-opc_status_t opc_rule_table_add(opc_rule_table_t *table, const char *rule, bool warning, const char *operator_name, uint64_t *out_before,
-                                opc_error_t *error) {
+opc_status_t opc_rule_table_add(opc_rule_table_t *table, const char *rule, bool warning, const char *operator_name,
+                                uint64_t *out_before, opc_error_t *error) {
   size_t i = 0;
   *out_before = 0;
   while (i < table->count && (strcmp(table->rows[i].rule, rule) != 0 || table->rows[i].warning != warning)) i++;
@@ -23,7 +25,8 @@ opc_status_t opc_rule_table_add(opc_rule_table_t *table, const char *rule, bool 
   }
   opc_rule_row_t *row = &table->rows[i];
   *out_before = row->operators;
-  if (row->operators < OPC_RULE_TABLE_NAMES && !(row->names[row->operators] = opc_string_copy(operator_name))) return no_memory(error);
+  if (row->operators < OPC_RULE_TABLE_NAMES && !(row->names[row->operators] = opc_string_copy(operator_name)))
+    return no_memory(error);
   row->operators++;
   return OPC_OK;
 }
@@ -40,7 +43,8 @@ void opc_rule_table_show(opc_rule_table_t *table, const opc_screen_t *screen) {
   for (size_t i = 0; i < table->count; i++) {
     const opc_rule_row_t *row = &table->rows[i];
     opc_text_t names = {0};
-    for (size_t k = 0; k < OPC_RULE_TABLE_NAMES && row->names[k]; k++) opc_text_addf(&names, "%s%s", k ? ", " : "", row->names[k]);
+    for (size_t k = 0; k < OPC_RULE_TABLE_NAMES && row->names[k]; k++)
+      opc_text_addf(&names, "%s%s", k ? ", " : "", row->names[k]);
     if (row->operators > OPC_RULE_TABLE_NAMES) opc_text_add(&names, ", …");
     opc_screen_text(screen, row->warning ? OPC_TONE_YELLOW : OPC_TONE_RED, row->warning ? "warn" : "FAIL");
     fprintf(screen->stream, "  %5" PRIu64 " operator%s  ", row->operators, row->operators == 1 ? " " : "s");

@@ -90,5 +90,9 @@ static void field(const opc_screen_t *screen, const char *label, const char *tex
   opc_text_clear(&clean);
 }
 
-void opc_screen_field(const opc_screen_t *screen, const char *label, const char *text) { field(screen, label, text, true); }
-void opc_screen_line(const opc_screen_t *screen, const char *label, const char *text) { field(screen, label, text, false); }
+void opc_screen_field(const opc_screen_t *screen, const char *label, const char *text) {
+  field(screen, label, text, true);
+}
+void opc_screen_line(const opc_screen_t *screen, const char *label, const char *text) {
+  field(screen, label, text, false);
+}

@@ -1,4 +1,5 @@
-/* A stream that a person reads: colours where they are wanted, a width, and no control character from anybody's message.
+/* A stream that a person reads: colours where they are wanted, a width, and no control character from anybody's
+ * message.
  *
  * Ownership: the stream stays the caller's. Threads: one. Errors: those of the stream, for the caller to ask it. */
 #ifndef OPC_REPORTS_SCREEN_H
@@ -15,9 +16,17 @@ typedef struct opc_screen {
   int width; /* 0: lines are not wrapped */
 } opc_screen_t;
 
-typedef enum opc_tone { OPC_TONE_PLAIN = 0, OPC_TONE_BOLD, OPC_TONE_DIM, OPC_TONE_RED, OPC_TONE_GREEN, OPC_TONE_YELLOW } opc_tone_t;
+typedef enum opc_tone {
+  OPC_TONE_PLAIN = 0,
+  OPC_TONE_BOLD,
+  OPC_TONE_DIM,
+  OPC_TONE_RED,
+  OPC_TONE_GREEN,
+  OPC_TONE_YELLOW
+} opc_tone_t;
 
-/* Colour on a terminal without NO_COLOR (no-color.org) whose TERM is not "dumb"; width from COLUMNS, else of the terminal, else none. */
+/* Colour on a terminal without NO_COLOR (no-color.org) whose TERM is not "dumb"; width from COLUMNS, else of the
+ * terminal, else none. */
 opc_screen_t opc_screen_of(FILE *stream);
 /* Text from outside, one line or many, made harmless. */
 void opc_screen_text(const opc_screen_t *screen, opc_tone_t tone, const char *text);

@@ -15,14 +15,15 @@ typedef struct terminal {
   uint64_t failures, warnings; /* findings: one an operator and rule */
   uint64_t failing_operators, shown_operators;
   opc_rule_table_t rules;
-  bool brief;   /* a line an operator */
-  bool crowded; /* a line a finding, but for the first of a rule; operators without one are counted alone */
+  bool brief;    /* a line an operator */
+  bool crowded;  /* a line a finding, but for the first of a rule; operators without one are counted alone */
   uint64_t good; /* those */
 } terminal_t;
 
 enum {
   DETAILED_OPERATORS = 20, /* more than these are a line each: what was found is what a person looks for */
-  FINDING_OPERATORS = 30,  /* with more of these, what is common to them is: a rule is explained with its first few, and summed up in the end */
+  FINDING_OPERATORS = 30,  /* with more of these, what is common to them is: a rule is explained with its first few, and
+                              summed up in the end */
   DETAILED_OF_RULE = 2,
   RULES_SUMMED = 8 /* operators with findings from which on there is a sum by rule */
 };
@@ -64,8 +65,9 @@ opc_status_t opc_terminal_troubles(opc_journal_reader_t *journal, const opc_scre
   if (!summary.complete) {
     opc_screen_text(screen, OPC_TONE_RED, "INCOMPLETE");
     if (summary.damaged)
-      fprintf(screen->stream, "  %" PRIu64 " line%s of the journal %s damaged: what was found there is missing here\n\n", summary.damaged,
-              plural(summary.damaged), summary.damaged == 1 ? "is" : "are");
+      fprintf(screen->stream,
+              "  %" PRIu64 " line%s of the journal %s damaged: what was found there is missing here\n\n",
+              summary.damaged, plural(summary.damaged), summary.damaged == 1 ? "is" : "are");
     else fputs("  the run broke off: this is what was found until then\n\n", screen->stream);
   }
   json_t *note = NULL;
@@ -106,7 +108,8 @@ static void show_also(const opc_screen_t *screen, const json_t *also) {
 }
 
 /* repeated: the same rule was explained a finding before. */
-static void show_finding(const opc_screen_t *screen, const opc_digest_finding_t *finding, const json_t *op, bool repeated) {
+static void show_finding(const opc_screen_t *screen, const opc_digest_finding_t *finding, const json_t *op,
+                         bool repeated) {
   const json_t *record = finding->record, *evidence = json_object_get(record, "evidence");
   const char *rule_name = opc_record_text(record, "rule");
   const opc_rule_t *rule = opc_rule_find(rule_name);
@@ -122,18 +125,22 @@ static void show_finding(const opc_screen_t *screen, const opc_digest_finding_t 
   fprintf(screen->stream, "%s%s\n", rule ? ": " : "", rule ? rule->title : "");
 
   opc_screen_field(screen, "what", opc_record_text(record, "message"));
-  if (strcmp(opc_record_text(record, "t"), "suspect") == 0) opc_screen_field(screen, "", "not confirmed: the run broke off before it");
+  if (strcmp(opc_record_text(record, "t"), "suspect") == 0)
+    opc_screen_field(screen, "", "not confirmed: the run broke off before it");
   show_also(screen, json_object_get(evidence, "also"));
   show_input(screen, json_object_get(evidence, "input"));
   if (!repeated) opc_screen_line(screen, "schema", opc_record_text(op, "schema"));
   const char *registered = opc_record_text(op, "registered_at");
-  if (op) opc_text_addf(&where, "%s%s%s", registered, *registered ? " in " : "", opc_terminal_basename(opc_record_text(op, "library")));
+  if (op)
+    opc_text_addf(&where, "%s%s%s", registered, *registered ? " in " : "",
+                  opc_terminal_basename(opc_record_text(op, "library")));
   opc_screen_line(screen, "registered", opc_text_c(&where));
   if (rule && !repeated) opc_screen_field(screen, "why", rule->why);
   opc_screen_line(screen, "case", opc_record_text(record, "case"));
   if (finding->cases > 1) {
     opc_text_reset(&where);
-    opc_text_addf(&where, "%" PRIu64 " more case%s of this operator and rule", finding->cases - 1, plural(finding->cases - 1));
+    opc_text_addf(&where, "%" PRIu64 " more case%s of this operator and rule", finding->cases - 1,
+                  plural(finding->cases - 1));
     opc_screen_field(screen, "and", opc_text_c(&where));
   }
   opc_screen_line(screen, "repro", opc_record_text(record, "repro"));
@@ -147,7 +154,10 @@ static void show_finding(const opc_screen_t *screen, const opc_digest_finding_t 
 /* The rest of a rule's findings where there are many: enough to look one up. */
 static void show_finding_line(const opc_screen_t *screen, const opc_digest_finding_t *finding) {
   bool crashed = strcmp(opc_record_text(finding->record, "verdict"), opc_verdict_name(OPC_VERDICT_ERROR)) == 0;
-  opc_screen_text(screen, finding->warning ? OPC_TONE_YELLOW : OPC_TONE_RED, finding->warning ? "WARN" : crashed ? "ERROR" : "FAIL");
+  opc_screen_text(screen, finding->warning ? OPC_TONE_YELLOW : OPC_TONE_RED,
+                  finding->warning ? "WARN"
+                  : crashed        ? "ERROR"
+                                   : "FAIL");
   fputs("  ", screen->stream);
   opc_screen_text(screen, OPC_TONE_BOLD, opc_record_text(finding->record, "operator"));
   fputs("  ", screen->stream);
@@ -171,7 +181,8 @@ static opc_status_t show_findings(terminal_t *terminal, bool warnings, opc_error
     for (size_t f = 0; status == OPC_OK && f < digest.finding_count; f++) {
       if (digest.findings[f].warning != warnings) continue;
       uint64_t before = 0;
-      status = opc_rule_table_add(&terminal->rules, opc_record_text(digest.findings[f].record, "rule"), warnings, op->name, &before, error);
+      status = opc_rule_table_add(&terminal->rules, opc_record_text(digest.findings[f].record, "rule"), warnings,
+                                  op->name, &before, error);
       bool line = terminal->crowded && before >= (warnings ? 1 : DETAILED_OF_RULE);
       if (line_before && !line) fputc('\n', terminal->screen->stream);
       if (line) show_finding_line(terminal->screen, &digest.findings[f]);
@@ -237,8 +248,8 @@ static void show_skip(const opc_screen_t *screen, const opc_digest_t *digest, si
     length = limit;
     while (((unsigned char)detail[length] & 0xc0) == 0x80) length--;
   }
-  opc_text_addf(&line, "%" PRIu64 " %s (%s)%s%.*s%s", total, *name ? name : "without a reason", opc_text_c(&names), length ? ": " : "",
-                (int)length, detail, cut ? "…" : "");
+  opc_text_addf(&line, "%" PRIu64 " %s (%s)%s%.*s%s", total, *name ? name : "without a reason", opc_text_c(&names),
+                length ? ": " : "", (int)length, detail, cut ? "…" : "");
   opc_screen_field(screen, "skipped", opc_text_c(&line));
   opc_text_clear(&line);
   opc_text_clear(&names);
@@ -249,7 +260,8 @@ static void show_skips(const opc_screen_t *screen, const opc_digest_t *digest) {
     for (size_t i = 0; i < digest->check_count; i++) {
       bool shown = digest->checks[i].skips[reason] == 0;
       for (size_t j = 0; j < i && !shown; j++)
-        shown = digest->checks[j].skips[reason] > 0 && strcmp(skip_detail(digest, j, reason), skip_detail(digest, i, reason)) == 0;
+        shown = digest->checks[j].skips[reason] > 0 &&
+                strcmp(skip_detail(digest, j, reason), skip_detail(digest, i, reason)) == 0;
       if (!shown) show_skip(screen, digest, i, reason);
     }
   }
@@ -282,7 +294,8 @@ static void show_dtypes(const opc_screen_t *screen, const opc_digest_t *digest) 
       for (size_t j = i; j < digest->dtype_count; j++) {
         const opc_digest_dtype_t *row = &digest->dtypes[j];
         if (strcmp(row->device, device) != 0 || !supports(row, (support_t)kind)) continue;
-        opc_text_addf(&line, "%s%s %s", !any && kind > 0 && line.length > strlen(device) ? ";" : "", any ? "" : words[kind], row->dtype);
+        opc_text_addf(&line, "%s%s %s", !any && kind > 0 && line.length > strlen(device) ? ";" : "",
+                      any ? "" : words[kind], row->dtype);
         any = true;
       }
     }
@@ -291,7 +304,8 @@ static void show_dtypes(const opc_screen_t *screen, const opc_digest_t *digest) 
   }
 }
 
-/* False where every check that would have called the operator was skipped: a pass of the registration is no proof of a kernel. */
+/* False where every check that would have called the operator was skipped: a pass of the registration is no proof of a
+ * kernel. */
 static bool was_proven(const opc_digest_t *digest) {
   bool calling = false;
   for (size_t i = 0; i < digest->check_count; i++) {
@@ -348,13 +362,15 @@ static opc_status_t show_operator(terminal_t *terminal, size_t index, opc_error_
     fputs("  ", screen->stream);
     opc_screen_text(screen, OPC_TONE_BOLD, op->name);
     if (op->library && !terminal->brief) fprintf(screen->stream, "  (%s)", opc_terminal_basename(op->library));
-    if (!proven && !counts->fail && !counts->error && !counts->warnings) fputs("  no call of it proved anything", screen->stream);
+    if (!proven && !counts->fail && !counts->error && !counts->warnings)
+      fputs("  no call of it proved anything", screen->stream);
     if (terminal->brief) show_brief(screen, &digest, counts);
     else fputc('\n', screen->stream);
     if (source && (terminal->brief ? !proven && *detail : *detail || strcmp(how, "none") != 0)) {
       opc_text_t inputs = {0};
       const char *recipe = opc_record_text(source, "recipe");
-      opc_text_addf(&inputs, "%s%s%s%s%s", how, *recipe ? " by the recipe " : "", opc_terminal_basename(recipe), *detail ? ": " : "", detail);
+      opc_text_addf(&inputs, "%s%s%s%s%s", how, *recipe ? " by the recipe " : "", opc_terminal_basename(recipe),
+                    *detail ? ": " : "", detail);
       opc_screen_field(screen, "inputs", opc_text_c(&inputs));
       opc_text_clear(&inputs);
     }
@@ -378,17 +394,18 @@ static void show_totals(const terminal_t *terminal, int exit_code) {
   uint64_t cases = sum.pass + sum.fail + sum.error + sum.warnings + sum.skip;
   fprintf(screen->stream, "%s%" PRIu64 " operator%s, %" PRIu64 " case%s: ", terminal->shown_operators ? "\n" : "",
           terminal->shown_operators, plural(terminal->shown_operators), cases, plural(cases));
-  fprintf(screen->stream, "%" PRIu64 " pass, %" PRIu64 " fail, %" PRIu64 " error, %" PRIu64 " warning%s, %" PRIu64 " skipped", sum.pass,
+  fprintf(screen->stream,
+          "%" PRIu64 " pass, %" PRIu64 " fail, %" PRIu64 " error, %" PRIu64 " warning%s, %" PRIu64 " skipped", sum.pass,
           sum.fail, sum.error, sum.warnings, plural(sum.warnings), sum.skip);
   if (sum.complete) fprintf(screen->stream, ", in %.1f s", sum.seconds);
   fputc('\n', screen->stream);
   if (sum.libraries_failed)
-    fprintf(screen->stream, "%" PRIu64 " of %" PRIu64 " librar%s could not be loaded\n", sum.libraries_failed, sum.libraries,
-            sum.libraries == 1 ? "y" : "ies");
+    fprintf(screen->stream, "%" PRIu64 " of %" PRIu64 " librar%s could not be loaded\n", sum.libraries_failed,
+            sum.libraries, sum.libraries == 1 ? "y" : "ies");
   if (terminal->failures) {
     opc_screen_text(screen, OPC_TONE_RED, "FAILED");
-    fprintf(screen->stream, "  %" PRIu64 " finding%s in %" PRIu64 " operator%s", terminal->failures, plural(terminal->failures),
-            terminal->failing_operators, plural(terminal->failing_operators));
+    fprintf(screen->stream, "  %" PRIu64 " finding%s in %" PRIu64 " operator%s", terminal->failures,
+            plural(terminal->failures), terminal->failing_operators, plural(terminal->failing_operators));
   } else if (!sum.complete) {
     opc_screen_text(screen, OPC_TONE_RED, "INCOMPLETE");
   } else if (exit_code == 5) {
@@ -401,11 +418,13 @@ static void show_totals(const terminal_t *terminal, int exit_code) {
   } else {
     opc_screen_text(screen, OPC_TONE_GREEN, "PASSED");
   }
-  if (terminal->warnings) fprintf(screen->stream, ", %" PRIu64 " warning finding%s", terminal->warnings, plural(terminal->warnings));
+  if (terminal->warnings)
+    fprintf(screen->stream, ", %" PRIu64 " warning finding%s", terminal->warnings, plural(terminal->warnings));
   fputc('\n', screen->stream);
 }
 
-opc_status_t opc_terminal_report(opc_journal_reader_t *journal, const opc_screen_t *screen, int exit_code, opc_error_t *error) {
+opc_status_t opc_terminal_report(opc_journal_reader_t *journal, const opc_screen_t *screen, int exit_code,
+                                 opc_error_t *error) {
   terminal_t terminal = {.journal = journal, .screen = screen};
   size_t tested = 0, found = 0;
   for (size_t i = 0; i < opc_journal_reader_operator_count(journal); i++) {
@@ -418,7 +437,8 @@ opc_status_t opc_terminal_report(opc_journal_reader_t *journal, const opc_screen
   opc_status_t status = opc_terminal_troubles(journal, screen, error);
   if (status == OPC_OK) status = show_findings(&terminal, false, error);
   if (status == OPC_OK) status = show_findings(&terminal, true, error);
-  for (size_t i = 0; status == OPC_OK && i < opc_journal_reader_operator_count(journal); i++) status = show_operator(&terminal, i, error);
+  for (size_t i = 0; status == OPC_OK && i < opc_journal_reader_operator_count(journal); i++)
+    status = show_operator(&terminal, i, error);
   if (status == OPC_OK && terminal.good) {
     opc_screen_text(screen, OPC_TONE_GREEN, "ok  ");
     fprintf(screen->stream, "  %" PRIu64 " more operator%s\n", terminal.good, plural(terminal.good));

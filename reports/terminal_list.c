@@ -13,7 +13,9 @@ typedef struct listing {
   opc_error_t *error;
 } listing_t;
 
-static bool of_library(const json_t *record, const char *library) { return strcmp(opc_record_text(record, "library"), library) == 0; }
+static bool of_library(const json_t *record, const char *library) {
+  return strcmp(opc_record_text(record, "library"), library) == 0;
+}
 
 static void show_kernel(const opc_screen_t *screen, const json_t *kernel) {
   const char *where = opc_record_text(kernel, "registered_at");
@@ -40,7 +42,8 @@ static bool visit_operator(const json_t *record, void *context) {
   size_t index;
   json_t *item;
   opc_text_t tags = {0};
-  json_array_foreach(json_object_get(record, "tags"), index, item) opc_text_addf(&tags, "%s%s", index ? " " : "", json_string_value(item));
+  json_array_foreach(json_object_get(record, "tags"), index, item)
+      opc_text_addf(&tags, "%s%s", index ? " " : "", json_string_value(item));
   opc_screen_line(screen, "tags", opc_text_c(&tags));
   opc_text_clear(&tags);
   if (*module) {
@@ -74,7 +77,8 @@ static bool visit_class(const json_t *record, void *context) {
 }
 
 static void each(listing_t *listing, const char *t, opc_record_visit_t *visit) {
-  if (listing->status == OPC_OK) listing->status = opc_journal_reader_each(listing->journal, t, visit, listing, listing->error);
+  if (listing->status == OPC_OK)
+    listing->status = opc_journal_reader_each(listing->journal, t, visit, listing, listing->error);
 }
 
 static bool visit_library(const json_t *record, void *context) {
@@ -85,8 +89,8 @@ static bool visit_library(const json_t *record, void *context) {
   json_int_t operators = json_integer_value(json_object_get(record, "operators"));
   json_int_t classes = json_integer_value(json_object_get(record, "classes"));
   opc_screen_text(screen, OPC_TONE_BOLD, listing->library);
-  fprintf(screen->stream, "  %" JSON_INTEGER_FORMAT " operator%s, %" JSON_INTEGER_FORMAT " class%s\n", operators, operators == 1 ? "" : "s",
-          classes, classes == 1 ? "" : "es");
+  fprintf(screen->stream, "  %" JSON_INTEGER_FORMAT " operator%s, %" JSON_INTEGER_FORMAT " class%s\n", operators,
+          operators == 1 ? "" : "s", classes, classes == 1 ? "" : "es");
   listing->shown = 0;
   listing->foreign = false;
   each(listing, "operator", visit_operator);

@@ -19,7 +19,8 @@ static size_t utf8_decode(const unsigned char *bytes, size_t length, uint32_t *o
   return size;
 }
 
-/* Length of the terminal sequence that an ESC begins, 0 where the ESC stands alone. A sequence without end is cut at the line's end. */
+/* Length of the terminal sequence that an ESC begins, 0 where the ESC stands alone. A sequence without end is cut at
+ * the line's end. */
 static size_t escape_length(const unsigned char *bytes, size_t length) {
   if (length < 2) return 0;
   unsigned char kind = bytes[1];

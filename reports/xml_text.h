@@ -1,8 +1,9 @@
-/* Text that any XML 1.0 reader accepts, from any bytes. libxml2's writer lets control characters through, so everything passes here first.
+/* Text that any XML 1.0 reader accepts, from any bytes. libxml2's writer lets control characters through, so everything
+ * passes here first.
  *
- * Terminal sequences (ECMA-48) are removed; control characters, bytes that are no UTF-8 and characters that XML forbids are shown as \x1b
- * or \uFFFE; CR LF becomes LF. Markup characters are left alone: the writer escapes them.
- * Ownership: the caller's opc_text_t. Threads: pure functions. */
+ * Terminal sequences (ECMA-48) are removed; control characters, bytes that are no UTF-8 and characters that XML forbids
+ * are shown as \x1b or \uFFFE; CR LF becomes LF. Markup characters are left alone: the writer escapes them. Ownership:
+ * the caller's opc_text_t. Threads: pure functions. */
 #ifndef OPC_REPORTS_XML_TEXT_H
 #define OPC_REPORTS_XML_TEXT_H
 
@@ -14,8 +15,8 @@ enum { OPC_XML_MESSAGE_LIMIT = 512 /* characters */, OPC_XML_HEAD = 16 * 1024, O
 void opc_xml_text_add(opc_text_t *out, const char *bytes, size_t length);
 /* As above for an attribute: one line, blanks collapsed, cut after OPC_XML_MESSAGE_LIMIT characters. */
 void opc_xml_text_message(opc_text_t *out, const char *bytes, size_t length);
-/* As opc_xml_text_add for a stream: OPC_XML_HEAD bytes from its beginning and OPC_XML_TAIL from its end, with a line between them that
- * says how much was left out. */
+/* As opc_xml_text_add for a stream: OPC_XML_HEAD bytes from its beginning and OPC_XML_TAIL from its end, with a line
+ * between them that says how much was left out. */
 void opc_xml_text_stream(opc_text_t *out, const char *bytes, size_t length);
 
 #endif

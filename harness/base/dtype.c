@@ -23,21 +23,27 @@ static const struct {
   const char *alias;
   opc_dtype_t dtype;
 } aliases[] = {
-    {"half", OPC_DTYPE_FLOAT16}, {"float", OPC_DTYPE_FLOAT32}, {"double", OPC_DTYPE_FLOAT64},
-    {"short", OPC_DTYPE_INT16},  {"int", OPC_DTYPE_INT32},     {"long", OPC_DTYPE_INT64},
-    {"char", OPC_DTYPE_INT8},    {"byte", OPC_DTYPE_UINT8},    {"cfloat", OPC_DTYPE_COMPLEX64},
+    {"half", OPC_DTYPE_FLOAT16},       {"float", OPC_DTYPE_FLOAT32},   {"double", OPC_DTYPE_FLOAT64},
+    {"short", OPC_DTYPE_INT16},        {"int", OPC_DTYPE_INT32},       {"long", OPC_DTYPE_INT64},
+    {"char", OPC_DTYPE_INT8},          {"byte", OPC_DTYPE_UINT8},      {"cfloat", OPC_DTYPE_COMPLEX64},
     {"cdouble", OPC_DTYPE_COMPLEX128}, {"chalf", OPC_DTYPE_COMPLEX32},
 };
 
 static bool known(opc_dtype_t dtype) { return (unsigned)dtype < OPC_DTYPE_COUNT; }
 
 const char *opc_dtype_name(opc_dtype_t dtype) { return dtypes[known(dtype) ? dtype : OPC_DTYPE_OTHER].name; }
-const char *opc_dtype_scalar_type(opc_dtype_t dtype) { return dtypes[known(dtype) ? dtype : OPC_DTYPE_OTHER].scalar_type; }
+const char *opc_dtype_scalar_type(opc_dtype_t dtype) {
+  return dtypes[known(dtype) ? dtype : OPC_DTYPE_OTHER].scalar_type;
+}
 size_t opc_dtype_size(opc_dtype_t dtype) { return known(dtype) ? dtypes[dtype].bytes : 0; }
 opc_dtype_class_t opc_dtype_class(opc_dtype_t dtype) { return known(dtype) ? dtypes[dtype].kind : OPC_CLASS_OTHER; }
 int opc_dtype_digits(opc_dtype_t dtype) { return known(dtype) ? dtypes[dtype].digits : 0; }
-opc_encoding_t opc_dtype_encoding(opc_dtype_t dtype) { return known(dtype) ? dtypes[dtype].encoding : OPC_ENCODING_NONE; }
-bool opc_dtype_is_float8(opc_dtype_t dtype) { return opc_dtype_class(dtype) == OPC_CLASS_FLOATING && opc_dtype_size(dtype) == 1; }
+opc_encoding_t opc_dtype_encoding(opc_dtype_t dtype) {
+  return known(dtype) ? dtypes[dtype].encoding : OPC_ENCODING_NONE;
+}
+bool opc_dtype_is_float8(opc_dtype_t dtype) {
+  return opc_dtype_class(dtype) == OPC_CLASS_FLOATING && opc_dtype_size(dtype) == 1;
+}
 
 opc_dtype_t opc_dtype_find(const char *name) {
   if (!name) return OPC_DTYPE_OTHER;

@@ -12,7 +12,8 @@ extern "C" {
 #endif
 
 typedef enum opc_dtype {
-  OPC_DTYPE_OTHER = 0, /* one that libtorch has and the harness neither fills nor compares: quantized, bits, two numbers a byte… */
+  OPC_DTYPE_OTHER =
+      0, /* one that libtorch has and the harness neither fills nor compares: quantized, bits, two numbers a byte… */
 #define OPC_DTYPE(constant, name, scalar_type, bytes, kind, digits, encoding) OPC_DTYPE_##constant,
 #include "base/dtype.def"
 #undef OPC_DTYPE
@@ -40,11 +41,13 @@ typedef enum opc_encoding {
 const char *opc_dtype_name(opc_dtype_t dtype);        /* "float32"; "other" for OPC_DTYPE_OTHER */
 const char *opc_dtype_scalar_type(opc_dtype_t dtype); /* as c10 prints it: "Float"; "Undefined" for OPC_DTYPE_OTHER */
 opc_dtype_t opc_dtype_find(const char *name); /* OPC_DTYPE_OTHER where there is none; "half", "long"… are known too */
-size_t opc_dtype_size(opc_dtype_t dtype);      /* bytes an element; 0 for OPC_DTYPE_OTHER */
+size_t opc_dtype_size(opc_dtype_t dtype);     /* bytes an element; 0 for OPC_DTYPE_OTHER */
 opc_dtype_class_t opc_dtype_class(opc_dtype_t dtype);
-int opc_dtype_digits(opc_dtype_t dtype); /* bits of the significand, with the hidden one; 0 when not floating or complex */
+int opc_dtype_digits(
+    opc_dtype_t dtype); /* bits of the significand, with the hidden one; 0 when not floating or complex */
 opc_encoding_t opc_dtype_encoding(opc_dtype_t dtype);
-/* Kernels store float8 and convert it, and hardly any compute in it: beside wider floating tensors it is a thing of its own. */
+/* Kernels store float8 and convert it, and hardly any compute in it: beside wider floating tensors it is a thing of its
+ * own. */
 bool opc_dtype_is_float8(opc_dtype_t dtype);
 
 typedef enum opc_device_type {
@@ -59,9 +62,9 @@ typedef struct opc_device {
   int index; /* -1: the current one */
 } opc_device_t;
 
-const char *opc_device_type_name(opc_device_type_t type);       /* "cpu" */
-bool opc_device_parse(const char *text, opc_device_t *out);     /* "cpu", "cuda", "cuda:1", "meta" */
-bool opc_device_equal(opc_device_t left, opc_device_t right);   /* cuda equals cuda:0 */
+const char *opc_device_type_name(opc_device_type_t type);     /* "cpu" */
+bool opc_device_parse(const char *text, opc_device_t *out);   /* "cpu", "cuda", "cuda:1", "meta" */
+bool opc_device_equal(opc_device_t left, opc_device_t right); /* cuda equals cuda:0 */
 
 #ifdef __cplusplus
 }

@@ -19,15 +19,20 @@ static const opc_format_t half_format = {5, 10, OPC_ENCODING_IEEE}, bfloat16_for
 /* Of the floating dtypes; a complex one's parts have a dtype of their own. */
 static const opc_format_t formats[OPC_DTYPE_COUNT] = {
     {0, 0, OPC_ENCODING_NONE},
-#define OPC_DTYPE(constant, name, scalar_type, bytes, kind, digits, encoding) \
-  {OPC_ENCODING_##encoding == OPC_ENCODING_POWER ? 8 * (bytes) : 8 * (bytes) - (digits), (digits) - 1, OPC_ENCODING_##encoding},
+#define OPC_DTYPE(constant, name, scalar_type, bytes, kind, digits, encoding)                        \
+  {OPC_ENCODING_##encoding == OPC_ENCODING_POWER ? 8 * (bytes) : 8 * (bytes) - (digits), (digits)-1, \
+   OPC_ENCODING_##encoding},
 #include "base/dtype.def"
 #undef OPC_DTYPE
 };
 
-static opc_format_t format_of(opc_dtype_t dtype) { return formats[(unsigned)dtype < OPC_DTYPE_COUNT ? dtype : OPC_DTYPE_OTHER]; }
+static opc_format_t format_of(opc_dtype_t dtype) {
+  return formats[(unsigned)dtype < OPC_DTYPE_COUNT ? dtype : OPC_DTYPE_OTHER];
+}
 
-static int format_bias(opc_format_t format) { return (1 << (format.exponent_bits - 1)) - (format.encoding != OPC_ENCODING_FNUZ); }
+static int format_bias(opc_format_t format) {
+  return (1 << (format.exponent_bits - 1)) - (format.encoding != OPC_ENCODING_FNUZ);
+}
 
 /* Exponent of the largest number. */
 static int format_exponent_max(opc_format_t format) {
@@ -47,7 +52,8 @@ static uint64_t widen_power(uint64_t bits, opc_format_t format) {
 }
 
 static uint64_t widen(uint64_t bits, opc_format_t format) {
-  const int top = (1 << format.exponent_bits) - 1, shift = 52 - format.fraction_bits, width = format.exponent_bits + format.fraction_bits;
+  const int top = (1 << format.exponent_bits) - 1, shift = 52 - format.fraction_bits,
+            width = format.exponent_bits + format.fraction_bits;
   if (format.encoding == OPC_ENCODING_POWER) return widen_power(bits, format);
   uint64_t sign = (bits >> width) << 63;
   int exponent = (int)(bits >> format.fraction_bits) & top;
@@ -98,10 +104,13 @@ static uint64_t narrow(uint64_t bits, opc_format_t format) {
   uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
   int shift = 52 - format.fraction_bits;
   if (exponent == 0x7ff) return narrow_special(fraction, sign, format);
-  if (exponent == 0) return narrow_end(0, sign, format); /* the denormals of double lie below half of any other format's smallest number */
+  if (exponent == 0)
+    return narrow_end(0, sign,
+                      format); /* the denormals of double lie below half of any other format's smallest number */
 
   int target = exponent - 1023 + format_bias(format);
-  if (format.encoding == OPC_ENCODING_POWER) return narrow_end(target < 0 ? 0 : (uint64_t)target + (fraction >> 51), 0, format); /* a tie goes up */
+  if (format.encoding == OPC_ENCODING_POWER)
+    return narrow_end(target < 0 ? 0 : (uint64_t)target + (fraction >> 51), 0, format); /* a tie goes up */
   uint64_t significand = fraction | UINT64_C(1) << 52;
   if (target <= 0) { /* a denormal of the format: further bits fall off */
     shift += 1 - target;
@@ -110,7 +119,9 @@ static uint64_t narrow(uint64_t bits, opc_format_t format) {
   }
   uint64_t kept = significand >> shift, rest = significand & ((UINT64_C(1) << shift) - 1);
   uint64_t halfway = UINT64_C(1) << (shift - 1);
-  kept += rest + (kept & 1) > halfway; /* to nearest, from the middle to even; no branch, which would be foretold wrongly every other time */
+  kept +=
+      rest + (kept & 1) >
+      halfway; /* to nearest, from the middle to even; no branch, which would be foretold wrongly every other time */
   /* The hidden bit adds one to the exponent field, which a carry out of the fraction also must. */
   return narrow_end(target > 0 ? ((uint64_t)(target - 1) << format.fraction_bits) + kept : kept, sign, format);
 }
@@ -347,7 +358,8 @@ double opc_dtype_ulp(opc_dtype_t dtype, double value) {
   const opc_dtype_t part = part_dtype(dtype);
   if (opc_dtype_encoding(part) == OPC_ENCODING_NONE) return 0.0;
   const opc_format_t format = format_of(part);
-  const int lowest = (format.encoding != OPC_ENCODING_POWER) - format_bias(format), highest = format_exponent_max(format);
+  const int lowest = (format.encoding != OPC_ENCODING_POWER) - format_bias(format),
+            highest = format_exponent_max(format);
   int exponent = value == 0.0 ? lowest : isfinite(value) ? ilogb(value) : highest;
   if (exponent < lowest) exponent = lowest;
   if (exponent > highest) exponent = highest;

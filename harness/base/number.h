@@ -1,7 +1,7 @@
 /* Elements of tensors as bytes: conversion between the dtypes' bits and C numbers.
- * Narrow dtypes round to nearest, ties to even (IEEE 754), float8_e8m0fnu to the nearer power of two; NaN keeps the top of its payload and
- * stays NaN. What is too large becomes infinity, and NaN where a dtype has no infinity, as libtorch converts.
- * Threads, fork: pure functions. */
+ * Narrow dtypes round to nearest, ties to even (IEEE 754), float8_e8m0fnu to the nearer power of two; NaN keeps the top
+ * of its payload and stays NaN. What is too large becomes infinity, and NaN where a dtype has no infinity, as libtorch
+ * converts. Threads, fork: pure functions. */
 #ifndef OPC_BASE_NUMBER_H
 #define OPC_BASE_NUMBER_H
 

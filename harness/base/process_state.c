@@ -79,8 +79,8 @@ static bool same_file(const struct opc_stream_state *left, const struct opc_stre
   return left->open == right->open && left->device == right->device && left->inode == right->inode;
 }
 
-/* Where nothing of the process's own runs, flags and mask mean nothing. The kernel's mask has 64 signals; what glibc's has behind them is
- * not written by sigaction. */
+/* Where nothing of the process's own runs, flags and mask mean nothing. The kernel's mask has 64 signals; what glibc's
+ * has behind them is not written by sigaction. */
 static bool same_action(const struct sigaction *left, const struct sigaction *right) {
   if (left->sa_handler != right->sa_handler) return false;
   if (left->sa_handler == SIG_DFL || left->sa_handler == SIG_IGN) return true;
@@ -170,18 +170,22 @@ static void fp_compare(opc_fp_control_t before, opc_fp_control_t after, opc_text
   if (was != is) opc_text_addf(clause(out), "rounding was %s and is %s", rounding_names[was], rounding_names[is]);
   switch_compare(before.vector, after.vector, FLUSH_TO_ZERO, "flushing of denormal results to zero", out);
   switch_compare(before.vector, after.vector, DENORMALS_ARE_ZERO, "taking denormal inputs for zero", out);
-  if ((before.vector & TRAPS) != (after.vector & TRAPS)) opc_text_add(clause(out), "other floating-point exceptions trap than before");
+  if ((before.vector & TRAPS) != (after.vector & TRAPS))
+    opc_text_add(clause(out), "other floating-point exceptions trap than before");
   if (out->length == length)
-    opc_text_addf(clause(out), "the control words were 0x%llx, 0x%llx and are 0x%llx, 0x%llx", (unsigned long long)before.vector,
-                  (unsigned long long)before.scalar, (unsigned long long)after.vector, (unsigned long long)after.scalar);
+    opc_text_addf(clause(out), "the control words were 0x%llx, 0x%llx and are 0x%llx, 0x%llx",
+                  (unsigned long long)before.vector, (unsigned long long)before.scalar,
+                  (unsigned long long)after.vector, (unsigned long long)after.scalar);
 }
 
-static void stream_compare(int fd, const struct opc_stream_state *before, const struct opc_stream_state *after, opc_text_t *out) {
+static void stream_compare(int fd, const struct opc_stream_state *before, const struct opc_stream_state *after,
+                           opc_text_t *out) {
   static const char *const names[OPC_STREAMS] = {"standard input", "standard output", "standard error"};
   if (before->open && !after->open) opc_text_addf(clause(out), "%s is closed", names[fd]);
   else if (!same_file(before, after)) opc_text_addf(clause(out), "%s is another file", names[fd]);
   else if (before->flags != after->flags)
-    opc_text_addf(clause(out), "%s has other flags%s", names[fd], (before->flags ^ after->flags) & O_NONBLOCK ? " (O_NONBLOCK)" : "");
+    opc_text_addf(clause(out), "%s has other flags%s", names[fd],
+                  (before->flags ^ after->flags) & O_NONBLOCK ? " (O_NONBLOCK)" : "");
 }
 
 static void signals_compare(const opc_process_state_t *before, const opc_process_state_t *after, opc_text_t *out) {
@@ -194,7 +198,8 @@ static void signals_compare(const opc_process_state_t *before, const opc_process
                     : is->sa_handler == SIG_DFL ? "has its default action"
                                                 : "has another handler");
     if (sigismember(&before->blocked, number) != sigismember(&after->blocked, number))
-      opc_text_addf(clause(out), "SIG%s %s", name, sigismember(&after->blocked, number) ? "is blocked" : "is not blocked any more");
+      opc_text_addf(clause(out), "SIG%s %s", name,
+                    sigismember(&after->blocked, number) ? "is blocked" : "is not blocked any more");
   }
 }
 
@@ -202,7 +207,8 @@ void opc_process_state_compare(const opc_process_state_t *before, const opc_proc
                                opc_text_t *const out[OPC_PROCESS_PARTS]) {
   opc_text_t *rest = out[OPC_PROCESS_SURROUNDINGS];
   fp_compare(before->fp, after->fp, out[OPC_PROCESS_FLOATING_POINT]);
-  for (int fd = 0; fd < OPC_STREAMS; fd++) stream_compare(fd, &before->streams[fd], &after->streams[fd], out[OPC_PROCESS_STREAMS]);
+  for (int fd = 0; fd < OPC_STREAMS; fd++)
+    stream_compare(fd, &before->streams[fd], &after->streams[fd], out[OPC_PROCESS_STREAMS]);
   if (!CPU_EQUAL(&before->processors, &after->processors))
     opc_text_addf(clause(out[OPC_PROCESS_PROCESSORS]), "the thread could run on %d processors and can run on %d",
                   CPU_COUNT(&before->processors), CPU_COUNT(&after->processors));
@@ -210,7 +216,8 @@ void opc_process_state_compare(const opc_process_state_t *before, const opc_proc
     opc_text_addf(clause(rest), "the working directory is %s", after->directory[0] ? after->directory : "gone");
   if (before->umask != after->umask)
     opc_text_addf(clause(rest), "the umask was %03o and is %03o", (unsigned)before->umask, (unsigned)after->umask);
-  if (strcmp(before->locale, after->locale) != 0) opc_text_addf(clause(rest), "the locale was %s and is %s", before->locale, after->locale);
+  if (strcmp(before->locale, after->locale) != 0)
+    opc_text_addf(clause(rest), "the locale was %s and is %s", before->locale, after->locale);
   if (before->thread_locale != after->thread_locale) opc_text_add(clause(rest), "the thread has another locale");
   signals_compare(before, after, rest);
   char name[128] = "a variable";

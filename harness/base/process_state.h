@@ -1,7 +1,9 @@
-/* What a process has besides its memory and its libraries' settings, and a call into a library must leave as it found it.
+/* What a process has besides its memory and its libraries' settings, and a call into a library must leave as it found
+ * it.
  *
- * Ownership: nothing to free; opc_process_state_keep copies what restoring needs, once, for the life of the process. Threads: of the
- * calling thread where a thing is a thread's own. Fork: what was kept before a fork serves the child. */
+ * Ownership: nothing to free; opc_process_state_keep copies what restoring needs, once, for the life of the process.
+ * Threads: of the calling thread where a thing is a thread's own. Fork: what was kept before a fork serves the child.
+ */
 #ifndef OPC_BASE_PROCESS_STATE_H
 #define OPC_BASE_PROCESS_STATE_H
 
@@ -17,7 +19,8 @@
 
 enum { OPC_STREAMS = 3, OPC_SIGNALS = 32, OPC_LOCALE_SIZE = 256 };
 
-/* How the processor computes with floating-point numbers: rounding, denormals, traps. Flags that an operation raised are no part of it. */
+/* How the processor computes with floating-point numbers: rounding, denormals, traps. Flags that an operation raised
+ * are no part of it. */
 typedef struct opc_fp_control {
   uint64_t vector; /* MXCSR, FPCR */
   uint64_t scalar; /* the x87 control word; 0 elsewhere */
@@ -48,7 +51,8 @@ typedef struct opc_process_state {
 
 /* About 10 us. Flushes stdout. */
 void opc_process_state_read(opc_process_state_t *state);
-/* Reads it and copies what a later opc_process_state_restore needs. Only the first call counts; what it read is the state to restore. */
+/* Reads it and copies what a later opc_process_state_restore needs. Only the first call counts; what it read is the
+ * state to restore. */
 const opc_process_state_t *opc_process_state_keep(void);
 /* Puts back whatever `now` has changed of what was kept. */
 void opc_process_state_restore(const opc_process_state_t *now);
@@ -60,7 +64,8 @@ typedef enum opc_process_part {
   OPC_PROCESS_SURROUNDINGS, /* everything else */
   OPC_PROCESS_PARTS
 } opc_process_part_t;
-/* Adds a clause to *out[part] for each thing that differs: "the umask was 022 and is 000". Sizes of streams are not compared. */
+/* Adds a clause to *out[part] for each thing that differs: "the umask was 022 and is 000". Sizes of streams are not
+ * compared. */
 void opc_process_state_compare(const opc_process_state_t *before, const opc_process_state_t *after,
                                opc_text_t *const out[OPC_PROCESS_PARTS]);
 

@@ -32,7 +32,8 @@ static opc_status_t address_space_read(size_t *out_bytes, opc_error_t *error) {
 static opc_status_t descriptors_count(size_t *out, opc_error_t *error) {
   static const char path[] = "/proc/self/fd";
   struct stat status;
-  if (stat(path, &status) == 0 && status.st_size > 0) { /* since Linux 6.2 their number (proc_fd_getattr in fs/proc/fd.c) */
+  if (stat(path, &status) == 0 &&
+      status.st_size > 0) { /* since Linux 6.2 their number (proc_fd_getattr in fs/proc/fd.c) */
     *out = (size_t)status.st_size;
     return OPC_OK;
   }
@@ -53,7 +54,8 @@ static opc_status_t threads_count(size_t *out, opc_error_t *error) {
   return OPC_OK;
 }
 
-/* With AddressSanitizer in the program glibc's malloc is not used; its own answers then (sanitizer/allocator_interface.h). */
+/* With AddressSanitizer in the program glibc's malloc is not used; its own answers then
+ * (sanitizer/allocator_interface.h). */
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 extern size_t __sanitizer_get_heap_size(void) __attribute__((weak));
 

@@ -15,15 +15,15 @@ extern "C" {
 
 typedef enum opc_status {
   OPC_OK = 0,
-  OPC_ERR_USAGE,     /* the command line is wrong: exit 2 */
-  OPC_ERR_INPUT,     /* a file that a person wrote is wrong (a sample file): exit 2 */
-  OPC_ERR_IO,        /* reading or writing failed: exit 3 */
-  OPC_ERR_MEMORY,    /* the harness itself is out of memory: exit 3 */
-  OPC_ERR_SYSTEM,    /* fork, exec, socket…: exit 3 */
-  OPC_ERR_PROTOCOL,  /* the worker and opcheck-c do not understand each other: exit 3 */
-  OPC_ERR_LIBRARY,   /* a library under test could not be loaded: exit 4 */
-  OPC_ERR_TORCH,     /* libtorch refused something that the harness asked of it: exit 3 */
-  OPC_ERR_NOT_FOUND, /* the thing that was asked for is not there */
+  OPC_ERR_USAGE,      /* the command line is wrong: exit 2 */
+  OPC_ERR_INPUT,      /* a file that a person wrote is wrong (a sample file): exit 2 */
+  OPC_ERR_IO,         /* reading or writing failed: exit 3 */
+  OPC_ERR_MEMORY,     /* the harness itself is out of memory: exit 3 */
+  OPC_ERR_SYSTEM,     /* fork, exec, socket…: exit 3 */
+  OPC_ERR_PROTOCOL,   /* the worker and opcheck-c do not understand each other: exit 3 */
+  OPC_ERR_LIBRARY,    /* a library under test could not be loaded: exit 4 */
+  OPC_ERR_TORCH,      /* libtorch refused something that the harness asked of it: exit 3 */
+  OPC_ERR_NOT_FOUND,  /* the thing that was asked for is not there */
   OPC_ERR_UNSUPPORTED /* the harness knows that it cannot do this */
 } opc_status_t;
 

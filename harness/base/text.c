@@ -52,7 +52,8 @@ void opc_text_addf(opc_text_t *text, const char *format, ...) {
   va_end(arguments);
 }
 
-/* Bytes of the UTF-8 sequence at `bytes`, 0 where none starts there: shortest forms only, no surrogates, at most U+10FFFF (RFC 3629). */
+/* Bytes of the UTF-8 sequence at `bytes`, 0 where none starts there: shortest forms only, no surrogates, at most
+ * U+10FFFF (RFC 3629). */
 static size_t utf8_sequence(const unsigned char *bytes, size_t length) {
   unsigned char first = bytes[0];
   if (first < 0x80) return first != 0;

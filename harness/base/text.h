@@ -24,12 +24,13 @@ typedef struct opc_text {
 void opc_text_add(opc_text_t *text, const char *string);                     /* NULL adds nothing */
 void opc_text_add_bytes(opc_text_t *text, const char *bytes, size_t length); /* may hold NUL */
 void opc_text_addf(opc_text_t *text, const char *format, ...) OPC_PRINTF(2, 3);
-/* As opc_text_add_bytes, for words of unknown origin: what is no UTF-8 (or NUL) is shown as "\xFF", so that JSON can carry it. */
+/* As opc_text_add_bytes, for words of unknown origin: what is no UTF-8 (or NUL) is shown as "\xFF", so that JSON can
+ * carry it. */
 void opc_text_add_utf8(opc_text_t *text, const char *bytes, size_t length);
-void opc_text_reset(opc_text_t *text); /* empties, keeps the memory */
-void opc_text_clear(opc_text_t *text); /* empties, frees */
+void opc_text_reset(opc_text_t *text);          /* empties, keeps the memory */
+void opc_text_clear(opc_text_t *text);          /* empties, frees */
 const char *opc_text_c(const opc_text_t *text); /* never NULL; owned by the text */
-char *opc_text_take(opc_text_t *text); /* the caller frees; NULL when nothing was added or memory ran out */
+char *opc_text_take(opc_text_t *text);          /* the caller frees; NULL when nothing was added or memory ran out */
 
 /* strdup that maps NULL to NULL; the caller frees. */
 char *opc_string_copy(const char *string);

@@ -19,7 +19,8 @@ struct CAllocator final : c10::Allocator {
     void *data = bytes > 0 ? functions->allocate(bytes, functions->context) : nullptr;
     if (bytes > 0 && data == nullptr) {
       // The words that libtorch's own allocator uses.
-      TORCH_CHECK_WITH(OutOfMemoryError, false, "DefaultCPUAllocator: not enough memory: you tried to allocate ", bytes, " bytes.");
+      TORCH_CHECK_WITH(OutOfMemoryError, false, "DefaultCPUAllocator: not enough memory: you tried to allocate ", bytes,
+                       " bytes.");
     }
     return {data, data, &release, c10::Device(c10::kCPU)};
   }

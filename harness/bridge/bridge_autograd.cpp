@@ -32,14 +32,16 @@ void say(opc_text_t *message, const std::string &text) {
 
 bool starts_with(const std::string &text, const char *prefix) { return text.rfind(prefix, 0) == 0; }
 
-// libtorch's generated nodes have bare names ("MulBackward0"); a CppNode<T> and any type of a library come with their namespace.
+// libtorch's generated nodes have bare names ("MulBackward0"); a CppNode<T> and any type of a library come with their
+// namespace.
 unsigned kind_of(const Node &node) {
   const auto name = node.name();
   if (name.find("NotImplemented") != std::string::npos || name.find("torch::autograd::Error") != std::string::npos ||
       name.find("DelayedError") != std::string::npos) {
     return OPC_GRAPH_NOT_IMPLEMENTED;
   }
-  const bool own = name.find("CppNode<") != std::string::npos || (name.find("::") != std::string::npos && !starts_with(name, "torch::autograd::"));
+  const bool own = name.find("CppNode<") != std::string::npos ||
+                   (name.find("::") != std::string::npos && !starts_with(name, "torch::autograd::"));
   return own ? static_cast<unsigned>(OPC_GRAPH_CUSTOM) : 0U;
 }
 
@@ -50,7 +52,8 @@ struct Roots {
 Roots roots_of(const opc_autograd_request_t &request) {
   Roots roots;
   for (size_t i = 0; i < request.output_count; i++) {
-    if (request.outputs[i] == nullptr || request.weights[i] == nullptr || !request.outputs[i]->tensor.requires_grad()) continue;
+    if (request.outputs[i] == nullptr || request.weights[i] == nullptr || !request.outputs[i]->tensor.requires_grad())
+      continue;
     roots.outputs.push_back(request.outputs[i]->tensor);
     roots.weights.push_back(request.weights[i]->tensor);
   }
@@ -106,7 +109,8 @@ unsigned opc_autograd_graph(const opc_tensor_t *tensor) {
   return kinds;
 }
 
-opc_call_outcome_t opc_autograd_grad(const opc_autograd_request_t *request, opc_tensor_t **out_gradients, opc_text_t *message) {
+opc_call_outcome_t opc_autograd_grad(const opc_autograd_request_t *request, opc_tensor_t **out_gradients,
+                                     opc_text_t *message) {
   std::string text;
   for (size_t i = 0; i < request->input_count; i++) out_gradients[i] = nullptr;
   const auto outcome = opc::guarded_call(text, [&] {
@@ -119,8 +123,8 @@ opc_call_outcome_t opc_autograd_grad(const opc_autograd_request_t *request, opc_
       places.push_back(i);
     }
     if (roots.outputs.empty() || inputs.empty()) return;
-    const auto gradients =
-        torch::autograd::grad(roots.outputs, inputs, roots.weights, request->retain_graph, request->create_graph, /*allow_unused=*/true);
+    const auto gradients = torch::autograd::grad(roots.outputs, inputs, roots.weights, request->retain_graph,
+                                                 request->create_graph, /*allow_unused=*/true);
     for (size_t i = 0; i < places.size(); i++) {
       if (!gradients[i].defined()) continue;
       // libtorch has zeros without memory.
@@ -131,7 +135,8 @@ opc_call_outcome_t opc_autograd_grad(const opc_autograd_request_t *request, opc_
   return outcome;
 }
 
-opc_call_outcome_t opc_autograd_raw_dtypes(const opc_autograd_request_t *request, opc_dtype_t *out_dtypes, opc_text_t *message) {
+opc_call_outcome_t opc_autograd_raw_dtypes(const opc_autograd_request_t *request, opc_dtype_t *out_dtypes,
+                                           opc_text_t *message) {
   std::string text;
   for (size_t i = 0; i < request->input_count; i++) out_dtypes[i] = OPC_DTYPE_OTHER;
   const auto outcome = opc::guarded_call(text, [&] {
@@ -148,7 +153,8 @@ opc_call_outcome_t opc_autograd_raw_dtypes(const opc_autograd_request_t *request
     const auto gradients = (*node)(std::move(weights));
     for (size_t i = 0; i < gradients.size() && i < node->num_outputs(); i++) {
       const auto place = input_of_edge(*request, node->next_edge(i));
-      if (place < request->input_count && gradients[i].defined()) out_dtypes[place] = opc::dtype_of(gradients[i].scalar_type());
+      if (place < request->input_count && gradients[i].defined())
+        out_dtypes[place] = opc::dtype_of(gradients[i].scalar_type());
     }
   });
   say(message, text);

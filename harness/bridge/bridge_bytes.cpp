@@ -28,16 +28,19 @@ Bytes make_bytes(size_t size) {
 // The host's view of a whole storage; `owned` keeps the copy of one on another device.
 const unsigned char *host_bytes(const c10::Storage &storage, Bytes &owned) {
   if (storage.device().is_cpu()) return static_cast<const unsigned char *>(storage.data());
-  if (!storage.device().is_cuda()) throw opc::Unconvertible("a tensor on " + storage.device().str() + " has no bytes to read");
+  if (!storage.device().is_cuda())
+    throw opc::Unconvertible("a tensor on " + storage.device().str() + " has no bytes to read");
   const auto count = static_cast<int64_t>(storage.nbytes());
   const at::NoGradGuard no_grad;
-  const auto all = at::empty({0}, at::TensorOptions().dtype(at::kByte).device(storage.device())).set_(storage, 0, {count}).cpu();
+  const auto all =
+      at::empty({0}, at::TensorOptions().dtype(at::kByte).device(storage.device())).set_(storage, 0, {count}).cpu();
   owned = make_bytes(storage.nbytes());
   std::memcpy(owned.get(), all.const_data_ptr(), storage.nbytes());
   return owned.get();
 }
 
-// An operator may return a tensor that reaches behind its storage: reading it would crash the harness in the operator's place.
+// An operator may return a tensor that reaches behind its storage: reading it would crash the harness in the operator's
+// place.
 bool lies_inside(const at::Tensor &tensor, const c10::Storage &storage) {
   if (tensor.numel() == 0) return true;
   if (tensor.itemsize() == 0 || (storage.device().is_cpu() && storage.data() == nullptr)) return false;
@@ -99,8 +102,8 @@ bool gather_by_size(const at::Tensor &tensor, const unsigned char *storage, unsi
   }
 }
 
-// Turns the signs of every `stride`-th component from `first` on. The sign of a floating-point number is its highest bit in memory's last
-// byte (little-endian), whatever its width; integers are negated as two's complement.
+// Turns the signs of every `stride`-th component from `first` on. The sign of a floating-point number is its highest
+// bit in memory's last byte (little-endian), whatever its width; integers are negated as two's complement.
 void negate(unsigned char *bytes, size_t size, size_t component, size_t first, size_t stride, bool floating) {
   for (size_t i = first * component; i + component <= size; i += stride * component) {
     if (floating) {
@@ -132,8 +135,8 @@ void require_readable(const at::Tensor &tensor) {
 
 }  // namespace
 
-opc_status_t opc_tensor_storage_bytes(const opc_tensor_t *tensor, const void **out_bytes, size_t *out_size, void **out_owned,
-                                      opc_error_t *error) {
+opc_status_t opc_tensor_storage_bytes(const opc_tensor_t *tensor, const void **out_bytes, size_t *out_size,
+                                      void **out_owned, opc_error_t *error) {
   return opc::guarded(error, [&] {
     *out_bytes = nullptr;
     *out_size = 0;
@@ -156,7 +159,8 @@ opc_status_t opc_tensor_logical_bytes(const opc_tensor_t *tensor, void **out, si
     require_readable(self);
     const auto &storage = self.storage();
     if (!lies_inside(self, storage)) {
-      return opc_error_set(error, OPC_ERR_INPUT, "the tensor reaches behind its storage of %zu bytes", storage.nbytes());
+      return opc_error_set(error, OPC_ERR_INPUT, "the tensor reaches behind its storage of %zu bytes",
+                           storage.nbytes());
     }
 
     Bytes owned;

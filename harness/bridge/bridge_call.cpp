@@ -33,13 +33,15 @@ void push_arguments(opc_op_handle_t *op, const opc_value_t *arguments, const boo
   const auto &schema = op->op.schema();
   const auto &expected = schema.arguments();
   if (count != expected.size()) {
-    throw opc::Unconvertible(std::to_string(count) + " arguments were given, the schema has " + std::to_string(expected.size()));
+    throw opc::Unconvertible(std::to_string(count) + " arguments were given, the schema has " +
+                             std::to_string(expected.size()));
   }
   op->stack.reserve(count);
   for (size_t i = 0; i < count; i++) {
     try {
       const bool given = absent == nullptr || !absent[i];
-      op->stack.push_back(given ? opc::argument_from_value(arguments[i], expected[i]) : opc::argument_default(expected[i]));
+      op->stack.push_back(given ? opc::argument_from_value(arguments[i], expected[i])
+                                : opc::argument_default(expected[i]));
     } catch (const opc::Unconvertible &e) {
       throw opc::Unconvertible("argument " + expected[i].name() + ": " + e.what());
     }

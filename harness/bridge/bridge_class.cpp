@@ -27,12 +27,14 @@ torch::jit::Function &find_method(const opc_object_t *object, const char *name) 
   return *method;
 }
 
-void push_arguments(torch::jit::Function &method, const opc_value_t *arguments, size_t count, torch::jit::Stack &stack) {
+void push_arguments(torch::jit::Function &method, const opc_value_t *arguments, size_t count,
+                    torch::jit::Stack &stack) {
   const auto &expected = method.getSchema().arguments();  // the first one is self
   if (count + 1 > expected.size()) throw opc::Unconvertible("more arguments were given than the method has");
   for (size_t i = 1; i < expected.size(); i++) {
     try {
-      stack.push_back(i <= count ? opc::argument_from_value(arguments[i - 1], expected[i]) : opc::argument_default(expected[i]));
+      stack.push_back(i <= count ? opc::argument_from_value(arguments[i - 1], expected[i])
+                                 : opc::argument_default(expected[i]));
     } catch (const opc::Unconvertible &e) {
       throw opc::Unconvertible("argument " + expected[i].name() + ": " + e.what());
     }
@@ -41,8 +43,8 @@ void push_arguments(torch::jit::Function &method, const opc_value_t *arguments, 
 
 }  // namespace
 
-opc_call_outcome_t opc_object_call(const opc_object_t *object, const char *method, const opc_value_t *arguments, size_t count, opc_value_t **out_returns,
-                                   size_t *out_count, opc_text_t *message) {
+opc_call_outcome_t opc_object_call(const opc_object_t *object, const char *method, const opc_value_t *arguments,
+                                   size_t count, opc_value_t **out_returns, size_t *out_count, opc_text_t *message) {
   *out_returns = nullptr;
   *out_count = 0;
   std::string text;
@@ -53,7 +55,8 @@ opc_call_outcome_t opc_object_call(const opc_object_t *object, const char *metho
     stack.push_back(object->value);
     push_arguments(*function, arguments, count, stack);
   });
-  auto outcome = prepared == OPC_CALL_RETURNED ? opc::guarded_call(text, [&] { function->run(stack); }) : OPC_CALL_UNCONVERTIBLE;
+  auto outcome =
+      prepared == OPC_CALL_RETURNED ? opc::guarded_call(text, [&] { function->run(stack); }) : OPC_CALL_UNCONVERTIBLE;
   if (outcome == OPC_CALL_RETURNED) {
     auto *returns = static_cast<opc_value_t *>(std::calloc(stack.size() + 1, sizeof(opc_value_t)));
     outcome = opc::guarded_call(text, [&] {
@@ -71,7 +74,8 @@ opc_call_outcome_t opc_object_call(const opc_object_t *object, const char *metho
   return outcome;
 }
 
-opc_call_outcome_t opc_object_round_trip(const opc_object_t *object, opc_object_t **out, bool *out_pickled, opc_text_t *message) {
+opc_call_outcome_t opc_object_round_trip(const opc_object_t *object, opc_object_t **out, bool *out_pickled,
+                                         opc_text_t *message) {
   *out = nullptr;
   if (out_pickled != nullptr) *out_pickled = false;
   std::string text;

@@ -1,4 +1,5 @@
-// Streams, devices and the caching allocator of CUDA, by interfaces of libtorch that name no backend: nothing of CUDA's own is needed to build this.
+// Streams, devices and the caching allocator of CUDA, by interfaces of libtorch that name no backend: nothing of CUDA's
+// own is needed to build this.
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
 #include <c10/core/CachingDeviceAllocator.h>
@@ -101,7 +102,7 @@ opc_status_t opc_cuda_busy_begin(int device, opc_cuda_busy_t **out, opc_error_t 
   *out = nullptr;
   return opc::guarded(error, [&] {
     constexpr int64_t elements = int64_t{1} << 22;
-    constexpr int steps = 1000; // some ten microseconds each
+    constexpr int steps = 1000;  // some ten microseconds each
     const auto before = cuda().getStream(cuda_device(device));
     const auto stream = cuda().getStreamFromGlobalPool(cuda_device(device));
     cuda().exchangeStream(stream);

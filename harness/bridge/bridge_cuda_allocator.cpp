@@ -1,5 +1,6 @@
-// libtorch's CUDA allocator over C functions, by the interface of torch/csrc/cuda/CUDAPluggableAllocator.h. That header needs CUDA's own, and libtorch_cuda is loaded only
-// where a CUDA device is asked for: so its two functions are declared here, and found by their names.
+// libtorch's CUDA allocator over C functions, by the interface of torch/csrc/cuda/CUDAPluggableAllocator.h. That header
+// needs CUDA's own, and libtorch_cuda is loaded only where a CUDA device is asked for: so its two functions are
+// declared here, and found by their names.
 #include <dlfcn.h>
 
 #include <functional>
@@ -27,7 +28,8 @@ using Change = void(const Allocator &);
 constexpr const char *kCreate =
     "_ZN5torch4cuda22CUDAPluggableAllocator21createCustomAllocatorESt8functionIFPvmiP11CUstream_stEES2_IFvS3_miS5_EE";
 constexpr const char *kChange =
-    "_ZN5torch4cuda22CUDAPluggableAllocator22changeCurrentAllocatorERKSt10shared_ptrIN3c104cuda20CUDACachingAllocator13CUDAAllocatorEE";
+    "_ZN5torch4cuda22CUDAPluggableAllocator22changeCurrentAllocatorERKSt10shared_"
+    "ptrIN3c104cuda20CUDACachingAllocator13CUDAAllocatorEE";
 
 }  // namespace
 
@@ -36,13 +38,15 @@ opc_status_t opc_cuda_allocator_set(const opc_device_allocator_t *allocator, opc
   auto *create = reinterpret_cast<Create *>(dlsym(RTLD_DEFAULT, kCreate));
   auto *change = reinterpret_cast<Change *>(dlsym(RTLD_DEFAULT, kChange));
   if (create == nullptr || change == nullptr)
-    return opc_error_set(error, OPC_ERR_UNSUPPORTED, "this libtorch_cuda lets nobody give it memory (no torch::cuda::CUDAPluggableAllocator)");
+    return opc_error_set(error, OPC_ERR_UNSUPPORTED,
+                         "this libtorch_cuda lets nobody give it memory (no torch::cuda::CUDAPluggableAllocator)");
   return opc::guarded(error, [&] {
     const auto made = create(
         [allocator](size_t bytes, int, CUstream_st *) -> void * {
           void *data = allocator->allocate(bytes);
           // The words that libtorch's own allocator uses.
-          if (data == nullptr && bytes > 0) TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate ", bytes, " bytes.");
+          if (data == nullptr && bytes > 0)
+            TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate ", bytes, " bytes.");
           return data;
         },
         [allocator](void *data, size_t, int, CUstream_st *) { allocator->release(data); });

@@ -1,5 +1,6 @@
-// at::cuda::CUDAGraph, libtorch's own way to capture: its pool of memory, its random generators that a graph can take along. Its header needs CUDA's, and libtorch_cuda is
-// loaded only where a CUDA device is asked for: so the functions are found by their names, and the object lies in more room than it needs.
+// at::cuda::CUDAGraph, libtorch's own way to capture: its pool of memory, its random generators that a graph can take
+// along. Its header needs CUDA's, and libtorch_cuda is loaded only where a CUDA device is asked for: so the functions
+// are found by their names, and the object lies in more room than it needs.
 #include <dlfcn.h>
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 struct opc_cuda_graph {
   alignas(std::max_align_t) unsigned char object[4096];  // some 250 bytes
-  bool usable;  // its destructor can run
+  bool usable;                                           // its destructor can run
 };
 
 namespace {
@@ -26,7 +27,9 @@ struct Functions {
   void (*capture_end)(void *self);
   void (*replay)(void *self);
 
-  bool complete() const { return make != nullptr && end != nullptr && capture_begin != nullptr && capture_end != nullptr && replay != nullptr; }
+  bool complete() const {
+    return make != nullptr && end != nullptr && capture_begin != nullptr && capture_end != nullptr && replay != nullptr;
+  }
 };
 
 template <typename F>
@@ -53,7 +56,9 @@ const Functions &functions() {
 
 opc_status_t opc_cuda_graph_begin(opc_cuda_graph_t **out, opc_error_t *error) {
   *out = nullptr;
-  if (!functions().complete()) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "this libtorch_cuda has no at::cuda::CUDAGraph as the harness knows it");
+  if (!functions().complete())
+    return opc_error_set(error, OPC_ERR_UNSUPPORTED,
+                         "this libtorch_cuda has no at::cuda::CUDAGraph as the harness knows it");
   return opc::guarded(error, [&] {
     auto graph = std::make_unique<opc_cuda_graph>();
     functions().make(graph->object, false);
@@ -84,7 +89,8 @@ opc_status_t opc_cuda_graph_replay(opc_cuda_graph_t *graph, opc_error_t *error) 
 }
 
 void opc_cuda_graph_free(opc_cuda_graph_t *graph) {
-  if (graph == nullptr || !graph->usable) return;  // libtorch's allocator asks a graph that was not ended well for ever, or may
+  if (graph == nullptr || !graph->usable)
+    return;  // libtorch's allocator asks a graph that was not ended well for ever, or may
   (void)opc::guarded(nullptr, [&] {
     functions().end(graph->object);
     return OPC_OK;

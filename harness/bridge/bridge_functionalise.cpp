@@ -51,8 +51,9 @@ void wrap_arguments(std::vector<c10::IValue> &stack, std::vector<Wrapped> &wrapp
 
 }  // namespace
 
-opc_call_outcome_t opc_op_call_functional(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent, size_t count, bool *out_replaced,
-                                          size_t tensor_count, opc_value_t **out_returns, size_t *out_count, opc_text_t *message) {
+opc_call_outcome_t opc_op_call_functional(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent,
+                                          size_t count, bool *out_replaced, size_t tensor_count,
+                                          opc_value_t **out_returns, size_t *out_count, opc_text_t *message) {
   std::string text;
   std::vector<Wrapped> wrapped;
   *out_returns = nullptr;

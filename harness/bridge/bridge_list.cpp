@@ -24,7 +24,8 @@ struct Cleared {
 
 }  // namespace
 
-opc_status_t opc_bridge_list(opc_operator_visit_t *visit_operator, opc_class_visit_t *visit_class, void *context, opc_error_t *error) {
+opc_status_t opc_bridge_list(opc_operator_visit_t *visit_operator, opc_class_visit_t *visit_class, void *context,
+                             opc_error_t *error) {
   return opc::guarded(error, [&] {
     auto &dispatcher = c10::Dispatcher::singleton();
     for (const auto &entry : opc::registered_operators()) {
@@ -44,7 +45,8 @@ opc_status_t opc_bridge_list(opc_operator_visit_t *visit_operator, opc_class_vis
   });
 }
 
-opc_status_t opc_bridge_list_namespace(const char *name, opc_operator_visit_t *visit, void *context, opc_error_t *error) {
+opc_status_t opc_bridge_list_namespace(const char *name, opc_operator_visit_t *visit, void *context,
+                                       opc_error_t *error) {
   return opc::guarded(error, [&] {
     auto &dispatcher = c10::Dispatcher::singleton();
     std::unordered_set<c10::OperatorName> listed;

@@ -28,8 +28,8 @@ const char *build_option(const char *name) {
   }
 }
 
-// noexcept: an exception of a static initialiser can pass through dlopen, and the loader then keeps its lock for good. It must end this
-// process (std::terminate, whose handler reports it) and not be caught.
+// noexcept: an exception of a static initialiser can pass through dlopen, and the loader then keeps its lock for good.
+// It must end this process (std::terminate, whose handler reports it) and not be caught.
 opc_status_t open_library(const char *path, opc_error_t *error) noexcept {
   if (dlopen(path, RTLD_NOW | RTLD_GLOBAL) != nullptr) return OPC_OK;
   const char *words = dlerror();
@@ -38,16 +38,20 @@ opc_status_t open_library(const char *path, opc_error_t *error) noexcept {
 
 std::string demangled(const char *symbol) {
   int failed = 0;
-  const std::unique_ptr<char, void (*)(void *)> name(abi::__cxa_demangle(symbol, nullptr, nullptr, &failed), &std::free);
+  const std::unique_ptr<char, void (*)(void *)> name(abi::__cxa_demangle(symbol, nullptr, nullptr, &failed),
+                                                     &std::free);
   return name ? name.get() : symbol;
 }
 
-// Thrown through the library's own frames: an inert function leaves none. noexcept frames among them end the process, with the same text.
+// Thrown through the library's own frames: an inert function leaves none. noexcept frames among them end the process,
+// with the same text.
 [[noreturn]] void inert_called(const char *symbol, const char *library) {
   const std::string name = demangled(symbol);
   const bool python = opc_library_is_python(library) || opc_symbol_is_python(symbol);
-  throw opc::Unprovided(python ? "this operator called " + name + ": it needs a Python interpreter, and there is none in this process"
-                               : "this operator called " + name + " of " + library + "; an inert library stands in for that one (--preload loads a real one)");
+  throw opc::Unprovided(python ? "this operator called " + name +
+                                     ": it needs a Python interpreter, and there is none in this process"
+                               : "this operator called " + name + " of " + library +
+                                     "; an inert library stands in for that one (--preload loads a real one)");
 }
 
 void (*terminate_report)(const char *text);
@@ -71,8 +75,9 @@ const char *opc_bridge_cuda_version(void) { return build_option("CUDA_VERSION");
 opc_status_t opc_bridge_load(const char *path, const char *for_library, opc_error_t *error) {
   return opc::guarded(error, [&]() -> opc_status_t {
     if (!opc::registrations_are_seen()) {
-      return opc_error_set(error, OPC_ERR_TORCH,
-                           "libtorch's registrations do not pass through opcheck-worker: it was linked without exporting its symbols");
+      return opc_error_set(
+          error, OPC_ERR_TORCH,
+          "libtorch's registrations do not pass through opcheck-worker: it was linked without exporting its symbols");
     }
     opc_inert_on_call(inert_called);
     const opc::Attribution attribution(for_library);

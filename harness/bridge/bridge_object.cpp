@@ -18,11 +18,13 @@ c10::ClassTypePtr find_class(const char *name) {
 void push_init(torch::jit::Function &constructor, const opc_value_t *init, size_t count, torch::jit::Stack &stack) {
   const auto &expected = constructor.getSchema().arguments();  // the first one is self
   if (count + 1 > expected.size()) {
-    throw opc::Unconvertible(std::to_string(count) + " arguments were given, the constructor has " + std::to_string(expected.size() - 1));
+    throw opc::Unconvertible(std::to_string(count) + " arguments were given, the constructor has " +
+                             std::to_string(expected.size() - 1));
   }
   for (size_t i = 1; i < expected.size(); i++) {
     try {
-      stack.push_back(i <= count ? opc::argument_from_value(init[i - 1], expected[i]) : opc::argument_default(expected[i]));
+      stack.push_back(i <= count ? opc::argument_from_value(init[i - 1], expected[i])
+                                 : opc::argument_default(expected[i]));
     } catch (const opc::Unconvertible &e) {
       throw opc::Unconvertible("argument " + std::to_string(i) + " of the constructor: " + e.what());
     }
@@ -31,7 +33,8 @@ void push_init(torch::jit::Function &constructor, const opc_value_t *init, size_
 
 }  // namespace
 
-opc_call_outcome_t opc_object_new(const char *class_name, const opc_value_t *init, size_t count, opc_object_t **out, opc_text_t *message) {
+opc_call_outcome_t opc_object_new(const char *class_name, const opc_value_t *init, size_t count, opc_object_t **out,
+                                  opc_text_t *message) {
   *out = nullptr;
   std::string text;
   c10::IValue self;

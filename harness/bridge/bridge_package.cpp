@@ -1,5 +1,5 @@
-// Packages of AOTInductor: each model becomes an operator, "package::NAME", whose kernel loads the package at its first call. So everything that is done with
-// operators (samples, children, crashes, reports) is done with models.
+// Packages of AOTInductor: each model becomes an operator, "package::NAME", whose kernel loads the package at its first
+// call. So everything that is done with operators (samples, children, crashes, reports) is done with models.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/DispatchKey.h>
 #include <dlfcn.h>
@@ -28,15 +28,19 @@ using Loader = torch::inductor::AOTIModelPackageLoader;
 // The loader unpacks into /tmp/XXXXXX and removes that at its own end, which a child that crashes never reaches.
 bool unpack_here;
 
-// What a compiled model has to say of a failure goes to stderr or is kept by libtorch, and the exception says only that there was one. In a child stderr is a file.
+// What a compiled model has to say of a failure goes to stderr or is kept by libtorch, and the exception says only that
+// there was one. In a child stderr is a file.
 class Told {
  public:
   Told() : start_(size()) { opc::forget_exception(); }
 
-  // A model goes on after an operator that it calls has thrown, with an output that holds nothing: only these words tell of it.
+  // A model goes on after an operator that it calls has thrown, with an output that holds nothing: only these words
+  // tell of it.
   static constexpr char kSwallowed[] = "Exception in aoti_torch: ";
 
-  bool tells_of_failure() const { return !opc::kept_exception().empty() || printed().find(kSwallowed) != std::string::npos; }
+  bool tells_of_failure() const {
+    return !opc::kept_exception().empty() || printed().find(kSwallowed) != std::string::npos;
+  }
 
   // What the failure was, or all that was printed, on one line; "" where nothing was told or stderr is no file.
   std::string words() const {
@@ -123,7 +127,8 @@ class PackageKernel : public c10::OperatorKernel {
       TORCH_CHECK(false, words);
     }
     TORCH_CHECK(!told.tells_of_failure(), told.words());
-    TORCH_CHECK(outputs.size() == outputs_, "the model returns ", outputs.size(), " tensors, its package speaks of ", outputs_);
+    TORCH_CHECK(outputs.size() == outputs_, "the model returns ", outputs.size(), " tensors, its package speaks of ",
+                outputs_);
     torch::jit::drop(*stack, inputs_);
     for (auto &output : outputs) stack->emplace_back(std::move(output));
   }
@@ -136,20 +141,23 @@ class PackageKernel : public c10::OperatorKernel {
 
 std::string schema_of(const opc_package_operator_t &package) {
   std::string text = std::string("package::") + package.model + "(";
-  for (size_t i = 0; i < package.inputs; i++) text += std::string(i > 0 ? ", " : "") + "Tensor input" + std::to_string(i);
+  for (size_t i = 0; i < package.inputs; i++)
+    text += std::string(i > 0 ? ", " : "") + "Tensor input" + std::to_string(i);
   text += package.outputs == 1 ? ") -> Tensor" : ") -> (";
   for (size_t i = 0; package.outputs != 1 && i < package.outputs; i++) text += i > 0 ? ", Tensor" : "Tensor";
   return package.outputs == 1 ? text : text + ")";
 }
 
 c10::DispatchKey key_of(const opc_package_operator_t &package) {
-  if (package.inputs == 0) return c10::DispatchKey::CompositeImplicitAutograd;  // there is no tensor to tell the device by
+  if (package.inputs == 0)
+    return c10::DispatchKey::CompositeImplicitAutograd;  // there is no tensor to tell the device by
   return std::strncmp(package.device, "cuda", 4) == 0 ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU;
 }
 
 }  // namespace
 
-// Comes before libc's in symbol lookup, as opcheck-worker exports its symbols. A template of the same length takes its place.
+// Comes before libc's in symbol lookup, as opcheck-worker exports its symbols. A template of the same length takes its
+// place.
 extern "C" char *mkdtemp(char *name) noexcept {
   using Function = char *(*)(char *);
   static const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "mkdtemp"));
@@ -167,7 +175,8 @@ bool opc_bridge_has_class(const char *name) {
   }
 }
 
-opc_status_t opc_bridge_package_try(const char *path, const char *model, size_t *out_inputs, size_t *out_outputs, opc_error_t *error) {
+opc_status_t opc_bridge_package_try(const char *path, const char *model, size_t *out_inputs, size_t *out_outputs,
+                                    opc_error_t *error) {
   const Told told;
   const auto status = opc::guarded(error, [&] {
     const auto loader = load(path, model);
@@ -193,7 +202,8 @@ opc_status_t opc_bridge_package_define(const opc_package_operator_t *package, op
     const std::string debug = std::string("registered at ") + package->path;
     registrations->push_back(dispatcher.registerDef(schema, debug));
     auto kernel = c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<PackageKernel>(*package));
-    registrations->push_back(dispatcher.registerImpl(name, key_of(*package), std::move(kernel), std::nullopt, nullptr, debug));
+    registrations->push_back(
+        dispatcher.registerImpl(name, key_of(*package), std::move(kernel), std::nullopt, nullptr, debug));
     return OPC_OK;
   });
 }

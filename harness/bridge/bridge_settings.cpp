@@ -28,19 +28,23 @@ namespace {
 struct CountingHandler final : c10::WarningHandler {
   void process(const c10::Warning &warning) override {
     const auto &at = warning.source_location();
-    const std::string text = "Warning: " + warning.msg() + " (" + at.function + " at " + at.file + ":" + std::to_string(at.line) + ")\n";
+    const std::string text =
+        "Warning: " + warning.msg() + " (" + at.function + " at " + at.file + ":" + std::to_string(at.line) + ")\n";
     printed += std::fwrite(text.data(), 1, text.size(), stderr);
   }
   size_t printed = 0;
 };
 
-// How a C++ stream writes. Formats cannot be told in a number, so one that differs from the first that was seen is another.
+// How a C++ stream writes. Formats cannot be told in a number, so one that differs from the first that was seen is
+// another.
 class StreamFormat {
  public:
-  explicit StreamFormat(std::ostream &stream) : stream_(stream), buffer_(stream.rdbuf()), first_(nullptr) { first_.copyfmt(stream); }
+  explicit StreamFormat(std::ostream &stream) : stream_(stream), buffer_(stream.rdbuf()), first_(nullptr) {
+    first_.copyfmt(stream);
+  }
   bool is_first() const {
-    return stream_.rdbuf() == buffer_ && stream_.flags() == first_.flags() && stream_.precision() == first_.precision() &&
-           stream_.fill() == first_.fill();
+    return stream_.rdbuf() == buffer_ && stream_.flags() == first_.flags() &&
+           stream_.precision() == first_.precision() && stream_.fill() == first_.fill();
   }
   void put_back() {
     stream_.rdbuf(buffer_);
@@ -84,7 +88,9 @@ c10::impl::LocalDispatchKeySet keys_local() { return c10::impl::tls_local_dispat
 
 at::Context &context() { return at::globalContext(); }
 
-void default_dtype_write(int64_t value) { c10::set_default_dtype(c10::scalarTypeToTypeMeta(static_cast<c10::ScalarType>(value))); }
+void default_dtype_write(int64_t value) {
+  c10::set_default_dtype(c10::scalarTypeToTypeMeta(static_cast<c10::ScalarType>(value)));
+}
 
 void included_write(int64_t value) {
   auto keys = keys_local();
@@ -131,7 +137,8 @@ const std::array<Setting, OPC_SETTING_COUNT> settings{{
      [](int64_t on) { autograd_change([&](auto &s) { s.set_inference_mode(on != 0); }); }},
     {[] { return c10::AutogradState::get_tls_state().get_fw_grad_mode(); },
      [](int64_t on) { autograd_change([&](auto &s) { s.set_fw_grad_mode(on != 0); }); }},
-    {[] { return at::autocast::is_autocast_enabled(at::kCPU); }, [](int64_t on) { at::autocast::set_autocast_enabled(at::kCPU, on != 0); }},
+    {[] { return at::autocast::is_autocast_enabled(at::kCPU); },
+     [](int64_t on) { at::autocast::set_autocast_enabled(at::kCPU, on != 0); }},
     {[] { return at::autocast::is_autocast_enabled(at::kCUDA); },
      [](int64_t on) { at::autocast::set_autocast_enabled(at::kCUDA, on != 0); }},
     {[] { return static_cast<int64_t>(at::autocast::get_autocast_dtype(at::kCPU)); },
@@ -151,8 +158,10 @@ const std::array<Setting, OPC_SETTING_COUNT> settings{{
     {seed_read, [](int64_t seed) { opc_bridge_seed(static_cast<uint64_t>(seed)); }},
     {[] { return streams_are_first() ? 0 : 1; }, streams_write},
     {[] { return std::locale() == firsts().locale ? 0 : 1; }, [](int64_t) { std::locale::global(firsts().locale); }},
-    {[] { return address_of(std::get_terminate()); }, [](int64_t at) { std::set_terminate(function_at<std::terminate_handler>(at)); }},
-    {[] { return address_of(std::get_new_handler()); }, [](int64_t at) { std::set_new_handler(function_at<std::new_handler>(at)); }},
+    {[] { return address_of(std::get_terminate()); },
+     [](int64_t at) { std::set_terminate(function_at<std::terminate_handler>(at)); }},
+    {[] { return address_of(std::get_new_handler()); },
+     [](int64_t at) { std::set_new_handler(function_at<std::new_handler>(at)); }},
 }};
 
 }  // namespace
@@ -179,14 +188,16 @@ void opc_bridge_settings_write(const int64_t wanted[OPC_SETTING_COUNT]) {
 void opc_bridge_settings_other(const int64_t usual[OPC_SETTING_COUNT], int64_t out[OPC_SETTING_COUNT]) {
   std::copy_n(usual, OPC_SETTING_COUNT, out);
   out[OPC_SETTING_GRAD_MODE] = usual[OPC_SETTING_GRAD_MODE] == 0;
-  out[OPC_SETTING_DEFAULT_DTYPE] =
-      static_cast<int64_t>(usual[OPC_SETTING_DEFAULT_DTYPE] == static_cast<int64_t>(c10::kDouble) ? c10::kFloat : c10::kDouble);
+  out[OPC_SETTING_DEFAULT_DTYPE] = static_cast<int64_t>(
+      usual[OPC_SETTING_DEFAULT_DTYPE] == static_cast<int64_t>(c10::kDouble) ? c10::kFloat : c10::kDouble);
   out[OPC_SETTING_THREADS] = usual[OPC_SETTING_THREADS] + 1;
   out[OPC_SETTING_DETERMINISTIC] = usual[OPC_SETTING_DETERMINISTIC] == 0;
   out[OPC_SETTING_DETERMINISTIC_WARN_ONLY] = 1;
 }
 
-const char *opc_bridge_dtype_name(int64_t scalar_type) { return c10::toString(static_cast<c10::ScalarType>(scalar_type)); }
+const char *opc_bridge_dtype_name(int64_t scalar_type) {
+  return c10::toString(static_cast<c10::ScalarType>(scalar_type));
+}
 
 void opc_bridge_keys_text(int64_t keys, char *out, size_t size) {
   std::string text;

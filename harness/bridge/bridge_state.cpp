@@ -60,8 +60,8 @@ void opc_bridge_seed(uint64_t seed) {
     }
     auto generator = at::detail::getDefaultCPUGenerator();
     const std::lock_guard<std::mutex> lock(generator.mutex());
-    // What set_current_seed does; to fill the engine's state anew from the same seed, call for call, would cost more than many a call. A
-    // forward run and its backward run have one each.
+    // What set_current_seed does; to fill the engine's state anew from the same seed, call for call, would cost more
+    // than many a call. A forward run and its backward run have one each.
     static at::mt19937 fresh[2] = {at::mt19937(seed), at::mt19937(seed)};
     static size_t latest = 0;
     if (fresh[latest].seed() != seed) latest ^= 1;
@@ -77,8 +77,10 @@ void opc_bridge_seed(uint64_t seed) {
 opc_status_t opc_bridge_generator_state(opc_device_t device, void **out, size_t *out_size, opc_error_t *error) {
   return opc::guarded(error, [&]() -> opc_status_t {
     const auto where = opc::torch_device_of(device);
-    if (!where || !(where->is_cpu() || where->is_cuda())) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "this device has no generator");
-    auto generator = where->is_cpu() ? at::detail::getDefaultCPUGenerator() : at::globalContext().defaultGenerator(*where);
+    if (!where || !(where->is_cpu() || where->is_cuda()))
+      return opc_error_set(error, OPC_ERR_UNSUPPORTED, "this device has no generator");
+    auto generator =
+        where->is_cpu() ? at::detail::getDefaultCPUGenerator() : at::globalContext().defaultGenerator(*where);
     const std::lock_guard<std::mutex> lock(generator.mutex());
     const at::Tensor state = generator.get_state();
     *out = std::malloc(state.nbytes() + 1);
@@ -102,7 +104,9 @@ void opc_bridge_inner_threads(int count) {
   (void)opc::guarded(nullptr, [&] {
     if (inner.threads != 0) at::removeCallback(inner.handle);
     inner = {count, 0, 0, 0};
-    if (count != 0) inner.handle = at::addThreadLocalCallback(at::RecordFunctionCallback(inner_start, inner_end).scopes({at::RecordScope::FUNCTION}));
+    if (count != 0)
+      inner.handle = at::addThreadLocalCallback(
+          at::RecordFunctionCallback(inner_start, inner_end).scopes({at::RecordScope::FUNCTION}));
     return OPC_OK;
   });
 }
@@ -115,7 +119,8 @@ void opc_bridge_default_dtype(opc_dtype_t dtype) {
   });
 }
 
-// The driver opens its device files when it is initialised, by whomever: libtorch, or a library's initialiser that it knows nothing of.
+// The driver opens its device files when it is initialised, by whomever: libtorch, or a library's initialiser that it
+// knows nothing of.
 bool opc_bridge_cuda_initialised(void) {
   const std::unique_ptr<DIR, int (*)(DIR *)> folder(opendir("/proc/self/fd"), &closedir);
   if (!folder) return false;

@@ -18,8 +18,8 @@ struct Release {
   void *context;
 };
 
-// oneDNN wants a DataPtr whose context is the data itself, so that what to call at the end is looked up by address. The tables
-// are never destroyed: storages may outlive every static object.
+// oneDNN wants a DataPtr whose context is the data itself, so that what to call at the end is looked up by address. The
+// tables are never destroyed: storages may outlive every static object.
 struct Releases {
   std::mutex mutex;
   std::unordered_multimap<void *, Release> by_address;
@@ -45,14 +45,15 @@ void release_memory(void *data) {
 
 // Resizable, with the allocator that libtorch's own tensors have: resize_ then behaves as on any other tensor.
 c10::Storage make_storage(size_t bytes, c10::DataPtr data, c10::Allocator *allocator) {
-  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), c10::SymInt(static_cast<int64_t>(bytes)),
-                                               std::move(data), allocator, /*resizable=*/true);
+  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
+                                               c10::SymInt(static_cast<int64_t>(bytes)), std::move(data), allocator,
+                                               /*resizable=*/true);
 }
 
 }  // namespace
 
-opc_status_t opc_storage_from_memory(void *data, size_t bytes, void (*release)(void *data, void *context), void *context,
-                                     opc_storage_t **out, opc_error_t *error) {
+opc_status_t opc_storage_from_memory(void *data, size_t bytes, void (*release)(void *data, void *context),
+                                     void *context, opc_storage_t **out, opc_error_t *error) {
   return opc::guarded(error, [&] {
     const bool owned = release != nullptr && data != nullptr;
     if (owned) {
@@ -85,13 +86,15 @@ opc_status_t opc_storage_new(size_t bytes, opc_device_t device, opc_storage_t **
 void opc_storage_free(opc_storage_t *storage) { delete storage; }
 
 void *opc_storage_data(opc_storage_t *storage) {
-  return storage->storage.device().is_cpu() && storage->storage.nbytes() > 0 ? storage->storage.mutable_data() : nullptr;
+  return storage->storage.device().is_cpu() && storage->storage.nbytes() > 0 ? storage->storage.mutable_data()
+                                                                             : nullptr;
 }
 
 opc_status_t opc_storage_write(opc_storage_t *storage, const void *bytes, size_t size, opc_error_t *error) {
   return opc::guarded(error, [&]() -> opc_status_t {
     if (size > storage->storage.nbytes()) {
-      return opc_error_set(error, OPC_ERR_INPUT, "%zu bytes do not fit into a storage of %zu", size, storage->storage.nbytes());
+      return opc_error_set(error, OPC_ERR_INPUT, "%zu bytes do not fit into a storage of %zu", size,
+                           storage->storage.nbytes());
     }
     if (size == 0) return OPC_OK;
     const auto device = storage->storage.device();
@@ -99,11 +102,14 @@ opc_status_t opc_storage_write(opc_storage_t *storage, const void *bytes, size_t
       std::memcpy(storage->storage.mutable_data(), bytes, size);
       return OPC_OK;
     }
-    if (!device.is_cuda()) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "a %s storage holds no bytes", device.str().c_str());
+    if (!device.is_cuda())
+      return opc_error_set(error, OPC_ERR_UNSUPPORTED, "a %s storage holds no bytes", device.str().c_str());
     const auto count = static_cast<int64_t>(size);
     const at::NoGradGuard no_grad;
     const auto source = at::from_blob(const_cast<void *>(bytes), {count}, at::kByte);  // only read
-    at::empty({0}, at::TensorOptions().dtype(at::kByte).device(device)).set_(storage->storage, 0, {count}).copy_(source);
+    at::empty({0}, at::TensorOptions().dtype(at::kByte).device(device))
+        .set_(storage->storage, 0, {count})
+        .copy_(source);
     return OPC_OK;
   });
 }

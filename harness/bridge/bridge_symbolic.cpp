@@ -14,7 +14,8 @@
 
 namespace {
 
-// A tensor that answers where libtorch's own would throw: with the hints, and a note of who asked. So one call finds every place.
+// A tensor that answers where libtorch's own would throw: with the hints, and a note of who asked. So one call finds
+// every place.
 class SymbolicTensor : public c10::TensorImpl {
  public:
   SymbolicTensor(const at::Tensor &like, c10::SymIntArrayRef sizes, c10::SymIntArrayRef strides, int leaf)
@@ -64,7 +65,8 @@ class Symbols {
 };
 
 at::Tensor with_symbols(const at::Tensor &tensor, Symbols &symbols, int leaf) {
-  if (tensor.layout() != c10::kStrided || !tensor.is_meta()) throw opc::Unconvertible("a tensor is not strided or not on Meta");
+  if (tensor.layout() != c10::kStrided || !tensor.is_meta())
+    throw opc::Unconvertible("a tensor is not strided or not on Meta");
   std::vector<c10::SymInt> sizes, strides(static_cast<size_t>(tensor.dim()), c10::SymInt(1));
   for (const int64_t size : tensor.sizes()) sizes.push_back(symbols.of(size));
   c10::SymInt expected = 1;
@@ -89,7 +91,8 @@ bool is_symbolic_type(const c10::TypePtr &type) {
 }
 
 c10::IValue with_symbols(const c10::IValue &value, bool symbolic, Symbols &symbols, int &leaf) {
-  if (value.isTensor()) return value.toTensor().defined() ? with_symbols(value.toTensor(), symbols, leaf++) : value.toTensor();
+  if (value.isTensor())
+    return value.toTensor().defined() ? with_symbols(value.toTensor(), symbols, leaf++) : value.toTensor();
   if (symbolic && value.isInt()) return symbols.of(value.toInt());
   if (symbolic && value.isIntList()) {
     std::vector<c10::SymInt> numbers;
@@ -121,8 +124,8 @@ void describe_outputs(const c10::IValue &value, opc_symbolic_t *out) {
 
 }  // namespace
 
-opc_call_outcome_t opc_op_call_symbolic(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent, size_t count, opc_symbolic_t *out,
-                                        opc_text_t *message) {
+opc_call_outcome_t opc_op_call_symbolic(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent,
+                                        size_t count, opc_symbolic_t *out, opc_text_t *message) {
   std::string text;
   *out = {};
   opc::say(message, "");

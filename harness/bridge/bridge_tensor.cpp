@@ -27,7 +27,8 @@ opc_status_t check_bounds(const opc_tensor_spec_t *spec, size_t itemsize, size_t
     int64_t reach = 0;
     empty = empty || spec->sizes[i] == 0;
     negative = negative || spec->sizes[i] < 0 || spec->strides[i] < 0;
-    far = far || __builtin_mul_overflow(spec->sizes[i] - 1, spec->strides[i], &reach) || __builtin_add_overflow(last, reach, &last);
+    far = far || __builtin_mul_overflow(spec->sizes[i] - 1, spec->strides[i], &reach) ||
+          __builtin_add_overflow(last, reach, &last);
   }
   if (negative) return opc_error_set(error, OPC_ERR_INPUT, "a tensor has a negative size, stride or offset");
   if (!empty && (far || static_cast<uint64_t>(last) >= bytes / itemsize)) {
@@ -80,17 +81,21 @@ void describe(const at::Tensor &tensor, opc_tensor_meta_t *out) {
   const auto &counter = impl->version_counter();
   out->version = counter.enabled() ? static_cast<int64_t>(counter.current_version()) : -1;
   // A nested tensor calls itself strided and throws when asked for its sizes.
-  std::snprintf(out->layout, sizeof out->layout, "%s", tensor.is_nested() ? "nested" : opc::layout_name(tensor.layout()));
+  std::snprintf(out->layout, sizeof out->layout, "%s",
+                tensor.is_nested() ? "nested" : opc::layout_name(tensor.layout()));
   describe_storage(tensor, out);
   if (!tensor.is_nested()) describe_sizes(tensor, out);
 }
 
 }  // namespace
 
-opc_status_t opc_tensor_new(const opc_tensor_spec_t *spec, opc_storage_t *storage, opc_tensor_t **out, opc_error_t *error) {
+opc_status_t opc_tensor_new(const opc_tensor_spec_t *spec, opc_storage_t *storage, opc_tensor_t **out,
+                            opc_error_t *error) {
   return opc::guarded(error, [&]() -> opc_status_t {
     const auto type = opc::scalar_type_of(spec->dtype);
-    if (!type) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "a tensor of dtype %s cannot be made", opc_dtype_name(spec->dtype));
+    if (!type)
+      return opc_error_set(error, OPC_ERR_UNSUPPORTED, "a tensor of dtype %s cannot be made",
+                           opc_dtype_name(spec->dtype));
     const auto meta = c10::scalarTypeToTypeMeta(*type);
     const opc_status_t status = check_bounds(spec, meta.itemsize(), storage->storage.nbytes(), error);
     if (status != OPC_OK) return status;
@@ -99,7 +104,8 @@ opc_status_t opc_tensor_new(const opc_tensor_spec_t *spec, opc_storage_t *storag
     auto impl = c10::make_intrusive<c10::TensorImpl>(c10::Storage(storage->storage),
                                                      c10::DispatchKeySet(backend_key(storage->storage.device())), meta);
     const auto count = static_cast<size_t>(spec->ndim);
-    impl->set_sizes_and_strides(c10::IntArrayRef(spec->sizes, count), c10::IntArrayRef(spec->strides, count), spec->storage_offset);
+    impl->set_sizes_and_strides(c10::IntArrayRef(spec->sizes, count), c10::IntArrayRef(spec->strides, count),
+                                spec->storage_offset);
     if (spec->conj) impl->_set_conj(true);
     if (spec->neg) impl->_set_neg(true);
     at::Tensor tensor(std::move(impl));
@@ -111,7 +117,9 @@ opc_status_t opc_tensor_new(const opc_tensor_spec_t *spec, opc_storage_t *storag
 
 void opc_tensor_free(opc_tensor_t *tensor) { delete tensor; }
 
-opc_tensor_t *opc_tensor_ref(opc_tensor_t *tensor) { return tensor != nullptr ? new (std::nothrow) opc_tensor{tensor->tensor} : nullptr; }
+opc_tensor_t *opc_tensor_ref(opc_tensor_t *tensor) {
+  return tensor != nullptr ? new (std::nothrow) opc_tensor{tensor->tensor} : nullptr;
+}
 
 void opc_tensor_uses(const opc_tensor_t *tensor, size_t *out_impl, size_t *out_storage) {
   *out_impl = *out_storage = 0;

@@ -1,4 +1,5 @@
-// Whether this process has asked libtorch for CUDA: nothing of CUDA is touched before, because it could not fork afterwards.
+// Whether this process has asked libtorch for CUDA: nothing of CUDA is touched before, because it could not fork
+// afterwards.
 #ifndef OPC_BRIDGE_CUDA_USE_H
 #define OPC_BRIDGE_CUDA_USE_H
 

@@ -110,7 +110,8 @@ bool is_namespace_defined(const c10::OperatorName &name) {
 
 }  // namespace
 
-void describe_operator(const c10::OperatorHandle &handle, const std::string &library, bool defined_here, opc_operator_t *out) {
+void describe_operator(const c10::OperatorHandle &handle, const std::string &library, bool defined_here,
+                       opc_operator_t *out) {
   out->name = copy_string(c10::toString(handle.operator_name()));
   if (!library.empty()) out->library = copy_string(library);
   out->defined_here = defined_here;
@@ -126,7 +127,8 @@ void describe_operator(const c10::OperatorHandle &handle, const std::string &lib
   describe_kernels(handle, out);
 }
 
-// OperatorHandle answers for one key at a time and has neither file nor signature: those are only in its printed state, a line a kernel:
+// OperatorHandle answers for one key at a time and has neither file nor signature: those are only in its printed state,
+// a line a kernel:
 //   CPU: registered at file.cpp:12 :: (Tensor _0) -> Tensor _0 [ boxed unboxed ]
 //   CompositeImplicitAutograd[alias] (inactive): registered at file.cpp:13 :: (none) [ boxed ]
 void describe_kernels(const c10::OperatorHandle &handle, opc_operator_t *out) {
@@ -140,7 +142,8 @@ void describe_kernels(const c10::OperatorHandle &handle, opc_operator_t *out) {
     const auto colon = line.find(": ");
     const auto flags = line.rfind(" [ ");
     const auto middle = line.rfind(" :: ", flags);
-    if (colon == std::string::npos || flags == std::string::npos || middle == std::string::npos || middle < colon) continue;
+    if (colon == std::string::npos || flags == std::string::npos || middle == std::string::npos || middle < colon)
+      continue;
 
     auto key = line.substr(0, colon);
     if (key.find(" (inactive)") != std::string::npos) continue;  // a later registration replaced it

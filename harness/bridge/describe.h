@@ -12,7 +12,8 @@
 namespace opc {
 
 // All three fill a zeroed struct, throw, and leave what is half filled for the caller to clear. `library` may be empty.
-void describe_operator(const c10::OperatorHandle &handle, const std::string &library, bool defined_here, opc_operator_t *out);
+void describe_operator(const c10::OperatorHandle &handle, const std::string &library, bool defined_here,
+                       opc_operator_t *out);
 void describe_kernels(const c10::OperatorHandle &handle, opc_operator_t *out);
 void describe_class(const c10::ClassTypePtr &type, const std::string &library, opc_class_t *out);
 

@@ -15,7 +15,8 @@ namespace {
 std::string readable(const std::type_info *type) {
   if (type == nullptr) return "an unknown type";
   int failed = 0;
-  std::unique_ptr<char, void (*)(void *)> name(abi::__cxa_demangle(type->name(), nullptr, nullptr, &failed), &std::free);
+  std::unique_ptr<char, void (*)(void *)> name(abi::__cxa_demangle(type->name(), nullptr, nullptr, &failed),
+                                               &std::free);
   return name ? name.get() : type->name();
 }
 
@@ -32,7 +33,8 @@ bool says_no_kernel(const std::string &text) {
 opc_call_outcome_t torch_outcome(const std::string &text, bool not_implemented) {
   if (contains(text, "it is located in the python module")) return OPC_CALL_FAKE_IN_PYTHON;
   if (not_implemented && says_no_kernel(text)) return OPC_CALL_NO_KERNEL;
-  if (contains(text, "DefaultCPUAllocator: can't allocate memory") || contains(text, "DefaultCPUAllocator: not enough memory")) {
+  if (contains(text, "DefaultCPUAllocator: can't allocate memory") ||
+      contains(text, "DefaultCPUAllocator: not enough memory")) {
     return OPC_CALL_OUT_OF_MEMORY;
   }
   return contains(text, "INTERNAL ASSERT") ? OPC_CALL_INTERNAL_ASSERT : OPC_CALL_REJECTED;

@@ -23,11 +23,13 @@ struct Unprovided : std::runtime_error {
 };
 
 // These three are for use inside a catch block.
-std::string exception_text();                                 // without backtrace; the type's name in front where libtorch did not throw it
-opc_call_outcome_t exception_outcome(std::string &out_text);  // what the exception says about an operator that was called
-opc_status_t exception_status(opc_error_t *error);            // what it says about the harness's own use of libtorch
+std::string exception_text();  // without backtrace; the type's name in front where libtorch did not throw it
+opc_call_outcome_t exception_outcome(
+    std::string &out_text);                         // what the exception says about an operator that was called
+opc_status_t exception_status(opc_error_t *error);  // what it says about the harness's own use of libtorch
 
-// pthread_cancel and pthread_exit unwind with an exception of their own, which must go on (the process is ended otherwise).
+// pthread_cancel and pthread_exit unwind with an exception of their own, which must go on (the process is ended
+// otherwise).
 template <typename Body>
 opc_status_t guarded(opc_error_t *error, Body &&body) {
   try {

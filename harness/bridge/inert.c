@@ -53,13 +53,15 @@ static int answer_no_device(int *out) {
 }
 static int answer_cuda_init(void) { return CUDA_NO_DEVICE; }
 static void *answer_handle(void) {
-  static void *handle[16]; /* what is behind a handle of registered GPU code is the CUDA runtime's business, which is not here */
+  static void *
+      handle[16]; /* what is behind a handle of registered GPU code is the CUDA runtime's business, which is not here */
   return handle;
 }
 static const char *answer_error_text(void) { return "there is no CUDA device"; }
 
 /* ISO C has no conversion from a function's address to a number; POSIX has, and so has the loader. */
-#define ANSWER(name, function) {name, (uintptr_t)(function)}
+#define ANSWER(name, function) \
+  { name, (uintptr_t)(function) }
 static const struct {
   const char *name;
   uintptr_t function;
@@ -121,7 +123,8 @@ static opc_status_t write_all(int fd, const unsigned char *bytes, size_t size, o
 static int temporary_file(void) {
   const char *folder = getenv("TMPDIR");
   char path[PATH_MAX];
-  if (snprintf(path, sizeof path, "%s/opcheck-c-XXXXXX", folder != NULL && *folder != '\0' ? folder : "/tmp") >= (int)sizeof path) {
+  if (snprintf(path, sizeof path, "%s/opcheck-c-XXXXXX", folder != NULL && *folder != '\0' ? folder : "/tmp") >=
+      (int)sizeof path) {
     errno = ENAMETOOLONG;
     return -1;
   }
@@ -130,7 +133,8 @@ static int temporary_file(void) {
   return fd;
 }
 
-/* The loader takes two files for one when they have the same path, and the path is the descriptor's: each gets a number of its own. */
+/* The loader takes two files for one when they have the same path, and the path is the descriptor's: each gets a number
+ * of its own. */
 static int numbered(int low) {
   static int next = 300;
   const int fd = low >= 0 ? fcntl(low, F_DUPFD_CLOEXEC, next) : -1;
@@ -148,7 +152,8 @@ static opc_status_t load_from(int fd, const unsigned char *image, size_t size, v
   if (status == OPC_OK) *out_handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
   const char *words = *out_handle == NULL ? dlerror() : NULL;
   if (status == OPC_OK && *out_handle == NULL) {
-    status = opc_error_set(error, OPC_ERR_SYSTEM, "an inert library does not load: %s", words != NULL ? words : "no reason given");
+    status = opc_error_set(error, OPC_ERR_SYSTEM, "an inert library does not load: %s",
+                           words != NULL ? words : "no reason given");
   }
   (void)close(fd);
   return status;

@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #if defined(__x86_64__)
-/* lea rdi, [rip - 7]: its own address · jmp [rip + 3] · 3 x int3 · the target. One that hands its arguments on has a nop of seven bytes in front. */
+/* lea rdi, [rip - 7]: its own address · jmp [rip + 3] · 3 x int3 · the target. One that hands its arguments on has a
+ * nop of seven bytes in front. */
 static const unsigned char own_address[] = {0x48, 0x8d, 0x3d, 0xf9, 0xff, 0xff, 0xff};
 static const unsigned char nothing[] = {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00};
 static const unsigned char jump[] = {0xff, 0x25, 0x03, 0x00, 0x00, 0x00, 0xcc, 0xcc, 0xcc};
@@ -28,7 +29,8 @@ enum {
   DYNAMIC_ENTRIES = 10,
   FIRST_VERSION = 2 /* 0 is local, 1 the file's own */
 };
-_Static_assert(sizeof own_address == sizeof nothing && FUNCTION_SIZE % 8 == 0, "each function has the same size, and its target is aligned");
+_Static_assert(sizeof own_address == sizeof nothing && FUNCTION_SIZE % 8 == 0,
+               "each function has the same size, and its target is aligned");
 
 /* Offsets in the file, which are addresses too; `data` and `end` are beyond its end: zeros that the loader makes. */
 typedef struct layout {
@@ -53,7 +55,8 @@ static uint16_t version_number(const versions_t *versions, const char *version) 
 static bool collect_versions(const opc_inert_symbol_t *symbols, size_t count, versions_t *out) {
   *out = (versions_t){.names = calloc(count + 1, sizeof *out->names)};
   for (size_t i = 0; out->names != NULL && i < count; i++) {
-    if (symbols[i].version != NULL && version_number(out, symbols[i].version) == FIRST_VERSION + out->count) out->names[out->count++] = symbols[i].version;
+    if (symbols[i].version != NULL && version_number(out, symbols[i].version) == FIRST_VERSION + out->count)
+      out->names[out->count++] = symbols[i].version;
   }
   return out->names != NULL;
 }
@@ -61,7 +64,8 @@ static bool collect_versions(const opc_inert_symbol_t *symbols, size_t count, ve
 /* One for the file itself, and one for each version. */
 static size_t definition_count(const versions_t *versions) { return versions->count > 0 ? versions->count + 1 : 0; }
 
-static layout_t lay_out(const char *soname, const opc_inert_symbol_t *symbols, size_t count, const versions_t *versions) {
+static layout_t lay_out(const char *soname, const opc_inert_symbol_t *symbols, size_t count,
+                        const versions_t *versions) {
   layout_t at = {0};
   size_t names = 1 + strlen(soname) + 1, functions = 0, data = 0;
   for (size_t i = 0; i < count; i++) {
@@ -153,7 +157,8 @@ static size_t put_name(unsigned char *image, const layout_t *at, size_t *used, c
 }
 
 /* A loader that looks for a version in a file of that name wants the file to define it. */
-static void put_versions(unsigned char *image, const layout_t *at, size_t *used, const char *soname, size_t soname_offset, const versions_t *versions) {
+static void put_versions(unsigned char *image, const layout_t *at, size_t *used, const char *soname,
+                         size_t soname_offset, const versions_t *versions) {
   const size_t size = sizeof(Elf64_Verdef) + sizeof(Elf64_Verdaux), count = definition_count(versions);
   for (size_t i = 0; i < count; i++) {
     const char *name = i == 0 ? soname : versions->names[i - 1];
@@ -177,8 +182,9 @@ static void put_function(unsigned char *place, opc_inert_target_t target) {
   memcpy(place + sizeof own_address + sizeof jump, &address, sizeof address);
 }
 
-opc_status_t opc_inert_image(const char *soname, const opc_inert_symbol_t *symbols, size_t count, opc_inert_target_t (*target)(const char *name),
-                             unsigned char **out, size_t *out_size, opc_error_t *error) {
+opc_status_t opc_inert_image(const char *soname, const opc_inert_symbol_t *symbols, size_t count,
+                             opc_inert_target_t (*target)(const char *name), unsigned char **out, size_t *out_size,
+                             opc_error_t *error) {
   versions_t versions;
   if (!collect_versions(symbols, count, &versions)) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   const layout_t at = lay_out(soname, symbols, count, &versions);

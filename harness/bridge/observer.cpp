@@ -1,7 +1,9 @@
-// The part of `opcheck-c record` that has libtorch in it: a RecordFunction callback that sees each call of an operator with its arguments, and writes
-// those of a new class down. Loaded into a program that knows nothing of it: no exception leaves it, no operator is called but to copy from a GPU.
+// The part of `opcheck-c record` that has libtorch in it: a RecordFunction callback that sees each call of an operator
+// with its arguments, and writes those of a new class down. Loaded into a program that knows nothing of it: no
+// exception leaves it, no operator is called but to copy from a GPU.
 //
-// It is a library of its own, one for each libtorch. Built with NDEBUG, as libtorch is: at::RecordFunction has other members without it.
+// It is a library of its own, one for each libtorch. Built with NDEBUG, as libtorch is: at::RecordFunction has other
+// members without it.
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
@@ -21,10 +23,13 @@
 namespace opc {
 namespace {
 
-// A call that is going on in this thread. A kernel for Autograd calls its operator again, one key further down: that is the same call.
+// A call that is going on in this thread. A kernel for Autograd calls its operator again, one key further down: that is
+// the same call.
 class Active : public at::ObserverContext {
  public:
-  Active(const opc_recorded_operator_t *op, uint64_t arguments) : op_(op), arguments_(arguments), outer_(innermost) { innermost = this; }
+  Active(const opc_recorded_operator_t *op, uint64_t arguments) : op_(op), arguments_(arguments), outer_(innermost) {
+    innermost = this;
+  }
   ~Active() override {
     if (innermost == this) innermost = outer_;
   }
@@ -76,7 +81,8 @@ struct Text {
   ~Text() { opc_text_clear(&text); }
 };
 
-void write_down(opc_recorded_operator_t *op, uint64_t class_, const c10::FunctionSchema &schema, c10::ArrayRef<const c10::IValue> inputs) {
+void write_down(opc_recorded_operator_t *op, uint64_t class_, const c10::FunctionSchema &schema,
+                c10::ArrayRef<const c10::IValue> inputs) {
   const Quiet quiet;
   Text sample;
   opc_reason_t reason = OPC_REASON_TROUBLE;
@@ -115,7 +121,8 @@ std::unique_ptr<at::ObserverContext> look_at(const at::RecordFunction &function)
     opc_recorder_count(op, reason);
   } else if (opc_recorder_claim(op, seen.class_)) {
     const auto found = c10::Dispatcher::singleton().findSchema({name, function.overload_name()});
-    if (found && found->schema().arguments().size() == inputs.size()) write_down(op, seen.class_, found->schema(), inputs);
+    if (found && found->schema().arguments().size() == inputs.size())
+      write_down(op, seen.class_, found->schema(), inputs);
     else opc_recorder_leave(op, seen.class_, OPC_REASON_TROUBLE);
   }
   return active;
@@ -151,7 +158,8 @@ void opc_observer_start(const char *folder, char *words, size_t size) {
       std::snprintf(words, size, "%s", error.message);
       return;
     }
-    at::addGlobalCallback(at::RecordFunctionCallback(opc::on_start, opc::on_end).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
+    at::addGlobalCallback(
+        at::RecordFunctionCallback(opc::on_start, opc::on_end).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
   } catch (const std::exception &exception) {
     std::snprintf(words, size, "%s", exception.what());
   } catch (...) {

@@ -1,8 +1,8 @@
 // A call as a sample of the sample file format.
 #include "bridge/observer_call.h"
 
-#include <ATen/core/Tensor.h>
 #include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
 
 #include <string>
 
@@ -90,8 +90,10 @@ opc_reason_t Writer::integer(int64_t value, const c10::Type &type, opc_text_t *o
   return OPC_REASON_NONE;
 }
 
-opc_reason_t Writer::list(const c10::IValue &value, const c10::TypePtr &type, const std::string &path, opc_text_t *out) {
-  const auto element = type->kind() == c10::TypeKind::ListType ? type->castRaw<c10::ListType>()->getElementType() : type;
+opc_reason_t Writer::list(const c10::IValue &value, const c10::TypePtr &type, const std::string &path,
+                          opc_text_t *out) {
+  const auto element =
+      type->kind() == c10::TypeKind::ListType ? type->castRaw<c10::ListType>()->getElementType() : type;
   size_t index = 0;
   opc_reason_t reason = OPC_REASON_NONE;
   opc_text_add(out, "[");
@@ -104,11 +106,12 @@ opc_reason_t Writer::list(const c10::IValue &value, const c10::TypePtr &type, co
   return OPC_REASON_NONE;
 }
 
-opc_reason_t Writer::value(const c10::IValue &value, const c10::TypePtr &type, const std::string &path, opc_text_t *out) {
-  const bool optional = type->kind() == c10::TypeKind::OptionalType, absent = value.isNone() || (value.isTensor() && !value.toTensor().defined());
+opc_reason_t Writer::value(const c10::IValue &value, const c10::TypePtr &type, const std::string &path,
+                           opc_text_t *out) {
+  const bool optional = type->kind() == c10::TypeKind::OptionalType,
+             absent = value.isNone() || (value.isTensor() && !value.toTensor().defined());
   if (absent && !optional) return OPC_REASON_VALUE;  // a sample file has no undefined tensor
-  if (optional && !absent)
-    return this->value(value, type->castRaw<c10::OptionalType>()->getElementType(), path, out);
+  if (optional && !absent) return this->value(value, type->castRaw<c10::OptionalType>()->getElementType(), path, out);
   if (value.isTensor() && !absent) return tensor(value.toTensor(), path, out);
   if (value.isInt()) return integer(value.toInt(), *type, out);
   if (value.isList()) return list(value, type, path, out);

@@ -1,5 +1,6 @@
-// Classes of calls. Two calls are of one class when their arguments are alike in kind: dtypes, ranks, which sizes are 0, 1 or equal to one another,
-// how large the tensors are roughly, how they lie in memory, what they share; small integers and words as they are, other numbers by sign and size.
+// Classes of calls. Two calls are of one class when their arguments are alike in kind: dtypes, ranks, which sizes are
+// 0, 1 or equal to one another, how large the tensors are roughly, how they lie in memory, what they share; small
+// integers and words as they are, other numbers by sign and size.
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
@@ -88,7 +89,8 @@ opc_reason_t Classifier::tensor(const at::Tensor &tensor) {
     expected = std::max(expected, stride * std::max<int64_t>(sizes[i], 1));
   }
   kind_.add(static_cast<uint64_t>(tensor.storage_offset() != 0));
-  kind_.add(static_cast<uint64_t>(tensor.requires_grad()) | static_cast<uint64_t>(tensor.is_conj()) << 1 | static_cast<uint64_t>(tensor.is_neg()) << 2);
+  kind_.add(static_cast<uint64_t>(tensor.requires_grad()) | static_cast<uint64_t>(tensor.is_conj()) << 1 |
+            static_cast<uint64_t>(tensor.is_neg()) << 2);
   const void *storage = impl->unsafe_storage().unsafeGetStorageImpl();
   kind_.add(number_of(storages_, storage));
   kind_.add(number_of(tensors_, impl));

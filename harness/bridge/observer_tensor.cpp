@@ -89,7 +89,8 @@ opc_seen_tensor_t tensor_seen(const at::Tensor &tensor, const CallTensors &all, 
   const auto *bytes = static_cast<const char *>(storage.data());
   const bool inside = opc_seen_needed(&seen) <= seen.storage_size;
   if (tensor.device().is_cpu()) {
-    if (inside && bytes != nullptr) seen.data = bytes + seen.storage_offset * static_cast<int64_t>(opc_dtype_size(seen.dtype));
+    if (inside && bytes != nullptr)
+      seen.data = bytes + seen.storage_offset * static_cast<int64_t>(opc_dtype_size(seen.dtype));
   } else if (opc_recorder_values_folder()[0] != '\0') {
     const at::DisableRecordFunctionGuard unseen;
     const c10::AutoGradMode no_grad(false);

@@ -14,13 +14,14 @@ class Tensor;
 
 namespace opc {
 
-// Why a defined tensor is nothing that a sample file can hold. Its sizes and storage may be asked for after NONE, and not before.
+// Why a defined tensor is nothing that a sample file can hold. Its sizes and storage may be asked for after NONE, and
+// not before.
 opc_reason_t tensor_reason(const at::Tensor &tensor);
 
 // What the tensors of one call share.
 struct CallTensors {
-  std::vector<const void *> storages, impls;      // of all tensors of the call, in order, once for each
-  std::vector<const void *> shared, repeated;     // those that come more than once
+  std::vector<const void *> storages, impls;   // of all tensors of the call, in order, once for each
+  std::vector<const void *> shared, repeated;  // those that come more than once
   void add(const at::Tensor &tensor);
 };
 

@@ -64,7 +64,8 @@ static bool was_made(const char *name) {
 
 /* A file of this name among libtorch's own; false: there is none. */
 static bool torch_file(const preparation_t *preparation, const char *name, char path[PATH_MAX]) {
-  return preparation->torch_folder != NULL && snprintf(path, PATH_MAX, "%s/%s", preparation->torch_folder, name) < PATH_MAX && access(path, R_OK) == 0;
+  return preparation->torch_folder != NULL &&
+         snprintf(path, PATH_MAX, "%s/%s", preparation->torch_folder, name) < PATH_MAX && access(path, R_OK) == 0;
 }
 
 static opc_status_t add_sibling(opc_prepared_t *out, const char *path, opc_error_t *error) {
@@ -80,33 +81,43 @@ static opc_status_t add_sibling(opc_prepared_t *out, const char *path, opc_error
 
 /* real: where a file of it lies; NULL: nowhere. */
 static opc_status_t add_stand_in(preparation_t *preparation, const char *name, const char *real, opc_error_t *error) {
-  if (preparation->stand_in_count == STAND_INS) return opc_error_set(error, OPC_ERR_LIBRARY, "it needs more than %d libraries that are not here", STAND_INS);
+  if (preparation->stand_in_count == STAND_INS)
+    return opc_error_set(error, OPC_ERR_LIBRARY, "it needs more than %d libraries that are not here", STAND_INS);
   opc_stand_in_t *stand_in = &preparation->stand_ins[preparation->stand_in_count];
-  *stand_in = (opc_stand_in_t){.soname = opc_string_copy(name), .made = was_made(name), .wanted_real = preparation->cuda || !opc_library_is_heavy(name)};
+  *stand_in = (opc_stand_in_t){.soname = opc_string_copy(name),
+                               .made = was_made(name),
+                               .wanted_real = preparation->cuda || !opc_library_is_heavy(name)};
   if (stand_in->soname == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   preparation->stand_in_count++;
-  if (real != NULL && opc_elf_open(real, &stand_in->real, error) != OPC_OK) stand_in->real = NULL; /* unreadable: as if it were not there */
+  if (real != NULL && opc_elf_open(real, &stand_in->real, error) != OPC_OK)
+    stand_in->real = NULL; /* unreadable: as if it were not there */
   return OPC_OK;
 }
 
 static opc_status_t walk(preparation_t *preparation, const char *path, int depth, opc_error_t *error);
 
-/* One that lies in libtorch's folder, or among the CUDA packages beside it: by its path, because the loader does not look there. */
-static opc_status_t open_or_replace(preparation_t *preparation, const char *name, const char *path, opc_error_t *error) {
+/* One that lies in libtorch's folder, or among the CUDA packages beside it: by its path, because the loader does not
+ * look there. */
+static opc_status_t open_or_replace(preparation_t *preparation, const char *name, const char *path,
+                                    opc_error_t *error) {
   if (dlopen(path, RTLD_NOW | RTLD_GLOBAL) != NULL) return OPC_OK;
   const char *words = dlerror();
-  if (opc_library_is_accelerator(name) || strcmp(name, "libtorch.so") == 0) return add_stand_in(preparation, name, path, error);
-  return opc_error_set(error, OPC_ERR_LIBRARY, "it needs %s, which does not load: %s", name, words != NULL ? words : "no reason given");
+  if (opc_library_is_accelerator(name) || strcmp(name, "libtorch.so") == 0)
+    return add_stand_in(preparation, name, path, error);
+  return opc_error_set(error, OPC_ERR_LIBRARY, "it needs %s, which does not load: %s", name,
+                       words != NULL ? words : "no reason given");
 }
 
-static opc_status_t provide_found(preparation_t *preparation, const char *name, const opc_library_place_t *place, int depth, opc_error_t *error) {
+static opc_status_t provide_found(preparation_t *preparation, const char *name, const opc_library_place_t *place,
+                                  int depth, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   switch (place->how) {
     case OPC_FOUND_NOWHERE:
       return opc_library_is_accelerator(name) ? add_stand_in(preparation, name, NULL, error) : OPC_OK;
     case OPC_FOUND_SYSTEM:
       /* Not in the process yet: without a look at its symbols some of them would be replaced. */
-      if (preparation->other_count < FILES && opc_elf_open(place->path, &preparation->others[preparation->other_count], error) == OPC_OK) {
+      if (preparation->other_count < FILES &&
+          opc_elf_open(place->path, &preparation->others[preparation->other_count], error) == OPC_OK) {
         preparation->other_count++;
       }
       return OPC_OK;
@@ -127,18 +138,21 @@ static opc_status_t provide_found(preparation_t *preparation, const char *name, 
   return status == OPC_OK ? OPC_OK : opc_error_prefix(error, "%s, which it needs", name);
 }
 
-static opc_status_t provide(preparation_t *preparation, const opc_elf_file_t *needing, const char *name, int depth, opc_error_t *error) {
+static opc_status_t provide(preparation_t *preparation, const opc_elf_file_t *needing, const char *name, int depth,
+                            opc_error_t *error) {
   char path[PATH_MAX];
   opc_library_place_t place;
   for (size_t i = 0; i < preparation->seen_count; i++) {
     if (strcmp(preparation->seen[i], name) == 0) return OPC_OK;
   }
-  if (preparation->seen_count == sizeof preparation->seen / sizeof *preparation->seen) return OPC_OK; /* the loader's, then */
+  if (preparation->seen_count == sizeof preparation->seen / sizeof *preparation->seen)
+    return OPC_OK; /* the loader's, then */
   preparation->seen[preparation->seen_count++] = name;
   const bool of_torch = torch_file(preparation, name, path);
   if (is_loaded(name) && !was_made(name)) return OPC_OK;
   /* One that was replaced for an earlier library may want more symbols for this one. */
-  const bool replaced = opc_library_is_python(name) || was_made(name) || (!preparation->cuda && opc_library_is_heavy(name));
+  const bool replaced =
+      opc_library_is_python(name) || was_made(name) || (!preparation->cuda && opc_library_is_heavy(name));
   if (replaced) return add_stand_in(preparation, name, of_torch ? path : NULL, error);
   if (of_torch) return open_or_replace(preparation, name, path, error);
   opc_library_find(needing, name, preparation->torch_folder, &place);
@@ -152,7 +166,8 @@ static opc_status_t walk(preparation_t *preparation, const char *path, int depth
   opc_status_t status = opc_elf_open(path, &file, error);
   if (status != OPC_OK) return status;
   preparation->files[preparation->file_count++] = file;
-  for (size_t i = 0; status == OPC_OK && i < file->needed_count; i++) status = provide(preparation, file, file->needed[i], depth, error);
+  for (size_t i = 0; status == OPC_OK && i < file->needed_count; i++)
+    status = provide(preparation, file, file->needed[i], depth, error);
   return status;
 }
 
@@ -160,13 +175,15 @@ static opc_status_t walk(preparation_t *preparation, const char *path, int depth
 
 static void tell(opc_text_t *note, const char *soname, const opc_inert_symbol_t *symbols, size_t count, bool python) {
   enum { NAMED = 3 };
-  opc_text_addf(note, "%s%zu symbol%s of %s %s inert (", note->length > 0 ? "; " : "", count, count > 1 ? "s" : "", python ? "Python" : soname,
-                count > 1 ? "are" : "is");
+  opc_text_addf(note, "%s%zu symbol%s of %s %s inert (", note->length > 0 ? "; " : "", count, count > 1 ? "s" : "",
+                python ? "Python" : soname, count > 1 ? "are" : "is");
   for (size_t i = 0; i < count && i < NAMED; i++) opc_text_addf(note, "%s%s", i > 0 ? ", " : "", symbols[i].name);
-  opc_text_addf(note, "%s): a call that needs %s ends with an error that says so", count > NAMED ? ", …" : "", count > 1 ? "them" : "it");
+  opc_text_addf(note, "%s): a call that needs %s ends with an error that says so", count > NAMED ? ", …" : "",
+                count > 1 ? "them" : "it");
 }
 
-static opc_status_t replace(const char *soname, bool exists, const opc_inert_symbol_t *symbols, size_t count, opc_error_t *error) {
+static opc_status_t replace(const char *soname, bool exists, const opc_inert_symbol_t *symbols, size_t count,
+                            opc_error_t *error) {
   if (exists && count == 0) return OPC_OK;
   char name[256];
   /* The loader keeps the first library of a name; further symbols come in one with another name. */
@@ -182,12 +199,15 @@ static opc_status_t replace(const char *soname, bool exists, const opc_inert_sym
 static opc_status_t replace_all(preparation_t *preparation, opc_error_t *error) {
   const size_t count = preparation->stand_in_count;
   opc_wanted_symbols_t wanted = {0};
-  opc_status_t status = opc_stand_in_symbols(preparation->files, preparation->file_count, preparation->others, preparation->other_count,
-                                             preparation->stand_ins, count, preparation->torch_folder, &wanted, error);
+  opc_status_t status =
+      opc_stand_in_symbols(preparation->files, preparation->file_count, preparation->others, preparation->other_count,
+                           preparation->stand_ins, count, preparation->torch_folder, &wanted, error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     const opc_stand_in_t *stand_in = &preparation->stand_ins[i];
     status = replace(stand_in->soname, stand_in->made, wanted.lists[i], wanted.counts[i], error);
-    if (wanted.counts[i] > 0 && stand_in->wanted_real) tell(&preparation->out->note, stand_in->soname, wanted.lists[i], wanted.counts[i], opc_library_is_python(stand_in->soname));
+    if (wanted.counts[i] > 0 && stand_in->wanted_real)
+      tell(&preparation->out->note, stand_in->soname, wanted.lists[i], wanted.counts[i],
+           opc_library_is_python(stand_in->soname));
   }
   if (status == OPC_OK && wanted.counts[count] > 0) {
     status = replace(python_soname, was_made(python_soname), wanted.lists[count], wanted.counts[count], error);

@@ -18,12 +18,14 @@ struct Registrations {
   std::unordered_map<c10::OperatorName, size_t> index;  // into operators
 };
 
-// libtorch's initialisers come here before those of this file have run: only what needs no constructor may be touched then.
+// libtorch's initialisers come here before those of this file have run: only what needs no constructor may be touched
+// then.
 const std::string *current_library;
 bool seen;
 
 Registrations &registrations() {
-  static auto *all = new Registrations;  // never destroyed: libraries deregister in their own destructors, in an unknown order
+  static auto *all =
+      new Registrations;  // never destroyed: libraries deregister in their own destructors, in an unknown order
   return *all;
 }
 
@@ -38,8 +40,8 @@ void note_operator(const c10::OperatorName &name, bool defined) {
   }
 }
 
-// libtorch's own definition of the function at `here`. Its mangled name is asked of the loader, so that none is written down here:
-// they change with the types in the signatures from version to version.
+// libtorch's own definition of the function at `here`. Its mangled name is asked of the loader, so that none is written
+// down here: they change with the types in the signatures from version to version.
 void *next_definition(void *here) {
   Dl_info info = {};
   void *next = dladdr(here, &info) != 0 && info.dli_sname != nullptr ? dlsym(RTLD_NEXT, info.dli_sname) : nullptr;
@@ -85,13 +87,14 @@ RegistrationHandleRAII Dispatcher::registerDef(FunctionSchema schema, std::strin
   return handle;
 }
 
-RegistrationHandleRAII Dispatcher::registerImpl(OperatorName op_name, std::optional<DispatchKey> dispatch_key, KernelFunction kernel,
-                                                std::optional<impl::CppSignature> cpp_signature,
-                                                std::unique_ptr<FunctionSchema> inferred_function_schema, std::string debug) {
+RegistrationHandleRAII Dispatcher::registerImpl(OperatorName op_name, std::optional<DispatchKey> dispatch_key,
+                                                KernelFunction kernel, std::optional<impl::CppSignature> cpp_signature,
+                                                std::unique_ptr<FunctionSchema> inferred_function_schema,
+                                                std::string debug) {
   static const auto next = opc::next_member(&Dispatcher::registerImpl);
   if (opc::current_library == nullptr) {
-    return (this->*next)(std::move(op_name), dispatch_key, std::move(kernel), std::move(cpp_signature), std::move(inferred_function_schema),
-                         std::move(debug));
+    return (this->*next)(std::move(op_name), dispatch_key, std::move(kernel), std::move(cpp_signature),
+                         std::move(inferred_function_schema), std::move(debug));
   }
   const auto name = op_name;
   auto handle = (this->*next)(std::move(op_name), dispatch_key, std::move(kernel), std::move(cpp_signature),
@@ -106,9 +109,11 @@ namespace torch {
 
 void registerCustomClass(at::ClassTypePtr class_type) {
   using Function = void (*)(at::ClassTypePtr);
-  static const auto next = reinterpret_cast<Function>(opc::next_definition(reinterpret_cast<void *>(&torch::registerCustomClass)));
+  static const auto next =
+      reinterpret_cast<Function>(opc::next_definition(reinterpret_cast<void *>(&torch::registerCustomClass)));
   next(class_type);
-  if (opc::current_library != nullptr) opc::registrations().classes.push_back({std::move(class_type), *opc::current_library});
+  if (opc::current_library != nullptr)
+    opc::registrations().classes.push_back({std::move(class_type), *opc::current_library});
 }
 
 }  // namespace torch

@@ -1,8 +1,9 @@
 // Who registered what: definitions, kernels and custom classes, attributed to the library that is being loaded.
 //
-// c10::Dispatcher::registerDef and registerImpl, through which every way of registering goes (TORCH_LIBRARY and its fragments,
-// the stable C interface, RegisterOperators), and torch::registerCustomClass are defined once more in this executable, which comes
-// first in symbol lookup, and forwarded. Exact, and free where nothing is being loaded. Not thread-safe: libraries load one by one.
+// c10::Dispatcher::registerDef and registerImpl, through which every way of registering goes (TORCH_LIBRARY and its
+// fragments, the stable C interface, RegisterOperators), and torch::registerCustomClass are defined once more in this
+// executable, which comes first in symbol lookup, and forwarded. Exact, and free where nothing is being loaded. Not
+// thread-safe: libraries load one by one.
 #ifndef OPC_BRIDGE_REGISTRATIONS_H
 #define OPC_BRIDGE_REGISTRATIONS_H
 
@@ -34,8 +35,8 @@ class Attribution {
   Attribution &operator=(const Attribution &) = delete;
 };
 
-// In order of registration; one entry an operator. Where one library defines an operator and another puts kernels on it, the entry is the
-// definition's.
+// In order of registration; one entry an operator. Where one library defines an operator and another puts kernels on
+// it, the entry is the definition's.
 const std::vector<RegisteredOperator> &registered_operators();
 const std::vector<RegisteredClass> &registered_classes();
 

@@ -54,8 +54,10 @@ struct Inner : at::ObserverContext {
 
 }  // namespace
 
-SymbolicRecord::SymbolicRecord(opc_symbolic_t *out, std::string operator_name) : out_(out), operator_(std::move(operator_name)) {
-  handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(&SymbolicRecord::entered, &SymbolicRecord::left).scopes({at::RecordScope::FUNCTION}));
+SymbolicRecord::SymbolicRecord(opc_symbolic_t *out, std::string operator_name)
+    : out_(out), operator_(std::move(operator_name)) {
+  handle_ = at::addThreadLocalCallback(
+      at::RecordFunctionCallback(&SymbolicRecord::entered, &SymbolicRecord::left).scopes({at::RecordScope::FUNCTION}));
   recording = this;
 }
 
@@ -76,7 +78,8 @@ void SymbolicRecord::left(const at::RecordFunction &function, at::ObserverContex
   recording->inner_--;
   auto *out = recording->out_;
   const bool threw = std::uncaught_exceptions() > static_cast<Inner *>(context)->exceptions;
-  if (threw && out->inner_threw[0] == '\0') std::snprintf(out->inner_threw, sizeof out->inner_threw, "%s", function.name());
+  if (threw && out->inner_threw[0] == '\0')
+    std::snprintf(out->inner_threw, sizeof out->inner_threw, "%s", function.name());
 }
 
 void SymbolicRecord::note(opc_symbolic_kind_t kind, const std::string &text, int64_t value, int leaf) {

@@ -12,7 +12,8 @@ struct DtypeRow {
   c10::ScalarType type;
 };
 constexpr DtypeRow kDtypes[] = {
-#define OPC_DTYPE(constant, name, scalar_type, bytes, kind, digits, encoding) {OPC_DTYPE_##constant, c10::ScalarType::scalar_type},
+#define OPC_DTYPE(constant, name, scalar_type, bytes, kind, digits, encoding) \
+  {OPC_DTYPE_##constant, c10::ScalarType::scalar_type},
 #include "base/dtype.def"
 #undef OPC_DTYPE
 };
@@ -22,8 +23,9 @@ struct LayoutRow {
   c10::Layout layout;
 };
 constexpr LayoutRow kLayouts[] = {
-    {"strided", c10::Layout::Strided},      {"sparse_coo", c10::Layout::Sparse},    {"sparse_csr", c10::Layout::SparseCsr},
-    {"sparse_csc", c10::Layout::SparseCsc}, {"sparse_bsr", c10::Layout::SparseBsr}, {"sparse_bsc", c10::Layout::SparseBsc},
+    {"strided", c10::Layout::Strided},      {"sparse_coo", c10::Layout::Sparse},
+    {"sparse_csr", c10::Layout::SparseCsr}, {"sparse_csc", c10::Layout::SparseCsc},
+    {"sparse_bsr", c10::Layout::SparseBsr}, {"sparse_bsc", c10::Layout::SparseBsc},
     {"mkldnn", c10::Layout::Mkldnn},        {"jagged", c10::Layout::Jagged},
 };
 

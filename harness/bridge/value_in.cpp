@@ -151,7 +151,8 @@ c10::IValue list(const opc_value_t &value, const c10::TypePtr &type, std::option
 
   c10::impl::GenericList out(carried_type(element));
   out.reserve(count);
-  for (size_t i = 0; i < count; i++) out.push_back(convert(repeated ? value : value.list.items[i], element, std::nullopt));
+  for (size_t i = 0; i < count; i++)
+    out.push_back(convert(repeated ? value : value.list.items[i], element, std::nullopt));
   return out;
 }
 

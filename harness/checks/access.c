@@ -18,7 +18,8 @@ static bool may_be_written(const opc_call_t *call, const opc_leaf_t *leaf) {
 void opc_call_protect(const opc_call_t *call, bool read_only) {
   for (size_t i = 0; i < call->leaf_count; i++) {
     const opc_leaf_t *leaf = &call->leaves[i];
-    if (leaf->before.storage_data) opc_guard_protect(leaf->before.storage_data, read_only && !may_be_written(call, leaf));
+    if (leaf->before.storage_data)
+      opc_guard_protect(leaf->before.storage_data, read_only && !may_be_written(call, leaf));
   }
 }
 
@@ -44,8 +45,8 @@ static void add_outside(const opc_access_t *access, opc_text_t *text) {
 static void add_freed(const opc_access_t *access, opc_text_t *text) {
   opc_text_addf(text, "%s ", access->write ? "writes" : "reads");
   add_block(access, text);
-  opc_text_addf(text, "%s, after that memory was freed (byte %" PRId64 " of %zu)", access->block.label[0] ? " of an earlier call" : "", access->offset,
-                access->block.bytes);
+  opc_text_addf(text, "%s, after that memory was freed (byte %" PRId64 " of %zu)",
+                access->block.label[0] ? " of an earlier call" : "", access->offset, access->block.bytes);
 }
 
 /* The tensor argument that has an element at the byte; NULL: none has. *out_element: its logical index. */
@@ -63,30 +64,37 @@ static const char *add_read_only(const opc_access_t *access, const opc_call_t *c
   int64_t element = -1;
   const opc_leaf_t *leaf = element_at(call, access, &element);
   if (!leaf) {
-    opc_text_addf(text, "byte %" PRId64 " of argument %s's storage, which is no element of it, is written, though it is as before in the end", access->offset,
-                  access->block.label);
+    opc_text_addf(text,
+                  "byte %" PRId64
+                  " of argument %s's storage, which is no element of it, is written, though it is as before in the end",
+                  access->offset, access->block.label);
     return "mutation.outside_view";
   }
   char index[160];
   opc_index_text(&leaf->before, element, index, sizeof index);
-  opc_text_addf(text, "argument %s is not declared mutable and is written, at %s%s first, though its values are as before in the end", leaf->path,
-                leaf->path, index);
+  opc_text_addf(
+      text,
+      "argument %s is not declared mutable and is written, at %s%s first, though its values are as before in the end",
+      leaf->path, leaf->path, index);
   return "mutation.undeclared";
 }
 
-static const char *words_of(const opc_case_context_t *context, const opc_access_t *access, const opc_call_t *call, opc_text_t *text) {
+static const char *words_of(const opc_case_context_t *context, const opc_access_t *access, const opc_call_t *call,
+                            opc_text_t *text) {
   switch (access->kind) {
-  case OPC_ACCESS_OUTSIDE:
-    add_outside(access, text);
-    if (context->base && context->base->unchecked) opc_text_add(text, ", on arguments that the search made up and the operator does not refuse");
-    /* Beside an argument it may be that the kernel reads a repeated element as many. */
-    if (!opc_case_arguments_fit(context) || (!access->block.label[0] && opc_case_has_other_integers(context))) return "memory.unchecked_arguments";
-    return access->write ? "memory.out_of_bounds_write" : "memory.out_of_bounds_read";
-  case OPC_ACCESS_FREED:
-    add_freed(access, text);
-    return "memory.use_after_free";
-  case OPC_ACCESS_READ_ONLY:
-    return add_read_only(access, call, text);
+    case OPC_ACCESS_OUTSIDE:
+      add_outside(access, text);
+      if (context->base && context->base->unchecked)
+        opc_text_add(text, ", on arguments that the search made up and the operator does not refuse");
+      /* Beside an argument it may be that the kernel reads a repeated element as many. */
+      if (!opc_case_arguments_fit(context) || (!access->block.label[0] && opc_case_has_other_integers(context)))
+        return "memory.unchecked_arguments";
+      return access->write ? "memory.out_of_bounds_write" : "memory.out_of_bounds_read";
+    case OPC_ACCESS_FREED:
+      add_freed(access, text);
+      return "memory.use_after_free";
+    case OPC_ACCESS_READ_ONLY:
+      return add_read_only(access, call, text);
   }
   return NULL;
 }
@@ -104,8 +112,9 @@ static json_t *access_evidence(const opc_access_t *access, const char *rule, con
     json_array_append_new(raw, json_string(text));
   }
   hex(access->address, text);
-  json_t *object = json_pack("{s:s, s:s, s:s, s:I, s:I}", "rule", rule, "access", access->write ? "write" : "read", "address", text, "offset",
-                             (json_int_t)access->offset, "bytes", (json_int_t)access->block.bytes);
+  json_t *object =
+      json_pack("{s:s, s:s, s:s, s:I, s:I}", "rule", rule, "access", access->write ? "write" : "read", "address", text,
+                "offset", (json_int_t)access->offset, "bytes", (json_int_t)access->block.bytes);
   if (object && access->block.label[0]) json_object_set_new(object, "argument", json_string(access->block.label));
   if (object && remark && remark[0]) json_object_set_new(object, "remark", json_string(remark));
   if (object && access->frame_count) json_object_set(object, "raw_frames", raw);
@@ -134,10 +143,12 @@ static bool is_told(const json_t *told, const json_t *evidence) {
   return false;
 }
 
-static void report(const opc_case_context_t *context, const opc_access_t *access, const opc_call_t *call, const char *remark, opc_finding_t *finding) {
+static void report(const opc_case_context_t *context, const opc_access_t *access, const opc_call_t *call,
+                   const char *remark, opc_finding_t *finding) {
   opc_text_t text = {0};
   const char *rule = words_of(context, access, call, &text);
-  bool fitting = strcmp(rule, "memory.unchecked_arguments") != 0; /* nothing else is to be said of arguments that do not fit */
+  bool fitting =
+      strcmp(rule, "memory.unchecked_arguments") != 0; /* nothing else is to be said of arguments that do not fit */
   json_t *evidence = access_evidence(access, rule, fitting ? remark : NULL);
   bool told = evidence && finding->evidence && is_told(json_object_get(finding->evidence, "accesses"), evidence);
   /* The bytes have told already that it is written; the instruction is new. */
@@ -148,12 +159,14 @@ static void report(const opc_case_context_t *context, const opc_access_t *access
   opc_text_clear(&text);
 }
 
-void opc_accesses_report(const opc_case_context_t *context, unsigned kinds, opc_accesses_wanted_t wanted, const char *remark, opc_finding_t *finding) {
+void opc_accesses_report(const opc_case_context_t *context, unsigned kinds, opc_accesses_wanted_t wanted,
+                         const char *remark, opc_finding_t *finding) {
   const opc_access_t *accesses = NULL;
   size_t count = opc_guard_accesses(&accesses);
   for (int placed = 1; placed >= (wanted == OPC_ACCESSES_PLACED); placed--)
     for (size_t i = 0; i < count; i++)
-      if ((kinds & 1u << accesses[i].kind) && (accesses[i].frame_count > 0) == placed) report(context, &accesses[i], NULL, remark, finding);
+      if ((kinds & 1u << accesses[i].kind) && (accesses[i].frame_count > 0) == placed)
+        report(context, &accesses[i], NULL, remark, finding);
 }
 
 void opc_accesses_report_writes(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {

@@ -7,8 +7,8 @@
 #include "checks/case_run.h"
 #include "memory/heap_pages.h"
 
-/* Addresses that nothing in a process has by itself, so that a cache that goes by addresses knows none of them. What is read or written a
- * little outside is check memory's finding: it is not to end the process here. */
+/* Addresses that nothing in a process has by itself, so that a cache that goes by addresses knows none of them. What is
+ * read or written a little outside is check memory's finding: it is not to end the process here. */
 enum { CACHE_LINE = 64, PLACES = 64, SLACK = 64 << 10 };
 static const uintptr_t places_first = (uintptr_t)1 << 44, places_step = (uintptr_t)1 << 32;
 
@@ -38,9 +38,11 @@ opc_places_t *opc_places_new(const opc_sample_t *sample) {
   opc_places_t *places = calloc(1, sizeof *places);
   if (!places) return NULL;
   places->left = SLACK;
-  for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], place_reserve, &places->left);
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], place_reserve, &places->left);
   places->bytes = places->left + SLACK;
-  void *memory = mmap((void *)next, places->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *memory =
+      mmap((void *)next, places->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   next += (places->bytes / places_step + 1) * places_step;
   if (memory == MAP_FAILED) {
     free(places);

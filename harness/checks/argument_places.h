@@ -1,4 +1,5 @@
-/* Memory for arguments at addresses of our choice: for check determinism, and for whoever asks whether a result follows addresses.
+/* Memory for arguments at addresses of our choice: for check determinism, and for whoever asks whether a result follows
+ * addresses.
  *
  * Ownership: opc_places_free. Threads: one; the operator may end a tensor in any. */
 #ifndef OPC_CHECKS_ARGUMENT_PLACES_H
@@ -6,8 +7,8 @@
 
 #include "checks/call.h"
 
-/* Memory for a sample's tensors, where none was before, the first at the highest address, that stays where it is from one call to the next.
- * Its pages are nobody else's. NULL: out of memory. */
+/* Memory for a sample's tensors, where none was before, the first at the highest address, that stays where it is from
+ * one call to the next. Its pages are nobody else's. NULL: out of memory. */
 typedef struct opc_places opc_places_t;
 opc_places_t *opc_places_new(const opc_sample_t *sample);
 /* What the operator still holds is left to it for good. NULL is fine. */

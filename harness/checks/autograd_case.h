@@ -1,7 +1,7 @@
 /* What the parts of check autograd share: a point, the gradient that the operator gives there, and what is found.
  *
- * Each part looks at one promise, and makes the finding itself. A part that cannot be judged (the operator refuses, the outputs change shape) says nothing.
- * Ownership: check_autograd.c's. Threads: one. */
+ * Each part looks at one promise, and makes the finding itself. A part that cannot be judged (the operator refuses, the
+ * outputs change shape) says nothing. Ownership: check_autograd.c's. Threads: one. */
 #ifndef OPC_CHECKS_AUTOGRAD_CASE_H
 #define OPC_CHECKS_AUTOGRAD_CASE_H
 
@@ -10,9 +10,10 @@
 typedef struct opc_autograd_case {
   opc_autograd_point_t *point;
   opc_finding_t *finding;
-  opc_autograd_gradient_t plain; /* with all inputs asking, everything contiguous, in double precision where the operator takes it */
-  bool steady;                   /* two equal calls give equal outputs: slopes can be taken */
-  bool grad_twice_refused;       /* the derivative says that it has none itself */
+  opc_autograd_gradient_t
+      plain;   /* with all inputs asking, everything contiguous, in double precision where the operator takes it */
+  bool steady; /* two equal calls give equal outputs: slopes can be taken */
+  bool grad_twice_refused; /* the derivative says that it has none itself */
 } opc_autograd_case_t;
 
 /* One of check autograd's parts. */
@@ -36,14 +37,17 @@ opc_autograd_part_check_t opc_autograd_check_input_layout;
 /* autograd_second.c */
 opc_autograd_part_check_t opc_autograd_check_second;
 
-/* Where the two vectors of gradients are farthest apart, by more than `parts` units of epsilon of the input's largest gradient, in `right` or in the plain one:
- * a derivative that cancels (a normalisation's, for equal weights) leaves nothing but rounding. NaN equals NaN. false: nowhere. */
+/* Where the two vectors of gradients are farthest apart, by more than `parts` units of epsilon of the input's largest
+ * gradient, in `right` or in the plain one: a derivative that cancels (a normalisation's, for equal weights) leaves
+ * nothing but rounding. NaN equals NaN. false: nowhere. */
 typedef struct opc_gradient_place {
   size_t input, number;
   double left, right;
 } opc_gradient_place_t;
-bool opc_autograd_differ(const opc_autograd_case_t *c, const double *left, const double *right, double parts, opc_gradient_place_t *out);
-/* A derivative that refuses: libtorch or the operator says that there is none. Everything else that it throws is a mistake in it. */
+bool opc_autograd_differ(const opc_autograd_case_t *c, const double *left, const double *right, double parts,
+                         opc_gradient_place_t *out);
+/* A derivative that refuses: libtorch or the operator says that there is none. Everything else that it throws is a
+ * mistake in it. */
 bool opc_autograd_is_refusal(const opc_autograd_gradient_t *gradient);
 /* An exception of the derivative, in one line for a message. */
 int opc_autograd_line(const opc_autograd_gradient_t *gradient);

@@ -20,8 +20,8 @@ opc_status_t opc_autograd_path_loss(double step, void *context, double *out, opc
 }
 
 /* One direction: its slope against the gradient's. */
-static opc_status_t compare_direction(const opc_autograd_judge_t *judge, size_t input, const double *gradient, opc_gradient_verdict_t *out,
-                                    opc_error_t *error) {
+static opc_status_t compare_direction(const opc_autograd_judge_t *judge, size_t input, const double *gradient,
+                                      opc_gradient_verdict_t *out, opc_error_t *error) {
   const opc_autograd_part_t *part = &judge->point->inputs.items[input];
   const double *direction = *judge->direction;
   double scale = 0.0;
@@ -41,16 +41,19 @@ static opc_status_t compare_direction(const opc_autograd_judge_t *judge, size_t 
   return OPC_OK;
 }
 
-/* What was found along the direction: a difference decides nothing where the function jumps. That takes some sixty calls. */
-static opc_status_t settle_difference(const opc_autograd_judge_t *judge, opc_gradient_verdict_t *found, opc_error_t *error) {
+/* What was found along the direction: a difference decides nothing where the function jumps. That takes some sixty
+ * calls. */
+static opc_status_t settle_difference(const opc_autograd_judge_t *judge, opc_gradient_verdict_t *found,
+                                      opc_error_t *error) {
   if (found->agreement != OPC_DIFFERS) return OPC_OK;
-  opc_status_t status = opc_slope_jumps(judge->function, judge->context, 1.0, judge->point->epsilon, &found->rounds, error);
+  opc_status_t status =
+      opc_slope_jumps(judge->function, judge->context, 1.0, judge->point->epsilon, &found->rounds, error);
   if (found->rounds) found->agreement = OPC_UNDECIDED;
   return status;
 }
 
-static opc_status_t judge_direction(const opc_autograd_judge_t *judge, size_t input, const double *gradient, opc_gradient_verdict_t *out,
-                                    opc_error_t *error) {
+static opc_status_t judge_direction(const opc_autograd_judge_t *judge, size_t input, const double *gradient,
+                                    opc_gradient_verdict_t *out, opc_error_t *error) {
   opc_status_t status = compare_direction(judge, input, gradient, out, error);
   return status == OPC_OK ? settle_difference(judge, out, error) : status;
 }
@@ -74,9 +77,10 @@ static opc_gradient_verdict_t *most_different(opc_gradient_verdict_t *verdicts, 
   return worst;
 }
 
-/* Of all that differ only the one that is told is looked at more closely. *out_overwritten: some element is, and a direction that moves it says nothing. */
-static opc_status_t judge_elements(const opc_autograd_judge_t *judge, size_t input, const double *gradient, opc_gradient_verdict_t *out,
-                                   bool *out_overwritten, opc_error_t *error) {
+/* Of all that differ only the one that is told is looked at more closely. *out_overwritten: some element is, and a
+ * direction that moves it says nothing. */
+static opc_status_t judge_elements(const opc_autograd_judge_t *judge, size_t input, const double *gradient,
+                                   opc_gradient_verdict_t *out, bool *out_overwritten, opc_error_t *error) {
   const opc_autograd_part_t *part = &judge->point->inputs.items[input];
   const double unit = judge->point->scale[input];
   double *direction = *judge->direction + part->first;
@@ -123,7 +127,8 @@ static void draw_direction(const opc_autograd_judge_t *judge, size_t input) {
   const opc_autograd_part_t *part = &judge->point->inputs.items[input];
   for (size_t k = part->first; k < part->first + part->count; k++) {
     uint64_t draw = opc_random_u64(judge->point->context->seed, opc_random_stream("direction"), k);
-    (*judge->direction)[k] = judge->point->scale[input] * (0.5 + (double)(draw % 1024) / 1024.0) * (draw & 4096 ? -1.0 : 1.0);
+    (*judge->direction)[k] =
+        judge->point->scale[input] * (0.5 + (double)(draw % 1024) / 1024.0) * (draw & 4096 ? -1.0 : 1.0);
   }
 }
 
@@ -131,17 +136,20 @@ static void draw_direction(const opc_autograd_judge_t *judge, size_t input) {
 
 static bool holds_matrices(const opc_autograd_part_t *part) {
   int ndim = part->meta.ndim;
-  return ndim >= 2 && ndim <= OPC_MAX_DIMS && part->meta.sizes[ndim - 1] == part->meta.sizes[ndim - 2] && part->meta.sizes[ndim - 1] > 1;
+  return ndim >= 2 && ndim <= OPC_MAX_DIMS && part->meta.sizes[ndim - 1] == part->meta.sizes[ndim - 2] &&
+         part->meta.sizes[ndim - 1] > 1;
 }
 
-/* Calls change on each pair of places that mirror each other, once on each side of the diagonal, and on the diagonal: here is in row i and column j. */
+/* Calls change on each pair of places that mirror each other, once on each side of the diagonal, and on the diagonal:
+ * here is in row i and column j. */
 typedef void change_t(double *here, double *there, size_t i, size_t j, size_t width);
 
 static void for_each_place(const opc_autograd_part_t *part, double *direction, change_t *change) {
   size_t side = (size_t)part->meta.sizes[part->meta.ndim - 1], width = part->count / (size_t)part->meta.numel;
   for (double *matrix = direction; matrix < direction + part->count; matrix += side * side * width)
     for (size_t i = 0; i < side; i++)
-      for (size_t j = 0; j < side; j++) change(matrix + (i * side + j) * width, matrix + (j * side + i) * width, i, j, width);
+      for (size_t j = 0; j < side; j++)
+        change(matrix + (i * side + j) * width, matrix + (j * side + i) * width, i, j, width);
 }
 
 static void keep_upper(double *here, double *there, size_t i, size_t j, size_t width) {
@@ -159,11 +167,15 @@ static void mirror(double *here, double *there, size_t i, size_t j, size_t width
   if (width == 2 && i >= j) here[1] = i > j ? -there[1] : 0.0;
 }
 
-void opc_autograd_make_symmetric(const opc_autograd_part_t *part, double *direction) { for_each_place(part, direction, mirror); }
+void opc_autograd_make_symmetric(const opc_autograd_part_t *part, double *direction) {
+  for_each_place(part, direction, mirror);
+}
 
-/* An operator that reads one triangle of a symmetric matrix (a Cholesky or an eigenvalue decomposition) gives the gradient among symmetric matrices, by
- * PyTorch's convention: that is right where it agrees along symmetric directions. */
-static opc_status_t judge_symmetric(const opc_autograd_judge_t *judge, size_t input, const double *gradient, opc_error_t *error) {
+/* An operator that reads one triangle of a symmetric matrix (a Cholesky or an eigenvalue decomposition) gives the
+ * gradient among symmetric matrices, by PyTorch's convention: that is right where it agrees along symmetric directions.
+ */
+static opc_status_t judge_symmetric(const opc_autograd_judge_t *judge, size_t input, const double *gradient,
+                                    opc_error_t *error) {
   static change_t *const triangles[] = {keep_upper, keep_lower};
   opc_autograd_part_t *part = &judge->point->inputs.items[input];
   double *direction = *judge->direction + part->first;
@@ -187,8 +199,8 @@ static opc_status_t judge_symmetric(const opc_autograd_judge_t *judge, size_t in
   return status;
 }
 
-opc_status_t opc_autograd_judge_input(const opc_autograd_judge_t *judge, size_t input, const double *gradient, opc_gradient_verdict_t *out,
-                                      opc_error_t *error) {
+opc_status_t opc_autograd_judge_input(const opc_autograd_judge_t *judge, size_t input, const double *gradient,
+                                      opc_gradient_verdict_t *out, opc_error_t *error) {
   const opc_autograd_part_t *part = &judge->point->inputs.items[input];
   opc_gradient_verdict_t whole = {.number = SIZE_MAX};
   *out = whole;

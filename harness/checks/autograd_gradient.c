@@ -18,7 +18,8 @@ typedef struct watch_list {
   size_t count;
 } watch_list_t;
 
-static opc_status_t watch_add(watch_list_t *list, const opc_tensor_t *tensor, const char *kind, const char *path, opc_error_t *error) {
+static opc_status_t watch_add(watch_list_t *list, const opc_tensor_t *tensor, const char *kind, const char *path,
+                              opc_error_t *error) {
   opc_tensor_meta_t meta;
   opc_tensor_describe(tensor, &meta);
   if (!meta.defined || strcmp(meta.layout, "strided") != 0 || !opc_tensor_lies_inside(&meta)) return OPC_OK;
@@ -30,12 +31,15 @@ static opc_status_t watch_add(watch_list_t *list, const opc_tensor_t *tensor, co
   return status;
 }
 
-static opc_status_t watch_begin(watch_list_t *list, const opc_autograd_run_t *run, const opc_autograd_gradient_t *gradient, opc_error_t *error) {
+static opc_status_t watch_begin(watch_list_t *list, const opc_autograd_run_t *run,
+                                const opc_autograd_gradient_t *gradient, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   list->items = calloc(run->call.leaf_count + 2 * run->parts.count + 1, sizeof *list->items);
   if (!list->items) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
   for (size_t i = 0; status == OPC_OK && i < run->parts.count; i++)
-    if (gradient->weights[i]) status = watch_add(list, gradient->weights[i], "the gradient that it is given for ", run->parts.items[i].path, error);
+    if (gradient->weights[i])
+      status =
+          watch_add(list, gradient->weights[i], "the gradient that it is given for ", run->parts.items[i].path, error);
   for (size_t i = 0; status == OPC_OK && i < run->call.leaf_count; i++)
     status = watch_add(list, run->call.leaves[i].tensor, "argument ", run->call.leaves[i].path, error);
   for (size_t i = 0; status == OPC_OK && i < run->parts.count; i++)
@@ -61,8 +65,9 @@ static void watch_clear(watch_list_t *list) {
   free(list->items);
 }
 
-static opc_status_t make_weights(const opc_autograd_point_t *point, const opc_autograd_run_t *run, const opc_autograd_backward_t *how,
-                                 opc_autograd_gradient_t *gradient, opc_error_t *error) {
+static opc_status_t make_weights(const opc_autograd_point_t *point, const opc_autograd_run_t *run,
+                                 const opc_autograd_backward_t *how, opc_autograd_gradient_t *gradient,
+                                 opc_error_t *error) {
   const double *weights = how->weights ? how->weights : point->weights;
   opc_status_t status = OPC_OK;
   for (size_t i = 0; status == OPC_OK && i < run->parts.count; i++) {
@@ -76,7 +81,8 @@ static opc_status_t make_weights(const opc_autograd_point_t *point, const opc_au
   return status;
 }
 
-static opc_status_t take_values(const opc_autograd_point_t *point, opc_autograd_gradient_t *gradient, opc_error_t *error) {
+static opc_status_t take_values(const opc_autograd_point_t *point, opc_autograd_gradient_t *gradient,
+                                opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (size_t i = 0; status == OPC_OK && i < point->inputs.count; i++) {
     const opc_autograd_part_t *part = &point->inputs.items[i];
@@ -89,10 +95,12 @@ static opc_status_t take_values(const opc_autograd_point_t *point, opc_autograd_
   return status;
 }
 
-opc_status_t opc_autograd_backward_run(opc_autograd_point_t *point, opc_autograd_run_t *run, const opc_autograd_backward_t *how,
-                                       opc_autograd_gradient_t *gradient, opc_error_t *error) {
+opc_status_t opc_autograd_backward_run(opc_autograd_point_t *point, opc_autograd_run_t *run,
+                                       const opc_autograd_backward_t *how, opc_autograd_gradient_t *gradient,
+                                       opc_error_t *error) {
   watch_list_t watch = {0};
-  *gradient = (opc_autograd_gradient_t){.input_count = point->inputs.count, .output_count = run->parts.count, .outcome = run->call.outcome};
+  *gradient = (opc_autograd_gradient_t){
+      .input_count = point->inputs.count, .output_count = run->parts.count, .outcome = run->call.outcome};
   if (run->call.outcome != OPC_CALL_RETURNED) {
     opc_text_add(&gradient->message, opc_text_c(&run->call.message));
     return OPC_OK;
@@ -136,8 +144,9 @@ void opc_autograd_gradient_clear(opc_autograd_gradient_t *gradient) {
   *gradient = (opc_autograd_gradient_t){0};
 }
 
-opc_status_t opc_autograd_both(opc_autograd_point_t *point, const opc_autograd_forward_t *forward, const opc_autograd_backward_t *backward,
-                               opc_autograd_gradient_t *gradient, opc_error_t *error) {
+opc_status_t opc_autograd_both(opc_autograd_point_t *point, const opc_autograd_forward_t *forward,
+                               const opc_autograd_backward_t *backward, opc_autograd_gradient_t *gradient,
+                               opc_error_t *error) {
   opc_autograd_run_t run = {0};
   *gradient = (opc_autograd_gradient_t){0};
   opc_status_t status = opc_autograd_forward_run(point, forward, &run, error);

@@ -7,13 +7,15 @@
 
 enum { ORDER = 1 << 16 /* units of epsilon that another order of summing may make */ };
 
-static opc_status_t no_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients"); }
+static opc_status_t no_memory(opc_error_t *error) {
+  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
+}
 
 /* ---- incoming gradients ---- */
 
 /* The gradient from weights in that layout against the one from the same weights, contiguous. */
-static opc_status_t weights_in(opc_autograd_case_t *c, opc_weights_layout_t layout, const double *weights, const double *expected, const char *words,
-                               opc_error_t *error) {
+static opc_status_t weights_in(opc_autograd_case_t *c, opc_weights_layout_t layout, const double *weights,
+                               const double *expected, const char *words, opc_error_t *error) {
   opc_autograd_gradient_t other = {0};
   opc_autograd_backward_t backward = {.layout = layout, .weights = weights};
   opc_gradient_place_t at;
@@ -22,12 +24,16 @@ static opc_status_t weights_in(opc_autograd_case_t *c, opc_weights_layout_t layo
   backward.phase = phase;
   opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &other, error);
   if (status == OPC_OK && other.outcome != OPC_CALL_RETURNED && other.outcome != OPC_CALL_UNCONVERTIBLE) {
-    opc_finding_fail(c->finding, "autograd.grad_layout", "backward throws for %s incoming gradient, and not for a contiguous one: %.*s", words,
+    opc_finding_fail(c->finding, "autograd.grad_layout",
+                     "backward throws for %s incoming gradient, and not for a contiguous one: %.*s", words,
                      opc_autograd_line(&other), opc_text_c(&other.message));
-  } else if (status == OPC_OK && other.outcome == OPC_CALL_RETURNED && opc_autograd_differ(c, other.values, expected, ORDER, &at)) {
+  } else if (status == OPC_OK && other.outcome == OPC_CALL_RETURNED &&
+             opc_autograd_differ(c, other.values, expected, ORDER, &at)) {
     opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
-    opc_finding_fail(c->finding, "autograd.grad_layout", "the gradient of %s is %.9g from %s incoming gradient, and %.9g from a contiguous one with the same values",
-                     place, at.left, words, at.right);
+    opc_finding_fail(
+        c->finding, "autograd.grad_layout",
+        "the gradient of %s is %.9g from %s incoming gradient, and %.9g from a contiguous one with the same values",
+        place, at.left, words, at.right);
   }
   opc_autograd_gradient_clear(&other);
   return status;
@@ -58,13 +64,16 @@ static opc_status_t zero(opc_autograd_case_t *c, opc_error_t *error) {
   backward.weights = weights;
   backward.phase = "the operator's backward, from a gradient of zeros";
   opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &got, error);
-  for (size_t i = 0; status == OPC_OK && got.outcome == OPC_CALL_RETURNED && i < c->point->inputs.count && !opc_autograd_failed(c); i++) {
+  for (size_t i = 0;
+       status == OPC_OK && got.outcome == OPC_CALL_RETURNED && i < c->point->inputs.count && !opc_autograd_failed(c);
+       i++) {
     const opc_autograd_part_t *part = &c->point->inputs.items[i];
     for (size_t k = 0; k < part->count && !opc_autograd_failed(c); k++) {
       double value = got.values[part->first + k];
       if (value == 0.0 || value != value) continue; /* 0 times an infinite slope is NaN, rightly */
       opc_autograd_place(part, k, place, sizeof place);
-      opc_finding_fail(c->finding, "autograd.wrong_gradient", "the gradient of %s is %.9g where the incoming gradient is zero everywhere", place, value);
+      opc_finding_fail(c->finding, "autograd.wrong_gradient",
+                       "the gradient of %s is %.9g where the incoming gradient is zero everywhere", place, value);
     }
   }
   opc_autograd_gradient_clear(&got);
@@ -82,10 +91,12 @@ opc_status_t opc_autograd_check_weights_layout(opc_autograd_case_t *c, opc_error
 /* ---- inputs ---- */
 
 /* The gradients of a sample, and the loss there: NaN where there is none. */
-static opc_status_t gradient_of(opc_autograd_case_t *c, const opc_sample_t *sample, opc_replay_t *replay, const char *phase,
-                                opc_autograd_gradient_t *gradient, double *out_loss, opc_error_t *error) {
+static opc_status_t gradient_of(opc_autograd_case_t *c, const opc_sample_t *sample, opc_replay_t *replay,
+                                const char *phase, opc_autograd_gradient_t *gradient, double *out_loss,
+                                opc_error_t *error) {
   opc_autograd_run_t run = {0};
-  opc_autograd_forward_t forward = {.sample = sample, .replay = replay, .track = true, .phase = "the operator, with inputs that require grad"};
+  opc_autograd_forward_t forward = {
+      .sample = sample, .replay = replay, .track = true, .phase = "the operator, with inputs that require grad"};
   opc_autograd_backward_t backward = {.phase = phase};
   *gradient = (opc_autograd_gradient_t){0};
   opc_status_t status = opc_autograd_forward_run(c->point, &forward, &run, error);
@@ -100,12 +111,15 @@ static opc_status_t gradient_of(opc_autograd_case_t *c, const opc_sample_t *samp
 }
 
 /* A forward that is wrong for the layout is check stride's finding. */
-static bool forward_agrees(double left, double right) { return fabs(left - right) <= 1e-6 * (fabs(left) + fabs(right)); }
+static bool forward_agrees(double left, double right) {
+  return fabs(left - right) <= 1e-6 * (fabs(left) + fabs(right));
+}
 
 static const char *const layouts[] = {"all.transposed", "all.sliced", "all.expanded0"};
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
-/* Elements that are one place of memory have the sum of their gradients: how it is shared out between them reaches nobody. */
+/* Elements that are one place of memory have the sum of their gradients: how it is shared out between them reaches
+ * nobody. */
 static void add_up_expanded(const opc_autograd_point_t *point, const opc_call_t *call, double *values) {
   for (size_t i = 0; i < point->inputs.count; i++) {
     const opc_autograd_part_t *part = &point->inputs.items[i];
@@ -113,7 +127,8 @@ static void add_up_expanded(const opc_autograd_point_t *point, const opc_call_t 
     size_t width = meta->numel ? part->count / (size_t)meta->numel : 0;
     for (size_t k = 0; k < part->count; k++) {
       int64_t first = 0, step = 1;
-      for (int64_t d = meta->ndim - 1, rest = (int64_t)(k / width); d >= 0; rest /= meta->sizes[d], step *= meta->sizes[d], d--)
+      for (int64_t d = meta->ndim - 1, rest = (int64_t)(k / width); d >= 0;
+           rest /= meta->sizes[d], step *= meta->sizes[d], d--)
         if (meta->strides[d] != 0) first += rest % meta->sizes[d] * step;
       size_t to = (size_t)first * width + k % width;
       if (to == k) continue;
@@ -149,12 +164,15 @@ static opc_status_t inputs_in(opc_autograd_case_t *c, const char *variant, opc_e
     add_up_expanded(c->point, &call, right.values);
   }
   if (left.outcome != OPC_CALL_RETURNED) {
-    opc_finding_fail(c->finding, "autograd.input_layout", "backward throws for inputs that are %s, and not for contiguous ones: %.*s",
+    opc_finding_fail(c->finding, "autograd.input_layout",
+                     "backward throws for inputs that are %s, and not for contiguous ones: %.*s",
                      variant + sizeof "all." - 1, opc_autograd_line(&left), opc_text_c(&left.message));
   } else if (opc_autograd_differ(c, left.values, right.values, ORDER, &at) && forward_agrees(loss_left, loss_right)) {
     opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
-    opc_finding_fail(c->finding, "autograd.input_layout", "the gradient of %s is %.9g where the inputs are %s, and %.9g where they are contiguous, with the same values",
-                     place, at.left, variant + sizeof "all." - 1, at.right);
+    opc_finding_fail(
+        c->finding, "autograd.input_layout",
+        "the gradient of %s is %.9g where the inputs are %s, and %.9g where they are contiguous, with the same values",
+        place, at.left, variant + sizeof "all." - 1, at.right);
   }
 
 release:
@@ -169,6 +187,7 @@ release:
 
 opc_status_t opc_autograd_check_input_layout(opc_autograd_case_t *c, opc_error_t *error) {
   opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < LAYOUTS && status == OPC_OK && !opc_autograd_failed(c); i++) status = inputs_in(c, layouts[i], error);
+  for (size_t i = 0; i < LAYOUTS && status == OPC_OK && !opc_autograd_failed(c); i++)
+    status = inputs_in(c, layouts[i], error);
   return status;
 }

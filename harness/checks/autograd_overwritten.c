@@ -6,7 +6,8 @@
 #include "base/number.h"
 #include "checks/autograd_difference.h"
 
-static const double FAR = 4096.0; /* of the input's largest value: what wins for its value, as a maximum does, wins there */
+static const double FAR =
+    4096.0; /* of the input's largest value: what wins for its value, as a maximum does, wins there */
 
 static int64_t index_at(const struct opc_replay_leaf *leaf, size_t element) {
   return opc_number_load(leaf->dtype, (const char *)leaf->bytes + element * opc_dtype_size(leaf->dtype)).i;
@@ -17,7 +18,8 @@ static bool holds_indices(const struct opc_replay_leaf *leaf, size_t elements) {
   return (kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED) && (size_t)leaf->numel == elements;
 }
 
-/* Gives every other element that has this one's index another index, which is in use already. False: there is no such element, or no such index. */
+/* Gives every other element that has this one's index another index, which is in use already. False: there is no such
+ * element, or no such index. */
 static bool move_others(struct opc_replay_leaf *leaf, size_t element) {
   size_t width = opc_dtype_size(leaf->dtype), moved = 0;
   char *bytes = leaf->bytes;
@@ -42,7 +44,8 @@ static opc_status_t never_matters(const opc_autograd_judge_t *judge, bool *out, 
   return status;
 }
 
-opc_status_t opc_autograd_is_overwritten(const opc_autograd_judge_t *judge, size_t input, size_t number, double analytic, bool *out, opc_error_t *error) {
+opc_status_t opc_autograd_is_overwritten(const opc_autograd_judge_t *judge, size_t input, size_t number,
+                                         double analytic, bool *out, opc_error_t *error) {
   const opc_autograd_part_t *part = &judge->point->inputs.items[input];
   opc_replay_t *replay = &judge->point->replay;
   size_t elements = (size_t)part->meta.numel, element = number / (part->count / elements);
@@ -59,7 +62,8 @@ opc_status_t opc_autograd_is_overwritten(const opc_autograd_judge_t *judge, size
     memcpy(kept, leaf->bytes, size);
     if (move_others(leaf, element)) {
       status = opc_slope_take(judge->function, judge->context, judge->point->epsilon, &slope, error);
-      *out = status == OPC_OK && analytic != 0.0 && opc_slope_compare(&slope, analytic, fabs(analytic), judge->point->epsilon) == OPC_AGREES;
+      *out = status == OPC_OK && analytic != 0.0 &&
+             opc_slope_compare(&slope, analytic, fabs(analytic), judge->point->epsilon) == OPC_AGREES;
     }
     memcpy(leaf->bytes, kept, size);
     free(kept);

@@ -8,15 +8,18 @@
 #include "base/number.h"
 #include "base/random.h"
 
-static opc_status_t no_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients"); }
+static opc_status_t no_memory(opc_error_t *error) {
+  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
+}
 
 static bool is_differentiable(const opc_tensor_meta_t *meta) {
   opc_dtype_class_t kind = opc_dtype_class(meta->dtype);
-  return meta->defined && strcmp(meta->layout, "strided") == 0 && (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX) &&
-         meta->ndim <= OPC_MAX_DIMS;
+  return meta->defined && strcmp(meta->layout, "strided") == 0 &&
+         (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX) && meta->ndim <= OPC_MAX_DIMS;
 }
 
-static opc_status_t part_add(opc_autograd_parts_t *parts, const char *path, const opc_tensor_meta_t *meta, opc_error_t *error) {
+static opc_status_t part_add(opc_autograd_parts_t *parts, const char *path, const opc_tensor_meta_t *meta,
+                             opc_error_t *error) {
   opc_autograd_part_t *grown = realloc(parts->items, (parts->count + 1) * sizeof *grown);
   if (!grown) return no_memory(error);
   parts->items = grown;
@@ -42,7 +45,8 @@ typedef struct values {
   double step;
 } values_t;
 
-static opc_status_t values_moved(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context, opc_error_t *error) {
+static opc_status_t values_moved(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                                 void *context, opc_error_t *error) {
   const values_t *values = context;
   opc_status_t status = opc_replay_values(leaf, path, spec, logical, values->replay, error);
   const opc_autograd_parts_t *inputs = &values->point->inputs;
@@ -67,19 +71,22 @@ static opc_status_t values_moved(size_t leaf, const char *path, const opc_tensor
   return status;
 }
 
-static opc_status_t track(const opc_autograd_point_t *point, const opc_autograd_forward_t *how, opc_autograd_run_t *run, opc_error_t *error) {
+static opc_status_t track(const opc_autograd_point_t *point, const opc_autograd_forward_t *how, opc_autograd_run_t *run,
+                          opc_error_t *error) {
   opc_status_t status = OPC_OK;
   run->leaf_count = point->inputs.count;
   run->leaves = calloc(point->inputs.count + 1, sizeof *run->leaves);
   if (!run->leaves) return no_memory(error);
   for (size_t i = 0; status == OPC_OK && how->track && i < point->inputs.count; i++) {
     const opc_autograd_part_t *part = &point->inputs.items[i];
-    if (!how->only || how->only[i]) status = opc_autograd_track(run->call.leaves[part->leaf].tensor, part->written, &run->leaves[i], error);
+    if (!how->only || how->only[i])
+      status = opc_autograd_track(run->call.leaves[part->leaf].tensor, part->written, &run->leaves[i], error);
   }
   return status;
 }
 
-/* An argument that is handed back has its own gradient, and not the operator's; one that is written has its place behind the returns. */
+/* An argument that is handed back has its own gradient, and not the operator's; one that is written has its place
+ * behind the returns. */
 static bool is_argument(const opc_call_t *call, const void *impl) {
   opc_tensor_meta_t meta;
   for (size_t i = 0; i < call->leaf_count; i++) {
@@ -112,12 +119,18 @@ static opc_status_t collect(opc_autograd_run_t *run, opc_error_t *error) {
   return status;
 }
 
-opc_status_t opc_autograd_forward_run(opc_autograd_point_t *point, const opc_autograd_forward_t *how, opc_autograd_run_t *run, opc_error_t *error) {
+opc_status_t opc_autograd_forward_run(opc_autograd_point_t *point, const opc_autograd_forward_t *how,
+                                      opc_autograd_run_t *run, opc_error_t *error) {
   opc_case_context_t *context = point->context;
-  values_t values = {.point = point, .replay = how->replay ? how->replay : &point->replay, .direction = how->direction, .step = how->step};
-  opc_call_options_t options = {.device = context->device, .seed = context->seed, .values = values_moved, .values_context = &values};
+  values_t values = {.point = point,
+                     .replay = how->replay ? how->replay : &point->replay,
+                     .direction = how->direction,
+                     .step = how->step};
+  opc_call_options_t options = {
+      .device = context->device, .seed = context->seed, .values = values_moved, .values_context = &values};
   *run = (opc_autograd_run_t){0};
-  opc_status_t status = opc_call_make_with(&run->call, context->op, how->sample ? how->sample : &point->sample, &options, error);
+  opc_status_t status =
+      opc_call_make_with(&run->call, context->op, how->sample ? how->sample : &point->sample, &options, error);
   if (status == OPC_OK) status = track(point, how, run, error);
   if (status != OPC_OK) return status;
   context->phase(how->phase);
@@ -138,13 +151,15 @@ bool opc_autograd_run_fits(const opc_autograd_point_t *point, const opc_autograd
   if (run->parts.count != point->outputs.count) return false;
   for (size_t i = 0; i < run->parts.count; i++) {
     const opc_tensor_meta_t *is = &run->parts.items[i].meta, *was = &point->outputs.items[i].meta;
-    if (is->ndim != was->ndim || memcmp(is->sizes, was->sizes, (size_t)is->ndim * sizeof is->sizes[0]) != 0) return false;
+    if (is->ndim != was->ndim || memcmp(is->sizes, was->sizes, (size_t)is->ndim * sizeof is->sizes[0]) != 0)
+      return false;
     if (run->parts.items[i].count != point->outputs.items[i].count) return false;
   }
   return true;
 }
 
-opc_status_t opc_autograd_run_loss(const opc_autograd_run_t *run, const double *weights, double *out, opc_error_t *error) {
+opc_status_t opc_autograd_run_loss(const opc_autograd_run_t *run, const double *weights, double *out,
+                                   opc_error_t *error) {
   double *numbers = malloc((run->parts.numbers + 1) * sizeof *numbers);
   opc_status_t status = numbers ? OPC_OK : no_memory(error);
   *out = 0.0;
@@ -169,7 +184,8 @@ static void forget_grad(const char *path, opc_value_t *value, void *context) {
 }
 
 void opc_autograd_forget_grad(opc_sample_t *sample) {
-  for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], forget_grad, NULL);
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], forget_grad, NULL);
 }
 
 static bool is_twin(const opc_call_t *call, size_t leaf) {
@@ -219,8 +235,8 @@ static opc_status_t choose_weights(opc_autograd_point_t *point, opc_error_t *err
   return OPC_OK;
 }
 
-opc_status_t opc_autograd_point_make(opc_autograd_point_t *point, opc_case_context_t *context, bool wide, bool *out_usable, opc_text_t *message,
-                                     opc_error_t *error) {
+opc_status_t opc_autograd_point_make(opc_autograd_point_t *point, opc_case_context_t *context, bool wide,
+                                     bool *out_usable, opc_text_t *message, opc_error_t *error) {
   opc_call_t call = {0};
   opc_autograd_run_t run = {0};
   *point = (opc_autograd_point_t){.context = context};

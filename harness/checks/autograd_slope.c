@@ -4,18 +4,20 @@
 
 static const double COARSE = 1e-3; /* what is off by more needs no more evidence than two steps that agree */
 enum {
-  STEPS = 4,      /* each a quarter of the one before */
-  PIECES = 32     /* of the way on which jumps are looked for */
+  STEPS = 4,  /* each a quarter of the one before */
+  PIECES = 32 /* of the way on which jumps are looked for */
 };
 
-/* Of the input's largest value. In double precision 2e-3 down to 3e-5: the error of a difference is then far below a millionth. */
+/* Of the input's largest value. In double precision 2e-3 down to 3e-5: the error of a difference is then far below a
+ * millionth. */
 static double widest_step(double epsilon) { return 16.0 * pow(epsilon, 0.25); }
 
 typedef struct difference {
   double central, gap, noise; /* gap: right slope less left slope */
 } difference_t;
 
-opc_status_t opc_slope_take(opc_autograd_function_t *function, void *context, double epsilon, opc_slope_t *out, opc_error_t *error) {
+opc_status_t opc_slope_take(opc_autograd_function_t *function, void *context, double epsilon, opc_slope_t *out,
+                            opc_error_t *error) {
   difference_t taken[STEPS];
   double here = NAN, step = widest_step(epsilon);
   *out = (opc_slope_t){.doubt = INFINITY, .flat = true};
@@ -41,9 +43,11 @@ opc_status_t opc_slope_take(opc_autograd_function_t *function, void *context, do
   return status;
 }
 
-opc_status_t opc_slope_jumps(opc_autograd_function_t *function, void *context, double far, double epsilon, bool *out, opc_error_t *error) {
+opc_status_t opc_slope_jumps(opc_autograd_function_t *function, void *context, double far, double epsilon, bool *out,
+                             opc_error_t *error) {
   double first = NAN, last = NAN, sum = 0.0, amount = 0.0, piece = far / PIECES;
-  double small = piece * fmax(1e-5, 10.0 * sqrt(epsilon)); /* far less than what an operator would round to on purpose */
+  double small =
+      piece * fmax(1e-5, 10.0 * sqrt(epsilon)); /* far less than what an operator would round to on purpose */
   *out = false;
   opc_status_t status = function(0.0, context, &first, error);
   if (status == OPC_OK) status = function(far, context, &last, error);
@@ -55,7 +59,8 @@ opc_status_t opc_slope_jumps(opc_autograd_function_t *function, void *context, d
     amount += fabs((right - left) / (2.0 * small) * piece);
   }
   /* What a smooth function's midpoint sum is off by is far less; NaN says nothing. */
-  *out = status == OPC_OK && fabs(last - first - sum) > 0.05 * (amount + fabs(last - first)) + 1e3 * epsilon * fabs(first);
+  *out =
+      status == OPC_OK && fabs(last - first - sum) > 0.05 * (amount + fabs(last - first)) + 1e3 * epsilon * fabs(first);
   return status;
 }
 
@@ -64,6 +69,7 @@ opc_agreement_t opc_slope_compare(const opc_slope_t *slope, double analytic, dou
   if (isnan(analytic)) return slope->doubt <= 0.02 * fabs(slope->value) ? OPC_DIFFERS : OPC_UNDECIDED;
   if (!isfinite(slope->doubt) || !isfinite(analytic)) return OPC_UNDECIDED;
   if (slope->flat && analytic != 0.0) return OPC_DIFFERS; /* the caller finds out whether it rounds */
-  if (off > 4.0 * slope->doubt + COARSE * size || off > 8.0 * fmax(slope->doubt, slope->spread) + sqrt(epsilon) * size) return OPC_DIFFERS;
+  if (off > 4.0 * slope->doubt + COARSE * size || off > 8.0 * fmax(slope->doubt, slope->spread) + sqrt(epsilon) * size)
+    return OPC_DIFFERS;
   return slope->doubt <= 0.02 * size || off == 0.0 ? OPC_AGREES : OPC_UNDECIDED;
 }

@@ -33,8 +33,8 @@ static void lay_out(opc_tensor_spec_t *spec, opc_weights_layout_t layout) {
   }
 }
 
-opc_status_t opc_autograd_tensor(const opc_autograd_part_t *part, const double *numbers, opc_weights_layout_t layout, opc_tensor_t **out,
-                                 opc_error_t *error) {
+opc_status_t opc_autograd_tensor(const opc_autograd_part_t *part, const double *numbers, opc_weights_layout_t layout,
+                                 opc_tensor_t **out, opc_error_t *error) {
   const opc_tensor_meta_t *meta = &part->meta;
   size_t width = opc_dtype_size(meta->dtype), step = is_complex(meta) ? 2 : 1;
   opc_tensor_spec_t *spec = opc_tensor_spec_new(meta->dtype, meta->ndim, meta->sizes);
@@ -64,14 +64,17 @@ release:
   return status;
 }
 
-opc_status_t opc_autograd_numbers(const opc_tensor_t *tensor, double *out, size_t count, bool *out_read, opc_error_t *error) {
+opc_status_t opc_autograd_numbers(const opc_tensor_t *tensor, double *out, size_t count, bool *out_read,
+                                  opc_error_t *error) {
   opc_tensor_meta_t meta;
   void *bytes = NULL;
   size_t size = 0;
   *out_read = false;
   opc_tensor_describe(tensor, &meta);
   size_t width = opc_dtype_size(meta.dtype), step = is_complex(&meta) ? 2 : 1;
-  if (!meta.defined || strcmp(meta.layout, "strided") != 0 || !opc_tensor_lies_inside(&meta) || !width || (size_t)meta.numel * step != count) return OPC_OK;
+  if (!meta.defined || strcmp(meta.layout, "strided") != 0 || !opc_tensor_lies_inside(&meta) || !width ||
+      (size_t)meta.numel * step != count)
+    return OPC_OK;
   opc_status_t status = opc_tensor_logical_bytes(tensor, &bytes, &size, error);
   if (status != OPC_OK) return status;
   if (meta.dtype == OPC_DTYPE_FLOAT64 || meta.dtype == OPC_DTYPE_COMPLEX128) {
@@ -79,7 +82,9 @@ opc_status_t opc_autograd_numbers(const opc_tensor_t *tensor, double *out, size_
   } else {
     for (int64_t i = 0; i < meta.numel; i++) {
       opc_number_t number = opc_number_load(meta.dtype, (const char *)bytes + (size_t)i * width);
-      out[(size_t)i * step] = number.kind == OPC_NUMBER_COMPLEX ? number.c.re : number.kind == OPC_NUMBER_INT ? (double)number.i : number.f;
+      out[(size_t)i * step] = number.kind == OPC_NUMBER_COMPLEX ? number.c.re
+                              : number.kind == OPC_NUMBER_INT   ? (double)number.i
+                                                                : number.f;
       if (step == 2) out[(size_t)i * step + 1] = number.c.im;
     }
   }

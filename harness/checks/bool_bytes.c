@@ -2,7 +2,9 @@
 
 #include <string.h>
 
-static bool is_bool(const opc_tensor_meta_t *meta) { return meta->dtype_known && meta->dtype == OPC_DTYPE_BOOL && meta->itemsize == 1; }
+static bool is_bool(const opc_tensor_meta_t *meta) {
+  return meta->dtype_known && meta->dtype == OPC_DTYPE_BOOL && meta->itemsize == 1;
+}
 
 static size_t count_sharing(const opc_call_t *call, const void *storage) {
   size_t count = 0;
@@ -14,7 +16,8 @@ static bool is_own(const opc_result_item_t *item, const opc_call_t *call) {
   const size_t sharing = item->meta.storage_data ? count_sharing(call, item->meta.storage_data) : 0;
   if (!item->argument || sharing != 1) return sharing == 0;
   for (size_t i = 0; i < call->leaf_count; i++)
-    if (strcmp(call->leaves[i].path, item->path) == 0) return is_bool(&call->leaves[i].before) && opc_leaf_is_in_place(&call->leaves[i]);
+    if (strcmp(call->leaves[i].path, item->path) == 0)
+      return is_bool(&call->leaves[i].before) && opc_leaf_is_in_place(&call->leaves[i]);
   return false;
 }
 

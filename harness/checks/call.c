@@ -34,7 +34,9 @@ static opc_status_t out_of_memory(opc_error_t *error) {
   return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while making the arguments");
 }
 
-static size_t spec_bytes(const opc_tensor_spec_t *spec) { return (size_t)spec->storage_size * opc_dtype_size(spec->dtype); }
+static size_t spec_bytes(const opc_tensor_spec_t *spec) {
+  return (size_t)spec->storage_size * opc_dtype_size(spec->dtype);
+}
 
 static opc_device_t leaf_device(const opc_call_options_t *options, const char *path, const opc_tensor_spec_t *spec) {
   if (options->elsewhere && strcmp(options->elsewhere, path) == 0) return options->elsewhere_device;
@@ -69,9 +71,10 @@ static void leaf_count(const char *path, opc_value_t *value, void *context) {
   if (spec_bytes(spec) > entry->size) entry->size = spec_bytes(spec);
 }
 
-/* Lays a tensor's elements over bytes that another tensor of the same storage may have written already. What a scatter leaves alone is what
- * takes on the gap's byte: two scatters with different ones tell. */
-static opc_status_t scatter_over(const opc_tensor_spec_t *spec, const void *logical, unsigned char gap, shared_storage_t *entry, opc_error_t *error) {
+/* Lays a tensor's elements over bytes that another tensor of the same storage may have written already. What a scatter
+ * leaves alone is what takes on the gap's byte: two scatters with different ones tell. */
+static opc_status_t scatter_over(const opc_tensor_spec_t *spec, const void *logical, unsigned char gap,
+                                 shared_storage_t *entry, opc_error_t *error) {
   if (!entry->written) {
     memset(entry->bytes, gap, entry->size);
     opc_fill_scatter(spec, logical, gap, entry->bytes);
@@ -94,23 +97,26 @@ static opc_status_t scatter_over(const opc_tensor_spec_t *spec, const void *logi
 
 static opc_status_t logical_fill(const maker_t *maker, const char *path, const opc_tensor_spec_t *spec, void *logical) {
   const opc_call_options_t *options = maker->options;
-  if (options->values) return options->values(maker->next_leaf, path, spec, logical, options->values_context, maker->error);
+  if (options->values)
+    return options->values(maker->next_leaf, path, spec, logical, options->values_context, maker->error);
   return opc_fill_kept(spec, path, options->seed, logical, maker->error);
 }
 
 /* The logical elements are all of the storage, in order. */
 static bool is_whole_storage(const opc_tensor_spec_t *spec) {
-  return !spec->storage && !spec->conj && !spec->neg && spec->storage_offset == 0 && spec->storage_size == opc_tensor_spec_numel(spec) &&
-         opc_tensor_spec_is_contiguous(spec);
+  return !spec->storage && !spec->conj && !spec->neg && spec->storage_offset == 0 &&
+         spec->storage_size == opc_tensor_spec_numel(spec) && opc_tensor_spec_is_contiguous(spec);
 }
 
-static opc_status_t leaf_fill(maker_t *maker, const char *path, const opc_tensor_spec_t *spec, shared_storage_t *entry) {
+static opc_status_t leaf_fill(maker_t *maker, const char *path, const opc_tensor_spec_t *spec,
+                              shared_storage_t *entry) {
   void *data = is_whole_storage(spec) ? opc_storage_data(entry->storage) : NULL;
   if (data) return logical_fill(maker, path, spec, data);
   void *logical = malloc((size_t)opc_tensor_spec_numel(spec) * opc_dtype_size(spec->dtype) + 1);
   if (!entry->bytes) entry->bytes = malloc(entry->size + 1);
   unsigned char gap = maker->options->other_gaps ? OPC_OTHER_GAP_BYTE : OPC_GAP_BYTE;
-  opc_status_t status = logical && entry->bytes ? logical_fill(maker, path, spec, logical) : out_of_memory(maker->error);
+  opc_status_t status =
+      logical && entry->bytes ? logical_fill(maker, path, spec, logical) : out_of_memory(maker->error);
   if (status == OPC_OK) status = scatter_over(spec, logical, gap, entry, maker->error);
   if (status == OPC_OK) status = opc_storage_write(entry->storage, entry->bytes, entry->size, maker->error);
   free(logical);
@@ -120,14 +126,16 @@ static opc_status_t leaf_fill(maker_t *maker, const char *path, const opc_tensor
 /* The very same tensor as an earlier argument. */
 static opc_tensor_t *find_identity(const opc_call_t *call, size_t count, const char *identity) {
   for (size_t i = 0; identity && i < count; i++)
-    if (call->leaves[i].spec->identity && strcmp(call->leaves[i].spec->identity, identity) == 0) return call->leaves[i].tensor;
+    if (call->leaves[i].spec->identity && strcmp(call->leaves[i].spec->identity, identity) == 0)
+      return call->leaves[i].tensor;
   return NULL;
 }
 
 static opc_status_t storage_new(maker_t *maker, size_t bytes, opc_device_t device, opc_storage_t **out) {
   const opc_call_memory_t *memory = maker->options->memory;
   void *data = NULL;
-  if (memory && device.type == OPC_DEVICE_CPU && bytes) data = memory->give(maker->next_storage++, bytes, memory->context);
+  if (memory && device.type == OPC_DEVICE_CPU && bytes)
+    data = memory->give(maker->next_storage++, bytes, memory->context);
   if (data) return opc_storage_from_memory(data, bytes, memory->release, memory->context, out, maker->error);
   return opc_storage_new(bytes, device, out, maker->error);
 }
@@ -135,7 +143,8 @@ static opc_status_t storage_new(maker_t *maker, size_t bytes, opc_device_t devic
 /* Zeros of gigabytes on the simulated device: its memory costs nothing until it is written, and no kernel reads it. */
 static bool is_left_alone(const opc_call_options_t *options, const opc_tensor_spec_t *spec, opc_device_t device) {
   enum { HUGE_BYTES = 64 << 20 };
-  return device.type == OPC_DEVICE_CUDA && !options->values && spec->fill.kind == OPC_FILL_ZEROS && spec_bytes(spec) >= HUGE_BYTES && opc_cuda_simulated();
+  return device.type == OPC_DEVICE_CUDA && !options->values && spec->fill.kind == OPC_FILL_ZEROS &&
+         spec_bytes(spec) >= HUGE_BYTES && opc_cuda_simulated();
 }
 
 static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_spec_t *spec, opc_tensor_t **out) {
@@ -145,12 +154,14 @@ static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_
   opc_tensor_spec_t placed = *spec;
   placed.device = device;
   opc_status_t status = OPC_OK;
-  opc_cpu_memory_use(maker->options->to_protect && !maker->alias->is_write ? OPC_MEMORY_READ_ONLY_ARGUMENT : OPC_MEMORY_ARGUMENT);
+  opc_cpu_memory_use(maker->options->to_protect && !maker->alias->is_write ? OPC_MEMORY_READ_ONLY_ARGUMENT
+                                                                           : OPC_MEMORY_ARGUMENT);
   if (!opc_bridge_device_available(device)) /* libtorch would say so in a page */
-    status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: there is no device %s:%d here", path, opc_device_type_name(device.type),
-                           device.index < 0 ? 0 : device.index);
+    status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: there is no device %s:%d here", path,
+                           opc_device_type_name(device.type), device.index < 0 ? 0 : device.index);
   if (status == OPC_OK && opc_dtype_size(spec->dtype) == 0)
-    status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: dtype %s cannot be filled", path, opc_dtype_name(spec->dtype));
+    status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: dtype %s cannot be filled", path,
+                           opc_dtype_name(spec->dtype));
   if (status == OPC_OK && !entry->storage) status = storage_new(maker, entry->size, device, &entry->storage);
   if (status == OPC_OK && device.type != OPC_DEVICE_META && !is_left_alone(maker->options, spec, device))
     status = leaf_fill(maker, path, spec, entry);
@@ -204,9 +215,10 @@ static opc_status_t objects_make(opc_value_t *value, opc_error_t *error) {
   opc_text_t message = {0};
   opc_object_t *object = NULL;
   opc_status_t status = OPC_OK;
-  if (opc_object_new(value->object.class_name, value->object.init, value->object.init_count, &object, &message) != OPC_CALL_RETURNED)
-    status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "an object of class %s cannot be made: %s", value->object.class_name,
-                           opc_text_c(&message));
+  if (opc_object_new(value->object.class_name, value->object.init, value->object.init_count, &object, &message) !=
+      OPC_CALL_RETURNED)
+    status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "an object of class %s cannot be made: %s",
+                           value->object.class_name, opc_text_c(&message));
   value->handle = object;
   opc_text_clear(&message);
   return status;
@@ -223,15 +235,18 @@ static void hold_storage(opc_call_t *call, size_t leaf_count, shared_storage_t *
   opc_storage_free(shared->storage);
 }
 
-/* The device argument of an operator whose other arguments say nothing about where it works. A device that a search made up is no wish of anybody's. */
-static opc_status_t device_place(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, opc_device_t device, opc_error_t *error) {
+/* The device argument of an operator whose other arguments say nothing about where it works. A device that a search
+ * made up is no wish of anybody's. */
+static opc_status_t device_place(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample,
+                                 opc_device_t device, opc_error_t *error) {
   if (device.type != OPC_DEVICE_CUDA || call->leaf_count) return OPC_OK;
   for (size_t i = 0; i < call->argument_count; i++) {
     const opc_type_t *type = &op->arguments[i].type;
     opc_value_t *value = &call->arguments[i];
     if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
     bool open = (sample->absent && sample->absent[i]) || value->kind == OPC_VALUE_NONE;
-    bool made_up = sample->source == OPC_SAMPLE_SEARCHED && value->kind == OPC_VALUE_DEVICE && value->device.type == OPC_DEVICE_CPU;
+    bool made_up = sample->source == OPC_SAMPLE_SEARCHED && value->kind == OPC_VALUE_DEVICE &&
+                   value->device.type == OPC_DEVICE_CPU;
     if (type->kind != OPC_TYPE_DEVICE || !(open || made_up)) continue;
     opc_value_clear(value);
     *value = (opc_value_t){.kind = OPC_VALUE_DEVICE, .device = device};
@@ -247,8 +262,8 @@ static opc_status_t device_place(opc_call_t *call, const opc_operator_t *op, con
   return OPC_OK;
 }
 
-opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, const opc_call_options_t *options,
-                                opc_error_t *error) {
+opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample,
+                                const opc_call_options_t *options, opc_error_t *error) {
   *call = (opc_call_t){.absent = sample->absent};
   maker_t maker = {.call = call, .options = options, .status = OPC_OK, .error = error};
   call->arguments = calloc(sample->argument_count + 1, sizeof *call->arguments);
@@ -281,8 +296,8 @@ opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, cons
   return maker.status;
 }
 
-opc_status_t opc_call_make(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, opc_device_t device, uint64_t seed,
-                           opc_error_t *error) {
+opc_status_t opc_call_make(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, opc_device_t device,
+                           uint64_t seed, opc_error_t *error) {
   opc_call_options_t options = {.device = device, .seed = seed};
   return opc_call_make_with(call, op, sample, &options, error);
 }
@@ -314,8 +329,8 @@ opc_call_outcome_t opc_call_run(opc_call_t *call, opc_op_handle_t *handle, uint6
   calls_counted.made++;
   announce_leaves(call);
   opc_valgrind_operator_begin();
-  call->outcome =
-      opc_op_call(handle, call->arguments, call->absent, call->argument_count, &call->returns, &call->return_count, &call->message);
+  call->outcome = opc_op_call(handle, call->arguments, call->absent, call->argument_count, &call->returns,
+                              &call->return_count, &call->message);
   opc_valgrind_operator_end();
   calls_counted.refused += call->outcome != OPC_CALL_RETURNED;
   return call->outcome;

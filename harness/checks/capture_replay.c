@@ -12,7 +12,8 @@ typedef struct values {
   uint64_t usual, other;
 } values_t;
 
-static opc_status_t values_give(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context, opc_error_t *error) {
+static opc_status_t values_give(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                                void *context, opc_error_t *error) {
   const values_t *values = context;
   bool on_host = spec->device_given && spec->device.type == OPC_DEVICE_CPU;
   (void)leaf;
@@ -20,13 +21,15 @@ static opc_status_t values_give(size_t leaf, const char *path, const opc_tensor_
 }
 
 static opc_status_t call_make(opc_cuda_watch_t *watch, values_t *values, opc_call_t *call, opc_error_t *error) {
-  opc_call_options_t options = {.device = watch->context->device, .seed = watch->context->seed, .values = values_give, .values_context = values};
+  opc_call_options_t options = {
+      .device = watch->context->device, .seed = watch->context->seed, .values = values_give, .values_context = values};
   options.device.index = watch->device;
   return opc_call_make_with(call, watch->context->op, watch->sample, &options, error);
 }
 
 /* An ordinary call. *out_returned: there is a result. */
-static opc_status_t result_of_call(opc_cuda_watch_t *watch, values_t *values, opc_result_t *result, bool *out_returned, opc_error_t *error) {
+static opc_status_t result_of_call(opc_cuda_watch_t *watch, values_t *values, opc_result_t *result, bool *out_returned,
+                                   opc_error_t *error) {
   opc_call_t call = {0};
   *out_returned = false;
   opc_status_t status = call_make(watch, values, &call, error);
@@ -56,7 +59,8 @@ static opc_status_t inputs_write(opc_cuda_watch_t *watch, values_t *values, opc_
   return status;
 }
 
-static opc_status_t result_of_replay(opc_cuda_watch_t *watch, values_t *values, opc_result_t *result, opc_error_t *error) {
+static opc_status_t result_of_replay(opc_cuda_watch_t *watch, values_t *values, opc_result_t *result,
+                                     opc_error_t *error) {
   opc_status_t status = inputs_write(watch, values, error);
   if (status != OPC_OK) return status;
   (void)watch->api->synchronize();
@@ -75,7 +79,8 @@ static opc_status_t compare(opc_cuda_watch_t *watch, values_t *values, opc_captu
   if (status != OPC_OK) goto release;
   if (!returned) out->why_not = "it refuses other values than the sample's";
   else if (opc_result_numel(&called) == 0) out->why_not = "nothing comes back that could be compared";
-  else if (opc_result_compare(&called, &again, NULL, NULL).kind != OPC_DIFFERENCE_NONE) out->why_not = "it does not give the same bits from call to call";
+  else if (opc_result_compare(&called, &again, NULL, NULL).kind != OPC_DIFFERENCE_NONE)
+    out->why_not = "it does not give the same bits from call to call";
   if (out->why_not) goto release;
   status = result_of_replay(watch, values, &replayed, error);
   if (status != OPC_OK) goto release;

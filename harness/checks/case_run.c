@@ -15,8 +15,8 @@ bool opc_case_run(opc_case_context_t *context, bool snapshot, opc_call_t *call, 
   return !opc_finding_from_outcome(context, call, finding);
 }
 
-opc_status_t opc_again_run(const opc_again_t *again, opc_result_t *out, opc_call_outcome_t *out_outcome, opc_text_t *message,
-                           opc_error_t *error) {
+opc_status_t opc_again_run(const opc_again_t *again, opc_result_t *out, opc_call_outcome_t *out_outcome,
+                           opc_text_t *message, opc_error_t *error) {
   opc_case_context_t *context = again->context;
   opc_call_options_t options = {.device = context->device, .seed = again->seed, .other_gaps = again->other_gaps};
   opc_call_memory_t memory = opc_places_memory(again->places);

@@ -9,8 +9,8 @@
 #include "checks/replay.h"
 #include "checks/result.h"
 
-/* Makes the case's own arguments, keeps a copy of their storages where `snapshot` says so, and runs the operator. False: the finding is
- * made (refused, no kernel…); the call is to be cleared all the same. */
+/* Makes the case's own arguments, keeps a copy of their storages where `snapshot` says so, and runs the operator.
+ * False: the finding is made (refused, no kernel…); the call is to be cleared all the same. */
 bool opc_case_run(opc_case_context_t *context, bool snapshot, opc_call_t *call, opc_finding_t *finding);
 
 /* How to make a call again: the sample, and the values to give it. */
@@ -24,10 +24,10 @@ typedef struct opc_again {
   bool other_gaps;      /* other bytes in their storages, beside their elements */
 } opc_again_t;
 
-/* Makes the arguments, runs, takes the result (with mutable arguments). OPC_OK with *out_outcome other than RETURNED: the result is empty.
- * message (may be NULL) gets the exception's text. */
-opc_status_t opc_again_run(const opc_again_t *again, opc_result_t *out, opc_call_outcome_t *out_outcome, opc_text_t *message,
-                           opc_error_t *error) OPC_CHECKED;
+/* Makes the arguments, runs, takes the result (with mutable arguments). OPC_OK with *out_outcome other than RETURNED:
+ * the result is empty. message (may be NULL) gets the exception's text. */
+opc_status_t opc_again_run(const opc_again_t *again, opc_result_t *out, opc_call_outcome_t *out_outcome,
+                           opc_text_t *message, opc_error_t *error) OPC_CHECKED;
 
 /* New memory is filled with this byte from now on; the first is the one that every case starts with. */
 enum { OPC_PATTERN_FIRST = 0xa5, OPC_PATTERN_SECOND = 0x5a };

@@ -28,8 +28,8 @@ static bool sets_meet(const char *left, const char *right) {
 
 static bool may_alias(const opc_alias_t *left, const opc_alias_t *right) {
   if (!left || !right || !left->present || !right->present) return false;
-  return sets_meet(left->before, right->before) || sets_meet(left->before, right->after) || sets_meet(left->after, right->before) ||
-         sets_meet(left->after, right->after);
+  return sets_meet(left->before, right->before) || sets_meet(left->before, right->after) ||
+         sets_meet(left->after, right->before) || sets_meet(left->after, right->after);
 }
 
 static bool is_wildcard(const opc_alias_t *alias) {
@@ -41,17 +41,24 @@ static const opc_alias_t *output_alias(const opc_operator_t *op, const opc_outpu
   return output->return_index < op->return_count ? &op->returns[output->return_index].alias : &none;
 }
 
-static const char *alias_name(const opc_alias_t *alias) { return alias->present && alias->before ? alias->before : "nothing"; }
+static const char *alias_name(const opc_alias_t *alias) {
+  return alias->present && alias->before ? alias->before : "nothing";
+}
 
-/* A view of a kernel that decomposes may return its input as it is: the dispatcher never takes it for an operator below Autograd. */
-static bool decomposes(const opc_operator_t *op) { return opc_operator_kernel(op, "CompositeImplicitAutograd") != NULL; }
+/* A view of a kernel that decomposes may return its input as it is: the dispatcher never takes it for an operator below
+ * Autograd. */
+static bool decomposes(const opc_operator_t *op) {
+  return opc_operator_kernel(op, "CompositeImplicitAutograd") != NULL;
+}
 
 static bool same_storage(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
   return left->defined && right->defined && left->storage && left->storage == right->storage;
 }
 
-/* One output against all arguments: leaf by leaf the schema may forbid what another argument with the same storage allows. */
-static void check_output(const opc_case_context_t *context, const opc_call_t *call, const opc_output_t *output, opc_finding_t *finding) {
+/* One output against all arguments: leaf by leaf the schema may forbid what another argument with the same storage
+ * allows. */
+static void check_output(const opc_case_context_t *context, const opc_call_t *call, const opc_output_t *output,
+                         opc_finding_t *finding) {
   const opc_alias_t *declared = output_alias(context->op, output);
   const opc_leaf_t *shares = NULL, *identical = NULL;
   bool allowed = false, returned_mutable = false;
@@ -68,26 +75,29 @@ static void check_output(const opc_case_context_t *context, const opc_call_t *ca
     if (is_same && opc_leaf_is_mutable(leaf)) returned_mutable = true;
   }
   if (identical && !allowed)
-    opc_finding_fail(finding, "alias.input_returned", "%s is argument %s itself; the schema says that it is a tensor of its own",
-                     output->path, identical->path);
+    opc_finding_fail(finding, "alias.input_returned",
+                     "%s is argument %s itself; the schema says that it is a tensor of its own", output->path,
+                     identical->path);
   else if (identical && !returned_mutable && !decomposes(context->op))
     opc_finding_fail(finding, "alias.input_returned",
-                     "%s is argument %s itself, not a view of it: a declared view must be a new tensor object", output->path,
-                     identical->path);
+                     "%s is argument %s itself, not a view of it: a declared view must be a new tensor object",
+                     output->path, identical->path);
   else if (shares && !allowed)
-    opc_finding_fail(finding, "alias.undeclared_input", "%s shares storage with argument %s; the schema declares that it may alias %s",
-                     output->path, shares->path, alias_name(declared));
+    opc_finding_fail(finding, "alias.undeclared_input",
+                     "%s shares storage with argument %s; the schema declares that it may alias %s", output->path,
+                     shares->path, alias_name(declared));
 }
 
-static void check_pairs(const opc_case_context_t *context, const opc_call_t *call, const opc_output_t *outputs, size_t count,
-                        opc_finding_t *finding) {
+static void check_pairs(const opc_case_context_t *context, const opc_call_t *call, const opc_output_t *outputs,
+                        size_t count, opc_finding_t *finding) {
   for (size_t i = 0; i < count; i++) {
     for (size_t k = i + 1; k < count; k++) {
       if (!same_storage(&outputs[i].meta, &outputs[k].meta)) continue;
       if (may_alias(output_alias(context->op, &outputs[i]), output_alias(context->op, &outputs[k]))) continue;
       /* Both are the argument, by different declarations or by none: said above already, once an output. */
       bool through_input = false;
-      for (size_t l = 0; l < call->leaf_count; l++) through_input |= same_storage(&outputs[i].meta, &call->leaves[l].before);
+      for (size_t l = 0; l < call->leaf_count; l++)
+        through_input |= same_storage(&outputs[i].meta, &call->leaves[l].before);
       if (through_input) continue;
       opc_finding_fail(finding, "alias.outputs_share", "%s and %s %s", outputs[i].path, outputs[k].path,
                        outputs[i].meta.impl == outputs[k].meta.impl ? "are one tensor" : "share one storage");
@@ -97,8 +107,8 @@ static void check_pairs(const opc_case_context_t *context, const opc_call_t *cal
 }
 
 /* A second call, on arguments of its own, while everything of the first is still alive. */
-static opc_status_t check_earlier(opc_case_context_t *context, const opc_call_t *first, const opc_output_t *outputs, size_t count,
-                                  opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t check_earlier(opc_case_context_t *context, const opc_call_t *first, const opc_output_t *outputs,
+                                  size_t count, opc_finding_t *finding, opc_error_t *error) {
   opc_call_t call = {0};
   opc_output_t *later = NULL;
   size_t later_count = 0;
@@ -114,12 +124,13 @@ static opc_status_t check_earlier(opc_case_context_t *context, const opc_call_t 
     if (own) continue;
     for (size_t k = 0; k < count; k++)
       if (same_storage(&output->meta, &outputs[k].meta))
-        opc_finding_fail(finding, "alias.earlier_output", "%s shares storage with %s of an earlier call, which is still in use",
-                         output->path, outputs[k].path);
+        opc_finding_fail(finding, "alias.earlier_output",
+                         "%s shares storage with %s of an earlier call, which is still in use", output->path,
+                         outputs[k].path);
     for (size_t l = 0; l < first->leaf_count; l++)
       if (same_storage(&output->meta, &first->leaves[l].before))
-        opc_finding_fail(finding, "alias.earlier_output", "%s shares storage with argument %s of an earlier call", output->path,
-                         first->leaves[l].path);
+        opc_finding_fail(finding, "alias.earlier_output", "%s shares storage with argument %s of an earlier call",
+                         output->path, first->leaves[l].path);
   }
 
 release:
@@ -159,7 +170,8 @@ typedef struct declared_use {
   bool seen, possible; /* possible: a call had both the argument and the output */
 } declared_use_t;
 
-static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *sample, declared_use_t *uses, opc_error_t *error) {
+static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *sample, declared_use_t *uses,
+                               opc_error_t *error) {
   const opc_operator_t *op = context->op;
   opc_call_t call = {0};
   opc_output_t *outputs = NULL;
@@ -203,7 +215,8 @@ static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
     declared++;
     possible += uses[r].possible;
     if (uses[r].possible && !uses[r].seen)
-      opc_finding_fail(finding, "alias.declared_not_aliased", "returns[%zu] is declared to alias (%s) and never did, on %zu samples", r,
+      opc_finding_fail(finding, "alias.declared_not_aliased",
+                       "returns[%zu] is declared to alias (%s) and never did, on %zu samples", r,
                        alias_name(&op->returns[r].alias), context->sample_count);
   }
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
@@ -229,7 +242,8 @@ static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const 
 
 const opc_check_t opc_check_alias = {
     .name = "alias",
-    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SAME | OPC_VARIANT_SHAPE,
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SAME |
+                OPC_VARIANT_SHAPE,
     .dtypes = OPC_SWEEP_REPRESENTATIVE,
     .once = true,
     .applies = applies,

@@ -1,4 +1,5 @@
-/* architecture: the GPU code in a library's file, against the GPUs that the installed libtorch runs on and the one at hand. Reads files, calls nothing. */
+/* architecture: the GPU code in a library's file, against the GPUs that the installed libtorch runs on and the one at
+ * hand. Reads files, calls nothing. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,9 @@ static void read_torch(opc_gpu_codes_t *out) {
   opc_elf_file_t *file = NULL;
   size_t size = 0;
   const char *folder = opc_bridge_torch_folder();
-  if (!folder || snprintf(path, sizeof path, "%s/libtorch_cuda.so", folder) >= (int)sizeof path || opc_elf_open(path, &file, NULL) != OPC_OK) return;
+  if (!folder || snprintf(path, sizeof path, "%s/libtorch_cuda.so", folder) >= (int)sizeof path ||
+      opc_elf_open(path, &file, NULL) != OPC_OK)
+    return;
   const unsigned char *bytes = opc_elf_section(file, ".nv_fatbin", &size);
   if (bytes) opc_fatbin_read(bytes, size, out);
   opc_elf_close(file);
@@ -46,11 +49,16 @@ static void check_devices(const library_t *library, const char *has, opc_finding
   const opc_launch_api_t *launch = opc_launch();
   opc_cuda_limits_t limits;
   for (int i = 0; launch && i < launch->device_count(); i++) {
-    if (!launch->limits(i, &limits) || opc_gpu_codes_serve(&library->facts.gpu, (unsigned)(limits.major * 10 + limits.minor))) continue;
+    if (!launch->limits(i, &limits) ||
+        opc_gpu_codes_serve(&library->facts.gpu, (unsigned)(limits.major * 10 + limits.minor)))
+      continue;
     const bool simulated = launch->mode == OPC_LAUNCH_SIMULATED;
     const char *other = simulated ? to_simulate(library) : NULL;
-    opc_finding_fail(finding, "architecture.no_image", "it has code for %s, and none of it runs on device %d%s, which is %s: every launch there ends with error 209%s%s", has, i,
-                     simulated ? " (simulated)" : "", limits.architecture, other ? "; one that it has code for is simulated by --cuda-arch " : "", other ? other : "");
+    opc_finding_fail(finding, "architecture.no_image",
+                     "it has code for %s, and none of it runs on device %d%s, which is %s: every launch there ends "
+                     "with error 209%s%s",
+                     has, i, simulated ? " (simulated)" : "", limits.architecture,
+                     other ? "; one that it has code for is simulated by --cuda-arch " : "", other ? other : "");
     return;
   }
 }
@@ -58,7 +66,9 @@ static void check_devices(const library_t *library, const char *has, opc_finding
 static void check_torch(const library_t *library, const char *has, opc_finding_t *finding) {
   opc_text_t missing = {0};
   if (opc_gpu_codes_missing(&library->facts.gpu, &library->torch, &missing) > 0)
-    opc_finding_fail(finding, "architecture.missing", "it has code for %s: nothing of it runs on %s, where libtorch's own kernels do", has, opc_text_c(&missing));
+    opc_finding_fail(finding, "architecture.missing",
+                     "it has code for %s: nothing of it runs on %s, where libtorch's own kernels do", has,
+                     opc_text_c(&missing));
   opc_text_clear(&missing);
 }
 
@@ -82,14 +92,17 @@ static void report_like(const library_t *library, const opc_uneven_t *uneven, si
     missing_of(library, &uneven->items[i], &other);
     if (strcmp(opc_text_c(&lacks), opc_text_c(&other)) != 0) continue;
     told = told || i < first;
-    if (count < KERNELS_NAMED) opc_text_addf(&names, "%s%s", count ? ", " : "", opc_cuda_kernel_name(uneven->items[i].name, name, sizeof name));
+    if (count < KERNELS_NAMED)
+      opc_text_addf(&names, "%s%s", count ? ", " : "", opc_cuda_kernel_name(uneven->items[i].name, name, sizeof name));
     count++;
   }
   if (count > KERNELS_NAMED) opc_text_addf(&names, " and %zu more", count - KERNELS_NAMED);
   opc_gpu_codes_words(&uneven->items[first].codes, &has);
   if (!told)
-    opc_finding_fail(finding, "architecture.uneven", "kernel%s %s: there is code for %s and nothing that runs on %s, where other kernels of the library run", count > 1 ? "s" : "",
-                     opc_text_c(&names), opc_text_c(&has), opc_text_c(&lacks));
+    opc_finding_fail(
+        finding, "architecture.uneven",
+        "kernel%s %s: there is code for %s and nothing that runs on %s, where other kernels of the library run",
+        count > 1 ? "s" : "", opc_text_c(&names), opc_text_c(&has), opc_text_c(&lacks));
   opc_text_clear(&lacks);
   opc_text_clear(&other);
   opc_text_clear(&names);
@@ -127,11 +140,13 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
       check_torch(&library, opc_text_c(&has), finding);
       check_kernels(&library, finding);
       if (!opc_gpu_codes_have_lasting_ptx(&library.facts.gpu))
-        opc_finding_fail(finding, "architecture.no_ptx", "it has code for %s, and no PTX that a GPU newer than sm_%u could be given", opc_text_c(&has),
+        opc_finding_fail(finding, "architecture.no_ptx",
+                         "it has code for %s, and no PTX that a GPU newer than sm_%u could be given", opc_text_c(&has),
                          opc_gpu_codes_newest(&library.facts.gpu));
     }
     if (library.facts.gpu_runtime == OPC_GPU_RUNTIME_STATIC)
-      opc_finding_fail(finding, "architecture.static_runtime", "it has a CUDA runtime of its own linked into it, beside libtorch's");
+      opc_finding_fail(finding, "architecture.static_runtime",
+                       "it has a CUDA runtime of its own linked into it, beside libtorch's");
     opc_finding_evidence(finding, "code", json_string(opc_text_c(&has)));
     if (!library.facts.gpu.damaged) opc_finding_pass(finding, "it has code for %s", opc_text_c(&has));
   } else {

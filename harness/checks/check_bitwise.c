@@ -25,21 +25,24 @@ static const opc_result_item_t *output_number(const opc_result_t *result, size_t
   return NULL;
 }
 
-static void compare_promise(const opc_case_context_t *context, const opc_leaf_t *leaf, const struct opc_replay_leaf *values,
-                            const opc_result_item_t *output, int64_t *compared, opc_finding_t *finding) {
+static void compare_promise(const opc_case_context_t *context, const opc_leaf_t *leaf,
+                            const struct opc_replay_leaf *values, const opc_result_item_t *output, int64_t *compared,
+                            opc_finding_t *finding) {
   const opc_tensor_meta_t *meta = &output->meta;
   if (output->kind != OPC_VALUE_TENSOR || meta->numel != values->numel || meta->dtype != values->dtype) {
     if (opc_case_is_declared(context))
-      opc_finding_fail(finding, "bitwise.same_bits", "%s has %lld elements of %s, %s, whose bits it is promised to have, has %lld of %s",
-                       output->path, (long long)meta->numel, opc_meta_dtype_text(meta), leaf->path, (long long)values->numel,
-                       opc_dtype_name(values->dtype));
+      opc_finding_fail(finding, "bitwise.same_bits",
+                       "%s has %lld elements of %s, %s, whose bits it is promised to have, has %lld of %s",
+                       output->path, (long long)meta->numel, opc_meta_dtype_text(meta), leaf->path,
+                       (long long)values->numel, opc_dtype_name(values->dtype));
     return;
   }
   if (!output->bytes) return;
   size_t width = meta->itemsize;
   int64_t wrong = 0, first = 0;
   for (int64_t e = 0; e < meta->numel; e++)
-    if (memcmp((const char *)output->bytes + (size_t)e * width, (const char *)values->bytes + (size_t)e * width, width) != 0 &&
+    if (memcmp((const char *)output->bytes + (size_t)e * width, (const char *)values->bytes + (size_t)e * width,
+               width) != 0 &&
         wrong++ == 0)
       first = e;
   *compared += meta->numel;
@@ -48,8 +51,8 @@ static void compare_promise(const opc_case_context_t *context, const opc_leaf_t 
   opc_index_text(meta, first, index, sizeof index);
   opc_element_text(meta->dtype, (const char *)output->bytes + (size_t)first * width, here, sizeof here);
   opc_element_text(meta->dtype, (const char *)values->bytes + (size_t)first * width, there, sizeof there);
-  opc_finding_fail(finding, "bitwise.same_bits", "%s%s is %s, %s has %s there; %lld of %lld elements differ", output->path, index, here,
-                   leaf->path, there, (long long)wrong, (long long)meta->numel);
+  opc_finding_fail(finding, "bitwise.same_bits", "%s%s is %s, %s has %s there; %lld of %lld elements differ",
+                   output->path, index, here, leaf->path, there, (long long)wrong, (long long)meta->numel);
 }
 
 static void check_promises(const opc_case_context_t *context, const opc_call_t *call, const opc_replay_t *values,
@@ -61,15 +64,17 @@ static void check_promises(const opc_case_context_t *context, const opc_call_t *
     const opc_result_item_t *output = output_number(result, expect->same_bits[i].output);
     if (leaf && output) compare_promise(context, leaf, &values->leaves[index], output, compared, finding);
     else if (opc_case_is_declared(context))
-      opc_finding_fail(finding, "bitwise.same_bits", "the sample promises that returns[%zu] has the bits of %s; there is no such %s",
-                       expect->same_bits[i].output, expect->same_bits[i].argument, leaf ? "tensor output" : "tensor argument");
+      opc_finding_fail(
+          finding, "bitwise.same_bits", "the sample promises that returns[%zu] has the bits of %s; there is no such %s",
+          expect->same_bits[i].output, expect->same_bits[i].argument, leaf ? "tensor output" : "tensor argument");
   }
 }
 
 /* ---- expect.outputs ---- */
 
-static opc_status_t compare_golden_tensor(const opc_case_context_t *context, const char *path, const opc_tensor_spec_t *spec,
-                                          const opc_result_item_t *got, opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t compare_golden_tensor(const opc_case_context_t *context, const char *path,
+                                          const opc_tensor_spec_t *spec, const opc_result_item_t *got,
+                                          opc_finding_t *finding, opc_error_t *error) {
   char here[160], there[160];
   if (got->kind != OPC_VALUE_TENSOR) {
     opc_finding_fail(finding, "bitwise.outputs", "%s is %s, the sample states a tensor", path, got->text);
@@ -78,8 +83,9 @@ static opc_status_t compare_golden_tensor(const opc_case_context_t *context, con
   opc_sizes_text(got->meta.ndim, got->meta.sizes, here, sizeof here);
   opc_sizes_text(spec->ndim, spec->sizes, there, sizeof there);
   if (strcmp(here, there) != 0 || (spec->dtype_given && spec->dtype != got->meta.dtype)) {
-    opc_finding_fail(finding, "bitwise.outputs", "%s is %s%s, the sample states %s%s", path, opc_dtype_name(got->meta.dtype), here,
-                     spec->dtype_given ? opc_dtype_name(spec->dtype) : "", there);
+    opc_finding_fail(finding, "bitwise.outputs", "%s is %s%s, the sample states %s%s", path,
+                     opc_dtype_name(got->meta.dtype), here, spec->dtype_given ? opc_dtype_name(spec->dtype) : "",
+                     there);
     return OPC_OK;
   }
   if (!got->bytes) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "%s: its values cannot be read", path);
@@ -134,11 +140,13 @@ static opc_status_t compare_golden(const opc_case_context_t *context, const char
     opc_finding_fail(finding, "bitwise.outputs", "the sample states %s, and there is no such output", path);
     return OPC_OK;
   }
-  if (stated->kind == OPC_VALUE_TENSOR && stated->tensor) return compare_golden_tensor(context, path, stated->tensor, got, finding, error);
+  if (stated->kind == OPC_VALUE_TENSOR && stated->tensor)
+    return compare_golden_tensor(context, path, stated->tensor, got, finding, error);
   char text[128];
   opc_value_describe(stated, text, sizeof text);
   /* a file cannot tell 2 from 2.0 */
-  bool number = stated->kind == OPC_VALUE_INT && got->kind == OPC_VALUE_FLOAT && (double)stated->integer == *(const double *)got->bytes;
+  bool number = stated->kind == OPC_VALUE_INT && got->kind == OPC_VALUE_FLOAT &&
+                (double)stated->integer == *(const double *)got->bytes;
   if (!number && (got->kind != stated->kind || strcmp(text, got->text) != 0))
     opc_finding_fail(finding, "bitwise.outputs", "%s is %s, the sample states %s", path,
                      got->kind == OPC_VALUE_TENSOR ? "a tensor" : got->text, text);
@@ -196,8 +204,8 @@ static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const 
 
 const opc_check_t opc_check_bitwise = {
     .name = "bitwise",
-    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SPECIAL | OPC_VARIANT_SAME |
-                OPC_VARIANT_SHAPE,
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SPECIAL |
+                OPC_VARIANT_SAME | OPC_VARIANT_SHAPE,
     .dtypes = OPC_SWEEP_ALL,
     .applies = applies,
     .run = run,

@@ -11,10 +11,14 @@ static bool judge(opc_cuda_watch_t *watch, const opc_error_t *error, opc_finding
   if (opc_cuda_watch_lacks(watch, &founds, finding)) return true;
   opc_cuda_report(&founds, watch->facts.log.calls, finding);
   if (finding->decided) return true;
-  if (watch->facts.cut || call->outcome == OPC_CALL_OUT_OF_MEMORY || call->outcome == OPC_CALL_UNCONVERTIBLE) return opc_finding_from_outcome(watch->context, call, finding);
+  if (watch->facts.cut || call->outcome == OPC_CALL_OUT_OF_MEMORY || call->outcome == OPC_CALL_UNCONVERTIBLE)
+    return opc_finding_from_outcome(watch->context, call, finding);
   if (call->outcome != OPC_CALL_RETURNED)
-    opc_finding_fail(finding, "capture.throws", "an ordinary call returns, and under capture it throws: %.400s", opc_text_c(&call->message));
-  else if (watch->captured != OPC_OK) opc_finding_fail(finding, "capture.invalidated", "libtorch cannot make a graph of the call: %.400s", error->message);
+    opc_finding_fail(finding, "capture.throws", "an ordinary call returns, and under capture it throws: %.400s",
+                     opc_text_c(&call->message));
+  else if (watch->captured != OPC_OK)
+    opc_finding_fail(finding, "capture.invalidated", "libtorch cannot make a graph of the call: %.400s",
+                     error->message);
   return finding->decided;
 }
 
@@ -33,11 +37,18 @@ static opc_status_t replay(opc_cuda_watch_t *watch, size_t work, opc_finding_t *
   opc_status_t status = opc_capture_replay(watch, &replay, error);
   if (status != OPC_OK) goto release;
   if (replay.differs)
-    opc_finding_fail(finding, "capture.replay_differs", "replay %zu of the graph, with other values in the same tensors: %s", replay.replays, opc_text_c(&replay.text));
-  else if (replay.why_not) opc_cuda_pass(watch, work, finding, "the call is captured (launches, copies and fills in the graph: %zu); replays were not compared: %s", work, replay.why_not);
+    opc_finding_fail(finding, "capture.replay_differs",
+                     "replay %zu of the graph, with other values in the same tensors: %s", replay.replays,
+                     opc_text_c(&replay.text));
+  else if (replay.why_not)
+    opc_cuda_pass(watch, work, finding,
+                  "the call is captured (launches, copies and fills in the graph: %zu); replays were not compared: %s",
+                  work, replay.why_not);
   else
-    opc_cuda_pass(watch, work, finding, "the call is captured (launches, copies and fills in the graph: %zu), and %zu replays with other values give the bits of ordinary calls", work,
-                  replay.replays);
+    opc_cuda_pass(watch, work, finding,
+                  "the call is captured (launches, copies and fills in the graph: %zu), and %zu replays with other "
+                  "values give the bits of ordinary calls",
+                  work, replay.replays);
 
 release:
   opc_text_clear(&replay.text);
@@ -50,7 +61,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error = {0};
   uint64_t pool;
   if (opc_operator_has_tag(context->op, "cudagraph_unsafe")) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the tag cudagraph_unsafe says that it is not to be captured in a CUDA graph");
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "the tag cudagraph_unsafe says that it is not to be captured in a CUDA graph");
     return;
   }
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;
@@ -78,7 +90,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (judge(&watch, &watch.capture_error, finding)) goto release;
   size_t work = opc_cuda_captured_work(&watch.facts.log);
   if (work && runs_here(&watch)) status = replay(&watch, work, finding, &error);
-  else opc_cuda_pass(&watch, work, finding, "the call is captured (launches, copies and fills in the graph: %zu)", work);
+  else
+    opc_cuda_pass(&watch, work, finding, "the call is captured (launches, copies and fills in the graph: %zu)", work);
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);

@@ -1,4 +1,5 @@
-/* class: custom classes, as TorchScript, torch.export, torch.save and AOTInductor use them. A case a class and sample of its constructor, and one a method. */
+/* class: custom classes, as TorchScript, torch.export, torch.save and AOTInductor use them. A case a class and sample
+ * of its constructor, and one a method. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,18 +56,21 @@ static int equal(const subject_t *subject, const opc_object_t *other) {
   if (!opc_class_method(subject->context->op, "__eq__")) return -1;
   subject->context->phase("__eq__");
   opc_call_outcome_t outcome = opc_object_call(subject->object.object, "__eq__", &argument, 1, &returns, &count, NULL);
-  int answer = outcome == OPC_CALL_RETURNED && count == 1 && returns[0].kind == OPC_VALUE_BOOL ? returns[0].boolean : -1;
+  int answer =
+      outcome == OPC_CALL_RETURNED && count == 1 && returns[0].kind == OPC_VALUE_BOOL ? returns[0].boolean : -1;
   opc_returns_free(returns, count);
   return answer;
 }
 
 /* Takes the other object's state and holds it against a fresh one's. */
-static opc_status_t compare(subject_t *subject, const opc_object_t *other, const char *name, const char *rule, opc_class_state_t *state, opc_error_t *error) {
+static opc_status_t compare(subject_t *subject, const opc_object_t *other, const char *name, const char *rule,
+                            opc_class_state_t *state, opc_error_t *error) {
   opc_text_t text = {0};
   size_t compared = 0;
   bool unequal = equal(subject, other) == 0;
   opc_status_t status = opc_class_state_take(subject->context->op, other, subject->context->phase, state, error);
-  if (status == OPC_OK && opc_class_state_compare(&subject->fresh, &subject->control, state, name, &text, &compared) >= 0)
+  if (status == OPC_OK &&
+      opc_class_state_compare(&subject->fresh, &subject->control, state, name, &text, &compared) >= 0)
     opc_finding_fail(subject->finding, rule, "%s", opc_text_c(&text));
   else if (status == OPC_OK && unequal)
     opc_finding_fail(subject->finding, rule, "by its own __eq__ the object does not equal %s", name);
@@ -78,7 +82,8 @@ static opc_status_t compare(subject_t *subject, const opc_object_t *other, const
 
 static void check_equality(subject_t *subject) {
   int answer = equal(subject, subject->object.object);
-  if (answer == 0) opc_finding_fail(subject->finding, "class.not_equal_itself", "__eq__ of an object with itself is False");
+  if (answer == 0)
+    opc_finding_fail(subject->finding, "class.not_equal_itself", "__eq__ of an object with itself is False");
   if (answer == 1) opc_text_add(&subject->done, ", equal to itself");
 }
 
@@ -99,11 +104,15 @@ static void check_flatten(subject_t *subject) {
   size_t count = 0;
   if (!opc_class_method(subject->context->op, "__obj_flatten__")) return;
   subject->context->phase("__obj_flatten__");
-  opc_call_outcome_t outcome = opc_object_call(subject->object.object, "__obj_flatten__", NULL, 0, &returns, &count, &message);
+  opc_call_outcome_t outcome =
+      opc_object_call(subject->object.object, "__obj_flatten__", NULL, 0, &returns, &count, &message);
   if (count > 0) opc_value_describe(&returns[0], text, sizeof text);
   if (outcome != OPC_CALL_RETURNED)
-    opc_finding_fail(subject->finding, "class.flatten_form", "__obj_flatten__ is refused: %.*s", first_line(&message), opc_text_c(&message));
-  else if (count != 1 || !is_pairs(&returns[0])) opc_finding_fail(subject->finding, "class.flatten_form", "__obj_flatten__ returns %s, not a tuple of (name, value) pairs", text);
+    opc_finding_fail(subject->finding, "class.flatten_form", "__obj_flatten__ is refused: %.*s", first_line(&message),
+                     opc_text_c(&message));
+  else if (count != 1 || !is_pairs(&returns[0]))
+    opc_finding_fail(subject->finding, "class.flatten_form",
+                     "__obj_flatten__ returns %s, not a tuple of (name, value) pairs", text);
   else opc_text_add(&subject->done, ", flattened");
   opc_text_clear(&message);
   opc_returns_free(returns, count);
@@ -111,17 +120,20 @@ static void check_flatten(subject_t *subject) {
 
 static opc_status_t check_pickle(subject_t *subject, opc_error_t *error) {
   const opc_operator_t *op = subject->context->op;
-  bool get = opc_class_method(op, "__getstate__") != NULL, set = opc_class_method(op, "__setstate__") != NULL, pickled = false;
+  bool get = opc_class_method(op, "__getstate__") != NULL, set = opc_class_method(op, "__setstate__") != NULL,
+       pickled = false;
   opc_object_t *other = NULL;
   opc_text_t message = {0};
   opc_class_state_t state = {0};
   opc_status_t status = OPC_OK;
   if (get != set) {
-    opc_finding_fail(subject->finding, "class.pickle_incomplete", "the class has %s and no %s", get ? "__getstate__" : "__setstate__", get ? "__setstate__" : "__getstate__");
+    opc_finding_fail(subject->finding, "class.pickle_incomplete", "the class has %s and no %s",
+                     get ? "__getstate__" : "__setstate__", get ? "__setstate__" : "__getstate__");
   } else if (get) {
     subject->context->phase("__getstate__ and __setstate__");
     if (opc_object_round_trip(subject->object.object, &other, &pickled, &message) != OPC_CALL_RETURNED) {
-      opc_finding_fail(subject->finding, "class.pickle_refused", "%s: %.*s", pickled ? "what was pickled cannot be unpickled" : "the object cannot be pickled",
+      opc_finding_fail(subject->finding, "class.pickle_refused", "%s: %.*s",
+                       pickled ? "what was pickled cannot be unpickled" : "the object cannot be pickled",
                        first_line(&message), opc_text_c(&message));
     } else {
       opc_text_add(&subject->done, ", pickled and unpickled");
@@ -150,17 +162,21 @@ static opc_status_t check_copy(subject_t *subject, const char *method, bool deep
   opc_call_outcome_t outcome = opc_object_call(subject->object.object, method, &none, memo, &returns, &count, &message);
   if (outcome == OPC_CALL_UNCONVERTIBLE) goto release; /* it wants more than the harness can make */
   if (outcome != OPC_CALL_RETURNED) {
-    opc_finding_fail(subject->finding, "class.copy_differs", "%s is refused: %.*s", method, first_line(&message), opc_text_c(&message));
+    opc_finding_fail(subject->finding, "class.copy_differs", "%s is refused: %.*s", method, first_line(&message),
+                     opc_text_c(&message));
   } else if (count != 1 || returns[0].kind != OPC_VALUE_OBJECT) {
     opc_finding_fail(subject->finding, "class.copy_differs", "%s returns no object", method);
   } else {
     opc_text_addf(&subject->done, ", copied by %s", method);
     status = compare(subject, returns[0].handle, "the copy", "class.copy_differs", &state, error);
     opc_class_state_t own = {0};
-    if (status == OPC_OK && deep) status = opc_class_state_take(subject->context->op, subject->object.object, subject->context->phase, &own, error);
+    if (status == OPC_OK && deep)
+      status = opc_class_state_take(subject->context->op, subject->object.object, subject->context->phase, &own, error);
     int shared = status == OPC_OK && deep ? opc_class_state_shared(&own, &subject->control, &state) : -1;
     if (shared >= 0)
-      opc_finding_fail(subject->finding, "class.copy_shares", "%s() of the copy and of the original return tensors that share storage", own.views[shared].method);
+      opc_finding_fail(subject->finding, "class.copy_shares",
+                       "%s() of the copy and of the original return tensors that share storage",
+                       own.views[shared].method);
     opc_class_state_clear(&own);
   }
 
@@ -175,7 +191,9 @@ static opc_status_t take_fresh(opc_case_context_t *context, opc_class_state_t *o
   made_t made = {0};
   opc_status_t status = make(context, &made, error);
   if (status == OPC_OK && !made.object)
-    status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "the constructor accepts the same arguments once and not again: %s", opc_text_c(&made.call.message));
+    status =
+        opc_error_set(error, OPC_ERR_UNSUPPORTED, "the constructor accepts the same arguments once and not again: %s",
+                      opc_text_c(&made.call.message));
   if (status == OPC_OK) status = opc_class_state_take(context->op, made.object, context->phase, out, error);
   made_clear(&made);
   return status;
@@ -187,7 +205,8 @@ static void run_whole(opc_case_context_t *context, opc_finding_t *finding) {
   opc_status_t status = make(context, &subject.object, &error);
   if (status != OPC_OK || opc_finding_from_outcome(context, &subject.object.call, finding)) goto release;
   if (context->base->expect.rejects) {
-    opc_finding_fail(finding, "sample.accepted", "the constructor accepts sample %s, which its file expects it to refuse", context->base->name);
+    opc_finding_fail(finding, "sample.accepted",
+                     "the constructor accepts sample %s, which its file expects it to refuse", context->base->name);
     goto release;
   }
   status = take_fresh(context, &subject.fresh, &error);
@@ -215,7 +234,8 @@ release:
 static json_t *argument_value(const opc_case_context_t *context, const opc_type_t *type, int round) {
   char name[256];
   class_name_of(context->op, name);
-  if (type->kind != OPC_TYPE_OBJECT || !type->class_name || strcmp(type->class_name, name) != 0) return opc_simple_value(type, round);
+  if (type->kind != OPC_TYPE_OBJECT || !type->class_name || strcmp(type->class_name, name) != 0)
+    return opc_simple_value(type, round);
   json_t *init = json_array();
   for (size_t i = 0; i < context->sample->argument_count && !context->sample->absent[i]; i++)
     json_array_append_new(init, opc_value_to_json(&context->sample->arguments[i]));
@@ -223,12 +243,15 @@ static json_t *argument_value(const opc_case_context_t *context, const opc_type_
 }
 
 /* The method's arguments without self, of this round. OPC_ERR_UNSUPPORTED: there is none of a type. */
-static opc_status_t method_sample(const opc_case_context_t *context, const opc_operator_t *method, int round, opc_sample_t *out, opc_error_t *error) {
+static opc_status_t method_sample(const opc_case_context_t *context, const opc_operator_t *method, int round,
+                                  opc_sample_t *out, opc_error_t *error) {
   json_t *args = json_array();
   opc_status_t status = OPC_OK;
   for (size_t i = 0; status == OPC_OK && i < method->argument_count; i++) {
     json_t *value = argument_value(context, &method->arguments[i].type, round);
-    if (!value) status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "there is no simple value for its argument %s, %s", method->arguments[i].name, method->arguments[i].type_text);
+    if (!value)
+      status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "there is no simple value for its argument %s, %s",
+                             method->arguments[i].name, method->arguments[i].type_text);
     else json_array_append_new(args, value);
   }
   json_t *text = json_pack("{s:s, s:o}", "operator", method->name, "args", args);
@@ -237,23 +260,28 @@ static opc_status_t method_sample(const opc_case_context_t *context, const opc_o
   return status;
 }
 
-static opc_status_t call_method(opc_case_context_t *context, const opc_object_t *object, const opc_operator_t *method, int round, opc_call_t *call, opc_error_t *error) {
+static opc_status_t call_method(opc_case_context_t *context, const opc_object_t *object, const opc_operator_t *method,
+                                int round, opc_call_t *call, opc_error_t *error) {
   opc_sample_t sample = {0};
   opc_status_t status = method_sample(context, method, round, &sample, error);
   if (status == OPC_OK) status = opc_call_make(call, method, &sample, context->device, context->seed, error);
   if (status == OPC_OK) {
     context->phase(method->name);
-    call->outcome = opc_object_call(object, method->name, call->arguments, call->argument_count, &call->returns, &call->return_count, &call->message);
+    call->outcome = opc_object_call(object, method->name, call->arguments, call->argument_count, &call->returns,
+                                    &call->return_count, &call->message);
   }
   opc_call_clear_arguments(call);
   opc_sample_clear(&sample);
   return status;
 }
 
-static opc_status_t try_method(opc_case_context_t *context, const opc_operator_t *method, int round, opc_call_t *call, opc_error_t *error) {
+static opc_status_t try_method(opc_case_context_t *context, const opc_operator_t *method, int round, opc_call_t *call,
+                               opc_error_t *error) {
   made_t made = {0};
   opc_status_t status = make(context, &made, error);
-  if (status == OPC_OK && !made.object) status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "the constructor refuses these arguments: %s", opc_text_c(&made.call.message));
+  if (status == OPC_OK && !made.object)
+    status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "the constructor refuses these arguments: %s",
+                           opc_text_c(&made.call.message));
   if (status == OPC_OK) status = call_method(context, made.object, method, round, call, error);
   made_clear(&made);
   return status;
@@ -300,7 +328,8 @@ static void run_method(opc_case_context_t *context, const opc_method_t *method, 
 /* ---- an object that was used ---- */
 
 /* One accepted call of each method that takes arguments, always the same ones. */
-static opc_status_t use(opc_case_context_t *context, const opc_object_t *object, size_t *out_calls, opc_error_t *error) {
+static opc_status_t use(opc_case_context_t *context, const opc_object_t *object, size_t *out_calls,
+                        opc_error_t *error) {
   opc_status_t status = OPC_OK;
   *out_calls = 0;
   for (size_t i = 0; status == OPC_OK && i < context->op->method_count; i++) {
@@ -328,8 +357,11 @@ static void report_used(opc_class_state_t states[3], size_t calls, opc_finding_t
   opc_text_t text = {0};
   size_t compared = 0;
   if (opc_class_state_compare(&states[0], &states[1], &states[2], "the unpickled one", &text, &compared) >= 0)
-    opc_finding_fail(finding, "class.pickle_forgets_changes", "after calls of its methods (%zu): %s", calls, opc_text_c(&text));
-  else if (compared) opc_finding_pass(finding, "after calls of its methods (%zu) %zu others tell the same before and after pickling", calls, compared);
+    opc_finding_fail(finding, "class.pickle_forgets_changes", "after calls of its methods (%zu): %s", calls,
+                     opc_text_c(&text));
+  else if (compared)
+    opc_finding_pass(finding, "after calls of its methods (%zu) %zu others tell the same before and after pickling",
+                     calls, compared);
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no method tells what it holds");
   opc_text_clear(&text);
 }
@@ -347,7 +379,8 @@ static void run_used(opc_case_context_t *context, opc_finding_t *finding) {
   for (int i = 0; status == OPC_OK && i < 3; i++) {
     status = make(context, &made[i], &error);
     if (status == OPC_OK && !made[i].object) {
-      opc_finding_skip(finding, OPC_SKIP_REJECTED, "the constructor refuses these arguments: %.*s", first_line(&made[i].call.message), opc_text_c(&made[i].call.message));
+      opc_finding_skip(finding, OPC_SKIP_REJECTED, "the constructor refuses these arguments: %.*s",
+                       first_line(&made[i].call.message), opc_text_c(&made[i].call.message));
       goto release;
     }
     if (status == OPC_OK) status = use(context, made[i].object, &calls, &error);
@@ -357,10 +390,12 @@ static void run_used(opc_case_context_t *context, opc_finding_t *finding) {
   if (!calls) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no method accepts the simple arguments that it was given");
   } else if (opc_object_round_trip(made[2].object, &other, &pickled, &message) != OPC_CALL_RETURNED) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is not pickled after such calls: %.*s", first_line(&message), opc_text_c(&message));
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is not pickled after such calls: %.*s", first_line(&message),
+                     opc_text_c(&message));
   } else {
     const opc_object_t *objects[] = {made[0].object, made[1].object, other};
-    for (int i = 0; status == OPC_OK && i < 3; i++) status = opc_class_state_take(context->op, objects[i], context->phase, &states[i], &error);
+    for (int i = 0; status == OPC_OK && i < 3; i++)
+      status = opc_class_state_take(context->op, objects[i], context->phase, &states[i], &error);
     if (status == OPC_OK) report_used(states, calls, finding);
   }
 

@@ -1,5 +1,5 @@
-/* determinism: the same call gives the same bits, whatever else is different. Here the cases of one sample; determinism_once.c has the
- * aggregating one. */
+/* determinism: the same call gives the same bits, whatever else is different. Here the cases of one sample;
+ * determinism_once.c has the aggregating one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,9 @@
 #include "checks/tolerance.h"
 
 bool opc_operator_is_seeded(const opc_operator_t *op) { return opc_operator_has_tag(op, "nondeterministic_seeded"); }
-bool opc_operator_is_repeatable(const opc_operator_t *op) { return !opc_operator_has_tag(op, "nondeterministic_bitwise"); }
+bool opc_operator_is_repeatable(const opc_operator_t *op) {
+  return !opc_operator_has_tag(op, "nondeterministic_bitwise");
+}
 
 /* ---- the case of a sample ---- */
 
@@ -30,11 +32,13 @@ typedef struct sample_case {
 } sample_case_t;
 
 static opc_trial_t trial_of(const sample_case_t *run, unsigned conditions, const char *phase) {
-  return (opc_trial_t){.context = run->context, .sample = run->context->sample, .conditions = conditions, .phase = phase};
+  return (opc_trial_t){
+      .context = run->context, .sample = run->context->sample, .conditions = conditions, .phase = phase};
 }
 
 /* Runs under conditions and compares with the first call. *out_differs; the text says where. */
-static opc_status_t compare_under(sample_case_t *run, const opc_trial_t *trial, const char *name, opc_text_t *out, bool *out_differs) {
+static opc_status_t compare_under(sample_case_t *run, const opc_trial_t *trial, const char *name, opc_text_t *out,
+                                  bool *out_differs) {
   opc_trial_outcome_t again = {0};
   opc_status_t status = opc_trial_run(trial, &again, run->error);
   /* Where it strays outside its tensors it gives what lies there: check memory's finding. */
@@ -59,8 +63,8 @@ static void see_tensor(const char *path, opc_value_t *value, void *context) {
   kinds->other |= !floating;
 }
 
-/* By PyTorch's convention the default dtype decides where a result is floating and no argument says how: all are integers, each item of a
- * list has a result of its own, a dtype that could be given is not. */
+/* By PyTorch's convention the default dtype decides where a result is floating and no argument says how: all are
+ * integers, each item of a list has a result of its own, a dtype that could be given is not. */
 static void look_at_arguments(sample_case_t *run) {
   const opc_sample_t *sample = run->context->sample;
   bool decides = false;
@@ -93,9 +97,9 @@ static opc_status_t first_call(sample_case_t *run, bool plain) {
   if (status == OPC_OK) status = opc_generators_used(context, &generators, &run->uses_generator, run->error);
   if (status == OPC_OK && plain) status = opc_late_check(&call, &threads, &run->first.result, run->finding, run->error);
   if (status == OPC_OK && run->uses_generator && !opc_operator_is_seeded(context->op))
-    opc_finding_fail(
-        run->finding, "determinism.untagged_random",
-        "the call takes numbers from the default generator, whose state is another one afterwards; the operator has no tag that says so");
+    opc_finding_fail(run->finding, "determinism.untagged_random",
+                     "the call takes numbers from the default generator, whose state is another one afterwards; the "
+                     "operator has no tag that says so");
 
 release:
   opc_generators_clear(&generators);
@@ -119,8 +123,8 @@ static opc_status_t differ_among_each_other(sample_case_t *run, const opc_trial_
   return status;
 }
 
-/* What differs although nothing was changed on purpose: tensors may lie elsewhere all the same. That is the reason where calls with their memory held in
- * place agree, and others differ again. */
+/* What differs although nothing was changed on purpose: tensors may lie elsewhere all the same. That is the reason
+ * where calls with their memory held in place agree, and others differ again. */
 static opc_status_t is_of_address(sample_case_t *run, bool *out_of_address) {
   bool in_place = true, again = false;
   opc_trial_t trial = trial_of(run, 0, "a call in the same memory as before");
@@ -142,15 +146,17 @@ static opc_status_t check_again(sample_case_t *run) {
   opc_trial_t trial = trial_of(run, 0, "the operator, second run");
   opc_status_t status = compare_under(run, &trial, "a second run", &text, &run->differs);
   const bool handles = run->handles;
-  if (status == OPC_OK && run->differs && !handles && run->context->device.type == OPC_DEVICE_CPU) status = is_of_address(run, &of_address);
+  if (status == OPC_OK && run->differs && !handles && run->context->device.type == OPC_DEVICE_CPU)
+    status = is_of_address(run, &of_address);
   if (status == OPC_OK && run->differs && handles)
-    opc_finding_fail(run->finding, "determinism.handle", "%s; all that differs are addresses of memory of this process", opc_text_c(&text));
+    opc_finding_fail(run->finding, "determinism.handle", "%s; all that differs are addresses of memory of this process",
+                     opc_text_c(&text));
   else if (status == OPC_OK && run->differs && !of_address)
     opc_finding_fail(run->finding, "determinism.run_to_run", "%s%s", opc_text_c(&text),
                      opc_operator_is_seeded(run->context->op) ? "; both with the same seed of all generators" : "");
   else if (status == OPC_OK && run->differs)
-    opc_finding_fail(run->finding, "determinism.address", "%s; with the arguments in the same memory again it does not differ",
-                     opc_text_c(&text));
+    opc_finding_fail(run->finding, "determinism.address",
+                     "%s; with the arguments in the same memory again it does not differ", opc_text_c(&text));
   opc_text_clear(&text);
   return status;
 }
@@ -161,8 +167,10 @@ static const struct condition_row {
 } condition_rows[] = {
     {OPC_TRIAL_ELSEWHERE, "determinism.address", "with its tensors at other addresses it", "a call at other addresses"},
     {OPC_TRIAL_NO_GRAD, "determinism.grad_mode", "with grad mode off it", "a call with grad mode off"},
-    {OPC_TRIAL_DEFAULT_DTYPE, "determinism.default_dtype", "with float64 as default dtype it", "a call with another default dtype"},
-    {OPC_TRIAL_OTHER_SEED, "determinism.untagged_random", "with another seed of the generators it", "a call with another seed"},
+    {OPC_TRIAL_DEFAULT_DTYPE, "determinism.default_dtype", "with float64 as default dtype it",
+     "a call with another default dtype"},
+    {OPC_TRIAL_OTHER_SEED, "determinism.untagged_random", "with another seed of the generators it",
+     "a call with another seed"},
 };
 static const struct condition_row requires_grad_row = {OPC_TRIAL_REQUIRES_GRAD, "determinism.grad_mode",
                                                        "on arguments that require gradients it",
@@ -181,12 +189,16 @@ static opc_status_t is_rounding(sample_case_t *run, const opc_result_t *got, boo
                        .replay = &values,
                        .seed = context->seed,
                        .phase = "a call on values moved by a unit in the last place"};
-  opc_bound_t bound = {
-      .got = got, .reference = &run->first.result, .tolerance = &tolerance, .ulps = OPC_TOLERANCE_ULPS, .narrow = OPC_DTYPE_OTHER};
+  opc_bound_t bound = {.got = got,
+                       .reference = &run->first.result,
+                       .tolerance = &tolerance,
+                       .ulps = OPC_TOLERANCE_ULPS,
+                       .narrow = OPC_DTYPE_OTHER};
   opc_status_t status = opc_trial_make(&trial, &call, run->error);
   if (status == OPC_OK) status = opc_replay_take(&values, &call, run->error);
   if (status == OPC_OK) status = opc_tolerance_measure(&tolerance, &again, &run->first.result, run->error);
-  *out_rounding = status == OPC_OK && opc_result_compare(got, &run->first.result, opc_bound_holds, &bound).kind == OPC_DIFFERENCE_NONE;
+  *out_rounding = status == OPC_OK &&
+                  opc_result_compare(got, &run->first.result, opc_bound_holds, &bound).kind == OPC_DIFFERENCE_NONE;
   opc_tolerance_clear(&tolerance);
   opc_replay_clear(&values);
   opc_call_clear(&call);
@@ -221,11 +233,14 @@ static opc_status_t check_conditions(sample_case_t *run) {
   if (!run->uses_generator && !opc_operator_is_seeded(run->context->op)) conditions |= OPC_TRIAL_OTHER_SEED;
   opc_trial_t trial = trial_of(run, conditions, "a call in other surroundings");
   opc_status_t status = compare_under(run, &trial, "in other surroundings it", &together, &run->differs);
-  for (int i = 0; status == OPC_OK && run->differs && !found && i < AGAIN; i++) { /* not by chance, or in spite of none */
+  for (int i = 0; status == OPC_OK && run->differs && !found && i < AGAIN;
+       i++) { /* not by chance, or in spite of none */
     trial = trial_of(run, 0, "the operator, once more");
     opc_text_reset(&text);
     status = compare_under(run, &trial, "a later run", &text, &found);
-    if (status == OPC_OK && found) opc_finding_fail(run->finding, run->handles ? "determinism.handle" : "determinism.run_to_run", "%s", opc_text_c(&text));
+    if (status == OPC_OK && found)
+      opc_finding_fail(run->finding, run->handles ? "determinism.handle" : "determinism.run_to_run", "%s",
+                       opc_text_c(&text));
   }
   if (found) goto release;
   for (size_t i = 0; status == OPC_OK && run->differs && i < CONDITION_ROWS; i++) {
@@ -242,7 +257,8 @@ static opc_status_t check_conditions(sample_case_t *run) {
   }
   /* A call that strays outside its tensors was not compared: it may be the one. */
   if (status == OPC_OK && run->differs && !found && !opc_trial_strays())
-    opc_finding_fail(run->finding, "determinism.run_to_run", "%s; none of what was changed there does that alone", opc_text_c(&together));
+    opc_finding_fail(run->finding, "determinism.run_to_run", "%s; none of what was changed there does that alone",
+                     opc_text_c(&together));
 
 release:
   opc_text_clear(&text);
@@ -274,8 +290,8 @@ static opc_status_t check_same_place(sample_case_t *run) {
   run->calls += 3;
   if (status == OPC_OK && !opc_trial_strays() && !opc_places_kept(places) &&
       opc_trial_differ(&there, &elsewhere, "on the same data in other memory it", &text))
-    opc_finding_fail(run->finding, "determinism.pointer_cache", "after other data had been in its arguments' memory, %s",
-                     opc_text_c(&text));
+    opc_finding_fail(run->finding, "determinism.pointer_cache",
+                     "after other data had been in its arguments' memory, %s", opc_text_c(&text));
 
 release:
   opc_text_clear(&text);
@@ -294,14 +310,16 @@ static opc_status_t check_busy(sample_case_t *run) {
   opc_trial_t trial = trial_of(run, 0, "a call while another stream is busy");
   opc_status_t status = opc_determinism_busy(&trial, &run->first, &run->differs, &calls, &text, run->error);
   run->calls += calls;
-  if (status == OPC_OK && run->differs) opc_finding_fail(run->finding, "determinism.busy_stream", "%s", opc_text_c(&text));
+  if (status == OPC_OK && run->differs)
+    opc_finding_fail(run->finding, "determinism.busy_stream", "%s", opc_text_c(&text));
   opc_text_clear(&text);
   return status;
 }
 
 static opc_status_t run_case(sample_case_t *run) {
   opc_case_context_t *context = run->context;
-  bool plain = strcmp(context->id.variant, "plain") == 0 && !context->id.dtype[0], cpu = context->device.type == OPC_DEVICE_CPU;
+  bool plain = strcmp(context->id.variant, "plain") == 0 && !context->id.dtype[0],
+       cpu = context->device.type == OPC_DEVICE_CPU;
   look_at_arguments(run);
   opc_status_t status = first_call(run, plain);
   if (status != OPC_OK || run->finding->decided) return status;
@@ -317,17 +335,22 @@ static opc_status_t run_case(sample_case_t *run) {
   }
   status = check_again(run);
   if (status == OPC_OK && !run->differs) status = check_conditions(run);
-  if (status == OPC_OK && !run->differs && plain && run->floating) status = check_grad(run, &requires_grad_row, &run->differs);
+  if (status == OPC_OK && !run->differs && plain && run->floating)
+    status = check_grad(run, &requires_grad_row, &run->differs);
   if (status == OPC_OK && !run->differs && plain && cpu) status = check_same_place(run);
-  if (status == OPC_OK && !run->differs && plain && context->device.type == OPC_DEVICE_CUDA && !context->simulated) status = check_busy(run);
+  if (status == OPC_OK && !run->differs && plain && context->device.type == OPC_DEVICE_CUDA && !context->simulated)
+    status = check_busy(run);
   if (status == OPC_OK)
-    opc_finding_pass(run->finding, "%lld values have the same bits in %d calls under changing conditions", (long long)numel, run->calls);
+    opc_finding_pass(run->finding, "%lld values have the same bits in %d calls under changing conditions",
+                     (long long)numel, run->calls);
   return status;
 }
 
 /* ---- the check ---- */
 
-static opc_apart_t **apart_of(const opc_case_context_t *context) { return (opc_apart_t **)((const opc_session_t *)context->session)->own; }
+static opc_apart_t **apart_of(const opc_case_context_t *context) {
+  return (opc_apart_t **)((const opc_session_t *)context->session)->own;
+}
 
 static void before(opc_case_context_t *context) {
   bool cpu = context->device.type == OPC_DEVICE_CPU;

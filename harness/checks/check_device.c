@@ -1,4 +1,5 @@
-/* device: outputs where the inputs are; inputs on different devices refused, or a result that does not pretend; a device argument honoured.
+/* device: outputs where the inputs are; inputs on different devices refused, or a result that does not pretend; a
+ * device argument honoured.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,8 @@ static void check_placed(const opc_case_context_t *context, const opc_call_t *ca
   opc_output_t *outputs = NULL;
   size_t count = 0;
   opc_error_t error = {0};
-  if (call->leaf_count || call->arguments[index].kind != OPC_VALUE_DEVICE || context->device.type != OPC_DEVICE_CUDA) return;
+  if (call->leaf_count || call->arguments[index].kind != OPC_VALUE_DEVICE || context->device.type != OPC_DEVICE_CUDA)
+    return;
   if (opc_call_outputs(call, &outputs, &count, &error) != OPC_OK) {
     opc_finding_from_error(context, &error, finding);
     return;
@@ -62,9 +64,12 @@ static void check_placed(const opc_case_context_t *context, const opc_call_t *ca
   for (size_t i = 0; i < count; i++) {
     if (!outputs[i].meta.defined || outputs[i].meta.device.type == wanted.type) continue;
     device_text(outputs[i].meta.device, here, sizeof here);
-    opc_finding_fail(finding, "device.argument_ignored", "called with %s=%s, %s is on %s", context->op->arguments[index].name, there, outputs[i].path, here);
+    opc_finding_fail(finding, "device.argument_ignored", "called with %s=%s, %s is on %s",
+                     context->op->arguments[index].name, there, outputs[i].path, here);
   }
-  if (count) opc_finding_pass(finding, "%zu outputs are on %s, as argument %s says", count, there, context->op->arguments[index].name);
+  if (count)
+    opc_finding_pass(finding, "%zu outputs are on %s, as argument %s says", count, there,
+                     context->op->arguments[index].name);
   free(outputs);
 }
 
@@ -88,7 +93,8 @@ static void check_outputs(const opc_case_context_t *context, const opc_call_t *c
   for (size_t i = 0; i < count; i++) {
     if (!outputs[i].meta.defined || opc_device_equal(outputs[i].meta.device, wanted)) continue;
     device_text(outputs[i].meta.device, here, sizeof here);
-    opc_finding_fail(finding, "device.output_device", "%s is on %s, all inputs are on %s", outputs[i].path, here, there);
+    opc_finding_fail(finding, "device.output_device", "%s is on %s, all inputs are on %s", outputs[i].path, here,
+                     there);
   }
   if (count) opc_finding_pass(finding, "%zu outputs are on %s", count, there);
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns no tensor");
@@ -114,7 +120,8 @@ static void check_argument(opc_case_context_t *context, opc_finding_t *finding) 
   if (status != OPC_OK) goto release;
 
   context->phase("the operator with device=meta");
-  if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) goto release; /* a clean refusal is an answer */
+  if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED)
+    goto release; /* a clean refusal is an answer */
   status = opc_call_outputs(&call, &outputs, &count, &error);
   size_t defined = 0, honoured = 0;
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
@@ -124,8 +131,8 @@ static void check_argument(opc_case_context_t *context, opc_finding_t *finding) 
   if (status == OPC_OK && defined && !honoured) {
     char here[24];
     device_text(outputs[0].meta.device, here, sizeof here);
-    opc_finding_fail(finding, "device.argument_ignored", "called with %s=meta, %s is on %s", context->op->arguments[index].name,
-                     outputs[0].path, here);
+    opc_finding_fail(finding, "device.argument_ignored", "called with %s=meta, %s is on %s",
+                     context->op->arguments[index].name, outputs[0].path, here);
   } else if (status == OPC_OK && defined) {
     opc_finding_pass(finding, "argument %s decides where the outputs are", context->op->arguments[index].name);
   }
@@ -143,22 +150,25 @@ typedef struct other_values {
 } other_values_t;
 
 /* The sample's values, and for one tensor those of another seed. */
-static opc_status_t give_other_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context,
-                                      opc_error_t *error) {
+static opc_status_t give_other_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                                      void *context, opc_error_t *error) {
   const other_values_t *other = context;
   (void)leaf;
   return opc_fill_logical(spec, path, strcmp(path, other->path) == 0 ? other->seed + 1 : other->seed, logical, error);
 }
 
-/* Whether one output of the ordinary call follows the values of one argument: its bits on the argument's own and on other values. */
-static opc_status_t depends_on(opc_case_context_t *context, const char *path, size_t item, bool *out, opc_error_t *error) {
+/* Whether one output of the ordinary call follows the values of one argument: its bits on the argument's own and on
+ * other values. */
+static opc_status_t depends_on(opc_case_context_t *context, const char *path, size_t item, bool *out,
+                               opc_error_t *error) {
   opc_result_t results[2] = {{0}, {0}};
   opc_call_outcome_t outcomes[2] = {OPC_CALL_UNCONVERTIBLE, OPC_CALL_UNCONVERTIBLE};
   opc_status_t status = OPC_OK;
   *out = false;
   for (int i = 0; status == OPC_OK && i < 2; i++) {
     other_values_t other = {.path = i ? path : "", .seed = context->seed};
-    opc_call_options_t options = {.device = context->device, .seed = context->seed, .values = give_other_values, .values_context = &other};
+    opc_call_options_t options = {
+        .device = context->device, .seed = context->seed, .values = give_other_values, .values_context = &other};
     opc_call_t call = {0};
     status = opc_call_make_with(&call, context->op, context->sample, &options, error);
     if (status == OPC_OK) {
@@ -175,15 +185,18 @@ static opc_status_t depends_on(opc_case_context_t *context, const char *path, si
   return status;
 }
 
-/* A kernel that only allocated has given no values: so does every Meta kernel that takes its options from an argument with data. */
+/* A kernel that only allocated has given no values: so does every Meta kernel that takes its options from an argument
+ * with data. */
 static bool only_allocated(const opc_result_item_t *item) {
   for (size_t i = 0; i < item->size; i++)
     if (((const unsigned char *)item->bytes)[i] != OPC_PATTERN_FIRST) return false;
   return true;
 }
 
-/* What the kernel for Meta gives back of an in-place or out operator is an argument with its own values, at most longer by memory that nobody wrote. */
-static opc_status_t only_handed_back(const opc_call_t *call, const opc_result_item_t *item, bool *out, opc_error_t *error) {
+/* What the kernel for Meta gives back of an in-place or out operator is an argument with its own values, at most longer
+ * by memory that nobody wrote. */
+static opc_status_t only_handed_back(const opc_call_t *call, const opc_result_item_t *item, bool *out,
+                                     opc_error_t *error) {
   opc_status_t status = OPC_OK;
   *out = false;
   for (size_t i = 0; status == OPC_OK && i < call->leaf_count && !*out; i++) {
@@ -193,16 +206,20 @@ static opc_status_t only_handed_back(const opc_call_t *call, const opc_result_it
     size_t size = 0;
     if (!leaf->storage_before || leaf->before.storage != item->meta.storage) continue;
     status = opc_tensor_storage_bytes(leaf->tensor, &now, &size, &owned, error);
-    *out = status == OPC_OK && size >= leaf->storage_bytes && memcmp(now, leaf->storage_before, leaf->storage_bytes) == 0;
-    for (size_t k = leaf->storage_bytes; *out && k < size; k++) *out = ((const unsigned char *)now)[k] == OPC_PATTERN_FIRST;
+    *out =
+        status == OPC_OK && size >= leaf->storage_bytes && memcmp(now, leaf->storage_before, leaf->storage_bytes) == 0;
+    for (size_t k = leaf->storage_bytes; *out && k < size; k++)
+      *out = ((const unsigned char *)now)[k] == OPC_PATTERN_FIRST;
     free(owned);
   }
   return status;
 }
 
 /* One tensor on Meta, the others with data. Whatever comes back with data must not have needed that tensor's. */
-static opc_status_t check_mixed_leaf(opc_case_context_t *context, const char *path, opc_finding_t *finding, opc_error_t *error) {
-  opc_call_options_t options = {.device = context->device, .seed = context->seed, .elsewhere = path, .elsewhere_device = meta_device};
+static opc_status_t check_mixed_leaf(opc_case_context_t *context, const char *path, opc_finding_t *finding,
+                                     opc_error_t *error) {
+  opc_call_options_t options = {
+      .device = context->device, .seed = context->seed, .elsewhere = path, .elsewhere_device = meta_device};
   opc_call_t call = {0};
   opc_result_t result = {0};
   char phase[128];
@@ -211,20 +228,23 @@ static opc_status_t check_mixed_leaf(opc_case_context_t *context, const char *pa
   if (status == OPC_OK) status = opc_call_snapshot(&call, error);
   if (status != OPC_OK) goto release;
 
-  snprintf(phase, sizeof phase, "the operator with %.64s on meta and the others on %s", path, opc_device_type_name(context->device.type));
+  snprintf(phase, sizeof phase, "the operator with %.64s on meta and the others on %s", path,
+           opc_device_type_name(context->device.type));
   context->phase(phase);
   if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) goto release;
   status = opc_result_take(&result, &call, 0, error);
   for (size_t i = 0; status == OPC_OK && !depends && i < result.count; i++) {
     const opc_result_item_t *item = &result.items[i];
-    bool number =
-        item->kind == OPC_VALUE_INT || item->kind == OPC_VALUE_FLOAT || item->kind == OPC_VALUE_BOOL || item->kind == OPC_VALUE_COMPLEX;
+    bool number = item->kind == OPC_VALUE_INT || item->kind == OPC_VALUE_FLOAT || item->kind == OPC_VALUE_BOOL ||
+                  item->kind == OPC_VALUE_COMPLEX;
     bool tensor = item->kind == OPC_VALUE_TENSOR && item->bytes && item->meta.numel > 0 && !only_allocated(item);
     if (tensor) status = only_handed_back(&call, item, &handed_back, error);
-    if (status == OPC_OK && (number || (tensor && !handed_back))) status = depends_on(context, path, i, &depends, error);
+    if (status == OPC_OK && (number || (tensor && !handed_back)))
+      status = depends_on(context, path, i, &depends, error);
     if (depends)
-      opc_finding_fail(finding, "device.mixed_accepted", "with %s on meta, which has no data, %s comes back with values%s%s", path,
-                       item->path, tensor ? " on " : "", tensor ? opc_device_type_name(item->meta.device.type) : "");
+      opc_finding_fail(finding, "device.mixed_accepted",
+                       "with %s on meta, which has no data, %s comes back with values%s%s", path, item->path,
+                       tensor ? " on " : "", tensor ? opc_device_type_name(item->meta.device.type) : "");
   }
 
 release:
@@ -256,5 +276,9 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_call_clear(&call);
 }
 
-const opc_check_t opc_check_device = {.name = "device", .devices = OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, .families = OPC_VARIANT_PLAIN,
-    .families_on_cuda = OPC_VARIANT_ALL & ~OPC_VARIANT_CAST, .dtypes_on_cuda = OPC_SWEEP_REPRESENTATIVE, .run = run};
+const opc_check_t opc_check_device = {.name = "device",
+                                      .devices = OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED,
+                                      .families = OPC_VARIANT_PLAIN,
+                                      .families_on_cuda = OPC_VARIANT_ALL & ~OPC_VARIANT_CAST,
+                                      .dtypes_on_cuda = OPC_SWEEP_REPRESENTATIVE,
+                                      .run = run};

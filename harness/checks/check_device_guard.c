@@ -1,4 +1,5 @@
-/* device_guard: with the tensors on the second device and the first one current, work and memory are on the second, and the first is current again afterwards. */
+/* device_guard: with the tensors on the second device and the first one current, work and memory are on the second, and
+ * the first is current again afterwards. */
 #include <stdlib.h>
 
 #include "checks/cuda_watch.h"
@@ -6,25 +7,29 @@
 
 enum { CURRENT = 0, TENSORS = 1 };
 
-/* Why the tensors are not all on the second device, or the operator may choose another; NULL: nothing speaks against it. */
+/* Why the tensors are not all on the second device, or the operator may choose another; NULL: nothing speaks against
+ * it. */
 static const char *why_not(const opc_call_t *call) {
   if (!call->leaf_count) return "without a tensor among the arguments no device is the right one";
   for (size_t i = 0; i < call->leaf_count; i++)
     if (call->leaves[i].spec->device_given) return "the sample puts its tensors on devices of its own choice";
   for (size_t i = 0; i < call->argument_count; i++)
-    if (call->arguments[i].kind == OPC_VALUE_DEVICE && !(call->absent && call->absent[i])) return "a device is among the arguments";
+    if (call->arguments[i].kind == OPC_VALUE_DEVICE && !(call->absent && call->absent[i]))
+      return "a device is among the arguments";
   return NULL;
 }
 
 static opc_status_t judge_outputs(const opc_cuda_watch_t *watch, opc_cuda_founds_t *out, opc_error_t *error) {
   opc_output_t *outputs = NULL;
   size_t count = 0;
-  opc_status_t status = watch->facts.returned && !watch->facts.cut ? opc_call_outputs(&watch->call, &outputs, &count, error) : OPC_OK;
+  opc_status_t status =
+      watch->facts.returned && !watch->facts.cut ? opc_call_outputs(&watch->call, &outputs, &count, error) : OPC_OK;
   for (size_t i = 0; i < count && status == OPC_OK; i++) {
     const opc_tensor_meta_t *meta = &outputs[i].meta;
     if (!meta->defined || meta->device.type != OPC_DEVICE_CUDA || meta->device.index == TENSORS) continue;
-    opc_cuda_found_add(out, &watch->facts.log, "device_guard.output_device", OPC_CUDA_NO_CALL, OPC_CUDA_NO_CALL, "%s is on device %d while all tensors are on device %d",
-                       outputs[i].path, meta->device.index, TENSORS);
+    opc_cuda_found_add(out, &watch->facts.log, "device_guard.output_device", OPC_CUDA_NO_CALL, OPC_CUDA_NO_CALL,
+                       "%s is on device %d while all tensors are on device %d", outputs[i].path, meta->device.index,
+                       TENSORS);
   }
   free(outputs);
   return status;
@@ -36,7 +41,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error = {0};
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;
   if (watch.api->device_count() <= TENSORS) {
-    opc_finding_skip(finding, OPC_SKIP_NO_DEVICE, "there is one CUDA device here, and this needs two: --device cuda-sim has them");
+    opc_finding_skip(finding, OPC_SKIP_NO_DEVICE,
+                     "there is one CUDA device here, and this needs two: --device cuda-sim has them");
     return;
   }
   opc_status_t status = opc_cuda_device_use(CURRENT, &error);
@@ -54,8 +60,10 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (status != OPC_OK) goto release;
   size_t work = opc_cuda_own_work(&watch);
   if (!opc_cuda_watch_settle(&watch, &founds, finding))
-    opc_cuda_pass(&watch, work, finding, "what the library launches, copies and fills (%zu calls) goes to device %d, where the tensors are, and device %d is current afterwards", work,
-                  TENSORS, CURRENT);
+    opc_cuda_pass(&watch, work, finding,
+                  "what the library launches, copies and fills (%zu calls) goes to device %d, where the tensors are, "
+                  "and device %d is current afterwards",
+                  work, TENSORS, CURRENT);
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);

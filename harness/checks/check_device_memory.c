@@ -1,4 +1,5 @@
-/* device_memory: what the calls leave of device memory, pinned memory, streams and events, and of tensors on the device, does not grow with their number. */
+/* device_memory: what the calls leave of device memory, pinned memory, streams and events, and of tensors on the
+ * device, does not grow with their number. */
 #include "checks/cuda_ledger.h"
 #include "checks/cuda_watch.h"
 #include "checks/outcome.h"
@@ -61,7 +62,9 @@ static void judge(probe_t *probe, opc_finding_t *finding) {
   opc_cuda_call_t makers[OPC_CUDA_HOLDINGS];
   opc_cuda_founds_t founds = {0};
   if (probe->broken) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "call %llu on the same arguments ended in another way than the first", (unsigned long long)probe->calls);
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "call %llu on the same arguments ended in another way than the first",
+                     (unsigned long long)probe->calls);
   } else if (probe->ledger.incomplete) {
     opc_finding_skip(finding, OPC_SKIP_BUDGET, "more calls of the CUDA runtime than a log holds");
   } else {
@@ -69,7 +72,9 @@ static void judge(probe_t *probe, opc_finding_t *finding) {
     opc_cuda_report(&founds, makers, finding);
   }
   if (!finding->decided && !opc_cuda_watch_is_blind(probe->watch, finding))
-    opc_finding_pass(finding, "%llu calls leave no device memory, pinned memory, stream or event behind that would not end", (unsigned long long)probe->calls);
+    opc_finding_pass(finding,
+                     "%llu calls leave no device memory, pinned memory, stream or event behind that would not end",
+                     (unsigned long long)probe->calls);
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {

@@ -17,7 +17,8 @@ static bool comparable(const opc_result_item_t *got, const opc_result_item_t *re
   if (!opc_result_is_measurable(got) || !opc_result_is_measurable(reference) || got->kind != reference->kind ||
       got->meta.ndim != reference->meta.ndim)
     return false;
-  if ((opc_dtype_class(got->meta.dtype) == OPC_CLASS_COMPLEX) != (opc_dtype_class(reference->meta.dtype) == OPC_CLASS_COMPLEX))
+  if ((opc_dtype_class(got->meta.dtype) == OPC_CLASS_COMPLEX) !=
+      (opc_dtype_class(reference->meta.dtype) == OPC_CLASS_COMPLEX))
     return false;
   return memcmp(got->meta.sizes, reference->meta.sizes, (size_t)got->meta.ndim * sizeof got->meta.sizes[0]) == 0;
 }
@@ -38,9 +39,10 @@ static opc_difference_t compare_widened(opc_bound_t *bound, int64_t *out_compare
   return difference;
 }
 
-/* Where the exact result does not move at all, or by less than this dtype can tell (the mean taken from a single number, a row of two divided by its
- * deviation), rounding still does. The scale is then what the narrow result itself does under the same small moves. In float32 that counts beside a result
- * that moves, too: by so many units at most, which is far below what a wrong accumulation loses there. */
+/* Where the exact result does not move at all, or by less than this dtype can tell (the mean taken from a single
+ * number, a row of two divided by its deviation), rounding still does. The scale is then what the narrow result itself
+ * does under the same small moves. In float32 that counts beside a result that moves, too: by so many units at most,
+ * which is far below what a wrong accumulation loses there. */
 static double with_own_noise(double change, double own, double unit, opc_dtype_t dtype) {
   enum { FLOAT32_DIGITS = 24, FLOAT32_UNITS = 8 };
   if (own <= change) return change;
@@ -48,14 +50,18 @@ static double with_own_noise(double change, double own, double unit, opc_dtype_t
   return opc_dtype_digits(dtype) >= FLOAT32_DIGITS ? fmax(change, fmin(own, FLOAT32_UNITS * unit)) : change;
 }
 
-static opc_status_t add_own_noise(opc_case_context_t *context, opc_dtype_t dtype, opc_replay_t *replay, const opc_result_t *got,
-                                  opc_tolerance_t *tolerance, opc_error_t *error) {
-  opc_again_t again = {
-      .context = context, .sample = context->sample, .replay = replay, .seed = context->seed, .phase = "the operator on moved inputs"};
+static opc_status_t add_own_noise(opc_case_context_t *context, opc_dtype_t dtype, opc_replay_t *replay,
+                                  const opc_result_t *got, opc_tolerance_t *tolerance, opc_error_t *error) {
+  opc_again_t again = {.context = context,
+                       .sample = context->sample,
+                       .replay = replay,
+                       .seed = context->seed,
+                       .phase = "the operator on moved inputs"};
   opc_tolerance_t own = {0};
   opc_status_t status = opc_tolerance_measure(&own, &again, got, error);
   for (size_t i = 0; status == OPC_OK && i < tolerance->count && i < own.count; i++)
-    tolerance->change[i] = with_own_noise(tolerance->change[i], own.change[i], opc_dtype_ulp(dtype, opc_result_largest(&got->items[i])), dtype);
+    tolerance->change[i] = with_own_noise(tolerance->change[i], own.change[i],
+                                          opc_dtype_ulp(dtype, opc_result_largest(&got->items[i])), dtype);
   opc_tolerance_clear(&own);
   return status;
 }
@@ -69,11 +75,13 @@ static bool move_scalars(opc_value_t *value, opc_dtype_t dtype, double by) {
     value->floating += by * opc_dtype_ulp(dtype, value->floating);
     return true;
   }
-  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++) moved = move_scalars(&value->list.items[i], dtype, by) || moved;
+  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
+    moved = move_scalars(&value->list.items[i], dtype, by) || moved;
   return moved;
 }
 
-static opc_status_t add_scalar_moves(const opc_again_t *again, opc_dtype_t dtype, const opc_result_t *reference, opc_tolerance_t *tolerance, opc_error_t *error) {
+static opc_status_t add_scalar_moves(const opc_again_t *again, opc_dtype_t dtype, const opc_result_t *reference,
+                                     opc_tolerance_t *tolerance, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   bool some = true;
   for (double by = -1.0; status == OPC_OK && some && by <= 1.0; by += 2.0) {
@@ -97,21 +105,26 @@ static void report(const opc_bound_t *bound, const opc_difference_t *difference,
   double allowed = opc_bound_value(bound, difference->item, difference->first);
   opc_difference_text(difference, bound->got, bound->reference, "the same operator in float64", &text);
   opc_finding_fail(finding, "dtype.wrong_result", "%s", opc_text_c(&text));
-  json_t *tolerance = json_pack("{s:s, s:f, s:f, s:i, s:i}", "output", item->path, "bound", allowed, "change_by_one_ulp",
-                                bound->tolerance->change[difference->item], "factor", OPC_TOLERANCE_FACTOR, "ulps", opc_bound_ulps(bound, difference->item));
+  json_t *tolerance = json_pack("{s:s, s:f, s:f, s:i, s:i}", "output", item->path, "bound", allowed,
+                                "change_by_one_ulp", bound->tolerance->change[difference->item], "factor",
+                                OPC_TOLERANCE_FACTOR, "ulps", opc_bound_ulps(bound, difference->item));
   if (tolerance) opc_finding_evidence(finding, "tolerance", tolerance);
   opc_text_clear(&text);
 }
 
-/* A sum that stood still is wrong in most elements; of thousands some lie where the result jumps, and not each of them is met by a move. */
-static bool is_far_between(const opc_case_context_t *context, const opc_difference_t *difference, const opc_result_t *got) {
+/* A sum that stood still is wrong in most elements; of thousands some lie where the result jumps, and not each of them
+ * is met by a move. */
+static bool is_far_between(const opc_case_context_t *context, const opc_difference_t *difference,
+                           const opc_result_t *got) {
   enum { MOST = 2 };
   return opc_variant_family(context->id.variant) == OPC_VARIANT_LONG && difference->kind != OPC_DIFFERENCE_NONE &&
          difference->count * MOST < got->items[difference->item].meta.numel;
 }
 
-/* What a vector or a tile leaves out or takes twice is no rounding; a decomposition of a larger matrix is as uncertain as its norm, not as its elements. */
-static opc_status_t at_least_of(const opc_case_context_t *context, const opc_result_t *reference, double **out, opc_error_t *error) {
+/* What a vector or a tile leaves out or takes twice is no rounding; a decomposition of a larger matrix is as uncertain
+ * as its norm, not as its elements. */
+static opc_status_t at_least_of(const opc_case_context_t *context, const opc_result_t *reference, double **out,
+                                opc_error_t *error) {
   static const double part = 1.0 / 1024;
   if (opc_variant_family(context->id.variant) != OPC_VARIANT_SHAPE) return OPC_OK;
   *out = calloc(reference->count + 1, sizeof **out);
@@ -120,8 +133,8 @@ static opc_status_t at_least_of(const opc_case_context_t *context, const opc_res
   return OPC_OK;
 }
 
-static opc_status_t compare_with_float64(opc_case_context_t *context, opc_dtype_t dtype, opc_replay_t *replay, const opc_result_t *got,
-                                         opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t compare_with_float64(opc_case_context_t *context, opc_dtype_t dtype, opc_replay_t *replay,
+                                         const opc_result_t *got, opc_finding_t *finding, opc_error_t *error) {
   opc_sample_t wide = {0};
   opc_result_t reference = {0};
   opc_tolerance_t tolerance = {0};
@@ -129,21 +142,27 @@ static opc_status_t compare_with_float64(opc_case_context_t *context, opc_dtype_
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   double *at_least = NULL;
   bool unsteady = false, signs = false;
-  opc_again_t again = {.context = context, .sample = &wide, .replay = replay, .seed = context->seed, .phase = "the float64 reference"};
+  opc_again_t again = {
+      .context = context, .sample = &wide, .replay = replay, .seed = context->seed, .phase = "the float64 reference"};
   opc_status_t status = opc_sample_copy(context->sample, &wide, error);
   if (status != OPC_OK) goto release;
   opc_sample_widen(&wide);
   status = opc_again_run(&again, &reference, &outcome, &message, error);
   if (status != OPC_OK) goto release;
   if (outcome != OPC_CALL_RETURNED) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it runs, and there is no reference: float64 is refused: %.*s", MESSAGE_SIZE,
-                     opc_text_c(&message));
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it runs, and there is no reference: float64 is refused: %.*s",
+                     MESSAGE_SIZE, opc_text_c(&message));
     goto release;
   }
   status = at_least_of(context, &reference, &at_least, error);
   if (status != OPC_OK) goto release;
   const double *stated = context->base && context->base->expect.has_tolerance ? context->base->expect.tolerance : NULL;
-  opc_bound_t bound = {.got = got, .reference = &reference, .ulps = OPC_TOLERANCE_ULPS, .narrow = dtype, .relative = stated, .at_least = at_least};
+  opc_bound_t bound = {.got = got,
+                       .reference = &reference,
+                       .ulps = OPC_TOLERANCE_ULPS,
+                       .narrow = dtype,
+                       .relative = stated,
+                       .at_least = at_least};
   int64_t compared = 0;
   opc_difference_t difference = compare_widened(&bound, &compared);
   if (difference.kind != OPC_DIFFERENCE_NONE) { /* measured only where it matters: most results agree to a few units */
@@ -175,8 +194,11 @@ static opc_status_t compare_with_float64(opc_case_context_t *context, opc_dtype_
   if (status != OPC_OK) goto release;
   if (unsteady) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_UNSTEADY_TEXT);
   else if (difference.kind != OPC_DIFFERENCE_NONE) report(&bound, &difference, finding);
-  else if (compared) opc_finding_pass(finding, "%lld elements agree with the same operator in float64", (long long)compared);
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it runs; no floating output of the same shape can be compared with float64");
+  else if (compared)
+    opc_finding_pass(finding, "%lld elements agree with the same operator in float64", (long long)compared);
+  else
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "it runs; no floating output of the same shape can be compared with float64");
 
 release:
   free(at_least);
@@ -218,4 +240,5 @@ release:
   opc_call_clear(&call);
 }
 
-const opc_check_t opc_check_dtype = {.name = "dtype", .dtypes = OPC_SWEEP_ALL, .long_in_narrow = true, .larger_in_float32 = true, .run = run};
+const opc_check_t opc_check_dtype = {
+    .name = "dtype", .dtypes = OPC_SWEEP_ALL, .long_in_narrow = true, .larger_in_float32 = true, .run = run};

@@ -1,4 +1,5 @@
-/* functionalisation: whether torch.compile takes the operator, and what becomes of a call under libtorch's functionalisation. */
+/* functionalisation: whether torch.compile takes the operator, and what becomes of a call under libtorch's
+ * functionalisation. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +26,9 @@ static opc_status_t call_functional(functional_case_t *run) {
   if (!run->replaced) return opc_error_set(&run->error, OPC_ERR_MEMORY, "out of memory for a call");
   context->phase("the operator under functionalisation");
   opc_bridge_seed(context->seed);
-  call->outcome = opc_op_call_functional(context->handle, call->arguments, call->absent, call->argument_count, run->replaced, call->leaf_count, &call->returns,
-                                         &call->return_count, &call->message);
+  call->outcome =
+      opc_op_call_functional(context->handle, call->arguments, call->absent, call->argument_count, run->replaced,
+                             call->leaf_count, &call->returns, &call->return_count, &call->message);
   return OPC_OK;
 }
 
@@ -48,9 +50,11 @@ static opc_status_t compare_arguments(functional_case_t *run) {
     if (status != OPC_OK) return status;
     bool base = change.inside || change.outside;
     if (plainly || (!base && !run->replaced[i])) continue;
-    opc_finding_fail(run->finding, "functionalisation.hidden_mutation", base
-                         ? "under functionalisation the call writes the memory of argument %s, which it leaves alone otherwise and which its schema does not declare mutable"
-                         : "under functionalisation argument %s has another value after the call, though its schema does not declare it mutable",
+    opc_finding_fail(run->finding, "functionalisation.hidden_mutation",
+                     base ? "under functionalisation the call writes the memory of argument %s, which it leaves alone "
+                            "otherwise and which its schema does not declare mutable"
+                          : "under functionalisation argument %s has another value after the call, though its schema "
+                            "does not declare it mutable",
                      leaf->path);
   }
   return OPC_OK;
@@ -64,8 +68,13 @@ static opc_status_t judge(functional_case_t *run, opc_difference_t difference) {
   opc_tolerance_t tolerance = {0};
   bool unsteady = false;
   opc_text_t text = {0};
-  opc_again_t again = {.context = context, .sample = context->sample, .replay = &values, .seed = context->seed, .phase = "the operator once more"};
-  opc_status_t status = opc_call_make(&fresh, context->op, context->sample, context->device, context->seed, &run->error);
+  opc_again_t again = {.context = context,
+                       .sample = context->sample,
+                       .replay = &values,
+                       .seed = context->seed,
+                       .phase = "the operator once more"};
+  opc_status_t status =
+      opc_call_make(&fresh, context->op, context->sample, context->device, context->seed, &run->error);
   if (status == OPC_OK) status = opc_replay_take(&values, &fresh, &run->error);
   if (status == OPC_OK) status = opc_result_is_unsteady(&again, &run->plain_result, &unsteady, &run->error);
   if (status == OPC_OK && unsteady) opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, OPC_UNSTEADY_TEXT);
@@ -78,7 +87,8 @@ static opc_status_t judge(functional_case_t *run, opc_difference_t difference) {
                        .tolerance = &tolerance,
                        .ulps = OPC_TOLERANCE_ULPS,
                        .narrow = OPC_DTYPE_OTHER};
-  if (difference.kind == OPC_DIFFERENCE_VALUE) difference = opc_result_compare(bound.got, bound.reference, opc_bound_holds, &bound);
+  if (difference.kind == OPC_DIFFERENCE_VALUE)
+    difference = opc_result_compare(bound.got, bound.reference, opc_bound_holds, &bound);
   if (difference.kind == OPC_DIFFERENCE_NONE) goto release;
   opc_difference_text(&difference, bound.got, bound.reference, "on plain tensors it", &text);
   opc_finding_fail(run->finding, "functionalisation.wrong_result", "under functionalisation %s", opc_text_c(&text));
@@ -91,7 +101,8 @@ release:
   return status;
 }
 
-/* The fallback calls the very kernel that a plain call does: a result that differs then is no doing of functionalisation's. */
+/* The fallback calls the very kernel that a plain call does: a result that differs then is no doing of
+ * functionalisation's. */
 static bool has_other_code(const opc_operator_t *op) {
   opc_text_t reason = {0};
   opc_functionalise_t rule = opc_functionalise_rule(op, &reason);
@@ -101,7 +112,8 @@ static bool has_other_code(const opc_operator_t *op) {
 
 static opc_status_t compare(functional_case_t *run) {
   if (run->functional.outcome != OPC_CALL_RETURNED) {
-    opc_finding_fail(run->finding, "functionalisation.fails", "the call returns on plain tensors; under functionalisation it throws: %.*s",
+    opc_finding_fail(run->finding, "functionalisation.fails",
+                     "the call returns on plain tensors; under functionalisation it throws: %.*s",
                      (int)strcspn(opc_text_c(&run->functional.message), "\n"), opc_text_c(&run->functional.message));
     return OPC_OK;
   }
@@ -110,7 +122,8 @@ static opc_status_t compare(functional_case_t *run) {
   if (status == OPC_OK) status = compare_arguments(run);
   if (status != OPC_OK) return status;
   opc_difference_t difference = {.kind = OPC_DIFFERENCE_NONE};
-  if (has_other_code(run->context->op)) difference = opc_result_compare(&run->functional_result, &run->plain_result, NULL, NULL);
+  if (has_other_code(run->context->op))
+    difference = opc_result_compare(&run->functional_result, &run->plain_result, NULL, NULL);
   if (difference.kind != OPC_DIFFERENCE_NONE) status = judge(run, difference);
   if (status == OPC_OK && run->functional.leaf_count)
     opc_finding_pass(run->finding, "under functionalisation the call returns and no argument changes%s",
@@ -138,18 +151,19 @@ release:
 static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
   opc_text_t reason = {0};
   switch (opc_functionalise_rule(context->op, &reason)) {
-  case OPC_FUNCTIONALISE_REFUSED:
-    opc_finding_fail(finding, "functionalisation.refused", "torch.compile refuses this operator: %s", opc_text_c(&reason));
-    break;
-  case OPC_FUNCTIONALISE_BUILT_IN:
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s, and functionalisation knows it", opc_text_c(&reason));
-    break;
-  case OPC_FUNCTIONALISE_FUNCTIONAL:
-  case OPC_FUNCTIONALISE_AUTOMATIC:
-  case OPC_FUNCTIONALISE_OWN_KERNEL:
-  case OPC_FUNCTIONALISE_DECOMPOSED:
-    opc_finding_pass(finding, "torch.compile can functionalise it: %s", opc_text_c(&reason));
-    break;
+    case OPC_FUNCTIONALISE_REFUSED:
+      opc_finding_fail(finding, "functionalisation.refused", "torch.compile refuses this operator: %s",
+                       opc_text_c(&reason));
+      break;
+    case OPC_FUNCTIONALISE_BUILT_IN:
+      opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s, and functionalisation knows it", opc_text_c(&reason));
+      break;
+    case OPC_FUNCTIONALISE_FUNCTIONAL:
+    case OPC_FUNCTIONALISE_AUTOMATIC:
+    case OPC_FUNCTIONALISE_OWN_KERNEL:
+    case OPC_FUNCTIONALISE_DECOMPOSED:
+      opc_finding_pass(finding, "torch.compile can functionalise it: %s", opc_text_c(&reason));
+      break;
   }
   opc_text_clear(&reason);
 }
@@ -172,7 +186,8 @@ static bool is_unwrapped(const opc_operator_t *op) {
   for (size_t i = 0; i < op->argument_count; i++) {
     const opc_type_t *type = &op->arguments[i].type;
     if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
-    if (type->kind == OPC_TYPE_OTHER || (type->kind == OPC_TYPE_LIST && type->element->kind != OPC_TYPE_TENSOR && opc_type_holds_tensor(type->element)))
+    if (type->kind == OPC_TYPE_OTHER ||
+        (type->kind == OPC_TYPE_LIST && type->element->kind != OPC_TYPE_TENSOR && opc_type_holds_tensor(type->element)))
       return false;
   }
   return !op->is_vararg;
@@ -188,5 +203,9 @@ static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const 
   return !built_in && !is_annotated(op) && is_unwrapped(op);
 }
 
-const opc_check_t opc_check_functionalisation = {
-    .name = "functionalisation", .families = OPC_VARIANT_PLAIN, .once = true, .without_kernel = true, .applies = applies, .run = run};
+const opc_check_t opc_check_functionalisation = {.name = "functionalisation",
+                                                 .families = OPC_VARIANT_PLAIN,
+                                                 .once = true,
+                                                 .without_kernel = true,
+                                                 .applies = applies,
+                                                 .run = run};

@@ -1,5 +1,5 @@
-/* initialisation: what the operator gives back does not depend on what new memory happens to hold: storage of tensors, blocks of malloc,
- * the stack.
+/* initialisation: what the operator gives back does not depend on what new memory happens to hold: storage of tensors,
+ * blocks of malloc, the stack.
  *
  * The same call runs with other bytes in all of it. Empty inputs are the business of check empty (empty.poison). */
 #include <string.h>
@@ -14,12 +14,19 @@
 #include "memory/device_zones.h"
 #include "memory/poison.h"
 
-/* Nothing and false; large and positive; large and negative: what one of them hides in a sum, a maximum, a minimum or a mask, another one
- * shows. The first is what memory that is fresh from the system holds, so that what crashes with it does not only crash here. */
+/* Nothing and false; large and positive; large and negative: what one of them hides in a sum, a maximum, a minimum or a
+ * mask, another one shows. The first is what memory that is fresh from the system holds, so that what crashes with it
+ * does not only crash here. */
 static const unsigned char patterns[] = {0x00, 0x5a, 0xda};
 enum { PATTERNS = sizeof patterns / sizeof *patterns };
 
-typedef enum memory_kind { MEMORY_STORAGE = 0, MEMORY_HEAP, MEMORY_STACK, MEMORY_KINDS, MEMORY_ALL = MEMORY_KINDS } memory_kind_t;
+typedef enum memory_kind {
+  MEMORY_STORAGE = 0,
+  MEMORY_HEAP,
+  MEMORY_STACK,
+  MEMORY_KINDS,
+  MEMORY_ALL = MEMORY_KINDS
+} memory_kind_t;
 static const struct {
   const char *where, *rule;
 } memories[] = {
@@ -31,8 +38,8 @@ static const struct {
 
 typedef struct trial {
   opc_call_outcome_t outcome;
-  opc_result_t result; /* of a call that returned */
-  opc_text_t message;  /* of one that did not */
+  opc_result_t result;    /* of a call that returned */
+  opc_text_t message;     /* of one that did not */
   opc_bool_bytes_t bools; /* of one that returned */
 } trial_t;
 
@@ -43,7 +50,8 @@ static void trial_clear(trial_t *trial) {
 
 static bool trials_equal(const trial_t *left, const trial_t *right) {
   if (left->outcome != right->outcome) return false;
-  return left->outcome != OPC_CALL_RETURNED || opc_result_compare(&left->result, &right->result, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
+  return left->outcome != OPC_CALL_RETURNED ||
+         opc_result_compare(&left->result, &right->result, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
 }
 
 /* Memory of this kind holds the byte from now on, all other memory the first pattern. */
@@ -61,8 +69,8 @@ static void memory_plain(void) {
 }
 
 /* The first call of a case has a finding: what did not return is told there. */
-static opc_status_t trial_run(opc_case_context_t *context, memory_kind_t kind, unsigned char byte, trial_t *out, opc_finding_t *finding,
-                              opc_error_t *error) {
+static opc_status_t trial_run(opc_case_context_t *context, memory_kind_t kind, unsigned char byte, trial_t *out,
+                              opc_finding_t *finding, opc_error_t *error) {
   opc_call_t call = {0};
   char phase[64] = "the operator";
   opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, error);
@@ -87,8 +95,8 @@ static opc_status_t trial_run(opc_case_context_t *context, memory_kind_t kind, u
 /* ---- what a difference means ---- */
 
 /* The same calls once more, in an order in which a counter or a toggle gives something else. */
-static opc_status_t is_chance(opc_case_context_t *context, const trial_t *first, const trial_t *other, unsigned char byte, bool *out,
-                              opc_error_t *error) {
+static opc_status_t is_chance(opc_case_context_t *context, const trial_t *first, const trial_t *other,
+                              unsigned char byte, bool *out, opc_error_t *error) {
   trial_t other_again = {0}, first_again = {0};
   opc_status_t status = trial_run(context, MEMORY_ALL, byte, &other_again, NULL, error);
   if (status == OPC_OK) status = trial_run(context, MEMORY_ALL, patterns[0], &first_again, NULL, error);
@@ -115,8 +123,10 @@ static bool holds_only(const opc_result_item_t *item, int64_t element, unsigned 
 /* An opc_element_equal_t: lets pass what is not looked for. */
 static bool is_unwanted(size_t item, int64_t element, void *context) {
   const unwritten_t *unwritten = context;
-  const opc_result_item_t *first = &unwritten->first->result.items[item], *other = &unwritten->other->result.items[item];
-  bool pattern = first->kind == OPC_VALUE_TENSOR && holds_only(first, element, patterns[0]) && holds_only(other, element, unwritten->byte);
+  const opc_result_item_t *first = &unwritten->first->result.items[item],
+                          *other = &unwritten->other->result.items[item];
+  bool pattern = first->kind == OPC_VALUE_TENSOR && holds_only(first, element, patterns[0]) &&
+                 holds_only(other, element, unwritten->byte);
   return pattern != unwritten->wanted;
 }
 
@@ -129,12 +139,14 @@ static void report_unwritten(const trial_t *first, const trial_t *other, unsigne
   char index[160];
   opc_index_text(&item->meta, difference.first, index, sizeof index);
   opc_finding_fail(finding, "initialisation.output",
-                   "%s%s is memory that nobody wrote: it holds the very bytes that new storage was filled with, 0x%02x in one call and "
+                   "%s%s is memory that nobody wrote: it holds the very bytes that new storage was filled with, 0x%02x "
+                   "in one call and "
                    "0x%02x in another (%lld of %lld elements)",
                    item->path, index, patterns[0], byte, (long long)difference.count, (long long)item->meta.numel);
 }
 
-static void report_memory(memory_kind_t kind, const trial_t *first, const trial_t *other, unsigned char byte, opc_finding_t *finding) {
+static void report_memory(memory_kind_t kind, const trial_t *first, const trial_t *other, unsigned char byte,
+                          opc_finding_t *finding) {
   unwritten_t written = {.first = first, .other = other, .byte = byte, .wanted = false};
   opc_text_t text = {0};
   char name[96];
@@ -143,7 +155,8 @@ static void report_memory(memory_kind_t kind, const trial_t *first, const trial_
     opc_text_addf(&text, "it returns, and %s throws: %.300s", name, opc_text_c(&other->message));
   } else {
     if (kind == MEMORY_STORAGE) report_unwritten(first, other, byte, finding);
-    opc_difference_t difference = opc_result_compare(&first->result, &other->result, kind == MEMORY_STORAGE ? is_unwanted : NULL, &written);
+    opc_difference_t difference =
+        opc_result_compare(&first->result, &other->result, kind == MEMORY_STORAGE ? is_unwanted : NULL, &written);
     opc_difference_text(&difference, &first->result, &other->result, name, &text);
   }
   if (text.length) opc_finding_fail(finding, memories[kind].rule, "%s", opc_text_c(&text));
@@ -168,20 +181,24 @@ static opc_status_t report(opc_case_context_t *context, const trial_t *first, co
   return status;
 }
 
-/* The result is the same whatever new memory holds: then it was written so. What is read beside a tensor, and memory that is gone, are told by the runner. */
+/* The result is the same whatever new memory holds: then it was written so. What is read beside a tensor, and memory
+ * that is gone, are told by the runner. */
 static void report_bools(const trial_t *trial, opc_finding_t *finding) {
   const opc_bool_bytes_t *bools = &trial->bools;
   char index[160];
-  if (!bools->count || finding->decided || opc_accesses_count(1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED)) return;
+  if (!bools->count || finding->decided || opc_accesses_count(1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED))
+    return;
   const opc_result_item_t *item = &trial->result.items[bools->item];
   opc_index_text(&item->meta, bools->first, index, sizeof index);
-  opc_finding_fail(finding, "initialisation.bool_bytes", "%s%s is a bool whose byte is 0x%02x, neither 0 nor 1 (%lld of %lld elements)", item->path, index, bools->byte,
-                   (long long)bools->count, (long long)item->meta.numel);
+  opc_finding_fail(finding, "initialisation.bool_bytes",
+                   "%s%s is a bool whose byte is 0x%02x, neither 0 nor 1 (%lld of %lld elements)", item->path, index,
+                   bools->byte, (long long)bools->count, (long long)item->meta.numel);
 }
 
 /* ---- the check ---- */
 
-static opc_status_t compare_patterns(opc_case_context_t *context, const trial_t *first, opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t compare_patterns(opc_case_context_t *context, const trial_t *first, opc_finding_t *finding,
+                                     opc_error_t *error) {
   trial_t other = {0};
   opc_status_t status = OPC_OK;
   bool chance = false, equal = true;
@@ -194,9 +211,12 @@ static opc_status_t compare_patterns(opc_case_context_t *context, const trial_t 
   }
   if (status == OPC_OK && !equal) status = is_chance(context, first, &other, byte, &chance, error);
   if (status == OPC_OK && chance)
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the result differs from call to call, whatever new memory holds");
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "the result differs from call to call, whatever new memory holds");
   else if (status == OPC_OK && !equal && opc_case_has_other_integers(context))
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "what it gives back follows new memory where integers that the search made up repeat: for other counts or places than it takes that may be right");
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "what it gives back follows new memory where integers that the search made up repeat: for other "
+                     "counts or places than it takes that may be right");
   else if (status == OPC_OK && !equal) status = report(context, first, &other, byte, finding, error);
   trial_clear(&other);
   return status;
@@ -213,7 +233,8 @@ static opc_status_t examine(opc_case_context_t *context, opc_finding_t *finding,
   if (status != OPC_OK) goto release;
   if (!numel) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator gives nothing that could be compared");
   else if (!finding->decided)
-    opc_finding_pass(finding, "%lld values are the same whatever new memory holds, in %d patterns", (long long)numel, PATTERNS);
+    opc_finding_pass(finding, "%lld values are the same whatever new memory holds, in %d patterns", (long long)numel,
+                     PATTERNS);
 
 release:
   trial_clear(&first);
@@ -223,7 +244,8 @@ release:
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error = {0};
   if (context->device.type != OPC_DEVICE_CPU && opc_device_zones_missing()) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the memory of this device is not filled: %s", opc_device_zones_missing());
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the memory of this device is not filled: %s",
+                     opc_device_zones_missing());
     return;
   }
   /* What is read beside a tensor is always the same then: a result that follows the pattern was not read from there. */
@@ -239,12 +261,15 @@ static void tensor_count(const char *path, opc_value_t *value, void *context) {
   ++*(size_t *)context;
 }
 
-/* Layouts and special values of all tensors at once: what a kernel forgets to write with one of them so it forgets with all. */
+/* Layouts and special values of all tensors at once: what a kernel forgets to write with one of them so it forgets with
+ * all. */
 static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
   size_t tensors = 0;
   if (!op->return_count && !op->is_varret && !opc_operator_is_mutable(op)) return false;
-  if (!(opc_variant_family(variant) & (OPC_VARIANT_LAYOUT | OPC_VARIANT_SPECIAL)) || strncmp(variant, "all.", 4) == 0) return true;
-  for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], tensor_count, &tensors);
+  if (!(opc_variant_family(variant) & (OPC_VARIANT_LAYOUT | OPC_VARIANT_SPECIAL)) || strncmp(variant, "all.", 4) == 0)
+    return true;
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], tensor_count, &tensors);
   return tensors == 1;
 }
 

@@ -1,4 +1,5 @@
-/* launch: every kernel launch succeeds, is followed by an error check, and is given memory that a kernel may follow; and when one fails, the operator says so. */
+/* launch: every kernel launch succeeds, is followed by an error check, and is given memory that a kernel may follow;
+ * and when one fails, the operator says so. */
 #include <string.h>
 
 #include "checks/cuda_ledger.h"
@@ -6,13 +7,16 @@
 #include "checks/outcome.h"
 
 enum { INJECTED_LAUNCHES = 16, INJECTED_LAUNCHES_OF_VARIANT = 4 };
-/* Too many resources requested for launch, invalid device function, no kernel image for the device: what happens on GPUs that the author does not have. */
+/* Too many resources requested for launch, invalid device function, no kernel image for the device: what happens on
+ * GPUs that the author does not have. */
 static const int codes[] = {701, 98, 209};
 
 /* ---- one launch that fails ---- */
 
-/* Bytes of tensors on the device that are more after it than before; what a call leaves for good the first time is no leak. */
-static opc_status_t run_injected(opc_cuda_watch_t *watch, size_t nth, int code, uint64_t *out_left, opc_error_t *error) {
+/* Bytes of tensors on the device that are more after it than before; what a call leaves for good the first time is no
+ * leak. */
+static opc_status_t run_injected(opc_cuda_watch_t *watch, size_t nth, int code, uint64_t *out_left,
+                                 opc_error_t *error) {
   uint64_t before = 0, after = 0;
   opc_call_clear(&watch->call);
   opc_status_t status = opc_cuda_allocated(watch->device, &before, error);
@@ -49,12 +53,14 @@ static void judge_injected(const opc_cuda_watch_t *watch, uint64_t left, opc_cud
   *out = (opc_cuda_founds_t){0};
   opc_cuda_judge_injected(facts, out);
   if (left && failed != OPC_CUDA_NO_CALL && !facts->returned)
-    opc_cuda_found_add(out, &facts->log, "launch.failure_leaks", failed, failed, "when the launch of %s fails, %llu bytes of tensors on the device stay behind",
+    opc_cuda_found_add(out, &facts->log, "launch.failure_leaks", failed, failed,
+                       "when the launch of %s fails, %llu bytes of tensors on the device stay behind",
                        opc_cuda_call_name(&facts->log.calls[failed], name, sizeof name), (unsigned long long)left);
 }
 
 /* True: the launch was reached, and its failure judged. */
-static opc_status_t inject(opc_cuda_watch_t *watch, size_t nth, int code, bool *out_reached, opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t inject(opc_cuda_watch_t *watch, size_t nth, int code, bool *out_reached, opc_finding_t *finding,
+                           opc_error_t *error) {
   opc_cuda_founds_t founds;
   uint64_t left;
   opc_status_t status = run_injected(watch, nth, code, &left, error);
@@ -81,20 +87,23 @@ typedef struct injection {
 static void find_launches(const opc_cuda_facts_t *facts, size_t most, injection_t *out) {
   size_t nth = 0;
   for (size_t i = 0; i < facts->log.count && out->count < most; i++) {
-    if (facts->log.calls[i].kind != OPC_CUDA_LAUNCH || facts->log.calls[i].unwrapped) continue; /* which cannot be made to fail */
+    if (facts->log.calls[i].kind != OPC_CUDA_LAUNCH || facts->log.calls[i].unwrapped)
+      continue; /* which cannot be made to fail */
     nth++;
     if (opc_cuda_is_own(facts, &facts->log.calls[i])) out->launches[out->count++] = nth;
   }
 }
 
-/* On the second device, where there is one that nothing can be destroyed on: so that it shows whether the current device is put back. */
+/* On the second device, where there is one that nothing can be destroyed on: so that it shows whether the current
+ * device is put back. */
 static int device_of_injection(const opc_cuda_watch_t *watch) {
   bool second = watch->api->mode == OPC_LAUNCH_SIMULATED && watch->device == 0 && watch->api->device_count() > 1;
   for (size_t i = 0; i < watch->call.leaf_count; i++) second = second && !watch->call.leaves[i].spec->device_given;
   return second ? 1 : watch->device;
 }
 
-static opc_status_t inject_all(opc_cuda_watch_t *watch, injection_t *injection, opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t inject_all(opc_cuda_watch_t *watch, injection_t *injection, opc_finding_t *finding,
+                               opc_error_t *error) {
   const opc_case_context_t *context = watch->context;
   bool whole = strcmp(context->id.variant, "plain") == 0 && !context->id.dtype[0];
   find_launches(&watch->facts, whole ? INJECTED_LAUNCHES : INJECTED_LAUNCHES_OF_VARIANT, injection);
@@ -113,7 +122,8 @@ static opc_status_t inject_all(opc_cuda_watch_t *watch, injection_t *injection, 
   return status;
 }
 
-/* Why gigabytes are not tried: the sample as it stands says. Host code that follows device addresses would go through all of them. NULL: they are. */
+/* Why gigabytes are not tried: the sample as it stands says. Host code that follows device addresses would go through
+ * all of them. NULL: they are. */
 static opc_status_t look_at_sample(opc_cuda_watch_t *watch, const char **out_why, opc_error_t *error) {
   const opc_sample_t *large = watch->sample;
   watch->sample = watch->context->base;
@@ -123,10 +133,12 @@ static opc_status_t look_at_sample(opc_cuda_watch_t *watch, const char **out_why
   opc_cuda_watch_run(watch, "the operator on the sample as it stands");
   *out_why = NULL;
   if (!opc_cuda_count(&watch->facts, OPC_CUDA_LAUNCH, OPC_CUDA_OF_OWN))
-    *out_why = opc_cuda_count(&watch->facts, OPC_CUDA_UNCOVERED, OPC_CUDA_OF_OWN) ? "what the library itself asks for is not there on the simulated device"
-                                                                                  : "the library itself launches no kernel";
+    *out_why = opc_cuda_count(&watch->facts, OPC_CUDA_UNCOVERED, OPC_CUDA_OF_OWN)
+                   ? "what the library itself asks for is not there on the simulated device"
+                   : "the library itself launches no kernel";
   for (size_t i = 0; i < watch->facts.log.count; i++)
-    if (watch->facts.log.calls[i].kind == OPC_CUDA_HOST_ACCESS) *out_why = "host code follows device addresses, as the sample as it stands shows";
+    if (watch->facts.log.calls[i].kind == OPC_CUDA_HOST_ACCESS)
+      *out_why = "host code follows device addresses, as the sample as it stands shows";
   return OPC_OK;
 }
 
@@ -154,16 +166,21 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (!finding->decided && injection.reached)
-    opc_cuda_pass(&watch, launches, finding, "launches of the library's kernels (%zu) succeed and are checked; it throws when one fails (%zu failures tried)", launches,
-                  injection.reached);
-  else if (!finding->decided) opc_cuda_pass(&watch, launches, finding, "launches of the library's kernels (%zu) succeed and are checked", launches);
+    opc_cuda_pass(&watch, launches, finding,
+                  "launches of the library's kernels (%zu) succeed and are checked; it throws when one fails (%zu "
+                  "failures tried)",
+                  launches, injection.reached);
+  else if (!finding->decided)
+    opc_cuda_pass(&watch, launches, finding, "launches of the library's kernels (%zu) succeed and are checked",
+                  launches);
   opc_cuda_watch_end(&watch);
 }
 
 const opc_check_t opc_check_launch = {
     .name = "launch",
     .devices = OPC_ON_CUDA | OPC_ON_SIMULATED,
-    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LARGE,
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES |
+                OPC_VARIANT_LARGE,
     .dtypes = OPC_SWEEP_REPRESENTATIVE,
     .run = run,
 };

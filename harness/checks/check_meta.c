@@ -27,8 +27,9 @@ typedef struct comparison {
   opc_finding_t *finding;
 } comparison_t;
 
-/* Without a Meta kernel of its own an operator's composite kernel answers. So it does under torch.compile, but there its tensors have a device, and
- * decompositions in Python stand under it: where it puts a tensor here, or that it refuses, proves nothing. */
+/* Without a Meta kernel of its own an operator's composite kernel answers. So it does under torch.compile, but there
+ * its tensors have a device, and decompositions in Python stand under it: where it puts a tensor here, or that it
+ * refuses, proves nothing. */
 static bool has_own_kernel(const opc_operator_t *op) {
   const opc_kernel_t *kernel = opc_operator_kernel(op, "Meta");
   return kernel && !kernel->fallthrough;
@@ -59,7 +60,8 @@ static sharing_t sharing_of(const side_t *side, size_t output) {
     result.is_input |= meta->impl == now.impl;
     result.with_input |= same_storage(meta, &now) || same_storage(meta, &side->call.leaves[i].before);
   }
-  for (size_t i = 0; i < side->output_count; i++) result.with_output |= i != output && same_storage(meta, &side->outputs[i].meta);
+  for (size_t i = 0; i < side->output_count; i++)
+    result.with_output |= i != output && same_storage(meta, &side->outputs[i].meta);
   return result;
 }
 
@@ -73,65 +75,72 @@ static const char *sharing_text(sharing_t sharing) {
 static void compare_sharing(const comparison_t *comparison) {
   for (size_t i = 0; i < comparison->real->output_count && i < comparison->meta->output_count; i++) {
     sharing_t real = sharing_of(comparison->real, i), meta = sharing_of(comparison->meta, i);
-    if (real.is_input == meta.is_input && real.with_input == meta.with_input && real.with_output == meta.with_output) continue;
+    if (real.is_input == meta.is_input && real.with_input == meta.with_input && real.with_output == meta.with_output)
+      continue;
     opc_finding_fail(comparison->finding, "meta.alias", "%s is %s from the real kernel and %s from the Meta kernel",
                      comparison->real->outputs[i].path, sharing_text(real), sharing_text(meta));
   }
 }
 
-static bool compare_shape(const comparison_t *comparison, const opc_result_item_t *real, const opc_result_item_t *meta) {
+static bool compare_shape(const comparison_t *comparison, const opc_result_item_t *real,
+                          const opc_result_item_t *meta) {
   char here[160], there[160];
   int ndim = real->meta.ndim;
   bool same = ndim == meta->meta.ndim;
   if (same && !comparison->shape_follows_data)
-    same =
-        memcmp(real->meta.sizes, meta->meta.sizes, (size_t)(ndim < OPC_MAX_DIMS ? ndim : OPC_MAX_DIMS) * sizeof real->meta.sizes[0]) == 0;
+    same = memcmp(real->meta.sizes, meta->meta.sizes,
+                  (size_t)(ndim < OPC_MAX_DIMS ? ndim : OPC_MAX_DIMS) * sizeof real->meta.sizes[0]) == 0;
   if (same) return true;
   opc_sizes_text(ndim, real->meta.sizes, here, sizeof here);
   opc_sizes_text(meta->meta.ndim, meta->meta.sizes, there, sizeof there);
-  opc_finding_fail(comparison->finding, "meta.shape", "%s has shape %s from the real kernel and %s from the Meta kernel%s", real->path,
-                   here, there, comparison->shape_follows_data ? " (its sizes depend on data, the number of dimensions must not)" : "");
+  opc_finding_fail(
+      comparison->finding, "meta.shape", "%s has shape %s from the real kernel and %s from the Meta kernel%s",
+      real->path, here, there,
+      comparison->shape_follows_data ? " (its sizes depend on data, the number of dimensions must not)" : "");
   return false;
 }
 
-static void compare_strides(const comparison_t *comparison, const opc_result_item_t *real, const opc_result_item_t *meta) {
+static void compare_strides(const comparison_t *comparison, const opc_result_item_t *real,
+                            const opc_result_item_t *meta) {
   char here[160], there[160];
   if (real->meta.numel == 0) return;
   for (int d = 0; d < real->meta.ndim && d < OPC_MAX_DIMS; d++) {
     if (real->meta.sizes[d] <= 1 || real->meta.strides[d] == meta->meta.strides[d]) continue;
     opc_sizes_text(real->meta.ndim, real->meta.strides, here, sizeof here);
     opc_sizes_text(meta->meta.ndim, meta->meta.strides, there, sizeof there);
-    opc_finding_fail(comparison->finding, "meta.stride", "%s has strides %s from the real kernel and %s from the Meta kernel", real->path,
-                     here, there);
+    opc_finding_fail(comparison->finding, "meta.stride",
+                     "%s has strides %s from the real kernel and %s from the Meta kernel", real->path, here, there);
     return;
   }
 }
 
-static void compare_tensor(const comparison_t *comparison, const opc_result_item_t *real, const opc_result_item_t *meta) {
+static void compare_tensor(const comparison_t *comparison, const opc_result_item_t *real,
+                           const opc_result_item_t *meta) {
   opc_finding_t *finding = comparison->finding;
   const opc_tensor_meta_t *r = &real->meta, *m = &meta->meta;
   bool same_shape = compare_shape(comparison, real, meta);
   if (strcmp(r->dtype_text, m->dtype_text) != 0)
-    opc_finding_fail(finding, "meta.dtype", "%s has dtype %s from the real kernel and %s from the Meta kernel", real->path,
-                     opc_meta_dtype_text(r), opc_meta_dtype_text(m));
+    opc_finding_fail(finding, "meta.dtype", "%s has dtype %s from the real kernel and %s from the Meta kernel",
+                     real->path, opc_meta_dtype_text(r), opc_meta_dtype_text(m));
   if (comparison->own_kernel && m->device.type != OPC_DEVICE_META && r->device.type == comparison->context->device.type)
     opc_finding_fail(finding, "meta.device", "%s of the Meta kernel is on %s: it made a tensor with data", real->path,
                      opc_device_type_name(m->device.type));
   if (strcmp(r->layout, m->layout) != 0)
-    opc_finding_fail(finding, "meta.layout", "%s has layout %s from the real kernel and %s from the Meta kernel", real->path, r->layout,
-                     m->layout);
+    opc_finding_fail(finding, "meta.layout", "%s has layout %s from the real kernel and %s from the Meta kernel",
+                     real->path, r->layout, m->layout);
   bool strided = strcmp(r->layout, "strided") == 0 && strcmp(m->layout, "strided") == 0;
   if (!strided || comparison->shape_follows_data) return;
   if (same_shape) compare_strides(comparison, real, meta);
   if (r->storage_offset != m->storage_offset)
-    opc_finding_fail(finding, "meta.storage_offset", "%s has storage offset %lld from the real kernel and %lld from the Meta kernel",
-                     real->path, (long long)r->storage_offset, (long long)m->storage_offset);
+    opc_finding_fail(finding, "meta.storage_offset",
+                     "%s has storage offset %lld from the real kernel and %lld from the Meta kernel", real->path,
+                     (long long)r->storage_offset, (long long)m->storage_offset);
   if (r->conj != m->conj)
-    opc_finding_fail(finding, "meta.conj", "%s %s the conj bit from the real kernel and %s from the Meta kernel", real->path,
-                     r->conj ? "has" : "lacks", m->conj ? "has" : "lacks");
+    opc_finding_fail(finding, "meta.conj", "%s %s the conj bit from the real kernel and %s from the Meta kernel",
+                     real->path, r->conj ? "has" : "lacks", m->conj ? "has" : "lacks");
   if (r->neg != m->neg)
-    opc_finding_fail(finding, "meta.neg", "%s %s the neg bit from the real kernel and %s from the Meta kernel", real->path,
-                     r->neg ? "has" : "lacks", m->neg ? "has" : "lacks");
+    opc_finding_fail(finding, "meta.neg", "%s %s the neg bit from the real kernel and %s from the Meta kernel",
+                     real->path, r->neg ? "has" : "lacks", m->neg ? "has" : "lacks");
 }
 
 static void compare_results(const comparison_t *comparison) {
@@ -139,7 +148,8 @@ static void compare_results(const comparison_t *comparison) {
   if (real->count != meta->count) {
     if (!comparison->shape_follows_data)
       opc_finding_fail(comparison->finding, "meta.count",
-                       "the real kernel returns %zu values (lists counted by items), the Meta kernel %zu", real->count, meta->count);
+                       "the real kernel returns %zu values (lists counted by items), the Meta kernel %zu", real->count,
+                       meta->count);
     return;
   }
   for (size_t i = 0; i < real->count; i++) {
@@ -148,12 +158,13 @@ static void compare_results(const comparison_t *comparison) {
     if (both) {
       compare_tensor(comparison, r, m);
     } else if (r->kind == OPC_VALUE_TENSOR || m->kind == OPC_VALUE_TENSOR) {
-      opc_finding_fail(comparison->finding, "meta.count", "%s is %s from the real kernel and %s from the Meta kernel", r->path,
-                       r->kind == OPC_VALUE_TENSOR ? "a tensor" : "no tensor", m->kind == OPC_VALUE_TENSOR ? "a tensor" : "none");
+      opc_finding_fail(comparison->finding, "meta.count", "%s is %s from the real kernel and %s from the Meta kernel",
+                       r->path, r->kind == OPC_VALUE_TENSOR ? "a tensor" : "no tensor",
+                       m->kind == OPC_VALUE_TENSOR ? "a tensor" : "none");
     } else if (!comparison->value_follows_data &&
                (r->kind != m->kind || r->size != m->size || (r->size && memcmp(r->bytes, m->bytes, r->size) != 0))) {
-      opc_finding_fail(comparison->finding, "meta.value", "%s is %s from the real kernel and %s from the Meta kernel", r->path, r->text,
-                       m->text);
+      opc_finding_fail(comparison->finding, "meta.value", "%s is %s from the real kernel and %s from the Meta kernel",
+                       r->path, r->text, m->text);
     }
   }
 }
@@ -175,15 +186,15 @@ static bool move_to_meta(const opc_operator_t *op, opc_sample_t *sample, size_t 
   return reaches;
 }
 
-/* Failures of the kernel's own calls that a process with Python, which brings ATen's other Meta kernels, may not have: libtorch's stable
- * interface keeps the cause to itself, and convolutions end in the hook for unknown backends. */
+/* Failures of the kernel's own calls that a process with Python, which brings ATen's other Meta kernels, may not have:
+ * libtorch's stable interface keeps the cause to itself, and convolutions end in the hook for unknown backends. */
 static bool may_want_python(const char *message) {
   return (strstr(message, "torch_call_dispatcher") && strstr(message, "API call failed")) ||
          strstr(message, "_overrideable not implemented");
 }
 
-/* libtorch's words when code asks a tensor without data for its data: that fails wherever there is none. To copy one to a device that has data is not
- * among them: under torch.compile that is only another tensor without. */
+/* libtorch's words when code asks a tensor without data for its data: that fails wherever there is none. To copy one to
+ * a device that has data is not among them: under torch.compile that is only another tensor without. */
 static bool wants_data(const char *message) {
   static const char *const words[] = {"data is not allocated yet", "cannot be called on meta tensors"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -205,10 +216,12 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
                        op->python_module ? op->python_module : "(unnamed)");
       break;
     case OPC_CALL_NO_KERNEL:
-      /* The kernel's own calls may lack one too. ATen has many of its Meta kernels in Python, which is not here to answer. */
-      opc_finding_skip(finding, OPC_SKIP_NO_KERNEL, "%s: %.*s",
-                       has_own ? "the kernel calls an operator that has no Meta kernel in C++" : "there is no Meta kernel in C++", length,
-                       message);
+      /* The kernel's own calls may lack one too. ATen has many of its Meta kernels in Python, which is not here to
+       * answer. */
+      opc_finding_skip(
+          finding, OPC_SKIP_NO_KERNEL, "%s: %.*s",
+          has_own ? "the kernel calls an operator that has no Meta kernel in C++" : "there is no Meta kernel in C++",
+          length, message);
       break;
     case OPC_CALL_FOREIGN_EXCEPTION:
       opc_finding_error(finding, "foreign_exception", "the Meta kernel throws something that is no std::exception");
@@ -222,15 +235,20 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
     case OPC_CALL_RETURNED:
       if (may_want_python(message))
         opc_finding_skip(finding, OPC_SKIP_NO_KERNEL,
-                         "a call of the Meta kernel's own failed, perhaps for want of a Meta kernel in C++: %.*s", length, message);
-      else if (by_tag)
-        opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the result depends on data, as its tags say, and the Meta kernel refuses: %.*s",
+                         "a call of the Meta kernel's own failed, perhaps for want of a Meta kernel in C++: %.*s",
                          length, message);
+      else if (by_tag)
+        opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                         "the result depends on data, as its tags say, and the Meta kernel refuses: %.*s", length,
+                         message);
       else if (!has_own_kernel(op) && !wants_data(message))
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                         "there is no Meta kernel of its own, and that its composite kernel refuses plain Meta tensors proves nothing: %.*s",
+                         "there is no Meta kernel of its own, and that its composite kernel refuses plain Meta tensors "
+                         "proves nothing: %.*s",
                          length, message);
-      else opc_finding_fail(finding, "meta.rejects", "the real kernel returns, the Meta kernel throws: %.*s", length, message);
+      else
+        opc_finding_fail(finding, "meta.rejects", "the real kernel returns, the Meta kernel throws: %.*s", length,
+                         message);
       break;
   }
 }
@@ -270,8 +288,11 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
                              .finding = finding};
   compare_results(&comparison);
   if (!comparison.shape_follows_data && real.result.count == meta.result.count) compare_sharing(&comparison);
-  if (real.result.count) opc_finding_pass(finding, "%zu results have the metadata of the real kernel's", real.result.count);
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the Meta kernel accepts the arguments; there is no result to compare");
+  if (real.result.count)
+    opc_finding_pass(finding, "%zu results have the metadata of the real kernel's", real.result.count);
+  else
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "the Meta kernel accepts the arguments; there is no result to compare");
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
@@ -282,8 +303,8 @@ release:
 
 const opc_check_t opc_check_meta = {
     .name = "meta",
-    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SAME | OPC_VARIANT_SHAPE |
-                OPC_VARIANT_CAST,
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SAME |
+                OPC_VARIANT_SHAPE | OPC_VARIANT_CAST,
     .dtypes = OPC_SWEEP_ALL,
     .run = run,
 };

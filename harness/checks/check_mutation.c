@@ -16,7 +16,8 @@ static bool shares_storage(const opc_leaf_t *left, const opc_leaf_t *right) {
 /* A mutable argument over the same storage answers for its bytes, and for the version counter of views. */
 static bool storage_is_mutable(const opc_call_t *call, const opc_leaf_t *leaf) {
   for (size_t i = 0; i < call->leaf_count; i++)
-    if (opc_leaf_is_mutable(&call->leaves[i]) && (shares_storage(&call->leaves[i], leaf) || &call->leaves[i] == leaf)) return true;
+    if (opc_leaf_is_mutable(&call->leaves[i]) && (shares_storage(&call->leaves[i], leaf) || &call->leaves[i] == leaf))
+      return true;
   return false;
 }
 
@@ -47,7 +48,8 @@ static void add_elements(const opc_leaf_t *leaf, const opc_change_t *change, con
                 (long long)change->inside_count, (long long)leaf->before.numel);
 }
 
-static opc_status_t report_elements(const opc_leaf_t *leaf, const opc_change_t *change, opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t report_elements(const opc_leaf_t *leaf, const opc_change_t *change, opc_finding_t *finding,
+                                    opc_error_t *error) {
   const void *now = NULL;
   size_t size = 0;
   void *owned = NULL;
@@ -55,8 +57,8 @@ static opc_status_t report_elements(const opc_leaf_t *leaf, const opc_change_t *
   opc_status_t status = opc_tensor_storage_bytes(leaf->tensor, &now, &size, &owned, error);
   if (status == OPC_OK) {
     add_elements(leaf, change, now, &text);
-    opc_finding_fail(finding, "mutation.undeclared", "argument %s is not declared mutable and was changed: %s", leaf->path,
-                     opc_text_c(&text));
+    opc_finding_fail(finding, "mutation.undeclared", "argument %s is not declared mutable and was changed: %s",
+                     leaf->path, opc_text_c(&text));
   }
   opc_text_clear(&text);
   free(owned);
@@ -93,7 +95,8 @@ static opc_status_t count_outside(const opc_call_t *call, const opc_leaf_t *leaf
   return status;
 }
 
-static opc_status_t check_bytes(const opc_call_t *call, const opc_leaf_t *leaf, opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t check_bytes(const opc_call_t *call, const opc_leaf_t *leaf, opc_finding_t *finding,
+                                opc_error_t *error) {
   opc_change_t change;
   opc_tensor_meta_t now;
   opc_status_t status = opc_leaf_changed(leaf, &change, error);
@@ -109,8 +112,8 @@ static opc_status_t check_bytes(const opc_call_t *call, const opc_leaf_t *leaf, 
   if (mutable_storage) status = count_outside(call, leaf, &bytes, &first, error);
   if (status == OPC_OK && bytes)
     opc_finding_fail(finding, "mutation.outside_view",
-                     "%zu bytes of argument %s's storage that are no element of it were written, the first at byte %zu", bytes, leaf->path,
-                     first);
+                     "%zu bytes of argument %s's storage that are no element of it were written, the first at byte %zu",
+                     bytes, leaf->path, first);
   return status;
 }
 
@@ -146,10 +149,12 @@ static void check_metadata(const opc_call_t *call, const opc_leaf_t *leaf, opc_f
   if (!what || (storage_shared && strcmp(what, "storage size") == 0)) return;
   add_layout(&leaf->before, before, sizeof before);
   add_layout(&now, after, sizeof after);
-  opc_finding_fail(finding, "mutation.metadata", "the %s of argument %s changed: it was %s and is %s", what, leaf->path, before, after);
+  opc_finding_fail(finding, "mutation.metadata", "the %s of argument %s changed: it was %s and is %s", what, leaf->path,
+                   before, after);
 }
 
-static opc_status_t check_version(const opc_call_t *call, const opc_leaf_t *leaf, opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t check_version(const opc_call_t *call, const opc_leaf_t *leaf, opc_finding_t *finding,
+                                  opc_error_t *error) {
   opc_tensor_meta_t now;
   opc_change_t change;
   opc_tensor_describe(leaf->tensor, &now);
@@ -157,15 +162,16 @@ static opc_status_t check_version(const opc_call_t *call, const opc_leaf_t *leaf
   if (status != OPC_OK || leaf->before.version < 0 || now.version < 0) return status;
   if (opc_leaf_is_mutable(leaf)) {
     if (change.inside && now.version == leaf->before.version)
-      opc_finding_fail(finding, "mutation.version_counter", "argument %s was written and its version counter is still %lld", leaf->path,
+      opc_finding_fail(finding, "mutation.version_counter",
+                       "argument %s was written and its version counter is still %lld", leaf->path,
                        (long long)now.version);
-  } else if (!storage_is_mutable(call, leaf) && now.version != leaf->before.version && !change.inside && leaf->before.numel > 0 &&
-             !changed_metadata(&leaf->before, &now)) {
-    opc_finding_fail(
-        finding, "mutation.undeclared",
-        "argument %s is not declared mutable, and its version counter went from %lld to %lld: an operation in place ran on it, though its values are "
-        "as before",
-        leaf->path, (long long)leaf->before.version, (long long)now.version);
+  } else if (!storage_is_mutable(call, leaf) && now.version != leaf->before.version && !change.inside &&
+             leaf->before.numel > 0 && !changed_metadata(&leaf->before, &now)) {
+    opc_finding_fail(finding, "mutation.undeclared",
+                     "argument %s is not declared mutable, and its version counter went from %lld to %lld: an "
+                     "operation in place ran on it, though its values are "
+                     "as before",
+                     leaf->path, (long long)leaf->before.version, (long long)now.version);
   }
   return OPC_OK;
 }
@@ -178,8 +184,10 @@ typedef enum arrangement {
   ARRANGEMENTS
 } arrangement_t;
 
-static opc_status_t run_arranged(opc_case_context_t *context, arrangement_t arrangement, opc_call_t *call, opc_error_t *error) {
-  static const char *const phases[ARRANGEMENTS] = {"the operator, with read-only arguments", "the operator, on guarded memory", "the operator"};
+static opc_status_t run_arranged(opc_case_context_t *context, arrangement_t arrangement, opc_call_t *call,
+                                 opc_error_t *error) {
+  static const char *const phases[ARRANGEMENTS] = {"the operator, with read-only arguments",
+                                                   "the operator, on guarded memory", "the operator"};
   if (arrangement == PLAIN) opc_cpu_memory_plain();
   else opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   const opc_call_options_t options = {.device = context->device, .seed = context->seed, .to_protect = true};
@@ -187,22 +195,25 @@ static opc_status_t run_arranged(opc_case_context_t *context, arrangement_t arra
   if (status == OPC_OK) status = opc_call_snapshot(call, error);
   if (status != OPC_OK) return status;
   if (arrangement != PLAIN) opc_call_protect(call, true);
-  if (arrangement == GUARDED) opc_call_protect(call, false); /* the heap has seen the same then, for operators that read beside their own */
+  if (arrangement == GUARDED)
+    opc_call_protect(call, false); /* the heap has seen the same then, for operators that read beside their own */
   context->phase(phases[arrangement]);
   opc_call_run(call, context->handle, context->seed);
   if (arrangement == READ_ONLY) opc_call_protect(call, false);
   return OPC_OK;
 }
 
-/* An operator that reads beside a list, or what nobody has written, refuses by what happens to lie there: one time so, one time so. *call is the last
- * call that was made. */
-static opc_status_t is_refusal_steady(opc_case_context_t *context, opc_call_t *call, bool *out_steady, opc_error_t *error) {
+/* An operator that reads beside a list, or what nobody has written, refuses by what happens to lie there: one time so,
+ * one time so. *call is the last call that was made. */
+static opc_status_t is_refusal_steady(opc_case_context_t *context, opc_call_t *call, bool *out_steady,
+                                      opc_error_t *error) {
   enum { TIMES = 4 };
   opc_status_t status = OPC_OK;
   *out_steady = true;
   for (int i = 0; i < TIMES && *out_steady && status == OPC_OK; i++) {
     opc_scratch_memory_shift(i % 2 == 0);
-    for (arrangement_t arrangement = READ_ONLY; arrangement <= GUARDED && *out_steady && status == OPC_OK; arrangement++) {
+    for (arrangement_t arrangement = READ_ONLY; arrangement <= GUARDED && *out_steady && status == OPC_OK;
+         arrangement++) {
       opc_call_clear(call);
       status = run_arranged(context, arrangement, call, error);
       *out_steady = call->outcome == (arrangement == READ_ONLY ? OPC_CALL_REJECTED : OPC_CALL_RETURNED);
@@ -212,8 +223,8 @@ static opc_status_t is_refusal_steady(opc_case_context_t *context, opc_call_t *c
   return status;
 }
 
-/* The system does not fault on memory that it is asked to write: it refuses. So a refusal is tried again on memory that is open. False: the finding is
- * made. */
+/* The system does not fault on memory that it is asked to write: it refuses. So a refusal is tried again on memory that
+ * is open. False: the finding is made. */
 static bool run_operator(opc_case_context_t *context, opc_call_t *call, opc_finding_t *finding) {
   opc_error_t error = {0};
   opc_text_t message = {0};
@@ -225,9 +236,11 @@ static bool run_operator(opc_case_context_t *context, opc_call_t *call, opc_find
     opc_call_clear(call);
     status = run_arranged(context, last, call, &error);
   }
-  if (status == OPC_OK && last == GUARDED && call->outcome == OPC_CALL_RETURNED) status = is_refusal_steady(context, call, &steady, &error);
+  if (status == OPC_OK && last == GUARDED && call->outcome == OPC_CALL_RETURNED)
+    status = is_refusal_steady(context, call, &steady, &error);
   if (status == OPC_OK && steady)
-    opc_finding_fail(finding, "mutation.system_call", "returns, and fails where the arguments that are not declared mutable are read-only: %.300s",
+    opc_finding_fail(finding, "mutation.system_call",
+                     "returns, and fails where the arguments that are not declared mutable are read-only: %.300s",
                      opc_text_c(&message));
   opc_text_clear(&message);
   if (status == OPC_OK) return !opc_finding_from_outcome(context, call, finding);
@@ -251,7 +264,8 @@ static void run_case(opc_case_context_t *context, opc_finding_t *finding) {
   if (status != OPC_OK) goto release;
   opc_accesses_report_writes(context, &call, finding);
   if (call.leaf_count)
-    opc_finding_pass(finding, "%zu tensor arguments, %zu bytes compared: changed only as declared", call.leaf_count, bytes);
+    opc_finding_pass(finding, "%zu tensor arguments, %zu bytes compared: changed only as declared", call.leaf_count,
+                     bytes);
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor among the arguments");
 
 release:
@@ -270,16 +284,18 @@ typedef struct values_use {
   uint64_t seed, other;
 } values_use_t;
 
-static opc_status_t give_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context, opc_error_t *error) {
+static opc_status_t give_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                                void *context, opc_error_t *error) {
   const values_use_t *use = context;
   (void)leaf;
   return opc_sample_fill_other(use->sample, spec, path, use->seed, use->other, logical, error);
 }
 
-static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *sample, uint64_t seed, written_use_t *uses,
-                               opc_error_t *error) {
+static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *sample, uint64_t seed,
+                               written_use_t *uses, opc_error_t *error) {
   values_use_t use = {.sample = sample, .seed = context->seed, .other = seed};
-  opc_call_options_t options = {.device = context->device, .seed = context->seed, .values = give_values, .values_context = &use};
+  opc_call_options_t options = {
+      .device = context->device, .seed = context->seed, .values = give_values, .values_context = &use};
   opc_call_t call = {0};
   opc_status_t status = opc_call_make_with(&call, context->op, sample, &options, error);
   if (status == OPC_OK) status = opc_call_snapshot(&call, error);
@@ -311,7 +327,8 @@ static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
   size_t declared = 0, given = 0;
   for (size_t i = 0; status == OPC_OK && i < context->sample_count; i++) {
     if (context->samples[i].expect.rejects) continue;
-    for (uint64_t other = 0; status == OPC_OK && other < 2; other++) /* what is written may happen to be there already */
+    for (uint64_t other = 0; status == OPC_OK && other < 2;
+         other++) /* what is written may happen to be there already */
       status = see_sample(context, &context->samples[i], context->seed + other, uses, &error);
     if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that sample has its own verdicts */
   }
@@ -320,8 +337,9 @@ static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
     declared++;
     given += uses[a].given;
     if (uses[a].given && !uses[a].written)
-      opc_finding_fail(finding, "mutation.declared_not_written", "argument %s is declared mutable and was never written, on %zu samples",
-                       op->arguments[a].name, context->sample_count);
+      opc_finding_fail(finding, "mutation.declared_not_written",
+                       "argument %s is declared mutable and was never written, on %zu samples", op->arguments[a].name,
+                       context->sample_count);
   }
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (given) opc_finding_pass(finding, "%zu declared mutable arguments are written", given);
@@ -346,8 +364,8 @@ static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const 
 
 const opc_check_t opc_check_mutation = {
     .name = "mutation",
-    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SPECIAL | OPC_VARIANT_SAME |
-                OPC_VARIANT_SHAPE,
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SPECIAL |
+                OPC_VARIANT_SAME | OPC_VARIANT_SHAPE,
     .dtypes = OPC_SWEEP_REPRESENTATIVE,
     .once = true,
     .applies = applies,

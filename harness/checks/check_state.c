@@ -1,4 +1,5 @@
-/* state: what a call leaves changed of the process, the thread and libtorch's settings, also when it refuses its arguments. */
+/* state: what a call leaves changed of the process, the thread and libtorch's settings, also when it refuses its
+ * arguments. */
 #include <string.h>
 
 #include "checks/global_state.h"
@@ -27,7 +28,8 @@ static void state_begin(bool other, opc_state_t *out) {
   opc_state_changes_t changes = {0};
   opc_state_read(out);
   opc_state_compare(opc_state_first(), out, &changes);
-  opc_text_reset(&changes.texts[OPC_STATE_GENERATOR]); /* every call has a seed of its own, and what was printed stays printed */
+  opc_text_reset(
+      &changes.texts[OPC_STATE_GENERATOR]); /* every call has a seed of its own, and what was printed stays printed */
   opc_text_reset(&changes.texts[OPC_STATE_PRINTED]);
   bool changed = opc_state_changes_any(&changes);
   if (changed) opc_state_restore(out);
@@ -38,7 +40,8 @@ static void state_begin(bool other, opc_state_t *out) {
 }
 
 /* One call, made in the usual state or in another; whatever it changes is told and put back. */
-static opc_status_t look(opc_case_context_t *context, bool other, opc_call_t *call, telling_t *telling, opc_error_t *error) {
+static opc_status_t look(opc_case_context_t *context, bool other, opc_call_t *call, telling_t *telling,
+                         opc_error_t *error) {
   opc_state_t before, after;
   opc_state_changes_t changes = {0};
   opc_status_t status = opc_call_make(call, context->op, context->sample, context->device, context->seed, error);
@@ -52,11 +55,13 @@ static opc_status_t look(opc_case_context_t *context, bool other, opc_call_t *ca
   opc_state_restore(&after);
 
   bool refused = call->outcome != OPC_CALL_RETURNED;
-  if (refused) opc_text_reset(&changes.texts[OPC_STATE_PRINTED]); /* libtorch's stable interface prints every exception */
+  if (refused)
+    opc_text_reset(&changes.texts[OPC_STATE_PRINTED]); /* libtorch's stable interface prints every exception */
   if (refused) tell(telling, &changes, "a call that was refused");
   else
     tell(telling, &changes,
-         other ? "a call with other settings in force (grad mode off, another default dtype, one thread more)" : "the call");
+         other ? "a call with other settings in force (grad mode off, another default dtype, one thread more)"
+               : "the call");
   opc_state_changes_clear(&changes);
   return OPC_OK;
 }
@@ -70,7 +75,9 @@ static void tell_first_call(telling_t *telling) {
   opc_text_clear(&when);
 }
 
-static bool is_plain(const opc_case_context_t *context) { return !context->id.dtype[0] && strcmp(context->id.variant, "plain") == 0; }
+static bool is_plain(const opc_case_context_t *context) {
+  return !context->id.dtype[0] && strcmp(context->id.variant, "plain") == 0;
+}
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   telling_t telling = {.finding = finding};
@@ -90,7 +97,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (first_case) tell_first_call(&telling);
   if (!opc_finding_from_outcome(context, &call, finding))
     opc_finding_pass(finding,
-                     "settings, floating-point control, streams, locale, signals, directory and environment are as before the call%s",
+                     "settings, floating-point control, streams, locale, signals, directory and environment are as "
+                     "before the call%s",
                      is_plain(context) ? ", also under other settings" : "");
 
 release:
@@ -98,7 +106,8 @@ release:
   opc_call_clear(&call);
 }
 
-/* Of other shapes those without dimensions: what a kernel has set before it looks at the shape shows where it refuses one. */
+/* Of other shapes those without dimensions: what a kernel has set before it looks at the shape shows where it refuses
+ * one. */
 static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
   (void)op;
   (void)sample;

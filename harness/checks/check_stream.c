@@ -8,7 +8,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error = {0};
   uint64_t pool;
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;
-  /* The first call is on the default stream: what it sets up is set up, and a stream that it keeps is another one than the next call's. */
+  /* The first call is on the default stream: what it sets up is set up, and a stream that it keeps is another one than
+   * the next call's. */
   opc_status_t status = opc_cuda_watch_make(&watch, &error);
   if (status != OPC_OK) goto release;
   opc_cuda_watch_run(&watch, "the operator");
@@ -24,7 +25,10 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_cuda_judge_streams(&watch.facts, &founds);
   size_t work = opc_cuda_own_work(&watch);
   if (!opc_cuda_watch_settle(&watch, &founds, finding))
-    opc_cuda_pass(&watch, work, finding, "what the library launches, copies and fills (%zu calls) is in order with a stream of libtorch's pool that is current", work);
+    opc_cuda_pass(&watch, work, finding,
+                  "what the library launches, copies and fills (%zu calls) is in order with a stream of libtorch's "
+                  "pool that is current",
+                  work);
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);

@@ -1,5 +1,5 @@
-/* symbolic: the Meta kernel on symbols in place of sizes, as torch.compile calls it under dynamic shapes; and the real kernel on other sizes, which
- * proves what must not be a number. */
+/* symbolic: the Meta kernel on symbols in place of sizes, as torch.compile calls it under dynamic shapes; and the real
+ * kernel on other sizes, which proves what must not be a number. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,8 @@ typedef struct symbolic_case {
 
 static opc_status_t call_symbolic(symbolic_case_t *run, opc_call_t *meta, opc_symbolic_t *out) {
   run->context->phase("the Meta kernel with symbolic sizes");
-  run->outcome = opc_op_call_symbolic(run->context->handle, meta->arguments, meta->absent, meta->argument_count, out, &run->message);
+  run->outcome = opc_op_call_symbolic(run->context->handle, meta->arguments, meta->absent, meta->argument_count, out,
+                                      &run->message);
   return OPC_OK;
 }
 
@@ -63,14 +64,18 @@ static bool same_lengths(const opc_sample_t *left, const opc_sample_t *right) {
   return true;
 }
 
-/* On guarded memory: the sizes are ours, and a kernel that does not check them may go anywhere. What it then returns proves nothing. */
-static opc_status_t call_real(symbolic_case_t *run, const opc_sample_t *sample, other_shape_t *out, bool *out_accepted) {
+/* On guarded memory: the sizes are ours, and a kernel that does not check them may go anywhere. What it then returns
+ * proves nothing. */
+static opc_status_t call_real(symbolic_case_t *run, const opc_sample_t *sample, other_shape_t *out,
+                              bool *out_accepted) {
   opc_call_t call = {0};
   opc_output_t *outputs = NULL;
   opc_case_context_t *context = run->context;
   *out_accepted = false;
   opc_status_t status = OPC_OK;
-  if (opc_call_make(&call, context->op, sample, context->device, context->seed, &run->error) != OPC_OK || !same_ranks(run, &call)) goto release;
+  if (opc_call_make(&call, context->op, sample, context->device, context->seed, &run->error) != OPC_OK ||
+      !same_ranks(run, &call))
+    goto release;
   context->phase("the operator on other sizes");
   if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) goto release;
   if (opc_accesses_count(1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED)) goto release;
@@ -111,11 +116,13 @@ static bool try_sizes(const char *name, const opc_sample_t *sample, void *contex
 static opc_status_t try_other_sizes(symbolic_case_t *run) {
   opc_case_context_t *context = run->context;
   bool guarded = opc_cpu_memory_guarded();
-  if (opc_accesses_count(1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED)) return OPC_OK; /* the runner tells of these */
+  if (opc_accesses_count(1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED))
+    return OPC_OK; /* the runner tells of these */
   run->others = calloc(SHAPES_MAX + 1, sizeof *run->others);
   if (!run->others) return opc_error_set(&run->error, OPC_ERR_MEMORY, "out of memory for other sizes");
   if (!guarded) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
-  opc_status_t status = opc_variants_of(context->sample, context->op, OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES, try_sizes, run, &run->error);
+  opc_status_t status =
+      opc_variants_of(context->sample, context->op, OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES, try_sizes, run, &run->error);
   if (!guarded) opc_cpu_memory_plain();
   opc_guard_accesses_reset();
   return status == OPC_OK ? run->status : status;
@@ -126,7 +133,8 @@ static opc_status_t try_other_sizes(symbolic_case_t *run) {
 /* The supervisor makes a place of the addresses, and puts it behind the message. */
 static void add_place(opc_finding_t *finding, const char *rule, const opc_symbolic_event_t *event) {
   json_t *raw = json_array(), *list = finding->evidence ? json_object_get(finding->evidence, "accesses") : NULL;
-  for (uint32_t i = 0; i < event->frame_count; i++) json_array_append_new(raw, json_sprintf("0x%" PRIx64, event->frames[i]));
+  for (uint32_t i = 0; i < event->frame_count; i++)
+    json_array_append_new(raw, json_sprintf("0x%" PRIx64, event->frames[i]));
   if (!list) {
     list = json_array();
     opc_finding_evidence(finding, "accesses", list);
@@ -140,8 +148,10 @@ static void report_reads(symbolic_case_t *run) {
     const opc_symbolic_event_t *event = &run->symbolic.events[i];
     if (event->kind != OPC_SYMBOLIC_READ) continue;
     const char *path = (size_t)event->leaf < run->meta.leaf_count ? run->meta.leaves[event->leaf].path : "an argument";
-    opc_finding_fail(run->finding, "symbolic.plain_size", "called on Meta the operator asks for %s.%s, a plain number, where under dynamic shapes there is a symbol", path,
-                     event->text);
+    opc_finding_fail(
+        run->finding, "symbolic.plain_size",
+        "called on Meta the operator asks for %s.%s, a plain number, where under dynamic shapes there is a symbol",
+        path, event->text);
     add_place(run->finding, "symbolic.plain_size", event);
   }
 }
@@ -161,18 +171,21 @@ static void report_guards(symbolic_case_t *run) {
   for (size_t i = 0; i < run->symbolic.event_count; i++) {
     const opc_symbolic_event_t *event = &run->symbolic.events[i];
     for (size_t k = 0; event->kind != OPC_SYMBOLIC_READ && k < run->other_count; k++) {
-      const opc_symbolic_event_t *other = run->others[k].has_symbolic ? same_question(&run->others[k].symbolic, event) : NULL;
+      const opc_symbolic_event_t *other =
+          run->others[k].has_symbolic ? same_question(&run->others[k].symbolic, event) : NULL;
       if (!other || other->value == event->value) continue;
       bool number = event->kind == OPC_SYMBOLIC_NUMBER;
       const char *yes = event->value ? "holds" : "does not hold";
       if (number)
         opc_finding_fail(run->finding, "symbolic.specialises",
-                         "the Meta kernel turns %s into its number, %lld for the sample and %lld with %s, which the operator takes as well", event->text,
-                         (long long)event->value, (long long)other->value, run->others[k].variant);
+                         "the Meta kernel turns %s into its number, %lld for the sample and %lld with %s, which the "
+                         "operator takes as well",
+                         event->text, (long long)event->value, (long long)other->value, run->others[k].variant);
       else
-        opc_finding_fail(run->finding, "symbolic.specialises",
-                         "the Meta kernel decides by %s, which %s for the sample and %s with %s, which the operator takes as well", event->text, yes,
-                         event->value ? "does not" : "does", run->others[k].variant);
+        opc_finding_fail(
+            run->finding, "symbolic.specialises",
+            "the Meta kernel decides by %s, which %s for the sample and %s with %s, which the operator takes as well",
+            event->text, yes, event->value ? "does not" : "does", run->others[k].variant);
       add_place(run->finding, "symbolic.specialises", event);
       break;
     }
@@ -186,7 +199,8 @@ static bool has_number(const symbolic_case_t *run) {
   return false;
 }
 
-/* Where a size depends on values no size of the arguments decides it: rank, dtype and device are compared by check meta all the same. */
+/* Where a size depends on values no size of the arguments decides it: rank, dtype and device are compared by check meta
+ * all the same. */
 static bool sizes_follow_values(const opc_operator_t *op) {
   return opc_operator_has_tag(op, "dynamic_output_shape") || opc_operator_has_tag(op, "data_dependent_output");
 }
@@ -200,8 +214,11 @@ static void report_numbers(symbolic_case_t *run) {
       if (run->others[k].output_count != run->symbolic.output_count || real->ndim != output->ndim) continue;
       for (int d = 0; d < output->ndim && d < OPC_MAX_DIMS; d++) {
         if (!output->number[d] || real->sizes[d] == output->sizes[d]) continue;
-        opc_finding_fail(run->finding, "symbolic.hard_coded", "the Meta kernel gives %s size %lld in dimension %d, whatever the sizes of the arguments are; the real "
-                         "kernel gives it %lld with %s", run->outputs[i].path, (long long)output->sizes[d], d, (long long)real->sizes[d], run->others[k].variant);
+        opc_finding_fail(
+            run->finding, "symbolic.hard_coded",
+            "the Meta kernel gives %s size %lld in dimension %d, whatever the sizes of the arguments are; the real "
+            "kernel gives it %lld with %s",
+            run->outputs[i].path, (long long)output->sizes[d], d, (long long)real->sizes[d], run->others[k].variant);
         return;
       }
     }
@@ -219,15 +236,21 @@ static void judge_refusal(symbolic_case_t *run) {
   const char *message = opc_text_c(&run->message);
   int length = (int)strcspn(message, "\n");
   if (run->symbolic.inner_threw[0])
-    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "the Meta kernel calls %s, which throws on symbolic sizes; in a process with Python it need not: %.*s",
-                     run->symbolic.inner_threw, length, message);
+    opc_finding_skip(
+        run->finding, OPC_SKIP_NOT_APPLICABLE,
+        "the Meta kernel calls %s, which throws on symbolic sizes; in a process with Python it need not: %.*s",
+        run->symbolic.inner_threw, length, message);
   else if (run->outcome == OPC_CALL_NO_KERNEL || run->outcome == OPC_CALL_FAKE_IN_PYTHON)
-    opc_finding_skip(run->finding, OPC_SKIP_NO_KERNEL, "the Meta kernel calls an operator that has no Meta kernel in C++: %.*s", length, message);
+    opc_finding_skip(run->finding, OPC_SKIP_NO_KERNEL,
+                     "the Meta kernel calls an operator that has no Meta kernel in C++: %.*s", length, message);
   else if (run->outcome == OPC_CALL_UNCONVERTIBLE)
-    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "the arguments cannot be made with symbolic sizes: %.*s", length, message);
+    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "the arguments cannot be made with symbolic sizes: %.*s",
+                     length, message);
   else if (run->outcome == OPC_CALL_FOREIGN_EXCEPTION)
     opc_finding_error(run->finding, "foreign_exception", "the Meta kernel throws something that is no std::exception");
-  else opc_finding_fail(run->finding, "symbolic.rejects", "the Meta kernel takes these sizes as numbers, and throws on symbols: %.*s", length, message);
+  else
+    opc_finding_fail(run->finding, "symbolic.rejects",
+                     "the Meta kernel takes these sizes as numbers, and throws on symbols: %.*s", length, message);
 }
 
 static void judge(symbolic_case_t *run) {
@@ -241,13 +264,18 @@ static void judge(symbolic_case_t *run) {
   if (!run->finding->rule && !run->symbolic.inner_read && !asked(run, OPC_SYMBOLIC_NUMBER)) report_numbers(run);
   if (run->symbolic.inner_read)
     opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
-                     "the Meta kernel itself asks for no number, but an operator that it calls does; in a process with Python that one need not");
+                     "the Meta kernel itself asks for no number, but an operator that it calls does; in a process with "
+                     "Python that one need not");
   else if (run->other_count)
-    opc_finding_pass(run->finding, "%zu symbols go through the Meta kernel, and what is a number in its %zu outputs is one for %zu other shapes too", run->symbolic.symbols,
-                     run->symbolic.output_count, run->other_count);
+    opc_finding_pass(run->finding,
+                     "%zu symbols go through the Meta kernel, and what is a number in its %zu outputs is one for %zu "
+                     "other shapes too",
+                     run->symbolic.symbols, run->symbolic.output_count, run->other_count);
   else
     opc_finding_pass(run->finding, "%zu symbols go through the Meta kernel%s", run->symbolic.symbols,
-                     has_number(run) ? "; whether numbers in its outputs belong there is open, as the operator takes no other shapes that were tried" : ", and every size of its outputs is made of them");
+                     has_number(run) ? "; whether numbers in its outputs belong there is open, as the operator takes "
+                                       "no other shapes that were tried"
+                                     : ", and every size of its outputs is made of them");
 }
 
 /* ---- the case ---- */
@@ -262,11 +290,13 @@ static bool skip_operator(const opc_operator_t *op, opc_finding_t *finding) {
   if (!op->library)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is libtorch's own: what takes symbols there is in Python");
   else if (op->python_module && !has_kernel(op, "Meta"))
-    opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON, "the fake kernel is said to be in Python module %s", op->python_module);
+    opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON, "the fake kernel is said to be in Python module %s",
+                     op->python_module);
   else if (!has_kernel(op, "Meta"))
-    opc_finding_skip(finding, OPC_SKIP_NO_KERNEL, has_kernel(op, "CompositeImplicitAutograd") || has_kernel(op, "CompositeExplicitAutograd")
-                                                      ? "it is composite: there is no Meta kernel of its own"
-                                                      : "there is no Meta kernel in C++");
+    opc_finding_skip(finding, OPC_SKIP_NO_KERNEL,
+                     has_kernel(op, "CompositeImplicitAutograd") || has_kernel(op, "CompositeExplicitAutograd")
+                         ? "it is composite: there is no Meta kernel of its own"
+                         : "there is no Meta kernel in C++");
   return finding->decided;
 }
 
@@ -278,7 +308,8 @@ static bool call_on_meta(symbolic_case_t *run) {
   if (run->status != OPC_OK) return false;
   context->phase("the Meta kernel");
   if (opc_call_run(&run->meta, context->handle, context->seed) == OPC_CALL_RETURNED) return true;
-  opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "the Meta kernel refuses these sizes as numbers already: see check meta");
+  opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
+                   "the Meta kernel refuses these sizes as numbers already: see check meta");
   return false;
 }
 
@@ -294,7 +325,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (run.status == OPC_OK) run.status = call_symbolic(&run, &symbolic_arguments, &run.symbolic);
   if (run.status != OPC_OK) goto release;
   if (!run.symbolic.symbols) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no size of these arguments is 2 or more: there is nothing to make a symbol of");
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "no size of these arguments is 2 or more: there is nothing to make a symbol of");
     goto release;
   }
   bool comparable = run.outcome == OPC_CALL_RETURNED && run.symbolic.output_count == run.output_count;

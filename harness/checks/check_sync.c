@@ -18,8 +18,12 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_cuda_judge_waits(&watch.facts, &founds);
   size_t work = opc_cuda_own_work(&watch), torch = opc_cuda_waits_of_torch(&watch.facts);
   if (opc_cuda_watch_settle(&watch, &founds, finding)) goto release;
-  if (torch) opc_cuda_pass(&watch, work, finding, "the library itself waits for nothing; libtorch waits for the device %zu times on its behalf", torch);
-  else opc_cuda_pass(&watch, work, finding, "the library launches, copies and fills (%zu calls), and does not wait for the device", work);
+  if (torch)
+    opc_cuda_pass(&watch, work, finding,
+                  "the library itself waits for nothing; libtorch waits for the device %zu times on its behalf", torch);
+  else
+    opc_cuda_pass(&watch, work, finding,
+                  "the library launches, copies and fills (%zu calls), and does not wait for the device", work);
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);

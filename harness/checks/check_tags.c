@@ -1,4 +1,5 @@
-/* tags: what the operator's tags promise against what it does. What they say of the schema alone is check registration's. */
+/* tags: what the operator's tags promise against what it does. What they say of the schema alone is check
+ * registration's. */
 #include <string.h>
 
 #include "checks/functionalise.h"
@@ -9,10 +10,18 @@ static const struct {
   const char *tag; /* NULL: for operators without tags too */
   opc_tag_test_t *test;
 } tests[] = {
-    {"pointwise", opc_tag_pointwise},   {"view_copy", opc_tag_view_copy},    {"flexible_layout", opc_tag_flexible},
-    {"needs_contiguous_strides", opc_tag_contiguous}, {"needs_fixed_stride_order", opc_tag_stride_order}, {"reduction", opc_tag_reduction},
-    {"inplace_view", opc_tag_inplace_view}, {"inplace", opc_tag_returned},   {"out", opc_tag_returned},
-    {"out", opc_tag_out},               {"out_variant", opc_tag_returned},   {"out_variant", opc_tag_out},
+    {"pointwise", opc_tag_pointwise},
+    {"view_copy", opc_tag_view_copy},
+    {"flexible_layout", opc_tag_flexible},
+    {"needs_contiguous_strides", opc_tag_contiguous},
+    {"needs_fixed_stride_order", opc_tag_stride_order},
+    {"reduction", opc_tag_reduction},
+    {"inplace_view", opc_tag_inplace_view},
+    {"inplace", opc_tag_returned},
+    {"out", opc_tag_returned},
+    {"out", opc_tag_out},
+    {"out_variant", opc_tag_returned},
+    {"out_variant", opc_tag_out},
     {NULL, opc_tag_missing},
 };
 enum { TEST_COUNT = sizeof tests / sizeof *tests };
@@ -68,14 +77,17 @@ static void see_integers(const char *path, opc_value_t *value, void *context) {
   *(bool *)context |= kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX && value->tensor->dtype != OPC_DTYPE_BOOL;
 }
 
-/* Integers may be lengths or indices: other values only change their order, and what follows the largest of them stays. */
+/* Integers may be lengths or indices: other values only change their order, and what follows the largest of them stays.
+ */
 static bool has_integers(const opc_sample_t *sample) {
   bool found = false;
-  for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], see_integers, &found);
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], see_integers, &found);
   return found;
 }
 
-static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *sample, seen_t *seen, opc_error_t *error) {
+static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *sample, seen_t *seen,
+                               opc_error_t *error) {
   opc_result_t first = {0};
   bool returned = false;
   opc_tag_call_t call = {.phase = "the operator"};
@@ -100,9 +112,11 @@ static bool returns_a_number(const opc_operator_t *op) {
 }
 
 /* A tag that says that something follows values, and it never does. */
-static opc_status_t check_unneeded(opc_case_context_t *context, opc_finding_t *finding, opc_text_t *held, opc_error_t *error) {
+static opc_status_t check_unneeded(opc_case_context_t *context, opc_finding_t *finding, opc_text_t *held,
+                                   opc_error_t *error) {
   enum { CALLS_MIN = 3 };
-  bool shape = opc_operator_has_tag(context->op, "dynamic_output_shape"), number = opc_operator_has_tag(context->op, "data_dependent_output") && returns_a_number(context->op);
+  bool shape = opc_operator_has_tag(context->op, "dynamic_output_shape"),
+       number = opc_operator_has_tag(context->op, "data_dependent_output") && returns_a_number(context->op);
   opc_status_t status = OPC_OK;
   seen_t seen = {0};
   for (size_t i = 0; (shape || number) && status == OPC_OK && i < context->sample_count; i++) {
@@ -112,7 +126,8 @@ static opc_status_t check_unneeded(opc_case_context_t *context, opc_finding_t *f
   }
   if (status == OPC_OK && seen.calls >= CALLS_MIN) {
     const char *format = "tagged %s, and in %zu calls with other values in the same arguments no %s was another one";
-    if (shape && !seen.follows.shape) opc_finding_fail(finding, "tags.unneeded", format, "dynamic_output_shape", seen.calls, "shape");
+    if (shape && !seen.follows.shape)
+      opc_finding_fail(finding, "tags.unneeded", format, "dynamic_output_shape", seen.calls, "shape");
     if (number && !seen.follows.number && !seen.follows.shape)
       opc_finding_fail(finding, "tags.unneeded", format, "data_dependent_output", seen.calls, "number");
     opc_text_addf(held, "%s", shape ? "dynamic_output_shape" : "data_dependent_output");
@@ -131,11 +146,14 @@ static bool holds_tensors(const opc_operator_t *op) {
 static void check_pt2_compliant(const opc_operator_t *op, opc_finding_t *finding, opc_text_t *held) {
   opc_text_t reason = {0};
   if (!opc_operator_has_tag(op, "pt2_compliant_tag") || !op->library || !op->defined_here || !holds_tensors(op)) return;
-  bool composite = opc_operator_kernel(op, "CompositeImplicitAutograd") || opc_operator_kernel(op, "CompositeExplicitAutograd") ||
+  bool composite = opc_operator_kernel(op, "CompositeImplicitAutograd") ||
+                   opc_operator_kernel(op, "CompositeExplicitAutograd") ||
                    opc_operator_kernel(op, "CompositeExplicitAutogradNonFunctional");
   if (opc_functionalise_rule(op, &reason) == OPC_FUNCTIONALISE_REFUSED)
-    opc_finding_fail(finding, "tags.compliant", "tagged pt2_compliant_tag, and torch.compile refuses it: %s", opc_text_c(&reason));
-  /* Without a kernel for Meta tensors in C++ a Python module may bring one: registration.no_meta_kernel warns, and nothing is proved here. */
+    opc_finding_fail(finding, "tags.compliant", "tagged pt2_compliant_tag, and torch.compile refuses it: %s",
+                     opc_text_c(&reason));
+  /* Without a kernel for Meta tensors in C++ a Python module may bring one: registration.no_meta_kernel warns, and
+   * nothing is proved here. */
   if (has_meta_kernel(op) || composite) opc_text_addf(held, "%spt2_compliant_tag", held->length ? ", " : "");
   opc_text_clear(&reason);
 }
@@ -164,4 +182,5 @@ static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const 
   return false;
 }
 
-const opc_check_t opc_check_tags = {.name = "tags", .families = OPC_VARIANT_PLAIN, .once = true, .applies = applies, .run = run};
+const opc_check_t opc_check_tags = {
+    .name = "tags", .families = OPC_VARIANT_PLAIN, .once = true, .applies = applies, .run = run};

@@ -15,7 +15,8 @@ void opc_cuda_case_begin(const opc_case_context_t *context) {
 bool opc_cuda_case_end(const opc_case_context_t *context, opc_finding_t *finding) {
   if (!is_watched(context)) return false;
   const opc_launch_api_t *launch = opc_launch();
-  int code = launch->synchronize(), left = launch->last_error(); /* an error that is no fault is forgotten here, and not the next case's */
+  int code = launch->synchronize(),
+      left = launch->last_error(); /* an error that is no fault is forgotten here, and not the next case's */
   if (!opc_cuda_fault_words(code)) code = left;
   if (!opc_cuda_fault_words(code)) return false;
 

@@ -12,16 +12,16 @@ static const struct fault {
   int code;
   const char *words;
 } faults[] = {
-  {700, "an access of memory that is not there"},
-  {702, "a kernel that takes too long"},
-  {710, "an assertion that failed in a kernel"},
-  {714, "a damaged call stack in a kernel"},
-  {715, "an instruction that the GPU does not know"},
-  {716, "an access whose address is no multiple of its size"},
-  {717, "an access of another kind of memory than the instruction is for"},
-  {718, "a jump to where no code is"},
-  {719, "a fault in a kernel"},
-  {721, "tensor memory that a kernel did not give back"},
+    {700, "an access of memory that is not there"},
+    {702, "a kernel that takes too long"},
+    {710, "an assertion that failed in a kernel"},
+    {714, "a damaged call stack in a kernel"},
+    {715, "an instruction that the GPU does not know"},
+    {716, "an access whose address is no multiple of its size"},
+    {717, "an access of another kind of memory than the instruction is for"},
+    {718, "a jump to where no code is"},
+    {719, "a fault in a kernel"},
+    {721, "tensor memory that a kernel did not give back"},
 };
 
 static const struct fault *fault_of(int code) {
@@ -59,8 +59,11 @@ void opc_cuda_fault_say(int code, const opc_cuda_log_t *log, opc_text_t *out) {
     const opc_cuda_call_t *call = &log->calls[launches[i]];
     char kernel[128];
     bool named = call->kernel && call->kernel[0];
-    opc_text_addf(out, "%s%.100s (grid %u,%u,%u, block %u,%u,%u)", i == 0 ? (count > 1 ? "; the last launches before it, newest first: " : "; the last launch before it: ") : ", ",
-                  named ? opc_cuda_kernel_name(call->kernel, kernel, sizeof kernel) : "a kernel", call->grid[0], call->grid[1], call->grid[2], call->block[0], call->block[1], call->block[2]);
+    opc_text_addf(
+        out, "%s%.100s (grid %u,%u,%u, block %u,%u,%u)",
+        i == 0 ? (count > 1 ? "; the last launches before it, newest first: " : "; the last launch before it: ") : ", ",
+        named ? opc_cuda_kernel_name(call->kernel, kernel, sizeof kernel) : "a kernel", call->grid[0], call->grid[1],
+        call->grid[2], call->block[0], call->block[1], call->block[2]);
     if (call->library && call->library[0]) opc_text_addf(out, " by %s", file_name(call->library));
   }
 }
@@ -70,9 +73,10 @@ json_t *opc_cuda_fault_launches(const opc_cuda_log_t *log) {
   json_t *array = json_array();
   for (size_t i = 0; i < count; i++) {
     const opc_cuda_call_t *call = &log->calls[launches[i]];
-    json_t *entry = json_pack("{s:s, s:s, s:[i,i,i], s:[i,i,i], s:o}", "kernel", call->kernel ? call->kernel : "", "library", call->library ? call->library : "", "grid",
-                              (int)call->grid[0], (int)call->grid[1], (int)call->grid[2], "block", (int)call->block[0], (int)call->block[1], (int)call->block[2],
-                              "stream", json_sprintf("0x%llx", (unsigned long long)call->stream));
+    json_t *entry = json_pack("{s:s, s:s, s:[i,i,i], s:[i,i,i], s:o}", "kernel", call->kernel ? call->kernel : "",
+                              "library", call->library ? call->library : "", "grid", (int)call->grid[0],
+                              (int)call->grid[1], (int)call->grid[2], "block", (int)call->block[0], (int)call->block[1],
+                              (int)call->block[2], "stream", json_sprintf("0x%llx", (unsigned long long)call->stream));
     if (entry) json_array_append_new(array, entry);
   }
   return array;

@@ -1,4 +1,5 @@
-/* The current device is 0, the tensors are elsewhere: work and memory belong where the tensors are, and the thread stays where it was. */
+/* The current device is 0, the tensors are elsewhere: work and memory belong where the tensors are, and the thread
+ * stays where it was. */
 #include <inttypes.h>
 
 #include "checks/cuda_judge.h"
@@ -13,7 +14,8 @@ static void judge_work(const opc_cuda_facts_t *facts, size_t index, opc_cuda_fou
   char name[256], stream[128];
   opc_cuda_call_name(call, name, sizeof name);
   opc_cuda_stream_name(call, stream, sizeof stream);
-  opc_cuda_found_add(out, &facts->log, "device_guard.wrong_device", index, index, "%s goes to %s while all tensors are on device %d", name, stream, facts->device);
+  opc_cuda_found_add(out, &facts->log, "device_guard.wrong_device", index, index,
+                     "%s goes to %s while all tensors are on device %d", name, stream, facts->device);
 }
 
 static void judge_memory(const opc_cuda_facts_t *facts, size_t index, opc_cuda_founds_t *out) {
@@ -21,9 +23,13 @@ static void judge_memory(const opc_cuda_facts_t *facts, size_t index, opc_cuda_f
   char name[256];
   for (size_t i = 0; i < call->pointer_count; i++) {
     const opc_cuda_address_t *pointer = &call->pointers[i];
-    if (!call->alone[i] || pointer->place != OPC_CUDA_DEVICE || pointer->device < 0 || pointer->device == call->stream_device) continue;
-    opc_cuda_found_add(out, &facts->log, "device_guard.foreign_memory", index, index, "%s runs on device %d and is given 0x%" PRIx64 ", which is memory of device %d",
-                       opc_cuda_call_name(call, name, sizeof name), call->stream_device, pointer->value, pointer->device);
+    if (!call->alone[i] || pointer->place != OPC_CUDA_DEVICE || pointer->device < 0 ||
+        pointer->device == call->stream_device)
+      continue;
+    opc_cuda_found_add(out, &facts->log, "device_guard.foreign_memory", index, index,
+                       "%s runs on device %d and is given 0x%" PRIx64 ", which is memory of device %d",
+                       opc_cuda_call_name(call, name, sizeof name), call->stream_device, pointer->value,
+                       pointer->device);
   }
 }
 
@@ -45,6 +51,7 @@ void opc_cuda_judge_devices(const opc_cuda_facts_t *facts, opc_cuda_founds_t *ou
   }
   if (facts->cut || facts->device_after == facts->device_before) return;
   size_t setter = find_setter(facts);
-  opc_cuda_found_add(out, &facts->log, "device_guard.not_restored", setter, setter, "device %d was current before the call, and device %d is after it%s",
-                     facts->device_before, facts->device_after, facts->returned ? "" : " threw");
+  opc_cuda_found_add(out, &facts->log, "device_guard.not_restored", setter, setter,
+                     "device %d was current before the call, and device %d is after it%s", facts->device_before,
+                     facts->device_after, facts->returned ? "" : " threw");
 }

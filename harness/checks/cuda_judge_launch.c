@@ -21,11 +21,13 @@ static void add_extent(const char *name, const uint32_t extent[3], const uint32_
     if (was_negative(extent[i])) snprintf(was, sizeof was, " (%d before it became unsigned)", (int32_t)extent[i]);
     if (!extent[i]) snprintf(out + length, size - length, "%s%s.%c is 0", before, name, "xyz"[i]);
     else if (limit[i] && extent[i] > limit[i])
-      snprintf(out + length, size - length, "%s%s.%c is %u%s where the device takes %u", before, name, "xyz"[i], extent[i], was, limit[i]);
+      snprintf(out + length, size - length, "%s%s.%c is %u%s where the device takes %u", before, name, "xyz"[i],
+               extent[i], was, limit[i]);
   }
 }
 
-/* Which limit the launch breaks: "gridDim.y is 65536 where the device takes 65535"; "" where none is known to be broken. */
+/* Which limit the launch breaks: "gridDim.y is 65536 where the device takes 65535"; "" where none is known to be
+ * broken. */
 static void limits_broken(const opc_cuda_facts_t *facts, const opc_cuda_call_t *call, char *out, size_t size) {
   const opc_cuda_limits_t *limits = &facts->limits;
   uint64_t threads = (uint64_t)call->block[0] * call->block[1] * call->block[2];
@@ -34,19 +36,24 @@ static void limits_broken(const opc_cuda_facts_t *facts, const opc_cuda_call_t *
   add_extent("blockDim", call->block, limits->block, out, size);
   size_t length = strlen(out);
   if (limits->threads && threads > limits->threads && !length) {
-    snprintf(out, size, "a block of %u x %u x %u is %llu threads where the device takes %u", call->block[0], call->block[1], call->block[2],
-             (unsigned long long)threads, limits->threads);
+    snprintf(out, size, "a block of %u x %u x %u is %llu threads where the device takes %u", call->block[0],
+             call->block[1], call->block[2], (unsigned long long)threads, limits->threads);
   } else if (limits->shared_optin && call->shared > limits->shared_optin && !length) {
-    snprintf(out, size, "%llu bytes of shared memory a block where the device has %u", (unsigned long long)call->shared, limits->shared_optin);
+    snprintf(out, size, "%llu bytes of shared memory a block where the device has %u", (unsigned long long)call->shared,
+             limits->shared_optin);
   } else if (limits->shared && call->shared > limits->shared && !length) {
-    snprintf(out, size, "%llu bytes of shared memory a block; more than %u must be asked for first, with cudaFuncSetAttribute", (unsigned long long)call->shared,
-             limits->shared);
+    snprintf(out, size,
+             "%llu bytes of shared memory a block; more than %u must be asked for first, with cudaFuncSetAttribute",
+             (unsigned long long)call->shared, limits->shared);
   }
 }
 
-static bool is_of_host(const opc_cuda_address_t *address) { return address->place == OPC_CUDA_PINNED || address->place == OPC_CUDA_PAGEABLE; }
+static bool is_of_host(const opc_cuda_address_t *address) {
+  return address->place == OPC_CUDA_PINNED || address->place == OPC_CUDA_PAGEABLE;
+}
 
-/* Before the launch something came back from the device that no kernel has written there: numbers that the launch was computed from, for all we know. */
+/* Before the launch something came back from the device that no kernel has written there: numbers that the launch was
+ * computed from, for all we know. */
 static bool follows_made_up_numbers(const opc_cuda_facts_t *facts, size_t index) {
   bool launched = facts->large;
   for (size_t i = 0; i < index && facts->simulated; i++) {
@@ -78,27 +85,33 @@ static void judge_failure(const opc_cuda_facts_t *facts, size_t index, opc_cuda_
   const char *colon = limits[0] ? ": " : "";
   bool invalid = call->code == INVALID_CONFIGURATION || call->code == INVALID_VALUE;
   if (facts->empty && invalid && has_zero(call->grid)) {
-    opc_cuda_found_add(out, &facts->log, "launch.empty_tensor", index, index, "the launch of %s for an empty tensor fails with %s%s%s", name, code, colon, limits);
+    opc_cuda_found_add(out, &facts->log, "launch.empty_tensor", index, index,
+                       "the launch of %s for an empty tensor fails with %s%s%s", name, code, colon, limits);
   } else if (facts->large && breaks_by_size(facts, call)) {
-    opc_cuda_found_add(out, &facts->log, "launch.large_tensor", index, index, "the launch of %s for a large tensor fails with %s%s%s", name, code, colon, limits);
+    opc_cuda_found_add(out, &facts->log, "launch.large_tensor", index, index,
+                       "the launch of %s for a large tensor fails with %s%s%s", name, code, colon, limits);
   } else {
-    opc_cuda_found_add(out, &facts->log, "launch.failed", index, index, "the launch of %s fails with %s%s%s", name, code, colon, limits);
+    opc_cuda_found_add(out, &facts->log, "launch.failed", index, index, "the launch of %s fails with %s%s%s", name,
+                       code, colon, limits);
   }
 }
 
 /* ---- error checks ---- */
 
-/* nvcc's stubs throw the result away; who calls cudaLaunchKernel himself has it in his hand, and only a failure shows whether he looks at it. */
+/* nvcc's stubs throw the result away; who calls cudaLaunchKernel himself has it in his hand, and only a failure shows
+ * whether he looks at it. */
 static bool result_is_thrown_away(const opc_cuda_call_t *call) { return strncmp(call->function, "__cuda", 6) == 0; }
 
-/* A runtime that is linked statically into a library has a last error of its own: only that library can ask for it, and it asks for no other. */
+/* A runtime that is linked statically into a library has a last error of its own: only that library can ask for it, and
+ * it asks for no other. */
 static bool is_same_runtime(const opc_cuda_call_t *launch, const opc_cuda_call_t *call) {
   return launch->unwrapped == call->unwrapped && (!launch->unwrapped || strcmp(launch->library, call->library) == 0);
 }
 
 static bool is_check(const opc_cuda_facts_t *facts, const opc_cuda_call_t *call, const opc_cuda_call_t *launch) {
   bool asks = call->kind == OPC_CUDA_LAST_ERROR || call->kind == OPC_CUDA_PEEK_ERROR;
-  return asks && call->thread == launch->thread && is_same_runtime(launch, call) && facts->owner(call->library, facts->context) != OPC_CUDA_OF_OTHERS;
+  return asks && call->thread == launch->thread && is_same_runtime(launch, call) &&
+         facts->owner(call->library, facts->context) != OPC_CUDA_OF_OTHERS;
 }
 
 typedef enum checked { CHECKED = 0, CHECKED_LATE, UNCHECKED } checked_t;
@@ -123,25 +136,31 @@ static void judge_check(const opc_cuda_facts_t *facts, size_t index, opc_cuda_fo
   if (!result_is_thrown_away(call)) return;
   opc_cuda_call_name(call, name, sizeof name);
   switch (how_checked(facts, index, &next)) {
-  case CHECKED: break;
-  case CHECKED_LATE:
-    opc_cuda_found_add(late, log, "launch.checked_late", index, next, "the error of launching %s is asked for only after %s was launched", name,
-                       opc_cuda_call_name(&log->calls[next], next_name, sizeof next_name));
-    break;
-  case UNCHECKED:
-    if (log->dropped || facts->cut) break; /* it may be among what the log does not have */
-    opc_cuda_found_add(out, log, "launch.unchecked", index, index, "%s is launched, and nothing asks %sfor the launch's error before the operator %s", name,
-                       call->unwrapped ? "the library's own runtime " : "", facts->returned ? "returns" : "throws");
-    break;
+    case CHECKED:
+      break;
+    case CHECKED_LATE:
+      opc_cuda_found_add(late, log, "launch.checked_late", index, next,
+                         "the error of launching %s is asked for only after %s was launched", name,
+                         opc_cuda_call_name(&log->calls[next], next_name, sizeof next_name));
+      break;
+    case UNCHECKED:
+      if (log->dropped || facts->cut) break; /* it may be among what the log does not have */
+      opc_cuda_found_add(out, log, "launch.unchecked", index, index,
+                         "%s is launched, and nothing asks %sfor the launch's error before the operator %s", name,
+                         call->unwrapped ? "the library's own runtime " : "", facts->returned ? "returns" : "throws");
+      break;
   }
 }
 
 /* ---- errors left behind ---- */
 
-/* The last call of the operator's thread that came to the error, by the shared runtime, whose error it is; log.count: none did. */
+/* The last call of the operator's thread that came to the error, by the shared runtime, whose error it is; log.count:
+ * none did. */
 static size_t find_culprit(const opc_cuda_facts_t *facts) {
   for (size_t i = facts->log.count; i-- > 0;)
-    if (facts->log.calls[i].thread == 0 && !facts->log.calls[i].unwrapped && facts->log.calls[i].code == facts->last_error) return i;
+    if (facts->log.calls[i].thread == 0 && !facts->log.calls[i].unwrapped &&
+        facts->log.calls[i].code == facts->last_error)
+      return i;
   return facts->log.count;
 }
 
@@ -159,7 +178,8 @@ static void judge_error_left(const opc_cuda_facts_t *facts, opc_cuda_founds_t *o
   const opc_cuda_call_t *call = &log->calls[culprit];
   /* Whose launch is never checked leaves its error behind: that is told. */
   if (!opc_cuda_is_own(facts, call) || is_told(out, "launch.unchecked", call->caller, log)) return;
-  opc_cuda_found_add(out, log, "launch.error_left", culprit, culprit, "the operator %s with %s pending, which %s came to: whoever asks next gets it",
+  opc_cuda_found_add(out, log, "launch.error_left", culprit, culprit,
+                     "the operator %s with %s pending, which %s came to: whoever asks next gets it",
                      facts->returned ? "returns" : "throws", opc_cuda_code_name(facts->last_error, code, sizeof code),
                      opc_cuda_call_name(call, name, sizeof name));
 }

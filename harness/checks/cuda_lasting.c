@@ -56,7 +56,8 @@ static bool stays(const opc_cuda_lasting_t *lasting, const opc_call_t *call, uin
   char byte;
   if (address < here && here - address < stack_bytes) return false;
   if (dladdr((const void *)(uintptr_t)address, &info) != 0 || is_of_tensors(call, address)) return true;
-  return is_among(lasting->used, lasting->used_count, address) && opc_memory_peek((const void *)(uintptr_t)address, &byte, sizeof byte);
+  return is_among(lasting->used, lasting->used_count, address) &&
+         opc_memory_peek((const void *)(uintptr_t)address, &byte, sizeof byte);
 }
 
 void opc_cuda_lasting_find(opc_cuda_lasting_t *lasting, const opc_cuda_log_t *log, const opc_call_t *call) {

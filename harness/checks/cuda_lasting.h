@@ -1,7 +1,8 @@
 /* Which host memory that copies of a captured call use is there afterwards too: a graph reads it again at each replay.
  *
- * Memory stays that is data of a library, an argument's or an output's own, or that the operator used for a copy in an earlier call as well, at another call's addresses
- * of malloc (opc_scratch_memory_shift). What lies on the stack below the caller, or cannot be read any more, has gone. Ownership: none. Threads: one. */
+ * Memory stays that is data of a library, an argument's or an output's own, or that the operator used for a copy in an
+ * earlier call as well, at another call's addresses of malloc (opc_scratch_memory_shift). What lies on the stack below
+ * the caller, or cannot be read any more, has gone. Ownership: none. Threads: one. */
 #ifndef OPC_CHECKS_CUDA_LASTING_H
 #define OPC_CHECKS_CUDA_LASTING_H
 

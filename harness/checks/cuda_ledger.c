@@ -16,30 +16,33 @@ static const struct {
 /* ---- taking and giving back ---- */
 
 /* What the call takes, or gives back. False: nothing. */
-static bool is_about(const opc_cuda_call_t *call, opc_cuda_holding_t *out_holding, uint64_t *out_handle, bool *out_takes) {
-  *out_takes = call->kind == OPC_CUDA_ALLOCATE || call->kind == OPC_CUDA_HOST_ALLOCATE || call->kind == OPC_CUDA_STREAM_CREATE || call->kind == OPC_CUDA_EVENT_CREATE;
+static bool is_about(const opc_cuda_call_t *call, opc_cuda_holding_t *out_holding, uint64_t *out_handle,
+                     bool *out_takes) {
+  *out_takes = call->kind == OPC_CUDA_ALLOCATE || call->kind == OPC_CUDA_HOST_ALLOCATE ||
+               call->kind == OPC_CUDA_STREAM_CREATE || call->kind == OPC_CUDA_EVENT_CREATE;
   switch (call->kind) {
-  case OPC_CUDA_ALLOCATE:
-  case OPC_CUDA_FREE:
-    *out_holding = OPC_CUDA_HOLDS_MEMORY;
-    *out_handle = call->to.value;
-    break;
-  case OPC_CUDA_HOST_ALLOCATE:
-  case OPC_CUDA_HOST_FREE:
-    *out_holding = OPC_CUDA_HOLDS_PINNED;
-    *out_handle = call->to.value;
-    break;
-  case OPC_CUDA_STREAM_CREATE:
-  case OPC_CUDA_STREAM_DESTROY:
-    *out_holding = OPC_CUDA_HOLDS_STREAMS;
-    *out_handle = call->stream;
-    break;
-  case OPC_CUDA_EVENT_CREATE:
-  case OPC_CUDA_EVENT_DESTROY:
-    *out_holding = OPC_CUDA_HOLDS_EVENTS;
-    *out_handle = call->event;
-    break;
-  default: return false;
+    case OPC_CUDA_ALLOCATE:
+    case OPC_CUDA_FREE:
+      *out_holding = OPC_CUDA_HOLDS_MEMORY;
+      *out_handle = call->to.value;
+      break;
+    case OPC_CUDA_HOST_ALLOCATE:
+    case OPC_CUDA_HOST_FREE:
+      *out_holding = OPC_CUDA_HOLDS_PINNED;
+      *out_handle = call->to.value;
+      break;
+    case OPC_CUDA_STREAM_CREATE:
+    case OPC_CUDA_STREAM_DESTROY:
+      *out_holding = OPC_CUDA_HOLDS_STREAMS;
+      *out_handle = call->stream;
+      break;
+    case OPC_CUDA_EVENT_CREATE:
+    case OPC_CUDA_EVENT_DESTROY:
+      *out_holding = OPC_CUDA_HOLDS_EVENTS;
+      *out_handle = call->event;
+      break;
+    default:
+      return false;
   }
   return call->code == 0 && *out_handle != 0;
 }
@@ -55,7 +58,8 @@ static void take(opc_cuda_ledger_t *ledger, opc_cuda_holding_t holding, uint64_t
     ledger->items = grown;
     ledger->capacity = capacity;
   }
-  ledger->items[ledger->count++] = (struct opc_cuda_item){.holding = holding, .handle = handle, .bytes = call->bytes, .made_by = *call};
+  ledger->items[ledger->count++] =
+      (struct opc_cuda_item){.holding = holding, .handle = handle, .bytes = call->bytes, .made_by = *call};
 }
 
 /* From the last on: what a call takes and gives back lies at the end. */
@@ -129,7 +133,8 @@ void opc_cuda_judge_ledger(const opc_cuda_ledger_t *ledger, opc_cuda_call_t *out
     uint64_t calls = last->calls - first->calls, held = last->held[i] - first->held[i];
     if (holding == OPC_CUDA_HOLDS_MEMORY || holding == OPC_CUDA_HOLDS_PINNED)
       snprintf(bytes, sizeof bytes, ", %llu bytes,", (unsigned long long)(last->bytes[i] - first->bytes[i]));
-    opc_cuda_found_add(out, &makers, holdings[i].rule, maker, maker, "%llu %s%s stay behind after %llu calls, with no end in %llu calls", (unsigned long long)held,
+    opc_cuda_found_add(out, &makers, holdings[i].rule, maker, maker,
+                       "%llu %s%s stay behind after %llu calls, with no end in %llu calls", (unsigned long long)held,
                        holdings[i].what, bytes, (unsigned long long)calls, (unsigned long long)last->calls);
   }
 }

@@ -1,7 +1,8 @@
-/* What a library has taken from the CUDA runtime and not given back, by the logs of its calls; and whether it grows with their number.
+/* What a library has taken from the CUDA runtime and not given back, by the logs of its calls; and whether it grows
+ * with their number.
  *
- * Ownership: a ledger is ended with opc_cuda_ledger_clear; it keeps nothing of the logs but strings that live as long as the process. Threads: one ledger, one
- * thread. */
+ * Ownership: a ledger is ended with opc_cuda_ledger_clear; it keeps nothing of the logs but strings that live as long
+ * as the process. Threads: one ledger, one thread. */
 #ifndef OPC_CHECKS_CUDA_LEDGER_H
 #define OPC_CHECKS_CUDA_LEDGER_H
 
@@ -31,7 +32,7 @@ typedef struct opc_cuda_ledger {
     uint64_t handle; /* or address */
     uint64_t bytes;
     opc_cuda_call_t made_by;
-  } *items;
+  } * items;
   size_t count, capacity;
   opc_cuda_reading_t readings[OPC_CUDA_LEDGER_ROUNDS];
   size_t reading_count;
@@ -46,7 +47,8 @@ void opc_cuda_ledger_read(opc_cuda_ledger_t *ledger, uint64_t calls, uint64_t te
 bool opc_cuda_ledger_grew(const opc_cuda_ledger_t *ledger);
 /* In each of the last OPC_CUDA_LEDGER_STEADY rounds. */
 bool opc_cuda_ledger_is_steady(const opc_cuda_ledger_t *ledger, opc_cuda_holding_t holding);
-/* What grows, as rules device_memory.…; `calls` of what is found are indices into `out_makers`, the calls that made what is held (OPC_CUDA_HOLDINGS of them). */
+/* What grows, as rules device_memory.…; `calls` of what is found are indices into `out_makers`, the calls that made
+ * what is held (OPC_CUDA_HOLDINGS of them). */
 void opc_cuda_judge_ledger(const opc_cuda_ledger_t *ledger, opc_cuda_call_t *out_makers, opc_cuda_founds_t *out);
 void opc_cuda_ledger_clear(opc_cuda_ledger_t *ledger);
 

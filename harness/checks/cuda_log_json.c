@@ -5,10 +5,13 @@
 
 #include "plan/json_write.h"
 
-const char *const opc_cuda_stream_words[] = {
-    [OPC_CUDA_STREAM_LEGACY] = "legacy", [OPC_CUDA_STREAM_PER_THREAD] = "per_thread", [OPC_CUDA_STREAM_CREATED] = "created", [OPC_CUDA_STREAM_UNKNOWN] = "unknown"};
-const char *const opc_cuda_place_words[] = {[OPC_CUDA_NOWHERE] = "nowhere", [OPC_CUDA_DEVICE] = "device",     [OPC_CUDA_MANAGED] = "managed",
-                                   [OPC_CUDA_PINNED] = "pinned",   [OPC_CUDA_PAGEABLE] = "pageable", [OPC_CUDA_FREED] = "freed"};
+const char *const opc_cuda_stream_words[] = {[OPC_CUDA_STREAM_LEGACY] = "legacy",
+                                             [OPC_CUDA_STREAM_PER_THREAD] = "per_thread",
+                                             [OPC_CUDA_STREAM_CREATED] = "created",
+                                             [OPC_CUDA_STREAM_UNKNOWN] = "unknown"};
+const char *const opc_cuda_place_words[] = {
+    [OPC_CUDA_NOWHERE] = "nowhere", [OPC_CUDA_DEVICE] = "device",     [OPC_CUDA_MANAGED] = "managed",
+    [OPC_CUDA_PINNED] = "pinned",   [OPC_CUDA_PAGEABLE] = "pageable", [OPC_CUDA_FREED] = "freed"};
 
 static const char *base_name(const char *path) {
   const char *slash = strrchr(path, '/');
@@ -26,7 +29,8 @@ static json_t *address_json(const opc_cuda_address_t *address, bool alone) {
   json_t *object = json_object();
   opc_json_put(&object, "at", hex(address->value));
   opc_json_put(&object, "place", json_string(opc_cuda_place_words[address->place]));
-  if (address->place == OPC_CUDA_DEVICE || address->place == OPC_CUDA_FREED) opc_json_put(&object, "device", json_integer(address->device));
+  if (address->place == OPC_CUDA_DEVICE || address->place == OPC_CUDA_FREED)
+    opc_json_put(&object, "device", json_integer(address->device));
   if (address->allocation) opc_json_put(&object, "allocation", hex(address->allocation));
   if (alone) opc_json_put(&object, "alone", json_true());
   return object;
@@ -34,26 +38,30 @@ static json_t *address_json(const opc_cuda_address_t *address, bool alone) {
 
 static bool has_stream(const opc_cuda_call_t *call) {
   switch (call->kind) {
-  case OPC_CUDA_EVENT_RECORD:
-  case OPC_CUDA_STREAM_CREATE:
-  case OPC_CUDA_STREAM_DESTROY:
-  case OPC_CUDA_STREAM_WAIT:
-  case OPC_CUDA_STREAM_SYNCHRONIZE:
-  case OPC_CUDA_HOST_FUNCTION: return true;
-  default: return opc_cuda_is_work(call) || call->stream != 0;
+    case OPC_CUDA_EVENT_RECORD:
+    case OPC_CUDA_STREAM_CREATE:
+    case OPC_CUDA_STREAM_DESTROY:
+    case OPC_CUDA_STREAM_WAIT:
+    case OPC_CUDA_STREAM_SYNCHRONIZE:
+    case OPC_CUDA_HOST_FUNCTION:
+      return true;
+    default:
+      return opc_cuda_is_work(call) || call->stream != 0;
   }
 }
 
 static void put_launch(json_t **object, const opc_cuda_call_t *call) {
   if (call->kernel && call->kernel[0]) opc_json_put(object, "kernel", opc_json_text(call->kernel));
-  if (call->kernel_library && call->kernel_library[0]) opc_json_put(object, "kernel_library", opc_json_text(call->kernel_library));
+  if (call->kernel_library && call->kernel_library[0])
+    opc_json_put(object, "kernel_library", opc_json_text(call->kernel_library));
   opc_json_put(object, "grid", extent_json(call->grid));
   opc_json_put(object, "block", extent_json(call->block));
   if (call->shared) opc_json_put(object, "shared", json_integer((json_int_t)call->shared));
   if (call->cooperative) opc_json_put(object, "cooperative", json_true());
   if (!call->parameters_known) return;
   json_t *pointers = json_array();
-  for (size_t i = 0; i < call->pointer_count; i++) opc_json_append(&pointers, address_json(&call->pointers[i], call->alone[i]));
+  for (size_t i = 0; i < call->pointer_count; i++)
+    opc_json_append(&pointers, address_json(&call->pointers[i], call->alone[i]));
   opc_json_put(object, "pointers", pointers);
 }
 
@@ -85,7 +93,8 @@ json_t *opc_cuda_call_json(const opc_cuda_call_t *call) {
 }
 
 json_t *opc_cuda_file_json(const opc_cuda_facts_t *facts, const char *origin, const json_t *versions) {
-  json_t *top = json_object(), *said = json_object(), *own = json_array(), *calls = json_array(), *known = json_object();
+  json_t *top = json_object(), *said = json_object(), *own = json_array(), *calls = json_array(),
+         *known = json_object();
   opc_json_put(&said, "device", json_integer(facts->device));
   opc_json_put(&said, "stream", hex(facts->stream));
   opc_json_put(&said, "device_before", json_integer(facts->device_before));

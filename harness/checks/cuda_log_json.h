@@ -1,6 +1,8 @@
-/* Logs of CUDA calls as JSON: evidence of findings, and files for the tests of the judges (fixtures/cuda_logs/README.md has the format).
+/* Logs of CUDA calls as JSON: evidence of findings, and files for the tests of the judges (fixtures/cuda_logs/README.md
+ * has the format).
  *
- * Ownership: a log that was read owns its calls and, through `json`, their strings: opc_cuda_file_clear. Threads: one file, one thread. */
+ * Ownership: a log that was read owns its calls and, through `json`, their strings: opc_cuda_file_clear. Threads: one
+ * file, one thread. */
 #ifndef OPC_CHECKS_CUDA_LOG_JSON_H
 #define OPC_CHECKS_CUDA_LOG_JSON_H
 
@@ -28,10 +30,10 @@ typedef struct opc_cuda_round {
 
 typedef struct opc_cuda_file {
   json_t *json;
-  const char *origin; /* "synthetic", "simulated", "gpu" */
-  const json_t *rules; /* what all judges together are to find; NULL: not said */
-  opc_cuda_facts_t facts; /* of the only round, or of each; owner looks the library up in "own" */
-  uint64_t *lasting;      /* the facts' */
+  const char *origin;       /* "synthetic", "simulated", "gpu" */
+  const json_t *rules;      /* what all judges together are to find; NULL: not said */
+  opc_cuda_facts_t facts;   /* of the only round, or of each; owner looks the library up in "own" */
+  uint64_t *lasting;        /* the facts' */
   opc_cuda_round_t *rounds; /* one, or several for device_memory */
   size_t round_count;
 } opc_cuda_file_t;

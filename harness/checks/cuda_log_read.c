@@ -12,7 +12,9 @@ typedef struct members {
   opc_status_t status;
 } members_t;
 
-static const json_t *member(members_t *members, const char *key) { return members->status == OPC_OK ? json_object_get(members->object, key) : NULL; }
+static const json_t *member(members_t *members, const char *key) {
+  return members->status == OPC_OK ? json_object_get(members->object, key) : NULL;
+}
 
 static void get_integer(members_t *members, const char *key, int64_t lowest, int64_t *out) {
   const json_t *value = member(members, key);
@@ -92,7 +94,8 @@ static void get_extent(members_t *members, const char *key, uint32_t out[3]) {
   if (members->status == OPC_OK) opc_json_leave(members->reader, before);
 }
 
-static opc_status_t address_read(opc_json_reader_t *reader, const json_t *json, opc_cuda_address_t *out, bool *out_alone) {
+static opc_status_t address_read(opc_json_reader_t *reader, const json_t *json, opc_cuda_address_t *out,
+                                 bool *out_alone) {
   static const char *const fields[] = {"at", "place", "device", "allocation", "alone", NULL};
   members_t members = {.reader = reader, .object = json, .status = opc_json_check_fields(reader, json, fields)};
   unsigned place = OPC_CUDA_NOWHERE;
@@ -122,7 +125,8 @@ static void get_pointers(members_t *members, opc_cuda_call_t *out) {
   if (!list) return;
   size_t before = opc_json_enter(members->reader, "pointers");
   out->parameters_known = true;
-  if (json_array_size(list) > OPC_CUDA_POINTERS) members->status = opc_json_fail(members->reader, "expected at most %d of them", OPC_CUDA_POINTERS);
+  if (json_array_size(list) > OPC_CUDA_POINTERS)
+    members->status = opc_json_fail(members->reader, "expected at most %d of them", OPC_CUDA_POINTERS);
   for (size_t i = 0; i < json_array_size(list) && members->status == OPC_OK; i++) {
     size_t item = opc_json_enter_index(members->reader, i);
     members->status = address_read(members->reader, json_array_get(list, i), &out->pointers[i], &out->alone[i]);
@@ -133,9 +137,11 @@ static void get_pointers(members_t *members, opc_cuda_call_t *out) {
 }
 
 opc_status_t opc_cuda_call_read(opc_json_reader_t *reader, const json_t *json, opc_cuda_call_t *out) {
-  static const char *const fields[] = {"kind",   "function", "library",   "caller",      "thread",         "device", "code", "injected", "stream", "stream_kind", "stream_device", "captured",
-                                       "kernel", "kernel_library", "grid", "block",       "shared",         "cooperative", "pointers", "to",   "from",     "bytes",  "synchronous",
-                                       "event",  "value",    "unwrapped", NULL};
+  static const char *const fields[] = {
+      "kind",     "function",    "library",     "caller",        "thread",    "device", "code",
+      "injected", "stream",      "stream_kind", "stream_device", "captured",  "kernel", "kernel_library",
+      "grid",     "block",       "shared",      "cooperative",   "pointers",  "to",     "from",
+      "bytes",    "synchronous", "event",       "value",         "unwrapped", NULL};
   static const char *const kinds[] = {
 #define OPC_CUDA_KIND(name, word, what) word,
 #include "launch/cuda_call.def"
@@ -145,7 +151,8 @@ opc_status_t opc_cuda_call_read(opc_json_reader_t *reader, const json_t *json, o
   int64_t thread = 0, shared = 0, bytes = 0;
   *out = (opc_cuda_call_t){.function = "", .library = "", .kernel = "", .kernel_library = "", .stream_device = -1};
   get_word(&members, "kind", kinds, OPC_CUDA_KIND_COUNT, &kind);
-  if (members.status == OPC_OK && kind == OPC_CUDA_KIND_COUNT) members.status = opc_json_fail(reader, "a call needs a kind");
+  if (members.status == OPC_OK && kind == OPC_CUDA_KIND_COUNT)
+    members.status = opc_json_fail(reader, "a call needs a kind");
   out->kind = (opc_cuda_kind_t)kind;
   get_string(&members, "function", &out->function);
   get_string(&members, "library", &out->library);
@@ -189,7 +196,8 @@ static opc_status_t calls_read(opc_json_reader_t *reader, const json_t *object, 
   const json_t *list = json_object_get(object, "calls");
   size_t before = opc_json_enter(reader, "calls");
   if (!json_is_array(list)) return opc_json_fail(reader, "expected the list of calls");
-  *out = (opc_cuda_round_t){.operator_calls = (uint64_t)calls, .tensor_bytes = (uint64_t)bytes, .dropped = (size_t)dropped};
+  *out = (opc_cuda_round_t){
+      .operator_calls = (uint64_t)calls, .tensor_bytes = (uint64_t)bytes, .dropped = (size_t)dropped};
   out->calls = calloc(json_array_size(list) + 1, sizeof *out->calls);
   if (!out->calls) return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory for a log");
   for (; out->count < json_array_size(list); out->count++) {
@@ -247,13 +255,19 @@ static opc_status_t lasting_read(opc_json_reader_t *reader, const json_t *list, 
 }
 
 static opc_status_t facts_read(opc_json_reader_t *reader, opc_cuda_file_t *out) {
-  static const char *const fields[] = {"device", "stream", "device_before", "device_after", "last_error", "returned", "empty", "large", "simulated", "lasting", NULL};
+  static const char *const fields[] = {"device", "stream", "device_before", "device_after", "last_error", "returned",
+                                       "empty",  "large",  "simulated",     "lasting",      NULL};
   opc_cuda_facts_t *facts = &out->facts;
   members_t members = {.reader = reader, .object = json_object_get(out->json, "facts")};
   size_t before = opc_json_enter(reader, "facts");
   /* Those of the simulated devices: grid and block are the same on all that there are. */
-  facts->limits = (opc_cuda_limits_t){
-      .architecture = "sm_90", .major = 9, .grid = {INT32_MAX, 65535, 65535}, .block = {1024, 1024, 64}, .threads = 1024, .shared = 49152, .shared_optin = 232448};
+  facts->limits = (opc_cuda_limits_t){.architecture = "sm_90",
+                                      .major = 9,
+                                      .grid = {INT32_MAX, 65535, 65535},
+                                      .block = {1024, 1024, 64},
+                                      .threads = 1024,
+                                      .shared = 49152,
+                                      .shared_optin = 232448};
   facts->returned = true;
   facts->owner = owner_in_list;
   facts->context = json_object_get(out->json, "own");
@@ -273,15 +287,19 @@ static opc_status_t facts_read(opc_json_reader_t *reader, opc_cuda_file_t *out) 
 }
 
 static opc_status_t top_read(opc_json_reader_t *reader, opc_cuda_file_t *out) {
-  static const char *const fields[] = {"format", "origin", "date", "versions", "note", "own", "rules", "facts", "rounds", "calls", "dropped", NULL};
+  static const char *const fields[] = {"format", "origin", "date",   "versions", "note",    "own",
+                                       "rules",  "facts",  "rounds", "calls",    "dropped", NULL};
   static const char *const origins[] = {"synthetic", "simulated", "gpu"};
-  members_t members = {.reader = reader, .object = out->json, .status = opc_json_check_fields(reader, out->json, fields)};
+  members_t members = {
+      .reader = reader, .object = out->json, .status = opc_json_check_fields(reader, out->json, fields)};
   const char *format = "";
   unsigned origin = sizeof origins / sizeof *origins;
   get_string(&members, "format", &format);
-  if (members.status == OPC_OK && strcmp(format, OPC_CUDA_LOG_FORMAT) != 0) members.status = opc_json_fail(reader, "format is not \"%s\"", OPC_CUDA_LOG_FORMAT);
+  if (members.status == OPC_OK && strcmp(format, OPC_CUDA_LOG_FORMAT) != 0)
+    members.status = opc_json_fail(reader, "format is not \"%s\"", OPC_CUDA_LOG_FORMAT);
   get_word(&members, "origin", origins, sizeof origins / sizeof *origins, &origin);
-  if (members.status == OPC_OK && origin == sizeof origins / sizeof *origins) members.status = opc_json_fail(reader, "a log says its origin");
+  if (members.status == OPC_OK && origin == sizeof origins / sizeof *origins)
+    members.status = opc_json_fail(reader, "a log says its origin");
   if (members.status == OPC_OK && !json_is_array(json_object_get(out->json, "own")))
     members.status = opc_json_fail(reader, "expected the list \"own\" of libraries under test");
   if (members.status != OPC_OK) return members.status;

@@ -16,7 +16,8 @@ static size_t stream_index(opc_cuda_order_t *order, opc_cuda_stream_kind_t kind,
     order->overflow = true;
     return OPC_CUDA_ORDER_STREAMS;
   }
-  order->streams[order->stream_count] = (struct opc_cuda_order_stream){.kind = kind, .handle = handle, .device = device};
+  order->streams[order->stream_count] =
+      (struct opc_cuda_order_stream){.kind = kind, .handle = handle, .device = device};
   return order->stream_count++;
 }
 
@@ -38,7 +39,9 @@ static void event_record(opc_cuda_order_t *order, uint64_t handle, const opc_cud
 }
 
 void opc_cuda_order_begin(opc_cuda_order_t *order, uint64_t stream, int device) {
-  opc_cuda_stream_kind_t kind = stream <= 1 ? OPC_CUDA_STREAM_LEGACY : stream == 2 ? OPC_CUDA_STREAM_PER_THREAD : OPC_CUDA_STREAM_CREATED;
+  opc_cuda_stream_kind_t kind = stream <= 1   ? OPC_CUDA_STREAM_LEGACY
+                                : stream == 2 ? OPC_CUDA_STREAM_PER_THREAD
+                                              : OPC_CUDA_STREAM_CREATED;
   *order = (opc_cuda_order_t){0};
   size_t current = stream_index(order, kind, stream, device);
   order->streams[current].clock.work[current] = 1; /* whatever made the arguments */
@@ -46,20 +49,24 @@ void opc_cuda_order_begin(opc_cuda_order_t *order, uint64_t stream, int device) 
 
 static void host_waits_for_device(opc_cuda_order_t *order, int device) {
   for (size_t i = 0; i < order->stream_count; i++)
-    if (order->streams[i].device == device || order->streams[i].device < 0) clock_join(&order->host, &order->streams[i].clock);
+    if (order->streams[i].device == device || order->streams[i].device < 0)
+      clock_join(&order->host, &order->streams[i].clock);
 }
 
 static bool is_of_stream(const opc_cuda_call_t *call) {
   switch (call->kind) {
-  case OPC_CUDA_LAUNCH:
-  case OPC_CUDA_LIBRARY_WORK:
-  case OPC_CUDA_COPY:
-  case OPC_CUDA_FILL:
-  case OPC_CUDA_EVENT_RECORD:
-  case OPC_CUDA_STREAM_WAIT:
-  case OPC_CUDA_STREAM_SYNCHRONIZE: return true;
-  case OPC_CUDA_QUERY: return call->event == 0;
-  default: return false;
+    case OPC_CUDA_LAUNCH:
+    case OPC_CUDA_LIBRARY_WORK:
+    case OPC_CUDA_COPY:
+    case OPC_CUDA_FILL:
+    case OPC_CUDA_EVENT_RECORD:
+    case OPC_CUDA_STREAM_WAIT:
+    case OPC_CUDA_STREAM_SYNCHRONIZE:
+      return true;
+    case OPC_CUDA_QUERY:
+      return call->event == 0;
+    default:
+      return false;
   }
 }
 
@@ -83,25 +90,35 @@ bool opc_cuda_order_step(opc_cuda_order_t *order, const opc_cuda_call_t *call, o
   if (index == OPC_CUDA_ORDER_STREAMS) return false;
   opc_cuda_clock_t *clock = &order->streams[index].clock;
   switch (call->kind) {
-  case OPC_CUDA_LAUNCH:
-  case OPC_CUDA_LIBRARY_WORK:
-  case OPC_CUDA_COPY:
-  case OPC_CUDA_FILL: do_work(order, call, index, out); return true;
-  case OPC_CUDA_EVENT_RECORD: event_record(order, call->event, clock); break;
-  case OPC_CUDA_STREAM_WAIT:
-    if (event) clock_join(clock, &event->clock);
-    break;
-  case OPC_CUDA_STREAM_SYNCHRONIZE: clock_join(&order->host, clock); break;
-  case OPC_CUDA_QUERY:
-    if (is_over) clock_join(&order->host, clock);
-    break;
-  default: break;
+    case OPC_CUDA_LAUNCH:
+    case OPC_CUDA_LIBRARY_WORK:
+    case OPC_CUDA_COPY:
+    case OPC_CUDA_FILL:
+      do_work(order, call, index, out);
+      return true;
+    case OPC_CUDA_EVENT_RECORD:
+      event_record(order, call->event, clock);
+      break;
+    case OPC_CUDA_STREAM_WAIT:
+      if (event) clock_join(clock, &event->clock);
+      break;
+    case OPC_CUDA_STREAM_SYNCHRONIZE:
+      clock_join(&order->host, clock);
+      break;
+    case OPC_CUDA_QUERY:
+      if (is_over) clock_join(&order->host, clock);
+      break;
+    default:
+      break;
   }
   return false;
 }
 
-bool opc_cuda_moment_before(const opc_cuda_moment_t *first, const opc_cuda_moment_t *second) { return second->after.work[first->stream] >= first->number; }
+bool opc_cuda_moment_before(const opc_cuda_moment_t *first, const opc_cuda_moment_t *second) {
+  return second->after.work[first->stream] >= first->number;
+}
 
 bool opc_cuda_order_is_awaited(const opc_cuda_order_t *order, const opc_cuda_moment_t *moment) {
-  return order->streams[0].clock.work[moment->stream] >= moment->number || order->host.work[moment->stream] >= moment->number;
+  return order->streams[0].clock.work[moment->stream] >= moment->number ||
+         order->host.work[moment->stream] >= moment->number;
 }

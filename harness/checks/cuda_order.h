@@ -1,7 +1,9 @@
-/* Which work of a log comes before which: streams are rows of work, and events, waiting streams and a waiting host put them in order.
+/* Which work of a log comes before which: streams are rows of work, and events, waiting streams and a waiting host put
+ * them in order.
  *
- * A clock a stream: how much of every stream's work comes before what it gets next. The host counts as one thread: that threads wait for each other is not in a
- * log, and what is taken for ordered and is not is a miss, not a false alarm. Ownership: opc_cuda_order_t is a plain struct. Threads: no shared state. */
+ * A clock a stream: how much of every stream's work comes before what it gets next. The host counts as one thread: that
+ * threads wait for each other is not in a log, and what is taken for ordered and is not is a miss, not a false alarm.
+ * Ownership: opc_cuda_order_t is a plain struct. Threads: no shared state. */
 #ifndef OPC_CHECKS_CUDA_ORDER_H
 #define OPC_CHECKS_CUDA_ORDER_H
 

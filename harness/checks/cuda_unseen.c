@@ -11,7 +11,7 @@
 enum { NEEDS_DEPTH = 4 };
 
 typedef struct library {
-  const char *file; /* of the operator's */
+  const char *file;     /* of the operator's */
   bool runtime, driver; /* of its own; called */
   char words[512];
   struct library *next;
@@ -51,13 +51,16 @@ const char *opc_cuda_unseen(const opc_operator_t *op) {
   library_t *library = launch && op->library ? library_of(op) : NULL;
   if (!library || (!library->runtime && !library->driver)) return "";
   if (launch->mode == OPC_LAUNCH_SIMULATED) {
-    if (!library->runtime) return ""; /* the log names the driver's functions, which the simulated device does not have */
-    return "its library links the CUDA runtime statically: its launches are not seen on the simulated device, and fail there. Link it with nvcc --cudart shared (CMake: "
+    if (!library->runtime)
+      return ""; /* the log names the driver's functions, which the simulated device does not have */
+    return "its library links the CUDA runtime statically: its launches are not seen on the simulated device, and fail "
+           "there. Link it with nvcc --cudart shared (CMake: "
            "CUDA_RUNTIME_LIBRARY Shared), or check it on a GPU";
   }
   const char *why = launch->watch_unwrapped(opc_library_is_own);
   if (!why[0]) return "";
-  snprintf(library->words, sizeof library->words, "its library %s; calls of the driver and of static runtimes are not seen: %s",
+  snprintf(library->words, sizeof library->words,
+           "its library %s; calls of the driver and of static runtimes are not seen: %s",
            library->runtime ? "links the CUDA runtime statically" : "calls the CUDA driver", why);
   return library->words;
 }

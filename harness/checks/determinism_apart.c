@@ -79,8 +79,10 @@ typedef struct life {
 
 static void say_nothing(const char *what) { (void)what; } /* the black box is the parent's */
 
-static opc_status_t other_call(life_t *life, opc_apart_stage_t stage, size_t sample, opc_trial_outcome_t *out, opc_error_t *error) {
-  opc_trial_t trial = {.context = &life->context, .sample = &life->context.samples[sample], .values = &life->other[sample], .phase = ""};
+static opc_status_t other_call(life_t *life, opc_apart_stage_t stage, size_t sample, opc_trial_outcome_t *out,
+                               opc_error_t *error) {
+  opc_trial_t trial = {
+      .context = &life->context, .sample = &life->context.samples[sample], .values = &life->other[sample], .phase = ""};
   if (stage == OPC_APART_THIRD) trial.conditions = OPC_TRIAL_ELSEWHERE;
   life->log->stage = stage;
   life->log->calling = true;
@@ -111,7 +113,8 @@ static opc_status_t own_values_run(life_t *life, opc_error_t *error) {
   return status;
 }
 
-/* A call with something changed, and then the one that is compared. False: it made a difference, and that is written down. */
+/* A call with something changed, and then the one that is compared. False: it made a difference, and that is written
+ * down. */
 static bool change_run(life_t *life, opc_sample_t *changed, const char *what, const opc_trial_outcome_t *before) {
   opc_trial_t trial = {.context = &life->context, .sample = changed, .phase = ""};
   opc_trial_outcome_t outcome = {0}, after = {0};
@@ -131,8 +134,8 @@ static bool change_run(life_t *life, opc_sample_t *changed, const char *what, co
   bool refused = outcome.outcome != OPC_CALL_RETURNED;
   opc_apart_stage_t stage = refused ? OPC_APART_AFTER_REFUSED : OPC_APART_AFTER_CHANGED;
   const char *message = opc_text_c(&outcome.message);
-  snprintf(life->log->before, sizeof life->log->before, "%s%s%.*s", what, refused ? ", which throws: " : "", (int)strcspn(message, "\n"),
-           message);
+  snprintf(life->log->before, sizeof life->log->before, "%s%s%.*s", what, refused ? ", which throws: " : "",
+           (int)strcspn(message, "\n"), message);
   life->log->refused += refused;
   bool made = other_call(life, stage, 0, &after, &ignored) == OPC_OK;
   bool differs = made && opc_trial_differ(&after, before, "", NULL);
@@ -154,8 +157,8 @@ static bool growth_run(life_t *life, const opc_trial_outcome_t *before) {
   opc_trial_outcome_t after = {0};
   opc_growth_t large, medium;
   opc_error_t ignored;
-  if (opc_growth_search(&life->context, &life->context.samples[0], OPC_GROWTH_LARGE, OPC_GROWTH_MEDIUM, &large, &medium, &ignored) !=
-      OPC_OK)
+  if (opc_growth_search(&life->context, &life->context.samples[0], OPC_GROWTH_LARGE, OPC_GROWTH_MEDIUM, &large, &medium,
+                        &ignored) != OPC_OK)
     return true;
   if (opc_trial_strays()) return true;
   log->large = large;
@@ -176,7 +179,8 @@ static opc_status_t changes_run(life_t *life, opc_error_t *error) {
     opc_sample_t changed = {0};
     char what[96];
     if (number == opc_change_first_misfit && !growth_run(life, &before)) break;
-    opc_change_state_t state = opc_change_make(life->context.op, &life->context.samples[0], number, &changed, what, sizeof what);
+    opc_change_state_t state =
+        opc_change_make(life->context.op, &life->context.samples[0], number, &changed, what, sizeof what);
     bool go_on = state == OPC_CHANGE_MADE ? change_run(life, &changed, what, &before) : state != OPC_CHANGES_OVER;
     opc_sample_clear(&changed);
     if (!go_on) break;
@@ -194,11 +198,15 @@ static bool turned_call(life_t *life, opc_trial_outcome_t *out) {
   opc_trial_outcome_t again = {0};
   opc_generators_t generators = {0};
   opc_error_t ignored;
-  bool random = true, holds = opc_change_options(life->context.op, &life->context.samples[0], &changed, life->log->turned, sizeof life->log->turned) == OPC_CHANGE_MADE;
-  holds = holds && opc_generators_keep(&life->context, &generators, &ignored) == OPC_OK && opc_trial_run(&trial, out, &ignored) == OPC_OK &&
-          opc_generators_used(&life->context, &generators, &random, &ignored) == OPC_OK && !random && out->outcome == OPC_CALL_RETURNED;
+  bool random = true, holds = opc_change_options(life->context.op, &life->context.samples[0], &changed,
+                                                 life->log->turned, sizeof life->log->turned) == OPC_CHANGE_MADE;
+  holds = holds && opc_generators_keep(&life->context, &generators, &ignored) == OPC_OK &&
+          opc_trial_run(&trial, out, &ignored) == OPC_OK &&
+          opc_generators_used(&life->context, &generators, &random, &ignored) == OPC_OK && !random &&
+          out->outcome == OPC_CALL_RETURNED;
   trial.conditions = OPC_TRIAL_ELSEWHERE;
-  holds = holds && opc_trial_run(&trial, &again, &ignored) == OPC_OK && !opc_trial_differ(out, &again, "", NULL) && !opc_trial_strays();
+  holds = holds && opc_trial_run(&trial, &again, &ignored) == OPC_OK && !opc_trial_differ(out, &again, "", NULL) &&
+          !opc_trial_strays();
   opc_generators_clear(&generators);
   opc_trial_outcome_clear(&again);
   opc_sample_clear(&changed);
@@ -208,12 +216,14 @@ static bool turned_call(life_t *life, opc_trial_outcome_t *out) {
 static bool can_be_turned(const life_t *life) {
   opc_sample_t changed = {0};
   char what[96];
-  bool can = opc_change_options(life->context.op, &life->context.samples[0], &changed, what, sizeof what) == OPC_CHANGE_MADE;
+  bool can =
+      opc_change_options(life->context.op, &life->context.samples[0], &changed, what, sizeof what) == OPC_CHANGE_MADE;
   opc_sample_clear(&changed);
   return can;
 }
 
-/* A result that is kept under a key with too little in it is right for whoever came first: this call comes first in a process that makes no other. */
+/* A result that is kept under a key with too little in it is right for whoever came first: this call comes first in a
+ * process that makes no other. */
 static void turned_first(life_t *life) {
   if (!can_be_turned(life)) return;
   pid_t parent = getpid(), child = fork();
@@ -234,8 +244,8 @@ static void turned_last(life_t *life) {
   const apart_log_t *log = life->log;
   opc_record_key_t key = {0};
   opc_trial_outcome_t first = {0}, last = {0};
-  if (log->used && opc_record_read(log->records, log->used, &key, &first) && key.stage == OPC_APART_TURNED_FIRST && turned_call(life, &last) &&
-      opc_trial_differ(&last, &first, "", NULL))
+  if (log->used && opc_record_read(log->records, log->used, &key, &first) && key.stage == OPC_APART_TURNED_FIRST &&
+      turned_call(life, &last) && opc_trial_differ(&last, &first, "", NULL))
     record_write(life->log, OPC_APART_TURNED_AFTER, 0, &last);
   opc_trial_outcome_clear(&first);
   opc_trial_outcome_clear(&last);
@@ -268,8 +278,10 @@ static _Noreturn void live(const opc_case_context_t *context, apart_log_t *log, 
   while (sem_wait(&log->wanted) != 0) {
   }
   signal(SIGALRM, SIG_DFL);
-  setitimer(ITIMER_REAL, &most, NULL); /* what hangs here may hang for what was changed; the parent would find the other hangs by itself */
-  int null = open("/dev/null", O_RDWR | O_CLOEXEC); /* whether the operator prints is seen in the parent, and told once */
+  setitimer(ITIMER_REAL, &most,
+            NULL); /* what hangs here may hang for what was changed; the parent would find the other hangs by itself */
+  int null =
+      open("/dev/null", O_RDWR | O_CLOEXEC); /* whether the operator prints is seen in the parent, and told once */
   if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0) dup2(null, STDERR_FILENO);
   if (life.count > OPC_APART_SAMPLES) life.count = OPC_APART_SAMPLES;
   life.context.phase = say_nothing;
@@ -278,11 +290,12 @@ static _Noreturn void live(const opc_case_context_t *context, apart_log_t *log, 
 
 /* ---- in the parent ---- */
 
-/* Only the forking thread goes on in a fork: a lock that another one holds would never be released. Valgrind would tell of what it does as
- * of the operator's cases. */
+/* Only the forking thread goes on in a fork: a lock that another one holds would never be released. Valgrind would tell
+ * of what it does as of the operator's cases. */
 static bool may_fork(void) {
   struct stat tasks;
-  return !opc_valgrind_active() && !opc_bridge_cuda_initialised() && stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;
+  return !opc_valgrind_active() && !opc_bridge_cuda_initialised() && stat("/proc/self/task", &tasks) == 0 &&
+         tasks.st_nlink == 3;
 }
 
 opc_apart_t *opc_apart_start(const opc_case_context_t *context) {
@@ -323,7 +336,8 @@ void opc_apart_clear(opc_apart_t *apart) {
   if (apart->pid) kill(apart->pid, SIGKILL);
   opc_apart_join(apart);
   for (size_t stage = 0; stage < OPC_APART_STAGES; stage++)
-    for (size_t sample = 0; sample < OPC_APART_SAMPLES; sample++) opc_trial_outcome_clear(&apart->outcomes[stage][sample]);
+    for (size_t sample = 0; sample < OPC_APART_SAMPLES; sample++)
+      opc_trial_outcome_clear(&apart->outcomes[stage][sample]);
   munmap(apart->log, LOG_BYTES);
   free(apart);
 }

@@ -1,26 +1,30 @@
 /* Inside of check determinism: the operator in a process of its own.
  *
- * It is forked before the operator was called at all, so that its first call is the first of a process; and what it does there, with
- * arguments that the operator refuses or crashes on, ends with it. Until it is wanted it sleeps: another check may end the parent before,
- * again and again.
+ * It is forked before the operator was called at all, so that its first call is the first of a process; and what it
+ * does there, with arguments that the operator refuses or crashes on, ends with it. Until it is wanted it sleeps:
+ * another check may end the parent before, again and again.
  *
- * Ownership: opc_apart_clear. Threads: one; where the process has more, or CUDA is in use, there is no forking, and nothing apart. */
+ * Ownership: opc_apart_clear. Threads: one; where the process has more, or CUDA is in use, there is no forking, and
+ * nothing apart. */
 #ifndef OPC_CHECKS_DETERMINISM_APART_H
 #define OPC_CHECKS_DETERMINISM_APART_H
 
 #include "checks/determinism_grow.h"
 
 enum { OPC_APART_SAMPLES = 4 };
-/* Elements to grow to: enough for libtorch's kernels to be divided; enough for a kernel to take longer than what is around it. */
+/* Elements to grow to: enough for libtorch's kernels to be divided; enough for a kernel to take longer than what is
+ * around it. */
 enum { OPC_GROWTH_LARGE = 40000, OPC_GROWTH_MEDIUM = 10000 };
 
-/* The calls, in this order; all that are compared are on other values than the samples' own (opc_trial_other_values). */
+/* The calls, in this order; all that are compared are on other values than the samples' own (opc_trial_other_values).
+ */
 typedef enum opc_apart_stage {
   OPC_APART_FIRST = 0,     /* each sample, as the first calls of the process */
   OPC_APART_SECOND,        /* each again */
   OPC_APART_THIRD,         /* and again, at other addresses: what differs here differs for no order's sake */
   OPC_APART_AFTER_OTHERS,  /* each after calls with the samples' own values */
-  OPC_APART_AFTER_CHANGED, /* the first after a call with another dtype, shape, number or flag; only if that made a difference */
+  OPC_APART_AFTER_CHANGED, /* the first after a call with another dtype, shape, number or flag; only if that made a
+                              difference */
   OPC_APART_AFTER_REFUSED, /* the first after such a call that threw; only if that made a difference */
   OPC_APART_TURNED_FIRST,  /* the first with other flags and numbers, as the first call of a process of its own */
   OPC_APART_TURNED_AFTER,  /* and after all the others; only if that made a difference */

@@ -2,8 +2,8 @@
 
 enum { CALLS = 3 };
 
-opc_status_t opc_determinism_busy(const opc_trial_t *trial, const opc_trial_outcome_t *first, bool *out_differs, int *out_calls, opc_text_t *out,
-                                  opc_error_t *error) {
+opc_status_t opc_determinism_busy(const opc_trial_t *trial, const opc_trial_outcome_t *first, bool *out_differs,
+                                  int *out_calls, opc_text_t *out, opc_error_t *error) {
   int device = trial->context->device.index < 0 ? 0 : trial->context->device.index;
   opc_status_t status = OPC_OK;
   *out_differs = false;
@@ -15,7 +15,8 @@ opc_status_t opc_determinism_busy(const opc_trial_t *trial, const opc_trial_outc
     if (status == OPC_OK) status = opc_trial_run(trial, &again, error);
     opc_cuda_busy_end(busy);
     (*out_calls)++;
-    *out_differs = status == OPC_OK && opc_trial_differ(first, &again, "while another stream was busy it", out) && !opc_trial_strays();
+    *out_differs = status == OPC_OK && opc_trial_differ(first, &again, "while another stream was busy it", out) &&
+                   !opc_trial_strays();
     opc_trial_outcome_clear(&again);
   }
   return status;

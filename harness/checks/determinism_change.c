@@ -18,17 +18,19 @@ enum { PLAIN_FLOAT = 1 << 0, PLAIN_BOOL = 1 << 1, PLAIN_INT = 1 << 2 };
 static const struct plain_change {
   unsigned kinds;
   const char *words;
-} plain_changes[] = {{PLAIN_FLOAT, "other floating-point numbers"},
-                     {PLAIN_BOOL, "every flag turned"},
-                     {PLAIN_FLOAT | PLAIN_BOOL, "other floating-point numbers and every flag turned"}, /* a dropout wants both */
-                     {PLAIN_INT, "other integers"}};
+} plain_changes[] = {
+    {PLAIN_FLOAT, "other floating-point numbers"},
+    {PLAIN_BOOL, "every flag turned"},
+    {PLAIN_FLOAT | PLAIN_BOOL, "other floating-point numbers and every flag turned"}, /* a dropout wants both */
+    {PLAIN_INT, "other integers"}};
 enum { PLAIN_CHANGES = sizeof plain_changes / sizeof *plain_changes };
 const size_t opc_change_first_misfit = DTYPES + VARIANTS + PLAIN_CHANGES;
 
 /* Which kinds were there to change. */
 static unsigned plain_change(opc_value_t *value, unsigned kinds) {
   unsigned changed = 0;
-  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++) changed |= plain_change(&value->list.items[i], kinds);
+  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
+    changed |= plain_change(&value->list.items[i], kinds);
   if ((kinds & PLAIN_FLOAT) && value->kind == OPC_VALUE_FLOAT) {
     value->floating = value->floating * 0.5 + 0.125;
     changed |= PLAIN_FLOAT;
@@ -83,8 +85,8 @@ static void shape_tensor(const char *path, opc_value_t *value, void *context) {
 
 /* ---- all of them ---- */
 
-opc_change_state_t opc_change_make(const opc_operator_t *op, const opc_sample_t *sample, size_t number, opc_sample_t *out, char *what,
-                                   size_t size) {
+opc_change_state_t opc_change_make(const opc_operator_t *op, const opc_sample_t *sample, size_t number,
+                                   opc_sample_t *out, char *what, size_t size) {
   opc_error_t ignored;
   if (number >= DTYPES && number < DTYPES + VARIANTS) {
     const char *name = variants[number - DTYPES];
@@ -116,7 +118,8 @@ opc_change_state_t opc_change_make(const opc_operator_t *op, const opc_sample_t 
   return shaping.path[0] ? OPC_CHANGE_MADE : OPC_CHANGE_NOT_HERE;
 }
 
-opc_change_state_t opc_change_options(const opc_operator_t *op, const opc_sample_t *sample, opc_sample_t *out, char *what, size_t size) {
+opc_change_state_t opc_change_options(const opc_operator_t *op, const opc_sample_t *sample, opc_sample_t *out,
+                                      char *what, size_t size) {
   static const unsigned wanted[] = {PLAIN_FLOAT | PLAIN_BOOL, PLAIN_BOOL, PLAIN_FLOAT};
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
     for (size_t number = 0; number < PLAIN_CHANGES; number++) {

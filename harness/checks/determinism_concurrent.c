@@ -1,9 +1,10 @@
 /* Two threads that call the operator at once.
  *
- * Calls of a few microseconds seldom meet in the few instructions that a race needs. So one thread, the held one, is stopped in its call,
- * and the other one makes a whole call before the first goes on: any scheduler may do that, and what a call keeps in memory that is not its
- * own is then another's. It is stopped where it asks for memory, and where it first touches a tensor's, an argument's or one that it asked
- * for, anywhere or at the last page: those are the same places in every run. And at moments spread over the call: they are not. */
+ * Calls of a few microseconds seldom meet in the few instructions that a race needs. So one thread, the held one, is
+ * stopped in its call, and the other one makes a whole call before the first goes on: any scheduler may do that, and
+ * what a call keeps in memory that is not its own is then another's. It is stopped where it asks for memory, and where
+ * it first touches a tensor's, an argument's or one that it asked for, anywhere or at the last page: those are the same
+ * places in every run. And at moments spread over the call: they are not. */
 #include "checks/determinism_threads.h"
 
 #include <errno.h>
@@ -35,8 +36,13 @@ enum {
 /* Where the held one stops. */
 typedef struct point {
   enum { POINT_NOWHERE = 0, POINT_ARGUMENT, POINT_ALLOCATION, POINT_MOMENT, POINT_KINDS } kind;
-  size_t number;                                                   /* of the leaf, of the allocation in its call, of the moment */
-  enum { PART_TOUCH = 0, PART_LAST_PAGE, PART_GIVEN, PARTS } part; /* of an allocation or a leaf; GIVEN: where it is asked for */
+  size_t number; /* of the leaf, of the allocation in its call, of the moment */
+  enum {
+    PART_TOUCH = 0,
+    PART_LAST_PAGE,
+    PART_GIVEN,
+    PARTS
+  } part; /* of an allocation or a leaf; GIVEN: where it is asked for */
 } point_t;
 
 /* One that calls, on arguments of its own. */
@@ -163,8 +169,8 @@ static opc_status_t caller_call(caller_t *caller, const meeting_t *meeting) {
   if (meeting) arm(meeting);
   double began = seconds_now();
   opc_text_reset(&call->message);
-  call->outcome =
-      opc_op_call(caller->handle, call->arguments, call->absent, call->argument_count, &call->returns, &call->return_count, &call->message);
+  call->outcome = opc_op_call(caller->handle, call->arguments, call->absent, call->argument_count, &call->returns,
+                              &call->return_count, &call->message);
   if (meeting) disarm(meeting);
   else caller->seconds = seconds_now() - began;
   return OPC_OK;
@@ -183,10 +189,12 @@ static bool caller_compare(caller_t *caller, const meeting_t *meeting) {
   caller->status = caller_call(caller, meeting);
   if (caller->status == OPC_OK) caller->status = opc_trial_look(&caller->call, &now, &caller->error);
   bool differs = caller->status == OPC_OK && opc_trial_differ(&now, &caller->alone, "alone it", NULL);
-  if (differs && meeting && now.outcome != OPC_CALL_RETURNED) differs = false; /* it may be a system call that the trap made fail */
+  if (differs && meeting && now.outcome != OPC_CALL_RETURNED)
+    differs = false; /* it may be a system call that the trap made fail */
   opc_trial_outcome_clear(&now);
   if (differs) caller->status = opc_trial_take(&caller->call, &caller->differing, &caller->error);
-  caller->differs = differs && caller->status == OPC_OK && opc_trial_differ(&caller->differing, &caller->alone, "alone it", NULL);
+  caller->differs =
+      differs && caller->status == OPC_OK && opc_trial_differ(&caller->differing, &caller->alone, "alone it", NULL);
   if (!caller->differs) opc_trial_outcome_clear(&caller->differing);
   caller_returns_free(caller);
   return caller->status == OPC_OK && !caller->differs;
@@ -230,8 +238,9 @@ static bool round_run(meeting_t *meeting) {
 static void other_run(meeting_t *meeting) {
   static const struct {
     size_t numbers, parts;
-  } rows[POINT_KINDS] = {
-      [POINT_ARGUMENT] = {ARGUMENTS, PART_GIVEN}, [POINT_ALLOCATION] = {ALLOCATIONS, PARTS}, [POINT_MOMENT] = {MOMENTS, 1}};
+  } rows[POINT_KINDS] = {[POINT_ARGUMENT] = {ARGUMENTS, PART_GIVEN},
+                         [POINT_ALLOCATION] = {ALLOCATIONS, PARTS},
+                         [POINT_MOMENT] = {MOMENTS, 1}};
   int vain = 0;
   bool useful = true;
   for (int kind = POINT_ARGUMENT; useful && kind < POINT_KINDS; kind++) {
@@ -264,11 +273,12 @@ static bool meet(meeting_t *meeting) {
 
 /* ---- before and after ---- */
 
-/* Makes the arguments and calls alone, twice. *out_steady: the same arguments give the same bits again (an object may have changed, or a
- * shape). */
-static opc_status_t caller_prepare(caller_t *caller, opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *values,
-                                   bool *out_steady, opc_error_t *error) {
-  opc_call_options_t options = {.device = context->device, .seed = context->seed, .values = opc_replay_values, .values_context = values};
+/* Makes the arguments and calls alone, twice. *out_steady: the same arguments give the same bits again (an object may
+ * have changed, or a shape). */
+static opc_status_t caller_prepare(caller_t *caller, opc_case_context_t *context, const opc_sample_t *sample,
+                                   opc_replay_t *values, bool *out_steady, opc_error_t *error) {
+  opc_call_options_t options = {
+      .device = context->device, .seed = context->seed, .values = opc_replay_values, .values_context = values};
   opc_trial_outcome_t again = {0};
   opc_status_t status = opc_call_make_with(&caller->call, context->op, sample, &options, error);
   if (status == OPC_OK) status = opc_call_snapshot(&caller->call, error);
@@ -281,8 +291,10 @@ static opc_status_t caller_prepare(caller_t *caller, opc_case_context_t *context
   caller_returns_free(caller);
   if (status == OPC_OK) status = caller_call(caller, NULL);
   if (status == OPC_OK) status = opc_trial_look(&caller->call, &again, &caller->error);
-  *out_steady = status == OPC_OK && caller->alone.outcome == OPC_CALL_RETURNED && !opc_trial_differ(&caller->alone, &again, "", NULL);
-  for (size_t i = 0; i < caller->call.leaf_count; i++) *out_steady = *out_steady && opc_leaf_is_in_place(&caller->call.leaves[i]);
+  *out_steady = status == OPC_OK && caller->alone.outcome == OPC_CALL_RETURNED &&
+                !opc_trial_differ(&caller->alone, &again, "", NULL);
+  for (size_t i = 0; i < caller->call.leaf_count; i++)
+    *out_steady = *out_steady && opc_leaf_is_in_place(&caller->call.leaves[i]);
   opc_trial_outcome_clear(&again);
   caller_returns_free(caller);
   if (status != OPC_OK) *error = caller->error;
@@ -296,7 +308,8 @@ static void caller_clear(caller_t *caller) {
   opc_trial_outcome_clear(&caller->differing);
 }
 
-static void report(const opc_case_context_t *context, const opc_grown_t *grown, const caller_t *caller, opc_finding_t *finding) {
+static void report(const opc_case_context_t *context, const opc_grown_t *grown, const caller_t *caller,
+                   opc_finding_t *finding) {
   opc_text_t text = {0};
   opc_text_add(&text, "two threads call it at once, each with arguments of its own: ");
   opc_trial_differ(&caller->differing, &caller->alone, "alone the same call", &text);
@@ -306,13 +319,14 @@ static void report(const opc_case_context_t *context, const opc_grown_t *grown, 
   opc_text_clear(&text);
 }
 
-opc_status_t opc_concurrent_check(opc_case_context_t *context, opc_grown_t *grown, int64_t *out_compared, opc_finding_t *finding,
-                                  opc_error_t *error) {
+opc_status_t opc_concurrent_check(opc_case_context_t *context, opc_grown_t *grown, int64_t *out_compared,
+                                  opc_finding_t *finding, opc_error_t *error) {
   meeting_t meeting = {0};
   bool steady = false, other_steady = false;
   if (opc_valgrind_active()) return OPC_OK; /* there are no pages to stop at */
   opc_status_t status = caller_prepare(&meeting.held, context, &grown->sample, &grown->values, &steady, error);
-  if (status == OPC_OK && steady) status = caller_prepare(&meeting.other, context, &grown->sample, &grown->other, &other_steady, error);
+  if (status == OPC_OK && steady)
+    status = caller_prepare(&meeting.other, context, &grown->sample, &grown->other, &other_steady, error);
   if (status != OPC_OK || !other_steady) goto release;
 
   context->phase("a call from two threads at once");

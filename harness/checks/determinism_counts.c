@@ -15,12 +15,20 @@ enum { THREADS = 3, LINGER_STEP_NS = 200 * 1000, LINGER_STEPS = 200 };
 
 static const double seconds_of_a_thread = 2e-6; /* at least, of one that had work */
 
-/* Where one of the threads is held up until the others have done their work: what they share is then changed between its looks at it. Early
- * in each third of the largest argument, for whichever thread runs first must be held. */
-typedef enum held_up { HELD_NOWHERE = 0, HELD_NOWHERE_AGAIN, HELD_FIRST, HELD_SECOND, HELD_THIRD, RUNS } held_up_t; /* in the order that they run in */
+/* Where one of the threads is held up until the others have done their work: what they share is then changed between
+ * its looks at it. Early in each third of the largest argument, for whichever thread runs first must be held. */
+typedef enum held_up {
+  HELD_NOWHERE = 0,
+  HELD_NOWHERE_AGAIN,
+  HELD_FIRST,
+  HELD_SECOND,
+  HELD_THIRD,
+  RUNS
+} held_up_t;                              /* in the order that they run in */
 static const double work_meanwhile = 0.6; /* of that of all threads */
 
-static void report(const opc_grown_t *grown, const opc_operator_t *op, const char *rule, opc_text_t *text, opc_finding_t *finding) {
+static void report(const opc_grown_t *grown, const opc_operator_t *op, const char *rule, opc_text_t *text,
+                   opc_finding_t *finding) {
   opc_text_add(text, "; on ");
   opc_grown_text(grown, op, text);
   opc_finding_fail(finding, rule, "%s", opc_text_c(text));
@@ -28,8 +36,8 @@ static void report(const opc_grown_t *grown, const opc_operator_t *op, const cha
 
 /* ---- another order of adding, or wrong ---- */
 
-/* n numbers that are added one after the other, in any order, are wrong by no more than n roundings of the largest sum on the way, and that
- * is no larger than all numbers that an element is made of. */
+/* n numbers that are added one after the other, in any order, are wrong by no more than n roundings of the largest sum
+ * on the way, and that is no larger than all numbers that an element is made of. */
 typedef struct rounding {
   const opc_result_t *left, *right;
   double largest, numel; /* of the arguments: absolute value, elements of the largest one */
@@ -64,7 +72,8 @@ static bool is_rounding(size_t number, int64_t element, void *context) {
 }
 
 /* widest: the arguments are as wide as can be. */
-static bool only_rounding(const opc_grown_t *grown, bool widest, const opc_trial_outcome_t *one, const opc_trial_outcome_t *several) {
+static bool only_rounding(const opc_grown_t *grown, bool widest, const opc_trial_outcome_t *one,
+                          const opc_trial_outcome_t *several) {
   rounding_t rounding = {.left = &one->result, .right = &several->result, .numel = (double)grown->numel};
   if (one->outcome != OPC_CALL_RETURNED || several->outcome != OPC_CALL_RETURNED) return false;
   for (size_t i = 0; i < grown->values.count; i++) {
@@ -85,7 +94,8 @@ static double linger_until; /* processor time of the process */
 /* In the fault handler. */
 static void linger(void) {
   const struct timespec time = {.tv_nsec = LINGER_STEP_NS};
-  for (int step = 0; step < LINGER_STEPS && cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) < linger_until; step++) (void)nanosleep(&time, NULL);
+  for (int step = 0; step < LINGER_STEPS && cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) < linger_until; step++)
+    (void)nanosleep(&time, NULL);
 }
 
 /* The call's arguments have places. */
@@ -97,7 +107,8 @@ static void hold_up(const opc_call_t *call, held_up_t where) {
   if (where < HELD_FIRST || !largest || opc_valgrind_active()) return;
   uintptr_t end = ((uintptr_t)largest->storage_data + largest->storage_bytes) / page * page;
   uintptr_t start =
-      ((uintptr_t)largest->storage_data + largest->storage_bytes * (size_t)(where - HELD_FIRST) / THREADS + page - 1) / page * page;
+      ((uintptr_t)largest->storage_data + largest->storage_bytes * (size_t)(where - HELD_FIRST) / THREADS + page - 1) /
+      page * page;
   if (end > start) (void)opc_trap_arm((void *)start, page, linger);
 }
 
@@ -105,8 +116,10 @@ typedef struct effort {
   double all, others; /* processor time of a call: of all threads, of all but this one */
 } effort_t;
 
-/* Held up only with places. `effort` (may be NULL) is that of a call before, and becomes that of this one where it is less. */
-static opc_status_t call_with(const opc_trial_t *trial, int threads, held_up_t where, effort_t *effort, opc_call_t *call, opc_error_t *error) {
+/* Held up only with places. `effort` (may be NULL) is that of a call before, and becomes that of this one where it is
+ * less. */
+static opc_status_t call_with(const opc_trial_t *trial, int threads, held_up_t where, effort_t *effort,
+                              opc_call_t *call, opc_error_t *error) {
   opc_status_t status = opc_trial_make(trial, call, error);
   if (status != OPC_OK) return status;
   opc_bridge_threads(threads);
@@ -130,22 +143,25 @@ static opc_status_t run_with(const opc_trial_t *trial, int threads, opc_trial_ou
   return status;
 }
 
-/* One more with several threads. *out_differs: from `before`, and the text says where. One that throws may have given its memory to the system: EFAULT. */
-static opc_status_t run_again(const opc_trial_t *trial, held_up_t where, effort_t *effort, const opc_trial_outcome_t *before, opc_text_t *out,
-                              bool *out_differs, opc_error_t *error) {
+/* One more with several threads. *out_differs: from `before`, and the text says where. One that throws may have given
+ * its memory to the system: EFAULT. */
+static opc_status_t run_again(const opc_trial_t *trial, held_up_t where, effort_t *effort,
+                              const opc_trial_outcome_t *before, opc_text_t *out, bool *out_differs,
+                              opc_error_t *error) {
   opc_call_t call;
   opc_trial_outcome_t again = {0};
   opc_status_t status = call_with(trial, THREADS, where, effort, &call, error);
   if (status == OPC_OK) status = opc_trial_look(&call, &again, error);
-  *out_differs = status == OPC_OK && again.outcome == OPC_CALL_RETURNED && opc_trial_differ(before, &again, "another run with as many", out);
+  *out_differs = status == OPC_OK && again.outcome == OPC_CALL_RETURNED &&
+                 opc_trial_differ(before, &again, "another run with as many", out);
   opc_trial_outcome_clear(&again);
   opc_call_clear(&call);
   return status;
 }
 
 /* The first with several threads. *out is left empty where it is as with one. */
-static opc_status_t run_first(const opc_trial_t *trial, effort_t *effort, const opc_trial_outcome_t *one, opc_trial_outcome_t *out,
-                              bool *out_differs, opc_error_t *error) {
+static opc_status_t run_first(const opc_trial_t *trial, effort_t *effort, const opc_trial_outcome_t *one,
+                              opc_trial_outcome_t *out, bool *out_differs, opc_error_t *error) {
   opc_call_t call;
   opc_trial_outcome_t first = {0};
   opc_status_t status = call_with(trial, THREADS, HELD_NOWHERE, effort, &call, error);
@@ -157,9 +173,10 @@ static opc_status_t run_first(const opc_trial_t *trial, effort_t *effort, const 
   return status;
 }
 
-/* With one thread for all that the operator calls in turn, and several for itself. *out_inside: then it is as with one: the parts are
- * libtorch's own. */
-static opc_status_t is_inside(const opc_trial_t *trial, const opc_trial_outcome_t *one, bool *out_inside, opc_error_t *error) {
+/* With one thread for all that the operator calls in turn, and several for itself. *out_inside: then it is as with one:
+ * the parts are libtorch's own. */
+static opc_status_t is_inside(const opc_trial_t *trial, const opc_trial_outcome_t *one, bool *out_inside,
+                              opc_error_t *error) {
   opc_trial_outcome_t outer = {0};
   opc_bridge_inner_threads(1);
   opc_status_t status = run_with(trial, THREADS, &outer, error);
@@ -181,19 +198,23 @@ static opc_status_t judge(const opc_trial_t *trial, const opc_grown_t *grown, co
   trial_wide.sample = &wide;
   trial_wide.places = NULL;
   status = run_with(&trial_wide, 1, &one_wide, error);
-  if (status == OPC_OK && one_wide.outcome == OPC_CALL_RETURNED) status = run_with(&trial_wide, THREADS, &several_wide, error);
+  if (status == OPC_OK && one_wide.outcome == OPC_CALL_RETURNED)
+    status = run_with(&trial_wide, THREADS, &several_wide, error);
   bool measured = one_wide.outcome == OPC_CALL_RETURNED && several_wide.outcome == OPC_CALL_RETURNED;
-  *out_rounding = only_rounding(grown, false, one, several) && (!measured || only_rounding(grown, true, &one_wide, &several_wide));
+  *out_rounding =
+      only_rounding(grown, false, one, several) && (!measured || only_rounding(grown, true, &one_wide, &several_wide));
   opc_trial_outcome_clear(&one_wide);
   opc_trial_outcome_clear(&several_wide);
   opc_sample_clear(&wide);
   return status;
 }
 
-opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *grown, int64_t *out_compared, opc_finding_t *finding,
-                                     opc_error_t *error) {
-  opc_trial_t trial = {
-      .context = context, .sample = &grown->sample, .values = &grown->values, .phase = "a call with several intra-op threads"};
+opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *grown, int64_t *out_compared,
+                                     opc_finding_t *finding, opc_error_t *error) {
+  opc_trial_t trial = {.context = context,
+                       .sample = &grown->sample,
+                       .values = &grown->values,
+                       .phase = "a call with several intra-op threads"};
   opc_trial_outcome_t one = {0}, first = {0};
   opc_text_t text = {0}, whole = {0};
   bool rounding = false, inside = false, differs = false, unsteady = false;
@@ -218,7 +239,8 @@ opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *g
   status = is_inside(&trial, &one, &inside, error);
   if (status != OPC_OK || inside) goto release;
   status = judge(&trial, grown, &one, &first, &rounding, error);
-  if (status == OPC_OK) report(grown, context->op, rounding ? "determinism.thread_rounding" : "determinism.threads", &text, finding);
+  if (status == OPC_OK)
+    report(grown, context->op, rounding ? "determinism.thread_rounding" : "determinism.threads", &text, finding);
 
 release:
   opc_cpu_memory_guard(OPC_GUARD_BEHIND);

@@ -19,7 +19,8 @@ opc_status_t opc_generators_keep(const opc_case_context_t *context, opc_generato
   return generators_read(context, out, error);
 }
 
-opc_status_t opc_generators_used(const opc_case_context_t *context, const opc_generators_t *kept, bool *out_used, opc_error_t *error) {
+opc_status_t opc_generators_used(const opc_case_context_t *context, const opc_generators_t *kept, bool *out_used,
+                                 opc_error_t *error) {
   opc_generators_t now;
   opc_status_t status = generators_read(context, &now, error);
   *out_used = false;

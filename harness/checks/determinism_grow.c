@@ -3,7 +3,8 @@
 #include <math.h>
 #include <time.h>
 
-/* Of a size, at a time; more after a step that took little time, as far as the next one can be expected to take no more than seconds_most. */
+/* Of a size, at a time; more after a step that took little time, as far as the next one can be expected to take no more
+ * than seconds_most. */
 enum { GROWTH = 5 };
 static const double seconds_enough = 0.0005; /* a step more may take 125 times as long */
 static const double seconds_most = 0.004, seconds_least = 2e-6;
@@ -60,8 +61,8 @@ static void grow_tensor(const char *path, opc_value_t *value, void *context) {
 }
 
 /* *out_largest: elements of the largest tensor; 0: it cannot grow so. */
-static opc_status_t sample_grow(const opc_operator_t *op, const opc_sample_t *sample, const opc_growth_t *growth, opc_sample_t *out,
-                                int64_t *out_largest, opc_error_t *error) {
+static opc_status_t sample_grow(const opc_operator_t *op, const opc_sample_t *sample, const opc_growth_t *growth,
+                                opc_sample_t *out, int64_t *out_largest, opc_error_t *error) {
   sizes_t sizes = {.growth = growth, .chosen_number = sizes_of(op, sample).chosen_number};
   opc_status_t status = opc_sample_copy(sample, out, error);
   for (size_t i = 0; status == OPC_OK && growth->factor && i < out->argument_count; i++)
@@ -72,7 +73,8 @@ static opc_status_t sample_grow(const opc_operator_t *op, const opc_sample_t *sa
 
 /* ---- values ---- */
 
-static opc_status_t values_own(opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *out, opc_error_t *error) {
+static opc_status_t values_own(opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *out,
+                               opc_error_t *error) {
   opc_call_t call = {0};
   opc_status_t status = opc_call_make(&call, context->op, sample, context->device, context->seed, error);
   if (status == OPC_OK) status = opc_replay_take(out, &call, error);
@@ -81,8 +83,8 @@ static opc_status_t values_own(opc_case_context_t *context, const opc_sample_t *
   return status;
 }
 
-opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sample, const opc_growth_t *growth, bool others, opc_grown_t *out,
-                            opc_error_t *error) {
+opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sample, const opc_growth_t *growth,
+                            bool others, opc_grown_t *out, opc_error_t *error) {
   int64_t ignored;
   bool differs;
   *out = (opc_grown_t){0};
@@ -110,8 +112,8 @@ typedef struct grown_size {
 } grown_size_t;
 
 /* One call. *out_largest: elements of the largest tensor; 0: not so. */
-static opc_status_t step(opc_case_context_t *context, const opc_sample_t *sample, const opc_growth_t *growth, opc_replay_t *values,
-                         int64_t *out_largest, double *out_seconds, opc_error_t *error) {
+static opc_status_t step(opc_case_context_t *context, const opc_sample_t *sample, const opc_growth_t *growth,
+                         opc_replay_t *values, int64_t *out_largest, double *out_seconds, opc_error_t *error) {
   opc_sample_t larger = {0};
   opc_call_t call = {0};
   opc_trial_t trial = {.context = context, .sample = &larger, .values = values, .phase = "a call on larger tensors"};
@@ -141,28 +143,31 @@ static void see_grown(const char *path, opc_value_t *value, void *context) {
 }
 
 /* The largest factor up to `most` at which no tensor has more than `numel` elements; at least 1. */
-static int64_t factor_within(const opc_operator_t *op, const opc_sample_t *sample, int64_t size, int64_t most, int64_t numel) {
+static int64_t factor_within(const opc_operator_t *op, const opc_sample_t *sample, int64_t size, int64_t most,
+                             int64_t numel) {
   int64_t within = 1;
   for (int64_t beyond = most + 1; beyond - within > 1;) {
     grown_size_t grown = {.growth = {.size = size, .factor = within + (beyond - within) / 2},
                           .chosen_number = sizes_of(op, sample).chosen_number};
-    for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], see_grown, &grown);
+    for (size_t i = 0; i < sample->argument_count; i++)
+      opc_value_visit_tensors("", &sample->arguments[i], see_grown, &grown);
     if (grown.largest <= (double)numel) within = grown.growth.factor;
     else beyond = grown.growth.factor;
   }
   return within;
 }
 
-/* Time may grow with the cube of a size. Odd, so that the parts that threads get seldom have the same size or end where a vector ends. */
-static int64_t next_factor(const opc_operator_t *op, const opc_sample_t *sample, const opc_growth_t *now, double seconds, int64_t numel,
-                           int64_t fewer) {
+/* Time may grow with the cube of a size. Odd, so that the parts that threads get seldom have the same size or end where
+ * a vector ends. */
+static int64_t next_factor(const opc_operator_t *op, const opc_sample_t *sample, const opc_growth_t *now,
+                           double seconds, int64_t numel, int64_t fewer) {
   int64_t most = (int64_t)((double)now->factor * fmax(GROWTH, cbrt(seconds_most / fmax(seconds, seconds_least))));
   int64_t next = (factor_within(op, sample, now->size, most, fewer) - 1) | 1;
   return next > now->factor ? next : (factor_within(op, sample, now->size, most, numel - 1) + 1) | 1;
 }
 
-opc_status_t opc_growth_search(opc_case_context_t *context, const opc_sample_t *sample, int64_t numel, int64_t fewer, opc_growth_t *out,
-                               opc_growth_t *out_fewer, opc_error_t *error) {
+opc_status_t opc_growth_search(opc_case_context_t *context, const opc_sample_t *sample, int64_t numel, int64_t fewer,
+                               opc_growth_t *out, opc_growth_t *out_fewer, opc_error_t *error) {
   opc_replay_t values = {0};
   sizes_t sizes = sizes_of(context->op, sample);
   *out = *out_fewer = (opc_growth_t){0};
@@ -173,7 +178,8 @@ opc_status_t opc_growth_search(opc_case_context_t *context, const opc_sample_t *
     double seconds = 0;
     if (growth.size == 0 || (growth.size == 1 && dim > 0)) continue;
     while (status == OPC_OK && largest < numel && seconds < seconds_enough) {
-      growth.factor = next_factor(context->op, sample, &growth, growth.factor == 1 ? seconds_most : seconds, numel, fewer);
+      growth.factor =
+          next_factor(context->op, sample, &growth, growth.factor == 1 ? seconds_most : seconds, numel, fewer);
       status = step(context, sample, &growth, &values, &largest, &seconds, error);
       if (status != OPC_OK || !largest) break;
       *out = growth;

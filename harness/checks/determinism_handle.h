@@ -1,4 +1,5 @@
-/* Results that are handles: their bytes hold addresses of objects that the operator made, and so differ from call to call.
+/* Results that are handles: their bytes hold addresses of objects that the operator made, and so differ from call to
+ * call.
  *
  * Ownership: the caller's. Threads: one. */
 #ifndef OPC_CHECKS_DETERMINISM_HANDLE_H

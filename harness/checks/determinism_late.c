@@ -51,7 +51,8 @@ static size_t count_new(const opc_threads_t *before, const opc_threads_t *now) {
 }
 
 /* Until the new threads have ended; false: some stayed. Where there are none the others get the whole time. */
-static opc_status_t wait_for_threads(const opc_threads_t *before, size_t new_ones, bool *out_ended, opc_error_t *error) {
+static opc_status_t wait_for_threads(const opc_threads_t *before, size_t new_ones, bool *out_ended,
+                                     opc_error_t *error) {
   const struct timespec step = {.tv_nsec = STEP_NS};
   opc_status_t status = OPC_OK;
   *out_ended = false;
@@ -69,8 +70,8 @@ static bool found;
 
 bool opc_late_found(void) { return found; }
 
-opc_status_t opc_late_check(const opc_call_t *call, const opc_threads_t *before, opc_result_t *result, opc_finding_t *finding,
-                            opc_error_t *error) {
+opc_status_t opc_late_check(const opc_call_t *call, const opc_threads_t *before, opc_result_t *result,
+                            opc_finding_t *finding, opc_error_t *error) {
   static bool waited; /* a pool works for each call alike: once is enough */
   opc_threads_t now = {0};
   opc_result_t later = {0};
@@ -87,8 +88,8 @@ opc_status_t opc_late_check(const opc_call_t *call, const opc_threads_t *before,
   if (difference.kind != OPC_DIFFERENCE_NONE) {
     opc_difference_text(&difference, result, &later, "a little later it", &text);
     found = true;
-    opc_finding_fail(finding, "determinism.late_write", "right after the call %s; threads were running that the operator had started",
-                     opc_text_c(&text));
+    opc_finding_fail(finding, "determinism.late_write",
+                     "right after the call %s; threads were running that the operator had started", opc_text_c(&text));
   }
   opc_result_clear(result);
   *result = later;

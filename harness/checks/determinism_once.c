@@ -1,4 +1,5 @@
-/* The aggregating case: what calls leave for later ones, several threads, and whether a tag for random numbers is true. */
+/* The aggregating case: what calls leave for later ones, several threads, and whether a tag for random numbers is true.
+ */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,8 @@ static size_t sample_count(const once_t *once) {
 
 static bool holds(const opc_value_t *value, opc_value_kind_t kind) {
   bool found = value->kind == kind;
-  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++) found |= holds(&value->list.items[i], kind);
+  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
+    found |= holds(&value->list.items[i], kind);
   return found;
 }
 
@@ -40,19 +42,24 @@ static bool sample_holds(const opc_sample_t *sample, opc_value_kind_t kind) {
   return found;
 }
 
-static void add_done(once_t *once, const char *words) { opc_text_addf(&once->done, "%s%s", once->done.length ? ", " : "", words); }
+static void add_done(once_t *once, const char *words) {
+  opc_text_addf(&once->done, "%s%s", once->done.length ? ", " : "", words);
+}
 
 /* ---- each sample as it is ---- */
 
-/* These arguments were taken before. A call that is refused and, made again, is not, was refused for what calls before it have left. */
+/* These arguments were taken before. A call that is refused and, made again, is not, was refused for what calls before
+ * it have left. */
 static opc_status_t see_refusal(once_t *once, const opc_trial_t *trial, const opc_trial_outcome_t *first) {
   opc_trial_outcome_t again = {0};
   bool any_refused = opc_call_count().refused > 1;
   opc_status_t status = opc_trial_run(trial, &again, once->error);
   const char *message = opc_text_c(&first->message);
   if (status == OPC_OK && first->outcome == OPC_CALL_REJECTED && again.outcome == OPC_CALL_RETURNED)
-    opc_finding_fail(once->finding, any_refused ? "determinism.after_failure" : "determinism.run_to_run", "%s a call on sample %s throws, and the same call made again returns: %.*s",
-                     any_refused ? "after calls that threw" : "after calls that returned", trial->sample->name, (int)strcspn(message, "\n"), message);
+    opc_finding_fail(once->finding, any_refused ? "determinism.after_failure" : "determinism.run_to_run",
+                     "%s a call on sample %s throws, and the same call made again returns: %.*s",
+                     any_refused ? "after calls that threw" : "after calls that returned", trial->sample->name,
+                     (int)strcspn(message, "\n"), message);
   opc_trial_outcome_clear(&again);
   return status;
 }
@@ -86,7 +93,9 @@ static opc_status_t see_given_generator(once_t *once, const opc_sample_t *sample
   if (status == OPC_OK) status = opc_generators_used(once->context, &generators, &used, once->error);
   if (status == OPC_OK && used && outcome.outcome == OPC_CALL_RETURNED)
     opc_finding_fail(once->finding, "determinism.generator_ignored",
-                     "sample %s with a generator given: the call takes numbers from the default generator, whose state is another one afterwards", sample->name);
+                     "sample %s with a generator given: the call takes numbers from the default generator, whose state "
+                     "is another one afterwards",
+                     sample->name);
 
 release:
   opc_trial_outcome_clear(&outcome);
@@ -112,7 +121,8 @@ static opc_status_t see_sample(once_t *once, size_t number) {
   once->random |= used;
   once->given_generator |= sample_holds(sample, OPC_VALUE_GENERATOR);
   if (number < OPC_APART_SAMPLES) once->callable[number] = true;
-  if (used && context->device.type == OPC_DEVICE_CPU) status = see_given_generator(once, sample); /* given generators are the CPU's */
+  if (used && context->device.type == OPC_DEVICE_CPU)
+    status = see_given_generator(once, sample); /* given generators are the CPU's */
   if (status != OPC_OK) goto release;
   trial.conditions = OPC_TRIAL_ELSEWHERE;
   status = opc_trial_run(&trial, &again, once->error);
@@ -131,17 +141,20 @@ release:
 
 static void check_seeded_tag(once_t *once, const opc_apart_t *apart) {
   if (apart && opc_apart_random(apart)) return;
-  if (!opc_operator_is_seeded(once->context->op) || !once->returned || once->random || once->follows_seed || once->given_generator) return;
+  if (!opc_operator_is_seeded(once->context->op) || !once->returned || once->random || once->follows_seed ||
+      once->given_generator)
+    return;
   opc_finding_fail(once->finding, "determinism.seeded_tag",
-                   "it is tagged nondeterministic_seeded; on %zu samples no call took a number from the default generator, and another "
+                   "it is tagged nondeterministic_seeded; on %zu samples no call took a number from the default "
+                   "generator, and another "
                    "seed gave the same bits",
                    once->returned);
 }
 
 /* ---- against the process apart ---- */
 
-static void report_apart(once_t *once, const char *rule, const opc_trial_outcome_t *left, const opc_trial_outcome_t *right,
-                         const char *right_name, const char *before, size_t sample) {
+static void report_apart(once_t *once, const char *rule, const opc_trial_outcome_t *left,
+                         const opc_trial_outcome_t *right, const char *right_name, const char *before, size_t sample) {
   opc_text_t text = {0};
   opc_trial_differ(left, right, right_name, &text);
   opc_finding_fail(once->finding, rule, "%s, %s; sample %s, on other values than its own", before, opc_text_c(&text),
@@ -152,8 +165,10 @@ static void report_apart(once_t *once, const char *rule, const opc_trial_outcome
 /* Within that process. True: all that can be said is said. */
 static bool compare_within(once_t *once, const opc_apart_t *apart, size_t sample) {
   const opc_trial_outcome_t *stages[OPC_APART_STAGES];
-  for (int stage = 0; stage < OPC_APART_STAGES; stage++) stages[stage] = opc_apart_outcome(apart, (opc_apart_stage_t)stage, sample);
-  const opc_trial_outcome_t *first = stages[OPC_APART_FIRST], *second = stages[OPC_APART_SECOND], *third = stages[OPC_APART_THIRD];
+  for (int stage = 0; stage < OPC_APART_STAGES; stage++)
+    stages[stage] = opc_apart_outcome(apart, (opc_apart_stage_t)stage, sample);
+  const opc_trial_outcome_t *first = stages[OPC_APART_FIRST], *second = stages[OPC_APART_SECOND],
+                            *third = stages[OPC_APART_THIRD];
   if (!first || !second || !third || opc_trial_differ(second, third, "", NULL)) return true;
   if (opc_trial_differ(first, second, "", NULL)) {
     report_apart(once, "determinism.order", first, second, "the second one", "in the first call of a process", sample);
@@ -164,8 +179,8 @@ static bool compare_within(once_t *once, const opc_apart_t *apart, size_t sample
     char before[600];
     bool refused = stage == OPC_APART_AFTER_REFUSED, others = stage == OPC_APART_AFTER_OTHERS;
     snprintf(before, sizeof before, "after %.560s", others ? "a call with other values" : opc_apart_before(apart));
-    report_apart(once, refused ? "determinism.after_failure" : "determinism.order", stages[stage], second, "before that it", before,
-                 sample);
+    report_apart(once, refused ? "determinism.after_failure" : "determinism.order", stages[stage], second,
+                 "before that it", before, sample);
     return true;
   }
   return false;
@@ -177,7 +192,8 @@ static opc_status_t compare_here(once_t *once, const opc_apart_t *apart, size_t 
   opc_replay_t other = {0};
   opc_trial_outcome_t here = {0}, elsewhere = {0};
   bool changed = false;
-  opc_trial_t trial = {.context = context, .sample = &context->samples[sample], .values = &other, .phase = "a call with other values"};
+  opc_trial_t trial = {
+      .context = context, .sample = &context->samples[sample], .values = &other, .phase = "a call with other values"};
   const opc_trial_outcome_t *apart_first = opc_apart_outcome(apart, OPC_APART_FIRST, sample);
   opc_status_t status = opc_trial_other_values(context, &context->samples[sample], &other, &changed, once->error);
   if (status == OPC_OK) status = opc_trial_run(&trial, &here, once->error);
@@ -187,8 +203,8 @@ static opc_status_t compare_here(once_t *once, const opc_apart_t *apart, size_t 
     goto release; /* the latter: check address's finding */
   once->compared += opc_result_numel(&here.result);
   if (opc_trial_differ(&here, apart_first, "", NULL))
-    report_apart(once, "determinism.order", &here, apart_first, "as the first call of a process it", "after calls with other values",
-                 sample);
+    report_apart(once, "determinism.order", &here, apart_first, "as the first call of a process it",
+                 "after calls with other values", sample);
 
 release:
   opc_replay_clear(&other);
@@ -198,11 +214,13 @@ release:
 }
 
 static void compare_turned(once_t *once, const opc_apart_t *apart) {
-  const opc_trial_outcome_t *first = opc_apart_outcome(apart, OPC_APART_TURNED_FIRST, 0), *after = opc_apart_outcome(apart, OPC_APART_TURNED_AFTER, 0);
+  const opc_trial_outcome_t *first = opc_apart_outcome(apart, OPC_APART_TURNED_FIRST, 0),
+                            *after = opc_apart_outcome(apart, OPC_APART_TURNED_AFTER, 0);
   opc_text_t text = {0};
   if (!first || !after) return;
   opc_trial_differ(after, first, "as the only call of a process it", &text);
-  opc_finding_fail(once->finding, "determinism.order", "%s, after calls as the sample is: %s; sample %s", opc_apart_turned(apart), opc_text_c(&text), once->context->samples[0].name);
+  opc_finding_fail(once->finding, "determinism.order", "%s, after calls as the sample is: %s; sample %s",
+                   opc_apart_turned(apart), opc_text_c(&text), once->context->samples[0].name);
   opc_text_clear(&text);
 }
 
@@ -215,7 +233,8 @@ static void report_signal(once_t *once, const opc_apart_t *apart) {
                        : stage == OPC_APART_AFTER_OTHERS ? "calls with other values"
                                                          : "a call like it";
   opc_finding_fail(once->finding, refused ? "determinism.after_failure" : "determinism.order",
-                   "after %s the process ends with signal %d (%s) in a call that otherwise returns", before, number, strsignal(number));
+                   "after %s the process ends with signal %d (%s) in a call that otherwise returns", before, number,
+                   strsignal(number));
 }
 
 static opc_status_t check_order(once_t *once, const opc_apart_t *apart) {
@@ -266,21 +285,26 @@ void opc_determinism_run_once(opc_case_context_t *context, opc_apart_t *apart, o
     opc_apart_join(apart);
   }
   if (status == OPC_OK) check_seeded_tag(&once, apart);
-  bool comparable = apart && opc_operator_is_repeatable(context->op) && !once.unsteady && !opc_late_found() && !opc_trial_strays();
+  bool comparable =
+      apart && opc_operator_is_repeatable(context->op) && !once.unsteady && !opc_late_found() && !opc_trial_strays();
   if (status == OPC_OK && comparable) status = check_order(&once, apart);
   if (status == OPC_OK && comparable && !finding->decided && once.callable[0]) status = check_threads(&once, apart);
 
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  else if (once.compared) opc_finding_pass(finding, "%lld values have the same bits %s", (long long)once.compared, opc_text_c(&once.done));
+  else if (once.compared)
+    opc_finding_pass(finding, "%lld values have the same bits %s", (long long)once.compared, opc_text_c(&once.done));
   else if (!once.returned) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no sample's call returned");
   else if (!opc_operator_is_repeatable(context->op))
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is tagged nondeterministic_bitwise");
   else if (!apart)
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "this process cannot be forked: it has threads of the library's, uses CUDA, or runs under Valgrind");
+    opc_finding_skip(
+        finding, OPC_SKIP_NOT_APPLICABLE,
+        "this process cannot be forked: it has threads of the library's, uses CUDA, or runs under Valgrind");
   else
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     opc_late_found() ? "its results are written after the call has returned" : once.unsteady ? "the same call differs by itself" : "the operator gives nothing that could be compared");
+                     opc_late_found() ? "its results are written after the call has returned"
+                     : once.unsteady  ? "the same call differs by itself"
+                                      : "the operator gives nothing that could be compared");
   opc_apart_clear(apart);
   opc_text_clear(&once.done);
 }

@@ -27,12 +27,14 @@ static bool get(const void *from, size_t size, size_t *used, void *bytes, size_t
 size_t opc_record_write(void *room, size_t size, opc_record_key_t key, const opc_trial_outcome_t *outcome) {
   const char *message = opc_text_c(&outcome->message);
   const opc_result_t *result = &outcome->result;
-  head_t head = {.key = key, .outcome = outcome->outcome, .message_length = strlen(message), .item_count = result->count};
+  head_t head = {
+      .key = key, .outcome = outcome->outcome, .message_length = strlen(message), .item_count = result->count};
   size_t used = 0;
   bool fits = put(room, size, &used, &head, sizeof head) && put(room, size, &used, message, head.message_length);
   for (size_t i = 0; fits && i < result->count; i++) {
     const opc_result_item_t *item = &result->items[i];
-    fits = put(room, size, &used, item, sizeof *item) && (!item->bytes || put(room, size, &used, item->bytes, item->size));
+    fits =
+        put(room, size, &used, item, sizeof *item) && (!item->bytes || put(room, size, &used, item->bytes, item->size));
   }
   return fits ? used : 0;
 }

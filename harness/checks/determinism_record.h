@@ -1,7 +1,8 @@
 /* Inside of check determinism: outcomes as bytes, for memory that two processes share.
  *
- * Ownership: the caller clears what is read. Threads: any, on memory of its own. Fork: both sides are one program at one address, so that
- * structs are kept as they are; the bytes may be damaged all the same, for an operator ran between. */
+ * Ownership: the caller clears what is read. Threads: any, on memory of its own. Fork: both sides are one program at
+ * one address, so that structs are kept as they are; the bytes may be damaged all the same, for an operator ran
+ * between. */
 #ifndef OPC_CHECKS_DETERMINISM_RECORD_H
 #define OPC_CHECKS_DETERMINISM_RECORD_H
 

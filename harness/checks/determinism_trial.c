@@ -83,12 +83,15 @@ void opc_trial_call(const opc_trial_t *trial, opc_call_t *call) {
 
 static opc_status_t outcome_take(const opc_call_t *call, unsigned flags, opc_trial_outcome_t *out, opc_error_t *error) {
   *out = (opc_trial_outcome_t){.outcome = call->outcome};
-  if (call->outcome == OPC_CALL_RETURNED) return opc_result_take(&out->result, call, OPC_RESULT_ARGUMENTS | flags, error);
+  if (call->outcome == OPC_CALL_RETURNED)
+    return opc_result_take(&out->result, call, OPC_RESULT_ARGUMENTS | flags, error);
   opc_text_add(&out->message, opc_text_c(&call->message));
   return OPC_OK;
 }
 
-opc_status_t opc_trial_take(const opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) { return outcome_take(call, 0, out, error); }
+opc_status_t opc_trial_take(const opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) {
+  return outcome_take(call, 0, out, error);
+}
 
 opc_status_t opc_trial_look(const opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) {
   return outcome_take(call, OPC_RESULT_BORROW, out, error);
@@ -136,7 +139,8 @@ static void say_thrown(const char *name, const opc_trial_outcome_t *outcome, opc
   opc_text_addf(out, "%s throws: %.*s", name, length > MESSAGE_SHOWN ? MESSAGE_SHOWN : (int)length, message);
 }
 
-bool opc_trial_differ(const opc_trial_outcome_t *left, const opc_trial_outcome_t *right, const char *right_name, opc_text_t *out) {
+bool opc_trial_differ(const opc_trial_outcome_t *left, const opc_trial_outcome_t *right, const char *right_name,
+                      opc_text_t *out) {
   bool left_returned = left->outcome == OPC_CALL_RETURNED, right_returned = right->outcome == OPC_CALL_RETURNED;
   if (left_returned != right_returned) {
     if (out && left_returned) say_thrown(right_name, right, out);
@@ -178,26 +182,29 @@ static bool nudge(opc_dtype_t dtype, size_t numel, void *values) {
   return changed;
 }
 
-static opc_status_t fill_otherwise(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context,
-                                   opc_error_t *error) {
+static opc_status_t fill_otherwise(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                                   void *context, opc_error_t *error) {
   other_values_t *other = context;
   size_t numel = (size_t)opc_tensor_spec_numel(spec), bytes = numel * opc_dtype_size(spec->dtype);
   void *before = malloc(bytes + 1);
   (void)leaf;
   if (!before) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for other values");
   opc_status_t status = opc_fill_logical(spec, path, other->seed, before, error);
-  if (status == OPC_OK) status = opc_sample_fill_other(other->sample, spec, path, other->seed, other->seed + 1, logical, error);
+  if (status == OPC_OK)
+    status = opc_sample_fill_other(other->sample, spec, path, other->seed, other->seed + 1, logical, error);
   bool same = status == OPC_OK && memcmp(before, logical, bytes) == 0;
   if (status == OPC_OK && !same) other->changed = true;
-  if (same && opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING && nudge(spec->dtype, numel, logical)) other->changed = true;
+  if (same && opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING && nudge(spec->dtype, numel, logical))
+    other->changed = true;
   free(before);
   return status;
 }
 
-opc_status_t opc_trial_other_values(opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *out, bool *out_changed,
-                                    opc_error_t *error) {
+opc_status_t opc_trial_other_values(opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *out,
+                                    bool *out_changed, opc_error_t *error) {
   other_values_t other = {.sample = sample, .seed = context->seed};
-  opc_call_options_t options = {.device = context->device, .seed = context->seed, .values = fill_otherwise, .values_context = &other};
+  opc_call_options_t options = {
+      .device = context->device, .seed = context->seed, .values = fill_otherwise, .values_context = &other};
   opc_call_t call = {0};
   opc_status_t status = opc_call_make_with(&call, context->op, sample, &options, error);
   if (status == OPC_OK) status = opc_replay_take(out, &call, error);

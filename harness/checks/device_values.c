@@ -7,8 +7,8 @@
 #include "checks/outcome.h"
 #include "checks/tolerance.h"
 
-/* CUDA's mathematical functions are off by more than the CPU's: up to 8 units in the last place (CUDA C++ Programming Guide, "Mathematical Functions"), and those of
- * both are compared. */
+/* CUDA's mathematical functions are off by more than the CPU's: up to 8 units in the last place (CUDA C++ Programming
+ * Guide, "Mathematical Functions"), and those of both are compared. */
 enum { CUDA_ULPS = 8 + OPC_TOLERANCE_ULPS };
 
 typedef struct comparison {
@@ -19,7 +19,11 @@ typedef struct comparison {
 } comparison_t;
 
 static opc_again_t again_on(comparison_t *comparison, opc_case_context_t *context, const char *phase) {
-  return (opc_again_t){.context = context, .sample = comparison->context->sample, .replay = &comparison->values, .seed = comparison->context->seed, .phase = phase};
+  return (opc_again_t){.context = context,
+                       .sample = comparison->context->sample,
+                       .replay = &comparison->values,
+                       .seed = comparison->context->seed,
+                       .phase = phase};
 }
 
 static bool must_be_equal(const comparison_t *comparison, size_t item) {
@@ -39,20 +43,28 @@ static void report(const opc_bound_t *bound, const opc_difference_t *difference,
   opc_text_clear(&text);
   if (difference->kind != OPC_DIFFERENCE_VALUE || bound->got->items[difference->item].kind != OPC_VALUE_TENSOR) return;
   if (bound->exact[difference->item]) {
-    opc_finding_evidence(finding, "tolerance", json_string("none: on the CPU every output element is an input element"));
+    opc_finding_evidence(finding, "tolerance",
+                         json_string("none: on the CPU every output element is an input element"));
     return;
   }
-  json_t *tolerance = json_pack("{s:f, s:f, s:i, s:i}", "bound", opc_bound_value(bound, difference->item, difference->first), "change_by_one_ulp",
-                                bound->tolerance->change[difference->item], "factor", OPC_TOLERANCE_FACTOR, "ulps", CUDA_ULPS);
+  json_t *tolerance = json_pack(
+      "{s:f, s:f, s:i, s:i}", "bound", opc_bound_value(bound, difference->item, difference->first), "change_by_one_ulp",
+      bound->tolerance->change[difference->item], "factor", OPC_TOLERANCE_FACTOR, "ulps", CUDA_ULPS);
   if (tolerance) opc_finding_evidence(finding, "tolerance", tolerance);
 }
 
 /* The results differ in bits. Only now the costly questions: chance, rounding, or wrong. */
-static opc_status_t judge(comparison_t *comparison, opc_difference_t difference, opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t judge(comparison_t *comparison, opc_difference_t difference, opc_finding_t *finding,
+                          opc_error_t *error) {
   opc_case_context_t *context = comparison->context;
-  opc_again_t on_cpu = again_on(comparison, &comparison->host, "the operator on the CPU"), on_cuda = again_on(comparison, context, "the operator, again");
+  opc_again_t on_cpu = again_on(comparison, &comparison->host, "the operator on the CPU"),
+              on_cuda = again_on(comparison, context, "the operator, again");
   opc_tolerance_t tolerance = {0};
-  opc_bound_t bound = {.got = &comparison->cuda, .reference = &comparison->cpu, .tolerance = &tolerance, .ulps = CUDA_ULPS, .narrow = OPC_DTYPE_OTHER};
+  opc_bound_t bound = {.got = &comparison->cuda,
+                       .reference = &comparison->cpu,
+                       .tolerance = &tolerance,
+                       .ulps = CUDA_ULPS,
+                       .narrow = OPC_DTYPE_OTHER};
   bool unsteady = false, *exact = calloc(comparison->cpu.count + 1, sizeof *exact);
   opc_status_t status = exact ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a comparison");
   if (status == OPC_OK) status = opc_result_is_unsteady(&on_cpu, &comparison->cpu, &unsteady, error);
@@ -67,9 +79,13 @@ static opc_status_t judge(comparison_t *comparison, opc_difference_t difference,
   bound.exact = exact;
   status = opc_tolerance_measure(&tolerance, &on_cpu, &comparison->cpu, error);
   if (status != OPC_OK) goto release;
-  if (difference.kind == OPC_DIFFERENCE_VALUE) difference = opc_result_compare(&comparison->cuda, &comparison->cpu, opc_bound_holds, &bound);
+  if (difference.kind == OPC_DIFFERENCE_VALUE)
+    difference = opc_result_compare(&comparison->cuda, &comparison->cpu, opc_bound_holds, &bound);
   if (difference.kind == OPC_DIFFERENCE_NONE)
-    opc_finding_pass(finding, "equal to the CPU kernel's within its own sensitivity to the last place (%d times the change measured)", OPC_TOLERANCE_FACTOR);
+    opc_finding_pass(
+        finding,
+        "equal to the CPU kernel's within its own sensitivity to the last place (%d times the change measured)",
+        OPC_TOLERANCE_FACTOR);
   else report(&bound, &difference, finding);
 
 release:
@@ -87,7 +103,8 @@ static opc_status_t compare(comparison_t *comparison, opc_finding_t *finding, op
   if (status != OPC_OK) {
     /* Told by the caller. */
   } else if (outcome != OPC_CALL_RETURNED) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the CPU kernel refuses the same arguments: %.300s", opc_text_c(&message));
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the CPU kernel refuses the same arguments: %.300s",
+                     opc_text_c(&message));
   } else if (!numel) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator gives nothing that could be compared");
   } else {

@@ -1,7 +1,9 @@
-/* Inside of check device: the values that the operator's CUDA kernel gives, against those of its CPU kernel on the same arguments.
+/* Inside of check device: the values that the operator's CUDA kernel gives, against those of its CPU kernel on the same
+ * arguments.
  *
- * Where the CPU kernel only moves data the bits must be the same, NaN payloads and signed zeros among them; else what the operator itself makes of one unit in the last
- * place of its arguments is the scale (checks/tolerance.h). Ownership, threads: as checks/call.h. */
+ * Where the CPU kernel only moves data the bits must be the same, NaN payloads and signed zeros among them; else what
+ * the operator itself makes of one unit in the last place of its arguments is the scale (checks/tolerance.h).
+ * Ownership, threads: as checks/call.h. */
 #ifndef OPC_CHECKS_DEVICE_VALUES_H
 #define OPC_CHECKS_DEVICE_VALUES_H
 

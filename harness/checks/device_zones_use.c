@@ -20,7 +20,9 @@ static int (*cuda_memset)(void *, int, size_t);
 static int (*cuda_memcpy)(void *, const void *, size_t, int);
 static int (*cuda_device_synchronize)(void);
 
-static int read_memory(void *host, const void *memory, size_t bytes) { return cuda_memcpy(host, memory, bytes, HOST_TO_ANY_BY_ADDRESS); }
+static int read_memory(void *host, const void *memory, size_t bytes) {
+  return cuda_memcpy(host, memory, bytes, HOST_TO_ANY_BY_ADDRESS);
+}
 static int allocate(void **out, size_t bytes) { return cuda_malloc(out, bytes); }
 static int release(void *memory) { return cuda_free(memory); }
 static int fill(void *memory, int byte, size_t bytes) { return cuda_memset(memory, byte, bytes); }
@@ -36,8 +38,8 @@ static bool find(const char *name, void *function) {
 }
 
 static bool find_all(void) {
-  return find("cudaMalloc", &cuda_malloc) && find("cudaFree", &cuda_free) && find("cudaMemset", &cuda_memset) && find("cudaMemcpy", &cuda_memcpy) &&
-         find("cudaDeviceSynchronize", &cuda_device_synchronize);
+  return find("cudaMalloc", &cuda_malloc) && find("cudaFree", &cuda_free) && find("cudaMemset", &cuda_memset) &&
+         find("cudaMemcpy", &cuda_memcpy) && find("cudaDeviceSynchronize", &cuda_device_synchronize);
 }
 
 /* ---- the choice ---- */
@@ -80,7 +82,8 @@ const char *opc_device_zones_missing(void) { return missing[0] ? missing : NULL;
 
 /* ---- the check ---- */
 
-static void name_hit(const opc_device_zone_hit_t *hit, const opc_call_t *call, const opc_output_t *outputs, size_t output_count, char *out, size_t size) {
+static void name_hit(const opc_device_zone_hit_t *hit, const opc_call_t *call, const opc_output_t *outputs,
+                     size_t output_count, char *out, size_t size) {
   for (size_t i = 0; i < call->leaf_count; i++) {
     if (call->leaves[i].before.storage_data != hit->data) continue;
     snprintf(out, size, "%s (%zu bytes)", call->leaves[i].path, hit->bytes);
@@ -94,7 +97,8 @@ static void name_hit(const opc_device_zone_hit_t *hit, const opc_call_t *call, c
   snprintf(out, size, "a tensor of %zu bytes that the operator made", hit->bytes);
 }
 
-static void report_hits(const opc_call_t *call, const opc_output_t *outputs, size_t output_count, opc_finding_t *finding) {
+static void report_hits(const opc_call_t *call, const opc_output_t *outputs, size_t output_count,
+                        opc_finding_t *finding) {
   const opc_device_zone_hit_t *hits;
   size_t count = opc_device_zones_hits(&hits);
   json_t *list = json_array();
@@ -103,11 +107,17 @@ static void report_hits(const opc_call_t *call, const opc_output_t *outputs, siz
     char name[160];
     name_hit(hit, call, outputs, output_count, name, sizeof name);
     const char *plural = hit->count == 1 ? "" : "s";
-    if (hit->offset < 0) opc_finding_fail(finding, "memory.out_of_bounds_write", "writes %zu byte%s in front of %s, from byte %lld on", hit->count, plural, name, hit->offset);
-    else if (hit->offset == 0) opc_finding_fail(finding, "memory.out_of_bounds_write", "writes %zu byte%s right behind %s", hit->count, plural, name);
-    else opc_finding_fail(finding, "memory.out_of_bounds_write", "writes %zu byte%s, %lld behind %s", hit->count, plural, hit->offset, name);
-    json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I}", "tensor", name, "bytes", (json_int_t)hit->bytes, "offset", (json_int_t)hit->offset, "count",
-                                          (json_int_t)hit->count));
+    if (hit->offset < 0)
+      opc_finding_fail(finding, "memory.out_of_bounds_write", "writes %zu byte%s in front of %s, from byte %lld on",
+                       hit->count, plural, name, hit->offset);
+    else if (hit->offset == 0)
+      opc_finding_fail(finding, "memory.out_of_bounds_write", "writes %zu byte%s right behind %s", hit->count, plural,
+                       name);
+    else
+      opc_finding_fail(finding, "memory.out_of_bounds_write", "writes %zu byte%s, %lld behind %s", hit->count, plural,
+                       hit->offset, name);
+    json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I}", "tensor", name, "bytes", (json_int_t)hit->bytes,
+                                          "offset", (json_int_t)hit->offset, "count", (json_int_t)hit->count));
   }
   if (count) opc_finding_evidence(finding, "zones", list);
   else json_decref(list);
@@ -137,8 +147,9 @@ void opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding)
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (!finding->decided && !opc_finding_from_outcome(context, &call, finding)) {
     if (why) opc_finding_pass(finding, "it returns; what its kernels touch is the other tool's to say");
-    else opc_finding_pass(finding, "nothing is written in the %d bytes on either side of its tensors%s", OPC_DEVICE_ZONE,
-                          context->simulated ? ", by copies and fills; kernels do not run here" : "");
+    else
+      opc_finding_pass(finding, "nothing is written in the %d bytes on either side of its tensors%s", OPC_DEVICE_ZONE,
+                       context->simulated ? ", by copies and fills; kernels do not run here" : "");
   }
   free(outputs);
   opc_call_clear(&call);

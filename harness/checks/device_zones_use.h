@@ -1,7 +1,9 @@
-/* Which memory CUDA tensors of this process have: libtorch's cache, or allocations between zones (memory/device_zones.h). It is chosen before the first use of CUDA and
- * holds for the life of the process: cases that want the other one are for another process.
+/* Which memory CUDA tensors of this process have: libtorch's cache, or allocations between zones
+ * (memory/device_zones.h). It is chosen before the first use of CUDA and holds for the life of the process: cases that
+ * want the other one are for another process.
  *
- * Not where PYTORCH_NO_CUDA_MEMORY_CACHING is set, as under compute-sanitizer: there another tool watches the memory. Threads: one. */
+ * Not where PYTORCH_NO_CUDA_MEMORY_CACHING is set, as under compute-sanitizer: there another tool watches the memory.
+ * Threads: one. */
 #ifndef OPC_CHECKS_DEVICE_ZONES_USE_H
 #define OPC_CHECKS_DEVICE_ZONES_USE_H
 

@@ -14,7 +14,8 @@ static void text_set(opc_text_t *text, const char *format, va_list arguments) {
 
 void opc_finding_evidence(opc_finding_t *finding, const char *key, json_t *value) {
   if (!finding->evidence) finding->evidence = json_object();
-  if (!finding->evidence || json_object_set_new(finding->evidence, key, value) != 0) return; /* out of memory: less evidence */
+  if (!finding->evidence || json_object_set_new(finding->evidence, key, value) != 0)
+    return; /* out of memory: less evidence */
 }
 
 static void finding_add_also(opc_finding_t *finding, const char *rule, const char *message) {
@@ -34,7 +35,8 @@ static bool finding_is_violation(const opc_finding_t *finding) {
 }
 
 /* Nothing that proves less replaces a violation. */
-static void finding_settle(opc_finding_t *finding, opc_verdict_kind_t verdict, opc_skip_reason_t reason, const char *format, va_list arguments) {
+static void finding_settle(opc_finding_t *finding, opc_verdict_kind_t verdict, opc_skip_reason_t reason,
+                           const char *format, va_list arguments) {
   if (finding_is_violation(finding)) return;
   text_set(&finding->message, format, arguments);
   finding->decided = true;
@@ -57,7 +59,8 @@ void opc_finding_skip(opc_finding_t *finding, opc_skip_reason_t reason, const ch
   va_end(arguments);
 }
 
-static void finding_violation(opc_finding_t *finding, opc_verdict_kind_t verdict, const char *rule, const char *format, va_list arguments) {
+static void finding_violation(opc_finding_t *finding, opc_verdict_kind_t verdict, const char *rule, const char *format,
+                              va_list arguments) {
   const opc_rule_t *row = opc_rule_find(rule);
   opc_severity_t severity = row ? row->severity : OPC_SEVERITY_ERROR;
   opc_text_t message = {0};

@@ -1,5 +1,5 @@
-/* Whether torch.compile can functionalise an operator: replace what is written, or shared, by values that are passed on. The rule needs the
- * schema and the kernels alone. No call.
+/* Whether torch.compile can functionalise an operator: replace what is written, or shared, by values that are passed
+ * on. The rule needs the schema and the kernels alone. No call.
  *
  * Ownership: nothing is kept. Threads: any. */
 #ifndef OPC_CHECKS_FUNCTIONALISE_H
@@ -17,8 +17,9 @@ typedef enum opc_functionalise {
   OPC_FUNCTIONALISE_REFUSED
 } opc_functionalise_t;
 
-/* *out_reason gets a sentence without a full stop, also where it is not refused. From torch/_higher_order_ops/auto_functionalize.py
- * (can_auto_functionalize) and the C++ fallback at key Functionalize, which refuses each annotation that the first does not take. */
+/* *out_reason gets a sentence without a full stop, also where it is not refused. From
+ * torch/_higher_order_ops/auto_functionalize.py (can_auto_functionalize) and the C++ fallback at key Functionalize,
+ * which refuses each annotation that the first does not take. */
 opc_functionalise_t opc_functionalise_rule(const opc_operator_t *op, opc_text_t *out_reason);
 
 #endif

@@ -29,17 +29,21 @@ static const struct setting_row {
     [OPC_SETTING_AUTOCAST_CPU] = {OPC_STATE_DISPATCH, FORM_SWITCH, "autocast for the CPU"},
     [OPC_SETTING_AUTOCAST_CUDA] = {OPC_STATE_DISPATCH, FORM_SWITCH, "autocast for CUDA"},
     [OPC_SETTING_AUTOCAST_DTYPE] = {OPC_STATE_DISPATCH, FORM_DTYPE, "the dtype of autocast"},
-    [OPC_SETTING_DISPATCH_INCLUDED] = {OPC_STATE_DISPATCH, FORM_KEYS, "the dispatch keys that the thread adds to every call"},
-    [OPC_SETTING_DISPATCH_EXCLUDED] = {OPC_STATE_DISPATCH, FORM_KEYS, "the dispatch keys that the thread leaves out of every call"},
+    [OPC_SETTING_DISPATCH_INCLUDED] = {OPC_STATE_DISPATCH, FORM_KEYS,
+                                       "the dispatch keys that the thread adds to every call"},
+    [OPC_SETTING_DISPATCH_EXCLUDED] = {OPC_STATE_DISPATCH, FORM_KEYS,
+                                       "the dispatch keys that the thread leaves out of every call"},
     [OPC_SETTING_DEFAULT_DTYPE] = {OPC_STATE_DEFAULT_DTYPE, FORM_DTYPE, "the default dtype"},
     [OPC_SETTING_THREADS] = {OPC_STATE_THREADS, FORM_NUMBER, "the number of intra-op threads"},
     [OPC_SETTING_DETERMINISTIC] = {OPC_STATE_SETTINGS, FORM_SWITCH, "the use of deterministic algorithms"},
-    [OPC_SETTING_DETERMINISTIC_WARN_ONLY] = {OPC_STATE_SETTINGS, FORM_SWITCH, "warning only about nondeterministic algorithms"},
+    [OPC_SETTING_DETERMINISTIC_WARN_ONLY] = {OPC_STATE_SETTINGS, FORM_SWITCH,
+                                             "warning only about nondeterministic algorithms"},
     [OPC_SETTING_FILL_UNINITIALISED] = {OPC_STATE_SETTINGS, FORM_SWITCH, "filling of uninitialised memory"},
     [OPC_SETTING_ONEDNN] = {OPC_STATE_SETTINGS, FORM_SWITCH, "the use of oneDNN"},
     [OPC_SETTING_CUDNN_BENCHMARK] = {OPC_STATE_SETTINGS, FORM_SWITCH, "cuDNN's benchmark mode"},
     [OPC_SETTING_SEED] = {OPC_STATE_GENERATOR, FORM_NUMBER, "the seed of the default generator"},
-    [OPC_SETTING_CPP_STREAMS] = {OPC_STATE_STREAMS, FORM_OTHER, "std::cout, std::cerr or std::clog has another format or buffer"},
+    [OPC_SETTING_CPP_STREAMS] = {OPC_STATE_STREAMS, FORM_OTHER,
+                                 "std::cout, std::cerr or std::clog has another format or buffer"},
     [OPC_SETTING_CPP_LOCALE] = {OPC_STATE_PROCESS, FORM_OTHER, "std::locale() is another"},
     [OPC_SETTING_TERMINATE_HANDLER] = {OPC_STATE_PROCESS, FORM_OTHER, "std::terminate has another handler"},
     [OPC_SETTING_NEW_HANDLER] = {OPC_STATE_PROCESS, FORM_OTHER, "operator new has another handler"},
@@ -77,7 +81,8 @@ bool opc_state_seems_first(void) {
   opc_fp_control_t fp = opc_fp_control_read();
   opc_bridge_settings_read(now);
   now[OPC_SETTING_SEED] = first.settings[OPC_SETTING_SEED];
-  return memcmp(now, first.settings, sizeof now) == 0 && fp.vector == first.process.fp.vector && fp.scalar == first.process.fp.scalar;
+  return memcmp(now, first.settings, sizeof now) == 0 && fp.vector == first.process.fp.vector &&
+         fp.scalar == first.process.fp.scalar;
 }
 
 void opc_state_make_other(void) {
@@ -109,7 +114,8 @@ static void setting_compare(const struct setting_row *row, int64_t before, int64
       opc_text_addf(out, "%s was %lld and is %lld", row->words, (long long)before, (long long)after);
       break;
     case FORM_DTYPE:
-      opc_text_addf(out, "%s was %s and is %s", row->words, opc_bridge_dtype_name(before), opc_bridge_dtype_name(after));
+      opc_text_addf(out, "%s was %s and is %s", row->words, opc_bridge_dtype_name(before),
+                    opc_bridge_dtype_name(after));
       break;
     case FORM_KEYS:
       keys_compare(row->words, before, after, out);
@@ -122,7 +128,8 @@ static void setting_compare(const struct setting_row *row, int64_t before, int64
 
 /* Inference mode and autocast are kept in the dispatch keys too: one thing is told once. */
 static bool explains_keys(opc_setting_t setting) {
-  return setting == OPC_SETTING_INFERENCE_MODE || setting == OPC_SETTING_AUTOCAST_CPU || setting == OPC_SETTING_AUTOCAST_CUDA;
+  return setting == OPC_SETTING_INFERENCE_MODE || setting == OPC_SETTING_AUTOCAST_CPU ||
+         setting == OPC_SETTING_AUTOCAST_CUDA;
 }
 
 static void settings_compare(const int64_t *before, const int64_t *after, opc_state_changes_t *out) {

@@ -5,19 +5,23 @@
 
 #include "checks/call.h"
 
-bool opc_leaf_is_mutable(const opc_leaf_t *leaf) { return leaf->alias && leaf->alias->present && leaf->alias->is_write; }
+bool opc_leaf_is_mutable(const opc_leaf_t *leaf) {
+  return leaf->alias && leaf->alias->present && leaf->alias->is_write;
+}
 
 bool opc_leaf_is_in_place(const opc_leaf_t *leaf) {
   opc_tensor_meta_t now;
   opc_tensor_describe(leaf->tensor, &now);
-  return now.ndim == leaf->before.ndim && now.storage == leaf->before.storage && now.storage_offset == leaf->before.storage_offset &&
-         now.storage_bytes == leaf->before.storage_bytes && memcmp(now.sizes, leaf->before.sizes, sizeof now.sizes) == 0 &&
+  return now.ndim == leaf->before.ndim && now.storage == leaf->before.storage &&
+         now.storage_offset == leaf->before.storage_offset && now.storage_bytes == leaf->before.storage_bytes &&
+         memcmp(now.sizes, leaf->before.sizes, sizeof now.sizes) == 0 &&
          memcmp(now.strides, leaf->before.strides, sizeof now.strides) == 0;
 }
 
 bool opc_spec_overlaps_itself(const opc_tensor_spec_t *spec) {
   if (opc_tensor_spec_numel(spec) < 2) return false;
-  /* Sorted by stride, each dimension must step over all that the smaller ones reach. Sufficient for every layout the variants make. */
+  /* Sorted by stride, each dimension must step over all that the smaller ones reach. Sufficient for every layout the
+   * variants make. */
   bool done[OPC_MAX_DIMS] = {false};
   int64_t reach = 0;
   for (int round = 0; round < spec->ndim; round++) {
@@ -48,7 +52,8 @@ opc_status_t opc_call_snapshot(opc_call_t *call, opc_error_t *error) {
     leaf->storage_bytes = size;
     if (leaf->storage_before && size) memcpy(leaf->storage_before, bytes, size);
     free(owned);
-    if (!leaf->storage_before) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a copy of %s", leaf->path);
+    if (!leaf->storage_before)
+      return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a copy of %s", leaf->path);
   }
   return OPC_OK;
 }
@@ -57,7 +62,8 @@ opc_status_t opc_call_restore(const opc_call_t *call, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (size_t i = 0; status == OPC_OK && i < call->leaf_count; i++) {
     const opc_leaf_t *leaf = &call->leaves[i];
-    if (leaf->storage && leaf->storage_before) status = opc_storage_write(leaf->storage, leaf->storage_before, leaf->storage_bytes, error);
+    if (leaf->storage && leaf->storage_before)
+      status = opc_storage_write(leaf->storage, leaf->storage_before, leaf->storage_bytes, error);
   }
   return status;
 }
@@ -87,7 +93,9 @@ bool opc_tensor_lies_inside(const opc_tensor_meta_t *meta) {
   if (!walkable(meta) || !meta->storage || meta->symbolic || !meta->itemsize) return true;
   for (int d = 0; d < meta->ndim; d++) {
     int64_t reach = 0;
-    if (meta->strides[d] < 0 || __builtin_mul_overflow(meta->sizes[d] - 1, meta->strides[d], &reach) || __builtin_add_overflow(last, reach, &last)) return false;
+    if (meta->strides[d] < 0 || __builtin_mul_overflow(meta->sizes[d] - 1, meta->strides[d], &reach) ||
+        __builtin_add_overflow(last, reach, &last))
+      return false;
   }
   return last >= 0 && (uint64_t)last < meta->storage_bytes / meta->itemsize;
 }

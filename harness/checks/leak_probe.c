@@ -11,10 +11,11 @@ enum { WARM_UP = 4, ROUND = 8, REFUSED_WARM_UP = 2, REFUSED_ROUND = 3 };
 enum { KEPT_WAITS = 100, KEPT_WAIT_US = 1000 };
 /* Where something grew: how many calls it may take to fill a cache. */
 static const int cache_totals[] = {64, 128, 256, 512};
-/* For operators that take long, seconds of processor time: what is counted in all cases, what is looked for besides, and what a growth is
- * worth. By the clock it may be many times as much. */
+/* For operators that take long, seconds of processor time: what is counted in all cases, what is looked for besides,
+ * and what a growth is worth. By the clock it may be many times as much. */
 static const double count_seconds = 0.05, step_seconds = 0.01, cache_seconds = 2;
-static const double clock_factor = 30, clock_seconds = 4; /* a busy machine is no slow operator; one that waits is, in the end */
+static const double clock_factor = 30,
+                    clock_seconds = 4; /* a busy machine is no slow operator; one that waits is, in the end */
 static const double slow_seconds = 0.2, slow_refusal_seconds = 0.01; /* by the clock, of one call */
 
 typedef struct opc_leak_held {
@@ -34,8 +35,10 @@ static bool has_taken(const opc_leak_probe_t *probe, double seconds) {
   static double processors;
   if (processors < 1) processors = fmax(1, (double)sysconf(_SC_NPROCESSORS_ONLN));
   double clock = seconds_of(CLOCK_MONOTONIC) - probe->began;
-  if (clock * processors <= seconds) return false; /* so no more can have been used: that is asked of the system, which takes as long as a short call */
-  return seconds_of(CLOCK_PROCESS_CPUTIME_ID) - probe->began_processor > seconds || clock > fmin(seconds * clock_factor, clock_seconds);
+  if (clock * processors <= seconds)
+    return false; /* so no more can have been used: that is asked of the system, which takes as long as a short call */
+  return seconds_of(CLOCK_PROCESS_CPUTIME_ID) - probe->began_processor > seconds ||
+         clock > fmin(seconds * clock_factor, clock_seconds);
 }
 
 /* ---- one call ---- */
@@ -55,8 +58,8 @@ static opc_status_t hold_arguments(opc_leak_probe_t *probe, const opc_call_t *ca
   return OPC_OK;
 }
 
-/* The handles are all that is left: whatever else refers to one of these tensors, or to its storage, is the operator's. Two arguments may
- * be one tensor, and an operator that changes an argument may have put it on another's storage. */
+/* The handles are all that is left: whatever else refers to one of these tensors, or to its storage, is the operator's.
+ * Two arguments may be one tensor, and an operator that changes an argument may have put it on another's storage. */
 static bool is_kept(const opc_leak_probe_t *probe, size_t count, const held_t *held, bool *out_storage_only) {
   size_t impl_uses = 0, storage_uses = 0, own_handles = 0, own_tensors = 0;
   opc_tensor_uses(held->tensor, &impl_uses, &storage_uses);
@@ -128,14 +131,17 @@ static opc_status_t read_after(opc_leak_probe_t *probe, opc_status_t status, opc
   return opc_growth_read(&probe->growth, probe->calls, error);
 }
 
-/* Above both readings before: malloc's own count goes up and down by a block or two, whose ups alone would look like growth. */
+/* Above both readings before: malloc's own count goes up and down by a block or two, whose ups alone would look like
+ * growth. */
 static bool last_round_grew(const opc_leak_probe_t *probe) {
   size_t last = probe->growth.count - 1;
-  return last > 0 && opc_growth_any(&probe->growth, last - 1, last) && (last == 1 || opc_growth_any(&probe->growth, last - 2, last));
+  return last > 0 && opc_growth_any(&probe->growth, last - 1, last) &&
+         (last == 1 || opc_growth_any(&probe->growth, last - 2, last));
 }
 
 static bool goes_on(const opc_leak_probe_t *probe) {
-  return !probe->broken && last_round_grew(probe) && !has_taken(probe, cache_seconds) && !opc_growth_is_large(&probe->growth);
+  return !probe->broken && last_round_grew(probe) && !has_taken(probe, cache_seconds) &&
+         !opc_growth_is_large(&probe->growth);
 }
 
 /* Growth in the first rounds may be a cache that fills: goes on until it has ended, or has gone on for long enough. */
@@ -148,9 +154,10 @@ static opc_status_t wait_for_end(opc_leak_probe_t *probe, opc_error_t *error) {
   return status;
 }
 
-/* The calls of a round on the arguments of one call, again and again: quicker, and all that a step takes. Where the operator gave them another shape or
- * storage, as by a resize_, that cannot be. */
-static opc_status_t quick_round_run(opc_leak_probe_t *probe, opc_call_t *call, int calls, double seconds, opc_error_t *error) {
+/* The calls of a round on the arguments of one call, again and again: quicker, and all that a step takes. Where the
+ * operator gave them another shape or storage, as by a resize_, that cannot be. */
+static opc_status_t quick_round_run(opc_leak_probe_t *probe, opc_call_t *call, int calls, double seconds,
+                                    opc_error_t *error) {
   opc_status_t status = OPC_OK;
   bool written = false, in_place = true;
   for (size_t i = 0; i < call->leaf_count; i++) {
@@ -160,14 +167,15 @@ static opc_status_t quick_round_run(opc_leak_probe_t *probe, opc_call_t *call, i
   if (!in_place) return round_run(probe, calls, seconds, error);
   for (int i = 0; status == OPC_OK && i < calls && !probe->broken && !has_taken(probe, seconds); i++) {
     if (written) status = opc_call_restore(call, error);
-    if (status == OPC_OK) probe->broken = opc_call_run(call, probe->context->handle, probe->context->seed) != probe->outcome;
+    if (status == OPC_OK)
+      probe->broken = opc_call_run(call, probe->context->handle, probe->context->seed) != probe->outcome;
     probe->calls++;
   }
   return status;
 }
 
-/* What grows like a vector has room for as many calls again as there were, and then doubles: so the number of all calls is doubled, and
- * doubled again where that showed growth. */
+/* What grows like a vector has room for as many calls again as there were, and then doubles: so the number of all calls
+ * is doubled, and doubled again where that showed growth. */
 static opc_status_t wait_for_steps(opc_leak_probe_t *probe, opc_call_t *call, opc_error_t *error) {
   opc_status_t status = read_after(probe, quick_round_run(probe, call, WARM_UP, step_seconds, error), error);
   size_t from = probe->growth.count - 1;
@@ -192,7 +200,8 @@ static opc_status_t warm_up(opc_leak_probe_t *probe, opc_error_t *error) {
   opc_status_t status = call_once(probe, error);
   probe->slow = seconds_of(CLOCK_MONOTONIC) - probe->began > (refused ? slow_refusal_seconds : slow_seconds);
   if (status != OPC_OK || probe->slow) return status;
-  return read_after(probe, round_run(probe, (refused ? REFUSED_WARM_UP : WARM_UP) - 1, count_seconds / 4, error), error);
+  return read_after(probe, round_run(probe, (refused ? REFUSED_WARM_UP : WARM_UP) - 1, count_seconds / 4, error),
+                    error);
 }
 
 opc_status_t opc_leak_probe_run(opc_leak_probe_t *probe, opc_call_t *first, bool steps, opc_error_t *error) {

@@ -32,7 +32,8 @@ const char *opc_library_own_named(const char *name) {
 bool opc_library_is_own(const char *file) {
   char real[PATH_MAX];
   for (size_t i = 0; i < own_count; i++)
-    if ((owns[i].given && strcmp(owns[i].given, file) == 0) || (owns[i].real && strcmp(owns[i].real, file) == 0)) return true;
+    if ((owns[i].given && strcmp(owns[i].given, file) == 0) || (owns[i].real && strcmp(owns[i].real, file) == 0))
+      return true;
   if (!strchr(file, '/') || !realpath(file, real)) return false;
   for (size_t i = 0; i < own_count; i++)
     if (owns[i].real && strcmp(owns[i].real, real) == 0) return true;

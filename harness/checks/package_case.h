@@ -8,7 +8,8 @@
 
 /* What the package says of its own inputs must be true. True: it is not, and the finding is made. */
 bool opc_package_refuses_its_own(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding);
-/* The whole case on the simulated CUDA device, where no output has values: how the model asks the device for its work. */
+/* The whole case on the simulated CUDA device, where no output has values: how the model asks the device for its work.
+ */
 void opc_package_run_simulated(opc_case_context_t *context, opc_finding_t *finding);
 
 #endif

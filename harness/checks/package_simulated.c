@@ -1,4 +1,5 @@
-/* package on the simulated device: the model loads and runs there, what its libraries launch succeeds and is in order, and a further run asks the same again. */
+/* package on the simulated device: the model loads and runs there, what its libraries launch succeeds and is in order,
+ * and a further run asks the same again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,9 +28,10 @@ static opc_status_t work_take(const opc_cuda_log_t *log, work_t *out, opc_error_
 
 /* Addresses and streams may be others each time. */
 static bool asks_the_same(const opc_cuda_call_t *left, const opc_cuda_call_t *right) {
-  return left->kind == right->kind && left->bytes == right->bytes && left->shared == right->shared && left->stream_device == right->stream_device &&
-         memcmp(left->grid, right->grid, sizeof left->grid) == 0 && memcmp(left->block, right->block, sizeof left->block) == 0 &&
-         strcmp(left->function, right->function) == 0 && strcmp(left->kernel ? left->kernel : "", right->kernel ? right->kernel : "") == 0;
+  return left->kind == right->kind && left->bytes == right->bytes && left->shared == right->shared &&
+         left->stream_device == right->stream_device && memcmp(left->grid, right->grid, sizeof left->grid) == 0 &&
+         memcmp(left->block, right->block, sizeof left->block) == 0 && strcmp(left->function, right->function) == 0 &&
+         strcmp(left->kernel ? left->kernel : "", right->kernel ? right->kernel : "") == 0;
 }
 
 static void describe(const work_t *work, size_t index, opc_text_t *out) {
@@ -42,7 +44,8 @@ static void describe(const work_t *work, size_t index, opc_text_t *out) {
   opc_text_add(out, opc_cuda_call_name(call, name, sizeof name));
   if (call->bytes) opc_text_addf(out, " of %llu bytes", (unsigned long long)call->bytes);
   if (call->kind == OPC_CUDA_LAUNCH)
-    opc_text_addf(out, " with a grid of %u x %u x %u blocks of %u x %u x %u", call->grid[0], call->grid[1], call->grid[2], call->block[0], call->block[1], call->block[2]);
+    opc_text_addf(out, " with a grid of %u x %u x %u blocks of %u x %u x %u", call->grid[0], call->grid[1],
+                  call->grid[2], call->block[0], call->block[1], call->block[2]);
 }
 
 static void compare(const work_t *first, const work_t *second, opc_finding_t *finding) {
@@ -59,7 +62,8 @@ static void compare(const work_t *first, const work_t *second, opc_finding_t *fi
 }
 
 static bool is_alike(const opc_cuda_call_t *left, const opc_cuda_call_t *right) {
-  return left->kind == right->kind && strcmp(left->kind == OPC_CUDA_LAUNCH ? left->kernel : left->function, right->kind == OPC_CUDA_LAUNCH ? right->kernel : right->function) == 0;
+  return left->kind == right->kind && strcmp(left->kind == OPC_CUDA_LAUNCH ? left->kernel : left->function,
+                                             right->kind == OPC_CUDA_LAUNCH ? right->kernel : right->function) == 0;
 }
 
 /* "4 of kernel copy_kernel, 1 of cudaMemcpyAsync" */
@@ -84,7 +88,8 @@ static void name_work(const work_t *work, opc_text_t *out) {
 }
 
 /* One run, judged. False: the finding is decided, or *status says why it could not be made. */
-static bool run_once(opc_cuda_watch_t *watch, const char *phase, bool judge_streams, opc_finding_t *finding, opc_status_t *status, opc_error_t *error) {
+static bool run_once(opc_cuda_watch_t *watch, const char *phase, bool judge_streams, opc_finding_t *finding,
+                     opc_status_t *status, opc_error_t *error) {
   opc_cuda_founds_t founds = {0};
   opc_text_t why = {0};
   uint64_t stream;
@@ -97,7 +102,8 @@ static bool run_once(opc_cuda_watch_t *watch, const char *phase, bool judge_stre
   opc_cuda_watch_run(watch, phase);
   if (judge_streams) *status = opc_cuda_stream_use_default(watch->device, error);
   if (*status != OPC_OK) return false;
-  bool of_device = opc_simulated_cause_in(&watch->facts.log, opc_text_c(&watch->call.message), &why) != OPC_SIMULATED_NONE;
+  bool of_device =
+      opc_simulated_cause_in(&watch->facts.log, opc_text_c(&watch->call.message), &why) != OPC_SIMULATED_NONE;
   opc_text_clear(&why);
   if (!of_device && opc_package_refuses_its_own(watch->context, &watch->call, finding)) return false;
   opc_cuda_judge_launches(&watch->facts, &founds);
@@ -110,12 +116,18 @@ static void tell(const opc_cuda_watch_t *watch, const work_t *work, bool compare
   opc_text_t names = {0};
   name_work(work, &names);
   if (work->count == 0) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the model ran on the simulated device, and asked nothing of it that is seen: what goes to a runtime that is linked statically "
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "the model ran on the simulated device, and asked nothing of it that is seen: what goes to a "
+                     "runtime that is linked statically "
                      "into a library, nvcc's default, is not");
   } else {
-    opc_finding_pass(finding, "the model ran on a simulated %s and asked it for %s; each launch succeeded%s. Kernels do not run there: no values were compared",
-                     watch->facts.limits.architecture, opc_text_c(&names),
-                     compared ? ", and the next run asked for the same" : ". The next run is not held against it, for it may follow values that a kernel should have written");
+    opc_finding_pass(
+        finding,
+        "the model ran on a simulated %s and asked it for %s; each launch succeeded%s. Kernels do not run there: no "
+        "values were compared",
+        watch->facts.limits.architecture, opc_text_c(&names),
+        compared ? ", and the next run asked for the same"
+                 : ". The next run is not held against it, for it may follow values that a kernel should have written");
   }
   opc_text_clear(&names);
 }
@@ -134,7 +146,8 @@ void opc_package_run_simulated(opc_case_context_t *context, opc_finding_t *findi
   if (status != OPC_OK || !run_once(&watch, "the operator, a third time", true, finding, &status, &error)) goto release;
   status = work_take(&watch.facts.log, &second, &error);
   if (status != OPC_OK) goto release;
-  bool reads = opc_simulated_cause_in(&watch.facts.log, "", &why) == OPC_SIMULATED_READ, comparable = first.whole && second.whole && !reads;
+  bool reads = opc_simulated_cause_in(&watch.facts.log, "", &why) == OPC_SIMULATED_READ,
+       comparable = first.whole && second.whole && !reads;
   if (comparable) compare(&first, &second, finding);
   if (!finding->decided) tell(&watch, &second, comparable, finding);
 

@@ -8,7 +8,9 @@
 #include "base/random.h"
 
 /* An integer in a dtype that could hold a fraction there. */
-static bool is_whole(double value, opc_dtype_t dtype) { return value == trunc(value) && opc_dtype_ulp(dtype, value) < 1.0; }
+static bool is_whole(double value, opc_dtype_t dtype) {
+  return value == trunc(value) && opc_dtype_ulp(dtype, value) < 1.0;
+}
 
 /* Fills in the leaf's largest value. True: some value is no integer. */
 static bool look_over(struct opc_replay_leaf *leaf) {
@@ -18,7 +20,8 @@ static bool look_over(struct opc_replay_leaf *leaf) {
   if (kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX) return false;
   for (int64_t i = 0; i < leaf->numel; i++) {
     opc_number_t number = opc_number_load(leaf->dtype, (const char *)leaf->bytes + (size_t)i * width);
-    double parts[2] = {number.kind == OPC_NUMBER_COMPLEX ? number.c.re : number.f, number.kind == OPC_NUMBER_COMPLEX ? number.c.im : 0.0};
+    double parts[2] = {number.kind == OPC_NUMBER_COMPLEX ? number.c.re : number.f,
+                       number.kind == OPC_NUMBER_COMPLEX ? number.c.im : 0.0};
     for (int part = 0; part < 2; part++) {
       if (!isfinite(parts[part])) continue;
       leaf->largest = fmax(leaf->largest, fabs(parts[part]));
@@ -57,9 +60,12 @@ void opc_replay_clear(opc_replay_t *replay) {
   *replay = (opc_replay_t){0};
 }
 
-static double moved(double value, const opc_replay_t *replay, const struct opc_replay_leaf *leaf, uint64_t stream, uint64_t counter) {
-  if (!isfinite(value) || value == 0.0) return value; /* a zero is often a mark (a pad, a mask), not a measured number */
-  /* A batch index one unit off is another image, and the result's jump would be a tolerance in which every mistake hides. */
+static double moved(double value, const opc_replay_t *replay, const struct opc_replay_leaf *leaf, uint64_t stream,
+                    uint64_t counter) {
+  if (!isfinite(value) || value == 0.0)
+    return value; /* a zero is often a mark (a pad, a mask), not a measured number */
+  /* A batch index one unit off is another image, and the result's jump would be a tolerance in which every mistake
+   * hides. */
   if (replay->fractions && is_whole(value, leaf->dtype)) return value;
   /* float8 is computed with in wider dtypes, and its own units are as large as its numbers. */
   opc_dtype_t dtype = opc_dtype_is_float8(leaf->dtype) ? OPC_DTYPE_BFLOAT16 : leaf->dtype;
@@ -93,8 +99,8 @@ static void converted_keep(struct opc_replay_leaf *leaf, opc_dtype_t dtype, cons
   if (leaf->converted) memcpy(leaf->converted, values, size);
 }
 
-opc_status_t opc_replay_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context,
-                               opc_error_t *error) {
+opc_status_t opc_replay_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                               void *context, opc_error_t *error) {
   const opc_replay_t *replay = context;
   const int64_t numel = opc_tensor_spec_numel(spec);
   if (leaf >= replay->count || !fits(replay, &replay->leaves[leaf], numel))
@@ -104,7 +110,9 @@ opc_status_t opc_replay_values(size_t leaf, const char *path, const opc_tensor_s
   size_t from = opc_dtype_size(source->dtype), to = opc_dtype_size(spec->dtype);
   opc_dtype_class_t kind = opc_dtype_class(source->dtype);
   bool fractional = kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX, move = replay->pattern && fractional;
-  const void *ready = source->dtype == spec->dtype ? source->bytes : source->converted_to == spec->dtype ? source->converted : NULL;
+  const void *ready = source->dtype == spec->dtype          ? source->bytes
+                      : source->converted_to == spec->dtype ? source->converted
+                                                            : NULL;
   if (!move && ready) {
     memcpy(logical, ready, (size_t)source->numel * to);
     repeat(logical, (size_t)source->numel * to, (size_t)numel * to);
@@ -155,11 +163,14 @@ static void tensor_widen(const char *path, opc_value_t *value, void *context) {
 }
 
 void opc_sample_make_contiguous(opc_sample_t *sample) {
-  for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], tensor_make_contiguous, NULL);
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], tensor_make_contiguous, NULL);
 }
 
 void opc_sample_widen(opc_sample_t *sample) {
   bool some_wide = false;
-  for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], tensor_look, &some_wide);
-  for (size_t i = 0; i < sample->argument_count; i++) opc_value_visit_tensors("", &sample->arguments[i], tensor_widen, &some_wide);
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], tensor_look, &some_wide);
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], tensor_widen, &some_wide);
 }

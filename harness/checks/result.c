@@ -38,7 +38,8 @@ static bool is_contiguous(const opc_tensor_meta_t *meta) {
 
 static void borrow(opc_result_item_t *item) {
   const opc_tensor_meta_t *meta = &item->meta;
-  item->borrowed = meta->device.type == OPC_DEVICE_CPU && meta->storage_data && meta->numel > 0 && !meta->symbolic && !meta->conj && !meta->neg && is_contiguous(meta);
+  item->borrowed = meta->device.type == OPC_DEVICE_CPU && meta->storage_data && meta->numel > 0 && !meta->symbolic &&
+                   !meta->conj && !meta->neg && is_contiguous(meta);
   if (!item->borrowed) return;
   item->bytes = (char *)meta->storage_data + (size_t)meta->storage_offset * meta->itemsize;
   item->size = (size_t)meta->numel * meta->itemsize;
@@ -49,13 +50,16 @@ static void take_tensor(taker_t *taker, const char *path, const opc_tensor_t *te
   if (!item) return;
   item->argument = argument;
   opc_tensor_describe(tensor, &item->meta);
-  bool readable = !(taker->flags & OPC_RESULT_META) && item->meta.device.type != OPC_DEVICE_META && item->meta.dtype_known &&
-                  item->meta.ndim <= OPC_MAX_DIMS && strcmp(item->meta.layout, "strided") == 0 && opc_tensor_lies_inside(&item->meta);
+  bool readable = !(taker->flags & OPC_RESULT_META) && item->meta.device.type != OPC_DEVICE_META &&
+                  item->meta.dtype_known && item->meta.ndim <= OPC_MAX_DIMS &&
+                  strcmp(item->meta.layout, "strided") == 0 && opc_tensor_lies_inside(&item->meta);
   if (readable && (taker->flags & OPC_RESULT_BORROW)) borrow(item);
-  if (readable && !item->borrowed) taker->status = opc_tensor_logical_bytes(tensor, &item->bytes, &item->size, taker->error);
+  if (readable && !item->borrowed)
+    taker->status = opc_tensor_logical_bytes(tensor, &item->bytes, &item->size, taker->error);
 }
 
-/* The bytes that make two values equal: an int and a float of the same number are different values, NaN equals the same NaN. */
+/* The bytes that make two values equal: an int and a float of the same number are different values, NaN equals the same
+ * NaN. */
 static void take_scalar(taker_t *taker, const char *path, const opc_value_t *value) {
   opc_result_item_t *item = item_add(taker, path, value->kind);
   if (!item) return;
@@ -162,7 +166,8 @@ static void compare_tensor(opc_difference_t *difference, const opc_result_item_t
     difference->kind = OPC_DIFFERENCE_SHAPE;
   } else if (left->meta.dtype != right->meta.dtype || strcmp(left->meta.dtype_text, right->meta.dtype_text) != 0) {
     difference->kind = OPC_DIFFERENCE_DTYPE;
-  } else if (left->bytes && right->bytes && left->size == right->size && memcmp(left->bytes, right->bytes, left->size) != 0) {
+  } else if (left->bytes && right->bytes && left->size == right->size &&
+             memcmp(left->bytes, right->bytes, left->size) != 0) {
     size_t width = left->meta.itemsize;
     for (int64_t i = 0; i < left->meta.numel; i++) {
       size_t at = (size_t)i * width;
@@ -190,7 +195,8 @@ bool opc_result_item_differs(const opc_result_t *left, const opc_result_t *right
   return difference.kind != OPC_DIFFERENCE_NONE;
 }
 
-opc_difference_t opc_result_compare(const opc_result_t *left, const opc_result_t *right, opc_element_equal_t *equal, void *context) {
+opc_difference_t opc_result_compare(const opc_result_t *left, const opc_result_t *right, opc_element_equal_t *equal,
+                                    void *context) {
   opc_difference_t difference = {0};
   for (size_t i = 0; i < left->count && i < right->count && difference.kind == OPC_DIFFERENCE_NONE; i++) {
     difference.item = i;
@@ -203,7 +209,9 @@ opc_difference_t opc_result_compare(const opc_result_t *left, const opc_result_t
   return difference;
 }
 
-const char *opc_meta_dtype_text(const opc_tensor_meta_t *meta) { return meta->dtype_known ? opc_dtype_name(meta->dtype) : meta->dtype_text; }
+const char *opc_meta_dtype_text(const opc_tensor_meta_t *meta) {
+  return meta->dtype_known ? opc_dtype_name(meta->dtype) : meta->dtype_text;
+}
 
 void opc_sizes_text(int ndim, const int64_t *sizes, char *out, size_t size) {
   size_t used = 0;
@@ -246,8 +254,8 @@ void opc_element_text(opc_dtype_t dtype, const void *element, char *out, size_t 
   snprintf(out, size, "%s (bits %s)", number, bits);
 }
 
-static void value_difference_text(const opc_difference_t *difference, const opc_result_item_t *left, const opc_result_item_t *right,
-                                  const char *right_name, opc_text_t *out) {
+static void value_difference_text(const opc_difference_t *difference, const opc_result_item_t *left,
+                                  const opc_result_item_t *right, const char *right_name, opc_text_t *out) {
   if (left->kind != OPC_VALUE_TENSOR) {
     opc_text_addf(out, "%s is %s, %s has %s", left->path, left->text, right_name, right->text);
     return;
@@ -261,8 +269,8 @@ static void value_difference_text(const opc_difference_t *difference, const opc_
                 (long long)difference->count, (long long)left->meta.numel);
 }
 
-void opc_difference_text(const opc_difference_t *difference, const opc_result_t *left, const opc_result_t *right, const char *right_name,
-                         opc_text_t *out) {
+void opc_difference_text(const opc_difference_t *difference, const opc_result_t *left, const opc_result_t *right,
+                         const char *right_name, opc_text_t *out) {
   const opc_result_item_t *a = difference->item < left->count ? &left->items[difference->item] : NULL;
   const opc_result_item_t *b = difference->item < right->count ? &right->items[difference->item] : NULL;
   char here[160], there[160];
@@ -271,8 +279,8 @@ void opc_difference_text(const opc_difference_t *difference, const opc_result_t 
       break;
     case OPC_DIFFERENCE_COUNT:
       if (a && b)
-        opc_text_addf(out, "%s is %s, %s has %s there", a->path, a->kind == OPC_VALUE_TENSOR ? "a tensor" : a->text, right_name,
-                      b->kind == OPC_VALUE_TENSOR ? "a tensor" : b->text);
+        opc_text_addf(out, "%s is %s, %s has %s there", a->path, a->kind == OPC_VALUE_TENSOR ? "a tensor" : a->text,
+                      right_name, b->kind == OPC_VALUE_TENSOR ? "a tensor" : b->text);
       else opc_text_addf(out, "%zu values come back, %s has %zu", left->count, right_name, right->count);
       break;
     case OPC_DIFFERENCE_SHAPE:
@@ -281,7 +289,8 @@ void opc_difference_text(const opc_difference_t *difference, const opc_result_t 
       opc_text_addf(out, "%s has shape %s, %s has %s", a->path, here, right_name, there);
       break;
     case OPC_DIFFERENCE_DTYPE:
-      opc_text_addf(out, "%s has dtype %s, %s has %s", a->path, opc_meta_dtype_text(&a->meta), right_name, opc_meta_dtype_text(&b->meta));
+      opc_text_addf(out, "%s has dtype %s, %s has %s", a->path, opc_meta_dtype_text(&a->meta), right_name,
+                    opc_meta_dtype_text(&b->meta));
       break;
     case OPC_DIFFERENCE_VALUE:
       value_difference_text(difference, a, b, right_name, out);

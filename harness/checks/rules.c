@@ -3,7 +3,8 @@
 #include <string.h>
 
 const opc_rule_t opc_rules[] = {
-#define OPC_RULE(name, severity, title, why, proves, fix, source) {name, OPC_SEVERITY_##severity, title, why, proves, fix, source},
+#define OPC_RULE(name, severity, title, why, proves, fix, source) \
+  {name, OPC_SEVERITY_##severity, title, why, proves, fix, source},
 #include "checks/rules.def"
 #undef OPC_RULE
 };
@@ -33,4 +34,6 @@ int opc_check_info_find(const char *name) {
   return -1;
 }
 
-bool opc_check_info_is_of(const opc_check_info_t *info, const opc_operator_t *op) { return (info->kinds & 1u << op->kind) != 0; }
+bool opc_check_info_is_of(const opc_check_info_t *info, const opc_operator_t *op) {
+  return (info->kinds & 1u << op->kind) != 0;
+}

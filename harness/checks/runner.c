@@ -10,7 +10,8 @@
 #include "checks/watch.h"
 
 static bool check_wanted(const opc_runner_request_t *request, size_t check) {
-  bool asked = request->check_count == 0 || opc_run_names(opc_check_infos[check].name, request->checks, request->check_count);
+  bool asked =
+      request->check_count == 0 || opc_run_names(opc_check_infos[check].name, request->checks, request->check_count);
   return asked && opc_check_info_is_of(&opc_check_infos[check], request->op);
 }
 
@@ -51,7 +52,9 @@ static bool plan_case(opc_run_t *run, opc_case_context_t *context, opc_action_t 
 /* ---- the plan ---- */
 
 /* A real one. */
-static bool on_cuda(const opc_run_t *run) { return run->devices[run->device].type == OPC_DEVICE_CUDA && !run->simulated[run->device]; }
+static bool on_cuda(const opc_run_t *run) {
+  return run->devices[run->device].type == OPC_DEVICE_CUDA && !run->simulated[run->device];
+}
 
 static void context_init(opc_run_t *run, opc_case_context_t *context, const char *device_name) {
   *context = (opc_case_context_t){.op = run->request->op,
@@ -75,7 +78,8 @@ static bool plan_bare_case(opc_run_t *run, const char *device_name, opc_action_t
   return plan_case(run, &context, action);
 }
 
-static bool plan_sample_case(opc_run_t *run, const opc_sample_t *sample, opc_dtype_t dtype, const char *variant, opc_action_t action) {
+static bool plan_sample_case(opc_run_t *run, const opc_sample_t *sample, opc_dtype_t dtype, const char *variant,
+                             opc_action_t action) {
   opc_case_context_t context;
   context_init(run, &context, run->request->devices[run->device]);
   context.base = &run->request->samples[run->sample];
@@ -103,7 +107,8 @@ static bool plan_variant(const char *name, const opc_sample_t *sample, void *con
   return walk->go_on;
 }
 
-/* A confirmation runs one case after another, each by its id: to go through hundreds of variants for each would take longer than the cases. */
+/* A confirmation runs one case after another, each by its id: to go through hundreds of variants for each would take
+ * longer than the cases. */
 static bool plan_only_variant(opc_run_t *run, const opc_sample_t *base) {
   opc_sample_t variant;
   variant_walk_t walk = {.run = run, .go_on = true};
@@ -150,9 +155,11 @@ static void see_unfit(const char *path, opc_value_t *value, void *context) {
   found->unfit |= count > 1 || opc_dtype_class(value->tensor->dtype) != OPC_CLASS_FLOATING;
 }
 
-/* What a sum loses that is kept in its own dtype does not show in a few numbers. Where there are indices too, a longer sample adds up many numbers at few
- * places, which libtorch's own operators do with that loss. OPC_ERR_NOT_FOUND: not with this sample. */
-static opc_status_t long_make(const opc_run_t *run, size_t index, char variant[32], opc_sample_t *out, opc_error_t *error) {
+/* What a sum loses that is kept in its own dtype does not show in a few numbers. Where there are indices too, a longer
+ * sample adds up many numbers at few places, which libtorch's own operators do with that loss. OPC_ERR_NOT_FOUND: not
+ * with this sample. */
+static opc_status_t long_make(const opc_run_t *run, size_t index, char variant[32], opc_sample_t *out,
+                              opc_error_t *error) {
   const opc_sample_t *base = &run->request->samples[index];
   long_dimension_t found = {0};
   *out = (opc_sample_t){0};
@@ -189,7 +196,8 @@ static void see_many(const char *path, opc_value_t *value, void *context) {
   *(bool *)context |= opc_tensor_spec_numel(value->tensor) > MANY;
 }
 
-/* Kernels have whole vectors and tiles for float32, and other code for what is left and for float64: in a few numbers there is nothing but what is left. */
+/* Kernels have whole vectors and tiles for float32, and other code for what is left and for float64: in a few numbers
+ * there is nothing but what is left. */
 static bool plan_larger(opc_run_t *run) {
   static const char variant[] = "all.larger";
   const opc_sample_t *base = &run->request->samples[run->sample];
@@ -197,7 +205,8 @@ static bool plan_larger(opc_run_t *run) {
   bool go_on = true, many = false;
   if (run->sample || opc_dtype_class(opc_sample_main_dtype(base)) != OPC_CLASS_FLOATING) return true;
   opc_status_t status = opc_variant_apply(base, run->request->op, variant, &larger, run->error);
-  for (size_t i = 0; status == OPC_OK && i < larger.argument_count; i++) opc_value_visit_tensors("", &larger.arguments[i], see_many, &many);
+  for (size_t i = 0; status == OPC_OK && i < larger.argument_count; i++)
+    opc_value_visit_tensors("", &larger.arguments[i], see_many, &many);
   if (status == OPC_OK && !many) {
     (void)opc_sample_cast(&larger, OPC_DTYPE_FLOAT32);
     go_on = plan_sample_case(run, &larger, OPC_DTYPE_FLOAT32, variant, (opc_action_t){.kind = OPC_ACTION_CHECK});
@@ -210,7 +219,8 @@ static bool plan_larger(opc_run_t *run) {
 
 /* Most kernels refuse float8, and those that take it take these two: the others are for samples that hold some. */
 static bool is_swept(opc_dtype_t dtype, bool sample_has_float8) {
-  return !opc_dtype_is_float8(dtype) || sample_has_float8 || dtype == OPC_DTYPE_FLOAT8_E4M3FN || dtype == OPC_DTYPE_FLOAT8_E5M2;
+  return !opc_dtype_is_float8(dtype) || sample_has_float8 || dtype == OPC_DTYPE_FLOAT8_E4M3FN ||
+         dtype == OPC_DTYPE_FLOAT8_E5M2;
 }
 
 static void find_float8(const char *path, opc_value_t *value, void *context) {
@@ -224,8 +234,10 @@ static bool plan_dtypes(opc_run_t *run) {
   const opc_check_t *check = opc_checks[run->check];
   const opc_sample_t *base = &run->request->samples[run->sample];
   bool plain_planned = check->families & OPC_VARIANT_PLAIN, has_float8 = false;
-  for (size_t i = 0; i < base->argument_count; i++) opc_value_visit_tensors("", &base->arguments[i], find_float8, &has_float8);
-  opc_dtype_sweep_t dtypes = on_cuda(run) && check->dtypes_on_cuda != OPC_SWEEP_NONE ? check->dtypes_on_cuda : check->dtypes;
+  for (size_t i = 0; i < base->argument_count; i++)
+    opc_value_visit_tensors("", &base->arguments[i], find_float8, &has_float8);
+  opc_dtype_sweep_t dtypes =
+      on_cuda(run) && check->dtypes_on_cuda != OPC_SWEEP_NONE ? check->dtypes_on_cuda : check->dtypes;
   if (dtypes == OPC_SWEEP_ALL) {
     for (int dtype = OPC_DTYPE_OTHER + 1; dtype < OPC_DTYPE_COUNT; dtype++)
       if (is_swept((opc_dtype_t)dtype, has_float8) && !plan_dtype(run, (opc_dtype_t)dtype, plain_planned)) return false;
@@ -247,7 +259,8 @@ static bool plan_class(opc_run_t *run, const opc_sample_t *sample) {
   for (size_t i = 0; i < op->method_count && !sample->expect.rejects; i++) {
     if (strncmp(op->methods[i].name, "__", 2) == 0) continue;
     snprintf(variant, sizeof variant, "%.80s" OPC_CLASS_CALLED, op->methods[i].name);
-    if (!plan_sample_case(run, sample, OPC_DTYPE_OTHER, variant, (opc_action_t){.kind = OPC_ACTION_CHECK})) return false;
+    if (!plan_sample_case(run, sample, OPC_DTYPE_OTHER, variant, (opc_action_t){.kind = OPC_ACTION_CHECK}))
+      return false;
   }
   if (sample->expect.rejects || !opc_class_is_used_and_pickled(op)) return true;
   return plan_sample_case(run, sample, OPC_DTYPE_OTHER, OPC_CLASS_USED, (opc_action_t){.kind = OPC_ACTION_CHECK});
@@ -259,7 +272,9 @@ static unsigned device_bit(const opc_run_t *run) {
   return run->devices[run->device].type == OPC_DEVICE_CUDA ? OPC_ON_CUDA : OPC_ON_CPU;
 }
 
-static unsigned check_devices(const opc_check_t *check) { return check->devices ? check->devices : OPC_ON_CPU | OPC_ON_CUDA; }
+static unsigned check_devices(const opc_check_t *check) {
+  return check->devices ? check->devices : OPC_ON_CPU | OPC_ON_CUDA;
+}
 
 static bool plan_sample(opc_run_t *run, bool first_calling_check) {
   const opc_runner_request_t *request = run->request;
@@ -268,12 +283,15 @@ static bool plan_sample(opc_run_t *run, bool first_calling_check) {
   if (request->only && strcmp(sample->name, run->only.sample) != 0) return true;
   if (request->op->kind == OPC_OPERATOR_CLASS) return plan_class(run, sample);
   if (sample->expect.rejects) {
-    opc_action_t action = {.kind = OPC_ACTION_SKIP, .reason = OPC_SKIP_NOT_APPLICABLE, .detail = "the sample is there to be refused"};
+    opc_action_t action = {
+        .kind = OPC_ACTION_SKIP, .reason = OPC_SKIP_NOT_APPLICABLE, .detail = "the sample is there to be refused"};
     if (check->refused) action = (opc_action_t){.kind = OPC_ACTION_CHECK};
     if (first_calling_check) action = (opc_action_t){.kind = OPC_ACTION_MUST_REJECT};
     return plan_sample_case(run, sample, OPC_DTYPE_OTHER, "plain", action);
   }
-  if (sample->unchecked) return check != &opc_check_memory || plan_sample_case(run, sample, OPC_DTYPE_OTHER, "plain", (opc_action_t){.kind = OPC_ACTION_CHECK});
+  if (sample->unchecked)
+    return check != &opc_check_memory ||
+           plan_sample_case(run, sample, OPC_DTYPE_OTHER, "plain", (opc_action_t){.kind = OPC_ACTION_CHECK});
   /* A model is compiled for its inputs' sizes and dtypes, and a constructor has its own: nothing is varied. */
   bool varied = request->op->kind == OPC_OPERATOR;
   unsigned families = check->families | (on_cuda(run) ? check->families_on_cuda : 0);
@@ -292,15 +310,22 @@ static bool plan_sample(opc_run_t *run, bool first_calling_check) {
 static opc_action_t nothing_to_run(const opc_run_t *run) {
   const opc_check_t *check = opc_checks[run->check];
   if (!run->device_usable[run->device])
-    return (opc_action_t){.kind = OPC_ACTION_SKIP, .reason = OPC_SKIP_NO_DEVICE, .detail = "there is no such device here"};
+    return (opc_action_t){
+        .kind = OPC_ACTION_SKIP, .reason = OPC_SKIP_NO_DEVICE, .detail = "there is no such device here"};
   if (!run->kernel_usable[run->device] && !check->without_kernel)
-    return (opc_action_t){.kind = OPC_ACTION_SKIP, .reason = OPC_SKIP_NO_KERNEL, .detail = "the operator has no kernel for this device"};
+    return (opc_action_t){
+        .kind = OPC_ACTION_SKIP, .reason = OPC_SKIP_NO_KERNEL, .detail = "the operator has no kernel for this device"};
   if (!(check_devices(check) & device_bit(run)))
-    return (opc_action_t){.kind = OPC_ACTION_SKIP, .reason = OPC_SKIP_SIMULATED,
-                      .detail = "kernels do not run on the simulated device: this check needs what they compute. What is launched, where, and what the host does meanwhile "
-                                "is checked there"};
+    return (opc_action_t){.kind = OPC_ACTION_SKIP,
+                          .reason = OPC_SKIP_SIMULATED,
+                          .detail =
+                              "kernels do not run on the simulated device: this check needs what they compute. What is "
+                              "launched, where, and what the host does meanwhile "
+                              "is checked there"};
   if (!run->request->sample_count || (!run->checked_count && check != &opc_check_memory))
-    return (opc_action_t){.kind = OPC_ACTION_SKIP, .reason = OPC_SKIP_NO_SAMPLE, .detail = "there are no arguments to call the operator with"};
+    return (opc_action_t){.kind = OPC_ACTION_SKIP,
+                          .reason = OPC_SKIP_NO_SAMPLE,
+                          .detail = "there are no arguments to call the operator with"};
   return (opc_action_t){.kind = OPC_ACTION_CHECK};
 }
 
@@ -340,14 +365,19 @@ static void checks_before(opc_run_t *run) {
   const opc_runner_request_t *request = run->request;
   for (run->check = 0; run->check < opc_check_info_count; run->check++) {
     const opc_check_t *check = opc_checks[run->check];
-    bool wanted = check_wanted(request, run->check) && (!request->only || (strcmp(check->name, run->only.check) == 0 && !run->only.sample[0]));
-    if (!wanted || !check->before || !in_stretch(request, run->check) || request->out_of_time > 0 || opc_run_names(check->name, request->skip, request->skip_count)) continue;
+    bool wanted = check_wanted(request, run->check) &&
+                  (!request->only || (strcmp(check->name, run->only.check) == 0 && !run->only.sample[0]));
+    if (!wanted || !check->before || !in_stretch(request, run->check) || request->out_of_time > 0 ||
+        opc_run_names(check->name, request->skip, request->skip_count))
+      continue;
     for (run->device = 0; run->device < request->device_count && run->callable_count; run->device++) {
       opc_case_context_t context;
       opc_session_t session = {.own = &run->own[run->check]};
       context_init(run, &context, request->devices[run->device]);
       context.session = &session;
-      if (run->device_usable[run->device] && run->kernel_usable[run->device] && (check_devices(check) & device_bit(run))) check->before(&context);
+      if (run->device_usable[run->device] && run->kernel_usable[run->device] &&
+          (check_devices(check) & device_bit(run)))
+        check->before(&context);
     }
   }
 }
@@ -389,26 +419,30 @@ static opc_status_t run_prepare(opc_run_t *run) {
   run->reported = calloc(devices * samples, sizeof *run->reported);
   run->unsound = calloc(devices * samples, sizeof *run->unsound);
   run->crashed = calloc(request->crashed_count + 1, sizeof *run->crashed);
-  if (!run->devices || !run->simulated || !run->calling_seen || !run->device_usable || !run->kernel_usable || !run->callable || !run->reported || !run->unsound || !run->crashed)
+  if (!run->devices || !run->simulated || !run->calling_seen || !run->device_usable || !run->kernel_usable ||
+      !run->callable || !run->reported || !run->unsound || !run->crashed)
     return opc_error_set(run->error, OPC_ERR_MEMORY, "out of memory for the plan");
 
   for (size_t i = 0; i < request->device_count; i++) {
     run->simulated[i] = strcmp(request->devices[i], "cuda-sim") == 0;
     if (!opc_device_parse(run->simulated[i] ? "cuda" : request->devices[i], &run->devices[i]))
       return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "there is no device %s", request->devices[i]);
-    run->device_usable[i] = opc_bridge_device_available(run->devices[i]) && (!run->simulated[i] || opc_cuda_simulated());
+    run->device_usable[i] =
+        opc_bridge_device_available(run->devices[i]) && (!run->simulated[i] || opc_cuda_simulated());
     run->kernel_usable[i] = opc_operator_serves(request->op, run->devices[i].type);
   }
   for (size_t i = 0; i < request->sample_count; i++) run->checked_count += !request->samples[i].unchecked;
   for (size_t i = 0; i < request->sample_count; i++)
-    if (!request->samples[i].expect.rejects && !request->samples[i].unchecked) run->callable[run->callable_count++] = request->samples[i];
+    if (!request->samples[i].expect.rejects && !request->samples[i].unchecked)
+      run->callable[run->callable_count++] = request->samples[i];
   opc_status_t status = request->only ? opc_case_id_parse(request->only, &run->only, run->error) : OPC_OK;
   for (size_t i = 0; i < request->crashed_count && status == OPC_OK; i++)
     status = opc_case_id_parse(request->crashed[i], &run->crashed[i], run->error);
   if (status != OPC_OK) return status;
   /* A kernel without a definition has no schema and cannot be called; it has no samples either. */
   bool of_dispatcher = request->op->kind != OPC_OPERATOR_CLASS;
-  if (of_dispatcher && request->op->schema && request->sample_count) return opc_op_find(request->op->name, &run->handle, run->error);
+  if (of_dispatcher && request->op->schema && request->sample_count)
+    return opc_op_find(request->op->name, &run->handle, run->error);
   return OPC_OK;
 }
 
@@ -418,9 +452,11 @@ static opc_status_t only_not_found(const opc_run_t *run) {
   const opc_case_id_t *id = &run->only;
   int check = opc_check_info_find(id->check);
   bool sample_known = !id->sample[0];
-  for (size_t i = 0; i < request->sample_count; i++) sample_known = sample_known || strcmp(request->samples[i].name, id->sample) == 0;
+  for (size_t i = 0; i < request->sample_count; i++)
+    sample_known = sample_known || strcmp(request->samples[i].name, id->sample) == 0;
   if (strcmp(id->operator_name, request->op->name) != 0)
-    return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "case %s is not of operator %s", request->only, request->op->name);
+    return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "case %s is not of operator %s", request->only,
+                         request->op->name);
   if (check < 0) return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "there is no check %s", id->check);
   if (!check_wanted(request, (size_t)check))
     return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "check %s was not asked for", id->check);
@@ -430,9 +466,10 @@ static opc_status_t only_not_found(const opc_run_t *run) {
     return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "operator %s has no sample %s", request->op->name, id->sample);
   if (id->dtype[0] && opc_dtype_find(id->dtype) == OPC_DTYPE_OTHER)
     return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "there is no dtype %s", id->dtype);
-  return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "check %s has no such case: variant %s of sample %s, dtype %s, device %s", id->check,
-                       id->variant[0] ? id->variant : "-", id->sample[0] ? id->sample : "-", id->dtype[0] ? id->dtype : "-",
-                       id->device[0] ? id->device : "-");
+  return opc_error_set(run->error, OPC_ERR_NOT_FOUND,
+                       "check %s has no such case: variant %s of sample %s, dtype %s, device %s", id->check,
+                       id->variant[0] ? id->variant : "-", id->sample[0] ? id->sample : "-",
+                       id->dtype[0] ? id->dtype : "-", id->device[0] ? id->device : "-");
 }
 
 static opc_status_t selection_verdict(const opc_run_t *run) {
@@ -440,13 +477,15 @@ static opc_status_t selection_verdict(const opc_run_t *run) {
   if (run->spent) return OPC_OK;
   if (request->only) return run->found_only ? OPC_OK : only_not_found(run);
   if (run->selection == OPC_SELECTION_BEFORE)
-    return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "no case %s is in the plan", request->from ? request->from : request->after);
+    return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "no case %s is in the plan",
+                         request->from ? request->from : request->after);
   if (request->to && !run->found_to)
     return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "no case %s is in the plan behind its start", request->to);
   return OPC_OK;
 }
 
-opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runner_sink_t *sink, uint64_t *out_cases, opc_error_t *error) {
+opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runner_sink_t *sink, uint64_t *out_cases,
+                            opc_error_t *error) {
   opc_run_t run = {.request = request, .sink = sink, .error = error};
   run.selection = request->after || request->from ? OPC_SELECTION_BEFORE : OPC_SELECTION_INSIDE;
   opc_status_t status = run_prepare(&run);

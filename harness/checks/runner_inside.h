@@ -1,4 +1,5 @@
-/* What the plan of a run (runner.c) and the performance of one of its cases (runner_case.c) share; nobody else includes it. */
+/* What the plan of a run (runner.c) and the performance of one of its cases (runner_case.c) share; nobody else includes
+ * it. */
 #ifndef OPC_CHECKS_RUNNER_INSIDE_H
 #define OPC_CHECKS_RUNNER_INSIDE_H
 
@@ -7,7 +8,8 @@
 /* Which part of the plan is wanted, and where in it the enumeration stands. */
 typedef enum opc_selection { OPC_SELECTION_BEFORE = 0, OPC_SELECTION_INSIDE, OPC_SELECTION_OVER } opc_selection_t;
 
-/* What a check found of a sample as it stands that leaves nothing for other checks to find: whatever they saw would follow from it. */
+/* What a check found of a sample as it stands that leaves nothing for other checks to find: whatever they saw would
+ * follow from it. */
 typedef struct opc_unsound {
   const char *rule; /* NULL: nothing */
   size_t check;
@@ -17,17 +19,17 @@ typedef struct opc_run {
   const opc_runner_request_t *request;
   const opc_runner_sink_t *sink;
   opc_device_t *devices;
-  bool *simulated; /* it is the simulated CUDA device */
-  bool *calling_seen; /* on it, a calling check */
-  bool *device_usable; /* there is such a device */
-  bool *kernel_usable; /* and a kernel that could serve it */
+  bool *simulated;        /* it is the simulated CUDA device */
+  bool *calling_seen;     /* on it, a calling check */
+  bool *device_usable;    /* there is such a device */
+  bool *kernel_usable;    /* and a kernel that could serve it */
   opc_sample_t *callable; /* shallow copies of the samples that are neither there to be refused nor unchecked */
   size_t callable_count, checked_count; /* checked: samples that are not unchecked */
-  bool *reported; /* a device and a sample each: its refusal was told */
+  bool *reported;                       /* a device and a sample each: its refusal was told */
   opc_op_handle_t *handle;
-  void *own[64]; /* a check's own pointer each */
+  void *own[64];               /* a check's own pointer each */
   int starved, starved_before; /* cases that ran out of memory: of the running check, and of those before it */
-  opc_unsound_t *unsound; /* a device and a sample each */
+  opc_unsound_t *unsound;      /* a device and a sample each */
   opc_case_id_t only;
   opc_case_id_t *crashed;
   /* Where the enumeration is. */

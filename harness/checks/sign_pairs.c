@@ -26,7 +26,11 @@ static bool take_vectors(const opc_result_item_t *item, size_t index, bool colum
   int ndim = item->meta.ndim;
   if (ndim < 2 || ndim > OPC_MAX_DIMS || !item->meta.numel) return false;
   int64_t rows = item->meta.sizes[ndim - 2], wide = item->meta.sizes[ndim - 1];
-  *out = (vectors_t){.item = index, .columns = columns, .batches = item->meta.numel / (rows * wide), .count = columns ? wide : rows, .length = columns ? rows : wide};
+  *out = (vectors_t){.item = index,
+                     .columns = columns,
+                     .batches = item->meta.numel / (rows * wide),
+                     .count = columns ? wide : rows,
+                     .length = columns ? rows : wide};
   return true;
 }
 
@@ -78,7 +82,8 @@ static bool is_orthonormal(const opc_result_item_t *item, const vectors_t *vecto
       for (int64_t b = 0; b <= a; b++) {
         double sum[2] = {0.0, 0.0};
         int64_t first = batch * vectors->count;
-        for (int64_t i = 0; i < vectors->length; i++) product_add(item, element_of(vectors, first + a, i), element_of(vectors, first + b, i), sum);
+        for (int64_t i = 0; i < vectors->length; i++)
+          product_add(item, element_of(vectors, first + a, i), element_of(vectors, first + b, i), sum);
         if (!(fabs(sum[0] - (a == b ? 1.0 : 0.0)) < nearly && fabs(sum[1]) < nearly)) return false;
       }
   return true;
@@ -89,10 +94,13 @@ static opc_status_t pair_differs(const opc_bound_t *bound, vectors_t pair[2], bo
   *out = false;
   if (pair[0].batches != pair[1].batches || pair[0].count != pair[1].count) return OPC_OK;
   for (int i = 0; i < 2; i++) pair[i].flipped = calloc(count + 1, sizeof *pair[i].flipped);
-  opc_status_t status = pair[0].flipped && pair[1].flipped ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a comparison");
+  opc_status_t status = pair[0].flipped && pair[1].flipped
+                            ? OPC_OK
+                            : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a comparison");
   if (status == OPC_OK && find_flipped(bound, &pair[0]) && find_flipped(bound, &pair[1]))
     *out = memcmp(pair[0].flipped, pair[1].flipped, count) == 0 &&
-           (is_orthonormal(&bound->reference->items[pair[0].item], &pair[0]) || is_orthonormal(&bound->reference->items[pair[1].item], &pair[1]));
+           (is_orthonormal(&bound->reference->items[pair[0].item], &pair[0]) ||
+            is_orthonormal(&bound->reference->items[pair[1].item], &pair[1]));
   for (int i = 0; i < 2; i++) free(pair[i].flipped);
   return status;
 }
@@ -109,14 +117,16 @@ opc_status_t opc_signs_differ_only(const opc_bound_t *bound, bool *out, opc_erro
   opc_status_t status = OPC_OK;
   *out = false;
   for (size_t i = 0; i < bound->got->count && i < bound->reference->count; i++) {
-    if (!opc_result_is_measurable(&bound->got->items[i]) || !opc_result_is_measurable(&bound->reference->items[i])) continue;
+    if (!opc_result_is_measurable(&bound->got->items[i]) || !opc_result_is_measurable(&bound->reference->items[i]))
+      continue;
     if (bound->got->items[i].meta.numel != bound->reference->items[i].meta.numel || !item_differs(bound, i)) continue;
     if (count < 2) items[count] = i;
     count++;
   }
   for (int sides = 0; status == OPC_OK && count == 2 && !*out && sides < 4; sides++) {
     vectors_t pair[2];
-    if (take_vectors(&bound->got->items[items[0]], items[0], sides & 1, &pair[0]) && take_vectors(&bound->got->items[items[1]], items[1], sides & 2, &pair[1]))
+    if (take_vectors(&bound->got->items[items[0]], items[0], sides & 1, &pair[0]) &&
+        take_vectors(&bound->got->items[items[1]], items[1], sides & 2, &pair[1]))
       status = pair_differs(bound, pair, out, error);
   }
   return status;

@@ -4,7 +4,8 @@
 
 #include "checks/cuda_judge.h"
 
-/* Words of libtorch around the failures of libraries that link a CUDA runtime of their own, or load code while they run, and what they are of. */
+/* Words of libtorch around the failures of libraries that link a CUDA runtime of their own, or load code while they
+ * run, and what they are of. */
 static const struct {
   const char *words, *library;
 } foreign[] = {{"CUBLAS_STATUS_", "cuBLAS"},
@@ -32,7 +33,9 @@ void opc_simulated_case_begin(void) {
   if (opc_cuda_simulated()) opc_launch()->log_begin();
 }
 
-static bool is_host(const opc_cuda_address_t *address) { return address->place == OPC_CUDA_PINNED || address->place == OPC_CUDA_PAGEABLE; }
+static bool is_host(const opc_cuda_address_t *address) {
+  return address->place == OPC_CUDA_PINNED || address->place == OPC_CUDA_PAGEABLE;
+}
 
 opc_simulated_cause_t opc_simulated_cause_in(const opc_cuda_log_t *log, const char *message, opc_text_t *out) {
   const opc_cuda_call_t *uncovered = NULL, *read = NULL;
@@ -42,7 +45,9 @@ opc_simulated_cause_t opc_simulated_cause_in(const opc_cuda_log_t *log, const ch
     launched = launched || opc_cuda_is_kernel(call);
     if (call->kind == OPC_CUDA_UNCOVERED && !uncovered) uncovered = call;
     bool from_device = call->from.place == OPC_CUDA_DEVICE || call->from.place == OPC_CUDA_MANAGED;
-    if (launched && ((call->kind == OPC_CUDA_COPY && from_device && is_host(&call->to)) || (call->kind == OPC_CUDA_HOST_ACCESS && !call->value))) read = call;
+    if (launched && ((call->kind == OPC_CUDA_COPY && from_device && is_host(&call->to)) ||
+                     (call->kind == OPC_CUDA_HOST_ACCESS && !call->value)))
+      read = call;
   }
   for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
     if (!strstr(message, foreign[i].words)) continue;
@@ -54,8 +59,10 @@ opc_simulated_cause_t opc_simulated_cause_in(const opc_cuda_log_t *log, const ch
     return OPC_SIMULATED_LACKS;
   }
   if (read) {
-    opc_text_addf(out, "the operator read back what a kernel should have written (%s, %llu bytes), and kernels do not run on the simulated device", read->function,
-                  (unsigned long long)read->bytes);
+    opc_text_addf(out,
+                  "the operator read back what a kernel should have written (%s, %llu bytes), and kernels do not run "
+                  "on the simulated device",
+                  read->function, (unsigned long long)read->bytes);
     return OPC_SIMULATED_READ;
   }
   return OPC_SIMULATED_NONE;

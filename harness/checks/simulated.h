@@ -1,5 +1,6 @@
-/* What the simulated CUDA device (launch/launch.h) changes for whoever judges a call on it: no kernel has run, so nothing that came back from the device by a
- * kernel's work says anything, and libraries that bring a runtime of their own do not work there.
+/* What the simulated CUDA device (launch/launch.h) changes for whoever judges a call on it: no kernel has run, so
+ * nothing that came back from the device by a kernel's work says anything, and libraries that bring a runtime of their
+ * own do not work there.
  *
  * Ownership: nothing is kept. Threads: one. */
 #ifndef OPC_CHECKS_SIMULATED_H
@@ -10,7 +11,8 @@
 
 /* The devices of this process are simulated. */
 bool opc_cuda_simulated(void);
-/* They are watched from now on: the log that opc_simulated_cause asks for begins here, where no check begins one of its own. */
+/* They are watched from now on: the log that opc_simulated_cause asks for begins here, where no check begins one of its
+ * own. */
 void opc_simulated_case_begin(void);
 /* Whether a call that threw `message` may have thrown for the simulated device's sake and not for its arguments'. */
 typedef enum opc_simulated_cause {

@@ -1,4 +1,5 @@
-/* pointwise: "each element of the output is computed only by accessing the corresponding element of all the broadcasted inputs". */
+/* pointwise: "each element of the output is computed only by accessing the corresponding element of all the broadcasted
+ * inputs". */
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +27,8 @@ static bool takes_lists(const opc_operator_t *op) {
 static bool shape_join(shape_t *shape, const opc_tensor_meta_t *meta) {
   shape_t joined = {.ndim = shape->ndim > meta->ndim ? shape->ndim : meta->ndim};
   for (int d = 1; d <= joined.ndim; d++) {
-    int64_t left = d <= shape->ndim ? shape->sizes[shape->ndim - d] : 1, right = d <= meta->ndim ? meta->sizes[meta->ndim - d] : 1;
+    int64_t left = d <= shape->ndim ? shape->sizes[shape->ndim - d] : 1,
+            right = d <= meta->ndim ? meta->sizes[meta->ndim - d] : 1;
     if (left != right && left != 1 && right != 1) return false;
     joined.sizes[joined.ndim - d] = left == 1 ? right : left;
   }
@@ -35,7 +37,8 @@ static bool shape_join(shape_t *shape, const opc_tensor_meta_t *meta) {
 }
 
 static bool has_shape(const opc_tensor_meta_t *meta, const shape_t *shape) {
-  return meta->ndim == shape->ndim && memcmp(meta->sizes, shape->sizes, (size_t)shape->ndim * sizeof shape->sizes[0]) == 0;
+  return meta->ndim == shape->ndim &&
+         memcmp(meta->sizes, shape->sizes, (size_t)shape->ndim * sizeof shape->sizes[0]) == 0;
 }
 
 /* True: all shapes are right. *out_inputs counts the tensors. */
@@ -50,7 +53,8 @@ static bool shapes_hold(const opc_tag_case_t *tagged, size_t *out_inputs) {
     if (shape_join(&all, &leaf->before)) continue;
     opc_sizes_text(leaf->before.ndim, leaf->before.sizes, here, sizeof here);
     opc_sizes_text(all.ndim, all.sizes, there, sizeof there);
-    opc_finding_fail(tagged->finding, "tags.pointwise", "tagged pointwise, and it takes %s of shape %s with others of shape %s, which do not broadcast",
+    opc_finding_fail(tagged->finding, "tags.pointwise",
+                     "tagged pointwise, and it takes %s of shape %s with others of shape %s, which do not broadcast",
                      leaf->path, here, there);
     return false;
   }
@@ -59,7 +63,9 @@ static bool shapes_hold(const opc_tag_case_t *tagged, size_t *out_inputs) {
     if (item->kind != OPC_VALUE_TENSOR || has_shape(&item->meta, &all)) continue;
     opc_sizes_text(item->meta.ndim, item->meta.sizes, here, sizeof here);
     opc_sizes_text(all.ndim, all.sizes, there, sizeof there);
-    opc_finding_fail(tagged->finding, "tags.pointwise", "tagged pointwise, and %s has shape %s where the arguments broadcast to %s", item->path, here, there);
+    opc_finding_fail(tagged->finding, "tags.pointwise",
+                     "tagged pointwise, and %s has shape %s where the arguments broadcast to %s", item->path, here,
+                     there);
     return false;
   }
   return true;
@@ -101,11 +107,13 @@ static bool element_move(const struct opc_replay_leaf *leaf, char *element, bool
   return true;
 }
 
-static opc_status_t give_moved(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context, opc_error_t *error) {
+static opc_status_t give_moved(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                               void *context, opc_error_t *error) {
   move_t *move = context;
   opc_status_t status = opc_replay_values(leaf, path, spec, logical, (void *)(uintptr_t)move->values, error);
   if (status == OPC_OK && leaf == move->leaf)
-    move->changed = element_move(&move->values->leaves[leaf], (char *)logical + (size_t)move->element * opc_dtype_size(spec->dtype), move->up);
+    move->changed = element_move(&move->values->leaves[leaf],
+                                 (char *)logical + (size_t)move->element * opc_dtype_size(spec->dtype), move->up);
   return status;
 }
 
@@ -121,9 +129,11 @@ static bool corresponds(const opc_tensor_meta_t *output, int64_t at, const opc_t
 }
 
 /* The first element that changed and should not have; -1: none. */
-static int64_t stray_element(const opc_result_item_t *before, const opc_result_item_t *after, const opc_tensor_meta_t *input, int64_t element) {
+static int64_t stray_element(const opc_result_item_t *before, const opc_result_item_t *after,
+                             const opc_tensor_meta_t *input, int64_t element) {
   size_t width = before->meta.itemsize;
-  bool comparable = before->kind == OPC_VALUE_TENSOR && after->kind == OPC_VALUE_TENSOR && before->bytes && after->bytes && before->size == after->size;
+  bool comparable = before->kind == OPC_VALUE_TENSOR && after->kind == OPC_VALUE_TENSOR && before->bytes &&
+                    after->bytes && before->size == after->size;
   for (int64_t i = 0; comparable && i < before->meta.numel; i++) {
     size_t at = (size_t)i * width;
     if (memcmp((const char *)before->bytes + at, (const char *)after->bytes + at, width) == 0) continue;
@@ -132,27 +142,30 @@ static int64_t stray_element(const opc_result_item_t *before, const opc_result_i
   return -1;
 }
 
-static opc_status_t report_stray(const opc_tag_case_t *tagged, const opc_leaf_t *leaf, int64_t element, const opc_result_item_t *item, int64_t at,
-                                 opc_error_t *error) {
+static opc_status_t report_stray(const opc_tag_case_t *tagged, const opc_leaf_t *leaf, int64_t element,
+                                 const opc_result_item_t *item, int64_t at, opc_error_t *error) {
   bool unsteady = false;
   opc_status_t status = opc_tag_is_unsteady(tagged, &unsteady, error);
   if (status != OPC_OK || unsteady) return status;
   char here[160], there[160];
   opc_index_text(&item->meta, at, here, sizeof here);
   opc_index_text(&leaf->before, element, there, sizeof there);
-  opc_finding_fail(tagged->finding, "tags.pointwise", "tagged pointwise, and %s%s changes when nothing but %s%s does, which is not its element", item->path, here,
-                   leaf->path, there);
+  opc_finding_fail(tagged->finding, "tags.pointwise",
+                   "tagged pointwise, and %s%s changes when nothing but %s%s does, which is not its element",
+                   item->path, here, leaf->path, there);
   return OPC_OK;
 }
 
 /* *out_done: something was found, or the element cannot be changed. */
 static opc_status_t try_element(const opc_tag_case_t *tagged, move_t *move, bool *out_found, opc_error_t *error) {
   const opc_leaf_t *leaf = &tagged->call->leaves[move->leaf];
-  opc_tag_call_t call = {.values = give_moved, .values_context = move, .phase = "the operator with one element changed"};
+  opc_tag_call_t call = {
+      .values = give_moved, .values_context = move, .phase = "the operator with one element changed"};
   opc_result_t moved = {0};
   bool returned = false;
   opc_status_t status = opc_tag_call_run(tagged->context, tagged->context->sample, &call, &moved, &returned, error);
-  for (size_t i = 0; status == OPC_OK && returned && move->changed && moved.count == tagged->result->count && i < moved.count; i++) {
+  for (size_t i = 0;
+       status == OPC_OK && returned && move->changed && moved.count == tagged->result->count && i < moved.count; i++) {
     int64_t stray = stray_element(&tagged->result->items[i], &moved.items[i], &leaf->before, move->element);
     if (stray < 0) continue;
     *out_found = true;
@@ -164,10 +177,12 @@ static opc_status_t try_element(const opc_tag_case_t *tagged, move_t *move, bool
 }
 
 static bool is_tried(const opc_operator_t *op, const opc_leaf_t *leaf) {
-  return is_input(op, leaf) && leaf->before.numel > 0 && !leaf->spec->storage && !leaf->spec->identity && !opc_spec_overlaps_itself(leaf->spec);
+  return is_input(op, leaf) && leaf->before.numel > 0 && !leaf->spec->storage && !leaf->spec->identity &&
+         !opc_spec_overlaps_itself(leaf->spec);
 }
 
-/* The first and the last element of each tensor, above and below all others: what sums, scans or takes an extreme shows in one of them. */
+/* The first and the last element of each tensor, above and below all others: what sums, scans or takes an extreme shows
+ * in one of them. */
 static opc_status_t elements_hold(const opc_tag_case_t *tagged, opc_error_t *error) {
   opc_call_t fresh = {0};
   opc_replay_t values = {0};
@@ -179,7 +194,8 @@ static opc_status_t elements_hold(const opc_tag_case_t *tagged, opc_error_t *err
     const opc_leaf_t *leaf = &tagged->call->leaves[i];
     if (!is_tried(context->op, leaf)) continue;
     for (int trial = 0; status == OPC_OK && !found && trial < 4; trial++) {
-      move_t move = {.values = &values, .leaf = i, .element = trial < 2 ? 0 : leaf->before.numel - 1, .up = trial % 2 == 0};
+      move_t move = {
+          .values = &values, .leaf = i, .element = trial < 2 ? 0 : leaf->before.numel - 1, .up = trial % 2 == 0};
       status = try_element(tagged, &move, &found, error);
     }
   }

@@ -7,7 +7,8 @@
 static bool is_left(const int64_t *from, int from_count, const int64_t *to, int to_count) {
   if (to_count > from_count) return false;
   if (from_count == 0) return true;
-  if (to_count > 0 && (to[0] == from[0] || to[0] == 1) && is_left(from + 1, from_count - 1, to + 1, to_count - 1)) return true;
+  if (to_count > 0 && (to[0] == from[0] || to[0] == 1) && is_left(from + 1, from_count - 1, to + 1, to_count - 1))
+    return true;
   return is_left(from + 1, from_count - 1, to, to_count);
 }
 
@@ -16,7 +17,8 @@ static bool broadcast_add(opc_tensor_meta_t *shape, const opc_tensor_meta_t *nex
   int ndim = shape->ndim > next->ndim ? shape->ndim : next->ndim;
   int64_t sizes[OPC_MAX_DIMS];
   for (int d = 1; d <= ndim; d++) {
-    int64_t left = d <= shape->ndim ? shape->sizes[shape->ndim - d] : 1, right = d <= next->ndim ? next->sizes[next->ndim - d] : 1;
+    int64_t left = d <= shape->ndim ? shape->sizes[shape->ndim - d] : 1,
+            right = d <= next->ndim ? next->sizes[next->ndim - d] : 1;
     if (left != right && left != 1 && right != 1) return false;
     sizes[ndim - d] = left == 1 ? right : left;
   }
@@ -50,7 +52,9 @@ opc_status_t opc_tag_reduction(const opc_tag_case_t *tagged, bool *out_tested, o
     *out_tested |= known;
     if (left || !known) continue;
     opc_sizes_text(item->meta.ndim, item->meta.sizes, sizes, sizeof sizes);
-    opc_finding_fail(tagged->finding, "tags.reduction", "tagged reduction, and %s has sizes %s, which is not what is left of an argument's when some of them are 1 or left out",
+    opc_finding_fail(tagged->finding, "tags.reduction",
+                     "tagged reduction, and %s has sizes %s, which is not what is left of an argument's when some of "
+                     "them are 1 or left out",
                      item->path, sizes);
   }
   return OPC_OK;

@@ -5,9 +5,10 @@
 #include "checks/tags.h"
 #include "checks/tolerance.h"
 
-opc_status_t opc_tag_call_run(opc_case_context_t *context, const opc_sample_t *sample, const opc_tag_call_t *call, opc_result_t *out, bool *out_returned,
-                              opc_error_t *error) {
-  opc_call_options_t options = {.device = context->device, .seed = context->seed, .values = call->values, .values_context = call->values_context};
+opc_status_t opc_tag_call_run(opc_case_context_t *context, const opc_sample_t *sample, const opc_tag_call_t *call,
+                              opc_result_t *out, bool *out_returned, opc_error_t *error) {
+  opc_call_options_t options = {
+      .device = context->device, .seed = context->seed, .values = call->values, .values_context = call->values_context};
   opc_call_t made = {0};
   *out = (opc_result_t){0};
   *out_returned = false;
@@ -24,7 +25,11 @@ opc_status_t opc_tag_is_unsteady(const opc_tag_case_t *tagged, bool *out, opc_er
   opc_case_context_t *context = tagged->context;
   opc_call_t fresh = {0};
   opc_replay_t values = {0};
-  opc_again_t again = {.context = context, .sample = context->sample, .replay = &values, .seed = context->seed, .phase = "the operator once more"};
+  opc_again_t again = {.context = context,
+                       .sample = context->sample,
+                       .replay = &values,
+                       .seed = context->seed,
+                       .phase = "the operator once more"};
   opc_status_t status = opc_call_make(&fresh, context->op, context->sample, context->device, context->seed, error);
   if (status == OPC_OK) status = opc_replay_take(&values, &fresh, error);
   if (status == OPC_OK) status = opc_result_is_unsteady(&again, tagged->result, out, error);
@@ -63,7 +68,8 @@ static void negate(char *elements, int64_t count, opc_dtype_t dtype) {
 }
 
 /* Integers may be indices, lengths, divisors: they take no value that none of them had. */
-static opc_status_t give_other(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical, void *context, opc_error_t *error) {
+static opc_status_t give_other(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                               void *context, opc_error_t *error) {
   const giving_t *giving = context;
   int64_t numel = opc_tensor_spec_numel(spec);
   size_t width = opc_dtype_size(spec->dtype);
@@ -78,8 +84,8 @@ static opc_status_t give_other(size_t leaf, const char *path, const opc_tensor_s
   return OPC_OK;
 }
 
-opc_status_t opc_other_values_run(opc_case_context_t *context, const opc_sample_t *sample, opc_other_values_t how, opc_result_t *out, bool *out_returned,
-                                  opc_error_t *error) {
+opc_status_t opc_other_values_run(opc_case_context_t *context, const opc_sample_t *sample, opc_other_values_t how,
+                                  opc_result_t *out, bool *out_returned, opc_error_t *error) {
   giving_t giving = {.how = how, .seed = context->seed};
   opc_tag_call_t call = {.values = give_other, .values_context = &giving, .phase = "the operator on other values"};
   return opc_tag_call_run(context, sample, &call, out, out_returned, error);
@@ -98,7 +104,8 @@ void opc_follows_compare(const opc_result_t *left, const opc_result_t *right, op
   for (size_t i = 0; left->count == right->count && i < left->count; i++) {
     const opc_result_item_t *one = &left->items[i], *two = &right->items[i];
     if (one->kind == OPC_VALUE_TENSOR && two->kind == OPC_VALUE_TENSOR) {
-      size_t bytes = (size_t)(one->meta.ndim < OPC_MAX_DIMS ? one->meta.ndim : OPC_MAX_DIMS) * sizeof one->meta.sizes[0];
+      size_t bytes =
+          (size_t)(one->meta.ndim < OPC_MAX_DIMS ? one->meta.ndim : OPC_MAX_DIMS) * sizeof one->meta.sizes[0];
       if (one->meta.ndim == two->meta.ndim && memcmp(one->meta.sizes, two->meta.sizes, bytes) == 0) continue;
       opc_sizes_text(one->meta.ndim, one->meta.sizes, here, sizeof here);
       opc_sizes_text(two->meta.ndim, two->meta.sizes, there, sizeof there);
@@ -114,7 +121,8 @@ void opc_follows_compare(const opc_result_t *left, const opc_result_t *right, op
 
 /* ---- and no tag says so ---- */
 
-/* True: a Meta kernel of the operator's own has an answer to these arguments. It has one alone, whatever the values are. */
+/* True: a Meta kernel of the operator's own has an answer to these arguments. It has one alone, whatever the values
+ * are. */
 static opc_status_t meta_answers(opc_case_context_t *context, bool *out, opc_error_t *error) {
   opc_call_t call = {0};
   opc_device_t meta = {OPC_DEVICE_META, -1};
@@ -134,11 +142,13 @@ static opc_status_t report_missing(const opc_tag_case_t *tagged, const opc_follo
   if (status != OPC_OK || !answers) return status;
   if (follows->shape)
     opc_finding_fail(tagged->finding, "tags.dynamic_output_shape",
-                     "%s has shape %s for other values in the same arguments; the Meta kernel has one answer to both, and no tag dynamic_output_shape is there",
+                     "%s has shape %s for other values in the same arguments; the Meta kernel has one answer to both, "
+                     "and no tag dynamic_output_shape is there",
                      follows->path, opc_text_c(&follows->text));
   else
     opc_finding_fail(tagged->finding, "tags.data_dependent_output",
-                     "%s is %s for other values in the same arguments; the Meta kernel has one answer to both, and no tag data_dependent_output is there",
+                     "%s is %s for other values in the same arguments; the Meta kernel has one answer to both, and no "
+                     "tag data_dependent_output is there",
                      follows->path, opc_text_c(&follows->text));
   return OPC_OK;
 }
@@ -151,7 +161,9 @@ opc_status_t opc_tag_missing(const opc_tag_case_t *tagged, bool *out_tested, opc
   opc_status_t status = OPC_OK;
   opc_follows_t follows = {0};
   const opc_kernel_t *meta = opc_operator_kernel(tagged->context->op, "Meta");
-  if (!meta || meta->fallthrough || said_by_tag(tagged->context->op) || tagged->call->leaf_count == 0 || tagged->result->count == 0) return OPC_OK;
+  if (!meta || meta->fallthrough || said_by_tag(tagged->context->op) || tagged->call->leaf_count == 0 ||
+      tagged->result->count == 0)
+    return OPC_OK;
   for (opc_other_values_t how = OPC_OTHER_SEED; status == OPC_OK && !follows.path[0] && how <= OPC_OTHER_ZEROS; how++) {
     opc_result_t other = {0};
     bool returned = false;

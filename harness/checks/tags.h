@@ -1,5 +1,5 @@
-/* What check tags is made of: a function a promise, each given a call that returned. Tags are known by name: their numbers differ between
- * versions of libtorch, and some versions lack some of them.
+/* What check tags is made of: a function a promise, each given a call that returned. Tags are known by name: their
+ * numbers differ between versions of libtorch, and some versions lack some of them.
  *
  * Ownership: nothing is kept. Threads: one. */
 #ifndef OPC_CHECKS_TAGS_H
@@ -29,14 +29,20 @@ opc_tag_test_t opc_tag_out;          /* an out argument is written, and what it 
 opc_tag_test_t opc_tag_missing;
 
 /* Other values in the arguments: of the same shapes, and as valid as the sample's. */
-typedef enum opc_other_values { OPC_OTHER_SEED = 0, OPC_OTHER_ZEROS, OPC_OTHER_NEGATED, OPC_OTHER_REVERSED, OPC_OTHER_COUNT } opc_other_values_t;
+typedef enum opc_other_values {
+  OPC_OTHER_SEED = 0,
+  OPC_OTHER_ZEROS,
+  OPC_OTHER_NEGATED,
+  OPC_OTHER_REVERSED,
+  OPC_OTHER_COUNT
+} opc_other_values_t;
 /* Runs the operator on a sample with them. *out_returned false: the result is empty. */
-opc_status_t opc_other_values_run(opc_case_context_t *context, const opc_sample_t *sample, opc_other_values_t how, opc_result_t *out,
-                                  bool *out_returned, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_other_values_run(opc_case_context_t *context, const opc_sample_t *sample, opc_other_values_t how,
+                                  opc_result_t *out, bool *out_returned, opc_error_t *error) OPC_CHECKED;
 /* What of a result depends on values. */
 typedef struct opc_follows {
   bool shape, number;
-  char path[96]; /* of the first that does */
+  char path[96];   /* of the first that does */
   opc_text_t text; /* "[2, 3] and [4, 3]" */
 } opc_follows_t;
 void opc_follows_compare(const opc_result_t *left, const opc_result_t *right, opc_follows_t *follows);
@@ -47,8 +53,8 @@ typedef struct opc_tag_call {
   void *values_context;
   const char *phase;
 } opc_tag_call_t;
-opc_status_t opc_tag_call_run(opc_case_context_t *context, const opc_sample_t *sample, const opc_tag_call_t *call, opc_result_t *out,
-                              bool *out_returned, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_tag_call_run(opc_case_context_t *context, const opc_sample_t *sample, const opc_tag_call_t *call,
+                              opc_result_t *out, bool *out_returned, opc_error_t *error) OPC_CHECKED;
 /* The result is another one each time, for reasons that are not a tag's. */
 opc_status_t opc_tag_is_unsteady(const opc_tag_case_t *tagged, bool *out, opc_error_t *error) OPC_CHECKED;
 

@@ -11,10 +11,12 @@
 /* An explicit generator has a seed of its own. */
 static void shift_generators(opc_value_t *value, uint64_t by) {
   if (value->kind == OPC_VALUE_GENERATOR) value->seed += by;
-  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++) shift_generators(&value->list.items[i], by);
+  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
+    shift_generators(&value->list.items[i], by);
 }
 
-opc_status_t opc_result_is_unsteady(const opc_again_t *again, const opc_result_t *result, bool *out, opc_error_t *error) {
+opc_status_t opc_result_is_unsteady(const opc_again_t *again, const opc_result_t *result, bool *out,
+                                    opc_error_t *error) {
   static const struct {
     uint64_t seed;
     unsigned char pattern; /* of new memory, and of what lies around the tensors */
@@ -39,8 +41,8 @@ opc_status_t opc_result_is_unsteady(const opc_again_t *again, const opc_result_t
     opc_scratch_memory_shift(false);
     opc_places_free(repeat.places);
     opc_poison_pattern(OPC_PATTERN_FIRST);
-    *out =
-        status == OPC_OK && (outcome != OPC_CALL_RETURNED || opc_result_compare(result, &second, NULL, NULL).kind != OPC_DIFFERENCE_NONE);
+    *out = status == OPC_OK && (outcome != OPC_CALL_RETURNED ||
+                                opc_result_compare(result, &second, NULL, NULL).kind != OPC_DIFFERENCE_NONE);
     opc_result_clear(&second);
     opc_sample_clear(&sample);
   }
@@ -48,7 +50,8 @@ opc_status_t opc_result_is_unsteady(const opc_again_t *again, const opc_result_t
 }
 
 static double distance(opc_number_t left, opc_number_t right) {
-  if (left.kind == OPC_NUMBER_COMPLEX && right.kind == OPC_NUMBER_COMPLEX) return hypot(left.c.re - right.c.re, left.c.im - right.c.im);
+  if (left.kind == OPC_NUMBER_COMPLEX && right.kind == OPC_NUMBER_COMPLEX)
+    return hypot(left.c.re - right.c.re, left.c.im - right.c.im);
   if (left.kind == OPC_NUMBER_FLOAT && right.kind == OPC_NUMBER_FLOAT) return fabs(left.f - right.f);
   return INFINITY;
 }
@@ -68,7 +71,8 @@ bool opc_result_is_measurable(const opc_result_item_t *item) {
   return has_values && item->bytes && (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX);
 }
 
-static void change_add(opc_tolerance_t *tolerance, size_t i, const opc_result_item_t *before, const opc_result_item_t *after) {
+static void change_add(opc_tolerance_t *tolerance, size_t i, const opc_result_item_t *before,
+                       const opc_result_item_t *after) {
   if (before->kind != after->kind || before->size != after->size || !before->bytes || !after->bytes) {
     tolerance->changed[i] = before->kind != after->kind || before->size != after->size;
     if (tolerance->changed[i]) tolerance->change[i] = INFINITY;
@@ -82,7 +86,8 @@ static void change_add(opc_tolerance_t *tolerance, size_t i, const opc_result_it
   }
 }
 
-opc_status_t opc_tolerance_add(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference, opc_error_t *error) {
+opc_status_t opc_tolerance_add(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference,
+                               opc_error_t *error) {
   opc_result_t moved = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   opc_status_t status = opc_again_run(again, &moved, &outcome, NULL, error);
@@ -94,8 +99,8 @@ opc_status_t opc_tolerance_add(opc_tolerance_t *tolerance, const opc_again_t *ag
   return status;
 }
 
-static opc_status_t measure_patterns(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference,
-                                     opc_error_t *error) {
+static opc_status_t measure_patterns(opc_tolerance_t *tolerance, const opc_again_t *again,
+                                     const opc_result_t *reference, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (int pattern = 1; status == OPC_OK && pattern <= OPC_REPLAY_PATTERNS; pattern++) {
     again->replay->pattern = pattern;
@@ -117,7 +122,8 @@ opc_status_t opc_tolerance_measure(opc_tolerance_t *tolerance, const opc_again_t
   tolerance->change = calloc(reference->count + 1, sizeof *tolerance->change);
   tolerance->changed = calloc(reference->count + 1, sizeof *tolerance->changed);
   opc_status_t status = OPC_OK;
-  if (!tolerance->change || !tolerance->changed) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a tolerance");
+  if (!tolerance->change || !tolerance->changed)
+    status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a tolerance");
   if (status == OPC_OK) status = measure_patterns(tolerance, again, reference, error);
   if (status == OPC_OK && again->replay->fractions && some_unmoved(tolerance, reference)) {
     opc_tolerance_t whole = {.count = tolerance->count,
@@ -139,15 +145,16 @@ opc_status_t opc_tolerance_measure(opc_tolerance_t *tolerance, const opc_again_t
 }
 
 static void far_add(double *far, const opc_result_item_t *before, const opc_result_item_t *after) {
-  if (before->kind != after->kind || before->size != after->size || !opc_result_is_measurable(before) || !after->bytes) return;
+  if (before->kind != after->kind || before->size != after->size || !opc_result_is_measurable(before) || !after->bytes)
+    return;
   for (int64_t e = 0; e < before->meta.numel; e++) {
     double change = distance(element(before, e), element(after, e));
     if (isfinite(change) && change > far[e]) far[e] = change;
   }
 }
 
-opc_status_t opc_tolerance_measure_far(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference,
-                                       opc_error_t *error) {
+opc_status_t opc_tolerance_measure_far(opc_tolerance_t *tolerance, const opc_again_t *again,
+                                       const opc_result_t *reference, opc_error_t *error) {
   bool complete = true;
   tolerance->far = calloc(reference->count + 1, sizeof *tolerance->far);
   for (size_t i = 0; tolerance->far && complete && i < reference->count; i++) {
@@ -196,29 +203,35 @@ double opc_result_largest(const opc_result_item_t *item) {
 
 int opc_bound_ulps(const opc_bound_t *bound, size_t item) {
   opc_dtype_t dtype = coarser(bound->got->items[item].meta.dtype, bound->narrow);
-  return opc_dtype_is_float8(dtype) && bound->ulps > OPC_TOLERANCE_FLOAT8_ULPS ? OPC_TOLERANCE_FLOAT8_ULPS : bound->ulps;
+  return opc_dtype_is_float8(dtype) && bound->ulps > OPC_TOLERANCE_FLOAT8_ULPS ? OPC_TOLERANCE_FLOAT8_ULPS
+                                                                               : bound->ulps;
 }
 
 double opc_bound_value(const opc_bound_t *bound, size_t item, int64_t e) {
   const opc_result_item_t *got = &bound->got->items[item], *reference = &bound->reference->items[item];
-  if (bound->relative && bound->relative[got->meta.dtype] >= 0.0) return bound->relative[got->meta.dtype] * opc_result_largest(reference);
+  if (bound->relative && bound->relative[got->meta.dtype] >= 0.0)
+    return bound->relative[got->meta.dtype] * opc_result_largest(reference);
   opc_dtype_t dtype = coarser(got->meta.dtype, bound->narrow);
-  double value = magnitude(element(reference, e)), normal = ldexp(opc_dtype_ulp(dtype, 0.0), opc_dtype_digits(dtype) - 1);
+  double value = magnitude(element(reference, e)),
+         normal = ldexp(opc_dtype_ulp(dtype, 0.0), opc_dtype_digits(dtype) - 1);
   double change = bound->tolerance ? bound->tolerance->change[item] : 0.0;
   double scale = OPC_TOLERANCE_FACTOR * change;
   if (bound->tolerance && bound->tolerance->far) scale = fmax(scale, bound->tolerance->far[item][e]);
   double allowed = scale + opc_bound_ulps(bound, item) * opc_dtype_ulp(dtype, value);
   if (bound->at_least) allowed = fmax(allowed, bound->at_least[item]);
-  return value < normal && allowed < normal ? normal
-                                            : allowed; /* on the way to a subnormal number digits were lost that no last place tells of */
+  return value < normal && allowed < normal
+             ? normal
+             : allowed; /* on the way to a subnormal number digits were lost that no last place tells of */
 }
 
 /* What is too large may be an infinity, or NaN where the dtype has none, or the largest number. */
 static bool part_holds(double got, double reference, double bound, opc_dtype_t dtype) {
   const double max = opc_dtype_max(dtype);
   if (isnan(reference)) return isnan(got);
-  if (fabs(reference) > max) return !isfinite(got) || fabs(got) >= max * 0.5; /* does not fit the dtype: any sign of overflow will do */
-  if (isinf(got) || isnan(got)) return isfinite(bound) ? fabs(reference) + bound > max && !(isnan(got) && opc_dtype_has_infinity(dtype)) : true;
+  if (fabs(reference) > max)
+    return !isfinite(got) || fabs(got) >= max * 0.5; /* does not fit the dtype: any sign of overflow will do */
+  if (isinf(got) || isnan(got))
+    return isfinite(bound) ? fabs(reference) + bound > max && !(isnan(got) && opc_dtype_has_infinity(dtype)) : true;
   return fabs(got - reference) <= bound;
 }
 
@@ -226,14 +239,16 @@ bool opc_bound_holds(size_t item, int64_t e, void *context) {
   const opc_bound_t *bound = context;
   if (bound->exact && bound->exact[item]) return false;
   const opc_result_item_t *got = &bound->got->items[item], *reference = &bound->reference->items[item];
-  if (!opc_result_is_measurable(got) || !opc_result_is_measurable(reference)) return bound->tolerance && bound->tolerance->changed[item];
+  if (!opc_result_is_measurable(got) || !opc_result_is_measurable(reference))
+    return bound->tolerance && bound->tolerance->changed[item];
   opc_number_t left = element(got, e), right = element(reference, e);
   const opc_dtype_t dtype = coarser(got->meta.dtype, bound->narrow);
   double allowed = opc_bound_value(bound, item, e), max = opc_dtype_max(dtype);
   bool complex = left.kind == OPC_NUMBER_COMPLEX && right.kind == OPC_NUMBER_COMPLEX;
   if (complex && (fabs(right.c.re) > max || fabs(right.c.im) > max) && !(isfinite(left.c.re) && isfinite(left.c.im)))
     return true; /* a product of complex numbers that overflows takes inf from inf in the other part */
-  if (complex) return part_holds(left.c.re, right.c.re, allowed, dtype) && part_holds(left.c.im, right.c.im, allowed, dtype);
+  if (complex)
+    return part_holds(left.c.re, right.c.re, allowed, dtype) && part_holds(left.c.im, right.c.im, allowed, dtype);
   return left.kind == right.kind && part_holds(left.f, right.f, allowed, dtype);
 }
 

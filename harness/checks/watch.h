@@ -1,5 +1,5 @@
-/* What an operator's calls did to the process before the check that asks about it had its turn. Many a thing is done in the first call
- * only, and that is made by whichever check comes first.
+/* What an operator's calls did to the process before the check that asks about it had its turn. Many a thing is done in
+ * the first call only, and that is made by whichever check comes first.
  *
  * Ownership: nothing to free. Threads: one. A child has one watch, for it serves one operator. */
 #ifndef OPC_CHECKS_WATCH_H
@@ -11,8 +11,9 @@
 
 /* Before the first call of the child; later ones do nothing. */
 void opc_watch_begin(void);
-/* After every case. What its calls left changed of the global state is put right. After the first case that called it is looked at closely
- * and noted (15 us), after others only settings and floating-point control are looked at (under 1 us). */
+/* After every case. What its calls left changed of the global state is put right. After the first case that called it
+ * is looked at closely and noted (15 us), after others only settings and floating-point control are looked at (under 1
+ * us). */
 void opc_watch_case(const char *case_id);
 
 typedef struct opc_watch {

@@ -59,7 +59,8 @@ static void look_up(lookup_t *lookup, const struct argp_option *options, const c
 }
 
 /* Looks at one "--name[=value]". *out_takes_next: its value is the next argument. */
-static opc_status_t check_long(const struct argp *argp, const char *argument, bool *out_takes_next, opc_error_t *error) {
+static opc_status_t check_long(const struct argp *argp, const char *argument, bool *out_takes_next,
+                               opc_error_t *error) {
   char name[64];
   const char *given = argument + 2, *equals = strchr(given, '=');
   size_t length = equals ? (size_t)(equals - given) : strlen(given);
@@ -73,7 +74,8 @@ static opc_status_t check_long(const struct argp *argp, const char *argument, bo
   look_up(&lookup, own_options, name, length);
   const struct argp_option *found = lookup.exact ? lookup.exact : lookup.prefixes == 1 ? lookup.prefix : NULL;
   for (size_t i = 0; !found && i < sizeof later_options / sizeof later_options[0]; i++)
-    if (strcmp(later_options[i], name) == 0) return opc_error_set(error, OPC_ERR_USAGE, "--%s is not in this version", name);
+    if (strcmp(later_options[i], name) == 0)
+      return opc_error_set(error, OPC_ERR_USAGE, "--%s is not in this version", name);
   if (!found && lookup.prefixes > 1)
     return opc_error_set(error, OPC_ERR_USAGE, "--%s may mean several options; write more of its name", name);
   if (!found && lookup.nearest.best)
@@ -96,19 +98,22 @@ static opc_status_t check_options(const opc_arguments_t *arguments, const struct
     }
     opc_status_t status = check_long(argp, argument, &takes_next, error);
     if (status != OPC_OK) return status;
-    if (takes_next && ++i == arguments->argc) return opc_error_set(error, OPC_ERR_USAGE, "%s wants a value after it", argument);
+    if (takes_next && ++i == arguments->argc)
+      return opc_error_set(error, OPC_ERR_USAGE, "%s wants a value after it", argument);
   }
   return OPC_OK;
 }
 
-opc_status_t opc_arguments_parse(const opc_arguments_t *arguments, const struct argp *argp, void *input, opc_error_t *error) {
+opc_status_t opc_arguments_parse(const opc_arguments_t *arguments, const struct argp *argp, void *input,
+                                 opc_error_t *error) {
   error->code = OPC_OK;
   opc_status_t status = check_options(arguments, argp, error);
   if (status != OPC_OK) return status;
   argp_err_exit_status = OPC_EXIT_USAGE;
   error_t failure = argp_parse(argp, arguments->argc, arguments->argv, 0, NULL, input);
   if (failure == 0) return OPC_OK;
-  return error->code != OPC_OK ? error->code : opc_error_set(error, OPC_ERR_USAGE, "wrong arguments: %s", strerror(failure));
+  return error->code != OPC_OK ? error->code
+                               : opc_error_set(error, OPC_ERR_USAGE, "wrong arguments: %s", strerror(failure));
 }
 
 int opc_arguments_failed(const opc_arguments_t *arguments, const opc_error_t *error) {
@@ -121,13 +126,14 @@ int opc_arguments_failed(const opc_arguments_t *arguments, const opc_error_t *er
 
 /* ---- values of options ---- */
 
-opc_status_t opc_value_integer(const char *option, const char *text, int64_t lowest, int64_t highest, int64_t *out, opc_error_t *error) {
+opc_status_t opc_value_integer(const char *option, const char *text, int64_t lowest, int64_t highest, int64_t *out,
+                               opc_error_t *error) {
   char *end;
   errno = 0;
   long long value = strtoll(text, &end, 10);
   if (end == text || *end || errno || value < lowest || value > highest)
-    return opc_error_set(error, OPC_ERR_USAGE, "%s %.60s: give a whole number from %lld to %lld", option, text, (long long)lowest,
-                         (long long)highest);
+    return opc_error_set(error, OPC_ERR_USAGE, "%s %.60s: give a whole number from %lld to %lld", option, text,
+                         (long long)lowest, (long long)highest);
   *out = value;
   return OPC_OK;
 }
@@ -147,8 +153,10 @@ opc_status_t opc_check_names_validate(const opc_strings_t *names, opc_error_t *e
     opc_nearest_t nearest = {.word = names->items[i]};
     for (size_t c = 0; c < opc_check_info_count; c++) opc_nearest_try(&nearest, opc_check_infos[c].name);
     if (nearest.best)
-      return opc_error_set(error, OPC_ERR_USAGE, "no check is called \"%s\"; did you mean %s?", names->items[i], nearest.best);
-    return opc_error_set(error, OPC_ERR_USAGE, "no check is called \"%s\"; opcheck-c checks lists them", names->items[i]);
+      return opc_error_set(error, OPC_ERR_USAGE, "no check is called \"%s\"; did you mean %s?", names->items[i],
+                           nearest.best);
+    return opc_error_set(error, OPC_ERR_USAGE, "no check is called \"%s\"; opcheck-c checks lists them",
+                         names->items[i]);
   }
   return OPC_OK;
 }

@@ -12,16 +12,25 @@
 #include "base/status.h"
 
 /* DESIGN.md, "Exit" (fixed). */
-enum { OPC_EXIT_OK = 0, OPC_EXIT_BROKEN = 1, OPC_EXIT_USAGE = 2, OPC_EXIT_HARNESS = 3, OPC_EXIT_LOAD = 4, OPC_EXIT_NOTHING = 5 };
+enum {
+  OPC_EXIT_OK = 0,
+  OPC_EXIT_BROKEN = 1,
+  OPC_EXIT_USAGE = 2,
+  OPC_EXIT_HARNESS = 3,
+  OPC_EXIT_LOAD = 4,
+  OPC_EXIT_NOTHING = 5
+};
 int opc_exit_code(opc_status_t status);
 
-/* A subcommand: argv[0] is "opcheck-c NAME", good for a usage line. full_argv is the whole command line, for the journal. */
+/* A subcommand: argv[0] is "opcheck-c NAME", good for a usage line. full_argv is the whole command line, for the
+ * journal. */
 typedef struct opc_arguments {
   int argc;
   char **argv;
   int full_argc;
   const char *const *full_argv;
-  bool pipe_ignored, limit_ignored; /* SIGPIPE and SIGXFSZ were when opcheck-c started; what it runs unchanged is to find them so */
+  bool pipe_ignored,
+      limit_ignored; /* SIGPIPE and SIGXFSZ were when opcheck-c started; what it runs unchanged is to find them so */
 } opc_arguments_t;
 typedef int opc_command_main_t(const opc_arguments_t *arguments);
 #define OPC_COMMAND(name, summary) opc_command_main_t opc_command_##name;
@@ -31,10 +40,11 @@ typedef int opc_command_main_t(const opc_arguments_t *arguments);
 /* "opcheck-c: MESSAGE" on stderr. */
 void opc_complain(const char *format, ...) OPC_PRINTF(1, 2);
 
-/* Runs argp over the arguments. What is wrong with an option's name is found before, so that it is told in one line with the nearest
- * option; parsers report through the opc_error_t that their input begins with (see opc_parse_t) and return EINVAL. --help and --version
- * print and exit. */
-opc_status_t opc_arguments_parse(const opc_arguments_t *arguments, const struct argp *argp, void *input, opc_error_t *error) OPC_CHECKED;
+/* Runs argp over the arguments. What is wrong with an option's name is found before, so that it is told in one line
+ * with the nearest option; parsers report through the opc_error_t that their input begins with (see opc_parse_t) and
+ * return EINVAL. --help and --version print and exit. */
+opc_status_t opc_arguments_parse(const opc_arguments_t *arguments, const struct argp *argp, void *input,
+                                 opc_error_t *error) OPC_CHECKED;
 /* Complains about a failed parse, with where to read on; returns the exit code. */
 int opc_arguments_failed(const opc_arguments_t *arguments, const opc_error_t *error);
 

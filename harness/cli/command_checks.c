@@ -13,7 +13,8 @@ typedef struct checks_command {
 static error_t parse(int key, char *value, struct argp_state *state) {
   checks_command_t *command = state->input;
   if (key != ARGP_KEY_ARG) return ARGP_ERR_UNKNOWN;
-  (void)opc_error_set(command->error, OPC_ERR_USAGE, "checks takes no arguments; opcheck-c explain %.60s tells of one", value);
+  (void)opc_error_set(command->error, OPC_ERR_USAGE, "checks takes no arguments; opcheck-c explain %.60s tells of one",
+                      value);
   return EINVAL;
 }
 
@@ -37,7 +38,8 @@ static void show_rule(const opc_screen_t *screen, const opc_rule_t *rule) {
 int opc_command_checks(const opc_arguments_t *arguments) {
   opc_error_t error;
   checks_command_t command = {&error};
-  if (opc_arguments_parse(arguments, &checks_argp, &command, &error) != OPC_OK) return opc_arguments_failed(arguments, &error);
+  if (opc_arguments_parse(arguments, &checks_argp, &command, &error) != OPC_OK)
+    return opc_arguments_failed(arguments, &error);
   opc_screen_t screen = opc_screen_of(stdout);
   for (size_t c = 0; c < opc_check_info_count; c++) {
     const opc_check_info_t *check = &opc_check_infos[c];

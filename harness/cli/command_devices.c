@@ -22,7 +22,8 @@ typedef struct devices_command {
   device_format_t format;
 } devices_command_t;
 
-static const struct argp_option options[] = {{"format", KEY_FORMAT, "FORMAT", 0, "text (default), ctest-resources or json", 0}, {0}};
+static const struct argp_option options[] = {
+    {"format", KEY_FORMAT, "FORMAT", 0, "text (default), ctest-resources or json", 0}, {0}};
 
 static error_t parse(int key, char *value, struct argp_state *state) {
   devices_command_t *command = state->input;
@@ -71,53 +72,63 @@ static opc_status_t plan_simulated(opc_cuda_plan_t *out, opc_error_t *error) {
   return status;
 }
 
-static int shown_count(const opc_cuda_devices_t *cuda) { return cuda->count < OPC_CUDA_DEVICES_MAX ? cuda->count : OPC_CUDA_DEVICES_MAX; }
+static int shown_count(const opc_cuda_devices_t *cuda) {
+  return cuda->count < OPC_CUDA_DEVICES_MAX ? cuda->count : OPC_CUDA_DEVICES_MAX;
+}
 
 static void show_text(const opc_cuda_devices_t *cuda, const opc_cuda_plan_t *simulated) {
   int processors = processor_count();
   printf("cpu      %d processor%s\n", processors, processors == 1 ? "" : "s");
   for (int i = 0; i < shown_count(cuda); i++)
-    printf("cuda:%-3d %s, compute capability %d.%d, %.1f GiB\n", i, cuda->devices[i].name, cuda->devices[i].major, cuda->devices[i].minor,
-           (double)cuda->devices[i].memory / (1024.0 * 1024.0 * 1024.0));
+    printf("cuda:%-3d %s, compute capability %d.%d, %.1f GiB\n", i, cuda->devices[i].name, cuda->devices[i].major,
+           cuda->devices[i].minor, (double)cuda->devices[i].memory / (1024.0 * 1024.0 * 1024.0));
   if (cuda->count > OPC_CUDA_DEVICES_MAX) printf("         and %d more\n", cuda->count - OPC_CUDA_DEVICES_MAX);
   if (cuda->count == 0) printf("cuda     none: %s\n", cuda->detail);
   const char *visible = getenv("CUDA_VISIBLE_DEVICES");
   if (visible) printf("visible  CUDA_VISIBLE_DEVICES=%s\n", visible);
   if (simulated->why[0]) printf("cuda-sim none: %s\n", simulated->why);
-  else printf("cuda-sim %d simulated devices, %s unless --cuda-arch says otherwise; no kernel runs\n", OPC_SIMULATED_DEVICES, OPC_CUDA_ARCHITECTURE_USUAL);
-  if (cuda->driver_version) printf("driver   CUDA %d.%d\n", cuda->driver_version / 1000, cuda->driver_version % 1000 / 10);
+  else
+    printf("cuda-sim %d simulated devices, %s unless --cuda-arch says otherwise; no kernel runs\n",
+           OPC_SIMULATED_DEVICES, OPC_CUDA_ARCHITECTURE_USUAL);
+  if (cuda->driver_version)
+    printf("driver   CUDA %d.%d\n", cuda->driver_version / 1000, cuda->driver_version % 1000 / 10);
 }
 
 /* Format: cmake.org, ctest(1), "Resource Specification File". */
 static json_t *ctest_resources(const opc_cuda_devices_t *cuda) {
   json_t *gpus = json_array();
-  for (int i = 0; i < cuda->count; i++) json_array_append_new(gpus, json_pack("{s:o, s:i}", "id", json_sprintf("%d", i), "slots", 1));
+  for (int i = 0; i < cuda->count; i++)
+    json_array_append_new(gpus, json_pack("{s:o, s:i}", "id", json_sprintf("%d", i), "slots", 1));
   return json_pack("{s:{s:i, s:i}, s:[{s:o}]}", "version", "major", 1, "minor", 0, "local", "gpus", gpus);
 }
 
 static json_t *simulated_json(const opc_cuda_plan_t *simulated) {
   json_t *architectures = json_array();
-  for (size_t i = 0; i < OPC_SIMULATED_ARCHITECTURES; i++) json_array_append_new(architectures, json_string(opc_simulated_architectures[i].name));
-  return json_pack("{s:i, s:s, s:s, s:o}", "count", simulated->why[0] ? 0 : OPC_SIMULATED_DEVICES, "detail", simulated->why, "architecture",
-                   OPC_CUDA_ARCHITECTURE_USUAL, "architectures", architectures);
+  for (size_t i = 0; i < OPC_SIMULATED_ARCHITECTURES; i++)
+    json_array_append_new(architectures, json_string(opc_simulated_architectures[i].name));
+  return json_pack("{s:i, s:s, s:s, s:o}", "count", simulated->why[0] ? 0 : OPC_SIMULATED_DEVICES, "detail",
+                   simulated->why, "architecture", OPC_CUDA_ARCHITECTURE_USUAL, "architectures", architectures);
 }
 
 static json_t *as_json(const opc_cuda_devices_t *cuda, const opc_cuda_plan_t *simulated) {
   json_t *list = json_array();
   for (int i = 0; i < shown_count(cuda); i++) {
     const struct opc_cuda_device *device = &cuda->devices[i];
-    json_array_append_new(list, json_pack("{s:i, s:s, s:o, s:I}", "index", i, "name", device->name, "compute_capability",
-                                          json_sprintf("%d.%d", device->major, device->minor), "memory", (json_int_t)device->memory));
+    json_array_append_new(
+        list, json_pack("{s:i, s:s, s:o, s:I}", "index", i, "name", device->name, "compute_capability",
+                        json_sprintf("%d.%d", device->major, device->minor), "memory", (json_int_t)device->memory));
   }
-  return json_pack("{s:s, s:{s:i}, s:{s:i, s:i, s:s, s:s?, s:o}, s:o}", "format", "opcheck-c/devices/1", "cpu", "processors", processor_count(),
-                   "cuda", "count", cuda->count, "driver_version", cuda->driver_version, "detail", cuda->detail, "visible", getenv("CUDA_VISIBLE_DEVICES"), "devices", list, "cuda-sim",
-                   simulated_json(simulated));
+  return json_pack("{s:s, s:{s:i}, s:{s:i, s:i, s:s, s:s?, s:o}, s:o}", "format", "opcheck-c/devices/1", "cpu",
+                   "processors", processor_count(), "cuda", "count", cuda->count, "driver_version",
+                   cuda->driver_version, "detail", cuda->detail, "visible", getenv("CUDA_VISIBLE_DEVICES"), "devices",
+                   list, "cuda-sim", simulated_json(simulated));
 }
 
 int opc_command_devices(const opc_arguments_t *arguments) {
   opc_error_t error;
   devices_command_t command = {.error = &error};
-  if (opc_arguments_parse(arguments, &devices_argp, &command, &error) != OPC_OK) return opc_arguments_failed(arguments, &error);
+  if (opc_arguments_parse(arguments, &devices_argp, &command, &error) != OPC_OK)
+    return opc_arguments_failed(arguments, &error);
   opc_cuda_devices_t cuda;
   opc_cuda_plan_t simulated;
   opc_visible_devices_take();

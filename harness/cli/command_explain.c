@@ -77,8 +77,10 @@ static opc_status_t explain(const opc_screen_t *screen, const char *name, opc_er
     for (size_t r = 0; r < opc_rule_count; r++) opc_nearest_try(&nearest, opc_rules[r].name);
     for (size_t c = 0; c < opc_check_info_count; c++) opc_nearest_try(&nearest, opc_check_infos[c].name);
     if (nearest.best)
-      return opc_error_set(error, OPC_ERR_USAGE, "no rule or check is called \"%.100s\"; did you mean %s?", name, nearest.best);
-    return opc_error_set(error, OPC_ERR_USAGE, "no rule or check is called \"%.100s\"; opcheck-c checks lists them", name);
+      return opc_error_set(error, OPC_ERR_USAGE, "no rule or check is called \"%.100s\"; did you mean %s?", name,
+                           nearest.best);
+    return opc_error_set(error, OPC_ERR_USAGE, "no rule or check is called \"%.100s\"; opcheck-c checks lists them",
+                         name);
   }
   return OPC_OK;
 }

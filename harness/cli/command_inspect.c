@@ -29,7 +29,8 @@ static error_t parse(int key, char *value, struct argp_state *state) {
   switch (key) {
     case KEY_FORMAT:
       inspect->json = strcmp(value, "json") == 0;
-      if (!inspect->json && strcmp(value, "text") != 0) status = opc_error_set(inspect->error, OPC_ERR_USAGE, "--format %s: give text or json", value);
+      if (!inspect->json && strcmp(value, "text") != 0)
+        status = opc_error_set(inspect->error, OPC_ERR_USAGE, "--format %s: give text or json", value);
       break;
     case KEY_TORCH:
       inspect->torch_root = value;
@@ -38,7 +39,8 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       status = opc_libraries_add(&inspect->libraries, value, inspect->error);
       break;
     case ARGP_KEY_END:
-      if (inspect->libraries.count == 0) status = opc_error_set(inspect->error, OPC_ERR_USAGE, "name at least one library to inspect");
+      if (inspect->libraries.count == 0)
+        status = opc_error_set(inspect->error, OPC_ERR_USAGE, "name at least one library to inspect");
       break;
     default:
       return ARGP_ERR_UNKNOWN;
@@ -46,33 +48,38 @@ static error_t parse(int key, char *value, struct argp_state *state) {
   return status == OPC_OK ? 0 : EINVAL;
 }
 
-static const struct argp inspect_argp = {
-    options,
-    parse,
-    "LIB...",
-    "Says what libraries are, and whether they would load here, without loading them: what each needs and where that is found, what it was "
-    "built against, how it registers operators, what it uses of Python, its GPU code by architecture, its debug information. LIB may be a wheel or "
-    "a folder: the libraries in it that register operators."
-    "\vExamples:\n"
-    "  opcheck-c inspect libmy_ops.so\n"
-    "  opcheck-c inspect --format json libmy_ops.so | jq '.libraries[].gpu'\n",
-    NULL,
-    NULL,
-    NULL};
+static const struct argp inspect_argp = {options,
+                                         parse,
+                                         "LIB...",
+                                         "Says what libraries are, and whether they would load here, without loading "
+                                         "them: what each needs and where that is found, what it was "
+                                         "built against, how it registers operators, what it uses of Python, its GPU "
+                                         "code by architecture, its debug information. LIB may be a wheel or "
+                                         "a folder: the libraries in it that register operators."
+                                         "\vExamples:\n"
+                                         "  opcheck-c inspect libmy_ops.so\n"
+                                         "  opcheck-c inspect --format json libmy_ops.so | jq '.libraries[].gpu'\n",
+                                         NULL,
+                                         NULL,
+                                         NULL};
 
-/* The libtorch that a run would take for the library. Without one, or without a worker, what depends on it stays open. */
-static opc_status_t find_torch(const inspect_command_t *inspect, const char *library, char folder[PATH_MAX], char version[16], opc_error_t *error) {
+/* The libtorch that a run would take for the library. Without one, or without a worker, what depends on it stays open.
+ */
+static opc_status_t find_torch(const inspect_command_t *inspect, const char *library, char folder[PATH_MAX],
+                               char version[16], opc_error_t *error) {
   opc_worker_plan_t plan;
   opc_library_error_t unfit; /* what does not fit shows in what is missing */
   opc_status_t status = opc_worker_plan(NULL, inspect->torch_root, &plan, error);
   folder[0] = version[0] = '\0';
-  if (status == OPC_OK && inspect->torch_root == NULL) status = opc_worker_plan_choose(&plan, &library, 1, &unfit, error);
+  if (status == OPC_OK && inspect->torch_root == NULL)
+    status = opc_worker_plan_choose(&plan, &library, 1, &unfit, error);
   if (status == OPC_OK) opc_worker_torch(&plan, inspect->torch_root, folder, version);
   opc_worker_plan_clear(&plan);
   return status == OPC_ERR_NOT_FOUND ? OPC_OK : status;
 }
 
-static opc_status_t inspect_all(const inspect_command_t *inspect, json_t *libraries, bool *out_failed, opc_error_t *error) {
+static opc_status_t inspect_all(const inspect_command_t *inspect, json_t *libraries, bool *out_failed,
+                                opc_error_t *error) {
   opc_status_t status = OPC_OK;
   *out_failed = false;
   for (size_t i = 0; status == OPC_OK && i < inspect->libraries.count; i++) {

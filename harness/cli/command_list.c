@@ -16,9 +16,11 @@ typedef struct list_command {
 
 static const struct argp_option options[] = {
     {"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json: the JSON report with empty results", 0},
-    {"namespace", KEY_NAMESPACE, "NS", 0, "Only operators of this namespace, libtorch's own too: aten (again: any of them)", 0},
+    {"namespace", KEY_NAMESPACE, "NS", 0,
+     "Only operators of this namespace, libtorch's own too: aten (again: any of them)", 0},
     {"preload", KEY_PRELOAD, "LIB", 0, "Load this library first, without listing it", 0},
-    {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/. Default: the one that LIB needs", 0},
+    {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/. Default: the one that LIB needs",
+     0},
     {0}};
 
 static error_t parse(int key, char *value, struct argp_state *state) {
@@ -43,7 +45,8 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       status = opc_libraries_add(&list->libraries, value, list->error);
       break;
     case ARGP_KEY_END:
-      if (list->libraries.count == 0) status = opc_error_set(list->error, OPC_ERR_USAGE, "name at least one library to list");
+      if (list->libraries.count == 0)
+        status = opc_error_set(list->error, OPC_ERR_USAGE, "name at least one library to list");
       break;
     default:
       return ARGP_ERR_UNKNOWN;
@@ -56,7 +59,8 @@ static const struct argp list_argp = {
     parse,
     "LIB...",
     "Loads libraries and lists what they register: operators with schema, tags, where they were registered, "
-    "kernels by dispatch key; kernels put on others' operators; custom classes with their methods. LIB may be a wheel or a folder: "
+    "kernels by dispatch key; kernels put on others' operators; custom classes with their methods. LIB may be a wheel "
+    "or a folder: "
     "the libraries in it that register operators, or a path into a wheel, x.whl/pkg/_C.so."
     "\vExamples:\n"
     "  opcheck-c list libmy_ops.so\n"

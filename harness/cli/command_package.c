@@ -11,7 +11,20 @@
 #include "supervise/cuda_plan.h"
 #include "supervise/model_package_run.h"
 
-enum { KEY_LIBRARY = 256, KEY_SAMPLES, KEY_DEVICE, KEY_CUDA_ARCH, KEY_CASE, KEY_SEED, KEY_TIMEOUT, KEY_MEMORY, KEY_JSON, KEY_JUNIT, KEY_PRELOAD, KEY_TORCH };
+enum {
+  KEY_LIBRARY = 256,
+  KEY_SAMPLES,
+  KEY_DEVICE,
+  KEY_CUDA_ARCH,
+  KEY_CASE,
+  KEY_SEED,
+  KEY_TIMEOUT,
+  KEY_MEMORY,
+  KEY_JSON,
+  KEY_JUNIT,
+  KEY_PRELOAD,
+  KEY_TORCH
+};
 
 typedef struct package_command {
   opc_error_t *error;
@@ -24,11 +37,18 @@ typedef struct package_command {
 
 static const struct argp_option options[] = {
     {"library", KEY_LIBRARY, "LIB", 0, "A library of operators that the package needs (again: more)", 1},
-    {"samples", KEY_SAMPLES, "FILE", 0, "Sample file (again: more), operator \"package::model\". Default: MODEL.samples.json beside the package, else the example "
-                                        "that the package holds, else inputs of the shapes and dtypes that it describes", 1},
-    {"device", KEY_DEVICE, "DEVICE", 0, "cpu, cuda or cuda-sim. Default: the one that the package was compiled for. cuda-sim: a package for CUDA on a simulated device, without a "
-                                        "GPU; no kernel runs, what is launched and how is checked", 1},
-    {"cuda-arch", KEY_CUDA_ARCH, "ARCH", 0, "Architecture of the simulated device, default: the one that the package was compiled for", 1},
+    {"samples", KEY_SAMPLES, "FILE", 0,
+     "Sample file (again: more), operator \"package::model\". Default: MODEL.samples.json beside the package, else the "
+     "example "
+     "that the package holds, else inputs of the shapes and dtypes that it describes",
+     1},
+    {"device", KEY_DEVICE, "DEVICE", 0,
+     "cpu, cuda or cuda-sim. Default: the one that the package was compiled for. cuda-sim: a package for CUDA on a "
+     "simulated device, without a "
+     "GPU; no kernel runs, what is launched and how is checked",
+     1},
+    {"cuda-arch", KEY_CUDA_ARCH, "ARCH", 0,
+     "Architecture of the simulated device, default: the one that the package was compiled for", 1},
     {"case", KEY_CASE, "ID", 0, "Exactly this case, as a report names it", 1},
     {"seed", KEY_SEED, "N", 0, "Of all random numbers, default 0", 1},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one case, default 10", 2},
@@ -40,37 +60,49 @@ static const struct argp_option options[] = {
     {0}};
 
 static const char doc[] =
-    "Loads a package that AOTInductor compiled, after the libraries of operators that it needs, and runs its models in processes of their own: on the inputs of a sample "
-    "file or on those that the package describes, twice, compared bit for bit, with the goldens and promises of the samples, and with the inputs."
-    "\vA model is the operator package::NAME of sample files and case ids, NAME being \"model\" where nobody chose another; its arguments are input0, input1…\n\n"
-    "On the simulated device the model is loaded and run on inputs of that device; no output has values there, and none is compared. Each kernel launch of the libraries has to "
+    "Loads a package that AOTInductor compiled, after the libraries of operators that it needs, and runs its models in "
+    "processes of their own: on the inputs of a sample "
+    "file or on those that the package describes, twice, compared bit for bit, with the goldens and promises of the "
+    "samples, and with the inputs."
+    "\vA model is the operator package::NAME of sample files and case ids, NAME being \"model\" where nobody chose "
+    "another; its arguments are input0, input1…\n\n"
+    "On the simulated device the model is loaded and run on inputs of that device; no output has values there, and "
+    "none is compared. Each kernel launch of the libraries has to "
     "succeed, to be checked and to go to the current stream, and a further run has to ask the same of the device.\n\n"
-    "Exit status: 0 the model ran and all held; 1 it crashed, or a promise is broken; 2 wrong usage or sample file; 3 the harness could not do its work; 4 the package or a library "
+    "Exit status: 0 the model ran and all held; 1 it crashed, or a promise is broken; 2 wrong usage or sample file; 3 "
+    "the harness could not do its work; 4 the package or a library "
     "could not be loaded; 5 nothing ran.\n\n"
     "Examples:\n"
     "  opcheck-c package model.pt2 --library libmy_ops.so\n"
     "  opcheck-c package model_cuda.pt2 --library libmy_ops.so --device cuda-sim\n"
     "  opcheck-c package model.pt2 --library libmy_ops.so --samples model.samples.json --json report.json\n";
 
-static opc_status_t add_target(package_command_t *package, const char *option, const opc_report_t *report, const char *file) {
+static opc_status_t add_target(package_command_t *package, const char *option, const opc_report_t *report,
+                               const char *file) {
   opc_execution_t *execution = &package->execution;
   if (!*file) return opc_error_set(package->error, OPC_ERR_USAGE, "%s: name a file", option);
   for (size_t i = 0; i < execution->target_count; i++)
-    if (strcmp(execution->targets[i].file, file) == 0) return opc_error_set(package->error, OPC_ERR_USAGE, "%s %s: another option writes this file", option, file);
-  if (execution->target_count == OPC_REPORT_TARGETS) return opc_error_set(package->error, OPC_ERR_USAGE, "%s: more than %d reports", option, OPC_REPORT_TARGETS);
+    if (strcmp(execution->targets[i].file, file) == 0)
+      return opc_error_set(package->error, OPC_ERR_USAGE, "%s %s: another option writes this file", option, file);
+  if (execution->target_count == OPC_REPORT_TARGETS)
+    return opc_error_set(package->error, OPC_ERR_USAGE, "%s: more than %d reports", option, OPC_REPORT_TARGETS);
   execution->targets[execution->target_count++] = (opc_report_target_t){.report = report, .file = file};
   return OPC_OK;
 }
 
 static opc_status_t add_samples(package_command_t *package, const char *file) {
-  if (access(file, R_OK) != 0) return opc_error_set(package->error, OPC_ERR_USAGE, "--samples %s: %s", file, strerror(errno));
+  if (access(file, R_OK) != 0)
+    return opc_error_set(package->error, OPC_ERR_USAGE, "--samples %s: %s", file, strerror(errno));
   return opc_strings_add(&package->samples, file, package->error);
 }
 
 static opc_status_t set_package(package_command_t *package, const char *path) {
   opc_run_options_t *to = &package->execution.options;
   if (to->package)
-    return opc_error_set(package->error, OPC_ERR_USAGE, "%s: one package at a time, and %s was named before; libraries of operators are named with --library", path, to->package);
+    return opc_error_set(
+        package->error, OPC_ERR_USAGE,
+        "%s: one package at a time, and %s was named before; libraries of operators are named with --library", path,
+        to->package);
   to->package = path;
   return OPC_OK;
 }
@@ -80,7 +112,9 @@ static opc_status_t set_device(package_command_t *package, const char *value) {
   package->device = NULL;
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
     if (strcmp(value, known[i]) == 0) package->device = known[i];
-  return package->device != NULL ? OPC_OK : opc_error_set(package->error, OPC_ERR_USAGE, "--device %.40s: give cpu, cuda or cuda-sim", value);
+  return package->device != NULL
+             ? OPC_OK
+             : opc_error_set(package->error, OPC_ERR_USAGE, "--device %.40s: give cpu, cuda or cuda-sim", value);
 }
 
 static opc_status_t set_case(package_command_t *package, const char *value) {
@@ -185,10 +219,12 @@ static opc_status_t show(opc_journal_reader_t *journal, int exit_code, void *con
 static void choose_target(package_command_t *package) {
   opc_run_options_t *to = &package->execution.options;
   opc_package_target_t own = opc_package_target(to->package);
-  if (package->device == NULL && strcmp(package->device_of_case, OPC_MODE_SIMULATED) == 0) package->device = OPC_MODE_SIMULATED;
+  if (package->device == NULL && strcmp(package->device_of_case, OPC_MODE_SIMULATED) == 0)
+    package->device = OPC_MODE_SIMULATED;
   if (package->device == NULL) package->device = own.device;
   bool usual = own.architecture == NULL || strcmp(own.architecture, OPC_CUDA_ARCHITECTURE_USUAL) == 0;
-  if (strcmp(package->device, OPC_MODE_SIMULATED) == 0 && to->cuda_architecture == NULL && !usual) to->cuda_architecture = own.architecture;
+  if (strcmp(package->device, OPC_MODE_SIMULATED) == 0 && to->cuda_architecture == NULL && !usual)
+    to->cuda_architecture = own.architecture;
 }
 
 static void fill_in(package_command_t *package, const opc_arguments_t *arguments) {

@@ -28,22 +28,28 @@ typedef struct record_command {
 
 static const struct argp_option options[] = {
     {"output", KEY_OUTPUT, "FILE", 0, "The sample file to write; replaced when something was recorded", 1},
-    {"namespace", KEY_NAMESPACE, "NS", 0, "Only operators of this namespace (again: any of them). Default: all but libtorch's own", 1},
+    {"namespace", KEY_NAMESPACE, "NS", 0,
+     "Only operators of this namespace (again: any of them). Default: all but libtorch's own", 1},
     {"op", KEY_OP, "GLOB", 0, "Only operators whose name matches (again: any of them)", 1},
     {"values", KEY_VALUES, NULL, 0,
-     "Keep all values, of large tensors in .npy files in FILE.values, of CUDA tensors by a copy that waits for the GPU: not while a CUDA graph is captured", 1},
+     "Keep all values, of large tensors in .npy files in FILE.values, of CUDA tensors by a copy that waits for the "
+     "GPU: not while a CUDA graph is captured",
+     1},
     {0, 0, 0, 0, "Limits:", 2},
     {"calls", KEY_CALLS, "N", 0, "Distinct calls of an operator, default 64", 2},
     {"total", KEY_TOTAL, "N", 0, "Distinct calls in all, default 4096", 2},
     {"size", KEY_SIZE, "MIB", 0, "Written by a process, default 256", 2},
-    {"elements", KEY_ELEMENTS, "N", 0, "A floating tensor of no more elements keeps its values, an integer one of 16 times as many; default 1024", 2},
+    {"elements", KEY_ELEMENTS, "N", 0,
+     "A floating tensor of no more elements keeps its values, an integer one of 16 times as many; default 1024", 2},
     {0}};
 
 static const char doc[] =
     "Runs a program that uses libtorch, unchanged, and writes the distinct calls of its operators as samples."
-    "\vTensors keep shape, dtype, strides, storage offset, what they share, requires_grad. Integers keep their values, for they are often indices; of large "
+    "\vTensors keep shape, dtype, strides, storage offset, what they share, requires_grad. Integers keep their values, "
+    "for they are often indices; of large "
     "floating tensors their kind is kept (range, mean, deviation) unless --values is given.\n\n"
-    "Exit status: the program's own, also its signal, where that is not 0; else 2 wrong usage, or the program cannot be executed; 3 the recording could not be "
+    "Exit status: the program's own, also its signal, where that is not 0; else 2 wrong usage, or the program cannot "
+    "be executed; 3 the recording could not be "
     "made or written; 5 nothing was recorded; 0. The summary goes to stderr.\n\n"
     "Examples:\n"
     "  opcheck-c record --output my.samples.json -- python3 -m pytest tests\n"
@@ -83,8 +89,10 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       status = opc_error_set(record->error, OPC_ERR_USAGE, "%s: put -- before the program and its arguments", value);
       break;
     case ARGP_KEY_END:
-      if (!record->output || !*record->output) status = opc_error_set(record->error, OPC_ERR_USAGE, "--output: name the sample file to write");
-      else if (!record->words || !record->words[0]) status = opc_error_set(record->error, OPC_ERR_USAGE, "give the program to run behind --");
+      if (!record->output || !*record->output)
+        status = opc_error_set(record->error, OPC_ERR_USAGE, "--output: name the sample file to write");
+      else if (!record->words || !record->words[0])
+        status = opc_error_set(record->error, OPC_ERR_USAGE, "give the program to run behind --");
       break;
     default:
       return ARGP_ERR_UNKNOWN;
@@ -100,7 +108,8 @@ static const struct argp record_argp = {options, parse, "-- COMMAND [ARGUMENT...
 static opc_status_t find_libraries(record_command_t *record) {
   char self[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (length <= 0) return opc_error_set(record->error, OPC_ERR_SYSTEM, "cannot read /proc/self/exe: %s", strerror(errno));
+  if (length <= 0)
+    return opc_error_set(record->error, OPC_ERR_SYSTEM, "cannot read /proc/self/exe: %s", strerror(errno));
   self[length] = '\0';
   *strrchr(self, '/') = '\0';
   char *beside = opc_string_format("%s/../lib/opcheck-c", self);
@@ -108,9 +117,12 @@ static opc_status_t find_libraries(record_command_t *record) {
   record->shim = record->observers ? opc_string_format("%s/" OPC_RECORD_SHIM, record->observers) : NULL;
   opc_status_t status = OPC_OK;
   if (!record->shim || access(record->shim, R_OK) != 0)
-    status = opc_error_set(record->error, OPC_ERR_NOT_FOUND, "no " OPC_RECORD_SHIM " in %s: build or install opcheck-c as a whole", beside ? beside : self);
+    status =
+        opc_error_set(record->error, OPC_ERR_NOT_FOUND,
+                      "no " OPC_RECORD_SHIM " in %s: build or install opcheck-c as a whole", beside ? beside : self);
   else if (strpbrk(record->shim, " :"))
-    status = opc_error_set(record->error, OPC_ERR_UNSUPPORTED, "%s cannot be preloaded, for its name has a space or a colon: move opcheck-c elsewhere",
+    status = opc_error_set(record->error, OPC_ERR_UNSUPPORTED,
+                           "%s cannot be preloaded, for its name has a space or a colon: move opcheck-c elsewhere",
                            record->shim);
   free(beside);
   return status;
@@ -136,10 +148,13 @@ static opc_status_t make_folder(record_command_t *record) {
   record->folder = opc_string_format("%s/%s.recording-XXXXXX", absolute, plain ? name : "opcheck-c");
   if (record->values && plain) record->values_folder = opc_string_format("%s.values", name);
   if (record->values && !plain)
-    return opc_error_set(record->error, OPC_ERR_USAGE, "--values: their files lie beside the output, which %s has no place for", record->output);
-  if (!record->folder || (record->values && !record->values_folder)) return opc_error_set(record->error, OPC_ERR_MEMORY, "out of memory");
+    return opc_error_set(record->error, OPC_ERR_USAGE,
+                         "--values: their files lie beside the output, which %s has no place for", record->output);
+  if (!record->folder || (record->values && !record->values_folder))
+    return opc_error_set(record->error, OPC_ERR_MEMORY, "out of memory");
   if (!mkdtemp(record->folder)) {
-    opc_status_t status = opc_error_set(record->error, OPC_ERR_IO, "--output %s: cannot write there: %s", record->output, strerror(errno));
+    opc_status_t status = opc_error_set(record->error, OPC_ERR_IO, "--output %s: cannot write there: %s",
+                                        record->output, strerror(errno));
     free(record->folder);
     record->folder = NULL;
     return status;
@@ -148,7 +163,9 @@ static opc_status_t make_folder(record_command_t *record) {
   char *inside = opc_string_format("%s/" OPC_RECORD_VALUES, record->folder);
   bool made = inside && mkdir(inside, 0700) == 0;
   free(inside);
-  return made ? OPC_OK : opc_error_set(record->error, OPC_ERR_IO, "--output %s: cannot write there: %s", record->output, strerror(errno));
+  return made ? OPC_OK
+              : opc_error_set(record->error, OPC_ERR_IO, "--output %s: cannot write there: %s", record->output,
+                              strerror(errno));
 }
 
 static opc_status_t prepare(record_command_t *record) {
@@ -171,7 +188,8 @@ static void tell_nothing(const record_command_t *record, const opc_harvest_t *ha
   if (kind) opc_complain("nothing was recorded: %s: %s", record->words[0], kind);
   else if (harvest->troubles.length) opc_complain("nothing was recorded");
   else if (harvest->processes == 0) opc_complain("nothing was recorded: no process of the program had libtorch in it");
-  else if (harvest->operator_count == 0) opc_complain("nothing was recorded: no operator that was asked for was called");
+  else if (harvest->operator_count == 0)
+    opc_complain("nothing was recorded: no operator that was asked for was called");
   else opc_complain("nothing was recorded: no call could be");
 }
 
@@ -240,7 +258,8 @@ int opc_command_record(const opc_arguments_t *arguments) {
   opc_record_settings_default(&record.settings);
   opc_arguments_t own = split(arguments, &record);
   int code;
-  if (opc_arguments_parse(&own, &record_argp, &record, &error) != OPC_OK || prepare(&record) != OPC_OK) code = opc_arguments_failed(arguments, &error);
+  if (opc_arguments_parse(&own, &record_argp, &record, &error) != OPC_OK || prepare(&record) != OPC_OK)
+    code = opc_arguments_failed(arguments, &error);
   else code = run(&record, arguments);
   if (record.folder) opc_record_folder_remove(record.folder);
   free(record.folder);

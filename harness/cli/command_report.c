@@ -21,13 +21,17 @@ static error_t parse(int key, char *value, struct argp_state *state) {
     command->files[key - KEY_FIRST_REPORT] = value;
   } else if (key == ARGP_KEY_ARG) {
     if (!command->action && strcmp(value, "render") != 0)
-      status = opc_error_set(command->error, OPC_ERR_USAGE, "report knows no action called \"%.60s\"; there is: render", value);
+      status = opc_error_set(command->error, OPC_ERR_USAGE, "report knows no action called \"%.60s\"; there is: render",
+                             value);
     else if (!command->action) command->action = value;
     else if (!command->journal) command->journal = value;
-    else status = opc_error_set(command->error, OPC_ERR_USAGE, "report render takes one journal; %.200s is too many", value);
+    else
+      status =
+          opc_error_set(command->error, OPC_ERR_USAGE, "report render takes one journal; %.200s is too many", value);
   } else if (key == ARGP_KEY_END) {
     if (!command->journal)
-      status = opc_error_set(command->error, OPC_ERR_USAGE, "give an action and a journal: opcheck-c report render JOURNAL");
+      status =
+          opc_error_set(command->error, OPC_ERR_USAGE, "give an action and a journal: opcheck-c report render JOURNAL");
   } else {
     return ARGP_ERR_UNKNOWN;
   }
@@ -35,7 +39,8 @@ static error_t parse(int key, char *value, struct argp_state *state) {
 }
 
 static const char doc[] =
-    "Makes reports from the journal of an earlier run (run --journal FILE, or the file that a broken run named). Without --json and "
+    "Makes reports from the journal of an earlier run (run --journal FILE, or the file that a broken run named). "
+    "Without --json and "
     "--junit "
     "the report is shown here."
     "\vExamples:\n"
@@ -66,7 +71,8 @@ int opc_command_report(const opc_arguments_t *arguments) {
   report_command_t command = {.error = &error};
   struct argp_option options[OPTIONS_MAX + 1] = {0};
   for (size_t i = 0; i < opc_report_count && i < OPTIONS_MAX; i++)
-    options[i] = (struct argp_option){opc_reports[i]->name, KEY_FIRST_REPORT + (int)i, "FILE", 0, opc_reports[i]->summary, 0};
+    options[i] =
+        (struct argp_option){opc_reports[i]->name, KEY_FIRST_REPORT + (int)i, "FILE", 0, opc_reports[i]->summary, 0};
   const struct argp argp = {options, parse, "render JOURNAL", doc, NULL, NULL, NULL};
   opc_status_t status = opc_arguments_parse(arguments, &argp, &command, &error);
   if (status != OPC_OK) return opc_arguments_failed(arguments, &error);

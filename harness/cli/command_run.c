@@ -49,10 +49,18 @@ typedef struct run_command {
 static const struct argp_option options[] = {
     {0, 0, 0, 0, "What is checked:", 1},
     {"op", KEY_OP, "GLOB", 0, "Only operators whose name matches (again: any of them)", 1},
-    {"namespace", KEY_NAMESPACE, "NS", 0, "Only operators of this namespace, libtorch's own too: aten, for which no library is needed (again: any of them)", 1},
+    {"namespace", KEY_NAMESPACE, "NS", 0,
+     "Only operators of this namespace, libtorch's own too: aten, for which no library is needed (again: any of them)",
+     1},
     {"check", KEY_CHECK, "NAME[,NAME]", 0, "Only these checks; opcheck-c checks lists them", 1},
-    {"device", KEY_DEVICE, "DEVICE", 0, "cpu, cuda, cuda-sim or all. Default: cpu, and cuda where there is one. cuda-sim: two simulated CUDA devices, without a GPU; no kernel runs, what is launched and how is checked", 1},
-    {"cuda-arch", KEY_CUDA_ARCH, "ARCH", 0, "Architecture of the simulated devices, default: " OPC_CUDA_ARCHITECTURE_USUAL ", or one that the libraries have code for", 1},
+    {"device", KEY_DEVICE, "DEVICE", 0,
+     "cpu, cuda, cuda-sim or all. Default: cpu, and cuda where there is one. cuda-sim: two simulated CUDA devices, "
+     "without a GPU; no kernel runs, what is launched and how is checked",
+     1},
+    {"cuda-arch", KEY_CUDA_ARCH, "ARCH", 0,
+     "Architecture of the simulated devices, default: " OPC_CUDA_ARCHITECTURE_USUAL
+     ", or one that the libraries have code for",
+     1},
     {"case", KEY_CASE, "ID", 0, "Exactly this case, as a report names it", 1},
     {"shard", KEY_SHARD, "K/N", 0, "The K-th of N parts of the operators, to spread a run over machines", 1},
     {0, 0, 0, 0, "Inputs:", 2},
@@ -60,20 +68,27 @@ static const struct argp_option options[] = {
      "Sample file (again: more). Default: LIB.samples.json beside the library; what has no sample is searched", 2},
     {"save-samples", KEY_SAVE_SAMPLES, "FILE", 0, "Write the inputs that the search found", 2},
     {"recipes", KEY_RECIPES, "FILE", 0,
-     "Recipe file: what the arguments of an operator have to be, for its search (again: more). Default: LIB.recipes.json beside the library", 2},
+     "Recipe file: what the arguments of an operator have to be, for its search (again: more). Default: "
+     "LIB.recipes.json beside the library",
+     2},
     {"seed", KEY_SEED, "N", 0, "Of all random numbers, default 0", 2},
     {"xfail", KEY_XFAIL, "FILE", 0, "Expected failures, a line each: case id or glob, [rule=NAME], the reason", 2},
     {0, 0, 0, 0, "How it runs:", 3},
     {"jobs", KEY_JOBS, "N", 0, "Operators at once, default: as many as processors", 3},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one case, default 10", 3},
-    {"operator-time", KEY_OPERATOR_TIME, "SECONDS", 0, "Of all cases of one operator, default 300; what is left of them is skipped", 3},
+    {"operator-time", KEY_OPERATOR_TIME, "SECONDS", 0,
+     "Of all cases of one operator, default 300; what is left of them is skipped", 3},
     {"memory", KEY_MEMORY, "MIB", 0, "Of one child, default 4096", 3},
-    {"tool", KEY_TOOL, "TOOL", 0, "memcheck: run the operators under Valgrind and report what it finds; some fifty times slower", 3},
+    {"tool", KEY_TOOL, "TOOL", 0,
+     "memcheck: run the operators under Valgrind and report what it finds; some fifty times slower", 3},
     {"sanitize", KEY_SANITIZE, "TOOL", 0,
-     "memcheck, racecheck, initcheck or synccheck: run the operators' kernels under NVIDIA's compute-sanitizer and report what it finds; with --device cuda. Default of "
-     "--check with it: memory", 3},
+     "memcheck, racecheck, initcheck or synccheck: run the operators' kernels under NVIDIA's compute-sanitizer and "
+     "report what it finds; with --device cuda. Default of "
+     "--check with it: memory",
+     3},
     {"preload", KEY_PRELOAD, "LIB", 0, "Load this library first, without checking it", 3},
-    {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/. Default: the one that LIB needs", 3},
+    {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/. Default: the one that LIB needs",
+     3},
     {0, 0, 0, 0, "Results:", 4},
     {"strict", KEY_STRICT, NULL, 0, "Warnings make the exit status 1 too", 4},
     {"json", KEY_JSON, "FILE", 0, "Write the whole result as JSON", 4},
@@ -82,9 +97,11 @@ static const struct argp_option options[] = {
     {0}};
 
 static const char doc[] =
-    "Checks the operators of libraries against the contract of a custom operator, each in a process of its own, and reports. LIB may be a wheel "
+    "Checks the operators of libraries against the contract of a custom operator, each in a process of its own, and "
+    "reports. LIB may be a wheel "
     "or a folder: the libraries in it that register operators."
-    "\vExit status: 0 nothing found; 1 a contract is broken or an operator crashed; 2 wrong usage or sample file; 3 the harness could not "
+    "\vExit status: 0 nothing found; 1 a contract is broken or an operator crashed; 2 wrong usage or sample file; 3 "
+    "the harness could not "
     "do its "
     "work; 4 a library could not be loaded; 5 nothing ran.\n\n"
     "Examples:\n"
@@ -102,7 +119,9 @@ static opc_status_t add_devices(run_command_t *run, const char *value) {
   for (size_t i = before; status == OPC_OK && i < run->devices.count; i++) {
     bool found = false;
     for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) found |= strcmp(known[k], run->devices.items[i]) == 0;
-    if (!found) return opc_error_set(run->error, OPC_ERR_USAGE, "--device %.40s: give cpu, cuda, cuda-sim or all", run->devices.items[i]);
+    if (!found)
+      return opc_error_set(run->error, OPC_ERR_USAGE, "--device %.40s: give cpu, cuda, cuda-sim or all",
+                           run->devices.items[i]);
   }
   return status;
 }
@@ -116,7 +135,8 @@ static opc_status_t add_checks(run_command_t *run, const char *value) {
 }
 
 static opc_status_t set_tool(run_command_t *run, const char *value) {
-  if (strcmp(value, "memcheck") != 0) return opc_error_set(run->error, OPC_ERR_USAGE, "--tool %.40s: there is one tool, memcheck (Valgrind)", value);
+  if (strcmp(value, "memcheck") != 0)
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--tool %.40s: there is one tool, memcheck (Valgrind)", value);
   run->execution.options.memcheck = true;
   return OPC_OK;
 }
@@ -126,12 +146,14 @@ static opc_status_t set_sanitize(run_command_t *run, const char *value) {
     if (strcmp(value, opc_sanitize_tools[i]) == 0) run->execution.options.sanitize = opc_sanitize_tools[i];
   }
   if (run->execution.options.sanitize != NULL) return OPC_OK;
-  return opc_error_set(run->error, OPC_ERR_USAGE, "--sanitize %.40s: give memcheck, racecheck, initcheck or synccheck", value);
+  return opc_error_set(run->error, OPC_ERR_USAGE, "--sanitize %.40s: give memcheck, racecheck, initcheck or synccheck",
+                       value);
 }
 
 static opc_status_t set_shard(run_command_t *run, const char *value) {
   int index, count, end = 0;
-  if (sscanf(value, "%9d/%9d%n", &index, &count, &end) != 2 || value[end] || index < 1 || index > count || value[0] == ' ')
+  if (sscanf(value, "%9d/%9d%n", &index, &count, &end) != 2 || value[end] || index < 1 || index > count ||
+      value[0] == ' ')
     return opc_error_set(run->error, OPC_ERR_USAGE, "--shard %.40s: give K/N with K from 1 to N, such as 2/4", value);
   run->execution.options.shard_index = index;
   run->execution.options.shard_count = count;
@@ -140,7 +162,8 @@ static opc_status_t set_shard(run_command_t *run, const char *value) {
 
 /* Told before anything is loaded: it is a mistake of the command line. */
 static opc_status_t check_readable(const run_command_t *run, const char *option, const char *file) {
-  return access(file, R_OK) == 0 ? OPC_OK : opc_error_set(run->error, OPC_ERR_USAGE, "%s %s: %s", option, file, strerror(errno));
+  return access(file, R_OK) == 0 ? OPC_OK
+                                 : opc_error_set(run->error, OPC_ERR_USAGE, "%s %s: %s", option, file, strerror(errno));
 }
 
 /* Targets that are one file would overwrite each other without a word. */
@@ -150,7 +173,8 @@ static opc_status_t claim_file(const run_command_t *run, const char *option, con
                (execution->options.save_samples && strcmp(execution->options.save_samples, file) == 0);
   for (size_t i = 0; i < execution->target_count; i++) taken |= strcmp(execution->targets[i].file, file) == 0;
   if (!*file) return opc_error_set(run->error, OPC_ERR_USAGE, "%s: name a file", option);
-  return taken ? opc_error_set(run->error, OPC_ERR_USAGE, "%s %s: another option writes this file", option, file) : OPC_OK;
+  return taken ? opc_error_set(run->error, OPC_ERR_USAGE, "%s %s: another option writes this file", option, file)
+               : OPC_OK;
 }
 
 static opc_status_t add_target(run_command_t *run, const char *option, const opc_report_t *report, const char *file) {
@@ -258,7 +282,8 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       break;
     case ARGP_KEY_END:
       if (run->libraries.count == 0 && run->namespaces.count == 0)
-        status = opc_error_set(run->error, OPC_ERR_USAGE, "name at least one library to check, or --namespace aten for libtorch's own operators");
+        status = opc_error_set(run->error, OPC_ERR_USAGE,
+                               "name at least one library to check, or --namespace aten for libtorch's own operators");
       break;
     default:
       return ARGP_ERR_UNKNOWN;
@@ -293,8 +318,11 @@ static void scale_times(run_command_t *run) {
 static void prepare_memcheck(run_command_t *run) {
   opc_run_options_t *to = &run->execution.options;
   if (!to->memcheck) return;
-  opc_complain("memcheck: under Valgrind libtorch takes about half a minute to load, an operator one to ten seconds; a case may take %g s. --op and --check narrow "
-               "the run", to->timeout);
+  opc_complain(
+      "memcheck: under Valgrind libtorch takes about half a minute to load, an operator one to ten seconds; a case may "
+      "take %g s. --op and --check narrow "
+      "the run",
+      to->timeout);
 }
 
 static void fill_in(run_command_t *run, const opc_arguments_t *arguments) {
@@ -335,7 +363,8 @@ int opc_command_run(const opc_arguments_t *arguments) {
     fill_in(&run, arguments);
     code = opc_execution_run(&run.execution);
   }
-  opc_strings_t *const lists[] = {&run.libraries, &run.preloads, &run.samples, &run.recipes, &run.globs, &run.namespaces, &run.checks, &run.devices};
+  opc_strings_t *const lists[] = {&run.libraries, &run.preloads,   &run.samples, &run.recipes,
+                                  &run.globs,     &run.namespaces, &run.checks,  &run.devices};
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) opc_strings_clear(lists[i]);
   return code;
 }

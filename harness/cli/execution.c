@@ -27,7 +27,8 @@ static opc_status_t append_record(const char *path, json_t *record, opc_error_t 
   return status;
 }
 
-/* The record that a run's journal begins with. The run writes its own over it; this one is what the early reports are made from. */
+/* The record that a run's journal begins with. The run writes its own over it; this one is what the early reports are
+ * made from. */
 static json_t *early_record(const opc_run_options_t *options) {
   char started[32];
   time_t now = time(NULL);
@@ -38,8 +39,8 @@ static json_t *early_record(const opc_run_options_t *options) {
     json_t *argument = json_string(options->argv[i]); /* NULL: no UTF-8 */
     json_array_append_new(argv, argument ? argument : json_string("?"));
   }
-  return json_pack("{s:s, s:s, s:s, s:o, s:I, s:s}", "t", "run", "format", "opcheck-c/journal/1", "version", OPC_VERSION, "argv", argv,
-                   "seed", (json_int_t)options->seed, "started", started);
+  return json_pack("{s:s, s:s, s:s, s:o, s:I, s:s}", "t", "run", "format", "opcheck-c/journal/1", "version",
+                   OPC_VERSION, "argv", argv, "seed", (json_int_t)options->seed, "started", started);
 }
 
 static opc_status_t choose_journal(opc_execution_t *execution, char **out, opc_error_t *error) {
@@ -47,8 +48,8 @@ static opc_status_t choose_journal(opc_execution_t *execution, char **out, opc_e
   if (execution->journal) {
     FILE *file = fopen(execution->journal, "we");
     if (!file)
-      return opc_error_set(error, OPC_ERR_IO, "cannot write journal %s: %s; give another file with --journal", execution->journal,
-                           strerror(errno));
+      return opc_error_set(error, OPC_ERR_IO, "cannot write journal %s: %s; give another file with --journal",
+                           execution->journal, strerror(errno));
     struct stat info;
     bool regular = fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode);
     fclose(file);
@@ -62,7 +63,8 @@ static opc_status_t choose_journal(opc_execution_t *execution, char **out, opc_e
   int file = path ? mkstemps(path, (int)strlen(suffix)) : -1;
   if (file < 0) {
     opc_status_t status =
-        path ? opc_error_set(error, OPC_ERR_IO, "cannot write a temporary journal %s: %s; set TMPDIR, or give one with --journal", path,
+        path ? opc_error_set(error, OPC_ERR_IO,
+                             "cannot write a temporary journal %s: %s; set TMPDIR, or give one with --journal", path,
                              strerror(errno))
              : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
     free(path);
@@ -73,12 +75,14 @@ static opc_status_t choose_journal(opc_execution_t *execution, char **out, opc_e
   return OPC_OK;
 }
 
-/* That a file can be written there at all: a run of an hour must not end with this. What is no regular file would be replaced by one. */
+/* That a file can be written there at all: a run of an hour must not end with this. What is no regular file would be
+ * replaced by one. */
 static opc_status_t check_samples_target(const char *file, opc_error_t *error) {
   struct stat info;
   if (!file) return OPC_OK;
   bool exists = stat(file, &info) == 0;
-  if (exists && !S_ISREG(info.st_mode)) return opc_error_set(error, OPC_ERR_USAGE, "--save-samples %s: give a regular file", file);
+  if (exists && !S_ISREG(info.st_mode))
+    return opc_error_set(error, OPC_ERR_USAGE, "--save-samples %s: give a regular file", file);
   char *folder = opc_string_copy(file), *slash = folder ? strrchr(folder, '/') : NULL;
   if (!folder) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   if (slash) slash[slash == folder] = '\0';
@@ -122,7 +126,8 @@ static int make_reports(opc_execution_t *execution, opc_status_t run_status, int
   opc_error_t error;
   opc_journal_reader_t *reader = NULL;
   opc_journal_summary_t summary = {0};
-  opc_status_t status = opc_journal_reader_open_known(execution->options.journal, execution->options.kept, &reader, &error);
+  opc_status_t status =
+      opc_journal_reader_open_known(execution->options.journal, execution->options.kept, &reader, &error);
   if (status == OPC_OK) {
     opc_journal_reader_summary(reader, &summary);
     code = strict_code(execution, &summary, code);
@@ -132,7 +137,8 @@ static int make_reports(opc_execution_t *execution, opc_status_t run_status, int
   bool reached = summary.libraries > 0 && opc_exit_code(run_status) != OPC_EXIT_USAGE;
   if (reader && (run_status == OPC_OK || reached)) {
     opc_error_t shown;
-    opc_status_t result = execution->show(reader, status == OPC_OK ? code : OPC_EXIT_HARNESS, execution->context, &shown);
+    opc_status_t result =
+        execution->show(reader, status == OPC_OK ? code : OPC_EXIT_HARNESS, execution->context, &shown);
     if (result != OPC_OK && status == OPC_OK) status = opc_error_set(&error, result, "%s", shown.message);
   }
   opc_journal_reader_close(reader);
@@ -169,7 +175,8 @@ int opc_execution_run(opc_execution_t *execution) {
       opc_complain("%s", error.message);
       /* The reports say why they are incomplete; where even this cannot be written, they still say that they are. */
       opc_error_t ignored;
-      if (append_record(journal, json_pack("{s:s, s:s}", "t", "note", "message", error.message), &ignored) != OPC_OK) errno = 0;
+      if (append_record(journal, json_pack("{s:s, s:s}", "t", "note", "message", error.message), &ignored) != OPC_OK)
+        errno = 0;
     }
     code = make_reports(execution, status, code, &worth);
   }
@@ -185,8 +192,9 @@ static opc_status_t add_library(const char *path, void *context, opc_error_t *er
   struct stat own, other;
   bool known = false;
   for (size_t i = 0; !known && i < libraries->count; i++)
-    known = strcmp(libraries->items[i], path) == 0 || (stat(opc_package_file(path), &own) == 0 && stat(opc_package_file(libraries->items[i]), &other) == 0 &&
-                                                       own.st_dev == other.st_dev && own.st_ino == other.st_ino);
+    known = strcmp(libraries->items[i], path) == 0 ||
+            (stat(opc_package_file(path), &own) == 0 && stat(opc_package_file(libraries->items[i]), &other) == 0 &&
+             own.st_dev == other.st_dev && own.st_ino == other.st_ino);
   if (!known) return opc_strings_add(libraries, path, error);
   opc_complain("%s is given twice; it is loaded once", path);
   return OPC_OK;

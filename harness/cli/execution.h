@@ -1,5 +1,5 @@
-/* A run as `run` and `list` start it: the journal is chosen, the reports' targets are tried before anything else, the run is executed, and
- * the reports are made from the journal, whatever became of the run.
+/* A run as `run` and `list` start it: the journal is chosen, the reports' targets are tried before anything else, the
+ * run is executed, and the reports are made from the journal, whatever became of the run.
  *
  * Ownership: the caller's strings outlive the call. Threads: one. */
 #ifndef OPC_CLI_EXECUTION_H
@@ -20,7 +20,7 @@ enum { OPC_REPORT_TARGETS = 8 };
 
 typedef struct opc_execution {
   opc_run_options_t options; /* journal is filled in by opc_execution_run */
-  const char *journal;       /* --journal; NULL: a temporary one, removed after a complete run and named after a broken one */
+  const char *journal; /* --journal; NULL: a temporary one, removed after a complete run and named after a broken one */
   opc_report_target_t targets[OPC_REPORT_TARGETS];
   size_t target_count;
   bool strict;
@@ -33,8 +33,8 @@ typedef struct opc_execution {
 /* Errors are told on stderr. Returns the exit code. */
 int opc_execution_run(opc_execution_t *execution);
 
-/* Adds a library, or those of a folder or wheel that register operators (inspect/package.h), but for those that are the same file as one before, which is
- * told on stderr. */
+/* Adds a library, or those of a folder or wheel that register operators (inspect/package.h), but for those that are the
+ * same file as one before, which is told on stderr. */
 opc_status_t opc_libraries_add(opc_strings_t *libraries, const char *path, opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -10,7 +10,9 @@ static const char *text_of(const json_t *object, const char *key) {
   return text != NULL ? text : "";
 }
 
-static json_int_t count_of(const json_t *object, const char *key) { return json_integer_value(json_object_get(object, key)); }
+static json_int_t count_of(const json_t *object, const char *key) {
+  return json_integer_value(json_object_get(object, key));
+}
 
 static void field(const opc_screen_t *screen, const char *label, opc_text_t *text) {
   if (text->length > 0) opc_screen_field(screen, label, opc_text_c(text));
@@ -28,9 +30,12 @@ static void show_list(const opc_screen_t *screen, const char *label, const json_
 
 static void show_torch(const opc_screen_t *screen, const json_t *torch) {
   opc_text_t line = {0};
-  const char *interface = text_of(torch, "interface"), *strings = text_of(torch, "strings"), *here = text_of(torch, "here");
+  const char *interface = text_of(torch, "interface"), *strings = text_of(torch, "strings"),
+             *here = text_of(torch, "here");
   if (strcmp(interface, "none") == 0) opc_text_add(&line, "uses nothing of it");
-  else opc_text_addf(&line, "%s interface, %" JSON_INTEGER_FORMAT " symbols", interface, count_of(torch, "cpp_symbols") + count_of(torch, "c_symbols"));
+  else
+    opc_text_addf(&line, "%s interface, %" JSON_INTEGER_FORMAT " symbols", interface,
+                  count_of(torch, "cpp_symbols") + count_of(torch, "c_symbols"));
   if (strcmp(strings, "none") != 0) opc_text_addf(&line, "; string ABI: %s", strings);
   if (*text_of(torch, "built_for")) opc_text_addf(&line, "; built for %s", text_of(torch, "built_for"));
   if (*text_of(torch, "package")) opc_text_addf(&line, "; package %s", text_of(torch, "package"));
@@ -74,7 +79,8 @@ static void show_gpu(const opc_screen_t *screen, const json_t *gpu) {
   opc_text_t line = {0};
   const char *runtime = text_of(gpu, "runtime"), *kind = "";
   json_array_foreach(json_object_get(gpu, "code"), i, code) {
-    if (strcmp(kind, text_of(code, "kind")) != 0) opc_text_addf(&line, "%s%s", i > 0 ? "; " : "", text_of(code, "kind"));
+    if (strcmp(kind, text_of(code, "kind")) != 0)
+      opc_text_addf(&line, "%s%s", i > 0 ? "; " : "", text_of(code, "kind"));
     kind = text_of(code, "kind");
     opc_text_addf(&line, " %s", text_of(code, "architecture"));
   }
@@ -88,7 +94,9 @@ static void show_debug(const opc_screen_t *screen, const json_t *debug) {
   opc_text_t line = {0};
   opc_text_addf(&line, "%s", text_of(debug, "information"));
   if (*text_of(debug, "file")) opc_text_addf(&line, " (%s)", text_of(debug, "file"));
-  opc_text_addf(&line, "; %s", json_is_true(json_object_get(debug, "function_names")) ? "names of all functions" : "names of exported functions only");
+  opc_text_addf(&line, "; %s",
+                json_is_true(json_object_get(debug, "function_names")) ? "names of all functions"
+                                                                       : "names of exported functions only");
   field(screen, "debug", &line);
 }
 
@@ -111,6 +119,7 @@ void opc_inspect_show(const opc_screen_t *screen, const json_t *library) {
   show_gpu(screen, json_object_get(library, "gpu"));
   show_debug(screen, json_object_get(library, "debug"));
   opc_screen_field(screen, "verdict", text_of(library, "verdict"));
-  json_array_foreach(json_object_get(library, "remarks"), i, remark) opc_screen_field(screen, i == 0 ? "remarks" : "", json_string_value(remark));
+  json_array_foreach(json_object_get(library, "remarks"), i, remark)
+      opc_screen_field(screen, i == 0 ? "remarks" : "", json_string_value(remark));
   fputc('\n', screen->stream);
 }

@@ -69,9 +69,11 @@ static int dispatch(int argc, char **argv, bool pipe_ignored, bool limit_ignored
     opc_strings_t full = {0};
     opc_error_t error;
     opc_status_t status = OPC_OK;
-    for (int a = 0; status == OPC_OK && a < argc; a++) status = opc_strings_add(&full, a == 1 ? shown : argv[a], &error);
+    for (int a = 0; status == OPC_OK && a < argc; a++)
+      status = opc_strings_add(&full, a == 1 ? shown : argv[a], &error);
     int code = OPC_EXIT_HARNESS;
-    if (status == OPC_OK) code = commands[i].main(&(opc_arguments_t){argc - 1, argv + 1, argc, full.items, pipe_ignored, limit_ignored});
+    if (status == OPC_OK)
+      code = commands[i].main(&(opc_arguments_t){argc - 1, argv + 1, argc, full.items, pipe_ignored, limit_ignored});
     else opc_complain("%s", error.message);
     opc_strings_clear(&full);
     return code;
@@ -80,8 +82,11 @@ static int dispatch(int argc, char **argv, bool pipe_ignored, bool limit_ignored
 }
 
 int main(int argc, char **argv) {
-  bool limit_ignored = signal(SIGXFSZ, SIG_IGN) == SIG_IGN; /* a file-size limit is an error to tell, not a signal to die of; workers get their own default back */
-  bool pipe_ignored = signal(SIGPIPE, SIG_IGN) == SIG_IGN; /* "opcheck-c list LIB | head" is to take its temporary journal away all the same */
+  bool limit_ignored =
+      signal(SIGXFSZ, SIG_IGN) ==
+      SIG_IGN; /* a file-size limit is an error to tell, not a signal to die of; workers get their own default back */
+  bool pipe_ignored = signal(SIGPIPE, SIG_IGN) ==
+                      SIG_IGN; /* "opcheck-c list LIB | head" is to take its temporary journal away all the same */
   int code = dispatch(argc, argv, pipe_ignored, limit_ignored);
   if (fflush(stdout) != 0 || ferror(stdout)) {
     struct pollfd reader = {.fd = STDOUT_FILENO};

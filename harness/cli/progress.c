@@ -8,14 +8,18 @@
 
 enum { DEFAULT_WIDTH = 80 };
 
-opc_progress_t opc_progress_start(void) { return (opc_progress_t){.screen = opc_screen_of(stderr), .enabled = isatty(STDERR_FILENO) == 1}; }
+opc_progress_t opc_progress_start(void) {
+  return (opc_progress_t){.screen = opc_screen_of(stderr), .enabled = isatty(STDERR_FILENO) == 1};
+}
 
 void opc_progress_show(const opc_run_progress_t *state, void *context) {
   opc_progress_t *progress = context;
   if (!progress->enabled) return;
   opc_text_t line = {0}, clean = {0};
-  opc_text_addf(&line, "[%" PRIu64 "/%" PRIu64 "] %" PRIu64 " cases", state->operators_done, state->operators_total, state->cases_done);
-  if (state->findings) opc_text_addf(&line, ", %" PRIu64 " finding%s", state->findings, state->findings == 1 ? "" : "s");
+  opc_text_addf(&line, "[%" PRIu64 "/%" PRIu64 "] %" PRIu64 " cases", state->operators_done, state->operators_total,
+                state->cases_done);
+  if (state->findings)
+    opc_text_addf(&line, ", %" PRIu64 " finding%s", state->findings, state->findings == 1 ? "" : "s");
   if (state->current) opc_text_addf(&line, "  %s", state->current);
   opc_xml_text_message(&clean, opc_text_c(&line), line.length);
   /* A line that wraps could not be taken away again. */

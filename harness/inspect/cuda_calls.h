@@ -10,10 +10,15 @@
 extern "C" {
 #endif
 
-typedef enum opc_gpu_runtime { OPC_GPU_RUNTIME_NONE = 0, OPC_GPU_RUNTIME_SHARED, OPC_GPU_RUNTIME_STATIC } opc_gpu_runtime_t;
+typedef enum opc_gpu_runtime {
+  OPC_GPU_RUNTIME_NONE = 0,
+  OPC_GPU_RUNTIME_SHARED,
+  OPC_GPU_RUNTIME_STATIC
+} opc_gpu_runtime_t;
 
 opc_gpu_runtime_t opc_cuda_runtime_of(const opc_elf_file_t *file);
-/* It names functions of the CUDA driver that launch, copy, allocate or wait: as symbols, or in its data, to be looked up while it runs. A static runtime does too. */
+/* It names functions of the CUDA driver that launch, copy, allocate or wait: as symbols, or in its data, to be looked
+ * up while it runs. A static runtime does too. */
 bool opc_cuda_driver_works(const opc_elf_file_t *file);
 
 #ifdef __cplusplus

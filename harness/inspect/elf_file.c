@@ -44,7 +44,8 @@ static opc_status_t read_dynamic(opc_elf_file_t *file, opc_error_t *error) {
   GElf_Dyn entry;
   for (int i = 0; status == OPC_OK && gelf_getdyn(data, i, &entry) != NULL && entry.d_tag != DT_NULL; i++) {
     if (entry.d_tag == DT_JMPREL) inside->calls = entry.d_un.d_ptr;
-    if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_SONAME && entry.d_tag != DT_RPATH && entry.d_tag != DT_RUNPATH) continue;
+    if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_SONAME && entry.d_tag != DT_RPATH && entry.d_tag != DT_RUNPATH)
+      continue;
     const char *text = string_of(inside, &header, entry.d_un.d_val);
     if (text == NULL) continue;
     if (entry.d_tag == DT_NEEDED) status = add_needed(file, text, error);
@@ -61,7 +62,8 @@ static opc_status_t read_sections(opc_elf_file_t *file, opc_error_t *error) {
   if (elf_kind(inside->elf) != ELF_K_ELF || gelf_getehdr(inside->elf, &start) == NULL) {
     return opc_error_set(error, OPC_ERR_LIBRARY, "%s is no ELF file", file->path);
   }
-  if (start.e_type != ET_DYN) return opc_error_set(error, OPC_ERR_LIBRARY, "%s is an ELF file, but no shared library", file->path);
+  if (start.e_type != ET_DYN)
+    return opc_error_set(error, OPC_ERR_LIBRARY, "%s is an ELF file, but no shared library", file->path);
   if (elf_getshdrstrndx(inside->elf, &inside->names) != 0) inside->names = 0;
   for (Elf_Scn *section = NULL; (section = elf_nextscn(inside->elf, section)) != NULL;) {
     GElf_Shdr header;
@@ -127,13 +129,15 @@ bool opc_elf_needs(const opc_elf_file_t *file, const char *name) {
 
 /* ---- symbols ---- */
 
-/* The relocations of the procedure linkage table, as a bit for each symbol; NULL: none, or no memory. The caller frees. */
+/* The relocations of the procedure linkage table, as a bit for each symbol; NULL: none, or no memory. The caller frees.
+ */
 static unsigned char *find_called(const opc_elf_inside_t *inside, size_t symbol_count) {
   if (inside->calls == 0) return NULL;
   for (Elf_Scn *section = NULL; (section = elf_nextscn(inside->elf, section)) != NULL;) {
     GElf_Shdr header;
     GElf_Rela relocation;
-    if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_RELA || header.sh_addr != inside->calls) continue;
+    if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_RELA || header.sh_addr != inside->calls)
+      continue;
     Elf_Data *data = elf_getdata(section, NULL);
     unsigned char *called = data != NULL ? calloc(1, symbol_count / 8 + 1) : NULL;
     for (int i = 0; called != NULL && gelf_getrela(data, i, &relocation) != NULL; i++) {
@@ -162,7 +166,9 @@ static void read_wanted(const opc_elf_inside_t *inside, wanted_version_t *out) {
     int next = at + (int)library.vn_aux;
     for (unsigned i = 0; i < library.vn_cnt && gelf_getvernaux(data, next, &version) != NULL; i++) {
       const unsigned number = version.vna_other & 0x7fffU;
-      if (number < VERSIONS) out[number] = (wanted_version_t){string_of(inside, &header, library.vn_file), string_of(inside, &header, version.vna_name)};
+      if (number < VERSIONS)
+        out[number] = (wanted_version_t){string_of(inside, &header, library.vn_file),
+                                         string_of(inside, &header, version.vna_name)};
       if (version.vna_next == 0 || version.vna_next > data->d_size) break;
       next += (int)version.vna_next;
     }
@@ -171,7 +177,8 @@ static void read_wanted(const opc_elf_inside_t *inside, wanted_version_t *out) {
   }
 }
 
-void opc_elf_each_symbol(const opc_elf_file_t *file, bool (*visit)(const opc_elf_symbol_t *symbol, void *context), void *context) {
+void opc_elf_each_symbol(const opc_elf_file_t *file, bool (*visit)(const opc_elf_symbol_t *symbol, void *context),
+                         void *context) {
   const opc_elf_inside_t *inside = file->inside;
   GElf_Shdr header;
   Elf_Data *data = inside->symbols != NULL ? elf_getdata(inside->symbols, NULL) : NULL;
@@ -193,7 +200,8 @@ void opc_elf_each_symbol(const opc_elf_file_t *file, bool (*visit)(const opc_elf
                                .called = called != NULL && (called[i / 8] & (1U << (i % 8))) != 0};
     if (symbol.name == NULL || *symbol.name == '\0') continue;
     GElf_Versym version;
-    if (!symbol.defined && wanted != NULL && versions != NULL && gelf_getversym(versions, (int)i, &version) != NULL && (version & 0x7fffU) < VERSIONS) {
+    if (!symbol.defined && wanted != NULL && versions != NULL && gelf_getversym(versions, (int)i, &version) != NULL &&
+        (version & 0x7fffU) < VERSIONS) {
       symbol.library = wanted[version & 0x7fffU].library;
       symbol.version = wanted[version & 0x7fffU].version;
     }
@@ -211,7 +219,9 @@ bool opc_elf_has_version(const opc_elf_file_t *file, const char *version) {
   GElf_Verdef definition;
   GElf_Verdaux word;
   for (int at = 0; gelf_getverdef(data, at, &definition) != NULL; at += (int)definition.vd_next) {
-    const char *name = gelf_getverdaux(data, at + (int)definition.vd_aux, &word) != NULL ? string_of(inside, &header, word.vda_name) : NULL;
+    const char *name = gelf_getverdaux(data, at + (int)definition.vd_aux, &word) != NULL
+                           ? string_of(inside, &header, word.vda_name)
+                           : NULL;
     if (name != NULL && strcmp(name, version) == 0) return true;
     if (definition.vd_next == 0 || definition.vd_next > data->d_size) break;
   }
@@ -223,7 +233,8 @@ bool opc_elf_has_version(const opc_elf_file_t *file, const char *version) {
 static Elf_Scn *find_section(const opc_elf_inside_t *inside, const char *name, bool whole, GElf_Shdr *header) {
   const size_t length = strlen(name) + (whole ? 1 : 0);
   for (Elf_Scn *section = NULL; (section = elf_nextscn(inside->elf, section)) != NULL;) {
-    const char *own = gelf_getshdr(section, header) != NULL ? elf_strptr(inside->elf, inside->names, header->sh_name) : NULL;
+    const char *own =
+        gelf_getshdr(section, header) != NULL ? elf_strptr(inside->elf, inside->names, header->sh_name) : NULL;
     if (own != NULL && strncmp(own, name, length) == 0) return section;
   }
   return NULL;

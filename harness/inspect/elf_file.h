@@ -40,7 +40,8 @@ void opc_elf_close(opc_elf_file_t *file); /* NULL is fine */
 
 bool opc_elf_needs(const opc_elf_file_t *file, const char *name);
 /* Visits the dynamic symbols in order until visit returns false. */
-void opc_elf_each_symbol(const opc_elf_file_t *file, bool (*visit)(const opc_elf_symbol_t *symbol, void *context), void *context);
+void opc_elf_each_symbol(const opc_elf_file_t *file, bool (*visit)(const opc_elf_symbol_t *symbol, void *context),
+                         void *context);
 /* False: the file defines versions, and not this one. */
 bool opc_elf_has_version(const opc_elf_file_t *file, const char *version);
 /* Bytes of the first section of this name; NULL: none, or one without bytes in the file. */

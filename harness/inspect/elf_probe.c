@@ -1,4 +1,5 @@
-/* Looks at a library's file before a loader does: what dlopen says about these is short, and differs from one libc to the next. */
+/* Looks at a library's file before a loader does: what dlopen says about these is short, and differs from one libc to
+ * the next. */
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -11,15 +12,24 @@
 
 static const char *machine_name(unsigned machine) {
   switch (machine) {
-    case EM_X86_64: return "x86-64";
-    case EM_AARCH64: return "AArch64";
-    case EM_386: return "32-bit x86";
-    case EM_ARM: return "32-bit ARM";
-    case EM_PPC64: return "PowerPC 64";
-    case EM_RISCV: return "RISC-V";
-    case EM_S390: return "S/390";
-    case 190: return "CUDA"; /* a cubin */
-    default: return "an unknown processor";
+    case EM_X86_64:
+      return "x86-64";
+    case EM_AARCH64:
+      return "AArch64";
+    case EM_386:
+      return "32-bit x86";
+    case EM_ARM:
+      return "32-bit ARM";
+    case EM_PPC64:
+      return "PowerPC 64";
+    case EM_RISCV:
+      return "RISC-V";
+    case EM_S390:
+      return "S/390";
+    case 190:
+      return "CUDA"; /* a cubin */
+    default:
+      return "an unknown processor";
   }
 }
 
@@ -40,24 +50,32 @@ static bool check_start(int fd, opc_library_error_t *out) {
       return false;
     }
     if (start[EI_CLASS] != ELFCLASS64 || start[EI_DATA] != ELFDATA2LSB) {
-      opc_library_error_set(out, "architecture", "a %s-bit %s-endian library; this program is 64-bit little-endian: get the library for this processor",
-                         start[EI_CLASS] == ELFCLASS32 ? "32" : "64", start[EI_DATA] == ELFDATA2MSB ? "big" : "little");
+      opc_library_error_set(
+          out, "architecture",
+          "a %s-bit %s-endian library; this program is 64-bit little-endian: get the library for this processor",
+          start[EI_CLASS] == ELFCLASS32 ? "32" : "64", start[EI_DATA] == ELFDATA2MSB ? "big" : "little");
       return false;
     }
     return true;
   }
   const char *what = "not a shared library: it has no ELF header";
   if (got == 0) what = "the file is empty";
-  else if (got > 8 && memcmp(start, "!<arch>\n", 8) == 0) what = "a static archive (.a), not a shared library: link it with -shared";
-  else if (got > 4 && (memcmp(start, "PK\3\4", 4) == 0)) what = "a zip file, or a wheel without a library that registers operators: what a package defines in Python alone (torch.library) cannot be checked without Python";
-  else if (got > 5 && (memcmp(start, "INPUT", 5) == 0 || memcmp(start, "GROUP", 5) == 0 || memcmp(start, "/* GNU", 6) == 0)) {
+  else if (got > 8 && memcmp(start, "!<arch>\n", 8) == 0)
+    what = "a static archive (.a), not a shared library: link it with -shared";
+  else if (got > 4 && (memcmp(start, "PK\3\4", 4) == 0))
+    what =
+        "a zip file, or a wheel without a library that registers operators: what a package defines in Python alone "
+        "(torch.library) cannot be checked without Python";
+  else if (got > 5 &&
+           (memcmp(start, "INPUT", 5) == 0 || memcmp(start, "GROUP", 5) == 0 || memcmp(start, "/* GNU", 6) == 0)) {
     what = "a linker script, not a shared library: name the library that it points to";
   } else if (got > 3 && memcmp(start, "MZ", 2) == 0) what = "a Windows library, not an ELF shared library";
   opc_library_error_set(out, "not_elf", "%s", what);
   return false;
 }
 
-/* The loader maps segments and never looks at sections; a file whose section table is cut off is incomplete all the same. */
+/* The loader maps segments and never looks at sections; a file whose section table is cut off is incomplete all the
+ * same. */
 static bool is_truncated(Elf *elf, const GElf_Ehdr *header, size_t size) {
   uint64_t sections_end = header->e_shoff + (uint64_t)header->e_shnum * header->e_shentsize;
   if (header->e_shoff != 0 && (sections_end > size || sections_end < header->e_shoff)) return true;
@@ -67,7 +85,8 @@ static bool is_truncated(Elf *elf, const GElf_Ehdr *header, size_t size) {
   for (size_t i = 0; i < count; i++) {
     GElf_Phdr segment;
     if (gelf_getphdr(elf, (int)i, &segment) == NULL) return true;
-    if (segment.p_type == PT_LOAD && (segment.p_filesz > size || segment.p_offset > size - segment.p_filesz)) return true;
+    if (segment.p_type == PT_LOAD && (segment.p_filesz > size || segment.p_offset > size - segment.p_filesz))
+      return true;
   }
   return false;
 }
@@ -77,18 +96,22 @@ static bool check_elf(int fd, size_t size, opc_library_error_t *out) {
   GElf_Ehdr header;
   Elf *elf = elf_version(EV_CURRENT) != EV_NONE ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
   if (elf == NULL || gelf_getehdr(elf, &header) == NULL) {
-    opc_library_error_set(out, size < sizeof(Elf64_Ehdr) ? "truncated" : "not_elf", "its ELF header cannot be read (%s): copy or build it again", elf_errmsg(-1));
+    opc_library_error_set(out, size < sizeof(Elf64_Ehdr) ? "truncated" : "not_elf",
+                          "its ELF header cannot be read (%s): copy or build it again", elf_errmsg(-1));
   } else if (header.e_machine != HOST_MACHINE) {
-    opc_library_error_set(out, "architecture", "built for %s (e_machine %u), this program for %s: get the library for this processor",
-                       machine_name(header.e_machine), (unsigned)header.e_machine, machine_name(HOST_MACHINE));
+    opc_library_error_set(out, "architecture",
+                          "built for %s (e_machine %u), this program for %s: get the library for this processor",
+                          machine_name(header.e_machine), (unsigned)header.e_machine, machine_name(HOST_MACHINE));
   } else if (header.e_type != ET_DYN) {
     opc_library_error_set(out, "not_elf", "%s, not a shared library: link it with -shared",
-                       header.e_type == ET_REL    ? "an object file (.o)"
-                       : header.e_type == ET_EXEC ? "a program"
-                       : header.e_type == ET_CORE ? "a core dump"
-                                                  : "an ELF file of another kind");
+                          header.e_type == ET_REL    ? "an object file (.o)"
+                          : header.e_type == ET_EXEC ? "a program"
+                          : header.e_type == ET_CORE ? "a core dump"
+                                                     : "an ELF file of another kind");
   } else if (is_truncated(elf, &header, size)) {
-    opc_library_error_set(out, "truncated", "the file ends too early (%zu bytes, its headers speak of more): copy or build it again", size);
+    opc_library_error_set(out, "truncated",
+                          "the file ends too early (%zu bytes, its headers speak of more): copy or build it again",
+                          size);
   } else {
     good = true;
   }
@@ -110,7 +133,10 @@ bool opc_elf_probe(const char *path, opc_library_error_t *out) {
     return false;
   }
   bool good = false;
-  if (S_ISDIR(status.st_mode)) opc_library_error_set(out, "unreadable", "it is a folder, and no library in it registers operators: what Python code defines with torch.library, or calls by ctypes, is in none");
+  if (S_ISDIR(status.st_mode))
+    opc_library_error_set(out, "unreadable",
+                          "it is a folder, and no library in it registers operators: what Python code defines with "
+                          "torch.library, or calls by ctypes, is in none");
   else if (!S_ISREG(status.st_mode)) opc_library_error_set(out, "unreadable", "it is not a regular file");
   else good = check_start(fd, out) && check_elf(fd, (size_t)status.st_size, out);
   close(fd);

@@ -25,9 +25,11 @@ static bool begins_word(const char *name, const char *word) {
 
 bool opc_symbol_is_accelerator(const char *name) {
   static const char *const words[] = {"cu", "nv", "hip", "nccl", "miopen", "npp"};
-  static const char *const prefixes[] = {"cublas", "cudnn", "cufft", "curand", "cusolver", "cusparse", "cupti", "cutensor", "cudss",
-                                         "nvrtc",  "nvml",  "nvjpeg", "rocblas", "rccl", "__hip"};
-  static const char *const parts[] = {"cuda", "CUDA", "Cuda", "3hip", "HIP", "4nccl", "NCCL", "cublas", "cudnn", "3xpu", "4sycl"};
+  static const char *const prefixes[] = {"cublas",   "cudnn",  "cufft",    "curand", "cusolver",
+                                         "cusparse", "cupti",  "cutensor", "cudss",  "nvrtc",
+                                         "nvml",     "nvjpeg", "rocblas",  "rccl",   "__hip"};
+  static const char *const parts[] = {"cuda", "CUDA",   "Cuda",  "3hip", "HIP",  "4nccl",
+                                      "NCCL", "cublas", "cudnn", "3xpu", "4sycl"};
   const bool mangled = begins(name, "_Z");
   for (size_t i = 0; !mangled && i < sizeof words / sizeof *words; i++) {
     if (begins_word(name, words[i])) return true;
@@ -66,7 +68,8 @@ static void see_undefined(reading_t *reading, const opc_elf_symbol_t *symbol) {
   opc_facts_t *facts = reading->facts;
   const char *name = symbol->name;
   facts->torch_library |= begins(name, "_ZN5torch7Library") || begins(name, "_ZNR5torch7Library");
-  facts->register_operators |= begins(name, "_ZN3c1017RegisterOperators") || begins(name, "_ZN5torch3jit17RegisterOperators") ||
+  facts->register_operators |= begins(name, "_ZN3c1017RegisterOperators") ||
+                               begins(name, "_ZN5torch3jit17RegisterOperators") ||
                                begins(name, "_ZN5torch3jit16registerOperator");
   facts->stable_library |= begins(name, "aoti_torch_library_") || begins(name, "torch_library_");
   facts->custom_classes |= has(name, "registerCustomClass");
@@ -81,7 +84,8 @@ static void see_undefined(reading_t *reading, const opc_elf_symbol_t *symbol) {
   if (has(name, "__cxx11")) facts->strings |= OPC_STRINGS_NEW;
   if (!opc_symbol_is_python(name) || symbol->binding == STB_WEAK) return;
   if ((facts->python_count & (facts->python_count - 1)) == 0) { /* grows at each power of two */
-    const char **grown = realloc(facts->python_symbols, (facts->python_count > 0 ? facts->python_count * 2 : 1) * sizeof *grown);
+    const char **grown =
+        realloc(facts->python_symbols, (facts->python_count > 0 ? facts->python_count * 2 : 1) * sizeof *grown);
     reading->failed |= grown == NULL;
     if (grown == NULL) return;
     facts->python_symbols = grown;

@@ -1,6 +1,8 @@
-/* What one library's file says about itself: how it registers operators, what it was built against, its GPU code, its debug information.
+/* What one library's file says about itself: how it registers operators, what it was built against, its GPU code, its
+ * debug information.
  *
- * Ownership: opc_facts_clear; the strings belong to the ELF file, which outlives the facts. Threads, fork: no shared state. */
+ * Ownership: opc_facts_clear; the strings belong to the ELF file, which outlives the facts. Threads, fork: no shared
+ * state. */
 #ifndef OPC_INSPECT_FACTS_H
 #define OPC_INSPECT_FACTS_H
 
@@ -12,7 +14,12 @@
 extern "C" {
 #endif
 
-typedef enum opc_string_abi { OPC_STRINGS_NONE = 0, OPC_STRINGS_NEW, OPC_STRINGS_OLD, OPC_STRINGS_BOTH } opc_string_abi_t;
+typedef enum opc_string_abi {
+  OPC_STRINGS_NONE = 0,
+  OPC_STRINGS_NEW,
+  OPC_STRINGS_OLD,
+  OPC_STRINGS_BOTH
+} opc_string_abi_t;
 
 typedef struct opc_facts {
   bool torch_library;      /* TORCH_LIBRARY, TORCH_LIBRARY_FRAGMENT, TORCH_LIBRARY_IMPL */
@@ -22,18 +29,18 @@ typedef struct opc_facts {
   const char *python_module;   /* of its PyInit_ function; NULL */
   const char **python_symbols; /* undefined, in the order of the file */
   size_t python_count;
-  size_t torch_cpp;  /* undefined C++ symbols of libtorch */
-  size_t torch_c;    /* undefined symbols of libtorch's C interface */
-  bool newer_torch;  /* a registration as libtorch has it from 2.12 on */
+  size_t torch_cpp; /* undefined C++ symbols of libtorch */
+  size_t torch_c;   /* undefined symbols of libtorch's C interface */
+  bool newer_torch; /* a registration as libtorch has it from 2.12 on */
   opc_string_abi_t strings;
   const char *old_string_symbol; /* of libtorch, with std::string before C++11; NULL */
-  bool driver_calls; /* of the CUDA driver's interface */
+  bool driver_calls;             /* of the CUDA driver's interface */
   opc_gpu_runtime_t gpu_runtime;
   bool rocm; /* has GPU code of ROCm */
   opc_gpu_codes_t gpu;
   bool debug, function_names; /* .debug_info; .symtab */
-  const char *debug_file; /* that a .gnu_debuglink names; NULL */
-  const char *compiler; /* the first string of .comment; NULL */
+  const char *debug_file;     /* that a .gnu_debuglink names; NULL */
+  const char *compiler;       /* the first string of .comment; NULL */
 } opc_facts_t;
 
 opc_status_t opc_facts_read(const opc_elf_file_t *file, opc_facts_t *out, opc_error_t *error) OPC_CHECKED;

@@ -34,9 +34,13 @@ static uint64_t flags_of(const entry_t *entry) { return (uint64_t)entry->flags[1
 /* False: there is no room, as no file has so many architectures. */
 static bool add(const opc_gpu_code_t *code, opc_gpu_codes_t *out) {
   size_t i = 0;
-  while (i < out->count && !(out->items[i].architecture == code->architecture && out->items[i].suffix == code->suffix && out->items[i].ptx == code->ptx)) i++;
+  while (i < out->count && !(out->items[i].architecture == code->architecture && out->items[i].suffix == code->suffix &&
+                             out->items[i].ptx == code->ptx))
+    i++;
   if (i == OPC_GPU_CODES_MAX) return false;
-  if (i == out->count) out->items[out->count++] = (opc_gpu_code_t){.architecture = code->architecture, .suffix = code->suffix, .ptx = code->ptx};
+  if (i == out->count)
+    out->items[out->count++] =
+        (opc_gpu_code_t){.architecture = code->architecture, .suffix = code->suffix, .ptx = code->ptx};
   out->items[i].count += code->count;
   out->items[i].compressed += code->compressed;
   out->entries += code->count;
@@ -59,7 +63,9 @@ static void note_image(const entry_t *entry, const unsigned char *at, opc_fatbin
 static void note(const entry_t *entry, const unsigned char *at, opc_fatbin_t *out) {
   const uint64_t flags = flags_of(entry);
   const opc_gpu_code_t code = {.architecture = entry->architecture,
-                               .suffix = (flags & flag_specific) != 0 ? 'a' : (flags & flag_family) != 0 ? 'f' : '\0',
+                               .suffix = (flags & flag_specific) != 0 ? 'a'
+                                         : (flags & flag_family) != 0 ? 'f'
+                                                                      : '\0',
                                .ptx = entry->kind == KIND_PTX,
                                .count = 1,
                                .compressed = (flags & flag_compressed) != 0 || entry->compressed_size != 0};
@@ -76,7 +82,8 @@ static void read_entries(const unsigned char *bytes, size_t size, opc_fatbin_t *
       out->codes.damaged = true;
       return;
     }
-    if (entry.kind == KIND_PTX || entry.kind == KIND_MACHINE_CODE) note(&entry, bytes + at, out); /* others hold relocatable code or options */
+    if (entry.kind == KIND_PTX || entry.kind == KIND_MACHINE_CODE)
+      note(&entry, bytes + at, out); /* others hold relocatable code or options */
     at += entry.header_size + (size_t)entry.size;
   }
 }
@@ -94,7 +101,8 @@ void opc_gpu_codes_add(const opc_gpu_codes_t *more, opc_gpu_codes_t *out) {
   qsort(out->items, out->count, sizeof *out->items, compare);
 }
 
-bool opc_fatbin_visit(const unsigned char *bytes, size_t size, void (*visit)(const opc_fatbin_t *fatbin, void *context), void *context) {
+bool opc_fatbin_visit(const unsigned char *bytes, size_t size, void (*visit)(const opc_fatbin_t *fatbin, void *context),
+                      void *context) {
   bool damaged = false;
   for (size_t at = 0; size - at >= sizeof(container_t);) {
     container_t container;
@@ -105,7 +113,9 @@ bool opc_fatbin_visit(const unsigned char *bytes, size_t size, void (*visit)(con
       continue;
     }
     const size_t left = size - at;
-    if (container.header_size < sizeof container || container.header_size > left || container.size > left - container.header_size) return false;
+    if (container.header_size < sizeof container || container.header_size > left ||
+        container.size > left - container.header_size)
+      return false;
     read_entries(bytes + at + container.header_size, (size_t)container.size, &fatbin);
     qsort(fatbin.codes.items, fatbin.codes.count, sizeof *fatbin.codes.items, compare);
     damaged = damaged || fatbin.codes.damaged;

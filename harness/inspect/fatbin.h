@@ -1,7 +1,9 @@
-/* The GPU code in a library: the entries of its fat binaries (section .nv_fatbin), as `cuobjdump --list-elf --list-ptx` lists them.
+/* The GPU code in a library: the entries of its fat binaries (section .nv_fatbin), as `cuobjdump --list-elf --list-ptx`
+ * lists them.
  *
- * Ownership: the caller's array. Threads, fork: no shared state. The bytes may be anything: what is damaged ends the reading, and is told.
- * Source of the layout: the files that nvcc 13 writes, compared with what cuobjdump says of them. */
+ * Ownership: the caller's array. Threads, fork: no shared state. The bytes may be anything: what is damaged ends the
+ * reading, and is told. Source of the layout: the files that nvcc 13 writes, compared with what cuobjdump says of them.
+ */
 #ifndef OPC_INSPECT_FATBIN_H
 #define OPC_INSPECT_FATBIN_H
 
@@ -37,13 +39,14 @@ void opc_gpu_codes_add(const opc_gpu_codes_t *more, opc_gpu_codes_t *out);
 /* One container: what nvcc makes of one source file, so that its kernels have the same codes. */
 typedef struct opc_fatbin {
   opc_gpu_codes_t codes;
-  const unsigned char *image; /* the first machine code in it, in place; NULL: there is none */
+  const unsigned char *image;    /* the first machine code in it, in place; NULL: there is none */
   size_t image_size, plain_size; /* packed or not; and unpacked, where it is packed */
   bool lz4, zstd;                /* how it is packed */
 } opc_fatbin_t;
 
 /* Each container in turn. False: something is damaged, and there may be more. */
-bool opc_fatbin_visit(const unsigned char *bytes, size_t size, void (*visit)(const opc_fatbin_t *fatbin, void *context), void *context);
+bool opc_fatbin_visit(const unsigned char *bytes, size_t size, void (*visit)(const opc_fatbin_t *fatbin, void *context),
+                      void *context);
 
 #ifdef __cplusplus
 }

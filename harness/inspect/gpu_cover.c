@@ -35,7 +35,8 @@ static const char *before(size_t index, size_t count) { return index == 0 ? "" :
 void opc_gpu_codes_words(const opc_gpu_codes_t *codes, opc_text_t *out) {
   for (size_t i = 0; i < codes->count; i++) {
     const opc_gpu_code_t *code = &codes->items[i];
-    opc_text_addf(out, "%s%s%u%.1s", before(i, codes->count), code->ptx ? "PTX compute_" : "sm_", code->architecture, &code->suffix);
+    opc_text_addf(out, "%s%s%u%.1s", before(i, codes->count), code->ptx ? "PTX compute_" : "sm_", code->architecture,
+                  &code->suffix);
   }
 }
 

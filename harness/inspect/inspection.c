@@ -51,9 +51,9 @@ static json_t *registers_json(const opc_facts_t *facts) {
 static json_t *need_json(const inspecting_t *inspecting, const opc_need_t *need) {
   const bool own = need->by == inspecting->file;
   const char *slash = strrchr(need->by->path, '/');
-  return json_pack("{s:o, s:s, s:o, s:b, s:o}", "name", words(need->name), "found", opc_found_words(need->place.how), "path",
-                   need->place.how == OPC_FOUND_NOWHERE ? json_null() : words(need->place.path), "replaced", need->replaced, "by",
-                   own ? json_null() : words(slash != NULL ? slash + 1 : need->by->path));
+  return json_pack("{s:o, s:s, s:o, s:b, s:o}", "name", words(need->name), "found", opc_found_words(need->place.how),
+                   "path", need->place.how == OPC_FOUND_NOWHERE ? json_null() : words(need->place.path), "replaced",
+                   need->replaced, "by", own ? json_null() : words(slash != NULL ? slash + 1 : need->by->path));
 }
 
 static json_t *needs_json(const inspecting_t *inspecting) {
@@ -61,45 +61,63 @@ static json_t *needs_json(const inspecting_t *inspecting) {
   for (size_t i = 0; i < inspecting->search.need_count; i++) {
     const opc_need_t *need = &inspecting->search.needs[i];
     /* Of its parts only what is told nowhere else: what is missing. */
-    if (need->by == inspecting->file || need->place.how == OPC_FOUND_NOWHERE) (void)json_array_append_new(needs, need_json(inspecting, need));
+    if (need->by == inspecting->file || need->place.how == OPC_FOUND_NOWHERE)
+      (void)json_array_append_new(needs, need_json(inspecting, need));
   }
   return needs;
 }
 
 static json_t *torch_json(const inspecting_t *inspecting, const opc_package_hint_t *package) {
-  static const char *const strings[] = {[OPC_STRINGS_NONE] = "none", [OPC_STRINGS_NEW] = "C++11", [OPC_STRINGS_OLD] = "before C++11", [OPC_STRINGS_BOTH] = "both"};
+  static const char *const strings[] = {[OPC_STRINGS_NONE] = "none",
+                                        [OPC_STRINGS_NEW] = "C++11",
+                                        [OPC_STRINGS_OLD] = "before C++11",
+                                        [OPC_STRINGS_BOTH] = "both"};
   const opc_facts_t *facts = &inspecting->facts;
   const bool stable = facts->torch_c > 0 && facts->torch_cpp == 0;
-  const char *built_for = facts->newer_torch ? "2.12 or newer" : facts->old_string_symbol != NULL ? "before 2.6 (or a build with the old string ABI)" : NULL;
-  return json_pack("{s:s, s:s, s:I, s:I, s:s?, s:o, s:o, s:s?}", "interface", stable ? "stable C" : facts->torch_cpp > 0 ? "C++" : "none", "strings",
-                   strings[facts->strings], "cpp_symbols", (json_int_t)facts->torch_cpp, "c_symbols", (json_int_t)facts->torch_c, "built_for", built_for, "package",
-                   package->name[0] != '\0' ? json_sprintf("%s %s", package->name, package->version) : json_null(), "package_wants",
-                   package->torch[0] != '\0' ? words(package->torch) : json_null(), "here", inspecting->place->folder != NULL ? inspecting->place->version : NULL);
+  const char *built_for = facts->newer_torch                 ? "2.12 or newer"
+                          : facts->old_string_symbol != NULL ? "before 2.6 (or a build with the old string ABI)"
+                                                             : NULL;
+  return json_pack("{s:s, s:s, s:I, s:I, s:s?, s:o, s:o, s:s?}", "interface",
+                   stable                 ? "stable C"
+                   : facts->torch_cpp > 0 ? "C++"
+                                          : "none",
+                   "strings", strings[facts->strings], "cpp_symbols", (json_int_t)facts->torch_cpp, "c_symbols",
+                   (json_int_t)facts->torch_c, "built_for", built_for, "package",
+                   package->name[0] != '\0' ? json_sprintf("%s %s", package->name, package->version) : json_null(),
+                   "package_wants", package->torch[0] != '\0' ? words(package->torch) : json_null(), "here",
+                   inspecting->place->folder != NULL ? inspecting->place->version : NULL);
 }
 
 static json_t *python_json(const opc_facts_t *facts) {
   json_t *names = json_array();
   for (size_t i = 0; i < facts->python_count; i++) (void)json_array_append_new(names, words(facts->python_symbols[i]));
-  return json_pack("{s:I, s:o, s:o}", "count", (json_int_t)facts->python_count, "symbols", names, "module", words(facts->python_module));
+  return json_pack("{s:I, s:o, s:o}", "count", (json_int_t)facts->python_count, "symbols", names, "module",
+                   words(facts->python_module));
 }
 
 static json_t *gpu_json(const opc_facts_t *facts) {
-  static const char *const runtimes[] = {[OPC_GPU_RUNTIME_NONE] = "none", [OPC_GPU_RUNTIME_SHARED] = "shared", [OPC_GPU_RUNTIME_STATIC] = "static"};
+  static const char *const runtimes[] = {
+      [OPC_GPU_RUNTIME_NONE] = "none", [OPC_GPU_RUNTIME_SHARED] = "shared", [OPC_GPU_RUNTIME_STATIC] = "static"};
   json_t *codes = json_array();
   for (size_t i = 0; i < facts->gpu.count; i++) {
     const opc_gpu_code_t *code = &facts->gpu.items[i];
     char name[32];
     (void)snprintf(name, sizeof name, "%s_%u%.1s", code->ptx ? "compute" : "sm", code->architecture, &code->suffix);
-    (void)json_array_append_new(codes, json_pack("{s:s, s:s, s:I, s:I}", "architecture", name, "kind", code->ptx ? "PTX" : "SASS", "count",
-                                                 (json_int_t)code->count, "compressed", (json_int_t)code->compressed));
+    (void)json_array_append_new(
+        codes, json_pack("{s:s, s:s, s:I, s:I}", "architecture", name, "kind", code->ptx ? "PTX" : "SASS", "count",
+                         (json_int_t)code->count, "compressed", (json_int_t)code->compressed));
   }
-  return json_pack("{s:s, s:o, s:I, s:b, s:b, s:b}", "runtime", runtimes[facts->gpu_runtime], "code", codes, "entries", (json_int_t)facts->gpu.entries,
-                   "damaged", facts->gpu.damaged, "driver_calls", facts->driver_calls, "rocm", facts->rocm);
+  return json_pack("{s:s, s:o, s:I, s:b, s:b, s:b}", "runtime", runtimes[facts->gpu_runtime], "code", codes, "entries",
+                   (json_int_t)facts->gpu.entries, "damaged", facts->gpu.damaged, "driver_calls", facts->driver_calls,
+                   "rocm", facts->rocm);
 }
 
 static json_t *debug_json(const opc_facts_t *facts) {
-  return json_pack("{s:s, s:o, s:b}", "information", facts->debug ? "in the file" : facts->debug_file != NULL ? "separate" : "none", "file",
-                   words(facts->debug_file), "function_names", facts->function_names);
+  return json_pack("{s:s, s:o, s:b}", "information",
+                   facts->debug                ? "in the file"
+                   : facts->debug_file != NULL ? "separate"
+                                               : "none",
+                   "file", words(facts->debug_file), "function_names", facts->function_names);
 }
 
 /* ---- the verdict ---- */
@@ -117,13 +135,16 @@ static const char *judge(inspecting_t *inspecting, opc_text_t *verdict) {
   char said[1024];
   for (size_t i = 0; i < search->need_count; i++) {
     const opc_need_t *need = &search->needs[i];
-    if (need->place.how != OPC_FOUND_NOWHERE || need->replaced || (place->folder == NULL && opc_library_is_torch(need->name))) continue;
+    if (need->place.how != OPC_FOUND_NOWHERE || need->replaced ||
+        (place->folder == NULL && opc_library_is_torch(need->name)))
+      continue;
     (void)snprintf(said, sizeof said, "%s: cannot open shared object file: No such file or directory", need->name);
     refuse(said, place->version, verdict);
     return "no";
   }
   if (search->lacking_version != NULL) {
-    (void)snprintf(said, sizeof said, "%s: version `%s' not found (required by %s)", search->lacking_in, search->lacking_version, inspecting->file->path);
+    (void)snprintf(said, sizeof said, "%s: version `%s' not found (required by %s)", search->lacking_in,
+                   search->lacking_version, inspecting->file->path);
     refuse(said, place->version, verdict);
     return "no";
   }
@@ -133,7 +154,8 @@ static const char *judge(inspecting_t *inspecting, opc_text_t *verdict) {
   }
   const char *missing = search->symbols.left > 0 ? opc_symbol_search_telling(search) : NULL;
   if (missing == NULL) {
-    opc_text_add(verdict, opc_facts_registers(&inspecting->facts) ? "loads here" : "loads here, and registers no operators");
+    opc_text_add(verdict,
+                 opc_facts_registers(&inspecting->facts) ? "loads here" : "loads here, and registers no operators");
     return "yes";
   }
   (void)snprintf(said, sizeof said, "undefined symbol: %s", missing);
@@ -145,7 +167,8 @@ static const char *judge(inspecting_t *inspecting, opc_text_t *verdict) {
 /* Of the CUDA runtime that a library asks for, "libcudart.so.13"; 0: it asks for none. */
 static int cuda_major(const opc_elf_file_t *file) {
   for (size_t i = 0; i < file->needed_count; i++) {
-    const char *version = strncmp(file->needed[i], "libcudart", strlen("libcudart")) == 0 ? strstr(file->needed[i], ".so.") : NULL;
+    const char *version =
+        strncmp(file->needed[i], "libcudart", strlen("libcudart")) == 0 ? strstr(file->needed[i], ".so.") : NULL;
     if (version != NULL) return atoi(version + strlen(".so."));
   }
   return 0;
@@ -157,13 +180,18 @@ static void remark_cuda(inspecting_t *inspecting) {
   opc_error_t ignored;
   const char *folder = inspecting->place->folder;
   const int wanted = cuda_major(inspecting->file);
-  if (wanted == 0 || folder == NULL || snprintf(path, sizeof path, "%s/libc10_cuda.so", folder) >= (int)sizeof path) return;
+  if (wanted == 0 || folder == NULL || snprintf(path, sizeof path, "%s/libc10_cuda.so", folder) >= (int)sizeof path)
+    return;
   const int here = opc_elf_open(path, &cuda, &ignored) == OPC_OK ? cuda_major(cuda) : 0;
   opc_elf_close(cuda);
   if (here == 0) {
-    remark(inspecting, "it was built for CUDA %d, and this libtorch is one without CUDA: only what needs no GPU can run", wanted);
+    remark(inspecting,
+           "it was built for CUDA %d, and this libtorch is one without CUDA: only what needs no GPU can run", wanted);
   } else if (here != wanted) {
-    remark(inspecting, "it was built for CUDA %d, and this libtorch for CUDA %d: its kernels cannot run beside it; get its build for CUDA %d to use a GPU", wanted, here, here);
+    remark(inspecting,
+           "it was built for CUDA %d, and this libtorch for CUDA %d: its kernels cannot run beside it; get its build "
+           "for CUDA %d to use a GPU",
+           wanted, here, here);
   }
 }
 
@@ -174,15 +202,22 @@ static void add_remarks(inspecting_t *inspecting) {
     const opc_need_t *need = &inspecting->search.needs[i];
     cuda_missing |= need->replaced && need->place.how == OPC_FOUND_NOWHERE && opc_library_is_accelerator(need->name);
   }
-  if (facts->python_count > 0) remark(inspecting, "a call that needs Python ends with an error: an inert library stands in for its symbols");
-  if (cuda_missing) remark(inspecting, "what needs an accelerator cannot run: inert libraries stand in for those of its libraries that are not here");
+  if (facts->python_count > 0)
+    remark(inspecting, "a call that needs Python ends with an error: an inert library stands in for its symbols");
+  if (cuda_missing)
+    remark(
+        inspecting,
+        "what needs an accelerator cannot run: inert libraries stand in for those of its libraries that are not here");
   remark_cuda(inspecting);
   if (facts->gpu_runtime == OPC_GPU_RUNTIME_STATIC) {
-    remark(inspecting, "its CUDA runtime is linked into it (nvcc -cudart shared avoids that): what it does with a GPU cannot be watched without one");
+    remark(inspecting,
+           "its CUDA runtime is linked into it (nvcc -cudart shared avoids that): what it does with a GPU cannot be "
+           "watched without one");
   }
   if (facts->gpu.damaged) remark(inspecting, "its GPU code cannot be read to the end");
   if (facts->strings == OPC_STRINGS_BOTH) {
-    remark(inspecting, "it was built from parts with the string ABI of before C++11 and of after it (_GLIBCXX_USE_CXX11_ABI)");
+    remark(inspecting,
+           "it was built from parts with the string ABI of before C++11 and of after it (_GLIBCXX_USE_CXX11_ABI)");
   }
   if (!facts->debug && facts->debug_file == NULL && opc_facts_registers(facts)) {
     remark(inspecting, "it has no debug information: crashes are told by function, not by line (build with -g)");
@@ -195,21 +230,25 @@ static opc_status_t make(inspecting_t *inspecting, const char *name, json_t **ou
   (void)opc_package_hint_find(inspecting->file->path, &package);
   add_remarks(inspecting);
   const char *loads = judge(inspecting, &verdict);
-  *out = json_pack("{s:o, s:s, s:n, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:O}", "path", words(name), "status", "read", "error", "soname",
-                   words(inspecting->file->soname), "bytes", (json_int_t)inspecting->file->size, "registers", registers_json(&inspecting->facts), "needs",
-                   needs_json(inspecting), "torch", torch_json(inspecting, &package), "python", python_json(&inspecting->facts), "gpu",
-                   gpu_json(&inspecting->facts), "debug", debug_json(&inspecting->facts), "compiler", words(inspecting->facts.compiler), "loads", loads,
+  *out = json_pack("{s:o, s:s, s:n, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:O}", "path", words(name),
+                   "status", "read", "error", "soname", words(inspecting->file->soname), "bytes",
+                   (json_int_t)inspecting->file->size, "registers", registers_json(&inspecting->facts), "needs",
+                   needs_json(inspecting), "torch", torch_json(inspecting, &package), "python",
+                   python_json(&inspecting->facts), "gpu", gpu_json(&inspecting->facts), "debug",
+                   debug_json(&inspecting->facts), "compiler", words(inspecting->facts.compiler), "loads", loads,
                    "verdict", words(opc_text_c(&verdict)), "remarks", inspecting->remarks);
   opc_text_clear(&verdict);
   return *out != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
 }
 
-opc_status_t opc_inspection_make(const char *path, const char *name, const opc_inspection_place_t *place, json_t **out, opc_error_t *error) {
+opc_status_t opc_inspection_make(const char *path, const char *name, const opc_inspection_place_t *place, json_t **out,
+                                 opc_error_t *error) {
   opc_library_error_t refusal;
   opc_elf_file_t *file = NULL;
   *out = NULL;
   if (!opc_elf_probe(path, &refusal)) {
-    *out = json_pack("{s:o, s:s, s:{s:s, s:o}}", "path", words(name), "status", "failed", "error", "kind", refusal.kind, "message", words(refusal.message));
+    *out = json_pack("{s:o, s:s, s:{s:s, s:o}}", "path", words(name), "status", "failed", "error", "kind", refusal.kind,
+                     "message", words(refusal.message));
     return *out != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   }
   inspecting_t inspecting = {.place = place, .remarks = json_array()};

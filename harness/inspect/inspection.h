@@ -9,13 +9,15 @@
 #include "inspect/library_error.h"
 
 typedef struct opc_inspection_place { /* the libtorch that the library would be loaded with */
-  const char *folder;  /* its lib/; NULL: none is known */
-  const char *version; /* "2.11"; "" when it is not known */
+  const char *folder;                 /* its lib/; NULL: none is known */
+  const char *version;                /* "2.11"; "" when it is not known */
 } opc_inspection_place_t;
 
-/* {"path", "status":"read", "error":null, "soname", "registers":[…], "needs":[…], "torch":{…}, "python":{…}, "gpu":{…}, "debug":{…},
- *  "loads":"yes|no|unknown", "verdict":TEXT, "remarks":[TEXT…]}; for a file that is no library that can be loaded here
+/* {"path", "status":"read", "error":null, "soname", "registers":[…], "needs":[…], "torch":{…}, "python":{…}, "gpu":{…},
+ * "debug":{…}, "loads":"yes|no|unknown", "verdict":TEXT, "remarks":[TEXT…]}; for a file that is no library that can be
+ * loaded here
  * {"path", "status":"failed", "error":{"kind", "message"}}. name: what to call it. */
-opc_status_t opc_inspection_make(const char *path, const char *name, const opc_inspection_place_t *place, json_t **out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_inspection_make(const char *path, const char *name, const opc_inspection_place_t *place, json_t **out,
+                                 opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -23,7 +23,8 @@ static bool is_uneven(const opc_gpu_codes_t *codes, const opc_gpu_codes_t *whole
   return codes->count > 0 && !codes->damaged && !is_for_one(codes) && opc_gpu_codes_missing(codes, whole, NULL) > 0;
 }
 
-static void visit_kernels(const opc_fatbin_t *fatbin, void (*visit)(const char *kernel, void *context), reading_t *reading) {
+static void visit_kernels(const opc_fatbin_t *fatbin, void (*visit)(const char *kernel, void *context),
+                          reading_t *reading) {
   reading->codes = &fatbin->codes;
   if (!fatbin->image) return;
   if (!fatbin->lz4 && !fatbin->zstd) {
@@ -64,7 +65,9 @@ static void see_uneven(const opc_fatbin_t *fatbin, void *context) {
 
 /* ---- what other files have of them ---- */
 
-static int compare(const void *a, const void *b) { return strcmp(((const opc_uneven_kernel_t *)a)->name, ((const opc_uneven_kernel_t *)b)->name); }
+static int compare(const void *a, const void *b) {
+  return strcmp(((const opc_uneven_kernel_t *)a)->name, ((const opc_uneven_kernel_t *)b)->name);
+}
 
 static void kernel_merge(const char *kernel, void *context) {
   const reading_t *reading = context;

@@ -1,8 +1,10 @@
-/* Kernels that are built for fewer GPUs than the rest of their library: a source file that was compiled with other options than its neighbours.
+/* Kernels that are built for fewer GPUs than the rest of their library: a source file that was compiled with other
+ * options than its neighbours.
  *
- * A fat binary is what nvcc makes of one source file, and its first machine code names the kernels in it. Code for one architecture alone or one family (sm_90a,
- * sm_100f) is written for it on purpose, and a file that has nothing else is not looked at. A kernel that other files have too runs wherever one of them does.
- * Ownership: opc_uneven_clear. Threads, fork: no shared state. The bytes may be anything: what cannot be read says nothing. */
+ * A fat binary is what nvcc makes of one source file, and its first machine code names the kernels in it. Code for one
+ * architecture alone or one family (sm_90a, sm_100f) is written for it on purpose, and a file that has nothing else is
+ * not looked at. A kernel that other files have too runs wherever one of them does. Ownership: opc_uneven_clear.
+ * Threads, fork: no shared state. The bytes may be anything: what cannot be read says nothing. */
 #ifndef OPC_INSPECT_KERNEL_COVER_H
 #define OPC_INSPECT_KERNEL_COVER_H
 

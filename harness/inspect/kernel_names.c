@@ -71,8 +71,10 @@ static bool has_string(const search_t *search, const char *text) {
 static bool visit(const opc_elf_symbol_t *symbol, void *context) {
   enum { FUNCTION = 2 }; /* STT_FUNC */
   search_t *search = context;
-  bool plain = symbol->defined && symbol->type == FUNCTION && strncmp(symbol->name, "_Z", 2) != 0 && symbol->name[0] != '_';
-  if (plain && has_string(search, symbol->name)) search->status = add(search->names, symbol->name, strlen(symbol->name), search->error);
+  bool plain =
+      symbol->defined && symbol->type == FUNCTION && strncmp(symbol->name, "_Z", 2) != 0 && symbol->name[0] != '_';
+  if (plain && has_string(search, symbol->name))
+    search->status = add(search->names, symbol->name, strlen(symbol->name), search->error);
   return search->status == OPC_OK;
 }
 
@@ -95,7 +97,8 @@ opc_status_t opc_kernel_names_read(const opc_elf_file_t *file, opc_kernel_names_
     const char *name;
     size_t name_length;
     bool whole = at + length < size && length > 2 && length < NAME_MAX_LENGTH; /* else its end is not in the section */
-    if (whole && is_name(bytes + at, length) && opc_kernel_identifier(bytes + at, &name, &name_length)) status = add(out, name, name_length, error);
+    if (whole && is_name(bytes + at, length) && opc_kernel_identifier(bytes + at, &name, &name_length))
+      status = add(out, name, name_length, error);
     at += length + 1;
   }
   search_t search = {.bytes = bytes, .size = size, .names = out, .status = status, .error = error};

@@ -1,8 +1,9 @@
 /* Names of the GPU kernels in a library, read from its file: the strings that its initialisers register kernels by.
  *
- * A kernel is registered by its mangled name, which stands in .rodata; one that is extern "C" by its own, which an exported function has as well. What is found so
- * may be a device variable or another string: good to choose by, not to count by. Of a template there is one name for all instances.
- * Ownership: opc_kernel_names_clear. Threads, fork: no shared state. The file may be anything. */
+ * A kernel is registered by its mangled name, which stands in .rodata; one that is extern "C" by its own, which an
+ * exported function has as well. What is found so may be a device variable or another string: good to choose by, not to
+ * count by. Of a template there is one name for all instances. Ownership: opc_kernel_names_clear. Threads, fork: no
+ * shared state. The file may be anything. */
 #ifndef OPC_INSPECT_KERNEL_NAMES_H
 #define OPC_INSPECT_KERNEL_NAMES_H
 

@@ -31,36 +31,50 @@ static bool word_after(const char *text, const char *before, char *out, size_t s
 static void undefined_symbol(opc_library_error_t *out, const char *symbol, const char *message, const char *torch) {
   if (opc_symbol_has_old_string(symbol)) {
     opc_library_error_set(out, "abi",
-                       "built with the old string ABI of libtorch before 2.6 (undefined symbol %s), this is libtorch %s: get or build the library for this "
-                       "libtorch, or give a libtorch that fits it with --torch", symbol, torch);
+                          "built with the old string ABI of libtorch before 2.6 (undefined symbol %s), this is "
+                          "libtorch %s: get or build the library for this "
+                          "libtorch, or give a libtorch that fits it with --torch",
+                          symbol, torch);
   } else if (opc_symbol_is_newer_torch(symbol)) {
     opc_library_error_set(out, "abi",
-                       "built for libtorch 2.12 or newer (undefined symbol %s), this is libtorch %s: give that libtorch with --torch, or build the library "
-                       "for this one", symbol, torch);
+                          "built for libtorch 2.12 or newer (undefined symbol %s), this is libtorch %s: give that "
+                          "libtorch with --torch, or build the library "
+                          "for this one",
+                          symbol, torch);
   } else if (strstr(symbol, "N2at3Tag") != NULL) { /* 2.12 moved at::Tag to headeronly */
     opc_library_error_set(out, "abi",
-                       "built for libtorch 2.11 or older (undefined symbol %s), this is libtorch %s: give that libtorch with --torch, or build the library "
-                       "for this one", symbol, torch);
+                          "built for libtorch 2.11 or older (undefined symbol %s), this is libtorch %s: give that "
+                          "libtorch with --torch, or build the library "
+                          "for this one",
+                          symbol, torch);
   } else if (strncmp(symbol, "Py", 2) == 0 || strncmp(symbol, "_Py", 3) == 0) {
     opc_library_error_set(out, "undefined_symbol",
-                       "needs Python's symbol %s for more than a call (a version of it, or thread-local data), which nothing stands in for: preload libpython "
-                       "(--preload libpython3.X.so), or build the operators apart from their Python binding", symbol);
+                          "needs Python's symbol %s for more than a call (a version of it, or thread-local data), "
+                          "which nothing stands in for: preload libpython "
+                          "(--preload libpython3.X.so), or build the operators apart from their Python binding",
+                          symbol);
   } else if (strstr(symbol, "cuda") != NULL || strstr(symbol, "4cuda") != NULL) {
     opc_library_error_set(out, "undefined_symbol",
-                       "undefined symbol %s, which belongs to CUDA or to libtorch's CUDA half: run it with --device cuda on a machine that has both, or name the "
-                       "library that defines it with --preload", symbol);
+                          "undefined symbol %s, which belongs to CUDA or to libtorch's CUDA half: run it with --device "
+                          "cuda on a machine that has both, or name the "
+                          "library that defines it with --preload",
+                          symbol);
   } else if (strncmp(symbol, "aoti_torch_", 11) == 0 || strncmp(symbol, "torch_", 6) == 0) {
     opc_library_error_set(out, "abi",
-                       "built for a newer libtorch: %s is not in the stable C interface of libtorch %s, which only ever grows; give a newer libtorch with --torch, or "
-                       "build the library for this one (TORCH_TARGET_VERSION)", symbol, torch);
+                          "built for a newer libtorch: %s is not in the stable C interface of libtorch %s, which only "
+                          "ever grows; give a newer libtorch with --torch, or "
+                          "build the library for this one (TORCH_TARGET_VERSION)",
+                          symbol, torch);
   } else if (strstr(symbol, "c10") != NULL || strstr(symbol, "torch") != NULL || strstr(symbol, "2at") != NULL) {
     opc_library_error_set(out, "undefined_symbol",
-                       "undefined symbol %s, which libtorch %s does not have: the library was built for another version of libtorch; give that one with --torch",
-                       symbol, torch);
+                          "undefined symbol %s, which libtorch %s does not have: the library was built for another "
+                          "version of libtorch; give that one with --torch",
+                          symbol, torch);
   } else {
     opc_library_error_set(out, "undefined_symbol",
-                       "undefined symbol %s: link the library that defines it (-Wl,-z,defs finds this when building), or name it with --preload (%s)",
-                       symbol, message);
+                          "undefined symbol %s: link the library that defines it (-Wl,-z,defs finds this when "
+                          "building), or name it with --preload (%s)",
+                          symbol, message);
   }
 }
 
@@ -74,39 +88,52 @@ static void missing_dependency(opc_library_error_t *out, const char *message, co
   const char *base = strrchr(name, '/') != NULL ? strrchr(name, '/') + 1 : name;
   if (strncmp(base, "libcudart.so", 12) == 0) {
     opc_library_error_set(out, "abi",
-                       "needs %s, a CUDA runtime that is not here: it was built for another CUDA than this libtorch %s; get the library for this CUDA, or "
-                       "give its libtorch with --torch", base, torch);
+                          "needs %s, a CUDA runtime that is not here: it was built for another CUDA than this libtorch "
+                          "%s; get the library for this CUDA, or "
+                          "give its libtorch with --torch",
+                          base, torch);
   } else if (strncmp(base, "libtorch", 8) == 0 || strncmp(base, "libc10", 6) == 0) {
-    opc_library_error_set(out, "missing_dependency", "needs %s, which this libtorch %s does not bring: give the libtorch that it was built for with --torch", base,
-                       torch);
+    opc_library_error_set(
+        out, "missing_dependency",
+        "needs %s, which this libtorch %s does not bring: give the libtorch that it was built for with --torch", base,
+        torch);
   } else {
-    opc_library_error_set(out, "missing_dependency", "needs %s, which the loader does not find: name its file with --preload, or set LD_LIBRARY_PATH", base);
+    opc_library_error_set(
+        out, "missing_dependency",
+        "needs %s, which the loader does not find: name its file with --preload, or set LD_LIBRARY_PATH", base);
   }
 }
 
 static bool has(const char *text, const char *part) { return strstr(text, part) != NULL; }
 
-/* The texts are c10's and torch's (aten/src/ATen/core/dispatch/Dispatcher.cpp, library.cpp, torch/csrc/jit/frontend). */
+/* The texts are c10's and torch's (aten/src/ATen/core/dispatch/Dispatcher.cpp, library.cpp, torch/csrc/jit/frontend).
+ */
 static bool from_torch_text(opc_library_error_t *out, const char *text) {
   if (has(text, "Only a single TORCH_LIBRARY can be used")) {
     opc_library_error_set(out, "duplicate",
-                       "a namespace is defined twice with TORCH_LIBRARY: use TORCH_LIBRARY_FRAGMENT in all places but one; where two libraries of this command line "
-                       "define it, check them one at a time. libtorch says: %.600s", text);
+                          "a namespace is defined twice with TORCH_LIBRARY: use TORCH_LIBRARY_FRAGMENT in all places "
+                          "but one; where two libraries of this command line "
+                          "define it, check them one at a time. libtorch says: %.600s",
+                          text);
     return true;
   }
-  if (has(text, "with the same name and overload name multiple times") || has(text, "multiple times") || has(text, "already registered") ||
-      has(text, "already been registered")) {
+  if (has(text, "with the same name and overload name multiple times") || has(text, "multiple times") ||
+      has(text, "already registered") || has(text, "already been registered")) {
     opc_library_error_set(out, "duplicate",
-                       "an operator or class is defined twice: remove one definition, or give one of them an overload name; where two libraries of this command line "
-                       "define it, check them one at a time. libtorch says: %.600s", text);
+                          "an operator or class is defined twice: remove one definition, or give one of them an "
+                          "overload name; where two libraries of this command line "
+                          "define it, check them one at a time. libtorch says: %.600s",
+                          text);
     return true;
   }
   if (has(text, "Unknown type name") || has(text, "unknown type specifier") || has(text, "Unknown custom class type") ||
-      has(text, "<--- HERE") || has(text, "in TypeParser") || has(text, "schema_type_parser") || has(text, "expected type") || has(text, "Schema") ||
-      has(text, "schema")) {
+      has(text, "<--- HERE") || has(text, "in TypeParser") || has(text, "schema_type_parser") ||
+      has(text, "expected type") || has(text, "Schema") || has(text, "schema")) {
     opc_library_error_set(out, "schema",
-                       "a schema names a type that libtorch does not know, or cannot be parsed: register a custom class before the operator that uses it, and spell types "
-                       "as schemas do (Tensor, int, float, str). libtorch says: %.600s", text);
+                          "a schema names a type that libtorch does not know, or cannot be parsed: register a custom "
+                          "class before the operator that uses it, and spell types "
+                          "as schemas do (Tensor, int, float, str). libtorch says: %.600s",
+                          text);
     return true;
   }
   return false;
@@ -117,10 +144,13 @@ void opc_library_error_from_message(opc_library_error_t *out, const char *messag
   if (word_after(message, "undefined symbol: ", word, sizeof word)) {
     undefined_symbol(out, word, message, torch);
   } else if (has(message, "not found (required by") && has(message, "version `")) {
-    opc_library_error_set(out, "abi", "built against a newer system library than this machine has: build it here, or run where that library is. The loader says: %s",
-                       message);
+    opc_library_error_set(out, "abi",
+                          "built against a newer system library than this machine has: build it here, or run where "
+                          "that library is. The loader says: %s",
+                          message);
   } else if (has(message, "file too short") || has(message, "cannot read file data")) {
-    opc_library_error_set(out, "truncated", "the file ends too early: copy or build it again. The loader says: %s", message);
+    opc_library_error_set(out, "truncated", "the file ends too early: copy or build it again. The loader says: %s",
+                          message);
   } else if (has(message, "wrong ELF class") || has(message, "cannot open shared object file: Exec format")) {
     opc_library_error_set(out, "architecture", "built for another processor: %s", message);
   } else if (has(message, "invalid ELF header") || has(message, "position-independent executable") ||
@@ -135,41 +165,53 @@ void opc_library_error_from_message(opc_library_error_t *out, const char *messag
   }
 }
 
-void opc_library_error_from_death(opc_library_error_t *out, int wait_status, const char *terminate_text, const char *output) {
+void opc_library_error_from_death(opc_library_error_t *out, int wait_status, const char *terminate_text,
+                                  const char *output) {
   const char *separator = output[0] != '\0' ? "; it printed: " : "";
   if (terminate_text[0] != '\0') {
     if (from_torch_text(out, terminate_text)) return;
-    if (has(terminate_text, "it needs a Python interpreter") || has(terminate_text, "an inert library stands in")) { /* an inert function (bridge/inert.h) */
+    if (has(terminate_text, "it needs a Python interpreter") ||
+        has(terminate_text, "an inert library stands in")) { /* an inert function (bridge/inert.h) */
       const char *called = strstr(terminate_text, "called ");
       opc_library_error_set(out, "initialiser_threw",
-                         "a static initialiser %.600s: move that call out of the initialiser, or build the operators apart from what makes it",
-                         called != NULL ? called : terminate_text);
+                            "a static initialiser %.600s: move that call out of the initialiser, or build the "
+                            "operators apart from what makes it",
+                            called != NULL ? called : terminate_text);
       return;
     }
-    opc_library_error_set(out, "initialiser_threw",
-                       "a static initialiser throws while the library loads, which ends the process of everybody who loads it: %.700s", terminate_text);
+    opc_library_error_set(
+        out, "initialiser_threw",
+        "a static initialiser throws while the library loads, which ends the process of everybody who loads it: %.700s",
+        terminate_text);
   } else if (WIFEXITED(wait_status)) {
-    opc_library_error_set(out, "initialiser_exited", "a static initialiser ends the process with exit code %d while the library loads%s%.700s",
-                       WEXITSTATUS(wait_status), separator, output);
+    opc_library_error_set(out, "initialiser_exited",
+                          "a static initialiser ends the process with exit code %d while the library loads%s%.700s",
+                          WEXITSTATUS(wait_status), separator, output);
   } else {
     int number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
     const char *name = sigabbrev_np(number);
-    opc_library_error_set(out, "initialiser_aborted", "a static initialiser ends the process with SIG%s (%s) while the library loads%s%.700s",
-                       name != NULL ? name : "?", number != 0 ? sigdescr_np(number) : "unknown", separator, output);
+    opc_library_error_set(out, "initialiser_aborted",
+                          "a static initialiser ends the process with SIG%s (%s) while the library loads%s%.700s",
+                          name != NULL ? name : "?", number != 0 ? sigdescr_np(number) : "unknown", separator, output);
   }
 }
 
 void opc_library_error_from_hang(opc_library_error_t *out, double seconds) {
   opc_library_error_set(out, "initialiser_hung",
-                     "loading did not end within %.0f s: a static initialiser waits for something or never stops; a larger --timeout gives it more time "
-                     "(three times the timeout, 30 s at least)", seconds);
+                        "loading did not end within %.0f s: a static initialiser waits for something or never stops; a "
+                        "larger --timeout gives it more time "
+                        "(three times the timeout, 30 s at least)",
+                        seconds);
 }
 
 void opc_library_error_add_package(opc_library_error_t *error, const opc_package_hint_t *package, const char *torch) {
   int wanted[2], here[2];
   const bool of_versions = strcmp(error->kind, "abi") == 0 || strcmp(error->kind, "undefined_symbol") == 0;
-  if (!of_versions || sscanf(package->torch, "==%d.%d", &wanted[0], &wanted[1]) != 2 || sscanf(torch, "%d.%d", &here[0], &here[1]) != 2) return;
+  if (!of_versions || sscanf(package->torch, "==%d.%d", &wanted[0], &wanted[1]) != 2 ||
+      sscanf(torch, "%d.%d", &here[0], &here[1]) != 2)
+    return;
   if (wanted[0] == here[0] && wanted[1] == here[1]) return;
   const size_t used = strlen(error->message);
-  snprintf(error->message + used, sizeof error->message - used, "; package %s %s wants torch%s", package->name, package->version, package->torch);
+  snprintf(error->message + used, sizeof error->message - used, "; package %s %s wants torch%s", package->name,
+           package->version, package->torch);
 }

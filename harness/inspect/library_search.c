@@ -52,7 +52,8 @@ static void expand(const char *part, size_t length, const char *origin, char out
   out[used] = '\0';
 }
 
-static bool try_list(opc_library_place_t *out, opc_library_how_t how, const char *list, const char *origin, const char *name) {
+static bool try_list(opc_library_place_t *out, opc_library_how_t how, const char *list, const char *origin,
+                     const char *name) {
   while (list != NULL && *list != '\0') {
     char folder[PATH_MAX];
     const size_t length = strcspn(list, ":");
@@ -86,7 +87,9 @@ static bool search_cache(const char *cache, size_t size, const char *name, opc_l
   cache_header_t header;
   if (size < sizeof header) return false;
   memcpy(&header, cache, sizeof header);
-  if (memcmp(header.magic, magic, sizeof header.magic) != 0 || header.entries > (size - sizeof header) / sizeof(cache_entry_t)) return false;
+  if (memcmp(header.magic, magic, sizeof header.magic) != 0 ||
+      header.entries > (size - sizeof header) / sizeof(cache_entry_t))
+    return false;
   for (size_t i = 0; i < header.entries; i++) {
     cache_entry_t entry;
     memcpy(&entry, cache + sizeof header + i * sizeof entry, sizeof entry);
@@ -128,7 +131,8 @@ static bool try_cuda(const char *torch_folder, const char *name, opc_library_pla
   char pattern[PATH_MAX];
   glob_t found = {0};
   bool hit = false;
-  if (snprintf(pattern, sizeof pattern, "%s/../../nvidia/*/lib", torch_folder) < (int)sizeof pattern && glob(pattern, GLOB_ONLYDIR, NULL, &found) == 0) {
+  if (snprintf(pattern, sizeof pattern, "%s/../../nvidia/*/lib", torch_folder) < (int)sizeof pattern &&
+      glob(pattern, GLOB_ONLYDIR, NULL, &found) == 0) {
     for (size_t i = 0; !hit && i < found.gl_pathc; i++) hit = try_path(out, OPC_FOUND_CUDA, found.gl_pathv[i], name);
   }
   globfree(&found);
@@ -136,7 +140,8 @@ static bool try_cuda(const char *torch_folder, const char *name, opc_library_pla
 }
 
 /* The order is the loader's: RPATH counts only where there is no RUNPATH. */
-void opc_library_find(const opc_elf_file_t *needing, const char *name, const char *torch_folder, opc_library_place_t *out) {
+void opc_library_find(const opc_elf_file_t *needing, const char *name, const char *torch_folder,
+                      opc_library_place_t *out) {
   char origin[PATH_MAX];
   *out = (opc_library_place_t){0};
   folder_of(needing->path, origin);
@@ -152,7 +157,8 @@ void opc_library_find(const opc_elf_file_t *needing, const char *name, const cha
   if (try_list(out, OPC_FOUND_RUNPATH, needing->runpath, origin, name)) return;
   if (try_system(name, out)) return;
   if (try_path(out, OPC_FOUND_BESIDE, origin, name)) return;
-  if (torch_folder != NULL && (try_path(out, OPC_FOUND_TORCH, torch_folder, name) || try_cuda(torch_folder, name, out))) return;
+  if (torch_folder != NULL && (try_path(out, OPC_FOUND_TORCH, torch_folder, name) || try_cuda(torch_folder, name, out)))
+    return;
   const bool elsewhere = opc_library_is_accelerator(name) || opc_library_is_python(name) || opc_library_is_torch(name);
   if (!elsewhere && opc_package_search(needing->path, name, out->path)) out->how = OPC_FOUND_PACKAGE;
   else *out = (opc_library_place_t){0};
@@ -160,15 +166,24 @@ void opc_library_find(const opc_elf_file_t *needing, const char *name, const cha
 
 const char *opc_found_words(opc_library_how_t how) {
   switch (how) {
-    case OPC_FOUND_NOWHERE: return "not found";
-    case OPC_FOUND_RPATH: return "by its RPATH";
-    case OPC_FOUND_LIBRARY_PATH: return "by LD_LIBRARY_PATH";
-    case OPC_FOUND_RUNPATH: return "by its RUNPATH";
-    case OPC_FOUND_SYSTEM: return "in the system";
-    case OPC_FOUND_BESIDE: return "beside it";
-    case OPC_FOUND_PACKAGE: return "in its package";
-    case OPC_FOUND_TORCH: return "in libtorch";
-    case OPC_FOUND_CUDA: return "beside libtorch";
+    case OPC_FOUND_NOWHERE:
+      return "not found";
+    case OPC_FOUND_RPATH:
+      return "by its RPATH";
+    case OPC_FOUND_LIBRARY_PATH:
+      return "by LD_LIBRARY_PATH";
+    case OPC_FOUND_RUNPATH:
+      return "by its RUNPATH";
+    case OPC_FOUND_SYSTEM:
+      return "in the system";
+    case OPC_FOUND_BESIDE:
+      return "beside it";
+    case OPC_FOUND_PACKAGE:
+      return "in its package";
+    case OPC_FOUND_TORCH:
+      return "in libtorch";
+    case OPC_FOUND_CUDA:
+      return "beside libtorch";
   }
   return "not found";
 }
@@ -182,10 +197,12 @@ static bool begins_with_one_of(const char *name, const char *const *prefixes, si
 
 bool opc_library_is_accelerator(const char *name) {
   static const char *const prefixes[] = {
-      "libtorch_cuda", "libc10_cuda", "libtorch_nvshmem", "libcaffe2_nvrtc", "libcuda.", "libcudart", "libcublas", "libcudnn", "libcufft", "libcufile",
-      "libcurand", "libcusolver", "libcusparse", "libcupti", "libcutensor", "libcudss", "libnccl", "libnv", "libnpp", "libcvcuda", "libtorch_hip",
-      "libc10_hip", "libamdhip", "libamdcomgr", "libhsa-runtime", "libhip", "libroc", "librccl", "libMIOpen", "libmiopen", "libtorch_xpu", "libc10_xpu",
-      "libsycl", "libze_loader", "libccl."};
+      "libtorch_cuda",  "libc10_cuda", "libtorch_nvshmem", "libcaffe2_nvrtc", "libcuda.",  "libcudart",
+      "libcublas",      "libcudnn",    "libcufft",         "libcufile",       "libcurand", "libcusolver",
+      "libcusparse",    "libcupti",    "libcutensor",      "libcudss",        "libnccl",   "libnv",
+      "libnpp",         "libcvcuda",   "libtorch_hip",     "libc10_hip",      "libamdhip", "libamdcomgr",
+      "libhsa-runtime", "libhip",      "libroc",           "librccl",         "libMIOpen", "libmiopen",
+      "libtorch_xpu",   "libc10_xpu",  "libsycl",          "libze_loader",    "libccl."};
   return begins_with_one_of(name, prefixes, sizeof prefixes / sizeof *prefixes);
 }
 
@@ -201,9 +218,14 @@ bool opc_library_is_heavy(const char *name) {
 
 /* By their whole names: libtorchvision, and libtorch_my_ops, are somebody else's. */
 bool opc_library_is_torch(const char *name) {
-  static const char *const names[] = {"libtorch.so",        "libtorch_cpu.so", "libtorch_cuda.so", "libtorch_cuda_linalg.so", "libtorch_python.so", "libtorch_global_deps.so",
-                                      "libtorch_nvshmem.so", "libtorch_hip.so", "libtorch_xpu.so",  "libc10.so",               "libc10_cuda.so",     "libc10_hip.so",
-                                      "libc10_xpu.so",      "libshm.so",       "libcaffe2_nvrtc.so"};
+  static const char *const names[] = {"libtorch.so",         "libtorch_cpu.so",
+                                      "libtorch_cuda.so",    "libtorch_cuda_linalg.so",
+                                      "libtorch_python.so",  "libtorch_global_deps.so",
+                                      "libtorch_nvshmem.so", "libtorch_hip.so",
+                                      "libtorch_xpu.so",     "libc10.so",
+                                      "libc10_cuda.so",      "libc10_hip.so",
+                                      "libc10_xpu.so",       "libshm.so",
+                                      "libcaffe2_nvrtc.so"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (strcmp(name, names[i]) == 0) return true;
   }

@@ -17,7 +17,8 @@ static bool names(const library_t *library, const library_t *other) {
          (other->file->soname != NULL && opc_elf_needs(library->file, other->file->soname));
 }
 
-/* What was linked to the other comes after it, even where the other could take a symbol from it: malloc, of a library that brings its own. */
+/* What was linked to the other comes after it, even where the other could take a symbol from it: malloc, of a library
+ * that brings its own. */
 static bool depends(const library_t *library, const library_t *on) {
   if (library->file == NULL || on->file == NULL) return false;
   return names(library, on) || (!names(on, library) && opc_symbol_set_served_by(&library->undefined, on->file));
@@ -40,7 +41,8 @@ opc_status_t opc_load_order(const char *const *paths, size_t count, size_t *out_
   if (count < 2) return OPC_OK;
   library_t *libraries = calloc(count, sizeof *libraries);
   bool *needs = calloc(count * count, sizeof *needs);
-  opc_status_t status = libraries != NULL && needs != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status =
+      libraries != NULL && needs != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     opc_error_t ignored;
     if (opc_elf_open(paths[i], &libraries[i].file, &ignored) != OPC_OK) continue;

@@ -40,7 +40,8 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
 }
 
 static void remove_all(void) {
-  for (unpacked_t *at = unpacked_all; at != NULL && getpid() == owner; at = at->next) (void)nftw(at->folder, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+  for (unpacked_t *at = unpacked_all; at != NULL && getpid() == owner; at = at->next)
+    (void)nftw(at->folder, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
   while (unpacked_all != NULL) {
     unpacked_t *next = unpacked_all->next;
     free(unpacked_all->folder);
@@ -72,7 +73,8 @@ static opc_status_t unpack_once(const char *package, const unpacked_t **out, opc
   char *folder = opc_string_format("%s/opcheck-c-wheel-XXXXXX", place != NULL && *place != '\0' ? place : "/tmp");
   opc_status_t status = made != NULL && folder != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   if (status == OPC_OK && mkdtemp(folder) == NULL) {
-    status = opc_error_set(error, OPC_ERR_IO, "cannot make a temporary folder %s: %s; set TMPDIR", folder, strerror(errno));
+    status =
+        opc_error_set(error, OPC_ERR_IO, "cannot make a temporary folder %s: %s; set TMPDIR", folder, strerror(errno));
   }
   if (status != OPC_OK) {
     free(made);
@@ -97,14 +99,16 @@ const char *opc_package_file(const char *name) {
   char path[PATH_MAX], file[PATH_MAX];
   struct stat about;
   opc_error_t ignored;
-  if (stat(name, &about) == 0 || errno != ENOTDIR || snprintf(path, sizeof path, "%s", name) >= (int)sizeof path) return name;
+  if (stat(name, &about) == 0 || errno != ENOTDIR || snprintf(path, sizeof path, "%s", name) >= (int)sizeof path)
+    return name;
   /* A part of it is a file: perhaps a wheel. */
   for (char *slash = strrchr(path, '/'); slash != NULL && slash != path; slash = strrchr(path, '/')) {
     const unpacked_t *unpacked = NULL;
     *slash = '\0';
     if (stat(path, &about) != 0) continue;
     if (!opc_is_zip(path) || unpack_once(path, &unpacked, &ignored) != OPC_OK) return name;
-    if (snprintf(file, sizeof file, "%s/%s", unpacked->folder, name + (slash - path) + 1) >= (int)sizeof file) return name;
+    if (snprintf(file, sizeof file, "%s/%s", unpacked->folder, name + (slash - path) + 1) >= (int)sizeof file)
+      return name;
     const char *kept = keep(file);
     return kept != NULL ? kept : name;
   }
@@ -130,7 +134,8 @@ static bool registers_operators(const char *path) {
   opc_facts_t facts = {0};
   opc_error_t ignored;
   bool registers = false;
-  if (opc_elf_open(path, &file, &ignored) == OPC_OK && opc_facts_read(file, &facts, &ignored) == OPC_OK) registers = opc_facts_registers(&facts);
+  if (opc_elf_open(path, &file, &ignored) == OPC_OK && opc_facts_read(file, &facts, &ignored) == OPC_OK)
+    registers = opc_facts_registers(&facts);
   opc_facts_clear(&facts);
   opc_elf_close(file);
   return registers;
@@ -139,7 +144,9 @@ static bool registers_operators(const char *path) {
 static int note_library(const char *path, const struct stat *about, int kind, struct FTW *where) {
   (void)about;
   /* libtorch itself registers operators, too, and is nobody's to check here. */
-  if (kind != FTW_F || strstr(path + where->base, ".so") == NULL || opc_library_is_torch(path + where->base) || !registers_operators(path)) return 0;
+  if (kind != FTW_F || strstr(path + where->base, ".so") == NULL || opc_library_is_torch(path + where->base) ||
+      !registers_operators(path))
+    return 0;
   if (finding->count == finding->capacity) {
     const size_t capacity = finding->capacity > 0 ? finding->capacity * 2 : 16;
     char **grown = realloc(finding->paths, capacity * sizeof *grown);
@@ -156,8 +163,9 @@ static int note_library(const char *path, const struct stat *about, int kind, st
 
 static int compare(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-opc_status_t opc_package_each(const char *path, opc_status_t (*visit)(const char *library, void *context, opc_error_t *error), void *context,
-                              opc_error_t *error) {
+opc_status_t opc_package_each(const char *path,
+                              opc_status_t (*visit)(const char *library, void *context, opc_error_t *error),
+                              void *context, opc_error_t *error) {
   found_t found = {0};
   const unpacked_t *unpacked = NULL;
   opc_status_t status = opc_is_zip(path) ? unpack_once(path, &unpacked, error) : OPC_OK;

@@ -23,12 +23,15 @@ static bool lists_file(const char *info, const char *relative) {
   if (snprintf(path, sizeof path, "%s/RECORD", info) >= (int)sizeof path) return false;
   FILE *file = fopen(path, "re");
   const size_t length = strlen(relative);
-  while (!found && file != NULL && fgets(line, sizeof line, file) != NULL) found = strncmp(line, relative, length) == 0 && line[length] == ',';
+  while (!found && file != NULL && fgets(line, sizeof line, file) != NULL)
+    found = strncmp(line, relative, length) == 0 && line[length] == ',';
   if (file != NULL) (void)fclose(file);
   return found;
 }
 
-static void take(char *out, size_t size, const char *text) { (void)snprintf(out, size, "%.*s", (int)strcspn(text, "\r\n"), text); }
+static void take(char *out, size_t size, const char *text) {
+  (void)snprintf(out, size, "%.*s", (int)strcspn(text, "\r\n"), text);
+}
 
 static bool read_metadata(const char *info, opc_package_hint_t *out) {
   char path[PATH_MAX], line[1024];
@@ -42,7 +45,8 @@ static bool read_metadata(const char *info, opc_package_hint_t *out) {
     if (strncmp(line, "Version: ", 9) == 0) take(out->version, sizeof out->version, line + 9);
     if (strncmp(line, torch, sizeof torch - 1) != 0) continue;
     const char *rest = line + sizeof torch - 1 + strspn(line + sizeof torch - 1, " (");
-    if (strchr("=<>!~", *rest) == NULL || strchr(rest, ';') != NULL) continue; /* another package, or only under a condition */
+    if (strchr("=<>!~", *rest) == NULL || strchr(rest, ';') != NULL)
+      continue; /* another package, or only under a condition */
     (void)snprintf(out->torch, sizeof out->torch, "%.*s", (int)strcspn(rest, ")\r\n"), rest);
   }
   (void)fclose(file);
@@ -62,7 +66,8 @@ static bool find_in(const char *folder, const char *relative, opc_package_hint_t
       for (size_t i = 0; !hit && i < found.gl_pathc; i++) {
         const char *base = strrchr(found.gl_pathv[i], '/') + 1, *dash = strchr(base, '-');
         const bool named = dash != NULL && same_name(top, base, (size_t)(dash - base));
-        hit = (by_record ? !named && lists_file(found.gl_pathv[i], relative) : named) && read_metadata(found.gl_pathv[i], out);
+        hit = (by_record ? !named && lists_file(found.gl_pathv[i], relative) : named) &&
+              read_metadata(found.gl_pathv[i], out);
       }
     }
   }

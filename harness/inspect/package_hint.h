@@ -1,4 +1,5 @@
-/* The package that a library was installed from, and which torch it asks for: from the metadata beside it in site-packages, or in the unpacked wheel.
+/* The package that a library was installed from, and which torch it asks for: from the metadata beside it in
+ * site-packages, or in the unpacked wheel.
  *
  * Ownership: the caller's structure. Threads, fork: no shared state. */
 #ifndef OPC_INSPECT_PACKAGE_HINT_H

@@ -12,7 +12,8 @@ enum { LEVELS = 8, OPEN_FOLDERS = 32, ENTRIES_MAX = 50000 };
 static bool holds_packages(const char *folder) {
   char pattern[PATH_MAX];
   glob_t found = {0};
-  bool holds = snprintf(pattern, sizeof pattern, "%s/*.dist-info", folder) < (int)sizeof pattern && glob(pattern, GLOB_ONLYDIR, NULL, &found) == 0;
+  bool holds = snprintf(pattern, sizeof pattern, "%s/*.dist-info", folder) < (int)sizeof pattern &&
+               glob(pattern, GLOB_ONLYDIR, NULL, &found) == 0;
   globfree(&found);
   return holds;
 }

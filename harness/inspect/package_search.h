@@ -1,5 +1,5 @@
-/* A library that another one of the same installed package needs, in whatever folder of the package it lies: Python loads it first, by its path, and so nothing
- * in the file says where it is.
+/* A library that another one of the same installed package needs, in whatever folder of the package it lies: Python
+ * loads it first, by its path, and so nothing in the file says where it is.
  *
  * Ownership: the caller's buffer. Threads: one; fork: no shared state. */
 #ifndef OPC_INSPECT_PACKAGE_SEARCH_H

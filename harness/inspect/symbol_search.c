@@ -40,7 +40,8 @@ static opc_status_t open_file(running_t *running, const char *path, opc_elf_file
 }
 
 static bool torch_file(const running_t *running, const char *name, char path[PATH_MAX]) {
-  return running->torch_folder != NULL && snprintf(path, PATH_MAX, "%s/%s", running->torch_folder, name) < PATH_MAX && access(path, R_OK) == 0;
+  return running->torch_folder != NULL && snprintf(path, PATH_MAX, "%s/%s", running->torch_folder, name) < PATH_MAX &&
+         access(path, R_OK) == 0;
 }
 
 static const opc_need_t *find_need(const opc_symbol_search_t *search, const char *name) {
@@ -65,13 +66,15 @@ static opc_status_t add_need(running_t *running, const opc_elf_file_t *by, const
   *need = (opc_need_t){.name = name, .by = by};
   if (opc_library_is_torch(name) && torch_file(running, name, need->place.path)) need->place.how = OPC_FOUND_TORCH;
   else opc_library_find(by, name, running->torch_folder, &need->place);
-  need->replaced = opc_library_is_python(name) || opc_library_is_heavy(name) || (need->place.how == OPC_FOUND_NOWHERE && opc_library_is_accelerator(name));
+  need->replaced = opc_library_is_python(name) || opc_library_is_heavy(name) ||
+                   (need->place.how == OPC_FOUND_NOWHERE && opc_library_is_accelerator(name));
   *out_need = need;
   return OPC_OK;
 }
 
 static bool is_part(const opc_need_t *need) {
-  const bool own = need->place.how == OPC_FOUND_BESIDE || need->place.how == OPC_FOUND_PACKAGE || (opc_found_by_loader(need->place.how) && need->place.how != OPC_FOUND_SYSTEM);
+  const bool own = need->place.how == OPC_FOUND_BESIDE || need->place.how == OPC_FOUND_PACKAGE ||
+                   (opc_found_by_loader(need->place.how) && need->place.how != OPC_FOUND_SYSTEM);
   return own && !need->replaced && !opc_library_is_accelerator(need->name) && !opc_library_is_torch(need->name);
 }
 
@@ -117,7 +120,8 @@ static void settle_inert(running_t *running, bool unknown_accelerator) {
     opc_wanted_symbol_t *symbol = &set->items[i];
     const opc_need_t *of = symbol->library != NULL ? find_need(running->out, symbol->library) : NULL;
     if (symbol->settled) continue;
-    if (opc_symbol_is_python(symbol->name) || (of != NULL && of->replaced) || (unknown_accelerator && opc_symbol_is_accelerator(symbol->name))) {
+    if (opc_symbol_is_python(symbol->name) || (of != NULL && of->replaced) ||
+        (unknown_accelerator && opc_symbol_is_accelerator(symbol->name))) {
       opc_symbol_set_settle(set, symbol);
     }
   }
@@ -147,17 +151,20 @@ static void check_versions(running_t *running) {
   opc_symbol_search_t *out = running->out;
   for (size_t i = 0; out->lacking_version == NULL && i < out->symbols.count; i++) {
     const opc_wanted_symbol_t *symbol = &out->symbols.items[i];
-    const opc_need_t *need = symbol->version != NULL && symbol->library != NULL ? find_need(out, symbol->library) : NULL;
+    const opc_need_t *need =
+        symbol->version != NULL && symbol->library != NULL ? find_need(out, symbol->library) : NULL;
     if (need == NULL || need->replaced) continue;
     for (size_t f = 0; f < out->file_count; f++) {
-      if (strcmp(out->files[f]->path, need->place.path) != 0 || opc_elf_has_version(out->files[f], symbol->version)) continue;
+      if (strcmp(out->files[f]->path, need->place.path) != 0 || opc_elf_has_version(out->files[f], symbol->version))
+        continue;
       out->lacking_version = symbol->version;
       out->lacking_in = need->name;
     }
   }
 }
 
-opc_status_t opc_symbol_search_run(opc_elf_file_t *file, const char *torch_folder, opc_symbol_search_t *out, opc_error_t *error) {
+opc_status_t opc_symbol_search_run(opc_elf_file_t *file, const char *torch_folder, opc_symbol_search_t *out,
+                                   opc_error_t *error) {
   *out = (opc_symbol_search_t){0};
   running_t running = {.out = out, .torch_folder = torch_folder, .error = error};
   bool unknown_accelerator = false;
@@ -171,7 +178,8 @@ opc_status_t opc_symbol_search_run(opc_elf_file_t *file, const char *torch_folde
     const opc_need_t *need = &out->needs[i];
     opc_elf_file_t *found = NULL;
     unknown_accelerator |= need->replaced && need->place.how == OPC_FOUND_NOWHERE;
-    if (need->place.how != OPC_FOUND_NOWHERE && !is_part(need)) status = settle_by_path(&running, need->place.path, &found);
+    if (need->place.how != OPC_FOUND_NOWHERE && !is_part(need))
+      status = settle_by_path(&running, need->place.path, &found);
   }
   if (status == OPC_OK) status = settle_by_torch(&running);
   if (status == OPC_OK) settle_inert(&running, unknown_accelerator);
@@ -189,7 +197,9 @@ const char *opc_symbol_search_telling(const opc_symbol_search_t *search) {
     if (symbols->items[i].settled) continue;
     if (opc_symbol_has_old_string(name) || opc_symbol_is_newer_torch(name)) return name;
     if (first == NULL) first = name;
-    if (telling == NULL && (strstr(name, "c10") != NULL || strstr(name, "torch") != NULL || strstr(name, "2at") != NULL)) telling = name;
+    if (telling == NULL &&
+        (strstr(name, "c10") != NULL || strstr(name, "torch") != NULL || strstr(name, "2at") != NULL))
+      telling = name;
   }
   return telling != NULL ? telling : first;
 }

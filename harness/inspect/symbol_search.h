@@ -1,5 +1,6 @@
-/* What loading a library would come to, found out without loading it: the libraries that it needs, directly or through its own parts, and the symbols
- * that none of them defines. It follows bridge/prepare.h: what is replaced there counts as found here.
+/* What loading a library would come to, found out without loading it: the libraries that it needs, directly or through
+ * its own parts, and the symbols that none of them defines. It follows bridge/prepare.h: what is replaced there counts
+ * as found here.
  *
  * Ownership: opc_symbol_search_clear; strings belong to the files inside. Threads, fork: no shared state. */
 #ifndef OPC_INSPECT_SYMBOL_SEARCH_H
@@ -26,7 +27,8 @@ typedef struct opc_symbol_search {
 } opc_symbol_search_t;
 
 /* file: stays the caller's. torch_folder: libtorch's lib/; NULL: unknown. */
-opc_status_t opc_symbol_search_run(opc_elf_file_t *file, const char *torch_folder, opc_symbol_search_t *out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_symbol_search_run(opc_elf_file_t *file, const char *torch_folder, opc_symbol_search_t *out,
+                                   opc_error_t *error) OPC_CHECKED;
 /* Of the symbols that nothing defines the one that tells most about why; NULL: each is defined. */
 const char *opc_symbol_search_telling(const opc_symbol_search_t *search);
 void opc_symbol_search_clear(opc_symbol_search_t *search);

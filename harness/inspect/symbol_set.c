@@ -15,12 +15,17 @@ static bool add_undefined(const opc_elf_symbol_t *symbol, void *context) {
     set->items = grown;
     set->capacity = capacity;
   }
-  set->items[set->count++] = (opc_wanted_symbol_t){
-      .name = symbol->name, .library = symbol->library, .version = symbol->version, .type = symbol->type, .called = symbol->called};
+  set->items[set->count++] = (opc_wanted_symbol_t){.name = symbol->name,
+                                                   .library = symbol->library,
+                                                   .version = symbol->version,
+                                                   .type = symbol->type,
+                                                   .called = symbol->called};
   return true;
 }
 
-void opc_symbol_set_add(opc_symbol_set_t *set, const opc_elf_file_t *file) { opc_elf_each_symbol(file, add_undefined, set); }
+void opc_symbol_set_add(opc_symbol_set_t *set, const opc_elf_file_t *file) {
+  opc_elf_each_symbol(file, add_undefined, set);
+}
 
 static int compare(const void *a, const void *b) {
   return strcmp(((const opc_wanted_symbol_t *)a)->name, ((const opc_wanted_symbol_t *)b)->name);
@@ -67,7 +72,8 @@ typedef struct lookup {
 
 static bool look_up(const opc_elf_symbol_t *symbol, void *context) {
   lookup_t *lookup = context;
-  lookup->found = symbol->defined && symbol->binding == STB_GLOBAL && opc_symbol_set_find(lookup->set, symbol->name) != NULL;
+  lookup->found =
+      symbol->defined && symbol->binding == STB_GLOBAL && opc_symbol_set_find(lookup->set, symbol->name) != NULL;
   return !lookup->found;
 }
 

@@ -16,8 +16,8 @@ bool opc_is_zip(const char *path) {
   struct stat about;
   char start[4] = "";
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  const bool zip = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && read(fd, start, sizeof start) == (ssize_t)sizeof start &&
-                   memcmp(start, "PK\3\4", sizeof start) == 0;
+  const bool zip = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
+                   read(fd, start, sizeof start) == (ssize_t)sizeof start && memcmp(start, "PK\3\4", sizeof start) == 0;
   if (fd >= 0) (void)close(fd);
   return zip;
 }
@@ -34,7 +34,8 @@ static bool is_safe(const char *name) {
 /* "x.so", "x.so.1.2", the samples and recipes beside them, and what package_hint.h reads. */
 static bool is_wanted(const char *name) {
   const char *base = strrchr(name, '/') != NULL ? strrchr(name, '/') + 1 : name, *so = strstr(base, ".so");
-  const bool library = so != NULL && (so[3] == '\0' || (so[3] == '.' && strspn(so + 3, ".0123456789") == strlen(so + 3)));
+  const bool library =
+      so != NULL && (so[3] == '\0' || (so[3] == '.' && strspn(so + 3, ".0123456789") == strlen(so + 3)));
   const bool inputs = strstr(name, ".samples.json") != NULL || strstr(name, ".recipes.json") != NULL;
   return library || inputs || strstr(name, ".dist-info/METADATA") != NULL || strstr(name, ".dist-info/RECORD") != NULL;
 }
@@ -54,24 +55,32 @@ static opc_status_t copy_out(zip_file_t *entry, FILE *file, const char *name, ui
   char block[1 << 16];
   zip_int64_t got;
   while ((got = zip_fread(entry, block, sizeof block)) > 0) {
-    if ((uint64_t)got > *left) return opc_error_set(error, OPC_ERR_IO, "it unpacks to more than %llu GiB", (unsigned long long)(largest_total >> 30));
+    if ((uint64_t)got > *left)
+      return opc_error_set(error, OPC_ERR_IO, "it unpacks to more than %llu GiB",
+                           (unsigned long long)(largest_total >> 30));
     *left -= (uint64_t)got;
-    if (fwrite(block, 1, (size_t)got, file) != (size_t)got) return opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", name, strerror(errno));
+    if (fwrite(block, 1, (size_t)got, file) != (size_t)got)
+      return opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", name, strerror(errno));
   }
-  return got == 0 ? OPC_OK : opc_error_set(error, OPC_ERR_IO, "%s in it is damaged: %s", name, zip_file_strerror(entry));
+  return got == 0 ? OPC_OK
+                  : opc_error_set(error, OPC_ERR_IO, "%s in it is damaged: %s", name, zip_file_strerror(entry));
 }
 
-static opc_status_t unpack_entry(zip_t *archive, zip_uint64_t index, const char *name, const char *folder, uint64_t *left, opc_error_t *error) {
+static opc_status_t unpack_entry(zip_t *archive, zip_uint64_t index, const char *name, const char *folder,
+                                 uint64_t *left, opc_error_t *error) {
   char path[PATH_MAX];
-  if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return opc_error_set(error, OPC_ERR_IO, "the name %.100s… is too long", name);
+  if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+    return opc_error_set(error, OPC_ERR_IO, "the name %.100s… is too long", name);
   opc_status_t status = make_folders(path, strlen(folder) + 1, error);
   if (status != OPC_OK) return status;
   zip_file_t *entry = zip_fopen_index(archive, index, 0);
   FILE *file = fopen(path, "wxe"); /* x: a name that comes twice is no way to write over what is there */
-  if (entry == NULL) status = opc_error_set(error, OPC_ERR_IO, "%s in it cannot be read: %s", name, zip_strerror(archive));
+  if (entry == NULL)
+    status = opc_error_set(error, OPC_ERR_IO, "%s in it cannot be read: %s", name, zip_strerror(archive));
   else if (file == NULL) status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
   else status = copy_out(entry, file, name, left, error);
-  if (file != NULL && fclose(file) != 0 && status == OPC_OK) status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+  if (file != NULL && fclose(file) != 0 && status == OPC_OK)
+    status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
   if (entry != NULL) (void)zip_fclose(entry);
   return status;
 }

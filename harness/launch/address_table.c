@@ -1,6 +1,7 @@
 /* Where allocations are, of either mode: sorted by address, freed ones kept until their place is used again.
  *
- * Changed under a lock; read without one, also by a signal handler, by looking whether a change came between (a sequence lock). */
+ * Changed under a lock; read without one, also by a signal handler, by looking whether a change came between (a
+ * sequence lock). */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -43,7 +44,8 @@ static size_t freed_dropped(size_t count) {
   return kept;
 }
 
-void opc_range_add(const void *at, uint64_t bytes, opc_cuda_place_t place, int device, uint64_t caller, unsigned flags) {
+void opc_range_add(const void *at, uint64_t bytes, opc_cuda_place_t place, int device, uint64_t caller,
+                   unsigned flags) {
   const uint64_t base = (uint64_t)(uintptr_t)at;
   if (base == 0 || bytes == 0) return;
   change_begin();
@@ -51,10 +53,12 @@ void opc_range_add(const void *at, uint64_t bytes, opc_cuda_place_t place, int d
   if (ranges && count == RANGES_MAX) count = freed_dropped(count);
   if (ranges && count < RANGES_MAX) {
     size_t first = above(base, count), after = first;
-    if (first > 0 && ranges[first - 1].base + ranges[first - 1].bytes > base) first--; /* whatever lay there is no more */
+    if (first > 0 && ranges[first - 1].base + ranges[first - 1].bytes > base)
+      first--; /* whatever lay there is no more */
     while (after < count && ranges[after].base < base + bytes) after++;
     memmove(&ranges[first + 1], &ranges[after], (count - after) * sizeof *ranges);
-    ranges[first] = (opc_range_t){.base = base, .bytes = bytes, .caller = caller, .place = place, .device = device, .live = true, .flags = flags};
+    ranges[first] = (opc_range_t){
+        .base = base, .bytes = bytes, .caller = caller, .place = place, .device = device, .live = true, .flags = flags};
     count = count - (after - first) + 1;
   }
   atomic_store_explicit(&range_count, count, memory_order_relaxed);
@@ -96,8 +100,10 @@ size_t opc_range_list(opc_cuda_allocation_t *out, size_t room) {
   for (size_t i = 0; i < count; i++) {
     if (!ranges[i].live) continue;
     if (found < room) {
-      out[found] = (opc_cuda_allocation_t){.at = opc_address_of_range(ranges[i].base, &ranges[i]), .bytes = ranges[i].bytes};
-      out[found].at.value = ranges[i].caller; /* until the loader can be asked, which may wait for whoever waits for the lock */
+      out[found] =
+          (opc_cuda_allocation_t){.at = opc_address_of_range(ranges[i].base, &ranges[i]), .bytes = ranges[i].bytes};
+      out[found].at.value =
+          ranges[i].caller; /* until the loader can be asked, which may wait for whoever waits for the lock */
     }
     found++;
   }
@@ -114,7 +120,8 @@ uint64_t opc_range_live_bytes(int device) {
   pthread_mutex_lock(&opc_lock_addresses);
   const size_t count = atomic_load(&range_count);
   for (size_t i = 0; i < count; i++)
-    if (ranges[i].live && ranges[i].device == device && ranges[i].place != OPC_CUDA_PINNED) bytes += (ranges[i].bytes + OPC_PAGE - 1) / OPC_PAGE * OPC_PAGE;
+    if (ranges[i].live && ranges[i].device == device && ranges[i].place != OPC_CUDA_PINNED)
+      bytes += (ranges[i].bytes + OPC_PAGE - 1) / OPC_PAGE * OPC_PAGE;
   pthread_mutex_unlock(&opc_lock_addresses);
   return bytes;
 }
@@ -125,7 +132,8 @@ uint64_t opc_range_gap(uint64_t from, uint64_t to, uint64_t bytes) {
   const size_t count = atomic_load(&range_count);
   for (size_t i = 0; i < count && ranges[i].base < at + bytes; i++) {
     if (!ranges[i].live || ranges[i].base + ranges[i].bytes <= at) continue;
-    at = (ranges[i].base + ranges[i].bytes + OPC_PAGE - 1) / OPC_PAGE * OPC_PAGE + OPC_PAGE; /* and a closed page between the two */
+    at = (ranges[i].base + ranges[i].bytes + OPC_PAGE - 1) / OPC_PAGE * OPC_PAGE +
+         OPC_PAGE; /* and a closed page between the two */
   }
   pthread_mutex_unlock(&opc_lock_addresses);
   return at + bytes <= to ? at : 0;
@@ -136,30 +144,37 @@ uint64_t opc_range_gap(uint64_t from, uint64_t to, uint64_t bytes) {
 opc_cuda_address_t opc_address_of_range(uint64_t address, const opc_range_t *range) {
   const bool pinned = range->place == OPC_CUDA_PINNED;
   return (opc_cuda_address_t){
-    .value = address,
-    /* Freed or unregistered host memory is memory of the process like any other, if it is there at all. */
-    .place = range->live ? range->place : pinned ? OPC_CUDA_PAGEABLE : OPC_CUDA_FREED,
-    .device = pinned ? -1 : range->device,
-    .allocation = range->base,
+      .value = address,
+      /* Freed or unregistered host memory is memory of the process like any other, if it is there at all. */
+      .place = range->live ? range->place
+               : pinned    ? OPC_CUDA_PAGEABLE
+                           : OPC_CUDA_FREED,
+      .device = pinned ? -1 : range->device,
+      .allocation = range->base,
   };
 }
 
-/* Where AddressSanitizer is in the process, these addresses are its tables of all memory; they can be read, and 2^31 elements look like one. */
+/* Where AddressSanitizer is in the process, these addresses are its tables of all memory; they can be read, and 2^31
+ * elements look like one. */
 extern void __asan_init(void) __attribute__((weak));
 static const uint64_t asan_low = 0x7fff8000, asan_end = 0x10007fff8000;
 
-/* Whether the process has memory there that can be read: what is only reserved (guard pages, AddressSanitizer's gaps, which are terabytes at low addresses) is nothing
- * that anybody passes to a kernel, and a count of bytes may well look like an address in it. The system copies the set of signals before it looks at `how`, which is
- * none that there is. Asking it costs hundreds of nanoseconds, so that a page which was there once in a log counts as there in it. */
+/* Whether the process has memory there that can be read: what is only reserved (guard pages, AddressSanitizer's gaps,
+ * which are terabytes at low addresses) is nothing that anybody passes to a kernel, and a count of bytes may well look
+ * like an address in it. The system copies the set of signals before it looks at `how`, which is none that there is.
+ * Asking it costs hundreds of nanoseconds, so that a page which was there once in a log counts as there in it. */
 static bool readable(uint64_t address) {
   enum { KNOWN = 256, NO_HOW = -1, SET_BYTES = 8 };
   static _Atomic uint64_t known[KNOWN];
-  /* Nothing of a 64-bit process lies in its first 64 KiB, nor in the kernel's half; the system would say so too, and slower. */
+  /* Nothing of a 64-bit process lies in its first 64 KiB, nor in the kernel's half; the system would say so too, and
+   * slower. */
   if (address < 1 << 16 || address >> 47 != 0) return false;
   if (__asan_init && address >= asan_low && address < asan_end) return false;
   const uint64_t page = address / OPC_PAGE, mark = (uint64_t)opc_log_number() << 36 | page;
   _Atomic uint64_t *slot = &known[page % KNOWN];
-  if (atomic_load_explicit(&opc_log_open, memory_order_relaxed) && atomic_load_explicit(slot, memory_order_relaxed) == mark) return true;
+  if (atomic_load_explicit(&opc_log_open, memory_order_relaxed) &&
+      atomic_load_explicit(slot, memory_order_relaxed) == mark)
+    return true;
   const int kept = errno;
   const bool there = syscall(SYS_rt_sigprocmask, NO_HOW, page * OPC_PAGE, NULL, SET_BYTES) == 0 || errno != EFAULT;
   errno = kept;
@@ -172,8 +187,12 @@ static bool readable(uint64_t address) {
 static bool asked_real(uint64_t address, opc_cuda_address_t *out) {
   struct cudaPointerAttributes attributes;
   if (opc_runtime.simulated || address < 1 << 16 || address >> 48 != 0) return false;
-  if (opc_real.cudaPointerGetAttributes(&attributes, (void *)(uintptr_t)address) != cudaSuccess || attributes.type == cudaMemoryTypeUnregistered) return false;
-  out->place = attributes.type == cudaMemoryTypeDevice ? OPC_CUDA_DEVICE : attributes.type == cudaMemoryTypeManaged ? OPC_CUDA_MANAGED : OPC_CUDA_PINNED;
+  if (opc_real.cudaPointerGetAttributes(&attributes, (void *)(uintptr_t)address) != cudaSuccess ||
+      attributes.type == cudaMemoryTypeUnregistered)
+    return false;
+  out->place = attributes.type == cudaMemoryTypeDevice    ? OPC_CUDA_DEVICE
+               : attributes.type == cudaMemoryTypeManaged ? OPC_CUDA_MANAGED
+                                                          : OPC_CUDA_PINNED;
   out->device = out->place == OPC_CUDA_PINNED ? -1 : attributes.device;
   return true;
 }

@@ -25,15 +25,19 @@ void opc_call_end(const opc_cuda_call_t *call, int code);
 
 /* What a call is about; `per_thread` is of the function that was called. */
 void opc_note_stream(opc_cuda_call_t *call, cudaStream_t stream, bool per_thread);
-void opc_note_copy(opc_cuda_call_t *call, const void *to, const void *from, size_t bytes, cudaStream_t stream, bool per_thread, bool waits);
-void opc_note_fill(opc_cuda_call_t *call, const void *to, size_t bytes, cudaStream_t stream, bool per_thread, bool waits);
+void opc_note_copy(opc_cuda_call_t *call, const void *to, const void *from, size_t bytes, cudaStream_t stream,
+                   bool per_thread, bool waits);
+void opc_note_fill(opc_cuda_call_t *call, const void *to, size_t bytes, cudaStream_t stream, bool per_thread,
+                   bool waits);
 void opc_note_memory(opc_cuda_call_t *call, const void *at, size_t bytes, bool waits);
 /* The stub that nvcc writes has no line of its own: the call was made where the launch was begun. */
 void opc_note_stub(opc_cuda_call_t *call);
-void opc_note_launch(opc_cuda_call_t *call, const void *key, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream, bool per_thread,
-                     bool cooperative);
-void opc_note_launch_config(opc_cuda_call_t *call, const cudaLaunchConfig_t *config, const void *key, void **arguments, bool per_thread);
-void opc_note_copy_3d(opc_cuda_call_t *call, const struct cudaMemcpy3DParms *copy, cudaStream_t stream, bool per_thread, bool waits);
+void opc_note_launch(opc_cuda_call_t *call, const void *key, dim3 grid, dim3 block, void **arguments, size_t shared,
+                     cudaStream_t stream, bool per_thread, bool cooperative);
+void opc_note_launch_config(opc_cuda_call_t *call, const cudaLaunchConfig_t *config, const void *key, void **arguments,
+                            bool per_thread);
+void opc_note_copy_3d(opc_cuda_call_t *call, const struct cudaMemcpy3DParms *copy, cudaStream_t stream, bool per_thread,
+                      bool waits);
 /* After opc_note_copy: one end is a variable in device code. */
 void opc_note_symbol(opc_cuda_call_t *call, const void *symbol, size_t offset, bool to_symbol);
 void opc_note_event(opc_cuda_call_t *call, cudaEvent_t event);

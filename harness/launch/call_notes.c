@@ -24,14 +24,15 @@ void opc_note_stream(opc_cuda_call_t *call, cudaStream_t given, bool per_thread)
 
 void opc_note_event(opc_cuda_call_t *call, cudaEvent_t event) { call->event = number(event); }
 
-/* CUDA runtime API, "API synchronization behavior": from the device to pageable memory a copy is over when the function returns, whatever it is called; between
- * two places on devices cudaMemcpy does not wait either. */
+/* CUDA runtime API, "API synchronization behavior": from the device to pageable memory a copy is over when the function
+ * returns, whatever it is called; between two places on devices cudaMemcpy does not wait either. */
 static bool copy_waits(const opc_cuda_call_t *call, bool by_name) {
   if (by_name) return !(call->to.place == OPC_CUDA_DEVICE && call->from.place == OPC_CUDA_DEVICE);
   return call->from.place == OPC_CUDA_DEVICE && call->to.place == OPC_CUDA_PAGEABLE;
 }
 
-void opc_note_copy(opc_cuda_call_t *call, const void *to, const void *from, size_t bytes, cudaStream_t stream, bool per_thread, bool waits) {
+void opc_note_copy(opc_cuda_call_t *call, const void *to, const void *from, size_t bytes, cudaStream_t stream,
+                   bool per_thread, bool waits) {
   opc_note_stream(call, stream, per_thread);
   call->to = opc_address(number(to));
   call->from = opc_address(number(from));
@@ -39,9 +40,11 @@ void opc_note_copy(opc_cuda_call_t *call, const void *to, const void *from, size
   call->synchronous = copy_waits(call, waits);
 }
 
-void opc_note_copy_3d(opc_cuda_call_t *call, const struct cudaMemcpy3DParms *copy, cudaStream_t stream, bool per_thread, bool waits) {
+void opc_note_copy_3d(opc_cuda_call_t *call, const struct cudaMemcpy3DParms *copy, cudaStream_t stream, bool per_thread,
+                      bool waits) {
   if (!copy) return;
-  opc_note_copy(call, copy->dstPtr.ptr, copy->srcPtr.ptr, copy->extent.width * copy->extent.height * copy->extent.depth, stream, per_thread, waits);
+  opc_note_copy(call, copy->dstPtr.ptr, copy->srcPtr.ptr, copy->extent.width * copy->extent.height * copy->extent.depth,
+                stream, per_thread, waits);
 }
 
 void opc_note_symbol(opc_cuda_call_t *call, const void *symbol, size_t offset, bool to_symbol) {
@@ -52,7 +55,8 @@ void opc_note_symbol(opc_cuda_call_t *call, const void *symbol, size_t offset, b
   call->synchronous = copy_waits(call, call->synchronous);
 }
 
-void opc_note_fill(opc_cuda_call_t *call, const void *to, size_t bytes, cudaStream_t stream, bool per_thread, bool waits) {
+void opc_note_fill(opc_cuda_call_t *call, const void *to, size_t bytes, cudaStream_t stream, bool per_thread,
+                   bool waits) {
   opc_note_stream(call, stream, per_thread);
   call->to = opc_address(number(to));
   call->bytes = bytes;
@@ -73,7 +77,8 @@ static void note_address(opc_cuda_call_t *call, uint64_t word, bool first, bool 
   if (call->pointer_count == OPC_CUDA_POINTERS) return;
   const opc_cuda_address_t address = opc_address(word);
   if (address.place == OPC_CUDA_NOWHERE) return;
-  /* Behind a parameter's first word lie tails of arrays that nobody filled in: what is left of other calls there can look like host memory or be freed. */
+  /* Behind a parameter's first word lie tails of arrays that nobody filled in: what is left of other calls there can
+   * look like host memory or be freed. */
   if (!first && (address.place == OPC_CUDA_PAGEABLE || address.place == OPC_CUDA_FREED)) return;
   call->alone[call->pointer_count] = alone;
   call->pointers[call->pointer_count++] = address;
@@ -88,8 +93,8 @@ static void note_parameter(opc_cuda_call_t *call, const unsigned char *bytes, co
   }
 }
 
-void opc_note_launch(opc_cuda_call_t *call, const void *key, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream, bool per_thread,
-                     bool cooperative) {
+void opc_note_launch(opc_cuda_call_t *call, const void *key, dim3 grid, dim3 block, void **arguments, size_t shared,
+                     cudaStream_t stream, bool per_thread, bool cooperative) {
   opc_note_stream(call, stream, per_thread);
   call->grid[0] = grid.x, call->grid[1] = grid.y, call->grid[2] = grid.z;
   call->block[0] = block.x, call->block[1] = block.y, call->block[2] = block.z;
@@ -116,7 +121,9 @@ static bool cooperative(const cudaLaunchConfig_t *config) {
   return false;
 }
 
-void opc_note_launch_config(opc_cuda_call_t *call, const cudaLaunchConfig_t *config, const void *key, void **arguments, bool per_thread) {
+void opc_note_launch_config(opc_cuda_call_t *call, const cudaLaunchConfig_t *config, const void *key, void **arguments,
+                            bool per_thread) {
   if (!config) return;
-  opc_note_launch(call, key, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream, per_thread, cooperative(config));
+  opc_note_launch(call, key, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream,
+                  per_thread, cooperative(config));
 }

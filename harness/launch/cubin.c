@@ -1,5 +1,6 @@
-/* Machine code: an ELF file with a section .nv.info.KERNEL for each kernel, of records (format, attribute, size or value, bytes).
- * Source: what nvcc 13 writes, compared with `cuobjdump -elf` and with the sizes of kernels whose parameters are known. */
+/* Machine code: an ELF file with a section .nv.info.KERNEL for each kernel, of records (format, attribute, size or
+ * value, bytes). Source: what nvcc 13 writes, compared with `cuobjdump -elf` and with the sizes of kernels whose
+ * parameters are known. */
 #include <elf.h>
 #include <string.h>
 
@@ -35,8 +36,8 @@ static bool image_open(image_t *image) {
   if (image->size < sizeof image->header) return false;
   memcpy(&image->header, image->bytes, sizeof image->header);
   if (memcmp(image->header.e_ident, ELFMAG, SELFMAG) != 0 || image->header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      image->header.e_shentsize != sizeof names || image->header.e_shoff > image->size || !section_at(image, image->header.e_shstrndx, &names) ||
-      names.sh_type != SHT_STRTAB)
+      image->header.e_shentsize != sizeof names || image->header.e_shoff > image->size ||
+      !section_at(image, image->header.e_shstrndx, &names) || names.sh_type != SHT_STRTAB)
     return false;
   image->names = (const char *)image->bytes + names.sh_offset;
   image->names_size = (size_t)names.sh_size;
@@ -63,7 +64,8 @@ static uint16_t u16(const unsigned char *at) {
   return value;
 }
 
-/* index (4), ordinal (2), offset (2), then bits: 18 of alignment, space and bank, 14 of size. Of kernels with more than 4 KiB of them: the size (2). */
+/* index (4), ordinal (2), offset (2), then bits: 18 of alignment, space and bank, 14 of size. Of kernels with more than
+ * 4 KiB of them: the size (2). */
 static bool parameter_add(const unsigned char *at, size_t size, bool large, opc_kernel_image_t *out) {
   if (size < 12) return false;
   const size_t ordinal = u16(at + 4);
@@ -108,7 +110,8 @@ static void info_read(const unsigned char *bytes, size_t size, opc_kernel_image_
   out->parameters_known = sound && adds_up(out, records, total);
 }
 
-/* The global .nv.info has the registers of each kernel, by the number of its symbol; .nv.info.KERNEL names that symbol's section. */
+/* The global .nv.info has the registers of each kernel, by the number of its symbol; .nv.info.KERNEL names that
+ * symbol's section. */
 static void registers_read(const unsigned char *bytes, size_t size, uint32_t symbol, opc_kernel_image_t *out) {
   for (size_t at = 0; size - at >= 4;) {
     const unsigned char format = bytes[at], attribute = bytes[at + 1];
@@ -116,7 +119,8 @@ static void registers_read(const unsigned char *bytes, size_t size, uint32_t sym
     at += 4;
     if (format != FORMAT_BYTES) continue;
     if (value > size - at) return;
-    if (attribute == ATTRIBUTE_REGISTERS && value >= 8 && u32(bytes + at) == symbol) out->registers = u32(bytes + at + 4);
+    if (attribute == ATTRIBUTE_REGISTERS && value >= 8 && u32(bytes + at) == symbol)
+      out->registers = u32(bytes + at + 4);
     at += value;
   }
 }
@@ -135,7 +139,8 @@ static uint32_t symbol_of(const image_t *image, size_t text) {
   return 0;
 }
 
-bool opc_cubin_visit(const unsigned char *bytes, size_t size, void (*visit)(const char *kernel, void *context), void *context) {
+bool opc_cubin_visit(const unsigned char *bytes, size_t size, void (*visit)(const char *kernel, void *context),
+                     void *context) {
   static const char prefix[] = ".nv.constant0."; /* a kernel's parameters; other functions have none */
   image_t image = {.bytes = bytes, .size = size};
   Elf64_Shdr section;
@@ -143,7 +148,8 @@ bool opc_cubin_visit(const unsigned char *bytes, size_t size, void (*visit)(cons
   for (size_t i = 0; section_at(&image, i, &section); i++) {
     if (section.sh_name >= image.names_size || image.names_size - section.sh_name <= sizeof prefix) continue;
     const char *name = image.names + section.sh_name;
-    if (memcmp(name, prefix, sizeof prefix - 1) != 0 || !memchr(name, '\0', image.names_size - section.sh_name)) continue;
+    if (memcmp(name, prefix, sizeof prefix - 1) != 0 || !memchr(name, '\0', image.names_size - section.sh_name))
+      continue;
     visit(name + sizeof prefix - 1, context);
   }
   return true;
@@ -170,6 +176,7 @@ bool opc_cubin_read(const unsigned char *bytes, size_t size, const char *kernel,
   }
   if (reserved) out->shared_static -= out->shared_static < SHARED_RESERVED ? out->shared_static : SHARED_RESERVED;
   for (size_t i = 0; found && symbol != 0 && section_at(&image, i, &section); i++)
-    if (called(&image, &section, ".nv.info", "") && section.sh_type != SHT_NOBITS) registers_read(bytes + section.sh_offset, (size_t)section.sh_size, symbol, out);
+    if (called(&image, &section, ".nv.info", "") && section.sh_type != SHT_NOBITS)
+      registers_read(bytes + section.sh_offset, (size_t)section.sh_size, symbol, out);
   return found;
 }

@@ -1,8 +1,10 @@
-/* What a process asked of the CUDA runtime, call by call: made by the wrappers (launch.h), read by the checks of CUDA, kept as files for the tests of those.
+/* What a process asked of the CUDA runtime, call by call: made by the wrappers (launch.h), read by the checks of CUDA,
+ * kept as files for the tests of those.
  *
- * Plain data without a word of CUDA's own headers, so that whoever judges a log needs none. Codes are cudaError_t, devices are ordinals as the process sees them,
- * sizes are in bytes, coordinates are x, y, z. Addresses of device memory are numbers, never to be followed.
- * Ownership: a log's strings live as long as the process, or as the log that was read from a file. */
+ * Plain data without a word of CUDA's own headers, so that whoever judges a log needs none. Codes are cudaError_t,
+ * devices are ordinals as the process sees them, sizes are in bytes, coordinates are x, y, z. Addresses of device
+ * memory are numbers, never to be followed. Ownership: a log's strings live as long as the process, or as the log that
+ * was read from a file. */
 #ifndef OPC_LAUNCH_CUDA_LOG_H
 #define OPC_LAUNCH_CUDA_LOG_H
 
@@ -40,8 +42,9 @@ typedef enum opc_cuda_place {
 typedef struct opc_cuda_address {
   uint64_t value;
   opc_cuda_place_t place;
-  int device;           /* of device memory, else -1 */
-  uint64_t allocation;  /* first byte of the allocation that it lies in; 0: unknown. libtorch's caching allocator has many tensors in one */
+  int device;          /* of device memory, else -1 */
+  uint64_t allocation; /* first byte of the allocation that it lies in; 0: unknown. libtorch's caching allocator has
+                          many tensors in one */
 } opc_cuda_address_t;
 
 enum { OPC_CUDA_POINTERS = 12 };
@@ -53,33 +56,39 @@ typedef struct opc_cuda_call {
   const char *library;  /* file of the object that `caller` lies in, as the loader knows it; "" where there is none */
   uint32_t thread;      /* 0: the one that began the log, the others in order of their first call */
   int device;           /* current in that thread when the call began */
-  int code;             /* what the call came to. Of a launch by <<<…>>>: what the generated stub threw away; the thread's last error has it */
-  bool injected;        /* the code is a failure that was asked for (opc_launch_api_t.fail_launch) */
-  bool unwrapped;       /* of the driver, or of a runtime that is linked statically into `library`: seen by CUPTI (opc_launch_api_t.watch_unwrapped). That runtime
-                           has a last error of its own, and no failure can be asked for */
+  int code; /* what the call came to. Of a launch by <<<…>>>: what the generated stub threw away; the thread's last
+               error has it */
+  bool injected;  /* the code is a failure that was asked for (opc_launch_api_t.fail_launch) */
+  bool unwrapped; /* of the driver, or of a runtime that is linked statically into `library`: seen by CUPTI
+                     (opc_launch_api_t.watch_unwrapped). That runtime has a last error of its own, and no failure can be
+                     asked for */
 
   /* Of what goes into a stream, and of STREAM_… kinds. */
   uint64_t stream;
   opc_cuda_stream_kind_t stream_kind;
-  int stream_device; /* the device that the stream belongs to; of the legacy and per-thread streams the current one; -1: unknown */
-  bool captured;     /* the stream is being captured, so that the work is a part of a graph and is not done; said from the first cudaStreamBeginCapture of the process on */
+  int stream_device; /* the device that the stream belongs to; of the legacy and per-thread streams the current one; -1:
+                        unknown */
+  bool captured; /* the stream is being captured, so that the work is a part of a graph and is not done; said from the
+                    first cudaStreamBeginCapture of the process on */
 
   /* LAUNCH; a LIBRARY_WORK has none of it */
-  const char *kernel;   /* as registered (mangled); "" where unknown */
+  const char *kernel;         /* as registered (mangled); "" where unknown */
   const char *kernel_library; /* the object whose kernel it is; "" where unknown */
   uint32_t grid[3], block[3];
-  uint64_t shared;      /* dynamic shared memory */
+  uint64_t shared; /* dynamic shared memory */
   bool cooperative;
-  opc_cuda_address_t pointers[OPC_CUDA_POINTERS]; /* words of the kernel's parameters that are addresses of memory, in order; sizes of parameters come from the
-                                                     kernel's image */
-  bool alone[OPC_CUDA_POINTERS]; /* of each: it is a parameter of 8 bytes by itself; else a word inside a structure, which may be padding or a part that nobody uses */
+  opc_cuda_address_t pointers[OPC_CUDA_POINTERS]; /* words of the kernel's parameters that are addresses of memory, in
+                                                     order; sizes of parameters come from the kernel's image */
+  bool alone[OPC_CUDA_POINTERS]; /* of each: it is a parameter of 8 bytes by itself; else a word inside a structure,
+                                    which may be padding or a part that nobody uses */
   size_t pointer_count;
   bool parameters_known; /* false: the sizes could not be read, and nothing was looked at */
 
   /* COPY, FILL (to only), ALLOCATE, FREE, HOST_… (to) */
   opc_cuda_address_t to, from;
   uint64_t bytes;
-  bool synchronous; /* the host waits by the function's own contract: cudaMemcpy, cudaMemset of pageable memory, cudaMalloc, cudaFree… */
+  bool synchronous; /* the host waits by the function's own contract: cudaMemcpy, cudaMemset of pageable memory,
+                       cudaMalloc, cudaFree… */
 
   /* EVENT_…, STREAM_WAIT, QUERY of an event */
   uint64_t event;
@@ -95,7 +104,8 @@ typedef struct opc_cuda_log {
 } opc_cuda_log_t;
 
 const char *opc_cuda_kind_word(opc_cuda_kind_t kind); /* "launch" */
-const char *opc_cuda_error_name(int code);            /* "cudaErrorInvalidConfiguration"; "cudaError 1234" for one that is not known */
+const char *opc_cuda_error_name(
+    int code); /* "cudaErrorInvalidConfiguration"; "cudaError 1234" for one that is not known */
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,10 @@
 /* Inside libopcheck-cudart: what its files share. Compiled against the headers of the CUDA that libtorch has.
  *
- * Three layers. cudart.def has one row a function; cudart_wrappers.c makes of it what the process calls: a wrapper that notes the call (call_log.h) and goes on to
- * the simulated device (opc_sim_NAME, simulated_*.c) or to the real runtime (opc_real.NAME). What both modes must know about memory, streams and kernels is kept
- * in address_table.c, stream_table.c and kernel_table.c. No function of the runtime calls another by its exported name.
- * Threads: any. Fork: every lock is taken around it (runtime_state.c). */
+ * Three layers. cudart.def has one row a function; cudart_wrappers.c makes of it what the process calls: a wrapper that
+ * notes the call (call_log.h) and goes on to the simulated device (opc_sim_NAME, simulated_*.c) or to the real runtime
+ * (opc_real.NAME). What both modes must know about memory, streams and kernels is kept in address_table.c,
+ * stream_table.c and kernel_table.c. No function of the runtime calls another by its exported name. Threads: any. Fork:
+ * every lock is taken around it (runtime_state.c). */
 #ifndef OPC_LAUNCH_CUDART_H
 #define OPC_LAUNCH_CUDART_H
 
@@ -24,14 +25,17 @@ cudaError_t cudaProfilerStop(void);
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream);
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 cudaError_t __cudaGetKernel(cudaKernel_t *out, const void *function);
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments, size_t shared,
+                               cudaStream_t stream);
 void **__cudaRegisterFatBinary(void *image);
 void __cudaRegisterFatBinaryEnd(void **module);
 void __cudaUnregisterFatBinary(void **module);
-void __cudaRegisterFunction(void **module, const char *host, char *device, const char *name, int thread_limit, uint3 *tid, uint3 *bid, dim3 *block, dim3 *grid,
-                            int *warp);
-void __cudaRegisterVar(void **module, char *host, char *device, const char *name, int external, size_t size, int constant, int global);
-void __cudaRegisterManagedVar(void **module, void **host, char *device, const char *name, int external, size_t size, int constant, int global);
+void __cudaRegisterFunction(void **module, const char *host, char *device, const char *name, int thread_limit,
+                            uint3 *tid, uint3 *bid, dim3 *block, dim3 *grid, int *warp);
+void __cudaRegisterVar(void **module, char *host, char *device, const char *name, int external, size_t size,
+                       int constant, int global);
+void __cudaRegisterManagedVar(void **module, void **host, char *device, const char *name, int external, size_t size,
+                              int constant, int global);
 char __cudaInitModule(void **module);
 
 enum { OPC_SIMULATED_DEVICES = 2, OPC_PAGE = 4096 };
@@ -57,7 +61,8 @@ void *opc_real_function(const char *name);
 /* The real library's handle; NULL in simulated mode. */
 void *opc_real_library(void);
 /* Taken around fork. */
-extern pthread_mutex_t opc_lock_addresses, opc_lock_kernels, opc_lock_copies, opc_lock_streams, opc_lock_jobs, opc_lock_texts, opc_lock_captures;
+extern pthread_mutex_t opc_lock_addresses, opc_lock_kernels, opc_lock_copies, opc_lock_streams, opc_lock_jobs,
+    opc_lock_texts, opc_lock_captures;
 
 /* Memory of our own that is never moved and costs nothing until it is touched; NULL: the system refuses. */
 void *opc_reserve(size_t bytes, int protection);
@@ -67,7 +72,7 @@ typedef struct opc_thread {
   int device;             /* simulated */
   uint32_t epoch, number; /* in the log */
   enum cudaStreamCaptureMode capture_mode;
-  bool per_thread; /* simulated: the function that is being called takes stream 0 for the per-thread one */
+  bool per_thread;      /* simulated: the function that is being called takes stream 0 for the per-thread one */
   uint64_t pushed_from; /* where the last launch by <<<…>>> was begun, until its stub launches */
   unsigned device_flags;
   unsigned inside; /* a call that CUPTI's callback is not to look at: wrapped, or made by the callback itself */
@@ -93,7 +98,8 @@ typedef struct opc_range {
   unsigned flags; /* of pinned memory: cudaHostAlloc's */
 } opc_range_t;
 
-void opc_range_add(const void *base, uint64_t bytes, opc_cuda_place_t place, int device, uint64_t caller, unsigned flags);
+void opc_range_add(const void *base, uint64_t bytes, opc_cuda_place_t place, int device, uint64_t caller,
+                   unsigned flags);
 void opc_range_end(const void *base);
 /* The allocation around an address, alive or freed; lock-free and async-signal-safe. */
 bool opc_range_find(uint64_t address, opc_range_t *out);
@@ -106,9 +112,10 @@ uint64_t opc_range_gap(uint64_t from, uint64_t to, uint64_t bytes);
 opc_cuda_address_t opc_address(uint64_t address); /* classified */
 opc_cuda_address_t opc_address_of_range(uint64_t address, const opc_range_t *range);
 
-/* Of the simulated devices: a piece of the device's address space, whole pages with a closed page behind; 0: none left. */
+/* Of the simulated devices: a piece of the device's address space, whole pages with a closed page behind; 0: none left.
+ */
 uint64_t opc_device_place(opc_cuda_place_t kind, int device, uint64_t bytes);
-bool opc_device_contains(uint64_t address);           /* any piece of the simulated address space, allocated or not */
+bool opc_device_contains(uint64_t address); /* any piece of the simulated address space, allocated or not */
 /* The contents are gone, and host code cannot get at the place. */
 void opc_device_shut(uint64_t base, uint64_t bytes, opc_cuda_place_t place);
 /* Copies between any two places. The caller has made sure of both ranges. */
@@ -137,7 +144,9 @@ void opc_stream_add(cudaStream_t handle, int device, unsigned flags, int priorit
 void opc_stream_end(cudaStream_t handle);
 bool opc_stream_find(cudaStream_t handle, opc_stream_t *out); /* a created one that is alive */
 /* Handle 0 is the per-thread stream for code compiled with --default-stream per-thread. */
-static inline cudaStream_t opc_stream_default(cudaStream_t stream, bool per_thread) { return per_thread && !stream ? cudaStreamPerThread : stream; }
+static inline cudaStream_t opc_stream_default(cudaStream_t stream, bool per_thread) {
+  return per_thread && !stream ? cudaStreamPerThread : stream;
+}
 /* A stream capture was begun in this process, in either mode: calls are asked about from then on. */
 extern atomic_bool opc_capture_seen;
 /* Whether what goes into the stream goes into a graph. */
@@ -152,8 +161,8 @@ typedef struct opc_module opc_module_t;
 
 struct opc_kernel {
   const void *host;
-  opc_module_t *module; /* NULL: its library is gone */
-  const char *name;     /* as long as the library lives; kept for ever once image_read */
+  opc_module_t *module;                      /* NULL: its library is gone */
+  const char *name;                          /* as long as the library lives; kept for ever once image_read */
   int dynamic_shared[OPC_SIMULATED_DEVICES]; /* cudaFuncAttributeMaxDynamicSharedMemorySize; 0: not set */
   int carveout;
   atomic_bool image_read;
@@ -196,7 +205,8 @@ void opc_variable_add(opc_module_t *module, const void *host, uint64_t bytes);
 bool opc_variable_find(const void *host, int device, uint64_t *out_at, uint64_t *out_bytes);
 
 /* Simulated: what the launch comes to. */
-cudaError_t opc_launch_judge(opc_kernel_t *kernel, dim3 grid, dim3 block, uint64_t shared, cudaStream_t stream, bool cooperative);
+cudaError_t opc_launch_judge(opc_kernel_t *kernel, dim3 grid, dim3 block, uint64_t shared, cudaStream_t stream,
+                             bool cooperative);
 
 /* ---- the driver's functions that libtorch asks the runtime for ---- */
 void *opc_driver_function(const char *name);

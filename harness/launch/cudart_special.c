@@ -20,14 +20,14 @@ static cudaError_t error_take(bool clear) {
 
 cudaError_t opc_last_error_take(void) { return error_take(true); }
 
-#define ERROR_FUNCTION(name, kind, clear)                                                                                       \
-  cudaError_t name(void) {                                                                                                      \
-    opc_cuda_call_t call;                                                                                                       \
-    opc_runtime_ready();                                                                                                        \
-    const bool noted = opc_call_begin(&call, kind, #name, __builtin_return_address(0));                                         \
-    const cudaError_t code = error_take(clear);                                                                                 \
-    if (noted) opc_call_end(&call, code);                                                                                       \
-    return code;                                                                                                                \
+#define ERROR_FUNCTION(name, kind, clear)                                               \
+  cudaError_t name(void) {                                                              \
+    opc_cuda_call_t call;                                                               \
+    opc_runtime_ready();                                                                \
+    const bool noted = opc_call_begin(&call, kind, #name, __builtin_return_address(0)); \
+    const cudaError_t code = error_take(clear);                                         \
+    if (noted) opc_call_end(&call, code);                                               \
+    return code;                                                                        \
   }
 ERROR_FUNCTION(cudaGetLastError, OPC_CUDA_LAST_ERROR, true)
 ERROR_FUNCTION(cudaPeekAtLastError, OPC_CUDA_PEEK_ERROR, false)
@@ -103,19 +103,23 @@ void __cudaUnregisterFatBinary(void **handle) {
   if (!opc_runtime.simulated) opc_real_registry.unregister(handle);
 }
 
-void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int thread_limit, uint3 *tid, uint3 *bid, dim3 *block, dim3 *grid,
-                            int *warp) {
+void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int thread_limit,
+                            uint3 *tid, uint3 *bid, dim3 *block, dim3 *grid, int *warp) {
   opc_kernel_add(opc_module_find(handle), host, name);
-  if (!opc_runtime.simulated) opc_real_registry.function(handle, host, device, name, thread_limit, tid, bid, block, grid, warp);
+  if (!opc_runtime.simulated)
+    opc_real_registry.function(handle, host, device, name, thread_limit, tid, bid, block, grid, warp);
 }
 
-void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external, size_t size, int constant, int global) {
+void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external, size_t size,
+                       int constant, int global) {
   opc_variable_add(opc_module_find(handle), host, size);
   if (!opc_runtime.simulated) opc_real_registry.variable(handle, host, device, name, external, size, constant, global);
 }
 
-/* Host code reads the pointer at any time after __cudaInitModule. Its contents begin as zero: the initial values lie in the image, which is not loaded. */
-void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int external, size_t size, int constant, int global) {
+/* Host code reads the pointer at any time after __cudaInitModule. Its contents begin as zero: the initial values lie in
+ * the image, which is not loaded. */
+void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int external, size_t size,
+                              int constant, int global) {
   if (!opc_runtime.simulated) {
     opc_real_registry.managed(handle, host, device, name, external, size, constant, global);
     return;

@@ -1,8 +1,10 @@
-/* Memory of the simulated devices: a stretch of closed address space for each, so that host code that follows a device's address faults.
+/* Memory of the simulated devices: a stretch of closed address space for each, so that host code that follows a
+ * device's address faults.
  *
- * Pages are private and anonymous: a forked child has its own, and what nobody wrote costs nothing. A copy opens its pages while it runs, under a lock; that
- * another thread's stray access is not seen in just that moment is accepted. Places are given out upwards and used again only when the stretch is at its end,
- * so that an address of freed memory is known as such. */
+ * Pages are private and anonymous: a forked child has its own, and what nobody wrote costs nothing. A copy opens its
+ * pages while it runs, under a lock; that another thread's stray access is not seen in just that moment is accepted.
+ * Places are given out upwards and used again only when the stretch is at its end, so that an address of freed memory
+ * is known as such. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,9 +15,7 @@
 enum { REGION_MANAGED = OPC_SIMULATED_DEVICES, REGION_PINNED, REGIONS, OPENED_MAX = 4096, PAGEMAP_ENTRIES = 16384 };
 static const uint64_t region_bytes = 1ull << 40, region_bytes_least = 1ull << 30;
 
-static struct region {
-  uint64_t base, bytes, used; /* given out up to base + used */
-} regions[REGIONS];
+static struct region { uint64_t base, bytes, used; /* given out up to base + used */ } regions[REGIONS];
 static uint64_t all_from, all_to;
 
 static uint64_t opened[OPENED_MAX]; /* pages that a fault opened */
@@ -34,20 +34,26 @@ void opc_device_reserve(void) {
   if (!at) return; /* every allocation is out of memory then */
   all_from = (uint64_t)(uintptr_t)at;
   all_to = all_from + REGIONS * bytes;
-  for (int i = 0; i < REGIONS; i++) regions[i] = (struct region){.base = all_from + (uint64_t)i * bytes, .bytes = bytes};
+  for (int i = 0; i < REGIONS; i++)
+    regions[i] = (struct region){.base = all_from + (uint64_t)i * bytes, .bytes = bytes};
   madvise(at, REGIONS * bytes, MADV_DONTDUMP);
 }
 
 bool opc_device_contains(uint64_t address) { return address - all_from < all_to - all_from; }
 
-static bool of_a_device(uint64_t address) { return all_from != 0 && address - all_from < regions[REGION_MANAGED].base - all_from; }
+static bool of_a_device(uint64_t address) {
+  return all_from != 0 && address - all_from < regions[REGION_MANAGED].base - all_from;
+}
 
 uint64_t opc_device_place(opc_cuda_place_t kind, int device, uint64_t bytes) {
-  struct region *region = &regions[kind == OPC_CUDA_PINNED ? REGION_PINNED : kind == OPC_CUDA_MANAGED ? REGION_MANAGED : device];
+  struct region *region = &regions[kind == OPC_CUDA_PINNED    ? REGION_PINNED
+                                   : kind == OPC_CUDA_MANAGED ? REGION_MANAGED
+                                                              : device];
   if (bytes > region->bytes) return 0;
   const uint64_t need = pages_of(bytes) + OPC_PAGE;
   pthread_mutex_lock(&opc_lock_copies);
-  uint64_t at = region->used + need <= region->bytes ? region->base + region->used : opc_range_gap(region->base, region->base + region->bytes, need);
+  uint64_t at = region->used + need <= region->bytes ? region->base + region->used
+                                                     : opc_range_gap(region->base, region->base + region->bytes, need);
   if (at == region->base + region->used) region->used += need;
   if (at != 0 && kind != OPC_CUDA_DEVICE && mprotect(pointer(at), pages_of(bytes), PROT_READ | PROT_WRITE) != 0) at = 0;
   opc_range_add(pointer(at), bytes, kind, device, 0, 0); /* so that nobody else gets it; the wrapper adds who asked */
@@ -64,9 +70,11 @@ void opc_device_shut(uint64_t base, uint64_t bytes, opc_cuda_place_t place) {
 
 /* ---- copies ---- */
 
-/* A piece is opened, copied and closed: a system that reserves memory for what is writable then has little to reserve. */
+/* A piece is opened, copied and closed: a system that reserves memory for what is writable then has little to reserve.
+ */
 static const uint64_t piece_bytes = 64 << 20;
-/* Above this a fill with anything but zero would take memory that the machine may not have; the contents stay as they are, as after a kernel. */
+/* Above this a fill with anything but zero would take memory that the machine may not have; the contents stay as they
+ * are, as after a kernel. */
 static const uint64_t fill_most = 1 << 30;
 
 static void span_protect(uint64_t address, uint64_t bytes, int protection) {
@@ -75,14 +83,16 @@ static void span_protect(uint64_t address, uint64_t bytes, int protection) {
   mprotect(pointer(from), pages_of(address + bytes - from), protection);
 }
 
-/* Which of a device's pages were ever written; true where that cannot be known. The file is open no longer than it is read: it shows the memory of whoever opened it,
- * and nobody should find a descriptor that he did not open. */
+/* Which of a device's pages were ever written; true where that cannot be known. The file is open no longer than it is
+ * read: it shows the memory of whoever opened it, and nobody should find a descriptor that he did not open. */
 static void pages_look(uint64_t from, size_t count, bool *out_there) {
   static uint64_t entries[PAGEMAP_ENTRIES];
   const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  const ssize_t got = file < 0 ? -1 : pread(file, entries, count * sizeof *entries, (off_t)(from / OPC_PAGE * sizeof *entries));
+  const ssize_t got =
+      file < 0 ? -1 : pread(file, entries, count * sizeof *entries, (off_t)(from / OPC_PAGE * sizeof *entries));
   if (file >= 0) close(file);
-  for (size_t i = 0; i < count; i++) out_there[i] = got != (ssize_t)(count * sizeof *entries) || (entries[i] >> 62) != 0; /* present or swapped out */
+  for (size_t i = 0; i < count; i++)
+    out_there[i] = got != (ssize_t)(count * sizeof *entries) || (entries[i] >> 62) != 0; /* present or swapped out */
 }
 
 /* The same of host memory: whether there is anything but zeros in a page. */
@@ -140,7 +150,8 @@ static void copy_open(uint64_t to, uint64_t from, uint64_t bytes) {
     memmove(pointer(to), pointer(from), bytes);
     return;
   }
-  const uint64_t head = (OPC_PAGE - to % OPC_PAGE) % OPC_PAGE, pages = (bytes - head) / OPC_PAGE, tail = bytes - head - pages * OPC_PAGE;
+  const uint64_t head = (OPC_PAGE - to % OPC_PAGE) % OPC_PAGE, pages = (bytes - head) / OPC_PAGE,
+                 tail = bytes - head - pages * OPC_PAGE;
   memcpy(pointer(to), pointer(from), head);
   copy_pages(to + head, from + head, pages);
   memcpy(pointer(to + bytes - tail), pointer(from + bytes - tail), tail);

@@ -1,5 +1,5 @@
-/* libcuda.so.1 where the devices are simulated: ATen loads a library of this name, and on a machine without a GPU there is none. Each function is found when it is
- * first looked up, and is then driver_stand_in.c's. */
+/* libcuda.so.1 where the devices are simulated: ATen loads a library of this name, and on a machine without a GPU there
+ * is none. Each function is found when it is first looked up, and is then driver_stand_in.c's. */
 #include <cuda_runtime_api.h>
 #include <stddef.h>
 
@@ -13,12 +13,12 @@ static function_t *entry(const char *name) {
   return function;
 }
 
-#define OPC_DRIVER(name)                                           \
-  static function_t *find_##name(void) { return entry(#name); }    \
+#define OPC_DRIVER(name)                                        \
+  static function_t *find_##name(void) { return entry(#name); } \
   void name(void) __attribute__((ifunc("find_" #name)));
 #include "launch/driver_exports.def"
 
-#define OPC_LIBRARY(how, name)                                     \
-  static function_t *find_##name(void) { return entry(#name); }    \
+#define OPC_LIBRARY(how, name)                                  \
+  static function_t *find_##name(void) { return entry(#name); } \
   void name(void) __attribute__((ifunc("find_" #name)));
 #include "launch/kernel_libraries.def"

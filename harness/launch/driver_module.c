@@ -1,5 +1,6 @@
-/* Modules of the driver on the simulated devices: what code that was compiled at run time or beforehand, and not registered by a library, loads and launches its
- * kernels with. Triton's do, so that the models of AOTInductor's packages do.
+/* Modules of the driver on the simulated devices: what code that was compiled at run time or beforehand, and not
+ * registered by a library, loads and launches its kernels with. Triton's do, so that the models of AOTInductor's
+ * packages do.
  *
  * Each function gives its result to its caller and leaves the thread's last error alone. */
 #include <cuda.h>
@@ -13,7 +14,16 @@
 #include "launch/simulated.h"
 
 /* CUresult, from cuda.h. */
-enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, NO_BINARY = 209, FILE_NOT_FOUND = 301, INVALID_HANDLE = 400, NOT_FOUND = 500 };
+enum {
+  SUCCESS = 0,
+  INVALID_VALUE = 1,
+  OUT_OF_MEMORY = 2,
+  INVALID_IMAGE = 200,
+  NO_BINARY = 209,
+  FILE_NOT_FOUND = 301,
+  INVALID_HANDLE = 400,
+  NOT_FOUND = 500
+};
 enum { FUNCTIONS_MAX = 1 << 16 };
 
 /* Codes of the runtime are the driver's, but for these. */
@@ -54,8 +64,10 @@ static int file_read(const char *path, char **out, size_t *out_size) {
   size_t got = 0;
   int file = open(path, O_RDONLY | O_CLOEXEC), code = file < 0 && errno == ENOENT ? FILE_NOT_FOUND : INVALID_IMAGE;
   *out = NULL;
-  if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) *out = opc_reserve((size_t)info.st_size + 1, PROT_READ | PROT_WRITE);
-  for (ssize_t part = 1; *out && part > 0 && got < (size_t)info.st_size; got += part > 0 ? (size_t)part : 0) part = read(file, *out + got, (size_t)info.st_size - got);
+  if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
+    *out = opc_reserve((size_t)info.st_size + 1, PROT_READ | PROT_WRITE);
+  for (ssize_t part = 1; *out && part > 0 && got<(size_t)info.st_size; got += part> 0 ? (size_t)part : 0)
+    part = read(file, *out + got, (size_t)info.st_size - got);
   if (file >= 0) close(file);
   *out_size = got;
   if (*out && got != (size_t)info.st_size) {
@@ -115,27 +127,46 @@ static int launch(const launch_t *given) {
   opc_cuda_call_t call;
   cudaError_t code = cudaSuccess;
   const bool noted = opc_call_begin(&call, OPC_CUDA_LAUNCH, given->name, (void *)(uintptr_t)given->caller);
-  if (noted) opc_note_launch(&call, given->function, given->grid, given->block, given->parameters, given->shared, given->stream, false, given->cooperative);
+  if (noted)
+    opc_note_launch(&call, given->function, given->grid, given->block, given->parameters, given->shared, given->stream,
+                    false, given->cooperative);
   opc_thread.per_thread = false;
   const bool injected = opc_injection_takes(&code);
   if (!injected)
-    code = (given->cooperative ? opc_sim_cudaLaunchCooperativeKernel : opc_sim_cudaLaunchKernel)(given->function, given->grid, given->block, given->parameters, given->shared,
-                                                                                             given->stream);
+    code = (given->cooperative ? opc_sim_cudaLaunchCooperativeKernel : opc_sim_cudaLaunchKernel)(
+        given->function, given->grid, given->block, given->parameters, given->shared, given->stream);
   if (noted) call.injected = injected;
   if (noted) opc_call_end(&call, (int)code);
   return result_of(code);
 }
 
-static int launch_kernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-                         cudaStream_t stream, void **parameters, void **extra) {
+static int launch_kernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                         unsigned block_y, unsigned block_z, unsigned shared, cudaStream_t stream, void **parameters,
+                         void **extra) {
   (void)extra; /* parameters in one piece: what is in it is not looked at */
-  return launch(&(launch_t){"cuLaunchKernel", function, __builtin_return_address(0), {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, stream, parameters, false});
+  return launch(&(launch_t){"cuLaunchKernel",
+                            function,
+                            __builtin_return_address(0),
+                            {grid_x, grid_y, grid_z},
+                            {block_x, block_y, block_z},
+                            shared,
+                            stream,
+                            parameters,
+                            false});
 }
 
-static int launch_cooperative(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-                              cudaStream_t stream, void **parameters) {
-  return launch(&(launch_t){"cuLaunchCooperativeKernel", function, __builtin_return_address(0), {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, stream,
-                            parameters, true});
+static int launch_cooperative(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                              unsigned block_y, unsigned block_z, unsigned shared, cudaStream_t stream,
+                              void **parameters) {
+  return launch(&(launch_t){"cuLaunchCooperativeKernel",
+                            function,
+                            __builtin_return_address(0),
+                            {grid_x, grid_y, grid_z},
+                            {block_x, block_y, block_z},
+                            shared,
+                            stream,
+                            parameters,
+                            true});
 }
 
 /* Attributes of a launch have the same layout in both interfaces. */
@@ -159,9 +190,13 @@ static int launch_config(const CUlaunchConfig *given, void *function, void **par
   return result_of(code);
 }
 
-static int function_set(void *function, int attribute, int value) { return result_of(opc_sim_cudaFuncSetAttribute(function, (enum cudaFuncAttribute)attribute, value)); }
+static int function_set(void *function, int attribute, int value) {
+  return result_of(opc_sim_cudaFuncSetAttribute(function, (enum cudaFuncAttribute)attribute, value));
+}
 
-static int function_cache(void *function, int config) { return result_of(opc_sim_cudaFuncSetCacheConfig(function, (enum cudaFuncCache)config)); }
+static int function_cache(void *function, int config) {
+  return result_of(opc_sim_cudaFuncSetCacheConfig(function, (enum cudaFuncCache)config));
+}
 
 /* In the order of CUfunction_attribute. */
 static int function_get(int *out, int attribute, void *function) {
@@ -169,9 +204,16 @@ static int function_get(int *out, int attribute, void *function) {
   const cudaError_t code = opc_sim_cudaFuncGetAttributes(&has, function);
   if (!out) return INVALID_VALUE;
   if (code != cudaSuccess) return result_of(code);
-  const int values[] = {has.maxThreadsPerBlock,        (int)has.sharedSizeBytes, (int)has.constSizeBytes,       (int)has.localSizeBytes,
-                        has.numRegs,                   has.ptxVersion,           has.binaryVersion,             has.cacheModeCA,
-                        has.maxDynamicSharedSizeBytes, has.preferredShmemCarveout};
+  const int values[] = {has.maxThreadsPerBlock,
+                        (int)has.sharedSizeBytes,
+                        (int)has.constSizeBytes,
+                        (int)has.localSizeBytes,
+                        has.numRegs,
+                        has.ptxVersion,
+                        has.binaryVersion,
+                        has.cacheModeCA,
+                        has.maxDynamicSharedSizeBytes,
+                        has.preferredShmemCarveout};
   if (attribute < 0 || (size_t)attribute >= sizeof values / sizeof values[0]) return INVALID_VALUE;
   *out = values[attribute];
   return SUCCESS;
@@ -181,20 +223,21 @@ static int blocks_resident(int *out, void *function, int block, size_t shared) {
   return result_of(opc_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessor(out, function, block, shared));
 }
 
-#define FUNCTION(name, function) {#name, (opc_driver_function_t *)(function)}
+#define FUNCTION(name, function) \
+  { #name, (opc_driver_function_t *)(function) }
 const opc_driver_row_t opc_driver_module_functions[] = {
-  FUNCTION(cuModuleLoad, module_load),
-  FUNCTION(cuModuleLoadData, module_load_data),
-  FUNCTION(cuModuleLoadDataEx, module_load_data_options),
-  FUNCTION(cuModuleLoadFatBinary, module_load_data),
-  FUNCTION(cuModuleUnload, module_unload),
-  FUNCTION(cuModuleGetFunction, module_function),
-  FUNCTION(cuLaunchKernel, launch_kernel),
-  FUNCTION(cuLaunchKernelEx, launch_config),
-  FUNCTION(cuLaunchCooperativeKernel, launch_cooperative),
-  FUNCTION(cuFuncSetAttribute, function_set),
-  FUNCTION(cuFuncGetAttribute, function_get),
-  FUNCTION(cuFuncSetCacheConfig, function_cache),
-  FUNCTION(cuOccupancyMaxActiveBlocksPerMultiprocessor, blocks_resident),
-  {0},
+    FUNCTION(cuModuleLoad, module_load),
+    FUNCTION(cuModuleLoadData, module_load_data),
+    FUNCTION(cuModuleLoadDataEx, module_load_data_options),
+    FUNCTION(cuModuleLoadFatBinary, module_load_data),
+    FUNCTION(cuModuleUnload, module_unload),
+    FUNCTION(cuModuleGetFunction, module_function),
+    FUNCTION(cuLaunchKernel, launch_kernel),
+    FUNCTION(cuLaunchKernelEx, launch_config),
+    FUNCTION(cuLaunchCooperativeKernel, launch_cooperative),
+    FUNCTION(cuFuncSetAttribute, function_set),
+    FUNCTION(cuFuncGetAttribute, function_get),
+    FUNCTION(cuFuncSetCacheConfig, function_cache),
+    FUNCTION(cuOccupancyMaxActiveBlocksPerMultiprocessor, blocks_resident),
+    {0},
 };

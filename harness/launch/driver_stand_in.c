@@ -1,7 +1,8 @@
-/* Functions of the driver that libtorch and others ask the runtime for (cudaGetDriverEntryPoint). On the simulated device most do not work, and name themselves in
- * the log when they are called. Those that c10 calls of its own accord are written out here, those of modules and their kernels in driver_module.c.
- * A runtime that is linked statically comes here too, by cuGetProcAddress, and gives up: it wants tables of cuGetExportTable, which are documented nowhere. Its library's
- * operators are therefore not checked on the simulated device (checks/cuda_unseen.h). */
+/* Functions of the driver that libtorch and others ask the runtime for (cudaGetDriverEntryPoint). On the simulated
+ * device most do not work, and name themselves in the log when they are called. Those that c10 calls of its own accord
+ * are written out here, those of modules and their kernels in driver_module.c. A runtime that is linked statically
+ * comes here too, by cuGetProcAddress, and gives up: it wants tables of cuGetExportTable, which are documented nowhere.
+ * Its library's operators are therefore not checked on the simulated device (checks/cuda_unseen.h). */
 #include <string.h>
 
 #include "launch/simulated.h"
@@ -19,19 +20,20 @@ int opc_driver_refused(size_t i, void *caller) {
 }
 
 /* One entry of 16 bytes each, so that a number can be told from the address. */
-__asm__(".pushsection .text\n"
-        ".balign 16\n"
-        ".local opc_driver_stubs\n"
-        "opc_driver_stubs:\n"
-        ".set opc_driver_stub, 0\n"
-        ".rept 256\n"
-        "  .balign 16\n"
-        "  mov $opc_driver_stub, %edi\n"
-        "  mov (%rsp), %rsi\n"
-        "  jmp opc_driver_refused\n"
-        "  .set opc_driver_stub, opc_driver_stub + 1\n"
-        ".endr\n"
-        ".popsection\n");
+__asm__(
+    ".pushsection .text\n"
+    ".balign 16\n"
+    ".local opc_driver_stubs\n"
+    "opc_driver_stubs:\n"
+    ".set opc_driver_stub, 0\n"
+    ".rept 256\n"
+    "  .balign 16\n"
+    "  mov $opc_driver_stub, %edi\n"
+    "  mov (%rsp), %rsi\n"
+    "  jmp opc_driver_refused\n"
+    "  .set opc_driver_stub, opc_driver_stub + 1\n"
+    ".endr\n"
+    ".popsection\n");
 extern const unsigned char opc_driver_stubs[];
 
 /* ---- those that work ---- */
@@ -49,7 +51,9 @@ static int device_get(int *out, int ordinal) {
   return ordinal >= 0 && ordinal < OPC_SIMULATED_DEVICES ? CU_SUCCESS : cudaErrorInvalidDevice;
 }
 
-static int device_attribute(int *out, int attribute, int device) { return (int)opc_sim_cudaDeviceGetAttribute(out, (enum cudaDeviceAttr)attribute, device); }
+static int device_attribute(int *out, int attribute, int device) {
+  return (int)opc_sim_cudaDeviceGetAttribute(out, (enum cudaDeviceAttr)attribute, device);
+}
 
 static int device_uuid(cudaUUID_t *out, int device) {
   struct cudaDeviceProp properties;
@@ -89,13 +93,22 @@ static int limit_set(int limit, size_t value) { return (int)opc_sim_cudaDeviceSe
 static int pointer_attribute(void *out, int attribute, uint64_t pointer) {
   enum { MEMORY_TYPE = 2, DEVICE_POINTER = 3, DEVICE_ORDINAL = 9, TYPE_HOST = 1, TYPE_DEVICE = 2 };
   struct cudaPointerAttributes has;
-  if (!out || opc_sim_cudaPointerGetAttributes(&has, (const void *)(uintptr_t)pointer) != cudaSuccess || has.type == cudaMemoryTypeUnregistered) return CU_ERROR_INVALID_VALUE;
+  if (!out || opc_sim_cudaPointerGetAttributes(&has, (const void *)(uintptr_t)pointer) != cudaSuccess ||
+      has.type == cudaMemoryTypeUnregistered)
+    return CU_ERROR_INVALID_VALUE;
   const unsigned type = has.type == cudaMemoryTypeHost ? TYPE_HOST : TYPE_DEVICE;
   switch (attribute) {
-  case MEMORY_TYPE: memcpy(out, &type, sizeof type); return CU_SUCCESS;
-  case DEVICE_POINTER: memcpy(out, &has.devicePointer, sizeof has.devicePointer); return CU_SUCCESS;
-  case DEVICE_ORDINAL: memcpy(out, &has.device, sizeof has.device); return CU_SUCCESS;
-  default: return CU_ERROR_NOT_SUPPORTED;
+    case MEMORY_TYPE:
+      memcpy(out, &type, sizeof type);
+      return CU_SUCCESS;
+    case DEVICE_POINTER:
+      memcpy(out, &has.devicePointer, sizeof has.devicePointer);
+      return CU_SUCCESS;
+    case DEVICE_ORDINAL:
+      memcpy(out, &has.device, sizeof has.device);
+      return CU_SUCCESS;
+    default:
+      return CU_ERROR_NOT_SUPPORTED;
   }
 }
 
@@ -125,25 +138,25 @@ static int logs_unregister(void *callback) { return callback == &log_callback ? 
 
 typedef opc_driver_function_t function_t;
 static const opc_driver_row_t functions[] = {
-  {"cuInit", (function_t *)initialise},
-  {"cuDriverGetVersion", (function_t *)version},
-  {"cuDeviceGetCount", (function_t *)count},
-  {"cuDeviceGet", (function_t *)device_get},
-  {"cuDeviceGetAttribute", (function_t *)device_attribute},
-  {"cuDeviceGetUuid", (function_t *)device_uuid},
-  {"cuDevicePrimaryCtxGetState", (function_t *)primary_context_state},
-  {"cuDevicePrimaryCtxRetain", (function_t *)context_retain},
-  {"cuCtxGetCurrent", (function_t *)context_current},
-  {"cuCtxSetCurrent", (function_t *)context_set},
-  {"cuCtxGetDevice", (function_t *)context_device},
-  {"cuCtxGetLimit", (function_t *)limit_get},
-  {"cuCtxSetLimit", (function_t *)limit_set},
-  {"cuPointerGetAttribute", (function_t *)pointer_attribute},
-  {"cuStreamIsCapturing", (function_t *)stream_capturing},
-  {"cuGetErrorString", (function_t *)error_text},
-  {"cuLogsRegisterCallback", (function_t *)logs_register},
-  {"cuLogsUnregisterCallback", (function_t *)logs_unregister},
-  {0},
+    {"cuInit", (function_t *)initialise},
+    {"cuDriverGetVersion", (function_t *)version},
+    {"cuDeviceGetCount", (function_t *)count},
+    {"cuDeviceGet", (function_t *)device_get},
+    {"cuDeviceGetAttribute", (function_t *)device_attribute},
+    {"cuDeviceGetUuid", (function_t *)device_uuid},
+    {"cuDevicePrimaryCtxGetState", (function_t *)primary_context_state},
+    {"cuDevicePrimaryCtxRetain", (function_t *)context_retain},
+    {"cuCtxGetCurrent", (function_t *)context_current},
+    {"cuCtxSetCurrent", (function_t *)context_set},
+    {"cuCtxGetDevice", (function_t *)context_device},
+    {"cuCtxGetLimit", (function_t *)limit_get},
+    {"cuCtxSetLimit", (function_t *)limit_set},
+    {"cuPointerGetAttribute", (function_t *)pointer_attribute},
+    {"cuStreamIsCapturing", (function_t *)stream_capturing},
+    {"cuGetErrorString", (function_t *)error_text},
+    {"cuLogsRegisterCallback", (function_t *)logs_register},
+    {"cuLogsUnregisterCallback", (function_t *)logs_unregister},
+    {0},
 };
 
 static void *function_among(const opc_driver_row_t *rows, const char *name) {
@@ -167,7 +180,8 @@ void *opc_driver_function(const char *name) {
   return found;
 }
 
-cudaError_t opc_sim_cudaGetDriverEntryPointByVersion(const char *name, void **out, unsigned driver_version, unsigned long long flags,
+cudaError_t opc_sim_cudaGetDriverEntryPointByVersion(const char *name, void **out, unsigned driver_version,
+                                                     unsigned long long flags,
                                                      enum cudaDriverEntryPointQueryResult *status) {
   (void)driver_version, (void)flags;
   if (!name || !out) return cudaErrorInvalidValue;
@@ -176,6 +190,7 @@ cudaError_t opc_sim_cudaGetDriverEntryPointByVersion(const char *name, void **ou
   return *out ? cudaSuccess : cudaErrorSymbolNotFound;
 }
 
-cudaError_t opc_sim_cudaGetDriverEntryPoint(const char *name, void **out, unsigned long long flags, enum cudaDriverEntryPointQueryResult *status) {
+cudaError_t opc_sim_cudaGetDriverEntryPoint(const char *name, void **out, unsigned long long flags,
+                                            enum cudaDriverEntryPointQueryResult *status) {
   return opc_sim_cudaGetDriverEntryPointByVersion(name, out, CUDART_VERSION, flags, status);
 }

@@ -7,7 +7,8 @@
 
 #include "launch/unpack_image.h"
 
-/* ---- the container: see inspect/fatbin.h, which counts what a file has; here the loaded bytes are read, one module's at a time ---- */
+/* ---- the container: see inspect/fatbin.h, which counts what a file has; here the loaded bytes are read, one module's
+ * at a time ---- */
 
 enum { KIND_PTX = 1, KIND_MACHINE_CODE = 2, WRAPPER_MAGIC = 0x466243b1 };
 static const uint32_t container_magic = 0xba55ed50;
@@ -56,7 +57,9 @@ static bool visit_container(const unsigned char *bytes, visit_t *visit, void *da
     part_t part = {0};
     memcpy(&part.entry, at, offsetof(entry_t, unused));
     const size_t left = (size_t)(end - at);
-    if (part.entry.header_size < offsetof(entry_t, unused) || part.entry.header_size > left || part.entry.size > left - part.entry.header_size) return false;
+    if (part.entry.header_size < offsetof(entry_t, unused) || part.entry.header_size > left ||
+        part.entry.size > left - part.entry.header_size)
+      return false;
     if (part.entry.header_size >= sizeof part.entry) memcpy(&part.entry, at, sizeof part.entry);
     part.flags = (uint64_t)part.entry.flags[1] << 32 | part.entry.flags[0];
     part.bytes = at + part.entry.header_size;
@@ -91,7 +94,8 @@ typedef struct device {
 static bool fits(const part_t *part, const device_t *device) {
   const int major = (int)part->entry.architecture / 10, minor = (int)part->entry.architecture % 10;
   if ((part->flags & flag_specific) != 0) return major == device->major && minor == device->minor;
-  if (part->entry.kind == KIND_MACHINE_CODE || (part->flags & flag_family) != 0) return major == device->major && minor <= device->minor;
+  if (part->entry.kind == KIND_MACHINE_CODE || (part->flags & flag_family) != 0)
+    return major == device->major && minor <= device->minor;
   return part->entry.kind == KIND_PTX && (major < device->major || (major == device->major && minor <= device->minor));
 }
 
@@ -126,11 +130,13 @@ static bool read_plain(const wanted_t *wanted, const unsigned char *bytes, size_
 static bool read_part(const part_t *part, void *data) {
   const wanted_t *wanted = data;
   const uint64_t how = part->flags & (flag_lz4 | flag_zstd);
-  if (part->entry.kind != wanted->kind || (wanted->architecture != 0 && part->entry.architecture != wanted->architecture) || (how != 0 && !wanted->packed))
+  if (part->entry.kind != wanted->kind ||
+      (wanted->architecture != 0 && part->entry.architecture != wanted->architecture) || (how != 0 && !wanted->packed))
     return false;
   if (how == 0) return read_plain(wanted, part->bytes, part->size);
   size_t size;
-  unsigned char *plain = opc_image_unpack(how == flag_zstd, part->bytes, part->size, (size_t)part->entry.plain_size, &size);
+  unsigned char *plain =
+      opc_image_unpack(how == flag_zstd, part->bytes, part->size, (size_t)part->entry.plain_size, &size);
   const bool found = plain && read_plain(wanted, plain, size);
   opc_image_unpacked_free(plain, size);
   return found;
@@ -139,9 +145,11 @@ static bool read_part(const part_t *part, void *data) {
 void opc_image_read(const void *wrapper, const char *kernel, int major, int minor, opc_kernel_image_t *out) {
   const opc_image_code_t code = opc_image_code(wrapper, major, minor);
   memset(out, 0, sizeof *out);
-  wanted_t wanted = {.kernel = kernel, .out = out, .kind = KIND_MACHINE_CODE, .architecture = code.machine, .packed = true};
+  wanted_t wanted = {
+      .kernel = kernel, .out = out, .kind = KIND_MACHINE_CODE, .architecture = code.machine, .packed = true};
   if (code.machine != 0 && visit_parts(wrapper, read_part, &wanted)) return;
-  /* Compiled for the device when it is loaded, or not for this one: the parameters are the same everywhere, the resources are not. */
+  /* Compiled for the device when it is loaded, or not for this one: the parameters are the same everywhere, the
+   * resources are not. */
   static const struct {
     int kind;
     bool packed;
@@ -172,13 +180,15 @@ typedef struct wrapped {
   container_t container;
   entry_t entry;
 } wrapped_t;
-_Static_assert(offsetof(wrapped_t, entry) == offsetof(wrapped_t, container) + sizeof(container_t), "as they lie in a fat binary");
+_Static_assert(offsetof(wrapped_t, entry) == offsetof(wrapped_t, container) + sizeof(container_t),
+               "as they lie in a fat binary");
 
 /* The tables of sections and segments lie behind the sections. */
 static size_t cubin_size(const unsigned char *bytes) {
   Elf64_Ehdr header;
   memcpy(&header, bytes, sizeof header);
-  size_t end = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize, segments = header.e_phoff + (size_t)header.e_phnum * header.e_phentsize;
+  size_t end = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize,
+         segments = header.e_phoff + (size_t)header.e_phnum * header.e_phentsize;
   if (segments > end) end = segments;
   return end < sizeof header ? 0 : end;
 }
@@ -198,7 +208,8 @@ static uint32_t ptx_architecture(const char *text) {
 void *opc_image_wrap(const void *given, size_t size) {
   static const unsigned char container_bytes[] = {0x50, 0xed, 0x55, 0xba};
   const char *text = given; /* compared as one: a short one ends before its fourth byte */
-  const bool cubin = strncmp(text, ELFMAG, SELFMAG) == 0, packed = strncmp(text, (const char *)container_bytes, sizeof container_bytes) == 0;
+  const bool cubin = strncmp(text, ELFMAG, SELFMAG) == 0,
+             packed = strncmp(text, (const char *)container_bytes, sizeof container_bytes) == 0;
   container_t container = {.magic = container_magic, .version = 1, .header_size = sizeof container};
   entry_t entry = {.kind = cubin ? KIND_MACHINE_CODE : KIND_PTX, .version = 0x0101, .header_size = sizeof entry};
   size_t bytes;
@@ -216,7 +227,8 @@ void *opc_image_wrap(const void *given, size_t size) {
   const size_t mapped = sizeof(wrapped_t) + bytes;
   wrapped_t *out = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (out == MAP_FAILED) return NULL;
-  *out = (wrapped_t){.wrapper = {.magic = WRAPPER_MAGIC, .version = 1}, .mapped = mapped, .container = container, .entry = entry};
+  *out = (wrapped_t){
+      .wrapper = {.magic = WRAPPER_MAGIC, .version = 1}, .mapped = mapped, .container = container, .entry = entry};
   memcpy(out + 1, given, bytes);
   out->wrapper.container = packed ? (unsigned char *)(out + 1) : (unsigned char *)&out->container;
   return out;

@@ -1,22 +1,32 @@
-/* cuBLAS and cuFFT where the devices are simulated: handles and plans keep what they are told, and what they would compute is noted as work in their stream.
- * A library that calls them finds these by way of libcuda.so.1's stand-in (driver_library.c). Values of the two libraries' enumerations are written out: their headers
- * are not among those of the runtime. */
+/* cuBLAS and cuFFT where the devices are simulated: handles and plans keep what they are told, and what they would
+ * compute is noted as work in their stream. A library that calls them finds these by way of libcuda.so.1's stand-in
+ * (driver_library.c). Values of the two libraries' enumerations are written out: their headers are not among those of
+ * the runtime. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "launch/simulated.h"
 
-enum { CUBLAS_NOT_INITIALIZED = 1, CUBLAS_ALLOC_FAILED = 3, CUBLAS_INVALID_VALUE = 7, CUBLAS_EXECUTION_FAILED = 13, CUBLAS_NOT_SUPPORTED = 15, POINTER_MODE_HOST = 0 };
+enum {
+  CUBLAS_NOT_INITIALIZED = 1,
+  CUBLAS_ALLOC_FAILED = 3,
+  CUBLAS_INVALID_VALUE = 7,
+  CUBLAS_EXECUTION_FAILED = 13,
+  CUBLAS_NOT_SUPPORTED = 15,
+  POINTER_MODE_HOST = 0
+};
 enum { CUFFT_INVALID_PLAN = 1, CUFFT_ALLOC_FAILED = 2, CUFFT_INVALID_VALUE = 4, CUFFT_EXEC_FAILED = 6, PLANS = 16384 };
 static const uint64_t handle_mark = 0x5ca1ab1ec0b1a5u;
 
-/* 0, or `failed`: as for a launch, the stream must be one of the current device. The error is not the thread's last one: it is another runtime's. */
+/* 0, or `failed`: as for a launch, the stream must be one of the current device. The error is not the thread's last
+ * one: it is another runtime's. */
 static int put_work(const char *function, void *caller, cudaStream_t stream, int failed) {
   opc_cuda_call_t call;
   int device;
   const bool noted = opc_call_begin(&call, OPC_CUDA_LIBRARY_WORK, function, caller);
   if (noted) opc_note_stream(&call, stream, false);
-  cudaError_t code = opc_stream_usable(stream, &device) && device == opc_thread.device ? cudaSuccess : cudaErrorInvalidResourceHandle;
+  cudaError_t code =
+      opc_stream_usable(stream, &device) && device == opc_thread.device ? cudaSuccess : cudaErrorInvalidResourceHandle;
   opc_thread.per_thread = false;
   if (code == cudaSuccess) code = opc_stream_put(stream, &(opc_work_t){.type = cudaGraphNodeTypeKernel});
   if (noted) opc_call_end(&call, code);
@@ -70,17 +80,17 @@ static int own_cublasSetWorkspace_v2(const blas_t *blas, const void *at, size_t 
   return is_handle(blas) ? 0 : CUBLAS_NOT_INITIALIZED;
 }
 
-#define SETTING(set, get, type, member)                          \
-  static int own_##set(blas_t *blas, type value) {               \
-    if (!is_handle(blas)) return CUBLAS_NOT_INITIALIZED;         \
-    blas->member = value;                                        \
-    return 0;                                                    \
-  }                                                              \
-  static int own_##get(const blas_t *blas, type *out) {          \
-    if (!is_handle(blas)) return CUBLAS_NOT_INITIALIZED;         \
-    if (!out) return CUBLAS_INVALID_VALUE;                       \
-    *out = blas->member;                                         \
-    return 0;                                                    \
+#define SETTING(set, get, type, member)                  \
+  static int own_##set(blas_t *blas, type value) {       \
+    if (!is_handle(blas)) return CUBLAS_NOT_INITIALIZED; \
+    blas->member = value;                                \
+    return 0;                                            \
+  }                                                      \
+  static int own_##get(const blas_t *blas, type *out) {  \
+    if (!is_handle(blas)) return CUBLAS_NOT_INITIALIZED; \
+    if (!out) return CUBLAS_INVALID_VALUE;               \
+    *out = blas->member;                                 \
+    return 0;                                            \
   }
 SETTING(cublasSetStream_v2, cublasGetStream_v2, cudaStream_t, stream)
 SETTING(cublasSetPointerMode_v2, cublasGetPointerMode_v2, int, pointer_mode)
@@ -107,8 +117,9 @@ typedef struct heuristic {
   int reserved[4];
 } heuristic_t;
 
-static int own_cublasLtMatmulAlgoGetHeuristic(const blas_t *blas, const void *description, const void *a, const void *b, const void *c, const void *d,
-                                              const void *preference, int wanted, heuristic_t *out, int *out_count) {
+static int own_cublasLtMatmulAlgoGetHeuristic(const blas_t *blas, const void *description, const void *a, const void *b,
+                                              const void *c, const void *d, const void *preference, int wanted,
+                                              heuristic_t *out, int *out_count) {
   (void)description, (void)a, (void)b, (void)c, (void)d, (void)preference;
   if (!is_handle(blas)) return CUBLAS_NOT_INITIALIZED;
   if (!out || !out_count || wanted < 1) return CUBLAS_INVALID_VALUE;
@@ -117,10 +128,12 @@ static int own_cublasLtMatmulAlgoGetHeuristic(const blas_t *blas, const void *de
   return 0;
 }
 
-static int own_cublasLtMatmul(const blas_t *blas, const void *description, const void *alpha, const void *a, const void *a_layout, const void *b, const void *b_layout,
-                              const void *beta, const void *c, const void *c_layout, void *d, const void *d_layout, const void *algorithm, void *workspace, size_t bytes,
-                              cudaStream_t stream) {
-  (void)description, (void)alpha, (void)a, (void)a_layout, (void)b, (void)b_layout, (void)beta, (void)c, (void)c_layout, (void)d, (void)d_layout, (void)algorithm;
+static int own_cublasLtMatmul(const blas_t *blas, const void *description, const void *alpha, const void *a,
+                              const void *a_layout, const void *b, const void *b_layout, const void *beta,
+                              const void *c, const void *c_layout, void *d, const void *d_layout, const void *algorithm,
+                              void *workspace, size_t bytes, cudaStream_t stream) {
+  (void)description, (void)alpha, (void)a, (void)a_layout, (void)b, (void)b_layout, (void)beta, (void)c, (void)c_layout,
+      (void)d, (void)d_layout, (void)algorithm;
   (void)workspace, (void)bytes;
   if (!is_handle(blas)) return CUBLAS_NOT_INITIALIZED;
   return put_work("cublasLtMatmul", __builtin_return_address(0), stream, CUBLAS_EXECUTION_FAILED);
@@ -189,18 +202,22 @@ static int own_cufftMakePlan3d(int plan, int x, int y, int z, int type, size_t *
   (void)x, (void)y, (void)z, (void)type;
   return plan_make(plan, bytes);
 }
-static int own_cufftMakePlanMany(int plan, int rank, const int *n, const int *in, int in_stride, int in_step, const int *out, int out_stride, int out_step, int type,
-                                 int batch, size_t *bytes) {
-  (void)rank, (void)n, (void)in, (void)in_stride, (void)in_step, (void)out, (void)out_stride, (void)out_step, (void)type, (void)batch;
+static int own_cufftMakePlanMany(int plan, int rank, const int *n, const int *in, int in_stride, int in_step,
+                                 const int *out, int out_stride, int out_step, int type, int batch, size_t *bytes) {
+  (void)rank, (void)n, (void)in, (void)in_stride, (void)in_step, (void)out, (void)out_stride, (void)out_step,
+      (void)type, (void)batch;
   return plan_make(plan, bytes);
 }
-static int own_cufftMakePlanMany64(int plan, int rank, const long long *n, const long long *in, long long in_stride, long long in_step, const long long *out,
-                                   long long out_stride, long long out_step, int type, long long batch, size_t *bytes) {
-  (void)rank, (void)n, (void)in, (void)in_stride, (void)in_step, (void)out, (void)out_stride, (void)out_step, (void)type, (void)batch;
+static int own_cufftMakePlanMany64(int plan, int rank, const long long *n, const long long *in, long long in_stride,
+                                   long long in_step, const long long *out, long long out_stride, long long out_step,
+                                   int type, long long batch, size_t *bytes) {
+  (void)rank, (void)n, (void)in, (void)in_stride, (void)in_step, (void)out, (void)out_stride, (void)out_step,
+      (void)type, (void)batch;
   return plan_make(plan, bytes);
 }
-static int own_cufftXtMakePlanMany(int plan, int rank, const long long *n, const long long *in, long long in_stride, long long in_step, int in_type, const long long *out,
-                                   long long out_stride, long long out_step, int out_type, long long batch, size_t *bytes, int type) {
+static int own_cufftXtMakePlanMany(int plan, int rank, const long long *n, const long long *in, long long in_stride,
+                                   long long in_step, int in_type, const long long *out, long long out_stride,
+                                   long long out_step, int out_type, long long batch, size_t *bytes, int type) {
   (void)in_type, (void)out_type;
   return own_cufftMakePlanMany64(plan, rank, n, in, in_stride, in_step, out, out_stride, out_step, type, batch, bytes);
 }

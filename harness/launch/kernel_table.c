@@ -1,6 +1,6 @@
-/* The kernels and variables that libraries register, of either mode, found by the address of the host function (or variable) that stands for them, and by the
- * handles that the runtime gave out for them. libtorch registers 21,504 at once, so that registering is cheap and everything else waits for a kernel's first
- * launch. */
+/* The kernels and variables that libraries register, of either mode, found by the address of the host function (or
+ * variable) that stands for them, and by the handles that the runtime gave out for them. libtorch registers 21,504 at
+ * once, so that registering is cheap and everything else waits for a kernel's first launch. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -19,7 +19,7 @@ static struct map {
   struct map_entry {
     const void *key;
     uint32_t kernel;
-  } *entries;
+  } * entries;
   size_t size, used;
 } map;
 
@@ -144,7 +144,9 @@ cudaError_t opc_kernel_fits(opc_kernel_t *kernel) {
   return module->runs ? cudaSuccess : cudaErrorNoKernelImageForDevice;
 }
 
-opc_image_code_t opc_kernel_code(const opc_kernel_t *kernel) { return kernel->module ? kernel->module->code : (opc_image_code_t){0}; }
+opc_image_code_t opc_kernel_code(const opc_kernel_t *kernel) {
+  return kernel->module ? kernel->module->code : (opc_image_code_t){0};
+}
 
 const opc_kernel_image_t *opc_kernel_resources(opc_kernel_t *kernel) {
   static const char libtorch[] = "libtorch_";
@@ -158,7 +160,9 @@ const opc_kernel_image_t *opc_kernel_image(opc_kernel_t *kernel) {
   pthread_mutex_lock(&opc_lock_kernels);
   if (!atomic_load(&kernel->image_read) && kernel->module) {
     opc_kernel_image_t *image = opc_reserve(sizeof *image, PROT_READ | PROT_WRITE);
-    if (image) opc_image_read(kernel->module->wrapper, kernel->name, opc_runtime.simulated ? opc_runtime.limits.major : 0, opc_runtime.limits.minor, image);
+    if (image)
+      opc_image_read(kernel->module->wrapper, kernel->name, opc_runtime.simulated ? opc_runtime.limits.major : 0,
+                     opc_runtime.limits.minor, image);
     kernel->image = image;
     kernel->name = opc_log_intern(kernel->name);
     atomic_store_explicit(&kernel->image_read, true, memory_order_release);
@@ -183,7 +187,8 @@ bool opc_variable_find(const void *host, int device, uint64_t *out_at, uint64_t 
   pthread_mutex_lock(&opc_lock_kernels);
   for (size_t i = variable_count; host && i-- > 0 && !found;)
     if (variables[i].host == host) found = &variables[i];
-  if (found && opc_runtime.simulated && found->at[device] == 0) found->at[device] = opc_device_place(OPC_CUDA_DEVICE, device, found->bytes);
+  if (found && opc_runtime.simulated && found->at[device] == 0)
+    found->at[device] = opc_device_place(OPC_CUDA_DEVICE, device, found->bytes);
   pthread_mutex_unlock(&opc_lock_kernels);
   if (!found) return false;
   *out_at = opc_runtime.simulated ? found->at[device] : (uint64_t)(uintptr_t)host;

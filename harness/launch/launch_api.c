@@ -41,7 +41,8 @@ atomic_bool opc_capture_seen;
 bool opc_stream_captures(cudaStream_t stream) {
   enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   if (stream == NULL || stream == cudaStreamLegacy) return false;
-  const cudaError_t code = opc_runtime.simulated ? opc_sim_cudaStreamIsCapturing(stream, &status) : opc_real.cudaStreamIsCapturing(stream, &status);
+  const cudaError_t code = opc_runtime.simulated ? opc_sim_cudaStreamIsCapturing(stream, &status)
+                                                 : opc_real.cudaStreamIsCapturing(stream, &status);
   return code == cudaSuccess && status == cudaStreamCaptureStatusActive;
 }
 
@@ -67,7 +68,8 @@ static int synchronize(void) {
 static int device_count(void) {
   int count = 0;
   opc_runtime_ready();
-  const cudaError_t code = opc_runtime.simulated ? opc_sim_cudaGetDeviceCount(&count) : opc_real.cudaGetDeviceCount(&count);
+  const cudaError_t code =
+      opc_runtime.simulated ? opc_sim_cudaGetDeviceCount(&count) : opc_real.cudaGetDeviceCount(&count);
   return code == cudaSuccess ? count : 0;
 }
 
@@ -76,14 +78,17 @@ static bool limits(int device, opc_cuda_limits_t *out) {
     enum cudaDeviceAttr attribute;
     size_t at;
   } numbers[] = {
-    {cudaDevAttrMaxGridDimX, offsetof(opc_cuda_limits_t, grid)},       {cudaDevAttrMaxGridDimY, offsetof(opc_cuda_limits_t, grid) + 4},
-    {cudaDevAttrMaxGridDimZ, offsetof(opc_cuda_limits_t, grid) + 8},   {cudaDevAttrMaxBlockDimX, offsetof(opc_cuda_limits_t, block)},
-    {cudaDevAttrMaxBlockDimY, offsetof(opc_cuda_limits_t, block) + 4}, {cudaDevAttrMaxBlockDimZ, offsetof(opc_cuda_limits_t, block) + 8},
-    {cudaDevAttrMaxThreadsPerBlock, offsetof(opc_cuda_limits_t, threads)},
-    {cudaDevAttrMaxSharedMemoryPerBlock, offsetof(opc_cuda_limits_t, shared)},
-    {cudaDevAttrMaxSharedMemoryPerBlockOptin, offsetof(opc_cuda_limits_t, shared_optin)},
-    {cudaDevAttrComputeCapabilityMajor, offsetof(opc_cuda_limits_t, major)},
-    {cudaDevAttrComputeCapabilityMinor, offsetof(opc_cuda_limits_t, minor)},
+      {cudaDevAttrMaxGridDimX, offsetof(opc_cuda_limits_t, grid)},
+      {cudaDevAttrMaxGridDimY, offsetof(opc_cuda_limits_t, grid) + 4},
+      {cudaDevAttrMaxGridDimZ, offsetof(opc_cuda_limits_t, grid) + 8},
+      {cudaDevAttrMaxBlockDimX, offsetof(opc_cuda_limits_t, block)},
+      {cudaDevAttrMaxBlockDimY, offsetof(opc_cuda_limits_t, block) + 4},
+      {cudaDevAttrMaxBlockDimZ, offsetof(opc_cuda_limits_t, block) + 8},
+      {cudaDevAttrMaxThreadsPerBlock, offsetof(opc_cuda_limits_t, threads)},
+      {cudaDevAttrMaxSharedMemoryPerBlock, offsetof(opc_cuda_limits_t, shared)},
+      {cudaDevAttrMaxSharedMemoryPerBlockOptin, offsetof(opc_cuda_limits_t, shared_optin)},
+      {cudaDevAttrComputeCapabilityMajor, offsetof(opc_cuda_limits_t, major)},
+      {cudaDevAttrComputeCapabilityMinor, offsetof(opc_cuda_limits_t, minor)},
   };
   if (device < 0 || device >= device_count()) return false;
   if (opc_runtime.simulated) {
@@ -92,7 +97,9 @@ static bool limits(int device, opc_cuda_limits_t *out) {
   }
   memset(out, 0, sizeof *out);
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-    if (opc_real.cudaDeviceGetAttribute((int *)(void *)((char *)out + numbers[i].at), numbers[i].attribute, device) != cudaSuccess) return false;
+    if (opc_real.cudaDeviceGetAttribute((int *)(void *)((char *)out + numbers[i].at), numbers[i].attribute, device) !=
+        cudaSuccess)
+      return false;
   snprintf(out->architecture, sizeof out->architecture, "sm_%d%d", out->major, out->minor);
   return true;
 }
@@ -107,23 +114,23 @@ static bool locate(uint64_t address, opc_cuda_address_t *out) {
 static void *real(const char *function) { return opc_runtime.simulated ? NULL : opc_real_function(function); }
 
 opc_launch_api_t opc_launch_api = {
-  .version = OPC_LAUNCH_API_VERSION,
-  .mode = OPC_LAUNCH_THROUGH,
-  .runtime_version = CUDART_VERSION,
-  .log_begin = opc_log_begin,
-  .log_end = opc_log_end,
-  .fail_launch = fail_launch,
-  .launch_failed = launch_failed,
-  .last_error = last_error,
-  .synchronize = synchronize,
-  .current_device = opc_device_now,
-  .device_count = device_count,
-  .limits = limits,
-  .allocations = opc_range_list,
-  .locate = locate,
-  .host_access = opc_device_touched,
-  .real = real,
-  .watch_unwrapped = opc_unwrapped_watch,
+    .version = OPC_LAUNCH_API_VERSION,
+    .mode = OPC_LAUNCH_THROUGH,
+    .runtime_version = CUDART_VERSION,
+    .log_begin = opc_log_begin,
+    .log_end = opc_log_end,
+    .fail_launch = fail_launch,
+    .launch_failed = launch_failed,
+    .last_error = last_error,
+    .synchronize = synchronize,
+    .current_device = opc_device_now,
+    .device_count = device_count,
+    .limits = limits,
+    .allocations = opc_range_list,
+    .locate = locate,
+    .host_access = opc_device_touched,
+    .real = real,
+    .watch_unwrapped = opc_unwrapped_watch,
 };
 
 void opc_cuda_api_fill(bool simulated) { opc_launch_api.mode = simulated ? OPC_LAUNCH_SIMULATED : OPC_LAUNCH_THROUGH; }

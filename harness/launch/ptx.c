@@ -1,5 +1,5 @@
-/* PTX: the declaration of a kernel, `.entry NAME ( .param .u64 NAME_param_0, .param .align 8 .b8 NAME_param_1[56], … )`.
- * Source: PTX ISA, "Kernel Function Parameters". */
+/* PTX: the declaration of a kernel, `.entry NAME ( .param .u64 NAME_param_0, .param .align 8 .b8 NAME_param_1[56], …
+ * )`. Source: PTX ISA, "Kernel Function Parameters". */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +22,14 @@ static size_t next(words_t *words, const char **out) {
   return (size_t)(words->at - *out);
 }
 
-static bool is(const char *word, size_t length, const char *text) { return length == strlen(text) && memcmp(word, text, length) == 0; }
+static bool is(const char *word, size_t length, const char *text) {
+  return length == strlen(text) && memcmp(word, text, length) == 0;
+}
 
 /* Bytes of a type: the number at the end of .u64, .b8, .f16x2 in bits. */
 static uint32_t type_bytes(const char *word, size_t length) {
-  if (length < 3 || length > 6 || word[0] != '.' || !strchr("bsuf", word[1]) || !isdigit((unsigned char)word[2])) return 0;
+  if (length < 3 || length > 6 || word[0] != '.' || !strchr("bsuf", word[1]) || !isdigit((unsigned char)word[2]))
+    return 0;
   char digits[8] = "";
   memcpy(digits, word + 2, length - 2);
   return (uint32_t)strtoul(digits, NULL, 10) / 8;
@@ -78,7 +81,8 @@ bool opc_ptx_read(const char *text, size_t size, const char *kernel, opc_kernel_
     if (!is(word, length, kernel)) continue;
     memset(out, 0, sizeof *out);
     length = next(&words, &word);
-    out->parameters_known = is(word, length, "{") || is(word, length, ".maxntid") || (is(word, length, "(") && parameters_read(&words, out));
+    out->parameters_known = is(word, length, "{") || is(word, length, ".maxntid") ||
+                            (is(word, length, "(") && parameters_read(&words, out));
     return true;
   }
   return false;

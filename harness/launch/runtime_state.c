@@ -1,4 +1,5 @@
-/* Which runtime this is, said by the environment before the first library of CUDA is loaded; and what must not be torn apart by fork. */
+/* Which runtime this is, said by the environment before the first library of CUDA is loaded; and what must not be torn
+ * apart by fork. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,7 +16,8 @@ _Thread_local opc_thread_t opc_thread;
 
 pthread_mutex_t opc_lock_addresses = PTHREAD_MUTEX_INITIALIZER, opc_lock_kernels = PTHREAD_MUTEX_INITIALIZER;
 pthread_mutex_t opc_lock_copies = PTHREAD_MUTEX_INITIALIZER, opc_lock_streams = PTHREAD_MUTEX_INITIALIZER;
-pthread_mutex_t opc_lock_jobs = PTHREAD_MUTEX_INITIALIZER, opc_lock_texts = PTHREAD_MUTEX_INITIALIZER, opc_lock_captures = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t opc_lock_jobs = PTHREAD_MUTEX_INITIALIZER, opc_lock_texts = PTHREAD_MUTEX_INITIALIZER,
+                opc_lock_captures = PTHREAD_MUTEX_INITIALIZER;
 /* In the order in which code takes them while it holds others. */
 static pthread_mutex_t *const locks[] = {&opc_lock_jobs,      &opc_lock_captures, &opc_lock_kernels, &opc_lock_copies,
                                          &opc_lock_addresses, &opc_lock_streams,  &opc_lock_texts};
@@ -55,19 +57,20 @@ static const architecture_t *architecture_named(const char *name) {
     if (name && strcmp(name, architectures[i].name) == 0) return &architectures[i];
     if (strcmp("sm_90", architectures[i].name) == 0) usual = &architectures[i];
   }
-  if (name && name[0]) fprintf(stderr, "opcheck-c: OPC_CUDA_ARCHITECTURE is %s, which cannot be simulated; it is sm_90 now\n", name);
+  if (name && name[0])
+    fprintf(stderr, "opcheck-c: OPC_CUDA_ARCHITECTURE is %s, which cannot be simulated; it is sm_90 now\n", name);
   return usual;
 }
 
 static void device_set(const architecture_t *architecture) {
   opc_cuda_limits_t limits = {
-    .major = architecture->major,
-    .minor = architecture->minor,
-    .grid = {2147483647u, 65535, 65535},
-    .block = {1024, 1024, 64},
-    .threads = 1024,
-    .shared = 48u << 10,
-    .shared_optin = architecture->shared_optin << 10,
+      .major = architecture->major,
+      .minor = architecture->minor,
+      .grid = {2147483647u, 65535, 65535},
+      .block = {1024, 1024, 64},
+      .threads = 1024,
+      .shared = 48u << 10,
+      .shared_optin = architecture->shared_optin << 10,
   };
   snprintf(limits.architecture, sizeof limits.architecture, "%s", architecture->name);
   opc_runtime.limits = limits;
@@ -78,15 +81,18 @@ static void device_set(const architecture_t *architecture) {
   opc_runtime.l2_bytes = architecture->l2 << 20;
 }
 
-/* Beside this library. Whoever then loads a libcuda.so.1 gets this one, because it is loaded already; and it comes before the libraries of kernels. */
+/* Beside this library. Whoever then loads a libcuda.so.1 gets this one, because it is loaded already; and it comes
+ * before the libraries of kernels. */
 static void driver_load(void) {
   Dl_info self;
   char path[PATH_MAX];
   if (dladdr(&opc_runtime, &self) == 0 || !self.dli_fname) return;
   const char *slash = strrchr(self.dli_fname, '/');
   const int folder = slash ? (int)(slash - self.dli_fname) : 0;
-  if (!slash || snprintf(path, sizeof path, "%.*s/simulated/libcuda.so.1", folder, self.dli_fname) >= (int)sizeof path) return;
-  if (!dlopen(path, RTLD_NOW | RTLD_GLOBAL)) fprintf(stderr, "opcheck-c: the simulated device's driver cannot be loaded: %s\n", dlerror());
+  if (!slash || snprintf(path, sizeof path, "%.*s/simulated/libcuda.so.1", folder, self.dli_fname) >= (int)sizeof path)
+    return;
+  if (!dlopen(path, RTLD_NOW | RTLD_GLOBAL))
+    fprintf(stderr, "opcheck-c: the simulated device's driver cannot be loaded: %s\n", dlerror());
 }
 
 static void mode_read(void) {
@@ -122,8 +128,8 @@ void opc_runtime_begin(void) {
   pthread_once(&once, begin_once);
 }
 
-/* The table must be right before anybody can ask for it; other libraries' initialisers may call us before this one. The real runtime is looked for at the first
- * call, when its caller has loaded it. */
+/* The table must be right before anybody can ask for it; other libraries' initialisers may call us before this one. The
+ * real runtime is looked for at the first call, when its caller has loaded it. */
 __attribute__((constructor)) static void loaded(void) {
   mode_known();
   if (opc_runtime.simulated) driver_load();

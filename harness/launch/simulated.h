@@ -10,13 +10,15 @@ void opc_host_functions_wait(void);
 /* How many blocks of so many threads a multiprocessor has room for. */
 uint32_t opc_blocks_resident(opc_kernel_t *kernel, uint64_t threads, uint64_t shared);
 
-/* ---- what goes into a stream: done at once, or captured (simulated_capture.c) and done by each launch of the graph (simulated_graph.c) ---- */
+/* ---- what goes into a stream: done at once, or captured (simulated_capture.c) and done by each launch of the graph
+ * (simulated_graph.c) ---- */
 
 typedef struct opc_work opc_work_t;
 struct opc_work {
   enum cudaGraphNodeType type;
   cudaError_t (*check)(const opc_work_t *work); /* (optional) what it would be refused with */
-  cudaError_t (*run)(const opc_work_t *work);   /* NULL: nothing happens on the simulated device, as of a kernel. Checks it too */
+  cudaError_t (*run)(
+      const opc_work_t *work); /* NULL: nothing happens on the simulated device, as of a kernel. Checks it too */
   union {
     struct opc_work_copy {
       void *to;
@@ -42,8 +44,9 @@ struct opc_work {
 cudaError_t opc_stream_put(cudaStream_t stream, const opc_work_t *work);
 
 /* ---- capture ----
- * CUDA programming guide, "Prohibited and Unhandled Operations"; runtime API, cudaThreadExchangeStreamCaptureMode. What is refused ends the captures that it would
- * have disturbed: their streams come to cudaErrorStreamCaptureInvalidated until the end of the capture. */
+ * CUDA programming guide, "Prohibited and Unhandled Operations"; runtime API, cudaThreadExchangeStreamCaptureMode. What
+ * is refused ends the captures that it would have disturbed: their streams come to cudaErrorStreamCaptureInvalidated
+ * until the end of the capture. */
 
 /* Somebody waits for a stream, or asks what is in it. */
 cudaError_t opc_capture_asked(cudaStream_t stream);
@@ -75,7 +78,8 @@ cudaError_t opc_capture_asked_event(const opc_captured_t *event);
 
 /* ---- graphs ---- */
 
-/* All of it under opc_lock_captures. A graph is a cudaGraph_t, and good until it is freed, a node a cudaGraphNode_t. NULL: out of memory. */
+/* All of it under opc_lock_captures. A graph is a cudaGraph_t, and good until it is freed, a node a cudaGraphNode_t.
+ * NULL: out of memory. */
 typedef struct opc_graph opc_graph_t;
 opc_graph_t *opc_graph_new(void);
 void opc_graph_free(opc_graph_t *graph);

@@ -1,7 +1,8 @@
-/* Stream capture on the simulated devices: which streams take part in which capture, what is refused meanwhile and with which error, and what is lost by it. The
- * graph itself is simulated_graph.c's.
+/* Stream capture on the simulated devices: which streams take part in which capture, what is refused meanwhile and with
+ * which error, and what is lost by it. The graph itself is simulated_graph.c's.
  *
- * Source: CUDA programming guide, "Creating a Graph Using Stream Capture" and "Prohibited and Unhandled Operations"; CUDA runtime API, stream management. */
+ * Source: CUDA programming guide, "Creating a Graph Using Stream Capture" and "Prohibited and Unhandled Operations";
+ * CUDA runtime API, stream management. */
 #include <stdlib.h>
 
 #include "launch/simulated.h"
@@ -22,7 +23,7 @@ typedef struct member {
   cudaStream_t stream;
   const opc_thread_t *thread; /* whose it is, of the per-thread stream */
   int device;
-  bool blocking; /* the legacy stream waits for it */
+  bool blocking;      /* the legacy stream waits for it */
   capture_t *capture; /* NULL: a free row */
   opc_nodes_t last;   /* that the next node comes after */
 } member_t;
@@ -55,7 +56,10 @@ static member_t *member_add(cudaStream_t stream, int device, capture_t *capture)
   opc_stream_t created;
   for (size_t i = 0; i < MEMBERS_MAX; i++) {
     if (members[i].capture) continue;
-    members[i] = (member_t){.stream = stream, .thread = stream == cudaStreamPerThread ? &opc_thread : NULL, .device = device, .capture = capture};
+    members[i] = (member_t){.stream = stream,
+                            .thread = stream == cudaStreamPerThread ? &opc_thread : NULL,
+                            .device = device,
+                            .capture = capture};
     members[i].blocking = !opc_stream_find(stream, &created) || (created.flags & cudaStreamNonBlocking) == 0;
     return &members[i];
   }
@@ -102,7 +106,9 @@ static cudaError_t node_add(member_t *member, const opc_work_t *work) {
   opc_graph_node_t *node = opc_graph_add(member->capture->graph, work, &member->last);
   if (!node) return capture_lost(member->capture, cudaErrorMemoryAllocation);
   opc_nodes_clear(&member->last);
-  return opc_nodes_add(&member->last, &(opc_nodes_t){.items = &node, .count = 1}) ? cudaSuccess : capture_lost(member->capture, cudaErrorMemoryAllocation);
+  return opc_nodes_add(&member->last, &(opc_nodes_t){.items = &node, .count = 1})
+             ? cudaSuccess
+             : capture_lost(member->capture, cudaErrorMemoryAllocation);
 }
 
 /* True: it is not to be done now, *out_code says why. */
@@ -150,7 +156,8 @@ cudaError_t opc_capture_asked_device(int device) {
   if (is_none()) return cudaSuccess;
   pthread_mutex_lock(lock);
   for (size_t i = 0; i < MEMBERS_MAX; i++)
-    if (members[i].capture && members[i].device == device) code = capture_lost(members[i].capture, cudaErrorStreamCaptureUnsupported);
+    if (members[i].capture && members[i].device == device)
+      code = capture_lost(members[i].capture, cudaErrorStreamCaptureUnsupported);
   pthread_mutex_unlock(lock);
   return code;
 }
@@ -167,7 +174,8 @@ cudaError_t opc_capture_unsafe(void) {
   if (is_none()) return cudaSuccess;
   pthread_mutex_lock(lock);
   for (size_t i = 0; i < CAPTURES_MAX; i++)
-    if (captures[i].id && is_forbidden_by(&captures[i])) code = capture_lost(&captures[i], cudaErrorStreamCaptureUnsupported);
+    if (captures[i].id && is_forbidden_by(&captures[i]))
+      code = capture_lost(&captures[i], cudaErrorStreamCaptureUnsupported);
   pthread_mutex_unlock(lock);
   return code;
 }
@@ -187,7 +195,8 @@ static cudaError_t record_in(member_t *member, opc_captured_t *event, bool exter
   if (member->capture->invalid) return cudaErrorStreamCaptureInvalidated;
   if (external) return node_add(member, &(opc_work_t){.type = cudaGraphNodeTypeEventRecord});
   event->capture = member->capture->id;
-  return opc_nodes_add(&event->nodes, &member->last) ? cudaSuccess : capture_lost(member->capture, cudaErrorMemoryAllocation);
+  return opc_nodes_add(&event->nodes, &member->last) ? cudaSuccess
+                                                     : capture_lost(member->capture, cudaErrorMemoryAllocation);
 }
 
 cudaError_t opc_capture_record(cudaStream_t given, opc_captured_t *event, bool external) {
@@ -209,7 +218,9 @@ cudaError_t opc_capture_record(cudaStream_t given, opc_captured_t *event, bool e
 /* The event belongs to a capture. `member`: the stream in its own capture, NULL where it is in none. */
 static cudaError_t wait_for_captured(cudaStream_t stream, int device, member_t *member, const opc_captured_t *event) {
   capture_t *capture = capture_of_id(event->capture);
-  if (!capture) return member ? capture_lost(member->capture, cudaErrorStreamCaptureIsolation) : cudaErrorStreamCaptureIsolation; /* that capture is over */
+  if (!capture)
+    return member ? capture_lost(member->capture, cudaErrorStreamCaptureIsolation)
+                  : cudaErrorStreamCaptureIsolation; /* that capture is over */
   if (capture->invalid || (member && member->capture->invalid)) return cudaErrorStreamCaptureInvalidated;
   if (is_legacy(stream)) return capture_lost(capture, cudaErrorStreamCaptureImplicit);
   if (member && member->capture != capture) {
@@ -217,7 +228,8 @@ static cudaError_t wait_for_captured(cudaStream_t stream, int device, member_t *
     return capture_lost(capture, cudaErrorStreamCaptureMerge);
   }
   if (!member) member = member_add(stream, device, capture);
-  return member && opc_nodes_add(&member->last, &event->nodes) ? cudaSuccess : capture_lost(capture, cudaErrorMemoryAllocation);
+  return member && opc_nodes_add(&member->last, &event->nodes) ? cudaSuccess
+                                                               : capture_lost(capture, cudaErrorMemoryAllocation);
 }
 
 cudaError_t opc_capture_wait(cudaStream_t given, const opc_captured_t *event, bool external) {
@@ -230,7 +242,9 @@ cudaError_t opc_capture_wait(cudaStream_t given, const opc_captured_t *event, bo
   member_t *member = is_legacy(stream) ? NULL : member_of(stream);
   if (event->capture && !external) code = wait_for_captured(stream, device, member, event);
   else if (member && external) code = node_add(member, &(opc_work_t){.type = cudaGraphNodeTypeWaitEvent});
-  else if (member) code = member->capture->invalid ? cudaErrorStreamCaptureInvalidated : capture_lost(member->capture, cudaErrorStreamCaptureIsolation);
+  else if (member)
+    code = member->capture->invalid ? cudaErrorStreamCaptureInvalidated
+                                    : capture_lost(member->capture, cudaErrorStreamCaptureIsolation);
   else if (is_legacy(stream) && legacy_waits(device, true)) code = cudaErrorStreamCaptureImplicit;
   pthread_mutex_unlock(lock);
   return code;
@@ -285,7 +299,8 @@ cudaError_t opc_sim_cudaStreamEndCapture(cudaStream_t given, cudaGraph_t *out) {
   capture_t *capture = member ? member->capture : NULL;
   if (!capture) code = cudaErrorIllegalState;
   else if (capture->origin != stream) code = capture_lost(capture, cudaErrorStreamCaptureUnmatched);
-  else if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != &opc_thread) code = cudaErrorStreamCaptureWrongThread;
+  else if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != &opc_thread)
+    code = cudaErrorStreamCaptureWrongThread;
   else {
     graph = capture->graph;
     if (capture->invalid) code = cudaErrorStreamCaptureInvalidated;
@@ -333,8 +348,9 @@ cudaError_t opc_sim_cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCa
   return opc_sim_cudaStreamGetCaptureInfo(stream, out, NULL, NULL, NULL, NULL, NULL);
 }
 
-cudaError_t opc_sim_cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id, cudaGraph_t *graph,
-                                             const cudaGraphNode_t **nodes, const cudaGraphEdgeData **edges, size_t *count) {
+cudaError_t opc_sim_cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                                             unsigned long long *id, cudaGraph_t *graph, const cudaGraphNode_t **nodes,
+                                             const cudaGraphEdgeData **edges, size_t *count) {
   static const cudaGraphEdgeData plain[EDGES_MAX]; /* all edges are */
   const member_t *member = NULL;
   if (!status || (edges && !nodes)) return cudaErrorInvalidValue;

@@ -3,7 +3,8 @@
 
 static uint64_t number(const void *pointer) { return (uint64_t)(uintptr_t)pointer; }
 
-/* Whether `bytes` from there are one allocation's, or memory of the process; *out_device: a device's, where host code cannot go. */
+/* Whether `bytes` from there are one allocation's, or memory of the process; *out_device: a device's, where host code
+ * cannot go. */
 static bool side_ok(const void *at, uint64_t bytes, bool *out_device, bool *out_host) {
   const uint64_t address = number(at);
   opc_range_t range;
@@ -16,19 +17,24 @@ static bool side_ok(const void *at, uint64_t bytes, bool *out_device, bool *out_
   }
   *out_device = opc_range_find(address, &range) && range.live; /* registered memory is mapped */
   *out_host = true;
-  return *out_device || (opc_address(address).place == OPC_CUDA_PAGEABLE && opc_address(address + bytes - 1).place == OPC_CUDA_PAGEABLE);
+  return *out_device || (opc_address(address).place == OPC_CUDA_PAGEABLE &&
+                         opc_address(address + bytes - 1).place == OPC_CUDA_PAGEABLE);
 }
 
 /* `to_bytes`, `from_bytes`: from the first byte to behind the last one. */
-static cudaError_t copy_ok(const void *to, uint64_t to_bytes, const void *from, uint64_t from_bytes, enum cudaMemcpyKind kind) {
+static cudaError_t copy_ok(const void *to, uint64_t to_bytes, const void *from, uint64_t from_bytes,
+                           enum cudaMemcpyKind kind) {
   bool to_device, to_host, from_device, from_host;
   if ((unsigned)kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
   if (to_bytes == 0) return cudaSuccess;
-  if (!side_ok(to, to_bytes, &to_device, &to_host) || !side_ok(from, from_bytes, &from_device, &from_host)) return cudaErrorInvalidValue;
+  if (!side_ok(to, to_bytes, &to_device, &to_host) || !side_ok(from, from_bytes, &from_device, &from_host))
+    return cudaErrorInvalidValue;
   const bool fits[] = {
-    [cudaMemcpyHostToHost] = from_host && to_host,         [cudaMemcpyHostToDevice] = from_host && to_device,
-    [cudaMemcpyDeviceToHost] = from_device && to_host,     [cudaMemcpyDeviceToDevice] = from_device && to_device,
-    [cudaMemcpyDefault] = true,
+      [cudaMemcpyHostToHost] = from_host && to_host,
+      [cudaMemcpyHostToDevice] = from_host && to_device,
+      [cudaMemcpyDeviceToHost] = from_device && to_host,
+      [cudaMemcpyDeviceToDevice] = from_device && to_device,
+      [cudaMemcpyDefault] = true,
   };
   return fits[kind] ? cudaSuccess : cudaErrorInvalidValue;
 }
@@ -38,8 +44,10 @@ static cudaError_t copy_check(const opc_work_t *work) {
   const struct opc_work_copy *copy = &work->of.copy;
   if (copy->width > copy->to_pitch || copy->width > copy->from_pitch) return cudaErrorInvalidPitchValue;
   if (copy->width == 0 || copy->height == 0) return copy_ok(copy->to, 0, copy->from, 0, copy->kind);
-  if (copy->height > SIZE_MAX / (copy->to_pitch > copy->from_pitch ? copy->to_pitch : copy->from_pitch)) return cudaErrorInvalidValue;
-  return copy_ok(copy->to, (copy->height - 1) * copy->to_pitch + copy->width, copy->from, (copy->height - 1) * copy->from_pitch + copy->width, copy->kind);
+  if (copy->height > SIZE_MAX / (copy->to_pitch > copy->from_pitch ? copy->to_pitch : copy->from_pitch))
+    return cudaErrorInvalidValue;
+  return copy_ok(copy->to, (copy->height - 1) * copy->to_pitch + copy->width, copy->from,
+                 (copy->height - 1) * copy->from_pitch + copy->width, copy->kind);
 }
 
 static cudaError_t copy_run(const opc_work_t *work) {
@@ -50,12 +58,17 @@ static cudaError_t copy_run(const opc_work_t *work) {
   const size_t rows_most = 1 << 16;
   if (code != cudaSuccess || copy->width == 0) return code;
   if (copy->height > rows_most && opc_device_contains(to) && opc_device_contains(from)) return cudaSuccess;
-  for (size_t row = 0; row < copy->height; row++) opc_device_copy(to + row * copy->to_pitch, from + row * copy->from_pitch, copy->width);
+  for (size_t row = 0; row < copy->height; row++)
+    opc_device_copy(to + row * copy->to_pitch, from + row * copy->from_pitch, copy->width);
   return cudaSuccess;
 }
 
-static opc_work_t copy_work(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, enum cudaMemcpyKind kind) {
-  return (opc_work_t){.type = cudaGraphNodeTypeMemcpy, .check = copy_check, .run = copy_run, .of.copy = {to, from, to_pitch, from_pitch, width, height, kind}};
+static opc_work_t copy_work(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+                            enum cudaMemcpyKind kind) {
+  return (opc_work_t){.type = cudaGraphNodeTypeMemcpy,
+                      .check = copy_check,
+                      .run = copy_run,
+                      .of.copy = {to, from, to_pitch, from_pitch, width, height, kind}};
 }
 
 /* In the default stream, and waited for. */
@@ -69,18 +82,20 @@ cudaError_t opc_sim_cudaMemcpy(void *to, const void *source, size_t bytes, enum 
   return done_now(&work);
 }
 
-cudaError_t opc_sim_cudaMemcpyAsync(void *to, const void *source, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t opc_sim_cudaMemcpyAsync(void *to, const void *source, size_t bytes, enum cudaMemcpyKind kind,
+                                    cudaStream_t stream) {
   const opc_work_t work = copy_work(to, bytes, source, bytes, bytes, 1, kind);
   return opc_stream_put(stream, &work);
 }
 
-cudaError_t opc_sim_cudaMemcpy2D(void *to, size_t to_pitch, const void *source, size_t pitch, size_t width, size_t height, enum cudaMemcpyKind kind) {
+cudaError_t opc_sim_cudaMemcpy2D(void *to, size_t to_pitch, const void *source, size_t pitch, size_t width,
+                                 size_t height, enum cudaMemcpyKind kind) {
   const opc_work_t work = copy_work(to, to_pitch, source, pitch, width, height, kind);
   return done_now(&work);
 }
 
-cudaError_t opc_sim_cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *source, size_t pitch, size_t width, size_t height, enum cudaMemcpyKind kind,
-                                      cudaStream_t stream) {
+cudaError_t opc_sim_cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *source, size_t pitch, size_t width,
+                                      size_t height, enum cudaMemcpyKind kind, cudaStream_t stream) {
   const opc_work_t work = copy_work(to, to_pitch, source, pitch, width, height, kind);
   return opc_stream_put(stream, &work);
 }
@@ -90,9 +105,12 @@ static cudaError_t copy_3d_run(const opc_work_t *work) {
   const struct cudaMemcpy3DParms *p = &work->of.copy_3d;
   for (size_t z = 0; z < p->extent.depth; z++) {
     const size_t to_slice = p->dstPtr.pitch * p->dstPtr.ysize, from_slice = p->srcPtr.pitch * p->srcPtr.ysize;
-    unsigned char *to = (unsigned char *)p->dstPtr.ptr + (p->dstPos.z + z) * to_slice + p->dstPos.y * p->dstPtr.pitch + p->dstPos.x;
-    const unsigned char *from = (const unsigned char *)p->srcPtr.ptr + (p->srcPos.z + z) * from_slice + p->srcPos.y * p->srcPtr.pitch + p->srcPos.x;
-    const opc_work_t plane = copy_work(to, p->dstPtr.pitch, from, p->srcPtr.pitch, p->extent.width, p->extent.height, p->kind);
+    unsigned char *to =
+        (unsigned char *)p->dstPtr.ptr + (p->dstPos.z + z) * to_slice + p->dstPos.y * p->dstPtr.pitch + p->dstPos.x;
+    const unsigned char *from = (const unsigned char *)p->srcPtr.ptr + (p->srcPos.z + z) * from_slice +
+                                p->srcPos.y * p->srcPtr.pitch + p->srcPos.x;
+    const opc_work_t plane =
+        copy_work(to, p->dstPtr.pitch, from, p->srcPtr.pitch, p->extent.width, p->extent.height, p->kind);
     const cudaError_t code = copy_run(&plane);
     if (code != cudaSuccess) return code;
   }
@@ -119,7 +137,8 @@ cudaError_t opc_sim_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStr
 }
 
 static cudaError_t peers_ok(int to_device, int source_device) {
-  const bool known = to_device >= 0 && to_device < OPC_SIMULATED_DEVICES && source_device >= 0 && source_device < OPC_SIMULATED_DEVICES;
+  const bool known = to_device >= 0 && to_device < OPC_SIMULATED_DEVICES && source_device >= 0 &&
+                     source_device < OPC_SIMULATED_DEVICES;
   return known ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
@@ -128,7 +147,8 @@ cudaError_t opc_sim_cudaMemcpyPeer(void *to, int to_device, const void *source, 
   return code == cudaSuccess ? opc_sim_cudaMemcpy(to, source, bytes, cudaMemcpyDefault) : code;
 }
 
-cudaError_t opc_sim_cudaMemcpyPeerAsync(void *to, int to_device, const void *source, int source_device, size_t bytes, cudaStream_t stream) {
+cudaError_t opc_sim_cudaMemcpyPeerAsync(void *to, int to_device, const void *source, int source_device, size_t bytes,
+                                        cudaStream_t stream) {
   const cudaError_t code = peers_ok(to_device, source_device);
   return code == cudaSuccess ? opc_sim_cudaMemcpyAsync(to, source, bytes, cudaMemcpyDefault, stream) : code;
 }
@@ -143,31 +163,37 @@ static cudaError_t symbol_at(const void *symbol, size_t offset, size_t bytes, vo
   return cudaSuccess;
 }
 
-cudaError_t opc_sim_cudaMemcpyToSymbol(const void *symbol, const void *source, size_t bytes, size_t offset, enum cudaMemcpyKind kind) {
+cudaError_t opc_sim_cudaMemcpyToSymbol(const void *symbol, const void *source, size_t bytes, size_t offset,
+                                       enum cudaMemcpyKind kind) {
   void *to;
   const cudaError_t code = symbol_at(symbol, offset, bytes, &to);
   return code == cudaSuccess ? opc_sim_cudaMemcpy(to, source, bytes, kind) : code;
 }
 
-cudaError_t opc_sim_cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind) {
+cudaError_t opc_sim_cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset,
+                                         enum cudaMemcpyKind kind) {
   void *from;
   const cudaError_t code = symbol_at(symbol, offset, bytes, &from);
   return code == cudaSuccess ? opc_sim_cudaMemcpy(to, from, bytes, kind) : code;
 }
 
-cudaError_t opc_sim_cudaMemcpyToSymbolAsync(const void *symbol, const void *source, size_t bytes, size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t opc_sim_cudaMemcpyToSymbolAsync(const void *symbol, const void *source, size_t bytes, size_t offset,
+                                            enum cudaMemcpyKind kind, cudaStream_t stream) {
   void *to;
   const cudaError_t code = symbol_at(symbol, offset, bytes, &to);
   return code == cudaSuccess ? opc_sim_cudaMemcpyAsync(to, source, bytes, kind, stream) : code;
 }
 
-cudaError_t opc_sim_cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t opc_sim_cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset,
+                                              enum cudaMemcpyKind kind, cudaStream_t stream) {
   void *from;
   const cudaError_t code = symbol_at(symbol, offset, bytes, &from);
   return code == cudaSuccess ? opc_sim_cudaMemcpyAsync(to, from, bytes, kind, stream) : code;
 }
 
-cudaError_t opc_sim_cudaGetSymbolAddress(void **out, const void *symbol) { return out ? symbol_at(symbol, 0, 0, out) : cudaErrorInvalidValue; }
+cudaError_t opc_sim_cudaGetSymbolAddress(void **out, const void *symbol) {
+  return out ? symbol_at(symbol, 0, 0, out) : cudaErrorInvalidValue;
+}
 
 cudaError_t opc_sim_cudaGetSymbolSize(size_t *out, const void *symbol) {
   uint64_t at, size;
@@ -192,12 +218,16 @@ static cudaError_t fill_run(const opc_work_t *work) {
   const struct opc_work_fill *fill = &work->of.fill;
   const cudaError_t code = fill_check(work);
   if (code != cudaSuccess || fill->width == 0) return code;
-  for (size_t row = 0; row < fill->height; row++) opc_device_fill(number(fill->to) + row * fill->pitch, fill->byte, fill->width);
+  for (size_t row = 0; row < fill->height; row++)
+    opc_device_fill(number(fill->to) + row * fill->pitch, fill->byte, fill->width);
   return cudaSuccess;
 }
 
 static opc_work_t fill_work(void *to, size_t pitch, int value, size_t width, size_t height) {
-  return (opc_work_t){.type = cudaGraphNodeTypeMemset, .check = fill_check, .run = fill_run, .of.fill = {to, pitch, width, height, (unsigned char)value}};
+  return (opc_work_t){.type = cudaGraphNodeTypeMemset,
+                      .check = fill_check,
+                      .run = fill_run,
+                      .of.fill = {to, pitch, width, height, (unsigned char)value}};
 }
 
 cudaError_t opc_sim_cudaMemset(void *to, int value, size_t bytes) {
@@ -215,7 +245,8 @@ cudaError_t opc_sim_cudaMemset2D(void *to, size_t pitch, int value, size_t width
   return done_now(&work);
 }
 
-cudaError_t opc_sim_cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
+cudaError_t opc_sim_cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height,
+                                      cudaStream_t stream) {
   const opc_work_t work = fill_work(to, pitch, value, width, height);
   return opc_stream_put(stream, &work);
 }

@@ -9,8 +9,8 @@ static const size_t memory_bytes = (size_t)80 << 30;
 static const char *const bus_ids[OPC_SIMULATED_DEVICES] = {"0000:01:00.0", "0000:02:00.0"};
 
 static bool device_ok(int device) { return device >= 0 && device < OPC_SIMULATED_DEVICES; }
-#define DEMAND(condition, code) \
-  do {                          \
+#define DEMAND(condition, code)    \
+  do {                             \
     if (!(condition)) return code; \
   } while (0)
 
@@ -44,45 +44,45 @@ cudaError_t opc_sim_cudaGetDeviceProperties(struct cudaDeviceProp *out, int devi
   DEMAND(out, cudaErrorInvalidValue);
   DEMAND(device_ok(device), cudaErrorInvalidDevice);
   *out = (struct cudaDeviceProp){
-    .totalGlobalMem = memory_bytes,
-    .sharedMemPerBlock = limits->shared,
-    .regsPerBlock = REGISTERS,
-    .warpSize = WARP,
-    .memPitch = 2147483647,
-    .maxThreadsPerBlock = (int)limits->threads,
-    .maxThreadsDim = {(int)limits->block[0], (int)limits->block[1], (int)limits->block[2]},
-    .maxGridSize = {(int)limits->grid[0], (int)limits->grid[1], (int)limits->grid[2]},
-    .totalConstMem = 65536,
-    .major = limits->major,
-    .minor = limits->minor,
-    .textureAlignment = 512,
-    .texturePitchAlignment = 32,
-    .multiProcessorCount = (int)opc_runtime.multiprocessors,
-    .canMapHostMemory = 1,
-    .concurrentKernels = 1,
-    .ECCEnabled = 1,
-    .pciBusID = device + 1,
-    .asyncEngineCount = 3,
-    .unifiedAddressing = 1,
-    .memoryBusWidth = 5120,
-    .l2CacheSize = (int)opc_runtime.l2_bytes,
-    .maxThreadsPerMultiProcessor = (int)opc_runtime.threads_multiprocessor,
-    .streamPrioritiesSupported = 1,
-    .globalL1CacheSupported = 1,
-    .localL1CacheSupported = 1,
-    .sharedMemPerMultiprocessor = opc_runtime.shared_multiprocessor,
-    .regsPerMultiprocessor = REGISTERS,
-    .managedMemory = 1,
-    .concurrentManagedAccess = 1,
-    .computePreemptionSupported = 1,
-    .canUseHostPointerForRegisteredMem = 1,
-    .cooperativeLaunch = 1,
-    .sharedMemPerBlockOptin = limits->shared_optin,
-    .maxBlocksPerMultiProcessor = (int)opc_runtime.blocks_multiprocessor,
-    .reservedSharedMemPerBlock = limits->major >= 8 ? 1024 : 0,
-    .hostRegisterSupported = 1,
-    .memoryPoolsSupported = 1,
-    .clusterLaunch = limits->major >= 9,
+      .totalGlobalMem = memory_bytes,
+      .sharedMemPerBlock = limits->shared,
+      .regsPerBlock = REGISTERS,
+      .warpSize = WARP,
+      .memPitch = 2147483647,
+      .maxThreadsPerBlock = (int)limits->threads,
+      .maxThreadsDim = {(int)limits->block[0], (int)limits->block[1], (int)limits->block[2]},
+      .maxGridSize = {(int)limits->grid[0], (int)limits->grid[1], (int)limits->grid[2]},
+      .totalConstMem = 65536,
+      .major = limits->major,
+      .minor = limits->minor,
+      .textureAlignment = 512,
+      .texturePitchAlignment = 32,
+      .multiProcessorCount = (int)opc_runtime.multiprocessors,
+      .canMapHostMemory = 1,
+      .concurrentKernels = 1,
+      .ECCEnabled = 1,
+      .pciBusID = device + 1,
+      .asyncEngineCount = 3,
+      .unifiedAddressing = 1,
+      .memoryBusWidth = 5120,
+      .l2CacheSize = (int)opc_runtime.l2_bytes,
+      .maxThreadsPerMultiProcessor = (int)opc_runtime.threads_multiprocessor,
+      .streamPrioritiesSupported = 1,
+      .globalL1CacheSupported = 1,
+      .localL1CacheSupported = 1,
+      .sharedMemPerMultiprocessor = opc_runtime.shared_multiprocessor,
+      .regsPerMultiprocessor = REGISTERS,
+      .managedMemory = 1,
+      .concurrentManagedAccess = 1,
+      .computePreemptionSupported = 1,
+      .canUseHostPointerForRegisteredMem = 1,
+      .cooperativeLaunch = 1,
+      .sharedMemPerBlockOptin = limits->shared_optin,
+      .maxBlocksPerMultiProcessor = (int)opc_runtime.blocks_multiprocessor,
+      .reservedSharedMemPerBlock = limits->major >= 8 ? 1024 : 0,
+      .hostRegisterSupported = 1,
+      .memoryPoolsSupported = 1,
+      .clusterLaunch = limits->major >= 9,
   };
   snprintf(out->name, sizeof out->name, "opcheck-c simulated %s", limits->architecture);
   memcpy(out->uuid.bytes, "opcheck-c sim  ", 15);
@@ -97,7 +97,9 @@ cudaError_t opc_sim_cudaDeviceGetAttribute(int *out, enum cudaDeviceAttr attribu
   if (code != cudaSuccess) return code;
   switch ((int)attribute) {
 #define ATTRIBUTE(name, value) \
-  case cudaDevAttr##name: *out = (int)(value); return cudaSuccess;
+  case cudaDevAttr##name:      \
+    *out = (int)(value);       \
+    return cudaSuccess;
     ATTRIBUTE(MaxThreadsPerBlock, properties.maxThreadsPerBlock)
     ATTRIBUTE(MaxBlockDimX, properties.maxThreadsDim[0])
     ATTRIBUTE(MaxBlockDimY, properties.maxThreadsDim[1])
@@ -152,7 +154,9 @@ cudaError_t opc_sim_cudaDeviceGetAttribute(int *out, enum cudaDeviceAttr attribu
     ATTRIBUTE(MemoryPoolsSupported, 1)
     ATTRIBUTE(ClusterLaunch, properties.clusterLaunch)
 #undef ATTRIBUTE
-    default: *out = 0; return cudaSuccess; /* what these devices do not have */
+    default:
+      *out = 0;
+      return cudaSuccess; /* what these devices do not have */
   }
 }
 
@@ -203,7 +207,8 @@ cudaError_t opc_sim_cudaDeviceDisablePeerAccess(int peer) {
   return atomic_exchange(&peer_access[opc_thread.device][peer], false) ? cudaSuccess : cudaErrorPeerAccessNotEnabled;
 }
 
-cudaError_t opc_sim_cudaDeviceGetP2PAttribute(int *out, enum cudaDeviceP2PAttr attribute, int from_device, int to_device) {
+cudaError_t opc_sim_cudaDeviceGetP2PAttribute(int *out, enum cudaDeviceP2PAttr attribute, int from_device,
+                                              int to_device) {
   DEMAND(out, cudaErrorInvalidValue);
   DEMAND(device_ok(from_device) && device_ok(to_device) && from_device != to_device, cudaErrorInvalidDevice);
   *out = attribute == cudaDevP2PAttrAccessSupported;
@@ -221,7 +226,8 @@ cudaError_t opc_sim_cudaDeviceGetStreamPriorityRange(int *least, int *greatest) 
 static _Atomic size_t device_limits[OPC_SIMULATED_DEVICES][cudaLimitPersistingL2CacheSize + 1];
 
 cudaError_t opc_sim_cudaDeviceGetLimit(size_t *out, enum cudaLimit limit) {
-  static const size_t usual[] = {[cudaLimitStackSize] = 1024, [cudaLimitPrintfFifoSize] = 1 << 20, [cudaLimitMallocHeapSize] = 8 << 20};
+  static const size_t usual[] = {
+      [cudaLimitStackSize] = 1024, [cudaLimitPrintfFifoSize] = 1 << 20, [cudaLimitMallocHeapSize] = 8 << 20};
   DEMAND(out, cudaErrorInvalidValue);
   DEMAND((unsigned)limit <= cudaLimitPersistingL2CacheSize, cudaErrorUnsupportedLimit);
   const size_t set = device_limits[opc_thread.device][limit];

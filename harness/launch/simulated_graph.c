@@ -1,4 +1,5 @@
-/* Graphs of the simulated devices: what was captured, node by node, and done again at each launch. Kernels do nothing there either. */
+/* Graphs of the simulated devices: what was captured, node by node, and done again at each launch. Kernels do nothing
+ * there either. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,13 +118,15 @@ static exec_t *exec_of(cudaGraphExec_t handle) {
 
 static const opc_graph_node_t *node_of(cudaGraphNode_t handle) {
   for (const opc_graph_t *graph = graphs; graph; graph = graph->next)
-    if (nodes_have(&graph->nodes, (const opc_graph_node_t *)(const void *)handle)) return (const opc_graph_node_t *)(const void *)handle;
+    if (nodes_have(&graph->nodes, (const opc_graph_node_t *)(const void *)handle))
+      return (const opc_graph_node_t *)(const void *)handle;
   return NULL;
 }
 
 /* With room for none it is asked how many there are; what is too much room is filled with NULL. */
 static void nodes_give(const opc_nodes_t *nodes, cudaGraphNode_t *out, size_t *count) {
-  for (size_t i = 0; out && i < *count; i++) out[i] = i < nodes->count ? (cudaGraphNode_t)(void *)nodes->items[i] : NULL;
+  for (size_t i = 0; out && i < *count; i++)
+    out[i] = i < nodes->count ? (cudaGraphNode_t)(void *)nodes->items[i] : NULL;
   if (!out || *count > nodes->count) *count = nodes->count;
 }
 
@@ -143,7 +146,8 @@ cudaError_t opc_sim_cudaGraphNodeGetType(cudaGraphNode_t handle, enum cudaGraphN
   return node && out ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t opc_sim_cudaGraphNodeGetDependencies(cudaGraphNode_t handle, cudaGraphNode_t *out, cudaGraphEdgeData *edges, size_t *count) {
+cudaError_t opc_sim_cudaGraphNodeGetDependencies(cudaGraphNode_t handle, cudaGraphNode_t *out, cudaGraphEdgeData *edges,
+                                                 size_t *count) {
   pthread_mutex_lock(lock);
   const opc_graph_node_t *node = node_of(handle);
   if (node && count) {
@@ -163,8 +167,8 @@ cudaError_t opc_sim_cudaGraphDestroy(cudaGraph_t handle) {
 }
 
 cudaError_t opc_sim_cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t handle, unsigned long long flags) {
-  const unsigned long long known =
-      cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUpload | cudaGraphInstantiateFlagDeviceLaunch | cudaGraphInstantiateFlagUseNodePriority;
+  const unsigned long long known = cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUpload |
+                                   cudaGraphInstantiateFlagDeviceLaunch | cudaGraphInstantiateFlagUseNodePriority;
   if (!out || (flags & ~known) != 0) return cudaErrorInvalidValue;
   pthread_mutex_lock(lock);
   const opc_graph_t *graph = graph_of(handle);
@@ -195,7 +199,8 @@ cudaError_t opc_sim_cudaGraphExecDestroy(cudaGraphExec_t handle) {
   return exec ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/* A copy, so that a host function may end the graph that it is part of. What has gone by now fails on a GPU while it runs; here nothing comes of it. */
+/* A copy, so that a host function may end the graph that it is part of. What has gone by now fails on a GPU while it
+ * runs; here nothing comes of it. */
 static cudaError_t graph_run(const opc_work_t *work) {
   pthread_mutex_lock(lock);
   const exec_t *exec = exec_of(work->of.graph);

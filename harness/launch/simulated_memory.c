@@ -1,4 +1,5 @@
-/* Allocations on the simulated devices. The wrappers remember them (address_table.c); contents are device_memory.c's. */
+/* Allocations on the simulated devices. The wrappers remember them (address_table.c); contents are device_memory.c's.
+ */
 #include "launch/simulated.h"
 
 enum { PITCH = 512 };
@@ -79,7 +80,8 @@ cudaError_t opc_sim_cudaFreeAsync(void *at, cudaStream_t stream) {
 /* ---- host memory ---- */
 
 cudaError_t opc_sim_cudaHostAlloc(void **out, size_t bytes, unsigned flags) {
-  if ((flags & ~(unsigned)(cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined)) != 0) return cudaErrorInvalidValue;
+  if ((flags & ~(unsigned)(cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined)) != 0)
+    return cudaErrorInvalidValue;
   return allocate_now(out, OPC_CUDA_PINNED, bytes);
 }
 
@@ -92,8 +94,10 @@ cudaError_t opc_sim_cudaHostRegister(void *at, size_t bytes, unsigned flags) {
   const uint64_t address = (uint64_t)(uintptr_t)at;
   (void)flags;
   if (!at || bytes == 0) return cudaErrorInvalidValue;
-  if (opc_range_find(address, &range) && range.live) return range.place == OPC_CUDA_PINNED ? cudaErrorHostMemoryAlreadyRegistered : cudaErrorInvalidValue;
-  if (opc_address(address).place != OPC_CUDA_PAGEABLE || opc_address(address + bytes - 1).place != OPC_CUDA_PAGEABLE) return cudaErrorInvalidValue;
+  if (opc_range_find(address, &range) && range.live)
+    return range.place == OPC_CUDA_PINNED ? cudaErrorHostMemoryAlreadyRegistered : cudaErrorInvalidValue;
+  if (opc_address(address).place != OPC_CUDA_PAGEABLE || opc_address(address + bytes - 1).place != OPC_CUDA_PAGEABLE)
+    return cudaErrorInvalidValue;
   return opc_capture_unsafe();
 }
 
@@ -106,14 +110,17 @@ cudaError_t opc_sim_cudaHostUnregister(void *at) {
 
 cudaError_t opc_sim_cudaHostGetDevicePointer(void **out, void *at, unsigned flags) {
   opc_range_t range;
-  if (!out || flags != 0 || !opc_range_find((uint64_t)(uintptr_t)at, &range) || !range.live || range.place != OPC_CUDA_PINNED) return cudaErrorInvalidValue;
+  if (!out || flags != 0 || !opc_range_find((uint64_t)(uintptr_t)at, &range) || !range.live ||
+      range.place != OPC_CUDA_PINNED)
+    return cudaErrorInvalidValue;
   *out = at; /* one address space */
   return cudaSuccess;
 }
 
 cudaError_t opc_sim_cudaHostGetFlags(unsigned *out, void *at) {
   opc_range_t range;
-  if (!out || !opc_range_find((uint64_t)(uintptr_t)at, &range) || !range.live || range.place != OPC_CUDA_PINNED) return cudaErrorInvalidValue;
+  if (!out || !opc_range_find((uint64_t)(uintptr_t)at, &range) || !range.live || range.place != OPC_CUDA_PINNED)
+    return cudaErrorInvalidValue;
   *out = range.flags | cudaHostAllocMapped;
   return cudaSuccess;
 }
@@ -130,9 +137,12 @@ cudaError_t opc_sim_cudaMemGetInfo(size_t *free_bytes, size_t *total) {
 cudaError_t opc_sim_cudaPointerGetAttributes(struct cudaPointerAttributes *out, const void *at) {
   opc_range_t range;
   if (!out || !at) return cudaErrorInvalidValue;
-  *out = (struct cudaPointerAttributes){.type = cudaMemoryTypeUnregistered, .device = -2, .hostPointer = (void *)(uintptr_t)at};
+  *out = (struct cudaPointerAttributes){
+      .type = cudaMemoryTypeUnregistered, .device = -2, .hostPointer = (void *)(uintptr_t)at};
   if (!opc_range_find((uint64_t)(uintptr_t)at, &range) || !range.live) return cudaSuccess;
-  out->type = range.place == OPC_CUDA_DEVICE ? cudaMemoryTypeDevice : range.place == OPC_CUDA_MANAGED ? cudaMemoryTypeManaged : cudaMemoryTypeHost;
+  out->type = range.place == OPC_CUDA_DEVICE    ? cudaMemoryTypeDevice
+              : range.place == OPC_CUDA_MANAGED ? cudaMemoryTypeManaged
+                                                : cudaMemoryTypeHost;
   out->device = range.place == OPC_CUDA_PINNED ? opc_thread.device : range.device;
   out->devicePointer = (void *)(uintptr_t)at;
   if (range.place == OPC_CUDA_DEVICE) out->hostPointer = NULL;
@@ -142,16 +152,20 @@ cudaError_t opc_sim_cudaPointerGetAttributes(struct cudaPointerAttributes *out, 
 static cudaError_t managed_only(const void *at, size_t bytes) {
   opc_range_t range;
   const uint64_t address = (uint64_t)(uintptr_t)at;
-  if (!opc_range_find(address, &range) || !range.live || range.place != OPC_CUDA_MANAGED || bytes > range.base + range.bytes - address) return cudaErrorInvalidValue;
+  if (!opc_range_find(address, &range) || !range.live || range.place != OPC_CUDA_MANAGED ||
+      bytes > range.base + range.bytes - address)
+    return cudaErrorInvalidValue;
   return cudaSuccess;
 }
 
-cudaError_t opc_sim_cudaMemAdvise(const void *at, size_t bytes, enum cudaMemoryAdvise advice, struct cudaMemLocation location) {
+cudaError_t opc_sim_cudaMemAdvise(const void *at, size_t bytes, enum cudaMemoryAdvise advice,
+                                  struct cudaMemLocation location) {
   (void)advice, (void)location;
   return managed_only(at, bytes);
 }
 
-cudaError_t opc_sim_cudaMemPrefetchAsync(const void *at, size_t bytes, struct cudaMemLocation location, unsigned flags, cudaStream_t stream) {
+cudaError_t opc_sim_cudaMemPrefetchAsync(const void *at, size_t bytes, struct cudaMemLocation location, unsigned flags,
+                                         cudaStream_t stream) {
   (void)location, (void)flags;
   const cudaError_t code = opc_capture_asked(stream); /* no graph has it */
   return code == cudaSuccess ? managed_only(at, bytes) : code;
@@ -218,7 +232,9 @@ cudaError_t opc_sim_cudaMemPoolDestroy(cudaMemPool_t handle) {
 }
 
 /* The first three are int, the others 64 bits wide. */
-static bool attribute_narrow(enum cudaMemPoolAttr attribute) { return attribute <= cudaMemPoolReuseAllowInternalDependencies; }
+static bool attribute_narrow(enum cudaMemPoolAttr attribute) {
+  return attribute <= cudaMemPoolReuseAllowInternalDependencies;
+}
 
 cudaError_t opc_sim_cudaMemPoolGetAttribute(cudaMemPool_t handle, enum cudaMemPoolAttr attribute, void *value) {
   const struct pool *pool = pool_of(handle);
@@ -231,7 +247,7 @@ cudaError_t opc_sim_cudaMemPoolGetAttribute(cudaMemPool_t handle, enum cudaMemPo
 cudaError_t opc_sim_cudaMemPoolSetAttribute(cudaMemPool_t handle, enum cudaMemPoolAttr attribute, void *value) {
   struct pool *pool = pool_of(handle);
   if (!pool || !value || (unsigned)attribute >= POOL_ATTRIBUTES) return cudaErrorInvalidValue;
-  pool->attributes[attribute] = attribute_narrow(attribute) ? (uint64_t)*(int *)value : *(uint64_t *)value;
+  pool->attributes[attribute] = attribute_narrow(attribute) ? (uint64_t) * (int *)value : *(uint64_t *)value;
   return cudaSuccess;
 }
 
@@ -239,7 +255,8 @@ cudaError_t opc_sim_cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMe
   return pool_of(pool) && (list || count == 0) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t opc_sim_cudaMemPoolGetAccess(enum cudaMemAccessFlags *out, cudaMemPool_t pool, struct cudaMemLocation *location) {
+cudaError_t opc_sim_cudaMemPoolGetAccess(enum cudaMemAccessFlags *out, cudaMemPool_t pool,
+                                         struct cudaMemLocation *location) {
   if (!out || !location || !pool_of(pool)) return cudaErrorInvalidValue;
   *out = cudaMemAccessFlagsProtReadWrite;
   return cudaSuccess;

@@ -1,5 +1,6 @@
-/* Streams and events of the simulated devices. Whatever goes into a stream is over when it has been put there (opc_stream_put), host functions excepted: those run one after the
- * other on a thread of their own, as CUDA runs them, so that one that takes a lock of its caller's is no deadlock. */
+/* Streams and events of the simulated devices. Whatever goes into a stream is over when it has been put there
+ * (opc_stream_put), host functions excepted: those run one after the other on a thread of their own, as CUDA runs them,
+ * so that one that takes a lock of its caller's is no deadlock. */
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,7 +53,8 @@ static cudaError_t job_put(const job_t *job) {
       code = cudaErrorOperatingSystem;
     }
   }
-  while (code == cudaSuccess && jobs_put - jobs_done == JOBS_MAX && !is_runner) pthread_cond_wait(&jobs_changed, &opc_lock_jobs);
+  while (code == cudaSuccess && jobs_put - jobs_done == JOBS_MAX && !is_runner)
+    pthread_cond_wait(&jobs_changed, &opc_lock_jobs);
   if (code == cudaSuccess) {
     jobs[jobs_put++ % JOBS_MAX] = *job;
     pthread_cond_broadcast(&jobs_changed);
@@ -69,14 +71,17 @@ static bool host_functions_pending(void) {
 }
 
 void opc_host_functions_wait(void) {
-  if (is_runner || runner_of == 0) return; /* a host function that waits for itself is an error of its own, which CUDA forbids */
+  if (is_runner || runner_of == 0)
+    return; /* a host function that waits for itself is an error of its own, which CUDA forbids */
   pthread_mutex_lock(&opc_lock_jobs);
   const size_t until = jobs_put;
   while (runner_of == getpid() && jobs_done < until) pthread_cond_wait(&jobs_changed, &opc_lock_jobs);
   pthread_mutex_unlock(&opc_lock_jobs);
 }
 
-static cudaError_t host_function_check(const opc_work_t *work) { return work->of.host.function ? cudaSuccess : cudaErrorInvalidValue; }
+static cudaError_t host_function_check(const opc_work_t *work) {
+  return work->of.host.function ? cudaSuccess : cudaErrorInvalidValue;
+}
 
 static cudaError_t host_function_run(const opc_work_t *work) {
   const cudaError_t code = host_function_check(work);
@@ -84,13 +89,17 @@ static cudaError_t host_function_run(const opc_work_t *work) {
 }
 
 cudaError_t opc_sim_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data) {
-  const opc_work_t work = {.type = cudaGraphNodeTypeHost, .check = host_function_check, .run = host_function_run, .of.host = {function, data}};
+  const opc_work_t work = {.type = cudaGraphNodeTypeHost,
+                           .check = host_function_check,
+                           .run = host_function_run,
+                           .of.host = {function, data}};
   return opc_stream_put(stream, &work);
 }
 
 /* Callbacks are not supported in a capture. */
 
-cudaError_t opc_sim_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void *data, unsigned flags) {
+cudaError_t opc_sim_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void *data,
+                                          unsigned flags) {
   const cudaError_t code = opc_capture_asked(stream);
   if (code != cudaSuccess) return code;
   if (!function || flags != 0) return cudaErrorInvalidValue;
@@ -113,8 +122,12 @@ cudaError_t opc_sim_cudaStreamCreateWithPriority(cudaStream_t *out, unsigned fla
   return cudaSuccess;
 }
 
-cudaError_t opc_sim_cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags) { return opc_sim_cudaStreamCreateWithPriority(out, flags, 0); }
-cudaError_t opc_sim_cudaStreamCreate(cudaStream_t *out) { return opc_sim_cudaStreamCreateWithPriority(out, cudaStreamDefault, 0); }
+cudaError_t opc_sim_cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags) {
+  return opc_sim_cudaStreamCreateWithPriority(out, flags, 0);
+}
+cudaError_t opc_sim_cudaStreamCreate(cudaStream_t *out) {
+  return opc_sim_cudaStreamCreateWithPriority(out, cudaStreamDefault, 0);
+}
 
 cudaError_t opc_sim_cudaStreamDestroy(cudaStream_t stream) {
   opc_stream_t found;
@@ -158,7 +171,9 @@ cudaError_t opc_sim_cudaStreamGetFlags(cudaStream_t stream, unsigned *out) {
 cudaError_t opc_sim_cudaStreamGetId(cudaStream_t stream, unsigned long long *out) {
   opc_stream_t found = {0};
   if (!out) return cudaErrorInvalidValue;
-  *out = opc_stream_find(stream, &found) ? found.id : stream == cudaStreamPerThread ? 2 + 2 * (unsigned long long)opc_thread.device : 1;
+  *out = opc_stream_find(stream, &found) ? found.id
+         : stream == cudaStreamPerThread ? 2 + 2 * (unsigned long long)opc_thread.device
+                                         : 1;
   return usable(stream);
 }
 
@@ -183,12 +198,15 @@ static atomic_size_t event_count;
 
 static event_t *event_of(cudaEvent_t handle) {
   event_t *event = (event_t *)(void *)handle;
-  if (!events || event < events || event >= events + atomic_load(&event_count) || ((uintptr_t)event - (uintptr_t)events) % sizeof *event != 0) return NULL;
+  if (!events || event < events || event >= events + atomic_load(&event_count) ||
+      ((uintptr_t)event - (uintptr_t)events) % sizeof *event != 0)
+    return NULL;
   return atomic_load(&event->live) ? event : NULL;
 }
 
 cudaError_t opc_sim_cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags) {
-  if (!out || (flags & ~(unsigned)(cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess)) != 0) return cudaErrorInvalidValue;
+  if (!out || (flags & ~(unsigned)(cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess)) != 0)
+    return cudaErrorInvalidValue;
   if ((flags & cudaEventInterprocess) != 0 && (flags & cudaEventDisableTiming) == 0) return cudaErrorInvalidValue;
   pthread_mutex_lock(&opc_lock_streams);
   if (!events) events = opc_reserve(EVENTS_MAX * sizeof *events, PROT_READ | PROT_WRITE);
@@ -203,14 +221,17 @@ cudaError_t opc_sim_cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags) {
   return event ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-cudaError_t opc_sim_cudaEventCreate(cudaEvent_t *out) { return opc_sim_cudaEventCreateWithFlags(out, cudaEventDefault); }
+cudaError_t opc_sim_cudaEventCreate(cudaEvent_t *out) {
+  return opc_sim_cudaEventCreateWithFlags(out, cudaEventDefault);
+}
 
 cudaError_t opc_sim_cudaEventDestroy(cudaEvent_t handle) {
   event_t *event = event_of(handle);
   return event && atomic_exchange(&event->live, false) ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
-/* An event and the stream that it is recorded in must be of one device (CUDA Programming Guide, "Stream and Event Behavior"). */
+/* An event and the stream that it is recorded in must be of one device (CUDA Programming Guide, "Stream and Event
+ * Behavior"). */
 cudaError_t opc_sim_cudaEventRecordWithFlags(cudaEvent_t handle, cudaStream_t stream, unsigned flags) {
   event_t *event = event_of(handle);
   int device;
@@ -223,7 +244,9 @@ cudaError_t opc_sim_cudaEventRecordWithFlags(cudaEvent_t handle, cudaStream_t st
   return cudaSuccess;
 }
 
-cudaError_t opc_sim_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return opc_sim_cudaEventRecordWithFlags(event, stream, 0); }
+cudaError_t opc_sim_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return opc_sim_cudaEventRecordWithFlags(event, stream, 0);
+}
 
 /* An event that was never recorded counts as over. */
 cudaError_t opc_sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t handle, unsigned flags) {
@@ -231,7 +254,9 @@ cudaError_t opc_sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t handle,
   if (!event) return cudaErrorInvalidResourceHandle;
   if ((flags & ~(unsigned)cudaEventWaitExternal) != 0) return cudaErrorInvalidValue;
   const cudaError_t code = usable(stream);
-  return code == cudaSuccess && event->recorded ? opc_capture_wait(stream, &event->captured, (flags & cudaEventWaitExternal) != 0) : code;
+  return code == cudaSuccess && event->recorded
+             ? opc_capture_wait(stream, &event->captured, (flags & cudaEventWaitExternal) != 0)
+             : code;
 }
 
 cudaError_t opc_sim_cudaEventSynchronize(cudaEvent_t handle) {
@@ -252,7 +277,10 @@ cudaError_t opc_sim_cudaEventQuery(cudaEvent_t handle) {
 cudaError_t opc_sim_cudaEventElapsedTime(float *out, cudaEvent_t from, cudaEvent_t to) {
   const event_t *start = event_of(from), *end = event_of(to);
   if (!out) return cudaErrorInvalidValue;
-  if (!start || !end || !start->recorded || !end->recorded || ((start->flags | end->flags) & cudaEventDisableTiming) != 0) return cudaErrorInvalidResourceHandle;
-  *out = (float)((double)(end->at.tv_sec - start->at.tv_sec) * 1e3 + (double)(end->at.tv_nsec - start->at.tv_nsec) * 1e-6);
+  if (!start || !end || !start->recorded || !end->recorded ||
+      ((start->flags | end->flags) & cudaEventDisableTiming) != 0)
+    return cudaErrorInvalidResourceHandle;
+  *out =
+      (float)((double)(end->at.tv_sec - start->at.tv_sec) * 1e3 + (double)(end->at.tv_nsec - start->at.tv_nsec) * 1e-6);
   return cudaSuccess;
 }

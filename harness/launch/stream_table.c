@@ -1,4 +1,5 @@
-/* Streams that were created and are alive, of either mode. Handles are looked up at every call that names one, without a lock. */
+/* Streams that were created and are alive, of either mode. Handles are looked up at every call that names one, without
+ * a lock. */
 #include <sys/mman.h>
 
 #include "launch/cudart.h"
@@ -34,7 +35,8 @@ void opc_stream_add(cudaStream_t given, int device, unsigned flags, int priority
   pthread_mutex_lock(&opc_lock_streams);
   slot_t *slot = slot_of(handle, true);
   if (slot) {
-    slot->stream = (opc_stream_t){.handle = handle, .device = device, .live = true, .flags = flags, .priority = priority, .id = last_id++};
+    slot->stream = (opc_stream_t){
+        .handle = handle, .device = device, .live = true, .flags = flags, .priority = priority, .id = last_id++};
     atomic_store_explicit(&slot->handle, handle, memory_order_release);
   }
   pthread_mutex_unlock(&opc_lock_streams);

@@ -8,7 +8,8 @@
 
 static const size_t plain_most = (size_t)1 << 30;
 
-/* ---- LZ4, https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md: literals, then a copy from what is there already, again and again ---- */
+/* ---- LZ4, https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md: literals, then a copy from what is there
+ * already, again and again ---- */
 
 static bool length_more(const unsigned char **at, const unsigned char *end, size_t *length) {
   unsigned char byte;
@@ -63,13 +64,16 @@ static bool unpack_zstd(const unsigned char *packed, size_t size, unsigned char 
   return *out_size <= room; /* errors are huge numbers */
 }
 
-unsigned char *opc_image_unpack(bool zstd, const unsigned char *packed, size_t size, size_t plain_size, size_t *out_size) {
+unsigned char *opc_image_unpack(bool zstd, const unsigned char *packed, size_t size, size_t plain_size,
+                                size_t *out_size) {
   *out_size = plain_size;
   if (plain_size == 0 || plain_size > plain_most) return NULL;
-  unsigned char *plain = mmap(NULL, plain_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  unsigned char *plain =
+      mmap(NULL, plain_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (plain == MAP_FAILED) return NULL;
   size_t got = 0;
-  const bool sound = zstd ? unpack_zstd(packed, size, plain, plain_size, &got) : unpack_lz4(packed, size, plain, plain_size, &got);
+  const bool sound =
+      zstd ? unpack_zstd(packed, size, plain, plain_size, &got) : unpack_lz4(packed, size, plain, plain_size, &got);
   if (sound && got == plain_size) return plain;
   munmap(plain, plain_size);
   return NULL;

@@ -18,16 +18,19 @@ typedef struct cupti {
   __typeof__(cuptiGetResultString) *result_string;
 } cupti_t;
 
-/* libtorch links it, so that it is loaded already; else it lies beside the runtime, in a wheel of its own or in the toolkit's folder of extras. */
+/* libtorch links it, so that it is loaded already; else it lies beside the runtime, in a wheel of its own or in the
+ * toolkit's folder of extras. */
 static void *library_open(void) {
   static const char *const places[] = {"", "/../../cuda_cupti/lib", "/../extras/CUPTI/lib64"};
   char path[4096];
   Dl_info runtime;
   void *handle = dlopen(cupti_name, RTLD_LAZY | RTLD_NOLOAD), *inside = opc_real_function("cudaGetLastError");
   if (!handle) handle = dlopen(cupti_name, RTLD_LAZY);
-  const char *file = dladdr(inside, &runtime) != 0 && runtime.dli_fname ? runtime.dli_fname : "", *slash = strrchr(file, '/');
+  const char *file = dladdr(inside, &runtime) != 0 && runtime.dli_fname ? runtime.dli_fname : "",
+             *slash = strrchr(file, '/');
   for (size_t i = 0; !handle && slash && i < sizeof places / sizeof *places; i++)
-    if (snprintf(path, sizeof path, "%.*s%s/%s", (int)(slash - file), file, places[i], cupti_name) < (int)sizeof path) handle = dlopen(path, RTLD_LAZY);
+    if (snprintf(path, sizeof path, "%.*s%s/%s", (int)(slash - file), file, places[i], cupti_name) < (int)sizeof path)
+      handle = dlopen(path, RTLD_LAZY);
   return handle;
 }
 
@@ -44,23 +47,29 @@ static void refusal_tell(const cupti_t *cupti, CUptiResult code, char *out, size
   const char *name = NULL;
   if (cupti->result_string(code, &name) != CUPTI_SUCCESS || !name) name = "an error without a name";
   switch ((int)code) {
-  case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
-    snprintf(out, size, "CUPTI serves one tool in a process, and another one has it: a profiler, a debugger or compute-sanitizer (%s)", name);
-    break;
-  case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
-  case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
-    snprintf(out, size, "the driver refuses CUPTI to this user (%s)", name);
-    break;
-  default: snprintf(out, size, "CUPTI refuses (%s, %d)", name, (int)code);
+    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+      snprintf(out, size,
+               "CUPTI serves one tool in a process, and another one has it: a profiler, a debugger or "
+               "compute-sanitizer (%s)",
+               name);
+      break;
+    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+    case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
+      snprintf(out, size, "the driver refuses CUPTI to this user (%s)", name);
+      break;
+    default:
+      snprintf(out, size, "CUPTI refuses (%s, %d)", name, (int)code);
   }
 }
 
-/* Every function of the runtimes, so that what one asks of the driver is known for a part of it; of the driver what there is a row for. */
+/* Every function of the runtimes, so that what one asks of the driver is known for a part of it; of the driver what
+ * there is a row for. */
 static CUptiResult callbacks_enable(const cupti_t *cupti, CUpti_SubscriberHandle subscriber) {
   size_t count = 0;
   const uint32_t *ids = opc_unwrapped_driver_calls(&count);
   CUptiResult code = cupti->enable_domain(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API);
-  for (size_t i = 0; i < count && code == CUPTI_SUCCESS; i++) code = cupti->enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, ids[i]);
+  for (size_t i = 0; i < count && code == CUPTI_SUCCESS; i++)
+    code = cupti->enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, ids[i]);
   return code;
 }
 
@@ -73,7 +82,8 @@ static void subscribe(void) {
     snprintf(why, sizeof why, "%s is not there: install nvidia-cuda-cupti, or CUPTI of the CUDA toolkit", cupti_name);
   } else if (!functions_find(handle, &cupti)) {
     snprintf(why, sizeof why, "%s lacks functions of the callback interface", cupti_name);
-  } else if (!dlopen(driver_name, RTLD_LAZY)) { /* CUPTI is not asked then: CUDA 13.2's calls itself until the stack is full */
+  } else if (!dlopen(driver_name,
+                     RTLD_LAZY)) { /* CUPTI is not asked then: CUDA 13.2's calls itself until the stack is full */
     snprintf(why, sizeof why, "there is no CUDA driver (%s)", driver_name);
   } else {
     CUptiResult code = cupti.subscribe(&subscriber, opc_unwrapped_callback, NULL);

@@ -1,5 +1,6 @@
-/* Kernels that a library has registered with a runtime of its own: the wrappers have not seen that, but the fat binaries lie in the library's data all the same, behind a
- * wrapper of 24 bytes for each file that nvcc has compiled (kernel_image.c). */
+/* Kernels that a library has registered with a runtime of its own: the wrappers have not seen that, but the fat
+ * binaries lie in the library's data all the same, behind a wrapper of 24 bytes for each file that nvcc has compiled
+ * (kernel_image.c). */
 #include <link.h>
 #include <string.h>
 
@@ -18,7 +19,9 @@ static bool is_in(const struct dl_phdr_info *object, uint64_t address, uint64_t 
   for (size_t i = 0; i < object->dlpi_phnum; i++) {
     const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
     const uint64_t offset = address - (object->dlpi_addr + segment->p_vaddr);
-    if (segment->p_type == PT_LOAD && (segment->p_flags & PF_R) != 0 && offset < segment->p_memsz && bytes <= segment->p_memsz - offset) return true;
+    if (segment->p_type == PT_LOAD && (segment->p_flags & PF_R) != 0 && offset < segment->p_memsz &&
+        bytes <= segment->p_memsz - offset)
+      return true;
   }
   return false;
 }
@@ -40,7 +43,8 @@ static int see_object(struct dl_phdr_info *object, size_t size, void *data) {
   if (!is_in(object, search->inside, 1)) return 0;
   for (size_t i = 0; i < object->dlpi_phnum; i++) {
     const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
-    const uint64_t from = (object->dlpi_addr + segment->p_vaddr + 7) / 8 * 8, end = object->dlpi_addr + segment->p_vaddr + segment->p_memsz;
+    const uint64_t from = (object->dlpi_addr + segment->p_vaddr + 7) / 8 * 8,
+                   end = object->dlpi_addr + segment->p_vaddr + segment->p_memsz;
     if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) == 0) continue;
     for (uint64_t at = from; at + WRAPPER_SIZE <= end && search->count < WRAPPERS; at += 8)
       if (is_wrapper(object, at)) search->wrappers[search->count++] = (const void *)(uintptr_t)at;
@@ -64,7 +68,8 @@ void opc_unwrapped_kernel_learn(const void *key, const char *kernel, uint64_t in
   search_t search = {.inside = inside};
   opc_kernel_image_t image;
   bool (*is_own)(const char *) = atomic_load(&own);
-  if (!key || !kernel[0] || opc_kernel_find(key) || was_tried(key) || !is_own || !is_own(opc_log_library(inside))) return;
+  if (!key || !kernel[0] || opc_kernel_find(key) || was_tried(key) || !is_own || !is_own(opc_log_library(inside)))
+    return;
   (void)dl_iterate_phdr(see_object, &search);
   for (size_t i = 0; i < search.count; i++) {
     opc_image_read(search.wrappers[i], kernel, 0, 0, &image);

@@ -1,4 +1,5 @@
-/* Who made a call of CUDA, read off the stack of CUPTI's callback: below it lie libcupti and the driver, then the function of the runtime, then its caller. */
+/* Who made a call of CUDA, read off the stack of CUPTI's callback: below it lie libcupti and the driver, then the
+ * function of the runtime, then its caller. */
 #include <string.h>
 #include <unwind.h>
 

@@ -8,9 +8,10 @@
 enum { ROUND = 512 };
 
 typedef struct block {
-  unsigned char *data; /* the zone in front ends here */
+  unsigned char *data;  /* the zone in front ends here */
   size_t bytes, behind; /* of the zone behind: up to the end of the rounded allocation, and a zone more */
-  unsigned char zone;   /* what its zones hold: another byte than its neighbours', so that a copy that runs on from one to the other shows */
+  unsigned char zone; /* what its zones hold: another byte than its neighbours', so that a copy that runs on from one to
+                         the other shows */
 } block_t;
 
 static struct {
@@ -49,7 +50,8 @@ static void *allocate(size_t bytes) {
   block_t block = {.bytes = bytes, .behind = rounded - bytes + OPC_DEVICE_ZONE, .zone = next_zone()};
   if (ledger.calls->allocate(&base, OPC_DEVICE_ZONE + bytes + block.behind) != 0 || !base) return NULL;
   block.data = (unsigned char *)base + OPC_DEVICE_ZONE;
-  bool filled = ledger.calls->fill(base, block.zone, OPC_DEVICE_ZONE) == 0 && ledger.calls->fill(block.data, ledger.poison, bytes) == 0 &&
+  bool filled = ledger.calls->fill(base, block.zone, OPC_DEVICE_ZONE) == 0 &&
+                ledger.calls->fill(block.data, ledger.poison, bytes) == 0 &&
                 ledger.calls->fill(block.data + bytes, block.zone, block.behind) == 0 &&
                 ledger.calls->wait() == 0; /* the fills are on another stream than whoever uses the memory */
   if (filled && keep(block)) return block.data;
@@ -70,8 +72,8 @@ static void look(const block_t *block, unsigned char *zone, size_t size, long lo
   if (!count) return;
   (void)ledger.calls->fill(zone, block->zone, size);
   if (ledger.hit_count == OPC_DEVICE_ZONE_HITS) return;
-  ledger.hits[ledger.hit_count++] =
-      (opc_device_zone_hit_t){.data = block->data, .bytes = block->bytes, .offset = offset + (long long)first, .count = count};
+  ledger.hits[ledger.hit_count++] = (opc_device_zone_hit_t){
+      .data = block->data, .bytes = block->bytes, .offset = offset + (long long)first, .count = count};
 }
 
 static void look_at(const block_t *block) {

@@ -10,7 +10,8 @@ enum { LARGE_COUNT = 64, LARGE_BYTES = 128 << 20 };
 
 static opc_status_t use_read(const opc_reading_t *before, opc_process_use_t *use, opc_error_t *error) {
   opc_status_t status = opc_process_use_read(use, error);
-  for (int i = 0; status == OPC_OK && before && use->threads > before->values[OPC_GROWTH_THREADS] && i < THREAD_WAITS; i++) {
+  for (int i = 0; status == OPC_OK && before && use->threads > before->values[OPC_GROWTH_THREADS] && i < THREAD_WAITS;
+       i++) {
     usleep(THREAD_WAIT_US);
     status = opc_process_use_read(use, error);
   }
@@ -19,13 +20,15 @@ static opc_status_t use_read(const opc_reading_t *before, opc_process_use_t *use
 
 opc_status_t opc_growth_read(opc_growth_t *growth, int calls, opc_error_t *error) {
   opc_process_use_t use;
-  if (growth->count == OPC_READINGS_MAX) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "more readings than there is room for");
+  if (growth->count == OPC_READINGS_MAX)
+    return opc_error_set(error, OPC_ERR_UNSUPPORTED, "more readings than there is room for");
   opc_status_t status = use_read(growth->count ? &growth->readings[growth->count - 1] : NULL, &use, error);
   if (status != OPC_OK) return status;
   /* Valgrind keeps what was freed for a while, in memory of its own; it finds such leaks by itself. */
   if (opc_valgrind_active()) use.allocated_bytes = use.mapped_bytes = 0;
 #ifdef __SANITIZE_ADDRESS__
-  use.mapped_bytes = 0; /* its malloc keeps freed blocks back too, and goes on in new mappings, which would look like the operator's */
+  use.mapped_bytes =
+      0; /* its malloc keeps freed blocks back too, and goes on in new mappings, which would look like the operator's */
 #endif
   opc_cpu_memory_live_t live = opc_cpu_memory_live();
   growth->readings[growth->count++] = (opc_reading_t){.calls = calls,

@@ -1,7 +1,7 @@
 /* Readings of what the process holds, taken between rounds of calls, and what their growth means.
  *
- * A leak grows for ever, a cache until it is full, and what is set up once grows once: only growth that has not ended when the calls end
- * counts. Ownership: nothing. Threads: one. */
+ * A leak grows for ever, a cache until it is full, and what is set up once grows once: only growth that has not ended
+ * when the calls end counts. Ownership: nothing. Threads: one. */
 #ifndef OPC_MEMORY_GROWTH_H
 #define OPC_MEMORY_GROWTH_H
 
@@ -31,8 +31,8 @@ typedef struct opc_growth {
   size_t count;
 } opc_growth_t;
 
-/* Adds a reading after `calls` calls. Where there are more threads than before, gives those that are about to end some time to do so.
- * OPC_ERR_SYSTEM as opc_process_use_read. */
+/* Adds a reading after `calls` calls. Where there are more threads than before, gives those that are about to end some
+ * time to do so. OPC_ERR_SYSTEM as opc_process_use_read. */
 opc_status_t opc_growth_read(opc_growth_t *growth, int calls, opc_error_t *error) OPC_CHECKED;
 
 /* From reading to reading: more by at least a byte a call, by a page, or by one. */

@@ -52,8 +52,8 @@ enum { SPARES_MAX = 64, SPARE_BYTES_MAX = 64 << 10 };
 static slot_t *guard_spares[SPARES_MAX];
 static size_t guard_spare_count;
 
-/* The last that ended, so that a call finds its tensors where an equal one before it had them. One of the other kind, if need be: to change that is one
- * system call. */
+/* The last that ended, so that a call finds its tensors where an equal one before it had them. One of the other kind,
+ * if need be: to change that is one system call. */
 static slot_t *spare_take(size_t page_bytes, bool keyed) {
   size_t found = SPARES_MAX;
   for (size_t i = guard_spare_count; i-- > 0;) {
@@ -169,7 +169,8 @@ static void slot_end(slot_t *slot) {
 
 void *opc_guard_allocate(size_t bytes, const opc_guard_policy_t *policy) {
   size_t padded, page_bytes;
-  if (!bytes || !rounded_up(bytes, policy->alignment, &padded) || !rounded_up(padded, page_size(), &page_bytes)) return NULL;
+  if (!bytes || !rounded_up(bytes, policy->alignment, &padded) || !rounded_up(padded, page_size(), &page_bytes))
+    return NULL;
   opc_guard_lock();
   bool keyed = policy->to_protect && !guard_closed && opc_write_key_present();
   slot_t *slot = spare_take(page_bytes, keyed);
@@ -197,8 +198,11 @@ static void slot_retire(slot_t *slot) {
 }
 
 static bool quarantine_keep(slot_t *slot) {
-  bool room = guard_quarantine && guard_quarantined < QUARANTINE_SLOTS && guard_quarantined_bytes + slot->page_bytes <= QUARANTINE_BYTES;
-  if (!room || !(slot->keyed ? opc_guard_slot_unkey(slot, PROT_NONE) : mprotect(slot->pages, slot->page_bytes, PROT_NONE) == 0)) return false;
+  bool room = guard_quarantine && guard_quarantined < QUARANTINE_SLOTS &&
+              guard_quarantined_bytes + slot->page_bytes <= QUARANTINE_BYTES;
+  if (!room ||
+      !(slot->keyed ? opc_guard_slot_unkey(slot, PROT_NONE) : mprotect(slot->pages, slot->page_bytes, PROT_NONE) == 0))
+    return false;
   madvise(slot->pages, slot->page_bytes, MADV_DONTNEED);
   slot->freed = true;
   guard_quarantined++;

@@ -25,7 +25,8 @@ static opc_access_t *note(const slot_t *slot, opc_access_kind_t kind, const unsi
 /* ---- the slack ---- */
 
 static const unsigned char *first_other(const unsigned char *from, const unsigned char *to, unsigned char byte) {
-  if (from < to && *from == byte && memcmp(from, from + 1, (size_t)(to - from) - 1) == 0) return NULL; /* each is as the one before it */
+  if (from < to && *from == byte && memcmp(from, from + 1, (size_t)(to - from) - 1) == 0)
+    return NULL; /* each is as the one before it */
   for (; from < to; from++)
     if (*from != byte) return from;
   return NULL;
@@ -78,8 +79,10 @@ static bool slot_fault(slot_t *slot, unsigned char *at, bool write, opc_access_t
   bool inside = region.open == &slot->inside;
   if (!slot->live && !slot->freed) return false; /* a spare: nothing is known of what was here */
   bool forbidden = !inside || slot->freed || (slot->read_only && write);
-  /* Of a thread that was started while the key was closed, or an argument of an earlier call: nothing that anybody forbade. */
-  if (!forbidden && slot->keyed) return opc_guard_slot_unkey(slot, slot->read_only ? PROT_READ : PROT_READ | PROT_WRITE);
+  /* Of a thread that was started while the key was closed, or an argument of an earlier call: nothing that anybody
+   * forbade. */
+  if (!forbidden && slot->keyed)
+    return opc_guard_slot_unkey(slot, slot->read_only ? PROT_READ : PROT_READ | PROT_WRITE);
   if (!forbidden) return false;
   /* Open already: another thread was faster. For ever it is not: then somebody else closed the page. */
   if (*region.open >= (write ? OPC_OPEN_WRITE : OPC_OPEN_READ)) return ++quick_returns < QUICK_RETURNS_MAX;
@@ -87,7 +90,11 @@ static bool slot_fault(slot_t *slot, unsigned char *at, bool write, opc_access_t
   if (inside && slot->keyed && !opc_guard_slot_unkey(slot, PROT_READ)) return false;
   if (!region_open(&region, write, slot->poison)) return false;
   bool within = at >= slot->data && at < slot->data + slot->bytes;
-  *out_access = note(slot, !within ? OPC_ACCESS_OUTSIDE : slot->freed ? OPC_ACCESS_FREED : OPC_ACCESS_READ_ONLY, at, write);
+  *out_access = note(slot,
+                     !within       ? OPC_ACCESS_OUTSIDE
+                     : slot->freed ? OPC_ACCESS_FREED
+                                   : OPC_ACCESS_READ_ONLY,
+                     at, write);
   return *out_access != NULL;
 }
 

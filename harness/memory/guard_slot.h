@@ -16,8 +16,8 @@ typedef struct opc_guard_slot {
   size_t mapping_bytes, page_bytes;
   unsigned char poison; /* of the slack, and of what is read where nothing is */
   char label[OPC_GUARD_LABEL];
-  bool live, freed;   /* neither: a spare; freed: in quarantine */
-  bool keyed;         /* the pages carry the key of write_key.h */
+  bool live, freed; /* neither: a spare; freed: in quarantine */
+  bool keyed;       /* the pages carry the key of write_key.h */
   bool read_only;
   bool closed_by_key; /* read-only by that; otherwise by mprotect */
   bool damaged;       /* noted already */
@@ -30,7 +30,8 @@ typedef struct opc_guard_slot {
 extern opc_guard_slot_t *opc_guard_slots;
 void opc_guard_lock(void);
 void opc_guard_unlock(void);
-bool opc_guard_try_lock(void); /* for a signal handler: false where the holder does not let go, which may be the interrupted code itself */
+bool opc_guard_try_lock(
+    void); /* for a signal handler: false where the holder does not let go, which may be the interrupted code itself */
 
 /* The slot as others see it. */
 opc_guard_block_t opc_guard_slot_block(const opc_guard_slot_t *slot);

@@ -32,7 +32,8 @@ void opc_heap_pages_join(void) {
 }
 
 void opc_pages_give(void *data, size_t bytes) {
-  uintptr_t from = ((uintptr_t)data + PAGE - 1) & ~(uintptr_t)(PAGE - 1), to = ((uintptr_t)data + bytes) & ~(uintptr_t)(PAGE - 1);
+  uintptr_t from = ((uintptr_t)data + PAGE - 1) & ~(uintptr_t)(PAGE - 1),
+            to = ((uintptr_t)data + bytes) & ~(uintptr_t)(PAGE - 1);
   if (bytes > WORTH_A_CALL) (void)madvise((void *)from, to - from, MADV_POPULATE_WRITE);
 }
 

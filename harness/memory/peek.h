@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Copies the bytes of this process at `address`. False: not all of them can be read; what `out` holds then is undefined. */
+/* Copies the bytes of this process at `address`. False: not all of them can be read; what `out` holds then is
+ * undefined. */
 bool opc_memory_peek(const void *address, void *out, size_t bytes);
 
 #endif

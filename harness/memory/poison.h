@@ -1,7 +1,8 @@
-/* Poisoned CPU memory: every new storage is filled with a byte pattern before an operator sees it, so that what was never written shows.
+/* Poisoned CPU memory: every new storage is filled with a byte pattern before an operator sees it, so that what was
+ * never written shows.
  *
- * The pattern is chosen at run time: two runs of one case with two patterns that give different bits prove that uninitialised memory reached the result.
- * Guarded memory (cpu_memory.h) has the same pattern. */
+ * The pattern is chosen at run time: two runs of one case with two patterns that give different bits prove that
+ * uninitialised memory reached the result. Guarded memory (cpu_memory.h) has the same pattern. */
 #ifndef OPC_MEMORY_POISON_H
 #define OPC_MEMORY_POISON_H
 

@@ -4,10 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a kernel's own arrays need at most; usually less is done, for every call waits for it (2.1 us and 0.13 us, measured). */
+/* What a kernel's own arrays need at most; usually less is done, for every call waits for it (2.1 us and 0.13 us,
+ * measured). */
 enum { STACK_BYTES = 64 << 10, STACK_BYTES_USUAL = 16 << 10 };
 /* What glibc has lists of, and how many blocks of each size the shift keeps away: without its cache one would do. */
-enum { LISTED_BLOCKS = 2, LISTED_SIZE_STEP = 16, LISTED_SIZE_MAX = 1032, LISTED_SIZES = LISTED_SIZE_MAX / LISTED_SIZE_STEP };
+enum {
+  LISTED_BLOCKS = 2,
+  LISTED_SIZE_STEP = 16,
+  LISTED_SIZE_MAX = 1032,
+  LISTED_SIZES = LISTED_SIZE_MAX / LISTED_SIZE_STEP
+};
 
 static bool stack_is_usual = true;
 static unsigned char stack_byte = OPC_SCRATCH_MEMORY_USUAL;

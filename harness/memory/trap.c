@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* Threads that touched the pages while they were closed come here once more after they were opened; more often than this nobody does who is
- * not lost. */
+/* Threads that touched the pages while they were closed come here once more after they were opened; more often than
+ * this nobody does who is not lost. */
 enum { LATE_MAX = 64, RETRY_NS = 50 * 1000 };
 
 static void *trap_pages;

@@ -33,11 +33,14 @@ void opc_valgrind_leave_leaks(void) {
 
 uint64_t opc_valgrind_errors(void) { return VALGRIND_COUNT_ERRORS; }
 
-void opc_valgrind_announce_case(uint64_t number) { VALGRIND_PRINTF(OPC_VALGRIND_CASE_WORDS "%llu\n", (unsigned long long)number); }
+void opc_valgrind_announce_case(uint64_t number) {
+  VALGRIND_PRINTF(OPC_VALGRIND_CASE_WORDS "%llu\n", (unsigned long long)number);
+}
 
 void opc_valgrind_announce_tensor(const char *path, const void *data, size_t bytes) {
   /* Valgrind's own printf, with fewer conversions than C's. */
-  VALGRIND_PRINTF(OPC_VALGRIND_TENSOR_WORDS "0x%llx %llu %s\n", (unsigned long long)(uintptr_t)data, (unsigned long long)bytes, path);
+  VALGRIND_PRINTF(OPC_VALGRIND_TENSOR_WORDS "0x%llx %llu %s\n", (unsigned long long)(uintptr_t)data,
+                  (unsigned long long)bytes, path);
 }
 
 void opc_valgrind_list_errors(void) { VALGRIND_MONITOR_COMMAND("v.info all_errors"); }

@@ -15,7 +15,9 @@ bool opc_write_key_give(void *pages, size_t bytes) {
   return opc_write_key_present() && pkey_mprotect(pages, bytes, PROT_READ | PROT_WRITE, write_key) == 0;
 }
 
-bool opc_write_key_take(void *pages, size_t bytes, int protection) { return pkey_mprotect(pages, bytes, protection, DEFAULT_KEY) == 0; }
+bool opc_write_key_take(void *pages, size_t bytes, int protection) {
+  return pkey_mprotect(pages, bytes, protection, DEFAULT_KEY) == 0;
+}
 
 bool opc_write_key_close(void) {
   return write_key > DEFAULT_KEY && __libc_single_threaded && pkey_set(write_key, PKEY_DISABLE_WRITE) == 0;

@@ -1,11 +1,11 @@
-/* A protection key of the processor's (pkeys(7)): pages that carry it are closed to writes and opened again without a system call, and without the
- * translations that a call of mprotect makes the processor forget. A pair of mprotect costs 3 us and the operator 4 us more behind it, a pair of these
- * 0.1 us (measured).
+/* A protection key of the processor's (pkeys(7)): pages that carry it are closed to writes and opened again without a
+ * system call, and without the translations that a call of mprotect makes the processor forget. A pair of mprotect
+ * costs 3 us and the operator 4 us more behind it, a pair of these 0.1 us (measured).
  *
- * A key binds a thread, and those that it starts while the key is closed; others write on. So it is only for a process that has one thread, now and when
- * the key is taken from the system: ask each time, and use mprotect where it is refused. A signal handler runs with every key closed, to reads too: it
- * takes the key from pages before it touches them.
- * Threads: one. Fork: the child has the key, as open or closed as it was. */
+ * A key binds a thread, and those that it starts while the key is closed; others write on. So it is only for a process
+ * that has one thread, now and when the key is taken from the system: ask each time, and use mprotect where it is
+ * refused. A signal handler runs with every key closed, to reads too: it takes the key from pages before it touches
+ * them. Threads: one. Fork: the child has the key, as open or closed as it was. */
 #ifndef OPC_MEMORY_WRITE_KEY_H
 #define OPC_MEMORY_WRITE_KEY_H
 

@@ -22,7 +22,8 @@ typedef struct opc_case_id {
 
 /* Formats into out (OPC_CASE_ID_SIZE bytes); empty parts become "-". */
 void opc_case_id_format(const opc_case_id_t *id, char out[OPC_CASE_ID_SIZE]);
-/* The reverse; "-" comes back as an empty part. OPC_ERR_USAGE with words that say what a case id looks like. A '/' inside a sample's name is not allowed (names are checked when read). */
+/* The reverse; "-" comes back as an empty part. OPC_ERR_USAGE with words that say what a case id looks like. A '/'
+ * inside a sample's name is not allowed (names are checked when read). */
 opc_status_t opc_case_id_parse(const char *text, opc_case_id_t *out, opc_error_t *error) OPC_CHECKED;
 /* How far a case is from the plainest one: every transformation counts before another dtype does. */
 int opc_case_id_complexity(const opc_case_id_t *id);

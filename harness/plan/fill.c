@@ -8,7 +8,9 @@
 
 static opc_number_t integer(int64_t value) { return (opc_number_t){.kind = OPC_NUMBER_INT, .i = value}; }
 static opc_number_t floating(double value) { return (opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = value}; }
-static opc_number_t complex_of(double re, double im) { return (opc_number_t){.kind = OPC_NUMBER_COMPLEX, .c = {.re = re, .im = im}}; }
+static opc_number_t complex_of(double re, double im) {
+  return (opc_number_t){.kind = OPC_NUMBER_COMPLEX, .c = {.re = re, .im = im}};
+}
 
 /* ---- where an element is ---- */
 
@@ -16,9 +18,10 @@ static opc_number_t complex_of(double re, double im) { return (opc_number_t){.ki
 typedef struct walk {
   const opc_tensor_spec_t *spec;
   int64_t index[OPC_MAX_DIMS];
-  int64_t weights[OPC_MAX_DIMS]; /* of a dimension in `number`: 0 where the stride is 0, so that repeated elements agree */
-  int64_t number;                /* which element it is for the generator */
-  int64_t place;                 /* where it is in the storage */
+  int64_t
+      weights[OPC_MAX_DIMS]; /* of a dimension in `number`: 0 where the stride is 0, so that repeated elements agree */
+  int64_t number;            /* which element it is for the generator */
+  int64_t place;             /* where it is in the storage */
 } walk_t;
 
 static void walk_start(walk_t *walk, const opc_tensor_spec_t *spec) {
@@ -107,7 +110,8 @@ static opc_number_t source_number(const source_t *source, int64_t number) {
     case OPC_FILL_VALUES:
       return fill->values[number];
     case OPC_FILL_FILE:
-      return opc_number_load(source->npy.dtype, (char *)source->file_data + (size_t)number * opc_dtype_size(source->npy.dtype));
+      return opc_number_load(source->npy.dtype,
+                             (char *)source->file_data + (size_t)number * opc_dtype_size(source->npy.dtype));
   }
   return integer(0);
 }
@@ -118,7 +122,8 @@ static opc_number_t source_number(const source_t *source, int64_t number) {
 static void store_converted(opc_number_t number, opc_dtype_t dtype, bool random, void *element) {
   opc_dtype_class_t kind = opc_dtype_class(dtype);
   if (random && number.kind == OPC_NUMBER_COMPLEX && kind != OPC_CLASS_COMPLEX) number = floating(number.c.re);
-  if (random && kind == OPC_CLASS_BOOLEAN) number = integer(number.kind == OPC_NUMBER_FLOAT ? number.f > 0.0 : number.i > 0);
+  if (random && kind == OPC_CLASS_BOOLEAN)
+    number = integer(number.kind == OPC_NUMBER_FLOAT ? number.f > 0.0 : number.i > 0);
   if (random && number.kind == OPC_NUMBER_FLOAT && (kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED))
     number = floating(4.0 * (kind == OPC_CLASS_UNSIGNED ? fabs(number.f) : number.f));
   opc_number_store(number, dtype, element);
@@ -150,7 +155,8 @@ static void store_filled(const opc_tensor_spec_t *spec, opc_dtype_t filled_as, o
 
 /* ---- special numbers ---- */
 
-/* The bits of a special floating number; `odd`: the second of a pair that takes turns. False where the dtype has none. */
+/* The bits of a special floating number; `odd`: the second of a pair that takes turns. False where the dtype has none.
+ */
 static bool special_floating(opc_special_t special, opc_dtype_t dtype, bool odd, uint64_t *out) {
   const opc_encoding_t encoding = opc_dtype_encoding(dtype);
   const int parts = opc_dtype_class(dtype) == OPC_CLASS_COMPLEX ? 2 : 1, width = 8 * (int)opc_dtype_size(dtype) / parts;
@@ -160,7 +166,10 @@ static bool special_floating(opc_special_t special, opc_dtype_t dtype, bool odd,
   const bool ieee = encoding == OPC_ENCODING_IEEE, power = encoding == OPC_ENCODING_POWER;
   switch (special) {
     case OPC_SPECIAL_NAN:
-      *out = ieee ? infinity | UINT64_C(1) << (fraction - 1) | 1 : encoding == OPC_ENCODING_FNUZ ? minus : power ? minus | (minus - 1) : minus - 1;
+      *out = ieee                            ? infinity | UINT64_C(1) << (fraction - 1) | 1
+             : encoding == OPC_ENCODING_FNUZ ? minus
+             : power                         ? minus | (minus - 1)
+                                             : minus - 1;
       return true;
     case OPC_SPECIAL_NEGATIVE_ZERO:
       *out = minus;
@@ -206,7 +215,8 @@ bool opc_special_exists(opc_special_t special, opc_dtype_t dtype) {
   return special_element(special, dtype, false, element);
 }
 
-/* The special number of the dtype that is rounded to, where there is one: its smallest denormal, not the wide dtype's. */
+/* The special number of the dtype that is rounded to, where there is one: its smallest denormal, not the wide dtype's.
+ */
 static void store_special(const opc_tensor_spec_t *spec, int64_t number, void *out) {
   opc_dtype_t dtype = spec->fill.rounded_to == OPC_DTYPE_OTHER ? spec->dtype : spec->fill.rounded_to;
   unsigned char element[16];
@@ -217,22 +227,28 @@ static void store_special(const opc_tensor_spec_t *spec, int64_t number, void *o
 
 /* ---- the two functions ---- */
 
-static opc_status_t open_source(source_t *source, const opc_tensor_spec_t *spec, int64_t numel, const char *path, opc_error_t *error) {
+static opc_status_t open_source(source_t *source, const opc_tensor_spec_t *spec, int64_t numel, const char *path,
+                                opc_error_t *error) {
   if (spec->fill.kind == OPC_FILL_VALUES && spec->fill.value_count != (size_t)numel)
-    return opc_error_set(error, OPC_ERR_INPUT, "%s: %zu values for %lld elements", path, spec->fill.value_count, (long long)numel);
+    return opc_error_set(error, OPC_ERR_INPUT, "%s: %zu values for %lld elements", path, spec->fill.value_count,
+                         (long long)numel);
   if (spec->fill.kind != OPC_FILL_FILE) return OPC_OK;
   opc_status_t status = opc_npy_load(spec->fill.file, &source->npy, &source->file_data, error);
   if (status != OPC_OK) return status;
-  if (source->npy.ndim != spec->ndim || memcmp(source->npy.sizes, spec->sizes, (size_t)spec->ndim * sizeof spec->sizes[0]) != 0)
-    return opc_error_set(error, OPC_ERR_INPUT, "%s: the array in %s does not have the tensor's shape", path, spec->fill.file);
+  if (source->npy.ndim != spec->ndim ||
+      memcmp(source->npy.sizes, spec->sizes, (size_t)spec->ndim * sizeof spec->sizes[0]) != 0)
+    return opc_error_set(error, OPC_ERR_INPUT, "%s: the array in %s does not have the tensor's shape", path,
+                         spec->fill.file);
   return OPC_OK;
 }
 
-opc_status_t opc_fill_logical(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out, opc_error_t *error) {
+opc_status_t opc_fill_logical(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out,
+                              opc_error_t *error) {
   const size_t size = opc_dtype_size(spec->dtype);
   const int64_t numel = opc_tensor_spec_numel(spec);
   if (!path) path = "";
-  if (size == 0) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "%s: the harness cannot fill a tensor of this dtype", path);
+  if (size == 0)
+    return opc_error_set(error, OPC_ERR_UNSUPPORTED, "%s: the harness cannot fill a tensor of this dtype", path);
   if (numel == 0) return OPC_OK;
   if (spec->fill.kind == OPC_FILL_ZEROS && spec->fill.special == OPC_SPECIAL_NONE) {
     memset(out, 0, (size_t)numel * size);
@@ -240,8 +256,10 @@ opc_status_t opc_fill_logical(const opc_tensor_spec_t *spec, const char *path, u
   }
 
   opc_dtype_t filled_as = spec->fill.filled_as == OPC_DTYPE_OTHER ? spec->dtype : spec->fill.filled_as;
-  source_t source = {
-      .fill = &spec->fill, .dtype = filled_as, .seed = seed, .stream = opc_random_stream(spec->stream ? spec->stream : path)};
+  source_t source = {.fill = &spec->fill,
+                     .dtype = filled_as,
+                     .seed = seed,
+                     .stream = opc_random_stream(spec->stream ? spec->stream : path)};
   opc_status_t status = open_source(&source, spec, numel, path, error);
   walk_t walk;
   walk_start(&walk, spec);

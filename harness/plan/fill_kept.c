@@ -9,12 +9,13 @@ enum { SLOTS = 1024, GUARD_BYTES = 64 << 10 };
 
 typedef struct slot {
   XXH128_hash_t key;
-  XXH64_hash_t content; /* of the bytes, with the key: what one process read while another one wrote may be half of each */
-  size_t at, size;      /* in the shelf's; size 0: empty */
+  XXH64_hash_t
+      content;     /* of the bytes, with the key: what one process read while another one wrote may be half of each */
+  size_t at, size; /* in the shelf's; size 0: empty */
 } slot_t;
 
-/* Processes write it without a word to each other, and an operator may by mistake: what is taken from it is compared with its hash, and made anew where it
- * is something else. */
+/* Processes write it without a word to each other, and an operator may by mistake: what is taken from it is compared
+ * with its hash, and made anew where it is something else. */
 typedef struct shelf {
   atomic_size_t used;
   slot_t slots[SLOTS];
@@ -58,17 +59,23 @@ static XXH128_hash_t key_of(const opc_tensor_spec_t *spec, const char *path, uin
 
 void opc_fills_share(void) {
   if (shelf) return;
-  char *memory = mmap(NULL, sizeof *shelf + 2 * GUARD_BYTES, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  char *memory =
+      mmap(NULL, sizeof *shelf + 2 * GUARD_BYTES, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return;
-  if (mprotect(memory + GUARD_BYTES, sizeof *shelf, PROT_READ | PROT_WRITE) == 0) shelf = (shelf_t *)(void *)(memory + GUARD_BYTES);
+  if (mprotect(memory + GUARD_BYTES, sizeof *shelf, PROT_READ | PROT_WRITE) == 0)
+    shelf = (shelf_t *)(void *)(memory + GUARD_BYTES);
   else munmap(memory, sizeof *shelf + 2 * GUARD_BYTES);
 }
 
-static XXH64_hash_t content_of(XXH128_hash_t key, const void *bytes, size_t size) { return XXH3_64bits_withSeed(bytes, size, key.low64 ^ key.high64); }
+static XXH64_hash_t content_of(XXH128_hash_t key, const void *bytes, size_t size) {
+  return XXH3_64bits_withSeed(bytes, size, key.low64 ^ key.high64);
+}
 
 static bool take(const slot_t *slot, XXH128_hash_t key, void *out, size_t size) {
   const slot_t found = *slot;
-  if (found.size != size || !XXH128_isEqual(found.key, key) || size > OPC_FILLS_KEPT_BYTES || found.at > OPC_FILLS_KEPT_BYTES - size) return false;
+  if (found.size != size || !XXH128_isEqual(found.key, key) || size > OPC_FILLS_KEPT_BYTES ||
+      found.at > OPC_FILLS_KEPT_BYTES - size)
+    return false;
   memcpy(out, shelf->bytes + found.at, size);
   return content_of(key, out, size) == found.content;
 }
@@ -85,7 +92,8 @@ static void keep(slot_t *slot, XXH128_hash_t key, const void *bytes, size_t size
   *slot = (slot_t){key, content_of(key, bytes, size), at, size};
 }
 
-opc_status_t opc_fill_kept(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out, opc_error_t *error) {
+opc_status_t opc_fill_kept(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out,
+                           opc_error_t *error) {
   const size_t size = (size_t)opc_tensor_spec_numel(spec) * opc_dtype_size(spec->dtype);
   opc_fills_share();
   if (size == 0 || !shelf || !is_worth_it(spec)) return opc_fill_logical(spec, path, seed, out, error);

@@ -12,12 +12,14 @@ static opc_status_t out_of_memory(opc_error_t *error) { return opc_error_set(err
 static opc_status_t read_text(opc_json_file_t *file, const char *kind) {
   char block[65536];
   FILE *stream = fopen(file->name, "rbe");
-  if (!stream) return opc_error_set(file->error, OPC_ERR_IO, "cannot open the %s %s: %s", kind, file->name, strerror(errno));
+  if (!stream)
+    return opc_error_set(file->error, OPC_ERR_IO, "cannot open the %s %s: %s", kind, file->name, strerror(errno));
   size_t length;
   while ((length = fread(block, 1, sizeof block, stream)) > 0) opc_text_add_bytes(&file->text, block, length);
   int failure = ferror(stream) ? errno : 0;
   fclose(stream);
-  if (failure) return opc_error_set(file->error, OPC_ERR_IO, "cannot read the %s %s: %s", kind, file->name, strerror(failure));
+  if (failure)
+    return opc_error_set(file->error, OPC_ERR_IO, "cannot read the %s %s: %s", kind, file->name, strerror(failure));
   return file->text.failed ? out_of_memory(file->error) : OPC_OK;
 }
 
@@ -33,8 +35,8 @@ opc_status_t opc_json_file_open(opc_json_file_t *file, const char *name, const c
   if (status != OPC_OK) return status;
   file->top = json_loadb(opc_text_c(&file->text), file->text.length, JSON_REJECT_DUPLICATES, &syntax);
   if (file->top) return OPC_OK;
-  return opc_error_set(error, OPC_ERR_INPUT, "%s:%d:%d: %s", name, syntax.line > 0 ? syntax.line : 1, syntax.column > 0 ? syntax.column : 1,
-                       syntax.text);
+  return opc_error_set(error, OPC_ERR_INPUT, "%s:%d:%d: %s", name, syntax.line > 0 ? syntax.line : 1,
+                       syntax.column > 0 ? syntax.column : 1, syntax.text);
 }
 
 void opc_json_file_close(opc_json_file_t *file) {
@@ -47,10 +49,12 @@ void opc_json_file_close(opc_json_file_t *file) {
 opc_status_t opc_json_file_mistake(const opc_json_file_t *file, const char *field, const char *what) {
   int line, column;
   opc_json_locate(opc_text_c(&file->text), field, &line, &column);
-  return opc_error_set(file->error, OPC_ERR_INPUT, "%s:%d:%d: %s%s%s", file->name, line, column, field, field[0] ? ": " : "", what);
+  return opc_error_set(file->error, OPC_ERR_INPUT, "%s:%d:%d: %s%s%s", file->name, line, column, field,
+                       field[0] ? ": " : "", what);
 }
 
-opc_status_t opc_json_file_item_mistake(const opc_json_file_t *file, const char *list, size_t index, const char *field, const char *what) {
+opc_status_t opc_json_file_item_mistake(const opc_json_file_t *file, const char *list, size_t index, const char *field,
+                                        const char *what) {
   char whole[OPC_FIELD_SIZE + 64];
   int prefix = snprintf(whole, sizeof whole, "%s[%zu]%s", list, index, field[0] && field[0] != '[' ? "." : "");
   snprintf(whole + prefix, sizeof whole - (size_t)prefix, "%s", field);
@@ -59,7 +63,8 @@ opc_status_t opc_json_file_item_mistake(const opc_json_file_t *file, const char 
   return opc_json_file_mistake(file, whole, what);
 }
 
-opc_status_t opc_json_file_items(const opc_json_file_t *file, const char *format, const char *list, const json_t **out_items) {
+opc_status_t opc_json_file_items(const opc_json_file_t *file, const char *format, const char *list,
+                                 const json_t **out_items) {
   const char *const fields[] = {"format", list, NULL};
   char words[128];
   opc_error_t trouble = {0};

@@ -61,7 +61,8 @@ static size_t word_distance(const char *left, const char *right) {
 
 /* "eps" and "epsilon": one begins the other. */
 static bool is_short_for(const char *left, const char *right) {
-  size_t left_length = strlen(left), right_length = strlen(right), shorter = left_length < right_length ? left_length : right_length;
+  size_t left_length = strlen(left), right_length = strlen(right),
+         shorter = left_length < right_length ? left_length : right_length;
   return shorter >= 3 && strncasecmp(left, right, shorter) == 0;
 }
 
@@ -79,7 +80,8 @@ const char *opc_json_nearest(const char *word, const char *const *known) {
 }
 
 opc_status_t opc_json_check_fields(opc_json_reader_t *reader, const json_t *object, const char *const *known) {
-  for (void *at = json_object_iter((json_t *)(uintptr_t)object); at; at = json_object_iter_next((json_t *)(uintptr_t)object, at)) {
+  for (void *at = json_object_iter((json_t *)(uintptr_t)object); at;
+       at = json_object_iter_next((json_t *)(uintptr_t)object, at)) {
     const char *key = json_object_iter_key(at);
     size_t i = 0;
     while (known[i] && strcmp(known[i], key) != 0) i++;
@@ -89,7 +91,8 @@ opc_status_t opc_json_check_fields(opc_json_reader_t *reader, const json_t *obje
     for (i = 0; known[i]; i++) opc_text_addf(&all, "%s%s", i ? ", " : "", known[i]);
     const char *nearest = opc_json_nearest(key, known);
     opc_json_enter(reader, key);
-    opc_status_t status = nearest ? opc_json_fail(reader, "no such field, did you mean \"%s\"? (known here: %s)", nearest, opc_text_c(&all))
+    opc_status_t status = nearest ? opc_json_fail(reader, "no such field, did you mean \"%s\"? (known here: %s)",
+                                                  nearest, opc_text_c(&all))
                                   : opc_json_fail(reader, "no such field (known here: %s)", opc_text_c(&all));
     opc_text_clear(&all);
     return status;
@@ -111,7 +114,8 @@ const char *opc_json_what(const json_t *json, char *out, size_t size) {
 
 opc_status_t opc_json_read_integer(opc_json_reader_t *reader, const json_t *json, int64_t lowest, int64_t *out) {
   char what[64];
-  if (!json_is_integer(json)) return opc_json_fail(reader, "expected an integer, not %s", opc_json_what(json, what, sizeof what));
+  if (!json_is_integer(json))
+    return opc_json_fail(reader, "expected an integer, not %s", opc_json_what(json, what, sizeof what));
   *out = json_integer_value(json);
   if (*out >= lowest) return OPC_OK;
   if (lowest == 0) return opc_json_fail(reader, "%lld is negative", (long long)*out);
@@ -120,14 +124,16 @@ opc_status_t opc_json_read_integer(opc_json_reader_t *reader, const json_t *json
 
 opc_status_t opc_json_read_boolean(opc_json_reader_t *reader, const json_t *json, bool *out) {
   char what[64];
-  if (!json_is_boolean(json)) return opc_json_fail(reader, "expected true or false, not %s", opc_json_what(json, what, sizeof what));
+  if (!json_is_boolean(json))
+    return opc_json_fail(reader, "expected true or false, not %s", opc_json_what(json, what, sizeof what));
   *out = json_is_true(json);
   return OPC_OK;
 }
 
 opc_status_t opc_json_read_string(opc_json_reader_t *reader, const json_t *json, const char **out) {
   char what[64];
-  if (!json_is_string(json)) return opc_json_fail(reader, "expected a string, not %s", opc_json_what(json, what, sizeof what));
+  if (!json_is_string(json))
+    return opc_json_fail(reader, "expected a string, not %s", opc_json_what(json, what, sizeof what));
   *out = json_string_value(json);
   return OPC_OK;
 }

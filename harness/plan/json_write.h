@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A JSON string; null for NULL. Bytes that are no UTF-8 (a file's name, an operator's exception) appear as \xFF. NULL: out of memory. */
+/* A JSON string; null for NULL. Bytes that are no UTF-8 (a file's name, an operator's exception) appear as \xFF. NULL:
+ * out of memory. */
 json_t *opc_json_text(const char *text);
 
 /* An object under construction: NULL once a member could not be made, and every later step keeps it so. */

@@ -1,7 +1,8 @@
-/* Records of a journal, by their places in its file, as they are in memory already: what need not be parsed again. The first ones, up to a number of bytes of
- * their lines, so that a journal of any length costs as much.
+/* Records of a journal, by their places in its file, as they are in memory already: what need not be parsed again. The
+ * first ones, up to a number of bytes of their lines, so that a journal of any length costs as much.
  *
- * Ownership: a record that is kept has a reference more; opc_kept_clear. A zeroed list is empty and valid. Errors: none, what finds no memory is not kept. */
+ * Ownership: a record that is kept has a reference more; opc_kept_clear. A zeroed list is empty and valid. Errors:
+ * none, what finds no memory is not kept. */
 #ifndef OPC_PLAN_KEPT_RECORDS_H
 #define OPC_PLAN_KEPT_RECORDS_H
 

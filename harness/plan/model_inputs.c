@@ -37,8 +37,8 @@ static bool number_behind(const char *at, const char *end, const char *word, int
 
 /* One message of a check: "unmatched dim value at 2, " << "expected: 224, ", up to its throw. */
 static void take_message(input_t *input, const char *text, const char *end) {
-  static const char dim[] = "unmatched dim value at ", stride[] = "unmatched stride value at ", small[] = "dim value is too small at ",
-                    large[] = "dim value is too large at ";
+  static const char dim[] = "unmatched dim value at ", stride[] = "unmatched stride value at ",
+                    small[] = "dim value is too small at ", large[] = "dim value is too large at ";
   int64_t index = 0, value = 0;
   bool is_dim = number_behind(text, end, dim, &index), is_stride = !is_dim && number_behind(text, end, stride, &index);
   bool is_small = !is_dim && !is_stride && number_behind(text, end, small, &index);
@@ -86,7 +86,8 @@ static json_t *input_value(const input_t *input) {
   json_t *spec = json_pack("{s:o, s:s}", "shape", shape, "dtype", opc_dtype_name(input->dtype));
   if (known && !contiguous) json_object_set(spec, "strides", strides);
   /* Integers are mostly indices: 0 and 1 are the ones that fit most often. */
-  if (opc_dtype_class(input->dtype) == OPC_CLASS_SIGNED || opc_dtype_class(input->dtype) == OPC_CLASS_UNSIGNED) json_object_set_new(spec, "fill", json_pack("{s:[i, i]}", "range", 0, 2));
+  if (opc_dtype_class(input->dtype) == OPC_CLASS_SIGNED || opc_dtype_class(input->dtype) == OPC_CLASS_UNSIGNED)
+    json_object_set_new(spec, "fill", json_pack("{s:[i, i]}", "range", 0, 2));
   json_decref(strides);
   return json_pack("{s:o}", "tensor", spec);
 }

@@ -29,7 +29,8 @@ static const char *model_of(const char *entry, size_t *out_length) {
   return name;
 }
 
-static opc_status_t model_get(opc_package_t *package, const char *name, size_t length, opc_package_model_t **out, opc_error_t *error) {
+static opc_status_t model_get(opc_package_t *package, const char *name, size_t length, opc_package_model_t **out,
+                              opc_error_t *error) {
   for (size_t i = 0; i < package->count; i++) {
     *out = &package->models[i];
     if (strlen((*out)->name) == length && memcmp((*out)->name, name, length) == 0) return OPC_OK;
@@ -38,9 +39,11 @@ static opc_status_t model_get(opc_package_t *package, const char *name, size_t l
   if (!grown) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   package->models = grown;
   *out = &grown[package->count];
-  **out = (opc_package_model_t){.name = strndup(name, length), .kernels = true, .calls = json_object(), .classes = json_object()};
+  **out = (opc_package_model_t){
+      .name = strndup(name, length), .kernels = true, .calls = json_object(), .classes = json_object()};
   package->count++;
-  return (*out)->name && (*out)->calls && (*out)->classes ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  return (*out)->name && (*out)->calls && (*out)->classes ? OPC_OK
+                                                          : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
 }
 
 /* ---- metadata ---- */
@@ -81,7 +84,8 @@ static void take_calls(opc_package_model_t *model, const json_t *nodes) {
       json_array_append(names, json_object_get(input, "name"));
     }
     /* call_torchbind is no operator: it is a method of a class. */
-    if (target && strstr(target, "::") && !json_object_get(model->calls, target)) json_object_set(model->calls, target, names);
+    if (target && strstr(target, "::") && !json_object_get(model->calls, target))
+      json_object_set(model->calls, target, names);
     json_decref(names);
   }
 }
@@ -102,12 +106,14 @@ static void take_source(opc_package_model_t *model, const char *source) {
 
 /* ---- the file ---- */
 
-static opc_status_t take_entry(opc_package_t *package, const opc_archive_t *archive, const opc_archive_entry_t *entry, opc_error_t *error) {
+static opc_status_t take_entry(opc_package_t *package, const opc_archive_t *archive, const opc_archive_entry_t *entry,
+                               opc_error_t *error) {
   size_t length = 0;
   char *bytes = NULL;
   opc_package_model_t *model = NULL;
   const char *name = model_of(entry->name, &length);
-  bool code = ends_with(entry->name, ".so"), source = ends_with(entry->name, ".wrapper.cpp"), description = ends_with(entry->name, ".json");
+  bool code = ends_with(entry->name, ".so"), source = ends_with(entry->name, ".wrapper.cpp"),
+       description = ends_with(entry->name, ".json");
   if (!name || !(code || source || description)) return OPC_OK;
   opc_status_t status = model_get(package, name, length, &model, error);
   if (status == OPC_OK) status = opc_archive_read(archive, entry, &bytes, error);
@@ -115,7 +121,9 @@ static opc_status_t take_entry(opc_package_t *package, const opc_archive_t *arch
   if (status == OPC_OK && description) {
     json_error_t where;
     json_t *json = json_loadb(bytes, (size_t)entry->size, 0, &where);
-    if (!json) status = opc_error_set(error, OPC_ERR_INPUT, "%s in it is no JSON: line %d: %s", entry->name, where.line, where.text);
+    if (!json)
+      status =
+          opc_error_set(error, OPC_ERR_INPUT, "%s in it is no JSON: line %d: %s", entry->name, where.line, where.text);
     else if (json_object_get(json, "nodes")) take_calls(model, json_object_get(json, "nodes"));
     else take_metadata(model, json);
     json_decref(json);
@@ -126,13 +134,18 @@ static opc_status_t take_entry(opc_package_t *package, const opc_archive_t *arch
 
 /* ---- the example ---- */
 
-/* As the compiled model takes them: an input that was a constant of the program is none any more, and nobody could say which of the example's that was. */
+/* As the compiled model takes them: an input that was a constant of the program is none any more, and nobody could say
+ * which of the example's that was. */
 static bool fits_inputs(const json_t *example, const json_t *inputs) {
   if (!inputs || json_array_size(example) != json_array_size(inputs)) return false;
   for (size_t i = 0; i < json_array_size(inputs); i++) {
-    const json_t *one = json_object_get(json_array_get(example, i), "tensor"), *other = json_object_get(json_array_get(inputs, i), "tensor");
-    const char *dtype = json_string_value(json_object_get(one, "dtype")), *wanted = json_string_value(json_object_get(other, "dtype"));
-    if (!one || !other || json_array_size(json_object_get(one, "shape")) != json_array_size(json_object_get(other, "shape"))) return false;
+    const json_t *one = json_object_get(json_array_get(example, i), "tensor"),
+                 *other = json_object_get(json_array_get(inputs, i), "tensor");
+    const char *dtype = json_string_value(json_object_get(one, "dtype")),
+               *wanted = json_string_value(json_object_get(other, "dtype"));
+    if (!one || !other ||
+        json_array_size(json_object_get(one, "shape")) != json_array_size(json_object_get(other, "shape")))
+      return false;
     if (strcmp(dtype ? dtype : "float32", wanted ? wanted : "float32") != 0) return false;
   }
   return true;
@@ -144,7 +157,8 @@ static bool has_values(const json_t *example) {
   return true;
 }
 
-/* Nobody runs a package by its example: one that cannot be read, or that does not fit, leaves what the model's source says. */
+/* Nobody runs a package by its example: one that cannot be read, or that does not fit, leaves what the model's source
+ * says. */
 static opc_status_t take_example(const opc_archive_t *archive, opc_package_model_t *model, opc_error_t *error) {
   char end[512], *bytes = NULL;
   json_t *example = NULL;
@@ -155,7 +169,8 @@ static opc_status_t take_example(const opc_archive_t *archive, opc_package_model
     if (ends_with(archive->entries[i].name, end)) entry = &archive->entries[i];
   if (!entry) return OPC_OK;
   opc_status_t status = opc_archive_read(archive, entry, &bytes, error);
-  if (status == OPC_OK && opc_torch_saved_read(bytes, (size_t)entry->size, &example, &none) == OPC_OK && fits_inputs(example, model->inputs)) {
+  if (status == OPC_OK && opc_torch_saved_read(bytes, (size_t)entry->size, &example, &none) == OPC_OK &&
+      fits_inputs(example, model->inputs)) {
     json_decref(model->inputs);
     model->inputs = json_incref(example);
     model->example = has_values(example);
@@ -171,13 +186,18 @@ opc_status_t opc_package_read(const char *path, opc_package_t *out, opc_error_t 
   opc_status_t status = opc_archive_open(path, &archive, error);
   if (status != OPC_OK) return status;
   out->bytes = archive.size;
-  for (size_t i = 0; status == OPC_OK && i < archive.count; i++) status = take_entry(out, &archive, &archive.entries[i], error);
+  for (size_t i = 0; status == OPC_OK && i < archive.count; i++)
+    status = take_entry(out, &archive, &archive.entries[i], error);
   for (size_t i = 0; status == OPC_OK && i < out->count; i++) status = take_example(&archive, &out->models[i], error);
   if (status == OPC_OK && out->count == 0) {
     bool exported = false;
-    for (size_t i = 0; i < archive.count; i++) exported |= strstr(archive.entries[i].name, "/models/") != NULL || ends_with(archive.entries[i].name, "serialized_exported_program.json");
-    status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "it is no AOTInductor package: nothing is in data/aotinductor/%s",
-                           exported ? "; it holds an exported program only: compile it with torch._inductor.aoti_compile_and_package" : "");
+    for (size_t i = 0; i < archive.count; i++)
+      exported |= strstr(archive.entries[i].name, "/models/") != NULL ||
+                  ends_with(archive.entries[i].name, "serialized_exported_program.json");
+    status = opc_error_set(
+        error, OPC_ERR_UNSUPPORTED, "it is no AOTInductor package: nothing is in data/aotinductor/%s",
+        exported ? "; it holds an exported program only: compile it with torch._inductor.aoti_compile_and_package"
+                 : "");
   }
   opc_archive_close(&archive);
   if (status != OPC_OK) opc_package_clear(out);
@@ -199,10 +219,13 @@ opc_status_t opc_package_unpack_code(const char *path, const char *model, const 
   for (size_t i = 0; i < archive.count; i++) {
     size_t length = 0;
     const char *name = model_of(archive.entries[i].name, &length);
-    if (name && strlen(model) == length && memcmp(name, model, length) == 0 && ends_with(archive.entries[i].name, ".so")) code = &archive.entries[i];
+    if (name && strlen(model) == length && memcmp(name, model, length) == 0 &&
+        ends_with(archive.entries[i].name, ".so"))
+      code = &archive.entries[i];
   }
   char *bytes = NULL;
-  status = code ? opc_archive_read(&archive, code, &bytes, error) : opc_error_set(error, OPC_ERR_NOT_FOUND, "model %s has no compiled library", model);
+  status = code ? opc_archive_read(&archive, code, &bytes, error)
+                : opc_error_set(error, OPC_ERR_NOT_FOUND, "model %s has no compiled library", model);
   if (status == OPC_OK) status = write_file(target, bytes, (size_t)code->size, error);
   free(bytes);
   opc_archive_close(&archive);

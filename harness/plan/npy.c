@@ -61,7 +61,8 @@ static opc_status_t parse_header(const char *file, const char *header, opc_npy_t
   const char *descr = header_value(header, "descr"), *order = header_value(header, "fortran_order");
   const char *shape = header_value(header, "shape");
   if (!descr || !order || !shape)
-    return opc_error_set(error, OPC_ERR_INPUT, "%s: the header of the .npy file lacks descr, fortran_order or shape", file);
+    return opc_error_set(error, OPC_ERR_INPUT, "%s: the header of the .npy file lacks descr, fortran_order or shape",
+                         file);
 
   char code[32] = "";
   if (*descr == '\'' || *descr == '"') {
@@ -70,16 +71,20 @@ static opc_status_t parse_header(const char *file, const char *header, opc_npy_t
   }
   out->dtype = dtype_of_descr(code);
   if (code[0] == '>')
-    return opc_error_set(error, OPC_ERR_INPUT, "%s: big-endian elements ('%s'); save the array as little-endian", file, code);
+    return opc_error_set(error, OPC_ERR_INPUT, "%s: big-endian elements ('%s'); save the array as little-endian", file,
+                         code);
   if (out->dtype == OPC_DTYPE_OTHER)
-    return opc_error_set(error, OPC_ERR_INPUT,
-                         "%s: elements of type '%.30s' have no place in a tensor; use b1, i1-i8, u1-u8, f2-f8, c8 or c16", file,
-                         code[0] ? code : descr);
+    return opc_error_set(
+        error, OPC_ERR_INPUT,
+        "%s: elements of type '%.30s' have no place in a tensor; use b1, i1-i8, u1-u8, f2-f8, c8 or c16", file,
+        code[0] ? code : descr);
   out->fortran_order = strncmp(order, "True", 4) == 0;
   if (!out->fortran_order && strncmp(order, "False", 5) != 0)
-    return opc_error_set(error, OPC_ERR_INPUT, "%s: fortran_order in the header of the .npy file is neither True nor False", file);
+    return opc_error_set(error, OPC_ERR_INPUT,
+                         "%s: fortran_order in the header of the .npy file is neither True nor False", file);
   if (!parse_shape(shape, out))
-    return opc_error_set(error, OPC_ERR_INPUT, "%s: the shape in the header of the .npy file is malformed or has more than %d dimensions",
+    return opc_error_set(error, OPC_ERR_INPUT,
+                         "%s: the shape in the header of the .npy file is malformed or has more than %d dimensions",
                          file, OPC_MAX_DIMS);
   return OPC_OK;
 }
@@ -91,7 +96,8 @@ static opc_status_t read_header(const char *file, FILE *stream, opc_npy_t *out, 
   if (fread(start, 1, 10, stream) != 10 || memcmp(start, "\x93NUMPY", 6) != 0)
     return opc_error_set(error, OPC_ERR_INPUT, "%s: this is no .npy file", file);
   if (start[6] < 1 || start[6] > 3)
-    return opc_error_set(error, OPC_ERR_INPUT, "%s: .npy format %d.%d is not known, only 1 to 3", file, start[6], start[7]);
+    return opc_error_set(error, OPC_ERR_INPUT, "%s: .npy format %d.%d is not known, only 1 to 3", file, start[6],
+                         start[7]);
 
   size_t length = start[8] | (size_t)start[9] << 8, prefix = 10;
   if (start[6] > 1) { /* a length of four bytes from version 2 on */
@@ -117,8 +123,9 @@ static opc_status_t open_checked(const char *file, opc_npy_t *out, FILE **out_st
     struct stat info;
     int64_t bytes, there = fstat(fileno(stream), &info) == 0 ? (int64_t)info.st_size - (int64_t)out->data_offset : 0;
     if (__builtin_mul_overflow(out->numel, (int64_t)opc_dtype_size(out->dtype), &bytes) || bytes > there)
-      status = opc_error_set(error, OPC_ERR_INPUT, "%s: the file ends before its last element: %lld elements are declared, %lld are there",
-                             file, (long long)out->numel, (long long)(there < 0 ? 0 : there) / (long long)opc_dtype_size(out->dtype));
+      status = opc_error_set(
+          error, OPC_ERR_INPUT, "%s: the file ends before its last element: %lld elements are declared, %lld are there",
+          file, (long long)out->numel, (long long)(there < 0 ? 0 : there) / (long long)opc_dtype_size(out->dtype));
   }
   if (status == OPC_OK) *out_stream = stream;
   else fclose(stream);

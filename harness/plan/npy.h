@@ -1,5 +1,6 @@
 /* NumPy's .npy files: versions 1 to 3, C and Fortran order, little-endian, the dtypes that torch has too.
- * Source: numpy.lib.format, "Format Version 1.0 … 3.0". Ownership: the caller frees the data. Threads: no shared state. */
+ * Source: numpy.lib.format, "Format Version 1.0 … 3.0". Ownership: the caller frees the data. Threads: no shared state.
+ */
 #ifndef OPC_PLAN_NPY_H
 #define OPC_PLAN_NPY_H
 
@@ -19,7 +20,8 @@ typedef struct opc_npy {
   size_t data_offset; /* bytes */
 } opc_npy_t;
 
-/* Reads the header and checks that the data is all there. OPC_ERR_IO: unreadable; OPC_ERR_INPUT: no such array. Messages name the file. */
+/* Reads the header and checks that the data is all there. OPC_ERR_IO: unreadable; OPC_ERR_INPUT: no such array.
+ * Messages name the file. */
 opc_status_t opc_npy_describe(const char *file, opc_npy_t *out, opc_error_t *error) OPC_CHECKED;
 /* As above, and the elements in row-major order whatever the file's order is, numel * dtype size bytes. */
 opc_status_t opc_npy_load(const char *file, opc_npy_t *out, void **out_data, opc_error_t *error) OPC_CHECKED;

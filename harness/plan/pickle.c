@@ -84,7 +84,9 @@ static void push_global(machine_t *m) {
     m->broken = true;
     return;
   }
-  push(m, json_pack("{s:o}", "global", json_sprintf("%.*s %.*s", (int)(first - module), (const char *)module, (int)(second - first - 1), (const char *)first + 1)));
+  push(m, json_pack("{s:o}", "global",
+                    json_sprintf("%.*s %.*s", (int)(first - module), (const char *)module, (int)(second - first - 1),
+                                 (const char *)first + 1)));
   m->at = second + 1;
 }
 
@@ -149,48 +151,102 @@ static void mark(machine_t *m) {
 /* False: the word is not known. */
 static bool run_word(machine_t *m, unsigned char word) {
   switch (word) {
-  case 0x80: (void)take_number(m, 1); return true; /* the protocol */
-  case 'N': push(m, json_null()); return true;
-  case 0x88: push(m, json_true()); return true;
-  case 0x89: push(m, json_false()); return true;
-  case 'K': push(m, json_integer((json_int_t)take_number(m, 1))); return true;
-  case 'M': push(m, json_integer((json_int_t)take_number(m, 2))); return true;
-  case 'J': push_signed(m, 4); return true;
-  case 0x8a: { /* LONG1 */
-    size_t bytes = (size_t)take_number(m, 1);
-    if (bytes > sizeof(uint64_t)) return false;
-    push_signed(m, bytes);
-    return true;
-  }
-  case 'G': push_double(m); return true;
-  case 'X': push_string(m, (size_t)take_number(m, 4)); return true;
-  case 0x8c: push_string(m, (size_t)take_number(m, 1)); return true;
-  case 'c': push_global(m); return true;
-  case '(': mark(m); return true;
-  case ')':
-  case ']': push(m, json_array()); return true;
-  case '}': push(m, json_pack("{s:[]}", "dict")); return true;
-  case 't':
-  case 'l': push(m, gather(m, take_mark(m))); return true;
-  case 0x85:
-  case 0x86:
-  case 0x87: push_last(m, word - 0x84U); return true;
-  case 'a': add_last(m, 1); return true;
-  case 's': add_last(m, 2); return true;
-  case 'e':
-  case 'u': add_to_container(m, take_mark(m)); return true;
-  case 'R': call(m); return true;
-  case 'Q': push(m, json_pack("{s:o}", "persistent", pop(m))); return true;
-  case 'q': remember(m, take_number(m, 1)); return true;
-  case 'r': remember(m, take_number(m, 4)); return true;
-  case 'h': recall(m, take_number(m, 1)); return true;
-  case 'j': recall(m, take_number(m, 4)); return true;
-  default: return false;
+    case 0x80:
+      (void)take_number(m, 1);
+      return true; /* the protocol */
+    case 'N':
+      push(m, json_null());
+      return true;
+    case 0x88:
+      push(m, json_true());
+      return true;
+    case 0x89:
+      push(m, json_false());
+      return true;
+    case 'K':
+      push(m, json_integer((json_int_t)take_number(m, 1)));
+      return true;
+    case 'M':
+      push(m, json_integer((json_int_t)take_number(m, 2)));
+      return true;
+    case 'J':
+      push_signed(m, 4);
+      return true;
+    case 0x8a: { /* LONG1 */
+      size_t bytes = (size_t)take_number(m, 1);
+      if (bytes > sizeof(uint64_t)) return false;
+      push_signed(m, bytes);
+      return true;
+    }
+    case 'G':
+      push_double(m);
+      return true;
+    case 'X':
+      push_string(m, (size_t)take_number(m, 4));
+      return true;
+    case 0x8c:
+      push_string(m, (size_t)take_number(m, 1));
+      return true;
+    case 'c':
+      push_global(m);
+      return true;
+    case '(':
+      mark(m);
+      return true;
+    case ')':
+    case ']':
+      push(m, json_array());
+      return true;
+    case '}':
+      push(m, json_pack("{s:[]}", "dict"));
+      return true;
+    case 't':
+    case 'l':
+      push(m, gather(m, take_mark(m)));
+      return true;
+    case 0x85:
+    case 0x86:
+    case 0x87:
+      push_last(m, word - 0x84U);
+      return true;
+    case 'a':
+      add_last(m, 1);
+      return true;
+    case 's':
+      add_last(m, 2);
+      return true;
+    case 'e':
+    case 'u':
+      add_to_container(m, take_mark(m));
+      return true;
+    case 'R':
+      call(m);
+      return true;
+    case 'Q':
+      push(m, json_pack("{s:o}", "persistent", pop(m)));
+      return true;
+    case 'q':
+      remember(m, take_number(m, 1));
+      return true;
+    case 'r':
+      remember(m, take_number(m, 4));
+      return true;
+    case 'h':
+      recall(m, take_number(m, 1));
+      return true;
+    case 'j':
+      recall(m, take_number(m, 4));
+      return true;
+    default:
+      return false;
   }
 }
 
 opc_status_t opc_pickle_read(const char *bytes, size_t size, json_t **out, opc_error_t *error) {
-  machine_t m = {.at = (const unsigned char *)bytes, .end = (const unsigned char *)bytes + size, .stack = json_array(), .memo = json_array()};
+  machine_t m = {.at = (const unsigned char *)bytes,
+                 .end = (const unsigned char *)bytes + size,
+                 .stack = json_array(),
+                 .memo = json_array()};
   opc_status_t status = OPC_OK;
   bool stopped = false;
   *out = NULL;
@@ -198,7 +254,8 @@ opc_status_t opc_pickle_read(const char *bytes, size_t size, json_t **out, opc_e
     unsigned char word = (unsigned char)take_number(&m, 1);
     stopped = word == '.' && !m.broken;
     if (!stopped && !m.broken && (words == WORDS_MAX || !run_word(&m, word)))
-      status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "its pickle says more than tensors in tuples, lists and dictionaries (word 0x%02x)", word);
+      status = opc_error_set(error, OPC_ERR_UNSUPPORTED,
+                             "its pickle says more than tensors in tuples, lists and dictionaries (word 0x%02x)", word);
     if (status == OPC_OK && m.broken) status = opc_error_set(error, OPC_ERR_INPUT, "its pickle is broken");
   }
   if (status == OPC_OK) *out = pop(&m);

@@ -1,7 +1,10 @@
-/* The few words of the pickle language that tensors in tuples, lists and dictionaries are written with. Nothing that a pickle names is run.
+/* The few words of the pickle language that tensors in tuples, lists and dictionaries are written with. Nothing that a
+ * pickle names is run.
  *
- * A value becomes JSON: numbers, strings, true, false and null as such, tuples and lists as arrays, and {"dict": [key, value, …]}, {"global": "module name"},
- * {"call": "module name", "args": […]}, {"persistent": id}. Ownership: the value is the caller's. Threads: any. Source: Python, Lib/pickletools.py. */
+ * A value becomes JSON: numbers, strings, true, false and null as such, tuples and lists as arrays, and {"dict": [key,
+ * value, …]}, {"global": "module name"},
+ * {"call": "module name", "args": […]}, {"persistent": id}. Ownership: the value is the caller's. Threads: any. Source:
+ * Python, Lib/pickletools.py. */
 #ifndef OPC_PLAN_PICKLE_H
 #define OPC_PLAN_PICKLE_H
 

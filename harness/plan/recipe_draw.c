@@ -1,4 +1,5 @@
-/* Arguments drawn from a recipe: sizes first, each when an expression names it, then the values. A part of the search: random numbers come from its stream. */
+/* Arguments drawn from a recipe: sizes first, each when an expression names it, then the values. A part of the search:
+ * random numbers come from its stream. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +49,8 @@ static bool size_value(const char *name, int64_t *out, void *context) {
   if (draw->states[index] == SIZE_BUSY) return misfit(draw, "\"%s\" depends on itself", name);
   if (draw->states[index] == SIZE_OPEN) {
     draw->states[index] = SIZE_BUSY;
-    if (!integer(draw, size->argument >= 0 ? &draw->recipe->wants[size->argument] : &size->want, &draw->values[index])) return false;
+    if (!integer(draw, size->argument >= 0 ? &draw->recipe->wants[size->argument] : &size->want, &draw->values[index]))
+      return false;
     draw->states[index] = SIZE_KNOWN;
   }
   *out = draw->values[index];
@@ -99,7 +101,8 @@ static int compare_integers(const void *left, const void *right) {
 
 /* `total` in `count` parts, each of them 0 or more. */
 static bool lengths(draw_t *draw, int64_t total, int64_t count, int64_t *out) {
-  if (total < 0 || (count == 0 && total > 0)) return misfit(draw, "%lld lengths have no sum of %lld", (long long)count, (long long)total);
+  if (total < 0 || (count == 0 && total > 0))
+    return misfit(draw, "%lld lengths have no sum of %lld", (long long)count, (long long)total);
   for (int64_t i = 0; i < count; i++) out[i] = total / count;
   for (int64_t i = 0; i < total % count; i++) out[i]++;
   for (int64_t i = 0; i + 1 < count; i++) { /* what one gives, another one takes */
@@ -114,16 +117,19 @@ static bool row_fill(draw_t *draw, const opc_want_fill_t *fill, int64_t count, i
   int64_t low = 0, high = 0;
   if (fill->bounds.low && !expression(draw, fill->bounds.low, &low)) return false;
   if (fill->bounds.high && !expression(draw, fill->bounds.high, &high)) return false;
-  if (count == 0) return fill->kind != OPC_WANT_FILL_OFFSETS || misfit(draw, "no number can be the last offset: the row is empty");
+  if (count == 0)
+    return fill->kind != OPC_WANT_FILL_OFFSETS || misfit(draw, "no number can be the last offset: the row is empty");
   switch (fill->kind) {
     case OPC_WANT_FILL_RANGE:
     case OPC_WANT_FILL_SORTED:
-      if (low >= high) return misfit(draw, "no integer is at least %lld and below %lld", (long long)low, (long long)high);
+      if (low >= high)
+        return misfit(draw, "no integer is at least %lld and below %lld", (long long)low, (long long)high);
       for (int64_t i = 0; i < count; i++) out[i] = low + opc_rng_below(draw->rng, high - low);
       if (fill->kind == OPC_WANT_FILL_SORTED) qsort(out, (size_t)count, sizeof *out, compare_integers);
       return true;
     case OPC_WANT_FILL_OFFSETS:
-      if (high < 0 || (count == 1 && high > 0)) return misfit(draw, "%lld offsets do not go from 0 to %lld", (long long)count, (long long)high);
+      if (high < 0 || (count == 1 && high > 0))
+        return misfit(draw, "%lld offsets do not go from 0 to %lld", (long long)count, (long long)high);
       for (int64_t i = 1; i + 1 < count; i++) out[i] = opc_rng_below(draw->rng, high + 1);
       out[0] = 0;
       out[count - 1] = high;
@@ -148,7 +154,9 @@ static bool row_fill(draw_t *draw, const opc_want_fill_t *fill, int64_t count, i
 
 /* ---- tensors ---- */
 
-static bool is_index_fill(opc_want_fill_kind_t kind) { return kind >= OPC_WANT_FILL_RANGE && kind <= OPC_WANT_FILL_PERMUTATION; }
+static bool is_index_fill(opc_want_fill_kind_t kind) {
+  return kind >= OPC_WANT_FILL_RANGE && kind <= OPC_WANT_FILL_PERMUTATION;
+}
 
 static bool values_fill(draw_t *draw, const opc_want_fill_t *fill, opc_tensor_spec_t *spec) {
   const int64_t numel = opc_tensor_spec_numel(spec), row = spec->ndim > 0 ? spec->sizes[spec->ndim - 1] : 1;
@@ -160,7 +168,9 @@ static bool values_fill(draw_t *draw, const opc_want_fill_t *fill, opc_tensor_sp
     for (int64_t i = 0; good && i < row; i++) {
       double part = (double)opc_rng_below(draw->rng, 1 << 20) / (double)((1 << 20) - 1);
       if (fill->kind == OPC_WANT_FILL_BETWEEN)
-        values[at + i] = (opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = fill->bounds.real_low + part * (fill->bounds.real_high - fill->bounds.real_low)};
+        values[at + i] =
+            (opc_number_t){.kind = OPC_NUMBER_FLOAT,
+                           .f = fill->bounds.real_low + part * (fill->bounds.real_high - fill->bounds.real_low)};
       else values[at + i] = (opc_number_t){.kind = OPC_NUMBER_INT, .i = drawn[i]};
     }
   }
@@ -189,8 +199,10 @@ static bool fill_tensor(draw_t *draw, const opc_want_t *want, opc_tensor_spec_t 
     case OPC_WANT_FILL_PLAIN:
       return opc_fill_read(&reader, want->fill.plain, spec) == OPC_OK || misfit(draw, "%s", error.message);
     case OPC_WANT_FILL_RANGE: /* as a range it holds for other shapes too: those of variants */
-      if (!expression(draw, want->fill.bounds.low, &low) || !expression(draw, want->fill.bounds.high, &high)) return false;
-      if (low >= high) return misfit(draw, "no integer is at least %lld and below %lld", (long long)low, (long long)high);
+      if (!expression(draw, want->fill.bounds.low, &low) || !expression(draw, want->fill.bounds.high, &high))
+        return false;
+      if (low >= high)
+        return misfit(draw, "no integer is at least %lld and below %lld", (long long)low, (long long)high);
       spec->fill.kind = OPC_FILL_RANGE;
       spec->fill.lo = low;
       spec->fill.hi = high;
@@ -208,13 +220,15 @@ static bool tensor(draw_t *draw, const opc_want_t *want, const opc_sample_t *sam
   for (int64_t i = 0; i < rank; i++) {
     if (!want->has_shape) sizes[i] = 1 + opc_rng_below(draw->rng, 4);
     else if (!expression(draw, want->shape[i], &sizes[i])) return false;
-    if (sizes[i] < 0 || sizes[i] > size_max) return misfit(draw, "dimension %lld would be %lld", (long long)i, (long long)sizes[i]);
+    if (sizes[i] < 0 || sizes[i] > size_max)
+      return misfit(draw, "dimension %lld would be %lld", (long long)i, (long long)sizes[i]);
     numel *= sizes[i];
     if (numel > numel_max) return misfit(draw, "it would have more than %lld elements", (long long)numel_max);
   }
   opc_dtype_t dtype = is_index_fill(want->fill.kind) ? OPC_DTYPE_INT64 : OPC_DTYPE_FLOAT32;
   if (want->dtype_count > 0) dtype = want->dtypes[opc_rng_below(draw->rng, (int64_t)want->dtype_count)];
-  if (want->dtype_of >= 0 && sample->arguments[want->dtype_of].kind == OPC_VALUE_TENSOR) dtype = sample->arguments[want->dtype_of].tensor->dtype;
+  if (want->dtype_of >= 0 && sample->arguments[want->dtype_of].kind == OPC_VALUE_TENSOR)
+    dtype = sample->arguments[want->dtype_of].tensor->dtype;
   *out = (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = opc_tensor_spec_new(dtype, (int)rank, sizes)};
   if (out->tensor && fill_tensor(draw, want, out->tensor)) return true;
   opc_tensor_spec_free(out->tensor);
@@ -231,7 +245,8 @@ static bool list_length(draw_t *draw, const opc_want_t *want, int64_t *out) {
   if (want->type->fixed_length > 0) *out = want->type->fixed_length;
   else if (!want->items && want->fill.kind != OPC_WANT_FILL_ANY) *out = 1 + opc_rng_below(draw->rng, 3);
   if (want->lengths.low && !between(draw, &want->lengths, out)) return false;
-  if (want->type->fixed_length > 0 && *out != want->type->fixed_length) return misfit(draw, "a length of %lld where the schema says %s", (long long)*out, want->type_text);
+  if (want->type->fixed_length > 0 && *out != want->type->fixed_length)
+    return misfit(draw, "a length of %lld where the schema says %s", (long long)*out, want->type_text);
   return (*out >= 0 && *out <= LIST_MAX) || misfit(draw, "a list of %lld", (long long)*out);
 }
 
@@ -264,7 +279,8 @@ static bool value(draw_t *draw, const opc_want_t *want, const opc_sample_t *samp
   *out = (opc_value_t){0};
   const opc_type_kind_t kind = want->type->kind;
   if (want->choice_count > 0)
-    return opc_value_copy(&want->choices[opc_rng_below(draw->rng, (int64_t)want->choice_count)], out, NULL) == OPC_OK || misfit(draw, "out of memory");
+    return opc_value_copy(&want->choices[opc_rng_below(draw->rng, (int64_t)want->choice_count)], out, NULL) == OPC_OK ||
+           misfit(draw, "out of memory");
   if (kind == OPC_TYPE_TENSOR) return tensor(draw, want, sample, out);
   if (kind == OPC_TYPE_LIST) return list(draw, want, sample, out);
   if (kind == OPC_TYPE_INT || kind == OPC_TYPE_SYMINT) {
@@ -273,7 +289,9 @@ static bool value(draw_t *draw, const opc_want_t *want, const opc_sample_t *samp
   }
   if (want->between.low) {
     double part = (double)opc_rng_below(draw->rng, 1 << 20) / (double)((1 << 20) - 1);
-    *out = (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = want->between.real_low + part * (want->between.real_high - want->between.real_low)};
+    *out =
+        (opc_value_t){.kind = OPC_VALUE_FLOAT,
+                      .floating = want->between.real_low + part * (want->between.real_high - want->between.real_low)};
     return true;
   }
   opc_seed_t seed; /* only "given" was said */
@@ -298,7 +316,9 @@ static bool draw_argument(draw_t *draw, size_t index, opc_sample_t *sample) {
   opc_value_t made = {0};
   draw->name = argument->name;
   if (optional && want->given == OPC_GIVEN_EITHER) given = opc_rng_chance(draw->rng, GIVEN_PERCENT);
-  const opc_recipe_size_t *size = want->type->kind == OPC_TYPE_INT || want->type->kind == OPC_TYPE_SYMINT ? opc_recipe_size_find(draw->recipe, argument->name) : NULL;
+  const opc_recipe_size_t *size = want->type->kind == OPC_TYPE_INT || want->type->kind == OPC_TYPE_SYMINT
+                                      ? opc_recipe_size_find(draw->recipe, argument->name)
+                                      : NULL;
   if (given && size) {
     made = (opc_value_t){.kind = OPC_VALUE_INT};
     if (!size_value(size->name, &made.integer, draw)) return misfit(draw, "it has no value");

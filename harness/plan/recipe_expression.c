@@ -90,7 +90,8 @@ static int64_t name(parser_t *parser) {
   parser->at += length;
   bool larger = strcmp(word, "max") == 0;
   if ((larger || strcmp(word, "min") == 0) && take(parser, "(")) return choice(parser, larger);
-  if (parser->end == OPC_EXPRESSION_VALUE && !parser->value_of(word, &value, parser->context)) return fail(parser, OPC_EXPRESSION_NAME, word, "");
+  if (parser->end == OPC_EXPRESSION_VALUE && !parser->value_of(word, &value, parser->context))
+    return fail(parser, OPC_EXPRESSION_NAME, word, "");
   return value;
 }
 
@@ -111,7 +112,8 @@ static int64_t factor(parser_t *parser) {
   } else if (isalpha((unsigned char)*parser->at) || *parser->at == '_') {
     value = name(parser);
   } else {
-    fail(parser, OPC_EXPRESSION_SYNTAX, *parser->at ? "expected a name or a number, not " : "expected a name or a number at its end", parser->at);
+    fail(parser, OPC_EXPRESSION_SYNTAX,
+         *parser->at ? "expected a name or a number, not " : "expected a name or a number at its end", parser->at);
   }
   parser->depth--;
   return value;
@@ -146,7 +148,8 @@ static int64_t comparison(parser_t *parser) {
   return left;
 }
 
-opc_expression_end_t opc_expression_value(const char *text, opc_expression_name_t *value_of, void *context, int64_t *out, char *why, size_t size) {
+opc_expression_end_t opc_expression_value(const char *text, opc_expression_name_t *value_of, void *context,
+                                          int64_t *out, char *why, size_t size) {
   parser_t parser = {.at = text, .value_of = value_of, .context = context, .why = why, .size = size};
   int64_t value = comparison(&parser);
   skip_space(&parser);

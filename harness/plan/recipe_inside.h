@@ -1,4 +1,5 @@
-/* Inside of recipes: what recipe_read.c makes of the file and recipe_draw.c draws from. For harness/plan/recipe*.c alone. */
+/* Inside of recipes: what recipe_read.c makes of the file and recipe_draw.c draws from. For harness/plan/recipe*.c
+ * alone. */
 #ifndef OPC_PLAN_RECIPE_INSIDE_H
 #define OPC_PLAN_RECIPE_INSIDE_H
 
@@ -38,8 +39,8 @@ typedef struct opc_want {
   const char *type_text; /* the argument's */
   const char *name;      /* the argument's; of items their list's */
   enum { OPC_GIVEN_EITHER, OPC_GIVEN_ALWAYS, OPC_GIVEN_NEVER } given;
-  char *is;              /* an expression; NULL: none */
-  opc_value_t *choices;  /* one_of, and what "is" says where it is no expression */
+  char *is;             /* an expression; NULL: none */
+  opc_value_t *choices; /* one_of, and what "is" says where it is no expression */
   size_t choice_count;
   opc_bounds_t between;
   char **shape; /* rank expressions */
@@ -73,7 +74,8 @@ struct opc_recipe {
   size_t condition_count;
 };
 
-opc_status_t opc_recipe_read(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op, opc_recipe_t **out) OPC_CHECKED;
+opc_status_t opc_recipe_read(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                             opc_recipe_t **out) OPC_CHECKED;
 void opc_recipe_free(opc_recipe_t *recipe);
 const opc_recipe_size_t *opc_recipe_size_find(const opc_recipe_t *recipe, const char *name);
 

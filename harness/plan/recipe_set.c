@@ -79,15 +79,17 @@ static opc_status_t keep(opc_recipe_set_t *set, opc_recipe_t *recipe, opc_error_
   return OPC_OK;
 }
 
-static opc_status_t read_recipe(const opc_json_file_t *file, const json_t *json, size_t index, opc_operator_lookup_t *lookup, void *context,
-                                opc_recipe_set_t *set) {
+static opc_status_t read_recipe(const opc_json_file_t *file, const json_t *json, size_t index,
+                                opc_operator_lookup_t *lookup, void *context, opc_recipe_set_t *set) {
   char what[512];
   opc_error_t trouble = {0};
   opc_json_reader_t reader = {.folder = file->folder, .error = &trouble};
   opc_recipe_t *recipe = NULL;
   const char *name = json_string_value(json_object_get(json, "operator"));
-  if (!json_is_object(json)) return opc_json_file_item_mistake(file, "recipes", index, "", "expected an object with operator and arguments");
-  if (!name) return opc_json_file_item_mistake(file, "recipes", index, "operator", "expected the operator's name, \"ns::op\"");
+  if (!json_is_object(json))
+    return opc_json_file_item_mistake(file, "recipes", index, "", "expected an object with operator and arguments");
+  if (!name)
+    return opc_json_file_item_mistake(file, "recipes", index, "operator", "expected the operator's name, \"ns::op\"");
   const opc_operator_t *op = lookup(name, context);
   const opc_recipe_t *other = opc_recipe_find(set, name);
   if (!op || other) {
@@ -96,7 +98,8 @@ static opc_status_t read_recipe(const opc_json_file_t *file, const json_t *json,
     return opc_json_file_item_mistake(file, "recipes", index, "operator", what);
   }
   opc_status_t status = opc_recipe_read(&reader, json, op, &recipe);
-  if (status == OPC_OK && !(recipe->origin = opc_json_file_place(file, "recipes", index))) status = opc_error_set(&trouble, OPC_ERR_MEMORY, "out of memory");
+  if (status == OPC_OK && !(recipe->origin = opc_json_file_place(file, "recipes", index)))
+    status = opc_error_set(&trouble, OPC_ERR_MEMORY, "out of memory");
   if (status == OPC_OK) status = try_out(recipe, &trouble);
   if (status == OPC_OK) status = keep(set, recipe, &trouble);
   if (status == OPC_OK) return OPC_OK;
@@ -105,12 +108,14 @@ static opc_status_t read_recipe(const opc_json_file_t *file, const json_t *json,
   return opc_error_set(file->error, status, "%s: %.900s", file->name, trouble.message);
 }
 
-opc_status_t opc_recipe_set_read(opc_recipe_set_t *set, const char *file, opc_operator_lookup_t *lookup, void *context, opc_error_t *error) {
+opc_status_t opc_recipe_set_read(opc_recipe_set_t *set, const char *file, opc_operator_lookup_t *lookup, void *context,
+                                 opc_error_t *error) {
   opc_json_file_t from;
   const json_t *recipes = NULL;
   opc_status_t status = opc_json_file_open(&from, file, "recipe file", error);
   if (status == OPC_OK) status = opc_json_file_items(&from, format_name, "recipes", &recipes);
-  for (size_t i = 0; status == OPC_OK && i < json_array_size(recipes); i++) status = read_recipe(&from, json_array_get(recipes, i), i, lookup, context, set);
+  for (size_t i = 0; status == OPC_OK && i < json_array_size(recipes); i++)
+    status = read_recipe(&from, json_array_get(recipes, i), i, lookup, context, set);
   opc_json_file_close(&from);
   return status;
 }

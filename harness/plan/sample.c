@@ -70,7 +70,8 @@ static opc_status_t expect_copy(const opc_expect_t *expect, opc_expect_t *out, o
     out->same_bits[i].argument = opc_string_copy(expect->same_bits[i].argument);
     if (!out->same_bits[i].argument) status = out_of_memory(error);
   }
-  if (status == OPC_OK && expect->outputs) status = values_copy(expect->outputs, expect->output_count, &out->outputs, error);
+  if (status == OPC_OK && expect->outputs)
+    status = values_copy(expect->outputs, expect->output_count, &out->outputs, error);
   return status;
 }
 
@@ -118,7 +119,8 @@ opc_status_t opc_sample_name(opc_sample_t *sample, const opc_operator_t *op, opc
   json_t *whole = opc_sample_to_json(sample, op), *arguments = json_object();
   char *text = NULL;
   opc_json_put(&arguments, "args", whole ? json_incref(json_object_get(whole, "args")) : NULL);
-  if (json_object_get(whole, "kwargs")) opc_json_put(&arguments, "kwargs", json_incref(json_object_get(whole, "kwargs")));
+  if (json_object_get(whole, "kwargs"))
+    opc_json_put(&arguments, "kwargs", json_incref(json_object_get(whole, "kwargs")));
   shorten_files(arguments);
   if (arguments) text = json_dumps(arguments, JSON_COMPACT | JSON_SORT_KEYS);
   if (text) {
@@ -132,8 +134,8 @@ opc_status_t opc_sample_name(opc_sample_t *sample, const opc_operator_t *op, opc
   return named ? OPC_OK : out_of_memory(error);
 }
 
-opc_status_t opc_sample_fill_other(const opc_sample_t *sample, const opc_tensor_spec_t *spec, const char *path, uint64_t seed, uint64_t other, void *out,
-                                   opc_error_t *error) {
+opc_status_t opc_sample_fill_other(const opc_sample_t *sample, const opc_tensor_spec_t *spec, const char *path,
+                                   uint64_t seed, uint64_t other, void *out, opc_error_t *error) {
   bool may_be_index = spec->dtype == OPC_DTYPE_INT64 || spec->dtype == OPC_DTYPE_INT32;
   return opc_fill_logical(spec, path, may_be_index && sample->source == OPC_SAMPLE_SEARCHED ? seed : other, out, error);
 }

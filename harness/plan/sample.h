@@ -1,8 +1,8 @@
 /* Samples: arguments that an operator is given, and what a person promises about the result.
  *
- * A sample's arguments are in schema order, one value an argument, defaults filled as `absent` (the bridge then uses the
- * schema's default). Files are read with positions: a mistake is told with file, line, column and field.
- * Ownership: opc_sample_clear. Threads: one sample, one thread. Format: DESIGN.md, "opcheck-c/samples/1". */
+ * A sample's arguments are in schema order, one value an argument, defaults filled as `absent` (the bridge then uses
+ * the schema's default). Files are read with positions: a mistake is told with file, line, column and field. Ownership:
+ * opc_sample_clear. Threads: one sample, one thread. Format: DESIGN.md, "opcheck-c/samples/1". */
 #ifndef OPC_PLAN_SAMPLE_H
 #define OPC_PLAN_SAMPLE_H
 
@@ -12,13 +12,18 @@
 extern "C" {
 #endif
 
-typedef enum opc_sample_source { OPC_SAMPLE_NONE = 0, OPC_SAMPLE_FILE, OPC_SAMPLE_RECORDED, OPC_SAMPLE_SEARCHED } opc_sample_source_t;
+typedef enum opc_sample_source {
+  OPC_SAMPLE_NONE = 0,
+  OPC_SAMPLE_FILE,
+  OPC_SAMPLE_RECORDED,
+  OPC_SAMPLE_SEARCHED
+} opc_sample_source_t;
 
 typedef struct opc_expect {
   struct opc_same_bits {
     size_t output;  /* index into the returns */
     char *argument; /* path: "x", "tensors[1]" */
-  } *same_bits;
+  } * same_bits;
   size_t same_bits_count;
   opc_value_t *outputs; /* goldens: one value a return (tensor specs with fill, numbers…); NULL: none promised */
   size_t output_count;
@@ -36,8 +41,9 @@ typedef struct opc_sample {
   size_t argument_count;
   opc_expect_t expect;
   bool varied;    /* searched: arguments that another sample has, with other options */
-  bool unchecked; /* the operator accepts these arguments and leaves its tensors with them, or crashes: only that is to be told */
-  char *origin; /* "file.json:12" for a file, "search" …; for messages; may be NULL */
+  bool unchecked; /* the operator accepts these arguments and leaves its tensors with them, or crashes: only that is to
+                     be told */
+  char *origin;   /* "file.json:12" for a file, "search" …; for messages; may be NULL */
 } opc_sample_t;
 
 void opc_sample_clear(opc_sample_t *sample);
@@ -47,13 +53,14 @@ opc_status_t opc_sample_init(opc_sample_t *sample, const opc_operator_t *op, opc
 /* Gives the sample its "s-…" name from its arguments when it has none. */
 opc_status_t opc_sample_name(opc_sample_t *sample, const opc_operator_t *op, opc_error_t *error) OPC_CHECKED;
 
-/* opc_fill_logical with the values of another seed. Of a sample that the search made up int64 and int32 keep those of `seed`: they may be indices or
- * lengths, and that the operator took these says nothing of others. */
-opc_status_t opc_sample_fill_other(const opc_sample_t *sample, const opc_tensor_spec_t *spec, const char *path, uint64_t seed, uint64_t other, void *out,
-                                   opc_error_t *error) OPC_CHECKED;
+/* opc_fill_logical with the values of another seed. Of a sample that the search made up int64 and int32 keep those of
+ * `seed`: they may be indices or lengths, and that the operator took these says nothing of others. */
+opc_status_t opc_sample_fill_other(const opc_sample_t *sample, const opc_tensor_spec_t *spec, const char *path,
+                                   uint64_t seed, uint64_t other, void *out, opc_error_t *error) OPC_CHECKED;
 
-/* One sample object of the format, checked against the schema. The error names the field ("args[1].tensor.shape[0]"). `field` (may be
- * NULL, size bytes) receives that path alone, for the caller to look its position up. `folder` resolves relative .npy files. */
+/* One sample object of the format, checked against the schema. The error names the field ("args[1].tensor.shape[0]").
+ * `field` (may be NULL, size bytes) receives that path alone, for the caller to look its position up. `folder` resolves
+ * relative .npy files. */
 opc_status_t opc_sample_from_json(const json_t *json, const opc_operator_t *op, const char *folder, opc_sample_t *out,
                                   char *field, size_t field_size, opc_error_t *error) OPC_CHECKED;
 /* What a sample's text may name besides the operator. */
@@ -63,8 +70,8 @@ typedef struct opc_sample_names {
   opc_class_lookup_t *find_class; /* NULL: classes and their constructors' arguments are not checked */
   void *context;
 } opc_sample_names_t;
-opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const opc_sample_names_t *names, opc_sample_t *out, char *field,
-                             size_t field_size, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const opc_sample_names_t *names,
+                             opc_sample_t *out, char *field, size_t field_size, opc_error_t *error) OPC_CHECKED;
 json_t *opc_sample_to_json(const opc_sample_t *sample, const opc_operator_t *op); /* new reference */
 
 typedef struct opc_sample_set {
@@ -77,16 +84,17 @@ void opc_sample_set_clear(opc_sample_set_t *set);
 opc_status_t opc_sample_set_add(opc_sample_set_t *set, opc_sample_t *sample, opc_error_t *error) OPC_CHECKED;
 /* Looks an operator up by name; NULL when the library has none of that name. */
 typedef const opc_operator_t *opc_operator_lookup_t(const char *name, void *context);
-/* Appends the samples of a file; recorded ones of operators that the lookup does not find are passed over. OPC_ERR_INPUT: "FILE:LINE:COLUMN: FIELD: what is wrong"; OPC_ERR_IO: unreadable.
- * Two samples of one operator with one name are a mistake. classes: see opc_sample_names_t; the context is for both. */
-opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup, opc_class_lookup_t *classes,
-                                 void *context, opc_error_t *error) OPC_CHECKED;
+/* Appends the samples of a file; recorded ones of operators that the lookup does not find are passed over.
+ * OPC_ERR_INPUT: "FILE:LINE:COLUMN: FIELD: what is wrong"; OPC_ERR_IO: unreadable. Two samples of one operator with one
+ * name are a mistake. classes: see opc_sample_names_t; the context is for both. */
+opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup,
+                                 opc_class_lookup_t *classes, void *context, opc_error_t *error) OPC_CHECKED;
 /* Writes a sample file, beside its target and renamed. A symbolic link stays one: what it points at is replaced. */
-opc_status_t opc_sample_set_write(const opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup, void *context,
-                                  opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_sample_set_write(const opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup,
+                                  void *context, opc_error_t *error) OPC_CHECKED;
 
-/* Line and column (from 1) of a field such as "samples[2].args[1].tensor.shape" in a JSON text that is well-formed; the nearest
- * enclosing field that exists when it does not. */
+/* Line and column (from 1) of a field such as "samples[2].args[1].tensor.shape" in a JSON text that is well-formed; the
+ * nearest enclosing field that exists when it does not. */
 void opc_json_locate(const char *text, const char *field, int *out_line, int *out_column);
 
 #ifdef __cplusplus

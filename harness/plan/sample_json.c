@@ -10,8 +10,11 @@
 #include "plan/sample.h"
 #include "plan/value_read.h"
 
-static const char *const source_words[] = {
-    [OPC_SAMPLE_NONE] = "none", [OPC_SAMPLE_FILE] = "file", [OPC_SAMPLE_RECORDED] = "recorded", [OPC_SAMPLE_SEARCHED] = "searched", NULL};
+static const char *const source_words[] = {[OPC_SAMPLE_NONE] = "none",
+                                           [OPC_SAMPLE_FILE] = "file",
+                                           [OPC_SAMPLE_RECORDED] = "recorded",
+                                           [OPC_SAMPLE_SEARCHED] = "searched",
+                                           NULL};
 
 /* ---- writing ---- */
 
@@ -38,7 +41,9 @@ json_t *opc_sample_to_json(const opc_sample_t *sample, const opc_operator_t *op)
 
 /* ---- reading ---- */
 
-static opc_status_t out_of_memory(opc_json_reader_t *reader) { return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory"); }
+static opc_status_t out_of_memory(opc_json_reader_t *reader) {
+  return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
+}
 
 static const char *schema_text(const opc_operator_t *op) { return op->schema ? op->schema : op->name; }
 
@@ -51,7 +56,8 @@ static size_t positional_count(const opc_operator_t *op) {
 static opc_status_t read_argument(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op, size_t index,
                                   opc_sample_t *sample) {
   sample->absent[index] = false;
-  return opc_value_read(reader, json, &op->arguments[index].type, op->arguments[index].type_text, &sample->arguments[index]);
+  return opc_value_read(reader, json, &op->arguments[index].type, op->arguments[index].type_text,
+                        &sample->arguments[index]);
 }
 
 /* "args[1]" says where in the file; a person thinks of the argument by its name. */
@@ -61,15 +67,15 @@ static void add_argument_name(opc_error_t *error, const char *name) {
   opc_error_set(error, told.code, "%.900s [argument %.60s]", told.message, name);
 }
 
-static opc_status_t read_positional(opc_json_reader_t *reader, const json_t *args, const opc_operator_t *op, opc_sample_t *sample,
-                                    bool *given) {
+static opc_status_t read_positional(opc_json_reader_t *reader, const json_t *args, const opc_operator_t *op,
+                                    opc_sample_t *sample, bool *given) {
   const size_t most = positional_count(op);
   if (!json_is_array(args)) return opc_json_fail(reader, "expected the list of the positional arguments");
   for (size_t i = 0; i < json_array_size(args); i++) {
     size_t before = opc_json_enter_index(reader, i);
     if (i >= most && i < op->argument_count)
-      return opc_json_fail(reader, "too many positional arguments, \"%s\" has to be given by name in kwargs: %s", op->arguments[i].name,
-                           schema_text(op));
+      return opc_json_fail(reader, "too many positional arguments, \"%s\" has to be given by name in kwargs: %s",
+                           op->arguments[i].name, schema_text(op));
     if (i >= most) return opc_json_fail(reader, "too many arguments, there are %zu: %s", most, schema_text(op));
     opc_status_t status = read_argument(reader, json_array_get(args, i), op, i, sample);
     if (status == OPC_ERR_INPUT) add_argument_name(reader->error, op->arguments[i].name);
@@ -80,10 +86,11 @@ static opc_status_t read_positional(opc_json_reader_t *reader, const json_t *arg
   return OPC_OK;
 }
 
-static opc_status_t read_named(opc_json_reader_t *reader, const json_t *kwargs, const opc_operator_t *op, opc_sample_t *sample,
-                               bool *given) {
+static opc_status_t read_named(opc_json_reader_t *reader, const json_t *kwargs, const opc_operator_t *op,
+                               opc_sample_t *sample, bool *given) {
   if (!json_is_object(kwargs)) return opc_json_fail(reader, "expected an object: the arguments by name");
-  for (void *at = json_object_iter((json_t *)(uintptr_t)kwargs); at; at = json_object_iter_next((json_t *)(uintptr_t)kwargs, at)) {
+  for (void *at = json_object_iter((json_t *)(uintptr_t)kwargs); at;
+       at = json_object_iter_next((json_t *)(uintptr_t)kwargs, at)) {
     const char *name = json_object_iter_key(at);
     int index = opc_operator_argument(op, name);
     size_t before = opc_json_enter(reader, name);
@@ -92,8 +99,8 @@ static opc_status_t read_named(opc_json_reader_t *reader, const json_t *kwargs, 
       for (size_t i = 0; known && i < op->argument_count; i++) known[i] = op->arguments[i].name;
       const char *nearest = known ? opc_json_nearest(name, known) : NULL;
       free(known);
-      return opc_json_fail(reader, "no such argument%s%s%s: %s", nearest ? ", did you mean \"" : "", nearest ? nearest : "",
-                           nearest ? "\"?" : "", schema_text(op));
+      return opc_json_fail(reader, "no such argument%s%s%s: %s", nearest ? ", did you mean \"" : "",
+                           nearest ? nearest : "", nearest ? "\"?" : "", schema_text(op));
     }
     if (given[index]) return opc_json_fail(reader, "this argument is given already as args[%d]", index);
     opc_status_t status = read_argument(reader, json_object_iter_value(at), op, (size_t)index, sample);
@@ -104,7 +111,8 @@ static opc_status_t read_named(opc_json_reader_t *reader, const json_t *kwargs, 
   return OPC_OK;
 }
 
-static opc_status_t read_arguments(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op, opc_sample_t *sample) {
+static opc_status_t read_arguments(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                   opc_sample_t *sample) {
   const json_t *args = json_object_get(json, "args"), *kwargs = json_object_get(json, "kwargs");
   bool *given = calloc(op->argument_count + 1, sizeof *given);
   opc_status_t status = given ? OPC_OK : out_of_memory(reader);
@@ -122,7 +130,8 @@ static opc_status_t read_arguments(opc_json_reader_t *reader, const json_t *json
   for (size_t i = 0; status == OPC_OK && i < op->argument_count; i++) {
     if (given[i] || op->arguments[i].has_default) continue;
     opc_json_enter(reader, op->arguments[i].kwarg_only ? "kwargs" : "args");
-    status = opc_json_fail(reader, "the argument \"%s\" is missing and has no default: %s", op->arguments[i].name, schema_text(op));
+    status = opc_json_fail(reader, "the argument \"%s\" is missing and has no default: %s", op->arguments[i].name,
+                           schema_text(op));
   }
   free(given);
   return status;
@@ -137,7 +146,8 @@ static opc_status_t read_name(opc_json_reader_t *reader, const json_t *json, opc
   opc_status_t status = opc_json_read_string(reader, name, &text);
   if (status != OPC_OK) return status;
   if (!text[0] || strcmp(text, "-") == 0) return opc_json_fail(reader, "a name cannot be \"%s\"", text);
-  if (strlen(text) > most) return opc_json_fail(reader, "a name has at most %zu bytes, this one has %zu", most, strlen(text));
+  if (strlen(text) > most)
+    return opc_json_fail(reader, "a name has at most %zu bytes, this one has %zu", most, strlen(text));
   for (const char *at = text; *at; at++) {
     if (*at == '/') return opc_json_fail(reader, "a name cannot hold '/', which separates the parts of a case id");
     if ((unsigned char)*at < 0x20 || *at == 0x7f) return opc_json_fail(reader, "a name cannot hold control characters");
@@ -168,25 +178,30 @@ static opc_status_t read_operator(opc_json_reader_t *reader, const json_t *json,
   const char *text;
   size_t before = opc_json_enter(reader, "operator");
   opc_status_t status = opc_json_read_string(reader, name, &text);
-  if (status == OPC_OK && strcmp(text, op->name) != 0) status = opc_json_fail(reader, "expected %s, not %.100s", op->name, text);
+  if (status == OPC_OK && strcmp(text, op->name) != 0)
+    status = opc_json_fail(reader, "expected %s, not %.100s", op->name, text);
   if (status == OPC_OK) opc_json_leave(reader, before);
   return status;
 }
 
-opc_status_t opc_sample_from_json(const json_t *json, const opc_operator_t *op, const char *folder, opc_sample_t *out, char *field,
-                                  size_t field_size, opc_error_t *error) {
+opc_status_t opc_sample_from_json(const json_t *json, const opc_operator_t *op, const char *folder, opc_sample_t *out,
+                                  char *field, size_t field_size, opc_error_t *error) {
   opc_sample_names_t names = {.folder = folder};
   return opc_sample_read(json, op, &names, out, field, field_size, error);
 }
 
-opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const opc_sample_names_t *names, opc_sample_t *out, char *field,
-                             size_t field_size, opc_error_t *error) {
-  static const char *const fields[] = {"operator", "name", "args", "kwargs", "expect", "source", "recorded", NULL}; /* recorded: notes of `opcheck-c record`, for people */
-  opc_json_reader_t reader = {.folder = names->folder, .error = error, .find_class = names->find_class, .context = names->context};
+opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const opc_sample_names_t *names,
+                             opc_sample_t *out, char *field, size_t field_size, opc_error_t *error) {
+  static const char *const fields[] = {
+      "operator", "name",   "args",     "kwargs",
+      "expect",   "source", "recorded", NULL}; /* recorded: notes of `opcheck-c record`, for people */
+  opc_json_reader_t reader = {
+      .folder = names->folder, .error = error, .find_class = names->find_class, .context = names->context};
   char there[64];
   *out = (opc_sample_t){0};
   opc_status_t status = OPC_OK;
-  if (!json_is_object(json)) status = opc_json_fail(&reader, "expected an object, not %s", opc_json_what(json, there, sizeof there));
+  if (!json_is_object(json))
+    status = opc_json_fail(&reader, "expected an object, not %s", opc_json_what(json, there, sizeof there));
   if (status == OPC_OK) status = opc_sample_init(out, op, error);
   if (status == OPC_OK) status = opc_json_check_fields(&reader, json, fields);
   if (status == OPC_OK) status = read_operator(&reader, json, op);

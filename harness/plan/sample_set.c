@@ -44,7 +44,8 @@ static opc_status_t sample_mistake(const sample_file_t *file, size_t index, cons
 
 static const opc_sample_t *find_name(const opc_sample_set_t *set, const opc_sample_t *sample) {
   for (size_t i = 0; i < set->count; i++)
-    if (strcmp(set->samples[i].name, sample->name) == 0 && strcmp(set->samples[i].operator_name, sample->operator_name) == 0)
+    if (strcmp(set->samples[i].name, sample->name) == 0 &&
+        strcmp(set->samples[i].operator_name, sample->operator_name) == 0)
       return &set->samples[i];
   return NULL;
 }
@@ -62,7 +63,8 @@ static opc_status_t read_sample(const sample_file_t *file, const json_t *json, s
   }
   const opc_operator_t *op = file->lookup(name, file->context);
   const char *source = json_string_value(json_object_get(json, "source"));
-  if (!op && source && strcmp(source, "recorded") == 0) return OPC_OK; /* a program calls the operators of many libraries */
+  if (!op && source && strcmp(source, "recorded") == 0)
+    return OPC_OK; /* a program calls the operators of many libraries */
   if (!op) {
     snprintf(what, sizeof what, "no loaded library has an operator %.200s", name);
     return sample_mistake(file, index, "operator", what);
@@ -77,7 +79,8 @@ static opc_status_t read_sample(const sample_file_t *file, const json_t *json, s
   if (other) {
     bool given = json_object_get(json, "name") != NULL;
     snprintf(what, sizeof what,
-             given ? "another sample of %s is called \"%s\" (%.200s)" : "another sample of %s has the same arguments: %s (%.200s)",
+             given ? "another sample of %s is called \"%s\" (%.200s)"
+                   : "another sample of %s has the same arguments: %s (%.200s)",
              sample.operator_name, sample.name, other->origin ? other->origin : "not from a file");
     status = sample_mistake(file, index, given ? "name" : "", what);
   }
@@ -89,13 +92,14 @@ static opc_status_t read_sample(const sample_file_t *file, const json_t *json, s
   return status;
 }
 
-opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup, opc_class_lookup_t *classes,
-                                 void *context, opc_error_t *error) {
+opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup,
+                                 opc_class_lookup_t *classes, void *context, opc_error_t *error) {
   sample_file_t from = {.lookup = lookup, .classes = classes, .context = context};
   const json_t *samples = NULL;
   opc_status_t status = opc_json_file_open(&from.json, file, "sample file", error);
   if (status == OPC_OK) status = opc_json_file_items(&from.json, format_name, "samples", &samples);
-  for (size_t i = 0; status == OPC_OK && i < json_array_size(samples); i++) status = read_sample(&from, json_array_get(samples, i), i, set);
+  for (size_t i = 0; status == OPC_OK && i < json_array_size(samples); i++)
+    status = read_sample(&from, json_array_get(samples, i), i, set);
   opc_json_file_close(&from.json);
   return status;
 }
@@ -103,13 +107,14 @@ opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_op
 /* ---- writing ---- */
 
 /* One sample a line, so that two files compare line by line. */
-static opc_status_t write_samples(const opc_sample_set_t *set, FILE *stream, opc_operator_lookup_t *lookup, void *context,
-                                  opc_error_t *error) {
+static opc_status_t write_samples(const opc_sample_set_t *set, FILE *stream, opc_operator_lookup_t *lookup,
+                                  void *context, opc_error_t *error) {
   fprintf(stream, "{\"format\": \"%s\", \"samples\": [", format_name);
   for (size_t i = 0; i < set->count; i++) {
     const opc_sample_t *sample = &set->samples[i];
     const opc_operator_t *op = lookup(sample->operator_name, context);
-    if (!op) return opc_error_set(error, OPC_ERR_NOT_FOUND, "no loaded library has an operator %.200s", sample->operator_name);
+    if (!op)
+      return opc_error_set(error, OPC_ERR_NOT_FOUND, "no loaded library has an operator %.200s", sample->operator_name);
     json_t *json = opc_sample_to_json(sample, op);
     char *line = json ? json_dumps(json, 0) : NULL;
     if (line) fprintf(stream, "%s\n  %s", i ? "," : "", line);
@@ -121,15 +126,16 @@ static opc_status_t write_samples(const opc_sample_set_t *set, FILE *stream, opc
   return OPC_OK;
 }
 
-opc_status_t opc_sample_set_write(const opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup, void *context,
-                                  opc_error_t *error) {
+opc_status_t opc_sample_set_write(const opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup,
+                                  void *context, opc_error_t *error) {
   char *target = realpath(file, NULL); /* NULL for a file that is not there yet: a link to nowhere is replaced */
   char *beside = opc_string_format("%s.tmp-%ld", target ? target : file, (long)getpid());
   FILE *stream = beside ? fopen(beside, "wbe") : NULL;
   bool made = stream != NULL, renamed = false;
   opc_status_t status = OPC_OK;
   if (!beside) status = out_of_memory(error);
-  else if (!stream) status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
+  else if (!stream)
+    status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
   if (status == OPC_OK) status = write_samples(set, stream, lookup, context, error);
   if (status == OPC_OK && (fflush(stream) != 0 || ferror(stream) || fsync(fileno(stream)) != 0))
     status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
@@ -137,7 +143,8 @@ opc_status_t opc_sample_set_write(const opc_sample_set_t *set, const char *file,
     status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
   if (status == OPC_OK) {
     renamed = rename(beside, target ? target : file) == 0;
-    if (!renamed) status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
+    if (!renamed)
+      status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
   }
   if (made && !renamed) unlink(beside);
   free(beside);

@@ -154,8 +154,12 @@ static bool is_one_of(const char *name, const char *const *list, size_t count) {
 }
 
 bool opc_operator_serves(const opc_operator_t *op, opc_device_type_t device) {
-  static const char *const keys_of_all[] = {"CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional",
-                                            "Autograd", "BackendSelect", "Undefined"};
+  static const char *const keys_of_all[] = {"CompositeImplicitAutograd",
+                                            "CompositeExplicitAutograd",
+                                            "CompositeExplicitAutogradNonFunctional",
+                                            "Autograd",
+                                            "BackendSelect",
+                                            "Undefined"};
   static const char *const keys_of_cpu[] = {"CPU", "AutogradCPU"}, *const keys_of_cuda[] = {"CUDA", "AutogradCUDA"};
   for (size_t i = 0; i < op->kernel_count; i++) {
     const opc_kernel_t *kernel = &op->kernels[i];

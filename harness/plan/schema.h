@@ -2,7 +2,8 @@
  *
  * The bridge fills these structs from c10::FunctionSchema; the worker sends them to opcheck-c as JSON, one object an
  * operator (the same object that the JSON report prints, with more fields). No libtorch is needed to use them.
- * Ownership: opc_operator_clear frees everything inside; a copy goes through JSON. Threads: read-only sharing is fine. */
+ * Ownership: opc_operator_clear frees everything inside; a copy goes through JSON. Threads: read-only sharing is fine.
+ */
 #ifndef OPC_PLAN_SCHEMA_H
 #define OPC_PLAN_SCHEMA_H
 
@@ -81,7 +82,7 @@ typedef struct opc_kernel {
 /* What is called: an operator of the dispatcher, or something that is checked like one. */
 typedef enum opc_operator_kind {
   OPC_OPERATOR = 0,
-  OPC_OPERATOR_CLASS,  /* the constructor of a custom class, "ns::Name(…) -> __torch__.torch.classes.ns.Name" */
+  OPC_OPERATOR_CLASS,   /* the constructor of a custom class, "ns::Name(…) -> __torch__.torch.classes.ns.Name" */
   OPC_OPERATOR_PACKAGE, /* the model of a package, "package::NAME(Tensor input0, …) -> (…)" */
   OPC_OPERATOR_LIBRARY  /* a library's file, "library::libmy_ops.so"; without schema, never called */
 } opc_operator_kind_t;
@@ -92,13 +93,13 @@ typedef struct opc_method {
 
 typedef struct opc_operator {
   opc_operator_kind_t kind;
-  char *name;    /* "ns::op" or "ns::op.overload": how reports, filters and sample files name it */
-  char *schema;  /* canonical text; NULL for a kernel without definition (dangling) */
-  char *registered_at; /* "file.cpp:12" of the definition; NULL when dangling */
-  char *library;       /* path of the library whose load registered it */
-  bool defined_here;   /* false: this library only put kernels on somebody else's operator */
+  char *name;             /* "ns::op" or "ns::op.overload": how reports, filters and sample files name it */
+  char *schema;           /* canonical text; NULL for a kernel without definition (dangling) */
+  char *registered_at;    /* "file.cpp:12" of the definition; NULL when dangling */
+  char *library;          /* path of the library whose load registered it */
+  bool defined_here;      /* false: this library only put kernels on somebody else's operator */
   bool namespace_defined; /* dangling: whether any library that is loaded defines operators of its namespace */
-  char *python_module; /* where its fake kernel is said to live (set_python_module); NULL otherwise */
+  char *python_module;    /* where its fake kernel is said to live (set_python_module); NULL otherwise */
   opc_argument_t *arguments, *returns;
   size_t argument_count, return_count;
   bool is_vararg, is_varret;
@@ -112,11 +113,11 @@ typedef struct opc_operator {
 
 void opc_operator_clear(opc_operator_t *op);
 const opc_kernel_t *opc_operator_kernel(const opc_operator_t *op, const char *key); /* NULL: no direct kernel there */
-/* Whether a call with tensors of the device could reach a kernel at all. Autograd kernels and BackendSelect count: what they call in turn shows when they
- * run. */
+/* Whether a call with tensors of the device could reach a kernel at all. Autograd kernels and BackendSelect count: what
+ * they call in turn shows when they run. */
 bool opc_operator_serves(const opc_operator_t *op, opc_device_type_t device);
 bool opc_operator_has_tag(const opc_operator_t *op, const char *tag);
-bool opc_operator_is_mutable(const opc_operator_t *op); /* any argument with a write annotation */
+bool opc_operator_is_mutable(const opc_operator_t *op);  /* any argument with a write annotation */
 bool opc_operator_has_formula(const opc_operator_t *op); /* a kernel at an Autograd key, and no fallthrough */
 /* Index of the argument called name, -1 where there is none. "self" and "input" are not the same name. */
 int opc_operator_argument(const opc_operator_t *op, const char *name);
@@ -126,23 +127,25 @@ json_t *opc_operator_to_json(const opc_operator_t *op); /* new reference; NULL: 
 opc_status_t opc_operator_from_json(const json_t *json, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
 
 typedef struct opc_class {
-  char *name;    /* "ns.Name" */
+  char *name; /* "ns.Name" */
   char *library;
   opc_method_t *methods;
   size_t method_count;
 } opc_class_t;
 
 void opc_class_clear(opc_class_t *class_);
-/* The arguments of a schema text such as a method's, "self" among them, and the text itself; nothing else of *out is filled. Released by
- * opc_operator_clear. */
+/* The arguments of a schema text such as a method's, "self" among them, and the text itself; nothing else of *out is
+ * filled. Released by opc_operator_clear. */
 opc_status_t opc_schema_arguments(const char *schema, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
-/* The class's constructor as an operator of kind CLASS, "ns::Name"; without schema where it has none. Released by opc_operator_clear. */
+/* The class's constructor as an operator of kind CLASS, "ns::Name"; without schema where it has none. Released by
+ * opc_operator_clear. */
 opc_status_t opc_operator_from_class(const opc_class_t *class_, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
 json_t *opc_class_to_json(const opc_class_t *class_);
 opc_status_t opc_class_from_json(const json_t *json, opc_class_t *out, opc_error_t *error) OPC_CHECKED;
 
 /* A library's file as an operator of kind LIBRARY. Released by opc_operator_clear. */
-opc_status_t opc_operator_from_library(const char *name, const char *file, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_operator_from_library(const char *name, const char *file, opc_operator_t *out,
+                                       opc_error_t *error) OPC_CHECKED;
 
 #ifdef __cplusplus
 }

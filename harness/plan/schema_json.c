@@ -6,7 +6,10 @@
 #include "plan/json_write.h"
 #include "plan/schema.h"
 
-static const char *const kind_words[] = {[OPC_OPERATOR] = "operator", [OPC_OPERATOR_CLASS] = "class", [OPC_OPERATOR_PACKAGE] = "package", [OPC_OPERATOR_LIBRARY] = "library"};
+static const char *const kind_words[] = {[OPC_OPERATOR] = "operator",
+                                         [OPC_OPERATOR_CLASS] = "class",
+                                         [OPC_OPERATOR_PACKAGE] = "package",
+                                         [OPC_OPERATOR_LIBRARY] = "library"};
 
 /* ---- writing ---- */
 
@@ -93,7 +96,8 @@ json_t *opc_class_to_json(const opc_class_t *class_) {
 /* ---- reading ---- */
 
 /* A member that is a string, or null where that is allowed; a copy of it. */
-static opc_status_t read_text(opc_json_reader_t *reader, const json_t *object, const char *key, bool optional, char **out) {
+static opc_status_t read_text(opc_json_reader_t *reader, const json_t *object, const char *key, bool optional,
+                              char **out) {
   size_t before = opc_json_enter(reader, key);
   const json_t *json = json_object_get(object, key);
   const char *text = NULL;
@@ -121,9 +125,10 @@ static opc_status_t read_flag(opc_json_reader_t *reader, const json_t *object, c
 
 typedef opc_status_t read_item_t(opc_json_reader_t *reader, const json_t *json, void *item);
 
-/* A member that is a list, empty where it is missing, into a new array; *out_count counts the items that need clearing, also on failure. */
-static opc_status_t read_list(opc_json_reader_t *reader, const json_t *object, const char *key, read_item_t *read, size_t item_size,
-                              void *out_items, size_t *out_count) {
+/* A member that is a list, empty where it is missing, into a new array; *out_count counts the items that need clearing,
+ * also on failure. */
+static opc_status_t read_list(opc_json_reader_t *reader, const json_t *object, const char *key, read_item_t *read,
+                              size_t item_size, void *out_items, size_t *out_count) {
   const json_t *list = json_object_get(object, key);
   void *items = NULL;
   *out_count = 0;
@@ -208,12 +213,17 @@ opc_status_t opc_operator_from_json(const json_t *json, opc_operator_t *out, opc
   if (status == OPC_OK) status = read_flag(&reader, json, "is_vararg", &out->is_vararg);
   if (status == OPC_OK) status = read_flag(&reader, json, "is_varret", &out->is_varret);
   if (status == OPC_OK)
-    status = read_list(&reader, json, "arguments", read_argument, sizeof(opc_argument_t), &out->arguments, &out->argument_count);
+    status = read_list(&reader, json, "arguments", read_argument, sizeof(opc_argument_t), &out->arguments,
+                       &out->argument_count);
   if (status == OPC_OK)
-    status = read_list(&reader, json, "returns", read_argument, sizeof(opc_argument_t), &out->returns, &out->return_count);
-  if (status == OPC_OK) status = read_list(&reader, json, "kernels", read_kernel, sizeof(opc_kernel_t), &out->kernels, &out->kernel_count);
-  if (status == OPC_OK) status = read_list(&reader, json, "tags", read_tag, sizeof(char *), &out->tags, &out->tag_count);
-  if (status == OPC_OK) status = read_list(&reader, json, "methods", read_method, sizeof(opc_method_t), &out->methods, &out->method_count);
+    status =
+        read_list(&reader, json, "returns", read_argument, sizeof(opc_argument_t), &out->returns, &out->return_count);
+  if (status == OPC_OK)
+    status = read_list(&reader, json, "kernels", read_kernel, sizeof(opc_kernel_t), &out->kernels, &out->kernel_count);
+  if (status == OPC_OK)
+    status = read_list(&reader, json, "tags", read_tag, sizeof(char *), &out->tags, &out->tag_count);
+  if (status == OPC_OK)
+    status = read_list(&reader, json, "methods", read_method, sizeof(opc_method_t), &out->methods, &out->method_count);
   if (status != OPC_OK) opc_operator_clear(out);
   return status;
 }

@@ -11,7 +11,7 @@ enum {
   FIRST_SEEDS = 12,     /* tries with fewer repairs: they show which places there are */
   RESTART_PERCENT = 35, /* of the tries that are no repair: measured, without them operators are lost */
   REPAIR_PERCENT = 65,
-  CRASHES_BASE = 40,    /* crashes that end a search, and one more for so many tries of its budget: each costs a process */
+  CRASHES_BASE = 40, /* crashes that end a search, and one more for so many tries of its budget: each costs a process */
   TRIES_A_CRASH = 20,
   REDRAW_FROM = 100,    /* the try: before it hardly anything has got far enough to be worth it */
   REDRAW_PERCENT = 25,  /* of the mutations */
@@ -32,7 +32,8 @@ static bool remember(opc_search_t *search, const opc_sample_t *sample) {
   return true;
 }
 
-/* What the recipe speaks of stays a draw of it: a fresh one, or that of the tuple that was edited (parent; NULL: none). False: nothing new. */
+/* What the recipe speaks of stays a draw of it: a fresh one, or that of the tuple that was edited (parent; NULL: none).
+ * False: nothing new. */
 static bool settle(opc_search_t *search, const opc_sample_t *parent, opc_sample_t *sample) {
   const opc_recipe_t *recipe = search->recipe;
   if (recipe && parent && !opc_recipe_restore(recipe, parent, sample)) return false;
@@ -43,13 +44,15 @@ static bool settle(opc_search_t *search, const opc_sample_t *parent, opc_sample_
 
 /* ---- life ---- */
 
-opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t *options, opc_search_t **out, opc_error_t *error) {
+opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t *options, opc_search_t **out,
+                            opc_error_t *error) {
   opc_search_t *search = calloc(1, sizeof *search);
   *out = search;
   if (!search) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a search");
   search->op = op;
   search->recipe = options->recipe;
-  uint64_t seed = options->round > 1 ? options->seed ^ XXH3_64bits(&options->round, sizeof options->round) : options->seed;
+  uint64_t seed =
+      options->round > 1 ? options->seed ^ XXH3_64bits(&options->round, sizeof options->round) : options->seed;
   search->rng = (opc_rng_t){.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), seed), .view = &search->view};
   search->budget = options->budget;
   search->earlier = options->earlier;
@@ -61,7 +64,8 @@ opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t
   if (impossible || !op->schema || op->is_vararg) {
     search->impossible = search->over = true;
     if (impossible)
-      opc_text_addf(&search->detail, "argument '%s' is of type %s, which the harness cannot make", impossible->name, impossible->type_text);
+      opc_text_addf(&search->detail, "argument '%s' is of type %s, which the harness cannot make", impossible->name,
+                    impossible->type_text);
     else opc_text_add(&search->detail, op->schema ? "the schema has variable arguments" : "the operator has no schema");
   }
   return OPC_OK;
@@ -122,7 +126,8 @@ static opc_site_t *best_repairs(opc_search_t *search) {
   for (size_t i = 0; i < search->site_count; i++) {
     opc_site_t *site = &search->sites[i];
     if (site->candidates.next >= site->candidates.count) continue;
-    double score = site->depth + 6 * opc_site_line_rank(search, site) - 0.08 * site->used - (site->crash && !site->spoke ? 1.5 : 0.0) + (site->trivial ? 3.0 : 0.0);
+    double score = site->depth + 6 * opc_site_line_rank(search, site) - 0.08 * site->used -
+                   (site->crash && !site->spoke ? 1.5 : 0.0) + (site->trivial ? 3.0 : 0.0);
     for (int k = 0; k < 3; k++) {
       if (score <= scores[k]) continue;
       memmove(&best[k + 1], &best[k], (size_t)(2 - k) * sizeof best[0]);
@@ -154,7 +159,8 @@ static bool edit(opc_search_t *search, const char *message, opc_sample_t *out) {
     search->family = OPC_FAMILY_REDRAW;
     return opc_redraw(search->op, &search->rng, out);
   }
-  bool library = opc_rng_chance(&search->rng, 20) && opc_search_view_replace(&search->view, search->op, &search->rng, out);
+  bool library =
+      opc_rng_chance(&search->rng, 20) && opc_search_view_replace(&search->view, search->op, &search->rng, out);
   search->family = library ? OPC_FAMILY_LIBRARY_VALUE : OPC_FAMILY_MUTATION;
   return library || opc_mutate(search->op, message, &search->rng, out);
 }
@@ -163,7 +169,8 @@ static bool propose_mutation(opc_search_t *search, opc_sample_t *out) {
   double total = 0, weights[OPC_SITES_MAX];
   for (size_t i = 0; i < search->site_count; i++) {
     const opc_site_t *site = &search->sites[i];
-    weights[i] = (1.0 + 0.6 * site->depth) * (1.0 + 3.0 * opc_site_line_rank(search, site)) / (1.0 + 0.12 * site->hits) * (site->crash && !site->spoke ? 0.35 : 1.0) * (site->trivial ? 3.0 : 1.0);
+    weights[i] = (1.0 + 0.6 * site->depth) * (1.0 + 3.0 * opc_site_line_rank(search, site)) /
+                 (1.0 + 0.12 * site->hits) * (site->crash && !site->spoke ? 0.35 : 1.0) * (site->trivial ? 3.0 : 1.0);
     total += weights[i];
   }
   double draw = (double)opc_rng_below(&search->rng, 1 << 20) / (double)(1 << 20) * total;
@@ -203,20 +210,27 @@ static bool propose(opc_search_t *search, opc_sample_t *out) {
   if (take(search, &search->derived, NULL, out)) return true;
   /* What others accept comes first, and now and then. */
   bool library = search->view.count > 0 && 3 * search->from_library < search->budget;
-  if (library && opc_rng_chance(&search->rng, search->tries < FIRST_SEEDS ? 70 : 25) && propose_library(search, out)) return true;
+  if (library && opc_rng_chance(&search->rng, search->tries < FIRST_SEEDS ? 70 : 25) && propose_library(search, out))
+    return true;
   /* Where a third of the tries crash, what crashes is edited again and again: fresh tuples get away from it. */
   bool crashing = 3 * search->crash_cost > search->tries + FIRST_SEEDS;
-  int repair_percent = crashing ? REPAIR_PERCENT / 2 : REPAIR_PERCENT, restart_percent = crashing ? 2 * RESTART_PERCENT : RESTART_PERCENT;
+  int repair_percent = crashing ? REPAIR_PERCENT / 2 : REPAIR_PERCENT,
+      restart_percent = crashing ? 2 * RESTART_PERCENT : RESTART_PERCENT;
   /* The first few tuples are all fresh but for their repairs: they show which places there are. */
   bool early = search->tries < FIRST_SEEDS;
-  if (opc_rng_chance(&search->rng, early ? repair_percent / 2 : repair_percent) && propose_repair(search, out)) return true;
-  if (!early && search->site_count > 0 && !opc_rng_chance(&search->rng, restart_percent) && propose_mutation(search, out)) return true;
+  if (opc_rng_chance(&search->rng, early ? repair_percent / 2 : repair_percent) && propose_repair(search, out))
+    return true;
+  if (!early && search->site_count > 0 && !opc_rng_chance(&search->rng, restart_percent) &&
+      propose_mutation(search, out))
+    return true;
   return propose_seed(search, out);
 }
 
 /* Something that might be richer than what was found. */
 static bool next_found(opc_search_t *search, opc_sample_t *out) {
-  if (search->over || search->tries >= search->budget || search->crash_cost >= CRASHES_BASE + search->budget / TRIES_A_CRASH) return false;
+  if (search->over || search->tries >= search->budget ||
+      search->crash_cost >= CRASHES_BASE + search->budget / TRIES_A_CRASH)
+    return false;
   bool shrinking = search->shrunk > 0 && search->derived.next < search->derived.count;
   if (opc_search_is_rich(search, true) && !shrinking) return false;
   int since_found = search->found_at > 0 ? search->tries - search->found_at : 0;
@@ -233,7 +247,9 @@ static bool next_found(opc_search_t *search, opc_sample_t *out) {
 static bool next_option(opc_search_t *search, opc_sample_t *out) {
   const opc_kept_t *varied = opc_search_varied(search);
   if (search->over || search->recipe || !varied) return false;
-  if (!search->options.begun && !opc_options_begin(&search->options, search->op, &search->view, &varied->sample, varied->digest)) return false;
+  if (!search->options.begun &&
+      !opc_options_begin(&search->options, search->op, &search->view, &varied->sample, varied->digest))
+    return false;
   const opc_sample_t *next;
   while ((next = opc_options_next(&search->options, search->op)) != NULL) {
     if (opc_tabu_has(search, next) || !remember(search, next)) continue;
@@ -251,6 +267,7 @@ bool opc_search_next(opc_search_t *search, opc_sample_t *out) {
   search->tries++;
   search->tried[search->family]++;
   opc_sample_clear(&search->current);
-  if (opc_sample_copy(out, &search->current, NULL) != OPC_OK) search->over = true; /* out of memory: this try is the last */
+  if (opc_sample_copy(out, &search->current, NULL) != OPC_OK)
+    search->over = true; /* out of memory: this try is the last */
   return true;
 }

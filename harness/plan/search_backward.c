@@ -1,7 +1,9 @@
-/* A backward operator's arguments from what its forward operator was found to accept: no search comes upon a gradient that has just the sizes of a result.
+/* A backward operator's arguments from what its forward operator was found to accept: no search comes upon a gradient
+ * that has just the sizes of a result.
  *
- * "_foo_backward" is the backward operator of "foo" and of "_foo". What the two have in common by name is copied; a gradient has the sizes of the result
- * that it belongs to; other tensors are results that the forward operator left for it; numbers that the forward operator has not are its input's sizes. */
+ * "_foo_backward" is the backward operator of "foo" and of "_foo". What the two have in common by name is copied; a
+ * gradient has the sizes of the result that it belongs to; other tensors are results that the forward operator left for
+ * it; numbers that the forward operator has not are its input's sizes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,14 +48,18 @@ static bool has_word(const char *name, const char *word) {
   return false;
 }
 
-static const opc_type_t *inner(const opc_type_t *type) { return type->kind == OPC_TYPE_OPTIONAL ? type->element : type; }
+static const opc_type_t *inner(const opc_type_t *type) {
+  return type->kind == OPC_TYPE_OPTIONAL ? type->element : type;
+}
 
 /* "int" and "SymInt" are one here, and what is optional takes what is not. */
 static bool is_same_kind(const opc_type_t *left, const opc_type_t *right) {
   left = inner(left);
   right = inner(right);
-  bool integers = (left->kind == OPC_TYPE_INT || left->kind == OPC_TYPE_SYMINT) && (right->kind == OPC_TYPE_INT || right->kind == OPC_TYPE_SYMINT);
-  if (left->kind == OPC_TYPE_LIST && right->kind == OPC_TYPE_LIST) return left->fixed_length == right->fixed_length && is_same_kind(left->element, right->element);
+  bool integers = (left->kind == OPC_TYPE_INT || left->kind == OPC_TYPE_SYMINT) &&
+                  (right->kind == OPC_TYPE_INT || right->kind == OPC_TYPE_SYMINT);
+  if (left->kind == OPC_TYPE_LIST && right->kind == OPC_TYPE_LIST)
+    return left->fixed_length == right->fixed_length && is_same_kind(left->element, right->element);
   return integers || left->kind == right->kind;
 }
 
@@ -90,7 +96,8 @@ static bool give_same(backward_t *b, size_t argument) {
   return b->given[argument];
 }
 
-/* A result by its name, or "output" for the first; then those behind the first, which are there for the backward operator. */
+/* A result by its name, or "output" for the first; then those behind the first, which are there for the backward
+ * operator. */
 static bool give_result(backward_t *b, size_t argument) {
   const opc_operator_t *forward = b->forward->op;
   const char *name = b->op->arguments[argument].name;
@@ -100,7 +107,8 @@ static bool give_result(backward_t *b, size_t argument) {
   bool first = has_word(name, "result") || has_word(name, "output") || has_word(name, "out");
   if (output == count && first && count > 0) output = 0;
   if (output == count && b->results + 1 < count) output = ++b->results;
-  if (output >= count || !opc_search_output_value(&b->forward->outputs[output], &b->sample->arguments[argument])) return false;
+  if (output >= count || !opc_search_output_value(&b->forward->outputs[output], &b->sample->arguments[argument]))
+    return false;
   give(b, argument);
   return true;
 }
@@ -118,7 +126,8 @@ static bool give_sizes(backward_t *b, size_t argument) {
   const opc_type_t *type = inner(&b->op->arguments[argument].type);
   opc_value_t *value = &b->sample->arguments[argument];
   bool single = type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT;
-  bool list = type->kind == OPC_TYPE_LIST && (type->element->kind == OPC_TYPE_INT || type->element->kind == OPC_TYPE_SYMINT);
+  bool list =
+      type->kind == OPC_TYPE_LIST && (type->element->kind == OPC_TYPE_INT || type->element->kind == OPC_TYPE_SYMINT);
   if (!input || (!single && !list) || (single && b->dims >= input->ndim)) return false;
   if (single) {
     *value = (opc_value_t){.kind = OPC_VALUE_INT, .integer = input->sizes[b->dims++]};
@@ -126,7 +135,8 @@ static bool give_sizes(backward_t *b, size_t argument) {
     *value = (opc_value_t){.kind = OPC_VALUE_LIST};
     value->list.items = calloc((size_t)input->ndim + 1, sizeof *value->list.items);
     if (!value->list.items) return false;
-    for (int i = 0; i < input->ndim; i++) value->list.items[value->list.count++] = (opc_value_t){.kind = OPC_VALUE_INT, .integer = input->sizes[i]};
+    for (int i = 0; i < input->ndim; i++)
+      value->list.items[value->list.count++] = (opc_value_t){.kind = OPC_VALUE_INT, .integer = input->sizes[i]};
   }
   give(b, argument);
   return true;
@@ -140,12 +150,15 @@ static bool give_mask(backward_t *b, size_t argument) {
   *value = (opc_value_t){.kind = OPC_VALUE_LIST};
   value->list.items = calloc((size_t)type->fixed_length, sizeof *value->list.items);
   if (!value->list.items) return false;
-  for (int64_t i = 0; i < type->fixed_length; i++) value->list.items[value->list.count++] = (opc_value_t){.kind = OPC_VALUE_BOOL, .boolean = true};
+  for (int64_t i = 0; i < type->fixed_length; i++)
+    value->list.items[value->list.count++] = (opc_value_t){.kind = OPC_VALUE_BOOL, .boolean = true};
   give(b, argument);
   return true;
 }
 
-static bool is_tensor(const backward_t *b, size_t argument) { return inner(&b->op->arguments[argument].type)->kind == OPC_TYPE_TENSOR; }
+static bool is_tensor(const backward_t *b, size_t argument) {
+  return inner(&b->op->arguments[argument].type)->kind == OPC_TYPE_TENSOR;
+}
 
 /* False: an argument that has to be there has no value. */
 static bool fill(backward_t *b) {
@@ -156,14 +169,17 @@ static bool fill(backward_t *b) {
     (void)(!gradient && give_same(b, i));
   }
   for (size_t i = 0; i < count; i++) {
-    if (b->given[i] || (is_tensor(b, i) ? give_result(b, i) : give_sizes(b, i) || give_mask(b, i)) || b->op->arguments[i].has_default) continue;
+    if (b->given[i] || (is_tensor(b, i) ? give_result(b, i) : give_sizes(b, i) || give_mask(b, i)) ||
+        b->op->arguments[i].has_default)
+      continue;
     if (!opc_seed_value(&b->seed, &b->op->arguments[i], &b->sample->arguments[i])) return false;
     give(b, i);
   }
   return true;
 }
 
-void opc_search_view_backward(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng, opc_candidates_t *out) {
+void opc_search_view_backward(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng,
+                              opc_candidates_t *out) {
   if (op->argument_count > OPC_SLOTS_MAX) return;
   for (size_t i = 0; i < view->count; i++) {
     opc_sample_t made;

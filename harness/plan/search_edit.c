@@ -7,7 +7,8 @@
 #include "plan/search_inside.h"
 #include "plan/variant_table.h"
 
-/* Each case computes on what is found here, some of them dozens of times: what is larger costs minutes an operator and shows nothing more. */
+/* Each case computes on what is found here, some of them dozens of times: what is larger costs minutes an operator and
+ * shows nothing more. */
 static const int64_t dim_max = 4096, numel_max = 1 << 18;
 enum { RANK_MAX = 8 };
 
@@ -40,8 +41,8 @@ static void collect(opc_value_t *value, size_t argument, opc_slot_t *slots, size
     for (size_t i = 0; i < value->list.count; i++) collect(&value->list.items[i], argument, slots, count);
   } else if (value->kind == OPC_VALUE_OBJECT) {
     for (size_t i = 0; i < value->object.init_count; i++) collect(&value->object.init[i], argument, slots, count);
-  } else if (*count < OPC_SLOTS_MAX && (value->kind == OPC_VALUE_TENSOR || value->kind == OPC_VALUE_INT || value->kind == OPC_VALUE_FLOAT ||
-                                        value->kind == OPC_VALUE_BOOL)) {
+  } else if (*count < OPC_SLOTS_MAX && (value->kind == OPC_VALUE_TENSOR || value->kind == OPC_VALUE_INT ||
+                                        value->kind == OPC_VALUE_FLOAT || value->kind == OPC_VALUE_BOOL)) {
     slots[(*count)++] = (opc_slot_t){value, argument};
   }
 }
@@ -105,7 +106,8 @@ bool opc_edit_dtype(opc_value_t *tensor, opc_dtype_t dtype) {
   if (dtype == OPC_DTYPE_OTHER || spec->dtype == dtype) return false;
   spec->dtype = dtype;
   bool full = spec->fill.kind == OPC_FILL_FULL;
-  if (full && (spec->fill.value.kind != OPC_NUMBER_INT || !is_held(dtype, spec->fill.value.i))) opc_edit_fill(tensor, OPC_FILL_NORMAL);
+  if (full && (spec->fill.value.kind != OPC_NUMBER_INT || !is_held(dtype, spec->fill.value.i)))
+    opc_edit_fill(tensor, OPC_FILL_NORMAL);
   if (spec->fill.kind == OPC_FILL_VALUES) opc_edit_fill(tensor, OPC_FILL_NORMAL); /* they may not fit */
   /* A domain of indices is none of data, and the reverse. */
   if (class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED) {

@@ -20,7 +20,8 @@
 
 /* ---- what other operators have found (search_library.c) ---- */
 
-/* A tensor that an operator returned. Thousands of operators' are in memory at once: values are kept as elements of the dtype, a sixth of their usual form. */
+/* A tensor that an operator returned. Thousands of operators' are in memory at once: values are kept as elements of the
+ * dtype, a sixth of their usual form. */
 typedef struct opc_search_output {
   opc_tensor_spec_t *spec;
   void *elements; /* the spec's values, which it is without then; NULL: it has them itself, or none */
@@ -46,8 +47,8 @@ typedef struct opc_search_view {
 } opc_search_view_t;
 
 struct opc_search_library;
-opc_status_t opc_search_view_make(const struct opc_search_library *library, const opc_operator_t *op, int round, opc_search_view_t *out,
-                                  opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_search_view_make(const struct opc_search_library *library, const opc_operator_t *op, int round,
+                                  opc_search_view_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_search_view_clear(opc_search_view_t *view);
 /* Words between underscores that both names have. */
 int opc_search_shared_words(const char *left, const char *right);
@@ -64,10 +65,12 @@ typedef struct opc_rng {
 int64_t opc_rng_below(opc_rng_t *rng, int64_t limit); /* 0 <= result < limit; 0 when limit < 1 */
 bool opc_rng_chance(opc_rng_t *rng, int percent);
 
-/* Arguments after the pattern of a related operator's, with what others returned and what arguments of the same name had. False: there is nothing. */
+/* Arguments after the pattern of a related operator's, with what others returned and what arguments of the same name
+ * had. False: there is nothing. */
 bool opc_search_view_tuple(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *out);
 /* One argument of the sample becomes such a value. */
-bool opc_search_view_replace(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *sample);
+bool opc_search_view_replace(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng,
+                             opc_sample_t *sample);
 
 /* Whether it is called after the other one as its backward operator: "_foo_backward" and "foo". */
 bool opc_search_is_backward_of(const opc_operator_t *op, const opc_operator_t *forward);
@@ -169,7 +172,8 @@ bool opc_seed_value(opc_seed_t *seed, const opc_argument_t *argument, opc_value_
 bool opc_seed_sample(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *out);
 /* Fresh value for one argument of a sample; may become absent where the schema allows it. */
 bool opc_seed_again(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *sample, size_t argument);
-/* The first argument that has to be given and that the harness has no value for (Dimname, a custom class…); NULL: none. */
+/* The first argument that has to be given and that the harness has no value for (Dimname, a custom class…); NULL: none.
+ */
 const opc_argument_t *opc_seed_impossible(const opc_operator_t *op, const opc_search_view_t *view);
 bool opc_seed_is_impossible(const opc_type_t *type, const opc_search_view_t *view);
 /* True for an int that divides sizes ("groups"): 1 is always right. */
@@ -194,7 +198,7 @@ bool opc_edit_dim(opc_value_t *tensor, int dim, int64_t size);
 bool opc_edit_rank(opc_value_t *tensor, int ndim, bool at_front); /* adds or takes away dimensions in front or behind */
 bool opc_edit_dtype(opc_value_t *tensor, opc_dtype_t dtype);
 bool opc_edit_fill(opc_value_t *tensor, opc_fill_kind_t kind);
-bool opc_edit_full(opc_value_t *tensor, int64_t number); /* every element is the number */
+bool opc_edit_full(opc_value_t *tensor, int64_t number);     /* every element is the number */
 bool opc_tensor_holds_integers(const opc_value_t *value);    /* a tensor of indices, lengths, counts… */
 bool opc_edit_number(opc_value_t *value, int64_t number);    /* an int or a float */
 bool opc_edit_list_length(opc_value_t *list, size_t length); /* cuts, or repeats the last item */
@@ -240,16 +244,20 @@ bool opc_clue_wants_cuda(const char *message);
 /* ---- what to try after an outcome ---- */
 
 /* A tuple for each that the operator's forward operator accepted, where it has one. */
-void opc_search_view_backward(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng, opc_candidates_t *out);
+void opc_search_view_backward(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng,
+                              opc_candidates_t *out);
 
-void opc_repair_message(const opc_operator_t *op, const opc_sample_t *sample, const char *message, opc_rng_t *rng, opc_candidates_t *out);
+void opc_repair_message(const opc_operator_t *op, const opc_sample_t *sample, const char *message, opc_rng_t *rng,
+                        opc_candidates_t *out);
 void opc_repair_crash(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out);
 void opc_repair_empty(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out);
 /* Accepted arguments in other shapes: each size that occurs, everywhere at once, with the ints that equal it. */
 void opc_derive_shapes(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out);
-/* The same with fewer elements: a size that occurs becomes 2 or 1 everywhere at once, or a tensor of many dimensions loses some. */
+/* The same with fewer elements: a size that occurs becomes 2 or 1 everywhere at once, or a tensor of many dimensions
+ * loses some. */
 void opc_derive_smaller(const opc_sample_t *sample, opc_candidates_t *out);
-/* Draws all sizes anew, and the values of integer tensors. It helps where those speak of the sizes: lengths, and bytes of a file. */
+/* Draws all sizes anew, and the values of integer tensors. It helps where those speak of the sizes: lengths, and bytes
+ * of a file. */
 bool opc_redraw_helps(const opc_operator_t *op, const opc_sample_t *sample);
 bool opc_redraw(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *sample);
 /* Changes one to three arguments, those that the message names more often. message may be NULL. */

@@ -15,11 +15,12 @@ struct opc_search_library {
   size_t entry_count;
 };
 
-opc_status_t opc_search_library_new(const opc_operator_t *operators, size_t operator_count, const opc_class_t *classes, size_t class_count,
-                                    opc_search_library_t **out, opc_error_t *error) {
+opc_status_t opc_search_library_new(const opc_operator_t *operators, size_t operator_count, const opc_class_t *classes,
+                                    size_t class_count, opc_search_library_t **out, opc_error_t *error) {
   *out = calloc(1, sizeof **out);
   if (!*out) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for what searches find");
-  **out = (opc_search_library_t){.operators = operators, .operator_count = operator_count, .classes = classes, .class_count = class_count};
+  **out = (opc_search_library_t){
+      .operators = operators, .operator_count = operator_count, .classes = classes, .class_count = class_count};
   return OPC_OK;
 }
 
@@ -29,11 +30,13 @@ opc_status_t opc_search_library_new(const opc_operator_t *operators, size_t oper
 static void output_pack(opc_search_output_t *output) {
   opc_tensor_spec_t *spec = output->spec;
   size_t width = opc_dtype_size(spec->dtype), count = spec->fill.kind == OPC_FILL_VALUES ? spec->fill.value_count : 0;
-  char *elements = width > 0 && count > 0 && count == (size_t)opc_tensor_spec_numel(spec) ? malloc(count * width) : NULL;
+  char *elements =
+      width > 0 && count > 0 && count == (size_t)opc_tensor_spec_numel(spec) ? malloc(count * width) : NULL;
   bool same = elements != NULL;
   for (size_t i = 0; same && i < count; i++) {
     opc_number_t number = spec->fill.values[i], back = {0};
-    same = (number.kind == OPC_NUMBER_INT || number.kind == OPC_NUMBER_FLOAT) && opc_number_store(number, spec->dtype, elements + i * width);
+    same = (number.kind == OPC_NUMBER_INT || number.kind == OPC_NUMBER_FLOAT) &&
+           opc_number_store(number, spec->dtype, elements + i * width);
     if (same) back = opc_number_load(spec->dtype, elements + i * width);
     same = same && back.kind == number.kind && memcmp(&back.i, &number.i, sizeof number.i) == 0;
   }
@@ -53,7 +56,8 @@ bool opc_search_output_value(const opc_search_output_t *output, opc_value_t *out
   if (spec && output->elements) {
     size_t width = opc_dtype_size(spec->dtype), count = (size_t)opc_tensor_spec_numel(spec);
     spec->fill.values = calloc(count, sizeof *spec->fill.values);
-    for (size_t i = 0; spec->fill.values && i < count; i++) spec->fill.values[i] = opc_number_load(spec->dtype, (const char *)output->elements + i * width);
+    for (size_t i = 0; spec->fill.values && i < count; i++)
+      spec->fill.values[i] = opc_number_load(spec->dtype, (const char *)output->elements + i * width);
     if (spec->fill.values) spec->fill.value_count = count;
   }
   if (spec && (!output->elements || spec->fill.values)) return true;
@@ -76,7 +80,8 @@ static void entry_free(opc_search_entry_t *entry) {
 /* Takes the tensors; NULL: out of memory, and they are freed. */
 static opc_search_entry_t *entry_new(const opc_operator_t *op, int round, opc_value_t *outputs, size_t count) {
   opc_search_entry_t *entry = calloc(1, sizeof *entry);
-  if (entry) *entry = (opc_search_entry_t){.op = op, .round = round, .outputs = calloc(count + 1, sizeof *entry->outputs)};
+  if (entry)
+    *entry = (opc_search_entry_t){.op = op, .round = round, .outputs = calloc(count + 1, sizeof *entry->outputs)};
   for (size_t i = 0; entry && entry->outputs && i < count; i++) {
     entry->outputs[entry->output_count] = (opc_search_output_t){.spec = outputs[i].tensor};
     output_pack(&entry->outputs[entry->output_count++]);
@@ -96,12 +101,14 @@ void opc_search_library_free(opc_search_library_t *library) {
   free(library);
 }
 
-opc_status_t opc_search_library_add(opc_search_library_t *library, const opc_operator_t *op, int round, const opc_sample_t *sample, opc_value_t *outputs,
-                                    size_t output_count, opc_error_t *error) {
+opc_status_t opc_search_library_add(opc_search_library_t *library, const opc_operator_t *op, int round,
+                                    const opc_sample_t *sample, opc_value_t *outputs, size_t output_count,
+                                    opc_error_t *error) {
   opc_search_entry_t *entry = entry_new(op, round, outputs, output_count), **grown = NULL;
   opc_status_t status = OPC_OK;
   if (entry) status = opc_sample_copy(sample, &entry->sample, error);
-  if (entry && status == OPC_OK) grown = realloc(library->entries, (library->entry_count + 1) * sizeof(opc_search_entry_t *));
+  if (entry && status == OPC_OK)
+    grown = realloc(library->entries, (library->entry_count + 1) * sizeof(opc_search_entry_t *));
   if (grown) {
     library->entries = grown;
     grown[library->entry_count++] = entry;
@@ -153,11 +160,13 @@ static int likeness(const opc_operator_t *op, const opc_operator_t *other) {
   score += 3 * opc_search_shared_words(op->name, other->name);
   for (size_t i = 0; i < op->argument_count; i++) {
     for (size_t k = 0; k < other->argument_count; k++) {
-      bool same = strcmp(op->arguments[i].name, other->arguments[k].name) == 0 && strcmp(op->arguments[i].type_text, other->arguments[k].type_text) == 0;
+      bool same = strcmp(op->arguments[i].name, other->arguments[k].name) == 0 &&
+                  strcmp(op->arguments[i].type_text, other->arguments[k].type_text) == 0;
       score += 2 * same;
     }
   }
-  for (size_t i = 0; i < other->return_count; i++) score += opc_type_holds_tensor(&other->returns[i].type); /* it may produce what is needed */
+  for (size_t i = 0; i < other->return_count; i++)
+    score += opc_type_holds_tensor(&other->returns[i].type); /* it may produce what is needed */
   return score;
 }
 
@@ -165,7 +174,8 @@ static bool is_own_library(const opc_operator_t *op, const opc_operator_t *other
   return op->library == other->library || (op->library && other->library && strcmp(op->library, other->library) == 0);
 }
 
-size_t opc_search_helpers(const opc_search_library_t *library, const opc_operator_t *op, int round, size_t out[OPC_HELPERS_MAX]) {
+size_t opc_search_helpers(const opc_search_library_t *library, const opc_operator_t *op, int round,
+                          size_t out[OPC_HELPERS_MAX]) {
   int scores[OPC_HELPERS_MAX];
   size_t count = 0;
   for (size_t i = 0; i < library->operator_count; i++) {
@@ -184,7 +194,8 @@ size_t opc_search_helpers(const opc_search_library_t *library, const opc_operato
   return count;
 }
 
-opc_status_t opc_search_view_make(const opc_search_library_t *library, const opc_operator_t *op, int round, opc_search_view_t *out, opc_error_t *error) {
+opc_status_t opc_search_view_make(const opc_search_library_t *library, const opc_operator_t *op, int round,
+                                  opc_search_view_t *out, opc_error_t *error) {
   size_t helpers[OPC_HELPERS_MAX];
   *out = (opc_search_view_t){0};
   if (!library) return OPC_OK;
@@ -226,7 +237,8 @@ static size_t draw_early(opc_rng_t *rng, size_t count, int percent) {
   return i;
 }
 
-static const opc_value_t *value_called(const opc_search_entry_t *entry, const opc_argument_t *argument, bool *out_absent) {
+static const opc_value_t *value_called(const opc_search_entry_t *entry, const opc_argument_t *argument,
+                                       bool *out_absent) {
   for (size_t i = 0; i < entry->op->argument_count && i < entry->sample.argument_count; i++) {
     const opc_argument_t *own = &entry->op->arguments[i];
     if (strcmp(own->name, argument->name) != 0 || strcmp(own->type_text, argument->type_text) != 0) continue;
@@ -243,13 +255,15 @@ static const opc_search_output_t *produced(const opc_search_view_t *view, const 
   for (int named = 1; named >= 0; named--) {
     for (size_t i = 0; i < view->count; i++) {
       if ((opc_search_shared_words(op->name, view->entries[i]->op->name) > 0) != (named == 1)) continue;
-      for (size_t k = 0; k < view->entries[i]->output_count && count < 64; k++) found[count++] = &view->entries[i]->outputs[k];
+      for (size_t k = 0; k < view->entries[i]->output_count && count < 64; k++)
+        found[count++] = &view->entries[i]->outputs[k];
     }
   }
   return count == 0 ? NULL : found[draw_early(rng, count, 75)];
 }
 
-static bool produce(const opc_search_view_t *view, const opc_operator_t *op, const opc_type_t *type, opc_rng_t *rng, opc_value_t *out) {
+static bool produce(const opc_search_view_t *view, const opc_operator_t *op, const opc_type_t *type, opc_rng_t *rng,
+                    opc_value_t *out) {
   if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
   bool list = type->kind == OPC_TYPE_LIST && type->element->kind == OPC_TYPE_TENSOR;
   if (!list && type->kind != OPC_TYPE_TENSOR) return false;
@@ -263,7 +277,8 @@ static bool produce(const opc_search_view_t *view, const opc_operator_t *op, con
 }
 
 /* A value that an argument of this name and type has had elsewhere. */
-static bool known_value(const opc_search_view_t *view, const opc_argument_t *argument, opc_rng_t *rng, opc_value_t *out) {
+static bool known_value(const opc_search_view_t *view, const opc_argument_t *argument, opc_rng_t *rng,
+                        opc_value_t *out) {
   const opc_value_t *found[32];
   size_t count = 0;
   bool absent;
@@ -301,7 +316,8 @@ bool opc_search_view_tuple(const opc_search_view_t *view, const opc_operator_t *
   return true;
 }
 
-bool opc_search_view_replace(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *sample) {
+bool opc_search_view_replace(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng,
+                             opc_sample_t *sample) {
   if (view->count == 0 || op->argument_count == 0) return false;
   size_t argument = (size_t)opc_rng_below(rng, (int64_t)op->argument_count);
   opc_value_t value = {0};

@@ -1,5 +1,5 @@
-/* Changes that no message asked for: random ones, calmer arguments after a crash, elements where there were none, and accepted
- * arguments in other shapes. */
+/* Changes that no message asked for: random ones, calmer arguments after a crash, elements where there were none, and
+ * accepted arguments in other shapes. */
 #include <string.h>
 
 #include "plan/search_inside.h"
@@ -9,8 +9,8 @@ enum { SIZES_TRIED = sizeof sizes_tried / sizeof sizes_tried[0] };
 
 /* ---- random ---- */
 
-static bool mutate_tensor(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *sample, size_t index, const opc_slot_t *slots,
-                          size_t count) {
+static bool mutate_tensor(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *sample, size_t index,
+                          const opc_slot_t *slots, size_t count) {
   static const opc_dtype_t dtypes[] = {OPC_DTYPE_FLOAT32, OPC_DTYPE_INT64, OPC_DTYPE_INT32,
                                        OPC_DTYPE_FLOAT64, OPC_DTYPE_BOOL,  OPC_DTYPE_UINT8};
   static const opc_fill_kind_t fills[] = {OPC_FILL_NORMAL, OPC_FILL_UNIFORM, OPC_FILL_ZEROS,
@@ -19,17 +19,21 @@ static bool mutate_tensor(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t
   int ndim = tensor->tensor->ndim;
   int64_t draw = opc_rng_below(rng, 100);
   if (draw < 25) return opc_seed_again(op, rng, sample, slots[index].argument);
-  if (draw < 50) return opc_edit_dim(tensor, (int)opc_rng_below(rng, ndim), sizes_tried[opc_rng_below(rng, SIZES_TRIED)]);
+  if (draw < 50)
+    return opc_edit_dim(tensor, (int)opc_rng_below(rng, ndim), sizes_tried[opc_rng_below(rng, SIZES_TRIED)]);
   if (draw < 65) {
     const opc_slot_t *other = &slots[opc_rng_below(rng, (int64_t)count)];
-    return other->value->kind == OPC_VALUE_TENSOR && opc_edit_shape(tensor, other->value->tensor->ndim, other->value->tensor->sizes);
+    return other->value->kind == OPC_VALUE_TENSOR &&
+           opc_edit_shape(tensor, other->value->tensor->ndim, other->value->tensor->sizes);
   }
   if (draw < 75) return opc_edit_rank(tensor, ndim + (opc_rng_chance(rng, 50) ? 1 : -1), opc_rng_chance(rng, 50));
   if (draw < 82) return opc_edit_dtype(tensor, dtypes[opc_rng_below(rng, (int64_t)(sizeof dtypes / sizeof dtypes[0]))]);
   if (opc_tensor_holds_integers(tensor) && opc_rng_chance(rng, 60)) { /* a size of another tensor, or one less */
     const opc_value_t *other = slots[opc_rng_below(rng, (int64_t)count)].value;
     bool sized = other->kind == OPC_VALUE_TENSOR && other->tensor->ndim > 0;
-    if (sized) return opc_edit_full(tensor, other->tensor->sizes[opc_rng_below(rng, other->tensor->ndim)] - opc_rng_below(rng, 2));
+    if (sized)
+      return opc_edit_full(tensor,
+                           other->tensor->sizes[opc_rng_below(rng, other->tensor->ndim)] - opc_rng_below(rng, 2));
   }
   return opc_edit_fill(tensor, fills[opc_rng_below(rng, (int64_t)(sizeof fills / sizeof fills[0]))]);
 }
@@ -42,7 +46,8 @@ static bool mutate_argument(const opc_operator_t *op, opc_rng_t *rng, opc_sample
   }
   if (own_count == 0 || opc_rng_chance(rng, 15)) return opc_seed_again(op, rng, sample, argument);
   opc_value_t *list = &sample->arguments[argument];
-  if (list->kind == OPC_VALUE_LIST && opc_type_is_any_length(&op->arguments[argument].type) && opc_rng_chance(rng, 30)) return opc_edit_list_length(list, (size_t)opc_rng_below(rng, 5));
+  if (list->kind == OPC_VALUE_LIST && opc_type_is_any_length(&op->arguments[argument].type) && opc_rng_chance(rng, 30))
+    return opc_edit_list_length(list, (size_t)opc_rng_below(rng, 5));
   size_t index = own[opc_rng_below(rng, (int64_t)own_count)];
   opc_value_t *value = slots[index].value;
   if (value->kind == OPC_VALUE_TENSOR) return mutate_tensor(op, rng, sample, index, slots, count);
@@ -71,7 +76,8 @@ bool opc_mutate(const opc_operator_t *op, const char *message, opc_rng_t *rng, o
   }
   for (int64_t rounds = opc_rng_chance(rng, 65) ? 1 : 2 + opc_rng_below(rng, 2); rounds > 0; rounds--) {
     bool from_text = named_count > 0 && opc_rng_chance(rng, 60);
-    size_t argument = from_text ? named[opc_rng_below(rng, (int64_t)named_count)] : (size_t)opc_rng_below(rng, (int64_t)op->argument_count);
+    size_t argument = from_text ? named[opc_rng_below(rng, (int64_t)named_count)]
+                                : (size_t)opc_rng_below(rng, (int64_t)op->argument_count);
     changed |= mutate_argument(op, rng, sample, argument);
   }
   return changed;
@@ -125,7 +131,8 @@ void opc_repair_crash(const opc_operator_t *op, const opc_sample_t *sample, opc_
     if (!changed) opc_candidates_drop_last(out);
   }
   size_t count = opc_slots_of(sample, slots);
-  for (size_t i = 0; i < count && out->count < OPC_CANDIDATES_MAX / 3; i++) { /* one number, or one tensor's values, alone */
+  for (size_t i = 0; i < count && out->count < OPC_CANDIDATES_MAX / 3;
+       i++) { /* one number, or one tensor's values, alone */
     opc_sample_t *copy = opc_candidates_add(out, sample, OPC_FAMILY_CALM);
     if (!copy) return;
     opc_slots_of(copy, slots);
@@ -172,14 +179,17 @@ static size_t distinct_sizes(const opc_slot_t *slots, size_t count, int64_t size
   return size_count;
 }
 
-/* Every dimension of size `from`, and (numbers) every int that equals it, becomes `to`. first_only: dimension 0 only. */
+/* Every dimension of size `from`, and (numbers) every int that equals it, becomes `to`. first_only: dimension 0 only.
+ */
 static bool rescale(opc_sample_t *sample, int64_t from, int64_t to, bool numbers, bool first_only) {
   opc_slot_t slots[OPC_SLOTS_MAX];
   size_t count = opc_slots_of(sample, slots);
   bool changed = false;
   for (size_t i = 0; i < count; i++) {
     opc_value_t *value = slots[i].value;
-    for (int dim = 0; value->kind == OPC_VALUE_TENSOR && dim < (first_only && value->tensor->ndim > 1 ? 1 : value->tensor->ndim); dim++) {
+    for (int dim = 0;
+         value->kind == OPC_VALUE_TENSOR && dim < (first_only && value->tensor->ndim > 1 ? 1 : value->tensor->ndim);
+         dim++) {
       if (value->tensor->sizes[dim] == from) changed |= opc_edit_dim(value, dim, to);
     }
     if (numbers && value->kind == OPC_VALUE_INT && value->integer == from) changed |= opc_edit_number(value, to);
@@ -218,7 +228,8 @@ void opc_derive_shapes(const opc_operator_t *op, const opc_sample_t *sample, opc
   (void)op;
   static const struct {
     bool numbers, first_only, twice;
-  } ways[] = {{false, true, false}, {true, false, false}, {false, false, false}, {true, false, true}, {false, false, true}};
+  } ways[] = {
+      {false, true, false}, {true, false, false}, {false, false, false}, {true, false, true}, {false, false, true}};
   for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
     for (size_t k = 0; k < size_count; k++) {
       int64_t to = ways[way].twice ? 2 * sizes[k] : sizes[k] + 1;
@@ -227,7 +238,8 @@ void opc_derive_shapes(const opc_operator_t *op, const opc_sample_t *sample, opc
       if (!rescale(copy, sizes[k], to, ways[way].numbers, ways[way].first_only)) opc_candidates_drop_last(out);
     }
   }
-  for (size_t i = 0; i < count; i++) { /* one tensor alone, one dimension alone; without tensors the numbers make the shape */
+  for (size_t i = 0; i < count;
+       i++) { /* one tensor alone, one dimension alone; without tensors the numbers make the shape */
     bool tensor = slots[i].value->kind == OPC_VALUE_TENSOR;
     int dims = tensor ? slots[i].value->tensor->ndim : 1;
     for (int dim = 0; dim < dims; dim++) {

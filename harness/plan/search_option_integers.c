@@ -11,8 +11,9 @@ enum {
 };
 static const int64_t far_in_eight_bytes = (int64_t)1 << 45; /* of float32 no address at all */
 
-/* The least of the far values: negative ones are these with a minus. So far away nothing lies: megabytes away there is other memory of the process, which can be
- * read in one run and not in the next. Those of a byte are not far, and a table with an entry for each is theirs. */
+/* The least of the far values: negative ones are these with a minus. So far away nothing lies: megabytes away there is
+ * other memory of the process, which can be read in one run and not in the next. Those of a byte are not far, and a
+ * table with an entry for each is theirs. */
 static int64_t far_from(opc_dtype_t dtype) {
   switch (opc_dtype_size(dtype)) {
     case 8:
@@ -26,14 +27,20 @@ static int64_t far_from(opc_dtype_t dtype) {
   }
 }
 
-static opc_tensor_spec_t *integers_of(const opc_slot_t *slot) { return opc_tensor_holds_integers(slot->value) ? slot->value->tensor : NULL; }
+static opc_tensor_spec_t *integers_of(const opc_slot_t *slot) {
+  return opc_tensor_holds_integers(slot->value) ? slot->value->tensor : NULL;
+}
 static bool is_signed(const opc_tensor_spec_t *spec) { return opc_dtype_class(spec->dtype) == OPC_CLASS_SIGNED; }
-static bool is_far(const opc_tensor_spec_t *spec) { return spec->fill.kind == OPC_FILL_RANGE && (spec->fill.lo >= far_from(spec->dtype) || spec->fill.lo <= -far_from(spec->dtype)); }
+static bool is_far(const opc_tensor_spec_t *spec) {
+  return spec->fill.kind == OPC_FILL_RANGE &&
+         (spec->fill.lo >= far_from(spec->dtype) || spec->fill.lo <= -far_from(spec->dtype));
+}
 static bool is_below(const opc_tensor_spec_t *spec) { return spec->fill.lo < 0; }
 
 /* All but those whose values were asked for, by a message or by another operator's result. */
 static bool may_be_data(const opc_tensor_spec_t *spec) {
-  return spec && spec->fill.kind != OPC_FILL_FULL && spec->fill.kind != OPC_FILL_VALUES && spec->fill.kind != OPC_FILL_FILE;
+  return spec && spec->fill.kind != OPC_FILL_FULL && spec->fill.kind != OPC_FILL_VALUES &&
+         spec->fill.kind != OPC_FILL_FILE;
 }
 
 static void set_range(opc_tensor_spec_t *spec, int64_t lo, int64_t hi) {
@@ -53,7 +60,9 @@ static void set_data(opc_tensor_spec_t *spec, bool below) {
   set_range(spec, below && is_signed(spec) ? -largest : 0, largest + 1);
 }
 
-static bool is_out(const opc_operator_t *op, const opc_slot_t *slot) { return op->arguments[slot->argument].kwarg_only && op->arguments[slot->argument].alias.is_write; }
+static bool is_out(const opc_operator_t *op, const opc_slot_t *slot) {
+  return op->arguments[slot->argument].kwarg_only && op->arguments[slot->argument].alias.is_write;
+}
 
 void opc_option_integers_begin(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out) {
   opc_slot_t slots[OPC_SLOTS_MAX];

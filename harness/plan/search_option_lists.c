@@ -10,7 +10,9 @@ typedef struct lists {
   size_t count;
 } lists_t;
 
-static const opc_type_t *list_of(const opc_type_t *type) { return type->kind == OPC_TYPE_OPTIONAL ? type->element : type; }
+static const opc_type_t *list_of(const opc_type_t *type) {
+  return type->kind == OPC_TYPE_OPTIONAL ? type->element : type;
+}
 static bool may_hold_null(const opc_type_t *type) { return list_of(type)->element->kind == OPC_TYPE_OPTIONAL; }
 
 bool opc_option_lists_are(const opc_type_t *type) {
@@ -22,11 +24,14 @@ bool opc_option_lists_are(const opc_type_t *type) {
 
 static size_t count_tensors(const opc_value_t *value) {
   size_t count = 0;
-  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++) count += value->list.items[i].kind == OPC_VALUE_TENSOR;
+  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
+    count += value->list.items[i].kind == OPC_VALUE_TENSOR;
   return count;
 }
 
-bool opc_option_list_is_full(const opc_value_t *value) { return count_tensors(value) > 0 && count_tensors(value) == value->list.count; }
+bool opc_option_list_is_full(const opc_value_t *value) {
+  return count_tensors(value) > 0 && count_tensors(value) == value->list.count;
+}
 
 /* Room for one more, of this length and all null. NULL: there is none. */
 static opc_value_t *begin(lists_t *lists, size_t length) {
@@ -76,8 +81,8 @@ static void add_without(lists_t *lists, const opc_value_t *from, size_t place) {
 
 /* ---- what is indexed ---- */
 
-/* A dimension from its end to its beginning, before so many of size 1: inside, none of them twice, so that what is written with them does not depend on an
- * order, and not as they are without an index. */
+/* A dimension from its end to its beginning, before so many of size 1: inside, none of them twice, so that what is
+ * written with them does not depend on an order, and not as they are without an index. */
 static bool set_index(opc_value_t *out, int64_t size, int behind) {
   const int64_t sizes[] = {size, 1};
   opc_tensor_spec_t *spec = opc_tensor_spec_new(OPC_DTYPE_INT64, 1 + behind, sizes);
@@ -97,7 +102,8 @@ static bool set_index(opc_value_t *out, int64_t size, int behind) {
 static void add_indices(lists_t *lists, const opc_tensor_spec_t *of, bool with_null) {
   if (of->ndim > 1) {
     opc_value_t *list = begin(lists, 2);
-    bool made = list && (with_null || set_index(&list->list.items[0], of->sizes[0], 1)) && set_index(&list->list.items[1], of->sizes[1], 0);
+    bool made = list && (with_null || set_index(&list->list.items[0], of->sizes[0], 1)) &&
+                set_index(&list->list.items[1], of->sizes[1], 0);
     if (list && !made) drop_last(lists);
   }
   opc_value_t *list = of->ndim > 0 && !with_null ? begin(lists, 1) : NULL;
@@ -112,7 +118,8 @@ static const opc_tensor_spec_t *first_tensor(const opc_slot_t *slots, size_t cou
   return NULL;
 }
 
-static void add_full(lists_t *lists, const opc_operator_t *op, const opc_sample_t *sample, size_t argument, size_t length) {
+static void add_full(lists_t *lists, const opc_operator_t *op, const opc_sample_t *sample, size_t argument,
+                     size_t length) {
   opc_slot_t slots[OPC_SLOTS_MAX];
   const char *name = op->arguments[argument].name;
   const size_t count = opc_slots_of(sample, slots);
@@ -120,7 +127,8 @@ static void add_full(lists_t *lists, const opc_operator_t *op, const opc_sample_
   const bool indices = opc_seed_synonyms("indices", name);
   if (indices && first) add_indices(lists, first, false);
   for (size_t i = 0; i < sample->argument_count; i++)
-    if (i != argument && !sample->absent[i] && opc_option_list_is_full(&sample->arguments[i])) add_filled(lists, &sample->arguments[i]);
+    if (i != argument && !sample->absent[i] && opc_option_list_is_full(&sample->arguments[i]))
+      add_filled(lists, &sample->arguments[i]);
   int alike = 0;
   for (size_t i = 0; i < count && alike < ALIKE; i++) {
     if (slots[i].argument == argument || slots[i].value->kind != OPC_VALUE_TENSOR) continue;
@@ -131,7 +139,8 @@ static void add_full(lists_t *lists, const opc_operator_t *op, const opc_sample_
   if (!indices && first) add_indices(lists, first, false);
 }
 
-size_t opc_option_lists_make(const opc_operator_t *op, const opc_sample_t *sample, size_t argument, opc_value_t out[OPC_OPTION_LISTS_MAX]) {
+size_t opc_option_lists_make(const opc_operator_t *op, const opc_sample_t *sample, size_t argument,
+                             opc_value_t out[OPC_OPTION_LISTS_MAX]) {
   lists_t lists = {.items = out};
   const opc_value_t *now = &sample->arguments[argument];
   const bool given = !sample->absent[argument] && now->kind == OPC_VALUE_LIST;

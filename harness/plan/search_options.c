@@ -1,4 +1,5 @@
-/* Other values of what an accepted call left as it was: an operator's mistakes are seldom on its shortest call alone. */
+/* Other values of what an accepted call left as it was: an operator's mistakes are seldom on its shortest call alone.
+ */
 #include "plan/search_options.h"
 
 #include <stdlib.h>
@@ -33,9 +34,15 @@ void opc_options_clear(opc_options_t *options) {
 
 static size_t index_of(const opc_options_t *options) { return options->turn - OPC_OPTION_ARGUMENTS; }
 /* Behind all arguments: what crashes with values far away is not to keep them from their turn. */
-bool opc_options_at_integers(const opc_options_t *options) { return options->turn == OPC_OPTION_ARGUMENTS + options->all.sample.argument_count; }
-static bool is_argument(const opc_options_t *options) { return options->turn >= OPC_OPTION_ARGUMENTS && !opc_options_at_integers(options); }
-static const opc_argument_t *argument_of(const opc_options_t *options, const opc_operator_t *op) { return &op->arguments[index_of(options)]; }
+bool opc_options_at_integers(const opc_options_t *options) {
+  return options->turn == OPC_OPTION_ARGUMENTS + options->all.sample.argument_count;
+}
+static bool is_argument(const opc_options_t *options) {
+  return options->turn >= OPC_OPTION_ARGUMENTS && !opc_options_at_integers(options);
+}
+static const opc_argument_t *argument_of(const opc_options_t *options, const opc_operator_t *op) {
+  return &op->arguments[index_of(options)];
+}
 
 static const opc_value_t *given_value(const opc_options_t *options) {
   const opc_sample_t *sample = &options->all.sample;
@@ -55,13 +62,14 @@ static void offer(opc_options_t *options, opc_value_t *value) {
   copy->absent[index_of(options)] = false;
 }
 
-/* A mask or a factor of zeros hides what else there is. Integers may be indices and stay; so may what is floating, and that becomes nothing that is not
- * between 0 and 1. */
+/* A mask or a factor of zeros hides what else there is. Integers may be indices and stay; so may what is floating, and
+ * that becomes nothing that is not between 0 and 1. */
 static bool make_visible(opc_value_t *tensor) {
   const opc_fill_t *fill = &tensor->tensor->fill;
   opc_dtype_class_t class_ = opc_dtype_class(tensor->tensor->dtype);
   bool hides = fill->kind == OPC_FILL_ZEROS || fill->kind == OPC_FILL_FULL;
-  return hides && class_ != OPC_CLASS_SIGNED && class_ != OPC_CLASS_UNSIGNED && opc_edit_fill(tensor, class_ == OPC_CLASS_BOOLEAN ? OPC_FILL_NORMAL : OPC_FILL_UNIFORM);
+  return hides && class_ != OPC_CLASS_SIGNED && class_ != OPC_CLASS_UNSIGNED &&
+         opc_edit_fill(tensor, class_ == OPC_CLASS_BOOLEAN ? OPC_FILL_NORMAL : OPC_FILL_UNIFORM);
 }
 
 static void offer_drawn(opc_options_t *options, const opc_operator_t *op, const opc_type_t *type, int draws) {
@@ -124,7 +132,8 @@ static void offer_numbers(opc_options_t *options, const opc_operator_t *op) {
     bool whole = numbers[i] == (double)(int64_t)numbers[i];
     if (numbers[i] == now || (!real && !whole)) continue;
     opc_value_t value = {.kind = OPC_VALUE_INT, .integer = (int64_t)numbers[i]};
-    if (argument->type.kind == OPC_TYPE_FLOAT || !whole) value = (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = numbers[i]};
+    if (argument->type.kind == OPC_TYPE_FLOAT || !whole)
+      value = (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = numbers[i]};
     offer(options, &value);
   }
 }
@@ -136,7 +145,8 @@ static void offer_words(opc_options_t *options, const opc_operator_t *op, const 
   offer_drawn(options, op, type, DRAWS);
 }
 
-/* A list of sizes: those that a tensor has already. There is nothing to do then, and operators like to give their argument back. */
+/* A list of sizes: those that a tensor has already. There is nothing to do then, and operators like to give their
+ * argument back. */
 static void offer_own_sizes(opc_options_t *options) {
   opc_slot_t slots[OPC_SLOTS_MAX];
   const opc_value_t *given = given_value(options);
@@ -213,7 +223,8 @@ static void offer_values(opc_options_t *options, const opc_operator_t *op) {
     offer_optional(options, op);
   } else if (type->kind == OPC_TYPE_STRING) {
     offer_words(options, op, type);
-  } else if (argument->has_default && (is_integer(type) || type->kind == OPC_TYPE_FLOAT || type->kind == OPC_TYPE_SCALAR)) {
+  } else if (argument->has_default &&
+             (is_integer(type) || type->kind == OPC_TYPE_FLOAT || type->kind == OPC_TYPE_SCALAR)) {
     offer_numbers(options, op);
   } else if (type->kind == OPC_TYPE_LIST && is_integer(type->element)) {
     offer_own_sizes(options);
@@ -226,11 +237,13 @@ static void offer_visible(opc_options_t *options) {
   opc_sample_t *copy = opc_candidates_add(&options->candidates, &options->all.sample, OPC_FAMILY_OPTION);
   if (!copy) return;
   size_t count = opc_slots_of(copy, slots);
-  for (size_t i = 0; i < count; i++) changed |= slots[i].value->kind == OPC_VALUE_TENSOR && make_visible(slots[i].value);
+  for (size_t i = 0; i < count; i++)
+    changed |= slots[i].value->kind == OPC_VALUE_TENSOR && make_visible(slots[i].value);
   if (!changed) opc_candidates_drop_last(&options->candidates);
 }
 
-/* Integers and zeros are accepted where floating numbers are meant, and much cannot be seen with them: gradients, rounding, NaN. */
+/* Integers and zeros are accepted where floating numbers are meant, and much cannot be seen with them: gradients,
+ * rounding, NaN. */
 static void offer_floating(opc_options_t *options) {
   opc_slot_t slots[OPC_SLOTS_MAX];
   opc_dtype_t dtype = OPC_DTYPE_OTHER;
@@ -239,7 +252,9 @@ static void offer_floating(opc_options_t *options) {
   if (!copy) return;
   size_t count = opc_slots_of(copy, slots);
   for (size_t i = 0; i < count && dtype == OPC_DTYPE_OTHER; i++) {
-    if (slots[i].value->kind == OPC_VALUE_TENSOR && opc_dtype_class(slots[i].value->tensor->dtype) == OPC_CLASS_FLOATING) dtype = slots[i].value->tensor->dtype;
+    if (slots[i].value->kind == OPC_VALUE_TENSOR &&
+        opc_dtype_class(slots[i].value->tensor->dtype) == OPC_CLASS_FLOATING)
+      dtype = slots[i].value->tensor->dtype;
   }
   for (size_t i = 0; i < count; i++) {
     if (slots[i].value->kind != OPC_VALUE_TENSOR) continue;
@@ -280,7 +295,9 @@ static void offer_wider(opc_options_t *options) {
 static const opc_tensor_spec_t *out_of(const opc_sample_t *sample, const opc_operator_t *op, size_t index) {
   const opc_argument_t *argument = &op->arguments[index];
   const opc_value_t *value = &sample->arguments[index];
-  return argument->kwarg_only && argument->alias.is_write && !sample->absent[index] && value->kind == OPC_VALUE_TENSOR ? value->tensor : NULL;
+  return argument->kwarg_only && argument->alias.is_write && !sample->absent[index] && value->kind == OPC_VALUE_TENSOR
+             ? value->tensor
+             : NULL;
 }
 
 /* Every out argument of this shape; nothing where they have it. */
@@ -324,7 +341,8 @@ static size_t count_floating(const opc_sample_t *sample) {
   for (size_t i = 0; i < count; i++) {
     const opc_tensor_spec_t *spec = slots[i].value->kind == OPC_VALUE_TENSOR ? slots[i].value->tensor : NULL;
     /* One of zeros hides as much as one of integers. */
-    floating += spec && opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING && spec->fill.kind != OPC_FILL_ZEROS && spec->fill.kind != OPC_FILL_FULL;
+    floating += spec && opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING && spec->fill.kind != OPC_FILL_ZEROS &&
+                spec->fill.kind != OPC_FILL_FULL;
   }
   return floating;
 }
@@ -345,7 +363,8 @@ static void take_turn(opc_options_t *options, const opc_operator_t *op, size_t t
   else offer_values(options, op);
 }
 
-bool opc_options_begin(opc_options_t *options, const opc_operator_t *op, const opc_search_view_t *view, const opc_sample_t *base, uint64_t digest) {
+bool opc_options_begin(opc_options_t *options, const opc_operator_t *op, const opc_search_view_t *view,
+                       const opc_sample_t *base, uint64_t digest) {
   options->begun = true;
   /* A stream of its own: what the search itself finds does not depend on what comes after it. */
   options->rng = (opc_rng_t){.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), OPC_FAMILY_OPTION), .view = view};
@@ -378,7 +397,9 @@ static bool differs_here_alone(const opc_options_t *options, const opc_sample_t 
   for (size_t i = 0; i < base->argument_count; i++) {
     if (i == index_of(options)) continue;
     if (base->absent[i] != candidate->absent[i]) return false;
-    if (!base->absent[i] && opc_search_digest_value(&base->arguments[i], false) != opc_search_digest_value(&candidate->arguments[i], false)) return false;
+    if (!base->absent[i] &&
+        opc_search_digest_value(&base->arguments[i], false) != opc_search_digest_value(&candidate->arguments[i], false))
+      return false;
   }
   return true;
 }
@@ -387,20 +408,25 @@ static bool is_new_place(opc_options_t *options, const char *message) {
   uint64_t place = opc_clue_site(message);
   for (size_t i = 0; i < options->place_count; i++)
     if (options->places[i] == place) return false;
-  if (options->place_count < sizeof options->places / sizeof options->places[0]) options->places[options->place_count++] = place;
+  if (options->place_count < sizeof options->places / sizeof options->places[0])
+    options->places[options->place_count++] = place;
   return true;
 }
 
 /* Words that were not said before of this argument: what they ask for is tried at once. */
-static void tell_refused(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried, const char *message) {
+static void tell_refused(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried,
+                         const char *message) {
   opc_candidates_t repairs = {0}, fitting = {0};
   opc_sample_t copy = {0};
-  if (options->turn == OPC_OPTION_SIZES || options->turn == OPC_OPTION_OUT || opc_options_at_integers(options) || !message || !is_new_place(options, message) || opc_sample_copy(tried, &copy, NULL) != OPC_OK) return;
+  if (options->turn == OPC_OPTION_SIZES || options->turn == OPC_OPTION_OUT || opc_options_at_integers(options) ||
+      !message || !is_new_place(options, message) || opc_sample_copy(tried, &copy, NULL) != OPC_OK)
+    return;
   opc_repair_message(op, &copy, message, &options->rng, &repairs);
   for (size_t i = 0; i < repairs.count; i++) {
     if (is_argument(options) && !differs_here_alone(options, &repairs.items[i].sample)) continue;
     opc_sample_t *repair = opc_candidates_add(&fitting, &repairs.items[i].sample, OPC_FAMILY_OPTION);
-    if (repair && is_argument(options) && repair->arguments[index_of(options)].kind == OPC_VALUE_TENSOR) (void)make_visible(&repair->arguments[index_of(options)]);
+    if (repair && is_argument(options) && repair->arguments[index_of(options)].kind == OPC_VALUE_TENSOR)
+      (void)make_visible(&repair->arguments[index_of(options)]);
   }
   if (fitting.count > 0) {
     opc_candidates_clear(&options->repairs);
@@ -417,7 +443,8 @@ static bool stands_alone(const opc_type_t *type) {
 }
 
 /* One is enough. The samples with zeros and ones stay as they are. */
-static void tell_integers(opc_options_t *options, const opc_sample_t *tried, const opc_try_outcome_t *outcome, bool effect) {
+static void tell_integers(opc_options_t *options, const opc_sample_t *tried, const opc_try_outcome_t *outcome,
+                          bool effect) {
   opc_slot_t slots[OPC_SLOTS_MAX];
   const bool returned = outcome->kind == OPC_TRY_RETURNED, uninitialised = outcome->kind == OPC_TRY_UNINITIALISED;
   if (opc_option_integers_are_far(tried)) {
@@ -433,15 +460,18 @@ static void tell_integers(opc_options_t *options, const opc_sample_t *tried, con
   }
 }
 
-static void tell_accepted(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried, uint64_t digest) {
+static void tell_accepted(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried,
+                          uint64_t digest) {
   enum { NULLS_TRIES_MAX = 4 };
   const opc_type_t *type = is_argument(options) ? &argument_of(options, op)->type : NULL;
   /* Of lists that may hold tensors one that has nothing else, and one with a null besides. */
-  const bool holds = type && opc_option_lists_are(type), full = holds && opc_option_list_is_full(&tried->arguments[index_of(options)]);
+  const bool holds = type && opc_option_lists_are(type),
+             full = holds && opc_option_list_is_full(&tried->arguments[index_of(options)]);
   bool alone = type && stands_alone(type), list = alone && (holds ? !full : type->kind == OPC_TYPE_LIST);
   opc_option_sample_t found = {.digest = digest};
   if (options->turn == OPC_OPTION_DTYPES && count_floating(tried) <= count_floating(&options->all.sample)) return;
-  if (type && digest != 0 && digest == options->all.digest) return; /* what is another word for the same, or does nothing here */
+  if (type && digest != 0 && digest == options->all.digest)
+    return; /* what is another word for the same, or does nothing here */
   if (alone && (options->given || list)) {
     for (size_t i = 0; i < options->mode_count; i++)
       if (digest != 0 && options->modes[i].digest == digest) return;
@@ -468,7 +498,9 @@ static bool is_all_floating(const opc_sample_t *sample) {
   size_t count = opc_slots_of(sample, slots);
   for (size_t i = 0; i < count; i++) {
     bool tensor = slots[i].value->kind == OPC_VALUE_TENSOR;
-    if (slots[i].value->kind == OPC_VALUE_INT || (tensor && opc_dtype_class(slots[i].value->tensor->dtype) != OPC_CLASS_FLOATING)) return false;
+    if (slots[i].value->kind == OPC_VALUE_INT ||
+        (tensor && opc_dtype_class(slots[i].value->tensor->dtype) != OPC_CLASS_FLOATING))
+      return false;
   }
   return true;
 }
@@ -479,7 +511,8 @@ static void keep_crashing(opc_options_t *options, const opc_sample_t *tried, boo
   options->crashed = opc_sample_copy(tried, &options->crashing, NULL) == OPC_OK;
 }
 
-void opc_options_tell(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried, const opc_try_outcome_t *outcome, bool effect) {
+void opc_options_tell(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried,
+                      const opc_try_outcome_t *outcome, bool effect) {
   const opc_value_t *value = is_argument(options) ? &tried->arguments[index_of(options)] : NULL;
   bool nonsense = value && value->kind == OPC_VALUE_STRING && strcmp(value->string, unknown_word) == 0;
   const opc_type_kind_t kind = is_argument(options) ? argument_of(options, op)->type.kind : OPC_TYPE_OTHER;
@@ -491,14 +524,19 @@ void opc_options_tell(opc_options_t *options, const opc_operator_t *op, const op
       if (options->turn == OPC_OPTION_OUT && !fits_out(op, tried, outcome->output_numel)) break;
       if (effect && !nonsense) tell_accepted(options, op, tried, outcome->digest);
       break;
-    case OPC_TRY_UNINITIALISED: /* with made-up tensors and numbers that may be the arguments' fault; a switch is never wrong, and no size of tensors alone, nor a list of such as are there */
-      if (kind == OPC_TYPE_BOOL || kind == OPC_TYPE_STRING || ((options->turn == OPC_OPTION_SIZES || lists) && is_all_floating(tried))) tell_accepted(options, op, tried, 0);
+    case OPC_TRY_UNINITIALISED: /* with made-up tensors and numbers that may be the arguments' fault; a switch is never
+                                   wrong, and no size of tensors alone, nor a list of such as are there */
+      if (kind == OPC_TYPE_BOOL || kind == OPC_TYPE_STRING ||
+          ((options->turn == OPC_OPTION_SIZES || lists) && is_all_floating(tried)))
+        tell_accepted(options, op, tried, 0);
       break;
     case OPC_TRY_REJECTED:
       tell_refused(options, op, tried, outcome->message);
       break;
     case OPC_TRY_CRASHED:
-      keep_crashing(options, tried, kind == OPC_TYPE_BOOL || (kind == OPC_TYPE_STRING && !nonsense) || (lists && is_all_floating(tried)));
+      keep_crashing(
+          options, tried,
+          kind == OPC_TYPE_BOOL || (kind == OPC_TYPE_STRING && !nonsense) || (lists && is_all_floating(tried)));
       options->crashes++;
       break;
     case OPC_TRY_TIMEOUT:

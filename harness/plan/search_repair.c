@@ -1,5 +1,6 @@
-/* From a rejection's message to edited arguments: the families in the order of what each was worth when measured (SEARCH.md of the
- * project's notes, section 5), and how many candidates each may make of one message. A new family is a row and a function. */
+/* From a rejection's message to edited arguments: the families in the order of what each was worth when measured
+ * (SEARCH.md of the project's notes, section 5), and how many candidates each may make of one message. A new family is
+ * a row and a function. */
 #include <string.h>
 
 #include "plan/search_repair.h"
@@ -35,9 +36,13 @@ void opc_repair_set_number(opc_repair_t *r, size_t slot, int64_t number) {
   if (opc_repair_begin(r)) opc_repair_end(r, opc_edit_number(r->copy[slot].value, number));
 }
 
-bool opc_repair_is_meant(const opc_repair_t *r, size_t slot) { return r->certainty == 0 || r->named[slot] == r->certainty; }
+bool opc_repair_is_meant(const opc_repair_t *r, size_t slot) {
+  return r->certainty == 0 || r->named[slot] == r->certainty;
+}
 
-const char *opc_repair_name(const opc_repair_t *r, size_t slot) { return r->op->arguments[r->slots[slot].argument].name; }
+const char *opc_repair_name(const opc_repair_t *r, size_t slot) {
+  return r->op->arguments[r->slots[slot].argument].name;
+}
 
 void opc_repair_refill(const opc_repair_t *r, size_t slot) {
   opc_tensor_spec_t *spec = r->copy[slot].value->tensor;
@@ -78,7 +83,8 @@ static const struct {
     {OPC_FAMILY_NAMED, opc_repair_named, 6},
 };
 
-void opc_repair_message(const opc_operator_t *op, const opc_sample_t *sample, const char *message, opc_rng_t *rng, opc_candidates_t *out) {
+void opc_repair_message(const opc_operator_t *op, const opc_sample_t *sample, const char *message, opc_rng_t *rng,
+                        opc_candidates_t *out) {
   opc_clue_t clue;
   opc_slot_t slots[OPC_SLOTS_MAX];
   opc_repair_t r = {.op = op, .sample = sample, .clue = &clue, .rng = rng, .out = out};

@@ -43,7 +43,8 @@ static void repair_rank(opc_repair_t *r) {
     }
     if (!opc_repair_begin(r)) return;
     bool changed = false;
-    for (size_t i = 0; i < r->count; i++) changed |= opc_repair_is_tensor(r, i) && opc_edit_rank(r->copy[i].value, wanted, true);
+    for (size_t i = 0; i < r->count; i++)
+      changed |= opc_repair_is_tensor(r, i) && opc_edit_rank(r->copy[i].value, wanted, true);
     opc_repair_end(r, changed);
   }
 }
@@ -63,7 +64,8 @@ static bool replace_run(opc_value_t *tensor, const opc_tuple_t *from, const opc_
   int64_t sizes[OPC_MAX_DIMS];
   const opc_tensor_spec_t *spec = tensor->tensor;
   size_t bytes = (size_t)from->count * sizeof sizes[0];
-  if (spec->ndim == from->count && memcmp(spec->sizes, from->sizes, bytes) == 0) return opc_edit_shape(tensor, to->count, to->sizes);
+  if (spec->ndim == from->count && memcmp(spec->sizes, from->sizes, bytes) == 0)
+    return opc_edit_shape(tensor, to->count, to->sizes);
   if (from->count != to->count) return false;
   for (int start = spec->ndim - from->count; start >= 0; start--) {
     if (memcmp(spec->sizes + start, from->sizes, bytes) != 0) continue;
@@ -182,7 +184,8 @@ typedef struct term {
   int dim;
 } term_t;
 
-/* The tensor that a variable of the text is called after: the longest argument name that it begins with. count: none. */
+/* The tensor that a variable of the text is called after: the longest argument name that it begins with. count: none.
+ */
 static size_t tensor_called(const opc_repair_t *r, const char *start, const char *end) {
   size_t best = r->count, best_length = 0;
   for (size_t i = 0; i < r->count; i++) {
@@ -261,7 +264,8 @@ void opc_repair_divisible(opc_repair_t *r) {
   for (size_t k = 0; k < sizeof factors / sizeof factors[0]; k++) {
     for (size_t i = 0; i < r->count && factors[k] > 0; i++) {
       if (!opc_repair_is_meant(r, i)) continue;
-      for (int dim = 0; opc_repair_is_tensor(r, i) && dim < opc_repair_spec(r, i)->ndim; dim++) set_dim(r, i, dim, factors[k]);
+      for (int dim = 0; opc_repair_is_tensor(r, i) && dim < opc_repair_spec(r, i)->ndim; dim++)
+        set_dim(r, i, dim, factors[k]);
       if (opc_repair_is_integer(r, i)) opc_repair_set_number(r, i, factors[k]);
     }
   }
@@ -293,7 +297,8 @@ static void all_like_first(opc_repair_t *r, bool batch) {
   const opc_tensor_spec_t *spec = opc_repair_spec(r, first);
   for (size_t i = 0; i < r->count; i++) {
     if (!opc_repair_is_tensor(r, i) || i == first) continue;
-    bool edited = batch ? opc_repair_spec(r, i)->ndim > 1 && opc_edit_dim(r->copy[i].value, 0, spec->sizes[0]) : opc_edit_shape(r->copy[i].value, spec->ndim, spec->sizes);
+    bool edited = batch ? opc_repair_spec(r, i)->ndim > 1 && opc_edit_dim(r->copy[i].value, 0, spec->sizes[0])
+                        : opc_edit_shape(r->copy[i].value, spec->ndim, spec->sizes);
     if (edited) opc_repair_refill(r, i);
     changed |= edited;
   }
@@ -303,7 +308,10 @@ static void all_like_first(opc_repair_t *r, bool batch) {
 void opc_repair_same_shape(opc_repair_t *r) {
   enum { TENSORS_MAX = 6 }; /* pairs of more are too many */
   size_t tensors[TENSORS_MAX], count = 0;
-  if (!opc_clue_has(r->clue, "same|match|equal|broadcast|consisten|incompatible|must agree|differ|size|length of|shape|should be")) return;
+  if (!opc_clue_has(
+          r->clue,
+          "same|match|equal|broadcast|consisten|incompatible|must agree|differ|size|length of|shape|should be"))
+    return;
   if (opc_clue_has(r->clue, "batch")) all_like_first(r, true);
   if (opc_clue_has(r->clue, "same shape|same size|shapes")) all_like_first(r, false);
   for (size_t i = 0; i < r->count && count < TENSORS_MAX; i++) {
@@ -312,7 +320,8 @@ void opc_repair_same_shape(opc_repair_t *r) {
   for (int what = 0; what < SHARE_COUNT; what++) {
     for (size_t to = 0; to < count; to++) {
       for (size_t from = 0; from < count; from++) {
-        bool meant = opc_repair_is_meant(r, tensors[to]) && (opc_repair_is_meant(r, tensors[from]) || what != SHARE_SHAPE);
+        bool meant =
+            opc_repair_is_meant(r, tensors[to]) && (opc_repair_is_meant(r, tensors[from]) || what != SHARE_SHAPE);
         if (from != to && meant) share(r, (share_t)what, tensors[from], tensors[to]);
       }
     }
@@ -341,7 +350,8 @@ void opc_repair_number_set(opc_repair_t *r) {
   for (size_t k = 0; k < r->clue->number_count; k++) {
     for (size_t i = 0; i < r->count; i++) {
       if (!opc_repair_is_meant(r, i)) continue;
-      for (int dim = 0; opc_repair_is_tensor(r, i) && dim < opc_repair_spec(r, i)->ndim; dim++) set_dim(r, i, dim, r->clue->numbers[k]);
+      for (int dim = 0; opc_repair_is_tensor(r, i) && dim < opc_repair_spec(r, i)->ndim; dim++)
+        set_dim(r, i, dim, r->clue->numbers[k]);
       if (opc_repair_is_number(r, i)) opc_repair_set_number(r, i, r->clue->numbers[k]);
     }
   }

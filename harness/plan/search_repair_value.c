@@ -24,15 +24,16 @@ void opc_repair_scalar_type(opc_repair_t *r) {
       opc_repair_end(r, opc_edit_dtype(r->copy[i].value, clue->dtype_wanted[k]));
     }
     if (!opc_repair_begin(r)) return;
-    for (size_t i = 0; i < r->count; i++) changed |= has_found_dtype(r, i) && opc_edit_dtype(r->copy[i].value, clue->dtype_wanted[k]);
+    for (size_t i = 0; i < r->count; i++)
+      changed |= has_found_dtype(r, i) && opc_edit_dtype(r->copy[i].value, clue->dtype_wanted[k]);
     opc_repair_end(r, changed);
   }
 }
 
 void opc_repair_not_implemented(opc_repair_t *r) {
-  static const opc_dtype_t dtypes[] = {OPC_DTYPE_FLOAT32, OPC_DTYPE_INT64,   OPC_DTYPE_INT32,    OPC_DTYPE_BOOL,
-                                       OPC_DTYPE_UINT8,   OPC_DTYPE_FLOAT64, OPC_DTYPE_COMPLEX64, OPC_DTYPE_FLOAT16,
-                                       OPC_DTYPE_BFLOAT16};
+  static const opc_dtype_t dtypes[] = {OPC_DTYPE_FLOAT32,   OPC_DTYPE_INT64,   OPC_DTYPE_INT32,
+                                       OPC_DTYPE_BOOL,      OPC_DTYPE_UINT8,   OPC_DTYPE_FLOAT64,
+                                       OPC_DTYPE_COMPLEX64, OPC_DTYPE_FLOAT16, OPC_DTYPE_BFLOAT16};
   const opc_clue_t *clue = r->clue;
   if (!opc_clue_has(clue, "not implemented|not support|unsupported|only support|unexpected")) return;
   opc_dtype_t refused = clue->dtype_found_count > 0 ? clue->dtype_found[0] : OPC_DTYPE_OTHER;
@@ -49,16 +50,19 @@ void opc_repair_not_implemented(opc_repair_t *r) {
   }
 }
 
-/* What is quantised stands alone beside the numbers that it is made of. A kernel that refuses a dtype names the one that it was given, and float8 at most
- * in the name of what it dispatches. */
+/* What is quantised stands alone beside the numbers that it is made of. A kernel that refuses a dtype names the one
+ * that it was given, and float8 at most in the name of what it dispatches. */
 void opc_repair_float8(opc_repair_t *r) {
   const opc_clue_t *clue = r->clue;
   bool says_so = opc_clue_has(clue, "fp8|float8|e4m3|e5m2"), refuses = opc_clue_has(clue, "not implemented for");
-  opc_dtype_t refused = refuses && clue->dtype_wanted_count > 0 ? clue->dtype_wanted[clue->dtype_wanted_count - 1] : OPC_DTYPE_OTHER;
+  opc_dtype_t refused =
+      refuses && clue->dtype_wanted_count > 0 ? clue->dtype_wanted[clue->dtype_wanted_count - 1] : OPC_DTYPE_OTHER;
   if ((!says_so && !refuses) || opc_dtype_is_float8(refused)) return;
   for (int fits = 1; fits >= (refuses ? 1 : 0); fits--) {
     for (size_t i = 0; i < r->count; i++) {
-      if (!opc_repair_is_tensor(r, i) || (refuses ? opc_repair_spec(r, i)->dtype == refused : opc_repair_is_meant(r, i)) != fits) continue;
+      if (!opc_repair_is_tensor(r, i) ||
+          (refuses ? opc_repair_spec(r, i)->dtype == refused : opc_repair_is_meant(r, i)) != fits)
+        continue;
       if (!opc_repair_begin(r)) return;
       opc_repair_end(r, opc_edit_dtype(r->copy[i].value, OPC_DTYPE_FLOAT8_E4M3FN));
     }
@@ -70,7 +74,9 @@ void opc_repair_dtype_unsaid(opc_repair_t *r) {
   static const opc_dtype_t dtypes[] = {OPC_DTYPE_UINT8,   OPC_DTYPE_FLOAT8_E4M3FN, OPC_DTYPE_INT32, OPC_DTYPE_FLOAT16,
                                        OPC_DTYPE_FLOAT32, OPC_DTYPE_BFLOAT16,      OPC_DTYPE_INT64, OPC_DTYPE_INT8};
   const opc_clue_t *clue = r->clue;
-  if (r->certainty < 2 || clue->dtype_wanted_count + clue->dtype_found_count > 0 || !opc_clue_has(clue, "dtype|scalar type|data type|tensor type|scalar_type")) return;
+  if (r->certainty < 2 || clue->dtype_wanted_count + clue->dtype_found_count > 0 ||
+      !opc_clue_has(clue, "dtype|scalar type|data type|tensor type|scalar_type"))
+    return;
   for (size_t k = 0; k < sizeof dtypes / sizeof dtypes[0]; k++) {
     for (size_t i = 0; i < r->count; i++) {
       if (!opc_repair_is_tensor(r, i) || !opc_repair_is_meant(r, i)) continue;
@@ -84,7 +90,8 @@ void opc_repair_dtype_unsaid(opc_repair_t *r) {
 static void match_dtype_argument(opc_repair_t *r, size_t argument) {
   const opc_value_t *said = &r->sample->arguments[argument];
   for (size_t i = 0; i < r->count; i++) { /* tensors that the text names come first */
-    if (!opc_repair_is_tensor(r, i) || opc_repair_spec(r, i)->dtype == said->dtype || !opc_repair_is_meant(r, i)) continue;
+    if (!opc_repair_is_tensor(r, i) || opc_repair_spec(r, i)->dtype == said->dtype || !opc_repair_is_meant(r, i))
+      continue;
     if (!opc_repair_begin(r)) return;
     opc_repair_sample(r)->arguments[argument].dtype = opc_repair_spec(r, i)->dtype;
     opc_repair_end(r, true);
@@ -229,7 +236,8 @@ static void set_lengths_alike(opc_repair_t *r) {
   for (size_t a = 0; a < r->op->argument_count; a++) {
     const opc_type_t *type = type_of(r, a);
     opc_value_t *value = &sample->arguments[a];
-    if (type->kind != OPC_TYPE_LIST || type->fixed_length > 0 || sample->absent[a] || value->kind != OPC_VALUE_LIST) continue;
+    if (type->kind != OPC_TYPE_LIST || type->fixed_length > 0 || sample->absent[a] || value->kind != OPC_VALUE_LIST)
+      continue;
     if (length == 0) length = value->list.count;
     else changed |= opc_edit_list_length(value, length);
   }
@@ -269,7 +277,8 @@ static void set_strings(opc_repair_t *r, size_t argument) {
   static const char separators[] = " ,.;:'\"()[]";
   for (const char *c = r->clue->text; *c; c++) {
     size_t length = strcspn(c + 1, "'\"`");
-    if (strchr("'\"`", *c) && length > 0 && length < 64 && c[1 + length] != '\0') set_string(r, argument, c + 1, length);
+    if (strchr("'\"`", *c) && length > 0 && length < 64 && c[1 + length] != '\0')
+      set_string(r, argument, c + 1, length);
   }
   for (size_t m = 0; m < sizeof marks / sizeof marks[0]; m++) {
     const char *c = strstr(r->clue->text, marks[m]);
@@ -302,7 +311,8 @@ void opc_repair_optional(opc_repair_t *r) {
     bool given = !sample->absent[a] && sample->arguments[a].kind != OPC_VALUE_NONE, changed = given;
     if (given) opc_value_clear(&sample->arguments[a]);
     for (int draw = 0; !given && !changed && draw < DRAWS; draw++) {
-      changed = opc_seed_again(r->op, r->rng, sample, a) && !sample->absent[a] && sample->arguments[a].kind != OPC_VALUE_NONE;
+      changed =
+          opc_seed_again(r->op, r->rng, sample, a) && !sample->absent[a] && sample->arguments[a].kind != OPC_VALUE_NONE;
     }
     opc_repair_end(r, changed);
   }

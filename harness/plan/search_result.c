@@ -26,7 +26,8 @@ static uint64_t digest_value(const opc_value_t *value, uint64_t digest, bool sha
     const int64_t fields[] = {spec->ndim, (int64_t)spec->dtype, (int64_t)spec->fill.kind, spec->fill.hi};
     digest = mix(digest, fields, shapes_only ? sizeof fields[0] : sizeof fields);
     digest = mix(digest, spec->sizes, (size_t)spec->ndim * sizeof spec->sizes[0]);
-    if (!shapes_only && spec->fill.kind == OPC_FILL_FULL) digest = mix(digest, &spec->fill.value.i, sizeof spec->fill.value.i);
+    if (!shapes_only && spec->fill.kind == OPC_FILL_FULL)
+      digest = mix(digest, &spec->fill.value.i, sizeof spec->fill.value.i);
     for (size_t i = 0; !shapes_only && spec->fill.kind == OPC_FILL_VALUES && i < spec->fill.value_count; i++)
       digest = mix(digest, &spec->fill.values[i].i, sizeof spec->fill.values[i].i);
   }
@@ -35,7 +36,8 @@ static uint64_t digest_value(const opc_value_t *value, uint64_t digest, bool sha
     for (size_t i = 0; i < value->list.count; i++) digest = digest_value(&value->list.items[i], digest, shapes_only);
   }
   if (value->kind == OPC_VALUE_OBJECT) {
-    for (size_t i = 0; i < value->object.init_count; i++) digest = digest_value(&value->object.init[i], digest, shapes_only);
+    for (size_t i = 0; i < value->object.init_count; i++)
+      digest = digest_value(&value->object.init[i], digest, shapes_only);
   }
   if (shapes_only) return digest;
   if (value->kind == OPC_VALUE_INT) digest = mix(digest, &value->integer, sizeof value->integer);
@@ -47,7 +49,9 @@ static uint64_t digest_value(const opc_value_t *value, uint64_t digest, bool sha
   return digest;
 }
 
-uint64_t opc_search_digest_value(const opc_value_t *value, bool shapes_only) { return digest_value(value, 0, shapes_only); }
+uint64_t opc_search_digest_value(const opc_value_t *value, bool shapes_only) {
+  return digest_value(value, 0, shapes_only);
+}
 
 uint64_t opc_search_digest(const opc_sample_t *sample, bool shapes_only) {
   uint64_t digest = 0;
@@ -69,7 +73,8 @@ static size_t choose(const opc_search_t *search, size_t chosen[], size_t limit) 
       for (size_t k = 0; k < count; k++) taken |= search->kept[chosen[k]].shape == kept->shape;
       if (taken) continue;
       const opc_kept_t *other = best < OPC_KEPT_MAX ? &search->kept[best] : NULL;
-      int rank = kept->rich + 2 * kept->depends_on_values, other_rank = other ? other->rich + 2 * other->depends_on_values : -1;
+      int rank = kept->rich + 2 * kept->depends_on_values,
+          other_rank = other ? other->rich + 2 * other->depends_on_values : -1;
       if (!other || rank > other_rank || (rank == other_rank && kept->numel < other->numel)) best = i;
     }
     if (best == OPC_KEPT_MAX) break;
@@ -88,7 +93,8 @@ bool opc_search_has_tensors(const opc_operator_t *op) {
 /* Enough: two shapes with results of some size that depend on what is computed (where any did). */
 bool opc_search_is_rich(const opc_search_t *search, bool with_values) {
   size_t chosen[OPC_SEARCH_SHAPES_MAX], count = choose(search, chosen, OPC_SEARCH_SHAPES_MAX), rich = 0;
-  for (size_t i = 0; i < count; i++) rich += search->kept[chosen[i]].rich && (!with_values || search->kept[chosen[i]].depends_on_values);
+  for (size_t i = 0; i < count; i++)
+    rich += search->kept[chosen[i]].rich && (!with_values || search->kept[chosen[i]].depends_on_values);
   return rich >= 2 || (rich == 1 && search->op->argument_count == 0);
 }
 
@@ -109,7 +115,8 @@ static const opc_site_t *deepest(const opc_search_t *search) {
 }
 
 bool opc_suspects_are_convincing(const opc_suspects_t *suspects) {
-  bool several = suspects->shape_count == sizeof suspects->shapes / sizeof suspects->shapes[0] && !suspects->places_differ;
+  bool several =
+      suspects->shape_count == sizeof suspects->shapes / sizeof suspects->shapes[0] && !suspects->places_differ;
   return suspects->best.sample.arguments && (suspects->lone || several);
 }
 
@@ -162,27 +169,34 @@ void opc_search_describe(opc_search_t *search) {
   opc_text_t *detail = &search->detail;
   opc_text_reset(detail);
   if (search->kept_count > 0) {
-    opc_text_addf(detail, "found after %d %s", search->earlier + search->found_at, tries_word(search->earlier + search->found_at));
+    opc_text_addf(detail, "found after %d %s", search->earlier + search->found_at,
+                  tries_word(search->earlier + search->found_at));
     return;
   }
   const opc_suspects_t *suspects = convincing(search);
   if (suspects) {
-    opc_text_addf(detail, "found after %d %s; %s", search->earlier + suspects->first_at, tries_word(search->earlier + suspects->first_at),
-                  suspects == &search->leaves ? "it touches memory outside its tensors" : "its result depends on uninitialised memory");
+    opc_text_addf(detail, "found after %d %s; %s", search->earlier + suspects->first_at,
+                  tries_word(search->earlier + suspects->first_at),
+                  suspects == &search->leaves ? "it touches memory outside its tensors"
+                                              : "its result depends on uninitialised memory");
     return;
   }
   const opc_site_t *last = deepest(search);
   const char *called = opc_search_unprovided(search);
   if (search->impossible && search->no_kernels > 0) {
     if (called) opc_text_addf(detail, "it %.300s", called);
-    else opc_text_add(detail, has_cpu_kernel(search->op) ? "its kernel calls operators that have none for the CPU" : "it has no kernel for the CPU");
+    else
+      opc_text_add(detail, has_cpu_kernel(search->op) ? "its kernel calls operators that have none for the CPU"
+                                                      : "it has no kernel for the CPU");
     return;
   }
   if (only_crashes(search)) {
-    opc_text_addf(detail, "every one of %d %s crashed; the simplest is taken", search->tries, tries_word(search->tries));
+    opc_text_addf(detail, "every one of %d %s crashed; the simplest is taken", search->tries,
+                  tries_word(search->tries));
     return;
   }
-  opc_text_addf(detail, "not found in %d %s", search->earlier + search->tries, tries_word(search->earlier + search->tries));
+  opc_text_addf(detail, "not found in %d %s", search->earlier + search->tries,
+                tries_word(search->earlier + search->tries));
   if (search->trivial) opc_text_add(detail, "; it returned only without an effect");
   else describe_crashes(search, detail);
   if (called) opc_text_addf(detail, "; where its arguments were taken it %.300s", called);
@@ -198,10 +212,13 @@ json_t *opc_search_to_json(const opc_search_t *search) {
   json_t *families = json_object();
   for (size_t i = 0; i < OPC_FAMILY_COUNT; i++) {
     if (search->tried[i] == 0) continue;
-    json_object_set_new(families, names[i], json_pack("[i, i, i]", search->tried[i], search->moved[i], search->accepted[i]));
+    json_object_set_new(families, names[i],
+                        json_pack("[i, i, i]", search->tried[i], search->moved[i], search->accepted[i]));
   }
-  return json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:o}", "state", opc_search_state_name(opc_search_state(search)), "tries", search->tries, "found_at",
-                   search->found_at > 0 ? search->earlier + search->found_at : 0, "crashes", search->crashes, "timeouts", search->hangs, "places", (json_int_t)search->site_count, "families", families);
+  return json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:o}", "state", opc_search_state_name(opc_search_state(search)),
+                   "tries", search->tries, "found_at", search->found_at > 0 ? search->earlier + search->found_at : 0,
+                   "crashes", search->crashes, "timeouts", search->hangs, "places", (json_int_t)search->site_count,
+                   "families", families);
 }
 
 const char *opc_search_detail(const opc_search_t *search) { return opc_text_c(&search->detail); }
@@ -210,7 +227,8 @@ bool opc_search_is_clean(const opc_search_t *search) { return search->kept_count
 
 bool opc_search_wants_cuda(const opc_search_t *search) { return search->wants_cuda; }
 
-static opc_status_t add_unchecked(const opc_search_t *search, const opc_sample_t *found, opc_sample_set_t *set, opc_error_t *error) {
+static opc_status_t add_unchecked(const opc_search_t *search, const opc_sample_t *found, opc_sample_set_t *set,
+                                  opc_error_t *error) {
   opc_sample_t sample = {0};
   opc_status_t status = opc_sample_copy(found, &sample, error);
   if (status == OPC_OK) status = opc_sample_name(&sample, search->op, error);
@@ -222,12 +240,15 @@ static opc_status_t add_unchecked(const opc_search_t *search, const opc_sample_t
 
 opc_status_t opc_search_unchecked(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) {
   opc_status_t status = OPC_OK;
-  if (search->leaves.first_at > 0 && !convincing(search)) status = add_unchecked(search, &search->leaves.best.sample, set, error);
-  if (status == OPC_OK && search->options.crashed) status = add_unchecked(search, &search->options.crashing, set, error);
+  if (search->leaves.first_at > 0 && !convincing(search))
+    status = add_unchecked(search, &search->leaves.best.sample, set, error);
+  if (status == OPC_OK && search->options.crashed)
+    status = add_unchecked(search, &search->options.crashing, set, error);
   return status;
 }
 
-static opc_status_t add_sample(const opc_search_t *search, const opc_sample_t *found, bool varied, opc_sample_set_t *set, opc_error_t *error) {
+static opc_status_t add_sample(const opc_search_t *search, const opc_sample_t *found, bool varied,
+                               opc_sample_set_t *set, opc_error_t *error) {
   opc_sample_t sample = {0};
   opc_status_t status = opc_sample_copy(found, &sample, error);
   sample.varied = varied;
@@ -237,7 +258,8 @@ static opc_status_t add_sample(const opc_search_t *search, const opc_sample_t *f
   return status;
 }
 
-opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set, uint64_t out_digests[OPC_SEARCH_SAMPLES_MAX], opc_error_t *error) {
+opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set,
+                                uint64_t out_digests[OPC_SEARCH_SAMPLES_MAX], opc_error_t *error) {
   size_t chosen[OPC_SEARCH_SHAPES_MAX], count = choose(search, chosen, OPC_SEARCH_SHAPES_MAX);
   const opc_kept_t *last_resort = NULL; /* what came of these is the finding */
   const opc_suspects_t *suspects = convincing(search);

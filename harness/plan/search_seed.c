@@ -7,7 +7,16 @@
 #include "base/text.h"
 #include "plan/search_inside.h"
 
-typedef enum fill_hint { FILL_NORMAL, FILL_UNIFORM, FILL_ZEROS, FILL_ONES, FILL_ARANGE, FILL_INDEX, FILL_BOXES, FILL_LENGTHS } fill_hint_t;
+typedef enum fill_hint {
+  FILL_NORMAL,
+  FILL_UNIFORM,
+  FILL_ZEROS,
+  FILL_ONES,
+  FILL_ARANGE,
+  FILL_INDEX,
+  FILL_BOXES,
+  FILL_LENGTHS
+} fill_hint_t;
 
 struct opc_tensor_hint {
   const char *words, *dtypes, *shapes;
@@ -53,7 +62,9 @@ static const number_hint_t text_hints[] = {
 
 static const int64_t vocabulary[] = {1, 2, 3, 4, 5, 6, 8};
 
-int64_t opc_rng_below(opc_rng_t *rng, int64_t limit) { return opc_random_range(rng->seed, 0, rng->counter++, 0, limit < 1 ? 1 : limit); }
+int64_t opc_rng_below(opc_rng_t *rng, int64_t limit) {
+  return opc_random_range(rng->seed, 0, rng->counter++, 0, limit < 1 ? 1 : limit);
+}
 
 bool opc_rng_chance(opc_rng_t *rng, int percent) { return opc_rng_below(rng, 100) < percent; }
 
@@ -67,7 +78,8 @@ typedef struct padded {
 static padded_t pad(const char *name) {
   padded_t padded = {"_"};
   size_t length = 1;
-  for (const char *c = name; *c && length < sizeof padded.text - 2; c++) padded.text[length++] = (char)tolower((unsigned char)*c);
+  for (const char *c = name; *c && length < sizeof padded.text - 2; c++)
+    padded.text[length++] = (char)tolower((unsigned char)*c);
   padded.text[length] = '_';
   return padded;
 }
@@ -121,7 +133,9 @@ static const char *alternative(opc_rng_t *rng, const char *alternatives, char *o
 
 /* ---- sizes ---- */
 
-static int64_t pick(opc_rng_t *rng, const char *digits) { return digits[opc_rng_below(rng, (int64_t)strlen(digits))] - '0'; }
+static int64_t pick(opc_rng_t *rng, const char *digits) {
+  return digits[opc_rng_below(rng, (int64_t)strlen(digits))] - '0';
+}
 
 void opc_seed_begin(opc_seed_t *seed, opc_rng_t *rng) {
   static const struct {
@@ -130,7 +144,8 @@ void opc_seed_begin(opc_seed_t *seed, opc_rng_t *rng) {
   } roles[] = {{'N', "1223"}, {'C', "1234468"}, {'H', "4568"},  {'W', "4568"},  {'D', "234"}, {'K', "12345"},
                {'P', "1123"}, {'S', "1223"},    {'F', "12346"}, {'T', "34568"}, {'M', "234"}};
   *seed = (opc_seed_t){.rng = rng};
-  for (int role = 'A'; role <= 'Z'; role++) seed->roles[role] = vocabulary[opc_rng_below(rng, (int64_t)COUNT(vocabulary))];
+  for (int role = 'A'; role <= 'Z'; role++)
+    seed->roles[role] = vocabulary[opc_rng_below(rng, (int64_t)COUNT(vocabulary))];
   for (size_t i = 0; i < COUNT(roles); i++) seed->roles[(int)roles[i].role] = pick(rng, roles[i].sizes);
   seed->roles['Q'] = opc_rng_chance(rng, 70) ? seed->roles['P'] : pick(rng, "123");
   if (opc_rng_chance(rng, 20)) seed->roles['H'] = seed->roles['W'] = pick(rng, "123");
@@ -138,8 +153,11 @@ void opc_seed_begin(opc_seed_t *seed, opc_rng_t *rng) {
   seed->style = style < 60 ? OPC_SEED_HINTED : style < 85 ? OPC_SEED_SHARED : OPC_SEED_NAIVE;
   static const char *const ranks = "11222344";
   seed->like_ndim = (int)pick(rng, ranks);
-  for (int i = 0; i < seed->like_ndim; i++) seed->like_sizes[i] = vocabulary[opc_rng_below(rng, (int64_t)COUNT(vocabulary))];
-  seed->like_dtype = opc_rng_chance(rng, 80) ? OPC_DTYPE_FLOAT32 : opc_rng_chance(rng, 60) ? OPC_DTYPE_INT64 : OPC_DTYPE_BOOL;
+  for (int i = 0; i < seed->like_ndim; i++)
+    seed->like_sizes[i] = vocabulary[opc_rng_below(rng, (int64_t)COUNT(vocabulary))];
+  seed->like_dtype = opc_rng_chance(rng, 80)   ? OPC_DTYPE_FLOAT32
+                     : opc_rng_chance(rng, 60) ? OPC_DTYPE_INT64
+                                               : OPC_DTYPE_BOOL;
   seed->fixed_integer = opc_rng_chance(rng, 35) ? 1 + opc_rng_below(rng, 2) : -1;
 }
 
@@ -159,10 +177,12 @@ static int shape_read(const opc_seed_t *seed, const char *shape, int64_t sizes[O
 }
 
 static int shape_draw(opc_seed_t *seed, int64_t sizes[OPC_MAX_DIMS]) {
-  static const char *const shapes = "N|K|C|F|N C|K F|N T|C F|T F|H W|N C H W|N C H W|N C H W|N C W|N T F|C H W|N C D H W|";
+  static const char *const shapes =
+      "N|K|C|F|N C|K F|N T|C F|T F|H W|N C H W|N C H W|N C H W|N C W|N T F|C H W|N C D H W|";
   char shape[32];
   if (seed->style == OPC_SEED_SHARED) return shape_read(seed, "=", sizes);
-  if (seed->style == OPC_SEED_HINTED) return shape_read(seed, alternative(seed->rng, shapes, shape, sizeof shape), sizes);
+  if (seed->style == OPC_SEED_HINTED)
+    return shape_read(seed, alternative(seed->rng, shapes, shape, sizeof shape), sizes);
   int ndim = (int)pick(seed->rng, "0112223345");
   for (int i = 0; i < ndim; i++) sizes[i] = vocabulary[opc_rng_below(seed->rng, (int64_t)COUNT(vocabulary))];
   return ndim;
@@ -170,7 +190,8 @@ static int shape_draw(opc_seed_t *seed, int64_t sizes[OPC_MAX_DIMS]) {
 
 /* ---- fills ---- */
 
-/* Boxes as rows (x1, y1, x2, y2), after an index of 0 where there is a fifth column: small, not empty, and no two alike. */
+/* Boxes as rows (x1, y1, x2, y2), after an index of 0 where there is a fifth column: small, not empty, and no two
+ * alike. */
 static bool fill_boxes(opc_tensor_spec_t *spec) {
   int64_t numel = opc_tensor_spec_numel(spec), columns = spec->ndim > 0 ? spec->sizes[spec->ndim - 1] : 0;
   if (numel == 0 || (columns != 4 && columns != 5)) return false;
@@ -193,9 +214,9 @@ static void fill_apply(fill_hint_t hint, opc_tensor_spec_t *spec) {
   opc_dtype_class_t class_ = opc_dtype_class(spec->dtype);
   bool integral = class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
   static const opc_fill_kind_t kinds[] = {
-      [FILL_NORMAL] = OPC_FILL_NORMAL, [FILL_UNIFORM] = OPC_FILL_UNIFORM, [FILL_ZEROS] = OPC_FILL_ZEROS,  [FILL_ONES] = OPC_FILL_ONES,
-      [FILL_ARANGE] = OPC_FILL_ARANGE, [FILL_INDEX] = OPC_FILL_RANGE,     [FILL_BOXES] = OPC_FILL_UNIFORM,
-      [FILL_LENGTHS] = OPC_FILL_ONES};
+      [FILL_NORMAL] = OPC_FILL_NORMAL, [FILL_UNIFORM] = OPC_FILL_UNIFORM, [FILL_ZEROS] = OPC_FILL_ZEROS,
+      [FILL_ONES] = OPC_FILL_ONES,     [FILL_ARANGE] = OPC_FILL_ARANGE,   [FILL_INDEX] = OPC_FILL_RANGE,
+      [FILL_BOXES] = OPC_FILL_UNIFORM, [FILL_LENGTHS] = OPC_FILL_ONES};
   if (hint == FILL_BOXES && class_ == OPC_CLASS_FLOATING && fill_boxes(spec)) return;
   /* Integers are indices more often than data: 0 and 1 are inside of most things. */
   if (integral && (hint == FILL_NORMAL || hint == FILL_BOXES)) hint = FILL_INDEX;
@@ -212,23 +233,27 @@ void opc_seed_fill(const char *name, opc_tensor_spec_t *spec) {
 /* ---- values ---- */
 
 static bool make_tensor(opc_seed_t *seed, const char *name, opc_value_t *out) {
-  const opc_tensor_hint_t *hint = seed->style != OPC_SEED_NAIVE && opc_rng_chance(seed->rng, 85) ? opc_seed_hint(name) : NULL;
+  const opc_tensor_hint_t *hint =
+      seed->style != OPC_SEED_NAIVE && opc_rng_chance(seed->rng, 85) ? opc_seed_hint(name) : NULL;
   int64_t sizes[OPC_MAX_DIMS];
   char text[48];
-  int ndim = hint ? shape_read(seed, alternative(seed->rng, hint->shapes, text, sizeof text), sizes) : shape_draw(seed, sizes);
+  int ndim =
+      hint ? shape_read(seed, alternative(seed->rng, hint->shapes, text, sizeof text), sizes) : shape_draw(seed, sizes);
   static const opc_dtype_t rare[] = {OPC_DTYPE_FLOAT64, OPC_DTYPE_INT32,     OPC_DTYPE_UINT8,
                                      OPC_DTYPE_BOOL,    OPC_DTYPE_COMPLEX64, OPC_DTYPE_INT64};
   opc_dtype_t dtype = seed->like_dtype;
   if (hint) dtype = opc_dtype_find(alternative(seed->rng, hint->dtypes, text, sizeof text));
   else if (seed->style == OPC_SEED_HINTED) dtype = opc_rng_chance(seed->rng, 80) ? OPC_DTYPE_FLOAT32 : OPC_DTYPE_INT64;
-  else if (seed->style == OPC_SEED_NAIVE && opc_rng_chance(seed->rng, 40)) dtype = rare[opc_rng_below(seed->rng, (int64_t)COUNT(rare))];
+  else if (seed->style == OPC_SEED_NAIVE && opc_rng_chance(seed->rng, 40))
+    dtype = rare[opc_rng_below(seed->rng, (int64_t)COUNT(rare))];
   opc_tensor_spec_t *spec = opc_tensor_spec_new(dtype, ndim, sizes);
   if (!spec) return false;
   fill_hint_t fill = hint                            ? hint->fill
                      : opc_rng_chance(seed->rng, 80) ? FILL_NORMAL
                                                      : (fill_hint_t)opc_rng_below(seed->rng, FILL_INDEX + 1);
   fill_apply(fill, spec);
-  if (fill == FILL_LENGTHS && seed->like_ndim > 0 && opc_rng_chance(seed->rng, 60)) { /* of the first tensor, or one less */
+  if (fill == FILL_LENGTHS && seed->like_ndim > 0 &&
+      opc_rng_chance(seed->rng, 60)) { /* of the first tensor, or one less */
     int64_t length = seed->like_sizes[opc_rng_below(seed->rng, seed->like_ndim)] - opc_rng_chance(seed->rng, 30);
     spec->fill.kind = OPC_FILL_FULL;
     spec->fill.value = (opc_number_t){.kind = OPC_NUMBER_INT, .i = length};
@@ -244,8 +269,9 @@ static bool make_tensor(opc_seed_t *seed, const char *name, opc_value_t *out) {
 
 static int64_t draw_integer(opc_seed_t *seed, const char *name) {
   char text[16];
-  const char *choices =
-      seed->style != OPC_SEED_NAIVE && opc_rng_chance(seed->rng, 85) ? number_hint_find(integer_hints, COUNT(integer_hints), name) : NULL;
+  const char *choices = seed->style != OPC_SEED_NAIVE && opc_rng_chance(seed->rng, 85)
+                            ? number_hint_find(integer_hints, COUNT(integer_hints), name)
+                            : NULL;
   if (choices) {
     alternative(seed->rng, choices, text, sizeof text);
     return isupper((unsigned char)text[0]) ? seed->roles[(int)text[0]] : strtoll(text, NULL, 10);
@@ -310,7 +336,8 @@ static bool make_object(opc_seed_t *seed, const opc_type_t *type, opc_value_t *o
 
 static bool make_string(opc_rng_t *rng, const char *choices, opc_value_t *out) {
   char text[24];
-  *out = (opc_value_t){.kind = OPC_VALUE_STRING, .string = opc_string_copy(alternative(rng, choices, text, sizeof text))};
+  *out =
+      (opc_value_t){.kind = OPC_VALUE_STRING, .string = opc_string_copy(alternative(rng, choices, text, sizeof text))};
   if (!out->string) *out = (opc_value_t){0};
   return out->kind == OPC_VALUE_STRING;
 }
@@ -339,17 +366,20 @@ static bool make_value(opc_seed_t *seed, const char *name, const opc_type_t *typ
       *out = (opc_value_t){.kind = OPC_VALUE_COMPLEX, .complex = {draw_real(seed, name), 0.5}};
       return true;
     case OPC_TYPE_SCALAR:
-      if (opc_rng_chance(seed->rng, 50)) *out = (opc_value_t){.kind = OPC_VALUE_INT, .integer = draw_integer(seed, name)};
+      if (opc_rng_chance(seed->rng, 50))
+        *out = (opc_value_t){.kind = OPC_VALUE_INT, .integer = draw_integer(seed, name)};
       else *out = (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = draw_real(seed, name)};
       return true;
     case OPC_TYPE_STRING:
       return make_text(seed, name, out);
     case OPC_TYPE_LAYOUT:
-      return make_string(seed->rng, opc_rng_chance(seed->rng, 70) ? "strided" : "sparse_coo|sparse_csr|sparse_csc", out);
+      return make_string(seed->rng, opc_rng_chance(seed->rng, 70) ? "strided" : "sparse_coo|sparse_csr|sparse_csc",
+                         out);
     case OPC_TYPE_MEMORY_FORMAT:
       return make_string(seed->rng, "contiguous_format|preserve_format", out);
     case OPC_TYPE_DTYPE:
-      *out = (opc_value_t){.kind = OPC_VALUE_DTYPE, .dtype = opc_rng_chance(seed->rng, 70) ? OPC_DTYPE_FLOAT32 : OPC_DTYPE_INT64};
+      *out = (opc_value_t){.kind = OPC_VALUE_DTYPE,
+                           .dtype = opc_rng_chance(seed->rng, 70) ? OPC_DTYPE_FLOAT32 : OPC_DTYPE_INT64};
       return true;
     case OPC_TYPE_DEVICE:
       *out = (opc_value_t){.kind = OPC_VALUE_DEVICE, .device = {OPC_DEVICE_CPU, -1}};
@@ -395,7 +425,9 @@ bool opc_seed_sample(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *out
   out->source = OPC_SAMPLE_SEARCHED;
   int present_percent = opc_rng_chance(rng, 60) ? 0 : 50; /* most calls leave what has a default as it is */
   for (size_t i = 0; i < op->argument_count; i++) {
-    if (op->arguments[i].has_default && (opc_seed_is_impossible(&op->arguments[i].type, rng->view) || !opc_rng_chance(rng, present_percent))) continue;
+    if (op->arguments[i].has_default &&
+        (opc_seed_is_impossible(&op->arguments[i].type, rng->view) || !opc_rng_chance(rng, present_percent)))
+      continue;
     if (!opc_seed_value(&seed, &op->arguments[i], &out->arguments[i])) {
       opc_sample_clear(out);
       return false;

@@ -29,19 +29,19 @@ typedef struct opc_kept {
   opc_sample_t sample;
   uint64_t shape;
   uint64_t digest; /* of what it came to */
-  int64_t numel; /* of all inputs: the smaller the simpler */
+  int64_t numel;   /* of all inputs: the smaller the simpler */
   bool rich, depends_on_values;
 } opc_kept_t;
 
 /* Tries that returned and cannot be trusted. */
 typedef struct opc_suspects {
-  opc_kept_t best;   /* rich ones before others, of those the smallest */
-  int first_at;      /* the try; 0: none */
+  opc_kept_t best;    /* rich ones before others, of those the smallest */
+  int first_at;       /* the try; 0: none */
   uint64_t shapes[3]; /* of the first, all different */
   size_t shape_count;
-  uint64_t place;    /* digest of where the first one left its tensor; 0: not known */
+  uint64_t place; /* digest of where the first one left its tensor; 0: not known */
   bool places_differ;
-  bool lone;         /* one of them had nothing but one tensor, which no operator that accepts it may leave */
+  bool lone; /* one of them had nothing but one tensor, which no operator that accepts it may leave */
 } opc_suspects_t;
 
 /* Arguments but for sizes, and how often a process died with them. */
@@ -65,15 +65,16 @@ struct opc_search {
   int spoken;                        /* crashes that said something */
   int crash_cost;                    /* a timeout costs as much as several crashes */
   int repeats, no_kernels, hopeless; /* in a row; in a row; altogether */
-  bool wants_cuda; /* said so once */
+  bool wants_cuda;                   /* said so once */
   bool over, impossible, trivial;
   opc_site_t sites[OPC_SITES_MAX];
   size_t site_count;
   opc_kept_t kept[OPC_KEPT_MAX];
   size_t kept_count;
-  opc_suspects_t forgets;   /* tries whose result follows memory that nothing initialised */
-  opc_suspects_t leaves;    /* tries that left their tensors */
-  opc_kept_t crashing;      /* the smallest arguments that crashed, non-empty ones before empty ones; for an operator that does nothing else */
+  opc_suspects_t forgets; /* tries whose result follows memory that nothing initialised */
+  opc_suspects_t leaves;  /* tries that left their tensors */
+  opc_kept_t crashing;    /* the smallest arguments that crashed, non-empty ones before empty ones; for an operator that
+                             does nothing else */
   opc_candidates_t derived; /* other shapes of what was accepted, and what a forward operator accepted: tried first */
   int64_t shrunk;           /* elements of the large arguments that `derived` has smaller ones of; 0: none were large */
   uint64_t *seen;           /* digests of what was tried */
@@ -89,11 +90,13 @@ struct opc_search {
   opc_text_t no_kernel; /* what the operator said last of a kernel that it has not */
 };
 
-/* How far down in its source a place is, among those whose line is known: 0 to 1. Checks stand in the order in which they are passed. */
+/* How far down in its source a place is, among those whose line is known: 0 to 1. Checks stand in the order in which
+ * they are passed. */
 double opc_site_line_rank(const opc_search_t *search, const opc_site_t *site);
 /* Whether they are the operator's fault whatever the arguments: of several shapes, and the same mistake each time. */
 bool opc_suspects_are_convincing(const opc_suspects_t *suspects);
-/* "called f of libx.so; …": where it took its arguments, the operator called a function of a library that is not here. NULL: it did not. */
+/* "called f of libx.so; …": where it took its arguments, the operator called a function of a library that is not here.
+ * NULL: it did not. */
 const char *opc_search_unprovided(const opc_search_t *search);
 /* Digest of a tuple: all of it, or what makes its shape. */
 uint64_t opc_search_digest(const opc_sample_t *sample, bool shapes_only);
@@ -103,7 +106,8 @@ uint64_t opc_search_digest_value(const opc_value_t *value, bool shapes_only);
 void opc_tabu_note(opc_search_t *search, int deaths);
 /* Arguments of this form did nothing but kill, more than once. */
 bool opc_tabu_has(const opc_search_t *search, const opc_sample_t *sample);
-/* The accepted tuple whose options are varied: of the best ones the second, so that it differs from the first in shape too. NULL: there is none. */
+/* The accepted tuple whose options are varied: of the best ones the second, so that it differs from the first in shape
+ * too. NULL: there is none. */
 const opc_kept_t *opc_search_varied(const opc_search_t *search);
 /* Two shapes with results of some size; with_values: that depend on the values of the arguments. */
 bool opc_search_is_rich(const opc_search_t *search, bool with_values);

@@ -7,7 +7,7 @@
 #include "plan/search_state.h"
 
 enum {
-  TIMEOUT_COSTS = 8, /* crashes: it is the most expensive event */
+  TIMEOUT_COSTS = 8,  /* crashes: it is the most expensive event */
   SPOKEN_A_CRASH = 4, /* aborts with words lead on as exceptions do: so many cost what one crash does */
   NO_KERNELS_MAX = 6,
   HOPELESS_MAX = 8
@@ -31,7 +31,9 @@ static int64_t count_elements(const opc_sample_t *sample, size_t *out_tensors, s
 
 /* ---- what came of it ---- */
 
-static int depth_of(const opc_search_t *search) { return search->parent < OPC_SITES_MAX ? search->sites[search->parent].depth : 0; }
+static int depth_of(const opc_search_t *search) {
+  return search->parent < OPC_SITES_MAX ? search->sites[search->parent].depth : 0;
+}
 
 /* The site of an outcome, new or known. NULL: no room. */
 static opc_site_t *visit(opc_search_t *search, uint64_t id, const char *message, bool *out_new) {
@@ -111,7 +113,9 @@ static void keep_crashing(opc_search_t *search) {
 }
 
 /* An operator that aborts where it should throw says as much of its arguments. */
-static bool speaks(const opc_try_outcome_t *outcome) { return outcome->kind == OPC_TRY_CRASHED && outcome->said && outcome->said[0]; }
+static bool speaks(const opc_try_outcome_t *outcome) {
+  return outcome->kind == OPC_TRY_CRASHED && outcome->said && outcome->said[0];
+}
 
 static void tell_crashed(opc_search_t *search, const opc_try_outcome_t *outcome) {
   bool is_new;
@@ -125,7 +129,8 @@ static void tell_crashed(opc_search_t *search, const opc_try_outcome_t *outcome)
   bool placed = outcome->site && outcome->site[0];
   int id = snprintf(name, sizeof name, "crash %d %d", (int)outcome->kind, placed ? 0 : depth_of(search));
   uint64_t words = spoke ? opc_clue_site(outcome->said) : 0;
-  opc_site_t *site = visit(search, XXH3_64bits(name, (size_t)id) ^ place_of(outcome->site) ^ words, spoke ? outcome->said : outcome->message, &is_new);
+  opc_site_t *site = visit(search, XXH3_64bits(name, (size_t)id) ^ place_of(outcome->site) ^ words,
+                           spoke ? outcome->said : outcome->message, &is_new);
   if (!site) return;
   if (is_new && spoke) search->moved[search->family]++;
   site->crash = true;
@@ -146,11 +151,13 @@ static opc_kept_t kept_of(const opc_search_t *search, const opc_try_outcome_t *o
 
 static size_t count_numbers(const opc_value_t *value) {
   size_t count = value->kind == OPC_VALUE_INT;
-  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++) count += count_numbers(&value->list.items[i]);
+  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
+    count += count_numbers(&value->list.items[i]);
   return count;
 }
 
-/* One tensor, and no number that could say something about its size: whatever it is, an operator that accepts it may not leave it. */
+/* One tensor, and no number that could say something about its size: whatever it is, an operator that accepts it may
+ * not leave it. */
 static bool is_lone_tensor(const opc_search_t *search, size_t tensors) {
   size_t numbers = 0;
   for (size_t i = 0; i < search->current.argument_count; i++)
@@ -167,10 +174,13 @@ static void keep_suspect(opc_search_t *search, const opc_try_outcome_t *outcome,
   bool lone = is_lone_tensor(search, tensors), known = false;
   if (tensors > 0 && empty == tensors) return;
   for (size_t i = 0; i < suspects->shape_count; i++) known |= suspects->shapes[i] == kept.shape;
-  if (!known && suspects->shape_count < sizeof suspects->shapes / sizeof suspects->shapes[0]) suspects->shapes[suspects->shape_count++] = kept.shape;
+  if (!known && suspects->shape_count < sizeof suspects->shapes / sizeof suspects->shapes[0])
+    suspects->shapes[suspects->shape_count++] = kept.shape;
   if (suspects->first_at == 0) suspects->place = place;
   suspects->places_differ |= place != suspects->place;
-  bool better = suspects->first_at == 0 || (lone != suspects->lone ? lone : kept.rich != best->rich ? kept.rich : numel < best->numel);
+  bool better = suspects->first_at == 0 || (lone != suspects->lone    ? lone
+                                            : kept.rich != best->rich ? kept.rich
+                                                                      : numel < best->numel);
   suspects->lone |= lone;
   if (suspects->first_at == 0) suspects->first_at = search->tries;
   if (!better || opc_sample_copy(&search->current, &kept.sample, NULL) != OPC_OK) return;
@@ -194,12 +204,15 @@ static void keep(opc_search_t *search, const opc_try_outcome_t *outcome, bool em
   search->kept[place] = kept;
   if (search->found_at == 0) search->found_at = search->tries;
   search->accepted[search->family]++;
-  if (numel > OPC_SEARCH_LARGE && (search->shrunk == 0 || numel < search->shrunk / 2)) { /* what is much smaller is tried to be made smaller again */
+  if (numel > OPC_SEARCH_LARGE &&
+      (search->shrunk == 0 ||
+       numel < search->shrunk / 2)) { /* what is much smaller is tried to be made smaller again */
     search->shrunk = numel;
     opc_candidates_clear(&search->derived);
     opc_derive_smaller(&search->current, &search->derived);
   }
-  if (search->derived.next >= search->derived.count) { /* the shapes of the first, and of a later one when those are through */
+  if (search->derived.next >=
+      search->derived.count) { /* the shapes of the first, and of a later one when those are through */
     opc_candidates_clear(&search->derived);
     opc_derive_shapes(search->op, &search->current, &search->derived);
   }
@@ -228,7 +241,8 @@ static void tell_option(opc_search_t *search, const opc_try_outcome_t *outcome) 
   const bool integers = opc_options_at_integers(&search->options);
   size_t tensors, empty, before = opc_options_found(&search->options, found);
   (void)count_elements(&search->current, &tensors, &empty);
-  opc_options_tell(&search->options, search->op, &search->current, outcome, outcome->effect && (tensors == 0 || empty < tensors));
+  opc_options_tell(&search->options, search->op, &search->current, outcome,
+                   outcome->effect && (tensors == 0 || empty < tensors));
   search->accepted[OPC_FAMILY_OPTION] += opc_options_found(&search->options, found) > before;
   search->crashes += outcome->kind == OPC_TRY_CRASHED;
   search->hangs += outcome->kind == OPC_TRY_TIMEOUT;
@@ -242,7 +256,8 @@ void opc_search_tell(opc_search_t *search, const opc_try_outcome_t *outcome) {
     return;
   }
   if (outcome->kind != OPC_TRY_NO_KERNEL) search->no_kernels = 0;
-  opc_tabu_note(search, outcome->kind == OPC_TRY_TIMEOUT ? OPC_TABU_DEATHS : outcome->kind == OPC_TRY_CRASHED && !speaks(outcome));
+  opc_tabu_note(search, outcome->kind == OPC_TRY_TIMEOUT ? OPC_TABU_DEATHS
+                                                         : outcome->kind == OPC_TRY_CRASHED && !speaks(outcome));
   switch (outcome->kind) {
     case OPC_TRY_RETURNED:
       tell_returned(search, outcome);

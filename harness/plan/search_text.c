@@ -1,4 +1,5 @@
-/* A rejection's message taken apart: which arguments it names, which ranks, dtypes, shapes and numbers it wants, and which it has. */
+/* A rejection's message taken apart: which arguments it names, which ranks, dtypes, shapes and numbers it wants, and
+ * which it has. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,8 @@ static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 /* ---- cleaning ---- */
 
 /* What a message says after its substance: frames, advice, other backends. */
-static const char *const endings[] = {"Exception raised from", "\nFound the following", ", please report a bug", "\n\nBacktrace",
-                                      "C++ CapturedTraceback"};
+static const char *const endings[] = {"Exception raised from", "\nFound the following", ", please report a bug",
+                                      "\n\nBacktrace", "C++ CapturedTraceback"};
 
 /* Length of a token that is a place in a source file ("/a/b/file.cpp:123", "file.h":12), 0 for any other. */
 static size_t place_length(const char *token) {
@@ -58,25 +59,47 @@ typedef struct dtype_word {
 } dtype_word_t;
 
 /* Beside a dtype's own names, "int64" and "Long", and those with a "k" before them. */
-static const dtype_word_t dtype_words[] = {
-    {"int64_t", OPC_DTYPE_INT64, false},    {"int32_t", OPC_DTYPE_INT32, false},   {"int16_t", OPC_DTYPE_INT16, false},
-    {"int8_t", OPC_DTYPE_INT8, false},      {"uint8_t", OPC_DTYPE_UINT8, false},   {"boolean", OPC_DTYPE_BOOL, false},
-    {"fp16", OPC_DTYPE_FLOAT16, false},     {"bf16", OPC_DTYPE_BFLOAT16, false},   {"fp32", OPC_DTYPE_FLOAT32, false},
-    {"fp64", OPC_DTYPE_FLOAT64, false},     {"complex", OPC_DTYPE_COMPLEX64, false}, {"half", OPC_DTYPE_FLOAT16, true},
-    {"short", OPC_DTYPE_INT16, true},       {"integer", OPC_DTYPE_INT64, true},    {"integral", OPC_DTYPE_INT64, true},
-    {"integers", OPC_DTYPE_INT64, true},    {"floating", OPC_DTYPE_FLOAT32, true}, {"fp8", OPC_DTYPE_FLOAT8_E4M3FN, false},
-    {"float8", OPC_DTYPE_FLOAT8_E4M3FN, false},   {"fp8_e4m3", OPC_DTYPE_FLOAT8_E4M3FN, false}, {"float8_e4m3", OPC_DTYPE_FLOAT8_E4M3FN, false},
-    {"fp8e4m3", OPC_DTYPE_FLOAT8_E4M3FN, false},  {"e4m3", OPC_DTYPE_FLOAT8_E4M3FN, false},     {"e4m3fn", OPC_DTYPE_FLOAT8_E4M3FN, false},
-    {"fp8_e5m2", OPC_DTYPE_FLOAT8_E5M2, false},   {"fp8e5m2", OPC_DTYPE_FLOAT8_E5M2, false},    {"e5m2", OPC_DTYPE_FLOAT8_E5M2, false},
-    {"e8m0", OPC_DTYPE_FLOAT8_E8M0FNU, false},    {"ue8m0", OPC_DTYPE_FLOAT8_E8M0FNU, false},   {"e8m0fnu", OPC_DTYPE_FLOAT8_E8M0FNU, false}};
+static const dtype_word_t dtype_words[] = {{"int64_t", OPC_DTYPE_INT64, false},
+                                           {"int32_t", OPC_DTYPE_INT32, false},
+                                           {"int16_t", OPC_DTYPE_INT16, false},
+                                           {"int8_t", OPC_DTYPE_INT8, false},
+                                           {"uint8_t", OPC_DTYPE_UINT8, false},
+                                           {"boolean", OPC_DTYPE_BOOL, false},
+                                           {"fp16", OPC_DTYPE_FLOAT16, false},
+                                           {"bf16", OPC_DTYPE_BFLOAT16, false},
+                                           {"fp32", OPC_DTYPE_FLOAT32, false},
+                                           {"fp64", OPC_DTYPE_FLOAT64, false},
+                                           {"complex", OPC_DTYPE_COMPLEX64, false},
+                                           {"half", OPC_DTYPE_FLOAT16, true},
+                                           {"short", OPC_DTYPE_INT16, true},
+                                           {"integer", OPC_DTYPE_INT64, true},
+                                           {"integral", OPC_DTYPE_INT64, true},
+                                           {"integers", OPC_DTYPE_INT64, true},
+                                           {"floating", OPC_DTYPE_FLOAT32, true},
+                                           {"fp8", OPC_DTYPE_FLOAT8_E4M3FN, false},
+                                           {"float8", OPC_DTYPE_FLOAT8_E4M3FN, false},
+                                           {"fp8_e4m3", OPC_DTYPE_FLOAT8_E4M3FN, false},
+                                           {"float8_e4m3", OPC_DTYPE_FLOAT8_E4M3FN, false},
+                                           {"fp8e4m3", OPC_DTYPE_FLOAT8_E4M3FN, false},
+                                           {"e4m3", OPC_DTYPE_FLOAT8_E4M3FN, false},
+                                           {"e4m3fn", OPC_DTYPE_FLOAT8_E4M3FN, false},
+                                           {"fp8_e5m2", OPC_DTYPE_FLOAT8_E5M2, false},
+                                           {"fp8e5m2", OPC_DTYPE_FLOAT8_E5M2, false},
+                                           {"e5m2", OPC_DTYPE_FLOAT8_E5M2, false},
+                                           {"e8m0", OPC_DTYPE_FLOAT8_E8M0FNU, false},
+                                           {"ue8m0", OPC_DTYPE_FLOAT8_E8M0FNU, false},
+                                           {"e8m0fnu", OPC_DTYPE_FLOAT8_E8M0FNU, false}};
 enum { DTYPE_WORDS = sizeof dtype_words / sizeof dtype_words[0] };
 
-static bool is_same_word(const char *one, const char *word, size_t length) { return strlen(one) == length && strncasecmp(one, word, length) == 0; }
+static bool is_same_word(const char *one, const char *word, size_t length) {
+  return strlen(one) == length && strncasecmp(one, word, length) == 0;
+}
 
 static opc_dtype_t dtype_named(const char *word, size_t length) {
   for (int i = OPC_DTYPE_OTHER + 1; i < OPC_DTYPE_COUNT; i++) {
     opc_dtype_t dtype = (opc_dtype_t)i;
-    if (is_same_word(opc_dtype_name(dtype), word, length) || is_same_word(opc_dtype_scalar_type(dtype), word, length)) return dtype;
+    if (is_same_word(opc_dtype_name(dtype), word, length) || is_same_word(opc_dtype_scalar_type(dtype), word, length))
+      return dtype;
   }
   return OPC_DTYPE_OTHER;
 }
@@ -88,13 +111,15 @@ static bool dtype_word_find(const char *word, size_t length, dtype_word_t *out) 
     return true;
   }
   *out = (dtype_word_t){.dtype = dtype_named(word, length)};
-  if (out->dtype == OPC_DTYPE_OTHER && length > 1 && (*word == 'k' || *word == 'K')) out->dtype = dtype_named(word + 1, length - 1);
+  if (out->dtype == OPC_DTYPE_OTHER && length > 1 && (*word == 'k' || *word == 'K'))
+    out->dtype = dtype_named(word + 1, length - 1);
   return out->dtype != OPC_DTYPE_OTHER;
 }
 
 /* ---- direction: what stands after such a word is what the operator was given ---- */
 
-static const char *const found_words[] = {"got", "gets", "found", "but", "has", "instead", "received", "given", "had", "actual", "vs"};
+static const char *const found_words[] = {"got",      "gets",  "found", "but",    "has", "instead",
+                                          "received", "given", "had",   "actual", "vs"};
 static const char *const wanted_words[] = {"expected", "expect", "expects", "must",     "should", "requires",
                                            "require",  "needs",  "need",    "computed", "only",   "valid"};
 
@@ -129,7 +154,8 @@ static void add_number(opc_clue_t *clue, int64_t number) {
   if (clue->number_count < OPC_CLUE_NUMBERS) clue->numbers[clue->number_count++] = number;
 }
 
-/* True when a number at c is the rank of something: "4D", "4-dimensional", "3 dims", "dim() == 4", "ndimension() == 4". */
+/* True when a number at c is the rank of something: "4D", "4-dimensional", "3 dims", "dim() == 4", "ndimension() == 4".
+ */
 static bool is_rank(const char *text, const char *number, const char *after) {
   const char *rest = after + (*after == '-' || *after == ' ');
   if ((rest[0] == 'd' && !is_word(rest[1])) || strncmp(rest, "dim", 3) == 0) {
@@ -147,7 +173,8 @@ static bool is_rank(const char *text, const char *number, const char *after) {
 
 /* True for the 1 of "size(1)", "shape[1]", "dimension 1", "dim 1": which dimension, not how large. */
 static bool is_dimension(const char *text, const char *number) {
-  static const char *const marks[] = {"size(", "shape[", "sizes[", "sizes()[", "dimension ", "dim ", "dimension: ", "index "};
+  static const char *const marks[] = {"size(",      "shape[", "sizes[",      "sizes()[",
+                                      "dimension ", "dim ",   "dimension: ", "index "};
   for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
     size_t length = strlen(marks[i]);
     if ((size_t)(number - text) >= length && strncmp(number - length, marks[i], length) == 0) return true;
@@ -193,10 +220,12 @@ static const char *read_word(opc_clue_t *clue, reading_t *reading, const char *c
   reading->after_found = ONE_OF(c, length, found_words);
   if (reading->after_found) reading->found_side = true;
   else if (ONE_OF(c, length, wanted_words)) reading->found_side = false, reading->expects = true;
-  else if (is_dtype && (reading->about_types || !dtype.loose || is_proper_name(clue, c))) add_dtype(clue, dtype.dtype, reading->found_side);
+  else if (is_dtype && (reading->about_types || !dtype.loose || is_proper_name(clue, c)))
+    add_dtype(clue, dtype.dtype, reading->found_side);
   else if (length == 6 && strncmp(c, "vector", 6) == 0) add_rank(clue, 1, reading->found_side);
   else if (strncmp(c, "matri", 5) == 0) add_rank(clue, 2, reading->found_side);
-  else if (length == 6 && strncmp(c, "scalar", 6) == 0 && strncmp(c, "scalar type", 11) != 0) add_rank(clue, 0, reading->found_side);
+  else if (length == 6 && strncmp(c, "scalar", 6) == 0 && strncmp(c, "scalar type", 11) != 0)
+    add_rank(clue, 0, reading->found_side);
   return c + length;
 }
 
@@ -206,7 +235,8 @@ static void read_words(opc_clue_t *clue) {
   reading_t reading = {.about_types = strstr(text, "type") || strstr(text, "tensor") || strstr(text, "implemented")};
   for (const char *c = text; *c;) {
     bool start = c == text || !is_word(c[-1]);
-    if (start && (isdigit((unsigned char)*c) || (*c == '-' && isdigit((unsigned char)c[1])))) c = read_number(clue, &reading, c);
+    if (start && (isdigit((unsigned char)*c) || (*c == '-' && isdigit((unsigned char)c[1]))))
+      c = read_number(clue, &reading, c);
     else if (start && is_word(*c)) c = read_word(clue, &reading, c);
     else c++;
   }
@@ -241,7 +271,8 @@ static void read_tuples(opc_clue_t *clue) {
     bool closed = *item == ']' || *item == ')';
     /* "(s)" and "size(1)" are no shapes. */
     bool call = c > clue->text && is_word(c[-1]) && *c == '(';
-    if (closed && tuple.count > 0 && !call && (tuple.count > 1 || !tuple.has_letter)) clue->tuples[clue->tuple_count++] = tuple;
+    if (closed && tuple.count > 0 && !call && (tuple.count > 1 || !tuple.has_letter))
+      clue->tuples[clue->tuple_count++] = tuple;
   }
 }
 
@@ -276,7 +307,8 @@ int opc_clue_names(const opc_clue_t *clue, const char *argument_name) {
     if ((c > clue->text && is_word(c[-1])) || !is_word(*c)) continue;
     size_t size = 0;
     while (is_word(c[size])) size++;
-    /* Local variables are called after the argument: "input_c", "weight_". One letter is a name only in quotes or as an object. */
+    /* Local variables are called after the argument: "input_c", "weight_". One letter is a name only in quotes or as an
+     * object. */
     bool tail = size == length || (size > length && c[length] == '_' && size <= length + 3);
     if (length > 0 && size >= length && tail && strncasecmp(c, argument_name, length) == 0) {
       bool quoted = c > clue->text && strchr("'\"`", c[-1]);
@@ -301,7 +333,8 @@ uint64_t opc_clue_site(const char *message) {
     size_t size = 0;
     dtype_word_t dtype;
     while (is_word(c[size])) size++;
-    if (size > 0 && dtype_word_find(c, size, &dtype)) { /* before numbers, else each width of int would be a place of its own */
+    if (size > 0 &&
+        dtype_word_find(c, size, &dtype)) { /* before numbers, else each width of int would be a place of its own */
       out[length++] = '@';
       c += size;
     } else if (isdigit((unsigned char)*c)) {
@@ -332,16 +365,25 @@ static bool says_one_of(const char *message, const char *const *texts, size_t co
 }
 
 bool opc_clue_wants_cuda(const char *message) {
-  static const char *const texts[] = {"only available on CUDA", "requires CUDA", "must be a CUDA", "must be on CUDA", "must be on a CUDA", "must be on GPU", "must be on the GPU",
-                                      "must be a GPU",          "not available on CPU", "non-CUDA DeviceType", "is_cuda() to be true",
-                                      "not supported by CPU",   "not supported on CPU", "not supported for CPU", "does not support CPU", "CPU is not supported", "CPU tensors are not", "CPU tensors are never",
-                                      "no CPU implementation",  "No implementation for CPU"};
+  static const char *const texts[] = {
+      "only available on CUDA", "requires CUDA",         "must be a CUDA",        "must be on CUDA",
+      "must be on a CUDA",      "must be on GPU",        "must be on the GPU",    "must be a GPU",
+      "not available on CPU",   "non-CUDA DeviceType",   "is_cuda() to be true",  "not supported by CPU",
+      "not supported on CPU",   "not supported for CPU", "does not support CPU",  "CPU is not supported",
+      "CPU tensors are not",    "CPU tensors are never", "no CPU implementation", "No implementation for CPU"};
   return says_one_of(message, texts, sizeof texts / sizeof texts[0]);
 }
 
 bool opc_clue_is_hopeless(const char *message) {
-  static const char *const texts[] = {"NVIDIA driver", "CUDA driver", "not compiled with CUDA", "CUDA is not available", "Cannot initialize CUDA",
-                                      "all symbols must have a namespace" /* of a Dimname, which is a str in a schema: no tensor here has named dimensions */,
-                                      "no compiled ", "recompile with" /* for this architecture, or at all */};
+  static const char *const texts[] = {"NVIDIA driver",
+                                      "CUDA driver",
+                                      "not compiled with CUDA",
+                                      "CUDA is not available",
+                                      "Cannot initialize CUDA",
+                                      "all symbols must have a namespace" /* of a Dimname, which is a str in a schema:
+                                                                             no tensor here has named dimensions */
+                                      ,
+                                      "no compiled ",
+                                      "recompile with" /* for this architecture, or at all */};
   return opc_clue_wants_cuda(message) || says_one_of(message, texts, sizeof texts / sizeof texts[0]);
 }

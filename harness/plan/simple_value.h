@@ -8,7 +8,8 @@
 
 enum { OPC_SIMPLE_ROUNDS = 4 };
 
-/* A VALUE of the sample format, another one each round: sizes and counts are mostly small and positive, so these come first. NULL: no simple value of this type. */
+/* A VALUE of the sample format, another one each round: sizes and counts are mostly small and positive, so these come
+ * first. NULL: no simple value of this type. */
 json_t *opc_simple_value(const opc_type_t *type, int round);
 
 #endif

@@ -10,7 +10,8 @@
 
 /* ---- fill ---- */
 
-/* A number of the format, as an element of the dtype: 300 is no uint8, 1.5 no integer, and saying so here saves a puzzle later. */
+/* A number of the format, as an element of the dtype: 300 is no uint8, 1.5 no integer, and saying so here saves a
+ * puzzle later. */
 static opc_status_t read_element(opc_json_reader_t *reader, const json_t *json, opc_dtype_t dtype, opc_number_t *out) {
   const opc_dtype_class_t kind = opc_dtype_class(dtype);
   const size_t size = opc_dtype_size(dtype);
@@ -28,7 +29,8 @@ static opc_status_t read_element(opc_json_reader_t *reader, const json_t *json, 
     if (bits) {
       out->kind = OPC_NUMBER_BITS;
       status = opc_bits_read(reader, bits, size < 8 ? size : 8, &out->bits);
-      if (status == OPC_OK && kind == OPC_CLASS_BOOLEAN && out->bits > 1) status = opc_json_fail(reader, "a bool's bits are 0x0 or 0x1");
+      if (status == OPC_OK && kind == OPC_CLASS_BOOLEAN && out->bits > 1)
+        status = opc_json_fail(reader, "a bool's bits are 0x0 or 0x1");
       return status;
     }
     if (kind != OPC_CLASS_COMPLEX) return opc_json_fail(reader, "a complex number does not fit %s", name);
@@ -54,7 +56,8 @@ static opc_status_t read_element(opc_json_reader_t *reader, const json_t *json, 
   unsigned char element[8];
   opc_number_store(*out, dtype, element);
   opc_number_t stored = opc_number_load(dtype, element);
-  if (stored.kind != OPC_NUMBER_INT || stored.i != out->i) return opc_json_fail(reader, "%s does not fit %s", there, name);
+  if (stored.kind != OPC_NUMBER_INT || stored.i != out->i)
+    return opc_json_fail(reader, "%s does not fit %s", there, name);
   return OPC_OK;
 }
 
@@ -68,23 +71,25 @@ static opc_status_t read_range(opc_json_reader_t *reader, const json_t *json, op
     opc_json_leave(reader, before);
   }
   if (fill->lo >= fill->hi)
-    return opc_json_fail(reader, "no integer is at least %lld and below %lld: hi has to be above lo", (long long)fill->lo,
-                         (long long)fill->hi);
+    return opc_json_fail(reader, "no integer is at least %lld and below %lld: hi has to be above lo",
+                         (long long)fill->lo, (long long)fill->hi);
   opc_dtype_class_t kind = opc_dtype_class(dtype);
   double largest = opc_dtype_max(dtype), lowest = kind == OPC_CLASS_SIGNED ? -largest - 1.0 : 0.0;
   bool limited = kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX;
   if (limited && ((double)fill->lo < lowest || (double)(fill->hi - 1) > largest))
-    return opc_json_fail(reader, "the range [%lld, %lld) does not fit %s", (long long)fill->lo, (long long)fill->hi, opc_dtype_name(dtype));
+    return opc_json_fail(reader, "the range [%lld, %lld) does not fit %s", (long long)fill->lo, (long long)fill->hi,
+                         opc_dtype_name(dtype));
   return OPC_OK;
 }
 
-static opc_status_t read_values(opc_json_reader_t *reader, const json_t *json, opc_dtype_t dtype, opc_tensor_spec_t *spec) {
+static opc_status_t read_values(opc_json_reader_t *reader, const json_t *json, opc_dtype_t dtype,
+                                opc_tensor_spec_t *spec) {
   const int64_t numel = opc_tensor_spec_numel(spec);
   const size_t count = json_array_size(json);
   if (!json_is_array(json)) return opc_json_fail(reader, "expected a list of numbers in logical order");
   if (numel != (int64_t)count)
-    return opc_json_fail(reader, "%zu value%s for %lld element%s: the shape wants as many values as it has elements", count,
-                         count == 1 ? "" : "s", (long long)numel, numel == 1 ? "" : "s");
+    return opc_json_fail(reader, "%zu value%s for %lld element%s: the shape wants as many values as it has elements",
+                         count, count == 1 ? "" : "s", (long long)numel, numel == 1 ? "" : "s");
   if (count == 0) return OPC_OK;
   spec->fill.values = calloc(count, sizeof *spec->fill.values);
   if (!spec->fill.values) return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
@@ -113,7 +118,8 @@ static int kind_rank(opc_dtype_t dtype) {
   }
 }
 
-static opc_status_t read_file(opc_json_reader_t *reader, const json_t *json, opc_dtype_t dtype, opc_tensor_spec_t *spec) {
+static opc_status_t read_file(opc_json_reader_t *reader, const json_t *json, opc_dtype_t dtype,
+                              opc_tensor_spec_t *spec) {
   const char *name;
   opc_npy_t npy;
   opc_error_t trouble = {0};
@@ -143,7 +149,8 @@ static opc_status_t read_file(opc_json_reader_t *reader, const json_t *json, opc
     return opc_json_fail(reader, "%s holds %s, the tensor is %s", name, shapes[0], shapes[1]);
   }
   if (kind_rank(npy.dtype) > kind_rank(dtype))
-    return opc_json_fail(reader, "%s holds %s, which does not fit %s", name, opc_dtype_name(npy.dtype), opc_dtype_name(dtype));
+    return opc_json_fail(reader, "%s holds %s, which does not fit %s", name, opc_dtype_name(npy.dtype),
+                         opc_dtype_name(dtype));
   return OPC_OK;
 }
 
@@ -153,10 +160,11 @@ opc_status_t opc_fill_read(opc_json_reader_t *reader, const json_t *json, opc_te
   char there[64];
   const char *word = json_string_value(json);
   if (!word && !json_is_object(json))
-    return opc_json_fail(reader,
-                         "expected \"normal\", \"uniform\", \"arange\", \"zeros\", \"ones\", {\"full\": v}, {\"range\": [lo, hi]}, "
-                         "{\"values\": […]} or {\"file\": \"x.npy\"}, not %s",
-                         opc_json_what(json, there, sizeof there));
+    return opc_json_fail(
+        reader,
+        "expected \"normal\", \"uniform\", \"arange\", \"zeros\", \"ones\", {\"full\": v}, {\"range\": [lo, hi]}, "
+        "{\"values\": […]} or {\"file\": \"x.npy\"}, not %s",
+        opc_json_what(json, there, sizeof there));
   for (int kind = OPC_FILL_NORMAL; word && kind < OPC_FILL_FULL; kind++) {
     if (strcmp(word, opc_fill_words[kind]) != 0) continue;
     spec->fill.kind = (opc_fill_kind_t)kind;
@@ -164,12 +172,15 @@ opc_status_t opc_fill_read(opc_json_reader_t *reader, const json_t *json, opc_te
   }
   if (word) {
     const char *nearest = opc_json_nearest(word, opc_fill_words);
-    return opc_json_fail(reader, "no such fill: \"%.40s\"%s%s%s (known: normal, uniform, arange, zeros, ones, full, range, values, file)",
-                         word, nearest ? ", did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
+    return opc_json_fail(
+        reader,
+        "no such fill: \"%.40s\"%s%s%s (known: normal, uniform, arange, zeros, ones, full, range, values, file)", word,
+        nearest ? ", did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
   }
   opc_status_t status = opc_json_check_fields(reader, json, tags);
   if (status != OPC_OK) return status;
-  if (json_object_size(json) != 1) return opc_json_fail(reader, "expected an object with one of full, range, values, file");
+  if (json_object_size(json) != 1)
+    return opc_json_fail(reader, "expected an object with one of full, range, values, file");
 
   size_t before = strlen(reader->path);
   for (int kind = OPC_FILL_FULL; kind <= OPC_FILL_FILE; kind++) {
@@ -188,11 +199,14 @@ opc_status_t opc_fill_read(opc_json_reader_t *reader, const json_t *json, opc_te
 
 /* ---- tensor ---- */
 
-static opc_status_t read_integers(opc_json_reader_t *reader, const json_t *json, int64_t out[OPC_MAX_DIMS], int *out_count) {
+static opc_status_t read_integers(opc_json_reader_t *reader, const json_t *json, int64_t out[OPC_MAX_DIMS],
+                                  int *out_count) {
   char there[64];
-  if (!json_is_array(json)) return opc_json_fail(reader, "expected a list of integers, not %s", opc_json_what(json, there, sizeof there));
+  if (!json_is_array(json))
+    return opc_json_fail(reader, "expected a list of integers, not %s", opc_json_what(json, there, sizeof there));
   if (json_array_size(json) > OPC_MAX_DIMS)
-    return opc_json_fail(reader, "%zu dimensions, more than the %d that the harness handles", json_array_size(json), OPC_MAX_DIMS);
+    return opc_json_fail(reader, "%zu dimensions, more than the %d that the harness handles", json_array_size(json),
+                         OPC_MAX_DIMS);
   for (size_t i = 0; i < json_array_size(json); i++) {
     size_t before = opc_json_enter_index(reader, i);
     opc_status_t status = opc_json_read_integer(reader, json_array_get(json, i), 0, &out[i]);
@@ -210,7 +224,8 @@ static opc_status_t read_layout(opc_json_reader_t *reader, const json_t *json, o
   if (!json_object_get(json, "shape")) return opc_json_fail(reader, "missing: every tensor needs a shape");
   status = read_integers(reader, json_object_get(json, "shape"), spec->sizes, &spec->ndim);
   if (status != OPC_OK) return status;
-  if (opc_tensor_spec_numel(spec) > INT64_MAX / 16) return opc_json_fail(reader, "so many elements that their bytes cannot be counted");
+  if (opc_tensor_spec_numel(spec) > INT64_MAX / 16)
+    return opc_json_fail(reader, "so many elements that their bytes cannot be counted");
   opc_tensor_spec_make_contiguous(spec);
   opc_json_leave(reader, before);
 
@@ -221,7 +236,8 @@ static opc_status_t read_layout(opc_json_reader_t *reader, const json_t *json, o
     status = read_integers(reader, strides, spec->strides, &count);
     if (status != OPC_OK) return status;
     if (count != spec->ndim)
-      return opc_json_fail(reader, "%d stride%s for %d dimension%s", count, count == 1 ? "" : "s", spec->ndim, spec->ndim == 1 ? "" : "s");
+      return opc_json_fail(reader, "%d stride%s for %d dimension%s", count, count == 1 ? "" : "s", spec->ndim,
+                           spec->ndim == 1 ? "" : "s");
     opc_json_leave(reader, before);
   }
   if (offset) {
@@ -237,10 +253,11 @@ static opc_status_t read_layout(opc_json_reader_t *reader, const json_t *json, o
     status = opc_json_read_integer(reader, size, 0, &spec->storage_size);
     if (status != OPC_OK) return status;
     if (spec->storage_size < needed)
-      return opc_json_fail(reader, "%lld elements, but shape, strides and offset reach %lld", (long long)spec->storage_size,
-                           (long long)needed);
+      return opc_json_fail(reader, "%lld elements, but shape, strides and offset reach %lld",
+                           (long long)spec->storage_size, (long long)needed);
   }
-  if (spec->storage_size > INT64_MAX / 16) return opc_json_fail(reader, "so many elements that their bytes cannot be counted");
+  if (spec->storage_size > INT64_MAX / 16)
+    return opc_json_fail(reader, "so many elements that their bytes cannot be counted");
   opc_json_leave(reader, before);
   return OPC_OK;
 }
@@ -275,14 +292,16 @@ static opc_status_t read_special(opc_json_reader_t *reader, const json_t *json, 
   if (status != OPC_OK) return status;
   int i = OPC_SPECIAL_NAN;
   while (opc_special_words[i] && strcmp(opc_special_words[i], word) != 0) i++;
-  if (!opc_special_words[i]) return opc_json_fail(reader, "\"%.40s\" is not one of nan, negative_zero, infinity, denormal, extreme", word);
+  if (!opc_special_words[i])
+    return opc_json_fail(reader, "\"%.40s\" is not one of nan, negative_zero, infinity, denormal, extreme", word);
   *out = (opc_special_t)i;
   opc_json_leave(reader, before);
   return OPC_OK;
 }
 
 /* A flag that libtorch has only for some dtypes. */
-static opc_status_t read_flag(opc_json_reader_t *reader, const json_t *json, const char *key, bool fits, const char *where, bool *out) {
+static opc_status_t read_flag(opc_json_reader_t *reader, const json_t *json, const char *key, bool fits,
+                              const char *where, bool *out) {
   const json_t *inner = json_object_get(json, key);
   if (!inner) return OPC_OK;
   size_t before = opc_json_enter(reader, key);
@@ -320,9 +339,12 @@ static opc_status_t read_spec(opc_json_reader_t *reader, const json_t *json, opc
   }
   opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
   bool floating = kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX;
-  if (status == OPC_OK) status = read_flag(reader, json, "requires_grad", floating, "floating and complex", &spec->requires_grad);
+  if (status == OPC_OK)
+    status = read_flag(reader, json, "requires_grad", floating, "floating and complex", &spec->requires_grad);
   if (status == OPC_OK) status = read_flag(reader, json, "conj", kind == OPC_CLASS_COMPLEX, "complex", &spec->conj);
-  if (status == OPC_OK) status = read_flag(reader, json, "neg", (floating && !opc_dtype_is_float8(spec->dtype)) || kind == OPC_CLASS_SIGNED, "signed", &spec->neg);
+  if (status == OPC_OK)
+    status = read_flag(reader, json, "neg", (floating && !opc_dtype_is_float8(spec->dtype)) || kind == OPC_CLASS_SIGNED,
+                       "signed", &spec->neg);
   return status;
 }
 
@@ -330,7 +352,8 @@ opc_status_t opc_tensor_spec_read(opc_json_reader_t *reader, const json_t *json,
   char there[64];
   *out = NULL;
   if (!json_is_object(json))
-    return opc_json_fail(reader, "expected an object like {\"shape\": [2, 3]}, not %s", opc_json_what(json, there, sizeof there));
+    return opc_json_fail(reader, "expected an object like {\"shape\": [2, 3]}, not %s",
+                         opc_json_what(json, there, sizeof there));
   opc_tensor_spec_t *spec = opc_tensor_spec_new(OPC_DTYPE_FLOAT32, 0, NULL);
   if (!spec) return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
   opc_status_t status = read_spec(reader, json, spec);

@@ -114,7 +114,8 @@ opc_tensor_spec_t *opc_tensor_spec_copy(const opc_tensor_spec_t *spec) {
   copy->fill.values = NULL;
   if (spec->fill.value_count) {
     copy->fill.values = malloc(spec->fill.value_count * sizeof *copy->fill.values);
-    if (copy->fill.values) memcpy(copy->fill.values, spec->fill.values, spec->fill.value_count * sizeof *copy->fill.values);
+    if (copy->fill.values)
+      memcpy(copy->fill.values, spec->fill.values, spec->fill.value_count * sizeof *copy->fill.values);
     else whole = false;
   }
   if (whole) return copy;
@@ -207,7 +208,8 @@ static void describe_tensor(opc_text_t *text, const opc_tensor_spec_t *spec) {
     describe_integers(text, spec->strides, spec->ndim);
   }
   if (spec->storage_offset) opc_text_addf(text, " offset %lld", (long long)spec->storage_offset);
-  if (spec->device_given && spec->device.type != OPC_DEVICE_CPU) opc_text_addf(text, " on %s", opc_device_type_name(spec->device.type));
+  if (spec->device_given && spec->device.type != OPC_DEVICE_CPU)
+    opc_text_addf(text, " on %s", opc_device_type_name(spec->device.type));
   if (spec->requires_grad) opc_text_add(text, " requires_grad");
   if (spec->conj) opc_text_add(text, " conj");
   if (spec->neg) opc_text_add(text, " neg");
@@ -216,12 +218,14 @@ static void describe_tensor(opc_text_t *text, const opc_tensor_spec_t *spec) {
 static void describe_number(opc_text_t *text, opc_dtype_t dtype, opc_number_t number) {
   unsigned char element[16];
   char words[96];
-  if (opc_number_store(number, dtype, element)) opc_text_add(text, opc_number_format(dtype, element, words, sizeof words));
+  if (opc_number_store(number, dtype, element))
+    opc_text_add(text, opc_number_format(dtype, element, words, sizeof words));
 }
 
 static void describe(opc_text_t *text, const opc_value_t *value);
 
-static void describe_values(opc_text_t *text, const char *open, const opc_value_t *values, size_t count, const char *close) {
+static void describe_values(opc_text_t *text, const char *open, const opc_value_t *values, size_t count,
+                            const char *close) {
   opc_text_add(text, open);
   for (size_t i = 0; i < count; i++) {
     opc_text_add(text, i ? ", " : "");
@@ -245,7 +249,8 @@ static void describe(opc_text_t *text, const opc_value_t *value) {
       describe_number(text, OPC_DTYPE_FLOAT64, (opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = value->floating});
       break;
     case OPC_VALUE_COMPLEX:
-      describe_number(text, OPC_DTYPE_COMPLEX128, (opc_number_t){.kind = OPC_NUMBER_COMPLEX, .c = {value->complex.re, value->complex.im}});
+      describe_number(text, OPC_DTYPE_COMPLEX128,
+                      (opc_number_t){.kind = OPC_NUMBER_COMPLEX, .c = {value->complex.re, value->complex.im}});
       break;
     case OPC_VALUE_STRING:
       opc_text_addf(text, "\"%s\"", value->string ? value->string : "");

@@ -24,9 +24,10 @@ extern "C" {
 enum { OPC_MAX_DIMS = 16 };
 
 typedef enum opc_fill_kind {
-  OPC_FILL_NORMAL = 0, /* the default for floating and complex: mean 0, variance 1. Integers: -4..4 (unsigned: 0..8); bool: coin */
-  OPC_FILL_UNIFORM,    /* [0, 1); integers: 0 or 1 */
-  OPC_FILL_ARANGE,     /* 0, 1, 2… in logical order */
+  OPC_FILL_NORMAL =
+      0, /* the default for floating and complex: mean 0, variance 1. Integers: -4..4 (unsigned: 0..8); bool: coin */
+  OPC_FILL_UNIFORM, /* [0, 1); integers: 0 or 1 */
+  OPC_FILL_ARANGE,  /* 0, 1, 2… in logical order */
   OPC_FILL_ZEROS,
   OPC_FILL_ONES,
   OPC_FILL_FULL,   /* value */
@@ -38,11 +39,11 @@ typedef enum opc_fill_kind {
 /* What a variant lays over the fill: element i is replaced where i % 3 == 0, and element 0 always. */
 typedef enum opc_special {
   OPC_SPECIAL_NONE = 0,
-  OPC_SPECIAL_NAN,           /* quiet NaN with payload bits set */
+  OPC_SPECIAL_NAN, /* quiet NaN with payload bits set */
   OPC_SPECIAL_NEGATIVE_ZERO,
-  OPC_SPECIAL_INFINITY,      /* +inf and -inf in turn */
-  OPC_SPECIAL_DENORMAL,      /* smallest denormal, both signs in turn */
-  OPC_SPECIAL_EXTREME        /* lowest and largest integer in turn; largest finite for floating */
+  OPC_SPECIAL_INFINITY, /* +inf and -inf in turn */
+  OPC_SPECIAL_DENORMAL, /* smallest denormal, both signs in turn */
+  OPC_SPECIAL_EXTREME   /* lowest and largest integer in turn; largest finite for floating */
 } opc_special_t;
 
 typedef struct opc_fill {
@@ -56,7 +57,8 @@ typedef struct opc_fill {
   /* Rounds what was filled to this dtype's numbers first (dtype check: the float64 reference gets the narrow dtype's
    * values). OPC_DTYPE_OTHER: no rounding. */
   opc_dtype_t rounded_to;
-  /* Fills as if the tensor had this dtype (class), so that a cast variant has the same logical values. OTHER: its own. */
+  /* Fills as if the tensor had this dtype (class), so that a cast variant has the same logical values. OTHER: its own.
+   */
   opc_dtype_t filled_as;
 } opc_fill_t;
 
@@ -118,18 +120,21 @@ typedef struct opc_value {
       size_t init_count;
     } object;
   };
-  void *handle; /* TENSOR: opc_tensor_t*, OBJECT: opc_object_t*; NULL before materialisation; an undefined tensor is NONE */
+  void *handle; /* TENSOR: opc_tensor_t*, OBJECT: opc_object_t*; NULL before materialisation; an undefined tensor is
+                   NONE */
 } opc_value_t;
 
 void opc_value_clear(opc_value_t *value); /* back to NONE */
-opc_status_t opc_value_copy(const opc_value_t *value, opc_value_t *out, opc_error_t *error) OPC_CHECKED; /* deep; handles are not copied */
+opc_status_t opc_value_copy(const opc_value_t *value, opc_value_t *out,
+                            opc_error_t *error) OPC_CHECKED; /* deep; handles are not copied */
 
 opc_tensor_spec_t *opc_tensor_spec_new(opc_dtype_t dtype, int ndim, const int64_t *sizes); /* contiguous, cpu, normal */
 opc_tensor_spec_t *opc_tensor_spec_copy(const opc_tensor_spec_t *spec);
 void opc_tensor_spec_free(opc_tensor_spec_t *spec);
 int64_t opc_tensor_spec_numel(const opc_tensor_spec_t *spec);
-void opc_tensor_spec_make_contiguous(opc_tensor_spec_t *spec);    /* strides, offset 0, storage_size = numel */
-int64_t opc_tensor_spec_needed(const opc_tensor_spec_t *spec);    /* elements of storage that the view reaches, offset included */
+void opc_tensor_spec_make_contiguous(opc_tensor_spec_t *spec); /* strides, offset 0, storage_size = numel */
+int64_t opc_tensor_spec_needed(
+    const opc_tensor_spec_t *spec); /* elements of storage that the view reaches, offset included */
 bool opc_tensor_spec_is_contiguous(const opc_tensor_spec_t *spec);
 
 /* Calls visit for every tensor in a value, depth first, with its path: "x", "tensors[1]". */
@@ -143,15 +148,15 @@ void opc_value_describe(const opc_value_t *value, char *out, size_t size);
 
 /* Writes the logical values of a spec into `out`, contiguous in logical (row-major) order, numel * dtype size bytes.
  * Deterministic from (seed, stream or path, spec). Elements of dimensions with stride 0 repeat.
- * Random floating values that become integers (filled_as, rounded_to) are multiplied by 4 first, so that the integers vary; unsigned ones take the
- * absolute value, bool takes the sign. */
+ * Random floating values that become integers (filled_as, rounded_to) are multiplied by 4 first, so that the integers
+ * vary; unsigned ones take the absolute value, bool takes the sign. */
 opc_status_t opc_fill_logical(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out,
                               opc_error_t *error) OPC_CHECKED;
 /* Whether the dtype has such a number: float8 may have no infinity, integers have no NaN. */
 bool opc_special_exists(opc_special_t special, opc_dtype_t dtype);
-/* Puts logical values into a storage of storage_size elements by the spec's strides and offset; the other bytes of the storage
- * (gaps, before, behind) get the byte `gap`. With conj or neg set the stored elements are conjugated or negated, so that the tensor
- * with that bit reads as the logical values. */
+/* Puts logical values into a storage of storage_size elements by the spec's strides and offset; the other bytes of the
+ * storage (gaps, before, behind) get the byte `gap`. With conj or neg set the stored elements are conjugated or
+ * negated, so that the tensor with that bit reads as the logical values. */
 void opc_fill_scatter(const opc_tensor_spec_t *spec, const void *logical, unsigned char gap, void *storage);
 
 #ifdef __cplusplus

@@ -81,7 +81,8 @@ static json_t *device_to_json(opc_device_t device) {
   return json_string(text);
 }
 
-/* Only what differs from the defaults, so that a file stays readable and a sample's digest does not depend on what was spelled out. */
+/* Only what differs from the defaults, so that a file stays readable and a sample's digest does not depend on what was
+ * spelled out. */
 static json_t *tensor_to_json(const opc_tensor_spec_t *spec) {
   json_t *json = json_object();
   if (!spec) return NULL;
@@ -89,11 +90,13 @@ static json_t *tensor_to_json(const opc_tensor_spec_t *spec) {
   opc_tensor_spec_t plain = *spec;
   opc_tensor_spec_make_contiguous(&plain);
   opc_json_put(&json, "shape", opc_json_integers(spec->sizes, ndim));
-  if (spec->dtype_given || spec->dtype != OPC_DTYPE_FLOAT32) opc_json_put(&json, "dtype", json_string(opc_dtype_name(spec->dtype)));
+  if (spec->dtype_given || spec->dtype != OPC_DTYPE_FLOAT32)
+    opc_json_put(&json, "dtype", json_string(opc_dtype_name(spec->dtype)));
   if (ndim && memcmp(plain.strides, spec->strides, ndim * sizeof spec->strides[0]) != 0)
     opc_json_put(&json, "strides", opc_json_integers(spec->strides, ndim));
   if (spec->storage_offset) opc_json_put(&json, "storage_offset", json_integer(spec->storage_offset));
-  if (spec->storage_size != opc_tensor_spec_needed(spec)) opc_json_put(&json, "storage_size", json_integer(spec->storage_size));
+  if (spec->storage_size != opc_tensor_spec_needed(spec))
+    opc_json_put(&json, "storage_size", json_integer(spec->storage_size));
   if (spec->storage) opc_json_put(&json, "storage", opc_json_text(spec->storage));
   if (spec->identity) opc_json_put(&json, "identity", opc_json_text(spec->identity));
   if (spec->fill.kind != OPC_FILL_NORMAL) opc_json_put(&json, "fill", fill_to_json(&spec->fill));
@@ -101,7 +104,8 @@ static json_t *tensor_to_json(const opc_tensor_spec_t *spec) {
   if (spec->fill.rounded_to) opc_json_put(&json, "rounded_to", json_string(opc_dtype_name(spec->fill.rounded_to)));
   if (spec->fill.filled_as) opc_json_put(&json, "filled_as", json_string(opc_dtype_name(spec->fill.filled_as)));
   if (spec->stream) opc_json_put(&json, "stream", opc_json_text(spec->stream));
-  if (spec->device_given || spec->device.type != OPC_DEVICE_CPU) opc_json_put(&json, "device", device_to_json(spec->device));
+  if (spec->device_given || spec->device.type != OPC_DEVICE_CPU)
+    opc_json_put(&json, "device", device_to_json(spec->device));
   if (spec->requires_grad) opc_json_put(&json, "requires_grad", json_true());
   if (spec->conj) opc_json_put(&json, "conj", json_true());
   if (spec->neg) opc_json_put(&json, "neg", json_true());

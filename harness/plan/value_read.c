@@ -7,7 +7,9 @@
 #include "plan/schema.h"
 #include "plan/value_words.h"
 
-static opc_status_t out_of_memory(opc_json_reader_t *reader) { return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory"); }
+static opc_status_t out_of_memory(opc_json_reader_t *reader) {
+  return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
+}
 
 /* ---- small pieces ---- */
 
@@ -24,7 +26,8 @@ opc_status_t opc_dtype_read(opc_json_reader_t *reader, const json_t *json, opc_d
     opc_text_addf(&all, "%s%s", i > 1 ? ", " : "", known[i - 1]);
   }
   const char *nearest = opc_json_nearest(name, known);
-  status = nearest ? opc_json_fail(reader, "no such dtype: \"%.40s\", did you mean \"%s\"? (known: %s)", name, nearest, opc_text_c(&all))
+  status = nearest ? opc_json_fail(reader, "no such dtype: \"%.40s\", did you mean \"%s\"? (known: %s)", name, nearest,
+                                   opc_text_c(&all))
                    : opc_json_fail(reader, "no such dtype: \"%.40s\" (known: %s)", name, opc_text_c(&all));
   opc_text_clear(&all);
   return status;
@@ -49,7 +52,8 @@ opc_status_t opc_floating_read(opc_json_reader_t *reader, const json_t *json, co
     const uint64_t bits = OPC_DOUBLE_NAN_BITS;
     memcpy(out, &bits, sizeof bits);
   } else {
-    return opc_json_fail(reader, "expected %s, \"nan\", \"inf\" or \"-inf\", not %s", what, opc_json_what(json, there, sizeof there));
+    return opc_json_fail(reader, "expected %s, \"nan\", \"inf\" or \"-inf\", not %s", what,
+                         opc_json_what(json, there, sizeof there));
   }
   return OPC_OK;
 }
@@ -57,8 +61,8 @@ opc_status_t opc_floating_read(opc_json_reader_t *reader, const json_t *json, co
 opc_status_t opc_complex_read(opc_json_reader_t *reader, const json_t *json, double *out_re, double *out_im) {
   char there[64];
   if (json_array_size(json) != 2)
-    return opc_json_fail(reader, "expected [real part, imaginary part], not %s%s", opc_json_what(json, there, sizeof there),
-                         json_is_array(json) ? " of another length" : "");
+    return opc_json_fail(reader, "expected [real part, imaginary part], not %s%s",
+                         opc_json_what(json, there, sizeof there), json_is_array(json) ? " of another length" : "");
   double *const parts[] = {out_re, out_im};
   for (size_t i = 0; i < 2; i++) {
     size_t before = opc_json_enter_index(reader, i);
@@ -74,7 +78,8 @@ opc_status_t opc_bits_read(opc_json_reader_t *reader, const json_t *json, size_t
   const char *text = json_string_value(json);
   size_t digits = text && strncmp(text, "0x", 2) == 0 ? strspn(text + 2, "0123456789abcdefABCDEF") : 0;
   if (digits == 0 || text[2 + digits] != '\0')
-    return opc_json_fail(reader, "expected the bits as a string like \"0x7fc00001\", not %s", opc_json_what(json, there, sizeof there));
+    return opc_json_fail(reader, "expected the bits as a string like \"0x7fc00001\", not %s",
+                         opc_json_what(json, there, sizeof there));
   const char *first = text + 2 + strspn(text + 2, "0");
   *out = strtoull(text, NULL, 16);
   if (strlen(first) > 16 || (bytes < sizeof *out && *out >> (8 * bytes)))
@@ -93,7 +98,8 @@ static opc_status_t expected(opc_json_reader_t *reader, const char *what, const 
                        json_is_null(json) ? ", which may not be absent" : "", opc_json_what(json, there, sizeof there));
 }
 
-/* The value of the only key of an object like {"dtype": …}; NULL where the JSON is something else. The reader has entered the key then. */
+/* The value of the only key of an object like {"dtype": …}; NULL where the JSON is something else. The reader has
+ * entered the key then. */
 static const json_t *tagged(opc_json_reader_t *reader, const json_t *json, const char *key) {
   const json_t *inner = json_object_get(json, key);
   if (!inner || json_object_size(json) != 1) return NULL;
@@ -103,7 +109,8 @@ static const json_t *tagged(opc_json_reader_t *reader, const json_t *json, const
 
 /* ---- by type ---- */
 
-static opc_status_t read_double(opc_json_reader_t *reader, const json_t *json, const char *type_text, opc_value_t *out) {
+static opc_status_t read_double(opc_json_reader_t *reader, const json_t *json, const char *type_text,
+                                opc_value_t *out) {
   double value = 0.0;
   uint64_t bits;
   opc_status_t status;
@@ -138,7 +145,8 @@ static opc_status_t read_complex(opc_json_reader_t *reader, const json_t *inner,
 }
 
 /* Any number of the format, with its kind kept. */
-static opc_status_t read_scalar(opc_json_reader_t *reader, const json_t *json, const char *type_text, opc_value_t *out) {
+static opc_status_t read_scalar(opc_json_reader_t *reader, const json_t *json, const char *type_text,
+                                opc_value_t *out) {
   if (json_is_integer(json)) return read_integer(json, out);
   if (json_is_boolean(json)) return read_boolean(json, out);
   const json_t *inner = tagged(reader, json, "complex");
@@ -175,7 +183,8 @@ static opc_status_t read_dtype(opc_json_reader_t *reader, const json_t *json, co
   return status;
 }
 
-static opc_status_t read_device(opc_json_reader_t *reader, const json_t *json, const char *type_text, opc_value_t *out) {
+static opc_status_t read_device(opc_json_reader_t *reader, const json_t *json, const char *type_text,
+                                opc_value_t *out) {
   opc_device_t device = {0};
   const json_t *inner = json_is_string(json) ? json : tagged(reader, json, "device");
   if (!inner) return expected(reader, "a device like \"cpu\"", json, type_text);
@@ -184,7 +193,8 @@ static opc_status_t read_device(opc_json_reader_t *reader, const json_t *json, c
   return status;
 }
 
-static opc_status_t read_generator(opc_json_reader_t *reader, const json_t *json, const char *type_text, opc_value_t *out) {
+static opc_status_t read_generator(opc_json_reader_t *reader, const json_t *json, const char *type_text,
+                                   opc_value_t *out) {
   int64_t seed;
   const json_t *inner = tagged(reader, json, "generator");
   if (!inner) return expected(reader, "a generator like {\"generator\": 7}", json, type_text);
@@ -193,7 +203,8 @@ static opc_status_t read_generator(opc_json_reader_t *reader, const json_t *json
   return status;
 }
 
-static opc_status_t read_tensor(opc_json_reader_t *reader, const json_t *json, const char *type_text, opc_value_t *out) {
+static opc_status_t read_tensor(opc_json_reader_t *reader, const json_t *json, const char *type_text,
+                                opc_value_t *out) {
   opc_tensor_spec_t *spec;
   const json_t *inner = tagged(reader, json, "tensor");
   if (!inner) return expected(reader, "a tensor like {\"tensor\": {\"shape\": [2, 3]}}", json, type_text);
@@ -221,14 +232,16 @@ static opc_status_t read_items(opc_json_reader_t *reader, const json_t *json, si
   return status;
 }
 
-static opc_status_t read_list(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type, const char *type_text,
-                              opc_value_t *out) {
+static opc_status_t read_list(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
+                              const char *type_text, opc_value_t *out) {
   const size_t fixed = (size_t)type->fixed_length;
   if (json_is_array(json)) {
-    /* The dispatcher holds nobody to the length, and recorded calls have others: int[1] is how ATen writes any list that one number may stand
-     * for (sum's dim), and an empty list is what "not given" is to a kernel (int[2] stride=[]). */
+    /* The dispatcher holds nobody to the length, and recorded calls have others: int[1] is how ATen writes any list
+     * that one number may stand for (sum's dim), and an empty list is what "not given" is to a kernel (int[2]
+     * stride=[]). */
     if (fixed > 1 && json_array_size(json) != fixed && json_array_size(json) != 0)
-      return opc_json_fail(reader, "expected a list of %zu (the schema says %s), not of %zu", fixed, type_text, json_array_size(json));
+      return opc_json_fail(reader, "expected a list of %zu (the schema says %s), not of %zu", fixed, type_text,
+                           json_array_size(json));
     return read_items(reader, json, 0, type->element, type_text, out);
   }
   if (fixed && !json_is_null(json)) return read_items(reader, json, fixed, type->element, type_text, out);
@@ -236,13 +249,15 @@ static opc_status_t read_list(opc_json_reader_t *reader, const json_t *json, con
 }
 
 /* The constructor's arguments by its schema, whose first is the object itself. */
-static opc_status_t read_constructor(opc_json_reader_t *reader, const json_t *list, const opc_operator_t *constructor, opc_value_t *out) {
+static opc_status_t read_constructor(opc_json_reader_t *reader, const json_t *list, const opc_operator_t *constructor,
+                                     opc_value_t *out) {
   const size_t count = json_array_size(list), most = constructor->argument_count ? constructor->argument_count - 1 : 0;
   if (count > most)
-    return opc_json_fail(reader, "%zu values for the %zu argument%s of the constructor: %s", count, most, most == 1 ? "" : "s",
-                         constructor->schema);
+    return opc_json_fail(reader, "%zu values for the %zu argument%s of the constructor: %s", count, most,
+                         most == 1 ? "" : "s", constructor->schema);
   if (count < most && !constructor->arguments[count + 1].has_default)
-    return opc_json_fail(reader, "argument %zu of the constructor is missing and has no default: %s", count + 1, constructor->schema);
+    return opc_json_fail(reader, "argument %zu of the constructor is missing and has no default: %s", count + 1,
+                         constructor->schema);
   opc_value_t values = {.kind = OPC_VALUE_LIST};
   opc_status_t status = OPC_OK;
   if (count) values.list.items = calloc(count, sizeof(opc_value_t));
@@ -251,7 +266,8 @@ static opc_status_t read_constructor(opc_json_reader_t *reader, const json_t *li
   for (size_t i = 0; i < count && status == OPC_OK; i++) {
     const opc_argument_t *argument = &constructor->arguments[i + 1];
     size_t before = opc_json_enter_index(reader, i);
-    status = opc_value_read(reader, json_array_get(list, i), &argument->type, argument->type_text, &values.list.items[i]);
+    status =
+        opc_value_read(reader, json_array_get(list, i), &argument->type, argument->type_text, &values.list.items[i]);
     if (status == OPC_OK) opc_json_leave(reader, before);
   }
   if (status == OPC_OK) *out = values;
@@ -266,19 +282,23 @@ static const char *constructor_schema(const opc_class_t *class_) {
 }
 
 /* *out_schema: of the constructor; NULL where it is not known. */
-static opc_status_t read_class(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type, const char **out_name,
-                               const char **out_schema) {
+static opc_status_t read_class(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
+                               const char **out_name, const char **out_schema) {
   *out_schema = NULL;
   opc_status_t status = opc_json_read_string(reader, json, out_name);
   if (status != OPC_OK) return status;
   if (type->class_name && strcmp(type->class_name, *out_name) != 0)
-    return opc_json_fail(reader, "expected the class %s that the schema names, not %.100s", type->class_name, *out_name);
+    return opc_json_fail(reader, "expected the class %s that the schema names, not %.100s", type->class_name,
+                         *out_name);
   if (!reader->find_class) return OPC_OK;
   const opc_class_t *class_ = reader->find_class(*out_name, reader->context);
   /* One that the schema names is there, of libtorch itself where no library here has it. */
-  if (!class_) return type->class_name ? OPC_OK : opc_json_fail(reader, "no loaded library has a class %.100s", *out_name);
+  if (!class_)
+    return type->class_name ? OPC_OK : opc_json_fail(reader, "no loaded library has a class %.100s", *out_name);
   *out_schema = constructor_schema(class_);
-  return *out_schema ? OPC_OK : opc_json_fail(reader, "the class %.100s has no constructor, no object of it can be made", *out_name);
+  return *out_schema
+             ? OPC_OK
+             : opc_json_fail(reader, "the class %.100s has no constructor, no object of it can be made", *out_name);
 }
 
 static opc_status_t read_init(opc_json_reader_t *reader, const json_t *list, const char *schema, opc_value_t *out) {
@@ -291,11 +311,12 @@ static opc_status_t read_init(opc_json_reader_t *reader, const json_t *list, con
   return status;
 }
 
-static opc_status_t read_object(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type, const char *type_text,
-                                opc_value_t *out) {
+static opc_status_t read_object(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
+                                const char *type_text, opc_value_t *out) {
   static const char *const fields[] = {"class", "init", NULL};
   const json_t *inner = tagged(reader, json, "object");
-  if (!inner) return expected(reader, "an object like {\"object\": {\"class\": \"ns.Name\", \"init\": []}}", json, type_text);
+  if (!inner)
+    return expected(reader, "an object like {\"object\": {\"class\": \"ns.Name\", \"init\": []}}", json, type_text);
   if (!json_is_object(inner)) return expected(reader, "{\"class\": …, \"init\": […]}", inner, type_text);
   opc_status_t status = opc_json_check_fields(reader, inner, fields);
   if (status != OPC_OK) return status;
@@ -324,8 +345,8 @@ static opc_status_t read_object(opc_json_reader_t *reader, const json_t *json, c
 }
 
 /* By the JSON alone. */
-static opc_status_t read_untyped(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type, const char *type_text,
-                                 opc_value_t *out) {
+static opc_status_t read_untyped(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
+                                 const char *type_text, opc_value_t *out) {
   if (json_is_null(json)) return OPC_OK;
   if (json_is_string(json)) return read_string(json_string_value(json), reader, out);
   if (json_is_array(json)) return read_items(reader, json, 0, type, type_text, out);
@@ -333,7 +354,8 @@ static opc_status_t read_untyped(opc_json_reader_t *reader, const json_t *json, 
   opc_status_t status = opc_json_check_fields(reader, json, tag_words);
   if (status != OPC_OK) return status;
   if (json_object_size(json) != 1)
-    return opc_json_fail(reader, "expected an object with one of tensor, dtype, device, generator, complex, bits, object");
+    return opc_json_fail(reader,
+                         "expected an object with one of tensor, dtype, device, generator, complex, bits, object");
   if (json_object_get(json, "tensor")) return read_tensor(reader, json, type_text, out);
   if (json_object_get(json, "dtype")) return read_dtype(reader, json, type_text, out);
   if (json_object_get(json, "device")) return read_device(reader, json, type_text, out);
@@ -342,8 +364,8 @@ static opc_status_t read_untyped(opc_json_reader_t *reader, const json_t *json, 
   return read_scalar(reader, json, type_text, out);
 }
 
-opc_status_t opc_value_read(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type, const char *type_text,
-                            opc_value_t *out) {
+opc_status_t opc_value_read(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
+                            const char *type_text, opc_value_t *out) {
   static const char *const layouts[] = {"strided",    "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr",
                                         "sparse_bsc", "mkldnn",     "jagged",     NULL};
   static const char *const formats[] = {
@@ -369,7 +391,8 @@ opc_status_t opc_value_read(opc_json_reader_t *reader, const json_t *json, const
       return read_scalar(reader, json, type_text, out);
     case OPC_TYPE_STRING:
     case OPC_TYPE_DIMNAME:
-      return json_is_string(json) ? read_string(json_string_value(json), reader, out) : expected(reader, "a string", json, type_text);
+      return json_is_string(json) ? read_string(json_string_value(json), reader, out)
+                                  : expected(reader, "a string", json, type_text);
     case OPC_TYPE_DTYPE:
       return read_dtype(reader, json, type_text, out);
     case OPC_TYPE_DEVICE:

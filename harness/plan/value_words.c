@@ -5,9 +5,10 @@
 #include "plan/value.h"
 
 const char *const opc_fill_words[] = {
-    [OPC_FILL_NORMAL] = "normal", [OPC_FILL_UNIFORM] = "uniform", [OPC_FILL_ARANGE] = "arange", [OPC_FILL_ZEROS] = "zeros",
-    [OPC_FILL_ONES] = "ones",     [OPC_FILL_FULL] = "full",       [OPC_FILL_RANGE] = "range",   [OPC_FILL_VALUES] = "values",
-    [OPC_FILL_FILE] = "file",     [OPC_FILL_FILE + 1] = NULL,
+    [OPC_FILL_NORMAL] = "normal", [OPC_FILL_UNIFORM] = "uniform", [OPC_FILL_ARANGE] = "arange",
+    [OPC_FILL_ZEROS] = "zeros",   [OPC_FILL_ONES] = "ones",       [OPC_FILL_FULL] = "full",
+    [OPC_FILL_RANGE] = "range",   [OPC_FILL_VALUES] = "values",   [OPC_FILL_FILE] = "file",
+    [OPC_FILL_FILE + 1] = NULL,
 };
 
 const char *const opc_special_words[] = {

@@ -24,7 +24,8 @@ const opc_transformation_t opc_transformations[] = {
 #define TENSOR(function) function, NULL
 #define SAMPLE(function) NULL, function
 #define BOTH(alone, together) alone, together
-#define OPC_TRANSFORMATION(name, parameter, family, reach, changes) {name, parameter, OPC_VARIANT_##family, reach, changes},
+#define OPC_TRANSFORMATION(name, parameter, family, reach, changes) \
+  {name, parameter, OPC_VARIANT_##family, reach, changes},
 #include "plan/variant.def"
 };
 const size_t opc_transformation_count = sizeof opc_transformations / sizeof opc_transformations[0];
@@ -49,14 +50,18 @@ static void collect(const char *path, opc_value_t *value, void *context) {
     tensors->failed = true;
     return;
   }
-  items[tensors->count] = (opc_variant_tensor_t){
-      .path = copy, .value = value, .argument = collection->argument, .written = collection->written, .twin = tensors->count};
+  items[tensors->count] = (opc_variant_tensor_t){.path = copy,
+                                                 .value = value,
+                                                 .argument = collection->argument,
+                                                 .written = collection->written,
+                                                 .twin = tensors->count};
   tensors->count++;
 }
 
 static bool same_text(const char *left, const char *right) { return left && right && strcmp(left, right) == 0; }
 
-opc_status_t opc_variant_tensors_collect(opc_sample_t *sample, const opc_operator_t *op, opc_variant_tensors_t *out, opc_error_t *error) {
+opc_status_t opc_variant_tensors_collect(opc_sample_t *sample, const opc_operator_t *op, opc_variant_tensors_t *out,
+                                         opc_error_t *error) {
   char name[32];
   *out = (opc_variant_tensors_t){0};
   for (size_t i = 0; i < sample->argument_count; i++) {
@@ -126,7 +131,8 @@ static const opc_transformation_t *row_find(const char *name, opc_variant_step_t
   return NULL;
 }
 
-/* The dot between path and transformation: a path may have dots of its own ("object.init[0]"). NULL: no such transformation. */
+/* The dot between path and transformation: a path may have dots of its own ("object.init[0]"). NULL: no such
+ * transformation. */
 static char *split(char *text, const opc_transformation_t **out_row, opc_variant_step_t *step) {
   for (char *dot = strchr(text, '.'); dot; dot = strchr(dot + 1, '.')) {
     *out_row = dot > text ? row_find(dot + 1, step) : NULL;
@@ -148,13 +154,15 @@ unsigned opc_variant_family(const char *name) {
 
 /* ---- application ---- */
 
-/* Explicit values of a searched sample are what the operator accepted; a NaN among them would be an input of ours that nobody called valid.
+/* Explicit values of a searched sample are what the operator accepted; a NaN among them would be an input of ours that
+ * nobody called valid.
  */
 static bool is_searched_for(const opc_sample_t *sample, const opc_variant_tensor_t *tensor) {
   return sample->source == OPC_SAMPLE_SEARCHED && tensor->value->tensor->fill.kind == OPC_FILL_VALUES;
 }
 
-static bool is_blocked(const opc_transformation_t *row, const opc_sample_t *sample, const opc_variant_tensor_t *tensor) {
+static bool is_blocked(const opc_transformation_t *row, const opc_sample_t *sample,
+                       const opc_variant_tensor_t *tensor) {
   if (tensor->shared && !(row->reach & OPC_REACH_SHARABLE)) return true;
   if (row->family == OPC_VARIANT_SPECIAL && is_searched_for(sample, tensor)) return true;
   return tensor->written && (row->reach & OPC_REACH_UNWRITTEN);
@@ -221,8 +229,8 @@ static opc_status_t step_apply(opc_sample_t *sample, const opc_operator_t *op, c
   return status;
 }
 
-opc_status_t opc_variant_apply(const opc_sample_t *sample, const opc_operator_t *op, const char *name, opc_sample_t *out,
-                               opc_error_t *error) {
+opc_status_t opc_variant_apply(const opc_sample_t *sample, const opc_operator_t *op, const char *name,
+                               opc_sample_t *out, opc_error_t *error) {
   char text[OPC_VARIANT_NAME_SIZE], *rest = text;
   *out = (opc_sample_t){0};
   if (!name || strlen(name) >= sizeof text) return opc_error_set(error, OPC_ERR_NOT_FOUND, "no variant has that name");

@@ -14,8 +14,8 @@ static bool is_integral(opc_dtype_t dtype) {
   return class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
 }
 
-/* Explicit integers are indices, offsets, lengths more often than not, and a range is a domain that somebody stated: a number from
- * outside it is no valid input, so a crash on it would say nothing about the operator. */
+/* Explicit integers are indices, offsets, lengths more often than not, and a range is a domain that somebody stated: a
+ * number from outside it is no valid input, so a crash on it would say nothing about the operator. */
 static bool has_domain(const opc_tensor_spec_t *spec) {
   if (spec->fill.kind == OPC_FILL_RANGE) return true;
   return is_integral(spec->dtype) && spec->fill.kind != OPC_FILL_NORMAL && spec->fill.kind != OPC_FILL_UNIFORM;
@@ -61,7 +61,8 @@ bool opc_bits_conj(opc_tensor_spec_t *spec, int64_t number) {
 
 bool opc_bits_neg(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
-  if (spec->neg || !is_floating(spec->dtype) || opc_dtype_is_float8(spec->dtype) || opc_tensor_spec_numel(spec) == 0) return false;
+  if (spec->neg || !is_floating(spec->dtype) || opc_dtype_is_float8(spec->dtype) || opc_tensor_spec_numel(spec) == 0)
+    return false;
   spec->neg = true;
   return true;
 }
@@ -89,7 +90,8 @@ bool opc_cast_alone(opc_variant_step_t *step) {
   opc_dtype_t dtype = opc_dtype_find(step->word);
   if (!step->target || dtype == OPC_DTYPE_OTHER || strcmp(opc_dtype_name(dtype), step->word) != 0) return false;
   opc_tensor_spec_t *spec = step->target->value->tensor;
-  if (is_alone(step->tensors) || spec->dtype == dtype || opc_dtype_class(spec->dtype) != opc_dtype_class(dtype)) return false;
+  if (is_alone(step->tensors) || spec->dtype == dtype || opc_dtype_class(spec->dtype) != opc_dtype_class(dtype))
+    return false;
   opc_variant_cast(spec, dtype);
   return true;
 }
@@ -121,7 +123,9 @@ static bool is_bound(const opc_variant_tensors_t *tensors, size_t index) {
   if (!storage) return false;
   for (size_t i = 0; i < tensors->count; i++) {
     const opc_tensor_spec_t *other = tensors->items[i].value->tensor;
-    if (other->storage && strcmp(other->storage, storage) == 0 && other->dtype != tensors->items[index].value->tensor->dtype) return true;
+    if (other->storage && strcmp(other->storage, storage) == 0 &&
+        other->dtype != tensors->items[index].value->tensor->dtype)
+      return true;
   }
   return false;
 }

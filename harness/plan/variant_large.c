@@ -5,7 +5,7 @@
 
 #include "plan/variant_table.h"
 
-enum { ROWS = 65536 }; /* one more than gridDim.y and gridDim.z take */
+enum { ROWS = 65536 };                                    /* one more than gridDim.y and gridDim.z take */
 static const int64_t huge_numel = ((int64_t)1 << 31) + 1; /* one more than an int counts, and one more */
 static const int64_t bytes_max = (int64_t)36 << 30; /* with a result of the same size it fits a device of 80 GiB */
 
@@ -25,14 +25,16 @@ static int count_dims(const opc_tensor_spec_t *spec, int64_t size) {
   return count;
 }
 
-/* Every dimension of this size in every tensor, so that what has to be equal stays equal. A size of 1 broadcasts: it changes in a tensor alone only. */
+/* Every dimension of this size in every tensor, so that what has to be equal stays equal. A size of 1 broadcasts: it
+ * changes in a tensor alone only. */
 static bool change_size(opc_variant_step_t *step, int64_t from, int64_t to) {
   bool changed = false;
   if (strcmp(step->path, "all") != 0 || to <= from || from < 1 || (from == 1 && step->tensors->count > 1)) return false;
   for (size_t i = 0; i < step->tensors->count; i++) {
     const opc_variant_tensor_t *tensor = &step->tensors->items[i];
     opc_tensor_spec_t *spec = tensor->value->tensor;
-    int64_t sizes[OPC_MAX_DIMS], numel = 1, numel_max = bytes_max / (int64_t)(opc_dtype_size(spec->dtype) ? opc_dtype_size(spec->dtype) : 1);
+    int64_t sizes[OPC_MAX_DIMS],
+        numel = 1, numel_max = bytes_max / (int64_t)(opc_dtype_size(spec->dtype) ? opc_dtype_size(spec->dtype) : 1);
     if (tensor->twin != i || !count_dims(spec, from)) continue;
     for (int dim = 0; dim < spec->ndim; dim++) {
       sizes[dim] = spec->sizes[dim] == from ? to : spec->sizes[dim];
@@ -64,4 +66,6 @@ static int64_t huge_size(const opc_variant_tensors_t *tensors, int64_t size) {
   return smallest;
 }
 
-bool opc_large_huge(opc_variant_step_t *step) { return change_size(step, step->number, huge_size(step->tensors, step->number)); }
+bool opc_large_huge(opc_variant_step_t *step) {
+  return change_size(step, step->number, huge_size(step->tensors, step->number));
+}

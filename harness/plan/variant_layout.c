@@ -1,8 +1,8 @@
 /* Other layouts of the same logical tensor: shape and values stay, strides, offset and storage change. */
 #include "plan/variant_table.h"
 
-/* Lays the elements out row-major in the given order of dimensions, outermost first, with nothing before or behind. False:
- * no stride that matters changes. */
+/* Lays the elements out row-major in the given order of dimensions, outermost first, with nothing before or behind.
+ * False: no stride that matters changes. */
 static bool lay_out(opc_tensor_spec_t *spec, const int *order) {
   int64_t stride = 1;
   bool changed = false;
@@ -64,8 +64,8 @@ bool opc_layout_sliced(opc_tensor_spec_t *spec, int64_t number) {
   return true;
 }
 
-/* Rows that lie farther apart than they are long, each dense in itself: a part of a wider tensor's columns. Kernels that want the last stride to be 1, and ask
- * for no more, refuse every other layout here. */
+/* Rows that lie farther apart than they are long, each dense in itself: a part of a wider tensor's columns. Kernels
+ * that want the last stride to be 1, and ask for no more, refuse every other layout here. */
 bool opc_layout_padded(opc_tensor_spec_t *spec, int64_t number) {
   enum { PADDING = 3 };
   (void)number;

@@ -1,5 +1,5 @@
-/* Enumeration of a sample's variants: every row of variant.def on every tensor that it reaches. A name is proposed, applied, and kept when
- * its arguments were not there before. */
+/* Enumeration of a sample's variants: every row of variant.def on every tensor that it reaches. A name is proposed,
+ * applied, and kept when its arguments were not there before. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,9 @@ static void digest_tensor(const char *path, opc_value_t *value, void *context) {
   uint64_t digest = *(uint64_t *)context;
   const opc_tensor_spec_t *spec = value->tensor;
   if (!spec) return;
-  const int64_t fields[] = {spec->ndim, spec->storage_offset,     spec->storage_size,          (int64_t)spec->dtype,         spec->conj,
-                            spec->neg,  (int64_t)spec->fill.kind, (int64_t)spec->fill.special, (int64_t)spec->fill.filled_as};
+  const int64_t fields[] = {
+      spec->ndim, spec->storage_offset,     spec->storage_size,          (int64_t)spec->dtype,         spec->conj,
+      spec->neg,  (int64_t)spec->fill.kind, (int64_t)spec->fill.special, (int64_t)spec->fill.filled_as};
   digest = mix(digest, path, strlen(path));
   digest = mix(digest, fields, sizeof fields);
   digest = mix(digest, spec->sizes, (size_t)spec->ndim * sizeof spec->sizes[0]);
@@ -90,8 +91,8 @@ static void offerf(enumeration_t *e, const char *format, ...) {
 }
 
 /* The values of the parameter that are worth trying on one target (NULL: all tensors together). */
-static void offer_parameters(enumeration_t *e, const opc_transformation_t *row, const char *path, const opc_tensor_spec_t *spec,
-                             bool lone) {
+static void offer_parameters(enumeration_t *e, const opc_transformation_t *row, const char *path,
+                             const opc_tensor_spec_t *spec, bool lone) {
   const opc_variant_tensors_t *tensors = e->tensors;
   int ndim = spec ? spec->ndim : 0;
   switch (row->parameter) {
@@ -118,7 +119,8 @@ static void offer_parameters(enumeration_t *e, const opc_transformation_t *row, 
       }
       break;
     case OPC_PARAMETER_DTYPE: /* the first other dtype of its class */
-      for (int dtype = 1, before = (int)e->seen_count; dtype < OPC_DTYPE_COUNT && (int)e->seen_count == before; dtype++) {
+      for (int dtype = 1, before = (int)e->seen_count; dtype < OPC_DTYPE_COUNT && (int)e->seen_count == before;
+           dtype++) {
         offerf(e, "%s.%s", path, opc_dtype_name((opc_dtype_t)dtype));
       }
       break;
@@ -144,8 +146,8 @@ static void offer_row(enumeration_t *e, const opc_transformation_t *row, size_t 
   }
 }
 
-opc_status_t opc_variants_of(const opc_sample_t *sample, const opc_operator_t *op, unsigned families, opc_variant_emit_t *emit,
-                             void *context, opc_error_t *error) {
+opc_status_t opc_variants_of(const opc_sample_t *sample, const opc_operator_t *op, unsigned families,
+                             opc_variant_emit_t *emit, void *context, opc_error_t *error) {
   opc_variant_tensors_t tensors = {0};
   enumeration_t e = {.sample = sample, .op = op, .emit = emit, .context = context, .tensors = &tensors, .error = error};
   /* Collecting takes no const for the sake of those who change what is found. */

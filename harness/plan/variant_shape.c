@@ -5,10 +5,17 @@
 #include "base/text.h"
 #include "plan/variant_table.h"
 
-enum { LARGER_FACTOR = 3, LARGER_CHEAP = 4096 /* elements of the largest tensor */, LONG_SIZE = 1024, LONG_CHEAP = 8192 };
-static const int64_t larger_numel_max = 4 << 20; /* elements; a variant should not take longer than its sample by orders */
+enum {
+  LARGER_FACTOR = 3,
+  LARGER_CHEAP = 4096 /* elements of the largest tensor */,
+  LONG_SIZE = 1024,
+  LONG_CHEAP = 8192
+};
+static const int64_t larger_numel_max =
+    4 << 20; /* elements; a variant should not take longer than its sample by orders */
 
-/* Explicit values have to be as many as elements: they repeat, so that what is valid for the operator (an index) stays so. */
+/* Explicit values have to be as many as elements: they repeat, so that what is valid for the operator (an index) stays
+ * so. */
 static bool refill(opc_fill_t *fill, int64_t numel) {
   if (fill->kind == OPC_FILL_FILE && numel > 0) return false;
   if (fill->kind == OPC_FILL_FILE || (fill->kind == OPC_FILL_VALUES && (numel == 0 || fill->value_count == 0))) {
@@ -68,7 +75,8 @@ bool opc_shape_empty_together(opc_variant_step_t *step) {
   return changed;
 }
 
-/* Every dimension of this size in every tensor, so that what has to be equal stays equal: the inner one of a matrix product. */
+/* Every dimension of this size in every tensor, so that what has to be equal stays equal: the inner one of a matrix
+ * product. */
 bool opc_shape_empty_size(opc_variant_step_t *step) {
   size_t changed = 0;
   if (step->number < 2) return false;
@@ -94,7 +102,9 @@ static opc_value_t *longer_list(const opc_variant_step_t *step, int index, size_
   const opc_type_t *type = &step->op->arguments[index].type;
   if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
   opc_value_t *value = &step->sample->arguments[index];
-  if (step->sample->absent[index] || type->kind != OPC_TYPE_LIST || type->fixed_length > 0 || !opc_type_holds_tensor(type)) return NULL;
+  if (step->sample->absent[index] || type->kind != OPC_TYPE_LIST || type->fixed_length > 0 ||
+      !opc_type_holds_tensor(type))
+    return NULL;
   return value->kind == OPC_VALUE_LIST && value->list.count > most ? value : NULL;
 }
 
@@ -115,7 +125,8 @@ bool opc_shape_no_items(opc_variant_step_t *step) {
 bool opc_shape_one_item(opc_variant_step_t *step) {
   bool all = strcmp(step->path, "all") == 0, changed = false;
   for (size_t i = 0; i < step->sample->argument_count; i++) {
-    opc_value_t *list = all || strcmp(step->op->arguments[i].name, step->path) == 0 ? longer_list(step, (int)i, 1) : NULL;
+    opc_value_t *list =
+        all || strcmp(step->op->arguments[i].name, step->path) == 0 ? longer_list(step, (int)i, 1) : NULL;
     if (list) shorten(list, 1);
     changed |= list != NULL;
   }
@@ -128,7 +139,8 @@ bool opc_shape_scalar(opc_tensor_spec_t *spec, int64_t number) {
   return opc_variant_resize(spec, 0, NULL);
 }
 
-/* Elements of the largest tensor and the longest dimension, when every dimension that is not 1 becomes `factor` times as long; false: too many. */
+/* Elements of the largest tensor and the longest dimension, when every dimension that is not 1 becomes `factor` times
+ * as long; false: too many. */
 static bool is_cheap(const opc_variant_tensors_t *tensors, int64_t factor, int64_t *out_longest) {
   *out_longest = 0;
   for (size_t i = 0; i < tensors->count; i++) {
@@ -145,8 +157,8 @@ static bool is_cheap(const opc_variant_tensors_t *tensors, int64_t factor, int64
   return true;
 }
 
-/* Kernels work in tiles of 16, 32 or 64 and have other code for what is left, so the longest dimension goes past one where that is cheap. Odd: what was
- * no multiple of a tile does not become one. */
+/* Kernels work in tiles of 16, 32 or 64 and have other code for what is left, so the longest dimension goes past one
+ * where that is cheap. Odd: what was no multiple of a tile does not become one. */
 static int64_t larger_factor(const opc_variant_tensors_t *tensors) {
   static const int64_t tiles[] = {64, 32};
   for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
@@ -204,8 +216,8 @@ bool opc_shape_long(opc_variant_step_t *step) {
   return changed;
 }
 
-/* Makes the sizes one larger that are `size`, or all even ones where it is 0. Sizes that are equal stay equal; 1 is left alone, for it
- * broadcasts. */
+/* Makes the sizes one larger that are `size`, or all even ones where it is 0. Sizes that are equal stay equal; 1 is
+ * left alone, for it broadcasts. */
 static bool lengthen(opc_variant_step_t *step, int64_t size) {
   bool changed = false;
   if (strcmp(step->path, "all") != 0) return false;
@@ -236,8 +248,8 @@ static bool equal_kind(const opc_tensor_spec_t *left, const opc_tensor_spec_t *r
          (left->ndim == 0 || memcmp(left->sizes, right->sizes, (size_t)left->ndim * sizeof left->sizes[0]) == 0);
 }
 
-/* A written argument that is another argument as well changes that one too, and whether it may is the caller's business, so neither
- * of the two may be written. */
+/* A written argument that is another argument as well changes that one too, and whether it may is the caller's
+ * business, so neither of the two may be written. */
 bool opc_shape_same_as(opc_variant_step_t *step) {
   const opc_variant_tensor_t *other = opc_variant_tensors_find(step->tensors, step->word);
   opc_variant_tensor_t *target = step->target;

@@ -1,7 +1,8 @@
-/* Inside of the variants: what a transformation is, and what it is given. Not for use outside harness/plan (the search resizes and casts
- * with it).
+/* Inside of the variants: what a transformation is, and what it is given. Not for use outside harness/plan (the search
+ * resizes and casts with it).
  *
- * Ownership: the tensors' list borrows the sample's values and owns its paths; opc_variant_tensors_clear. Threads: none shared. */
+ * Ownership: the tensors' list borrows the sample's values and owns its paths; opc_variant_tensors_clear. Threads: none
+ * shared. */
 #ifndef OPC_PLAN_VARIANT_TABLE_H
 #define OPC_PLAN_VARIANT_TABLE_H
 
@@ -14,7 +15,8 @@ typedef struct opc_variant_tensor {
   size_t argument;
   bool written; /* the schema says that the operator writes it */
   bool shared;  /* another tensor (that is not its twin) has the same storage */
-  size_t twin;  /* the first tensor with the same identity: they are one tensor, what changes one changes all; itself otherwise */
+  size_t twin;  /* the first tensor with the same identity: they are one tensor, what changes one changes all; itself
+                   otherwise */
 } opc_variant_tensor_t;
 
 typedef struct opc_variant_tensors {
@@ -66,7 +68,8 @@ typedef struct opc_transformation {
   const char *name;
   opc_variant_parameter_t parameter;
   unsigned family, reach;
-  opc_tensor_change_t *change_tensor; /* (optional) of a tensor alone, and of each in turn for "all" when change_sample is NULL */
+  opc_tensor_change_t
+      *change_tensor; /* (optional) of a tensor alone, and of each in turn for "all" when change_sample is NULL */
   opc_sample_change_t *change_sample; /* (optional) */
 } opc_transformation_t;
 
@@ -86,8 +89,8 @@ enum { OPC_VARIANT_NAME_SIZE = 256 };
 #undef SAMPLE
 #undef TENSOR
 
-/* Gives a tensor other sizes: contiguous where it was, the same strides otherwise. The fill follows (explicit values repeat).
- * False: a fill from a file cannot follow. */
+/* Gives a tensor other sizes: contiguous where it was, the same strides otherwise. The fill follows (explicit values
+ * repeat). False: a fill from a file cannot follow. */
 bool opc_variant_resize(opc_tensor_spec_t *spec, int ndim, const int64_t *sizes);
 /* The dtype of one tensor; the fill keeps its logical values where the dtype can hold them. */
 void opc_variant_cast(opc_tensor_spec_t *spec, opc_dtype_t dtype);

@@ -12,9 +12,13 @@ const char *opc_verdict_name(opc_verdict_kind_t verdict) {
   return (unsigned)verdict < OPC_VERDICT_COUNT ? verdict_names[verdict] : "unknown";
 }
 
-const char *opc_skip_reason_name(opc_skip_reason_t reason) { return (unsigned)reason < OPC_SKIP_COUNT ? reason_names[reason] : "unknown"; }
+const char *opc_skip_reason_name(opc_skip_reason_t reason) {
+  return (unsigned)reason < OPC_SKIP_COUNT ? reason_names[reason] : "unknown";
+}
 
-const char *opc_severity_name(opc_severity_t severity) { return severity == OPC_SEVERITY_WARNING ? "warning" : "error"; }
+const char *opc_severity_name(opc_severity_t severity) {
+  return severity == OPC_SEVERITY_WARNING ? "warning" : "error";
+}
 
 int opc_verdict_find(const char *name) {
   for (int i = 0; name && i < OPC_VERDICT_COUNT; i++)

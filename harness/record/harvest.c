@@ -14,7 +14,8 @@
 #include "record/record_folder.h"
 #include "record/stale_values.h"
 
-/* A line of a calls file that is to become a sample. Texts stay in the files until they are written: there may be gigabytes. */
+/* A line of a calls file that is to become a sample. Texts stay in the files until they are written: there may be
+ * gigabytes. */
 typedef struct entry {
   char *name;
   uint64_t class_, content;
@@ -99,7 +100,8 @@ static uint64_t content_hash(json_t *sample) {
 
 static opc_status_t gather_line(gathering_t *gathering, const char *line, size_t file, long offset) {
   json_t *json = json_loads(line, JSON_REJECT_DUPLICATES, NULL), *sample = json_object_get(json, "sample");
-  const char *class_ = json_string_value(json_object_get(json, "class")), *name = json_string_value(json_object_get(sample, "operator"));
+  const char *class_ = json_string_value(json_object_get(json, "class")),
+             *name = json_string_value(json_object_get(sample, "operator"));
   opc_status_t status = OPC_OK;
   if (!class_ || !name) {
     gathering->out->damaged++;
@@ -114,8 +116,12 @@ static opc_status_t gather_line(gathering_t *gathering, const char *line, size_t
     }
     char *copy = gathering->count < gathering->capacity ? opc_string_copy(name) : NULL;
     if (copy)
-      gathering->entries[gathering->count] = (entry_t){
-          .name = copy, .class_ = strtoull(class_, NULL, 16), .content = content_hash(sample), .file = file, .order = gathering->count, .offset = offset};
+      gathering->entries[gathering->count] = (entry_t){.name = copy,
+                                                       .class_ = strtoull(class_, NULL, 16),
+                                                       .content = content_hash(sample),
+                                                       .file = file,
+                                                       .order = gathering->count,
+                                                       .offset = offset};
     if (copy) gathering->count++;
     else status = out_of_memory(gathering->error);
   }
@@ -145,11 +151,13 @@ static int by_time(const struct dirent **left, const struct dirent **right) {
 static opc_status_t gather(gathering_t *gathering) {
   opc_status_t status = OPC_OK;
   int found = scandir(gathering->folder, &gathering->files, NULL, by_time);
-  if (found < 0) return opc_error_set(gathering->error, OPC_ERR_IO, "cannot read %s: %s", gathering->folder, strerror(errno));
+  if (found < 0)
+    return opc_error_set(gathering->error, OPC_ERR_IO, "cannot read %s: %s", gathering->folder, strerror(errno));
   gathering->file_count = (size_t)found;
   for (size_t i = 0; i < gathering->file_count && status == OPC_OK; i++) {
     const char *name = gathering->files[i]->d_name;
-    bool calls = begins(name, OPC_RECORD_CALLS), counts = begins(name, OPC_RECORD_COUNTS), trouble = begins(name, OPC_RECORD_TROUBLE);
+    bool calls = begins(name, OPC_RECORD_CALLS), counts = begins(name, OPC_RECORD_COUNTS),
+         trouble = begins(name, OPC_RECORD_TROUBLE);
     FILE *file = calls || counts || trouble ? open_in(gathering, i) : NULL;
     if (!file) continue;
     if (calls) status = gather_calls(gathering, file, i);
@@ -185,7 +193,8 @@ static int by_order(const void *left, const void *right) {
 }
 
 /* Drops each entry that `same` calls a repetition of the one before it. */
-static void drop(gathering_t *gathering, int (*order)(const void *, const void *), bool (*same)(const entry_t *, const entry_t *)) {
+static void drop(gathering_t *gathering, int (*order)(const void *, const void *),
+                 bool (*same)(const entry_t *, const entry_t *)) {
   size_t kept = 0;
   if (gathering->count) qsort(gathering->entries, gathering->count, sizeof(entry_t), order);
   for (size_t i = 0; i < gathering->count; i++) {
@@ -195,8 +204,12 @@ static void drop(gathering_t *gathering, int (*order)(const void *, const void *
   gathering->count = kept;
 }
 
-static bool same_content(const entry_t *a, const entry_t *b) { return a->content == b->content && strcmp(a->name, b->name) == 0; }
-static bool same_class(const entry_t *a, const entry_t *b) { return a->class_ == b->class_ && strcmp(a->name, b->name) == 0; }
+static bool same_content(const entry_t *a, const entry_t *b) {
+  return a->content == b->content && strcmp(a->name, b->name) == 0;
+}
+static bool same_class(const entry_t *a, const entry_t *b) {
+  return a->class_ == b->class_ && strcmp(a->name, b->name) == 0;
+}
 
 /* Processes know nothing of each other: what each kept within the limits may be more than these together. */
 static opc_status_t apply_limits(gathering_t *gathering) {
@@ -209,7 +222,8 @@ static opc_status_t apply_limits(gathering_t *gathering) {
     entry_t *entry = &gathering->entries[i];
     opc_harvest_operator_t *op = find_operator(gathering, entry->name);
     if (!op) status = out_of_memory(gathering->error);
-    bool too_many = op && (int64_t)op->written >= gathering->settings->calls, full = (int64_t)kept >= gathering->settings->total;
+    bool too_many = op && (int64_t)op->written >= gathering->settings->calls,
+         full = (int64_t)kept >= gathering->settings->total;
     if (op && !too_many && !full) {
       op->written++;
       gathering->entries[kept++] = *entry;
@@ -236,7 +250,8 @@ static bool move_values(const gathering_t *gathering, const json_t *json) {
   } else if (json_is_object(json)) {
     json_object_foreach((json_t *)(uintptr_t)json, key, value) {
       char from[PATH_MAX], folder[PATH_MAX], to[PATH_MAX + 256];
-      const char *name = strcmp(key, "file") == 0 && json_is_string(value) ? strrchr(json_string_value(value), '/') : NULL;
+      const char *name =
+          strcmp(key, "file") == 0 && json_is_string(value) ? strrchr(json_string_value(value), '/') : NULL;
       if (!name) {
         fine &= move_values(gathering, value);
         continue;
@@ -266,12 +281,14 @@ static opc_status_t write_entry(const gathering_t *gathering, const entry_t *ent
   size_t capacity = 0;
   json_t *json = NULL;
   opc_status_t status = OPC_OK;
-  if (stream && fseek(stream, entry->offset, SEEK_SET) == 0 && getline(&line, &capacity, stream) > 0) json = json_loads(line, 0, NULL);
+  if (stream && fseek(stream, entry->offset, SEEK_SET) == 0 && getline(&line, &capacity, stream) > 0)
+    json = json_loads(line, 0, NULL);
   json_t *sample = json_object_get(json, "sample");
   if (sample) text = sample_text(line);
   if (!text) status = opc_error_set(gathering->error, OPC_ERR_IO, "cannot read %s again", gathering->folder);
   else if (!move_values(gathering, sample))
-    status = opc_error_set(gathering->error, OPC_ERR_IO, "cannot write the values beside %s: %s", gathering->output, strerror(errno));
+    status = opc_error_set(gathering->error, OPC_ERR_IO, "cannot write the values beside %s: %s", gathering->output,
+                           strerror(errno));
   if (status == OPC_OK) fprintf(to, "%s\n  %s", first ? "" : ",", text);
   json_decref(json);
   free(line);
@@ -282,7 +299,8 @@ static opc_status_t write_entry(const gathering_t *gathering, const entry_t *ent
 static opc_status_t write_all(const gathering_t *gathering, FILE *to) {
   opc_status_t status = OPC_OK;
   fputs("{\"format\": \"opcheck-c/samples/1\", \"samples\": [", to);
-  for (size_t i = 0; i < gathering->count && status == OPC_OK; i++) status = write_entry(gathering, &gathering->entries[i], to, i == 0);
+  for (size_t i = 0; i < gathering->count && status == OPC_OK; i++)
+    status = write_entry(gathering, &gathering->entries[i], to, i == 0);
   fputs("\n]}\n", to);
   if (status == OPC_OK && (fflush(to) != 0 || ferror(to)))
     status = opc_error_set(gathering->error, OPC_ERR_IO, "cannot write %s: %s", gathering->output, strerror(errno));
@@ -291,13 +309,16 @@ static opc_status_t write_all(const gathering_t *gathering, FILE *to) {
 
 static opc_status_t write_output(const gathering_t *gathering) {
   struct stat there;
-  bool plain = stat(gathering->output, &there) != 0 || S_ISREG(there.st_mode); /* else a pipe or a device: not to be replaced */
+  bool plain =
+      stat(gathering->output, &there) != 0 || S_ISREG(there.st_mode); /* else a pipe or a device: not to be replaced */
   char *target = plain ? realpath(gathering->output, NULL) : NULL;
-  char *beside = plain ? opc_string_format("%s.tmp-%ld", target ? target : gathering->output, (long)getpid()) : opc_string_copy(gathering->output);
+  char *beside = plain ? opc_string_format("%s.tmp-%ld", target ? target : gathering->output, (long)getpid())
+                       : opc_string_copy(gathering->output);
   FILE *to = beside ? fopen(beside, plain ? "wbxe" : "wbe") : NULL;
   opc_status_t status = OPC_OK;
   if (!beside) status = out_of_memory(gathering->error);
-  else if (!to) status = opc_error_set(gathering->error, OPC_ERR_IO, "cannot write %s: %s", gathering->output, strerror(errno));
+  else if (!to)
+    status = opc_error_set(gathering->error, OPC_ERR_IO, "cannot write %s: %s", gathering->output, strerror(errno));
   if (status == OPC_OK) status = write_all(gathering, to);
   if (to && fclose(to) != 0 && status == OPC_OK)
     status = opc_error_set(gathering->error, OPC_ERR_IO, "cannot write %s: %s", gathering->output, strerror(errno));
@@ -323,7 +344,8 @@ static int by_name(const void *left, const void *right) {
   return strcmp(((const opc_harvest_operator_t *)left)->name, ((const opc_harvest_operator_t *)right)->name);
 }
 
-opc_status_t opc_harvest(const char *folder, const char *output, const opc_record_settings_t *settings, opc_harvest_t *out, opc_error_t *error) {
+opc_status_t opc_harvest(const char *folder, const char *output, const opc_record_settings_t *settings,
+                         opc_harvest_t *out, opc_error_t *error) {
   gathering_t gathering = {.folder = folder, .output = output, .settings = settings, .out = out, .error = error};
   *out = (opc_harvest_t){0};
   opc_status_t status = gather(&gathering);

@@ -24,13 +24,14 @@ typedef struct opc_harvest {
   size_t operator_count;
   uint64_t processes; /* with libtorch in them */
   uint64_t samples;
-  uint64_t damaged; /* lines that were not finished */
+  uint64_t damaged;    /* lines that were not finished */
   opc_text_t troubles; /* why processes with libtorch could not be observed: a line each, none twice */
 } opc_harvest_t;
 
-/* Gathers the folder, and writes `output` where there is a sample for it: beside its target and renamed, its .npy files in a folder of its own beside it. What an earlier
- * recording left there is removed. */
-opc_status_t opc_harvest(const char *folder, const char *output, const opc_record_settings_t *settings, opc_harvest_t *out, opc_error_t *error) OPC_CHECKED;
+/* Gathers the folder, and writes `output` where there is a sample for it: beside its target and renamed, its .npy files
+ * in a folder of its own beside it. What an earlier recording left there is removed. */
+opc_status_t opc_harvest(const char *folder, const char *output, const opc_record_settings_t *settings,
+                         opc_harvest_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_harvest_clear(opc_harvest_t *harvest);
 /* Removes the folder with what is in it. */
 void opc_record_folder_remove(const char *folder);

@@ -22,14 +22,17 @@ static void forward(int number, siginfo_t *info, void *context) {
   if (info->si_code <= 0 && program > 0) (void)kill(program, number);
 }
 
-/* before: of those that are forwarded, and of SIGCHLD, which may have been ignored: the program's status would be lost. */
+/* before: of those that are forwarded, and of SIGCHLD, which may have been ignored: the program's status would be lost.
+ */
 static void forward_signals(struct sigaction before[FORWARDED + 1]) {
-  struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART}, plain = {.sa_handler = SIG_DFL};
+  struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART},
+                   plain = {.sa_handler = SIG_DFL};
   sigemptyset(&action.sa_mask);
   sigemptyset(&plain.sa_mask);
   sigaction(SIGCHLD, &plain, &before[FORWARDED]);
   for (size_t i = 0; i < FORWARDED; i++)
-    if (sigaction(forwarded[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN) sigaction(forwarded[i], &action, NULL);
+    if (sigaction(forwarded[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
+      sigaction(forwarded[i], &action, NULL);
 }
 
 static void restore_signals(const struct sigaction before[FORWARDED + 1]) {
@@ -37,7 +40,8 @@ static void restore_signals(const struct sigaction before[FORWARDED + 1]) {
   sigaction(SIGCHLD, &before[FORWARDED], NULL);
 }
 
-static _Noreturn void become(const opc_launch_t *launch, const struct sigaction before[FORWARDED + 1], const sigset_t *mask, int tell) {
+static _Noreturn void become(const opc_launch_t *launch, const struct sigaction before[FORWARDED + 1],
+                             const sigset_t *mask, int tell) {
   const char *given = getenv("LD_PRELOAD");
   char *preload = given && *given ? opc_string_format("%s:%s", launch->shim, given) : opc_string_copy(launch->shim);
   int failure = ENOMEM;
@@ -57,7 +61,8 @@ opc_status_t opc_launch(const opc_launch_t *launch, int *out_status, opc_error_t
   struct sigaction before[FORWARDED + 1];
   sigset_t blocked, mask;
   int tell[2], failure = 0;
-  if (pipe2(tell, O_CLOEXEC) != 0) return opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a pipe: %s", strerror(errno));
+  if (pipe2(tell, O_CLOEXEC) != 0)
+    return opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a pipe: %s", strerror(errno));
   sigemptyset(&blocked);
   for (size_t i = 0; i < FORWARDED; i++) sigaddset(&blocked, forwarded[i]);
   sigprocmask(SIG_BLOCK, &blocked, &mask);
@@ -65,7 +70,8 @@ opc_status_t opc_launch(const opc_launch_t *launch, int *out_status, opc_error_t
   pid_t child = fork();
   if (child == 0) become(launch, before, &mask, tell[1]);
   program = child;
-  opc_status_t status = child < 0 ? opc_error_set(error, OPC_ERR_SYSTEM, "cannot start a process: %s", strerror(errno)) : OPC_OK;
+  opc_status_t status =
+      child < 0 ? opc_error_set(error, OPC_ERR_SYSTEM, "cannot start a process: %s", strerror(errno)) : OPC_OK;
   sigprocmask(SIG_SETMASK, &mask, NULL);
   close(tell[1]);
   if (child > 0) {
@@ -73,7 +79,8 @@ opc_status_t opc_launch(const opc_launch_t *launch, int *out_status, opc_error_t
     do got = read(tell[0], &failure, sizeof failure);
     while (got < 0 && errno == EINTR);
     while (waitpid(child, out_status, 0) < 0 && errno == EINTR) continue;
-    if (got == sizeof failure) status = opc_error_set(error, OPC_ERR_USAGE, "cannot execute %s: %s", launch->words[0], strerror(failure));
+    if (got == sizeof failure)
+      status = opc_error_set(error, OPC_ERR_USAGE, "cannot execute %s: %s", launch->words[0], strerror(failure));
   }
   program = 0;
   close(tell[0]);

@@ -13,9 +13,11 @@
 static bool find_program(const char *word, char out[PATH_MAX]) {
   if (strchr(word, '/')) return snprintf(out, PATH_MAX, "%s", word) < PATH_MAX;
   const char *path = getenv("PATH");
-  for (const char *part = path ? path : "/bin:/usr/bin"; part; part = strchr(part, ':') ? strchr(part, ':') + 1 : NULL) {
+  for (const char *part = path ? path : "/bin:/usr/bin"; part;
+       part = strchr(part, ':') ? strchr(part, ':') + 1 : NULL) {
     int length = (int)strcspn(part, ":");
-    if (snprintf(out, PATH_MAX, "%.*s%s%s", length, part, length ? "/" : "", word) < PATH_MAX && access(out, X_OK) == 0) return true;
+    if (snprintf(out, PATH_MAX, "%.*s%s%s", length, part, length ? "/" : "", word) < PATH_MAX && access(out, X_OK) == 0)
+      return true;
   }
   return false;
 }
@@ -36,7 +38,8 @@ static const char *elf_kind(int fd, const Elf64_Ehdr *header) {
   if (header->e_ident[EI_CLASS] != ELFCLASS64) return "it is a program of 32 bits";
   for (int i = 0; i < header->e_phnum; i++) {
     Elf64_Phdr part;
-    if (pread(fd, &part, sizeof part, (off_t)(header->e_phoff + (size_t)i * header->e_phentsize)) != sizeof part) return NULL;
+    if (pread(fd, &part, sizeof part, (off_t)(header->e_phoff + (size_t)i * header->e_phentsize)) != sizeof part)
+      return NULL;
     interpreter |= part.p_type == PT_INTERP;
   }
   return interpreter ? NULL : "it is statically linked, and a library cannot be preloaded into it";
@@ -57,9 +60,11 @@ const char *opc_program_kind(const char *word) {
     ssize_t got = read(fd, &start, sizeof start - 1);
     bool script = got > 2 && memcmp(start.text, "#!", 2) == 0;
     if (!script && fstat(fd, &status) == 0 &&
-        ((status.st_mode & S_ISUID && status.st_uid != geteuid()) || (status.st_mode & S_ISGID && status.st_gid != getegid())))
+        ((status.st_mode & S_ISUID && status.st_uid != geteuid()) ||
+         (status.st_mode & S_ISGID && status.st_gid != getegid())))
       kind = "it runs with another user's or group's rights (setuid), and no library is preloaded into it";
-    else if (got >= (ssize_t)sizeof start.elf && memcmp(start.elf.e_ident, ELFMAG, SELFMAG) == 0) kind = elf_kind(fd, &start.elf);
+    else if (got >= (ssize_t)sizeof start.elf && memcmp(start.elf.e_ident, ELFMAG, SELFMAG) == 0)
+      kind = elf_kind(fd, &start.elf);
     close(fd);
     if (!script) return kind;
     if (!read_interpreter(start.text, path)) return NULL;

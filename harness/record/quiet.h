@@ -1,5 +1,6 @@
-/* Makes room for the observer's own work inside a program that must not notice it: errno, the locale of this thread (numbers are written
- * with a point), cancellation and SIGXFSZ (a write beyond a limit is an error here, not a signal) are as they were after the end.
+/* Makes room for the observer's own work inside a program that must not notice it: errno, the locale of this thread
+ * (numbers are written with a point), cancellation and SIGXFSZ (a write beyond a limit is an error here, not a signal)
+ * are as they were after the end.
  *
  * Threads: any, one opc_quiet_t each. Not for hot paths: half a dozen system calls. */
 #ifndef OPC_RECORD_QUIET_H

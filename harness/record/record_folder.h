@@ -1,9 +1,10 @@
-/* What `opcheck-c record` and the processes of the recorded program leave for one another, in a folder of its own beside the output:
+/* What `opcheck-c record` and the processes of the recorded program leave for one another, in a folder of its own
+ * beside the output:
  *
  *   settings            what to record (record_settings.h), written before the program starts
- *   calls.PID.TIME      one line of JSON a distinct call, written at once: {"class": hex, "sample": {…}}, empty lines between them
- *   counts.PID.TIME     an opc_record_counts_t, mapped shared: it survives a SIGKILL, and children by fork count in their parent's
- *   trouble.PID.TIME    why a process with libtorch could not be observed, in words
+ *   calls.PID.TIME      one line of JSON a distinct call, written at once: {"class": hex, "sample": {…}}, empty lines
+ * between them counts.PID.TIME     an opc_record_counts_t, mapped shared: it survives a SIGKILL, and children by fork
+ * count in their parent's trouble.PID.TIME    why a process with libtorch could not be observed, in words
  *   values/HASH.npy     what --values keeps
  *
  * Threads and fork: rows are claimed and counted atomically, by all processes that share the mapping. */

@@ -13,14 +13,42 @@
 #include "record/record_folder.h"
 
 /* Of libtorch itself and of its compiler. */
-static const char *const own_namespaces[] = {
-    "_c10d_functional", "_c10d_functional_autograd", "_dtensor", "_quantized", "_test",    "aten",         "c10d",         "c10d_functional",
-    "cuda",             "debug_mode_ops",            "debugprims", "export",   "flex_lib", "higher_order", "inductor",     "mkl",
-    "mkldnn",           "mkldnn_prepacked",          "onednn",     "onnx",     "prepacked", "prim",        "prims",        "profiler",
-    "quantization",     "quantized",                 "rngprims",   "sparse",   "static_runtime", "streams", "symm_mem",    "xnnpack"};
+static const char *const own_namespaces[] = {"_c10d_functional",
+                                             "_c10d_functional_autograd",
+                                             "_dtensor",
+                                             "_quantized",
+                                             "_test",
+                                             "aten",
+                                             "c10d",
+                                             "c10d_functional",
+                                             "cuda",
+                                             "debug_mode_ops",
+                                             "debugprims",
+                                             "export",
+                                             "flex_lib",
+                                             "higher_order",
+                                             "inductor",
+                                             "mkl",
+                                             "mkldnn",
+                                             "mkldnn_prepacked",
+                                             "onednn",
+                                             "onnx",
+                                             "prepacked",
+                                             "prim",
+                                             "prims",
+                                             "profiler",
+                                             "quantization",
+                                             "quantized",
+                                             "rngprims",
+                                             "sparse",
+                                             "static_runtime",
+                                             "streams",
+                                             "symm_mem",
+                                             "xnnpack"};
 
 void opc_record_settings_default(opc_record_settings_t *settings) {
-  *settings = (opc_record_settings_t){.observers = "", .values_folder = "", .calls = 64, .total = 4096, .size_mib = 256, .elements = 1024};
+  *settings = (opc_record_settings_t){
+      .observers = "", .values_folder = "", .calls = 64, .total = 4096, .size_mib = 256, .elements = 1024};
 }
 
 opc_status_t opc_record_settings_write(const opc_record_settings_t *settings, const char *folder, opc_error_t *error) {
@@ -33,11 +61,13 @@ opc_status_t opc_record_settings_write(const opc_record_settings_t *settings, co
     fprintf(file, "observers %s\nvalues %s\n", settings->observers, settings->values_folder);
     for (size_t i = 0; i < settings->namespace_count; i++) fprintf(file, "namespace %s\n", settings->namespaces[i]);
     for (size_t i = 0; i < settings->glob_count; i++) fprintf(file, "op %s\n", settings->globs[i]);
-    fprintf(file, "calls %" PRId64 "\ntotal %" PRId64 "\nsize %" PRId64 "\nelements %" PRId64 "\n", settings->calls, settings->total, settings->size_mib,
-            settings->elements);
-    if (fflush(file) != 0 || ferror(file)) status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+    fprintf(file, "calls %" PRId64 "\ntotal %" PRId64 "\nsize %" PRId64 "\nelements %" PRId64 "\n", settings->calls,
+            settings->total, settings->size_mib, settings->elements);
+    if (fflush(file) != 0 || ferror(file))
+      status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
   }
-  if (file && fclose(file) != 0 && status == OPC_OK) status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+  if (file && fclose(file) != 0 && status == OPC_OK)
+    status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
   free(path);
   return status;
 }
@@ -76,7 +106,8 @@ static opc_status_t take_line(opc_record_settings_t *to, char *key, char *value)
 opc_status_t opc_record_settings_read(const char *folder, opc_record_settings_t *out, opc_error_t *error) {
   opc_record_settings_default(out);
   char *path = opc_string_format("%s/" OPC_RECORD_SETTINGS, folder), *line_end = NULL;
-  opc_status_t status = path ? read_file(path, &out->owned, error) : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status =
+      path ? read_file(path, &out->owned, error) : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   free(path);
   for (char *line = out->owned; status == OPC_OK && line && *line; line = line_end) {
     line_end = line + strcspn(line, "\n");
@@ -99,7 +130,9 @@ void opc_record_settings_clear(opc_record_settings_t *settings) {
   *settings = (opc_record_settings_t){0};
 }
 
-static bool same(const char *word, const char *name, size_t length) { return strncmp(word, name, length) == 0 && word[length] == '\0'; }
+static bool same(const char *word, const char *name, size_t length) {
+  return strncmp(word, name, length) == 0 && word[length] == '\0';
+}
 
 static bool namespace_wanted(const opc_record_settings_t *settings, const char *name, size_t length) {
   for (size_t i = 0; i < settings->namespace_count; i++)

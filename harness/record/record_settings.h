@@ -1,6 +1,7 @@
 /* What is to be recorded, as opcheck-c writes it into the folder and the observer reads it: a line "KEY VALUE" each.
  *
- * Ownership: opc_record_settings_clear frees what reading made; a writer's strings are its own. Threads: none of their own. */
+ * Ownership: opc_record_settings_clear frees what reading made; a writer's strings are its own. Threads: none of their
+ * own. */
 #ifndef OPC_RECORD_RECORD_SETTINGS_H
 #define OPC_RECORD_RECORD_SETTINGS_H
 
@@ -29,7 +30,8 @@ typedef struct opc_record_settings {
 } opc_record_settings_t;
 
 void opc_record_settings_default(opc_record_settings_t *settings);
-opc_status_t opc_record_settings_write(const opc_record_settings_t *settings, const char *folder, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_record_settings_write(const opc_record_settings_t *settings, const char *folder,
+                                       opc_error_t *error) OPC_CHECKED;
 opc_status_t opc_record_settings_read(const char *folder, opc_record_settings_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_record_settings_clear(opc_record_settings_t *settings);
 /* Whether an operator's calls are wanted: "ns::op" and its overload, "" where it has none. */

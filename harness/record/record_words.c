@@ -19,15 +19,21 @@ void opc_harvest_tell(const opc_harvest_t *harvest, const char *output, FILE *to
     operators += harvest->operators[i].written > 0;
   }
   if (harvest->samples)
-    fprintf(to, "opcheck-c: %" PRIu64 " sample%s of %" PRIu64 " operator%s in %s, from %" PRIu64 " call%s in %" PRIu64 " process%s\n", harvest->samples,
-            many(harvest->samples), operators, many(operators), output, seen, many(seen), harvest->processes, harvest->processes == 1 ? "" : "es");
+    fprintf(to,
+            "opcheck-c: %" PRIu64 " sample%s of %" PRIu64 " operator%s in %s, from %" PRIu64 " call%s in %" PRIu64
+            " process%s\n",
+            harvest->samples, many(harvest->samples), operators, many(operators), output, seen, many(seen),
+            harvest->processes, harvest->processes == 1 ? "" : "es");
   for (size_t i = 0; i < harvest->operator_count; i++) {
     const opc_harvest_operator_t *op = &harvest->operators[i];
     if (op->seen == 0 && op->written == 0) continue;
-    fprintf(to, "  %-40s %8" PRIu64 " call%s %6" PRIu64 " sample%s\n", op->name, op->seen, op->seen == 1 ? " " : "s", op->written, many(op->written));
+    fprintf(to, "  %-40s %8" PRIu64 " call%s %6" PRIu64 " sample%s\n", op->name, op->seen, op->seen == 1 ? " " : "s",
+            op->written, many(op->written));
     for (size_t r = 1; r < OPC_REASON_COUNT; r++)
-      if (op->left_out[r]) fprintf(to, "      %" PRIu64 " call%s left out: %s\n", op->left_out[r], many(op->left_out[r]), reason_words[r]);
+      if (op->left_out[r])
+        fprintf(to, "      %" PRIu64 " call%s left out: %s\n", op->left_out[r], many(op->left_out[r]), reason_words[r]);
   }
   if (harvest->damaged)
-    fprintf(to, "  %" PRIu64 " call%s lost: the line was not finished when the disk was full or the machine stopped\n", harvest->damaged, many(harvest->damaged));
+    fprintf(to, "  %" PRIu64 " call%s lost: the line was not finished when the disk was full or the machine stopped\n",
+            harvest->damaged, many(harvest->damaged));
 }

@@ -51,7 +51,8 @@ static long long now(void) {
   return (long long)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Held by a file where there is room for it: what is counted there outlives a SIGKILL. Else the process counts for itself and nobody will know. */
+/* Held by a file where there is room for it: what is counted there outlives a SIGKILL. Else the process counts for
+ * itself and nobody will know. */
 static opc_record_counts_t *map_counts(const char *folder) {
   char path[PATH_MAX + 64];
   void *mapped = MAP_FAILED;
@@ -61,7 +62,8 @@ static opc_record_counts_t *map_counts(const char *folder) {
     mapped = mmap(NULL, sizeof(opc_record_counts_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (fd >= 0 && mapped == MAP_FAILED) unlink(path);
   if (fd >= 0) close(fd);
-  if (mapped == MAP_FAILED) mapped = mmap(NULL, sizeof(opc_record_counts_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED)
+    mapped = mmap(NULL, sizeof(opc_record_counts_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return NULL;
   opc_record_counts_t *counts = mapped;
   memcpy(counts->magic, OPC_RECORD_MAGIC, sizeof OPC_RECORD_MAGIC);
@@ -69,14 +71,16 @@ static opc_record_counts_t *map_counts(const char *folder) {
 }
 
 opc_status_t opc_recorder_start(const char *folder, opc_error_t *error) {
-  if (strlen(folder) >= sizeof recorder.folder - 64) return opc_error_set(error, OPC_ERR_IO, "the name of the recording's folder is too long");
+  if (strlen(folder) >= sizeof recorder.folder - 64)
+    return opc_error_set(error, OPC_ERR_IO, "the name of the recording's folder is too long");
   opc_status_t status = opc_record_settings_read(folder, &recorder.settings, error);
   if (status != OPC_OK) return status;
   strcpy(recorder.folder, folder);
   recorder.counts = map_counts(folder);
   if (!recorder.counts) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the observer");
   recorder.bytes_left = recorder.settings.size_mib * 1024 * 1024;
-  if (pthread_atfork(hold, release, release) != 0) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the observer");
+  if (pthread_atfork(hold, release, release) != 0)
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the observer");
   return OPC_OK;
 }
 
@@ -115,7 +119,8 @@ static opc_recorded_operator_t *operator_new(const char *name, const char *overl
   op->name = opc_string_copy(name);
   op->overload = opc_string_copy(overload);
   if (op->name && op->overload) {
-    if (opc_record_settings_want(&recorder.settings, name, overload) && is_operator(name, overload)) op->row = claim_row(name, overload);
+    if (opc_record_settings_want(&recorder.settings, name, overload) && is_operator(name, overload))
+      op->row = claim_row(name, overload);
     return op;
   }
   free(op->name);
@@ -137,7 +142,9 @@ opc_recorded_operator_t *opc_recorder_find(const char *name, const char *overloa
   return op && op->row ? op : NULL;
 }
 
-void opc_recorder_seen(opc_recorded_operator_t *op) { atomic_fetch_add_explicit(&op->row->seen, 1, memory_order_relaxed); }
+void opc_recorder_seen(opc_recorded_operator_t *op) {
+  atomic_fetch_add_explicit(&op->row->seen, 1, memory_order_relaxed);
+}
 
 void opc_recorder_count(opc_recorded_operator_t *op, opc_reason_t reason) {
   atomic_fetch_add_explicit(&op->row->left_out[reason], 1, memory_order_relaxed);
@@ -221,8 +228,8 @@ static int open_calls(void) {
   return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 }
 
-/* In one write, so that what another thread writes stands before or behind it. A line that could not be finished is parted from the next by its
- * empty line. */
+/* In one write, so that what another thread writes stands before or behind it. A line that could not be finished is
+ * parted from the next by its empty line. */
 static bool write_line(const opc_text_t *line) {
   int fd = open_calls();
   if (fd < 0) return false;

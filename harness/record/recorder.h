@@ -1,8 +1,9 @@
-/* What the observer of one process keeps: which operators are wanted, which classes of calls were written already, how many calls there were; and
- * the file that new calls are written to. Nothing of libtorch.
+/* What the observer of one process keeps: which operators are wanted, which classes of calls were written already, how
+ * many calls there were; and the file that new calls are written to. Nothing of libtorch.
  *
- * Ownership: everything lives as long as the process. Threads: any. Fork: a child goes on with what its parent knew, in a file of its own.
- * A file is open only while a line is written, so that a program that closes or counts its descriptors meets none of ours. */
+ * Ownership: everything lives as long as the process. Threads: any. Fork: a child goes on with what its parent knew, in
+ * a file of its own. A file is open only while a line is written, so that a program that closes or counts its
+ * descriptors meets none of ours. */
 #ifndef OPC_RECORD_RECORDER_H
 #define OPC_RECORD_RECORDER_H
 
@@ -20,8 +21,8 @@ extern "C" {
 typedef struct opc_recorded_operator opc_recorded_operator_t;
 
 opc_status_t opc_recorder_start(const char *folder, opc_error_t *error) OPC_CHECKED;
-/* NULL: its calls are not wanted. Names as RecordFunction has them: "ns::op" and its overload. is_operator tells operators from other functions that
- * libtorch observes, once for each name that is wanted otherwise. */
+/* NULL: its calls are not wanted. Names as RecordFunction has them: "ns::op" and its overload. is_operator tells
+ * operators from other functions that libtorch observes, once for each name that is wanted otherwise. */
 typedef bool opc_is_operator_t(const char *name, const char *overload);
 opc_recorded_operator_t *opc_recorder_find(const char *name, const char *overload, opc_is_operator_t *is_operator);
 void opc_recorder_seen(opc_recorded_operator_t *op);

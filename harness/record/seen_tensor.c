@@ -78,16 +78,19 @@ static void write_kind(const opc_seen_tensor_t *tensor, const opc_seen_values_t 
   else if (!floating && values->beyond_int64) opc_text_add(out, "\"arange\"");
   else if (!floating && values->highest_integer < INT64_MAX)
     opc_text_addf(out, "{\"range\": [%" PRId64 ", %" PRId64 "]}", values->lowest_integer, values->highest_integer + 1);
-  else if (!floating) opc_text_addf(out, "{\"range\": [%" PRId64 ", %" PRId64 "]}", values->lowest_integer, values->highest_integer);
+  else if (!floating)
+    opc_text_addf(out, "{\"range\": [%" PRId64 ", %" PRId64 "]}", values->lowest_integer, values->highest_integer);
   else if (kind == OPC_CLASS_FLOATING && values->integral && values->nonfinite < values->looked_at && span >= 1)
     opc_text_addf(out, "{\"range\": [%.0f, %.0f]}", values->lowest, values->highest + 1);
   else if (values->lowest >= 0 && values->highest <= 1 && span > 0) opc_text_add(out, "\"uniform\"");
-  else if (kind == OPC_CLASS_FLOATING && span >= 16 && (values->lowest >= 0 || values->highest <= 0) && fabs(values->lowest) < 9e15 && fabs(values->highest) < 9e15)
+  else if (kind == OPC_CLASS_FLOATING && span >= 16 && (values->lowest >= 0 || values->highest <= 0) &&
+           fabs(values->lowest) < 9e15 && fabs(values->highest) < 9e15)
     opc_text_addf(out, "{\"range\": [%.0f, %.0f]}", floor(values->lowest), ceil(values->highest));
   else opc_text_add(out, "\"normal\"");
 }
 
-static void write_notes(const opc_seen_tensor_t *tensor, const opc_seen_values_t *values, const char *path, opc_text_t *notes) {
+static void write_notes(const opc_seen_tensor_t *tensor, const opc_seen_values_t *values, const char *path,
+                        opc_text_t *notes) {
   const int digits = opc_dtype_digits(tensor->dtype) ? opc_dtype_digits(tensor->dtype) : 53;
   const struct {
     const char *name;
@@ -103,7 +106,8 @@ static void write_notes(const opc_seen_tensor_t *tensor, const opc_seen_values_t
   opc_text_add(notes, "}");
 }
 
-static void write_fill(const opc_seen_tensor_t *tensor, const opc_seen_values_t *values, const char *path, opc_text_t *out, opc_text_t *notes) {
+static void write_fill(const opc_seen_tensor_t *tensor, const opc_seen_values_t *values, const char *path,
+                       opc_text_t *out, opc_text_t *notes) {
   const opc_dtype_class_t kind = opc_dtype_class(tensor->dtype);
   const bool floating = kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX;
   const int64_t most = floating ? opc_recorder_elements() : opc_recorder_elements() * INTEGERS_A_FLOAT;
@@ -147,7 +151,8 @@ static void write_integers(const char *name, const int64_t *integers, int count,
   opc_text_add(out, "]");
 }
 
-opc_reason_t opc_seen_tensor_write(const opc_seen_tensor_t *tensor, const char *path, opc_text_t *out, opc_text_t *notes) {
+opc_reason_t opc_seen_tensor_write(const opc_seen_tensor_t *tensor, const char *path, opc_text_t *out,
+                                   opc_text_t *notes) {
   opc_seen_values_t values = {0};
   const bool looked_at = tensor->data && !opc_seen_is_wide(tensor);
   if (looked_at && !opc_seen_look(tensor, &values)) return OPC_REASON_NO_DATA;
@@ -160,7 +165,8 @@ opc_reason_t opc_seen_tensor_write(const opc_seen_tensor_t *tensor, const char *
     write_integers("strides", tensor->strides, tensor->ndim, out);
   }
   if (tensor->storage_offset) opc_text_addf(out, ", \"storage_offset\": %" PRId64, tensor->storage_offset);
-  if (tensor->storage_size > opc_seen_needed(tensor)) opc_text_addf(out, ", \"storage_size\": %" PRId64, tensor->storage_size);
+  if (tensor->storage_size > opc_seen_needed(tensor))
+    opc_text_addf(out, ", \"storage_size\": %" PRId64, tensor->storage_size);
   if (tensor->storage_id >= 0) opc_text_addf(out, ", \"storage\": \"s%d\"", tensor->storage_id);
   if (tensor->identity_id >= 0) opc_text_addf(out, ", \"identity\": \"t%d\"", tensor->identity_id);
   if (tensor->device >= 0) opc_text_addf(out, ", \"device\": \"cuda:%d\"", tensor->device);

@@ -1,4 +1,5 @@
-/* A tensor that a program gave to an operator: how it lies in memory, and what its values are like. Nothing of libtorch.
+/* A tensor that a program gave to an operator: how it lies in memory, and what its values are like. Nothing of
+ * libtorch.
  *
  * Ownership: everything is the caller's; the data is the program's and only read. Threads: no shared state. */
 #ifndef OPC_RECORD_SEEN_TENSOR_H
@@ -28,8 +29,8 @@ typedef struct opc_seen_tensor {
   bool conj, neg;                       /* of the tensor; a copy has them resolved */
   bool resolved;
   bool requires_grad;
-  int device;                           /* index of a cuda device; -1: cpu */
-  int storage_id, identity_id;          /* shared with another tensor of the call; -1: its own */
+  int device;                  /* index of a cuda device; -1: cpu */
+  int storage_id, identity_id; /* shared with another tensor of the call; -1: its own */
 } opc_seen_tensor_t;
 
 int64_t opc_seen_numel(const opc_seen_tensor_t *tensor);
@@ -54,13 +55,17 @@ typedef struct opc_seen_values {
 } opc_seen_values_t;
 bool opc_seen_look(const opc_seen_tensor_t *tensor, opc_seen_values_t *out);
 
-/* {"tensor": {…}} of a sample file. What the values were replaced by a fill for is told in `notes`, as a member ("path": {…}), with a comma in front where
- * notes hold something. A reason other than NONE: the call cannot be recorded. */
-opc_reason_t opc_seen_tensor_write(const opc_seen_tensor_t *tensor, const char *path, opc_text_t *out, opc_text_t *notes);
+/* {"tensor": {…}} of a sample file. What the values were replaced by a fill for is told in `notes`, as a member
+ * ("path": {…}), with a comma in front where notes hold something. A reason other than NONE: the call cannot be
+ * recorded. */
+opc_reason_t opc_seen_tensor_write(const opc_seen_tensor_t *tensor, const char *path, opc_text_t *out,
+                                   opc_text_t *notes);
 
-/* A JSON number or word: "1.5", "\"nan\"". Shortest of those that read back as the same number of so many bits of significand. */
+/* A JSON number or word: "1.5", "\"nan\"". Shortest of those that read back as the same number of so many bits of
+ * significand. */
 void opc_seen_number_write(double value, int digits, opc_text_t *out);
-/* A .npy file of all values in the recording's folder; the name that a sample file has for it is added to out. False: it could not be written. */
+/* A .npy file of all values in the recording's folder; the name that a sample file has for it is added to out. False:
+ * it could not be written. */
 bool opc_side_file_write(const opc_seen_tensor_t *tensor, const opc_seen_values_t *values, opc_text_t *out);
 
 #ifdef __cplusplus

@@ -5,8 +5,8 @@
 #include "record/readable.h"
 #include "record/seen_tensor.h"
 
-enum { LOOKED_AT = 1 << 22 };           /* elements of a tensor: some 20 ms, once a class of calls */
-enum { HANDLE_BYTES = 1024 };           /* an object in a tensor's bytes is not larger */
+enum { LOOKED_AT = 1 << 22 };          /* elements of a tensor: some 20 ms, once a class of calls */
+enum { HANDLE_BYTES = 1024 };          /* an object in a tensor's bytes is not larger */
 static const int64_t widest = 1 << 28; /* bytes between the first and the last element of a tensor that is walked */
 
 int64_t opc_seen_numel(const opc_seen_tensor_t *tensor) {
@@ -29,7 +29,8 @@ static int64_t reach(const opc_seen_tensor_t *tensor, const int64_t *strides) {
   int64_t last = 0, step;
   for (int i = 0; i < tensor->ndim; i++) {
     if (tensor->sizes[i] == 0) return 0;
-    if (__builtin_mul_overflow(tensor->sizes[i] - 1, strides[i], &step) || __builtin_add_overflow(last, step, &last)) return INT64_MAX / 16;
+    if (__builtin_mul_overflow(tensor->sizes[i] - 1, strides[i], &step) || __builtin_add_overflow(last, step, &last))
+      return INT64_MAX / 16;
   }
   return last + 1;
 }
@@ -69,7 +70,8 @@ bool opc_seen_visit(const opc_seen_tensor_t *tensor, int64_t most, opc_seen_visi
   const int64_t numel = opc_seen_numel(tensor), count = numel < most ? numel : most;
   int64_t index[OPC_SEEN_DIMS] = {0}, place = 0, elements = walked(tensor, count);
   if (count == 0) return true;
-  if (!tensor->data || elements > INT64_MAX / 16 || !opc_memory_readable(tensor->data, (size_t)elements * size)) return false;
+  if (!tensor->data || elements > INT64_MAX / 16 || !opc_memory_readable(tensor->data, (size_t)elements * size))
+    return false;
   for (int64_t number = 0; number < count; number++) {
     unsigned char element[16] = {0};
     memcpy(element, (const char *)tensor->data + place * (int64_t)size, size);
@@ -158,7 +160,8 @@ bool opc_seen_look(const opc_seen_tensor_t *tensor, opc_seen_values_t *out) {
                              .integral = true,
                              .digest = UINT64_C(0xcbf29ce484222325)};
   /* An object behind a tensor is laid into bytes, or its address into a 64-bit integer. */
-  looking.check_addresses = words && (size == 8 || (size == 1 && tensor->ndim == 1)) && numel <= HANDLE_BYTES / (int64_t)size;
+  looking.check_addresses =
+      words && (size == 8 || (size == 1 && tensor->ndim == 1)) && numel <= HANDLE_BYTES / (int64_t)size;
   if (!opc_seen_visit(tensor, LOOKED_AT, look_at, &looking)) return false;
   out->deviation = looking.finite ? sqrt(looking.squares / (double)looking.finite) : 0;
   return true;

@@ -1,18 +1,20 @@
-/* Preloaded into every process of a recorded program. It has no libtorch in it; when libtorch is there, it loads the observer, which has.
+/* Preloaded into every process of a recorded program. It has no libtorch in it; when libtorch is there, it loads the
+ * observer, which has.
  *
- * How libtorch is noticed. Linked programs have it when this library's constructor runs. For the others dlopen and dlsym are defined here once more, in
- * front of libc's. (An audit library would hear of every object too, but lives in a namespace of its own, from which nothing can be loaded into the
- * program's.) libc looks at its caller's address to know whose RPATH and RUNPATH count, so that whoever calls it in another's place changes what is
- * found: where that could matter, both are left by a jump (a call in tail position) and never seen as the caller, and libtorch is noticed at the next
- * dlsym: nobody gets at what was loaded without one. Elsewhere dlopen is called, and looked behind at once: a plugin whose initialisers register it
- * with its host needs no dlsym.
+ * How libtorch is noticed. Linked programs have it when this library's constructor runs. For the others dlopen and
+ * dlsym are defined here once more, in front of libc's. (An audit library would hear of every object too, but lives in
+ * a namespace of its own, from which nothing can be loaded into the program's.) libc looks at its caller's address to
+ * know whose RPATH and RUNPATH count, so that whoever calls it in another's place changes what is found: where that
+ * could matter, both are left by a jump (a call in tail position) and never seen as the caller, and libtorch is noticed
+ * at the next dlsym: nobody gets at what was loaded without one. Elsewhere dlopen is called, and looked behind at once:
+ * a plugin whose initialisers register it with its host needs no dlsym.
  *
  * Nothing here may reach the program: errno and dlerror are as it expects them. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <limits.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -43,7 +45,8 @@ static _Thread_local bool busy;
 static dlsym_function_t *libc_dlsym(void) {
   static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5", "GLIBC_2.27", "GLIBC_2.0"};
   dlsym_function_t *found = atomic_load_explicit(&real_dlsym, memory_order_relaxed);
-  for (size_t i = 0; !found && i < sizeof versions / sizeof versions[0]; i++) *(void **)&found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+  for (size_t i = 0; !found && i < sizeof versions / sizeof versions[0]; i++)
+    *(void **)&found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
   if (!found) abort(); /* no libc has none */
   atomic_store_explicit(&real_dlsym, found, memory_order_relaxed);
   return found;
@@ -62,7 +65,8 @@ static dlopen_function_t *libc_dlopen(void) {
 static char recording[PATH_MAX];
 static atomic_bool recording_known;
 
-/* Where to; "" for nowhere. Other libraries' initialisers may ask before our own ran. The program may change its environment later. */
+/* Where to; "" for nowhere. Other libraries' initialisers may ask before our own ran. The program may change its
+ * environment later. */
 static const char *folder(void) {
   if (!atomic_load_explicit(&recording_known, memory_order_acquire)) {
     const char *given = getenv(OPC_RECORD_VARIABLE);
@@ -76,7 +80,8 @@ static void tell_trouble(const char *words) {
   char path[PATH_MAX];
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  snprintf(path, sizeof path, "%.*s/" OPC_RECORD_TROUBLE "%ld.%lld%09ld", PATH_MAX - 64, folder(), (long)getpid(), (long long)now.tv_sec, now.tv_nsec);
+  snprintf(path, sizeof path, "%.*s/" OPC_RECORD_TROUBLE "%ld.%lld%09ld", PATH_MAX - 64, folder(), (long)getpid(),
+           (long long)now.tv_sec, now.tv_nsec);
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return;
   if (write(fd, words, strlen(words)) < 0) unlink(path);
@@ -87,24 +92,30 @@ static void load_observer(const char *torch_file) {
   char words[2048] = "", path[PATH_MAX], version[16];
   opc_record_settings_t settings;
   opc_error_t error;
-  if (opc_record_settings_read(folder(), &settings, &error) != OPC_OK) return; /* the recording is over: its folder is gone */
+  if (opc_record_settings_read(folder(), &settings, &error) != OPC_OK)
+    return; /* the recording is over: its folder is gone */
   opc_torch_version_of(torch_file, version);
   snprintf(path, sizeof path, "%s/" OPC_RECORD_OBSERVER "-%s.so", settings.observers, version);
-  if (version[0] == '\0' || access(path, R_OK) != 0) snprintf(path, sizeof path, "%s/" OPC_RECORD_OBSERVER ".so", settings.observers);
+  if (version[0] == '\0' || access(path, R_OK) != 0)
+    snprintf(path, sizeof path, "%s/" OPC_RECORD_OBSERVER ".so", settings.observers);
   opc_record_settings_clear(&settings);
 
   /* What it needs has to be there under these names, or a second libtorch would be loaded. */
-  void *torch = libc_dlopen()("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD), *c10 = libc_dlopen()("libc10.so", RTLD_LAZY | RTLD_NOLOAD);
+  void *torch = libc_dlopen()("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD),
+       *c10 = libc_dlopen()("libc10.so", RTLD_LAZY | RTLD_NOLOAD);
   void *observer = torch && c10 ? libc_dlopen()(path, RTLD_NOW | RTLD_LOCAL) : NULL;
   const char *built_for = observer ? libc_dlsym()(observer, OPC_OBSERVER_TORCH) : NULL;
   opc_observer_start_t *start = NULL;
   if (built_for) *(void **)&start = libc_dlsym()(observer, OPC_OBSERVER_START);
-  if (!torch || !c10) snprintf(words, sizeof words, "libtorch is in %.500s, under another name than libtorch_cpu.so or without a libc10.so", torch_file);
+  if (!torch || !c10)
+    snprintf(words, sizeof words,
+             "libtorch is in %.500s, under another name than libtorch_cpu.so or without a libc10.so", torch_file);
   else if (built_for && version[0] && strcmp(built_for, version) != 0)
-    snprintf(words, sizeof words, "%.500s is libtorch %s, and %.500s is built for %s", torch_file, version, path, built_for);
+    snprintf(words, sizeof words, "%.500s is libtorch %s, and %.500s is built for %s", torch_file, version, path,
+             built_for);
   else if (!start)
-    snprintf(words, sizeof words, "%.500s%s%s does not fit the observer that there is: %.700s", torch_file, version[0] ? ", libtorch " : "", version,
-             dlerror());
+    snprintf(words, sizeof words, "%.500s%s%s does not fit the observer that there is: %.700s", torch_file,
+             version[0] ? ", libtorch " : "", version, dlerror());
   else start(folder(), words, sizeof words);
   if (words[0]) tell_trouble(words);
 }
@@ -176,7 +187,8 @@ __attribute__((visibility("default"))) void *dlopen(const char *file, int mode) 
 }
 
 __attribute__((visibility("default"))) void *dlsym(void *restrict handle, const char *restrict name) {
-  if (atomic_load_explicit(&pending, memory_order_relaxed) && handle != RTLD_DEFAULT && handle != RTLD_NEXT) look(handle);
+  if (atomic_load_explicit(&pending, memory_order_relaxed) && handle != RTLD_DEFAULT && handle != RTLD_NEXT)
+    look(handle);
   return libc_dlsym()(handle, name);
 }
 

@@ -1,4 +1,5 @@
-/* The .npy files of --values (numpy.lib.format, version 1.0). Named by what is in them: the same values are kept once. */
+/* The .npy files of --values (numpy.lib.format, version 1.0). Named by what is in them: the same values are kept once.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -44,8 +45,8 @@ static void write_header(const opc_seen_tensor_t *tensor, const writing_t *writi
   char header[HEADER + 1];
   opc_text_t shape = {0};
   for (int i = 0; i < tensor->ndim; i++) opc_text_addf(&shape, "%" PRId64 ",", tensor->sizes[i]);
-  int length = snprintf(header + 10, HEADER - 10, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (%s)}", writing->size == 1 ? '|' : '<',
-                        kind_letter(writing->to), writing->size, opc_text_c(&shape));
+  int length = snprintf(header + 10, HEADER - 10, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (%s)}",
+                        writing->size == 1 ? '|' : '<', kind_letter(writing->to), writing->size, opc_text_c(&shape));
   memset(header + 10 + length, ' ', (size_t)(HEADER - 10 - length));
   memcpy(header, "\x93NUMPY\x01\x00", 8);
   header[8] = (char)(HEADER - 10);
@@ -72,7 +73,8 @@ bool opc_side_file_write(const opc_seen_tensor_t *tensor, const opc_seen_values_
   for (int i = 0; i < tensor->ndim; i++) digest = (digest ^ (uint64_t)tensor->sizes[i]) * UINT64_C(0x100000001b3);
   writing_t writing = {.from = tensor->dtype, .to = array_dtype(tensor->dtype)};
   writing.size = opc_dtype_size(writing.to);
-  if (values->looked_at < values->numel) digest ^= (uint64_t)values->numel * 31 + (uint64_t)(uintptr_t)tensor->data; /* not all of it is in the digest */
+  if (values->looked_at < values->numel)
+    digest ^= (uint64_t)values->numel * 31 + (uint64_t)(uintptr_t)tensor->data; /* not all of it is in the digest */
   snprintf(name, sizeof name, "%s-%016" PRIx64 ".npy", opc_dtype_name(tensor->dtype), digest);
   int length = snprintf(path, sizeof path, "%s/" OPC_RECORD_VALUES "/%s", opc_recorder_folder(), name);
   if (length < 0 || (size_t)length >= sizeof path - 32) return false;
@@ -82,7 +84,8 @@ bool opc_side_file_write(const opc_seen_tensor_t *tensor, const opc_seen_values_
     writing.file = fopen(beside, "wbxe");
     if (!writing.file) return access(path, R_OK) == 0; /* another thread is at it */
     write_header(tensor, &writing);
-    bool fine = opc_seen_visit(tensor, INT64_MAX, write_element, &writing) && fflush(writing.file) == 0 && !ferror(writing.file);
+    bool fine = opc_seen_visit(tensor, INT64_MAX, write_element, &writing) && fflush(writing.file) == 0 &&
+                !ferror(writing.file);
     fine = fclose(writing.file) == 0 && fine && rename(beside, path) == 0;
     if (!fine) {
       unlink(beside);

@@ -13,10 +13,12 @@
 static const char ending[] = ".npy\"", folder_ending[] = ".values/";
 enum { DIGITS = 16, ENDING = sizeof ending - 1, FOLDER_ENDING = sizeof folder_ending - 1, DTYPE_LONGEST = 32 };
 
-/* "float32-0123456789abcdef", which ends at `end`, behind "….values/": a copy with ".npy"; NULL: no recording named it. */
+/* "float32-0123456789abcdef", which ends at `end`, behind "….values/": a copy with ".npy"; NULL: no recording named it.
+ */
 static char *name_before(const char *line, const char *end) {
   char dtype[DTYPE_LONGEST + 1];
-  if (end - line < DIGITS + 1 || end[-DIGITS - 1] != '-' || strspn(end - DIGITS, "0123456789abcdef") != DIGITS) return NULL;
+  if (end - line < DIGITS + 1 || end[-DIGITS - 1] != '-' || strspn(end - DIGITS, "0123456789abcdef") != DIGITS)
+    return NULL;
   const char *dash = end - DIGITS - 1, *start = dash;
   while (start > line && start[-1] != '/') start--;
   size_t length = (size_t)(dash - start);

@@ -20,7 +20,8 @@ void opc_torch_version_of(const char *torch_cpu_file, char out[16]) {
     while ((major < 0 || minor < 0) && fgets(line, sizeof line, file)) {
       (void)sscanf(line, "#define TORCH_VERSION_MAJOR %d", &major);
       (void)sscanf(line, "#define TORCH_VERSION_MINOR %d", &minor);
-      if (sscanf(line, "__version__ = '%d.%d", &major, &minor) != 2 && i == 1) (void)sscanf(line, "%d.%d", &major, &minor);
+      if (sscanf(line, "__version__ = '%d.%d", &major, &minor) != 2 && i == 1)
+        (void)sscanf(line, "%d.%d", &major, &minor);
     }
     fclose(file);
     if (major >= 0 && minor >= 0) snprintf(out, 16, "%d.%d", major % 1000, minor % 1000);

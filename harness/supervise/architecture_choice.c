@@ -13,7 +13,8 @@ static void count_served(const char *path, size_t served[OPC_SIMULATED_ARCHITECT
   opc_facts_t facts = {0};
   if (opc_elf_open(path, &file, NULL) != OPC_OK) return;
   if (opc_facts_read(file, &facts, NULL) == OPC_OK && !facts.gpu.damaged) {
-    for (size_t i = 0; i < OPC_SIMULATED_ARCHITECTURES; i++) served[i] += opc_gpu_codes_serve(&facts.gpu, opc_simulated_architectures[i].number);
+    for (size_t i = 0; i < OPC_SIMULATED_ARCHITECTURES; i++)
+      served[i] += opc_gpu_codes_serve(&facts.gpu, opc_simulated_architectures[i].number);
   }
   opc_facts_clear(&facts);
   opc_elf_close(file);

@@ -19,7 +19,7 @@
 static const double start_seconds = 60; /* until "forked", or until a worker of its own has loaded everything */
 static const double idle_seconds = 30;  /* between cases: building the plan, making arguments */
 static const double leave_seconds = 2;
-static const double closed_seconds = 2; /* a channel that ends means a process that ends */
+static const double closed_seconds = 2;                         /* a channel that ends means a process that ends */
 static const double starved_share = 0.7, starved_patience = 10; /* of a case's time */
 enum { OUTPUT_KEPT = 1 << 20, FORKED_MAX = 16 };
 
@@ -33,7 +33,13 @@ opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_err
   *out = NULL;
   opc_child_t *child = calloc(1, sizeof *child);
   if (child == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-  *child = (opc_child_t){.id = id, .channel = OPC_CHANNEL_INIT, .control = OPC_CHANNEL_INIT, .theirs = {-1, -1, -1}, .output = -1, .pidfd = -1, .owner = owner};
+  *child = (opc_child_t){.id = id,
+                         .channel = OPC_CHANNEL_INIT,
+                         .control = OPC_CHANNEL_INIT,
+                         .theirs = {-1, -1, -1},
+                         .output = -1,
+                         .pidfd = -1,
+                         .owner = owner};
   child->opened = child->heard = opc_clock();
   child->pace = 1;
   opc_status_t status = opc_channel_open(&child->channel, &child->theirs[0], error);
@@ -77,11 +83,14 @@ opc_status_t opc_child_request(opc_child_t *child, opc_channel_t *control, int m
   return status;
 }
 
-opc_status_t opc_child_execute(opc_child_t *child, const opc_worker_command_t *command, int memory_mib, opc_error_t *error) {
+opc_status_t opc_child_execute(opc_child_t *child, const opc_worker_command_t *command, int memory_mib,
+                               opc_error_t *error) {
   int other = -1, pidfd = -1;
   pid_t pid = 0;
   opc_status_t status = opc_channel_open(&child->control, &other, error);
-  if (status == OPC_OK) status = opc_worker_start_batch(command, memory_mib, other, child->theirs[0], child->theirs[1], child->output, &pid, &pidfd, error);
+  if (status == OPC_OK)
+    status = opc_worker_start_batch(command, memory_mib, other, child->theirs[0], child->theirs[1], child->output, &pid,
+                                    &pidfd, error);
   if (other >= 0) close(other);
   if (status == OPC_OK) opc_child_started(child, pid, pidfd, true);
   return status;
@@ -133,7 +142,9 @@ static bool is_runnable(pid_t pid) {
   for (const struct dirent *thread; threads != NULL && !runnable && (thread = readdir(threads)) != NULL;) {
     snprintf(path, sizeof path, "/proc/%d/task/%.20s/stat", (int)pid, thread->d_name);
     FILE *file = fopen(path, "re");
-    const char *state = file != NULL && fgets(line, sizeof line, file) != NULL ? strrchr(line, ')') : NULL; /* the name before it may hold anything */
+    const char *state = file != NULL && fgets(line, sizeof line, file) != NULL
+                            ? strrchr(line, ')')
+                            : NULL; /* the name before it may hold anything */
     runnable = state != NULL && (state[2] == 'R' || state[2] == 'D');
     if (file != NULL) fclose(file);
   }
@@ -141,8 +152,9 @@ static bool is_runnable(pid_t pid) {
   return runnable;
 }
 
-/* Its time is over by the clock, and it could not run for most of it: a machine under load must not change what a run finds. One that waits is not spared, but
- * where it is for a process that it has forked: then that one's time counts. */
+/* Its time is over by the clock, and it could not run for most of it: a machine under load must not change what a run
+ * finds. One that waits is not spared, but where it is for a process that it has forked: then that one's time counts.
+ */
 static bool is_starved(const opc_child_t *child, double started, double case_seconds, double now) {
   char path[64];
   double used = cpu_used(child->pid);
@@ -176,7 +188,8 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
     limit = child->closed_at + closed_seconds * child->pace;
     cause = OPC_END_CHANNEL;
   } else if (child->blackbox->running == 1) {
-    /* The black box is the child's to write: a start in the future, or before it was last seen to begin a case, gives it no more time than that. */
+    /* The black box is the child's to write: a start in the future, or before it was last seen to begin a case, gives
+     * it no more time than that. */
     double started = (double)child->blackbox->started_ns * 1e-9;
     if (started > now || started < child->opened) started = child->heard;
     limit = started + case_seconds;

@@ -1,5 +1,5 @@
-/* The cases of an operator: results go to the journal as they come, findings wait for their confirmation, a dead child is replaced by one that goes on
- * after the case that killed it. */
+/* The cases of an operator: results go to the journal as they come, findings wait for their confirmation, a dead child
+ * is replaced by one that goes on after the case that killed it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,9 @@
 
 enum { CRASHES_MAX = 3, TIMEOUTS_MAX = 2, HANGS_MAX = 3, STILLBORN_MAX = 3 };
 
-static const char *text_of(const json_t *object, const char *key) { return json_string_value(json_object_get(object, key)); }
+static const char *text_of(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
 
 static double seconds(const opc_task_t *task) { return task->session->options->timeout; }
 
@@ -27,8 +29,10 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
   *out = opc_task_cases_command(task, json_array_size(task->skips), json_array_size(task->crashed));
   if (*out == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   if (task->session->has_only) json_object_set_new(*out, "only", json_string(task->session->options->case_id));
-  else if (task->out_of_time) json_object_set_new(*out, "out_of_time", json_real(task->session->options->operator_time));
-  if (!task->session->has_only && task->order_count > 0) json_object_set_new(*out, "after", json_string(task->order[task->order_count - 1]));
+  else if (task->out_of_time)
+    json_object_set_new(*out, "out_of_time", json_real(task->session->options->operator_time));
+  if (!task->session->has_only && task->order_count > 0)
+    json_object_set_new(*out, "after", json_string(task->order[task->order_count - 1]));
   return OPC_OK;
 }
 
@@ -54,9 +58,11 @@ static opc_status_t suspect(opc_task_t *task, json_t *result, opc_error_t *error
     return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   }
   task->suspects = grown;
-  grown[task->suspect_count++] =
-    (opc_suspect_t){.result = result, .first = task->first, .position = task->order_count - 1, .skips = json_array_size(task->skips),
-                    .crashed = json_array_size(task->crashed)};
+  grown[task->suspect_count++] = (opc_suspect_t){.result = result,
+                                                 .first = task->first,
+                                                 .position = task->order_count - 1,
+                                                 .skips = json_array_size(task->skips),
+                                                 .crashed = json_array_size(task->crashed)};
   json_t *record = json_copy(result);
   opc_case_id_t id;
   if (record != NULL && opc_case_id_parse(text_of(result, "case"), &id, NULL) == OPC_OK) {
@@ -82,10 +88,12 @@ void opc_task_explain_no_sample(const opc_task_t *task, json_t *result) {
 static bool is_static(const json_t *result) {
   opc_case_id_t id;
   int check = opc_case_id_parse(text_of(result, "case"), &id, NULL) == OPC_OK ? opc_check_info_find(id.check) : -1;
-  return check >= 0 && !opc_check_infos[check].calls && strcmp(text_of(result, "verdict"), opc_verdict_name(OPC_VERDICT_ERROR)) != 0;
+  return check >= 0 && !opc_check_infos[check].calls &&
+         strcmp(text_of(result, "verdict"), opc_verdict_name(OPC_VERDICT_ERROR)) != 0;
 }
 
-/* Under Valgrind a run alone takes half a second. What Valgrind saw needs none, and of the checks' own findings the first of a rule has one for all. */
+/* Under Valgrind a run alone takes half a second. What Valgrind saw needs none, and of the checks' own findings the
+ * first of a rule has one for all. */
 static bool is_settled(const opc_task_t *task, const json_t *result) {
   if (is_static(result)) return true;
   if (task->session->memcheck == NULL) return false;
@@ -111,7 +119,8 @@ static opc_status_t settle(opc_task_t *task, opc_error_t *error) {
 static opc_status_t on_result(opc_task_t *task, json_t *message, opc_error_t *error) {
   opc_status_t status = settle(task, error);
   /* A case has one result: a second one would be a hostile child's. */
-  bool again = task->order_count > task->first && strcmp(task->order[task->order_count - 1], text_of(message, "case")) == 0;
+  bool again =
+      task->order_count > task->first && strcmp(task->order[task->order_count - 1], text_of(message, "case")) == 0;
   if (status != OPC_OK || again) return status;
   task->held = json_incref(message);
   task->stillborn = 0;
@@ -124,10 +133,12 @@ static opc_status_t on_result(opc_task_t *task, json_t *message, opc_error_t *er
 static opc_status_t give_up(opc_task_t *task, const char *why, opc_error_t *error) {
   task->session->trouble = true;
   opc_task_enter(task, &opc_phase_confirm);
-  return opc_journal_note(task->session->journal, error, "%s: the rest of its cases could not be run: %s", task->op->name, why);
+  return opc_journal_note(task->session->journal, error, "%s: the rest of its cases could not be run: %s",
+                          task->op->name, why);
 }
 
-/* An operator that hangs again and again does so in all checks: each would cost two timeouts and their confirmations more. */
+/* An operator that hangs again and again does so in all checks: each would cost two timeouts and their confirmations
+ * more. */
 static void skip_all(opc_task_t *task) {
   size_t i;
   json_t *name;
@@ -139,8 +150,9 @@ static opc_status_t tally(opc_task_t *task, const char *check, const opc_crash_t
   bool timeout = strcmp(crash->rule, "timeout") == 0;
   const char *place = timeout ? "" : crash->place;
   size_t i = 0;
-  while (i < task->tally_count && (strcmp(task->tallies[i].check, check) != 0 || strcmp(task->tallies[i].rule, crash->rule) != 0 ||
-                                   strcmp(task->tallies[i].place, place) != 0)) {
+  while (i < task->tally_count &&
+         (strcmp(task->tallies[i].check, check) != 0 || strcmp(task->tallies[i].rule, crash->rule) != 0 ||
+          strcmp(task->tallies[i].place, place) != 0)) {
     i++;
   }
   if (i == task->tally_count) {
@@ -152,13 +164,14 @@ static opc_status_t tally(opc_task_t *task, const char *check, const opc_crash_t
     snprintf(grown[i].rule, sizeof grown[i].rule, "%s", crash->rule);
     snprintf(grown[i].place, sizeof grown[i].place, "%s", place);
   }
-  if (++task->tallies[i].count == (timeout ? TIMEOUTS_MAX : CRASHES_MAX)) json_array_append_new(task->skips, json_string(check));
+  if (++task->tallies[i].count == (timeout ? TIMEOUTS_MAX : CRASHES_MAX))
+    json_array_append_new(task->skips, json_string(check));
   if (timeout && ++task->hangs == HANGS_MAX) skip_all(task);
   return OPC_OK;
 }
 
-/* What it hung on is a variant: the same one of another sample would cost its time again and tell nothing new. As the samples themselves may, that is no rule for
- * plain ones. */
+/* What it hung on is a variant: the same one of another sample would cost its time again and tell nothing new. As the
+ * samples themselves may, that is no rule for plain ones. */
 static void note_hung_variant(opc_task_t *task, const opc_case_id_t *id) {
   opc_case_id_t of_all = *id;
   char text[OPC_CASE_ID_SIZE];
@@ -168,14 +181,18 @@ static void note_hung_variant(opc_task_t *task, const opc_case_id_t *id) {
   json_array_append_new(task->crashed, json_string(text));
 }
 
-/* The process leaves, and another one goes on behind its last case. Where that broke it the check is given up after some. */
+/* The process leaves, and another one goes on behind its last case. Where that broke it the check is given up after
+ * some. */
 static opc_status_t spent(opc_task_t *task, opc_error_t *error) {
   opc_case_id_t id;
   opc_crash_t fault = {0};
-  if (task->held == NULL) return give_up(task, "the worker says that a case broke its process, and has run none", error);
-  snprintf(fault.rule, sizeof fault.rule, "%.31s", text_of(task->held, "rule") != NULL ? text_of(task->held, "rule") : "");
+  if (task->held == NULL)
+    return give_up(task, "the worker says that a case broke its process, and has run none", error);
+  snprintf(fault.rule, sizeof fault.rule, "%.31s",
+           text_of(task->held, "rule") != NULL ? text_of(task->held, "rule") : "");
   opc_status_t status = opc_case_id_parse(text_of(task->held, "case"), &id, error);
-  if (status == OPC_OK && strcmp(fault.rule, "launch.asynchronous_error") == 0) status = tally(task, id.check, &fault, error);
+  if (status == OPC_OK && strcmp(fault.rule, "launch.asynchronous_error") == 0)
+    status = tally(task, id.check, &fault, error);
   if (status == OPC_OK) status = settle(task, error);
   if (task->session->has_only) opc_task_enter(task, &opc_phase_confirm);
   else opc_task_release(task);
@@ -239,7 +256,8 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
     status = settle(task, error);
     if (status == OPC_OK && task->session->has_only) {
       opc_task_enter(task, &opc_phase_confirm);
-      return opc_journal_note(task->session->journal, error, "--case %s: there is no such case: %s", task->session->options->case_id, why != NULL ? why : "");
+      return opc_journal_note(task->session->journal, error, "--case %s: there is no such case: %s",
+                              task->session->options->case_id, why != NULL ? why : "");
     }
     if (status == OPC_OK) status = give_up(task, why != NULL ? why : "the worker refuses", error);
   }

@@ -59,7 +59,8 @@ static opc_status_t add_sample(opc_session_t *session, const opc_operator_t *op,
     sample.source = OPC_SAMPLE_SEARCHED;
     free(sample.origin);
     sample.origin = opc_string_copy("simple values by the constructor's types");
-    if (status == OPC_OK && !has_sample(session, op->name, sample.name)) status = opc_sample_set_add(&session->samples, &sample, error);
+    if (status == OPC_OK && !has_sample(session, op->name, sample.name))
+      status = opc_sample_set_add(&session->samples, &sample, error);
   }
   json_decref(args);
   opc_sample_clear(&sample);

@@ -1,4 +1,5 @@
-/* Custom classes as something to check: each one's constructor is an operator of its own kind, and gets arguments where no sample file has any.
+/* Custom classes as something to check: each one's constructor is an operator of its own kind, and gets arguments where
+ * no sample file has any.
  *
  * Ownership: the operators are the loaded libraries', samples go to the session. Threads: one. */
 #ifndef OPC_SUPERVISE_CLASSES_H

@@ -1,8 +1,11 @@
-/* Confirmation: a finding is run again, alone, in a fresh child, by the path of --case. Where it vanishes, the cases that its child ran before are run
- * again in front of it, and halved until the one that it depends on is left. Where it still vanishes, it is a warning that says so.
+/* Confirmation: a finding is run again, alone, in a fresh child, by the path of --case. Where it vanishes, the cases
+ * that its child ran before are run again in front of it, and halved until the one that it depends on is left. Where it
+ * still vanishes, it is a warning that says so.
  *
- * Of findings of one check and rule the simplest comes first, which is the one that is shown. The others follow it in its child, and say so
- * ("confirmed_after"): hundreds of processes would tell no more. What does not show there has a child of its own after all. */
+ * Of findings of one check and rule the simplest comes first, which is the one that is shown. The others follow it in
+ * its child, and say so
+ * ("confirmed_after"): hundreds of processes would tell no more. What does not show there has a child of its own after
+ * all. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +16,9 @@
 enum { ALONE_RUNS_MAX = 3, BISECTIONS_MAX = 8 };
 enum { STEP_ALONE = 0, STEP_STRETCH, STEP_HALVE };
 
-static const char *text_of(const json_t *object, const char *key) { return json_string_value(json_object_get(object, key)); }
+static const char *text_of(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
 
 static double seconds(const opc_task_t *task) { return task->session->options->timeout; }
 
@@ -25,7 +30,9 @@ static void forget_outcome(opc_task_t *task) {
 }
 
 /* The case that the stretch starts with. */
-static size_t stretch_start(const opc_task_t *task) { return task->step == STEP_HALVE ? task->low + (task->high - task->low) / 2 : task->low; }
+static size_t stretch_start(const opc_task_t *task) {
+  return task->step == STEP_HALVE ? task->low + (task->high - task->low) / 2 : task->low;
+}
 
 static bool is_of(const json_t *left, const json_t *right) {
   static const char *const keys[] = {"rule", "severity", "verdict"};
@@ -51,7 +58,9 @@ static void arrange(opc_task_t *task) {
     suspect->complexity = opc_case_id_complexity(&id);
     for (size_t k = 0; k < i; k++) {
       const json_t *other = task->suspects[k].result;
-      if (task->suspects[k].group != k || !is_of(other, suspect->result) || opc_case_id_parse(text_of(other, "case"), &first, NULL) != OPC_OK || strcmp(first.check, id.check) != 0) continue;
+      if (task->suspects[k].group != k || !is_of(other, suspect->result) ||
+          opc_case_id_parse(text_of(other, "case"), &first, NULL) != OPC_OK || strcmp(first.check, id.check) != 0)
+        continue;
       suspect->group = k;
       break;
     }
@@ -100,7 +109,8 @@ static void add_words(json_t *result, const char *words) {
 
 static opc_status_t conclude_depends(opc_task_t *task, size_t on, opc_error_t *error) {
   json_t *result = json_incref(present(task)->result), *evidence = json_object_get(result, "evidence");
-  char *words = opc_string_format(". It does so only after the case %s in the same process: what that call leaves behind matters", task->order[on]);
+  char *words = opc_string_format(
+      ". It does so only after the case %s in the same process: what that call leaves behind matters", task->order[on]);
   char *repro = opc_repro_line(task->session, task->op, NULL);
   add_words(result, words);
   json_object_set_new(evidence, "confirmed", json_true());
@@ -124,7 +134,8 @@ static opc_status_t conclude_unconfirmed(opc_task_t *task, opc_error_t *error) {
 
 static bool showed_again(const opc_task_t *task) {
   const json_t *result = task->suspects[task->confirming].result;
-  return task->outcome != NULL && json_equal(json_object_get(result, "verdict"), json_object_get(task->outcome, "verdict")) &&
+  return task->outcome != NULL &&
+         json_equal(json_object_get(result, "verdict"), json_object_get(task->outcome, "verdict")) &&
          json_equal(json_object_get(result, "rule"), json_object_get(task->outcome, "rule"));
 }
 
@@ -140,10 +151,12 @@ static opc_status_t conclude_confirmed(opc_task_t *task, opc_error_t *error) {
   json_t *evidence = json_object_get(task->outcome, "evidence");
   size_t done = task->confirming;
   json_object_set_new(evidence, "confirmed", json_true());
-  if (task->in_company) json_object_set(evidence, "confirmed_after", json_object_get(task->suspects[task->leader].result, "case"));
+  if (task->in_company)
+    json_object_set(evidence, "confirmed_after", json_object_get(task->suspects[task->leader].result, "case"));
   else task->leader = done;
   opc_status_t status = conclude(task, json_incref(task->outcome), NULL, error);
-  task->in_company = task->child != NULL && task->confirming < task->suspect_count && present(task)->group == task->suspects[done].group;
+  task->in_company = task->child != NULL && task->confirming < task->suspect_count &&
+                     present(task)->group == task->suspects[done].group;
   if (status == OPC_OK && task->in_company) return opc_task_send(task, error);
   opc_task_release(task);
   return status;
@@ -190,7 +203,8 @@ static bool is_present_case(const opc_task_t *task, const char *case_id) {
 static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
   const char *type = text_of(message, "t");
   if (type == NULL || task->confirming == task->suspect_count) return OPC_OK;
-  if (strcmp(type, "result") == 0 && opc_result_valid(message, task->op) && is_present_case(task, text_of(message, "case"))) {
+  if (strcmp(type, "result") == 0 && opc_result_valid(message, task->op) &&
+      is_present_case(task, text_of(message, "case"))) {
     forget_outcome(task);
     task->outcome = json_incref(message);
   } else if (strcmp(type, "done") == 0 || strcmp(type, "spent") == 0 || strcmp(type, "refused") == 0) {

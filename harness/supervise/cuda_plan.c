@@ -24,7 +24,8 @@ static int runtime_major(const char *path) {
   return major;
 }
 
-/* The first library that libtorch_cuda needs and that lies nowhere; the driver may be missing, the loader never asks for it. */
+/* The first library that libtorch_cuda needs and that lies nowhere; the driver may be missing, the loader never asks
+ * for it. */
 static void find_missing(const char *path, const char *torch_folder, opc_cuda_plan_t *out) {
   opc_elf_file_t *file = NULL;
   opc_error_t why = {0};
@@ -36,7 +37,8 @@ static void find_missing(const char *path, const char *torch_folder, opc_cuda_pl
     opc_library_place_t place;
     opc_library_find(file, file->needed[i], torch_folder, &place);
     if (place.how == OPC_FOUND_NOWHERE)
-      snprintf(out->why, sizeof out->why, "libtorch_cuda needs %.100s, which is not installed: " INSTALL, file->needed[i]);
+      snprintf(out->why, sizeof out->why, "libtorch_cuda needs %.100s, which is not installed: " INSTALL,
+               file->needed[i]);
   }
   opc_elf_close(file);
 }
@@ -48,13 +50,17 @@ static opc_status_t find_wrappers(opc_cuda_plan_t *out, opc_error_t *error) {
   self[length > 0 ? length : 0] = '\0';
   char *slash = strrchr(self, '/');
   if (slash != NULL) *slash = '\0';
-  char *beside = opc_string_format("%s/../lib/opcheck-c/libopcheck-cudart.so.%d", self, out->major), *real = beside != NULL ? realpath(beside, NULL) : NULL;
+  char *beside = opc_string_format("%s/../lib/opcheck-c/libopcheck-cudart.so.%d", self, out->major),
+       *real = beside != NULL ? realpath(beside, NULL) : NULL;
   opc_status_t status = beside != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   if (status == OPC_OK && real == NULL) {
-    snprintf(out->why, sizeof out->why, "opcheck-c was built without its wrappers of CUDA %d's runtime (no %.300s): build it with an nvcc of CUDA %d, CMake's OPC_CUDA=ON",
+    snprintf(out->why, sizeof out->why,
+             "opcheck-c was built without its wrappers of CUDA %d's runtime (no %.300s): build it with an nvcc of CUDA "
+             "%d, CMake's OPC_CUDA=ON",
              out->major, beside, out->major);
   } else if (real != NULL && strpbrk(real, " :") != NULL) {
-    snprintf(out->why, sizeof out->why, "%.300s cannot be preloaded, for its name has a space or a colon: move opcheck-c elsewhere", real);
+    snprintf(out->why, sizeof out->why,
+             "%.300s cannot be preloaded, for its name has a space or a colon: move opcheck-c elsewhere", real);
   } else {
     out->wrappers = real;
     real = NULL;
@@ -64,7 +70,8 @@ static opc_status_t find_wrappers(opc_cuda_plan_t *out, opc_error_t *error) {
   return status;
 }
 
-opc_status_t opc_cuda_plan(const opc_worker_plan_t *worker, const char *torch_root, opc_cuda_plan_t *out, opc_error_t *error) {
+opc_status_t opc_cuda_plan(const opc_worker_plan_t *worker, const char *torch_root, opc_cuda_plan_t *out,
+                           opc_error_t *error) {
   char folder[PATH_MAX], version[16], path[PATH_MAX + 32];
   *out = (opc_cuda_plan_t){0};
   opc_worker_torch(worker, torch_root, folder, version);
@@ -75,7 +82,8 @@ opc_status_t opc_cuda_plan(const opc_worker_plan_t *worker, const char *torch_ro
   snprintf(path, sizeof path, "%s/libc10_cuda.so", folder);
   out->major = runtime_major(path);
   if (out->major == 0) {
-    snprintf(out->why, sizeof out->why, "this libtorch is CPU-only (%.300s): name one that is built for CUDA with --torch", folder);
+    snprintf(out->why, sizeof out->why,
+             "this libtorch is CPU-only (%.300s): name one that is built for CUDA with --torch", folder);
     return OPC_OK;
   }
   snprintf(path, sizeof path, "%s/libtorch_cuda.so", folder);
@@ -93,7 +101,9 @@ opc_status_t opc_cuda_architecture_check(const char *name, opc_error_t *error) {
   }
   opc_status_t status = OPC_OK;
   if (!found)
-    status = opc_error_set(error, OPC_ERR_USAGE, "--cuda-arch %.40s: no device of that architecture is simulated; there are %s", name, opc_text_c(&all));
+    status = opc_error_set(error, OPC_ERR_USAGE,
+                           "--cuda-arch %.40s: no device of that architecture is simulated; there are %s", name,
+                           opc_text_c(&all));
   opc_text_clear(&all);
   return status;
 }

@@ -39,7 +39,8 @@ static void ask(opc_cuda_devices_t *out) {
   } init = {dlsym(driver, "cuInit")}, count = {dlsym(driver, "cuDeviceGetCount")}, get = {dlsym(driver, "cuDeviceGet")},
     name = {dlsym(driver, "cuDeviceGetName")}, attribute = {dlsym(driver, "cuDeviceGetAttribute")},
     memory = {dlsym(driver, "cuDeviceTotalMem_v2")}, version = {dlsym(driver, "cuDriverGetVersion")};
-  if (!init.object || !count.object || !get.object || !name.object || !attribute.object || !memory.object || !version.object) {
+  if (!init.object || !count.object || !get.object || !name.object || !attribute.object || !memory.object ||
+      !version.object) {
     snprintf(out->detail, sizeof out->detail, "libcuda.so.1 lacks functions of the driver");
     return;
   }

@@ -13,7 +13,8 @@ static const char *base_name(const char *path) {
   return slash != NULL ? slash + 1 : path;
 }
 
-/* "void (anonymous namespace)::kernel<float>(at::Tensor const&)" as "kernel<float>"; the debug information's own name where there is one. */
+/* "void (anonymous namespace)::kernel<float>(at::Tensor const&)" as "kernel<float>"; the debug information's own name
+ * where there is one. */
 static void short_name(const opc_frame_t *frame, char *out, size_t size) {
   static const char anonymous[] = "(anonymous namespace)::";
   char plain[sizeof frame->symbol];
@@ -38,8 +39,8 @@ static void short_name(const opc_frame_t *frame, char *out, size_t size) {
   snprintf(out, size, "%.200s", start < length ? plain + start : frame->symbol);
 }
 
-void opc_frames_resolve(opc_symboliser_t *symboliser, const opc_maps_t *maps, const char *library, const uint64_t *addresses, size_t count,
-                        bool first_is_instruction, opc_frames_t *out) {
+void opc_frames_resolve(opc_symboliser_t *symboliser, const opc_maps_t *maps, const char *library,
+                        const uint64_t *addresses, size_t count, bool first_is_instruction, opc_frames_t *out) {
   char real[PATH_MAX];
   memset(out, 0, sizeof *out);
   if (library == NULL || realpath(library, real) == NULL) real[0] = '\0';
@@ -48,7 +49,8 @@ void opc_frames_resolve(opc_symboliser_t *symboliser, const opc_maps_t *maps, co
     /* What called the library's code is the harness: where in its files says nothing about the operator. */
     opc_symboliser_frame(symboliser, maps, addresses[i], !(i == 0 && first_is_instruction), out->own != NULL, frame);
     if (real[0] == '\0' || strcmp(frame->module, real) != 0) continue;
-    if (out->own == NULL || (opc_is_library_header(out->own->file) && !opc_is_library_header(frame->file))) out->own = frame;
+    if (out->own == NULL || (opc_is_library_header(out->own->file) && !opc_is_library_header(frame->file)))
+      out->own = frame;
   }
   for (size_t i = 0; i < out->count && out->own == NULL; i++) {
     if (out->frames[i].symbol[0] != '\0') out->own = &out->frames[i];
@@ -96,10 +98,10 @@ json_t *opc_frames_json(const opc_frames_t *frames) {
   return list;
 }
 
-
 /* ---- findings ---- */
 
-static void resolve_access(json_t *access, opc_symboliser_t *symboliser, const opc_maps_t *maps, const char *library, opc_text_t *place) {
+static void resolve_access(json_t *access, opc_symboliser_t *symboliser, const opc_maps_t *maps, const char *library,
+                           opc_text_t *place) {
   uint64_t addresses[OPC_FRAMES_SHOWN];
   size_t count = 0;
   json_t *raw = json_object_get(access, "raw_frames");
@@ -119,13 +121,16 @@ static void resolve_access(json_t *access, opc_symboliser_t *symboliser, const o
 
 /* The text of the rule gets the place, and what is to be said besides, unless it has one. */
 static void add_place(json_t *holder, json_t *told, const char *rule, const opc_text_t *place, const char *remark) {
-  const char *own = json_string_value(json_object_get(holder, "rule")), *message = json_string_value(json_object_get(holder, "message"));
+  const char *own = json_string_value(json_object_get(holder, "rule")),
+             *message = json_string_value(json_object_get(holder, "message"));
   if (own == NULL || message == NULL || strcmp(own, rule) != 0 || json_object_get(told, rule) != NULL) return;
-  json_object_set_new(holder, "message", json_sprintf("%s%s%s%s", message, place->length > 0 ? "," : "", opc_text_c(place), remark));
+  json_object_set_new(holder, "message",
+                      json_sprintf("%s%s%s%s", message, place->length > 0 ? "," : "", opc_text_c(place), remark));
   json_object_set_new(told, rule, json_true());
 }
 
-void opc_frames_name_accesses(json_t *result, opc_symboliser_t *symboliser, const opc_maps_t *maps, const char *library) {
+void opc_frames_name_accesses(json_t *result, opc_symboliser_t *symboliser, const opc_maps_t *maps,
+                              const char *library) {
   json_t *evidence = json_object_get(result, "evidence"), *access, *also;
   size_t i, k;
   json_t *told = json_object();
@@ -136,7 +141,8 @@ void opc_frames_name_accesses(json_t *result, opc_symboliser_t *symboliser, cons
     const char *remark = json_string_value(json_object_get(access, "remark"));
     if (rule != NULL) {
       add_place(result, told, rule, &place, remark != NULL ? remark : "");
-      json_array_foreach(json_object_get(evidence, "also"), k, also) add_place(also, told, rule, &place, remark != NULL ? remark : "");
+      json_array_foreach(json_object_get(evidence, "also"), k, also)
+          add_place(also, told, rule, &place, remark != NULL ? remark : "");
     }
     opc_text_clear(&place);
   }

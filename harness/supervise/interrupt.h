@@ -1,4 +1,5 @@
-/* Signals during a run: SIGINT and SIGTERM are noted (opc_interrupted), SIGPIPE and SIGXFSZ become errors of the call. Threads: one run a process. */
+/* Signals during a run: SIGINT and SIGTERM are noted (opc_interrupted), SIGPIPE and SIGXFSZ become errors of the call.
+ * Threads: one run a process. */
 #ifndef OPC_SUPERVISE_INTERRUPT_H
 #define OPC_SUPERVISE_INTERRUPT_H
 

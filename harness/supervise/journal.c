@@ -14,7 +14,7 @@ struct opc_journal {
   char *path;
   off_t length; /* of the whole lines */
   bool holding;
-  opc_text_t held; /* whole lines */
+  opc_text_t held;          /* whole lines */
   opc_kept_records_t *kept; /* NULL: none are wanted */
   opc_error_t failure;
 };
@@ -22,14 +22,19 @@ struct opc_journal {
 static const char *advice(int number) {
   switch (number) {
     case ENOSPC:
-    case EDQUOT: return "free some space, or give another file with --journal";
-    case EFBIG: return "raise the limit on file sizes (ulimit -f), or check fewer libraries at once";
+    case EDQUOT:
+      return "free some space, or give another file with --journal";
+    case EFBIG:
+      return "raise the limit on file sizes (ulimit -f), or check fewer libraries at once";
     case ENOENT:
-    case ENOTDIR: return "create its folder first, or give another file with --journal";
+    case ENOTDIR:
+      return "create its folder first, or give another file with --journal";
     case EACCES:
     case EPERM:
-    case EROFS: return "give a file that can be written with --journal";
-    default: return "give another file with --journal";
+    case EROFS:
+      return "give a file that can be written with --journal";
+    default:
+      return "give another file with --journal";
   }
 }
 
@@ -42,7 +47,8 @@ opc_status_t opc_journal_open(const char *path, opc_journal_t **out, opc_error_t
   if (journal->path == NULL || journal->fd < 0) {
     int number = journal->path == NULL ? ENOMEM : errno;
     opc_journal_close(journal);
-    return opc_error_set(error, OPC_ERR_IO, "cannot write the journal %s: %s; %s", path, strerror(number), advice(number));
+    return opc_error_set(error, OPC_ERR_IO, "cannot write the journal %s: %s; %s", path, strerror(number),
+                         advice(number));
   }
   *out = journal;
   return OPC_OK;
@@ -71,21 +77,24 @@ static opc_status_t write_out(opc_journal_t *journal, const char *lines, size_t 
   if (done == length) return OPC_OK;
   cut(journal);
   if (journal->kept != NULL) opc_kept_cut(journal->kept, (uint64_t)journal->length);
-  return opc_error_set(&journal->failure, OPC_ERR_IO, "cannot write the journal %s: %s; %s. It holds what was found until then", journal->path,
+  return opc_error_set(&journal->failure, OPC_ERR_IO,
+                       "cannot write the journal %s: %s; %s. It holds what was found until then", journal->path,
                        strerror(number), advice(number));
 }
 
 void opc_journal_keep(opc_journal_t *journal, opc_kept_records_t *kept) { journal->kept = kept; }
 
 static void keep(opc_journal_t *journal, size_t length, json_t *record) {
-  if (journal->kept != NULL) opc_kept_add(journal->kept, (uint64_t)journal->length + journal->held.length, length, record);
+  if (journal->kept != NULL)
+    opc_kept_add(journal->kept, (uint64_t)journal->length + journal->held.length, length, record);
 }
 
 void opc_journal_hold(opc_journal_t *journal) { journal->holding = true; }
 
 opc_status_t opc_journal_flush(opc_journal_t *journal, opc_error_t *error) {
   opc_status_t status = journal->failure.code;
-  if (status == OPC_OK && journal->held.length > 0) status = write_out(journal, journal->held.data, journal->held.length);
+  if (status == OPC_OK && journal->held.length > 0)
+    status = write_out(journal, journal->held.data, journal->held.length);
   opc_text_reset(&journal->held);
   if (status != OPC_OK) (void)opc_error_set(error, status, "%s", journal->failure.message);
   return status;
@@ -109,7 +118,8 @@ opc_status_t opc_journal_write(opc_journal_t *journal, json_t *record, opc_error
   }
   if (status == OPC_OK && (line == NULL || journal->held.failed)) {
     if (journal->kept != NULL) opc_kept_cut(journal->kept, (uint64_t)journal->length);
-    status = opc_error_set(&journal->failure, OPC_ERR_MEMORY, "out of memory while writing the journal %s", journal->path);
+    status =
+        opc_error_set(&journal->failure, OPC_ERR_MEMORY, "out of memory while writing the journal %s", journal->path);
   }
   if (status != OPC_OK) (void)opc_error_set(error, status, "%s", journal->failure.message);
   free(line);

@@ -15,7 +15,8 @@ static const char *file_name(const opc_library_t *library) {
 static bool has_gpu_code(const opc_library_t *library) {
   opc_elf_file_t *file = NULL;
   size_t size = 0;
-  if (library->state != OPC_LIBRARY_LOADED || library->package || opc_elf_open(library->real, &file, NULL) != OPC_OK) return false;
+  if (library->state != OPC_LIBRARY_LOADED || library->package || opc_elf_open(library->real, &file, NULL) != OPC_OK)
+    return false;
   const bool has = opc_elf_section(file, ".nv_fatbin", &size) != NULL && size > 0;
   opc_elf_close(file);
   return has;
@@ -37,7 +38,8 @@ opc_status_t opc_libraries_take(opc_loaded_t *loaded, opc_error_t *error) {
     opc_library_t *library = &loaded->libraries[i];
     if (!has_gpu_code(library)) continue;
     char *name = name_of(loaded, i);
-    status = name != NULL ? opc_operator_from_library(name, library->path, &loaded->library_operators[loaded->library_operator_count], error)
+    status = name != NULL ? opc_operator_from_library(name, library->path,
+                                                      &loaded->library_operators[loaded->library_operator_count], error)
                           : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
     free(name);
     if (status == OPC_OK) library->checked_as = loaded->library_operators[loaded->library_operator_count++].name;
@@ -47,7 +49,8 @@ opc_status_t opc_libraries_take(opc_loaded_t *loaded, opc_error_t *error) {
 
 const char *opc_library_file(const opc_loaded_t *loaded, const opc_operator_t *op) {
   for (size_t i = 0; i < loaded->library_count && op->kind == OPC_OPERATOR_LIBRARY; i++) {
-    if (loaded->libraries[i].checked_as != NULL && strcmp(loaded->libraries[i].checked_as, op->name) == 0) return loaded->libraries[i].real;
+    if (loaded->libraries[i].checked_as != NULL && strcmp(loaded->libraries[i].checked_as, op->name) == 0)
+      return loaded->libraries[i].real;
   }
   return NULL;
 }

@@ -76,24 +76,29 @@ static opc_status_t keep_operator(opc_loaded_t *loaded, json_t *message, opc_err
   if (status != OPC_OK) return status;
   json_t *inputs = json_object_get(message, "package_inputs");
   if (inputs != NULL) json_object_set(loaded->package_inputs, loaded->operators[count].name, inputs);
-  if (json_is_true(json_object_get(message, "package_example"))) json_object_set_new(loaded->package_examples, loaded->operators[count].name, json_true());
+  if (json_is_true(json_object_get(message, "package_example")))
+    json_object_set_new(loaded->package_examples, loaded->operators[count].name, json_true());
   loaded->operator_count++;
   return OPC_OK;
 }
 
 static opc_status_t on_hello(attempt_t *attempt, const json_t *message, opc_error_t *error) {
   opc_loaded_t *loaded = attempt->loaded;
-  const char *torch = json_string_value(json_object_get(message, "torch")), *cuda = json_string_value(json_object_get(message, "cuda")),
+  const char *torch = json_string_value(json_object_get(message, "torch")),
+             *cuda = json_string_value(json_object_get(message, "cuda")),
              *missing = json_string_value(json_object_get(message, "cuda_missing"));
   if (json_integer_value(json_object_get(message, "protocol")) != OPC_PROTOCOL_VERSION || torch == NULL) {
-    return opc_error_set(error, OPC_ERR_PROTOCOL, "%s is of another version than this opcheck-c: build both from one source tree", loaded->plan.program);
+    return opc_error_set(error, OPC_ERR_PROTOCOL,
+                         "%s is of another version than this opcheck-c: build both from one source tree",
+                         loaded->plan.program);
   }
   attempt->hello = true;
   snprintf(loaded->torch, sizeof loaded->torch, "%s", torch);
   snprintf(loaded->cuda_version, sizeof loaded->cuda_version, "%s", cuda != NULL ? cuda : "");
   if (missing != NULL) {
     loaded->cuda.usable = false;
-    snprintf(loaded->cuda.why, sizeof loaded->cuda.why, "libtorch_cuda does not load (%.300s): install what is missing with scripts/setup --full", missing);
+    snprintf(loaded->cuda.why, sizeof loaded->cuda.why,
+             "libtorch_cuda does not load (%.300s): install what is missing with scripts/setup --full", missing);
   }
   return opc_worker_plan_check(&loaded->plan, torch, error);
 }
@@ -120,13 +125,17 @@ static opc_status_t on_load_failed(attempt_t *attempt, const char *kind, const c
   opc_package_hint_t package;
   if (kind != NULL) opc_library_error_set(&why, kind, "%s", text);
   else opc_library_error_from_message(&why, text, attempt->loaded->torch);
-  if (attempt->current == NULL) return opc_error_set(error, OPC_ERR_LIBRARY, "a --preload library cannot be loaded: %s", why.message);
+  if (attempt->current == NULL)
+    return opc_error_set(error, OPC_ERR_LIBRARY, "a --preload library cannot be loaded: %s", why.message);
   if (strcmp(why.kind, "undefined_symbol") == 0) explain_symbol(attempt, &why);
-  if (opc_package_hint_find(attempt->current->real, &package)) opc_library_error_add_package(&why, &package, attempt->loaded->torch);
+  if (opc_package_hint_find(attempt->current->real, &package))
+    opc_library_error_add_package(&why, &package, attempt->loaded->torch);
   fail(attempt->current, &why);
-  /* The loader refuses before any initialiser runs. Anything else has left half of its registrations behind: start again without it. */
+  /* The loader refuses before any initialiser runs. Anything else has left half of its registrations behind: start
+   * again without it. */
   if (kind == NULL)
-    attempt->spoiled |= strcmp(why.kind, "duplicate") == 0 || strcmp(why.kind, "schema") == 0 || strcmp(why.kind, "initialiser_threw") == 0;
+    attempt->spoiled |= strcmp(why.kind, "duplicate") == 0 || strcmp(why.kind, "schema") == 0 ||
+                        strcmp(why.kind, "initialiser_threw") == 0;
   attempt->current = NULL;
   return OPC_OK;
 }
@@ -138,7 +147,8 @@ static void keep_note(opc_library_t *library, const char *note) {
 
 static opc_status_t on_message(attempt_t *attempt, json_t *message, opc_error_t *error) {
   opc_loaded_t *loaded = attempt->loaded;
-  const char *type = json_string_value(json_object_get(message, "t")), *path = json_string_value(json_object_get(message, "library")),
+  const char *type = json_string_value(json_object_get(message, "t")),
+             *path = json_string_value(json_object_get(message, "library")),
              *text = json_string_value(json_object_get(message, "message"));
   opc_status_t status = OPC_OK;
   if (type == NULL) return OPC_OK;
@@ -162,7 +172,8 @@ static opc_status_t on_message(attempt_t *attempt, json_t *message, opc_error_t 
   } else if (strcmp(type, "loaded") == 0) {
     attempt->preloading = false;
   } else if (strcmp(type, "load_failed") == 0) {
-    status = on_load_failed(attempt, json_string_value(json_object_get(message, "kind")), text != NULL ? text : "", error);
+    status =
+        on_load_failed(attempt, json_string_value(json_object_get(message, "kind")), text != NULL ? text : "", error);
   } else if (strcmp(type, "operator") == 0) {
     status = keep_operator(loaded, message, error);
   } else if (strcmp(type, "class") == 0) {
@@ -185,8 +196,11 @@ static void describe_death(const attempt_t *attempt, const char *output, opc_lib
   opc_text_t bytes = {0};
   opc_library_error_from_death(out, worker->status, attempt->terminate, output);
   if (opc_memcheck_is_unwatchable(attempt->loaded->memcheck, worker->pid, worker->status, &bytes))
-    opc_library_error_set(out, "initialiser_aborted", "Valgrind does not know an instruction (%s) that runs while the library loads: nothing is wrong with the library "
-                          "by it, but --tool memcheck cannot watch it", opc_text_c(&bytes));
+    opc_library_error_set(out, "initialiser_aborted",
+                          "Valgrind does not know an instruction (%s) that runs while the library loads: nothing is "
+                          "wrong with the library "
+                          "by it, but --tool memcheck cannot watch it",
+                          opc_text_c(&bytes));
   opc_text_clear(&bytes);
 }
 
@@ -210,9 +224,10 @@ static opc_status_t on_end(attempt_t *attempt, bool hung, opc_error_t *error) {
   } else {
     int code = loaded->worker.status;
     if (tail.length == 0) opc_memcheck_last_words(loaded->memcheck, &tail);
-    status = opc_error_set(error, OPC_ERR_SYSTEM, "%s ended (%s %d) before it had loaded libtorch%s%s", loaded->plan.program,
-                           WIFSIGNALED(code) ? "signal" : "exit code", WIFSIGNALED(code) ? WTERMSIG(code) : WEXITSTATUS(code),
-                           tail.length > 0 ? ": " : "", opc_text_c(&tail));
+    status = opc_error_set(error, OPC_ERR_SYSTEM, "%s ended (%s %d) before it had loaded libtorch%s%s",
+                           loaded->plan.program, WIFSIGNALED(code) ? "signal" : "exit code",
+                           WIFSIGNALED(code) ? WTERMSIG(code) : WEXITSTATUS(code), tail.length > 0 ? ": " : "",
+                           opc_text_c(&tail));
   }
   opc_text_clear(&tail);
   return status;
@@ -238,7 +253,8 @@ static opc_status_t serve(attempt_t *attempt, opc_error_t *error) {
         (void)poll(&waiting, 1, POLL_MILLISECONDS);
       }
     } else if (event == OPC_CHANNEL_END) {
-      if (!opc_worker_wait(worker, 2000)) opc_pidfd_kill(worker->pidfd, worker->pid); /* it closed its channel and stayed */
+      if (!opc_worker_wait(worker, 2000))
+        opc_pidfd_kill(worker->pidfd, worker->pid); /* it closed its channel and stayed */
       (void)opc_worker_wait(worker, -1);
       status = on_end(attempt, false, error);
     } /* garbage: an initialiser wrote to a descriptor that is not its own; what it broke shows by itself */
@@ -247,14 +263,20 @@ static opc_status_t serve(attempt_t *attempt, opc_error_t *error) {
   return status;
 }
 
-opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded_t *loaded, opc_worker_command_t *out, const char ***out_paths,
-                              opc_error_t *error) {
+opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded_t *loaded, opc_worker_command_t *out,
+                              const char ***out_paths, opc_error_t *error) {
   *out_paths = calloc(loaded->library_count + 1, sizeof **out_paths);
   if (*out_paths == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-  *out = (opc_worker_command_t){.plan = &loaded->plan, .preloads = loaded->preloads, .preload_count = options->preload_count,
-                                .namespaces = options->namespaces, .namespace_count = options->namespace_count,
-                                .libraries = *out_paths, .mode = loaded->mode, .cuda_wrappers = loaded->cuda.wrappers,
-                                .cuda_architecture = options->cuda_architecture, .launcher = opc_memcheck_launcher(loaded->memcheck)};
+  *out = (opc_worker_command_t){.plan = &loaded->plan,
+                                .preloads = loaded->preloads,
+                                .preload_count = options->preload_count,
+                                .namespaces = options->namespaces,
+                                .namespace_count = options->namespace_count,
+                                .libraries = *out_paths,
+                                .mode = loaded->mode,
+                                .cuda_wrappers = loaded->cuda.wrappers,
+                                .cuda_architecture = options->cuda_architecture,
+                                .launcher = opc_memcheck_launcher(loaded->memcheck)};
   for (size_t i = 0; i < loaded->library_count; i++) {
     const opc_library_t *library = &loaded->libraries[loaded->order[i]];
     if (library->state == OPC_LIBRARY_FAILED) continue;
@@ -264,16 +286,19 @@ opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded
   return OPC_OK;
 }
 
-static opc_status_t attempt_load(const opc_run_options_t *options, opc_loaded_t *loaded, bool *out_ready, opc_error_t *error) {
+static opc_status_t attempt_load(const opc_run_options_t *options, opc_loaded_t *loaded, bool *out_ready,
+                                 opc_error_t *error) {
   const char **paths = NULL;
   opc_worker_command_t command;
-  attempt_t attempt = {.options = options, .loaded = loaded, .deadline = opc_clock() + hello_seconds * opc_run_pace(options)};
+  attempt_t attempt = {
+      .options = options, .loaded = loaded, .deadline = opc_clock() + hello_seconds * opc_run_pace(options)};
   opc_worker_stop(&loaded->worker);
   opc_status_t status = opc_load_command(options, loaded, &command, &paths, error);
   if (status == OPC_OK) status = opc_worker_start(&command, &loaded->worker, error);
   /* Who gives a case minutes gives its end seconds. */
   if (status == OPC_OK && options->timeout > 10) loaded->worker.leave_ms = (int)(options->timeout * 1000 / 20);
-  if (status == OPC_OK && loaded->memcheck != NULL && loaded->worker.leave_ms < MEMCHECK_LEAVE_MS) loaded->worker.leave_ms = MEMCHECK_LEAVE_MS;
+  if (status == OPC_OK && loaded->memcheck != NULL && loaded->worker.leave_ms < MEMCHECK_LEAVE_MS)
+    loaded->worker.leave_ms = MEMCHECK_LEAVE_MS;
   if (status == OPC_OK) status = serve(&attempt, error);
   free(paths);
   *out_ready = attempt.ready;
@@ -282,12 +307,14 @@ static opc_status_t attempt_load(const opc_run_options_t *options, opc_loaded_t 
 
 static opc_status_t probe_libraries(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
   size_t count = options->library_count + (options->package != NULL); /* the package is the last */
-  const opc_package_target_t target = {.device = options->device_count > 0 ? options->devices[0] : OPC_MODE_CPU, .architecture = options->cuda_architecture};
+  const opc_package_target_t target = {.device = options->device_count > 0 ? options->devices[0] : OPC_MODE_CPU,
+                                       .architecture = options->cuda_architecture};
   loaded->libraries = calloc(count + 1, sizeof *loaded->libraries);
   if (loaded->libraries == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   for (size_t i = 0; i < count; i++) {
     bool package = i == options->library_count;
-    const char *path = package ? options->package : options->libraries[i], *file = package ? path : opc_package_file(path);
+    const char *path = package ? options->package : options->libraries[i],
+               *file = package ? path : opc_package_file(path);
     char *real = realpath(file, NULL);
     if (real != NULL && library_of(loaded, real) != NULL) { /* named twice */
       free(real);
@@ -297,7 +324,8 @@ static opc_status_t probe_libraries(const opc_run_options_t *options, opc_loaded
     library->path = path;
     library->real = real;
     library->package = package;
-    if (!(package ? opc_package_probe(file, &target, &library->error) : opc_elf_probe(file, &library->error))) library->state = OPC_LIBRARY_FAILED;
+    if (!(package ? opc_package_probe(file, &target, &library->error) : opc_elf_probe(file, &library->error)))
+      library->state = OPC_LIBRARY_FAILED;
     else if (real == NULL) return opc_error_set(error, OPC_ERR_SYSTEM, "%s: %s", library->path, strerror(errno));
   }
   return OPC_OK;
@@ -314,7 +342,8 @@ static opc_status_t order_libraries(opc_loaded_t *loaded, opc_error_t *error) {
   const size_t count = loaded->library_count;
   const char **paths = calloc(count + 1, sizeof *paths);
   loaded->order = calloc(count + 1, sizeof *loaded->order);
-  opc_status_t status = paths != NULL && loaded->order != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status =
+      paths != NULL && loaded->order != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     const opc_library_t *library = &loaded->libraries[i];
     paths[i] = library->state != OPC_LIBRARY_FAILED ? library->real : library->path;
@@ -331,7 +360,9 @@ static opc_status_t choose_worker(const opc_run_options_t *options, opc_loaded_t
   size_t *indices = calloc(count + 1, sizeof *indices), readable = 0;
   const char **paths = calloc(count + 1, sizeof *paths);
   opc_library_error_t *errors = calloc(count + 1, sizeof *errors);
-  opc_status_t status = indices != NULL && paths != NULL && errors != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = indices != NULL && paths != NULL && errors != NULL
+                            ? OPC_OK
+                            : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     if (loaded->libraries[i].state == OPC_LIBRARY_FAILED) continue;
     paths[readable] = loaded->libraries[i].real;
@@ -352,7 +383,8 @@ static void refuse_package(opc_loaded_t *loaded) {
   opc_library_error_t why;
   opc_library_error_set(&why, "device", "compiled for CUDA, and CUDA cannot be used: %s", loaded->cuda.why);
   for (size_t i = 0; i < loaded->library_count; i++)
-    if (loaded->libraries[i].package && loaded->libraries[i].state != OPC_LIBRARY_FAILED) fail(&loaded->libraries[i], &why);
+    if (loaded->libraries[i].package && loaded->libraries[i].state != OPC_LIBRARY_FAILED)
+      fail(&loaded->libraries[i], &why);
 }
 
 /* Without its wrappers a real device can be used all the same, a simulated one cannot be. */
@@ -379,7 +411,8 @@ static void count_registrations(opc_loaded_t *loaded) {
   json_t *entry;
   for (size_t l = 0; l < loaded->library_count; l++) {
     opc_library_t *library = &loaded->libraries[l];
-    for (i = 0; i < loaded->operator_count; i++) library->operators += strcmp(loaded->operators[i].library, library->path) == 0;
+    for (i = 0; i < loaded->operator_count; i++)
+      library->operators += strcmp(loaded->operators[i].library, library->path) == 0;
     json_array_foreach(loaded->classes, i, entry) {
       const char *path = json_string_value(json_object_get(entry, "library"));
       library->classes += path != NULL && strcmp(path, library->path) == 0;
@@ -387,7 +420,8 @@ static void count_registrations(opc_loaded_t *loaded) {
   }
 }
 
-opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const opc_memcheck_t *memcheck, opc_loaded_t *out, opc_error_t *error) {
+opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const opc_memcheck_t *memcheck,
+                      opc_loaded_t *out, opc_error_t *error) {
   memset(out, 0, sizeof *out);
   out->memcheck = memcheck;
   out->worker = (opc_worker_t)OPC_WORKER_INIT;
@@ -395,7 +429,9 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
   out->classes = json_array();
   out->package_inputs = json_object();
   out->package_examples = json_object();
-  opc_status_t status = out->classes != NULL && out->package_inputs != NULL && out->package_examples != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = out->classes != NULL && out->package_inputs != NULL && out->package_examples != NULL
+                            ? OPC_OK
+                            : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   if (status == OPC_OK) status = opc_worker_plan(options->worker, options->torch_root, &out->plan, error);
   if (status == OPC_OK) status = probe_libraries(options, out, error);
   if (status == OPC_OK) status = find_preloads(options, out, error);
@@ -423,7 +459,8 @@ opc_status_t opc_load_again(const opc_run_options_t *options, opc_loaded_t *load
   loaded->operator_count = operator_count;
   loaded->torch_operators = torch_operators;
   loaded->exec_batch |= exec_batch;
-  if (status == OPC_OK && !ready) status = opc_error_set(error, OPC_ERR_SYSTEM, "the libraries loaded once, and do not load again into a new worker");
+  if (status == OPC_OK && !ready)
+    status = opc_error_set(error, OPC_ERR_SYSTEM, "the libraries loaded once, and do not load again into a new worker");
   return status;
 }
 

@@ -45,7 +45,9 @@ opc_status_t opc_maps_read(opc_maps_t *maps, pid_t pid, opc_error_t *error) {
     struct opc_mapping mapping = {0};
     char rights[5];
     int name = 0;
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &mapping.start, &mapping.end, rights, &mapping.offset, &name) != 4) continue;
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &mapping.start, &mapping.end, rights,
+               &mapping.offset, &name) != 4)
+      continue;
     line[strcspn(line, "\n")] = '\0';
     mapping.path = line + name;
     if (strcmp(mapping.path, "[stack]") == 0) maps->stack_end = mapping.end;
@@ -62,7 +64,8 @@ bool opc_maps_below_stack(const opc_maps_t *maps, uint64_t address) {
   struct rlimit limit;
   if (maps->stack_end == 0 || getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
   uint64_t reach = limit.rlim_cur + STACK_MARGIN;
-  return address < maps->stack_end && address >= maps->stack_end - reach && address < maps->stack_end - limit.rlim_cur + STACK_MARGIN;
+  return address < maps->stack_end && address >= maps->stack_end - reach &&
+         address < maps->stack_end - limit.rlim_cur + STACK_MARGIN;
 }
 
 const struct opc_mapping *opc_maps_find(const opc_maps_t *maps, uint64_t address) {

@@ -14,7 +14,9 @@
 #include "supervise/tool_files.h"
 #include "wire/protocol.h"
 
-double opc_run_pace(const opc_run_options_t *options) { return options->memcheck ? OPC_MEMCHECK_PACE : options->sanitize != NULL ? OPC_SANITIZE_PACE : 1; }
+double opc_run_pace(const opc_run_options_t *options) {
+  return options->memcheck ? OPC_MEMCHECK_PACE : options->sanitize != NULL ? OPC_SANITIZE_PACE : 1;
+}
 
 /* ---- the command line ---- */
 
@@ -31,11 +33,12 @@ static void add_word(opc_memcheck_t *memcheck, char *word) {
   memcheck->words[memcheck->word_count++] = word;
 }
 
-/* Mandatory are the options of the command line. The others stand in front of what the user has in VALGRIND_OPTS, and so give way to that: a file of
- * suppressions, a leak check, --track-origins=no to be faster. */
+/* Mandatory are the options of the command line. The others stand in front of what the user has in VALGRIND_OPTS, and
+ * so give way to that: a file of suppressions, a leak check, --track-origins=no to be faster. */
 static opc_status_t make_command(opc_memcheck_t *memcheck, opc_error_t *error) {
-  static const char *const fixed[] = {"--tool=memcheck",      "--xml=yes",        "--trace-children=yes", "--child-silent-after-fork=no",
-                                      "--vgdb=no",            "--error-limit=no", "--error-exitcode=0",   "--sigill-diagnostics=yes"};
+  static const char *const fixed[] = {
+      "--tool=memcheck", "--xml=yes",        "--trace-children=yes", "--child-silent-after-fork=no",
+      "--vgdb=no",       "--error-limit=no", "--error-exitcode=0",   "--sigill-diagnostics=yes"};
   static const char usual[] = "--track-origins=yes --num-callers=24";
   const char *given = getenv("VALGRIND_OPTS");
   opc_text_t folder = {0};
@@ -73,7 +76,8 @@ opc_status_t opc_memcheck_new(opc_memcheck_t **out, opc_error_t *error) {
   if (memcheck != NULL) memcheck->launcher.log = -1;
   if (memcheck == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   else if (valgrind == NULL)
-    status = opc_error_set(error, OPC_ERR_NOT_FOUND, "--tool memcheck: there is no valgrind on the PATH; install it: apt-get install valgrind");
+    status = opc_error_set(error, OPC_ERR_NOT_FOUND,
+                           "--tool memcheck: there is no valgrind on the PATH; install it: apt-get install valgrind");
   if (status == OPC_OK) {
     add_word(memcheck, valgrind);
     valgrind = NULL;
@@ -100,7 +104,9 @@ void opc_memcheck_free(opc_memcheck_t *memcheck) {
   free(memcheck);
 }
 
-const opc_launcher_t *opc_memcheck_launcher(const opc_memcheck_t *memcheck) { return memcheck != NULL ? &memcheck->launcher : NULL; }
+const opc_launcher_t *opc_memcheck_launcher(const opc_memcheck_t *memcheck) {
+  return memcheck != NULL ? &memcheck->launcher : NULL;
+}
 
 void opc_memcheck_xml_path(const opc_memcheck_t *memcheck, pid_t pid, char out[PATH_MAX + 32]) {
   snprintf(out, PATH_MAX + 32, "%s/%d.xml", memcheck->folder, (int)pid);
@@ -111,7 +117,8 @@ void opc_memcheck_last_words(const opc_memcheck_t *memcheck, opc_text_t *out) {
 }
 
 bool opc_memcheck_is_unwatchable(const opc_memcheck_t *memcheck, pid_t pid, int wait_status, opc_text_t *bytes) {
-  return memcheck != NULL && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGILL && opc_memcheck_log_unknown_instruction(memcheck->log, pid, 0, bytes);
+  return memcheck != NULL && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGILL &&
+         opc_memcheck_log_unknown_instruction(memcheck->log, pid, 0, bytes);
 }
 
 /* ---- the end of a run ---- */
@@ -128,12 +135,15 @@ static void add_chain(opc_text_t *out, const json_t *frames) {
   size_t i;
   json_t *frame;
   json_array_foreach(frames, i, frame) {
-    const char *symbol = json_string_value(json_object_get(frame, "symbol")), *file = json_string_value(json_object_get(frame, "file"));
+    const char *symbol = json_string_value(json_object_get(frame, "symbol")),
+               *file = json_string_value(json_object_get(frame, "file"));
     if (i == SHOWN) break;
-    opc_text_addf(out, "%s%.*s", i > 0 ? ", " : "", symbol != NULL ? (int)strcspn(symbol, "(") : 1, symbol != NULL ? symbol : "?");
+    opc_text_addf(out, "%s%.*s", i > 0 ? ", " : "", symbol != NULL ? (int)strcspn(symbol, "(") : 1,
+                  symbol != NULL ? symbol : "?");
     if (file == NULL) continue;
     const char *slash = strrchr(file, '/');
-    opc_text_addf(out, " (%s:%d)", slash != NULL ? slash + 1 : file, (int)json_integer_value(json_object_get(frame, "line")));
+    opc_text_addf(out, " (%s:%d)", slash != NULL ? slash + 1 : file,
+                  (int)json_integer_value(json_object_get(frame, "line")));
   }
 }
 
@@ -151,7 +161,8 @@ static opc_status_t note_file(rest_t *rest, const char *path, opc_error_t *error
     opc_text_t chain = {0};
     json_t *words = opc_memcheck_describe(found, rest->view);
     add_chain(&chain, json_object_get(words, "frames"));
-    status = opc_journal_note(rest->journal, error, "memcheck, outside of any case: %s: %s", found->what, opc_text_c(&chain));
+    status = opc_journal_note(rest->journal, error, "memcheck, outside of any case: %s: %s", found->what,
+                              opc_text_c(&chain));
     json_decref(words);
     opc_text_clear(&chain);
   }
@@ -159,13 +170,15 @@ static opc_status_t note_file(rest_t *rest, const char *path, opc_error_t *error
   return status;
 }
 
-opc_status_t opc_memcheck_note_rest(opc_memcheck_t *memcheck, const opc_memcheck_view_t *view, opc_journal_t *journal, bool *out_lost, opc_error_t *error) {
+opc_status_t opc_memcheck_note_rest(opc_memcheck_t *memcheck, const opc_memcheck_view_t *view, opc_journal_t *journal,
+                                    bool *out_lost, opc_error_t *error) {
   rest_t rest = {.view = view, .journal = journal};
   *out_lost = memcheck != NULL && memcheck->lost.code != OPC_OK;
   if (memcheck == NULL) return OPC_OK;
   if (*out_lost) return opc_journal_note(journal, error, "memcheck: %s", memcheck->lost.message);
   DIR *folder = opendir(memcheck->folder);
-  if (folder == NULL) return opc_error_set(error, OPC_ERR_IO, "Valgrind's reports in %s are gone: %s", memcheck->folder, strerror(errno));
+  if (folder == NULL)
+    return opc_error_set(error, OPC_ERR_IO, "Valgrind's reports in %s are gone: %s", memcheck->folder, strerror(errno));
   opc_status_t status = OPC_OK;
   for (const struct dirent *entry; status == OPC_OK && (entry = readdir(folder)) != NULL;) {
     char path[PATH_MAX + 300];
@@ -176,7 +189,10 @@ opc_status_t opc_memcheck_note_rest(opc_memcheck_t *memcheck, const opc_memcheck
   }
   closedir(folder);
   if (status != OPC_OK || rest.processes + rest.errors == 0) return status;
-  return opc_journal_note(journal, error, "memcheck: Valgrind watched %zu process%s to the end: %llu error%s in %llu case%s, %zu outside of cases",
-                          rest.processes, rest.processes == 1 ? "" : "es", (unsigned long long)memcheck->errors, memcheck->errors == 1 ? "" : "s",
-                          (unsigned long long)memcheck->cases, memcheck->cases == 1 ? "" : "s", rest.errors);
+  return opc_journal_note(
+      journal, error,
+      "memcheck: Valgrind watched %zu process%s to the end: %llu error%s in %llu case%s, %zu outside of cases",
+      rest.processes, rest.processes == 1 ? "" : "es", (unsigned long long)memcheck->errors,
+      memcheck->errors == 1 ? "" : "s", (unsigned long long)memcheck->cases, memcheck->cases == 1 ? "" : "s",
+      rest.errors);
 }

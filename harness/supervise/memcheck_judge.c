@@ -8,7 +8,9 @@
 #include "supervise/memcheck_state.h"
 #include "supervise/witness.h"
 
-static const char *text_of(const json_t *object, const char *key) { return json_string_value(json_object_get(object, key)); }
+static const char *text_of(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
 
 static opc_severity_t severity_of(const char *rule_name) {
   const opc_rule_t *rule = opc_rule_find(rule_name);
@@ -75,11 +77,14 @@ static void soil(json_t *answer, const opc_memcheck_hits_t *hits) {
     bool write = strcmp(hits->items[i].error->kind, "InvalidWrite") == 0;
     if (!write && strcmp(hits->items[i].error->kind, "InvalidRead") != 0) continue;
     json_object_set_new(answer, "outcome", json_string("unclean"));
-    json_object_set_new(answer, "message", json_sprintf("with these arguments it %s outside its tensors' memory", write ? "writes" : "reads"));
+    json_object_set_new(
+        answer, "message",
+        json_sprintf("with these arguments it %s outside its tensors' memory", write ? "writes" : "reads"));
   }
 }
 
-opc_status_t opc_memcheck_judge(opc_memcheck_t *memcheck, const opc_child_t *child, const opc_memcheck_view_t *view, json_t *message, opc_error_t *error) {
+opc_status_t opc_memcheck_judge(opc_memcheck_t *memcheck, const opc_child_t *child, const opc_memcheck_view_t *view,
+                                json_t *message, opc_error_t *error) {
   json_t *told = json_incref(json_object_get(message, "memcheck")), *evidence = json_object_get(message, "evidence");
   const char *type = text_of(message, "t");
   opc_status_t status = OPC_OK;
@@ -87,7 +92,8 @@ opc_status_t opc_memcheck_judge(opc_memcheck_t *memcheck, const opc_child_t *chi
   json_object_del(message, "memcheck");
   json_object_del(evidence, "witnessed"); /* not the child's to say */
   uint64_t errors = (uint64_t)json_integer_value(json_object_get(told, "errors"));
-  bool result = type != NULL && strcmp(type, "result") == 0 && json_is_object(evidence) && text_of(message, "message") != NULL;
+  bool result =
+      type != NULL && strcmp(type, "result") == 0 && json_is_object(evidence) && text_of(message, "message") != NULL;
   bool answer = type != NULL && strcmp(type, "tried") == 0;
   if (memcheck != NULL && errors > 0 && (result || answer)) {
     opc_error_t why = {0};

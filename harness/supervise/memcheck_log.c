@@ -59,7 +59,8 @@ static bool keep_count(opc_memcheck_counts_t *counts, uint64_t key, uint64_t cou
   return true;
 }
 
-/* One entry: "3 errors in context 1 of 2:", the words, and the stack up to the first line that is none of it. The line behind the stack is read. */
+/* One entry: "3 errors in context 1 of 2:", the words, and the stack up to the first line that is none of it. The line
+ * behind the stack is read. */
 static bool read_entry(log_reader_t *reader, uint64_t count, opc_memcheck_counts_t *out) {
   char what[sizeof((opc_memcheck_error_t *)NULL)->what] = "";
   opc_memcheck_stack_t stack = {0};
@@ -67,7 +68,8 @@ static bool read_entry(log_reader_t *reader, uint64_t count, opc_memcheck_counts
   while ((more = log_next(reader))) {
     uint64_t address;
     if (!reader->own) continue;
-    if (sscanf(reader->text, " at 0x%" SCNx64, &address) == 1 || sscanf(reader->text, " by 0x%" SCNx64, &address) == 1) {
+    if (sscanf(reader->text, " at 0x%" SCNx64, &address) == 1 ||
+        sscanf(reader->text, " by 0x%" SCNx64, &address) == 1) {
       opc_memcheck_stack_add(&stack, address);
     } else if (stack.count > 0) {
       break;
@@ -99,7 +101,8 @@ bool opc_memcheck_log_list(const char *path, pid_t pid, int64_t *offset, opc_mem
 /* ---- what went wrong ---- */
 
 bool opc_memcheck_log_unknown_instruction(const char *path, pid_t pid, uint64_t address, opc_text_t *bytes) {
-  static const char unhandled[] = "unhandled instruction", unrecognised[] = "valgrind: Unrecognised instruction at address 0x";
+  static const char unhandled[] = "unhandled instruction",
+                    unrecognised[] = "valgrind: Unrecognised instruction at address 0x";
   log_reader_t reader;
   bool found = false;
   if (log_open(&reader, path, pid, 0)) {
@@ -107,7 +110,8 @@ bool opc_memcheck_log_unknown_instruction(const char *path, pid_t pid, uint64_t 
     while (!found && log_next(&reader)) {
       const char *told = strstr(reader.line, unhandled), *at = reader.own ? strstr(reader.text, unrecognised) : NULL;
       if (told != NULL) told = strstr(told, "0x"); /* "bytes: 0x62 0xF1…", or on a processor with words "0x1e214108" */
-      found = at != NULL && last != NULL && (address == 0 || strtoull(at + sizeof unrecognised - 1, NULL, 16) == address);
+      found =
+          at != NULL && last != NULL && (address == 0 || strtoull(at + sizeof unrecognised - 1, NULL, 16) == address);
       if (found) opc_text_add(bytes, last);
       if (told == NULL && strncmp(reader.line, "==", 2) != 0) continue;
       free(last);
@@ -122,7 +126,8 @@ bool opc_memcheck_log_unknown_instruction(const char *path, pid_t pid, uint64_t 
 bool opc_memcheck_log_failure(const char *path, pid_t pid, opc_text_t *line, bool *out_memory) {
   enum { NEAR = 24 };
   static const char out_of_memory[] = "Valgrind's memory management: out of memory";
-  static const char *const words[] = {"the 'impossible' happened", out_of_memory, "INTERNAL ERROR: Valgrind received a signal"};
+  static const char *const words[] = {"the 'impossible' happened", out_of_memory,
+                                      "INTERNAL ERROR: Valgrind received a signal"};
   log_reader_t reader;
   char *last = NULL;
   int distance = 0;

@@ -44,14 +44,18 @@ typedef struct opc_memcheck_hits {
 /* NULL: out of memory. Valid until the next call with another child. */
 opc_memcheck_process_t *opc_memcheck_process(opc_memcheck_t *memcheck, const opc_child_t *child);
 /* Reads on in its XML. OPC_ERR_IO: there is none. */
-opc_status_t opc_memcheck_read(const opc_memcheck_t *memcheck, const opc_child_t *child, opc_memcheck_process_t *process, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_memcheck_read(const opc_memcheck_t *memcheck, const opc_child_t *child,
+                               opc_memcheck_process_t *process, opc_error_t *error) OPC_CHECKED;
 /* Adds the places that showed for the first time while the case or try of this number ran. */
-opc_status_t opc_memcheck_hits_of_number(const opc_memcheck_process_t *process, uint64_t number, opc_memcheck_hits_t *out, opc_error_t *error) OPC_CHECKED;
-/* Adds those that a message of the child tells of, its field "memcheck" (wire/protocol.h). OPC_ERR_IO: they are not in Valgrind's files. */
-opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_child_t *child, const json_t *told, opc_memcheck_hits_t *out,
-                                          opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_memcheck_hits_of_number(const opc_memcheck_process_t *process, uint64_t number,
+                                         opc_memcheck_hits_t *out, opc_error_t *error) OPC_CHECKED;
+/* Adds those that a message of the child tells of, its field "memcheck" (wire/protocol.h). OPC_ERR_IO: they are not in
+ * Valgrind's files. */
+opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_child_t *child, const json_t *told,
+                                          opc_memcheck_hits_t *out, opc_error_t *error) OPC_CHECKED;
 
-/* An array of findings (opc_memcheck_describe), one a rule, of its first place; errors before warnings. New reference; NULL: out of memory. */
+/* An array of findings (opc_memcheck_describe), one a rule, of its first place; errors before warnings. New reference;
+ * NULL: out of memory. */
 json_t *opc_memcheck_findings(const opc_memcheck_hits_t *hits, uint64_t number, const opc_memcheck_view_t *view);
 
 void opc_memcheck_xml_path(const opc_memcheck_t *memcheck, pid_t pid, char out[PATH_MAX + 32]);

@@ -20,21 +20,22 @@ typedef struct scene {
 } scene_t;
 
 typedef void say_t(const scene_t *scene, opc_text_t *out);
-static say_t say_read, say_write, say_branch, say_value, say_syscall, say_free, say_mismatched, say_overlap, say_plainly;
+static say_t say_read, say_write, say_branch, say_value, say_syscall, say_free, say_mismatched, say_overlap,
+    say_plainly;
 
 static const struct kind {
   const char *kind, *rule;
   say_t *say;
 } kinds[] = {
-  {"InvalidRead", "memcheck.invalid_read", say_read},
-  {"InvalidJump", "memcheck.invalid_read", say_plainly},
-  {"InvalidWrite", "memcheck.invalid_write", say_write},
-  {"UninitCondition", "memcheck.uninitialised_branch", say_branch},
-  {"UninitValue", "memcheck.uninitialised_value", say_value},
-  {"SyscallParam", "memcheck.syscall", say_syscall},
-  {"InvalidFree", "memcheck.invalid_free", say_free},
-  {"MismatchedFree", "memcheck.mismatched_free", say_mismatched},
-  {"Overlap", "memcheck.overlap", say_overlap},
+    {"InvalidRead", "memcheck.invalid_read", say_read},
+    {"InvalidJump", "memcheck.invalid_read", say_plainly},
+    {"InvalidWrite", "memcheck.invalid_write", say_write},
+    {"UninitCondition", "memcheck.uninitialised_branch", say_branch},
+    {"UninitValue", "memcheck.uninitialised_value", say_value},
+    {"SyscallParam", "memcheck.syscall", say_syscall},
+    {"InvalidFree", "memcheck.invalid_free", say_free},
+    {"MismatchedFree", "memcheck.mismatched_free", say_mismatched},
+    {"Overlap", "memcheck.overlap", say_overlap},
 };
 static const struct kind unknown_kind = {"", "memcheck.suspicious", say_plainly};
 
@@ -96,22 +97,26 @@ static place_t place_of(const scene_t *scene) {
   const opc_memcheck_error_t *error = scene->error;
   const char *text = error->aux_count > 0 ? error->aux[0].text : "", *block;
   (void)sscanf(text, "Address 0x%" SCNx64, &place.address);
-  place.freed = strstr(text, " block of size ") != NULL && strstr(text, " free'd") != NULL; /* and not "(recently) free'd" */
+  place.freed =
+      strstr(text, " block of size ") != NULL && strstr(text, " free'd") != NULL; /* and not "(recently) free'd" */
   if (error->tensor.path[0] != '\0') {
     place_at_tensor(error, &place);
-  } else if (sscanf(text, "Address 0x%*x is %31[0-9,] bytes %15s", distance, place.relation) == 2 && (block = strstr(text, "block of size ")) != NULL &&
-             sscanf(block, "block of size %31[0-9,]", size) == 1) {
+  } else if (sscanf(text, "Address 0x%*x is %31[0-9,] bytes %15s", distance, place.relation) == 2 &&
+             (block = strstr(text, "block of size ")) != NULL && sscanf(block, "block of size %31[0-9,]", size) == 1) {
     place.known = true;
     place.distance = plain_number(distance);
     place.size = plain_number(size);
-    if (has_symbol(&scene->about[0], "opc_red_zone_allocate") || has_symbol(&scene->about[0], "opc_red_zone_release")) take_zones_off(&place);
+    if (has_symbol(&scene->about[0], "opc_red_zone_allocate") || has_symbol(&scene->about[0], "opc_red_zone_release"))
+      take_zones_off(&place);
   }
   return place;
 }
 
 /* The library's own code in a stack; NULL: none. */
 static const opc_frame_t *own_frame(const scene_t *scene, const opc_frames_t *frames) {
-  return frames->own != NULL && scene->library[0] != '\0' && strcmp(frames->own->module, scene->library) == 0 ? frames->own : NULL;
+  return frames->own != NULL && scene->library[0] != '\0' && strcmp(frames->own->module, scene->library) == 0
+             ? frames->own
+             : NULL;
 }
 
 /* " from make_scratch (conv.cpp:34)"; nothing where the memory is the harness's or libtorch's. */
@@ -129,7 +134,8 @@ static void say_source(const scene_t *scene, size_t about, opc_text_t *out) {
 
 static void say_place(const scene_t *scene, const place_t *place, opc_text_t *out) {
   const char *path = scene->error->tensor.path;
-  bool tensor = has_symbol(&scene->about[0], "opc_red_zone_allocate") || has_symbol(&scene->about[0], "opc_red_zone_release");
+  bool tensor =
+      has_symbol(&scene->about[0], "opc_red_zone_allocate") || has_symbol(&scene->about[0], "opc_red_zone_release");
   if (strcmp(place->relation, "inside") == 0) opc_text_addf(out, " at byte %" PRIu64 " of", place->distance);
   else if (strcmp(place->relation, "before") == 0) opc_text_addf(out, ", %" PRIu64 " before", place->distance);
   else if (place->distance == 0) opc_text_add(out, " right behind");
@@ -206,8 +212,11 @@ static void say_free(const scene_t *scene, opc_text_t *out) {
   }
   opc_text_t freed = {0};
   say_source(scene, 0, &freed);
-  if (place.freed && place.distance == 0) opc_text_addf(out, "frees a block of %" PRIu64 " bytes a second time", place.size);
-  else opc_text_addf(out, "frees a pointer to byte %" PRIu64 " of a block of %" PRIu64 " bytes", place.distance, place.size);
+  if (place.freed && place.distance == 0)
+    opc_text_addf(out, "frees a block of %" PRIu64 " bytes a second time", place.size);
+  else
+    opc_text_addf(out, "frees a pointer to byte %" PRIu64 " of a block of %" PRIu64 " bytes", place.distance,
+                  place.size);
   if (place.freed && freed.length > 0) opc_text_addf(out, " (the first time%s)", opc_text_c(&freed));
   opc_text_clear(&freed);
 }
@@ -236,7 +245,8 @@ static void say_overlap(const scene_t *scene, opc_text_t *out) {
   function += sizeof words - 1;
   opc_text_addf(out, "source and destination of %.*s overlap", (int)strcspn(function, "("), function);
   uint64_t bytes;
-  bool counted = strchr(function, ',') != NULL && last > strrchr(function, ',') && sscanf(last, " %" SCNu64 ")", &bytes) == 1;
+  bool counted =
+      strchr(function, ',') != NULL && last > strrchr(function, ',') && sscanf(last, " %" SCNu64 ")", &bytes) == 1;
   if (counted) opc_text_addf(out, " (%" PRIu64 " bytes)", bytes);
 }
 
@@ -249,7 +259,8 @@ static void say_plainly(const scene_t *scene, opc_text_t *out) {
 
 static void resolve(const opc_memcheck_view_t *view, const opc_memcheck_stack_t *stack, opc_frames_t *out) {
   size_t skip = stack->skip < stack->count ? stack->skip : 0;
-  opc_frames_resolve(view->symboliser, view->maps, view->library, stack->addresses + skip, stack->count - skip, true, out);
+  opc_frames_resolve(view->symboliser, view->maps, view->library, stack->addresses + skip, stack->count - skip, true,
+                     out);
 }
 
 static void read_scene(const opc_memcheck_error_t *error, const opc_memcheck_view_t *view, scene_t *scene) {
@@ -276,8 +287,9 @@ json_t *opc_memcheck_describe(const opc_memcheck_error_t *error, const opc_memch
   json_object_set_new(object, "message", json_string(opc_text_c(&shown)));
   json_object_set_new(object, "frames", opc_frames_json(&scene->frames));
   if (scene->about[0].count > 0) json_object_set_new(object, "block", opc_frames_json(&scene->about[0]));
-  json_object_set_new(object, "valgrind", json_pack("{s:o, s:o, s:o}", "kind", opc_words_json(error->kind), "what", opc_words_json(error->what),
-                                                   "about", about));
+  json_object_set_new(object, "valgrind",
+                      json_pack("{s:o, s:o, s:o}", "kind", opc_words_json(error->kind), "what",
+                                opc_words_json(error->what), "about", about));
   opc_text_clear(&message);
   opc_text_clear(&shown);
   free(scene);

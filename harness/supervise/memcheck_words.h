@@ -18,8 +18,8 @@ typedef struct opc_memcheck_view {
 
 /* "memcheck.invalid_read". Kinds that this version does not know come under memcheck.suspicious. */
 const char *opc_memcheck_rule(const char *kind);
-/* {"rule", "message", "frames": […], "block": […] of where the memory comes from, "valgrind": {"kind", "what", "about": [TEXT…]}}. New reference; NULL: out of
- * memory. */
+/* {"rule", "message", "frames": […], "block": […] of where the memory comes from, "valgrind": {"kind", "what", "about":
+ * [TEXT…]}}. New reference; NULL: out of memory. */
 json_t *opc_memcheck_describe(const opc_memcheck_error_t *error, const opc_memcheck_view_t *view);
 
 #endif

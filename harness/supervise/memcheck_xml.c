@@ -3,8 +3,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <libxml/xmlreader.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +69,8 @@ static void find_tensor(const announced_t *announced, opc_memcheck_error_t *erro
   if (error->aux_count == 0 || sscanf(error->aux[0].text, "Address 0x%" SCNx64, &address) != 1) return;
   for (size_t i = announced->count; i-- > 0;) {
     uint64_t data = announced->items[i].data, bytes = announced->items[i].bytes;
-    if (bytes == 0 || address + OPC_RED_ZONE < data || address >= data + bytes + OPC_RED_ZONE) continue; /* an empty one has no memory */
+    if (bytes == 0 || address + OPC_RED_ZONE < data || address >= data + bytes + OPC_RED_ZONE)
+      continue; /* an empty one has no memory */
     memcpy(error->tensor.path, announced->items[i].path, sizeof error->tensor.path);
     error->tensor.data = data;
     error->tensor.bytes = bytes;
@@ -131,8 +132,10 @@ static void read_message(const xmlNode *node, scan_t *scan) {
   if (strncmp(text, OPC_VALGRIND_CASE_WORDS, sizeof OPC_VALGRIND_CASE_WORDS - 1) == 0) {
     announced->number = strtoull(text + sizeof OPC_VALGRIND_CASE_WORDS - 1, NULL, 10);
     announced->count = 0;
-  } else if (sscanf(text, OPC_VALGRIND_TENSOR_WORDS "0x%" SCNx64 " %" SCNu64 " %n", &data, &bytes, &path) == 2 && path > 0) {
-    if (announced->count == TENSORS_MAX) memmove(&announced->items[0], &announced->items[1], (--announced->count) * sizeof announced->items[0]);
+  } else if (sscanf(text, OPC_VALGRIND_TENSOR_WORDS "0x%" SCNx64 " %" SCNu64 " %n", &data, &bytes, &path) == 2 &&
+             path > 0) {
+    if (announced->count == TENSORS_MAX)
+      memmove(&announced->items[0], &announced->items[1], (--announced->count) * sizeof announced->items[0]);
     snprintf(announced->items[announced->count].path, sizeof announced->items[0].path, "%.95s", text + path);
     announced->items[announced->count].data = data;
     announced->items[announced->count++].bytes = bytes;
@@ -148,7 +151,8 @@ static bool read_elements(xmlTextReader *reader, scan_t *scan) {
   int more = xmlTextReaderRead(reader);
   while (more == 1 && fine) {
     const char *name = (const char *)xmlTextReaderConstName(reader);
-    bool element = xmlTextReaderNodeType(reader) == XML_READER_TYPE_ELEMENT && xmlTextReaderDepth(reader) == OUTER && name != NULL;
+    bool element =
+        xmlTextReaderNodeType(reader) == XML_READER_TYPE_ELEMENT && xmlTextReaderDepth(reader) == OUTER && name != NULL;
     const xmlNode *node = NULL;
     if (element && (strcmp(name, "error") == 0 || strcmp(name, "clientmsg") == 0 || strcmp(name, "status") == 0)) {
       node = xmlTextReaderExpand(reader);
@@ -166,8 +170,8 @@ static bool read_elements(xmlTextReader *reader, scan_t *scan) {
   return fine;
 }
 
-/* The whole file, up to its last complete element, and its end tag behind. A reader that comes to an end of a file where none should be forgets what it has not
- * handed out yet. */
+/* The whole file, up to its last complete element, and its end tag behind. A reader that comes to an end of a file
+ * where none should be forgets what it has not handed out yet. */
 static opc_status_t load_file(const char *path, opc_text_t *out, opc_error_t *error) {
   enum { FILE_MAX = 256 << 20 };
   static const char *const ends[] = {"\n</error>\n", "\n</clientmsg>\n", "\n</status>\n"};
@@ -175,7 +179,8 @@ static opc_status_t load_file(const char *path, opc_text_t *out, opc_error_t *er
   size_t complete = 0, got;
   FILE *file = fopen(path, "re");
   if (file == NULL) return opc_error_set(error, OPC_ERR_IO, "cannot read %s: %s", path, strerror(errno));
-  while (out->length < FILE_MAX && (got = fread(buffer, 1, sizeof buffer, file)) > 0) opc_text_add_bytes(out, buffer, got);
+  while (out->length < FILE_MAX && (got = fread(buffer, 1, sizeof buffer, file)) > 0)
+    opc_text_add_bytes(out, buffer, got);
   fclose(file);
   if (out->failed) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   for (size_t i = 0; i < sizeof ends / sizeof ends[0] && out->length > 0; i++) {
@@ -196,7 +201,8 @@ opc_status_t opc_memcheck_xml_read(const char *path, opc_memcheck_errors_t *out,
   out->count = 0;
   out->finished = out->new_failed = false;
   scan_t scan = {.errors = out, .announced = calloc(1, sizeof *scan.announced)};
-  opc_status_t status = scan.announced != NULL ? load_file(path, &text, error) : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status =
+      scan.announced != NULL ? load_file(path, &text, error) : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   if (status == OPC_OK) {
     int options = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_HUGE;
     xmlTextReader *reader = xmlReaderForMemory(text.data, (int)text.length, NULL, NULL, options);

@@ -1,5 +1,5 @@
-/* One process's errors as Valgrind writes them (--xml=yes, protocol 4): read while the process still runs, or after it was killed in the middle of a line.
- * What is complete is read, the rest is left out.
+/* One process's errors as Valgrind writes them (--xml=yes, protocol 4): read while the process still runs, or after it
+ * was killed in the middle of a line. What is complete is read, the rest is left out.
  *
  * Ownership: opc_memcheck_errors_clear. Threads: one. Sizes are bounded whatever the file holds. */
 #ifndef OPC_SUPERVISE_MEMCHECK_XML_H
@@ -14,7 +14,8 @@
 enum { OPC_MEMCHECK_FRAMES = 24, OPC_MEMCHECK_AUX = 3, OPC_MEMCHECK_ERRORS_MAX = 2000 };
 
 typedef struct opc_memcheck_stack {
-  uint64_t addresses[OPC_MEMCHECK_FRAMES]; /* the first of the instruction, the others inside their calls; one for a function and all that is inlined there */
+  uint64_t addresses[OPC_MEMCHECK_FRAMES]; /* the first of the instruction, the others inside their calls; one for a
+                                              function and all that is inlined there */
   size_t count;
   size_t skip;        /* of the first so many: Valgrind's own functions in place of the C library's */
   char replaced[128]; /* the name of the first of these: "operator delete(void*)"; "": there is none */

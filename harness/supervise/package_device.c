@@ -30,8 +30,10 @@ static bool fits_simulated(const opc_package_model_t *model, const char *archite
   const char *simulated = architecture != NULL ? architecture : OPC_CUDA_ARCHITECTURE_USUAL;
   int wanted = number_of(model->capability);
   if (runs_on(model, number_of(simulated))) return true;
-  opc_library_error_set(out, "device", "it brings kernels for CUDA devices of compute capability %d.%d, and the simulated device is %s: give --cuda-arch sm_%d", wanted / 10,
-                        wanted % 10, simulated, wanted);
+  opc_library_error_set(out, "device",
+                        "it brings kernels for CUDA devices of compute capability %d.%d, and the simulated device is "
+                        "%s: give --cuda-arch sm_%d",
+                        wanted / 10, wanted % 10, simulated, wanted);
   return false;
 }
 
@@ -40,30 +42,44 @@ static bool fits_real(const opc_package_model_t *model, opc_library_error_t *out
   int wanted = number_of(model->capability);
   opc_cuda_devices_probe(&found);
   if (found.count == 0) {
-    opc_library_error_set(out, "device", "compiled for CUDA, and there is no CUDA device here: %s. Run it on a machine with one, with --device cuda-sim on a simulated one "
-                          "(where its kernels are launched and do not run), or export the model for the CPU", found.detail);
+    opc_library_error_set(out, "device",
+                          "compiled for CUDA, and there is no CUDA device here: %s. Run it on a machine with one, with "
+                          "--device cuda-sim on a simulated one "
+                          "(where its kernels are launched and do not run), or export the model for the CPU",
+                          found.detail);
     return false;
   }
   const struct opc_cuda_device *first = &found.devices[0];
   if (runs_on(model, first->major * 10 + first->minor)) return true;
-  opc_library_error_set(out, "device", "it brings kernels for CUDA devices of compute capability %d.%d, and %s has %d.%d: export it again on this machine", wanted / 10,
-                        wanted % 10, first->name, first->major, first->minor);
+  opc_library_error_set(out, "device",
+                        "it brings kernels for CUDA devices of compute capability %d.%d, and %s has %d.%d: export it "
+                        "again on this machine",
+                        wanted / 10, wanted % 10, first->name, first->major, first->minor);
   return false;
 }
 
-static bool fits(const opc_package_model_t *model, const opc_package_target_t *target, bool any_cuda, opc_library_error_t *out) {
+static bool fits(const opc_package_model_t *model, const opc_package_target_t *target, bool any_cuda,
+                 opc_library_error_t *out) {
   bool cuda = is_for_cuda(model), on_cpu = strcmp(target->device, OPC_MODE_CPU) == 0;
   if (model->device[0] == '\0') return true;
   if (!cuda && strcmp(model->device, "cpu") != 0) {
-    opc_library_error_set(out, "device", "compiled for the device %s, and opcheck-c runs packages on cpu and cuda: export it for one of these", model->device);
+    opc_library_error_set(
+        out, "device",
+        "compiled for the device %s, and opcheck-c runs packages on cpu and cuda: export it for one of these",
+        model->device);
   } else if (cuda && on_cpu) {
-    opc_library_error_set(out, "device", "compiled for CUDA, and --device cpu was given: leave that away, give --device cuda-sim where there is no CUDA device, or export the "
+    opc_library_error_set(out, "device",
+                          "compiled for CUDA, and --device cpu was given: leave that away, give --device cuda-sim "
+                          "where there is no CUDA device, or export the "
                           "model for the CPU");
   } else if (!any_cuda && !on_cpu) {
-    opc_library_error_set(out, "device", "compiled for the CPU, and --device %s was given: leave that away, or export the model with its inputs on a CUDA device",
+    opc_library_error_set(out, "device",
+                          "compiled for the CPU, and --device %s was given: leave that away, or export the model with "
+                          "its inputs on a CUDA device",
                           target->device);
   } else if (cuda) {
-    return strcmp(target->device, OPC_MODE_SIMULATED) == 0 ? fits_simulated(model, target->architecture, out) : fits_real(model, out);
+    return strcmp(target->device, OPC_MODE_SIMULATED) == 0 ? fits_simulated(model, target->architecture, out)
+                                                           : fits_real(model, out);
   } else {
     return true;
   }
@@ -78,7 +94,8 @@ bool opc_package_fits(const opc_package_t *package, const opc_package_target_t *
 
 static const char *architecture_of(const opc_package_model_t *model) {
   for (size_t i = 0; i < OPC_SIMULATED_ARCHITECTURES; i++)
-    if (opc_simulated_architectures[i].number == (unsigned)number_of(model->capability)) return opc_simulated_architectures[i].name;
+    if (opc_simulated_architectures[i].number == (unsigned)number_of(model->capability))
+      return opc_simulated_architectures[i].name;
   return NULL;
 }
 

@@ -9,7 +9,8 @@
 
 /* ---- instructions ---- */
 
-/* What AOTInductor calls an instruction set (torch/_inductor/cpu_vec_isa.py), and the processor's flags that it stands for. */
+/* What AOTInductor calls an instruction set (torch/_inductor/cpu_vec_isa.py), and the processor's flags that it stands
+ * for. */
 static const struct {
   const char *name, *flags;
 } instruction_sets[] = {{"AVX512", "avx512f avx512dq avx512vl avx512bw fma"},
@@ -42,7 +43,8 @@ static bool has_flag(const char *flags, const char *word, size_t length) {
 /* The first flag of the set `name` that is not there; NULL: all are, or the set is not known. */
 static const char *missing_flag(const char *flags, const char *name, size_t length, char out[32]) {
   for (size_t i = 0; i < sizeof instruction_sets / sizeof *instruction_sets; i++) {
-    if (strlen(instruction_sets[i].name) != length || strncasecmp(instruction_sets[i].name, name, length) != 0) continue;
+    if (strlen(instruction_sets[i].name) != length || strncasecmp(instruction_sets[i].name, name, length) != 0)
+      continue;
     for (const char *at = instruction_sets[i].flags; *at != '\0';) {
       size_t word = strcspn(at, " ");
       snprintf(out, 32, "%.*s", (int)word, at);
@@ -60,8 +62,10 @@ static bool check_instructions(const opc_package_model_t *model, opc_library_err
     size_t length = strcspn(at, " ");
     if (missing_flag(flags, at, length, missing) != NULL) {
       opc_library_error_set(out, "instruction_set",
-                            "compiled with %s instructions, and this processor has no %s: run it on one that has, or export it again on this machine, or with "
-                            "ATEN_CPU_CAPABILITY=avx2 or =default in the environment", model->instructions, missing);
+                            "compiled with %s instructions, and this processor has no %s: run it on one that has, or "
+                            "export it again on this machine, or with "
+                            "ATEN_CPU_CAPABILITY=avx2 or =default in the environment",
+                            model->instructions, missing);
       return false;
     }
     at += length + strspn(at + length, " ");
@@ -76,9 +80,12 @@ static bool check_machine(const opc_package_model_t *model, opc_library_error_t 
   if (uname(&here) != 0) return true;
   bool arm = strcmp(here.machine, "aarch64") == 0 && strcmp(model->machine, "arm64") == 0;
   if (model->platform[0] != '\0' && strcmp(model->platform, "linux") != 0) {
-    opc_library_error_set(out, "architecture", "compiled for %s, this is Linux: export it again on Linux", model->platform);
+    opc_library_error_set(out, "architecture", "compiled for %s, this is Linux: export it again on Linux",
+                          model->platform);
   } else if (model->machine[0] != '\0' && strcmp(model->machine, here.machine) != 0 && !arm) {
-    opc_library_error_set(out, "architecture", "compiled for %s processors, this machine is %s: export it again on such a machine", model->machine, here.machine);
+    opc_library_error_set(out, "architecture",
+                          "compiled for %s processors, this machine is %s: export it again on such a machine",
+                          model->machine, here.machine);
   } else {
     return true;
   }

@@ -26,7 +26,9 @@ static opc_status_t read_named(opc_session_t *session, const char *file, bool al
   opc_error_t why = {0};
   opc_status_t status = opc_recipe_set_read(&session->recipes, file, find_operator, &session->loaded, &why);
   if (status == OPC_ERR_INPUT && !all_loaded)
-    return opc_journal_note(session->journal, error, "not every recipe of %s is used, as not all libraries could be loaded: %s", file, why.message);
+    return opc_journal_note(session->journal, error,
+                            "not every recipe of %s is used, as not all libraries could be loaded: %s", file,
+                            why.message);
   return status == OPC_OK ? OPC_OK : opc_error_set(error, status, "%s", why.message);
 }
 
@@ -37,10 +39,12 @@ static opc_status_t tell_unused(opc_session_t *session, opc_error_t *error) {
     const opc_sample_t *sample = &session->samples.samples[i];
     const opc_recipe_t *recipe = opc_recipe_find(&session->recipes, sample->operator_name);
     bool told = recipe == NULL;
-    for (size_t k = 0; k < i && !told; k++) told = strcmp(session->samples.samples[k].operator_name, sample->operator_name) == 0;
+    for (size_t k = 0; k < i && !told; k++)
+      told = strcmp(session->samples.samples[k].operator_name, sample->operator_name) == 0;
     if (!told)
-      status = opc_journal_note(session->journal, error, "the recipe %s of %s is not used: there are samples (%s)", opc_recipe_origin(recipe),
-                                sample->operator_name, sample->origin != NULL ? sample->origin : "of a file");
+      status = opc_journal_note(session->journal, error, "the recipe %s of %s is not used: there are samples (%s)",
+                                opc_recipe_origin(recipe), sample->operator_name,
+                                sample->origin != NULL ? sample->origin : "of a file");
   }
   return status;
 }
@@ -54,8 +58,10 @@ opc_status_t opc_session_read_recipes(opc_session_t *session, opc_error_t *error
     char beside[PATH_MAX];
     all_loaded &= library->state == OPC_LIBRARY_LOADED;
     if (options->recipe_file_count > 0 || library->state != OPC_LIBRARY_LOADED || status != OPC_OK) continue;
-    if (file_beside(library->path, beside, sizeof beside)) status = opc_recipe_set_read(&session->recipes, beside, find_operator, &session->loaded, error);
+    if (file_beside(library->path, beside, sizeof beside))
+      status = opc_recipe_set_read(&session->recipes, beside, find_operator, &session->loaded, error);
   }
-  for (size_t i = 0; i < options->recipe_file_count && status == OPC_OK; i++) status = read_named(session, options->recipe_files[i], all_loaded, error);
+  for (size_t i = 0; i < options->recipe_file_count && status == OPC_OK; i++)
+    status = read_named(session, options->recipe_files[i], all_loaded, error);
   return status == OPC_OK ? tell_unused(session, error) : status;
 }

@@ -48,8 +48,8 @@ static opc_status_t begin_journal(opc_session_t *session, opc_error_t *error) {
   json_t *argv = json_array();
   for (size_t i = 0; i < options->argc; i++) json_array_append_new(argv, opc_words_json(options->argv[i]));
   opc_status_t status = opc_journal_open(options->journal, &session->journal, error);
-  json_t *record = json_pack("{s:s, s:s, s:s, s:o, s:I, s:s}", "t", "run", "format", "opcheck-c/journal/1", "version", OPC_VERSION, "argv", argv, "seed",
-                             (json_int_t)options->seed, "started", started);
+  json_t *record = json_pack("{s:s, s:s, s:s, s:o, s:I, s:s}", "t", "run", "format", "opcheck-c/journal/1", "version",
+                             OPC_VERSION, "argv", argv, "seed", (json_int_t)options->seed, "started", started);
   if (status == OPC_OK) opc_journal_keep(session->journal, options->kept);
   if (status == OPC_OK) return opc_journal_write(session->journal, record, error);
   json_decref(record);
@@ -59,32 +59,38 @@ static opc_status_t begin_journal(opc_session_t *session, opc_error_t *error) {
 /* What was loaded, into the journal. */
 static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
   const opc_loaded_t *loaded = &session->loaded;
-  opc_status_t status =
-    opc_journal_write(session->journal,
-                      json_pack("{s:s, s:s, s:s, s:f}", "t", "tool", "torch", loaded->torch, "cuda", loaded->cuda_version, "loading_cpu_seconds",
-                                loaded->cpu_seconds),
-                      error);
+  opc_status_t status = opc_journal_write(session->journal,
+                                          json_pack("{s:s, s:s, s:s, s:f}", "t", "tool", "torch", loaded->torch, "cuda",
+                                                    loaded->cuda_version, "loading_cpu_seconds", loaded->cpu_seconds),
+                                          error);
   for (size_t i = 0; i < loaded->library_count && status == OPC_OK; i++) {
     const opc_library_t *library = &loaded->libraries[i];
     bool failed = library->state == OPC_LIBRARY_FAILED;
-    json_t *why = failed ? json_pack("{s:s, s:o}", "kind", library->error.kind, "message", opc_words_json(library->error.message)) : json_null();
-    status = opc_journal_write(session->journal,
-                               json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o*}", "t", "library", "path", opc_words_json(library->path), "status",
-                                         failed ? "failed" : "loaded", "error", why, "operators", (json_int_t)library->operators, "classes",
-                                         (json_int_t)library->classes, "checked_as", library->checked_as != NULL ? opc_words_json(library->checked_as) : NULL),
-                               error);
-    if (status == OPC_OK && !failed && library->note != NULL) status = opc_journal_note(session->journal, error, "%s: %s", library->path, library->note);
+    json_t *why =
+        failed ? json_pack("{s:s, s:o}", "kind", library->error.kind, "message", opc_words_json(library->error.message))
+               : json_null();
+    status = opc_journal_write(
+        session->journal,
+        json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o*}", "t", "library", "path", opc_words_json(library->path),
+                  "status", failed ? "failed" : "loaded", "error", why, "operators", (json_int_t)library->operators,
+                  "classes", (json_int_t)library->classes, "checked_as",
+                  library->checked_as != NULL ? opc_words_json(library->checked_as) : NULL),
+        error);
+    if (status == OPC_OK && !failed && library->note != NULL)
+      status = opc_journal_note(session->journal, error, "%s: %s", library->path, library->note);
     if (status == OPC_OK && !failed && library->operators == 0) {
-      status = opc_journal_note(session->journal, error, "%s registers no operators%s", library->path,
-                                library->classes > 0 ? ", only classes"
-                                                     : ": what Python code defines with torch.library, or calls by ctypes, is not in it");
+      status = opc_journal_note(
+          session->journal, error, "%s registers no operators%s", library->path,
+          library->classes > 0 ? ", only classes"
+                               : ": what Python code defines with torch.library, or calls by ctypes, is not in it");
     }
   }
   if (status == OPC_OK && loaded->torch_operators > 0) {
-    status = opc_journal_write(session->journal,
-                               json_pack("{s:s, s:s, s:s, s:n, s:I, s:i}", "t", "library", "path", OPC_LIBTORCH, "status", "loaded", "error",
-                                         "operators", (json_int_t)loaded->torch_operators, "classes", 0),
-                               error);
+    status =
+        opc_journal_write(session->journal,
+                          json_pack("{s:s, s:s, s:s, s:n, s:I, s:i}", "t", "library", "path", OPC_LIBTORCH, "status",
+                                    "loaded", "error", "operators", (json_int_t)loaded->torch_operators, "classes", 0),
+                          error);
   }
   for (size_t i = 0; i < loaded->operator_count && status == OPC_OK; i++) {
     if (session->options->list_only && !opc_select_operator(session, &loaded->operators[i])) continue;
@@ -98,8 +104,10 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
     if (status == OPC_OK) status = opc_journal_write(session->journal, json_incref(class_), error);
   }
   if (status == OPC_OK && loaded->exec_batch) {
-    status = opc_journal_note(session->journal, error, "a library %s while it loads: every batch of cases gets a process of its own, which takes longer",
-                              loaded->cuda_initialised ? "initialises CUDA" : "starts threads");
+    status = opc_journal_note(
+        session->journal, error,
+        "a library %s while it loads: every batch of cases gets a process of its own, which takes longer",
+        loaded->cuda_initialised ? "initialises CUDA" : "starts threads");
   }
   return status;
 }
@@ -173,7 +181,8 @@ static opc_status_t read_samples(opc_session_t *session, opc_error_t *error) {
   for (size_t i = 0; i < loaded->library_count; i++) {
     char beside[PATH_MAX];
     all_loaded &= loaded->libraries[i].state == OPC_LIBRARY_LOADED;
-    if (options->sample_file_count > 0 || loaded->libraries[i].state != OPC_LIBRARY_LOADED || status != OPC_OK) continue;
+    if (options->sample_file_count > 0 || loaded->libraries[i].state != OPC_LIBRARY_LOADED || status != OPC_OK)
+      continue;
     if (file_beside(loaded->libraries[i].path, beside, sizeof beside)) {
       status = opc_sample_set_read(&session->samples, opc_package_file(beside), named_operator, classes, &names, error);
     }
@@ -185,8 +194,9 @@ static opc_status_t read_samples(opc_session_t *session, opc_error_t *error) {
     if (status == OPC_ERR_INPUT && !all_loaded) {
       /* It may speak of the operators of a library that could not be loaded; that is what the run has to tell first. */
       while (session->samples.count > before) opc_sample_clear(&session->samples.samples[--session->samples.count]);
-      status = opc_journal_note(session->journal, error, "no sample of %s is used, as not all libraries could be loaded: %s", options->sample_files[i],
-                                why.message);
+      status =
+          opc_journal_note(session->journal, error, "no sample of %s is used, as not all libraries could be loaded: %s",
+                           options->sample_files[i], why.message);
     } else if (status != OPC_OK) {
       status = opc_error_set(error, status, "%s", why.message);
     }
@@ -214,7 +224,8 @@ static opc_status_t skip_absent(opc_session_t *session, const opc_operator_t *op
       snprintf(id.check, sizeof id.check, "%s", name);
       snprintf(id.device, sizeof id.device, "%s", device);
       opc_case_id_format(&id, text);
-      json_t *result = opc_result_new(text, "skip", "error", NULL, opc_skip_reason_name(OPC_SKIP_NO_DEVICE), json_string_value(why), NULL, 0);
+      json_t *result = opc_result_new(text, "skip", "error", NULL, opc_skip_reason_name(OPC_SKIP_NO_DEVICE),
+                                      json_string_value(why), NULL, 0);
       status = opc_session_result(session, op, result, NULL, error);
     }
   }
@@ -234,7 +245,9 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
   opc_loaded_t *loaded = &session->loaded;
   opc_status_t status = OPC_OK;
   *out_selected = 0;
-  const opc_operator_t **selected = calloc(loaded->operator_count + loaded->class_operator_count + loaded->library_operator_count + 1, sizeof(const opc_operator_t *));
+  const opc_operator_t **selected =
+      calloc(loaded->operator_count + loaded->class_operator_count + loaded->library_operator_count + 1,
+             sizeof(const opc_operator_t *));
   if (selected == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   for (size_t i = 0; i < loaded->operator_count && status == OPC_OK; i++) {
     if (!opc_select_operator(session, &loaded->operators[i])) continue;
@@ -246,9 +259,11 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
     if (!opc_select_operator(session, &loaded->class_operators[i])) continue;
     selected[(*out_selected)++] = &loaded->class_operators[i];
   }
-  if (*out_selected == 0 && session->options->op_glob_count > 0) session->calls = false; /* files alone were asked for: there is nothing to be called */
+  if (*out_selected == 0 && session->options->op_glob_count > 0)
+    session->calls = false; /* files alone were asked for: there is nothing to be called */
   for (size_t i = 0; i < loaded->library_operator_count && status == OPC_OK; i++) {
-    if (opc_select_operator(session, &loaded->library_operators[i])) selected[(*out_selected)++] = &loaded->library_operators[i];
+    if (opc_select_operator(session, &loaded->library_operators[i]))
+      selected[(*out_selected)++] = &loaded->library_operators[i];
   }
   session->operators_total = *out_selected;
   int jobs = session->options->jobs > 0 ? session->options->jobs : processors();
@@ -256,7 +271,8 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
     /* Names in crash reports are worth having, and not worth failing for. */
     if (opc_maps_read(&session->maps, loaded->worker.pid, NULL) != OPC_OK) opc_maps_clear(&session->maps);
     status = opc_search_rounds_run(session, selected, searched, jobs, error);
-    if (status == OPC_OK && session->sanitize != NULL && has_device(session, "cuda")) status = opc_sanitize_run(session, selected, *out_selected, error);
+    if (status == OPC_OK && session->sanitize != NULL && has_device(session, "cuda"))
+      status = opc_sanitize_run(session, selected, *out_selected, error);
     else if (status == OPC_OK) status = opc_schedule_run(session, selected, *out_selected, jobs, error);
   }
   free(selected);
@@ -265,10 +281,12 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
 
 static opc_status_t tell_unused(opc_session_t *session, opc_error_t *error) {
   opc_status_t status = OPC_OK;
-  for (size_t i = 0; session->xfail != NULL && !session->has_only && i < session->xfail->count && status == OPC_OK; i++) {
+  for (size_t i = 0; session->xfail != NULL && !session->has_only && i < session->xfail->count && status == OPC_OK;
+       i++) {
     const opc_xfail_entry_t *entry = &session->xfail->entries[i];
     if (!entry->used) {
-      status = opc_journal_note(session->journal, error, "%s:%d: \"%s\" matched no case of this run", session->xfail->file, entry->line, entry->pattern);
+      status = opc_journal_note(session->journal, error, "%s:%d: \"%s\" matched no case of this run",
+                                session->xfail->file, entry->line, entry->pattern);
     }
   }
   return status;
@@ -280,21 +298,28 @@ static int exit_code(const opc_session_t *session, size_t selected) {
     if (loaded->libraries[i].state == OPC_LIBRARY_FAILED) return EXIT_LIBRARY;
   }
   if (session->broken > 0) return EXIT_BROKEN;
-  if (session->options->list_only) return loaded->operator_count > 0 || json_array_size(loaded->classes) > 0 ? EXIT_GOOD : EXIT_NOTHING;
+  if (session->options->list_only)
+    return loaded->operator_count > 0 || json_array_size(loaded->classes) > 0 ? EXIT_GOOD : EXIT_NOTHING;
   bool ran = session->calls ? session->called > 0 : session->results > 0;
   return selected > 0 && ran ? EXIT_GOOD : EXIT_NOTHING;
 }
 
 static opc_status_t check_options(const opc_run_options_t *options, opc_error_t *error) {
-  if (options->library_count == 0 && options->namespace_count == 0 && options->package == NULL) return opc_error_set(error, OPC_ERR_USAGE, "no library was named");
+  if (options->library_count == 0 && options->namespace_count == 0 && options->package == NULL)
+    return opc_error_set(error, OPC_ERR_USAGE, "no library was named");
   if (!(options->timeout > 0)) return opc_error_set(error, OPC_ERR_USAGE, "--timeout must be more than 0 seconds");
   if (options->memory_mib <= 0) return opc_error_set(error, OPC_ERR_USAGE, "--memory must be more than 0 MiB");
-  if (options->sanitize != NULL && options->memcheck) return opc_error_set(error, OPC_ERR_USAGE, "--sanitize and --tool memcheck: one at a time");
+  if (options->sanitize != NULL && options->memcheck)
+    return opc_error_set(error, OPC_ERR_USAGE, "--sanitize and --tool memcheck: one at a time");
   if (options->sanitize != NULL && (options->device_count != 1 || strcmp(options->devices[0], "cuda") != 0))
-    return opc_error_set(error, OPC_ERR_USAGE, "--sanitize %s: give --device cuda with it, and no other device: compute-sanitizer watches kernels on a GPU", options->sanitize);
+    return opc_error_set(
+        error, OPC_ERR_USAGE,
+        "--sanitize %s: give --device cuda with it, and no other device: compute-sanitizer watches kernels on a GPU",
+        options->sanitize);
   if (options->jobs < 0) return opc_error_set(error, OPC_ERR_USAGE, "--jobs must be 1 or more");
   if (options->shard_count != 0 && (options->shard_index < 1 || options->shard_index > options->shard_count)) {
-    return opc_error_set(error, OPC_ERR_USAGE, "--shard %d/%d: K goes from 1 to N", options->shard_index, options->shard_count);
+    return opc_error_set(error, OPC_ERR_USAGE, "--shard %d/%d: K goes from 1 to N", options->shard_index,
+                         options->shard_count);
   }
   return OPC_OK;
 }
@@ -311,10 +336,12 @@ static opc_status_t tell_unselected(opc_session_t *session, opc_error_t *error) 
   }
   opc_status_t status = OPC_OK;
   if (loaded->library_count == 0 && loaded->operator_count == 0)
-    status = opc_journal_note(session->journal, error, "libtorch has no operator in the namespace %s: name the library that registers it", session->options->namespaces[0]);
+    status = opc_journal_note(session->journal, error,
+                              "libtorch has no operator in the namespace %s: name the library that registers it",
+                              session->options->namespaces[0]);
   else if (own > 0)
-    status = opc_journal_note(session->journal, error, "the options select none of the loaded operators (%zu): %s%s", own, opc_text_c(&names),
-                              own > NAMES_SHOWN ? ", …" : "");
+    status = opc_journal_note(session->journal, error, "the options select none of the loaded operators (%zu): %s%s",
+                              own, opc_text_c(&names), own > NAMES_SHOWN ? ", …" : "");
   opc_text_clear(&names);
   return status;
 }
@@ -350,16 +377,20 @@ static void forget_absent(opc_session_t *session) {
   }
 }
 
-/* In the options, where the lines that reproduce a case take it from. A package says itself which one it was compiled for. */
+/* In the options, where the lines that reproduce a case take it from. A package says itself which one it was compiled
+ * for. */
 static opc_status_t choose_architecture(opc_session_t *session, opc_run_options_t *options, opc_error_t *error) {
-  if (!has_device(session, OPC_MODE_SIMULATED) || options->cuda_architecture != NULL || options->package != NULL) return OPC_OK;
+  if (!has_device(session, OPC_MODE_SIMULATED) || options->cuda_architecture != NULL || options->package != NULL)
+    return OPC_OK;
   const char **files = calloc(options->library_count + 1, sizeof *files);
   if (files == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   for (size_t i = 0; i < options->library_count; i++) files[i] = opc_package_file(options->libraries[i]);
   options->cuda_architecture = opc_architecture_choose(files, options->library_count);
   free(files);
   if (options->cuda_architecture == NULL) return OPC_OK;
-  return opc_journal_note(session->journal, error, "the simulated devices are %s: there is no GPU code for " OPC_CUDA_ARCHITECTURE_USUAL ", which they usually are; --cuda-arch names another one",
+  return opc_journal_note(session->journal, error,
+                          "the simulated devices are %s: there is no GPU code for " OPC_CUDA_ARCHITECTURE_USUAL
+                          ", which they usually are; --cuda-arch names another one",
                           options->cuda_architecture);
 }
 
@@ -368,7 +399,8 @@ static opc_status_t run(opc_session_t *session, opc_run_options_t *own, int *out
   size_t selected = 0;
   opc_status_t status = check_options(options, error);
   if (status == OPC_OK) status = opc_select_plan(session, error);
-  if (status == OPC_OK && options->xfail_file != NULL) status = opc_xfail_read(options->xfail_file, &session->xfail, error);
+  if (status == OPC_OK && options->xfail_file != NULL)
+    status = opc_xfail_read(options->xfail_file, &session->xfail, error);
   if (status == OPC_OK) status = begin_journal(session, error);
   if (status == OPC_OK) status = choose_architecture(session, own, error);
   if (status == OPC_OK && options->memcheck) status = opc_memcheck_new(&session->memcheck, error);
@@ -384,7 +416,8 @@ static opc_status_t run(opc_session_t *session, opc_run_options_t *own, int *out
   if (status == OPC_OK && !options->list_only) status = opc_session_read_recipes(session, error);
   if (status == OPC_OK && !options->list_only) status = opc_symboliser_new(&session->symboliser, error);
   if (status == OPC_OK && !options->list_only) status = run_operators(session, &selected, error);
-  if (status == OPC_OK && !options->list_only && selected == 0 && options->package == NULL) status = tell_unselected(session, error);
+  if (status == OPC_OK && !options->list_only && selected == 0 && options->package == NULL)
+    status = tell_unselected(session, error);
   if (status == OPC_OK && !options->list_only) status = opc_session_release(session, error);
   if (status == OPC_OK && !options->list_only) status = tell_unused(session, error);
   if (status == OPC_OK && session->memcheck != NULL) status = tell_memcheck(session, error);
@@ -392,7 +425,8 @@ static opc_status_t run(opc_session_t *session, opc_run_options_t *own, int *out
     status = opc_sample_set_write(&session->samples, options->save_samples, find_operator, &session->loaded, error);
   }
   if (status == OPC_OK && session->trouble) {
-    status = opc_error_set(error, OPC_ERR_PROTOCOL, "not all cases could be run; the notes of the journal %s say which", options->journal);
+    status = opc_error_set(error, OPC_ERR_PROTOCOL, "not all cases could be run; the notes of the journal %s say which",
+                           options->journal);
   }
   if (status == OPC_OK) *out_exit_code = exit_code(session, selected);
   return status;
@@ -413,7 +447,8 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
   if (session.journal != NULL) {
     bool complete = status == OPC_OK;
     if (!complete) *out_exit_code = code_of(status);
-    json_t *end = json_pack("{s:s, s:f, s:i, s:b}", "t", "end", "seconds", opc_clock() - began, "exit_code", *out_exit_code, "complete", complete);
+    json_t *end = json_pack("{s:s, s:f, s:i, s:b}", "t", "end", "seconds", opc_clock() - began, "exit_code",
+                            *out_exit_code, "complete", complete);
     opc_status_t written = opc_journal_write(session.journal, end, complete ? error : NULL);
     if (complete) status = written;
   }

@@ -43,17 +43,21 @@ static opc_status_t find_program(opc_sanitize_t *sanitize, opc_error_t *error) {
     if (sanitize->program == NULL) sanitize->program = find_in(roots[i], "compute-sanitizer/compute-sanitizer");
   }
   if (sanitize->program != NULL) return OPC_OK;
-  return opc_error_set(error, OPC_ERR_NOT_FOUND, "--sanitize %s: there is no compute-sanitizer on the PATH, in $CUDA_HOME (%s), in $CUDA_PATH (%s) or in %s; install it: "
-                       "it is part of the CUDA toolkit (package cuda-sanitizer-13-0 or that of your version)", sanitize->tool, home != NULL ? home : "not set",
-                       path != NULL ? path : "not set", usual);
+  return opc_error_set(error, OPC_ERR_NOT_FOUND,
+                       "--sanitize %s: there is no compute-sanitizer on the PATH, in $CUDA_HOME (%s), in $CUDA_PATH "
+                       "(%s) or in %s; install it: "
+                       "it is part of the CUDA toolkit (package cuda-sanitizer-13-0 or that of your version)",
+                       sanitize->tool, home != NULL ? home : "not set", path != NULL ? path : "not set", usual);
 }
 
-static opc_status_t read_kernels(opc_sanitize_t *sanitize, const char *const *libraries, size_t count, opc_error_t *error) {
+static opc_status_t read_kernels(opc_sanitize_t *sanitize, const char *const *libraries, size_t count,
+                                 opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (size_t i = 0; i < count && status == OPC_OK; i++) {
     opc_elf_file_t *file = NULL;
     opc_error_t ignored; /* a library that cannot be read is told of when it is loaded */
-    if (opc_elf_open(opc_package_file(libraries[i]), &file, &ignored) == OPC_OK) status = opc_kernel_names_read(file, &sanitize->kernels, error);
+    if (opc_elf_open(opc_package_file(libraries[i]), &file, &ignored) == OPC_OK)
+      status = opc_kernel_names_read(file, &sanitize->kernels, error);
     opc_elf_close(file);
   }
   if (sanitize->kernels.count > KERNELS_MAX) opc_kernel_names_clear(&sanitize->kernels);
@@ -72,7 +76,8 @@ static opc_status_t make_words(opc_sanitize_t *sanitize, opc_error_t *error) {
   size_t kernels = sanitize->kernels.count;
   sanitize->filters = calloc(kernels + 1, sizeof *sanitize->filters);
   sanitize->words = calloc(FIXED_WORDS + 2 * kernels, sizeof *sanitize->words);
-  if (sanitize->filters == NULL || sanitize->words == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (sanitize->filters == NULL || sanitize->words == NULL)
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   add_word(sanitize, sanitize->program);
   add_option(sanitize, "--tool", sanitize->tool);
   add_option(sanitize, "--error-exitcode", "86");
@@ -80,8 +85,9 @@ static opc_status_t make_words(opc_sanitize_t *sanitize, opc_error_t *error) {
   add_option(sanitize, "--launch-timeout", "300");   /* libtorch_cuda takes long to load */
   add_option(sanitize, "--print-limit", "1000");     /* limits what is saved, too */
   if (strcmp(sanitize->tool, "memcheck") == 0) {
-    add_option(sanitize, "--padding", "256");          /* so that no two tensors touch */
-    add_option(sanitize, "--report-api-errors", "no"); /* a call that fails is the operator's to look at: check launch */
+    add_option(sanitize, "--padding", "256"); /* so that no two tensors touch */
+    add_option(sanitize, "--report-api-errors",
+               "no"); /* a call that fails is the operator's to look at: check launch */
   }
   /* libtorch copies whole storages, gaps between a tensor's rows included. */
   if (strcmp(sanitize->tool, "initcheck") == 0) add_option(sanitize, "--check-api-memory-access", "no");
@@ -95,7 +101,8 @@ static opc_status_t make_words(opc_sanitize_t *sanitize, opc_error_t *error) {
   return OPC_OK;
 }
 
-opc_status_t opc_sanitize_new(const char *tool, const char *const *libraries, size_t library_count, opc_sanitize_t **out, opc_error_t *error) {
+opc_status_t opc_sanitize_new(const char *tool, const char *const *libraries, size_t library_count,
+                              opc_sanitize_t **out, opc_error_t *error) {
   *out = NULL;
   opc_sanitize_t *sanitize = calloc(1, sizeof *sanitize);
   if (sanitize == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
@@ -121,7 +128,8 @@ void opc_sanitize_free(opc_sanitize_t *sanitize) {
   free(sanitize);
 }
 
-opc_status_t opc_sanitize_launcher(opc_sanitize_t *sanitize, const opc_launcher_t **out, char out_report[PATH_MAX + 32], opc_error_t *error) {
+opc_status_t opc_sanitize_launcher(opc_sanitize_t *sanitize, const opc_launcher_t **out, char out_report[PATH_MAX + 32],
+                                   opc_error_t *error) {
   snprintf(out_report, PATH_MAX + 32, "%s/%lu.xml", sanitize->folder, ++sanitize->processes);
   free(sanitize->save);
   sanitize->save = opc_string_copy(out_report);
@@ -129,7 +137,8 @@ opc_status_t opc_sanitize_launcher(opc_sanitize_t *sanitize, const opc_launcher_
   sanitize->words[sanitize->word_count] = sanitize->save;
   sanitize->words[sanitize->word_count + 1] = NULL;
   /* Without its cache each tensor is an allocation, with bounds that can be watched. */
-  sanitize->launcher = (opc_launcher_t){.words = sanitize->words, .variable = "PYTORCH_NO_CUDA_MEMORY_CACHING", .value = "1", .log = -1};
+  sanitize->launcher =
+      (opc_launcher_t){.words = sanitize->words, .variable = "PYTORCH_NO_CUDA_MEMORY_CACHING", .value = "1", .log = -1};
   *out = &sanitize->launcher;
   return OPC_OK;
 }

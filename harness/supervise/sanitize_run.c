@@ -41,7 +41,9 @@ typedef struct outcome {
   char *lost; /* why its report says nothing; NULL: it is there and whole */
 } outcome_t;
 
-static const char *text_of(const json_t *object, const char *key) { return json_string_value(json_object_get(object, key)); }
+static const char *text_of(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
 
 static void outcome_clear(outcome_t *outcome) {
   json_decref(outcome->results);
@@ -54,7 +56,8 @@ static void outcome_clear(outcome_t *outcome) {
 
 /* ---- one process ---- */
 
-static opc_status_t send_command(operator_run_t *run, opc_child_t *child, const stretch_t *stretch, opc_error_t *error) {
+static opc_status_t send_command(operator_run_t *run, opc_child_t *child, const stretch_t *stretch,
+                                 opc_error_t *error) {
   json_t *command = opc_task_cases_command(run->task, json_array_size(run->task->skips), 0);
   if (command == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   if (stretch->only != NULL) json_object_set_new(command, "only", json_string(stretch->only));
@@ -74,7 +77,8 @@ static void take_message(operator_run_t *run, opc_child_t *child, json_t *messag
     size_t count = json_array_size(out->results);
     const char *last = text_of(json_array_get(out->results, count - 1), "case");
     opc_frames_name_accesses(message, run->session->symboliser, &child->maps, run->op->library);
-    if (count == 0 || strcmp(last, text_of(message, "case")) != 0) json_array_append(out->results, message); /* a case has one result */
+    if (count == 0 || strcmp(last, text_of(message, "case")) != 0)
+      json_array_append(out->results, message); /* a case has one result */
     return;
   }
   out->spent |= strcmp(type, "spent") == 0;
@@ -83,7 +87,8 @@ static void take_message(operator_run_t *run, opc_child_t *child, json_t *messag
   if (out->done) opc_child_leave(child);
 }
 
-static opc_status_t read_channels(operator_run_t *run, opc_child_t *child, const stretch_t *stretch, outcome_t *out, opc_error_t *error) {
+static opc_status_t read_channels(operator_run_t *run, opc_child_t *child, const stretch_t *stretch, outcome_t *out,
+                                  opc_error_t *error) {
   json_t *message = NULL;
   opc_status_t status = OPC_OK;
   opc_channel_event_t event;
@@ -99,7 +104,8 @@ static opc_status_t read_channels(operator_run_t *run, opc_child_t *child, const
     message = NULL;
   }
   json_decref(message);
-  while (status == OPC_OK && !child->closed && (event = opc_channel_next(&child->channel, &message)) != OPC_CHANNEL_NOTHING) {
+  while (status == OPC_OK && !child->closed &&
+         (event = opc_channel_next(&child->channel, &message)) != OPC_CHANNEL_NOTHING) {
     if (event == OPC_CHANNEL_LINE) {
       child->heard = opc_clock();
       take_message(run, child, message, out);
@@ -125,11 +131,16 @@ static void wait_for_something(opc_child_t *child, double seconds) {
 /* compute-sanitizer ends with a code of its own: a fault of the worker stands in the black box. */
 static opc_status_t describe_crash(const operator_run_t *run, opc_child_t *child, outcome_t *out, opc_error_t *error) {
   const opc_run_options_t *options = run->session->options;
-  opc_crash_limits_t limits = {.seconds = options->timeout, .memory_mib = options->memory_mib, .library = run->op->library, .maps = &child->maps};
+  opc_crash_limits_t limits = {.seconds = options->timeout,
+                               .memory_mib = options->memory_mib,
+                               .library = run->op->library,
+                               .maps = &child->maps};
   opc_case_id_t id;
   int signal_number = child->blackbox->signal;
-  if (child->cause == OPC_END_BY_ITSELF && child->blackbox->crashed == 1 && signal_number > 0 && signal_number < NSIG) child->status = signal_number;
-  if (!opc_child_case(child, out->crashed_case) || opc_case_id_parse(out->crashed_case, &id, NULL) != OPC_OK || strcmp(id.operator_name, run->op->name) != 0)
+  if (child->cause == OPC_END_BY_ITSELF && child->blackbox->crashed == 1 && signal_number > 0 && signal_number < NSIG)
+    child->status = signal_number;
+  if (!opc_child_case(child, out->crashed_case) || opc_case_id_parse(out->crashed_case, &id, NULL) != OPC_OK ||
+      strcmp(id.operator_name, run->op->name) != 0)
     out->crashed_case[0] = '\0';
   opc_status_t status = opc_crash_describe(child, run->session->symboliser, &limits, &out->crash, error);
   out->crashed = status == OPC_OK;
@@ -160,7 +171,8 @@ static opc_status_t read_report(const char *path, const opc_child_t *child, outc
   } else if (status != OPC_OK && !out->crashed && (has_called(out) || says_found)) {
     opc_text_t tail = {0};
     opc_output_tail(child->output, TAIL_SIZE, &tail);
-    out->lost = opc_string_format("%s%s%s", why.message, tail.length > 0 ? "; its last words: " : "", opc_text_c(&tail));
+    out->lost =
+        opc_string_format("%s%s%s", why.message, tail.length > 0 ? "; its last words: " : "", opc_text_c(&tail));
     opc_text_clear(&tail);
   }
   return OPC_OK;
@@ -191,15 +203,20 @@ static opc_status_t run_stretch(operator_run_t *run, const stretch_t *stretch, o
 
 static bool shows(const opc_session_t *session, const outcome_t *outcome, const char *rule) {
   for (size_t i = 0; i < outcome->records.count; i++) {
-    if (strcmp(opc_sanitize_rule(opc_sanitize_tool(session->sanitize), &outcome->records.items[i]), rule) == 0) return true;
+    if (strcmp(opc_sanitize_rule(opc_sanitize_tool(session->sanitize), &outcome->records.items[i]), rule) == 0)
+      return true;
   }
   return false;
 }
 
-static const char *case_at(const json_t *results, size_t index) { return text_of(json_array_get(results, index), "case"); }
+static const char *case_at(const json_t *results, size_t index) {
+  return text_of(json_array_get(results, index), "case");
+}
 
-/* The first of these cases that shows the rule, by halves: what runs up to it shows it, what runs up to the one before does not. */
-static opc_status_t find_first(operator_run_t *run, const json_t *results, const char *rule, size_t *out, opc_error_t *error) {
+/* The first of these cases that shows the rule, by halves: what runs up to it shows it, what runs up to the one before
+ * does not. */
+static opc_status_t find_first(operator_run_t *run, const json_t *results, const char *rule, size_t *out,
+                               opc_error_t *error) {
   size_t low = 0, high = json_array_size(results) - 1;
   opc_status_t status = OPC_OK;
   while (status == OPC_OK && low < high) {
@@ -222,17 +239,22 @@ static void add_words(json_t *result, const char *words) {
 }
 
 /* The case runs alone, and its report is its own. Where nothing shows then, what its process showed is told with it. */
-static opc_status_t blame(operator_run_t *run, json_t *result, const outcome_t *whole, bool alone_already, opc_error_t *error) {
+static opc_status_t blame(operator_run_t *run, json_t *result, const outcome_t *whole, bool alone_already,
+                          opc_error_t *error) {
   const char *tool = opc_sanitize_tool(run->session->sanitize);
   outcome_t outcome = {0};
   stretch_t alone = {.only = text_of(result, "case")};
   opc_status_t status = alone_already ? OPC_OK : run_stretch(run, &alone, &outcome, error);
   bool own = alone_already || outcome.records.count > 0;
-  json_t *findings = status == OPC_OK ? opc_sanitize_findings(tool, outcome.records.count > 0 ? &outcome.records : &whole->records) : NULL, *finding;
+  json_t *findings = status == OPC_OK
+                         ? opc_sanitize_findings(tool, outcome.records.count > 0 ? &outcome.records : &whole->records)
+                         : NULL,
+         *finding;
   size_t i;
   json_array_foreach(findings, i, finding) {
     json_object_set_new(run->told, text_of(finding, "rule"), json_true());
-    if (!own) add_words(finding, ". It showed in a process that ran other cases before this one, and not in this case alone");
+    if (!own)
+      add_words(finding, ". It showed in a process that ran other cases before this one, and not in this case alone");
   }
   if (findings != NULL) opc_witness_merge(result, findings);
   if (findings != NULL) json_object_set_new(json_object_get(result, "evidence"), "confirmed", json_boolean(own));
@@ -244,7 +266,8 @@ static opc_status_t blame(operator_run_t *run, json_t *result, const outcome_t *
 /* A case behind one with records, in the same process: its own are not known. */
 static void set_aside(json_t *result, const char *first) {
   if (opc_verdict_find(text_of(result, "verdict")) != OPC_VERDICT_PASS) return;
-  char *text = opc_string_format("compute-sanitizer's records of this process are told at %s; run this case alone", first);
+  char *text =
+      opc_string_format("compute-sanitizer's records of this process are told at %s; run this case alone", first);
   json_object_set_new(result, "verdict", json_string(opc_verdict_name(OPC_VERDICT_SKIP)));
   json_object_set_new(result, "reason", json_string(opc_skip_reason_name(OPC_SKIP_AFTER_CRASH)));
   json_object_set_new(result, "message", opc_words_json(text));
@@ -268,7 +291,10 @@ static opc_status_t attribute(operator_run_t *run, outcome_t *outcome, opc_error
     if (last) break;
   }
   const char *told_at = first < count ? case_at(outcome->results, first) : "an earlier case";
-  for (size_t i = outcome->records.count == 0 || outcome->spent ? count : first < count ? first + 1 : 0; i < count; i++) {
+  for (size_t i = outcome->records.count == 0 || outcome->spent ? count
+                  : first < count                               ? first + 1
+                                                                : 0;
+       i < count; i++) {
     set_aside(json_array_get(outcome->results, i), told_at);
   }
   return status;
@@ -281,13 +307,16 @@ static opc_status_t confirm(operator_run_t *run, json_t *result, opc_error_t *er
   int verdict = opc_verdict_find(text_of(result, "verdict"));
   json_t *evidence = json_object_get(result, "evidence");
   const char *rule = text_of(result, "rule");
-  if ((verdict != OPC_VERDICT_FAIL && verdict != OPC_VERDICT_ERROR) || json_is_true(json_object_get(evidence, "witnessed")) || rule == NULL) return OPC_OK;
+  if ((verdict != OPC_VERDICT_FAIL && verdict != OPC_VERDICT_ERROR) ||
+      json_is_true(json_object_get(evidence, "witnessed")) || rule == NULL)
+    return OPC_OK;
   if (json_object_get(run->told, rule) != NULL) return OPC_OK;
   outcome_t outcome;
   stretch_t alone = {.only = text_of(result, "case")};
   opc_status_t status = run_stretch(run, &alone, &outcome, error);
   const json_t *again = status == OPC_OK ? json_array_get(outcome.results, 0) : NULL;
-  bool same = (outcome.crashed && strcmp(outcome.crash.rule, rule) == 0) || json_equal(json_object_get(again, "rule"), json_object_get(result, "rule"));
+  bool same = (outcome.crashed && strcmp(outcome.crash.rule, rule) == 0) ||
+              json_equal(json_object_get(again, "rule"), json_object_get(result, "rule"));
   if (status == OPC_OK) {
     json_object_set_new(run->told, rule, json_true());
     json_object_set_new(evidence, "confirmed", json_boolean(same));
@@ -315,7 +344,8 @@ static opc_status_t lose(operator_run_t *run, outcome_t *outcome, opc_error_t *e
     json_object_set_new(result, "message", opc_words_json(words));
     json_object_set_new(json_object_get(result, "evidence"), "witnessed", json_true());
   }
-  opc_status_t status = opc_journal_note(run->session->journal, error, "%s: %s", run->op->name, words != NULL ? words : "out of memory");
+  opc_status_t status =
+      opc_journal_note(run->session->journal, error, "%s: %s", run->op->name, words != NULL ? words : "out of memory");
   free(words);
   return status;
 }
@@ -356,9 +386,13 @@ static opc_status_t run_operator(operator_run_t *run, opc_error_t *error) {
     bool stillborn = outcome.crashed && outcome.crashed_case[0] == '\0' && json_array_size(outcome.results) == 0;
     if (status == OPC_OK && (stillborn || outcome.refused != NULL)) {
       const char *output = outcome.crashed ? text_of(outcome.crash.evidence, "output") : NULL;
-      const char *why = outcome.refused != NULL ? outcome.refused : output != NULL ? output : opc_text_c(&outcome.crash.message);
+      const char *why = outcome.refused != NULL ? outcome.refused
+                        : output != NULL        ? output
+                                                : opc_text_c(&outcome.crash.message);
       run->session->trouble |= !run->session->has_only || stillborn;
-      status = opc_journal_note(run->session->journal, error, "%s: the rest of its cases could not be run under compute-sanitizer: %s", run->op->name, why);
+      status = opc_journal_note(run->session->journal, error,
+                                "%s: the rest of its cases could not be run under compute-sanitizer: %s", run->op->name,
+                                why);
       outcome_clear(&outcome);
       break;
     }
@@ -370,20 +404,24 @@ static opc_status_t run_operator(operator_run_t *run, opc_error_t *error) {
     if (status == OPC_OK) status = write_results(run, outcome.results, error);
     bool ended = outcome.crashed || outcome.spent;
     more = ended && !run->session->has_only;
-    if (ended && ++ends == ENDS_MAX) json_array_extend(run->task->skips, run->session->checks); /* the rest would end so, too */
+    if (ended && ++ends == ENDS_MAX)
+      json_array_extend(run->task->skips, run->session->checks); /* the rest would end so, too */
     outcome_clear(&outcome);
   }
   return status;
 }
 
-opc_status_t opc_sanitize_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count, opc_error_t *error) {
+opc_status_t opc_sanitize_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
+                              opc_error_t *error) {
   const char **paths = NULL;
   operator_run_t run = {.session = session};
   opc_status_t status = opc_load_command(session->options, &session->loaded, &run.command, &paths, error);
   size_t kernels = opc_sanitize_kernels(session->sanitize);
   if (status == OPC_OK && kernels == 0) {
-    status = opc_journal_note(session->journal, error, "sanitize: no names of kernels can be read from the libraries, or too many: compute-sanitizer watches every "
-                              "kernel, libtorch's too, which takes longer");
+    status = opc_journal_note(
+        session->journal, error,
+        "sanitize: no names of kernels can be read from the libraries, or too many: compute-sanitizer watches every "
+        "kernel, libtorch's too, which takes longer");
   }
   opc_worker_stop(&session->loaded.worker);
   for (size_t i = 0; i < count && status == OPC_OK; i++) {
@@ -398,8 +436,10 @@ opc_status_t opc_sanitize_run(opc_session_t *session, const opc_operator_t *cons
     session->operators_done++;
   }
   if (status == OPC_OK) {
-    status = opc_journal_note(session->journal, error, "sanitize: compute-sanitizer's %s watched %llu process%s, %zu name%s of kernels",
-                              opc_sanitize_tool(session->sanitize), (unsigned long long)run.processes, run.processes == 1 ? "" : "es", kernels, kernels == 1 ? "" : "s");
+    status = opc_journal_note(session->journal, error,
+                              "sanitize: compute-sanitizer's %s watched %llu process%s, %zu name%s of kernels",
+                              opc_sanitize_tool(session->sanitize), (unsigned long long)run.processes,
+                              run.processes == 1 ? "" : "es", kernels, kernels == 1 ? "" : "s");
   }
   free(paths);
   return status;

@@ -10,7 +10,9 @@ const char *const opc_sanitize_tools[] = {"memcheck", "racecheck", "initcheck", 
 
 /* ---- the rule ---- */
 
-static bool says(const opc_sanitize_record_t *record, const char *word) { return strcasestr(record->text, word) != NULL; }
+static bool says(const opc_sanitize_record_t *record, const char *word) {
+  return strcasestr(record->text, word) != NULL;
+}
 
 static const char *memcheck_rule(const opc_sanitize_record_t *record) {
   if (says(record, "leak")) return "sanitize.suspicious";
@@ -24,7 +26,9 @@ const char *opc_sanitize_rule(const char *tool, const opc_sanitize_record_t *rec
   /* A call of the runtime that failed: other checks see who did not look. */
   if (strcasecmp(record->kind, "Api") == 0) return "sanitize.suspicious";
   if (strcmp(tool, "memcheck") == 0) return memcheck_rule(record);
-  if (strcmp(tool, "racecheck") == 0 && (says(record, "race") || says(record, "hazard") || strcasecmp(record->kind, "Analysis") == 0)) return "sanitize.race";
+  if (strcmp(tool, "racecheck") == 0 &&
+      (says(record, "race") || says(record, "hazard") || strcasecmp(record->kind, "Analysis") == 0))
+    return "sanitize.race";
   if (strcmp(tool, "initcheck") == 0 && says(record, "uninitialized")) return "sanitize.uninitialised_read";
   if (strcmp(tool, "synccheck") == 0) return "sanitize.synchronisation";
   return "sanitize.suspicious";
@@ -63,8 +67,8 @@ static void say(const opc_sanitize_record_t *record, opc_text_t *out) {
     say_frame(out, &record->places[i].where);
   }
   if (record->has_thread)
-    opc_text_addf(out, ", by thread (%d,%d,%d) of block (%d,%d,%d)", record->thread[0], record->thread[1], record->thread[2], record->block[0], record->block[1],
-                  record->block[2]);
+    opc_text_addf(out, ", by thread (%d,%d,%d) of block (%d,%d,%d)", record->thread[0], record->thread[1],
+                  record->thread[2], record->block[0], record->block[1], record->block[2]);
 }
 
 static json_t *stack_json(const opc_sanitize_stack_t *stack) {
@@ -82,7 +86,8 @@ static json_t *stack_json(const opc_sanitize_stack_t *stack) {
 }
 
 /* Records of one rule, from the first on: how many there are, and at how many instructions. */
-static void count(const char *tool, const opc_sanitize_records_t *records, size_t first, size_t *out_records, size_t *out_places) {
+static void count(const char *tool, const opc_sanitize_records_t *records, size_t first, size_t *out_records,
+                  size_t *out_places) {
   const char *rule = opc_sanitize_rule(tool, &records->items[first]);
   *out_records = *out_places = 0;
   for (size_t i = first; i < records->count; i++) {
@@ -92,8 +97,8 @@ static void count(const char *tool, const opc_sanitize_records_t *records, size_
     bool seen = false;
     for (size_t k = first; k < i && !seen; k++) {
       const opc_sanitize_frame_t *other = &records->items[k].where;
-      seen = strcmp(other->function, record->where.function) == 0 && strcmp(other->file, record->where.file) == 0 && other->line == record->where.line &&
-             strcmp(opc_sanitize_rule(tool, &records->items[k]), rule) == 0;
+      seen = strcmp(other->function, record->where.function) == 0 && strcmp(other->file, record->where.file) == 0 &&
+             other->line == record->where.line && strcmp(opc_sanitize_rule(tool, &records->items[k]), rule) == 0;
     }
     *out_places += !seen;
   }
@@ -107,9 +112,11 @@ static json_t *describe(const char *tool, const opc_sanitize_records_t *records,
   say(record, &message);
   if (times > 1) opc_text_addf(&message, "; %zu such records", times);
   if (places > 1) opc_text_addf(&message, " at %zu places", places);
-  json_t *finding = json_pack("{s:s, s:o, s:s, s:o, s:{s:s, s:o, s:o, s:I, s:I}}", "rule", opc_sanitize_rule(tool, record), "message", opc_words_json(opc_text_c(&message)),
-                              "severity", opc_severity_name(severity_of(tool, record)), "frames", stack_json(&record->host), "sanitizer", "tool", tool, "kind",
-                              opc_words_json(record->kind), "text", opc_words_json(record->text), "records", (json_int_t)times, "places", (json_int_t)places);
+  json_t *finding =
+      json_pack("{s:s, s:o, s:s, s:o, s:{s:s, s:o, s:o, s:I, s:I}}", "rule", opc_sanitize_rule(tool, record), "message",
+                opc_words_json(opc_text_c(&message)), "severity", opc_severity_name(severity_of(tool, record)),
+                "frames", stack_json(&record->host), "sanitizer", "tool", tool, "kind", opc_words_json(record->kind),
+                "text", opc_words_json(record->text), "records", (json_int_t)times, "places", (json_int_t)places);
   if (record->device.count > 0) json_object_set_new(finding, "device_frames", stack_json(&record->device));
   opc_text_clear(&message);
   return finding;

@@ -13,7 +13,9 @@
 
 /* ---- one record ---- */
 
-static void read_field(const xmlNode *node, const char *name, char *out, size_t size) { opc_xml_text(opc_xml_child(node, name), out, size); }
+static void read_field(const xmlNode *node, const char *name, char *out, size_t size) {
+  opc_xml_text(opc_xml_child(node, name), out, size);
+}
 
 static int read_number(const xmlNode *node, const char *name) {
   char text[32];
@@ -31,7 +33,8 @@ static void read_frame(const xmlNode *node, opc_sanitize_frame_t *out) {
 }
 
 static void read_stack(const xmlNode *node, opc_sanitize_stack_t *out) {
-  for (const xmlNode *at = node != NULL ? node->children : NULL; at != NULL && out->count < OPC_SANITIZE_FRAMES; at = at->next) {
+  for (const xmlNode *at = node != NULL ? node->children : NULL; at != NULL && out->count < OPC_SANITIZE_FRAMES;
+       at = at->next) {
     if (opc_xml_is(at, "frame")) read_frame(at, &out->frames[out->count++]);
   }
 }
@@ -46,7 +49,8 @@ static bool read_axes(const xmlNode *node, int out[3]) {
 
 /* "source" and each "destination" of a race. */
 static void read_places(const xmlNode *what, opc_sanitize_record_t *out) {
-  for (const xmlNode *at = what != NULL ? what->children : NULL; at != NULL && out->place_count < OPC_SANITIZE_PLACES; at = at->next) {
+  for (const xmlNode *at = what != NULL ? what->children : NULL; at != NULL && out->place_count < OPC_SANITIZE_PLACES;
+       at = at->next) {
     if (!opc_xml_is(at, "source") && !opc_xml_is(at, "destination")) continue;
     read_field(at, "direction", out->places[out->place_count].direction, sizeof out->places[0].direction);
     read_frame(opc_xml_child(at, "where"), &out->places[out->place_count].where);
@@ -62,7 +66,8 @@ static void read_record(const xmlNode *node, opc_sanitize_record_t *out) {
   read_field(what, "address", out->address, sizeof out->address);
   if (out->address[0] == '\0') read_field(what, "accessAddress", out->address, sizeof out->address);
   read_frame(opc_xml_child(node, "where"), &out->where);
-  out->has_thread = read_axes(opc_xml_child(who, "threadIdx"), out->thread) && read_axes(opc_xml_child(who, "blockIdx"), out->block);
+  out->has_thread =
+      read_axes(opc_xml_child(who, "threadIdx"), out->thread) && read_axes(opc_xml_child(who, "blockIdx"), out->block);
   read_places(what, out);
   read_stack(opc_xml_child(node, "deviceStack"), &out->device);
   read_stack(opc_xml_child(node, "hostStack"), &out->host);
@@ -97,7 +102,8 @@ static report_end_t read_report(xmlTextReader *reader, opc_sanitize_records_t *o
   while (more == 1) {
     int type = xmlTextReaderNodeType(reader), depth = xmlTextReaderDepth(reader);
     const char *name = (const char *)xmlTextReaderConstName(reader);
-    bool element = type == XML_READER_TYPE_ELEMENT && name != NULL, record = element && depth == RECORD && strcmp(name, "record") == 0;
+    bool element = type == XML_READER_TYPE_ELEMENT && name != NULL,
+         record = element && depth == RECORD && strcmp(name, "record") == 0;
     if (type == XML_READER_TYPE_DOCUMENT_TYPE) return REPORT_FOREIGN; /* entities may be made to grow without end */
     if (element && depth == ROOT) {
       if (strcmp(name, "ComputeSanitizerOutput") != 0) return REPORT_FOREIGN;
@@ -127,10 +133,15 @@ opc_status_t opc_sanitize_xml_read(const char *path, opc_sanitize_records_t *out
   xmlFreeTextReader(reader);
   close(fd);
   switch (end) {
-    case REPORT_MEMORY: return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-    case REPORT_FOREIGN: return opc_error_set(error, OPC_ERR_IO, "%s is no report of compute-sanitizer", path);
-    case REPORT_CUT: return opc_error_set(error, OPC_ERR_IO, "the report %s is cut off after %zu record%s", path, out->count, out->count == 1 ? "" : "s");
-    case REPORT_COMPLETE: break;
+    case REPORT_MEMORY:
+      return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    case REPORT_FOREIGN:
+      return opc_error_set(error, OPC_ERR_IO, "%s is no report of compute-sanitizer", path);
+    case REPORT_CUT:
+      return opc_error_set(error, OPC_ERR_IO, "the report %s is cut off after %zu record%s", path, out->count,
+                           out->count == 1 ? "" : "s");
+    case REPORT_COMPLETE:
+      break;
   }
   return OPC_OK;
 }

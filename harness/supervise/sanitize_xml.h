@@ -1,8 +1,9 @@
 /* What NVIDIA's compute-sanitizer found in one process, as it saves it (--save FILE --xml).
  *
- * Source of the layout: the user manual's section on suppressions, which are files of the same form, and files of that kind in public repositories. Records of kinds
- * that this version does not know are kept, with their words.
- * Ownership: opc_sanitize_records_clear. Threads: one. Sizes are bounded whatever the file holds; a file with a document type (entities) is refused. */
+ * Source of the layout: the user manual's section on suppressions, which are files of the same form, and files of that
+ * kind in public repositories. Records of kinds that this version does not know are kept, with their words. Ownership:
+ * opc_sanitize_records_clear. Threads: one. Sizes are bounded whatever the file holds; a file with a document type
+ * (entities) is refused. */
 #ifndef OPC_SUPERVISE_SANITIZE_XML_H
 #define OPC_SUPERVISE_SANITIZE_XML_H
 
@@ -48,7 +49,8 @@ typedef struct opc_sanitize_records {
   size_t dropped; /* beyond OPC_SANITIZE_RECORDS_MAX */
 } opc_sanitize_records_t;
 
-/* Replaces *out. OPC_ERR_NOT_FOUND: there is no such file. OPC_ERR_IO: it cannot be read, is no such report, or is cut off; what was complete is in *out. */
+/* Replaces *out. OPC_ERR_NOT_FOUND: there is no such file. OPC_ERR_IO: it cannot be read, is no such report, or is cut
+ * off; what was complete is in *out. */
 opc_status_t opc_sanitize_xml_read(const char *path, opc_sanitize_records_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_sanitize_records_clear(opc_sanitize_records_t *records);
 

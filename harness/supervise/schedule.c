@@ -1,10 +1,10 @@
 #include "supervise/schedule.h"
 
-#include <sys/pidfd.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,8 +37,11 @@ static void tell_progress(schedule_t *schedule, bool at_once) {
   double now = opc_clock();
   if (session->options->progress == NULL || (!at_once && now - schedule->told < progress_seconds)) return;
   schedule->told = now;
-  opc_run_progress_t progress = {.operators_done = session->operators_done, .operators_total = session->operators_total,
-                                 .cases_done = session->cases_done, .findings = session->findings, .current = session->current};
+  opc_run_progress_t progress = {.operators_done = session->operators_done,
+                                 .operators_total = session->operators_total,
+                                 .cases_done = session->cases_done,
+                                 .findings = session->findings,
+                                 .current = session->current};
   session->options->progress(&progress, session->options->progress_context);
 }
 
@@ -111,7 +114,8 @@ static opc_status_t start_child(schedule_t *schedule, opc_task_t *task, opc_erro
   schedule->children[schedule->child_count++] = child;
   child->pace = opc_run_pace(schedule->session->options);
   task->child = child;
-  if (loaded->exec_batch) return opc_child_execute(child, &schedule->command, schedule->session->options->memory_mib, error);
+  if (loaded->exec_batch)
+    return opc_child_execute(child, &schedule->command, schedule->session->options->memory_mib, error);
   /* A worker that is gone is found at its channel's end. */
   if (opc_child_request(child, &loaded->worker.control, schedule->session->options->memory_mib, NULL) != OPC_OK) {
     opc_pidfd_kill(loaded->worker.pidfd, loaded->worker.pid);
@@ -146,13 +150,16 @@ static opc_status_t read_lines(opc_child_t *child, int limit, opc_error_t *error
   return status;
 }
 
-/* A case writes garbage before its result is sent: the first result behind it is that case's. The child may be far beyond it when it is killed. */
+/* A case writes garbage before its result is sent: the first result behind it is that case's. The child may be far
+ * beyond it when it is killed. */
 static void find_culprit(opc_child_t *child) {
   for (int limit = LINES_AT_END; limit > 0 && child->culprit[0] == '\0'; limit--) {
     json_t *message = NULL;
     opc_channel_event_t event = opc_channel_next(&child->channel, &message);
-    const char *type = json_string_value(json_object_get(message, "t")), *case_id = json_string_value(json_object_get(message, "case"));
-    if (type != NULL && case_id != NULL && strcmp(type, "result") == 0) snprintf(child->culprit, sizeof child->culprit, "%s", case_id);
+    const char *type = json_string_value(json_object_get(message, "t")),
+               *case_id = json_string_value(json_object_get(message, "case"));
+    if (type != NULL && case_id != NULL && strcmp(type, "result") == 0)
+      snprintf(child->culprit, sizeof child->culprit, "%s", case_id);
     json_decref(message);
     if (event == OPC_CHANNEL_NOTHING || event == OPC_CHANNEL_END) break;
   }
@@ -175,7 +182,8 @@ static opc_status_t read_own_control(opc_child_t *child, opc_error_t *error) {
     const char *type = json_string_value(json_object_get(message, "t"));
     child->heard = opc_clock();
     if (type != NULL && strcmp(type, "ready") == 0 && child->owner != NULL) {
-      if (opc_maps_read(&child->maps, child->pid, NULL) != OPC_OK) opc_maps_clear(&child->maps); /* names are missing then, no more */
+      if (opc_maps_read(&child->maps, child->pid, NULL) != OPC_OK)
+        opc_maps_clear(&child->maps); /* names are missing then, no more */
       status = opc_task_attach(child->owner, error);
     }
     json_decref(message);
@@ -192,14 +200,16 @@ static opc_status_t serve_children(schedule_t *schedule, opc_error_t *error) {
     status = read_lines(child, LINES_A_TURN, error);
     if (status == OPC_OK && child->own) status = read_own_control(child, error);
     const opc_task_t *task = child->owner;
-    (void)opc_child_watch(child, task != NULL && task->phase != NULL ? task->phase->seconds(task) : schedule->session->options->timeout);
+    (void)opc_child_watch(
+        child, task != NULL && task->phase != NULL ? task->phase->seconds(task) : schedule->session->options->timeout);
     if (status == OPC_OK && (child->reaped || opc_child_reap(child))) {
       status = child_ended(child, error);
       drop_child(schedule, i);
       continue;
     }
     if (child->killed && !child->own && opc_clock() - child->killed_at > reap_seconds * child->pace) {
-      opc_pidfd_kill(schedule->session->loaded.worker.pidfd, schedule->session->loaded.worker.pid); /* it does not tell of its children any more */
+      opc_pidfd_kill(schedule->session->loaded.worker.pidfd,
+                     schedule->session->loaded.worker.pid); /* it does not tell of its children any more */
     }
     i++;
   }
@@ -217,7 +227,8 @@ static opc_child_t *child_of(schedule_t *schedule, const json_t *message) {
 }
 
 static opc_status_t on_control(schedule_t *schedule, const json_t *message, opc_error_t *error) {
-  const char *type = json_string_value(json_object_get(message, "t")), *text = json_string_value(json_object_get(message, "message"));
+  const char *type = json_string_value(json_object_get(message, "t")),
+             *text = json_string_value(json_object_get(message, "message"));
   opc_child_t *child = child_of(schedule, message);
   if (type == NULL) return OPC_OK;
   if (strcmp(type, "forked") == 0) {
@@ -236,7 +247,8 @@ static opc_status_t on_control(schedule_t *schedule, const json_t *message, opc_
     child->status = (int)json_integer_value(json_object_get(message, "status"));
     child->max_rss_kib = json_integer_value(json_object_get(message, "max_rss_kib"));
   }
-  if (strcmp(type, "fork_failed") == 0) return opc_error_set(error, OPC_ERR_SYSTEM, "the worker cannot fork: %s", text != NULL ? text : "?");
+  if (strcmp(type, "fork_failed") == 0)
+    return opc_error_set(error, OPC_ERR_SYSTEM, "the worker cannot fork: %s", text != NULL ? text : "?");
   return OPC_OK;
 }
 
@@ -249,7 +261,8 @@ static opc_status_t on_worker_end(schedule_t *schedule, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   if (!opc_worker_wait(worker, 2000)) opc_pidfd_kill(worker->pidfd, worker->pid);
   (void)opc_worker_wait(worker, -1);
-  for (size_t i = 0; i < schedule->child_count && status == OPC_OK; i++) status = read_lines(schedule->children[i], LINES_AT_END, error);
+  for (size_t i = 0; i < schedule->child_count && status == OPC_OK; i++)
+    status = read_lines(schedule->children[i], LINES_AT_END, error);
   for (size_t i = 0; i < schedule->child_count; i++) {
     if (schedule->children[i]->owner == NULL || schedule->children[i]->pidfd < 0) continue;
     guilty = schedule->children[i];
@@ -311,7 +324,8 @@ static void wait_for_something(schedule_t *schedule) {
   nfds_t count = 0;
   double seconds = POLL_MILLISECONDS * 1e-3;
   if (schedule->fds == NULL) return;
-  /* What comes in a millisecond is read together: to be woken for each result costs both sides more than to make and to read it. */
+  /* What comes in a millisecond is read together: to be woken for each result costs both sides more than to make and to
+   * read it. */
   if (!is_awaited(schedule)) (void)nanosleep(&together, NULL);
   if (!schedule->session->loaded.exec_batch) add_fd(schedule, &count, schedule->session->loaded.worker.control.fd);
   for (size_t i = 0; i < schedule->child_count; i++) {
@@ -320,7 +334,8 @@ static void wait_for_something(schedule_t *schedule) {
     if (!child->closed && task != NULL) add_fd(schedule, &count, child->channel.fd);
     if (child->own) add_fd(schedule, &count, child->pidfd);
     if (child->own && !child->control.ended) add_fd(schedule, &count, child->control.fd);
-    double left = opc_child_watch(child, task != NULL && task->phase != NULL ? task->phase->seconds(task) : schedule->session->options->timeout);
+    double left = opc_child_watch(
+        child, task != NULL && task->phase != NULL ? task->phase->seconds(task) : schedule->session->options->timeout);
     if (left < seconds) seconds = left;
   }
   (void)poll(schedule->fds, count, (int)(seconds * 1e3) + 1);
@@ -328,15 +343,18 @@ static void wait_for_something(schedule_t *schedule) {
 
 static bool is_finished(const schedule_t *schedule) {
   /* The last children are waited for: they have 2 s to leave. */
-  return schedule->running_count == 0 && schedule->exclusive_count == 0 && schedule->next == schedule->operator_count && schedule->child_count == 0;
+  return schedule->running_count == 0 && schedule->exclusive_count == 0 && schedule->next == schedule->operator_count &&
+         schedule->child_count == 0;
 }
 
-opc_status_t opc_schedule_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count, int jobs, opc_error_t *error) {
+opc_status_t opc_schedule_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count, int jobs,
+                              opc_error_t *error) {
   schedule_t schedule = {.session = session, .operators = operators, .operator_count = count, .jobs = (size_t)jobs};
   opc_status_t status = OPC_OK;
   schedule.running = calloc(schedule.jobs, sizeof(opc_task_t *));
   if (schedule.running == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-  if (status == OPC_OK && session->loaded.exec_batch) status = opc_load_command(session->options, &session->loaded, &schedule.command, &schedule.paths, error);
+  if (status == OPC_OK && session->loaded.exec_batch)
+    status = opc_load_command(session->options, &session->loaded, &schedule.command, &schedule.paths, error);
   if (status == OPC_OK && session->loaded.exec_batch) opc_worker_stop(&session->loaded.worker);
   while (status == OPC_OK) {
     if (opc_interrupted()) {

@@ -7,6 +7,7 @@
 #include "supervise/session.h"
 
 /* Runs a task for each of the operators, `jobs` at a time. */
-opc_status_t opc_schedule_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count, int jobs, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_schedule_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count, int jobs,
+                              opc_error_t *error) OPC_CHECKED;
 
 #endif

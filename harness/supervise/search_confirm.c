@@ -1,5 +1,5 @@
-/* The samples that a search found, each once more in a child that has run nothing else: what was accepted because of what earlier tries left behind shows.
- * Their small outputs are kept, for other operators' searches. */
+/* The samples that a search found, each once more in a child that has run nothing else: what was accepted because of
+ * what earlier tries left behind shows. Their small outputs are kept, for other operators' searches. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,9 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
   if (task->fresh >= task->samples.count) return opc_task_search_over(task, error);
   task->session->current = task->op->name;
   *out = json_pack("{s:s, s:s, s:s, s:o, s:I, s:b}", "t", "try", "operator", task->op->name, "device",
-                   opc_search_device(task->session, task->op), "sample", opc_sample_to_json(&task->samples.samples[task->fresh], task->op), "seed", (json_int_t)task->session->options->seed, "values", 1);
+                   opc_search_device(task->session, task->op), "sample",
+                   opc_sample_to_json(&task->samples.samples[task->fresh], task->op), "seed",
+                   (json_int_t)task->session->options->seed, "values", 1);
   return *out != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
 }
 
@@ -49,7 +51,8 @@ static opc_tensor_spec_t *tensor_of(const json_t *told) {
   spec->fill.value_count = count;
   for (size_t i = 0; i < count; i++) {
     const json_t *value = json_array_get(values, i);
-    if (json_is_integer(value)) spec->fill.values[i] = (opc_number_t){.kind = OPC_NUMBER_INT, .i = json_integer_value(value)};
+    if (json_is_integer(value))
+      spec->fill.values[i] = (opc_number_t){.kind = OPC_NUMBER_INT, .i = json_integer_value(value)};
     else spec->fill.values[i] = (opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = json_number_value(value)};
   }
   return spec;
@@ -68,14 +71,17 @@ static void keep_outputs(opc_task_t *task, const json_t *message) {
 }
 
 static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
-  const char *type = json_string_value(json_object_get(message, "t")), *outcome = json_string_value(json_object_get(message, "outcome"));
+  const char *type = json_string_value(json_object_get(message, "t")),
+             *outcome = json_string_value(json_object_get(message, "outcome"));
   bool tried = type != NULL && strcmp(type, "tried") == 0;
-  if (task->fresh >= task->samples.count || (!tried && (type == NULL || strcmp(type, "refused") != 0))) return OPC_OK; /* not an answer */
+  if (task->fresh >= task->samples.count || (!tried && (type == NULL || strcmp(type, "refused") != 0)))
+    return OPC_OK; /* not an answer */
   task->child_cpu = json_number_value(json_object_get(message, "cpu_seconds"));
   /* With another option an operator may forget what it does not forget without: that is what the sample is for. */
   bool forgot = task->samples.samples[task->fresh].varied && outcome != NULL && strcmp(outcome, "uninitialised") == 0;
   task->lost[task->fresh] = !tried || outcome == NULL || (strcmp(outcome, "returned") != 0 && !forgot);
-  task->changed[task->fresh] = task->digests[task->fresh] != 0 && opc_search_digest_of(message) != task->digests[task->fresh];
+  task->changed[task->fresh] =
+      task->digests[task->fresh] != 0 && opc_search_digest_of(message) != task->digests[task->fresh];
   if (!task->lost[task->fresh]) keep_outputs(task, message);
   task->fresh++;
   return opc_task_send(task, error);
@@ -91,4 +97,5 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   return OPC_OK; /* the task wants a child again, and is asked for its next command then */
 }
 
-const opc_phase_t opc_phase_search_confirm = {.command = command, .message = message, .crash = crash, .seconds = seconds};
+const opc_phase_t opc_phase_search_confirm = {
+    .command = command, .message = message, .crash = crash, .seconds = seconds};

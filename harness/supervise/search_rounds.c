@@ -24,11 +24,14 @@ static bool has_kernel(const opc_operator_t *op, const char *key) {
 
 /* A kernel for any device, which may be one for CUDA devices that was registered without saying so. */
 static bool is_composite(const opc_operator_t *op) {
-  return has_kernel(op, "CompositeExplicitAutograd") || has_kernel(op, "CompositeImplicitAutograd") || has_kernel(op, "CompositeExplicitAutogradNonFunctional");
+  return has_kernel(op, "CompositeExplicitAutograd") || has_kernel(op, "CompositeImplicitAutograd") ||
+         has_kernel(op, "CompositeExplicitAutogradNonFunctional");
 }
 
 /* A kernel at Autograd computes by the one of the device. */
-static bool is_for_cuda_alone(const opc_operator_t *op) { return has_kernel(op, "CUDA") && !has_kernel(op, "CPU") && !is_composite(op); }
+static bool is_for_cuda_alone(const opc_operator_t *op) {
+  return has_kernel(op, "CUDA") && !has_kernel(op, "CPU") && !is_composite(op);
+}
 
 const char *opc_search_device(const opc_session_t *session, const opc_operator_t *op) {
   size_t i;
@@ -48,7 +51,8 @@ static bool has_sample(const opc_session_t *session, const opc_operator_t *op) {
   return false;
 }
 
-/* Its helpers have come as far as its next round looks; otherwise they are to. What was found already, and what never will be, is not waited for. */
+/* Its helpers have come as far as its next round looks; otherwise they are to. What was found already, and what never
+ * will be, is not waited for. */
 static bool is_ready(opc_session_t *session, const opc_operator_t *op, int round, bool *out_wants_more) {
   size_t helpers[OPC_HELPERS_MAX], count = round > 1 ? opc_search_helpers(session->library, op, round, helpers) : 0;
   bool ready = true;
@@ -98,21 +102,26 @@ static int rounds_of(const opc_session_t *session, const opc_operator_t *op) {
   return OPC_SEARCH_ROUNDS + (opc_search_helpers(session->library, op, OPC_SEARCH_ROUNDS + 1, relatives) > 0);
 }
 
-static opc_status_t begin(opc_session_t *session, const opc_operator_t *const *operators, size_t count, opc_error_t *error) {
+static opc_status_t begin(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
+                          opc_error_t *error) {
   const opc_loaded_t *loaded = &session->loaded;
   session->found = calloc(loaded->operator_count + 1, sizeof *session->found);
   if (session->found == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-  for (size_t i = 0; i < loaded->operator_count; i++) session->found[i].over = loaded->operators[i].schema == NULL || has_sample(session, &loaded->operators[i]);
+  for (size_t i = 0; i < loaded->operator_count; i++)
+    session->found[i].over = loaded->operators[i].schema == NULL || has_sample(session, &loaded->operators[i]);
   opc_status_t status = classes_take(session, error);
   if (status == OPC_OK)
-    status = opc_search_library_new(loaded->operators, loaded->operator_count, session->classes, session->class_count, &session->library, error);
+    status = opc_search_library_new(loaded->operators, loaded->operator_count, session->classes, session->class_count,
+                                    &session->library, error);
   /* Under Valgrind a try takes fifty times as long. */
   for (size_t i = 0; i < count && status == OPC_OK; i++)
-    opc_search_found(session, operators[i])->rounds_wanted = session->memcheck != NULL ? 1 : rounds_of(session, operators[i]);
+    opc_search_found(session, operators[i])->rounds_wanted =
+        session->memcheck != NULL ? 1 : rounds_of(session, operators[i]);
   return status;
 }
 
-opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count, int jobs, opc_error_t *error) {
+opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
+                                   int jobs, opc_error_t *error) {
   if (!session->calls || json_array_size(session->devices) == 0) return OPC_OK;
   opc_status_t status = begin(session, operators, count, error);
   const opc_operator_t **batch = calloc(session->loaded.operator_count + 1, sizeof(const opc_operator_t *));

@@ -31,7 +31,9 @@ static bool has_hung(const opc_task_t *task) {
 }
 
 /* Tries are counted and not timed; only an operator that takes seconds a try comes to this. */
-static bool has_used_its_time(const opc_task_t *task) { return opc_clock() - task->search_began > task->session->options->operator_time / 2; }
+static bool has_used_its_time(const opc_task_t *task) {
+  return opc_clock() - task->search_began > task->session->options->operator_time / 2;
+}
 
 static double seconds(const opc_task_t *task) {
   double given = task->session->options->timeout, longest = try_seconds * opc_run_pace(task->session->options);
@@ -56,14 +58,17 @@ static void add_record(json_t *record, const json_t *before) {
   json_t *families = json_object_get(record, "families"), *counts;
   const char *family;
   for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
-    json_int_t sum = json_integer_value(json_object_get(record, sums[i])) + json_integer_value(json_object_get(before, sums[i]));
+    json_int_t sum =
+        json_integer_value(json_object_get(record, sums[i])) + json_integer_value(json_object_get(before, sums[i]));
     json_object_set_new(record, sums[i], json_integer(sum));
   }
   json_object_foreach(json_object_get(before, "families"), family, counts) {
     json_t *own = json_object_get(families, family);
     if (own == NULL) json_object_set(families, family, counts);
     for (size_t i = 0; own != NULL && i < json_array_size(own); i++)
-      json_array_set_new(own, i, json_integer(json_integer_value(json_array_get(own, i)) + json_integer_value(json_array_get(counts, i))));
+      json_array_set_new(
+          own, i,
+          json_integer(json_integer_value(json_array_get(own, i)) + json_integer_value(json_array_get(counts, i))));
   }
 }
 
@@ -71,12 +76,14 @@ static opc_status_t record(opc_task_t *task, opc_searched_t *found, const char *
   static const char *const seconds[] = {"cpu_seconds", "seconds"};
   count_child(task);
   const double spent[] = {task->search_cpu, opc_clock() - task->search_began};
-  json_t *made = opc_search_to_json(task->search), *before = found->record != NULL ? json_loads(found->record, 0, NULL) : NULL;
+  json_t *made = opc_search_to_json(task->search),
+         *before = found->record != NULL ? json_loads(found->record, 0, NULL) : NULL;
   if (made == NULL || (found->record != NULL && before == NULL)) {
     json_decref(made);
     return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   }
-  for (size_t i = 0; i < 2; i++) json_object_set_new(made, seconds[i], json_real(spent[i] + json_number_value(json_object_get(before, seconds[i]))));
+  for (size_t i = 0; i < 2; i++)
+    json_object_set_new(made, seconds[i], json_real(spent[i] + json_number_value(json_object_get(before, seconds[i]))));
   json_object_set_new(made, "rounds", json_integer(found->rounds));
   json_object_set_new(made, "state", json_string(state));
   add_record(made, before);
@@ -88,7 +95,8 @@ static opc_status_t record(opc_task_t *task, opc_searched_t *found, const char *
   return found->record != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
 }
 
-/* Samples that a fresh child did not accept are dropped; so are those that came to something else there, unless all did: then that is how the operator is. */
+/* Samples that a fresh child did not accept are dropped; so are those that came to something else there, unless all
+ * did: then that is how the operator is. */
 static void drop_lost(opc_task_t *task, size_t *out_changed) {
   size_t count = task->samples.count, kept = 0, changed = 0;
   for (size_t i = 0; i < count; i++) changed += !task->lost[i] && task->changed[i];
@@ -128,7 +136,8 @@ static opc_status_t add_to_library(opc_task_t *task, int round, opc_error_t *err
       free(outputs);
       continue;
     }
-    status = opc_search_library_add(task->session->library, task->op, round, &task->samples.samples[i], outputs, count, error);
+    status = opc_search_library_add(task->session->library, task->op, round, &task->samples.samples[i], outputs, count,
+                                    error);
   }
   return status;
 }
@@ -137,7 +146,8 @@ static opc_status_t add_to_library(opc_task_t *task, int round, opc_error_t *err
 static opc_status_t put_unchecked_first(opc_task_t *task, opc_error_t *error) {
   opc_sample_set_t set = {0};
   opc_status_t status = opc_search_unchecked(task->search, &set, error);
-  for (size_t i = 0; i < task->samples.count && status == OPC_OK; i++) status = opc_sample_set_add(&set, &task->samples.samples[i], error);
+  for (size_t i = 0; i < task->samples.count && status == OPC_OK; i++)
+    status = opc_sample_set_add(&set, &task->samples.samples[i], error);
   opc_sample_set_clear(&task->samples);
   task->samples = set;
   return status;
@@ -147,7 +157,9 @@ opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   opc_searched_t *found = opc_search_found(task->session, task->op);
   opc_search_state_t state = opc_search_state(task->search);
   bool clean = opc_search_is_clean(task->search);
-  const char *given_up = has_hung(task) ? "; given up, for too many timeouts" : has_used_its_time(task) ? "; given up, for it took too long (--operator-time)" : "";
+  const char *given_up = has_hung(task)            ? "; given up, for too many timeouts"
+                         : has_used_its_time(task) ? "; given up, for it took too long (--operator-time)"
+                                                   : "";
   size_t before = task->samples.count, changed = 0;
   if (clean) drop_lost(task, &changed);
   bool unstable = before > 0 && task->samples.count == 0;
@@ -159,8 +171,8 @@ opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   if (status != OPC_OK) return status;
   bool impossible = state == OPC_SEARCH_IMPOSSIBLE;
   free(found->detail);
-  found->detail = opc_string_format("%s%s%s%s%s", impossible ? opc_search_state_name(OPC_SEARCH_IMPOSSIBLE) : "", impossible ? ": " : "",
-                                    opc_search_detail(task->search), given_up,
+  found->detail = opc_string_format("%s%s%s%s%s", impossible ? opc_search_state_name(OPC_SEARCH_IMPOSSIBLE) : "",
+                                    impossible ? ": " : "", opc_search_detail(task->search), given_up,
                                     unstable ? "; a fresh process does not accept them again" : "");
   /* What came of bad arguments is a finding only where no round finds better ones. */
   opc_sample_set_clear(&found->samples);
@@ -206,15 +218,17 @@ static opc_status_t next_try(opc_task_t *task, json_t **out, opc_error_t *error)
   if (!task->attempting) {
     memset(&task->attempt, 0, sizeof task->attempt);
     /* Under Valgrind a new child takes half a second. */
-    bool tired = has_hung(task) || has_used_its_time(task) || (task->session->memcheck != NULL && task->crashes >= WATCHED_CRASHES_MAX);
+    bool tired = has_hung(task) || has_used_its_time(task) ||
+                 (task->session->memcheck != NULL && task->crashes >= WATCHED_CRASHES_MAX);
     if (tired || !opc_search_next(task->search, &task->attempt)) {
       opc_sample_clear(&task->attempt);
       return finish(task, error);
     }
     task->attempting = true;
   }
-  *out = json_pack("{s:s, s:s, s:s, s:o, s:I}", "t", "try", "operator", task->op->name, "device", opc_search_device(task->session, task->op), "sample",
-                   opc_sample_to_json(&task->attempt, task->op), "seed", (json_int_t)task->session->options->seed);
+  *out = json_pack("{s:s, s:s, s:s, s:o, s:I}", "t", "try", "operator", task->op->name, "device",
+                   opc_search_device(task->session, task->op), "sample", opc_sample_to_json(&task->attempt, task->op),
+                   "seed", (json_int_t)task->session->options->seed);
   return *out != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
 }
 
@@ -268,8 +282,10 @@ static int64_t largest(opc_task_t *task, const json_t *message) {
 }
 
 static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
-  const char *type = json_string_value(json_object_get(message, "t")), *name = json_string_value(json_object_get(message, "outcome"));
-  opc_try_outcome_t outcome = {.kind = OPC_TRY_UNCONVERTIBLE, .message = json_string_value(json_object_get(message, "message"))};
+  const char *type = json_string_value(json_object_get(message, "t")),
+             *name = json_string_value(json_object_get(message, "outcome"));
+  opc_try_outcome_t outcome = {.kind = OPC_TRY_UNCONVERTIBLE,
+                               .message = json_string_value(json_object_get(message, "message"))};
   char *overrun = NULL;
   if (outcome.message == NULL) outcome.message = "";
   if (type != NULL && strcmp(type, "tried") == 0 && name != NULL) {
@@ -277,7 +293,8 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
       if (strcmp(outcomes[i].name, name) == 0) outcome.kind = outcomes[i].kind;
     }
     task->child_cpu = json_number_value(json_object_get(message, "cpu_seconds"));
-    if (json_object_get(message, "access") != NULL) outcome.overrun = overrun = json_dumps(json_object_get(message, "access"), JSON_COMPACT | JSON_SORT_KEYS);
+    if (json_object_get(message, "access") != NULL)
+      outcome.overrun = overrun = json_dumps(json_object_get(message, "access"), JSON_COMPACT | JSON_SORT_KEYS);
     outcome.site = json_string_value(json_object_get(message, "site"));
     if (json_is_true(json_object_get(message, "steady"))) outcome.digest = opc_search_digest_of(message);
     outcome.effect = json_is_true(json_object_get(message, "effect"));
@@ -294,7 +311,10 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
 static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
   (void)case_id;
   (void)error;
-  opc_try_outcome_t outcome = {.kind = OPC_TRY_CRASHED, .message = opc_text_c(&crash->message), .said = opc_text_c(&crash->said), .site = crash->place};
+  opc_try_outcome_t outcome = {.kind = OPC_TRY_CRASHED,
+                               .message = opc_text_c(&crash->message),
+                               .said = opc_text_c(&crash->said),
+                               .site = crash->place};
   task->crashes++;
   count_child(task);
   if (strcmp(crash->rule, "timeout") == 0) {

@@ -6,7 +6,8 @@
 
 #include "supervise/session.h"
 
-/* checks, devices, absent, calls, has_only, only. OPC_ERR_USAGE: a name is not known; the message lists those that are. */
+/* checks, devices, absent, calls, has_only, only. OPC_ERR_USAGE: a name is not known; the message lists those that are.
+ */
 opc_status_t opc_select_plan(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
 /* Whether the operator passes --op, --namespace, --shard and --case. */
 bool opc_select_operator(const opc_session_t *session, const opc_operator_t *op);

@@ -17,18 +17,23 @@ json_t *opc_words_json(const char *text) {
   return plain;
 }
 
-json_t *opc_result_new(const char *case_id, const char *verdict, const char *severity, const char *rule, const char *reason, const char *message,
-                       json_t *evidence, double seconds) {
-  return json_pack("{s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:f}", "case", opc_words_json(case_id), "verdict", verdict, "severity", severity, "rule", rule,
-                   "reason", reason, "message", opc_words_json(message), "evidence", evidence != NULL ? evidence : json_object(), "seconds", seconds);
+json_t *opc_result_new(const char *case_id, const char *verdict, const char *severity, const char *rule,
+                       const char *reason, const char *message, json_t *evidence, double seconds) {
+  return json_pack("{s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:f}", "case", opc_words_json(case_id), "verdict", verdict,
+                   "severity", severity, "rule", rule, "reason", reason, "message", opc_words_json(message), "evidence",
+                   evidence != NULL ? evidence : json_object(), "seconds", seconds);
 }
 
-static const char *text_of(const json_t *object, const char *key) { return json_string_value(json_object_get(object, key)); }
+static const char *text_of(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
 
 bool opc_result_valid(const json_t *message, const opc_operator_t *op) {
   const char *id = text_of(message, "case"), *verdict = text_of(message, "verdict");
   opc_case_id_t parsed;
-  if (id == NULL || verdict == NULL || text_of(message, "message") == NULL || opc_verdict_find(verdict) < 0 || opc_case_id_parse(id, &parsed, NULL) != OPC_OK) return false;
+  if (id == NULL || verdict == NULL || text_of(message, "message") == NULL || opc_verdict_find(verdict) < 0 ||
+      opc_case_id_parse(id, &parsed, NULL) != OPC_OK)
+    return false;
   int kind = opc_verdict_find(verdict);
   bool finding = kind == OPC_VERDICT_FAIL || kind == OPC_VERDICT_ERROR;
   return strcmp(parsed.operator_name, op->name) == 0 && (!finding || text_of(message, "rule") != NULL);
@@ -65,14 +70,16 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   opc_run_options_default(&plain);
   plain.timeout *= opc_run_pace(options);
   plain.operator_time *= opc_run_pace(options);
-  shell_text(&line, options->argc > 0 ? options->argv[0] : "opcheck-c"); /* as it was called: it may not be on the PATH */
+  shell_text(&line,
+             options->argc > 0 ? options->argv[0] : "opcheck-c"); /* as it was called: it may not be on the PATH */
   opc_text_add(&line, options->package != NULL ? " package" : " run");
   if (options->memcheck) opc_text_add(&line, " --tool memcheck");
   if (options->sanitize != NULL) shell_option(&line, "--sanitize", options->sanitize);
   for (size_t i = 0; i < options->sample_file_count; i++) shell_option(&line, "--samples", options->sample_files[i]);
   for (size_t i = 0; i < options->recipe_file_count; i++) shell_option(&line, "--recipes", options->recipe_files[i]);
   if (options->seed != plain.seed) opc_text_addf(&line, " --seed %llu", (unsigned long long)options->seed);
-  if (options->timeout < plain.timeout || options->timeout > plain.timeout) opc_text_addf(&line, " --timeout %g", options->timeout);
+  if (options->timeout < plain.timeout || options->timeout > plain.timeout)
+    opc_text_addf(&line, " --timeout %g", options->timeout);
   if (options->operator_time < plain.operator_time || options->operator_time > plain.operator_time)
     opc_text_addf(&line, " --operator-time %g", options->operator_time);
   if (options->memory_mib != plain.memory_mib) opc_text_addf(&line, " --memory %d", options->memory_mib);
@@ -81,12 +88,14 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   for (size_t i = 0; i < options->preload_count; i++) shell_option(&line, "--preload", options->preloads[i]);
   for (size_t i = 0; i < options->namespace_count; i++) shell_option(&line, "--namespace", options->namespaces[i]);
   for (size_t i = 0; i < options->device_count; i++) {
-    bool told = options->package == NULL || strcmp(options->devices[i], OPC_MODE_SIMULATED) == 0; /* a package says itself which real device it is for */
+    bool told = options->package == NULL || strcmp(options->devices[i], OPC_MODE_SIMULATED) ==
+                                                0; /* a package says itself which real device it is for */
     if (told) shell_option(&line, "--device", options->devices[i]);
   }
   if (options->cuda_architecture != NULL) shell_option(&line, "--cuda-arch", options->cuda_architecture);
   if (case_id != NULL) {
-    opc_text_add(&line, " --case"); /* always quoted: ids hold brackets and the like, and are pasted into other places too */
+    opc_text_add(&line,
+                 " --case"); /* always quoted: ids hold brackets and the like, and are pasted into other places too */
     opc_text_add(&line, strchr(case_id, '\'') == NULL ? " '" : "");
     if (strchr(case_id, '\'') == NULL) opc_text_addf(&line, "%s'", case_id);
     else shell_word(&line, case_id);
@@ -118,7 +127,8 @@ static void apply_xfail(opc_session_t *session, json_t *result, const char *id, 
     json_object_set_new(result, "rule", json_null());
   } else {
     *verdict = OPC_VERDICT_FAIL;
-    message = opc_string_format("passes, although line %d of %s expects a failure (%s): take the line out", entry->line, session->xfail->file, entry->reason);
+    message = opc_string_format("passes, although line %d of %s expects a failure (%s): take the line out", entry->line,
+                                session->xfail->file, entry->reason);
     json_object_set_new(result, "rule", json_string("xfail.unexpected_pass"));
   }
   json_object_set_new(result, "severity", json_string(opc_severity_name(OPC_SEVERITY_ERROR)));
@@ -149,7 +159,8 @@ opc_status_t opc_session_release(opc_session_t *session, opc_error_t *error) {
   return status;
 }
 
-opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op, json_t *result, const char *repro, opc_error_t *error) {
+opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op, json_t *result, const char *repro,
+                                opc_error_t *error) {
   opc_case_id_t id;
   char *made = NULL;
   const char *case_id = text_of(result, "case"), *reason = text_of(result, "reason");

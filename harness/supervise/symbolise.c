@@ -71,7 +71,9 @@ static bool start_helper(opc_symboliser_t *symboliser) {
 static const opc_frame_t *recall(const opc_symboliser_t *symboliser, const opc_symbolise_question_t *question) {
   for (size_t i = 0; i < symboliser->known_count; i++) {
     const opc_symbolise_question_t *known = &symboliser->known[i].question;
-    if (known->file_offset == question->file_offset && known->name_only == question->name_only && strcmp(known->module, question->module) == 0) return &symboliser->known[i].frame;
+    if (known->file_offset == question->file_offset && known->name_only == question->name_only &&
+        strcmp(known->module, question->module) == 0)
+      return &symboliser->known[i].frame;
   }
   return NULL;
 }
@@ -102,7 +104,8 @@ static bool ask(opc_symboliser_t *symboliser, const opc_symbolise_question_t *qu
   return false;
 }
 
-void opc_symboliser_frame(opc_symboliser_t *symboliser, const opc_maps_t *maps, uint64_t address, bool is_return, bool program_by_name, opc_frame_t *out) {
+void opc_symboliser_frame(opc_symboliser_t *symboliser, const opc_maps_t *maps, uint64_t address, bool is_return,
+                          bool program_by_name, opc_frame_t *out) {
   memset(out, 0, sizeof *out);
   if (is_return && address > 0) address--;
   const struct opc_mapping *found = maps != NULL ? opc_maps_find(maps, address) : NULL;

@@ -12,10 +12,12 @@
 
 enum { MODULES_MAX = 32 }; /* more are forgotten and read anew: a crash touches a handful */
 
-/* What names no file of its debug information has none but by its build id. The standard search would go on to servers, for which it loads some thirty
- * libraries, also where none is to be asked. */
-static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base, const char *file, const char *link, GElf_Word crc, char **out) {
-  return (link != NULL ? dwfl_standard_find_debuginfo : dwfl_build_id_find_debuginfo)(module, user, name, base, file, link, crc, out);
+/* What names no file of its debug information has none but by its build id. The standard search would go on to servers,
+ * for which it loads some thirty libraries, also where none is to be asked. */
+static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base, const char *file,
+                          const char *link, GElf_Word crc, char **out) {
+  return (link != NULL ? dwfl_standard_find_debuginfo : dwfl_build_id_find_debuginfo)(module, user, name, base, file,
+                                                                                      link, crc, out);
 }
 
 static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
@@ -63,8 +65,9 @@ static int binding_rank(const Elf64_Sym *symbol) {
   return binding == STB_GLOBAL ? 2 : binding == STB_WEAK;
 }
 
-/* The name of the symbol whose bytes hold the address; of several that start together the most widely bound. NULL: there is none. dwfl_module_addrname
- * knows more, and looks at the text of every name for it: 25 ms for one of libtorch's half a million local ones. */
+/* The name of the symbol whose bytes hold the address; of several that start together the most widely bound. NULL:
+ * there is none. dwfl_module_addrname knows more, and looks at the text of every name for it: 25 ms for one of
+ * libtorch's half a million local ones. */
 static const char *covering_name(Elf *elf, GElf_Addr address) {
   const Elf64_Sym *best = NULL;
   size_t strings = 0;
@@ -72,13 +75,15 @@ static const char *covering_name(Elf *elf, GElf_Addr address) {
   if (gelf_getclass(elf) != ELFCLASS64) return NULL;
   for (Elf_Scn *section = NULL; !whole && (section = elf_nextscn(elf, section)) != NULL;) {
     GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == NULL || (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM)) continue;
+    if (gelf_getshdr(section, &header) == NULL || (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+      continue;
     Elf_Data *data = elf_getdata(section, NULL);
     const Elf64_Sym *symbols = data != NULL ? data->d_buf : NULL;
     whole = header.sh_type == SHT_SYMTAB;
     for (size_t i = 0; symbols != NULL && i < data->d_size / sizeof *symbols; i++) {
       const Elf64_Sym *symbol = &symbols[i];
-      if (address - symbol->st_value >= symbol->st_size || symbol->st_shndx == SHN_UNDEF || symbol->st_name == 0) continue;
+      if (address - symbol->st_value >= symbol->st_size || symbol->st_shndx == SHN_UNDEF || symbol->st_name == 0)
+        continue;
       bool better = best == NULL || symbol->st_value > best->st_value ||
                     (symbol->st_value == best->st_value && binding_rank(symbol) > binding_rank(best));
       if (!better) continue;
@@ -112,7 +117,8 @@ static loaded_module_t *find(loaded_module_t *modules, size_t *count, const char
 }
 
 bool opc_is_library_header(const char *file) {
-  static const char *const parts[] = {"/ATen/", "/c10/", "/torch/csrc/", "/torch/headeronly/", "/include/c++/", "/lib/gcc/"};
+  static const char *const parts[] = {"/ATen/",        "/c10/",    "/torch/csrc/", "/torch/headeronly/",
+                                      "/include/c++/", "/lib/gcc/"};
   for (size_t i = 0; file != NULL && i < sizeof parts / sizeof *parts; i++)
     if (strstr(file, parts[i]) != NULL) return true;
   return false;
@@ -133,8 +139,8 @@ static void call_site(Dwarf_Die *inlined, opc_frame_t *out) {
   out->line = (int)line;
 }
 
-/* The innermost function at the address, inlined ones included, that is none of libtorch's or the compiler's headers; file and line are the address's
- * already. Where all are, the innermost. */
+/* The innermost function at the address, inlined ones included, that is none of libtorch's or the compiler's headers;
+ * file and line are the address's already. Where all are, the innermost. */
 static void name_function(Dwfl_Module *module, Dwarf_Addr address, opc_frame_t *out) {
   Dwarf_Addr bias = 0;
   Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias), *innermost = NULL, *scopes = NULL;
@@ -159,7 +165,8 @@ static void name_function(Dwfl_Module *module, Dwarf_Addr address, opc_frame_t *
   free(scopes);
 }
 
-static void answer(loaded_module_t *modules, size_t *count, const opc_symbolise_question_t *question, opc_frame_t *out) {
+static void answer(loaded_module_t *modules, size_t *count, const opc_symbolise_question_t *question,
+                   opc_frame_t *out) {
   memset(out, 0, sizeof *out);
   out->offset = question->file_offset;
   loaded_module_t *loaded = find(modules, count, question->module);

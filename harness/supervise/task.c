@@ -42,7 +42,8 @@ static opc_status_t take_found(opc_task_t *task, opc_error_t *error) {
   if (task->search_record == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   task->source = found->samples.count > 0 ? "searched" : "none";
   opc_status_t status = copy_samples(&found->samples, &task->samples, error);
-  if (status == OPC_OK && task->session->options->save_samples != NULL && found->clean) status = save_samples(&found->samples, &task->session->samples, error);
+  if (status == OPC_OK && task->session->options->save_samples != NULL && found->clean)
+    status = save_samples(&found->samples, &task->session->samples, error);
   return status;
 }
 
@@ -112,12 +113,17 @@ void opc_task_free(opc_task_t *task) {
 }
 
 opc_status_t opc_task_samples_known(opc_task_t *task, opc_error_t *error) {
-  const opc_recipe_t *recipe = task->search_record != NULL ? opc_recipe_find(&task->session->recipes, task->op->name) : NULL;
-  return opc_journal_write(task->session->journal,
-                           json_pack("{s:s, s:s, s:s, s:o, s:O*, s:s*}", "t", "sample_source", "operator", task->op->name, "source", task->source, "detail",
-                                     opc_words_json(task->detail != NULL ? task->detail : task->samples.count > 0 ? task->samples.samples[0].origin : ""),
-                                     "search", task->search_record, "recipe", recipe != NULL ? opc_recipe_origin(recipe) : NULL),
-                           error);
+  const opc_recipe_t *recipe =
+      task->search_record != NULL ? opc_recipe_find(&task->session->recipes, task->op->name) : NULL;
+  return opc_journal_write(
+      task->session->journal,
+      json_pack("{s:s, s:s, s:s, s:o, s:O*, s:s*}", "t", "sample_source", "operator", task->op->name, "source",
+                task->source, "detail",
+                opc_words_json(task->detail != NULL      ? task->detail
+                               : task->samples.count > 0 ? task->samples.samples[0].origin
+                                                         : ""),
+                "search", task->search_record, "recipe", recipe != NULL ? opc_recipe_origin(recipe) : NULL),
+      error);
 }
 
 void opc_task_release(opc_task_t *task) {
@@ -154,7 +160,8 @@ static opc_memcheck_view_t view_of(const opc_task_t *task) {
   return (opc_memcheck_view_t){.symboliser = task->session->symboliser, .maps = maps, .library = task->op->library};
 }
 
-/* Names of frames come from a process of their own, which reads debug information for seconds: what the journal holds is not to wait for them. */
+/* Names of frames come from a process of their own, which reads debug information for seconds: what the journal holds
+ * is not to wait for them. */
 static opc_status_t flush_before_names(const opc_task_t *task, const json_t *message, opc_error_t *error) {
   const json_t *accesses = json_object_get(json_object_get(message, "evidence"), "accesses");
   bool named = task->session->memcheck != NULL || json_array_size(accesses) > 0;
@@ -170,13 +177,15 @@ opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *er
   return status == OPC_OK ? task->phase->message(task, message, error) : status;
 }
 
-/* What the black box names, if it can be believed; "" otherwise. A try of a search carries the operator's name or nothing. */
+/* What the black box names, if it can be believed; "" otherwise. A try of a search carries the operator's name or
+ * nothing. */
 static void running_case(const opc_task_t *task, char out[OPC_BLACKBOX_CASE_SIZE]) {
   opc_case_id_t id;
   if (task->child->culprit[0] != '\0') memcpy(out, task->child->culprit, OPC_BLACKBOX_CASE_SIZE);
   else if (!opc_child_case(task->child, out)) out[0] = '\0';
   bool search = task->phase == &opc_phase_search || task->phase == &opc_phase_search_confirm;
-  if (!search && (opc_case_id_parse(out, &id, NULL) != OPC_OK || strcmp(id.operator_name, task->op->name) != 0)) out[0] = '\0';
+  if (!search && (opc_case_id_parse(out, &id, NULL) != OPC_OK || strcmp(id.operator_name, task->op->name) != 0))
+    out[0] = '\0';
 }
 
 opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {
@@ -194,7 +203,8 @@ opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {
   if (status == OPC_OK) status = opc_memcheck_crash(task->session->memcheck, task->child, &view, &crash, &end, error);
   if (status == OPC_OK && end == OPC_MEMCHECK_END_FAILURE) {
     task->session->trouble = true;
-    status = opc_journal_note(task->session->journal, error, "%s: %s", case_id[0] != '\0' ? case_id : task->op->name, opc_text_c(&crash.message));
+    status = opc_journal_note(task->session->journal, error, "%s: %s", case_id[0] != '\0' ? case_id : task->op->name,
+                              opc_text_c(&crash.message));
   }
   crash.unwatchable = end == OPC_MEMCHECK_END_INSTRUCTION;
   task->child = NULL;
@@ -224,29 +234,35 @@ json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t cras
     if (task->samples.samples[i].unchecked) json_object_set_new(sample, "unchecked", json_true());
     json_array_append_new(samples, sample);
   }
-  return json_pack("{s:s, s:s, s:s*, s:o, s:O, s:O, s:I, s:o, s:o}", "t", "cases", "operator", task->op->name, "library",
-                   opc_library_file(&task->session->loaded, task->op), "samples", samples, "checks", task->session->checks, "devices", task->session->devices,
-                   "seed", (json_int_t)task->session->options->seed, "skip", first_of(task->skips, skips), "crashed", first_of(task->crashed, crashed));
+  return json_pack("{s:s, s:s, s:s*, s:o, s:O, s:O, s:I, s:o, s:o}", "t", "cases", "operator", task->op->name,
+                   "library", opc_library_file(&task->session->loaded, task->op), "samples", samples, "checks",
+                   task->session->checks, "devices", task->session->devices, "seed",
+                   (json_int_t)task->session->options->seed, "skip", first_of(task->skips, skips), "crashed",
+                   first_of(task->crashed, crashed));
 }
 
 json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, const opc_task_t *task) {
   opc_case_id_t id;
   opc_text_t text = {0};
   if (crash->unwatchable)
-    return opc_result_new(case_id, opc_verdict_name(OPC_VERDICT_SKIP), "error", NULL, opc_skip_reason_name(OPC_SKIP_NOT_APPLICABLE),
-                          opc_text_c(&crash->message), json_incref(crash->evidence), crash->seconds);
+    return opc_result_new(case_id, opc_verdict_name(OPC_VERDICT_SKIP), "error", NULL,
+                          opc_skip_reason_name(OPC_SKIP_NOT_APPLICABLE), opc_text_c(&crash->message),
+                          json_incref(crash->evidence), crash->seconds);
   opc_text_add(&text, opc_text_c(&crash->message));
-  bool varied = opc_case_id_parse(case_id, &id, NULL) == OPC_OK && id.variant[0] != '\0' && strcmp(id.variant, "plain") != 0;
+  bool varied =
+      opc_case_id_parse(case_id, &id, NULL) == OPC_OK && id.variant[0] != '\0' && strcmp(id.variant, "plain") != 0;
   bool searched = strcmp(task->source, "searched") == 0;
   if (searched) opc_text_add(&text, ". The arguments were found by the harness's own search");
-  if (varied) opc_text_addf(&text, "%s the variant %s is the harness's", searched ? ", and" : ". The sample is as given;", id.variant);
+  if (varied)
+    opc_text_addf(&text, "%s the variant %s is the harness's", searched ? ", and" : ". The sample is as given;",
+                  id.variant);
   opc_severity_t severity = OPC_SEVERITY_ERROR;
   if (varied && strcmp(crash->rule, "timeout") == 0 && opc_variant_family(id.variant) == OPC_VARIANT_LARGE) {
     opc_text_add(&text, ": tensors of gigabytes, on which the operator may only be slow");
     severity = OPC_SEVERITY_WARNING;
   }
-  json_t *result =
-    opc_result_new(case_id, "error", opc_severity_name(severity), crash->rule, NULL, opc_text_c(&text), json_incref(crash->evidence), crash->seconds);
+  json_t *result = opc_result_new(case_id, "error", opc_severity_name(severity), crash->rule, NULL, opc_text_c(&text),
+                                  json_incref(crash->evidence), crash->seconds);
   opc_text_clear(&text);
   return result;
 }

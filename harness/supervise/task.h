@@ -1,7 +1,8 @@
-/* One operator's work, step by step: search (only without samples), cases, confirmation of what they found. A task has one child at a time; the scheduler
- * gives it one when it wants one, and tells it what the child said and how it ended.
+/* One operator's work, step by step: search (only without samples), cases, confirmation of what they found. A task has
+ * one child at a time; the scheduler gives it one when it wants one, and tells it what the child said and how it ended.
  *
- * Ownership: opc_task_free; the operator and the session belong to the run, the child to the scheduler. Threads: one. */
+ * Ownership: opc_task_free; the operator and the session belong to the run, the child to the scheduler. Threads: one.
+ */
 #ifndef OPC_SUPERVISE_TASK_H
 #define OPC_SUPERVISE_TASK_H
 
@@ -52,9 +53,11 @@ struct opc_task {
 
   json_t *search_record; /* what the search did; NULL: none was made */
   opc_search_t *search;
-  double search_began, search_cpu, child_cpu; /* seconds; of processors: altogether, and what the present child has told */
-  size_t fresh;                               /* index of the sample that is tried in a fresh child */
-  uint64_t digests[OPC_SEARCH_SAMPLES_MAX];   /* of what the samples came to, 0: not to be compared; then whether they came to it again */
+  double search_began, search_cpu,
+      child_cpu; /* seconds; of processors: altogether, and what the present child has told */
+  size_t fresh;  /* index of the sample that is tried in a fresh child */
+  uint64_t digests[OPC_SEARCH_SAMPLES_MAX]; /* of what the samples came to, 0: not to be compared; then whether they
+                                               came to it again */
   bool changed[OPC_SEARCH_SAMPLES_MAX], lost[OPC_SEARCH_SAMPLES_MAX];
   opc_value_t *produced[OPC_SEARCH_SAMPLES_MAX]; /* tensors that they returned */
   size_t produced_count[OPC_SEARCH_SAMPLES_MAX];
@@ -62,11 +65,11 @@ struct opc_task {
   bool attempting;
   int timeouts, crashes;
 
-  json_t *held;       /* the last result, until it is known that its child outlived it */
-  char **order;       /* ids of the cases, as they ran */
+  json_t *held; /* the last result, until it is known that its child outlived it */
+  char **order; /* ids of the cases, as they ran */
   size_t order_count, order_capacity, first;
-  json_t *skips;      /* array of check names; only grows */
-  json_t *crashed;    /* array of ids of cases whose arguments crash the operator; only grows */
+  json_t *skips;   /* array of check names; only grows */
+  json_t *crashed; /* array of ids of cases whose arguments crash the operator; only grows */
   opc_tally_t *tallies;
   size_t tally_count;
   int hangs;          /* of cases */
@@ -76,16 +79,17 @@ struct opc_task {
   opc_suspect_t *suspects;
   size_t suspect_count;
 
-  size_t confirming;  /* index of the suspect */
-  int step;           /* confirm.c */
-  bool in_company;    /* the suspect runs behind others of its group, in the child of the first of them */
-  size_t leader;      /* that one */
+  size_t confirming; /* index of the suspect */
+  int step;          /* confirm.c */
+  bool in_company;   /* the suspect runs behind others of its group, in the child of the first of them */
+  size_t leader;     /* that one */
   int alone_runs, bisections;
   size_t low, high;
-  json_t *outcome;    /* what the suspect's case came to this time */
+  json_t *outcome; /* what the suspect's case came to this time */
 };
 
-opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, opc_task_t **out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, opc_task_t **out,
+                          opc_error_t *error) OPC_CHECKED;
 void opc_task_free(opc_task_t *task);
 /* False as well when it is done. */
 bool opc_task_wants_child(opc_task_t *task);
@@ -100,11 +104,14 @@ void opc_task_child_lost(opc_task_t *task);
 /* For the phases. */
 void opc_task_enter(opc_task_t *task, const opc_phase_t *phase); /* lets the child go */
 void opc_task_release(opc_task_t *task);                         /* lets the child go */
-opc_status_t opc_task_send(opc_task_t *task, opc_error_t *error) OPC_CHECKED; /* the phase's next command, to the present child */
-/* A "cases" command with the operator, samples, checks, devices and seed filled in, and so many of `skips` and `crashed`. */
+opc_status_t opc_task_send(opc_task_t *task,
+                           opc_error_t *error) OPC_CHECKED; /* the phase's next command, to the present child */
+/* A "cases" command with the operator, samples, checks, devices and seed filled in, and so many of `skips` and
+ * `crashed`. */
 json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t crashed);
 json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, const opc_task_t *task);
-/* Why there was nothing to call with: the child does not know, the search does. Changes a result that is skipped for it. */
+/* Why there was nothing to call with: the child does not know, the search does. Changes a result that is skipped for
+ * it. */
 void opc_task_explain_no_sample(const opc_task_t *task, json_t *result);
 /* The digest of a "tried" message; 0: it has none. */
 uint64_t opc_search_digest_of(const json_t *message);

@@ -28,7 +28,8 @@ opc_status_t opc_tool_folder_make(const char *whose, char out[PATH_MAX], opc_err
   if (made == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   else if (mkdtemp(made) == NULL || realpath(made, out) == NULL) {
     out[0] = '\0';
-    status = opc_error_set(error, OPC_ERR_IO, "cannot make a folder for %s's reports: %s: %s; set TMPDIR", whose, made, strerror(errno));
+    status = opc_error_set(error, OPC_ERR_IO, "cannot make a folder for %s's reports: %s: %s; set TMPDIR", whose, made,
+                           strerror(errno));
   }
   free(made);
   return status;

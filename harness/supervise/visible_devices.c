@@ -38,7 +38,8 @@ bool opc_visible_devices_of(const char *assigned, const char *visible, char *out
 void opc_visible_devices_take(void) {
   const char *assigned = getenv("CTEST_RESOURCE_GROUP_0_GPUS");
   char devices[1024];
-  if (assigned == NULL || !opc_visible_devices_of(assigned, getenv("CUDA_VISIBLE_DEVICES"), devices, sizeof devices)) return;
+  if (assigned == NULL || !opc_visible_devices_of(assigned, getenv("CUDA_VISIBLE_DEVICES"), devices, sizeof devices))
+    return;
   setenv("CUDA_VISIBLE_DEVICES", devices, 1);
   unsetenv("CTEST_RESOURCE_GROUP_0_GPUS"); /* an opcheck-c that this one starts would count twice */
 }

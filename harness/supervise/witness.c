@@ -6,7 +6,9 @@
 #include "checks/rules.h"
 #include "plan/verdict.h"
 
-static const char *text_of(const json_t *object, const char *key) { return json_string_value(json_object_get(object, key)); }
+static const char *text_of(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
 
 static const char *severity_of(const json_t *finding) {
   const opc_rule_t *rule = opc_rule_find(text_of(finding, "rule"));
@@ -38,10 +40,12 @@ static void become(json_t *result, json_t *finding, json_t *others) {
   const char *key;
   json_t *value;
   if (opc_verdict_find(text_of(result, "verdict")) == OPC_VERDICT_FAIL) {
-    json_array_append_new(others, json_pack("{s:O, s:O}", "rule", json_object_get(result, "rule"), "message", json_object_get(result, "message")));
+    json_array_append_new(others, json_pack("{s:O, s:O}", "rule", json_object_get(result, "rule"), "message",
+                                            json_object_get(result, "message")));
   }
   json_object_foreach(finding, key, value) {
-    if (strcmp(key, "rule") != 0 && strcmp(key, "message") != 0 && strcmp(key, "severity") != 0) json_object_set(evidence, key, value);
+    if (strcmp(key, "rule") != 0 && strcmp(key, "message") != 0 && strcmp(key, "severity") != 0)
+      json_object_set(evidence, key, value);
   }
   json_object_set_new(result, "verdict", json_string(opc_verdict_name(OPC_VERDICT_FAIL)));
   json_object_set_new(result, "severity", json_string(severity_of(finding)));
@@ -51,7 +55,8 @@ static void become(json_t *result, json_t *finding, json_t *others) {
 }
 
 void opc_witness_merge(json_t *result, const json_t *findings) {
-  json_t *others = json_copy((json_t *)findings), *first = json_incref(json_array_get(findings, 0)), *evidence = json_object_get(result, "evidence");
+  json_t *others = json_copy((json_t *)findings), *first = json_incref(json_array_get(findings, 0)),
+         *evidence = json_object_get(result, "evidence");
   if (first != NULL && is_worse(result, first)) {
     json_array_remove(others, 0);
     become(result, first, others);

@@ -26,23 +26,29 @@ typedef struct needs {
 } needs_t;
 
 typedef struct library {
-  opc_elf_file_t *file; /* NULL: unreadable */
-  char home[16];        /* version; "": none is known */
+  opc_elf_file_t *file;     /* NULL: unreadable */
+  char home[16];            /* version; "": none is known */
   char home_root[PATH_MAX]; /* its folder, or in words how it is known */
-  bool cxx;             /* needs symbols of libtorch's C++ */
-  bool decided;         /* and there is a worker for its home */
-  unsigned refused;     /* a bit for each worker that lacks a symbol */
+  bool cxx;                 /* needs symbols of libtorch's C++ */
+  bool decided;             /* and there is a worker for its home */
+  unsigned refused;         /* a bit for each worker that lacks a symbol */
   const char *missing[OPC_WORKERS];
 } library_t;
 
-static int by_name(const void *a, const void *b) { return strcmp(((const need_t *)a)->name, ((const need_t *)b)->name); }
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const need_t *)a)->name, ((const need_t *)b)->name);
+}
 
-/* One with a version is another library's: libtorch's have none. It may define the same all the same: libc10 has inline functions of libstdc++. */
-static bool is_needed(const opc_elf_symbol_t *symbol) { return !symbol->defined && symbol->binding != STB_WEAK && symbol->version == NULL; }
+/* One with a version is another library's: libtorch's have none. It may define the same all the same: libc10 has inline
+ * functions of libstdc++. */
+static bool is_needed(const opc_elf_symbol_t *symbol) {
+  return !symbol->defined && symbol->binding != STB_WEAK && symbol->version == NULL;
+}
 
 /* In a mangled name the namespaces c10, at and torch are spelled with their lengths. */
 static bool is_torch_cxx(const char *name) {
-  return strncmp(name, "_Z", 2) == 0 && (strstr(name, "N3c10") != NULL || strstr(name, "N2at") != NULL || strstr(name, "N5torch") != NULL);
+  return strncmp(name, "_Z", 2) == 0 &&
+         (strstr(name, "N3c10") != NULL || strstr(name, "N2at") != NULL || strstr(name, "N5torch") != NULL);
 }
 
 static bool note_cxx(const opc_elf_symbol_t *symbol, void *context) {
@@ -74,8 +80,10 @@ static bool mark_defined(const opc_elf_symbol_t *symbol, void *context) {
   return true;
 }
 
-/* All symbols that the libraries need, and which worker's libtorch has them. What nobody's has is no evidence: it comes from elsewhere. */
-static opc_status_t read_needs(const opc_workers_t *workers, const library_t *libraries, size_t count, needs_t *needs, opc_error_t *error) {
+/* All symbols that the libraries need, and which worker's libtorch has them. What nobody's has is no evidence: it comes
+ * from elsewhere. */
+static opc_status_t read_needs(const opc_workers_t *workers, const library_t *libraries, size_t count, needs_t *needs,
+                               opc_error_t *error) {
   for (size_t i = 0; i < count && !needs->failed; i++) {
     if (libraries[i].file != NULL && !libraries[i].decided) opc_elf_each_symbol(libraries[i].file, collect, needs);
   }
@@ -111,10 +119,13 @@ typedef struct judging {
 static bool judge_symbol(const opc_elf_symbol_t *symbol, void *context) {
   judging_t *judging = context;
   const need_t key = {.name = symbol->name};
-  const need_t *need = is_needed(symbol) ? bsearch(&key, judging->needs->items, judging->needs->count, sizeof key, by_name) : NULL;
+  const need_t *need =
+      is_needed(symbol) ? bsearch(&key, judging->needs->items, judging->needs->count, sizeof key, by_name) : NULL;
   if (need == NULL || need->defined == 0) return true;
   for (size_t w = 0; w < judging->workers->count; w++) {
-    if ((need->defined & (1U << w)) != 0 || judging->workers->items[w].torch_folder[0] == '\0' || judging->library->missing[w] != NULL) continue;
+    if ((need->defined & (1U << w)) != 0 || judging->workers->items[w].torch_folder[0] == '\0' ||
+        judging->library->missing[w] != NULL)
+      continue;
     judging->library->refused |= 1U << w;
     judging->library->missing[w] = need->name;
   }
@@ -146,7 +157,9 @@ static void find_home(library_t *library) {
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *at = strstr(library->file->path, names[i]);
     if (at == NULL) continue;
-    if (snprintf(root, sizeof root, "%.*s/torch", (int)(at - library->file->path + (ptrdiff_t)strlen(names[i])), library->file->path) >= (int)sizeof root) continue;
+    if (snprintf(root, sizeof root, "%.*s/torch", (int)(at - library->file->path + (ptrdiff_t)strlen(names[i])),
+                 library->file->path) >= (int)sizeof root)
+      continue;
     if (take_home(library, root)) return;
   }
 
@@ -154,7 +167,8 @@ static void find_home(library_t *library) {
   int major, minor;
   if (opc_package_hint_find(library->file->path, &hint) && sscanf(hint.torch, "==%d.%d", &major, &minor) == 2) {
     snprintf(library->home, sizeof library->home, "%d.%d", major % 1000, minor % 1000);
-    snprintf(library->home_root, sizeof library->home_root, "%s %s asks for torch%s", hint.name, hint.version, hint.torch);
+    snprintf(library->home_root, sizeof library->home_root, "%s %s asks for torch%s", hint.name, hint.version,
+             hint.torch);
   }
 }
 
@@ -175,7 +189,8 @@ static bool goes_with(const library_t *library, const opc_workers_t *workers, si
 static void add_versions(opc_text_t *text, const library_t *library, const opc_workers_t *workers, bool fitting) {
   for (size_t w = 0, added = 0; w < workers->count; w++) {
     if (fitting && !goes_with(library, workers, w)) continue;
-    opc_text_addf(text, "%s%s", added++ > 0 ? ", " : "", workers->items[w].version[0] != '\0' ? workers->items[w].version : "unknown");
+    opc_text_addf(text, "%s%s", added++ > 0 ? ", " : "",
+                  workers->items[w].version[0] != '\0' ? workers->items[w].version : "unknown");
   }
 }
 
@@ -185,14 +200,22 @@ static void explain(const library_t *library, const opc_workers_t *workers, size
   add_versions(&all, library, workers, false);
   const char *own = workers->items[chosen].version;
   if (fitting.length > 0) {
-    opc_library_error_set(out, "abi", "built for libtorch %s, and the other libraries of this command line for %s: a run has one libtorch; check it in a run of its own",
+    opc_library_error_set(out, "abi",
+                          "built for libtorch %s, and the other libraries of this command line for %s: a run has one "
+                          "libtorch; check it in a run of its own",
                           opc_text_c(&fitting), own);
   } else if (library->home[0] != '\0') {
-    opc_library_error_set(out, "abi", "wants libtorch %s (%s), and there are workers for %s: build one for %s (CMake's OPC_MORE_TORCH_ROOTS), or name another libtorch "
-                          "that fits it with --torch", library->home, library->home_root, opc_text_c(&all), library->home);
+    opc_library_error_set(out, "abi",
+                          "wants libtorch %s (%s), and there are workers for %s: build one for %s (CMake's "
+                          "OPC_MORE_TORCH_ROOTS), or name another libtorch "
+                          "that fits it with --torch",
+                          library->home, library->home_root, opc_text_c(&all), library->home);
   } else {
-    opc_library_error_set(out, "abi", "built for another libtorch than %s (%s has no symbol %s): build a worker for it (CMake's OPC_MORE_TORCH_ROOTS), or get the library "
-                          "for one of these", opc_text_c(&all), own[0] != '\0' ? own : "the first", library->missing[chosen]);
+    opc_library_error_set(out, "abi",
+                          "built for another libtorch than %s (%s has no symbol %s): build a worker for it (CMake's "
+                          "OPC_MORE_TORCH_ROOTS), or get the library "
+                          "for one of these",
+                          opc_text_c(&all), own[0] != '\0' ? own : "the first", library->missing[chosen]);
   }
   opc_text_clear(&fitting);
   opc_text_clear(&all);
@@ -202,7 +225,8 @@ static size_t best_of(const opc_workers_t *workers, const library_t *libraries, 
   size_t best = 0, best_score = 0;
   for (size_t w = 0; w < workers->count; w++) {
     size_t score = 0;
-    for (size_t i = 0; i < count; i++) score += goes_with(&libraries[i], workers, w) ? 2U + (is_home(&libraries[i], &workers->items[w]) ? 1U : 0U) : 0;
+    for (size_t i = 0; i < count; i++)
+      score += goes_with(&libraries[i], workers, w) ? 2U + (is_home(&libraries[i], &workers->items[w]) ? 1U : 0U) : 0;
     if (score > best_score) {
       best = w;
       best_score = score;
@@ -211,8 +235,8 @@ static size_t best_of(const opc_workers_t *workers, const library_t *libraries, 
   return best;
 }
 
-opc_status_t opc_worker_choose(const opc_workers_t *workers, const char *const *paths, size_t count, size_t *out_index, opc_library_error_t *errors,
-                               opc_error_t *error) {
+opc_status_t opc_worker_choose(const opc_workers_t *workers, const char *const *paths, size_t count, size_t *out_index,
+                               opc_library_error_t *errors, opc_error_t *error) {
   needs_t needs = {0};
   library_t *libraries = calloc(count + 1, sizeof *libraries);
   opc_status_t status = libraries != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
@@ -221,12 +245,14 @@ opc_status_t opc_worker_choose(const opc_workers_t *workers, const char *const *
     if (opc_elf_open(paths[i], &libraries[i].file, &ignored) != OPC_OK) continue;
     opc_elf_each_symbol(libraries[i].file, note_cxx, &libraries[i]);
     find_home(&libraries[i]);
-    for (size_t w = 0; w < workers->count; w++) libraries[i].decided |= libraries[i].cxx && is_home(&libraries[i], &workers->items[w]);
+    for (size_t w = 0; w < workers->count; w++)
+      libraries[i].decided |= libraries[i].cxx && is_home(&libraries[i], &workers->items[w]);
   }
   if (status == OPC_OK && workers->count > 1) status = read_needs(workers, libraries, count, &needs, error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     judging_t judging = {.workers = workers, .needs = &needs, .library = &libraries[i]};
-    if (libraries[i].file != NULL && !libraries[i].decided && needs.count > 0) opc_elf_each_symbol(libraries[i].file, judge_symbol, &judging);
+    if (libraries[i].file != NULL && !libraries[i].decided && needs.count > 0)
+      opc_elf_each_symbol(libraries[i].file, judge_symbol, &judging);
   }
   if (status == OPC_OK) {
     *out_index = best_of(workers, libraries, count);

@@ -13,7 +13,8 @@
 #include "supervise/worker_choice.h"
 
 /* The numbers moved from the API header to headeronly in 2.8; a small root may have the Python file only. */
-static const char *const version_files[] = {"include/torch/headeronly/version.h", "include/torch/csrc/api/include/torch/version.h", "version.py"};
+static const char *const version_files[] = {"include/torch/headeronly/version.h",
+                                            "include/torch/csrc/api/include/torch/version.h", "version.py"};
 
 void opc_torch_version_read(const char *root, char out[16]) {
   out[0] = '\0';
@@ -49,8 +50,10 @@ static char *library_path(const char *root) {
   return opc_text_take(&path);
 }
 
-/* The worker of a folder for libtorch `wanted` ("": the first); new string. One that does not say its version may be it. NULL: none. */
-static opc_status_t take_worker(const char *folder, const char *wanted, opc_text_t *there, char **out, opc_error_t *error) {
+/* The worker of a folder for libtorch `wanted` ("": the first); new string. One that does not say its version may be
+ * it. NULL: none. */
+static opc_status_t take_worker(const char *folder, const char *wanted, opc_text_t *there, char **out,
+                                opc_error_t *error) {
   opc_workers_t workers;
   opc_status_t status = opc_workers_find(folder, &workers, error);
   if (status != OPC_OK) return status;
@@ -62,7 +65,8 @@ static opc_status_t take_worker(const char *folder, const char *wanted, opc_text
     else opc_text_addf(there, "%s%s", there->length > 0 ? ", " : "", version);
   }
   if (found == NULL) found = silent;
-  if (found != NULL && (*out = opc_string_copy(found->program)) == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (found != NULL && (*out = opc_string_copy(found->program)) == NULL)
+    status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   opc_workers_clear(&workers);
   return status;
 }
@@ -83,9 +87,12 @@ static opc_status_t find_worker(const char *wanted, opc_worker_plan_t *out, opc_
     status = take_worker(folder, wanted, &there, &out->program, error);
   }
   if (status == OPC_OK && out->program == NULL) {
-    status = opc_error_set(error, OPC_ERR_NOT_FOUND, "no opcheck-worker%s%s in %s%s%s%s: build it for the libtorch that is wanted (CMake's TORCH_ROOT, "
-                           "OPC_MORE_TORCH_ROOTS)", wanted[0] != '\0' ? " for libtorch " : "", wanted, opc_text_c(&where),
-                           there.length > 0 ? " (there are workers for " : "", opc_text_c(&there), there.length > 0 ? ")" : "");
+    status = opc_error_set(
+        error, OPC_ERR_NOT_FOUND,
+        "no opcheck-worker%s%s in %s%s%s%s: build it for the libtorch that is wanted (CMake's TORCH_ROOT, "
+        "OPC_MORE_TORCH_ROOTS)",
+        wanted[0] != '\0' ? " for libtorch " : "", wanted, opc_text_c(&where),
+        there.length > 0 ? " (there are workers for " : "", opc_text_c(&there), there.length > 0 ? ")" : "");
   }
   opc_text_clear(&where);
   opc_text_clear(&there);
@@ -99,7 +106,9 @@ opc_status_t opc_worker_plan(const char *worker, const char *torch_root, opc_wor
     char probe[PATH_MAX];
     snprintf(probe, sizeof probe, "%s/lib/libtorch_cpu.so", torch_root);
     if (access(probe, R_OK) != 0) {
-      return opc_error_set(error, OPC_ERR_USAGE, "--torch %s: no libtorch there (%s: %s); give the folder that has libtorch's lib/, such as site-packages/torch",
+      return opc_error_set(error, OPC_ERR_USAGE,
+                           "--torch %s: no libtorch there (%s: %s); give the folder that has libtorch's lib/, such as "
+                           "site-packages/torch",
                            torch_root, probe, strerror(errno));
     }
     opc_torch_version_read(torch_root, out->wanted);
@@ -109,7 +118,8 @@ opc_status_t opc_worker_plan(const char *worker, const char *torch_root, opc_wor
   if (status == OPC_OK && worker != NULL) {
     out->program = opc_string_copy(worker);
     if (out->program == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-    else if (access(worker, X_OK) != 0) status = opc_error_set(error, OPC_ERR_NOT_FOUND, "%s cannot be executed: %s", worker, strerror(errno));
+    else if (access(worker, X_OK) != 0)
+      status = opc_error_set(error, OPC_ERR_NOT_FOUND, "%s cannot be executed: %s", worker, strerror(errno));
   } else if (status == OPC_OK) {
     status = find_worker(out->wanted, out, error);
   }
@@ -117,12 +127,16 @@ opc_status_t opc_worker_plan(const char *worker, const char *torch_root, opc_wor
   return status;
 }
 
-opc_status_t opc_worker_plan_choose(opc_worker_plan_t *plan, const char *const *libraries, size_t count, opc_library_error_t *errors, opc_error_t *error) {
+opc_status_t opc_worker_plan_choose(opc_worker_plan_t *plan, const char *const *libraries, size_t count,
+                                    opc_library_error_t *errors, opc_error_t *error) {
   opc_workers_t workers = {0};
   size_t index = 0;
-  char *folder = opc_string_format("%.*s", (int)(strrchr(plan->program, '/') - plan->program), plan->program), *chosen = NULL;
-  opc_status_t status = folder != NULL ? opc_workers_find(folder, &workers, error) : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-  if (status == OPC_OK && workers.count == 0) status = opc_error_set(error, OPC_ERR_NOT_FOUND, "%s is gone: build it again", plan->program);
+  char *folder = opc_string_format("%.*s", (int)(strrchr(plan->program, '/') - plan->program), plan->program),
+       *chosen = NULL;
+  opc_status_t status = folder != NULL ? opc_workers_find(folder, &workers, error)
+                                       : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (status == OPC_OK && workers.count == 0)
+    status = opc_error_set(error, OPC_ERR_NOT_FOUND, "%s is gone: build it again", plan->program);
   if (status == OPC_OK) status = opc_worker_choose(&workers, libraries, count, &index, errors, error);
   if (status == OPC_OK) {
     chosen = opc_string_copy(workers.items[index].program);
@@ -140,7 +154,9 @@ opc_status_t opc_worker_plan_choose(opc_worker_plan_t *plan, const char *const *
 opc_status_t opc_worker_plan_check(const opc_worker_plan_t *plan, const char *torch_version, opc_error_t *error) {
   size_t length = strlen(plan->wanted);
   if (length == 0 || (strncmp(torch_version, plan->wanted, length) == 0 && torch_version[length] == '.')) return OPC_OK;
-  return opc_error_set(error, OPC_ERR_NOT_FOUND, "--torch names libtorch %s, and %s is built for libtorch %s: build opcheck-worker for %s (as opcheck-worker-%s beside it)",
+  return opc_error_set(error, OPC_ERR_NOT_FOUND,
+                       "--torch names libtorch %s, and %s is built for libtorch %s: build opcheck-worker for %s (as "
+                       "opcheck-worker-%s beside it)",
                        plan->wanted, plan->program, torch_version, plan->wanted, plan->wanted);
 }
 

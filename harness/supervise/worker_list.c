@@ -18,7 +18,9 @@ static void describe(opc_worker_candidate_t *worker) {
   if (version != NULL) snprintf(worker->version, sizeof worker->version, "%s", version + sizeof name - 1);
   if (opc_elf_open(worker->real, &file, &ignored) != OPC_OK) return; /* whoever starts it will say so */
   opc_library_find(file, "libtorch_cpu.so", NULL, &torch);
-  if (torch.how != OPC_FOUND_NOWHERE) snprintf(worker->torch_folder, sizeof worker->torch_folder, "%.*s", (int)(strrchr(torch.path, '/') - torch.path), torch.path);
+  if (torch.how != OPC_FOUND_NOWHERE)
+    snprintf(worker->torch_folder, sizeof worker->torch_folder, "%.*s", (int)(strrchr(torch.path, '/') - torch.path),
+             torch.path);
   opc_elf_close(file);
 }
 
@@ -52,7 +54,8 @@ opc_status_t opc_workers_find(const char *folder, opc_workers_t *out, opc_error_
     glob_t found = {0};
     snprintf(pattern, sizeof pattern, "%s/%s", folder, patterns[p]);
     if (glob(pattern, 0, NULL, &found) == 0) {
-      for (size_t i = 0; status == OPC_OK && i < found.gl_pathc; i++) status = add_worker(out, found.gl_pathv[i], error);
+      for (size_t i = 0; status == OPC_OK && i < found.gl_pathc; i++)
+        status = add_worker(out, found.gl_pathv[i], error);
     }
     globfree(&found);
   }

@@ -1,4 +1,5 @@
-/* The workers that lie in a folder, each for one libtorch. A worker's file is called opcheck-worker-2.15; opcheck-worker is a link to the first one.
+/* The workers that lie in a folder, each for one libtorch. A worker's file is called opcheck-worker-2.15;
+ * opcheck-worker is a link to the first one.
  *
  * Ownership: opc_workers_clear. Threads, fork: no shared state. Nothing is executed: files are read. */
 #ifndef OPC_SUPERVISE_WORKER_LIST_H

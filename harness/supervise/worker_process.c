@@ -63,8 +63,9 @@ void opc_pidfd_kill(int pidfd, pid_t pid) {
   (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
 }
 
-/* Beside what the user has set. Too long to fit: small blocks of malloc are not filled then, and less is found; and forks cost more.
- * watched: under a tool that has a malloc of its own, where large pages gain nothing, and Valgrind counts how glibc 2.36 looks for them as an error. */
+/* Beside what the user has set. Too long to fit: small blocks of malloc are not filled then, and less is found; and
+ * forks cost more. watched: under a tool that has a malloc of its own, where large pages gain nothing, and Valgrind
+ * counts how glibc 2.36 looks for them as an error. */
 static void tune_malloc(bool watched) {
   char tunables[4096];
   const char *given = getenv("GLIBC_TUNABLES");
@@ -77,7 +78,8 @@ static void tune_malloc(bool watched) {
 static void wrap_cuda(const opc_worker_command_t *command) {
   char preload[2 * PATH_MAX];
   const char *given = getenv("LD_PRELOAD");
-  int length = snprintf(preload, sizeof preload, "%s%s%s", command->cuda_wrappers, given && given[0] ? ":" : "", given ? given : "");
+  int length = snprintf(preload, sizeof preload, "%s%s%s", command->cuda_wrappers, given && given[0] ? ":" : "",
+                        given ? given : "");
   if (length < 0 || (size_t)length >= sizeof preload) return; /* the worker says that it has no wrappers */
   setenv("LD_PRELOAD", preload, 1);
   setenv("OPC_CUDA_MODE", strcmp(command->mode, OPC_MODE_SIMULATED) == 0 ? "simulated" : "through", 1);
@@ -85,7 +87,8 @@ static void wrap_cuda(const opc_worker_command_t *command) {
 }
 
 /* In the forked process, until execve: only what is safe there. fds[i] becomes descriptor OPC_CONTROL_FD + i. */
-static _Noreturn void become(const opc_worker_command_t *command, char *const *arguments, const int *fds, size_t fd_count, int output, pid_t parent) {
+static _Noreturn void become(const opc_worker_command_t *command, char *const *arguments, const int *fds,
+                             size_t fd_count, int output, pid_t parent) {
   const char *library_path = command->plan->library_path;
   int moved[BATCH_FDS], null = open("/dev/null", O_RDWR), log = -1;
   sigset_t none;
@@ -97,7 +100,8 @@ static _Noreturn void become(const opc_worker_command_t *command, char *const *a
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   for (size_t i = 0; i < fd_count; i++) moved[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
-  if (command->launcher != NULL && command->launcher->log >= 0) log = fcntl(command->launcher->log, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+  if (command->launcher != NULL && command->launcher->log >= 0)
+    log = fcntl(command->launcher->log, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
   dup2(null, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
@@ -107,7 +111,8 @@ static _Noreturn void become(const opc_worker_command_t *command, char *const *a
   if (command->cuda_wrappers != NULL) wrap_cuda(command);
   if (command->launcher != NULL) setenv(command->launcher->variable, command->launcher->value, 1);
   tune_malloc(command->launcher != NULL);
-  setenv("OMP_WAIT_POLICY", "passive", 0); /* threads that wait would burn a processor each, long after the call that started them: 5 ms become 1 */
+  setenv("OMP_WAIT_POLICY", "passive",
+         0); /* threads that wait would burn a processor each, long after the call that started them: 5 ms become 1 */
   execv(arguments[0], arguments);
   dprintf(STDERR_FILENO, "cannot execute %s: %s\n", arguments[0], strerror(errno));
   _exit(127);
@@ -119,11 +124,12 @@ static size_t launcher_length(const opc_worker_command_t *command) {
   return length;
 }
 
-static opc_status_t launch(const opc_worker_command_t *command, const char *batch_memory, const int *fds, size_t fd_count, int output, pid_t *out_pid,
-                           int *out_pidfd, opc_error_t *error) {
+static opc_status_t launch(const opc_worker_command_t *command, const char *batch_memory, const int *fds,
+                           size_t fd_count, int output, pid_t *out_pid, int *out_pidfd, opc_error_t *error) {
   size_t launcher = launcher_length(command);
-  const char **arguments =
-    calloc(launcher + FIXED_ARGUMENTS + 2 * (command->preload_count + command->namespace_count) + command->library_count, sizeof *arguments);
+  const char **arguments = calloc(
+      launcher + FIXED_ARGUMENTS + 2 * (command->preload_count + command->namespace_count) + command->library_count,
+      sizeof *arguments);
   if (arguments == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   size_t count = 0;
   for (size_t i = 0; i < launcher; i++) arguments[count++] = command->launcher->words[i];
@@ -178,7 +184,8 @@ opc_status_t opc_worker_start(const opc_worker_command_t *command, opc_worker_t 
   opc_status_t status = opc_channel_open(&worker->control, &other, error);
   if (status == OPC_OK) {
     worker->output = opc_output_open();
-    if (worker->output < 0) status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a memory file: %s", strerror(errno));
+    if (worker->output < 0)
+      status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a memory file: %s", strerror(errno));
   }
   if (status == OPC_OK) status = launch(command, NULL, &other, 1, worker->output, &worker->pid, &worker->pidfd, error);
   if (other >= 0) close(other);
@@ -186,8 +193,8 @@ opc_status_t opc_worker_start(const opc_worker_command_t *command, opc_worker_t 
   return status;
 }
 
-opc_status_t opc_worker_start_batch(const opc_worker_command_t *command, int memory_mib, int control, int channel, int blackbox, int output, pid_t *out_pid,
-                                    int *out_pidfd, opc_error_t *error) {
+opc_status_t opc_worker_start_batch(const opc_worker_command_t *command, int memory_mib, int control, int channel,
+                                    int blackbox, int output, pid_t *out_pid, int *out_pidfd, opc_error_t *error) {
   char memory[16];
   snprintf(memory, sizeof memory, "%d", memory_mib);
   int fds[BATCH_FDS] = {control, channel, blackbox, output};

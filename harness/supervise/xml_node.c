@@ -18,6 +18,7 @@ const xmlNode *opc_xml_child(const xmlNode *node, const char *name) {
 void opc_xml_text(const xmlNode *node, char *out, size_t size) {
   xmlChar *text = node != NULL ? xmlNodeGetContent(node) : NULL;
   snprintf(out, size, "%s", text != NULL ? (const char *)text : "");
-  for (size_t length = strlen(out); length > 0 && isspace((unsigned char)out[length - 1]); length--) out[length - 1] = '\0';
+  for (size_t length = strlen(out); length > 0 && isspace((unsigned char)out[length - 1]); length--)
+    out[length - 1] = '\0';
   xmlFree(text);
 }

@@ -38,7 +38,8 @@ static void keep_fds(opc_channel_t *channel, struct msghdr *message) {
   }
 }
 
-/* False when nothing was added: nothing is there, the end was reached, or memory ran out (which ends the channel too). */
+/* False when nothing was added: nothing is there, the end was reached, or memory ran out (which ends the channel too).
+ */
 static bool read_more(opc_channel_t *channel) {
   if (channel->ended || channel->fd < 0) return false;
   if (channel->capacity - channel->length < READ_SIZE) {
@@ -56,7 +57,8 @@ static bool read_more(opc_channel_t *channel) {
     struct cmsghdr align;
   } control;
   struct iovec vector = {.iov_base = channel->data + channel->length, .iov_len = channel->capacity - channel->length};
-  struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+  struct msghdr message = {
+      .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
   ssize_t got;
   do {
     got = recvmsg(channel->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
@@ -79,8 +81,8 @@ opc_channel_event_t opc_channel_next(opc_channel_t *channel, json_t **out) {
   *out = NULL;
   for (;;) {
     char *end = channel->length > channel->scanned
-                  ? memchr(channel->data + channel->scanned, '\n', channel->length - channel->scanned)
-                  : NULL;
+                    ? memchr(channel->data + channel->scanned, '\n', channel->length - channel->scanned)
+                    : NULL;
     if (end != NULL) {
       size_t length = (size_t)(end - channel->data);
       *out = read_line(channel->data, length);
@@ -125,8 +127,10 @@ static char *write_line(const json_t *object, size_t *out_length) {
   return line;
 }
 
-opc_status_t opc_channel_send(opc_channel_t *channel, const json_t *object, const int *fds, size_t fd_count, opc_error_t *error) {
-  if (channel->fd < 0 || fd_count > OPC_CHANNEL_FDS) return opc_error_set(error, OPC_ERR_SYSTEM, "the channel is closed");
+opc_status_t opc_channel_send(opc_channel_t *channel, const json_t *object, const int *fds, size_t fd_count,
+                              opc_error_t *error) {
+  if (channel->fd < 0 || fd_count > OPC_CHANNEL_FDS)
+    return opc_error_set(error, OPC_ERR_SYSTEM, "the channel is closed");
   size_t length, sent = 0;
   char *line = write_line(object, &length);
   if (line == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
@@ -149,7 +153,8 @@ opc_status_t opc_channel_send(opc_channel_t *channel, const json_t *object, cons
     }
     ssize_t written = sendmsg(channel->fd, &message, MSG_NOSIGNAL);
     if (written > 0) sent += (size_t)written;
-    else if (written < 0 && errno != EINTR) status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot send: %s", strerror(errno));
+    else if (written < 0 && errno != EINTR)
+      status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot send: %s", strerror(errno));
   }
   free(line);
   return status;

@@ -1,9 +1,9 @@
-/* One end of a socket pair that carries JSON objects, one a line, and file descriptors. The simplest of them, as most results are, travel as plain lines
- * (plain_line.h), all others as JSON; who sends and who reads sees objects. The other end may be hostile: lines have a bound, what is no object is told
- * apart, and nothing here blocks on reading.
+/* One end of a socket pair that carries JSON objects, one a line, and file descriptors. The simplest of them, as most
+ * results are, travel as plain lines (plain_line.h), all others as JSON; who sends and who reads sees objects. The
+ * other end may be hostile: lines have a bound, what is no object is told apart, and nothing here blocks on reading.
  *
- * Ownership: opc_channel_close; JSON that is received belongs to the caller, JSON that is sent stays the caller's. Threads: one. A zeroed channel has fd 0:
- * use OPC_CHANNEL_INIT. */
+ * Ownership: opc_channel_close; JSON that is received belongs to the caller, JSON that is sent stays the caller's.
+ * Threads: one. A zeroed channel has fd 0: use OPC_CHANNEL_INIT. */
 #ifndef OPC_WIRE_CHANNEL_H
 #define OPC_WIRE_CHANNEL_H
 
@@ -20,12 +20,13 @@ typedef struct opc_channel {
   char *data;
   size_t length, capacity, scanned;
   size_t line_limit; /* 0: OPC_CHANNEL_LINE_LIMIT */
-  bool ended; /* nothing more comes */
+  bool ended;        /* nothing more comes */
   int fds[OPC_CHANNEL_FDS];
   size_t fd_count;
 } opc_channel_t;
 
-#define OPC_CHANNEL_INIT {.fd = -1}
+#define OPC_CHANNEL_INIT \
+  { .fd = -1 }
 
 typedef enum opc_channel_event {
   OPC_CHANNEL_NOTHING = 0, /* no whole line yet */
@@ -40,8 +41,10 @@ opc_status_t opc_channel_open(opc_channel_t *channel, int *out_other, opc_error_
 opc_channel_event_t opc_channel_next(opc_channel_t *channel, json_t **out);
 /* The oldest descriptor that came along, -1 when there is none; the caller closes it. */
 int opc_channel_take_fd(opc_channel_t *channel);
-/* Sends one object, waiting up to 10 s for the reader; descriptors go with the first byte. OPC_ERR_SYSTEM when the other end is gone. */
-opc_status_t opc_channel_send(opc_channel_t *channel, const json_t *object, const int *fds, size_t fd_count, opc_error_t *error) OPC_CHECKED;
+/* Sends one object, waiting up to 10 s for the reader; descriptors go with the first byte. OPC_ERR_SYSTEM when the
+ * other end is gone. */
+opc_status_t opc_channel_send(opc_channel_t *channel, const json_t *object, const int *fds, size_t fd_count,
+                              opc_error_t *error) OPC_CHECKED;
 /* The other end reads an end of file; what it still sends can be read. */
 void opc_channel_finish(opc_channel_t *channel);
 void opc_channel_close(opc_channel_t *channel);

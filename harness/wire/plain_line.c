@@ -5,7 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEHIND_KEY = 0x02, BEHIND_MEMBER = 0x03, CONTROL_END = 0x20, KIND_TEXT = 't', KIND_REAL = 'r', KIND_EMPTY_OBJECT = 'o' };
+enum {
+  BEHIND_KEY = 0x02,
+  BEHIND_MEMBER = 0x03,
+  CONTROL_END = 0x20,
+  KIND_TEXT = 't',
+  KIND_REAL = 'r',
+  KIND_EMPTY_OBJECT = 'o'
+};
 
 /* Control characters would be taken for what separates members, or lines. */
 static bool is_plain(const char *text, size_t length) {
@@ -48,8 +55,7 @@ bool opc_plain_line_write(opc_text_t *out, const json_t *object) {
   json_t *value;
   opc_text_reset(out);
   add_byte(out, OPC_PLAIN_LINE_MARK);
-  json_object_foreach((json_t *)object, key, value)
-    if (!add_member(out, key, value)) return false;
+  json_object_foreach((json_t *)object, key, value) if (!add_member(out, key, value)) return false;
   return true;
 }
 

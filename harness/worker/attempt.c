@@ -39,9 +39,10 @@ static bool plain_values_add(const opc_value_t *value, opc_text_t *out) {
   return true;
 }
 
-/* Bytes of every output and of every argument that changed, in one text: two calls with equal effects have equal texts. */
-static opc_status_t effects_collect(const opc_call_t *call, const opc_output_t *outputs, size_t output_count, opc_text_t *out,
-                                    opc_error_t *error) {
+/* Bytes of every output and of every argument that changed, in one text: two calls with equal effects have equal texts.
+ */
+static opc_status_t effects_collect(const opc_call_t *call, const opc_output_t *outputs, size_t output_count,
+                                    opc_text_t *out, opc_error_t *error) {
   for (size_t i = 0; i < output_count; i++) {
     void *bytes = NULL;
     size_t size = 0;
@@ -78,7 +79,8 @@ static opc_status_t mutations_collect(const opc_call_t *call, json_t *paths, opc
   return OPC_OK;
 }
 
-/* What surrounds a call, and what the operator must not depend on. The two fills differ in sign, size and truth for every dtype. */
+/* What surrounds a call, and what the operator must not depend on. The two fills differ in sign, size and truth for
+ * every dtype. */
 typedef struct surroundings {
   opc_guard_side_t side;
   unsigned char poison; /* of memory that nothing has initialised */
@@ -94,12 +96,14 @@ static void attempt_clear(attempt_t *attempt) {
 
 static opc_status_t attempt_results(attempt_t *attempt, opc_error_t *error) {
   opc_status_t status = opc_call_outputs(&attempt->call, &attempt->outputs, &attempt->output_count, error);
-  if (status == OPC_OK) status = effects_collect(&attempt->call, attempt->outputs, attempt->output_count, &attempt->effects, error);
+  if (status == OPC_OK)
+    status = effects_collect(&attempt->call, attempt->outputs, attempt->output_count, &attempt->effects, error);
   if (status == OPC_OK) status = mutations_collect(&attempt->call, attempt->mutated, &attempt->effects, error);
   return status;
 }
 
-/* The first one is kept: of those at a known instruction, where there is one, and beside an argument rather than beside the operator's own memory. */
+/* The first one is kept: of those at a known instruction, where there is one, and beside an argument rather than beside
+ * the operator's own memory. */
 static void note_accesses(attempt_t *attempt) {
   const opc_access_t *accesses = NULL;
   size_t count = opc_guard_accesses(&accesses);
@@ -114,9 +118,11 @@ static void note_accesses(attempt_t *attempt) {
   }
 }
 
-/* One call with fresh arguments. The generators are seeded alike, so that only the arguments' values and the surroundings differ. */
-static opc_status_t attempt_call(attempt_t *attempt, const opc_operator_t *op, opc_op_handle_t *handle, const opc_sample_t *sample,
-                                 const surroundings_t *around, uint64_t fill_seed, uint64_t seed, opc_error_t *error) {
+/* One call with fresh arguments. The generators are seeded alike, so that only the arguments' values and the
+ * surroundings differ. */
+static opc_status_t attempt_call(attempt_t *attempt, const opc_operator_t *op, opc_op_handle_t *handle,
+                                 const opc_sample_t *sample, const surroundings_t *around, uint64_t fill_seed,
+                                 uint64_t seed, opc_error_t *error) {
   opc_device_t cpu = {.type = OPC_DEVICE_CPU, .index = -1};
   attempt->mutated = json_array();
   opc_try_folder_reset();
@@ -148,7 +154,8 @@ static opc_status_t attempt_call(attempt_t *attempt, const opc_operator_t *op, o
 
 static bool attempt_equals(const attempt_t *left, const attempt_t *right) {
   const opc_text_t *a = &left->effects, *b = &right->effects;
-  return left->call.outcome == right->call.outcome && a->length == b->length && (!a->length || memcmp(a->data, b->data, a->length) == 0);
+  return left->call.outcome == right->call.outcome && a->length == b->length &&
+         (!a->length || memcmp(a->data, b->data, a->length) == 0);
 }
 
 /* Where there is nothing to return and nothing to change, to return is all that an operator can do. */
@@ -180,11 +187,13 @@ typedef struct trial {
   opc_blackbox_t *box;
 } trial_t;
 
-static opc_status_t trial_call(const trial_t *trial, attempt_t *attempt, const surroundings_t *around, uint64_t fill_seed, opc_error_t *error) {
+static opc_status_t trial_call(const trial_t *trial, attempt_t *attempt, const surroundings_t *around,
+                               uint64_t fill_seed, opc_error_t *error) {
   return attempt_call(attempt, trial->op, trial->handle, trial->sample, around, fill_seed, trial->seed, error);
 }
 
-/* Its result follows what lies around it. Is it only memory that nothing initialised, or the tensors' neighbours too? */
+/* Its result follows what lies around it. Is it only memory that nothing initialised, or the tensors' neighbours too?
+ */
 static opc_status_t trial_poison(const trial_t *trial, const attempt_t *first, suspicion_t *out, opc_error_t *error) {
   attempt_t poisoned = {0}, moved = {0};
   const surroundings_t other_poison = {behind.side, before.poison}, other_side = {before.side, behind.poison};
@@ -194,19 +203,23 @@ static opc_status_t trial_poison(const trial_t *trial, const attempt_t *first, s
   if (status == OPC_OK && inside && !attempt_equals(first, &poisoned))
     *out = (suspicion_t){"uninitialised", "with these arguments its result depends on memory that nothing initialised"};
   else if (status == OPC_OK)
-    *out = (suspicion_t){"unclean", "with these arguments it reads outside its tensors' memory, or depends on memory that nothing initialised"};
+    *out = (suspicion_t){
+        "unclean",
+        "with these arguments it reads outside its tensors' memory, or depends on memory that nothing initialised"};
   attempt_clear(&moved);
   attempt_clear(&poisoned);
   return status;
 }
 
-/* The same call in other surroundings. A kernel that does not check its arguments accepts many that it then leaves: whatever a check found on
- * them would be a false report. */
-static opc_status_t trial_surroundings(const trial_t *trial, attempt_t *first, suspicion_t *out, bool *out_steady, opc_error_t *error) {
+/* The same call in other surroundings. A kernel that does not check its arguments accepts many that it then leaves:
+ * whatever a check found on them would be a false report. */
+static opc_status_t trial_surroundings(const trial_t *trial, attempt_t *first, suspicion_t *out, bool *out_steady,
+                                       opc_error_t *error) {
   attempt_t second = {0}, again = {0};
   opc_batch_phase(trial->box, "a call of the search in guarded memory");
   opc_status_t status = trial_call(trial, &second, &before, trial->seed, error);
-  if (!first->wrote_outside && !first->read_outside) first->access = second.access; /* where there is one, it is what is told */
+  if (!first->wrote_outside && !first->read_outside)
+    first->access = second.access; /* where there is one, it is what is told */
   if (status == OPC_OK && (first->wrote_outside || second.wrote_outside)) {
     *out = (suspicion_t){"unclean", "with these arguments it writes outside its tensors' memory"};
   } else if (status == OPC_OK && (first->read_outside || second.read_outside)) {
@@ -233,8 +246,8 @@ static opc_status_t trial_values(const trial_t *trial, const attempt_t *first, b
   return status;
 }
 
-opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sample, const char *device, uint64_t seed, bool values, opc_blackbox_t *box,
-                             json_t **out_answer, opc_error_t *error) {
+opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sample, const char *device, uint64_t seed,
+                             bool values, opc_blackbox_t *box, json_t **out_answer, opc_error_t *error) {
   static const opc_device_t cuda = {.type = OPC_DEVICE_CUDA, .index = -1};
   bool on_cpu = !device || strcmp(device, "cpu") == 0;
   opc_text_t why = {0};
@@ -264,11 +277,13 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
     if (first.call.outcome != OPC_CALL_RETURNED) opc_throw_site(op->library, facts.site, sizeof facts.site);
     opc_throw_watch(false);
   }
-  bool returned = on_cpu && first.call.outcome == OPC_CALL_RETURNED; /* a refusal says more than what was touched before it */
+  bool returned =
+      on_cpu && first.call.outcome == OPC_CALL_RETURNED; /* a refusal says more than what was touched before it */
   if (status == OPC_OK && returned) facts.effect = attempt_has_effect(&first, op);
   if (status == OPC_OK && returned && (facts.effect || first.wrote_outside || first.read_outside))
     status = trial_surroundings(&trial, &first, &suspicion, &facts.steady, error);
-  if (status == OPC_OK && returned && facts.effect && !suspicion.outcome) status = trial_values(&trial, &first, &facts.depends, error);
+  if (status == OPC_OK && returned && facts.effect && !suspicion.outcome)
+    status = trial_values(&trial, &first, &facts.depends, error);
   if (on_cpu) {
     facts.outcome = suspicion.outcome;
     facts.why = suspicion.why;

@@ -11,14 +11,22 @@ enum { MESSAGE_LIMIT = 4096, VALUES_MAX = 2048 };
 
 static const char *outcome_name(opc_call_outcome_t outcome) {
   switch (outcome) {
-  case OPC_CALL_RETURNED: return "returned";
-  case OPC_CALL_REJECTED: return "rejected";
-  case OPC_CALL_NO_KERNEL: return "no_kernel";
-  case OPC_CALL_FAKE_IN_PYTHON: return "fake_in_python";
-  case OPC_CALL_INTERNAL_ASSERT: return "internal_assert";
-  case OPC_CALL_OUT_OF_MEMORY: return "out_of_memory";
-  case OPC_CALL_FOREIGN_EXCEPTION: return "foreign_exception";
-  case OPC_CALL_UNCONVERTIBLE: return "unconvertible";
+    case OPC_CALL_RETURNED:
+      return "returned";
+    case OPC_CALL_REJECTED:
+      return "rejected";
+    case OPC_CALL_NO_KERNEL:
+      return "no_kernel";
+    case OPC_CALL_FAKE_IN_PYTHON:
+      return "fake_in_python";
+    case OPC_CALL_INTERNAL_ASSERT:
+      return "internal_assert";
+    case OPC_CALL_OUT_OF_MEMORY:
+      return "out_of_memory";
+    case OPC_CALL_FOREIGN_EXCEPTION:
+      return "foreign_exception";
+    case OPC_CALL_UNCONVERTIBLE:
+      return "unconvertible";
   }
   return "unconvertible";
 }
@@ -27,12 +35,14 @@ static const char *outcome_name(opc_call_outcome_t outcome) {
 static json_t *values_to_json(const opc_output_t *output) {
   void *bytes = NULL;
   size_t size = 0, width = output->meta.dtype_known ? opc_dtype_size(output->meta.dtype) : 0;
-  bool wanted = output->meta.numel > 0 && output->meta.numel <= VALUES_MAX && width > 0 && opc_dtype_class(output->meta.dtype) != OPC_CLASS_COMPLEX;
+  bool wanted = output->meta.numel > 0 && output->meta.numel <= VALUES_MAX && width > 0 &&
+                opc_dtype_class(output->meta.dtype) != OPC_CLASS_COMPLEX;
   if (!wanted || opc_tensor_logical_bytes(output->tensor, &bytes, &size, NULL) != OPC_OK) return NULL;
   json_t *list = json_array();
   for (size_t i = 0; i + width <= size; i += width) {
     opc_number_t number = opc_number_load(output->meta.dtype, (const char *)bytes + i);
-    json_t *item = number.kind == OPC_NUMBER_INT ? json_integer(number.i) : json_real(number.f); /* NULL for what is not finite */
+    json_t *item =
+        number.kind == OPC_NUMBER_INT ? json_integer(number.i) : json_real(number.f); /* NULL for what is not finite */
     if (item && json_array_append_new(list, item) == 0) continue;
     json_decref(list);
     list = NULL;
@@ -45,8 +55,10 @@ static json_t *values_to_json(const opc_output_t *output) {
 static json_t *tensor_to_json(const opc_output_t *output, bool values) {
   const opc_tensor_meta_t *meta = &output->meta;
   json_t *shape = json_array();
-  for (int i = 0; i < meta->ndim && i < OPC_MAX_DIMS; i++) json_array_append_new(shape, json_integer((json_int_t)meta->sizes[i]));
-  return json_pack("{s:o, s:s, s:o*}", "shape", shape, "dtype", meta->dtype_known ? opc_dtype_name(meta->dtype) : meta->dtype_text, "values",
+  for (int i = 0; i < meta->ndim && i < OPC_MAX_DIMS; i++)
+    json_array_append_new(shape, json_integer((json_int_t)meta->sizes[i]));
+  return json_pack("{s:o, s:s, s:o*}", "shape", shape, "dtype",
+                   meta->dtype_known ? opc_dtype_name(meta->dtype) : meta->dtype_text, "values",
                    values ? values_to_json(output) : NULL);
 }
 
@@ -69,16 +81,19 @@ static json_t *access_to_json(const attempt_t *attempt) {
   if (!attempt->wrote_outside && !attempt->read_outside) return NULL;
   if (access->frame_count > 0) opc_address_place(access->frames[0], place, sizeof place);
   int64_t beyond = access->offset < 0 ? access->offset : access->offset - (int64_t)access->block.bytes;
-  return json_pack("{s:s, s:b, s:I, s:s}", "argument", access->block.label, "write", access->write, "beyond", (json_int_t)beyond, "place", place);
+  return json_pack("{s:s, s:b, s:I, s:s}", "argument", access->block.label, "write", access->write, "beyond",
+                   (json_int_t)beyond, "place", place);
 }
 
 json_t *opc_attempt_answer(const attempt_t *attempt, const attempt_facts_t *facts) {
   char message[MESSAGE_LIMIT], digest[24];
   snprintf(message, sizeof message, "%s", facts->outcome ? facts->why : opc_text_c(&attempt->call.message));
-  snprintf(digest, sizeof digest, "%016llx", (unsigned long long)XXH3_64bits(opc_text_c(&attempt->effects), attempt->effects.length));
+  snprintf(digest, sizeof digest, "%016llx",
+           (unsigned long long)XXH3_64bits(opc_text_c(&attempt->effects), attempt->effects.length));
   return json_pack("{s:s, s:s, s:o, s:s, s:f, s:f, s:o, s:O, s:b, s:b, s:b, s:s, s:o*}", "t", "tried", "outcome",
-                   facts->outcome ? facts->outcome : outcome_name(attempt->call.outcome), "message", opc_batch_text(message), "site", facts->site,
-                   "seconds", facts->seconds, "cpu_seconds", facts->cpu_seconds, "returns", returns_to_json(attempt, facts->values), "mutated",
-                   attempt->mutated, "effect", facts->effect, "depends_on_values", facts->depends, "steady", facts->steady, "digest", digest, "access",
-                   access_to_json(attempt));
+                   facts->outcome ? facts->outcome : outcome_name(attempt->call.outcome), "message",
+                   opc_batch_text(message), "site", facts->site, "seconds", facts->seconds, "cpu_seconds",
+                   facts->cpu_seconds, "returns", returns_to_json(attempt, facts->values), "mutated", attempt->mutated,
+                   "effect", facts->effect, "depends_on_values", facts->depends, "steady", facts->steady, "digest",
+                   digest, "access", access_to_json(attempt));
 }

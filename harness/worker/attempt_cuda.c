@@ -13,7 +13,8 @@ static opc_status_t effects_collect(attempt_t *attempt, opc_error_t *error) {
   for (size_t i = 0; status == OPC_OK && i < attempt->output_count; i++) {
     const opc_tensor_meta_t *meta = &attempt->outputs[i].meta;
     opc_text_addf(&attempt->effects, "%s:%s%d", attempt->outputs[i].path, meta->dtype_text, meta->ndim);
-    for (int d = 0; d < meta->ndim && d < OPC_MAX_DIMS; d++) opc_text_addf(&attempt->effects, ",%lld", (long long)meta->sizes[d]);
+    for (int d = 0; d < meta->ndim && d < OPC_MAX_DIMS; d++)
+      opc_text_addf(&attempt->effects, ",%lld", (long long)meta->sizes[d]);
   }
   return status;
 }
@@ -39,8 +40,9 @@ static void require_device(opc_blackbox_t *box) {
   abort();
 }
 
-opc_status_t opc_attempt_cuda(const opc_operator_t *op, opc_op_handle_t *handle, const opc_sample_t *sample, opc_device_t device, uint64_t seed, opc_blackbox_t *box,
-                              attempt_t *attempt, attempt_facts_t *facts, opc_text_t *why, opc_error_t *error) {
+opc_status_t opc_attempt_cuda(const opc_operator_t *op, opc_op_handle_t *handle, const opc_sample_t *sample,
+                              opc_device_t device, uint64_t seed, opc_blackbox_t *box, attempt_t *attempt,
+                              attempt_facts_t *facts, opc_text_t *why, opc_error_t *error) {
   attempt->mutated = json_array();
   opc_try_folder_reset();
   opc_simulated_case_begin();
@@ -56,8 +58,10 @@ opc_status_t opc_attempt_cuda(const opc_operator_t *op, opc_op_handle_t *handle,
   if (outcome == OPC_CALL_RETURNED) {
     status = effects_collect(attempt, error);
     facts->effect = facts->depends = has_effect(attempt, op);
-  } else if ((outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT) && opc_simulated_cause(opc_text_c(&attempt->call.message), why) == OPC_SIMULATED_LACKS) {
-    /* The operator's own questions are behind it: as arguments these will do, and its cases say what the device lacks. */
+  } else if ((outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT) &&
+             opc_simulated_cause(opc_text_c(&attempt->call.message), why) == OPC_SIMULATED_LACKS) {
+    /* The operator's own questions are behind it: as arguments these will do, and its cases say what the device lacks.
+     */
     facts->effect = facts->depends = true;
     facts->outcome = "returned";
     facts->why = opc_text_c(why);

@@ -42,7 +42,9 @@ static void witness_add(uint64_t number, json_t *message) {
   if (errors == 0) return;
   bool listed = lists++ < LISTS_MAX;
   if (listed) opc_valgrind_list_errors();
-  json_object_set_new_nocheck(message, "memcheck", json_pack("{s:I, s:I, s:b}", "number", (json_int_t)number, "errors", (json_int_t)errors, "listed", listed));
+  json_object_set_new_nocheck(
+      message, "memcheck",
+      json_pack("{s:I, s:I, s:b}", "number", (json_int_t)number, "errors", (json_int_t)errors, "listed", listed));
 }
 
 /* ---- the black box ---- */
@@ -136,7 +138,8 @@ static bool case_end(const char *case_id, const opc_finding_t *finding, double s
     json_object_set_new_nocheck(result, "severity", json_string(opc_severity_name(finding->severity)));
     json_object_set_new_nocheck(result, "rule", json_string(finding->rule));
   }
-  if (finding->reason != OPC_SKIP_NONE) json_object_set_new_nocheck(result, "reason", json_string(opc_skip_reason_name(finding->reason)));
+  if (finding->reason != OPC_SKIP_NONE)
+    json_object_set_new_nocheck(result, "reason", json_string(opc_skip_reason_name(finding->reason)));
   json_object_set_new_nocheck(result, "message", opc_batch_text(opc_text_c(&finding->message)));
   json_object_set_new_nocheck(result, "evidence", finding->evidence ? json_incref(finding->evidence) : json_object());
   json_object_set_new_nocheck(result, "seconds", json_real(seconds));
@@ -151,7 +154,8 @@ static void case_spent(void *context) { ((batch_t *)context)->spent = true; }
 
 /* ---- commands ---- */
 
-static opc_status_t operator_find(const batch_t *batch, const json_t *command, opc_operator_t *out, opc_error_t *error) {
+static opc_status_t operator_find(const batch_t *batch, const json_t *command, opc_operator_t *out,
+                                  opc_error_t *error) {
   const char *name = json_string_value(json_object_get(command, "operator"));
   if (!name) return opc_error_set(error, OPC_ERR_PROTOCOL, "a command without operator");
   const char *library = json_string_value(json_object_get(command, "library"));
@@ -177,7 +181,8 @@ static opc_status_t sample_read(const json_t *json, const opc_operator_t *op, op
   return OPC_OK;
 }
 
-static opc_status_t samples_read(const json_t *list, const opc_operator_t *op, opc_sample_set_t *out, opc_error_t *error) {
+static opc_status_t samples_read(const json_t *list, const opc_operator_t *op, opc_sample_set_t *out,
+                                 opc_error_t *error) {
   size_t count = json_array_size(list);
   if (!count) return OPC_OK;
   out->samples = calloc(count, sizeof *out->samples);
@@ -203,7 +208,9 @@ static opc_status_t names_read(const json_t *list, const char ***out, size_t *ou
   return OPC_OK;
 }
 
-static const char *optional_string(const json_t *command, const char *key) { return json_string_value(json_object_get(command, key)); }
+static const char *optional_string(const json_t *command, const char *key) {
+  return json_string_value(json_object_get(command, key));
+}
 
 static opc_status_t cases_run(batch_t *batch, const json_t *command) {
   opc_error_t why = {0};
@@ -218,7 +225,12 @@ static opc_status_t cases_run(batch_t *batch, const json_t *command) {
                                   .from = optional_string(command, "from"),
                                   .to = optional_string(command, "to"),
                                   .out_of_time = json_number_value(json_object_get(command, "out_of_time"))};
-  opc_runner_sink_t sink = {.begin = case_begin, .input = case_input, .end = case_end, .phase = phase_write, .spent = case_spent, .context = batch};
+  opc_runner_sink_t sink = {.begin = case_begin,
+                            .input = case_input,
+                            .end = case_end,
+                            .phase = phase_write,
+                            .spent = case_spent,
+                            .context = batch};
   uint64_t cases = 0;
 
   opc_status_t status = operator_find(batch, command, &op, &why);
@@ -226,7 +238,8 @@ static opc_status_t cases_run(batch_t *batch, const json_t *command) {
   if (status == OPC_OK) status = names_read(json_object_get(command, "checks"), &checks, &request.check_count, &why);
   if (status == OPC_OK) status = names_read(json_object_get(command, "devices"), &devices, &request.device_count, &why);
   if (status == OPC_OK) status = names_read(json_object_get(command, "skip"), &skip, &request.skip_count, &why);
-  if (status == OPC_OK) status = names_read(json_object_get(command, "crashed"), &crashed, &request.crashed_count, &why);
+  if (status == OPC_OK)
+    status = names_read(json_object_get(command, "crashed"), &crashed, &request.crashed_count, &why);
   if (status == OPC_OK) {
     request.samples = samples.samples;
     request.sample_count = samples.count;
@@ -240,7 +253,8 @@ static opc_status_t cases_run(batch_t *batch, const json_t *command) {
   if (told == OPC_OK && batch->spent && status == OPC_OK) {
     told = answer(batch, json_pack("{s:s}", "t", "spent"));
   } else if (told == OPC_OK) {
-    told = status == OPC_OK ? answer(batch, json_pack("{s:s, s:I}", "t", "done", "planned", (json_int_t)cases)) : refuse(batch, &why);
+    told = status == OPC_OK ? answer(batch, json_pack("{s:s, s:I}", "t", "done", "planned", (json_int_t)cases))
+                            : refuse(batch, &why);
   }
   free(checks);
   free(devices);
@@ -260,7 +274,8 @@ static opc_status_t try_run(batch_t *batch, const json_t *command) {
   if (status == OPC_OK) status = sample_read(json_object_get(command, "sample"), &op, &sample, &why);
   if (status == OPC_OK) {
     uint64_t seed = (uint64_t)json_integer_value(json_object_get(command, "seed"));
-    status = opc_attempt_run(&op, &sample, optional_string(command, "device"), seed, json_is_true(json_object_get(command, "values")), batch->box, &tried, &why);
+    status = opc_attempt_run(&op, &sample, optional_string(command, "device"), seed,
+                             json_is_true(json_object_get(command, "values")), batch->box, &tried, &why);
     if (status == OPC_OK) witness_add(batch->box->sequence, tried);
   }
   opc_status_t told = status == OPC_OK ? answer(batch, tried) : refuse(batch, &why);
@@ -281,8 +296,10 @@ static opc_status_t serve_one(batch_t *batch, const json_t *command) {
 
 opc_status_t opc_batch_serve(int fd, opc_blackbox_t *box, const json_t *operators, opc_error_t *error) {
   /* The supervisor is trusted: a sample may bring all its values. */
-  batch_t batch = {.channel = {.fd = fd, .line_limit = (size_t)1 << 30}, .box = box, .operators = operators, .error = error};
-  static const opc_error_t garbage = {.code = OPC_ERR_PROTOCOL, .message = "a command is no JSON object, or longer than a line may be"};
+  batch_t batch = {
+      .channel = {.fd = fd, .line_limit = (size_t)1 << 30}, .box = box, .operators = operators, .error = error};
+  static const opc_error_t garbage = {.code = OPC_ERR_PROTOCOL,
+                                      .message = "a command is no JSON object, or longer than a line may be"};
   opc_status_t status = OPC_OK;
   bool ended = false;
   phase_box = box;
@@ -290,19 +307,19 @@ opc_status_t opc_batch_serve(int fd, opc_blackbox_t *box, const json_t *operator
     json_t *command = NULL;
     struct pollfd readable = {.fd = fd, .events = POLLIN};
     switch (opc_channel_next(&batch.channel, &command)) {
-    case OPC_CHANNEL_LINE:
-      status = serve_one(&batch, command);
-      ended = batch.spent;
-      break;
-    case OPC_CHANNEL_GARBAGE:
-      status = refuse(&batch, &garbage);
-      break;
-    case OPC_CHANNEL_NOTHING:
-      (void)poll(&readable, 1, -1); /* an interruption looks again, too */
-      break;
-    case OPC_CHANNEL_END:
-      ended = true;
-      break;
+      case OPC_CHANNEL_LINE:
+        status = serve_one(&batch, command);
+        ended = batch.spent;
+        break;
+      case OPC_CHANNEL_GARBAGE:
+        status = refuse(&batch, &garbage);
+        break;
+      case OPC_CHANNEL_NOTHING:
+        (void)poll(&readable, 1, -1); /* an interruption looks again, too */
+        break;
+      case OPC_CHANNEL_END:
+        ended = true;
+        break;
     }
     json_decref(command);
   }

@@ -26,7 +26,8 @@ static atomic_flag crash_entered = ATOMIC_FLAG_INIT;
 
 opc_status_t opc_crash_map(int fd, opc_blackbox_t **out, opc_error_t *error) {
   void *memory = mmap(NULL, OPC_BLACKBOX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (memory == MAP_FAILED) return opc_error_set(error, OPC_ERR_SYSTEM, "cannot map the black box: %s", strerror(errno));
+  if (memory == MAP_FAILED)
+    return opc_error_set(error, OPC_ERR_SYSTEM, "cannot map the black box: %s", strerror(errno));
   opc_blackbox_t *box = memory;
   if (box->magic != OPC_BLACKBOX_MAGIC) {
     munmap(memory, OPC_BLACKBOX_SIZE);
@@ -85,8 +86,8 @@ static uint64_t context_counter(const ucontext_t *context) {
 #endif
 }
 
-/* After a call through a null pointer there is no code at the counter and the unwinder stops at once. Seen as returned to its
- * caller the stack can be walked; the process ends after this, so nothing is put back. */
+/* After a call through a null pointer there is no code at the counter and the unwinder stops at once. Seen as returned
+ * to its caller the stack can be walked; the process ends after this, so nothing is put back. */
 static void leave_null_function(ucontext_t *context) {
 #if defined(__x86_64__)
   greg_t *registers = context->uc_mcontext.gregs;
@@ -120,12 +121,16 @@ static bool context_is_write(const ucontext_t *context) {
 #endif
 }
 
-/* An access that guarded memory forbids, or of host code to the memory of a simulated device, is noted, and the operator goes on. */
+/* An access that guarded memory forbids, or of host code to the memory of a simulated device, is noted, and the
+ * operator goes on. */
 static bool is_noted(int signal_number, const siginfo_t *info, const ucontext_t *context) {
   opc_access_t *access = NULL;
-  if ((signal_number != SIGSEGV && signal_number != SIGBUS) || info->si_code <= 0 || info->si_code == SI_KERNEL) return false;
+  if ((signal_number != SIGSEGV && signal_number != SIGBUS) || info->si_code <= 0 || info->si_code == SI_KERNEL)
+    return false;
   if (opc_trap_fault((uint64_t)(uintptr_t)info->si_addr)) return true;
-  if (crash_cuda && crash_cuda->host_access((uint64_t)(uintptr_t)info->si_addr, context_counter(context), context_is_write(context))) return true;
+  if (crash_cuda &&
+      crash_cuda->host_access((uint64_t)(uintptr_t)info->si_addr, context_counter(context), context_is_write(context)))
+    return true;
   if (!opc_guard_fault((uint64_t)(uintptr_t)info->si_addr, context_is_write(context), &access)) return false;
   if (access) walk_frames(context_counter(context), access->frames, OPC_ACCESS_FRAMES, &access->frame_count);
   return true;
@@ -173,7 +178,8 @@ opc_status_t opc_crash_install(opc_blackbox_t *box, opc_error_t *error) {
   void *memory = mmap(NULL, CRASH_STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) return opc_error_set(error, OPC_ERR_SYSTEM, "no signal stack: %s", strerror(errno));
   stack_t stack = {.ss_sp = memory, .ss_size = CRASH_STACK_SIZE};
-  if (sigaltstack(&stack, NULL) != 0) return opc_error_set(error, OPC_ERR_SYSTEM, "no signal stack: %s", strerror(errno));
+  if (sigaltstack(&stack, NULL) != 0)
+    return opc_error_set(error, OPC_ERR_SYSTEM, "no signal stack: %s", strerror(errno));
 
   crash_box = box;
   crash_cuda = opc_launch();

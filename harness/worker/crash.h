@@ -5,7 +5,8 @@
  * destructors of the libraries do not run. Everything that runs in a handler is async-signal-safe: the unwinder was
  * warmed up before.
  * An access that guarded memory forbids (memory/guard.h) is noted there and is no death.
- * Threads: handlers serve whichever thread faults first. Fork: a process that an operator forks leaves the box alone. */
+ * Threads: handlers serve whichever thread faults first. Fork: a process that an operator forks leaves the box alone.
+ */
 #ifndef OPC_WORKER_CRASH_H
 #define OPC_WORKER_CRASH_H
 

@@ -11,9 +11,9 @@
 #include "bridge/bridge.h"
 #include "bridge/prepare.h"
 #include "checks/own_library.h"
+#include "wire/protocol.h"
 #include "worker/batch.h"
 #include "worker/package_load.h"
-#include "wire/protocol.h"
 
 typedef struct listing {
   json_t *operators, *classes;
@@ -61,7 +61,8 @@ static opc_status_t tell_each(const opc_loading_t *loading, const char *kind, js
 static void add_class(json_t *all, const json_t *json) {
   opc_class_t class_ = {0};
   opc_operator_t op = {0};
-  if (opc_class_from_json(json, &class_, NULL) == OPC_OK && opc_operator_from_class(&class_, &op, NULL) == OPC_OK && !json_object_get(all, op.name))
+  if (opc_class_from_json(json, &class_, NULL) == OPC_OK && opc_operator_from_class(&class_, &op, NULL) == OPC_OK &&
+      !json_object_get(all, op.name))
     json_object_set_new(all, op.name, opc_operator_to_json(&op));
   opc_operator_clear(&op);
   opc_class_clear(&class_);
@@ -85,8 +86,10 @@ static void describe_models(json_t *operators, const opc_package_t *package) {
   }
 }
 
-/* When all is loaded, and not before: a library puts kernels on another one's operators, ahead of their definition as well as behind it. */
-static opc_status_t list_registered(const opc_loading_t *loading, const opc_package_t *package, json_t *all, opc_error_t *error) {
+/* When all is loaded, and not before: a library puts kernels on another one's operators, ahead of their definition as
+ * well as behind it. */
+static opc_status_t list_registered(const opc_loading_t *loading, const opc_package_t *package, json_t *all,
+                                    opc_error_t *error) {
   size_t i;
   json_t *entry;
   listing_t listing = {.operators = json_array(), .classes = json_array()};
@@ -110,7 +113,8 @@ static opc_status_t list_namespace(const opc_loading_t *loading, const char *nam
   listing_t listing = {.operators = json_array()};
   opc_status_t status = opc_bridge_list_namespace(name, visit_operator, &listing, error);
   if (status == OPC_OK) status = tell_each(loading, "operator", listing.operators, error);
-  json_array_foreach(listing.operators, i, entry) json_object_set(all, json_string_value(json_object_get(entry, "name")), entry);
+  json_array_foreach(listing.operators, i, entry)
+      json_object_set(all, json_string_value(json_object_get(entry, "name")), entry);
   json_decref(listing.operators);
   return status;
 }
@@ -121,19 +125,26 @@ static opc_status_t load_file(const char *path, const char *for_library, bool pr
 }
 
 /* An initialiser may leave the process in another directory; the next path may be relative. */
-static opc_status_t load_from(int directory, const opc_loading_t *loading, const char *path, bool preload, opc_prepared_t *prepared, opc_error_t *error) {
+static opc_status_t load_from(int directory, const opc_loading_t *loading, const char *path, bool preload,
+                              opc_prepared_t *prepared, opc_error_t *error) {
   opc_status_t status = opc_bridge_prepare(path, loading->cuda, prepared, error);
-  for (size_t i = 0; status == OPC_OK && i < prepared->sibling_count; i++) status = load_file(prepared->siblings[i], path, preload, error);
+  for (size_t i = 0; status == OPC_OK && i < prepared->sibling_count; i++)
+    status = load_file(prepared->siblings[i], path, preload, error);
   if (status == OPC_OK) status = load_file(path, path, preload, error);
-  if (directory >= 0 && fchdir(directory) != 0) return opc_error_set(error, OPC_ERR_SYSTEM, "cannot go back to the working directory");
+  if (directory >= 0 && fchdir(directory) != 0)
+    return opc_error_set(error, OPC_ERR_SYSTEM, "cannot go back to the working directory");
   return status;
 }
 
 static opc_status_t tell_loaded(const opc_loading_t *loading, const char *path, const char *note, opc_error_t *error) {
-  return tell(loading, json_pack("{s:s, s:o, s:o}", "t", "loaded", "library", opc_batch_text(path), "note", opc_batch_text(note)), error);
+  return tell(
+      loading,
+      json_pack("{s:s, s:o, s:o}", "t", "loaded", "library", opc_batch_text(path), "note", opc_batch_text(note)),
+      error);
 }
 
-static opc_status_t load_one(int directory, const opc_loading_t *loading, const char *path, bool preload, opc_error_t *error) {
+static opc_status_t load_one(int directory, const opc_loading_t *loading, const char *path, bool preload,
+                             opc_error_t *error) {
   opc_error_t why = {0};
   opc_prepared_t prepared = {0};
   opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_batch_text(path)), error);
@@ -141,7 +152,8 @@ static opc_status_t load_one(int directory, const opc_loading_t *loading, const 
   status = load_from(directory, loading, path, preload, &prepared, &why);
   if (status != OPC_OK)
     status = tell(loading,
-                  json_pack("{s:s, s:o, s:o}", "t", "load_failed", "library", opc_batch_text(path), "message", opc_batch_text(why.message)),
+                  json_pack("{s:s, s:o, s:o}", "t", "load_failed", "library", opc_batch_text(path), "message",
+                            opc_batch_text(why.message)),
                   error);
   else status = tell_loaded(loading, path, opc_text_c(&prepared.note), error);
   opc_prepared_clear(&prepared);
@@ -155,13 +167,15 @@ static opc_status_t load_package(const opc_loading_t *loading, opc_package_t *ou
   opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_batch_text(path)), error);
   if (status != OPC_OK) return status;
   if (!opc_package_load(path, loading->cuda, out, &failure))
-    return tell(loading, json_pack("{s:s, s:o, s:s, s:o}", "t", "load_failed", "library", opc_batch_text(path), "kind", failure.kind, "message",
-                                   opc_batch_text(failure.message)),
+    return tell(loading,
+                json_pack("{s:s, s:o, s:s, s:o}", "t", "load_failed", "library", opc_batch_text(path), "kind",
+                          failure.kind, "message", opc_batch_text(failure.message)),
                 error);
   return tell_loaded(loading, path, "", error);
 }
 
-/* Before any library that registers kernels of CUDA. Its words where it does not load; NULL: it did, or is not wanted. */
+/* Before any library that registers kernels of CUDA. Its words where it does not load; NULL: it did, or is not wanted.
+ */
 static const char *load_cuda(const opc_loading_t *loading, opc_error_t *why) {
   char path[PATH_MAX];
   const char *folder = loading->cuda ? opc_bridge_torch_folder() : NULL;
@@ -201,21 +215,23 @@ opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operator
   opc_error_t no_cuda;
   const char *cuda_missing = load_cuda(loading, &no_cuda);
   json_t *missing = cuda_missing ? opc_batch_text(cuda_missing) : json_null();
-  opc_status_t status = tell(loading,
-                             json_pack("{s:s, s:i, s:s, s:s, s:o}", "t", "hello", "protocol", OPC_PROTOCOL_VERSION, "torch",
-                                       opc_bridge_torch_version(), "cuda", opc_bridge_cuda_version(), "cuda_missing", missing),
-                             error);
+  opc_status_t status =
+      tell(loading,
+           json_pack("{s:s, s:i, s:s, s:s, s:o}", "t", "hello", "protocol", OPC_PROTOCOL_VERSION, "torch",
+                     opc_bridge_torch_version(), "cuda", opc_bridge_cuda_version(), "cuda_missing", missing),
+           error);
   for (size_t i = 0; status == OPC_OK && i < loading->preload_count; i++)
     status = load_one(directory, loading, loading->preloads[i], true, error);
   for (size_t i = 0; status == OPC_OK && i < loading->library_count; i++)
     status = load_one(directory, loading, loading->libraries[i], false, error);
   if (status == OPC_OK && loading->package) status = load_package(loading, &package, error);
   if (status == OPC_OK) status = list_registered(loading, &package, all, error);
-  for (size_t i = 0; status == OPC_OK && i < loading->namespace_count; i++) status = list_namespace(loading, loading->namespaces[i], all, error);
+  for (size_t i = 0; status == OPC_OK && i < loading->namespace_count; i++)
+    status = list_namespace(loading, loading->namespaces[i], all, error);
   if (status == OPC_OK)
     status = tell(loading,
-                  json_pack("{s:s, s:i, s:i, s:b, s:f}", "t", "ready", "pid", (int)getpid(), "threads", thread_count(), "cuda_initialised",
-                            opc_bridge_cuda_initialised(), "cpu_seconds", cpu_seconds()),
+                  json_pack("{s:s, s:i, s:i, s:b, s:f}", "t", "ready", "pid", (int)getpid(), "threads", thread_count(),
+                            "cuda_initialised", opc_bridge_cuda_initialised(), "cpu_seconds", cpu_seconds()),
                   error);
   terminating = NULL;
   opc_package_clear(&package);

@@ -1,6 +1,7 @@
 /* Loads the libraries under test and tells what they registered (protocol.h, control channel, up to "ready").
  *
- * Threads: before any. Fork: before any. A library may end this process at any point: whatever it is about was sent before. */
+ * Threads: before any. Fork: before any. A library may end this process at any point: whatever it is about was sent
+ * before. */
 #ifndef OPC_WORKER_LOADING_H
 #define OPC_WORKER_LOADING_H
 
@@ -19,7 +20,7 @@ typedef struct opc_loading {
   const char *const *namespaces; /* listed whole */
   size_t namespace_count;
   const char *package; /* loaded after the libraries; may be NULL */
-  bool cuda; /* for a CUDA device */
+  bool cuda;           /* for a CUDA device */
   opc_channel_t *control;
 } opc_loading_t;
 

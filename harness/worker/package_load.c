@@ -77,15 +77,21 @@ static bool judge_message(const opc_package_model_t *model, const char *words, o
   char text[OPC_ERROR_MESSAGE_SIZE];
   const char *symbol = strstr(words, "undefined symbol: ");
   if (symbol) {
-    snprintf(text, sizeof text, "it was compiled for another libtorch than this %s, which does not have %.200s: give that one with --torch, or export it again with this one",
+    snprintf(text, sizeof text,
+             "it was compiled for another libtorch than this %s, which does not have %.200s: give that one with "
+             "--torch, or export it again with this one",
              opc_bridge_torch_version(), symbol + strlen("undefined symbol: "));
     return fail(failure, "abi", text);
   }
   if (strstr(words, "cannot open shared object file")) {
-    snprintf(text, sizeof text, "its compiled code needs a library that the loader does not find: name it with --preload. The loader says: %.600s", words);
+    snprintf(text, sizeof text,
+             "its compiled code needs a library that the loader does not find: name it with --preload. The loader "
+             "says: %.600s",
+             words);
     return fail(failure, "missing_dependency", text);
   }
-  snprintf(text, sizeof text, "libtorch %s cannot load its model %s: %.800s", opc_bridge_torch_version(), model->name, words);
+  snprintf(text, sizeof text, "libtorch %s cannot load its model %s: %.800s", opc_bridge_torch_version(), model->name,
+           words);
   return fail(failure, "package", text);
 }
 
@@ -94,11 +100,19 @@ static bool judge_death(int status, opc_package_failure_t *failure) {
   int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   const char *name = number ? sigabbrev_np(number) : NULL;
   if (number == SIGILL) {
-    return fail(failure, "instruction_set", "its compiled code has an instruction that this processor does not know (SIGILL while it loads): export it on this machine, or with "
-                                            "torch._inductor.config.cpp.simdlen set to what this machine has");
+    return fail(failure, "instruction_set",
+                "its compiled code has an instruction that this processor does not know (SIGILL while it loads): "
+                "export it on this machine, or with "
+                "torch._inductor.config.cpp.simdlen set to what this machine has");
   }
-  if (number) snprintf(text, sizeof text, "its compiled code ends the process with SIG%s while it loads: export it again with this libtorch and this machine's compiler", name ? name : "?");
-  else snprintf(text, sizeof text, "its compiled code ends the process with exit code %d while it loads", WEXITSTATUS(status));
+  if (number)
+    snprintf(text, sizeof text,
+             "its compiled code ends the process with SIG%s while it loads: export it again with this libtorch and "
+             "this machine's compiler",
+             name ? name : "?");
+  else
+    snprintf(text, sizeof text, "its compiled code ends the process with exit code %d while it loads",
+             WEXITSTATUS(status));
   return fail(failure, "package_crashed", text);
 }
 
@@ -121,7 +135,8 @@ static bool load_model(const char *path, const opc_package_model_t *model, opc_p
 }
 
 /* What its compiled library needs, libtorch.so above all, is loaded first, as for a library of operators. */
-static bool prepare_model(const char *path, const opc_package_model_t *model, bool cuda, opc_package_failure_t *failure) {
+static bool prepare_model(const char *path, const opc_package_model_t *model, bool cuda,
+                          opc_package_failure_t *failure) {
   char folder[PATH_MAX], file[PATH_MAX + 16];
   opc_prepared_t prepared = {0};
   opc_error_t error = {0};

@@ -1,4 +1,5 @@
-/* A package, after the libraries of operators: what it needs is looked for, it is loaded once in a process of its own, and its models become operators.
+/* A package, after the libraries of operators: what it needs is looked for, it is loaded once in a process of its own,
+ * and its models become operators.
  *
  * Threads: before any. Fork: forks. */
 #ifndef OPC_WORKER_PACKAGE_LOAD_H
@@ -13,7 +14,8 @@ typedef struct opc_package_failure {
   char message[OPC_ERROR_MESSAGE_SIZE];
 } opc_package_failure_t;
 
-/* cuda: the process is for a CUDA device. False: *failure says why not. *out (released by opc_package_clear) is what the package says of itself; its operators are "package::NAME". */
+/* cuda: the process is for a CUDA device. False: *failure says why not. *out (released by opc_package_clear) is what
+ * the package says of itself; its operators are "package::NAME". */
 bool opc_package_load(const char *path, bool cuda, opc_package_t *out, opc_package_failure_t *failure);
 
 #endif

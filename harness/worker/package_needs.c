@@ -49,19 +49,24 @@ static bool candidate_find(const char *package, const char *space, const char *n
   char folder[PATH_MAX], plain[PATH_MAX];
   const char *slash = strrchr(package, '/'), *const words[2] = {space, name};
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-    int written = snprintf(folder, sizeof folder, "%.*s%s", slash ? (int)(slash - package) : 1, slash ? package : ".", places[i]);
-    if (written > 0 && (size_t)written < sizeof folder && realpath(folder, plain) && folder_search(plain, words, out)) return true;
+    int written =
+        snprintf(folder, sizeof folder, "%.*s%s", slash ? (int)(slash - package) : 1, slash ? package : ".", places[i]);
+    if (written > 0 && (size_t)written < sizeof folder && realpath(folder, plain) && folder_search(plain, words, out))
+      return true;
   }
   return false;
 }
 
 /* What to do about it: the best that is known. */
-static void advise(const char *path, const opc_package_model_t *model, const char *space, const char *name, opc_text_t *text) {
+static void advise(const char *path, const opc_package_model_t *model, const char *space, const char *name,
+                   opc_text_t *text) {
   char candidate[PATH_MAX], inner[256];
   snprintf(inner, sizeof inner, "%.*s", (int)strcspn(name, "."), name);
   bool found = candidate_find(path, space, inner, candidate);
   if (model->libraries[0]) opc_text_addf(text, ". The package was exported with %s", model->libraries);
-  if (found) opc_text_addf(text, "%s: name it with --library %s", model->libraries[0] ? "" : ". A library that holds these names is there", candidate);
+  if (found)
+    opc_text_addf(text, "%s: name it with --library %s",
+                  model->libraries[0] ? "" : ". A library that holds these names is there", candidate);
   else opc_text_addf(text, ": name the library that registers %s with --library", space);
 }
 
@@ -79,7 +84,8 @@ static void split(const char *name, const char *separator, char space[128], cons
   *out_rest = at ? at + strlen(separator) : name;
 }
 
-/* An argument that the package gives and the schema does not have, or one that the schema wants and the package does not give. */
+/* An argument that the package gives and the schema does not have, or one that the schema wants and the package does
+ * not give. */
 static void check_schema(const char *name, const json_t *given, const opc_operator_t *op, opc_package_lack_t *out) {
   size_t i;
   json_t *argument;
@@ -87,20 +93,25 @@ static void check_schema(const char *name, const json_t *given, const opc_operat
   json_array_foreach(given, i, argument) {
     const char *word = json_string_value(argument);
     if (!word || opc_operator_argument(op, word) >= 0) continue;
-    opc_text_addf(&text, "it gives %s an argument \"%s\" that the operator registered here does not have (%s)", name, word, op->schema);
+    opc_text_addf(&text, "it gives %s an argument \"%s\" that the operator registered here does not have (%s)", name,
+                  word, op->schema);
     break;
   }
   for (size_t a = 0; !text.length && a < op->argument_count; a++) {
     bool there = op->arguments[a].has_default || op->arguments[a].type.kind == OPC_TYPE_OPTIONAL;
-    json_array_foreach(given, i, argument) there = there || strcmp(json_string_value(argument) ? json_string_value(argument) : "", op->arguments[a].name) == 0;
-    if (!there) opc_text_addf(&text, "it does not give %s the argument \"%s\" that the operator registered here wants (%s)", name, op->arguments[a].name, op->schema);
+    json_array_foreach(given, i, argument) there =
+        there || strcmp(json_string_value(argument) ? json_string_value(argument) : "", op->arguments[a].name) == 0;
+    if (!there)
+      opc_text_addf(&text, "it does not give %s the argument \"%s\" that the operator registered here wants (%s)", name,
+                    op->arguments[a].name, op->schema);
   }
   if (!text.length) return;
   opc_text_add(&text, ". It was exported with another version of the library: export it again, or use that version");
   set_lack(out, "schema", &text);
 }
 
-static void check_operator(const char *path, const opc_package_model_t *model, const char *name, const json_t *given, opc_package_lack_t *out) {
+static void check_operator(const char *path, const opc_package_model_t *model, const char *name, const json_t *given,
+                           opc_package_lack_t *out) {
   char space[128];
   const char *rest;
   opc_operator_t op = {0};
@@ -109,7 +120,8 @@ static void check_operator(const char *path, const opc_package_model_t *model, c
     check_schema(name, given, &op, out);
   } else {
     split(name, "::", space, &rest);
-    opc_text_addf(&text, "a library is missing: the model calls %s, and nothing that was loaded registers this operator", name);
+    opc_text_addf(
+        &text, "a library is missing: the model calls %s, and nothing that was loaded registers this operator", name);
     advise(path, model, space, rest, &text);
     set_lack(out, "missing_operator", &text);
   }
@@ -122,7 +134,10 @@ static void check_class(const char *path, const opc_package_model_t *model, cons
   opc_text_t text = {0};
   if (opc_bridge_has_class(name)) return;
   split(name, ".", space, &rest);
-  opc_text_addf(&text, "a library is missing: the model holds an object of class %s, and nothing that was loaded registers this class", name);
+  opc_text_addf(
+      &text,
+      "a library is missing: the model holds an object of class %s, and nothing that was loaded registers this class",
+      name);
   advise(path, model, space, rest, &text);
   set_lack(out, "missing_class", &text);
 }

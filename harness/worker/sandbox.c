@@ -18,7 +18,8 @@
 #include "worker/try_folder.h"
 
 enum { SANDBOX_FILE_LIMIT = 64 << 20, SANDBOX_STACK_LIMIT = 64 << 20 };
-/* Valgrind's own files are this process's, and so is what it knows of each byte: whether it is defined, and where it comes from. */
+/* Valgrind's own files are this process's, and so is what it knows of each byte: whether it is defined, and where it
+ * comes from. */
 enum { VALGRIND_FILE_LIMIT = 1 << 30, VALGRIND_OWN = 1 << 30, VALGRIND_SHARE = 4 };
 
 static void limit_set(int resource, rlim_t value) {
@@ -57,7 +58,8 @@ static void limits_set(long long memory_mib, rlim_t file_limit) {
   limit_set(RLIMIT_FSIZE, opc_valgrind_active() ? VALGRIND_FILE_LIMIT : file_limit);
   /* An endless recursion on an unlimited stack would eat all memory before it faults. */
   struct rlimit stack;
-  if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur > SANDBOX_STACK_LIMIT) limit_set(RLIMIT_STACK, SANDBOX_STACK_LIMIT);
+  if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur > SANDBOX_STACK_LIMIT)
+    limit_set(RLIMIT_STACK, SANDBOX_STACK_LIMIT);
   if (memory_mib <= 0) return;
   rlim_t bytes = (rlim_t)memory_mib << 20;
   if (opc_valgrind_active()) opc_red_zone_limit((size_t)bytes);

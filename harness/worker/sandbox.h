@@ -17,9 +17,12 @@ typedef struct opc_sandbox {
   const json_t *operators;     /* by name, as they were listed; may be empty */
 } opc_sandbox_t;
 
-enum { OPC_SANDBOX_BROKEN = 125 }; /* exit status: the process could not be set up, or lost its channel; its output says why */
+enum {
+  OPC_SANDBOX_BROKEN = 125
+}; /* exit status: the process could not be set up, or lost its channel; its output says why */
 
-/* What the zygote may have done before it forks, so that its children find it done: one thread, and generators that are there. Libraries are loaded. */
+/* What the zygote may have done before it forks, so that its children find it done: one thread, and generators that are
+ * there. Libraries are loaded. */
 void opc_sandbox_prepare(void);
 /* The caller has made the process a group leader and has closed what is the zygote's. */
 _Noreturn void opc_sandbox_run(const opc_sandbox_t *sandbox);

@@ -25,7 +25,8 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
 
 void opc_scratch_remove(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
 
-/* The janitor: outlives the worker, so it must hold nothing that others wait to see closed, and must not be in the group that is killed. */
+/* The janitor: outlives the worker, so it must hold nothing that others wait to see closed, and must not be in the
+ * group that is killed. */
 static _Noreturn void janitor_run(pid_t worker) {
   setsid();
   signal(SIGHUP, SIG_IGN);
@@ -34,7 +35,8 @@ static _Noreturn void janitor_run(pid_t worker) {
   if (syscall(SYS_close_range, 0u, ~0u, 0u) != 0)
     for (int fd = 0; fd < OLD_KERNEL_FDS; fd++) close(fd);
   struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, worker, 0u), .events = POLLIN};
-  /* Looks at its parent too: before the pidfd was open the number may have become another process's, and Valgrind has no pidfds. */
+  /* Looks at its parent too: before the pidfd was open the number may have become another process's, and Valgrind has
+   * no pidfds. */
   while (getppid() == worker) (void)poll(&ended, ended.fd >= 0, ended.fd >= 0 ? -1 : LOOK_AGAIN_MS);
   opc_scratch_remove(scratch_root);
   /* The children die with the worker, but not in the same instant: what one of them wrote meanwhile goes now. */
@@ -61,7 +63,8 @@ opc_status_t opc_scratch_open(opc_error_t *error) {
 opc_status_t opc_scratch_make(char out[PATH_MAX], opc_error_t *error) {
   int length = snprintf(out, PATH_MAX, "%s/child-XXXXXX", scratch_root);
   if (length < 0 || length >= PATH_MAX || !mkdtemp(out))
-    return opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a working directory in %s: %s", scratch_root, strerror(errno));
+    return opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a working directory in %s: %s", scratch_root,
+                         strerror(errno));
   return OPC_OK;
 }
 

@@ -65,7 +65,8 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
   (void)size;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-    if (segment->p_type == PT_LOAD && segment->p_vaddr + segment->p_memsz > end) end = segment->p_vaddr + segment->p_memsz;
+    if (segment->p_type == PT_LOAD && segment->p_vaddr + segment->p_memsz > end)
+      end = segment->p_vaddr + segment->p_memsz;
   }
   const char *path = info->dlpi_name ? info->dlpi_name : "";
   bool fits = search->name ? strcmp(base_of(path), base_of(search->name)) == 0
@@ -97,7 +98,8 @@ void opc_throw_site(const char *library, char *out, size_t size) {
   }
   for (size_t i = 0; search.found && i < frame_count && used < SITE_FRAMES; i++) {
     if (frames[i] < search.base || frames[i] >= search.end) continue;
-    int added = snprintf(out + written, size - (size_t)written, "%s%llx", used ? "." : "", (unsigned long long)(frames[i] - search.base));
+    int added = snprintf(out + written, size - (size_t)written, "%s%llx", used ? "." : "",
+                         (unsigned long long)(frames[i] - search.base));
     if (added < 0 || (size_t)added >= size - (size_t)written) break;
     written += added;
     used++;

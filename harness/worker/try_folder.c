@@ -20,7 +20,8 @@ static void remove_others(int folder) {
     return;
   }
   for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
-    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 || strcmp(entry->d_name, file_name) == 0) continue;
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 || strcmp(entry->d_name, file_name) == 0)
+      continue;
     if (unlinkat(folder, entry->d_name, 0) != 0) opc_scratch_remove(entry->d_name);
   }
   closedir(entries);

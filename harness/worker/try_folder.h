@@ -1,5 +1,6 @@
-/* The working directory of a child: its own, empty but for one small file, and again so for each try of a search. Names of files that a search offers for
- * str arguments are relative to it (search_hints.def), and the samples that it finds are good in every child.
+/* The working directory of a child: its own, empty but for one small file, and again so for each try of a search. Names
+ * of files that a search offers for str arguments are relative to it (search_hints.def), and the samples that it finds
+ * are good in every child.
  *
  * Threads: one. */
 #ifndef OPC_WORKER_TRY_FOLDER_H

@@ -6,8 +6,8 @@
 #include "checks/call.h"
 #include "plan/fill_kept.h"
 
-/* Between them: allocation with and without strides, copies in and across layouts, casts, element-wise work with and without a wider dtype, a sum, views,
- * refusals of an index and of a dtype; each recorded for a gradient. */
+/* Between them: allocation with and without strides, copies in and across layouts, casts, element-wise work with and
+ * without a wider dtype, a sum, views, refusals of an index and of a dtype; each recorded for a gradient. */
 #define STRIDED "{\"tensor\": {\"shape\": [2, 2], \"strides\": [1, 2], \"requires_grad\": true}}"
 #define OTHER "{\"tensor\": {\"shape\": [2, 2]}}"
 #define INTEGERS "{\"tensor\": {\"shape\": [2, 2], \"dtype\": \"int32\"}}"
@@ -40,17 +40,20 @@ static void warm_returns(const opc_call_t *call) {
   free(outputs);
 }
 
-static void warm_call(opc_op_handle_t *handle, const opc_operator_t *op, const opc_sample_t *sample, opc_device_type_t device) {
+static void warm_call(opc_op_handle_t *handle, const opc_operator_t *op, const opc_sample_t *sample,
+                      opc_device_type_t device) {
   const opc_device_t where = {.type = device, .index = -1};
   opc_call_t call = {0};
   bool replaced[2];
   opc_value_t *returns = NULL;
   size_t count = 0;
   if (opc_call_make(&call, op, sample, where, 0, NULL) != OPC_OK) return;
-  call.outcome = opc_op_call(handle, call.arguments, call.absent, call.argument_count, &call.returns, &call.return_count, &call.message);
+  call.outcome = opc_op_call(handle, call.arguments, call.absent, call.argument_count, &call.returns,
+                             &call.return_count, &call.message);
   if (call.outcome == OPC_CALL_RETURNED && device == OPC_DEVICE_CPU) warm_returns(&call);
-  if (device == OPC_DEVICE_CPU && opc_op_call_functional(handle, call.arguments, call.absent, call.argument_count, replaced, call.leaf_count, &returns, &count,
-                                                         &call.message) == OPC_CALL_RETURNED)
+  if (device == OPC_DEVICE_CPU &&
+      opc_op_call_functional(handle, call.arguments, call.absent, call.argument_count, replaced, call.leaf_count,
+                             &returns, &count, &call.message) == OPC_CALL_RETURNED)
     opc_returns_free(returns, count);
   opc_call_clear(&call);
 }
@@ -76,6 +79,7 @@ static void warm_operator(const char *name, const char *arguments) {
 void opc_warm_up(void) {
   int64_t settings[OPC_SETTING_COUNT];
   opc_fills_share();
-  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) warm_operator(operators[i].name, operators[i].arguments);
+  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+    warm_operator(operators[i].name, operators[i].arguments);
   opc_bridge_settings_read(settings);
 }

@@ -1,4 +1,5 @@
-/* opcheck-worker: loads libraries of operators and runs their cases in children. Started by opcheck-c, see protocol.h; of no use alone. */
+/* opcheck-worker: loads libraries of operators and runs their cases in children. Started by opcheck-c, see protocol.h;
+ * of no use alone. */
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
@@ -9,8 +10,8 @@
 #include <unistd.h>
 
 #include "memory/valgrind_requests.h"
-#include "worker/loading.h"
 #include "wire/protocol.h"
+#include "worker/loading.h"
 #include "worker/sandbox.h"
 #include "worker/scratch.h"
 #include "worker/warm_up.h"
@@ -22,11 +23,14 @@ typedef struct options {
   long long memory_mib;
 } options_t;
 
-static opc_status_t options_parse(int argc, char **argv, options_t *options, const char **preloads, const char **namespaces,
-                                  opc_error_t *error) {
-  static const struct option longs[] = {{"exec-batch", required_argument, NULL, 'e'}, {"preload", required_argument, NULL, 'p'},
-                                        {"mode", required_argument, NULL, 'm'},       {"namespace", required_argument, NULL, 'n'},
-                                        {"tool", required_argument, NULL, 't'},       {"package", required_argument, NULL, 'k'},
+static opc_status_t options_parse(int argc, char **argv, options_t *options, const char **preloads,
+                                  const char **namespaces, opc_error_t *error) {
+  static const struct option longs[] = {{"exec-batch", required_argument, NULL, 'e'},
+                                        {"preload", required_argument, NULL, 'p'},
+                                        {"mode", required_argument, NULL, 'm'},
+                                        {"namespace", required_argument, NULL, 'n'},
+                                        {"tool", required_argument, NULL, 't'},
+                                        {"package", required_argument, NULL, 'k'},
                                         {NULL, 0, NULL, 0}};
   size_t preload_count = 0, namespace_count = 0;
   opterr = 0;
@@ -42,17 +46,23 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
       options->cuda = options->loading.cuda = strcmp(optarg, "cpu") != 0;
     } else if (option == 'k') {
       options->loading.package = optarg;
-      setenv("AOTI_RUNTIME_CHECK_INPUTS", "1", 0); /* a model that is given other inputs than it was compiled for says so, instead of reading beside them */
+      setenv(
+          "AOTI_RUNTIME_CHECK_INPUTS", "1",
+          0); /* a model that is given other inputs than it was compiled for says so, instead of reading beside them */
     } else if (option == 't') {
       options->memcheck = strcmp(optarg, "memcheck") == 0;
     } else {
-      return opc_error_set(error, OPC_ERR_USAGE, "opcheck-worker is started by opcheck-c; it does not know %s", argv[optind - 1]);
+      return opc_error_set(error, OPC_ERR_USAGE, "opcheck-worker is started by opcheck-c; it does not know %s",
+                           argv[optind - 1]);
     }
   }
   if (options->memcheck && !opc_valgrind_known())
-    return opc_error_set(error, OPC_ERR_UNSUPPORTED, "--tool memcheck: this opcheck-worker was built without Valgrind's headers; install them (apt-get install "
-                         "valgrind) and build again");
-  if (options->memcheck && !opc_valgrind_active()) return opc_error_set(error, OPC_ERR_USAGE, "--tool memcheck: this process does not run under Valgrind");
+    return opc_error_set(
+        error, OPC_ERR_UNSUPPORTED,
+        "--tool memcheck: this opcheck-worker was built without Valgrind's headers; install them (apt-get install "
+        "valgrind) and build again");
+  if (options->memcheck && !opc_valgrind_active())
+    return opc_error_set(error, OPC_ERR_USAGE, "--tool memcheck: this process does not run under Valgrind");
   if (options->memcheck) {
     close(OPC_LOG_FD); /* Valgrind has its own descriptor for it by now */
     opc_valgrind_leave_leaks();
@@ -68,7 +78,8 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
 
 static opc_status_t control_take(opc_channel_t *control, opc_error_t *error) {
   int fd = fcntl(OPC_CONTROL_FD, F_DUPFD_CLOEXEC, OPC_OWN_FD_AT_LEAST);
-  if (fd < 0) return opc_error_set(error, OPC_ERR_USAGE, "opcheck-worker is started by opcheck-c: descriptor 3 is its channel");
+  if (fd < 0)
+    return opc_error_set(error, OPC_ERR_USAGE, "opcheck-worker is started by opcheck-c: descriptor 3 is its channel");
   close(OPC_CONTROL_FD);
   *control = (opc_channel_t){.fd = fd};
   return OPC_OK;
@@ -82,7 +93,8 @@ static opc_status_t batch_run(options_t *options, opc_error_t *error) {
   int fds[OPC_BATCH_FDS];
   for (int i = 0; i < OPC_BATCH_FDS; i++) {
     fds[i] = fcntl(OPC_BATCH_FD + i, F_DUPFD_CLOEXEC, OPC_OWN_FD_AT_LEAST);
-    if (fds[i] < 0) return opc_error_set(error, OPC_ERR_USAGE, "--exec-batch: descriptor %d is missing", OPC_BATCH_FD + i);
+    if (fds[i] < 0)
+      return opc_error_set(error, OPC_ERR_USAGE, "--exec-batch: descriptor %d is missing", OPC_BATCH_FD + i);
   }
   for (int i = 0; i < OPC_BATCH_FDS; i++) close(OPC_BATCH_FD + i);
   opc_status_t status = control_take(&control, error);
@@ -131,7 +143,8 @@ int main(int argc, char **argv) {
   preload_forget();
   opc_error_t error = {0};
   options_t options = {0};
-  const char **preloads = calloc((size_t)argc, sizeof *preloads), **namespaces = calloc((size_t)argc, sizeof *namespaces);
+  const char **preloads = calloc((size_t)argc, sizeof *preloads),
+             **namespaces = calloc((size_t)argc, sizeof *namespaces);
   opc_status_t status = preloads && namespaces ? OPC_OK : opc_error_set(&error, OPC_ERR_MEMORY, "out of memory");
   if (status == OPC_OK) status = options_parse(argc, argv, &options, preloads, namespaces, &error);
   struct rlimit no_core = {1, 1}; /* an initialiser may crash; for the number see sandbox.c */

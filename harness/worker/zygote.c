@@ -47,8 +47,10 @@ static opc_status_t tell(zygote_t *zygote, json_t *message, int fd, opc_error_t 
 
 /* ---- birth ---- */
 
-/* What a library opened while loading stays open: an operator may read from it. Only what is the zygote's own is closed. */
-static _Noreturn void become_child(const zygote_t *zygote, const int fds[PASSED_FDS], const char *directory, long long memory_mib, pid_t parent) {
+/* What a library opened while loading stays open: an operator may read from it. Only what is the zygote's own is
+ * closed. */
+static _Noreturn void become_child(const zygote_t *zygote, const int fds[PASSED_FDS], const char *directory,
+                                   long long memory_mib, pid_t parent) {
   opc_heap_pages_keep_small();
   setpgid(0, 0);
   close(zygote->control->fd);
@@ -63,7 +65,8 @@ static _Noreturn void become_child(const zygote_t *zygote, const int fds[PASSED_
   opc_sandbox_run(&sandbox);
 }
 
-static opc_status_t fork_child(zygote_t *zygote, zygote_child_t *child, const int fds[PASSED_FDS], long long memory_mib, opc_error_t *why) {
+static opc_status_t fork_child(zygote_t *zygote, zygote_child_t *child, const int fds[PASSED_FDS], long long memory_mib,
+                               opc_error_t *why) {
   for (int i = 0; i < PASSED_FDS; i++)
     if (fds[i] < 0) return opc_error_set(why, OPC_ERR_PROTOCOL, "a fork command comes with three descriptors");
   opc_status_t status = opc_scratch_make(child->directory, why);
@@ -92,7 +95,8 @@ static opc_status_t serve_fork(zygote_t *zygote, const json_t *command, opc_erro
   for (int i = 0; i < PASSED_FDS; i++) fds[i] = opc_channel_take_fd(zygote->control);
   zygote_child_t *child = calloc(1, sizeof *child);
   if (!child) status = opc_error_set(&why, OPC_ERR_MEMORY, "out of memory for a child");
-  if (status == OPC_OK) status = fork_child(zygote, child, fds, json_integer_value(json_object_get(command, "memory_mib")), &why);
+  if (status == OPC_OK)
+    status = fork_child(zygote, child, fds, json_integer_value(json_object_get(command, "memory_mib")), &why);
   if (status == OPC_OK) {
     child->id = id;
     child->next = zygote->children;
@@ -102,7 +106,9 @@ static opc_status_t serve_fork(zygote_t *zygote, const json_t *command, opc_erro
     if (pidfd >= 0) close(pidfd);
   } else {
     free(child);
-    told = tell(zygote, json_pack("{s:s, s:I, s:o}", "t", "fork_failed", "child", id, "message", opc_batch_text(why.message)), -1, error);
+    told = tell(zygote,
+                json_pack("{s:s, s:I, s:o}", "t", "fork_failed", "child", id, "message", opc_batch_text(why.message)),
+                -1, error);
   }
   for (int i = 0; i < PASSED_FDS; i++)
     if (fds[i] >= 0) close(fds[i]);
@@ -173,23 +179,21 @@ static opc_status_t serve_commands(zygote_t *zygote, bool *out_ended, opc_error_
     json_t *command = NULL;
     opc_status_t status = OPC_OK;
     switch (opc_channel_next(zygote->control, &command)) {
-    case OPC_CHANNEL_NOTHING:
-      return OPC_OK;
-    case OPC_CHANNEL_END:
-      *out_ended = true;
-      return OPC_OK;
-    case OPC_CHANNEL_GARBAGE:
-      return opc_error_set(error, OPC_ERR_PROTOCOL, "the supervisor sent something that is no JSON object");
-    case OPC_CHANNEL_LINE: {
-      const char *kind = json_string_value(json_object_get(command, "t"));
-      if (kind && strcmp(kind, "fork") == 0)
-        status = serve_fork(zygote, command, error);
-      else
-        status = opc_error_set(error, OPC_ERR_PROTOCOL, "no such command: %s", kind ? kind : "(none)");
-      json_decref(command);
-      if (status != OPC_OK) return status;
-      break;
-    }
+      case OPC_CHANNEL_NOTHING:
+        return OPC_OK;
+      case OPC_CHANNEL_END:
+        *out_ended = true;
+        return OPC_OK;
+      case OPC_CHANNEL_GARBAGE:
+        return opc_error_set(error, OPC_ERR_PROTOCOL, "the supervisor sent something that is no JSON object");
+      case OPC_CHANNEL_LINE: {
+        const char *kind = json_string_value(json_object_get(command, "t"));
+        if (kind && strcmp(kind, "fork") == 0) status = serve_fork(zygote, command, error);
+        else status = opc_error_set(error, OPC_ERR_PROTOCOL, "no such command: %s", kind ? kind : "(none)");
+        json_decref(command);
+        if (status != OPC_OK) return status;
+        break;
+      }
     }
   }
 }

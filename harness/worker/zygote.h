@@ -8,7 +8,9 @@
 
 #include "wire/channel.h"
 
-/* limit_memory false: children get no limit, whatever the command says. Returns when the control channel has ended and all children are gone. */
-opc_status_t opc_zygote_run(opc_channel_t *control, const json_t *operators, bool limit_memory, opc_error_t *error) OPC_CHECKED;
+/* limit_memory false: children get no limit, whatever the command says. Returns when the control channel has ended and
+ * all children are gone. */
+opc_status_t opc_zygote_run(opc_channel_t *control, const json_t *operators, bool limit_memory,
+                            opc_error_t *error) OPC_CHECKED;
 
 #endif

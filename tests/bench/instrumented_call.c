@@ -1,6 +1,5 @@
-/* What instrumented memory costs a call: aten::mul on small tensors, plain and guarded, and with its arguments read-only.
- *     instrumented_call
- * Prints JSON: microseconds a call, medians of many short rounds taken in turn. */
+/* What instrumented memory costs a call: aten::mul on small tensors, plain and guarded, and with its arguments
+ * read-only. instrumented_call Prints JSON: microseconds a call, medians of many short rounds taken in turn. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +49,10 @@ int main(void) {
   char field[256];
   opc_bridge_set_allocator(&memory);
   opc_bridge_threads(1);
-  json_t *json = json_loads("{\"operator\": \"aten::mul.Tensor\", \"args\": [{\"tensor\": {\"shape\": [4, 8]}}, {\"tensor\": {\"shape\": [4, 8]}}]}", 0, NULL);
+  json_t *json = json_loads(
+      "{\"operator\": \"aten::mul.Tensor\", \"args\": [{\"tensor\": {\"shape\": [4, 8]}}, {\"tensor\": {\"shape\": [4, "
+      "8]}}]}",
+      0, NULL);
   opc_status_t status = opc_bridge_describe("aten::mul.Tensor", &op, &error);
   if (status == OPC_OK) status = opc_op_find("aten::mul.Tensor", &handle, &error);
   if (status == OPC_OK) status = opc_sample_from_json(json, &op, NULL, &sample, field, sizeof field, &error);
@@ -67,8 +69,10 @@ int main(void) {
   for (int i = 0; i < ROUNDS; i++)
     for (int a = 0; a < ARRANGEMENTS; a++) times[a][i] = round_run(&calls[a], handle, (arrangement_t)a);
   for (int a = 0; a < ARRANGEMENTS; a++) qsort(times[a], ROUNDS, sizeof times[a][0], compare);
-  const double plain = times[PLAIN][ROUNDS / 2], guarded = times[GUARDED][ROUNDS / 2], read_only = times[READ_ONLY][ROUNDS / 2];
-  printf("{\"plain\": %.3f, \"guarded\": %.3f, \"read_only\": %.3f, \"read_only_arguments\": 2}\n", plain, guarded, read_only);
+  const double plain = times[PLAIN][ROUNDS / 2], guarded = times[GUARDED][ROUNDS / 2],
+               read_only = times[READ_ONLY][ROUNDS / 2];
+  printf("{\"plain\": %.3f, \"guarded\": %.3f, \"read_only\": %.3f, \"read_only_arguments\": 2}\n", plain, guarded,
+         read_only);
   for (int a = 0; a < ARRANGEMENTS; a++) opc_call_clear(&calls[a]);
   opc_sample_clear(&sample);
   opc_op_free(handle);

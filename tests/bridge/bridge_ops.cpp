@@ -27,8 +27,8 @@ std::string join(at::ArrayRef<int64_t> list) {
 }
 
 std::string numbers(int64_t i, c10::SymInt s, double f, bool b, c10::complex<double> c, const at::Scalar &scalar) {
-  return std::to_string(i) + " " + std::to_string(s.expect_int()) + " " + std::to_string(f) + " " + std::to_string(b) + " " +
-         std::to_string(c.real()) + " " + std::to_string(c.imag()) + " " +
+  return std::to_string(i) + " " + std::to_string(s.expect_int()) + " " + std::to_string(f) + " " + std::to_string(b) +
+         " " + std::to_string(c.real()) + " " + std::to_string(c.imag()) + " " +
          (scalar.isIntegral(false) ? "int"
           : scalar.isBoolean()     ? "bool"
           : scalar.isComplex()     ? "complex"
@@ -36,7 +36,8 @@ std::string numbers(int64_t i, c10::SymInt s, double f, bool b, c10::complex<dou
 }
 
 std::string lists(at::IntArrayRef ints, at::IntArrayRef two, c10::SymIntArrayRef symbols, at::ArrayRef<double> floats,
-                  std::array<bool, 2> bools, const c10::List<std::string> &strings, std::optional<at::IntArrayRef> maybe) {
+                  std::array<bool, 2> bools, const c10::List<std::string> &strings,
+                  std::optional<at::IntArrayRef> maybe) {
   std::string text = join(ints) + join(two) + join(C10_AS_INTARRAYREF_SLOW(symbols));
   for (const double item : floats) text += " " + std::to_string(item);
   for (const bool item : bools) text += item ? " true" : " false";
@@ -44,10 +45,11 @@ std::string lists(at::IntArrayRef ints, at::IntArrayRef two, c10::SymIntArrayRef
   return text + " " + (maybe ? join(*maybe) : "none");
 }
 
-std::string names(at::ScalarType dtype, const at::Device &device, at::Layout layout, at::MemoryFormat format, const std::string &text,
-                  const std::optional<at::Generator> &generator) {
+std::string names(at::ScalarType dtype, const at::Device &device, at::Layout layout, at::MemoryFormat format,
+                  const std::string &text, const std::optional<at::Generator> &generator) {
   return std::string(c10::toString(dtype)) + " " + device.str() + " " + std::to_string(static_cast<int>(layout)) + " " +
-         std::to_string(static_cast<int>(format)) + " " + text + " " + (generator ? std::to_string(generator->current_seed()) : "none");
+         std::to_string(static_cast<int>(format)) + " " + text + " " +
+         (generator ? std::to_string(generator->current_seed()) : "none");
 }
 
 std::string dtypes(const std::vector<at::ScalarType> &list) {
@@ -56,7 +58,8 @@ std::string dtypes(const std::vector<at::ScalarType> &list) {
   return text;
 }
 
-std::tuple<Tensor, std::vector<Tensor>, int64_t> tensors(const std::vector<Tensor> &all, const c10::List<std::optional<Tensor>> &some) {
+std::tuple<Tensor, std::vector<Tensor>, int64_t> tensors(const std::vector<Tensor> &all,
+                                                         const c10::List<std::optional<Tensor>> &some) {
   int64_t given = 0;
   for (const auto &item : some) given += std::optional<Tensor>(item).has_value() ? 1 : 0;
   return {at::cat(all), all, given};
@@ -102,7 +105,9 @@ struct Counter : torch::CustomClassHolder {
 };
 
 int64_t count(const c10::intrusive_ptr<Counter> &counter) { return counter->value; }
-c10::intrusive_ptr<Counter> next(const c10::intrusive_ptr<Counter> &counter) { return c10::make_intrusive<Counter>(counter->value + 1); }
+c10::intrusive_ptr<Counter> next(const c10::intrusive_ptr<Counter> &counter) {
+  return c10::make_intrusive<Counter>(counter->value + 1);
+}
 
 void fill_(const Tensor &x, const at::Scalar &value) { x.fill_(value); }
 
@@ -119,9 +124,13 @@ TORCH_LIBRARY(bridge_test, m) {
   m.def("cpu_only.overload(Tensor x) -> Tensor");
   m.impl("cpu_only.overload", c10::DispatchKey::CPU, &twice);
   m.def("numbers(int i, SymInt s, float f, bool b, complex c, Scalar scalar) -> str", &numbers);
-  m.def("lists(int[] ints, int[2] two, SymInt[] symbols, float[] floats, bool[2] bools, str[] strings, int[2]? maybe=None) -> str", &lists);
   m.def(
-      "names(ScalarType dtype, Device device, Layout layout, MemoryFormat format, str text=\"it's\", *, Generator? generator=None) -> str",
+      "lists(int[] ints, int[2] two, SymInt[] symbols, float[] floats, bool[2] bools, str[] strings, int[2]? "
+      "maybe=None) -> str",
+      &lists);
+  m.def(
+      "names(ScalarType dtype, Device device, Layout layout, MemoryFormat format, str text=\"it's\", *, Generator? "
+      "generator=None) -> str",
       &names);
   m.def("dtypes(ScalarType[] list) -> str", &dtypes);
   m.def("tensors(Tensor[] all, Tensor?[] some) -> (Tensor, Tensor[], int)", &tensors);
@@ -129,7 +138,8 @@ TORCH_LIBRARY(bridge_test, m) {
   m.def("dictionary(Tensor x) -> Dict(str, Tensor)", &dictionary);
   m.def("throws(int how) -> ()", &throws);
   m.def("count(__torch__.torch.classes.bridge_test.Counter counter) -> int", &count);
-  m.def("next(__torch__.torch.classes.bridge_test.Counter counter) -> __torch__.torch.classes.bridge_test.Counter", &next);
+  m.def("next(__torch__.torch.classes.bridge_test.Counter counter) -> __torch__.torch.classes.bridge_test.Counter",
+        &next);
   m.def("fill_(Tensor(a!) x, Scalar value=1.5) -> ()", &fill_);
   m.def("aliases(Tensor(a!)[] list, Tensor(b)? maybe, Tensor(c -> *) x, int[2] pair=1) -> Tensor(b)");
   m.set_python_module("some.module", "context");
@@ -143,5 +153,6 @@ TORCH_LIBRARY_IMPL(bridge_test, CPU, m) { m.impl("dangling", &twice); }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) { m.impl("sinh", &twice); }
 
-static auto legacy = c10::RegisterOperators().op("bridge_test::legacy(Tensor x) -> Tensor",
-                                                 c10::RegisterOperators::options().kernel<decltype(twice), &twice>(c10::DispatchKey::CPU));
+static auto legacy = c10::RegisterOperators().op(
+    "bridge_test::legacy(Tensor x) -> Tensor",
+    c10::RegisterOperators::options().kernel<decltype(twice), &twice>(c10::DispatchKey::CPU));

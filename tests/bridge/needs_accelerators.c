@@ -1,4 +1,5 @@
-/* Takes one function, which no library has, from each of two libraries that are not here, and one from a library that only libtorch's CUDA half names. */
+/* Takes one function, which no library has, from each of two libraries that are not here, and one from a library that
+ * only libtorch's CUDA half names. */
 int nvrtcNobodyHas(int *major, int *minor);
 int cuNobodyHas(int *version);
 int cublasLtCreate(void **handle);

@@ -36,7 +36,8 @@ static product_t product(bool written) {
   assert_ok(opc_autograd_track(p.y, false, &p.y_leaf, &error));
   opc_value_t arguments[] = {{.kind = OPC_VALUE_TENSOR, .handle = p.x}, {.kind = OPC_VALUE_TENSOR, .handle = p.y}};
   assert_ok(opc_op_find(written ? "aten::mul_.Tensor" : "aten::mul.Tensor", &op, &error));
-  if (opc_op_call(op, arguments, NULL, 2, &p.returns, &p.count, &message) != OPC_CALL_RETURNED) fail_msg("%s", opc_text_c(&message));
+  if (opc_op_call(op, arguments, NULL, 2, &p.returns, &p.count, &message) != OPC_CALL_RETURNED)
+    fail_msg("%s", opc_text_c(&message));
   opc_op_free(op);
   opc_text_clear(&message);
   return p;
@@ -48,9 +49,11 @@ static void product_clear(product_t *p) {
   for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) opc_tensor_free(tensors[i]);
 }
 
-static opc_call_outcome_t gradients(const product_t *p, opc_tensor_t *const inputs[], size_t count, opc_tensor_t **out, opc_text_t *message) {
+static opc_call_outcome_t gradients(const product_t *p, opc_tensor_t *const inputs[], size_t count, opc_tensor_t **out,
+                                    opc_text_t *message) {
   opc_tensor_t *output = p->returns[0].handle;
-  opc_autograd_request_t request = {.outputs = &output, .weights = &p->weights, .output_count = 1, .inputs = inputs, .input_count = count};
+  opc_autograd_request_t request = {
+      .outputs = &output, .weights = &p->weights, .output_count = 1, .inputs = inputs, .input_count = count};
   return opc_autograd_grad(&request, out, message);
 }
 
@@ -123,7 +126,8 @@ static void test_raw_dtypes(void **state) {
   product_t p = product(false);
   opc_tensor_t *output = p.returns[0].handle;
   opc_tensor_t *const inputs[] = {p.x_leaf, p.y_leaf};
-  opc_autograd_request_t request = {.outputs = &output, .weights = &p.weights, .output_count = 1, .inputs = inputs, .input_count = 2};
+  opc_autograd_request_t request = {
+      .outputs = &output, .weights = &p.weights, .output_count = 1, .inputs = inputs, .input_count = 2};
   opc_dtype_t dtypes[2];
   assert_int_equal(opc_autograd_raw_dtypes(&request, dtypes, NULL), OPC_CALL_RETURNED);
   assert_int_equal(dtypes[0], OPC_DTYPE_FLOAT32);
@@ -141,7 +145,7 @@ static void test_fallback_is_put_back(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients), cmocka_unit_test(test_written_argument),
-                                     cmocka_unit_test(test_overwritten_tensor_is_noticed), cmocka_unit_test(test_raw_dtypes),
-                                     cmocka_unit_test(test_fallback_is_put_back)};
+                                     cmocka_unit_test(test_overwritten_tensor_is_noticed),
+                                     cmocka_unit_test(test_raw_dtypes), cmocka_unit_test(test_fallback_is_put_back)};
   return cmocka_run_group_tests_name("bridge autograd", tests, NULL, NULL);
 }

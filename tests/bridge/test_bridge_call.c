@@ -18,8 +18,12 @@ static opc_value_t floating(double value) { return (opc_value_t){.kind = OPC_VAL
 static opc_value_t boolean(bool value) { return (opc_value_t){.kind = OPC_VALUE_BOOL, .boolean = value}; }
 static opc_value_t string(char *value) { return (opc_value_t){.kind = OPC_VALUE_STRING, .string = value}; }
 static opc_value_t dtype(opc_dtype_t value) { return (opc_value_t){.kind = OPC_VALUE_DTYPE, .dtype = value}; }
-static opc_value_t complex_number(double re, double im) { return (opc_value_t){.kind = OPC_VALUE_COMPLEX, .complex = {re, im}}; }
-static opc_value_t list(opc_value_t *items, size_t count) { return (opc_value_t){.kind = OPC_VALUE_LIST, .list = {items, count}}; }
+static opc_value_t complex_number(double re, double im) {
+  return (opc_value_t){.kind = OPC_VALUE_COMPLEX, .complex = {re, im}};
+}
+static opc_value_t list(opc_value_t *items, size_t count) {
+  return (opc_value_t){.kind = OPC_VALUE_LIST, .list = {items, count}};
+}
 static opc_value_t none(void) { return (opc_value_t){.kind = OPC_VALUE_NONE}; }
 static opc_value_t tensor(opc_tensor_t *handle) { return (opc_value_t){.kind = OPC_VALUE_TENSOR, .handle = handle}; }
 
@@ -65,7 +69,8 @@ static void result_clear(result_t *result) {
   opc_text_clear(&result->message);
 }
 
-static void assert_returns_text(const char *name, const opc_value_t *arguments, const bool *absent, size_t count, const char *text) {
+static void assert_returns_text(const char *name, const opc_value_t *arguments, const bool *absent, size_t count,
+                                const char *text) {
   result_t result = call(name, arguments, absent, count);
   if (result.outcome != OPC_CALL_RETURNED) fail_msg("%s: %s", name, opc_text_c(&result.message));
   assert_int_equal(result.count, 1);
@@ -94,12 +99,15 @@ static void test_lists(void **state) {
   opc_value_t bools[] = {boolean(true), boolean(false)};
   char a[] = "a", b[] = "b";
   opc_value_t strings[] = {string(a), string(b)};
-  opc_value_t arguments[] = {list(ints, 3), list(ints, 2), list(ints, 1), list(floats, 2), list(bools, 2), list(strings, 2), none()};
+  opc_value_t arguments[] = {list(ints, 3),  list(ints, 2),    list(ints, 1), list(floats, 2),
+                             list(bools, 2), list(strings, 2), none()};
   bool absent[7] = {[6] = true};
-  assert_returns_text("bridge_test::lists", arguments, absent, 7, "[1,2,3][1,2][1] 0.500000 1.000000 true false a b none");
+  assert_returns_text("bridge_test::lists", arguments, absent, 7,
+                      "[1,2,3][1,2][1] 0.500000 1.000000 true false a b none");
 
   /* One integer stands for a list of fixed length; empty lists; an optional list that is there. */
-  opc_value_t other[] = {list(NULL, 0), integer(7), list(NULL, 0), list(NULL, 0), boolean(true), list(NULL, 0), integer(5)};
+  opc_value_t other[] = {list(NULL, 0), integer(7),    list(NULL, 0), list(NULL, 0),
+                         boolean(true), list(NULL, 0), integer(5)};
   assert_returns_text("bridge_test::lists", other, NULL, 7, "[][7,7][] true true [5,5]");
   other[6] = list(ints, 2);
   assert_returns_text("bridge_test::lists", other, NULL, 7, "[][7,7][] true true [1,2]");
@@ -110,7 +118,8 @@ static void test_names(void **state) {
   char layout[] = "strided", format[] = "channels_last", text[] = "words";
   opc_value_t device = {.kind = OPC_VALUE_DEVICE, .device = {OPC_DEVICE_CUDA, 1}};
   opc_value_t generator = {.kind = OPC_VALUE_GENERATOR, .seed = 99};
-  opc_value_t arguments[] = {dtype(OPC_DTYPE_BFLOAT16), device, string(layout), string(format), string(text), generator};
+  opc_value_t arguments[] = {
+      dtype(OPC_DTYPE_BFLOAT16), device, string(layout), string(format), string(text), generator};
   assert_returns_text("bridge_test::names", arguments, NULL, 6, "BFloat16 cuda:1 0 2 words 99");
   const bool absent[6] = {[4] = true, [5] = true};
   assert_returns_text("bridge_test::names", arguments, absent, 6, "BFloat16 cuda:1 0 2 it's none");
@@ -191,7 +200,8 @@ static void test_objects(void **state) {
   opc_text_clear(&message);
 }
 
-static void assert_outcome(const char *name, const opc_value_t *arguments, size_t count, opc_call_outcome_t outcome, const char *text) {
+static void assert_outcome(const char *name, const opc_value_t *arguments, size_t count, opc_call_outcome_t outcome,
+                           const char *text) {
   result_t result = call(name, arguments, NULL, count);
   if (result.outcome != outcome || strstr(opc_text_c(&result.message), text) == NULL) {
     fail_msg("%s: outcome %d and not %d: %s", name, (int)result.outcome, (int)outcome, opc_text_c(&result.message));
@@ -233,7 +243,8 @@ static void test_missing_kernels(void **state) {
 static void test_unconvertible(void **state) {
   (void)state;
   const opc_value_t number = integer(1), nothing = none(), hollow = tensor(NULL);
-  assert_outcome("bridge_test::twice", &number, 1, OPC_CALL_UNCONVERTIBLE, "argument x: an integer was given where the schema says Tensor");
+  assert_outcome("bridge_test::twice", &number, 1, OPC_CALL_UNCONVERTIBLE,
+                 "argument x: an integer was given where the schema says Tensor");
   assert_outcome("bridge_test::twice", &nothing, 1, OPC_CALL_UNCONVERTIBLE, "argument x: nothing");
   assert_outcome("bridge_test::twice", &hollow, 1, OPC_CALL_UNCONVERTIBLE, "never made");
   assert_outcome("bridge_test::twice", NULL, 0, OPC_CALL_UNCONVERTIBLE, "0 arguments were given, the schema has 1");
@@ -292,7 +303,8 @@ static void test_random_numbers_move_the_generator(void **state) {
   free(seeded);
   seeded = NULL;
   opc_error_t why = {0};
-  assert_int_equal(opc_bridge_generator_state((opc_device_t){OPC_DEVICE_META, -1}, &seeded, &size, &why), OPC_ERR_UNSUPPORTED);
+  assert_int_equal(opc_bridge_generator_state((opc_device_t){OPC_DEVICE_META, -1}, &seeded, &size, &why),
+                   OPC_ERR_UNSUPPORTED);
   result_clear(&result);
   opc_handle_free(&argument);
 }

@@ -24,7 +24,10 @@ static void call(void *address) {
 
 static void test_functions_and_data(void **state) {
   (void)state;
-  const opc_inert_symbol_t symbols[] = {{.name = "inert_first"}, {.name = "inert_data", .size = 100}, {.name = "inert_second"}, {.name = "inert_more", .size = 1}};
+  const opc_inert_symbol_t symbols[] = {{.name = "inert_first"},
+                                        {.name = "inert_data", .size = 100},
+                                        {.name = "inert_second"},
+                                        {.name = "inert_more", .size = 1}};
   opc_inert_on_call(on_call);
   assert_ok(opc_inert_load("libinert_test.so.1", symbols, 4, &error));
   void *handle = dlopen("libinert_test.so.1", RTLD_NOW | RTLD_NOLOAD); /* by its soname, as whoever needs it finds it */
@@ -43,7 +46,9 @@ static void test_functions_and_data(void **state) {
 
 static void test_versions(void **state) {
   (void)state;
-  const opc_inert_symbol_t symbols[] = {{.name = "inert_old", .version = "INERT_1"}, {.name = "inert_plain"}, {.name = "inert_new", .version = "INERT_2"}};
+  const opc_inert_symbol_t symbols[] = {{.name = "inert_old", .version = "INERT_1"},
+                                        {.name = "inert_plain"},
+                                        {.name = "inert_new", .version = "INERT_2"}};
   assert_ok(opc_inert_load("libinert_versions.so", symbols, 3, &error));
   assert_non_null(dlvsym(RTLD_DEFAULT, "inert_old", "INERT_1"));
   assert_non_null(dlvsym(RTLD_DEFAULT, "inert_new", "INERT_2"));
@@ -79,7 +84,8 @@ static void test_none_and_many(void **state) {
 /* What is true without an interpreter or a device is answered. */
 static void test_answers(void **state) {
   (void)state;
-  const opc_inert_symbol_t symbols[] = {{.name = "Py_IsInitialized"}, {.name = "hipGetDeviceCount"}, {.name = "__hipRegisterFatBinary"}};
+  const opc_inert_symbol_t symbols[] = {
+      {.name = "Py_IsInitialized"}, {.name = "hipGetDeviceCount"}, {.name = "__hipRegisterFatBinary"}};
   assert_ok(opc_inert_load("libinert_answers.so", symbols, 3, &error));
   int (*initialised)(void) = NULL, (*devices)(int *) = NULL, count = 7;
   void *(*register_code)(void *) = NULL;
@@ -93,7 +99,7 @@ static void test_answers(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_functions_and_data), cmocka_unit_test(test_versions), cmocka_unit_test(test_none_and_many),
-                                     cmocka_unit_test(test_answers)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_functions_and_data), cmocka_unit_test(test_versions),
+                                     cmocka_unit_test(test_none_and_many), cmocka_unit_test(test_answers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,8 @@ static void note_class(const opc_class_t *class_, void *context) {
 static int load(void **state) {
   (void)state;
   opc_error_t error = {0};
-  if (opc_bridge_load(TEST_OPS, TEST_OPS, &error) != OPC_OK || opc_bridge_list(note_operator, note_class, &listed, &error) != OPC_OK) {
+  if (opc_bridge_load(TEST_OPS, TEST_OPS, &error) != OPC_OK ||
+      opc_bridge_list(note_operator, note_class, &listed, &error) != OPC_OK) {
     print_error("%s\n", error.message);
     return -1;
   }
@@ -108,7 +109,8 @@ static void test_kernels(void **state) {
   op = find("bridge_test::numbers");
   assert_int_equal(op.kernel_count, 1);
   assert_non_null(opc_operator_kernel(&op, "CompositeImplicitAutograd"));
-  assert_string_equal(op.kernels[0].cpp_signature, "(int _0, SymInt _1, float _2, bool _3, complex _4, Scalar _5) -> str _0");
+  assert_string_equal(op.kernels[0].cpp_signature,
+                      "(int _0, SymInt _1, float _2, bool _3, complex _4, Scalar _5) -> str _0");
   opc_operator_clear(&op);
 }
 
@@ -134,7 +136,8 @@ static void test_dangling_and_foreign_kernels(void **state) {
   opc_operator_clear(&op);
 }
 
-static void assert_type(const opc_operator_t *op, size_t index, const char *text, opc_type_kind_t kind, opc_type_kind_t element) {
+static void assert_type(const opc_operator_t *op, size_t index, const char *text, opc_type_kind_t kind,
+                        opc_type_kind_t element) {
   assert_string_equal(op->arguments[index].type_text, text);
   assert_int_equal(op->arguments[index].type.kind, kind);
   if (op->arguments[index].type.element != NULL) assert_int_equal(op->arguments[index].type.element->kind, element);
@@ -191,7 +194,9 @@ static void test_types(void **state) {
 static void test_aliases(void **state) {
   (void)state;
   opc_operator_t op = find("bridge_test::aliases");
-  assert_string_equal(op.schema, "bridge_test::aliases(Tensor(a!)[] list, Tensor(b)? maybe, Tensor(c -> *) x, int[2] pair=1) -> Tensor(b)");
+  assert_string_equal(
+      op.schema,
+      "bridge_test::aliases(Tensor(a!)[] list, Tensor(b)? maybe, Tensor(c -> *) x, int[2] pair=1) -> Tensor(b)");
   assert_type(&op, 0, "Tensor[]", OPC_TYPE_LIST, OPC_TYPE_TENSOR);
   assert_true(op.arguments[0].alias.present);
   assert_true(op.arguments[0].alias.is_write);

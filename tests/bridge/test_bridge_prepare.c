@@ -19,7 +19,8 @@ static void assert_refused(opc_status_t status, opc_status_t expected, const opc
 static opc_status_t load(const char *path, opc_error_t *error) {
   opc_prepared_t prepared;
   opc_status_t status = opc_bridge_prepare(path, false, &prepared, error);
-  for (size_t i = 0; status == OPC_OK && i < prepared.sibling_count; i++) status = opc_bridge_load(prepared.siblings[i], path, error);
+  for (size_t i = 0; status == OPC_OK && i < prepared.sibling_count; i++)
+    status = opc_bridge_load(prepared.siblings[i], path, error);
   if (status == OPC_OK) status = opc_bridge_load(path, path, error);
   opc_prepared_clear(&prepared);
   return status;
@@ -37,7 +38,8 @@ static void test_files_that_are_no_libraries(void **state) {
 static void test_missing_library_is_named(void **state) {
   (void)state;
   opc_error_t refusal = {0};
-  assert_refused(load(TEST_ORPHAN_LIBRARY, &refusal), OPC_ERR_LIBRARY, &refusal, "libbridge_test_sibling.so: cannot open");
+  assert_refused(load(TEST_ORPHAN_LIBRARY, &refusal), OPC_ERR_LIBRARY, &refusal,
+                 "libbridge_test_sibling.so: cannot open");
   assert_ok(opc_bridge_preload(TEST_SIBLING_LIBRARY, &error));
   assert_ok(load(TEST_ORPHAN_LIBRARY, &error));
 }
@@ -91,17 +93,20 @@ static void read_python_data(void) {
   if (function() == 0) abort();
 }
 
-/* It loads with all symbols bound; a call is an error that names the function, data are zeros, and no interpreter is initialised. */
+/* It loads with all symbols bound; a call is an error that names the function, data are zeros, and no interpreter is
+ * initialised. */
 static void test_python_is_inert(void **state) {
   (void)state;
   char text[256];
   opc_prepared_t prepared;
   assert_ok(opc_bridge_prepare(TEST_PYTHON_LIBRARY, false, &prepared, &error));
-  assert_non_null(strstr(opc_text_c(&prepared.note), "5 symbols of Python are inert (PyExc_ValueError, PyLong_FromLong, Py_IsInitialized, …)"));
+  assert_non_null(strstr(opc_text_c(&prepared.note),
+                         "5 symbols of Python are inert (PyExc_ValueError, PyLong_FromLong, Py_IsInitialized, …)"));
   opc_prepared_clear(&prepared);
   assert_ok(opc_bridge_load(TEST_PYTHON_LIBRARY, TEST_PYTHON_LIBRARY, &error));
   terminate_text(call_python, text, sizeof text);
-  assert_string_equal(text, "this operator called PyLong_FromLong: it needs a Python interpreter, and there is none in this process");
+  assert_string_equal(
+      text, "this operator called PyLong_FromLong: it needs a Python interpreter, and there is none in this process");
   terminate_text(read_python_data, text, sizeof text);
   assert_string_equal(text, "");
 }
@@ -162,13 +167,16 @@ static void test_missing_cuda_is_inert(void **state) {
   assert_int_equal(count(), 0);
 }
 
-/* Each function is told of the library that it is of, whichever is named first; what libtorch_cuda would bring along is inert as it is. */
+/* Each function is told of the library that it is of, whichever is named first; what libtorch_cuda would bring along is
+ * inert as it is. */
 static void test_missing_libraries_are_told_apart(void **state) {
   (void)state;
   opc_prepared_t prepared;
   assert_ok(opc_bridge_prepare(TEST_ACCELERATORS_LIBRARY, false, &prepared, &error));
   const char *note = opc_text_c(&prepared.note);
-  if (strstr(note, "1 symbol of libcuda.so.99 is inert (cuNobodyHas)") == NULL || strstr(note, "1 symbol of libnvrtc.so.99 is inert (nvrtcNobodyHas)") == NULL) fail_msg("%s", note);
+  if (strstr(note, "1 symbol of libcuda.so.99 is inert (cuNobodyHas)") == NULL ||
+      strstr(note, "1 symbol of libnvrtc.so.99 is inert (nvrtcNobodyHas)") == NULL)
+    fail_msg("%s", note);
   opc_prepared_clear(&prepared);
   assert_ok(opc_bridge_load(TEST_ACCELERATORS_LIBRARY, TEST_ACCELERATORS_LIBRARY, &error));
 }
@@ -194,7 +202,8 @@ static void count_operator(const opc_operator_t *op, void *context) {
   strcat(tally->names, " ");
 }
 
-/* A library of a wheel, and how many operators it has. Its name differs between the releases for the versions of libtorch. */
+/* A library of a wheel, and how many operators it has. Its name differs between the releases for the versions of
+ * libtorch. */
 typedef struct wheel {
   const char *relative;
   size_t operators;
@@ -204,7 +213,8 @@ static const wheel_t torchvision_image[] = {{"torchvision/image.so", 13}, {"torc
 static const wheel_t torchaudio[] = {{"torchaudio/lib/libtorchaudio.abi3.so", 4}};
 #define RELEASES(wheels) wheels, sizeof(wheels) / sizeof *(wheels)
 
-/* Beside this libtorch, where the whole set of dependencies is installed. Gives the wheel of the release that is there; skips the test where none is. */
+/* Beside this libtorch, where the whole set of dependencies is installed. Gives the wheel of the release that is there;
+ * skips the test where none is. */
 static const wheel_t *find_wheel(const wheel_t *wheels, size_t releases, char path[static 1024]) {
   for (size_t i = 0; i < releases; i++) {
     (void)snprintf(path, 1024, "%s/../../%s", opc_bridge_torch_folder(), wheels[i].relative);
@@ -246,7 +256,8 @@ static void test_for_a_cuda_device(void **state) {
   if (child == 0) {
     opc_prepared_t prepared;
     opc_error_t error = {0};
-    if (opc_bridge_prepare(path, true, &prepared, &error) != OPC_OK || opc_bridge_load(path, path, &error) != OPC_OK) _exit(1);
+    if (opc_bridge_prepare(path, true, &prepared, &error) != OPC_OK || opc_bridge_load(path, path, &error) != OPC_OK)
+      _exit(1);
     const void *cuda = dlsym(RTLD_DEFAULT, "_ZN2at4cuda26getCurrentDevicePropertiesEv");
     Dl_info info = {0};
     _exit(dladdr(cuda, &info) != 0 && strstr(info.dli_fname, "libtorch_cuda.so") != NULL ? 0 : 2);

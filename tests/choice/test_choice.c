@@ -15,8 +15,8 @@ enum { LIBRARIES = 3 };
 
 typedef struct choice {
   const char *libraries[LIBRARIES];
-  const char *version;           /* of the worker that is chosen */
-  const char *wrong[LIBRARIES];  /* words of the library's error; NULL: none */
+  const char *version;          /* of the worker that is chosen */
+  const char *wrong[LIBRARIES]; /* words of the library's error; NULL: none */
 } choice_t;
 
 static void check(const opc_workers_t *workers, const choice_t *choice) {
@@ -34,7 +34,8 @@ static void check(const opc_workers_t *workers, const choice_t *choice) {
   assert_string_equal(workers->items[index].version, choice->version);
   for (size_t i = 0; i < count; i++) {
     assert_string_equal(errors[i].kind, choice->wrong[i] != NULL ? "abi" : "");
-    if (choice->wrong[i] != NULL && strstr(errors[i].message, choice->wrong[i]) == NULL) fail_msg("%s: %s", list[i], errors[i].message);
+    if (choice->wrong[i] != NULL && strstr(errors[i].message, choice->wrong[i]) == NULL)
+      fail_msg("%s: %s", list[i], errors[i].message);
   }
 }
 
@@ -64,15 +65,17 @@ static void one_library(void **state) {
   static const choice_t choices[] = {
       {{"old"}, "9.1", {NULL}},
       {{"new"}, "9.2", {NULL}},
-      {{"both"}, "9.1", {NULL}}, /* nothing tells: the first */
-      {{"own"}, "9.1", {NULL}},  /* what no libtorch has says nothing */
+      {{"both"}, "9.1", {NULL}},         /* nothing tells: the first */
+      {{"own"}, "9.1", {NULL}},          /* what no libtorch has says nothing */
       {{"old_and_base"}, "9.1", {NULL}}, /* nor does what is needed of another library, though 9.2 has the like */
-      {{"gone"}, "9.1", {NULL}}, /* no such file: the loader says so */
+      {{"gone"}, "9.1", {NULL}},         /* no such file: the loader says so */
       {{"both_at_9.1"}, "9.1", {NULL}},
       {{"both_at_9.2"}, "9.2", {NULL}},
       {{"both_in_wheel"}, "9.2", {NULL}},
       {{"old_at_9.2"}, "9.2", {NULL}}, /* as its user would load it: the loader says what is missing */
-      {{"both_at_9.3"}, "9.1", {"wants libtorch 9.3 (" CHOICE_FOLDER "/torch-9.3), and there are workers for 9.1, 9.2"}},
+      {{"both_at_9.3"},
+       "9.1",
+       {"wants libtorch 9.3 (" CHOICE_FOLDER "/torch-9.3), and there are workers for 9.1, 9.2"}},
       {{"shim_at_9.2"}, "9.2", {NULL}},
       {{"shim_at_9.3"}, "9.1", {NULL}}, /* the C shim is compatible */
       {{"neither"}, "9.1", {"another libtorch than 9.1, 9.2 (9.1 has no symbol _ZN5torch3newEv)"}},
@@ -107,7 +110,7 @@ static void one_worker(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(workers_of_a_folder), cmocka_unit_test(one_library), cmocka_unit_test(several_libraries),
-                                     cmocka_unit_test(one_worker)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(workers_of_a_folder), cmocka_unit_test(one_library),
+                                     cmocka_unit_test(several_libraries), cmocka_unit_test(one_worker)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

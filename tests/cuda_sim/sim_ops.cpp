@@ -1,4 +1,5 @@
-// Operators for what lies between the command line and the checks on the simulated device. None has a kernel of its own: they call libtorch's.
+// Operators for what lies between the command line and the checks on the simulated device. None has a kernel of its
+// own: they call libtorch's.
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/library.h>
@@ -16,7 +17,9 @@ at::Tensor only_cuda(const at::Tensor &image, int64_t size) {
 // Seen by whoever lists kernels as one for every device.
 at::Tensor only_cuda_autograd(const at::Tensor &image, int64_t size) {
   const at::AutoDispatchBelowADInplaceOrView below;
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("sim::only_cuda", "").typed<at::Tensor(const at::Tensor &, int64_t)>();
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow("sim::only_cuda", "")
+                             .typed<at::Tensor(const at::Tensor &, int64_t)>();
   return op.call(image, size);
 }
 

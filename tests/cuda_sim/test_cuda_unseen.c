@@ -1,4 +1,5 @@
-/* What is said of a library whose calls of CUDA nobody sees, by its file: over a table of wrappers of the test's own. usage: test_cuda_unseen <static> <driver> <shared> */
+/* What is said of a library whose calls of CUDA nobody sees, by its file: over a table of wrappers of the test's own.
+ * usage: test_cuda_unseen <static> <driver> <shared> */
 #include "checks/cuda_unseen.h"
 
 #include <string.h>
@@ -28,7 +29,8 @@ static const char *unseen(size_t library) {
 static void test_simulated(void **state) {
   (void)state;
   opc_launch_api.mode = OPC_LAUNCH_SIMULATED;
-  assert_non_null(strstr(unseen(0), "links the CUDA runtime statically: its launches are not seen on the simulated device"));
+  assert_non_null(
+      strstr(unseen(0), "links the CUDA runtime statically: its launches are not seen on the simulated device"));
   assert_string_equal("", unseen(1)); /* the log names what it called */
   assert_string_equal("", unseen(2));
   assert_int_equal(0, asked);
@@ -41,8 +43,13 @@ static void test_through(void **state) {
   for (size_t i = 0; i < 3; i++) assert_string_equal("", unseen(i));
   assert_int_equal(2, asked); /* CUPTI is left alone where there is nothing to see */
   refusal = "CUPTI refuses";
-  assert_string_equal("its library links the CUDA runtime statically; calls of the driver and of static runtimes are not seen: CUPTI refuses", unseen(0));
-  assert_string_equal("its library calls the CUDA driver; calls of the driver and of static runtimes are not seen: CUPTI refuses", unseen(1));
+  assert_string_equal(
+      "its library links the CUDA runtime statically; calls of the driver and of static runtimes are not seen: CUPTI "
+      "refuses",
+      unseen(0));
+  assert_string_equal(
+      "its library calls the CUDA driver; calls of the driver and of static runtimes are not seen: CUPTI refuses",
+      unseen(1));
   assert_string_equal("", unseen(2));
 }
 
@@ -54,7 +61,8 @@ static void test_no_library(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_simulated), cmocka_unit_test(test_through), cmocka_unit_test(test_no_library)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_simulated), cmocka_unit_test(test_through),
+                                     cmocka_unit_test(test_no_library)};
   if (argc != 4) return 2;
   libraries = argv + 1;
   opc_library_note_own(libraries[0]);

@@ -1,5 +1,6 @@
-/* A runtime for the test of pass-through: libcudart.so of the right major version, with a few functions that say what they were called with. The others are missing,
- * as newer functions are in an older runtime. Compiled without CUDA's headers, so that only the ABI is common. */
+/* A runtime for the test of pass-through: libcudart.so of the right major version, with a few functions that say what
+ * they were called with. The others are missing, as newer functions are in an older runtime. Compiled without CUDA's
+ * headers, so that only the ABI is common. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -84,7 +85,8 @@ int cudaCtxResetPersistingL2Cache(void) {
   return ends("cudaCtxResetPersistingL2Cache", cuStreamSynchronize ? cuStreamSynchronize(NULL) : 0);
 }
 /* Not covered by the wrappers, so that a stub jumps here: arguments in registers and on the stack arrive. */
-int cudaGraphAddMemcpyNode1D(void *node, void *graph, const void *dependencies, size_t count, void *to, const void *from, size_t bytes, int kind) {
+int cudaGraphAddMemcpyNode1D(void *node, void *graph, const void *dependencies, size_t count, void *to,
+                             const void *from, size_t bytes, int kind) {
   (void)node, (void)graph, (void)dependencies, (void)to;
   return (int)(count * 100 + bytes * 10) + kind + (from != NULL);
 }

@@ -1,5 +1,5 @@
-/* libcupti for the tests of calls that do not come through the wrappers: the functions that harness/launch asks for, with CUPTI's own types. FAKE_CUPTI_REFUSES: the
- * code that cuptiSubscribe comes to. */
+/* libcupti for the tests of calls that do not come through the wrappers: the functions that harness/launch asks for,
+ * with CUPTI's own types. FAKE_CUPTI_REFUSES: the code that cuptiSubscribe comes to. */
 #include "fake_cupti.h"
 
 #include <stdbool.h>
@@ -33,7 +33,8 @@ CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle handle, CU
   return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle, CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle, CUpti_CallbackDomain domain,
+                                CUpti_CallbackId id) {
   (void)handle;
   if (id >= IDS) return CUPTI_ERROR_INVALID_PARAMETER;
   enabled[domain][id] = enable != 0;

@@ -1,8 +1,8 @@
 /* libcuda for the same tests: a few functions that do nothing but be seen. */
 #include "fake_cupti.h"
 
-CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream stream, void **parameters,
-                        void **extra) {
+CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                        unsigned shared, CUstream stream, void **parameters, void **extra) {
   cuLaunchKernel_params given = {f, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra};
   FAKE_ENTER(DRIVER, cuLaunchKernel, "cuLaunchKernel", &given, "_Z11copy_kernelPKvPv");
   CUresult code = gx ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

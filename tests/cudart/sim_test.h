@@ -1,4 +1,5 @@
-/* What the tests of the wrapped runtime share: the wrappers are preloaded (CMakeLists.txt), and opc_launch() finds their table. */
+/* What the tests of the wrapped runtime share: the wrappers are preloaded (CMakeLists.txt), and opc_launch() finds
+ * their table. */
 #ifndef OPC_TESTS_SIM_TEST_H
 #define OPC_TESTS_SIM_TEST_H
 

@@ -2,8 +2,8 @@
 
 #include "fake_cupti.h"
 
-CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream stream, void **parameters,
-                        void **extra);
+CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                        unsigned shared, CUstream stream, void **parameters, void **extra);
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream);
 CUresult cuStreamSynchronize(CUstream stream);
 CUresult cuStreamCreate(CUstream *out, unsigned flags);
@@ -13,20 +13,26 @@ CUresult cuStreamCreate(CUstream *out, unsigned flags);
 #define OWN static __attribute__((noinline, noipa, used))
 static cudaError_t error;
 
-OWN cudaError_t own_launch(const void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream) {
+OWN cudaError_t own_launch(const void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared,
+                           cudaStream_t stream) {
   cudaLaunchKernel_v7000_params given = {kernel, grid, block, arguments, shared, stream};
   FAKE_ENTER(RUNTIME, cudaLaunchKernel_v7000, "cudaLaunchKernel", &given, "_Z11copy_kernelPKvPv");
-  cudaError_t code = cuLaunchKernel(NULL, grid.x, grid.y, grid.z, block.x, block.y, block.z, (unsigned)shared, stream, arguments, NULL) ? cudaErrorInvalidConfiguration
-                                                                                                                                      : cudaSuccess;
+  cudaError_t code =
+      cuLaunchKernel(NULL, grid.x, grid.y, grid.z, block.x, block.y, block.z, (unsigned)shared, stream, arguments, NULL)
+          ? cudaErrorInvalidConfiguration
+          : cudaSuccess;
   if (code) error = code;
   FAKE_EXIT(RUNTIME, cudaLaunchKernel_v7000, code);
   return code;
 }
 
 /* libcudart 13.0's __cudaLaunchKernel is a jump to cudaLaunchKernel. */
-__asm__(".pushsection .text\n.type own_launch_of_stub, @function\nown_launch_of_stub:\n  push %rbp\n  mov %rsp, %rbp\n  pop %rbp\n  .byte 0xe9\n"
-        "  .long own_launch - . - 4\n.size own_launch_of_stub, . - own_launch_of_stub\n.popsection\n");
-cudaError_t own_launch_of_stub(const void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream) __attribute__((visibility("hidden")));
+__asm__(
+    ".pushsection .text\n.type own_launch_of_stub, @function\nown_launch_of_stub:\n  push %rbp\n  mov %rsp, %rbp\n  "
+    "pop %rbp\n  .byte 0xe9\n"
+    "  .long own_launch - . - 4\n.size own_launch_of_stub, . - own_launch_of_stub\n.popsection\n");
+cudaError_t own_launch_of_stub(const void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared,
+                               cudaStream_t stream) __attribute__((visibility("hidden")));
 
 OWN cudaError_t own_launch_bare(unsigned blocks, cudaStream_t stream) {
   FAKE_ENTER(RUNTIME, __cudaLaunchKernel_v13000, "__cudaLaunchKernel", NULL, NULL);
@@ -119,6 +125,7 @@ static int driver_copy(void *to, const void *from, size_t bytes, cudaStream_t st
 
 static_user_get_t static_user;
 const static_user_t *static_user(void) {
-  static const static_user_t user = {stub, launch, launch_bare, last_error, stream_create, wait, allocate, driver_launch, driver_copy};
+  static const static_user_t user = {stub, launch,   launch_bare,   last_error, stream_create,
+                                     wait, allocate, driver_launch, driver_copy};
   return &user;
 }

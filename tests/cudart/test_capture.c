@@ -1,5 +1,6 @@
-/* Stream capture on the simulated device: what is captured is done by launches of the graph alone; what CUDA refuses meanwhile is refused with its error, and ends the
- * capture. Source: CUDA programming guide, "Prohibited and Unhandled Operations"; runtime API, cudaThreadExchangeStreamCaptureMode. */
+/* Stream capture on the simulated device: what is captured is done by launches of the graph alone; what CUDA refuses
+ * meanwhile is refused with its error, and ends the capture. Source: CUDA programming guide, "Prohibited and Unhandled
+ * Operations"; runtime API, cudaThreadExchangeStreamCaptureMode. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -390,15 +391,19 @@ static void test_stream_destroyed(void **state) {
 
 static int make(void **state) {
   (void)state;
-  return cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess || cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking) != cudaSuccess ||
-         cudaStreamCreate(&blocking) != cudaSuccess || cudaEventCreate(&event) != cudaSuccess || cudaEventCreate(&second) != cudaSuccess ||
-         cudaMalloc((void **)&memory, BYTES) != cudaSuccess || cudaMallocHost((void **)&pinned, BYTES) != cudaSuccess;
+  return cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess ||
+         cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking) != cudaSuccess ||
+         cudaStreamCreate(&blocking) != cudaSuccess || cudaEventCreate(&event) != cudaSuccess ||
+         cudaEventCreate(&second) != cudaSuccess || cudaMalloc((void **)&memory, BYTES) != cudaSuccess ||
+         cudaMallocHost((void **)&pinned, BYTES) != cudaSuccess;
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_replay),  cmocka_unit_test(test_nodes),  cmocka_unit_test(test_fork_and_join), cmocka_unit_test(test_edges_across),
-                                     cmocka_unit_test(test_waiting), cmocka_unit_test(test_legacy), cmocka_unit_test(test_modes),         cmocka_unit_test(test_unsafe),
-                                     cmocka_unit_test(test_log),     cmocka_unit_test(test_stream_destroyed)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_replay),        cmocka_unit_test(test_nodes),
+                                     cmocka_unit_test(test_fork_and_join), cmocka_unit_test(test_edges_across),
+                                     cmocka_unit_test(test_waiting),       cmocka_unit_test(test_legacy),
+                                     cmocka_unit_test(test_modes),         cmocka_unit_test(test_unsafe),
+                                     cmocka_unit_test(test_log),           cmocka_unit_test(test_stream_destroyed)};
   api = opc_launch();
   if (!api) return 1; /* the wrappers are not preloaded */
   void *driver = dlopen("libcuda.so.1", RTLD_NOW);

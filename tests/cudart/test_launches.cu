@@ -1,4 +1,5 @@
-// Kernels launched in every manner, on the simulated device: what each comes to, and what the log knows of it. Built by nvcc, with the shared runtime.
+// Kernels launched in every manner, on the simulated device: what each comes to, and what the log knows of it. Built by
+// nvcc, with the shared runtime.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -43,20 +44,21 @@ __global__ void nothing() {}
 static int failures;
 static const opc_launch_api_t *api;
 
-#define EXPECT(condition)                                                    \
-  do {                                                                       \
-    if (!(condition)) {                                                      \
-      std::printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);    \
-      failures++;                                                            \
-    }                                                                        \
+#define EXPECT(condition)                                                 \
+  do {                                                                    \
+    if (!(condition)) {                                                   \
+      std::printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      failures++;                                                         \
+    }                                                                     \
   } while (0)
-#define EXPECT_CODE(expected, call)                                                                                                  \
-  do {                                                                                                                               \
-    const cudaError_t code = (call);                                                                                                 \
-    if (code != (expected)) {                                                                                                        \
-      std::printf("%s:%d: %s came to %s, not %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(code), cudaGetErrorName(expected));  \
-      failures++;                                                                                                                    \
-    }                                                                                                                                \
+#define EXPECT_CODE(expected, call)                                                                    \
+  do {                                                                                                 \
+    const cudaError_t code = (call);                                                                   \
+    if (code != (expected)) {                                                                          \
+      std::printf("%s:%d: %s came to %s, not %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(code), \
+                  cudaGetErrorName(expected));                                                         \
+      failures++;                                                                                      \
+    }                                                                                                  \
   } while (0)
 // What a launch by <<<…>>> came to, as a program learns it.
 #define EXPECT_LAUNCH(expected, ...)              \
@@ -99,11 +101,12 @@ static void test_shared(float *out) {
   EXPECT(attributes.binaryVersion == 90);
   EXPECT_LAUNCH(cudaSuccess, (sharing<<<1, 1024, (48 << 10) - fixed>>>(out)));
   EXPECT_LAUNCH(cudaErrorInvalidValue, (sharing<<<1, 1024, (48 << 10) - fixed + 1>>>(out)));
-  EXPECT_CODE(cudaErrorInvalidValue, cudaFuncSetAttribute(sharing, cudaFuncAttributeMaxDynamicSharedMemorySize, optin - fixed + 1));
+  EXPECT_CODE(cudaErrorInvalidValue,
+              cudaFuncSetAttribute(sharing, cudaFuncAttributeMaxDynamicSharedMemorySize, optin - fixed + 1));
   EXPECT_CODE(cudaErrorInvalidValue, cudaGetLastError());
   EXPECT_CODE(cudaSuccess, cudaFuncSetAttribute(sharing, cudaFuncAttributeMaxDynamicSharedMemorySize, optin - fixed));
   EXPECT_LAUNCH(cudaSuccess, (sharing<<<1, 1024, optin - fixed>>>(out)));
-  EXPECT_CODE(cudaSuccess, cudaSetDevice(1)); // it was set on the other one
+  EXPECT_CODE(cudaSuccess, cudaSetDevice(1));  // it was set on the other one
   EXPECT_LAUNCH(cudaErrorInvalidValue, (sharing<<<1, 1024, optin - fixed>>>(out)));
   EXPECT_CODE(cudaSuccess, cudaSetDevice(0));
 }
@@ -117,12 +120,14 @@ static void test_other_launches(float *out, cudaStream_t stream) {
   EXPECT_CODE(cudaSuccess, cudaLaunchKernel(plain, 1, 32, arguments, 0, stream));
   EXPECT_CODE(cudaErrorInvalidConfiguration, cudaLaunchKernel(plain, 0, 32, arguments, 0, stream));
   EXPECT_CODE(cudaErrorInvalidConfiguration, cudaGetLastError());
-  EXPECT_CODE(cudaErrorInvalidDeviceFunction, cudaLaunchKernel(reinterpret_cast<const void *>(&failures), 1, 32, arguments, 0, stream));
+  EXPECT_CODE(cudaErrorInvalidDeviceFunction,
+              cudaLaunchKernel(reinterpret_cast<const void *>(&failures), 1, 32, arguments, 0, stream));
   EXPECT_CODE(cudaErrorInvalidDeviceFunction, cudaGetLastError());
   EXPECT_CODE(cudaSuccess, cudaGetKernel(&handle, reinterpret_cast<const void *>(plain)));
   EXPECT_CODE(cudaSuccess, cudaLaunchKernel(reinterpret_cast<const void *>(handle), 1, 32, arguments, 0, stream));
   EXPECT_CODE(cudaSuccess, cudaLaunchCooperativeKernel(nothing, 132, 32, nullptr, 0, stream));
-  EXPECT_CODE(cudaErrorCooperativeLaunchTooLarge, cudaLaunchCooperativeKernel(nothing, 1 << 20, 32, nullptr, 0, stream));
+  EXPECT_CODE(cudaErrorCooperativeLaunchTooLarge,
+              cudaLaunchCooperativeKernel(nothing, 1 << 20, 32, nullptr, 0, stream));
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim = {2, 1, 1};
@@ -130,7 +135,8 @@ static void test_other_launches(float *out, cudaStream_t stream) {
   config.gridDim = 4, config.blockDim = 32, config.stream = stream, config.attrs = &attribute, config.numAttrs = 1;
   EXPECT_CODE(cudaSuccess, cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(nothing), nullptr));
   config.gridDim = 3;
-  EXPECT_CODE(cudaErrorInvalidClusterSize, cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(nothing), nullptr));
+  EXPECT_CODE(cudaErrorInvalidClusterSize,
+              cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(nothing), nullptr));
   (void)cudaGetLastError();
   EXPECT_CODE(cudaSuccess, cudaSetDevice(1));
   EXPECT_CODE(cudaSuccess, cudaStreamCreate(&elsewhere));
@@ -155,18 +161,25 @@ static void test_log(float *out, cudaStream_t stream) {
   const opc_cuda_log_t log = api->log_end();
   const opc_cuda_call_t *call = launched(log, 0);
   EXPECT(std::strstr(call->kernel, "plain") != nullptr);
-  EXPECT(std::strcmp(call->kernel_library, call->library) == 0 && std::strstr(call->library, "test_cudart_launches") != nullptr);
-  EXPECT(call->grid[0] == 2 && call->grid[1] == 3 && call->grid[2] == 4 && call->block[0] == 32 && call->block[1] == 2 && call->block[2] == 1);
-  EXPECT(call->shared == 128 && call->stream_kind == OPC_CUDA_STREAM_CREATED && call->stream == reinterpret_cast<uint64_t>(stream));
+  EXPECT(std::strcmp(call->kernel_library, call->library) == 0 &&
+         std::strstr(call->library, "test_cudart_launches") != nullptr);
+  EXPECT(call->grid[0] == 2 && call->grid[1] == 3 && call->grid[2] == 4 && call->block[0] == 32 &&
+         call->block[1] == 2 && call->block[2] == 1);
+  EXPECT(call->shared == 128 && call->stream_kind == OPC_CUDA_STREAM_CREATED &&
+         call->stream == reinterpret_cast<uint64_t>(stream));
   EXPECT(call->parameters_known && call->pointer_count == 2);
-  EXPECT(call->pointers[0].place == OPC_CUDA_DEVICE && call->pointers[0].value == reinterpret_cast<uint64_t>(out) && call->alone[0]);
-  EXPECT(call->pointers[1].place == OPC_CUDA_PAGEABLE && call->pointers[1].value == reinterpret_cast<uint64_t>(host) && call->alone[1]);
+  EXPECT(call->pointers[0].place == OPC_CUDA_DEVICE && call->pointers[0].value == reinterpret_cast<uint64_t>(out) &&
+         call->alone[0]);
+  EXPECT(call->pointers[1].place == OPC_CUDA_PAGEABLE && call->pointers[1].value == reinterpret_cast<uint64_t>(host) &&
+         call->alone[1]);
   call = launched(log, 1);
   EXPECT(call->parameters_known && call->pointer_count == 2 && call->stream_kind == OPC_CUDA_STREAM_LEGACY);
-  EXPECT(call->pointers[0].value == reinterpret_cast<uint64_t>(out + 4) && call->pointers[0].allocation == reinterpret_cast<uint64_t>(out) && !call->alone[0]);
+  EXPECT(call->pointers[0].value == reinterpret_cast<uint64_t>(out + 4) &&
+         call->pointers[0].allocation == reinterpret_cast<uint64_t>(out) && !call->alone[0]);
   EXPECT(call->pointers[1].place == OPC_CUDA_FREED && call->alone[1]);
   call = launched(log, 2);
-  EXPECT(call->parameters_known && call->pointer_count == 1 && call->pointers[0].value == reinterpret_cast<uint64_t>(out));
+  EXPECT(call->parameters_known && call->pointer_count == 1 &&
+         call->pointers[0].value == reinterpret_cast<uint64_t>(out));
   call = launched(log, 3);
   EXPECT(call->parameters_known && call->pointer_count == 0 && call->stream_kind == OPC_CUDA_STREAM_PER_THREAD);
   EXPECT(log.calls[log.count - 1].kind == OPC_CUDA_LAST_ERROR);
@@ -204,14 +217,14 @@ static void test_variables() {
   EXPECT_CODE(cudaErrorInvalidValue, cudaMemcpyToSymbol(table, values, sizeof values, 4));
   EXPECT_CODE(cudaErrorInvalidSymbol, cudaGetSymbolAddress(&address, failures));
   (void)cudaGetLastError();
-  both = 5; // host code may
+  both = 5;  // host code may
   EXPECT(both == 5);
 }
 
 static void test_occupancy() {
   int blocks = 0, block = 0, grid = 0;
   EXPECT_CODE(cudaSuccess, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, nothing, 1024, 0));
-  EXPECT(blocks == 2); // 2048 threads of a multiprocessor of sm_90
+  EXPECT(blocks == 2);  // 2048 threads of a multiprocessor of sm_90
   EXPECT_CODE(cudaSuccess, cudaOccupancyMaxPotentialBlockSize(&grid, &block, plain, 0, 0));
   EXPECT(block > 0 && block <= 1024 && grid % 132 == 0);
 }
@@ -228,7 +241,7 @@ int main(int argc, char **argv) {
   float *out = nullptr;
   cudaStream_t stream;
   api = opc_launch();
-  if (!api) return 1; // the wrappers are not preloaded
+  if (!api) return 1;  // the wrappers are not preloaded
   if (argc > 1 && std::strcmp(argv[1], "no-image") == 0) return only_no_image();
   EXPECT_CODE(cudaSuccess, cudaMalloc(&out, 4096));
   EXPECT_CODE(cudaSuccess, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

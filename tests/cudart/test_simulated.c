@@ -80,7 +80,8 @@ static void test_not_covered(void **state) {
   assert_fine(cudaStreamCreate(&stream));
   api->log_begin();
   assert_cuda(cudaErrorNotSupported, cudaIpcGetMemHandle(&handle, NULL));
-  assert_cuda(cudaErrorNotSupported, cudaStreamBeginCaptureToGraph(stream, NULL, NULL, NULL, 0, cudaStreamCaptureModeGlobal));
+  assert_cuda(cudaErrorNotSupported,
+              cudaStreamBeginCaptureToGraph(stream, NULL, NULL, NULL, 0, cudaStreamCaptureModeGlobal));
   assert_cuda(cudaErrorNotSupported, cudaGraphCreate(&graph, 0));
   const opc_cuda_log_t log = api->log_end();
   assert_int_equal(3, log.count);
@@ -113,11 +114,13 @@ static void test_driver(void **state) {
   assert_ptr_equal(*(void **)&count_devices, found);
 }
 
-/* Modules of the driver: what Triton's code launches its kernels with. The images are those of the unit tests; the device is sm_86. */
+/* Modules of the driver: what Triton's code launches its kernels with. The images are those of the unit tests; the
+ * device is sm_86. */
 typedef int module_load_t(void **, const char *);
 typedef int module_unload_t(void *);
 typedef int module_function_t(void **, void *, const char *);
-typedef int launch_kernel_t(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cudaStream_t, void **, void **);
+typedef int launch_kernel_t(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cudaStream_t,
+                            void **, void **);
 typedef int function_get_t(int *, int, void *);
 static module_load_t *module_load;
 static module_unload_t *module_unload;
@@ -137,7 +140,9 @@ typedef int pointer_attribute_t(void *, int, uint64_t);
 static launch_config_t *launch_config;
 static pointer_attribute_t *pointer_attribute;
 
-static int launch(void *function, unsigned threads, void **parameters) { return launch_kernel(function, 3, 2, 1, threads, 1, 1, 0, NULL, parameters, NULL); }
+static int launch(void *function, unsigned threads, void **parameters) {
+  return launch_kernel(function, 3, 2, 1, threads, 1, 1, 0, NULL, parameters, NULL);
+}
 
 static void find_modules(void) {
   void *library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -152,7 +157,15 @@ static void find_modules(void) {
 
 static void test_modules(void **state) {
   (void)state;
-  enum { INVALID_VALUE = 1, INVALID_IMAGE = 200, NO_BINARY = 209, FILE_NOT_FOUND = 301, INVALID_HANDLE = 400, NOT_FOUND = 500, MAX_THREADS = 0 };
+  enum {
+    INVALID_VALUE = 1,
+    INVALID_IMAGE = 200,
+    NO_BINARY = 209,
+    FILE_NOT_FOUND = 301,
+    INVALID_HANDLE = 400,
+    NOT_FOUND = 500,
+    MAX_THREADS = 0
+  };
   void *module = NULL, *plain = NULL, *bounded = NULL, *none = NULL, *device = NULL;
   int count = 7, threads = 0;
   double factor = 2;
@@ -238,7 +251,13 @@ static void test_reserved(void **state) {
 
 /* ---- cuBLAS and cuFFT ---- */
 
-enum { BLAS_NOT_INITIALIZED = 1, BLAS_EXECUTION_FAILED = 13, BLAS_NOT_SUPPORTED = 15, FFT_INVALID_PLAN = 1, POINTER_MODE_DEVICE = 1 };
+enum {
+  BLAS_NOT_INITIALIZED = 1,
+  BLAS_EXECUTION_FAILED = 13,
+  BLAS_NOT_SUPPORTED = 15,
+  FFT_INVALID_PLAN = 1,
+  POINTER_MODE_DEVICE = 1
+};
 
 typedef int call_handle_t(void *handle);
 typedef int create_t(void **out);
@@ -246,10 +265,10 @@ typedef int set_stream_t(void *handle, cudaStream_t stream);
 typedef int set_mode_t(void *handle, int mode);
 
 /* As a library finds it that links cuBLAS. */
-#define FIND(function, name)                        \
-  do {                                              \
+#define FIND(function, name)                         \
+  do {                                               \
     *(void **)&function = dlsym(RTLD_DEFAULT, name); \
-    assert_non_null(function);                      \
+    assert_non_null(function);                       \
   } while (0)
 
 static void test_blas(void **state) {
@@ -327,7 +346,8 @@ static void test_blas_captured(void **state) {
   assert_fine(cudaGraphDestroy(graph));
   assert_fine(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
   assert_int_equal(0, set_stream(handle, NULL));
-  assert_int_equal(BLAS_EXECUTION_FAILED, gemm(handle)); /* the legacy stream waits for the others, which a capture forbids */
+  assert_int_equal(BLAS_EXECUTION_FAILED,
+                   gemm(handle)); /* the legacy stream waits for the others, which a capture forbids */
   assert_cuda(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
   (void)cudaGetLastError();
   assert_int_equal(0, destroy(handle));
@@ -336,7 +356,8 @@ static void test_blas_captured(void **state) {
 
 static void test_fft(void **state) {
   (void)state;
-  int (*create)(int *), (*make)(int, int, int, int, size_t *), (*exec)(int, void *, void *, int), (*destroy)(int), plan = 0;
+  int (*create)(int *), (*make)(int, int, int, int, size_t *), (*exec)(int, void *, void *, int), (*destroy)(int),
+      plan = 0;
   size_t bytes = 77;
   FIND(create, "cufftCreate");
   FIND(make, "cufftMakePlan1d");
@@ -513,7 +534,8 @@ static void test_places(void **state) {
   const size_t count = api->allocations(alive, COUNT(alive));
   size_t found = 0;
   for (size_t i = 0; i < count && i < COUNT(alive); i++)
-    if (alive[i].at.value == number(later)) found += alive[i].bytes == 1000 && strstr(alive[i].library, "test_cudart_simulated") != NULL;
+    if (alive[i].at.value == number(later))
+      found += alive[i].bytes == 1000 && strstr(alive[i].library, "test_cudart_simulated") != NULL;
   assert_int_equal(1, found);
   assert_fine(cudaFree(later));
   assert_fine(cudaFree(managed));
@@ -580,7 +602,8 @@ static void test_fork(void **state) {
   if (child == 0) {
     unsigned char *own = NULL, other = 9;
     api->log_begin();
-    bool good = cudaMalloc((void **)&own, 4096) == cudaSuccess && cudaMemcpy(&back, device, 1, cudaMemcpyDeviceToHost) == cudaSuccess && back == 1;
+    bool good = cudaMalloc((void **)&own, 4096) == cudaSuccess &&
+                cudaMemcpy(&back, device, 1, cudaMemcpyDeviceToHost) == cudaSuccess && back == 1;
     good = good && cudaMemcpy(device, &other, 1, cudaMemcpyHostToDevice) == cudaSuccess;
     good = good && api->log_end().count == 3;
     _exit(good ? 0 : 1);
@@ -700,13 +723,16 @@ static void test_table(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_table),        cmocka_unit_test(test_devices),    cmocka_unit_test(test_last_error),
-    cmocka_unit_test(test_not_covered),  cmocka_unit_test(test_contents),   cmocka_unit_test(test_copies_of_pages),
-    cmocka_unit_test(test_huge),         cmocka_unit_test(test_places),     cmocka_unit_test(test_host_access),
-    cmocka_unit_test(test_host_access_faults), cmocka_unit_test(test_fork), cmocka_unit_test(test_streams),
-    cmocka_unit_test(test_log),          cmocka_unit_test(test_driver),     cmocka_unit_test(test_modules),
-    cmocka_unit_test(test_reserved),
-    cmocka_unit_test(test_blas),         cmocka_unit_test(test_blas_captured), cmocka_unit_test(test_fft),
+      cmocka_unit_test(test_table),       cmocka_unit_test(test_devices),
+      cmocka_unit_test(test_last_error),  cmocka_unit_test(test_not_covered),
+      cmocka_unit_test(test_contents),    cmocka_unit_test(test_copies_of_pages),
+      cmocka_unit_test(test_huge),        cmocka_unit_test(test_places),
+      cmocka_unit_test(test_host_access), cmocka_unit_test(test_host_access_faults),
+      cmocka_unit_test(test_fork),        cmocka_unit_test(test_streams),
+      cmocka_unit_test(test_log),         cmocka_unit_test(test_driver),
+      cmocka_unit_test(test_modules),     cmocka_unit_test(test_reserved),
+      cmocka_unit_test(test_blas),        cmocka_unit_test(test_blas_captured),
+      cmocka_unit_test(test_fft),
   };
   api = opc_launch();
   if (!api) return 1; /* the wrappers are not preloaded */

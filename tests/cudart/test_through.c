@@ -1,4 +1,5 @@
-/* Pass-through: each call goes to the runtime that is there, here one of the test's own (fake_cudart.c), and is recorded. What it costs is said, and has a bound. */
+/* Pass-through: each call goes to the runtime that is there, here one of the test's own (fake_cudart.c), and is
+ * recorded. What it costs is said, and has a bound. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <time.h>
@@ -87,7 +88,8 @@ static void test_no_driver(void **state) {
   if (dlopen("libcuda.so.1", RTLD_LAZY)) skip();
   if (cupti) assert_non_null(dlopen(cupti, RTLD_LAZY));
   const char *why = api->watch_unwrapped(NULL);
-  assert_true(strcmp(why, "there is no CUDA driver (libcuda.so.1)") == 0 || (!cupti && strstr(why, "is not there: install nvidia-cuda-cupti")));
+  assert_true(strcmp(why, "there is no CUDA driver (libcuda.so.1)") == 0 ||
+              (!cupti && strstr(why, "is not there: install nvidia-cuda-cupti")));
 }
 
 static double now(void) {
@@ -126,7 +128,8 @@ static void test_cost(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forwarded), cmocka_unit_test(test_launches), cmocka_unit_test(test_stubs), cmocka_unit_test(test_cost),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forwarded), cmocka_unit_test(test_launches),
+                                     cmocka_unit_test(test_stubs), cmocka_unit_test(test_cost),
                                      cmocka_unit_test(test_no_driver)};
   api = opc_launch();
   cupti = argc > 1 ? argv[1] : NULL;

@@ -1,4 +1,5 @@
-// The real libtorch_cuda on the simulated device: loaded once, used by forked children as the worker uses it. usage: test_cudart_torch <operator library>
+// The real libtorch_cuda on the simulated device: loaded once, used by forked children as the worker uses it. usage:
+// test_cudart_torch <operator library>
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,27 +73,33 @@ static void test_huge() {
 // Products and transforms go through, and are noted in the stream that is current.
 static void test_products() {
   const auto device = at::device(at::kCUDA);
-  const auto one = at::ones({8, 8}, device), half = at::ones({8, 8}, device.dtype(at::kHalf)), batch = at::ones({2, 8, 8}, device), bias = at::ones({8}, device);
+  const auto one = at::ones({8, 8}, device), half = at::ones({8, 8}, device.dtype(at::kHalf)),
+             batch = at::ones({2, 8, 8}, device), bias = at::ones({8}, device);
   const struct {
     std::string functions;  // one of them: libtorch 2.15 takes others for float
     std::function<at::Tensor()> call;
   } rows[] = {
-    {"cublasSgemm_v2 cublasGemmEx", [&] { return at::mm(one, one); }},
-    {"cublasGemmEx", [&] { return at::mm(half, half); }},
-    {"cublasSgemmStridedBatched cublasGemmStridedBatchedEx", [&] { return at::bmm(batch, batch); }},
-    {"cublasLtMatmul", [&] { return at::addmm(bias, one, one); }},
-    {"cublasSgemv_v2", [&] { return at::mv(one, bias); }},         {"cublasSdot_v2", [&] { return at::dot(bias, bias); }},
-    {"cublasStrsmBatched", [&] { return at::linalg_solve_triangular(one, one, true); }}, {"cufftXtExec", [&] { return at::fft_fft(one); }},
+      {"cublasSgemm_v2 cublasGemmEx", [&] { return at::mm(one, one); }},
+      {"cublasGemmEx", [&] { return at::mm(half, half); }},
+      {"cublasSgemmStridedBatched cublasGemmStridedBatchedEx", [&] { return at::bmm(batch, batch); }},
+      {"cublasLtMatmul", [&] { return at::addmm(bias, one, one); }},
+      {"cublasSgemv_v2", [&] { return at::mv(one, bias); }},
+      {"cublasSdot_v2", [&] { return at::dot(bias, bias); }},
+      {"cublasStrsmBatched", [&] { return at::linalg_solve_triangular(one, one, true); }},
+      {"cufftXtExec", [&] { return at::fft_fft(one); }},
   };
   const c10::impl::VirtualGuardImpl streams(at::kCUDA);
-  const c10::Stream aside = streams.getStreamFromGlobalPool(c10::Device(at::kCUDA, 0)), before = streams.exchangeStream(aside);
+  const c10::Stream aside = streams.getStreamFromGlobalPool(c10::Device(at::kCUDA, 0)),
+                    before = streams.exchangeStream(aside);
   for (const auto &row : rows) {
     api->log_begin();
     const at::Tensor out = row.call();
     const opc_cuda_log_t log = api->log_end();
     const opc_cuda_call_t *work = find(log, OPC_CUDA_LIBRARY_WORK, "");
-    EXPECT(out.defined() && work && work->stream_kind == OPC_CUDA_STREAM_CREATED && work->stream == reinterpret_cast<uint64_t>(aside.native_handle()));
-    const bool expected = work && (" " + row.functions + " ").find(" " + std::string(work->function) + " ") != std::string::npos;
+    EXPECT(out.defined() && work && work->stream_kind == OPC_CUDA_STREAM_CREATED &&
+           work->stream == reinterpret_cast<uint64_t>(aside.native_handle()));
+    const bool expected =
+        work && (" " + row.functions + " ").find(" " + std::string(work->function) + " ") != std::string::npos;
     if (!expected) std::fprintf(stderr, "%s: %s\n", row.functions.c_str(), work ? work->function : "nothing");
     EXPECT(expected);
     for (size_t i = 0; i < log.count; i++) EXPECT(log.calls[i].kind != OPC_CUDA_UNCOVERED);
@@ -126,8 +133,10 @@ static void test_operator(const at::Device &device) {
   opc_cuda_log_t log = api->log_end();
   EXPECT(stack[0].toTensor().sizes() == input.sizes() && stack[0].toTensor().device() == device);
   const opc_cuda_call_t *launch = find(log, OPC_CUDA_LAUNCH, "libidentity_conv_ops.so");
-  EXPECT(launch && launch->code == 0 && launch->device == device.index() && launch->parameters_known && launch->pointer_count == 2);
-  EXPECT(launch && launch->pointers[0].value == reinterpret_cast<uint64_t>(input.const_data_ptr()) && launch->pointers[0].device == device.index());
+  EXPECT(launch && launch->code == 0 && launch->device == device.index() && launch->parameters_known &&
+         launch->pointer_count == 2);
+  EXPECT(launch && launch->pointers[0].value == reinterpret_cast<uint64_t>(input.const_data_ptr()) &&
+         launch->pointers[0].device == device.index());
   EXPECT(launch && std::strcmp(launch->kernel_library, launch->library) == 0);
   EXPECT(find(log, OPC_CUDA_LAST_ERROR, "libidentity_conv_ops.so"));
   for (size_t i = 0; i < log.count; i++) EXPECT(log.calls[i].kind != OPC_CUDA_UNCOVERED);
@@ -167,7 +176,10 @@ int main(int argc, char **argv) {
   if (argc != 2 || !(api = opc_launch())) return 1;
   const double began = cpu_now();
   if (!dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL)) {
-    std::printf("SKIP: libtorch_cuda.so cannot be loaded, which needs all of torch's NVIDIA packages (scripts/setup --full): %s\n", dlerror());
+    std::printf(
+        "SKIP: libtorch_cuda.so cannot be loaded, which needs all of torch's NVIDIA packages (scripts/setup --full): "
+        "%s\n",
+        dlerror());
     return 0;
   }
   std::printf("libtorch_cuda.so: %.2f s of CPU time\n", cpu_now() - began);
@@ -184,7 +196,7 @@ int main(int argc, char **argv) {
   in_child("libraries of kernels", test_kernel_libraries);
   in_child("the operator on cuda:0", [] { test_operator(at::Device("cuda:0")); });
   in_child("the operator on cuda:1", [] { test_operator(at::Device("cuda:1")); });
-  test_operator(at::Device("cuda:1")); // and in a process that then forks
+  test_operator(at::Device("cuda:1"));  // and in a process that then forks
   in_child("a child of one that has used it", [] { test_operator(at::Device("cuda:0")); });
   return failures == 0 ? 0 : 1;
 }

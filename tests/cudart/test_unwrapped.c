@@ -1,5 +1,6 @@
-/* Calls that do not come through the wrappers, over a CUPTI, a driver and runtimes of the tests' own: of a library that has a runtime linked into it, and of the driver.
- * What comes through the wrappers is in the log once, though CUPTI tells of it too. usage: test_unwrapped <library> <another library> */
+/* Calls that do not come through the wrappers, over a CUPTI, a driver and runtimes of the tests' own: of a library that
+ * has a runtime linked into it, and of the driver. What comes through the wrappers is in the log once, though CUPTI
+ * tells of it too. usage: test_unwrapped <library> <another library> */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -93,7 +94,8 @@ static void test_driver(void **state) {
   assert_int_equal(number(memory), log.calls[2].from.allocation);
   assert_int_equal(50, log.calls[2].bytes);
   assert_int_equal(OPC_CUDA_STREAM_PER_THREAD, log.calls[2].stream_kind);
-  for (size_t i = 0; i < log.count; i++) assert_true(log.calls[i].unwrapped && strstr(log.calls[i].library, "libstatic_user.so"));
+  for (size_t i = 0; i < log.count; i++)
+    assert_true(log.calls[i].unwrapped && strstr(log.calls[i].library, "libstatic_user.so"));
 }
 
 static void test_memory_and_waits(void **state) {
@@ -112,11 +114,13 @@ static void test_memory_and_waits(void **state) {
   opc_cuda_allocation_t alive[8];
   const size_t count = api->allocations(alive, COUNT(alive));
   bool found = false;
-  for (size_t i = 0; i < count && i < COUNT(alive); i++) found = found || (alive[i].at.value == number(memory) && strstr(alive[i].library, "libstatic_user.so"));
+  for (size_t i = 0; i < count && i < COUNT(alive); i++)
+    found = found || (alive[i].at.value == number(memory) && strstr(alive[i].library, "libstatic_user.so"));
   assert_true(found);
 }
 
-/* Each is seen by CUPTI as well: the wrapper's is the one. What the wrappers ask of the runtime for themselves is nobody's call. */
+/* Each is seen by CUPTI as well: the wrapper's is the one. What the wrappers ask of the runtime for themselves is
+ * nobody's call. */
 static void test_wrapped(void **state) {
   (void)state;
   static const char kernel;
@@ -227,7 +231,10 @@ static void test_refused(void **state) {
   (void)state;
   const char *why = api->watch_unwrapped(is_own), *code = getenv("FAKE_CUPTI_REFUSES");
   assert_non_null(strstr(why, code));
-  assert_non_null(strstr(why, strcmp(code, "39") == 0 ? "another one has it: a profiler, a debugger or compute-sanitizer" : strcmp(code, "35") == 0 ? "to this user" : "CUPTI refuses"));
+  assert_non_null(strstr(why, strcmp(code, "39") == 0
+                                  ? "another one has it: a profiler, a debugger or compute-sanitizer"
+                              : strcmp(code, "35") == 0 ? "to this user"
+                                                        : "CUPTI refuses"));
   api->log_begin();
   user->stub(1, NULL, arguments);
   assert_int_equal(0, api->log_end().count);
@@ -244,12 +251,15 @@ static const static_user_t *user_of(const char *path) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_stub),    cmocka_unit_test(test_launches), cmocka_unit_test(test_driver),  cmocka_unit_test(test_memory_and_waits),
-    cmocka_unit_test(test_wrapped), cmocka_unit_test(test_owners),   cmocka_unit_test(test_threads), cmocka_unit_test(test_judged),
+      cmocka_unit_test(test_stub),    cmocka_unit_test(test_launches),
+      cmocka_unit_test(test_driver),  cmocka_unit_test(test_memory_and_waits),
+      cmocka_unit_test(test_wrapped), cmocka_unit_test(test_owners),
+      cmocka_unit_test(test_threads), cmocka_unit_test(test_judged),
   };
   const struct CMUnitTest refused[] = {cmocka_unit_test(test_refused)};
   api = opc_launch();
-  if (argc != 3 || !api || !(user = user_of(argv[1])) || !(other = user_of(argv[2]))) return 1; /* the wrappers are not preloaded */
+  if (argc != 3 || !api || !(user = user_of(argv[1])) || !(other = user_of(argv[2])))
+    return 1; /* the wrappers are not preloaded */
   if (getenv("FAKE_CUPTI_REFUSES")) return cmocka_run_group_tests(refused, NULL, NULL);
   if (api->watch_unwrapped(is_own)[0]) {
     printf("%s\n", api->watch_unwrapped(is_own));

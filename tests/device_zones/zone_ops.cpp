@@ -1,4 +1,5 @@
-// Operators that leave their tensors by calls of the runtime, which the simulated device carries out: what kernels do so shows on a GPU alone (fixtures/gpu).
+// Operators that leave their tensors by calls of the runtime, which the simulated device carries out: what kernels do
+// so shows on a GPU alone (fixtures/gpu).
 #include <ATen/ATen.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAStream.h>
@@ -12,7 +13,9 @@ cudaStream_t stream() { return c10::cuda::getCurrentCUDAStream(); }
 at::Tensor copied(const at::Tensor &x, size_t more) {
   TORCH_CHECK(x.is_contiguous(), "x must be contiguous");
   at::Tensor out = at::empty_like(x);
-  if (x.numel() > 0) C10_CUDA_CHECK(cudaMemcpyAsync(out.mutable_data_ptr(), x.const_data_ptr(), x.nbytes() + more, cudaMemcpyDeviceToDevice, stream()));
+  if (x.numel() > 0)
+    C10_CUDA_CHECK(cudaMemcpyAsync(out.mutable_data_ptr(), x.const_data_ptr(), x.nbytes() + more,
+                                   cudaMemcpyDeviceToDevice, stream()));
   return out;
 }
 
@@ -33,7 +36,9 @@ at::Tensor spills_scratch(const at::Tensor &x) {
 }
 
 at::Tensor writes_argument(const at::Tensor &x) {
-  if (x.numel() > 0) C10_CUDA_CHECK(cudaMemsetAsync(static_cast<char *>(const_cast<void *>(x.const_data_ptr())) + x.nbytes(), 1, 1, stream()));
+  if (x.numel() > 0)
+    C10_CUDA_CHECK(
+        cudaMemsetAsync(static_cast<char *>(const_cast<void *>(x.const_data_ptr())) + x.nbytes(), 1, 1, stream()));
   return copied(x, 0);
 }
 
@@ -41,7 +46,7 @@ constexpr const char *names[] = {"ok_copy", "copies_beyond", "fills_ahead", "spi
 
 at::Tensor on_cpu(const at::Tensor &x) { return x.clone(); }
 
-} // namespace
+}  // namespace
 
 TORCH_LIBRARY(zones, m) {
   for (const char *name : names) m.def((std::string(name) + "(Tensor x) -> Tensor").c_str());

@@ -1,5 +1,6 @@
-/* A worker without libtorch, for tests of the supervisor: it speaks the protocol (wire/protocol.h), and its operators misbehave by name. Each has ten
- * cases, `fake::NAME/stride/cpu/-/one/v0` … v4 and `…/alias/…/v5` … v9. The file that it is told to load only has to be there. */
+/* A worker without libtorch, for tests of the supervisor: it speaks the protocol (wire/protocol.h), and its operators
+ * misbehave by name. Each has ten cases, `fake::NAME/stride/cpu/-/one/v0` … v4 and `…/alias/…/v5` … v9. The file that
+ * it is told to load only has to be there. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,9 +17,10 @@
 #include "wire/channel.h"
 #include "wire/protocol.h"
 
-static const char *const operators[] = {"healthy", "fails",  "segv",    "abort",   "exit0",   "hang",  "parent", "closes",  "junk",    "grandchild",
-                                        "flood",   "depends", "flaky", "late", "allcrash", "sleepy", "refused", "lies", "searched", "babble",
-                                        "learns", "wild", "spent", "after", "hidden", "group", "hung", "slow"};
+static const char *const operators[] = {"healthy",  "fails",  "segv",       "abort",  "exit0",    "hang",   "parent",
+                                        "closes",   "junk",   "grandchild", "flood",  "depends",  "flaky",  "late",
+                                        "allcrash", "sleepy", "refused",    "lies",   "searched", "babble", "learns",
+                                        "wild",     "spent",  "after",      "hidden", "group",    "hung",   "slow"};
 enum { OPERATORS = sizeof operators / sizeof operators[0], CASES = 10 };
 
 static int *ever; /* shared by all children: how often "flaky" ran */
@@ -51,7 +53,10 @@ static void record(const char *text) {
   const char *path = getenv("OPC_STAND_IN_RECORDS");
   FILE *file = path != NULL ? fopen(path, "ae") : NULL;
   if (file == NULL) return;
-  fprintf(file, "<record><kind>Precise</kind><level>Error</level><what><text>%s</text></what><where><func>wild_kernel(float*)</func></where></record>\n", text);
+  fprintf(file,
+          "<record><kind>Precise</kind><level>Error</level><what><text>%s</text></"
+          "what><where><func>wild_kernel(float*)</func></where></record>\n",
+          text);
   fclose(file);
 }
 
@@ -88,21 +93,25 @@ static bool behave(const char *name, int i) {
     }
     raise(SIGFPE);
   }
-  for (int line = 0; strcmp(name, "flood") == 0 && line < 20000 && i == 2; line++) printf("a line of a noisy operator, number %d\n", line);
+  for (int line = 0; strcmp(name, "flood") == 0 && line < 20000 && i == 2; line++)
+    printf("a line of a noisy operator, number %d\n", line);
   if (strcmp(name, "wild") == 0 && (i == 3 || i == 6)) record("Invalid __global__ write of size 4 bytes");
   if (strcmp(name, "wild") == 0 && i == 8) record("Invalid __global__ read of size 8 bytes");
   if (strcmp(name, "spent") == 0 && (i == 1 || i == 7)) record("Invalid __global__ read of size 4 bytes"), spent = true;
   if (strcmp(name, "after") == 0 && i == 7 && ran[3]) record("Invalid __global__ read of size 4 bytes");
-  if (strcmp(name, "hidden") == 0 && i == 2) record("Invalid __global__ write of size 4 bytes"), box->crashed = 1, box->signal = SIGSEGV, raise(SIGSEGV);
+  if (strcmp(name, "hidden") == 0 && i == 2)
+    record("Invalid __global__ write of size 4 bytes"), box->crashed = 1, box->signal = SIGSEGV, raise(SIGSEGV);
   if (strcmp(name, "depends") == 0 && i == 7) return ran[3];
   if (strcmp(name, "learns") == 0 && i == 3) snprintf(box->phase, sizeof box->phase, "the Meta kernel");
   if (strcmp(name, "learns") == 0 && (i == 2 || i == 3)) raise(SIGSEGV);
   if (strcmp(name, "learns") == 0 && i == 7)
-    return json_array_size(crashed) == 1 && strcmp(json_string_value(json_array_get(crashed, 0)), "fake::learns/stride/cpu/-/one/v2") == 0;
+    return json_array_size(crashed) == 1 &&
+           strcmp(json_string_value(json_array_get(crashed, 0)), "fake::learns/stride/cpu/-/one/v2") == 0;
   if (strcmp(name, "learns") == 0 && i == 8) raise(SIGSEGV);
   if (strcmp(name, "flaky") == 0 && i == 4) return (*ever)++ == 0;
   if (strcmp(name, "allcrash") == 0) raise(SIGSEGV);
-  if (strcmp(name, "lies") == 0 && i == 2) snprintf(box->case_id, sizeof box->case_id, "no case/at all"), raise(SIGSEGV);
+  if (strcmp(name, "lies") == 0 && i == 2)
+    snprintf(box->case_id, sizeof box->case_id, "no case/at all"), raise(SIGSEGV);
   return false;
 }
 
@@ -113,7 +122,8 @@ static int index_of(const json_t *command, const char *key) {
 
 static void run_cases(const json_t *command) {
   const char *name = strstr(json_string_value(json_object_get(command, "operator")), "::") + 2;
-  int only = index_of(command, "only"), after = index_of(command, "after"), from = index_of(command, "from"), to = index_of(command, "to"), planned = 0;
+  int only = index_of(command, "only"), after = index_of(command, "after"), from = index_of(command, "from"),
+      to = index_of(command, "to"), planned = 0;
   crashed = json_object_get(command, "crashed");
   if (strcmp(name, "refused") == 0) {
     say(&batch, json_pack("{s:s, s:s}", "t", "refused", "message", "not today"));
@@ -128,16 +138,19 @@ static void run_cases(const json_t *command) {
     planned++;
     bool late = json_object_get(command, "out_of_time") != NULL;
     if (late || in_list(json_object_get(command, "skip"), check)) {
-      say(&batch, json_pack("{s:s, s:s, s:s, s:s, s:n, s:s, s:s, s:{}, s:f}", "t", "result", "case", id, "verdict", "skip", "severity", "error", "rule", "reason",
-                            late ? "budget" : "after_crash", "message", "", "evidence", "seconds", 0.0));
+      say(&batch, json_pack("{s:s, s:s, s:s, s:s, s:n, s:s, s:s, s:{}, s:f}", "t", "result", "case", id, "verdict",
+                            "skip", "severity", "error", "rule", "reason", late ? "budget" : "after_crash", "message",
+                            "", "evidence", "seconds", 0.0));
       continue;
     }
     begin(id);
-    if (i == only || i == to) snprintf(box->input, sizeof box->input, strcmp(name, "abort") == 0 ? "{\"a\":" : "{\"a\":\"%d\"}", i);
+    if (i == only || i == to)
+      snprintf(box->input, sizeof box->input, strcmp(name, "abort") == 0 ? "{\"a\":" : "{\"a\":\"%d\"}", i);
     bool wrong = behave(name, i);
     ran[i] = true;
-    say(&batch, json_pack("{s:s, s:s, s:s, s:s, s:s?, s:n, s:s, s:{}, s:f}", "t", "result", "case", id, "verdict", wrong ? "fail" : "pass", "severity", "error",
-                          "rule", wrong ? "stride.values" : NULL, "reason", "message", wrong ? "differs" : "same", "evidence", "seconds", 0.001));
+    say(&batch, json_pack("{s:s, s:s, s:s, s:s, s:s?, s:n, s:s, s:{}, s:f}", "t", "result", "case", id, "verdict",
+                          wrong ? "fail" : "pass", "severity", "error", "rule", wrong ? "stride.values" : NULL,
+                          "reason", "message", wrong ? "differs" : "same", "evidence", "seconds", 0.001));
     box->running = 0;
     if (strcmp(name, "late") == 0 && i == 5) raise(SIGSEGV);
     if (spent) {
@@ -153,9 +166,10 @@ static void run_try(const json_t *command) {
   static int tries;
   begin("try");
   bool good = ++tries >= 3 || json_is_true(json_object_get(command, "values"));
-  say(&batch, json_pack("{s:s, s:s, s:s, s:f, s:[{s:[i], s:s}], s:[], s:b, s:b}", "t", "tried", "outcome", good ? "returned" : "rejected", "message",
-                        good ? "" : "expected a number", "seconds", 0.0, "returns", "shape", 4, "dtype", "float32", "mutated", "effect", good,
-                        "depends_on_values", good));
+  say(&batch,
+      json_pack("{s:s, s:s, s:s, s:f, s:[{s:[i], s:s}], s:[], s:b, s:b}", "t", "tried", "outcome",
+                good ? "returned" : "rejected", "message", good ? "" : "expected a number", "seconds", 0.0, "returns",
+                "shape", 4, "dtype", "float32", "mutated", "effect", good, "depends_on_values", good));
   box->running = 0;
 }
 
@@ -172,7 +186,8 @@ static json_t *wait_for(opc_channel_t *channel) {
 static _Noreturn void child(const int fds[3], pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
-  static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE}; /* a sanitizer's handlers would call them errors of this program */
+  static const int fatal[] = {SIGSEGV, SIGBUS,
+                              SIGFPE}; /* a sanitizer's handlers would call them errors of this program */
   for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) signal(fatal[i], SIG_DFL);
   batch = (opc_channel_t){.fd = fds[0]};
   box = mmap(NULL, OPC_BLACKBOX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);
@@ -191,8 +206,9 @@ static void describe(const char *library) {
     char name[64], schema[96];
     snprintf(name, sizeof name, "fake::%s", operators[i]);
     snprintf(schema, sizeof schema, "%s(int a) -> int", name);
-    say(&control, json_pack("{s:s, s:s, s:s, s:s, s:[{s:s, s:s}], s:[{s:s, s:s}], s:b}", "t", "operator", "name", name, "schema", schema, "library", library,
-                            "arguments", "name", "a", "type", "int", "returns", "name", "", "type", "int", "defined_here", 1));
+    say(&control, json_pack("{s:s, s:s, s:s, s:s, s:[{s:s, s:s}], s:[{s:s, s:s}], s:b}", "t", "operator", "name", name,
+                            "schema", schema, "library", library, "arguments", "name", "a", "type", "int", "returns",
+                            "name", "", "type", "int", "defined_here", 1));
   }
 }
 
@@ -231,7 +247,8 @@ static void reap(void) {
     for (size_t i = 0; i < child_count; i++) {
       if (children[i].pid != pid) continue;
       kill(-pid, SIGKILL);
-      say(&control, json_pack("{s:s, s:I, s:i, s:I}", "t", "reaped", "child", children[i].id, "status", status, "max_rss_kib", (json_int_t)usage.ru_maxrss));
+      say(&control, json_pack("{s:s, s:I, s:i, s:I}", "t", "reaped", "child", children[i].id, "status", status,
+                              "max_rss_kib", (json_int_t)usage.ru_maxrss));
       children[i] = children[--child_count];
       break;
     }
@@ -243,7 +260,8 @@ int main(int argc, char **argv) {
   ever = mmap(NULL, sizeof *ever, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   const char *mode = getenv("FAKE_WORKER");
   if (mode == NULL) mode = "";
-  say(&control, json_pack("{s:s, s:i, s:s, s:s}", "t", "hello", "protocol", OPC_PROTOCOL_VERSION, "torch", "2.11.0", "cuda", ""));
+  say(&control,
+      json_pack("{s:s, s:i, s:s, s:s}", "t", "hello", "protocol", OPC_PROTOCOL_VERSION, "torch", "2.11.0", "cuda", ""));
   bool batched = false;
   int first = 1; /* behind "--mode cpu" and the like */
   for (; first + 1 < argc && strncmp(argv[first], "--", 2) == 0; first += 2) {
@@ -258,13 +276,15 @@ int main(int argc, char **argv) {
       abort();
     }
     if (strstr(argv[i], "symbol") != NULL) {
-      say(&control, json_pack("{s:s, s:s, s:s}", "t", "load_failed", "library", argv[i], "message", "lib.so: undefined symbol: nowhere"));
+      say(&control, json_pack("{s:s, s:s, s:s}", "t", "load_failed", "library", argv[i], "message",
+                              "lib.so: undefined symbol: nowhere"));
       continue;
     }
     describe(argv[i]);
   }
   if (strcmp(mode, "dies") == 0) _exit(4);
-  say(&control, json_pack("{s:s, s:i, s:i, s:b}", "t", "ready", "pid", (int)getpid(), "threads", 1, "cuda_initialised", 0));
+  say(&control,
+      json_pack("{s:s, s:i, s:i, s:b}", "t", "ready", "pid", (int)getpid(), "threads", 1, "cuda_initialised", 0));
   if (batched) {
     const int fds[] = {OPC_BATCH_FD, OPC_BATCH_FD + 1, OPC_BATCH_FD + 2};
     child(fds, getppid());

@@ -26,9 +26,10 @@ static const char *const run_argv[] = {"opcheck-c", "run"};
 
 static inline int run_begin(void **state) {
   (void)state;
-  static const char *const names[] = {"healthy", "fails", "segv",  "abort",   "exit0", "hang", "parent",   "closes", "junk",
-                                      "grandchild", "flood", "depends", "flaky", "late", "allcrash", "sleepy", "refused", "lies",
-                                      "wild", "spent", "after", "hidden", "group"};
+  static const char *const names[] = {"healthy", "fails",  "segv",     "abort",      "exit0",   "hang",
+                                      "parent",  "closes", "junk",     "grandchild", "flood",   "depends",
+                                      "flaky",   "late",   "allcrash", "sleepy",     "refused", "lies",
+                                      "wild",    "spent",  "after",    "hidden",     "group"};
   snprintf(run_folder, sizeof run_folder, "/tmp/opc-faults-XXXXXX");
   if (mkdtemp(run_folder) == NULL) return -1;
   snprintf(run_journal, sizeof run_journal, "%s/journal", run_folder);
@@ -95,14 +96,16 @@ static inline const char *run_text(const json_t *record, const char *key) {
   return text != NULL ? text : "";
 }
 
-/* The only record of kind t for the case that ends in `tail` (""  for any); fails when there are several. NULL: none. */
+/* The only record of kind t for the case that ends in `tail` (""  for any); fails when there are several. NULL: none.
+ */
 static inline json_t *run_find(json_t *records, const char *t, const char *tail) {
   json_t *found = NULL, *record;
   size_t i;
   json_array_foreach(records, i, record) {
     const char *id = run_text(record, "case");
     size_t length = strlen(id), tail_length = strlen(tail);
-    if (strcmp(run_text(record, "t"), t) != 0 || length < tail_length || strcmp(id + length - tail_length, tail) != 0) continue;
+    if (strcmp(run_text(record, "t"), t) != 0 || length < tail_length || strcmp(id + length - tail_length, tail) != 0)
+      continue;
     assert_null(found);
     found = record;
   }

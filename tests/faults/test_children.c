@@ -20,7 +20,8 @@ static void one_case(const char *name, const char *tail, const char *verdict, co
   assert_string_equal(run_text(result, "verdict"), verdict);
   assert_string_equal(run_text(result, "rule"), rule);
   assert_string_equal(run_text(result, "severity"), "error");
-  if (strstr(run_text(result, "message"), words) == NULL) fail_msg("\"%s\" is not in \"%s\"", words, run_text(result, "message"));
+  if (strstr(run_text(result, "message"), words) == NULL)
+    fail_msg("\"%s\" is not in \"%s\"", words, run_text(result, "message"));
   assert_true(json_is_true(json_object_get(json_object_get(result, "evidence"), "confirmed")));
   assert_non_null(strstr(run_text(result, "repro"), "opcheck-c run --samples "));
   assert_non_null(strstr(run_text(result, "repro"), tail));
@@ -52,7 +53,8 @@ static const char *confirmed_after(json_t *records, const char *tail) {
   return run_text(evidence, "confirmed_after");
 }
 
-/* Of one check's equal findings the first has a child of its own and the others follow it there; v3 does not show behind v1, and does alone. */
+/* Of one check's equal findings the first has a child of its own and the others follow it there; v3 does not show
+ * behind v1, and does alone. */
 static void equal_failures_share_a_child(void **state) {
   (void)state;
   json_t *records = run_one("group", 1);
@@ -73,7 +75,8 @@ static void signals(void **state) {
   one_case("late", "/v5", "error", "signal.SIGSEGV", "after the operator had returned");
 }
 
-/* The confirmation's child says what the case is called with; what is no JSON object is left out, and nothing else is lost. */
+/* The confirmation's child says what the case is called with; what is no JSON object is left out, and nothing else is
+ * lost. */
 static void crashes_show_their_input(void **state) {
   (void)state;
   json_t *records = run_one("segv", 1), *evidence = json_object_get(run_find(records, "result", "/v2"), "evidence");
@@ -149,18 +152,20 @@ static void crashes_are_given_up(void **state) {
 
 static void dependence_is_found(void **state) {
   (void)state;
-  json_t *records = run_one("depends", 1), *result = run_find(records, "result", "/v7"), *evidence = json_object_get(result, "evidence");
+  json_t *records = run_one("depends", 1), *result = run_find(records, "result", "/v7"),
+         *evidence = json_object_get(result, "evidence");
   assert_string_equal(run_text(result, "verdict"), "fail");
   assert_string_equal(run_text(evidence, "depends_on"), "fake::depends/stride/cpu/-/one/v3");
   assert_non_null(strstr(run_text(result, "repro"), "--op fake::depends"));
   json_decref(records);
 }
 
-/* v2 and v8 crash, v3 does in its Meta kernel; v7 is wrong where its child was told of v2, and of nothing else. Alone it is told of nothing, and in a
- * stretch not of v8 either: so it shows to the end of the halving. */
+/* v2 and v8 crash, v3 does in its Meta kernel; v7 is wrong where its child was told of v2, and of nothing else. Alone
+ * it is told of nothing, and in a stretch not of v8 either: so it shows to the end of the halving. */
 static void crashed_arguments_are_told(void **state) {
   (void)state;
-  json_t *records = run_one("learns", 1), *result = run_find(records, "result", "/v7"), *evidence = json_object_get(result, "evidence");
+  json_t *records = run_one("learns", 1), *result = run_find(records, "result", "/v7"),
+         *evidence = json_object_get(result, "evidence");
   assert_int_equal(run_count(records, "result", "rule", "signal.SIGSEGV"), 3);
   assert_string_equal(run_text(result, "verdict"), "fail");
   assert_string_equal(run_text(evidence, "depends_on"), "fake::learns/alias/cpu/-/one/v6");
@@ -185,7 +190,8 @@ static void spent_processes_are_replaced(void **state) {
 
 static void black_box_lies(void **state) {
   (void)state;
-  /* The name that it leaves behind is no case: whom to blame is not known, and the run says that it could not do all of its work. */
+  /* The name that it leaves behind is no case: whom to blame is not known, and the run says that it could not do all of
+   * its work. */
   const char *const op[] = {"lies"};
   opc_run_options_t options = run_options(op);
   opc_error_t error = {0};
@@ -247,14 +253,26 @@ static void single_case(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(healthy),           cmocka_unit_test(failures_are_confirmed), cmocka_unit_test(equal_failures_share_a_child), cmocka_unit_test(signals),
-    cmocka_unit_test(crashes_show_their_input),
-    cmocka_unit_test(exit_zero),         cmocka_unit_test(channel_abuse),          cmocka_unit_test(parent_killed),
-    cmocka_unit_test(hangs_are_given_up), cmocka_unit_test(a_hung_variant_is_known), cmocka_unit_test(slow_operators_are_given_up), cmocka_unit_test(crashes_are_given_up),  cmocka_unit_test(dependence_is_found),
-    cmocka_unit_test(crashed_arguments_are_told),
-    cmocka_unit_test(flaky_is_a_warning), cmocka_unit_test(spent_processes_are_replaced),
-    cmocka_unit_test(black_box_lies),        cmocka_unit_test(search_finds),
-    cmocka_unit_test(refusal_is_trouble), cmocka_unit_test(together),              cmocka_unit_test(single_case)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(healthy),
+                                     cmocka_unit_test(failures_are_confirmed),
+                                     cmocka_unit_test(equal_failures_share_a_child),
+                                     cmocka_unit_test(signals),
+                                     cmocka_unit_test(crashes_show_their_input),
+                                     cmocka_unit_test(exit_zero),
+                                     cmocka_unit_test(channel_abuse),
+                                     cmocka_unit_test(parent_killed),
+                                     cmocka_unit_test(hangs_are_given_up),
+                                     cmocka_unit_test(a_hung_variant_is_known),
+                                     cmocka_unit_test(slow_operators_are_given_up),
+                                     cmocka_unit_test(crashes_are_given_up),
+                                     cmocka_unit_test(dependence_is_found),
+                                     cmocka_unit_test(crashed_arguments_are_told),
+                                     cmocka_unit_test(flaky_is_a_warning),
+                                     cmocka_unit_test(spent_processes_are_replaced),
+                                     cmocka_unit_test(black_box_lies),
+                                     cmocka_unit_test(search_finds),
+                                     cmocka_unit_test(refusal_is_trouble),
+                                     cmocka_unit_test(together),
+                                     cmocka_unit_test(single_case)};
   return cmocka_run_group_tests(tests, run_begin, run_end);
 }

@@ -1,4 +1,5 @@
-/* What is wrong around the run, not in the operators: disks, folders, libraries, workers, signals, a supervisor that is killed. */
+/* What is wrong around the run, not in the operators: disks, folders, libraries, workers, signals, a supervisor that is
+ * killed. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -115,8 +116,9 @@ static void torch_root_of_another_version(void **state) {
 /* Three libraries that fail in three ways, and a good one between them that is checked all the same. */
 static void libraries_that_fail(void **state) {
   (void)state;
-  static const char *const libraries[] = {OPC_FAKE_FOLDER "/fake_exits.so", OPC_FAKE_FOLDER "/fake_throws.so", OPC_FAKE_FOLDER "/fake_good.so",
-                                          OPC_FAKE_FOLDER "/fake_symbol.so", "/no/such/library.so"};
+  static const char *const libraries[] = {OPC_FAKE_FOLDER "/fake_exits.so", OPC_FAKE_FOLDER "/fake_throws.so",
+                                          OPC_FAKE_FOLDER "/fake_good.so", OPC_FAKE_FOLDER "/fake_symbol.so",
+                                          "/no/such/library.so"};
   static const char *const kinds[] = {"initialiser_exited", "initialiser_threw", "", "undefined_symbol", "not_found"};
   opc_run_options_t options = run_options(healthy);
   opc_error_t error;
@@ -149,7 +151,9 @@ static void samples_are_wrong(void **state) {
   snprintf(path, sizeof path, "%s/wrong.json", run_folder);
   FILE *file = fopen(path, "we");
   assert_non_null(file);
-  fprintf(file, "{\"format\": \"opcheck-c/samples/1\",\n \"samples\": [{\"operator\": \"fake::healthy\", \"args\": [\"no number\"]}]}\n");
+  fprintf(file,
+          "{\"format\": \"opcheck-c/samples/1\",\n \"samples\": [{\"operator\": \"fake::healthy\", \"args\": [\"no "
+          "number\"]}]}\n");
   assert_int_equal(fclose(file), 0);
   options.sample_files = files;
   assert_int_equal(run_with(&options, &code, &error), OPC_ERR_INPUT);
@@ -170,7 +174,9 @@ static void expected_failures(void **state) {
   snprintf(path, sizeof path, "%s/xfail", run_folder);
   FILE *file = fopen(path, "we");
   assert_non_null(file);
-  fprintf(file, "# a comment\nfake::fails/*/v3 rule=stride.values known since 1.0\nfake::fails/*/v6  another one\nother::*  gone\n");
+  fprintf(file,
+          "# a comment\nfake::fails/*/v3 rule=stride.values known since 1.0\nfake::fails/*/v6  another one\nother::*  "
+          "gone\n");
   assert_int_equal(fclose(file), 0);
   options.xfail_file = path;
   assert_int_equal(run_with(&options, &code, &error), OPC_OK);
@@ -192,7 +198,8 @@ static void expected_failures(void **state) {
   json_decref(records);
 }
 
-static void run_with_xfail(const char *const *op, const char *line, int expected_code, size_t expected, size_t unexpected, size_t passes) {
+static void run_with_xfail(const char *const *op, const char *line, int expected_code, size_t expected,
+                           size_t unexpected, size_t passes) {
   char path[256];
   opc_run_options_t options = run_options(op);
   opc_error_t error;
@@ -212,7 +219,8 @@ static void run_with_xfail(const char *const *op, const char *line, int expected
   json_decref(records);
 }
 
-/* Of the cases that a glob matches one must fail: the others may pass. Where none fails, one pass is told as unexpected. */
+/* Of the cases that a glob matches one must fail: the others may pass. Where none fails, one pass is told as
+ * unexpected. */
 static void expected_failures_by_glob(void **state) {
   (void)state;
   static const char *const op[] = {"fails"};
@@ -328,7 +336,8 @@ int main(void) {
                                      cmocka_unit_test(torch_root_of_another_version),
                                      cmocka_unit_test(libraries_that_fail),
                                      cmocka_unit_test(samples_are_wrong),
-                                     cmocka_unit_test(expected_failures), cmocka_unit_test(expected_failures_by_glob),
+                                     cmocka_unit_test(expected_failures),
+                                     cmocka_unit_test(expected_failures_by_glob),
                                      cmocka_unit_test(nothing_is_selected),
                                      cmocka_unit_test(device_is_absent),
                                      cmocka_unit_test(devices_that_exclude_each_other),

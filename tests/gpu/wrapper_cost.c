@@ -1,4 +1,5 @@
-/* Nanoseconds a call of the CUDA runtime, a line a function: run with and without the wrappers preloaded. Functions that do little themselves show the difference best. */
+/* Nanoseconds a call of the CUDA runtime, a line a function: run with and without the wrappers preloaded. Functions
+ * that do little themselves show the difference best. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <time.h>

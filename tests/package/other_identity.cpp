@@ -1,4 +1,5 @@
-// The reference operator under its own name, and wrong: OPC_TEST_IDENTITY says how. What a package's run makes of it is tested.
+// The reference operator under its own name, and wrong: OPC_TEST_IDENTITY says how. What a package's run makes of it is
+// tested.
 #include <ATen/ATen.h>
 #include <torch/library.h>
 #include <unistd.h>

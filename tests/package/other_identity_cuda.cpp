@@ -1,5 +1,5 @@
-// The reference operator under its own name, with a kernel for CUDA only, and wrong: OPC_TEST_IDENTITY says how. What a package's run on the simulated device makes
-// of it is tested.
+// The reference operator under its own name, with a kernel for CUDA only, and wrong: OPC_TEST_IDENTITY says how. What a
+// package's run on the simulated device makes of it is tested.
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
@@ -28,7 +28,8 @@ at::Tensor identity(const at::Tensor &x) {
   static unsigned calls;
   const unsigned blocks = how == "alternates" ? ++calls : 1;
   const cudaStream_t stream = how == "legacy" ? cudaStreamLegacy : c10::cuda::getCurrentCUDAStream().stream();
-  launch_copy(Launch{blocks, how == "fails" ? 8 * kThreads : kThreads, 0, stream}, x.const_data_ptr(), out.mutable_data_ptr(), bytes(x));
+  launch_copy(Launch{blocks, how == "fails" ? 8 * kThreads : kThreads, 0, stream}, x.const_data_ptr(),
+              out.mutable_data_ptr(), bytes(x));
   if (how != "unchecked" && how != "fails") C10_CUDA_KERNEL_LAUNCH_CHECK();
   return out;
 }

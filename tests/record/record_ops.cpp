@@ -19,18 +19,20 @@ Tensor plus_one(const Tensor &x) { return x + 1; }
 // As generated and hand-written Autograd kernels do: the operator once more, below its key.
 Tensor plus_one_autograd(const Tensor &x) {
   const at::AutoDispatchBelowAutograd below;
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("rec::plus_one", "").typed<Tensor(const Tensor &)>();
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("rec::plus_one", "").typed<Tensor(const Tensor &)>();
   return op.call(x);
 }
 
 Tensor plus_two(const Tensor &x) {
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("rec::plus_one", "").typed<Tensor(const Tensor &)>();
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("rec::plus_one", "").typed<Tensor(const Tensor &)>();
   return op.call(op.call(x));
 }
 
 void describe(const Tensor &tensor, std::ostream &out) {
-  out << tensor.scalar_type() << tensor.sizes() << tensor.strides() << tensor.storage_offset() << tensor.requires_grad() << tensor.is_conj()
-      << tensor.is_neg() << ';';
+  out << tensor.scalar_type() << tensor.sizes() << tensor.strides() << tensor.storage_offset() << tensor.requires_grad()
+      << tensor.is_conj() << tensor.is_neg() << ';';
 }
 
 // The arguments as they lie in memory; it refuses those that lie in another way than the word says.
@@ -48,15 +50,16 @@ Tensor layout(const Tensor &a, const Tensor &b, const std::string &wanted) {
 }
 
 Tensor pick(const Tensor &x, const Tensor &index) {
-  TORCH_CHECK(index.numel() == 0 || (index.min().item<int64_t>() >= 0 && index.max().item<int64_t>() < x.size(0)), "an index is out of range");
+  TORCH_CHECK(index.numel() == 0 || (index.min().item<int64_t>() >= 0 && index.max().item<int64_t>() < x.size(0)),
+              "an index is out of range");
   return x.index_select(0, index.reshape({-1}));
 }
 
-Tensor many(at::TensorList xs, const std::optional<Tensor> &maybe, int64_t n, double f, at::IntArrayRef k, const at::Scalar &s, bool flag,
-            c10::string_view mode, std::optional<at::ScalarType> dtype, std::optional<at::Device> device, std::optional<at::MemoryFormat>,
-            std::optional<at::Generator>) {
-  TORCH_CHECK(xs.size() == 2 && !maybe && n == 3 && f == 0.1 && k.size() == 2 && k[1] == 5 && s.toDouble() == 2.5 && flag && mode == "a \"word\"\n" &&
-                  dtype == at::kDouble && device->is_cpu(),
+Tensor many(at::TensorList xs, const std::optional<Tensor> &maybe, int64_t n, double f, at::IntArrayRef k,
+            const at::Scalar &s, bool flag, c10::string_view mode, std::optional<at::ScalarType> dtype,
+            std::optional<at::Device> device, std::optional<at::MemoryFormat>, std::optional<at::Generator>) {
+  TORCH_CHECK(xs.size() == 2 && !maybe && n == 3 && f == 0.1 && k.size() == 2 && k[1] == 5 && s.toDouble() == 2.5 &&
+                  flag && mode == "a \"word\"\n" && dtype == at::kDouble && device->is_cpu(),
               "not the arguments of the program");
   return xs[0] + xs[1];
 }
@@ -68,7 +71,10 @@ Tensor boxed(const Tensor &x, const c10::intrusive_ptr<Box> &box) { return x + b
 }  // namespace
 
 // For the programs, which call with the arguments' own description.
-extern "C" __attribute__((visibility("default"))) void record_ops_describe(const Tensor *a, const Tensor *b, std::string *out) { *out = description(*a, *b); }
+extern "C" __attribute__((visibility("default"))) void record_ops_describe(const Tensor *a, const Tensor *b,
+                                                                           std::string *out) {
+  *out = description(*a, *b);
+}
 
 TORCH_LIBRARY(rec, m) {
   m.class_<Box>("Box").def(torch::init<int64_t>());
@@ -77,7 +83,8 @@ TORCH_LIBRARY(rec, m) {
   m.def("layout(Tensor a, Tensor b, str wanted) -> Tensor");
   m.def("pick(Tensor x, Tensor index) -> Tensor");
   m.def(
-      "many(Tensor[] xs, Tensor? maybe, int n, float f, int[2] k, Scalar s, *, bool flag=False, str mode='', ScalarType? dtype=None, "
+      "many(Tensor[] xs, Tensor? maybe, int n, float f, int[2] k, Scalar s, *, bool flag=False, str mode='', "
+      "ScalarType? dtype=None, "
       "Device? device=None, MemoryFormat? format=None, Generator? generator=None) -> Tensor");
   m.def("handle(Tensor x, int handle) -> Tensor");
   m.def("bytes(Tensor x) -> Tensor");

@@ -4,7 +4,8 @@
 #include <torch/library.h>
 
 extern "C" void record_plugin_entry() {
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("plug::twice", "").typed<at::Tensor(const at::Tensor &)>();
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("plug::twice", "").typed<at::Tensor(const at::Tensor &)>();
   op.call(at::rand({2, 3}));
 }
 

@@ -1,11 +1,12 @@
 // record_program OPS MODE [N]: a program that uses libtorch and knows nothing of being recorded.
-// It prints "begin" and "end" to standard output and "words" to standard error, and ends with the status 0 where a mode says nothing else.
+// It prints "begin" and "end" to standard output and "words" to standard error, and ends with the status 0 where a mode
+// says nothing else.
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
 #include <dlfcn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <ATen/core/ivalue.h>
 #include <torch/custom_class.h>
 #include <unistd.h>
 
@@ -28,7 +29,8 @@ Tensor call(const char *name, const Arguments &...arguments) {
   const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(name, "");
   torch::jit::Stack stack;
   (stack.emplace_back(arguments), ...);
-  for (size_t i = stack.size(); i < op.schema().arguments().size(); i++) stack.push_back(op.schema().arguments()[i].default_value().value_or(c10::IValue()));
+  for (size_t i = stack.size(); i < op.schema().arguments().size(); i++)
+    stack.push_back(op.schema().arguments()[i].default_value().value_or(c10::IValue()));
   op.callBoxed(stack);
   return stack.at(0).toTensor();
 }
@@ -37,15 +39,16 @@ void *ops;
 
 void layout(const Tensor &a, const Tensor &b) {
   std::string words;
-  reinterpret_cast<void (*)(const Tensor *, const Tensor *, std::string *)>(dlsym(ops, "record_ops_describe"))(&a, &b, &words);
+  reinterpret_cast<void (*)(const Tensor *, const Tensor *, std::string *)>(dlsym(ops, "record_ops_describe"))(&a, &b,
+                                                                                                               &words);
   call("rec::layout", a, b, words);
 }
 
 void layouts() {
   const Tensor base = at::rand({6, 8}), complex = at::rand({3, 4}, at::kComplexFloat);
   layout(base, at::rand({3}));
-  layout(base.t(), base);                          // one storage, two tensors
-  layout(base, base);                              // the very same
+  layout(base.t(), base);                               // one storage, two tensors
+  layout(base, base);                                   // the very same
   layout(base.slice(1, 2, 8, 2), base.slice(0, 1, 3));  // offsets, gaps, one storage
   layout(at::rand({3, 1}).expand({3, 5}), at::rand({4}).set_requires_grad(true));
   layout(complex.conj(), at::_neg_view(at::rand({5})));
@@ -57,8 +60,8 @@ void layouts() {
 void others() {
   const Tensor x = at::rand({4, 3});
   c10::List<Tensor> xs({x, x});
-  call("rec::many", xs, c10::IValue(), int64_t{3}, 0.1, c10::List<int64_t>({4, 5}), 2.5, true, std::string("a \"word\"\n"), static_cast<int64_t>(at::kDouble),
-       at::Device(at::kCPU));
+  call("rec::many", xs, c10::IValue(), int64_t{3}, 0.1, c10::List<int64_t>({4, 5}), 2.5, true,
+       std::string("a \"word\"\n"), static_cast<int64_t>(at::kDouble), at::Device(at::kCPU));
   call("rec::pick", x, at::tensor({3, 0, 1}, at::kLong));
   call("rec::pick", at::rand({50000, 2}), at::randint(40000, {100000}, at::kLong));
   call("rec::plus_one", at::full({3000}, 0.5));
@@ -106,7 +109,8 @@ int run(const std::string &mode, int count) {
   } else if (mode == "shapes") {
     for (int i = 0; i < count; i++) call("rec::plus_one", at::rand({2 + i % 3, 5}).set_requires_grad(i % 2 == 0));
   } else if (mode == "ranks") {
-    for (int i = 0; i < count; i++) call("rec::plus_one", at::rand(std::vector<int64_t>(static_cast<size_t>(i % 12), 2)));
+    for (int i = 0; i < count; i++)
+      call("rec::plus_one", at::rand(std::vector<int64_t>(static_cast<size_t>(i % 12), 2)));
   } else if (mode == "layouts") {
     layouts();
   } else if (mode == "others") {

@@ -15,7 +15,9 @@ static void identifiers(void **state) {
   } cases[] = {{"_Z6kernelPf", "kernel"},
                {"_Z15identity_kernelIfEvPKT_PS0_l", "identity_kernel"},
                {"_ZN6my_ops11copy_kernelImEEvPKT_PS2_l", "copy_kernel"},
-               {"_ZN6my_ops55_GLOBAL__N__55d2c500_16_identity_conv_cu_681cd5d1_2873011copy_kernelINS0_7Word128EEEvPKT_PS3_lNS0_6LayoutE", "copy_kernel"},
+               {"_ZN6my_ops55_GLOBAL__N__55d2c500_16_identity_conv_cu_681cd5d1_2873011copy_kernelINS0_7Word128EEEvPKT_"
+                "PS3_lNS0_6LayoutE",
+                "copy_kernel"},
                {"_ZN2opL6staticEi", "static"},
                {"_ZL6hiddenPf", "hidden"},
                {"_Z", NULL},
@@ -40,7 +42,8 @@ static void identifiers(void **state) {
 static void read_names(const char *path, opc_kernel_names_t *out) {
   opc_elf_file_t *file = NULL;
   opc_error_t error = {0};
-  if (opc_elf_open(path, &file, &error) != OPC_OK || opc_kernel_names_read(file, out, &error) != OPC_OK) fail_msg("%s", error.message);
+  if (opc_elf_open(path, &file, &error) != OPC_OK || opc_kernel_names_read(file, out, &error) != OPC_OK)
+    fail_msg("%s", error.message);
   opc_elf_close(file);
 }
 
@@ -67,6 +70,7 @@ static void a_library_without_gpu_code_has_none(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(identifiers), cmocka_unit_test(names_of_a_library), cmocka_unit_test(a_library_without_gpu_code_has_none)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(identifiers), cmocka_unit_test(names_of_a_library),
+                                     cmocka_unit_test(a_library_without_gpu_code_has_none)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* A run under a stand-in for compute-sanitizer: whose records they are, what becomes of results, and all that can go wrong with its report. */
+/* A run under a stand-in for compute-sanitizer: whose records they are, what becomes of results, and all that can go
+ * wrong with its report. */
 #include "run_fixture.h"
 
 #include <sys/stat.h>
@@ -22,7 +23,9 @@ static json_t *run_one(const char *name, const char *trouble, int expected_exit,
   return run_read();
 }
 
-static const json_t *evidence_of(json_t *records, const char *tail) { return json_object_get(run_find(records, "result", tail), "evidence"); }
+static const json_t *evidence_of(json_t *records, const char *tail) {
+  return json_object_get(run_find(records, "result", tail), "evidence");
+}
 
 static bool has_note(json_t *records, const char *words) {
   size_t i;
@@ -44,7 +47,8 @@ static void a_clean_operator_costs_one_process(void **state) {
 /* v3 and v6 write, v8 reads: the first of each is found by halves, and what is behind it is not called clean. */
 static void records_go_to_their_case(void **state) {
   (void)state;
-  json_t *records = run_one("wild", "", 1, OPC_OK), *write = run_find(records, "result", "/v3"), *read = run_find(records, "result", "/v8");
+  json_t *records = run_one("wild", "", 1, OPC_OK), *write = run_find(records, "result", "/v3"),
+         *read = run_find(records, "result", "/v8");
   assert_string_equal(run_text(write, "verdict"), "fail");
   assert_string_equal(run_text(write, "rule"), "sanitize.invalid_write");
   assert_non_null(strstr(run_text(write, "message"), "in wild_kernel"));
@@ -128,7 +132,8 @@ static void a_sanitizer_that_does_not_start_is_told(void **state) {
 }
 
 static void kernels_are_named(void **state) {
-  static const char *const library[] = {OPC_SANITIZE_FOLDER "/kernels.so"}, *const op[] = {"healthy"}, *const cuda[] = {"cuda"}, *const checks[] = {"stride"};
+  static const char *const library[] = {OPC_SANITIZE_FOLDER "/kernels.so"}, *const op[] = {"healthy"},
+                           *const cuda[] = {"cuda"}, *const checks[] = {"stride"};
   char filters[192], line[256] = "";
   opc_run_options_t options = run_options(op);
   opc_error_t error = {0};
@@ -182,7 +187,8 @@ static void a_missing_sanitizer_is_told(void **state) {
   int code = -1;
   (void)state;
   char *path = opc_string_copy(getenv("PATH"));
-  if (access("/usr/local/cuda/bin/compute-sanitizer", X_OK) == 0 || access("/usr/local/cuda/compute-sanitizer/compute-sanitizer", X_OK) == 0) {
+  if (access("/usr/local/cuda/bin/compute-sanitizer", X_OK) == 0 ||
+      access("/usr/local/cuda/compute-sanitizer/compute-sanitizer", X_OK) == 0) {
     free(path);
     skip(); /* there is one where none can be hidden */
   }
@@ -199,17 +205,17 @@ static void a_missing_sanitizer_is_told(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_clean_operator_costs_one_process),
-    cmocka_unit_test(records_go_to_their_case),
-    cmocka_unit_test(a_broken_process_is_replaced),
-    cmocka_unit_test(what_depends_on_another_case_says_so),
-    cmocka_unit_test(a_crash_is_seen_through_the_exit_code),
-    cmocka_unit_test(findings_of_checks_stay),
-    cmocka_unit_test(a_lost_report_is_the_harness_s_failure),
-    cmocka_unit_test(a_sanitizer_that_does_not_start_is_told),
-    cmocka_unit_test(kernels_are_named),
-    cmocka_unit_test(mistakes_are_told),
-    cmocka_unit_test(a_missing_sanitizer_is_told),
+      cmocka_unit_test(a_clean_operator_costs_one_process),
+      cmocka_unit_test(records_go_to_their_case),
+      cmocka_unit_test(a_broken_process_is_replaced),
+      cmocka_unit_test(what_depends_on_another_case_says_so),
+      cmocka_unit_test(a_crash_is_seen_through_the_exit_code),
+      cmocka_unit_test(findings_of_checks_stay),
+      cmocka_unit_test(a_lost_report_is_the_harness_s_failure),
+      cmocka_unit_test(a_sanitizer_that_does_not_start_is_told),
+      cmocka_unit_test(kernels_are_named),
+      cmocka_unit_test(mistakes_are_told),
+      cmocka_unit_test(a_missing_sanitizer_is_told),
   };
   return cmocka_run_group_tests(tests, run_begin, run_end);
 }

@@ -1,4 +1,5 @@
-/* Reports of compute-sanitizer: whole, cut off anywhere, hostile. All of it is synthetic, after the manual and public suppression files. */
+/* Reports of compute-sanitizer: whole, cut off anywhere, hostile. All of it is synthetic, after the manual and public
+ * suppression files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,17 +15,22 @@
 
 #define HEAD "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<ComputeSanitizerOutput>\n"
 #define TAIL "</ComputeSanitizerOutput>\n"
-#define WRITE                                                                                                                                      \
-  "<record><kind>Precise</kind><level>Error</level><what><text>Invalid __global__ write of size 4 bytes</text><size>4</size>"                      \
-  "<address>0x7f00</address></what><where><func>my::copy_kernel(float*, long)</func><path>/src/copy.cu</path><line>12</line></where>"              \
-  "<who><threadIdx><x>3</x><y>0</y><z>0</z></threadIdx><blockIdx><x>1</x><y>0</y><z>0</z></blockIdx></who>"                                        \
-  "<deviceStack><frame><func>store</func></frame></deviceStack>"                                                                                   \
-  "<hostStack><saveLocation>launch</saveLocation><frame><func>cudaLaunchKernel</func><module>/lib/libcudart.so.13</module></frame>"                \
-  "<frame><func>my_op(at::Tensor)</func><module>/lib/libmy_ops.so</module><path>/src/copy.cu</path><line>30</line></frame></hostStack></record>\n"
-#define RACE                                                                                                                                       \
-  "<record><kind>Analysis</kind><level>Error</level><what><text>Race condition</text>"                                                             \
-  "<source><direction>Write</direction><where><func>reduce</func><path>r.cu</path><line>4</line></where></source>"                                 \
-  "<destination><direction>Read</direction><where><func>reduce</func><path>r.cu</path><line>9</line></where></destination></what></record>\n"
+#define WRITE                                                                                                         \
+  "<record><kind>Precise</kind><level>Error</level><what><text>Invalid __global__ write of size 4 "                   \
+  "bytes</text><size>4</size>"                                                                                        \
+  "<address>0x7f00</address></what><where><func>my::copy_kernel(float*, "                                             \
+  "long)</func><path>/src/copy.cu</path><line>12</line></where>"                                                      \
+  "<who><threadIdx><x>3</x><y>0</y><z>0</z></threadIdx><blockIdx><x>1</x><y>0</y><z>0</z></blockIdx></who>"           \
+  "<deviceStack><frame><func>store</func></frame></deviceStack>"                                                      \
+  "<hostStack><saveLocation>launch</saveLocation><frame><func>cudaLaunchKernel</func><module>/lib/libcudart.so.13</"  \
+  "module></frame>"                                                                                                   \
+  "<frame><func>my_op(at::Tensor)</func><module>/lib/libmy_ops.so</module><path>/src/copy.cu</path><line>30</line></" \
+  "frame></hostStack></record>\n"
+#define RACE                                                                                                       \
+  "<record><kind>Analysis</kind><level>Error</level><what><text>Race condition</text>"                             \
+  "<source><direction>Write</direction><where><func>reduce</func><path>r.cu</path><line>4</line></where></source>" \
+  "<destination><direction>Read</direction><where><func>reduce</func><path>r.cu</path><line>9</line></where></"    \
+  "destination></what></record>\n"
 
 static char path[64];
 
@@ -93,9 +99,15 @@ static void a_cut_off_report_is_told(void **state) {
 }
 
 static void what_is_no_report_is_refused(void **state) {
-  static const char *const texts[] = {"", "no XML", "<other/>", "<ComputeSanitizerOutput>", "<ComputeSanitizerOutput><record></ComputeSanitizerOutput>",
-                                      "<!DOCTYPE a [<!ENTITY b \"c\">]><ComputeSanitizerOutput>&b;</ComputeSanitizerOutput>",
-                                      HEAD "<record><kind>\xff\xfe</kind></record>" TAIL, HEAD TAIL "<more/>"};
+  static const char *const texts[] = {
+      "",
+      "no XML",
+      "<other/>",
+      "<ComputeSanitizerOutput>",
+      "<ComputeSanitizerOutput><record></ComputeSanitizerOutput>",
+      "<!DOCTYPE a [<!ENTITY b \"c\">]><ComputeSanitizerOutput>&b;</ComputeSanitizerOutput>",
+      HEAD "<record><kind>\xff\xfe</kind></record>" TAIL,
+      HEAD TAIL "<more/>"};
   opc_sanitize_records_t records = {0};
   opc_error_t error = {0};
   (void)state;
@@ -112,9 +124,14 @@ static void hostile_records_are_bounded(void **state) {
   opc_sanitize_records_t records = {0};
   opc_error_t error = {0};
   (void)state;
-  assert_int_equal(read_text(HEAD "<record/><record><kind/><what/><who/><where/><hostStack/></record>"
-                             "<record><where><line>99999999999999999999</line></where><who><threadIdx><x>-5</x></threadIdx></who></record>"
-                             "<nested><record><kind>Deep</kind></record></nested>" TAIL, &records, &error), OPC_OK);
+  assert_int_equal(
+      read_text(
+          HEAD
+          "<record/><record><kind/><what/><who/><where/><hostStack/></record>"
+          "<record><where><line>99999999999999999999</line></where><who><threadIdx><x>-5</x></threadIdx></who></record>"
+          "<nested><record><kind>Deep</kind></record></nested>" TAIL,
+          &records, &error),
+      OPC_OK);
   assert_int_equal(records.count, 3);
   assert_true(records.items[2].where.line == 0 && !records.items[2].has_thread);
   enum { FRAMES = 400, LENGTH = 3000 };
@@ -130,7 +147,8 @@ static void hostile_records_are_bounded(void **state) {
   sprintf(at, "</hostStack></record></ComputeSanitizerOutput>");
   assert_int_equal(read_text(text, &records, &error), OPC_OK);
   assert_int_equal(records.items[0].host.count, OPC_SANITIZE_FRAMES);
-  assert_int_equal(strlen(records.items[0].host.frames[0].function), sizeof records.items[0].host.frames[0].function - 1);
+  assert_int_equal(strlen(records.items[0].host.frames[0].function),
+                   sizeof records.items[0].host.frames[0].function - 1);
   at = text + sprintf(text, "<ComputeSanitizerOutput>");
   for (int i = 0; i < OPC_SANITIZE_RECORDS_MAX + 5; i++) at += sprintf(at, "<record/>");
   sprintf(at, "</ComputeSanitizerOutput>");
@@ -144,17 +162,18 @@ static void hostile_records_are_bounded(void **state) {
 static void rules(void **state) {
   static const struct {
     const char *tool, *kind, *text, *rule;
-  } cases[] = {{"memcheck", "Precise", "Invalid __global__ write of size 4 bytes", "sanitize.invalid_write"},
-               {"memcheck", "Precise", "Invalid __shared__ read of size 4 bytes", "sanitize.invalid_read"},
-               {"memcheck", "Precise", "Invalid __global__ atomic of size 4 bytes", "sanitize.invalid_write"},
-               {"memcheck", "Precise", "Invalid __global__ read of size 16 bytes: misaligned address", "sanitize.misaligned"},
-               {"memcheck", "Leak", "Leaked 1,024 bytes", "sanitize.suspicious"},
-               {"memcheck", "Api", "Program hit an error", "sanitize.suspicious"},
-               {"memcheck", "OfTomorrow", "", "sanitize.suspicious"},
-               {"racecheck", "Analysis", "Race condition", "sanitize.race"},
-               {"racecheck", "Hazard", "Potential RAW hazard detected", "sanitize.race"},
-               {"initcheck", "Initcheck", "Uninitialized __global__ memory read of size 4 bytes", "sanitize.uninitialised_read"},
-               {"synccheck", "Sync", "Barrier error detected. Divergent thread(s) in block", "sanitize.synchronisation"}};
+  } cases[] = {
+      {"memcheck", "Precise", "Invalid __global__ write of size 4 bytes", "sanitize.invalid_write"},
+      {"memcheck", "Precise", "Invalid __shared__ read of size 4 bytes", "sanitize.invalid_read"},
+      {"memcheck", "Precise", "Invalid __global__ atomic of size 4 bytes", "sanitize.invalid_write"},
+      {"memcheck", "Precise", "Invalid __global__ read of size 16 bytes: misaligned address", "sanitize.misaligned"},
+      {"memcheck", "Leak", "Leaked 1,024 bytes", "sanitize.suspicious"},
+      {"memcheck", "Api", "Program hit an error", "sanitize.suspicious"},
+      {"memcheck", "OfTomorrow", "", "sanitize.suspicious"},
+      {"racecheck", "Analysis", "Race condition", "sanitize.race"},
+      {"racecheck", "Hazard", "Potential RAW hazard detected", "sanitize.race"},
+      {"initcheck", "Initcheck", "Uninitialized __global__ memory read of size 4 bytes", "sanitize.uninitialised_read"},
+      {"synccheck", "Sync", "Barrier error detected. Divergent thread(s) in block", "sanitize.synchronisation"}};
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     opc_sanitize_record_t record = {0};
@@ -168,25 +187,34 @@ static void findings_are_one_a_rule(void **state) {
   opc_sanitize_records_t records = {0};
   opc_error_t error = {0};
   (void)state;
-  assert_int_equal(read_text(HEAD "<record><kind>Other</kind><what><text>odd</text></what></record>" WRITE WRITE TAIL, &records, &error), OPC_OK);
+  assert_int_equal(read_text(HEAD "<record><kind>Other</kind><what><text>odd</text></what></record>" WRITE WRITE TAIL,
+                             &records, &error),
+                   OPC_OK);
   json_t *findings = opc_sanitize_findings("memcheck", &records), *first = json_array_get(findings, 0);
   assert_int_equal(json_array_size(findings), 2);
-  assert_string_equal(json_string_value(json_object_get(first, "rule")), "sanitize.invalid_write"); /* an error is told before a warning */
+  assert_string_equal(json_string_value(json_object_get(first, "rule")),
+                      "sanitize.invalid_write"); /* an error is told before a warning */
   assert_string_equal(json_string_value(json_object_get(first, "message")),
-                      "Invalid __global__ write of size 4 bytes in my::copy_kernel (copy.cu:12), by thread (3,0,0) of block (1,0,0); 2 such records");
+                      "Invalid __global__ write of size 4 bytes in my::copy_kernel (copy.cu:12), by thread (3,0,0) of "
+                      "block (1,0,0); 2 such records");
   assert_string_equal(json_string_value(json_object_get(first, "severity")), "error");
   assert_int_equal(json_array_size(json_object_get(first, "frames")), 2);
   assert_string_equal(json_string_value(json_object_get(json_array_get(findings, 1), "severity")), "warning");
   json_decref(findings);
   assert_int_equal(read_text(HEAD RACE TAIL, &records, &error), OPC_OK);
   findings = opc_sanitize_findings("racecheck", &records);
-  assert_string_equal(json_string_value(json_object_get(json_array_get(findings, 0), "message")), "Race condition: Write in reduce (r.cu:4) and Read in reduce (r.cu:9)");
+  assert_string_equal(json_string_value(json_object_get(json_array_get(findings, 0), "message")),
+                      "Race condition: Write in reduce (r.cu:4) and Read in reduce (r.cu:9)");
   json_decref(findings);
   opc_sanitize_records_clear(&records);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(records_are_read), cmocka_unit_test(a_cut_off_report_is_told), cmocka_unit_test(what_is_no_report_is_refused),
-                                     cmocka_unit_test(hostile_records_are_bounded), cmocka_unit_test(rules), cmocka_unit_test(findings_are_one_a_rule)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(records_are_read),
+                                     cmocka_unit_test(a_cut_off_report_is_told),
+                                     cmocka_unit_test(what_is_no_report_is_refused),
+                                     cmocka_unit_test(hostile_records_are_bounded),
+                                     cmocka_unit_test(rules),
+                                     cmocka_unit_test(findings_are_one_a_rule)};
   return cmocka_run_group_tests(tests, begin, end);
 }

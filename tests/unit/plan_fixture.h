@@ -28,7 +28,8 @@ static inline opc_argument_t *fixture_arguments(const fixture_argument_t *rows, 
 }
 
 static inline opc_operator_t fixture_operator(const char *name, const char *schema, const fixture_argument_t *arguments,
-                                              size_t argument_count, const fixture_argument_t *returns, size_t return_count) {
+                                              size_t argument_count, const fixture_argument_t *returns,
+                                              size_t return_count) {
   return (opc_operator_t){
       .name = opc_string_copy(name),
       .schema = opc_string_copy(schema),

@@ -19,25 +19,32 @@
   "{\"t\":\"run\",\"format\":\"opcheck-c/journal/" \
   "1\",\"version\":\"9.9\",\"argv\":[\"opcheck-c\",\"run\"],\"seed\":7,\"started\":\"2026-01-02T03:04:05Z\"}\n"
 #define TOOL_LINE "{\"t\":\"tool\",\"torch\":\"2.11.0\",\"cuda\":\"\",\"loading_cpu_seconds\":0.25}\n"
-#define LIBRARY_LINE(path) "{\"t\":\"library\",\"path\":\"" path "\",\"status\":\"loaded\",\"error\":null,\"operators\":1,\"classes\":0}\n"
+#define LIBRARY_LINE(path) \
+  "{\"t\":\"library\",\"path\":\"" path "\",\"status\":\"loaded\",\"error\":null,\"operators\":1,\"classes\":0}\n"
 #define OPERATOR_LINE(name, library)                                                                             \
   "{\"t\":\"operator\",\"name\":\"" name "\",\"schema\":\"" name "(Tensor x) -> Tensor\",\"library\":\"" library \
   "\",\"registered_at\":\"a.cpp:1\",\"dispatch_keys\":[\"CPU\"],\"tags\":[],\"defined_here\":true,\"extra\":1}\n"
-#define RECORD_LINE(t, operator_name, check, rest, verdict, severity, rule, reason, message)                                    \
-  "{\"t\":\"" t "\",\"operator\":\"" operator_name "\",\"check\":\"" check "\",\"case\":\"" operator_name "/" check "/" rest    \
-  "\",\"verdict\":\"" verdict "\",\"severity\":\"" severity "\",\"rule\":" rule ",\"reason\":" reason ",\"message\":\"" message \
-  "\",\"evidence\":{},\"repro\":\"opcheck-c run --case X lib\",\"seconds\":0.25}\n"
+#define RECORD_LINE(t, operator_name, check, rest, verdict, severity, rule, reason, message)                        \
+  "{\"t\":\"" t "\",\"operator\":\"" operator_name "\",\"check\":\"" check "\",\"case\":\"" operator_name "/" check \
+  "/" rest "\",\"verdict\":\"" verdict "\",\"severity\":\"" severity "\",\"rule\":" rule ",\"reason\":" reason      \
+  ",\"message\":\"" message "\",\"evidence\":{},\"repro\":\"opcheck-c run --case X lib\",\"seconds\":0.25}\n"
 #define PASS_LINE(op, check, rest) RECORD_LINE("result", op, check, rest, "pass", "error", "null", "null", "fine")
-#define FAIL_LINE(op, check, rest, rule) RECORD_LINE("result", op, check, rest, "fail", "error", "\"" rule "\"", "null", "wrong at " rest)
+#define FAIL_LINE(op, check, rest, rule) \
+  RECORD_LINE("result", op, check, rest, "fail", "error", "\"" rule "\"", "null", "wrong at " rest)
 #define SUSPECT_LINE(op, check, rest, rule) \
   RECORD_LINE("suspect", op, check, rest, "fail", "error", "\"" rule "\"", "null", "wrong at " rest)
-#define WARN_LINE(op, check, rest, rule) RECORD_LINE("result", op, check, rest, "fail", "warning", "\"" rule "\"", "null", "odd")
-#define MILD_LINE(op, check, rest, rule) RECORD_LINE("result", op, check, rest, "error", "warning", "\"" rule "\"", "null", "slow")
-#define ERROR_LINE(op, check, rest, rule) RECORD_LINE("result", op, check, rest, "error", "error", "\"" rule "\"", "null", "died")
-#define SKIP_LINE(op, check, rest, reason) RECORD_LINE("result", op, check, rest, "skip", "error", "null", "\"" reason "\"", "because")
+#define WARN_LINE(op, check, rest, rule) \
+  RECORD_LINE("result", op, check, rest, "fail", "warning", "\"" rule "\"", "null", "odd")
+#define MILD_LINE(op, check, rest, rule) \
+  RECORD_LINE("result", op, check, rest, "error", "warning", "\"" rule "\"", "null", "slow")
+#define ERROR_LINE(op, check, rest, rule) \
+  RECORD_LINE("result", op, check, rest, "error", "error", "\"" rule "\"", "null", "died")
+#define SKIP_LINE(op, check, rest, reason) \
+  RECORD_LINE("result", op, check, rest, "skip", "error", "null", "\"" reason "\"", "because")
 #define END_LINE(code) "{\"t\":\"end\",\"seconds\":1.5,\"exit_code\":" #code ",\"complete\":true}\n"
 
-static inline opc_status_t journal_try(const char *bytes, size_t length, opc_journal_reader_t **out, opc_error_t *error) {
+static inline opc_status_t journal_try(const char *bytes, size_t length, opc_journal_reader_t **out,
+                                       opc_error_t *error) {
   char path[] = "/tmp/opcheck-c-unit-XXXXXX";
   int file = mkstemp(path);
   assert_true(file >= 0);

@@ -12,10 +12,17 @@ static void the_nearest_word_is_found(void **state) {
   static const struct {
     const char *word, *wanted;
   } rows[] = {
-      {"strid", "stride"}, {"srtide", "stride"}, {"stride", "stride"}, {"mutatoin", "mutation"}, {"undeclared", "mutation.undeclared"},
-      {"zzzzzz", NULL},    {"", NULL},           {"xy", NULL},
+      {"strid", "stride"},
+      {"srtide", "stride"},
+      {"stride", "stride"},
+      {"mutatoin", "mutation"},
+      {"undeclared", "mutation.undeclared"},
+      {"zzzzzz", NULL},
+      {"", NULL},
+      {"xy", NULL},
   };
-  static const char *const candidates[] = {"device", "stride", "mutation", "alias.undeclared_input", "mutation.undeclared"};
+  static const char *const candidates[] = {"device", "stride", "mutation", "alias.undeclared_input",
+                                           "mutation.undeclared"};
   for (size_t i = 0; i < COUNT(rows); i++) {
     opc_nearest_t nearest = {.word = rows[i].word};
     for (size_t c = 0; c < COUNT(candidates); c++) opc_nearest_try(&nearest, candidates[c]);
@@ -31,11 +38,13 @@ static void numbers_are_whole_and_in_range(void **state) {
   opc_error_t error;
   int64_t number = 0;
   double seconds = 0;
-  for (size_t i = 0; i < COUNT(wrong); i++) assert_int_equal(opc_value_integer("--n", wrong[i], 0, 10, &number, &error), OPC_ERR_USAGE);
+  for (size_t i = 0; i < COUNT(wrong); i++)
+    assert_int_equal(opc_value_integer("--n", wrong[i], 0, 10, &number, &error), OPC_ERR_USAGE);
   assert_int_equal(opc_value_integer("--n", "10", 0, 10, &number, &error), OPC_OK);
   assert_int_equal(number, 10);
   static const char *const no_seconds[] = {"", "0", "-1", "nan", "inf", "1s"};
-  for (size_t i = 0; i < COUNT(no_seconds); i++) assert_int_equal(opc_value_seconds("--t", no_seconds[i], &seconds, &error), OPC_ERR_USAGE);
+  for (size_t i = 0; i < COUNT(no_seconds); i++)
+    assert_int_equal(opc_value_seconds("--t", no_seconds[i], &seconds, &error), OPC_ERR_USAGE);
   assert_int_equal(opc_value_seconds("--t", "0.5", &seconds, &error), OPC_OK);
   assert_true(seconds == 0.5);
 }

@@ -61,7 +61,8 @@ static void test_mistakes(void **state) {
 
 static void test_words(void **state) {
   (void)state;
-  for (int i = 0; i < OPC_VERDICT_COUNT; i++) assert_int_equal(opc_verdict_find(opc_verdict_name((opc_verdict_kind_t)i)), i);
+  for (int i = 0; i < OPC_VERDICT_COUNT; i++)
+    assert_int_equal(opc_verdict_find(opc_verdict_name((opc_verdict_kind_t)i)), i);
   assert_int_equal(opc_verdict_find("passed"), -1);
   assert_int_equal(opc_verdict_find(NULL), -1);
   assert_string_equal(opc_skip_reason_name(OPC_SKIP_FAKE_IN_PYTHON), "fake_in_python");
@@ -70,6 +71,7 @@ static void test_words(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_a_name_with_slashes), cmocka_unit_test(test_mistakes), cmocka_unit_test(test_words)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_a_name_with_slashes),
+                                     cmocka_unit_test(test_mistakes), cmocka_unit_test(test_words)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The rules about CUDA calls, over logs that are kept as files: each log says what all judges together find in it, and each rule has one that breaks it. */
+/* The rules about CUDA calls, over logs that are kept as files: each log says what all judges together find in it, and
+ * each rule has one that breaks it. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ static void judge_round(const opc_cuda_file_t *file, opc_cuda_founds_t *out) {
   opc_cuda_facts_t facts = file->facts;
   opc_cuda_capture_t capture;
   bool injected = false;
-  facts.log = (opc_cuda_log_t){.calls = file->rounds[0].calls, .count = file->rounds[0].count, .dropped = file->rounds[0].dropped};
+  facts.log = (opc_cuda_log_t){
+      .calls = file->rounds[0].calls, .count = file->rounds[0].count, .dropped = file->rounds[0].dropped};
   for (size_t i = 0; i < facts.log.count; i++) injected = injected || facts.log.calls[i].injected;
   (void)opc_cuda_facts_cut(&facts);
   if (injected) {
@@ -116,13 +118,15 @@ static void the_readme_counts_them_apart(void **state) {
   assert_non_null(readme);
   assert_true(fread(text, 1, sizeof text - 1, readme) > 0);
   fclose(readme);
-  snprintf(line, sizeof line, "%d written by hand, %d from the simulated device, %d from a GPU", counts[0], counts[1], counts[2]);
+  snprintf(line, sizeof line, "%d written by hand, %d from the simulated device, %d from a GPU", counts[0], counts[1],
+           counts[2]);
   if (!strstr(text, line)) fail_msg("README.md does not say \"%s\"", line);
 }
 
 /* What only a call shows, and no log of it. */
 static bool needs_no_log(const char *rule) {
-  static const char *const rules[] = {"device_guard.output_device", "launch.asynchronous_error", "capture.throws", "capture.replay_differs"};
+  static const char *const rules[] = {"device_guard.output_device", "launch.asynchronous_error", "capture.throws",
+                                      "capture.replay_differs"};
   for (size_t i = 0; i < COUNT(rules); i++)
     if (strcmp(rule, rules[i]) == 0) return true;
   return false;
@@ -164,10 +168,12 @@ static void assert_reads_again(const char *path) {
   assert_ok(opc_cuda_file_read(path, &file, &error), error);
   for (size_t r = 0; r < file.round_count; r++) {
     const opc_cuda_round_t *round = &file.rounds[r];
-    const json_t *top = json_object_get(file.json, "rounds") ? json_array_get(json_object_get(file.json, "rounds"), r) : file.json;
+    const json_t *top =
+        json_object_get(file.json, "rounds") ? json_array_get(json_object_get(file.json, "rounds"), r) : file.json;
     for (size_t i = 0; i < round->count; i++) {
       json_t *written = opc_cuda_call_json(&round->calls[i]);
-      if (!json_equal(written, json_array_get(json_object_get(top, "calls"), i))) fail_msg("%s: call %zu is written otherwise than it is read", path, i);
+      if (!json_equal(written, json_array_get(json_object_get(top, "calls"), i)))
+        fail_msg("%s: call %zu is written otherwise than it is read", path, i);
       json_decref(written);
     }
   }
@@ -175,9 +181,21 @@ static void assert_reads_again(const char *path) {
 }
 
 static void what_is_written_is_what_is_read(void **state) {
-  static const char *const names[] = {"launch.host_pointer", "launch.freed_pointer", "launch.failed_shared", "launch.ignores_failure", "launch.host_access",
-                                      "stream.legacy_memcpy", "stream.race", "stream.per_thread", "stream.product_legacy", "launch.cut_failed", "device_guard.not_restored",
-                                      "sync.event", "device_memory.pinned", "capture.joined", "capture.waits"};
+  static const char *const names[] = {"launch.host_pointer",
+                                      "launch.freed_pointer",
+                                      "launch.failed_shared",
+                                      "launch.ignores_failure",
+                                      "launch.host_access",
+                                      "stream.legacy_memcpy",
+                                      "stream.race",
+                                      "stream.per_thread",
+                                      "stream.product_legacy",
+                                      "launch.cut_failed",
+                                      "device_guard.not_restored",
+                                      "sync.event",
+                                      "device_memory.pinned",
+                                      "capture.joined",
+                                      "capture.waits"};
   (void)state;
   for (size_t i = 0; i < COUNT(names); i++) {
     char path[4096];
@@ -193,7 +211,8 @@ static void a_whole_log_is_written_and_read(void **state) {
   (void)state;
   assert_ok(opc_cuda_file_read(FOLDER "/stream.both_edges.json", &file, &error), error);
   file.facts.log = (opc_cuda_log_t){.calls = file.rounds[0].calls, .count = file.rounds[0].count};
-  json_t *versions = json_pack("{s:s}", "torch", "2.11.0"), *written = opc_cuda_file_json(&file.facts, "simulated", versions);
+  json_t *versions = json_pack("{s:s}", "torch", "2.11.0"),
+         *written = opc_cuda_file_json(&file.facts, "simulated", versions);
   int fd = mkstemp(path);
   assert_true(fd >= 0);
   assert_int_equal(json_dumpfd(written, fd, JSON_INDENT(1)), 0);
@@ -215,12 +234,20 @@ static void a_mistake_in_a_log_is_named(void **state) {
   } rows[] = {
       {"{\"format\": \"opcheck-c/cuda-log/2\"}", "format is not"},
       {"{\"format\": \"opcheck-c/cuda-log/1\", \"own\": []}", "a log says its origin"},
-      {"{\"format\": \"opcheck-c/cuda-log/1\", \"origin\": \"gpu\", \"own\": [], \"facts\": {}}", "calls: expected the list of calls"},
-      {"{\"format\": \"opcheck-c/cuda-log/1\", \"origin\": \"gpu\", \"own\": [], \"facts\": {}, \"calls\": [{\"kind\": \"lunch\"}]}", "calls[0].kind: \"lunch\""},
-      {"{\"format\": \"opcheck-c/cuda-log/1\", \"origin\": \"gpu\", \"own\": [], \"facts\": {}, \"calls\": [{\"kind\": \"launch\", \"stream\": \"7\"}]}",
+      {"{\"format\": \"opcheck-c/cuda-log/1\", \"origin\": \"gpu\", \"own\": [], \"facts\": {}}",
+       "calls: expected the list of calls"},
+      {"{\"format\": \"opcheck-c/cuda-log/1\", \"origin\": \"gpu\", \"own\": [], \"facts\": {}, \"calls\": [{\"kind\": "
+       "\"lunch\"}]}",
+       "calls[0].kind: \"lunch\""},
+      {"{\"format\": \"opcheck-c/cuda-log/1\", \"origin\": \"gpu\", \"own\": [], \"facts\": {}, \"calls\": [{\"kind\": "
+       "\"launch\", \"stream\": \"7\"}]}",
        "calls[0].stream: expected a number as \"0x…\""},
-      {"{\"format\": \"opcheck-c/cuda-log/1\", \"origin\": \"gpu\", \"own\": [], \"facts\": {\"lasting\": [\"0x1\", 2]}, \"calls\": []}", "facts.lasting"},
-      {"{\"format\": \"opcheck-c/cuda-log/1\", \"origin\": \"gpu\", \"own\": [], \"facts\": {}, \"calls\": [{\"kind\": \"launch\", \"gird\": []}]}", "gird"},
+      {"{\"format\": \"opcheck-c/cuda-log/1\", \"origin\": \"gpu\", \"own\": [], \"facts\": {\"lasting\": [\"0x1\", "
+       "2]}, \"calls\": []}",
+       "facts.lasting"},
+      {"{\"format\": \"opcheck-c/cuda-log/1\", \"origin\": \"gpu\", \"own\": [], \"facts\": {}, \"calls\": [{\"kind\": "
+       "\"launch\", \"gird\": []}]}",
+       "gird"},
   };
   (void)state;
   for (size_t i = 0; i < COUNT(rows); i++) {
@@ -252,7 +279,8 @@ static void kernels_have_readable_names(void **state) {
   };
   char out[128];
   (void)state;
-  for (size_t i = 0; i < COUNT(rows); i++) assert_string_equal(opc_cuda_kernel_name(rows[i].mangled, out, sizeof out), rows[i].name);
+  for (size_t i = 0; i < COUNT(rows); i++)
+    assert_string_equal(opc_cuda_kernel_name(rows[i].mangled, out, sizeof out), rows[i].name);
 }
 
 /* The message of the first finding in a log. */
@@ -273,19 +301,23 @@ static void messages_have_the_numbers(void **state) {
   static const struct {
     const char *log, *says;
   } rows[] = {
-      {"launch.failed_threads", "the launch of kernel scale_kernel fails with cudaErrorInvalidConfiguration (9): blockDim.x is 2048 where the device takes 1024"},
+      {"launch.failed_threads",
+       "the launch of kernel scale_kernel fails with cudaErrorInvalidConfiguration (9): blockDim.x is 2048 where the "
+       "device takes 1024"},
       {"launch.failed_product", "a block of 32 x 32 x 2 is 2048 threads where the device takes 1024"},
       {"launch.failed_shared", "262144 bytes of shared memory a block where the device has 232448"},
       {"launch.failed_zero", "gridDim.x is 0"},
       {"launch.large_rows", "gridDim.y is 65536 where the device takes 65535"},
-      {"launch.large_negative", "gridDim.x is 4286578688 (-8388608 before it became unsigned) where the device takes 2147483647"},
+      {"launch.large_negative",
+       "gridDim.x is 4286578688 (-8388608 before it became unsigned) where the device takes 2147483647"},
       {"launch.error_left", "the operator returns with cudaErrorNotReady (600) pending, which cudaEventQuery came to"},
       {"stream.other", "kernel scale_kernel goes to stream 0x6600 of device 0"},
       {"sync.copy", "cudaMemcpyAsync copies 256 bytes from device memory to pageable memory and waits for it"},
       {"device_guard.wrong_device", "while all tensors are on device 1"},
       {"stream.product_legacy", "cublasSgemm_v2 goes to the legacy default stream of device 0"},
       {"capture.waits", "cudaStreamSynchronize comes to cudaErrorStreamCaptureUnsupported (900) and ends the capture"},
-      {"capture.waits_by_torch", "cudaStreamSynchronize (called by libtorch_cuda.so on the operator's behalf) comes to"},
+      {"capture.waits_by_torch",
+       "cudaStreamSynchronize (called by libtorch_cuda.so on the operator's behalf) comes to"},
       {"capture.unseen", "the call that ended it is not seen"},
       {"capture.unjoined", "kernel scale_kernel on stream 0x6600 of device 0 is a part of the capture"},
       {"capture.legacy", "kernel scale_kernel goes to the legacy default stream of device 0: it ran once"},
@@ -301,8 +333,9 @@ static void messages_have_the_numbers(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_log_is_judged_as_it_says), cmocka_unit_test(what_is_written_is_what_is_read), cmocka_unit_test(a_whole_log_is_written_and_read),
-      cmocka_unit_test(a_mistake_in_a_log_is_named),    cmocka_unit_test(kernels_have_readable_names),     cmocka_unit_test(messages_have_the_numbers),
+      cmocka_unit_test(every_log_is_judged_as_it_says),  cmocka_unit_test(what_is_written_is_what_is_read),
+      cmocka_unit_test(a_whole_log_is_written_and_read), cmocka_unit_test(a_mistake_in_a_log_is_named),
+      cmocka_unit_test(kernels_have_readable_names),     cmocka_unit_test(messages_have_the_numbers),
       cmocka_unit_test(the_readme_counts_them_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

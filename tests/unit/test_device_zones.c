@@ -142,10 +142,12 @@ static void a_full_or_broken_device_is_no_crash(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(new_memory_holds_the_poison, begin, end),     cmocka_unit_test_setup_teardown(nothing_is_found_inside, begin, end),
-    cmocka_unit_test_setup_teardown(one_byte_beside_is_found, begin, end),        cmocka_unit_test_setup_teardown(many_hits_are_bounded, begin, end),
-    cmocka_unit_test_setup_teardown(a_copy_of_a_zone_is_found, begin, end),
-    cmocka_unit_test_setup_teardown(a_full_or_broken_device_is_no_crash, begin, end),
+      cmocka_unit_test_setup_teardown(new_memory_holds_the_poison, begin, end),
+      cmocka_unit_test_setup_teardown(nothing_is_found_inside, begin, end),
+      cmocka_unit_test_setup_teardown(one_byte_beside_is_found, begin, end),
+      cmocka_unit_test_setup_teardown(many_hits_are_bounded, begin, end),
+      cmocka_unit_test_setup_teardown(a_copy_of_a_zone_is_found, begin, end),
+      cmocka_unit_test_setup_teardown(a_full_or_broken_device_is_no_crash, begin, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

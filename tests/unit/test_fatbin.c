@@ -68,7 +68,8 @@ static bytes_t two_containers(void) {
   return bytes;
 }
 
-static void assert_code(const opc_gpu_code_t *code, bool ptx, unsigned architecture, char suffix, size_t count, size_t packed) {
+static void assert_code(const opc_gpu_code_t *code, bool ptx, unsigned architecture, char suffix, size_t count,
+                        size_t packed) {
   assert_int_equal(code->ptx, ptx);
   assert_int_equal(code->architecture, architecture);
   assert_int_equal(code->suffix, suffix);
@@ -99,7 +100,8 @@ static void test_nothing(void **state) {
   assert_false(codes.damaged);
 }
 
-/* Cut off anywhere, and with each byte changed: it ends, reads nothing beside it (the sanitizers and Valgrind would tell), and finds no more than there is. */
+/* Cut off anywhere, and with each byte changed: it ends, reads nothing beside it (the sanitizers and Valgrind would
+ * tell), and finds no more than there is. */
 static void test_damage(void **state) {
   (void)state;
   const bytes_t whole = two_containers();
@@ -140,8 +142,10 @@ static void assert_serves(const opc_gpu_code_t code, unsigned architecture, bool
 
 static void test_where_it_runs(void **state) {
   (void)state;
-  const opc_gpu_code_t sm_80 = {.architecture = 80}, sm_90a = {.architecture = 90, .suffix = 'a'}, sm_100f = {.architecture = 100, .suffix = 'f'};
-  const opc_gpu_code_t compute_80 = {.architecture = 80, .ptx = true}, compute_90a = {.architecture = 90, .suffix = 'a', .ptx = true};
+  const opc_gpu_code_t sm_80 = {.architecture = 80}, sm_90a = {.architecture = 90, .suffix = 'a'},
+                       sm_100f = {.architecture = 100, .suffix = 'f'};
+  const opc_gpu_code_t compute_80 = {.architecture = 80, .ptx = true},
+                       compute_90a = {.architecture = 90, .suffix = 'a', .ptx = true};
   assert_serves(sm_80, 80, true);
   assert_serves(sm_80, 86, true); /* a later minor version */
   assert_serves(sm_80, 75, false);
@@ -155,7 +159,8 @@ static void test_where_it_runs(void **state) {
   assert_serves(compute_80, 75, false);
   assert_serves(compute_90a, 90, true);
   assert_serves(compute_90a, 100, false);
-  const opc_gpu_codes_t lasting = codes_of(&compute_80, 1), specific_ptx = codes_of(&compute_90a, 1), machine = codes_of(&sm_80, 1);
+  const opc_gpu_codes_t lasting = codes_of(&compute_80, 1), specific_ptx = codes_of(&compute_90a, 1),
+                        machine = codes_of(&sm_80, 1);
   assert_true(opc_gpu_codes_have_lasting_ptx(&lasting));
   assert_false(opc_gpu_codes_have_lasting_ptx(&specific_ptx));
   assert_false(opc_gpu_codes_have_lasting_ptx(&machine));
@@ -163,8 +168,13 @@ static void test_where_it_runs(void **state) {
 
 static void test_words(void **state) {
   (void)state;
-  const opc_gpu_code_t own[] = {{.architecture = 80}, {.architecture = 90, .suffix = 'a'}, {.architecture = 90, .ptx = true}};
-  const opc_gpu_code_t wanted[] = {{.architecture = 75}, {.architecture = 86}, {.architecture = 100}, {.architecture = 103, .suffix = 'a'}, {.architecture = 61}};
+  const opc_gpu_code_t own[] = {
+      {.architecture = 80}, {.architecture = 90, .suffix = 'a'}, {.architecture = 90, .ptx = true}};
+  const opc_gpu_code_t wanted[] = {{.architecture = 75},
+                                   {.architecture = 86},
+                                   {.architecture = 100},
+                                   {.architecture = 103, .suffix = 'a'},
+                                   {.architecture = 61}};
   const opc_gpu_codes_t codes = codes_of(own, 3), torch = codes_of(wanted, 5), nothing = {0};
   opc_text_t text = {0};
   opc_gpu_codes_words(&codes, &text);
@@ -180,7 +190,8 @@ static void test_words(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_is_in_it), cmocka_unit_test(test_nothing), cmocka_unit_test(test_damage),
-                                     cmocka_unit_test(test_where_it_runs), cmocka_unit_test(test_words)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_is_in_it), cmocka_unit_test(test_nothing),
+                                     cmocka_unit_test(test_damage), cmocka_unit_test(test_where_it_runs),
+                                     cmocka_unit_test(test_words)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

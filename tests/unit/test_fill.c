@@ -55,8 +55,8 @@ static void test_kinds(void **state) {
   for (size_t i = 0; i < COUNT(rows); i++) {
     opc_tensor_spec_t *spec = spec_of(rows[i].dtype, 1000);
     spec->fill = (opc_fill_t){.kind = rows[i].kind, .lo = 10, .hi = 13, .value = {.kind = OPC_NUMBER_INT, .i = 7}};
-    double *values = filled(spec, "x", 1), *again = filled(spec, "x", 1), *other = filled(spec, "y", 1), lowest = INFINITY,
-           highest = -INFINITY;
+    double *values = filled(spec, "x", 1), *again = filled(spec, "x", 1), *other = filled(spec, "y", 1),
+           lowest = INFINITY, highest = -INFINITY;
     bool differs = false;
     for (size_t j = 0; j < 1000; j++) {
       lowest = fmin(lowest, values[j]);
@@ -67,7 +67,8 @@ static void test_kinds(void **state) {
     }
     assert_true(lowest >= rows[i].lowest && highest <= rows[i].highest);
     assert_int_equal(lowest < highest, rows[i].varies);
-    assert_int_equal(differs, rows[i].varies && rows[i].kind != OPC_FILL_ARANGE); /* another argument has a stream of its own */
+    assert_int_equal(differs,
+                     rows[i].varies && rows[i].kind != OPC_FILL_ARANGE); /* another argument has a stream of its own */
     if (rows[i].integral) assert_true(lowest == rows[i].lowest && highest == rows[i].highest);
     opc_tensor_spec_free(spec);
     free(values);
@@ -306,13 +307,16 @@ static void assert_kept(const opc_tensor_spec_t *spec, const char *path, uint64_
 /* Each differs from the first in one thing that decides about values. */
 static void test_kept(void **state) {
   (void)state;
-  static const opc_dtype_t dtypes[] = {OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT64, OPC_DTYPE_INT32, OPC_DTYPE_COMPLEX64, OPC_DTYPE_BOOL};
-  static const opc_fill_kind_t kinds[] = {OPC_FILL_NORMAL, OPC_FILL_UNIFORM, OPC_FILL_RANGE, OPC_FILL_ARANGE, OPC_FILL_ZEROS};
+  static const opc_dtype_t dtypes[] = {OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT64, OPC_DTYPE_INT32, OPC_DTYPE_COMPLEX64,
+                                       OPC_DTYPE_BOOL};
+  static const opc_fill_kind_t kinds[] = {OPC_FILL_NORMAL, OPC_FILL_UNIFORM, OPC_FILL_RANGE, OPC_FILL_ARANGE,
+                                          OPC_FILL_ZEROS};
   for (int again = 0; again < 2; again++) {
     for (size_t dtype = 0; dtype < COUNT(dtypes); dtype++)
       for (size_t kind = 0; kind < COUNT(kinds); kind++)
         for (int change = 0; change < 9; change++) {
-          opc_tensor_spec_t *spec = opc_tensor_spec_new(dtypes[dtype], 2, change == 1 ? (int64_t[]){3, 4} : (int64_t[]){4, 3});
+          opc_tensor_spec_t *spec =
+              opc_tensor_spec_new(dtypes[dtype], 2, change == 1 ? (int64_t[]){3, 4} : (int64_t[]){4, 3});
           spec->fill = (opc_fill_t){.kind = kinds[kind], .lo = change == 2 ? -1 : 0, .hi = change == 3 ? 900 : 1000};
           if (change == 4) spec->fill.special = OPC_SPECIAL_EXTREME;
           if (change == 5) spec->fill.rounded_to = OPC_DTYPE_BFLOAT16;
@@ -351,7 +355,9 @@ static void spoil_shared_memory(void) {
   FILE *maps = fopen("/proc/self/maps", "re");
   assert_non_null(maps);
   while (fgets(line, sizeof line, maps) != NULL) {
-    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " rw-s", &start, &end) != 2 || !strstr(line, " rw-s ") || end - start < OPC_FILLS_KEPT_BYTES) continue;
+    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " rw-s", &start, &end) != 2 || !strstr(line, " rw-s ") ||
+        end - start < OPC_FILLS_KEPT_BYTES)
+      continue;
     memset((void *)(end - OPC_FILLS_KEPT_BYTES), 0xee, OPC_FILLS_KEPT_BYTES);
     found++;
   }
@@ -386,8 +392,9 @@ static void test_other_seed(void **state) {
     opc_dtype_t dtype;
     bool kept;
   } rows[] = {
-      {OPC_SAMPLE_SEARCHED, OPC_DTYPE_INT64, true},    {OPC_SAMPLE_SEARCHED, OPC_DTYPE_INT32, true}, {OPC_SAMPLE_SEARCHED, OPC_DTYPE_UINT8, false},
-      {OPC_SAMPLE_SEARCHED, OPC_DTYPE_FLOAT32, false}, {OPC_SAMPLE_FILE, OPC_DTYPE_INT64, false},    {OPC_SAMPLE_RECORDED, OPC_DTYPE_INT32, false},
+      {OPC_SAMPLE_SEARCHED, OPC_DTYPE_INT64, true},  {OPC_SAMPLE_SEARCHED, OPC_DTYPE_INT32, true},
+      {OPC_SAMPLE_SEARCHED, OPC_DTYPE_UINT8, false}, {OPC_SAMPLE_SEARCHED, OPC_DTYPE_FLOAT32, false},
+      {OPC_SAMPLE_FILE, OPC_DTYPE_INT64, false},     {OPC_SAMPLE_RECORDED, OPC_DTYPE_INT32, false},
   };
   enum { ELEMENTS = 100, BYTES = ELEMENTS * 8 };
   for (size_t i = 0; i < COUNT(rows); i++) {

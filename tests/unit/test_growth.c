@@ -27,7 +27,8 @@ static bool is_steady(opc_growth_kind_t kind, const size_t values[ROUNDS]) {
 }
 
 static void only_growth_without_end_is_steady(void **state) {
-  static const size_t leak[] = {10, 18, 26, 34, 70, 134}, cache[] = {10, 18, 26, 34, 50, 50}, once[] = {10, 11, 11, 11, 11, 11};
+  static const size_t leak[] = {10, 18, 26, 34, 70, 134}, cache[] = {10, 18, 26, 34, 50, 50},
+                      once[] = {10, 11, 11, 11, 11, 11};
   static const size_t late[] = {10, 10, 10, 11, 12, 13}, falls[] = {10, 18, 26, 34, 33, 40};
   (void)state;
   assert_true(is_steady(OPC_GROWTH_BLOCKS, leak));
@@ -39,7 +40,8 @@ static void only_growth_without_end_is_steady(void **state) {
 
 /* Bytes: a byte a call at least, for malloc rounds up and keeps some. */
 static void few_bytes_are_no_growth(void **state) {
-  static const size_t vector_of_bytes[] = {1000, 1000, 1000, 1016, 1080, 1208}, noise[] = {1000, 1016, 1032, 1048, 1064, 1080};
+  static const size_t vector_of_bytes[] = {1000, 1000, 1000, 1016, 1080, 1208},
+                      noise[] = {1000, 1016, 1032, 1048, 1064, 1080};
   (void)state;
   assert_true(is_steady(OPC_GROWTH_ALLOCATED, vector_of_bytes));
   assert_false(is_steady(OPC_GROWTH_ALLOCATED, noise));

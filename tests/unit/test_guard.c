@@ -1,4 +1,5 @@
-/* Guarded memory: the byte behind and the byte before fault, what is left over is watched, and other allocators' pointers are told apart. */
+/* Guarded memory: the byte behind and the byte before fault, what is left over is watched, and other allocators'
+ * pointers are told apart. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -113,7 +114,8 @@ static opc_guard_block_t block_of(const void *address) {
 static void a_write_to_the_slack_is_noted_once(void **state) {
   (void)state;
   opc_guard_accesses_reset();
-  unsigned char *first = opc_guard_allocate(100, &before), *second = opc_guard_allocate(100, &behind), *third = opc_guard_allocate(8, &before);
+  unsigned char *first = opc_guard_allocate(100, &before), *second = opc_guard_allocate(100, &behind),
+                *third = opc_guard_allocate(8, &before);
   memset(first, 1, 100);
   memset(second, 1, 100);
   assert_int_equal(access_count(), 0);
@@ -301,9 +303,9 @@ int main(void) {
       cmocka_unit_test(data_and_slack_hold_the_poison),
       cmocka_unit_test(slack_may_be_the_same_whatever_the_poison),
       cmocka_unit_test(a_write_to_the_slack_is_noted_once),
-    cmocka_unit_test(reads_and_writes_beside_are_noted_and_go_on),
-    cmocka_unit_test(a_write_to_protected_memory_is_noted),
-    cmocka_unit_test(quarantined_memory_is_noted),
+      cmocka_unit_test(reads_and_writes_beside_are_noted_and_go_on),
+      cmocka_unit_test(a_write_to_protected_memory_is_noted),
+      cmocka_unit_test(quarantined_memory_is_noted),
       cmocka_unit_test(others_pointers_are_told_apart),
       cmocka_unit_test(memory_is_fresh_each_time),
       cmocka_unit_test(nothing_is_nothing),

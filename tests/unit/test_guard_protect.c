@@ -1,4 +1,5 @@
-/* Read-only arguments, by a protection key where the processor has them and one thread runs, by mprotect otherwise: what is seen is the same. */
+/* Read-only arguments, by a protection key where the processor has them and one thread runs, by mprotect otherwise:
+ * what is seen is the same. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -21,7 +22,8 @@
 
 typedef volatile unsigned char byte_t;
 static const opc_guard_policy_t own = {.side = OPC_GUARD_BEHIND, .alignment = 64, .poison = 0x5a};
-static const opc_guard_policy_t argument = {.side = OPC_GUARD_BEHIND, .alignment = 1, .poison = 0x5a, .to_protect = true};
+static const opc_guard_policy_t argument = {
+    .side = OPC_GUARD_BEHIND, .alignment = 1, .poison = 0x5a, .to_protect = true};
 enum { BYTES = 100 };
 
 static void note_and_go_on(int number, siginfo_t *info, void *context) {
@@ -84,7 +86,8 @@ static bool is_mapped_writable(byte_t *data) {
 static void each_is_closed_for_itself(void **state) {
   (void)state;
   begin();
-  byte_t *first = allocate(&argument), *second = allocate(&argument), *written = allocate(&argument), *plain = allocate(&own);
+  byte_t *first = allocate(&argument), *second = allocate(&argument), *written = allocate(&argument),
+         *plain = allocate(&own);
   protect(first, true);
   protect(second, true);
   protect(plain, true);
@@ -310,5 +313,6 @@ int main(void) {
     return cmocka_run_group_tests_name("by mprotect", tests, NULL, NULL);
   }
   if (waitpid(child, &status, 0) != child || status != 0) return 1;
-  return cmocka_run_group_tests_name(opc_write_key_present() ? "by a protection key" : "by mprotect, for there is no key", tests, NULL, NULL);
+  return cmocka_run_group_tests_name(
+      opc_write_key_present() ? "by a protection key" : "by mprotect, for there is no key", tests, NULL, NULL);
 }

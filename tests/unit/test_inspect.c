@@ -1,4 +1,5 @@
-/* Libraries read as files: this program is one of them, and with a symbol renamed in its bytes a library that registers operators. */
+/* Libraries read as files: this program is one of them, and with a symbol renamed in its bytes a library that registers
+ * operators. */
 #include "unit.h"
 
 #include <fcntl.h>
@@ -68,7 +69,8 @@ typedef struct seen {
 static bool see(const opc_elf_symbol_t *symbol, void *context) {
   seen_t *seen = context;
   if (strcmp(symbol->name, "_cmocka_run_group_tests") == 0) seen->undefined = !symbol->defined;
-  if (strcmp(symbol->name, "mkdtemp") == 0) seen->versioned = symbol->library != NULL && strcmp(symbol->library, "libc.so.6") == 0 && symbol->version != NULL;
+  if (strcmp(symbol->name, "mkdtemp") == 0)
+    seen->versioned = symbol->library != NULL && strcmp(symbol->library, "libc.so.6") == 0 && symbol->version != NULL;
   return true;
 }
 
@@ -102,16 +104,23 @@ static void test_what_a_file_says(void **state) {
 
 static void test_names(void **state) {
   (void)state;
-  assert_true(opc_symbol_is_python("PyErr_SetString") && opc_symbol_is_python("_Py_NoneStruct") && opc_symbol_is_python("Py_IsInitialized"));
+  assert_true(opc_symbol_is_python("PyErr_SetString") && opc_symbol_is_python("_Py_NoneStruct") &&
+              opc_symbol_is_python("Py_IsInitialized"));
   assert_false(opc_symbol_is_python("Pythagoras") || opc_symbol_is_python("my_Py"));
   assert_true(opc_symbol_has_old_string("_ZN3c105ErrorC2ENS_14SourceLocationESs"));
-  assert_false(opc_symbol_has_old_string("_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"));
+  assert_false(opc_symbol_has_old_string(
+      "_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"));
   assert_true(opc_library_is_accelerator("libcudart.so.12") && opc_library_is_accelerator("libnvjpeg.36e11081.so.13"));
-  assert_false(opc_library_is_accelerator("libcurl.so.4") || opc_library_is_accelerator("libtorch_cpu.so") || opc_library_is_accelerator("libc.so.6"));
-  assert_true(opc_symbol_is_accelerator("cuInit") && opc_symbol_is_accelerator("cudaMalloc") && opc_symbol_is_accelerator("__cudaRegisterFunction") &&
-              opc_symbol_is_accelerator("_ZN2at4cuda26getCurrentDevicePropertiesEv") && opc_symbol_is_accelerator("hipMalloc"));
-  assert_false(opc_symbol_is_accelerator("curl_easy_init") || opc_symbol_is_accelerator("_ZN3app10membershipEv") || opc_symbol_is_accelerator("custom"));
-  assert_true(opc_library_is_torch("libtorch_cpu.so") && !opc_library_is_torch("libtorch_my_ops.so") && !opc_library_is_torch("libtorchvision.so"));
+  assert_false(opc_library_is_accelerator("libcurl.so.4") || opc_library_is_accelerator("libtorch_cpu.so") ||
+               opc_library_is_accelerator("libc.so.6"));
+  assert_true(opc_symbol_is_accelerator("cuInit") && opc_symbol_is_accelerator("cudaMalloc") &&
+              opc_symbol_is_accelerator("__cudaRegisterFunction") &&
+              opc_symbol_is_accelerator("_ZN2at4cuda26getCurrentDevicePropertiesEv") &&
+              opc_symbol_is_accelerator("hipMalloc"));
+  assert_false(opc_symbol_is_accelerator("curl_easy_init") || opc_symbol_is_accelerator("_ZN3app10membershipEv") ||
+               opc_symbol_is_accelerator("custom"));
+  assert_true(opc_library_is_torch("libtorch_cpu.so") && !opc_library_is_torch("libtorch_my_ops.so") &&
+              !opc_library_is_torch("libtorchvision.so"));
   assert_true(opc_library_is_python("libtorch_python.so") && opc_library_is_python("libpython3.11.so.1.0"));
 }
 
@@ -178,7 +187,8 @@ static void read_all(const char *path) {
   opc_elf_close(file);
 }
 
-/* Cut off, and with bytes changed where the structure is (the headers and the end of the file): an error or what can be read, and nothing else. */
+/* Cut off, and with bytes changed where the structure is (the headers and the end of the file): an error or what can be
+ * read, and nothing else. */
 static void test_damaged_files(void **state) {
   (void)state;
   char path[512];
@@ -228,7 +238,9 @@ static void test_wheel(void **state) {
   snprintf(wheel, sizeof wheel, "%s/x-1.0-py3-none-any.whl", temp_folder);
   zip_t *archive = zip_open(wheel, ZIP_CREATE | ZIP_TRUNCATE, &code);
   assert_non_null(archive);
-  static const char metadata[] = "Metadata-Version: 2.1\nName: x\nVersion: 1.0\nRequires-Dist: torch==2.11.0\nRequires-Dist: torchdata>1\n\nA text\n";
+  static const char metadata[] =
+      "Metadata-Version: 2.1\nName: x\nVersion: 1.0\nRequires-Dist: torch==2.11.0\nRequires-Dist: torchdata>1\n\nA "
+      "text\n";
   add_file(archive, "x/sub/_C.so", bytes, size);
   add_file(archive, "x/_C.abi3.so", bytes, size);
   add_file(archive, "x/libc10.so", bytes, size); /* libtorch's own */
@@ -311,7 +323,8 @@ static void test_inspection(void **state) {
   assert_int_equal(opc_inspection_make(make_operator_library("ops.so"), "me", &place, &report, &error), OPC_OK);
   assert_string_equal(json_string_value(json_object_get(report, "path")), "me");
   assert_string_equal(json_string_value(json_object_get(report, "status")), "read");
-  assert_string_equal(json_string_value(json_array_get(json_object_get(report, "registers"), 0)), "STABLE_TORCH_LIBRARY");
+  assert_string_equal(json_string_value(json_array_get(json_object_get(report, "registers"), 0)),
+                      "STABLE_TORCH_LIBRARY");
   assert_string_equal(json_string_value(json_object_get(report, "loads")), "unknown"); /* no libtorch is known */
   json_decref(report);
   assert_int_equal(opc_inspection_make("/no/such/file.so", "it", &place, &report, &error), OPC_OK);

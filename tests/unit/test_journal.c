@@ -82,8 +82,8 @@ static void write_result(opc_journal_t *journal, int number) {
   opc_error_t error;
   char id[64];
   snprintf(id, sizeof id, "ns::op/alias/cpu/-/s%d/plain", number);
-  json_t *record = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f}", "t", "result", "operator", "ns::op", "check", "alias", "case", id, "verdict", "pass",
-                             "message", "as declared", "seconds", 0.5);
+  json_t *record = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f}", "t", "result", "operator", "ns::op", "check",
+                             "alias", "case", id, "verdict", "pass", "message", "as declared", "seconds", 0.5);
   assert_int_equal(opc_journal_write(journal, record, &error), OPC_OK);
 }
 
@@ -115,7 +115,8 @@ static void kept_records_are_those_of_the_file(void **state) {
   opc_error_t error;
   assert_int_equal(opc_journal_open(path, &journal, &error), OPC_OK);
   opc_journal_keep(journal, &kept);
-  assert_int_equal(opc_journal_write(journal, json_pack("{s:s, s:s}", "t", "run", "format", "opcheck-c/journal/1"), &error), OPC_OK);
+  assert_int_equal(
+      opc_journal_write(journal, json_pack("{s:s, s:s}", "t", "run", "format", "opcheck-c/journal/1"), &error), OPC_OK);
   for (int i = 0; i < RESULTS; i++) {
     if (i % 50 == 10) opc_journal_hold(journal);
     if (i % 7 == 0) assert_int_equal(opc_journal_note(journal, &error, "before %d", i), OPC_OK);

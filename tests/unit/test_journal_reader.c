@@ -7,7 +7,8 @@ typedef struct seen {
 
 static bool note_case(const json_t *record, void *context) {
   seen_t *seen = context;
-  snprintf(seen->cases + strlen(seen->cases), sizeof seen->cases - strlen(seen->cases), "%s ", opc_record_text(record, "case"));
+  snprintf(seen->cases + strlen(seen->cases), sizeof seen->cases - strlen(seen->cases), "%s ",
+           opc_record_text(record, "case"));
   return ++seen->count != seen->stop_after;
 }
 
@@ -19,9 +20,9 @@ static opc_journal_summary_t summary_of(opc_journal_reader_t *reader) {
 
 static void results_are_grouped_by_operator(void **state) {
   (void)state;
-  opc_journal_reader_t *reader = journal_of(RUN_LINE OPERATOR_LINE("n::a", "l.so") OPERATOR_LINE("n::b", "l.so") PASS_LINE("n::b", "c", "1")
-                                                PASS_LINE("n::a", "c", "1") PASS_LINE("n::b", "c", "2") PASS_LINE("n::a", "c", "2")
-                                                    PASS_LINE("n::none", "c", "1") END_LINE(0));
+  opc_journal_reader_t *reader = journal_of(RUN_LINE OPERATOR_LINE("n::a", "l.so") OPERATOR_LINE(
+      "n::b", "l.so") PASS_LINE("n::b", "c", "1") PASS_LINE("n::a", "c", "1") PASS_LINE("n::b", "c", "2")
+                                                PASS_LINE("n::a", "c", "2") PASS_LINE("n::none", "c", "1") END_LINE(0));
   seen_t seen = {0};
   opc_error_t error;
   assert_int_equal(opc_journal_reader_each(reader, "result", note_case, &seen, &error), OPC_OK);
@@ -43,8 +44,9 @@ static void results_are_grouped_by_operator(void **state) {
 static void every_verdict_is_counted_once(void **state) {
   (void)state;
   opc_journal_reader_t *reader =
-      journal_of(RUN_LINE OPERATOR_LINE("n::a", "l.so") PASS_LINE("n::a", "c", "1") FAIL_LINE("n::a", "c", "2", "c.r") WARN_LINE(
-          "n::a", "c", "3", "c.w") ERROR_LINE("n::a", "c", "4", "timeout") SKIP_LINE("n::a", "c", "5", "rejected") END_LINE(1));
+      journal_of(RUN_LINE OPERATOR_LINE("n::a", "l.so") PASS_LINE("n::a", "c", "1") FAIL_LINE("n::a", "c", "2", "c.r")
+                     WARN_LINE("n::a", "c", "3", "c.w") ERROR_LINE("n::a", "c", "4", "timeout")
+                         SKIP_LINE("n::a", "c", "5", "rejected") END_LINE(1));
   opc_journal_summary_t summary = summary_of(reader);
   assert_int_equal(summary.pass, 1);
   assert_int_equal(summary.fail, 1);
@@ -58,7 +60,8 @@ static void every_verdict_is_counted_once(void **state) {
 
 static void a_crash_may_be_a_warning(void **state) {
   (void)state;
-  opc_journal_reader_t *reader = journal_of(RUN_LINE OPERATOR_LINE("n::a", "l.so") MILD_LINE("n::a", "c", "1", "timeout") END_LINE(0));
+  opc_journal_reader_t *reader =
+      journal_of(RUN_LINE OPERATOR_LINE("n::a", "l.so") MILD_LINE("n::a", "c", "1", "timeout") END_LINE(0));
   opc_journal_summary_t summary = summary_of(reader);
   assert_int_equal(summary.warnings, 1);
   assert_int_equal(summary.error, 0);
@@ -84,7 +87,8 @@ static void a_suspect_counts_until_its_result_comes(void **state) {
 /* Cut anywhere, a journal gives what its whole lines say, and never claims to be complete. */
 static void a_torn_journal_is_readable_at_every_byte(void **state) {
   (void)state;
-  const char *text = RUN_LINE OPERATOR_LINE("n::a", "l.so") PASS_LINE("n::a", "c", "1") FAIL_LINE("n::a", "c", "2", "c.r") END_LINE(1);
+  const char *text =
+      RUN_LINE OPERATOR_LINE("n::a", "l.so") PASS_LINE("n::a", "c", "1") FAIL_LINE("n::a", "c", "2", "c.r") END_LINE(1);
   uint64_t most = 0;
   for (size_t length = 0; length < strlen(text); length++) {
     opc_journal_reader_t *reader = NULL;
@@ -150,10 +154,13 @@ static void the_defining_library_owns_an_operator(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(results_are_grouped_by_operator),         cmocka_unit_test(every_verdict_is_counted_once),
+      cmocka_unit_test(results_are_grouped_by_operator),
+      cmocka_unit_test(every_verdict_is_counted_once),
       cmocka_unit_test(a_crash_may_be_a_warning),
-      cmocka_unit_test(a_suspect_counts_until_its_result_comes), cmocka_unit_test(a_torn_journal_is_readable_at_every_byte),
-      cmocka_unit_test(damaged_lines_make_it_incomplete),        cmocka_unit_test(what_is_no_journal_is_refused),
+      cmocka_unit_test(a_suspect_counts_until_its_result_comes),
+      cmocka_unit_test(a_torn_journal_is_readable_at_every_byte),
+      cmocka_unit_test(damaged_lines_make_it_incomplete),
+      cmocka_unit_test(what_is_no_journal_is_refused),
       cmocka_unit_test(the_defining_library_owns_an_operator),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,9 +23,12 @@ static json_t *at(json_t *json, const char *outer, const char *inner) {
 static void the_format_is_whole(void **state) {
   (void)state;
   json_t *json = report_of(RUN_LINE TOOL_LINE LIBRARY_LINE("l.so") OPERATOR_LINE(
-      "n::a", "l.so") "{\"t\":\"class\",\"name\":\"n.C\",\"library\":\"l.so\",\"methods\":[{\"name\":\"f\",\"schema\":\"f() -> int\"}]}\n"
-                      "{\"t\":\"sample_source\",\"operator\":\"n::a\",\"source\":\"recorded\",\"detail\":\"calls.json\"}\n"
-                      "{\"t\":\"note\",\"message\":\"look\"}\n" FAIL_LINE("n::a", "meta", "cpu/-/s/plain", "meta.stride") END_LINE(1));
+      "n::a",
+      "l.so") "{\"t\":\"class\",\"name\":\"n.C\",\"library\":\"l.so\",\"methods\":[{\"name\":\"f\",\"schema\":\"f() -> "
+              "int\"}]}\n"
+              "{\"t\":\"sample_source\",\"operator\":\"n::a\",\"source\":\"recorded\",\"detail\":\"calls.json\"}\n"
+              "{\"t\":\"note\",\"message\":\"look\"}\n" FAIL_LINE("n::a", "meta", "cpu/-/s/plain", "meta.stride")
+                               END_LINE(1));
   assert_string_equal(json_string_value(at(json, "format", NULL)), "opcheck-c/report/1");
   assert_string_equal(json_string_value(at(json, "tool", "version")), "9.9");
   assert_string_equal(json_string_value(at(json, "tool", "torch")), "2.11.0");
@@ -63,7 +66,8 @@ static void an_early_report_says_incomplete(void **state) {
 
 static void missing_fields_are_filled(void **state) {
   (void)state;
-  json_t *json = report_of(RUN_LINE "{\"t\":\"suspect\",\"operator\":\"n::a\",\"case\":\"n::a/c\",\"verdict\":\"fail\"}\n");
+  json_t *json =
+      report_of(RUN_LINE "{\"t\":\"suspect\",\"operator\":\"n::a\",\"case\":\"n::a/c\",\"verdict\":\"fail\"}\n");
   json_t *result = json_array_get(json_object_get(json, "results"), 0);
   static const char *const fields[] = {"operator", "check",   "case",     "verdict", "severity", "rule",
                                        "reason",   "message", "evidence", "repro",   "seconds"};

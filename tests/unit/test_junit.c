@@ -9,14 +9,15 @@ static char *junit_of(const char *journal) {
 
 static void verdicts_become_what_dashboards_show(void **state) {
   (void)state;
-  char *xml = junit_of(RUN_LINE LIBRARY_LINE("a/libops.so.1") OPERATOR_LINE("n::a.out", "a/libops.so.1") PASS_LINE("n::a.out", "c", "1")
-                           FAIL_LINE("n::a.out", "c", "2", "mutation.undeclared") WARN_LINE("n::a.out", "c", "3", "c.w")
-                               ERROR_LINE("n::a.out", "c", "4", "signal.SIGSEGV") SKIP_LINE("n::a.out", "c", "5", "xfail")
-                                   MILD_LINE("n::a.out", "c", "6", "timeout") END_LINE(1));
+  char *xml = junit_of(RUN_LINE LIBRARY_LINE("a/libops.so.1") OPERATOR_LINE("n::a.out", "a/libops.so.1")
+                           PASS_LINE("n::a.out", "c", "1") FAIL_LINE("n::a.out", "c", "2", "mutation.undeclared")
+                               WARN_LINE("n::a.out", "c", "3", "c.w") ERROR_LINE("n::a.out", "c", "4", "signal.SIGSEGV")
+                                   SKIP_LINE("n::a.out", "c", "5", "xfail") MILD_LINE("n::a.out", "c", "6", "timeout")
+                                       END_LINE(1));
   assert_contains(xml, "<testsuites name=\"opcheck-c\" tests=\"6\" failures=\"1\" errors=\"1\" time=\"1.500\">");
-  assert_contains(
-      xml,
-      "<testsuite name=\"libops\" tests=\"6\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"1.500\" timestamp=\"2026-01-02T03:04:05\">");
+  assert_contains(xml,
+                  "<testsuite name=\"libops\" tests=\"6\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"1.500\" "
+                  "timestamp=\"2026-01-02T03:04:05\">");
   assert_contains(xml, "<testcase classname=\"libops.n.a.out\" name=\"n::a.out/c/1\" time=\"0.250\"/>");
   assert_contains(xml, "<failure type=\"mutation.undeclared\" message=\"wrong at 2\">");
   assert_contains(xml, "repro: opcheck-c run --case X lib");
@@ -30,10 +31,10 @@ static void verdicts_become_what_dashboards_show(void **state) {
 
 static void what_did_not_load_is_an_error(void **state) {
   (void)state;
-  char *xml = junit_of(
-      RUN_LINE
-      "{\"t\":\"library\",\"path\":\"x/libgone.so\",\"status\":\"failed\",\"error\":{\"kind\":\"abi\",\"message\":\"needs <2.12>\"},"
-      "\"operators\":0,\"classes\":0}\n" END_LINE(4));
+  char *xml = junit_of(RUN_LINE
+                       "{\"t\":\"library\",\"path\":\"x/"
+                       "libgone.so\",\"status\":\"failed\",\"error\":{\"kind\":\"abi\",\"message\":\"needs <2.12>\"},"
+                       "\"operators\":0,\"classes\":0}\n" END_LINE(4));
   assert_contains(xml, "<testsuites name=\"opcheck-c\" tests=\"1\" failures=\"0\" errors=\"1\"");
   assert_contains(xml, "<testcase classname=\"libgone\" name=\"load x/libgone.so\" time=\"0.000\">");
   assert_contains(xml, "<error type=\"load.abi\" message=\"needs &lt;2.12&gt;\">");
@@ -71,8 +72,8 @@ static void the_incomplete_error_carries_the_notes(void **state) {
 
 static void two_results_of_one_case_are_refused(void **state) {
   (void)state;
-  opc_journal_reader_t *reader = journal_of(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so") PASS_LINE("n::a", "c", "1")
-                                                PASS_LINE("n::a", "c", "1") END_LINE(0));
+  opc_journal_reader_t *reader = journal_of(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so")
+                                                PASS_LINE("n::a", "c", "1") PASS_LINE("n::a", "c", "1") END_LINE(0));
   char *text = report_text(&opc_report_junit, reader, OPC_ERR_PROTOCOL);
   assert_int_equal(strlen(text), 0);
   free(text);
@@ -94,16 +95,20 @@ static void no_result_is_left_out(void **state) {
 static void text_from_outside_is_harmless(void **state) {
   (void)state;
   char *xml = junit_of(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so") RECORD_LINE(
-      "result", "n::a", "c", "1", "fail", "error", "\"c.r\"", "null", "\\u001b[31m\\u0001\\u0007<b>\\\"]]>\\uffff") END_LINE(1));
+      "result", "n::a", "c", "1", "fail", "error", "\"c.r\"", "null", "\\u001b[31m\\u0001\\u0007<b>\\\"]]>\\uffff")
+                           END_LINE(1));
   assert_contains(xml, "message=\"\\x01\\x07&lt;b&gt;&quot;]]&gt;\\uFFFF\"");
   free(xml);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(verdicts_become_what_dashboards_show),    cmocka_unit_test(what_did_not_load_is_an_error),
-      cmocka_unit_test(a_run_that_proves_nothing_is_no_success), cmocka_unit_test(the_incomplete_error_carries_the_notes),
-      cmocka_unit_test(two_results_of_one_case_are_refused),     cmocka_unit_test(no_result_is_left_out),
+      cmocka_unit_test(verdicts_become_what_dashboards_show),
+      cmocka_unit_test(what_did_not_load_is_an_error),
+      cmocka_unit_test(a_run_that_proves_nothing_is_no_success),
+      cmocka_unit_test(the_incomplete_error_carries_the_notes),
+      cmocka_unit_test(two_results_of_one_case_are_refused),
+      cmocka_unit_test(no_result_is_left_out),
       cmocka_unit_test(text_from_outside_is_harmless),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Which kernels of a library have code for fewer GPUs than its others: over fat binaries that nvcc made (test_kernel_image.c says how), laid side by side as a
- * linker lays those of several source files. */
+/* Which kernels of a library have code for fewer GPUs than its others: over fat binaries that nvcc made
+ * (test_kernel_image.c says how), laid side by side as a linker lays those of several source files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +98,8 @@ static void test_damaged(void **state) {
   rename_plain(&section);
   opc_gpu_codes_t whole;
   opc_fatbin_read(section.bytes, section.size, &whole);
-  for (size_t size = 0; size < section.size; size += 41) { /* of its own size, so that a sanitizer sees what is read behind it */
+  for (size_t size = 0; size < section.size;
+       size += 41) { /* of its own size, so that a sanitizer sees what is read behind it */
     unsigned char *cut = malloc(size ? size : 1);
     opc_uneven_t uneven;
     assert_non_null(cut);
@@ -122,6 +123,7 @@ static void test_damaged(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_even), cmocka_unit_test(test_shared), cmocka_unit_test(test_uneven), cmocka_unit_test(test_damaged)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_even), cmocka_unit_test(test_shared),
+                                     cmocka_unit_test(test_uneven), cmocka_unit_test(test_damaged)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* What kernels' images say of their parameters and resources: files that nvcc 13 made of kernels/kernels.cu, whole, packed either way, cut off and changed.
- *   nvcc -fatbin [-gencode …] [-compress-mode=size | -compress-mode=speed --fatbin-options -compress-all | -compress-mode=none] kernels.cu */
+/* What kernels' images say of their parameters and resources: files that nvcc 13 made of kernels/kernels.cu, whole,
+ * packed either way, cut off and changed. nvcc -fatbin [-gencode …] [-compress-mode=size | -compress-mode=speed
+ * --fatbin-options -compress-all | -compress-mode=none] kernels.cu */
 #include <dlfcn.h>
 #include <elf.h>
 #include <stdio.h>
@@ -37,7 +38,9 @@ static file_t file_read(const char *name) {
   return file;
 }
 
-static wrapper_t wrap(const file_t *file) { return (wrapper_t){.magic = 0x466243b1, .version = 1, .container = file->bytes}; }
+static wrapper_t wrap(const file_t *file) {
+  return (wrapper_t){.magic = 0x466243b1, .version = 1, .container = file->bytes};
+}
 
 static void assert_parameters(const opc_kernel_image_t *image, size_t count, const opc_parameter_t *expected) {
   assert_true(image->parameters_known);
@@ -106,9 +109,10 @@ static void test_code(void **state) {
     int major, minor;
     unsigned machine, ptx;
   } rows[] = {
-    {"zstd.fatbin", 7, 5, 0, 0},       {"zstd.fatbin", 8, 0, 80, 0},      {"zstd.fatbin", 8, 9, 80, 0},      {"zstd.fatbin", 9, 0, 90, 90},
-    {"zstd.fatbin", 10, 0, 0, 90},     {"zstd.fatbin", 12, 1, 0, 90},     {"ptx.fatbin", 7, 5, 0, 75},       {"ptx.fatbin", 8, 7, 0, 75},
-    {"specific.fatbin", 9, 0, 90, 0},  {"specific.fatbin", 10, 0, 100, 0}, {"specific.fatbin", 10, 3, 100, 0}, {"specific.fatbin", 12, 0, 0, 0},
+      {"zstd.fatbin", 7, 5, 0, 0},        {"zstd.fatbin", 8, 0, 80, 0},       {"zstd.fatbin", 8, 9, 80, 0},
+      {"zstd.fatbin", 9, 0, 90, 90},      {"zstd.fatbin", 10, 0, 0, 90},      {"zstd.fatbin", 12, 1, 0, 90},
+      {"ptx.fatbin", 7, 5, 0, 75},        {"ptx.fatbin", 8, 7, 0, 75},        {"specific.fatbin", 9, 0, 90, 0},
+      {"specific.fatbin", 10, 0, 100, 0}, {"specific.fatbin", 10, 3, 100, 0}, {"specific.fatbin", 12, 0, 0, 0},
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
     const file_t file = file_read(rows[i].file);
@@ -142,7 +146,8 @@ static void cubin_try(const unsigned char *bytes, size_t size) {
 
 static void test_damaged(void **state) {
   (void)state;
-  const file_t file = file_read("default.fatbin"), cubin = cubin_of(&file), lz4 = file_read("lz4.fatbin"), ptx = file_read("ptx.fatbin");
+  const file_t file = file_read("default.fatbin"), cubin = cubin_of(&file), lz4 = file_read("lz4.fatbin"),
+               ptx = file_read("ptx.fatbin");
   for (size_t size = 0; size < cubin.size; size += 37) cubin_try(cubin.bytes, size);
   unsigned seed = 1;
   for (size_t i = 0; i < 3000; i++) {
@@ -170,15 +175,18 @@ static void test_damaged(void **state) {
 /* Modules of the driver. */
 static void test_wrapped(void **state) {
   (void)state;
-  static const char ptx[] = "//\n.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry one(.param .u64 one_param_0)\n{\nret;\n}\n", none[] = ".version 8.0\n";
+  static const char ptx[] =
+      "//\n.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry one(.param .u64 one_param_0)\n{\nret;\n}\n",
+                    none[] = ".version 8.0\n";
   const file_t file = file_read("default.fatbin"), cubin = cubin_of(&file);
   const struct {
     const void *bytes;
     size_t size;
     unsigned machine, ptx;
     const char *kernel;
-  } rows[] = {{file.bytes, file.size, 90, 0, "bounded"}, {file.bytes, 0, 90, 0, "plain"}, {cubin.bytes, cubin.size, 90, 0, "bounded"},
-              {cubin.bytes, 0, 90, 0, "plain"},          {ptx, sizeof ptx - 1, 0, 80, "one"}, {ptx, 0, 0, 80, "one"}};
+  } rows[] = {{file.bytes, file.size, 90, 0, "bounded"},   {file.bytes, 0, 90, 0, "plain"},
+              {cubin.bytes, cubin.size, 90, 0, "bounded"}, {cubin.bytes, 0, 90, 0, "plain"},
+              {ptx, sizeof ptx - 1, 0, 80, "one"},         {ptx, 0, 0, 80, "one"}};
   for (size_t i = 0; i < COUNT(rows); i++) {
     void *wrapper = opc_image_wrap(rows[i].bytes, rows[i].size);
     assert_non_null(wrapper);
@@ -226,8 +234,9 @@ static void test_wrappers(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_plain), cmocka_unit_test(test_lz4),     cmocka_unit_test(test_zstd),    cmocka_unit_test(test_ptx),
-                                     cmocka_unit_test(test_code),  cmocka_unit_test(test_damaged), cmocka_unit_test(test_wrapped),
-                                     cmocka_unit_test(test_wrappers)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_plain),   cmocka_unit_test(test_lz4),
+                                     cmocka_unit_test(test_zstd),    cmocka_unit_test(test_ptx),
+                                     cmocka_unit_test(test_code),    cmocka_unit_test(test_damaged),
+                                     cmocka_unit_test(test_wrapped), cmocka_unit_test(test_wrappers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,24 +10,30 @@ static void kinds_of_messages(void **state) {
   static const struct {
     const char *message, *kind, *words;
   } cases[] = {
-    {"x.so: undefined symbol: nowhere", "undefined_symbol", "nowhere"},
-    {"x.so: undefined symbol: _ZN3c1021throwNullDataPtrErrorERKSs", "abi", "old string ABI"},
-    {"x.so: undefined symbol: _ZN3c104WarnC1ESt7variantIJEERKNS_14SourceLocationESs", "abi", "old string ABI"},
-    {"x.so: undefined symbol: _ZN5torch7Library4_defERKN5torch10headeronly3FooE", "abi", "2.12 or newer"},
-    {"x.so: undefined symbol: _ZNR5torch7Library4_defEON3c1014FunctionSchemaERKSt6vectorINS_10headeronly3TagESaIS8_EE", "abi", "2.12 or newer"},
-    {"x.so: undefined symbol: torch_new_function", "abi", "newer libtorch"},
-    {"x.so: undefined symbol: _ZNR5torch7Library4_defEON3c1014FunctionSchemaERKSt6vectorIN2at3TagESaIS8_EE", "abi", "2.11 or older"},
-    {"x.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKNSt7__cxx1112basic_stringE", "undefined_symbol", "another version of libtorch"},
-    {"x.so: undefined symbol: PyInstanceMethod_Type", "undefined_symbol", "preload libpython"},
-    {"libcudart.so.12: cannot open shared object file: No such file or directory", "abi", "another CUDA"},
-    {"libx_core5.so: cannot open shared object file: No such file or directory", "missing_dependency", "needs libx_core5.so,"},
-    {"it needs liby.so, found nowhere (liby.so: cannot open shared object file: No such file)", "missing_dependency", "needs liby.so,"},
-    {"/lib/libstdc++.so.6: version `GLIBCXX_3.4.99' not found (required by x.so)", "abi", "newer system library"},
-    {"x.so: wrong ELF class: ELFCLASS32", "architecture", "another processor"},
-    {"x.so: file too short", "truncated", "too early"},
-    {"Only a single TORCH_LIBRARY can be used to register the namespace a", "duplicate", "one at a time"},
-    {"expected ident but found 'arrow' here:\nf(\n  ~~ <--- HERE", "schema", "cannot be parsed"},
-    {"something new", "loader", "something new"},
+      {"x.so: undefined symbol: nowhere", "undefined_symbol", "nowhere"},
+      {"x.so: undefined symbol: _ZN3c1021throwNullDataPtrErrorERKSs", "abi", "old string ABI"},
+      {"x.so: undefined symbol: _ZN3c104WarnC1ESt7variantIJEERKNS_14SourceLocationESs", "abi", "old string ABI"},
+      {"x.so: undefined symbol: _ZN5torch7Library4_defERKN5torch10headeronly3FooE", "abi", "2.12 or newer"},
+      {"x.so: undefined symbol: "
+       "_ZNR5torch7Library4_defEON3c1014FunctionSchemaERKSt6vectorINS_10headeronly3TagESaIS8_EE",
+       "abi", "2.12 or newer"},
+      {"x.so: undefined symbol: torch_new_function", "abi", "newer libtorch"},
+      {"x.so: undefined symbol: _ZNR5torch7Library4_defEON3c1014FunctionSchemaERKSt6vectorIN2at3TagESaIS8_EE", "abi",
+       "2.11 or older"},
+      {"x.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKNSt7__cxx1112basic_stringE", "undefined_symbol",
+       "another version of libtorch"},
+      {"x.so: undefined symbol: PyInstanceMethod_Type", "undefined_symbol", "preload libpython"},
+      {"libcudart.so.12: cannot open shared object file: No such file or directory", "abi", "another CUDA"},
+      {"libx_core5.so: cannot open shared object file: No such file or directory", "missing_dependency",
+       "needs libx_core5.so,"},
+      {"it needs liby.so, found nowhere (liby.so: cannot open shared object file: No such file)", "missing_dependency",
+       "needs liby.so,"},
+      {"/lib/libstdc++.so.6: version `GLIBCXX_3.4.99' not found (required by x.so)", "abi", "newer system library"},
+      {"x.so: wrong ELF class: ELFCLASS32", "architecture", "another processor"},
+      {"x.so: file too short", "truncated", "too early"},
+      {"Only a single TORCH_LIBRARY can be used to register the namespace a", "duplicate", "one at a time"},
+      {"expected ident but found 'arrow' here:\nf(\n  ~~ <--- HERE", "schema", "cannot be parsed"},
+      {"something new", "loader", "something new"},
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -49,9 +55,12 @@ static void kinds_of_deaths(void **state) {
   assert_non_null(strstr(error.message, "said before"));
   opc_library_error_from_death(&error, 6, "std::runtime_error: no", "");
   assert_string_equal(error.kind, "initialiser_threw");
-  opc_library_error_from_death(&error, 6, "Tried to register an operator (a::b) with the same name and overload name multiple times", "");
+  opc_library_error_from_death(
+      &error, 6, "Tried to register an operator (a::b) with the same name and overload name multiple times", "");
   assert_string_equal(error.kind, "duplicate");
-  opc_library_error_from_death(&error, 6, "this operator called PyDict_New: it needs a Python interpreter, and there is none in this process", "");
+  opc_library_error_from_death(
+      &error, 6, "this operator called PyDict_New: it needs a Python interpreter, and there is none in this process",
+      "");
   assert_string_equal(error.kind, "initialiser_threw");
   assert_non_null(strstr(error.message, "a static initialiser called PyDict_New: it needs a Python interpreter"));
   opc_library_error_from_hang(&error, 30);
@@ -95,12 +104,13 @@ static void package_of_the_library(void **state) {
   }
   opc_library_error_t error;
   opc_library_error_set(&error, "not_elf", "a text");
-  opc_library_error_add_package(&error, &(opc_package_hint_t){.name = "x", .version = "1.0", .torch = "==2.9.1"}, "2.11.0");
+  opc_library_error_add_package(&error, &(opc_package_hint_t){.name = "x", .version = "1.0", .torch = "==2.9.1"},
+                                "2.11.0");
   assert_string_equal(error.message, "a text");
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(kinds_of_messages), cmocka_unit_test(kinds_of_deaths), cmocka_unit_test(probe_of_files),
-                                     cmocka_unit_test(package_of_the_library)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(kinds_of_messages), cmocka_unit_test(kinds_of_deaths),
+                                     cmocka_unit_test(probe_of_files), cmocka_unit_test(package_of_the_library)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "memcheck_files.h"
 #include "checks/rules.h"
+#include "memcheck_files.h"
 #include "supervise/memcheck_state.h"
 
 enum { PID = 1475 };
@@ -77,7 +77,8 @@ static void xml_may_be_cut_off(void **state) {
 
 static void xml_may_be_none(void **state) {
   static const char *const texts[] = {"", "no XML at all", "<valgrindoutput><error></valgrindoutput>\n</error>\n",
-                                      XML_HEAD "<error>\n<kind>\xff\xfe</kind>\n</error>\n", XML_HEAD MESSAGE("a < b & c") XML_READ};
+                                      XML_HEAD "<error>\n<kind>\xff\xfe</kind>\n</error>\n",
+                                      XML_HEAD MESSAGE("a < b & c") XML_READ};
   opc_memcheck_errors_t errors = {0};
   opc_error_t error;
   (void)state;
@@ -117,7 +118,8 @@ static void lists_are_read_one_by_one(void **state) {
   write_text("whole.xml", whole);
   assert_ok(opc_memcheck_xml_read(temp_path("whole.xml"), &errors, &error), error);
   /* Another process writes in between, and the second list is there before the first is asked for. */
-  write_text("log", "==99== 7 errors in context 1 of 1:\n" LOG_FIRST "==99== Invalid write of size 8\nvex words\n" LOG_SECOND);
+  write_text("log",
+             "==99== 7 errors in context 1 of 1:\n" LOG_FIRST "==99== Invalid write of size 8\nvex words\n" LOG_SECOND);
   assert_true(opc_memcheck_log_list(temp_path("log"), PID, &offset, &counts));
   assert_int_equal(counts.count, 1);
   assert_int_equal(count_of(&counts, errors.items[0].key), 2);
@@ -136,13 +138,14 @@ static void lists_are_read_one_by_one(void **state) {
 
 static void unknown_instructions_have_bytes(void **state) {
 #define BYTES "vex amd64->IR: unhandled instruction bytes: 0x62 0xF1\nvex amd64->IR:   REX=0\n"
-#define UNRECOGNISED(pid) "==" pid "== valgrind: Unrecognised instruction at address 0x109225.\n==" pid "== Your program\n"
+#define UNRECOGNISED(pid) \
+  "==" pid "== valgrind: Unrecognised instruction at address 0x109225.\n==" pid "== Your program\n"
   static const struct {
     const char *log;
     bool found;
   } cases[] = {{"==1475== words\n" BYTES UNRECOGNISED("1475"), true},
-               {UNRECOGNISED("1475"), false},                            /* ud2: known, and the program's own */
-               {BYTES UNRECOGNISED("12") UNRECOGNISED("1475"), false},   /* another process's bytes */
+               {UNRECOGNISED("1475"), false},                          /* ud2: known, and the program's own */
+               {BYTES UNRECOGNISED("12") UNRECOGNISED("1475"), false}, /* another process's bytes */
                {BYTES UNRECOGNISED("12") BYTES UNRECOGNISED("1475"), true}};
   (void)state;
   for (size_t i = 0; i < COUNT(cases); i++) {
@@ -160,12 +163,16 @@ static void failures_of_valgrind_are_told(void **state) {
   opc_text_t line = {0};
   bool no_memory = true;
   (void)state;
-  write_text("log", "\nMemcheck: mc_main.c:123 (f): the 'impossible' happened.\n   Block found in free queue\n\nhost stacktrace:\n==1475==    at 0x58: x\n");
+  write_text("log",
+             "\nMemcheck: mc_main.c:123 (f): the 'impossible' happened.\n   Block found in free queue\n\nhost "
+             "stacktrace:\n==1475==    at 0x58: x\n");
   assert_true(opc_memcheck_log_failure(temp_path("log"), PID, &line, &no_memory));
   assert_false(no_memory);
   assert_non_null(strstr(opc_text_c(&line), "mc_main.c:123"));
   assert_false(opc_memcheck_log_failure(temp_path("log"), PID + 1, &line, &no_memory));
-  write_text("log", "==1475==     Valgrind's memory management: out of memory:\n==1475==        newSuperblock's request for 4194304 bytes failed.\n");
+  write_text("log",
+             "==1475==     Valgrind's memory management: out of memory:\n==1475==        newSuperblock's request for "
+             "4194304 bytes failed.\n");
   assert_true(opc_memcheck_log_failure(temp_path("log"), PID, &line, &no_memory));
   assert_true(no_memory);
   opc_text_clear(&line);
@@ -177,24 +184,43 @@ static void errors_have_rules_and_words(void **state) {
   static const struct {
     const char *kind, *what, *aux, *tensor, *rule, *words;
   } cases[] = {
-    {"InvalidRead", "Invalid read of size 4", "Address 0x1040 is 0 bytes after a block of size 64 alloc'd", "x", "memcheck.invalid_read", "reads 4 bytes right behind x (64 bytes)"},
-    {"InvalidRead", "Invalid read of size 1", "Address 0xfff is 4,095 bytes inside a block of size 8,256 alloc'd", "x", "memcheck.invalid_read", "reads 1 byte, 1 before x (64 bytes)"},
-    {"InvalidRead", "Invalid read of size 8", "Address 0x1008 is 1 bytes inside a block of size 8,256 free'd", "x", "memcheck.invalid_read", "reads 8 bytes at byte 8 of x (64 bytes), which is freed"},
-    {"InvalidWrite", "Invalid write of size 8", "Address 0x2010 is 16 bytes after a block of size 1,040 alloc'd", "", "memcheck.invalid_write", "writes 8 bytes, 16 behind a block of 1040 bytes"},
-    {"InvalidWrite", "Invalid write of size 8", "Address 0x10 is not stack'd, malloc'd or (recently) free'd", "", "memcheck.invalid_write", "writes 8 bytes at 0x10, which is not stack'd, malloc'd or (recently) free'd"},
-    {"InvalidRead", "Invalid read of size 4", "Address 0x103c is not stack'd, malloc'd or (recently) free'd", "x", "memcheck.invalid_read", "reads 4 bytes at byte 60 of x (64 bytes)"},
-    {"InvalidRead", "Invalid read of size 4", "", "", "memcheck.invalid_read", "reads 4 bytes at 0x0"},
-    {"UninitCondition", "Conditional jump or move depends on uninitialised value(s)", "", "", "memcheck.uninitialised_branch", "decides by a value that nothing has initialised"},
-    {"UninitValue", "Use of uninitialised value of size 8", "", "", "memcheck.uninitialised_value", "for an address or an index"},
-    {"SyscallParam", "Syscall param write(buf) points to uninitialised byte(s)", "", "", "memcheck.syscall", "write(buf) points to uninitialised byte(s)"},
-    {"InvalidFree", "Invalid free() / delete / delete[] / realloc()", "Address 0x20 is 0 bytes inside a block of size 40 free'd", "", "memcheck.invalid_free", "frees a block of 40 bytes a second time"},
-    {"InvalidFree", "Invalid free() / delete / delete[] / realloc()", "Address 0x30 is 16 bytes inside a block of size 40 alloc'd", "", "memcheck.invalid_free", "frees a pointer to byte 16 of a block of 40 bytes"},
-    {"InvalidFree", "Invalid free() / delete / delete[] / realloc()", "Address 0x30 is on thread 1's stack", "", "memcheck.invalid_free", "frees 0x30, which is no block"},
-    {"MismatchedFree", "Mismatched free() / delete / delete []", "Address 0x30 is 0 bytes inside a block of size 40 alloc'd", "", "memcheck.mismatched_free", "a block that comes from ? goes to ?"},
-    {"Overlap", "Source and destination overlap in memcpy_chk(0x1, 0x2, 21)", "", "", "memcheck.overlap", "source and destination of memcpy_chk overlap (21 bytes)"},
-    {"Overlap", "Source and destination overlap in strcpy(0x1, 0x2)", "", "", "memcheck.overlap", "source and destination of strcpy overlap"},
-    {"FishyValue", "Argument 'size' of function malloc has a fishy (possibly negative) value: -1", "", "", "memcheck.suspicious", "fishy (possibly negative) value: -1"},
-    {"OfTomorrow", "Something new", "About it", "", "memcheck.suspicious", "Something new. About it"},
+      {"InvalidRead", "Invalid read of size 4", "Address 0x1040 is 0 bytes after a block of size 64 alloc'd", "x",
+       "memcheck.invalid_read", "reads 4 bytes right behind x (64 bytes)"},
+      {"InvalidRead", "Invalid read of size 1", "Address 0xfff is 4,095 bytes inside a block of size 8,256 alloc'd",
+       "x", "memcheck.invalid_read", "reads 1 byte, 1 before x (64 bytes)"},
+      {"InvalidRead", "Invalid read of size 8", "Address 0x1008 is 1 bytes inside a block of size 8,256 free'd", "x",
+       "memcheck.invalid_read", "reads 8 bytes at byte 8 of x (64 bytes), which is freed"},
+      {"InvalidWrite", "Invalid write of size 8", "Address 0x2010 is 16 bytes after a block of size 1,040 alloc'd", "",
+       "memcheck.invalid_write", "writes 8 bytes, 16 behind a block of 1040 bytes"},
+      {"InvalidWrite", "Invalid write of size 8", "Address 0x10 is not stack'd, malloc'd or (recently) free'd", "",
+       "memcheck.invalid_write", "writes 8 bytes at 0x10, which is not stack'd, malloc'd or (recently) free'd"},
+      {"InvalidRead", "Invalid read of size 4", "Address 0x103c is not stack'd, malloc'd or (recently) free'd", "x",
+       "memcheck.invalid_read", "reads 4 bytes at byte 60 of x (64 bytes)"},
+      {"InvalidRead", "Invalid read of size 4", "", "", "memcheck.invalid_read", "reads 4 bytes at 0x0"},
+      {"UninitCondition", "Conditional jump or move depends on uninitialised value(s)", "", "",
+       "memcheck.uninitialised_branch", "decides by a value that nothing has initialised"},
+      {"UninitValue", "Use of uninitialised value of size 8", "", "", "memcheck.uninitialised_value",
+       "for an address or an index"},
+      {"SyscallParam", "Syscall param write(buf) points to uninitialised byte(s)", "", "", "memcheck.syscall",
+       "write(buf) points to uninitialised byte(s)"},
+      {"InvalidFree", "Invalid free() / delete / delete[] / realloc()",
+       "Address 0x20 is 0 bytes inside a block of size 40 free'd", "", "memcheck.invalid_free",
+       "frees a block of 40 bytes a second time"},
+      {"InvalidFree", "Invalid free() / delete / delete[] / realloc()",
+       "Address 0x30 is 16 bytes inside a block of size 40 alloc'd", "", "memcheck.invalid_free",
+       "frees a pointer to byte 16 of a block of 40 bytes"},
+      {"InvalidFree", "Invalid free() / delete / delete[] / realloc()", "Address 0x30 is on thread 1's stack", "",
+       "memcheck.invalid_free", "frees 0x30, which is no block"},
+      {"MismatchedFree", "Mismatched free() / delete / delete []",
+       "Address 0x30 is 0 bytes inside a block of size 40 alloc'd", "", "memcheck.mismatched_free",
+       "a block that comes from ? goes to ?"},
+      {"Overlap", "Source and destination overlap in memcpy_chk(0x1, 0x2, 21)", "", "", "memcheck.overlap",
+       "source and destination of memcpy_chk overlap (21 bytes)"},
+      {"Overlap", "Source and destination overlap in strcpy(0x1, 0x2)", "", "", "memcheck.overlap",
+       "source and destination of strcpy overlap"},
+      {"FishyValue", "Argument 'size' of function malloc has a fishy (possibly negative) value: -1", "", "",
+       "memcheck.suspicious", "fishy (possibly negative) value: -1"},
+      {"OfTomorrow", "Something new", "About it", "", "memcheck.suspicious", "Something new. About it"},
   };
   const opc_memcheck_view_t view = {0};
   (void)state;
@@ -238,12 +264,15 @@ static void write_at(const char *path, const char *text) {
 }
 
 static json_t *result_make(const char *verdict, const char *severity, const char *rule, int number, int errors) {
-  return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:n, s:s, s:{s:{s:s}}, s:{s:i, s:i, s:b}}", "t", "result", "case", "n::o/alias/cpu/-/s/plain", "verdict", verdict,
-                   "severity", severity, "rule", rule, "reason", "message", "own words", "evidence", "input", "x", "?", "memcheck", "number", number, "errors", errors, "listed",
-                   1);
+  return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:n, s:s, s:{s:{s:s}}, s:{s:i, s:i, s:b}}", "t", "result", "case",
+                   "n::o/alias/cpu/-/s/plain", "verdict", verdict, "severity", severity, "rule", rule, "reason",
+                   "message", "own words", "evidence", "input", "x", "?", "memcheck", "number", number, "errors",
+                   errors, "listed", 1);
 }
 
-static const char *text_in(const json_t *object, const char *key) { return json_string_value(json_object_get(object, key)); }
+static const char *text_in(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
 
 static void cases_get_their_errors(void **state) {
   opc_memcheck_t *memcheck = memcheck_make();
@@ -331,7 +360,8 @@ static void crashes_and_tries_are_judged_too(void **state) {
   assert_int_equal(json_array_size(json_object_get(json_object_get(result, "evidence"), "also")), 1);
 
   /* The list is used up: the number of the try says it. */
-  json_t *answer = json_pack("{s:s, s:s, s:s, s:{s:i, s:i, s:b}}", "t", "tried", "outcome", "returned", "message", "", "memcheck", "number", 1, "errors", 1, "listed", 0);
+  json_t *answer = json_pack("{s:s, s:s, s:s, s:{s:i, s:i, s:b}}", "t", "tried", "outcome", "returned", "message", "",
+                             "memcheck", "number", 1, "errors", 1, "listed", 0);
   assert_ok(opc_memcheck_judge(memcheck, &child, &view, answer, &error), error);
   assert_string_equal(text_in(answer, "outcome"), "unclean");
   assert_non_null(strstr(text_in(answer, "message"), "reads outside"));
@@ -353,7 +383,8 @@ static void command_line_is_made(void **state) {
   const char *const *words = opc_memcheck_launcher(memcheck)->words, *options = opc_memcheck_launcher(memcheck)->value;
   assert_non_null(strstr(words[0], "/valgrind"));
   size_t count = 0, files = 0;
-  for (; words[count] != NULL; count++) files += strncmp(words[count], "--xml-file=/", 12) == 0 && strstr(words[count], "/%p.xml") != NULL;
+  for (; words[count] != NULL; count++)
+    files += strncmp(words[count], "--xml-file=/", 12) == 0 && strstr(words[count], "/%p.xml") != NULL;
   assert_int_equal(files, 1);
   assert_non_null(strstr(options, "--track-origins=yes"));
   assert_non_null(strstr(options, " --suppressions=mine"));
@@ -373,18 +404,18 @@ static void command_line_is_made(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(xml_is_read),
-    cmocka_unit_test(empty_tensors_have_no_place),
-    cmocka_unit_test(xml_may_be_cut_off),
-    cmocka_unit_test(xml_may_be_none),
-    cmocka_unit_test(new_without_memory_is_told),
-    cmocka_unit_test(lists_are_read_one_by_one),
-    cmocka_unit_test(unknown_instructions_have_bytes),
-    cmocka_unit_test(failures_of_valgrind_are_told),
-    cmocka_unit_test(errors_have_rules_and_words),
-    cmocka_unit_test(cases_get_their_errors),
-    cmocka_unit_test(crashes_and_tries_are_judged_too),
-    cmocka_unit_test(command_line_is_made),
+      cmocka_unit_test(xml_is_read),
+      cmocka_unit_test(empty_tensors_have_no_place),
+      cmocka_unit_test(xml_may_be_cut_off),
+      cmocka_unit_test(xml_may_be_none),
+      cmocka_unit_test(new_without_memory_is_told),
+      cmocka_unit_test(lists_are_read_one_by_one),
+      cmocka_unit_test(unknown_instructions_have_bytes),
+      cmocka_unit_test(failures_of_valgrind_are_told),
+      cmocka_unit_test(errors_have_rules_and_words),
+      cmocka_unit_test(cases_get_their_errors),
+      cmocka_unit_test(crashes_and_tries_are_judged_too),
+      cmocka_unit_test(command_line_is_made),
   };
   return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }

@@ -1,4 +1,5 @@
-/* What a package says of itself is read from its file, whatever the file is; the inputs that a model expects are read from its source. */
+/* What a package says of itself is read from its file, whatever the file is; the inputs that a model expects are read
+ * from its source. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,28 +12,38 @@
 
 /* As AOTInductor writes it: a fixed input, one with a size that varies and strides, and indices. */
 static const char source[] =
-  "inputs_info_[0].name = \"a\"; inputs_info_[1].name = \"b\"; inputs_info_[2].name = \"c\"; outputs_info_[0].name = \"output0\"; outputs_info_[1].name = \"output1\";\n"
-  "ConstantHandle a = ConstantHandle(input_handles[0]);\n"
-  "int32_t expected = aoti_torch_dtype_float32();\n"
-  "ss << \"input_handles[0]: unmatched dtype, \" << \"expected: \" << expected; throw std::runtime_error(ss.str());\n"
-  "ss << \"input_handles[0]: unmatched dim value at 0, \" << \"expected: 2, \" << \"but got: \"; throw std::runtime_error(ss.str());\n"
-  "ss << \"input_handles[0]: unmatched dim value at 1, \" << \"expected: 224, \" << \"but got: \"; throw std::runtime_error(ss.str());\n"
-  "ss << \"input_handles[0]: unmatched stride value at 0, \" << \"expected: 1, \" << \"but got: \"; throw std::runtime_error(ss.str());\n"
-  "ss << \"input_handles[0]: unmatched stride value at 1, \" << \"expected: 2, \" << \"but got: \"; throw std::runtime_error(ss.str());\n"
-  "ConstantHandle b = ConstantHandle(input_handles[1]);\n"
-  "int32_t expected = aoti_torch_dtype_bfloat16();\n"
-  "ss << \"input_handles[1]: dim value is too small at 0, \" << \"expected it to be >= 7, \" << \"but got: \"; throw std::runtime_error(ss.str());\n"
-  "ss << \"input_handles[1]: dim value is too large at 0, \" << \"expected to be <= 1024, \" << \"but got: \"; throw std::runtime_error(ss.str());\n"
-  "ConstantHandle c = ConstantHandle(input_handles[2]);\n"
-  "int32_t expected = aoti_torch_dtype_int64();\n";
+    "inputs_info_[0].name = \"a\"; inputs_info_[1].name = \"b\"; inputs_info_[2].name = \"c\"; outputs_info_[0].name = "
+    "\"output0\"; outputs_info_[1].name = \"output1\";\n"
+    "ConstantHandle a = ConstantHandle(input_handles[0]);\n"
+    "int32_t expected = aoti_torch_dtype_float32();\n"
+    "ss << \"input_handles[0]: unmatched dtype, \" << \"expected: \" << expected; throw std::runtime_error(ss.str());\n"
+    "ss << \"input_handles[0]: unmatched dim value at 0, \" << \"expected: 2, \" << \"but got: \"; throw "
+    "std::runtime_error(ss.str());\n"
+    "ss << \"input_handles[0]: unmatched dim value at 1, \" << \"expected: 224, \" << \"but got: \"; throw "
+    "std::runtime_error(ss.str());\n"
+    "ss << \"input_handles[0]: unmatched stride value at 0, \" << \"expected: 1, \" << \"but got: \"; throw "
+    "std::runtime_error(ss.str());\n"
+    "ss << \"input_handles[0]: unmatched stride value at 1, \" << \"expected: 2, \" << \"but got: \"; throw "
+    "std::runtime_error(ss.str());\n"
+    "ConstantHandle b = ConstantHandle(input_handles[1]);\n"
+    "int32_t expected = aoti_torch_dtype_bfloat16();\n"
+    "ss << \"input_handles[1]: dim value is too small at 0, \" << \"expected it to be >= 7, \" << \"but got: \"; throw "
+    "std::runtime_error(ss.str());\n"
+    "ss << \"input_handles[1]: dim value is too large at 0, \" << \"expected to be <= 1024, \" << \"but got: \"; throw "
+    "std::runtime_error(ss.str());\n"
+    "ConstantHandle c = ConstantHandle(input_handles[2]);\n"
+    "int32_t expected = aoti_torch_dtype_int64();\n";
 
 static void inputs_are_read_from_the_source(void **state) {
   (void)state;
   json_t *inputs = NULL, *expected;
   size_t outputs = 0;
   opc_model_inputs_read(source, &inputs, &outputs);
-  expected = json_loads("[{\"tensor\": {\"shape\": [2, 224], \"dtype\": \"float32\", \"strides\": [1, 2]}}, {\"tensor\": {\"shape\": [7], \"dtype\": \"bfloat16\"}},"
-                        " {\"tensor\": {\"shape\": [], \"dtype\": \"int64\", \"fill\": {\"range\": [0, 2]}}}]", 0, NULL);
+  expected = json_loads(
+      "[{\"tensor\": {\"shape\": [2, 224], \"dtype\": \"float32\", \"strides\": [1, 2]}}, {\"tensor\": {\"shape\": "
+      "[7], \"dtype\": \"bfloat16\"}},"
+      " {\"tensor\": {\"shape\": [], \"dtype\": \"int64\", \"fill\": {\"range\": [0, 2]}}}]",
+      0, NULL);
   assert_int_equal(outputs, 2);
   assert_true(json_equal(inputs, expected));
   json_decref(inputs);
@@ -118,7 +129,8 @@ static void any_byte_may_be_wrong(void **state) {
 }
 
 int main(void) {
-  static const struct CMUnitTest tests[] = {cmocka_unit_test(inputs_are_read_from_the_source), cmocka_unit_test(what_the_source_does_not_say_is_not_guessed),
-                                            cmocka_unit_test(broken_files_are_told_in_words), cmocka_unit_test(any_byte_may_be_wrong)};
+  static const struct CMUnitTest tests[] = {
+      cmocka_unit_test(inputs_are_read_from_the_source), cmocka_unit_test(what_the_source_does_not_say_is_not_guessed),
+      cmocka_unit_test(broken_files_are_told_in_words), cmocka_unit_test(any_byte_may_be_wrong)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

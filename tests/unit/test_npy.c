@@ -81,12 +81,15 @@ static void test_mistakes(void **state) {
   } rows[] = {
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }",
        "the file ends before its last element: 5 elements are declared, 4 are there"},
-      {"{'descr': '>f4', 'fortran_order': False, 'shape': (4,), }", "big-endian elements ('>f4'); save the array as little-endian"},
+      {"{'descr': '>f4', 'fortran_order': False, 'shape': (4,), }",
+       "big-endian elements ('>f4'); save the array as little-endian"},
       {"{'descr': '<U3', 'fortran_order': False, 'shape': (1,), }",
        "elements of type '<U3' have no place in a tensor; use b1, i1-i8, u1-u8, f2-f8, c8 or c16"},
       {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }",
-       "elements of type '[('a', '<f4')], 'fortran_order' have no place in a tensor; use b1, i1-i8, u1-u8, f2-f8, c8 or c16"},
-      {"{'descr': '<f4', 'fortran_order': 0, 'shape': (4,), }", "fortran_order in the header of the .npy file is neither True nor False"},
+       "elements of type '[('a', '<f4')], 'fortran_order' have no place in a tensor; use b1, i1-i8, u1-u8, f2-f8, c8 "
+       "or c16"},
+      {"{'descr': '<f4', 'fortran_order': 0, 'shape': (4,), }",
+       "fortran_order in the header of the .npy file is neither True nor False"},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (4, }",
        "the shape in the header of the .npy file is malformed or has more than 16 dimensions"},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }",

@@ -21,9 +21,12 @@ static const reference_t references[] = {
     {8, 7, opc_bfloat16_from_float, opc_bfloat16_to_float},
 };
 
-static uint16_t infinity_bits(const reference_t *format) { return (uint16_t)(((1 << format->exponent_bits) - 1) << format->fraction_bits); }
+static uint16_t infinity_bits(const reference_t *format) {
+  return (uint16_t)(((1 << format->exponent_bits) - 1) << format->fraction_bits);
+}
 
-/* Value of finite positive bits by the definition; of the bits of infinity the number that would come after the largest. */
+/* Value of finite positive bits by the definition; of the bits of infinity the number that would come after the
+ * largest. */
 static double defined_value(const reference_t *format, uint32_t bits) {
   int bias = (1 << (format->exponent_bits - 1)) - 1, exponent = (int)(bits >> format->fraction_bits);
   double fraction = ldexp((double)(bits & ((1u << format->fraction_bits) - 1)), -format->fraction_bits);
@@ -81,7 +84,8 @@ static void test_rounding_to_16_bits(void **state) {
   (void)state;
   for (size_t i = 0; i < COUNT(references); i++) {
     const reference_t *format = &references[i];
-    for (uint32_t bits = 0; bits < infinity_bits(format); bits++) { /* the middle to the next number, and both sides of it */
+    for (uint32_t bits = 0; bits < infinity_bits(format);
+         bits++) { /* the middle to the next number, and both sides of it */
       float middle = (float)((defined_value(format, bits) + defined_value(format, bits + 1)) / 2);
       if (isinf(middle)) continue;
       check_rounding(format, middle);
@@ -121,7 +125,8 @@ static void test_edges_of_half(void **state) {
   }
 }
 
-/* Every number of the float8 dtypes by their definition, and what lies between two and beyond the last, as libtorch converts. */
+/* Every number of the float8 dtypes by their definition, and what lies between two and beyond the last, as libtorch
+ * converts. */
 static void test_float8(void **state) {
   (void)state;
   static const struct {
@@ -130,8 +135,10 @@ static void test_float8(void **state) {
     uint32_t largest, beyond; /* bits of the largest number; of what is larger */
     bool has_sign, has_zero;
   } rows[] = {
-      {OPC_DTYPE_FLOAT8_E4M3FN, 4, 3, 7, 0x7e, 0x7f, true, true},      {OPC_DTYPE_FLOAT8_E5M2, 5, 2, 15, 0x7b, 0x7c, true, true},
-      {OPC_DTYPE_FLOAT8_E4M3FNUZ, 4, 3, 8, 0x7f, 0x80, true, true},    {OPC_DTYPE_FLOAT8_E5M2FNUZ, 5, 2, 16, 0x7f, 0x80, true, true},
+      {OPC_DTYPE_FLOAT8_E4M3FN, 4, 3, 7, 0x7e, 0x7f, true, true},
+      {OPC_DTYPE_FLOAT8_E5M2, 5, 2, 15, 0x7b, 0x7c, true, true},
+      {OPC_DTYPE_FLOAT8_E4M3FNUZ, 4, 3, 8, 0x7f, 0x80, true, true},
+      {OPC_DTYPE_FLOAT8_E5M2FNUZ, 5, 2, 16, 0x7f, 0x80, true, true},
       {OPC_DTYPE_FLOAT8_E8M0FNU, 8, 0, 127, 0xfe, 0xff, false, false},
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
@@ -139,7 +146,8 @@ static void test_float8(void **state) {
     for (uint32_t bits = 0; bits <= rows[i].largest; bits++) {
       uint32_t exponent = bits >> rows[i].fraction_bits, fraction = bits & ((1u << rows[i].fraction_bits) - 1);
       int hidden = exponent || !rows[i].has_zero;
-      double value = ldexp(hidden + ldexp(fraction, -rows[i].fraction_bits), (int)(hidden ? exponent : 1) - rows[i].bias);
+      double value =
+          ldexp(hidden + ldexp(fraction, -rows[i].fraction_bits), (int)(hidden ? exponent : 1) - rows[i].bias);
       unsigned char byte = (unsigned char)bits, stored;
       assert_true(opc_number_load_double(rows[i].dtype, &byte) == value);
       assert_true(opc_number_store((opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = value}, rows[i].dtype, &stored));
@@ -150,7 +158,8 @@ static void test_float8(void **state) {
       if (bits) { /* the middle goes to even, in a dtype of powers up */
         opc_number_store((opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = (before + value) / 2}, rows[i].dtype, &stored);
         assert_int_equal(stored, rows[i].has_zero && (bits & 1) ? bits - 1 : bits);
-        opc_number_store((opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = nextafter((before + value) / 2, 0.0)}, rows[i].dtype, &stored);
+        opc_number_store((opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = nextafter((before + value) / 2, 0.0)},
+                         rows[i].dtype, &stored);
         assert_int_equal(stored, bits - 1);
       }
       before = value;
@@ -160,7 +169,8 @@ static void test_float8(void **state) {
       unsigned char stored;
       opc_number_store((opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = specials[k]}, rows[i].dtype, &stored);
       bool infinite = k < 2 && opc_dtype_has_infinity(rows[i].dtype);
-      assert_true(infinite ? isinf(opc_number_load_double(rows[i].dtype, &stored)) : isnan(opc_number_load_double(rows[i].dtype, &stored)));
+      assert_true(infinite ? isinf(opc_number_load_double(rows[i].dtype, &stored))
+                           : isnan(opc_number_load_double(rows[i].dtype, &stored)));
       if (k < 2) assert_int_equal(stored, rows[i].beyond);
     }
   }
@@ -295,9 +305,13 @@ static void test_ulp_and_max(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_16_bit_number), cmocka_unit_test(test_rounding_to_16_bits),
-      cmocka_unit_test(test_float8), cmocka_unit_test(test_edges_of_half),       cmocka_unit_test(test_double_is_rounded_once),
-      cmocka_unit_test(test_store_and_format),    cmocka_unit_test(test_load),
+      cmocka_unit_test(test_every_16_bit_number),
+      cmocka_unit_test(test_rounding_to_16_bits),
+      cmocka_unit_test(test_float8),
+      cmocka_unit_test(test_edges_of_half),
+      cmocka_unit_test(test_double_is_rounded_once),
+      cmocka_unit_test(test_store_and_format),
+      cmocka_unit_test(test_load),
       cmocka_unit_test(test_ulp_and_max),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Plain lines and the channel that carries them: what goes in comes out, whichever way it travels, and no line that a hostile process could send does harm. */
+/* Plain lines and the channel that carries them: what goes in comes out, whichever way it travels, and no line that a
+ * hostile process could send does harm. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +31,9 @@ static void test_plain_objects_come_back(void **state) {
   (void)state;
   assert_comes_back("{}");
   assert_comes_back("{\"\": \"\"}");
-  assert_comes_back("{\"t\": \"result\", \"case\": \"ns::op/check/cpu/-/a/plain\", \"message\": \"größer – 3 \\\"of\\\" 4\", \"evidence\": {}, \"seconds\": 1.8505999832996167e-5}");
+  assert_comes_back(
+      "{\"t\": \"result\", \"case\": \"ns::op/check/cpu/-/a/plain\", \"message\": \"größer – 3 \\\"of\\\" 4\", "
+      "\"evidence\": {}, \"seconds\": 1.8505999832996167e-5}");
   assert_comes_back("{\"a\": 0.0, \"b\": -0.0, \"c\": 1.7976931348623157e308, \"d\": 4.9e-324, \"e\": -1.5}");
 }
 
@@ -85,7 +88,8 @@ static void test_hostile_lines_are_refused(void **state) {
 
 static void test_a_channel_carries_both(void **state) {
   (void)state;
-  static const char *const objects[] = {"{\"t\": \"result\", \"evidence\": {}, \"seconds\": 0.25}", "{\"t\": \"done\", \"planned\": 3}", "{\"message\": \"two\\nlines\"}"};
+  static const char *const objects[] = {"{\"t\": \"result\", \"evidence\": {}, \"seconds\": 0.25}",
+                                        "{\"t\": \"done\", \"planned\": 3}", "{\"message\": \"two\\nlines\"}"};
   opc_channel_t here = OPC_CHANNEL_INIT, there = OPC_CHANNEL_INIT;
   opc_error_t error;
   assert_int_equal(opc_channel_open(&here, &there.fd, &error), OPC_OK);
@@ -114,10 +118,10 @@ static void test_a_channel_carries_both(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_plain_objects_come_back),
-    cmocka_unit_test(test_others_are_left_to_json),
-    cmocka_unit_test(test_hostile_lines_are_refused),
-    cmocka_unit_test(test_a_channel_carries_both),
+      cmocka_unit_test(test_plain_objects_come_back),
+      cmocka_unit_test(test_others_are_left_to_json),
+      cmocka_unit_test(test_hostile_lines_are_refused),
+      cmocka_unit_test(test_a_channel_carries_both),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

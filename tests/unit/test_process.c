@@ -44,7 +44,8 @@ static void what_is_held_is_counted(void **state) {
   void *mapped = mmap(NULL, PAGES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   int file = open("/dev/null", O_RDONLY);
   opc_process_use_t held = use_now();
-  assert_true(held.allocated_bytes >= before.allocated_bytes + BYTES && held.allocated_bytes < before.allocated_bytes + 2 * BYTES);
+  assert_true(held.allocated_bytes >= before.allocated_bytes + BYTES &&
+              held.allocated_bytes < before.allocated_bytes + 2 * BYTES);
   /* an allocator of another kind (AddressSanitizer's) has mappings of its own, for the allocation above */
   assert_in_range(held.mapped_bytes, before.mapped_bytes + PAGES / 2, before.mapped_bytes + 2 * PAGES);
   assert_int_equal(held.descriptors, before.descriptors + 1);
@@ -149,8 +150,9 @@ static void floating_point_is_found_and_put_back(void **state) {
 #endif
 #if defined(__x86_64__)
   opc_fp_control_write(opc_fp_control_flushing(before));
-  expect_found(OPC_PROCESS_FLOATING_POINT,
-               "flushing of denormal results to zero was off and is on, taking denormal inputs for zero was off and is on");
+  expect_found(
+      OPC_PROCESS_FLOATING_POINT,
+      "flushing of denormal results to zero was off and is on, taking denormal inputs for zero was off and is on");
   feenableexcept(FE_INVALID);
   expect_found(OPC_PROCESS_FLOATING_POINT, "other floating-point exceptions trap than before");
 #endif

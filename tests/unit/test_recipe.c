@@ -9,10 +9,10 @@
 enum { DRAWS = 300 };
 
 static const fixture_argument_t arguments[] = {
-    {"x", "Tensor", NULL, false},        {"index", "Tensor", NULL, false},       {"n", "SymInt", NULL, false},
-    {"scale", "float", "1.0", true},     {"mode", "str", "\"a\"", true},         {"m", "Tensor?", "None", true},
-    {"tensors", "Tensor[]", "[]", true}, {"pair", "int[2]", "[1, 1]", true},     {"sizes", "SymInt[]", "[]", true},
-    {"alpha", "Scalar", "1", true},      {"k", "int?", "None", true},            {"flag", "bool", "False", true},
+    {"x", "Tensor", NULL, false},        {"index", "Tensor", NULL, false},   {"n", "SymInt", NULL, false},
+    {"scale", "float", "1.0", true},     {"mode", "str", "\"a\"", true},     {"m", "Tensor?", "None", true},
+    {"tensors", "Tensor[]", "[]", true}, {"pair", "int[2]", "[1, 1]", true}, {"sizes", "SymInt[]", "[]", true},
+    {"alpha", "Scalar", "1", true},      {"k", "int?", "None", true},        {"flag", "bool", "False", true},
 };
 enum { X, INDEX, N, SCALE, MODE, M, TENSORS, PAIR, SIZES, ALPHA, K, FLAG };
 static const fixture_argument_t returns[] = {{"", "Tensor", NULL, false}};
@@ -25,7 +25,8 @@ static const opc_operator_t *lookup(const char *name, void *context) {
 }
 
 static int set_up(void **state) {
-  op = fixture_operator("ns::op", "ns::op(Tensor x, …) -> Tensor", arguments, COUNT(arguments), returns, COUNT(returns));
+  op =
+      fixture_operator("ns::op", "ns::op(Tensor x, …) -> Tensor", arguments, COUNT(arguments), returns, COUNT(returns));
   return temp_folder_make(state);
 }
 
@@ -75,7 +76,8 @@ static void test_mistakes_around(void **state) {
   static const struct {
     const char *recipes, *end;
   } rows[] = {
-      {"{\"operator\": \"ns::op\", \"arguments\": {}}, {\"operator\": \"ns::op\", \"arguments\": {}}", "another recipe of ns::op ("},
+      {"{\"operator\": \"ns::op\", \"arguments\": {}}, {\"operator\": \"ns::op\", \"arguments\": {}}",
+       "another recipe of ns::op ("},
       {"{\"operator\": \"ns::op\", \"arguments\": {\"x\": [1], \"x\": [2]}}", "duplicate object key near '\"x\"'"},
       {"{", "expected near end of file"},
   };
@@ -151,9 +153,11 @@ static void look_shapes(const opc_sample_t *sample) {
 
 static void test_shapes(void **state) {
   (void)state;
-  draw("{\"operator\": \"ns::op\", \"sizes\": {\"A\": [2, 3], \"L\": \"2*A - 1\"}, \"where\": [\"B % A == 0\"], \"arguments\": {\"x\": [\"A\", \"B\", \"L\"], "
-       "\"index\": [\"B\", 3], \"n\": \"B / A + max(B, 1)\"}}",
-       look_shapes);
+  draw(
+      "{\"operator\": \"ns::op\", \"sizes\": {\"A\": [2, 3], \"L\": \"2*A - 1\"}, \"where\": [\"B % A == 0\"], "
+      "\"arguments\": {\"x\": [\"A\", \"B\", \"L\"], "
+      "\"index\": [\"B\", 3], \"n\": \"B / A + max(B, 1)\"}}",
+      look_shapes);
 }
 
 static void look_ranks(const opc_sample_t *sample) {
@@ -166,23 +170,30 @@ static void look_ranks(const opc_sample_t *sample) {
 
 static void test_ranks_and_dtypes(void **state) {
   (void)state;
-  draw("{\"operator\": \"ns::op\", \"arguments\": {\"x\": {\"rank\": [2, 3], \"dtype\": [\"float64\", \"uint8\"]}, \"index\": {\"rank\": 0, \"dtype\": \"x\"}}}", look_ranks);
+  draw(
+      "{\"operator\": \"ns::op\", \"arguments\": {\"x\": {\"rank\": [2, 3], \"dtype\": [\"float64\", \"uint8\"]}, "
+      "\"index\": {\"rank\": 0, \"dtype\": \"x\"}}}",
+      look_ranks);
 }
 
 static void look_numbers(const opc_sample_t *sample) {
   assert_true(number(sample, N) >= 4 && number(sample, N) <= 6);
   assert_true(sample->arguments[SCALE].floating >= 0.25 && sample->arguments[SCALE].floating <= 0.5);
-  assert_true(strcmp(sample->arguments[MODE].string, "bilinear") == 0 || strcmp(sample->arguments[MODE].string, "nearest") == 0);
-  assert_true(sample->arguments[ALPHA].kind == OPC_VALUE_FLOAT && sample->arguments[ALPHA].floating >= -1.0 && sample->arguments[ALPHA].floating <= 1.0);
+  assert_true(strcmp(sample->arguments[MODE].string, "bilinear") == 0 ||
+              strcmp(sample->arguments[MODE].string, "nearest") == 0);
+  assert_true(sample->arguments[ALPHA].kind == OPC_VALUE_FLOAT && sample->arguments[ALPHA].floating >= -1.0 &&
+              sample->arguments[ALPHA].floating <= 1.0);
   if (sample->arguments[K].kind == OPC_VALUE_INT) assert_int_equal(number(sample, K), number(sample, N) + 1);
   assert_true(sample->arguments[FLAG].kind == OPC_VALUE_BOOL && sample->arguments[FLAG].boolean);
 }
 
 static void test_numbers_and_words(void **state) {
   (void)state;
-  draw("{\"operator\": \"ns::op\", \"arguments\": {\"n\": {\"between\": [4, 6]}, \"scale\": {\"between\": [0.25, 0.5]}, \"mode\": {\"one_of\": [\"bilinear\", "
-       "\"nearest\"]}, \"alpha\": {\"between\": [-1, 1]}, \"k\": \"n + 1\", \"flag\": true}}",
-       look_numbers);
+  draw(
+      "{\"operator\": \"ns::op\", \"arguments\": {\"n\": {\"between\": [4, 6]}, \"scale\": {\"between\": [0.25, 0.5]}, "
+      "\"mode\": {\"one_of\": [\"bilinear\", "
+      "\"nearest\"]}, \"alpha\": {\"between\": [-1, 1]}, \"k\": \"n + 1\", \"flag\": true}}",
+      look_numbers);
 }
 
 static void look_given(const opc_sample_t *sample) {
@@ -192,7 +203,10 @@ static void look_given(const opc_sample_t *sample) {
 
 static void test_given(void **state) {
   (void)state;
-  draw("{\"operator\": \"ns::op\", \"arguments\": {\"m\": {\"shape\": [2], \"given\": true}, \"k\": {\"given\": false}}}", look_given);
+  draw(
+      "{\"operator\": \"ns::op\", \"arguments\": {\"m\": {\"shape\": [2], \"given\": true}, \"k\": {\"given\": "
+      "false}}}",
+      look_given);
 }
 
 static void look_offsets(const opc_sample_t *sample) {
@@ -236,7 +250,8 @@ static void look_permutation(const opc_sample_t *sample) {
 
 static void look_sorted(const opc_sample_t *sample) {
   const opc_tensor_spec_t *index = tensor(sample, INDEX);
-  for (int64_t i = 0; i < index->sizes[0]; i++) assert_true(at(index, i) >= 2 && at(index, i) < 9 && (i == 0 || at(index, i - 1) <= at(index, i)));
+  for (int64_t i = 0; i < index->sizes[0]; i++)
+    assert_true(at(index, i) >= 2 && at(index, i) < 9 && (i == 0 || at(index, i - 1) <= at(index, i)));
 }
 
 static void look_range(const opc_sample_t *sample) {
@@ -248,12 +263,14 @@ static void look_range(const opc_sample_t *sample) {
 
 static void look_floats(const opc_sample_t *sample) {
   const opc_tensor_spec_t *x = tensor(sample, X), *index = tensor(sample, INDEX);
-  for (size_t i = 0; i < x->fill.value_count; i++) assert_true(x->fill.values[i].f >= 0.5 && x->fill.values[i].f <= 0.75);
+  for (size_t i = 0; i < x->fill.value_count; i++)
+    assert_true(x->fill.values[i].f >= 0.5 && x->fill.values[i].f <= 0.75);
   assert_int_equal(x->fill.value_count, 6);
   assert_int_equal(index->fill.kind, OPC_FILL_FULL);
 }
 
-#define INDEX_FILL(shape, more) "{\"operator\": \"ns::op\", \"arguments\": {\"x\": [\"T\"], \"index\": {\"shape\": " shape ", " more "}}}"
+#define INDEX_FILL(shape, more) \
+  "{\"operator\": \"ns::op\", \"arguments\": {\"x\": [\"T\"], \"index\": {\"shape\": " shape ", " more "}}}"
 
 static void test_values(void **state) {
   (void)state;
@@ -263,12 +280,15 @@ static void test_values(void **state) {
   draw(INDEX_FILL("[\"B\"]", "\"fill\": \"permutation\""), look_permutation);
   draw(INDEX_FILL("[\"B\"]", "\"fill\": {\"sorted\": [2, 9]}"), look_sorted);
   draw(INDEX_FILL("[\"B\"]", "\"fill\": {\"range\": [0, \"T\"]}"), look_range);
-  draw("{\"operator\": \"ns::op\", \"arguments\": {\"x\": {\"shape\": [2, 3], \"fill\": {\"between\": [0.5, 0.75]}}, \"index\": {\"shape\": [2], \"fill\": {\"full\": 3}}}}",
-       look_floats);
+  draw(
+      "{\"operator\": \"ns::op\", \"arguments\": {\"x\": {\"shape\": [2, 3], \"fill\": {\"between\": [0.5, 0.75]}}, "
+      "\"index\": {\"shape\": [2], \"fill\": {\"full\": 3}}}}",
+      look_floats);
 }
 
 static void look_lists(const opc_sample_t *sample) {
-  const opc_value_t *tensors = &sample->arguments[TENSORS], *sizes = &sample->arguments[SIZES], *pair = &sample->arguments[PAIR];
+  const opc_value_t *tensors = &sample->arguments[TENSORS], *sizes = &sample->arguments[SIZES],
+                    *pair = &sample->arguments[PAIR];
   int64_t sum = 0;
   assert_int_equal(tensors->list.count, sizes->list.count); /* equal lengths */
   assert_true(tensors->list.count >= 1 && tensors->list.count <= 4);
@@ -285,9 +305,11 @@ static void look_lists(const opc_sample_t *sample) {
 
 static void test_lists(void **state) {
   (void)state;
-  draw("{\"operator\": \"ns::op\", \"sizes\": {\"L\": [1, 4]}, \"arguments\": {\"x\": [\"T\"], \"tensors\": {\"length\": \"L\", \"each\": [\"A\", 3]}, "
-       "\"sizes\": {\"length\": \"L\", \"fill\": {\"lengths\": \"T\"}}, \"pair\": [7, \"T\"]}}",
-       look_lists);
+  draw(
+      "{\"operator\": \"ns::op\", \"sizes\": {\"L\": [1, 4]}, \"arguments\": {\"x\": [\"T\"], \"tensors\": "
+      "{\"length\": \"L\", \"each\": [\"A\", 3]}, "
+      "\"sizes\": {\"length\": \"L\", \"fill\": {\"lengths\": \"T\"}}, \"pair\": [7, \"T\"]}}",
+      look_lists);
 }
 
 /* What the recipe leaves open is the caller's; what it speaks of goes back to what it was. */
@@ -297,7 +319,9 @@ static void test_restore(void **state) {
   opc_error_t error = {0};
   opc_sample_t from, sample;
   opc_rng_t rng = {.seed = 1};
-  assert_ok(read_text("{\"operator\": \"ns::op\", \"arguments\": {\"x\": [\"A\"], \"k\": {\"given\": false}}}", &set, &error), error);
+  assert_ok(
+      read_text("{\"operator\": \"ns::op\", \"arguments\": {\"x\": [\"A\"], \"k\": {\"given\": false}}}", &set, &error),
+      error);
   assert_int_equal(opc_sample_init(&from, &op, NULL), OPC_OK);
   assert_true(opc_recipe_draw(set.recipes[0], &rng, &from, NULL, 0));
   assert_int_equal(opc_sample_copy(&from, &sample, NULL), OPC_OK);
@@ -362,15 +386,23 @@ static void test_expressions(void **state) {
     char why[128];
     int64_t value = 0;
     opc_expression_end_t end = opc_expression_value(rows[i].text, seven, NULL, &value, why, sizeof why);
-    if (end != rows[i].end || value != rows[i].value) fail_msg("%s: %d, %lld", rows[i].text, (int)end, (long long)value);
+    if (end != rows[i].end || value != rows[i].value)
+      fail_msg("%s: %d, %lld", rows[i].text, (int)end, (long long)value);
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_mistakes),          cmocka_unit_test(test_mistakes_around), cmocka_unit_test(test_shapes),  cmocka_unit_test(test_ranks_and_dtypes),
-      cmocka_unit_test(test_numbers_and_words), cmocka_unit_test(test_given),           cmocka_unit_test(test_values),  cmocka_unit_test(test_lists),
-      cmocka_unit_test(test_restore),           cmocka_unit_test(test_expressions),
+      cmocka_unit_test(test_mistakes),
+      cmocka_unit_test(test_mistakes_around),
+      cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_ranks_and_dtypes),
+      cmocka_unit_test(test_numbers_and_words),
+      cmocka_unit_test(test_given),
+      cmocka_unit_test(test_values),
+      cmocka_unit_test(test_lists),
+      cmocka_unit_test(test_restore),
+      cmocka_unit_test(test_expressions),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

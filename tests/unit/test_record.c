@@ -1,4 +1,5 @@
-/* opcheck-c record without a program: what is wanted, what is known of a program's file, what lies in a recording's folder. */
+/* opcheck-c record without a program: what is wanted, what is known of a program's file, what lies in a recording's
+ * folder. */
 #include "unit.h"
 
 #include "record/harvest.h"
@@ -62,19 +63,23 @@ static void test_programs(void **state) {
   int length = snprintf(itself, sizeof itself, "#!%s\n", temp_path("endless"));
   temp_write("endless", itself, (size_t)length);
   assert_null(opc_program_kind(temp_path("endless")));
-  temp_write("cut", "\x7f" "ELF", 4);
+  temp_write("cut",
+             "\x7f"
+             "ELF",
+             4);
   assert_null(opc_program_kind(temp_path("cut")));
 }
 
 /* Two processes, a class twice, a line that the disk was too full for. */
 static void test_harvest(void **state) {
-  static const char first[] =
-      "\n{\"class\": \"01\", \"sample\": {\"operator\": \"ns::a\", \"source\": \"recorded\", \"args\": [1.5]}}\n"
-      "\n{\"class\": \"02\", \"sample\": {\"operator\": \"ns::a\", \"source\": \"rec"
-      "\n{\"class\": \"03\", \"sample\": {\"operator\": \"ns::a\", \"source\": \"recorded\", \"args\": [1.5]}}\n",
-                    second[] =
-                        "\n{\"class\": \"01\", \"sample\": {\"operator\": \"ns::a\", \"source\": \"recorded\", \"args\": [2.5]}}\n"
-                        "\n{\"class\": \"04\", \"sample\": {\"operator\": \"ns::a\", \"source\": \"recorded\", \"args\": [3.5]}}\n";
+  static const char
+      first[] =
+          "\n{\"class\": \"01\", \"sample\": {\"operator\": \"ns::a\", \"source\": \"recorded\", \"args\": [1.5]}}\n"
+          "\n{\"class\": \"02\", \"sample\": {\"operator\": \"ns::a\", \"source\": \"rec"
+          "\n{\"class\": \"03\", \"sample\": {\"operator\": \"ns::a\", \"source\": \"recorded\", \"args\": [1.5]}}\n",
+      second[] =
+          "\n{\"class\": \"01\", \"sample\": {\"operator\": \"ns::a\", \"source\": \"recorded\", \"args\": [2.5]}}\n"
+          "\n{\"class\": \"04\", \"sample\": {\"operator\": \"ns::a\", \"source\": \"recorded\", \"args\": [3.5]}}\n";
   opc_record_settings_t settings;
   opc_harvest_t harvest;
   opc_error_t error;

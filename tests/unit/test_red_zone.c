@@ -1,4 +1,5 @@
-/* The allocator that stands in for guarded memory under Valgrind. Here nothing watches it: what it gives, counts and refuses. */
+/* The allocator that stands in for guarded memory under Valgrind. Here nothing watches it: what it gives, counts and
+ * refuses. */
 #include "unit.h"
 
 #include <string.h>
@@ -40,6 +41,7 @@ static void sizes_out_of_reach_are_refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(memory_is_given_and_taken_back), cmocka_unit_test(sizes_out_of_reach_are_refused)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(memory_is_given_and_taken_back),
+                                     cmocka_unit_test(sizes_out_of_reach_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,8 @@ static const fixture_argument_t arguments[] = {
     {"sizes", "SymInt[]?", "None", true},
     {"dims", "int[1]?", "None", true},
 };
-static const fixture_argument_t returns[] = {{"", "Tensor", NULL, false}, {"", "Tensor[]", NULL, false}, {"", "Scalar", NULL, false}};
+static const fixture_argument_t returns[] = {
+    {"", "Tensor", NULL, false}, {"", "Tensor[]", NULL, false}, {"", "Scalar", NULL, false}};
 
 static opc_operator_t op;
 
@@ -108,8 +109,8 @@ static void test_conversion(void **state) {
       {WITH("\"format\": \"channels_last\""), "format", OPC_VALUE_STRING, "\"channels_last\""},
       {WITH("\"generator\": {\"generator\": 7}"), "generator", OPC_VALUE_GENERATOR, "generator 7"},
       {WITH("\"mode\": \"nan\""), "mode", OPC_VALUE_STRING, "\"nan\""}, /* a word, not a number: the type decides */
-      {WITH("\"obj\": {\"object\": {\"class\": \"ns.Name\", \"init\": [3, 1.5, \"a\", [true, null]]}}"), "obj", OPC_VALUE_OBJECT,
-       "ns.Name(3, 1.5, \"a\", [true, None])"},
+      {WITH("\"obj\": {\"object\": {\"class\": \"ns.Name\", \"init\": [3, 1.5, \"a\", [true, null]]}}"), "obj",
+       OPC_VALUE_OBJECT, "ns.Name(3, 1.5, \"a\", [true, None])"},
       {WITH("\"obj\": {\"object\": {\"class\": \"ns.Name\"}}"), "obj", OPC_VALUE_OBJECT, "ns.Name()"},
       {WITH("\"any\": [1, {\"tensor\": {\"shape\": [1]}}]"), "any", OPC_VALUE_LIST, "[1, float32[1]]"},
       {WITH("\"any\": \"word\""), "any", OPC_VALUE_STRING, "\"word\""},
@@ -120,20 +121,27 @@ static void test_conversion(void **state) {
 
 static const char everything[] =
     "{\"operator\": \"ns::op.all\", \"name\": \"every field\", \"source\": \"recorded\", \"args\": ["
-    "{\"tensor\": {\"shape\": [2, 3], \"dtype\": \"complex64\", \"strides\": [1, 2], \"storage_offset\": 1, \"storage_size\": 9, "
+    "{\"tensor\": {\"shape\": [2, 3], \"dtype\": \"complex64\", \"strides\": [1, 2], \"storage_offset\": 1, "
+    "\"storage_size\": 9, "
     "\"storage\": \"s\","
-    " \"identity\": \"i\", \"fill\": {\"values\": [1, 2.5, -0.0, \"nan\", {\"bits\": \"0x7fc00001\"}, {\"complex\": [1.0, \"-inf\"]}]},"
-    " \"special\": \"nan\", \"rounded_to\": \"float16\", \"filled_as\": \"complex128\", \"stream\": \"y\", \"device\": \"cuda:1\","
+    " \"identity\": \"i\", \"fill\": {\"values\": [1, 2.5, -0.0, \"nan\", {\"bits\": \"0x7fc00001\"}, {\"complex\": "
+    "[1.0, \"-inf\"]}]},"
+    " \"special\": \"nan\", \"rounded_to\": \"float16\", \"filled_as\": \"complex128\", \"stream\": \"y\", \"device\": "
+    "\"cuda:1\","
     " \"requires_grad\": true, \"conj\": true, \"neg\": true}},"
     " null, [null, {\"tensor\": {\"shape\": [], \"dtype\": \"int8\", \"fill\": {\"full\": -3}}}], [5, 6], {\"bits\": "
     "\"0x7ff8000000000001\"}],"
-    " \"kwargs\": {\"alpha\": {\"complex\": [1.0, 2.0]}, \"flag\": true, \"dtype\": {\"dtype\": \"int8\"}, \"device\": {\"device\": "
+    " \"kwargs\": {\"alpha\": {\"complex\": [1.0, 2.0]}, \"flag\": true, \"dtype\": {\"dtype\": \"int8\"}, \"device\": "
+    "{\"device\": "
     "\"meta\"},"
-    " \"layout\": \"strided\", \"format\": \"preserve_format\", \"generator\": {\"generator\": 7}, \"mode\": \"sum\", \"z\": 1.5,"
-    " \"obj\": {\"object\": {\"class\": \"ns.Name\", \"init\": [{\"tensor\": {\"shape\": [3], \"fill\": {\"range\": [0, 4]}}}]}},"
+    " \"layout\": \"strided\", \"format\": \"preserve_format\", \"generator\": {\"generator\": 7}, \"mode\": \"sum\", "
+    "\"z\": 1.5,"
+    " \"obj\": {\"object\": {\"class\": \"ns.Name\", \"init\": [{\"tensor\": {\"shape\": [3], \"fill\": {\"range\": "
+    "[0, 4]}}}]}},"
     " \"any\": {\"tensor\": {\"shape\": [1], \"fill\": \"arange\"}}, \"sizes\": [1]},"
     " \"expect\": {\"same_bits\": [[0, \"x\"], [0, \"tensors[1]\"]], \"outputs\": ["
-    "{\"tensor\": {\"shape\": [1], \"fill\": {\"values\": [0.1]}}}, [], 3], \"tolerance\": {\"float16\": 0.001, \"float32\": 0.0}}}";
+    "{\"tensor\": {\"shape\": [1], \"fill\": {\"values\": [0.1]}}}, [], 3], \"tolerance\": {\"float16\": 0.001, "
+    "\"float32\": 0.0}}}";
 
 static void test_round_trip(void **state) {
   (void)state;
@@ -157,15 +165,16 @@ static void test_round_trip(void **state) {
 static void test_defaults_are_left_out(void **state) {
   (void)state;
   opc_sample_t sample = read_sample(
-      "{\"operator\": \"ns::op.all\", \"args\": [{\"tensor\": {\"shape\": [2, 3], \"strides\": [3, 1], \"fill\": \"normal\","
+      "{\"operator\": \"ns::op.all\", \"args\": [{\"tensor\": {\"shape\": [2, 3], \"strides\": [3, 1], \"fill\": "
+      "\"normal\","
       " \"storage_offset\": 0, \"storage_size\": 6, \"conj\": false}}], \"expect\": {\"rejects\": true}}");
   json_t *json = opc_sample_to_json(&sample, &op);
   char *text = json_dumps(json, JSON_SORT_KEYS);
   char expected[256];
-  snprintf(
-      expected, sizeof expected,
-      "{\"args\": [{\"tensor\": {\"shape\": [2, 3]}}], \"expect\": {\"rejects\": true}, \"name\": \"%s\", \"operator\": \"ns::op.all\"}",
-      sample.name);
+  snprintf(expected, sizeof expected,
+           "{\"args\": [{\"tensor\": {\"shape\": [2, 3]}}], \"expect\": {\"rejects\": true}, \"name\": \"%s\", "
+           "\"operator\": \"ns::op.all\"}",
+           sample.name);
   assert_string_equal(text, expected);
   free(text);
   json_decref(json);
@@ -177,8 +186,10 @@ static void test_names(void **state) {
   (void)state;
   static const char *const same[] = {
       "{\"operator\": \"ns::op.all\", \"args\": [" X "]}",
-      "{\"operator\": \"ns::op.all\", \"args\": [{\"tensor\": {\"fill\": \"normal\", \"strides\": [1], \"shape\": [2]}}]}",
-      "{\"operator\": \"ns::op.all\", \"kwargs\": {\"x\": " X "}, \"source\": \"searched\", \"expect\": {\"tolerance\": {\"float32\": 1}}}",
+      "{\"operator\": \"ns::op.all\", \"args\": [{\"tensor\": {\"fill\": \"normal\", \"strides\": [1], \"shape\": "
+      "[2]}}]}",
+      "{\"operator\": \"ns::op.all\", \"kwargs\": {\"x\": " X
+      "}, \"source\": \"searched\", \"expect\": {\"tolerance\": {\"float32\": 1}}}",
   };
   opc_sample_t first = read_sample(same[0]);
   assert_int_equal(strlen(first.name), 10);
@@ -199,8 +210,8 @@ static void test_names(void **state) {
 /* torch has several names for a dtype; a tolerance counts for the dtype, whatever it was called. */
 static void test_tolerance_by_other_names(void **state) {
   (void)state;
-  opc_sample_t sample =
-      read_sample("{\"operator\": \"ns::op.all\", \"args\": [" X "], \"expect\": {\"tolerance\": {\"float\": 1, \"half\": 0.5}}}");
+  opc_sample_t sample = read_sample("{\"operator\": \"ns::op.all\", \"args\": [" X
+                                    "], \"expect\": {\"tolerance\": {\"float\": 1, \"half\": 0.5}}}");
   for (int dtype = 0; dtype < OPC_DTYPE_COUNT; dtype++) {
     double wanted = dtype == OPC_DTYPE_FLOAT32 ? 1.0 : dtype == OPC_DTYPE_FLOAT16 ? 0.5 : -1.0;
     assert_true(sample.expect.tolerance[dtype] >= wanted && sample.expect.tolerance[dtype] <= wanted);
@@ -224,8 +235,12 @@ static void test_init(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_conversion), cmocka_unit_test(test_round_trip), cmocka_unit_test(test_defaults_are_left_out),
-      cmocka_unit_test(test_names),      cmocka_unit_test(test_init),       cmocka_unit_test(test_tolerance_by_other_names),
+      cmocka_unit_test(test_conversion),
+      cmocka_unit_test(test_round_trip),
+      cmocka_unit_test(test_defaults_are_left_out),
+      cmocka_unit_test(test_names),
+      cmocka_unit_test(test_init),
+      cmocka_unit_test(test_tolerance_by_other_names),
   };
   return cmocka_run_group_tests(tests, make_operator, clear_operator);
 }

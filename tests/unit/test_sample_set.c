@@ -44,8 +44,10 @@ static const opc_class_t *find_class(const char *name, void *context) {
 }
 
 static int set_up(void **state) {
-  static const char npy[] = "\x93NUMPY\1\0\x39\0{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} \n\0\0\x80\x3f\0\0\0\x40";
-  op = fixture_operator("ns::op", "ns::op(Tensor x, …) -> Tensor", arguments, COUNT(arguments), returns, COUNT(returns));
+  static const char npy[] =
+      "\x93NUMPY\1\0\x39\0{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} \n\0\0\x80\x3f\0\0\0\x40";
+  op =
+      fixture_operator("ns::op", "ns::op(Tensor x, …) -> Tensor", arguments, COUNT(arguments), returns, COUNT(returns));
   if (temp_folder_make(state) != 0) return -1;
   temp_write("two.npy", npy, sizeof npy - 1);
   temp_write("bad.npy", "no array", 8);
@@ -107,7 +109,8 @@ static void test_mistakes_around_the_samples(void **state) {
       {"", "samples.json:1:1: '[' or '{' expected near end of file"},
       {"[]", "samples.json:1:1: expected an object with format and samples"},
       {"{\n  \"format\": \"x\",\n  \"samples\": [},\n}", "samples.json:3:15: unexpected token near '}'"},
-      {"{\"samples\": []}", "samples.json:1:1: format: expected \"opcheck-c/samples/1\", the format that this program reads"},
+      {"{\"samples\": []}",
+       "samples.json:1:1: format: expected \"opcheck-c/samples/1\", the format that this program reads"},
       {"{\"samples\": [],\n \"format\": \"opcheck-c/samples/2\"}",
        "samples.json:2:2: format: expected \"opcheck-c/samples/1\", the format that this program reads"},
       {"{\"format\": \"opcheck-c/samples/1\", \"sample\": []}",
@@ -129,7 +132,8 @@ static void test_unreadable(void **state) {
   assert_int_equal(opc_sample_set_read(&set, temp_path("missing.json"), lookup, NULL, NULL, &error), OPC_ERR_IO);
   assert_int_equal(opc_sample_set_read(&set, temp_folder, lookup, NULL, NULL, &error), OPC_ERR_IO);
   assert_int_equal(opc_sample_set_write(&set, "/nonexistent/folder/x.json", lookup, NULL, &error), OPC_ERR_IO);
-  assert_string_equal(error.message, "cannot write the sample file /nonexistent/folder/x.json: No such file or directory");
+  assert_string_equal(error.message,
+                      "cannot write the sample file /nonexistent/folder/x.json: No such file or directory");
 }
 
 static void test_read_and_write(void **state) {
@@ -140,7 +144,8 @@ static void test_read_and_write(void **state) {
   snprintf(file, sizeof file, "%s", temp_path("written.json"));
   assert_ok(read_text(HEAD "\n" SAMPLE(", \"name\": \"a\"") ",\n" SAMPLE(
                           ", \"kwargs\": {\"eps\": 2}") ",\n"
-                                                        "{\"operator\": \"ns::op\", \"args\": [{\"tensor\": {\"shape\": [2], \"fill\": "
+                                                        "{\"operator\": \"ns::op\", \"args\": [{\"tensor\": "
+                                                        "{\"shape\": [2], \"fill\": "
                                                         "{\"file\": \"two.npy\"}}}]}]}",
                       &set, &error),
             error);
@@ -196,8 +201,10 @@ static void test_a_link_stays_one(void **state) {
 /* A program calls the operators of many libraries; what a recording says besides is for people. */
 static void test_recorded(void **state) {
   static const char text[] =
-      "{\"format\": \"opcheck-c/samples/1\", \"samples\": [{\"operator\": \"elsewhere::op\", \"source\": \"recorded\", \"args\": [1]},"
-      " {\"operator\": \"ns::op\", \"source\": \"recorded\", \"args\": [{\"tensor\": {\"shape\": [2]}}], \"recorded\": {\"tensors\": {}}}]}";
+      "{\"format\": \"opcheck-c/samples/1\", \"samples\": [{\"operator\": \"elsewhere::op\", \"source\": \"recorded\", "
+      "\"args\": [1]},"
+      " {\"operator\": \"ns::op\", \"source\": \"recorded\", \"args\": [{\"tensor\": {\"shape\": [2]}}], \"recorded\": "
+      "{\"tensors\": {}}}]}";
   opc_sample_set_t set = {0};
   opc_error_t error;
   (void)state;
@@ -212,10 +219,11 @@ static void test_constructors(void **state) {
   (void)state;
   opc_sample_set_t set = {0};
   opc_error_t error = {0};
-  assert_ok(read_text(HEAD SAMPLE(", \"kwargs\": {\"obj\": {\"object\": {\"class\": \"ns.Name\", \"init\": [3, {\"object\": "
-                                  "{\"class\": \"ns.Name\", \"init\": [4]}}]}}}") "]}",
-                      &set, &error),
-            error);
+  assert_ok(
+      read_text(HEAD SAMPLE(", \"kwargs\": {\"obj\": {\"object\": {\"class\": \"ns.Name\", \"init\": [3, {\"object\": "
+                            "{\"class\": \"ns.Name\", \"init\": [4]}}]}}}") "]}",
+                &set, &error),
+      error);
   const opc_value_t *object = &set.samples[0].arguments[11];
   assert_int_equal(object->object.init_count, 2);
   assert_int_equal(object->object.init[0].integer, 3);
@@ -225,12 +233,9 @@ static void test_constructors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_mistakes_in_a_sample),
-      cmocka_unit_test(test_mistakes_around_the_samples),
-      cmocka_unit_test(test_unreadable),
-      cmocka_unit_test(test_read_and_write),
-      cmocka_unit_test(test_a_link_stays_one),
-      cmocka_unit_test(test_recorded),
+      cmocka_unit_test(test_mistakes_in_a_sample), cmocka_unit_test(test_mistakes_around_the_samples),
+      cmocka_unit_test(test_unreadable),           cmocka_unit_test(test_read_and_write),
+      cmocka_unit_test(test_a_link_stays_one),     cmocka_unit_test(test_recorded),
       cmocka_unit_test(test_constructors),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -84,17 +84,24 @@ static void test_types(void **state) {
 }
 
 static const char operator_json[] =
-    "{\"name\": \"ns::op.out\", \"schema\": \"ns::op.out(Tensor x, *, int[2] n=[1, 1], Tensor(a!) out) -> Tensor(a!)\", \"library\": "
+    "{\"name\": \"ns::op.out\", \"schema\": \"ns::op.out(Tensor x, *, int[2] n=[1, 1], Tensor(a!) out) -> "
+    "Tensor(a!)\", \"library\": "
     "\"lib.so\","
-    " \"registered_at\": \"op.cpp:12\", \"dispatch_keys\": [\"CPU\"], \"tags\": [\"pt2_compliant_tag\"], \"arguments\": ["
-    "{\"name\": \"x\", \"type\": \"Tensor\", \"alias\": null, \"has_default\": false, \"default\": null, \"kwarg_only\": false},"
-    "{\"name\": \"n\", \"type\": \"int[2]\", \"alias\": null, \"has_default\": true, \"default\": \"[1, 1]\", \"kwarg_only\": true},"
-    "{\"name\": \"out\", \"type\": \"Tensor\", \"alias\": {\"before\": \"a\", \"after\": \"a\", \"write\": true}, \"has_default\": false,"
+    " \"registered_at\": \"op.cpp:12\", \"dispatch_keys\": [\"CPU\"], \"tags\": [\"pt2_compliant_tag\"], "
+    "\"arguments\": ["
+    "{\"name\": \"x\", \"type\": \"Tensor\", \"alias\": null, \"has_default\": false, \"default\": null, "
+    "\"kwarg_only\": false},"
+    "{\"name\": \"n\", \"type\": \"int[2]\", \"alias\": null, \"has_default\": true, \"default\": \"[1, 1]\", "
+    "\"kwarg_only\": true},"
+    "{\"name\": \"out\", \"type\": \"Tensor\", \"alias\": {\"before\": \"a\", \"after\": \"a\", \"write\": true}, "
+    "\"has_default\": false,"
     " \"default\": null, \"kwarg_only\": true}], \"returns\": [{\"name\": \"\", \"type\": \"Tensor\","
-    " \"alias\": {\"before\": \"a\", \"after\": \"a\", \"write\": true}, \"has_default\": false, \"default\": null, \"kwarg_only\": "
+    " \"alias\": {\"before\": \"a\", \"after\": \"a\", \"write\": true}, \"has_default\": false, \"default\": null, "
+    "\"kwarg_only\": "
     "false}],"
     " \"is_vararg\": false, \"is_varret\": false, \"kernels\": ["
-    "{\"key\": \"CPU\", \"registered_at\": \"op.cpp:20\", \"cpp_signature\": \"(Tensor _0) -> Tensor _0\", \"fallthrough\": false},"
+    "{\"key\": \"CPU\", \"registered_at\": \"op.cpp:20\", \"cpp_signature\": \"(Tensor _0) -> Tensor _0\", "
+    "\"fallthrough\": false},"
     "{\"key\": \"ADInplaceOrView\", \"registered_at\": null, \"cpp_signature\": null, \"fallthrough\": true}],"
     " \"defined_here\": true, \"python_module\": \"ns.fakes\"}";
 
@@ -171,9 +178,11 @@ static void test_arguments_of_a_text(void **state) {
   (void)state;
   opc_operator_t method;
   opc_error_t error = {0};
-  assert_ok(opc_schema_arguments("f(__torch__.torch.classes.ns.C self, str? a=\"x, )\", Dict(str, int[2]) b, *, int[2] c=[1, 2]) -> Tensor _0",
-                                 &method, &error),
-            error);
+  assert_ok(
+      opc_schema_arguments(
+          "f(__torch__.torch.classes.ns.C self, str? a=\"x, )\", Dict(str, int[2]) b, *, int[2] c=[1, 2]) -> Tensor _0",
+          &method, &error),
+      error);
   assert_int_equal(method.argument_count, 4);
   assert_string_equal(method.arguments[0].type.class_name, "ns.C");
   assert_string_equal(method.arguments[1].default_text, "\"x, )\"");
@@ -194,8 +203,9 @@ static void test_class_json(void **state) {
   (void)state;
   opc_class_t class_;
   opc_error_t error = {0};
-  json_t *json =
-      json_loads("{\"name\": \"ns.Name\", \"library\": \"lib.so\", \"methods\": [{\"name\": \"forward\", \"schema\": null}]}", 0, NULL);
+  json_t *json = json_loads(
+      "{\"name\": \"ns.Name\", \"library\": \"lib.so\", \"methods\": [{\"name\": \"forward\", \"schema\": null}]}", 0,
+      NULL);
   assert_ok(opc_class_from_json(json, &class_, &error), error);
   assert_int_equal(class_.method_count, 1);
   json_t *again = opc_class_to_json(&class_);
@@ -207,8 +217,12 @@ static void test_class_json(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_types),          cmocka_unit_test(test_operator_json), cmocka_unit_test(test_dangling_operator_json),
-      cmocka_unit_test(test_malformed_json), cmocka_unit_test(test_class_json), cmocka_unit_test(test_arguments_of_a_text),
+      cmocka_unit_test(test_types),
+      cmocka_unit_test(test_operator_json),
+      cmocka_unit_test(test_dangling_operator_json),
+      cmocka_unit_test(test_malformed_json),
+      cmocka_unit_test(test_class_json),
+      cmocka_unit_test(test_arguments_of_a_text),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

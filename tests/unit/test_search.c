@@ -1,4 +1,5 @@
-/* The search against operators that are C functions: they reject with the texts that real ones use, crash, or return. */
+/* The search against operators that are C functions: they reject with the texts that real ones use, crash, or return.
+ */
 #include "plan_fixture.h"
 
 #include <stdio.h>
@@ -16,11 +17,14 @@ typedef struct fake {
 
 enum { BUDGET = 300 };
 
-static const opc_tensor_spec_t *tensor(const opc_sample_t *sample, size_t index) { return sample->arguments[index].tensor; }
+static const opc_tensor_spec_t *tensor(const opc_sample_t *sample, size_t index) {
+  return sample->arguments[index].tensor;
+}
 static int64_t integer(const opc_sample_t *sample, size_t index) { return sample->arguments[index].integer; }
 
 static void returned(opc_try_outcome_t *outcome, int64_t numel) {
-  *outcome = (opc_try_outcome_t){.kind = OPC_TRY_RETURNED, .effect = numel > 0, .depends_on_values = numel > 0, .output_numel = numel};
+  *outcome = (opc_try_outcome_t){
+      .kind = OPC_TRY_RETURNED, .effect = numel > 0, .depends_on_values = numel > 0, .output_numel = numel};
 }
 
 #define REJECT(...)                      \
@@ -38,20 +42,25 @@ static void run_identity(const opc_sample_t *sample, opc_try_outcome_t *outcome,
 /* Nothing in the names helps: only the texts do. */
 static void run_boxes(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   const opc_tensor_spec_t *x = tensor(sample, 0), *y = tensor(sample, 1);
-  if (x->ndim != 4) REJECT("Expected input_c.ndimension() == 4 to be true, but got false.  (Could this error message be improved?)");
+  if (x->ndim != 4)
+    REJECT("Expected input_c.ndimension() == 4 to be true, but got false.  (Could this error message be improved?)");
   if (y->ndim != 2 || y->sizes[1] != 5) REJECT("Tensor rois should have shape as Tensor[K, 5]");
   if (integer(sample, 2) < 1) REJECT("pooled size must be positive, got %d", (int)integer(sample, 2));
-  if (x->dtype != y->dtype) REJECT("Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'rois'");
+  if (x->dtype != y->dtype)
+    REJECT("Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'rois'");
   returned(outcome, y->sizes[0] * x->sizes[1] * integer(sample, 2));
 }
 
 static void run_typed(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   const opc_tensor_spec_t *x = tensor(sample, 0), *y = tensor(sample, 1);
-  if (x->ndim != 3) REJECT("/builds/lib/kernel.cpp:1234: expected a 3D tensor, but found %d-dimensional tensor instead", x->ndim);
-  if (x->dtype != OPC_DTYPE_FLOAT64) REJECT("expected scalar type Double but found %s", x->dtype == OPC_DTYPE_FLOAT32 ? "Float" : "Long");
+  if (x->ndim != 3)
+    REJECT("/builds/lib/kernel.cpp:1234: expected a 3D tensor, but found %d-dimensional tensor instead", x->ndim);
+  if (x->dtype != OPC_DTYPE_FLOAT64)
+    REJECT("expected scalar type Double but found %s", x->dtype == OPC_DTYPE_FLOAT32 ? "Float" : "Long");
   if (y->dtype != OPC_DTYPE_INT32) REJECT("_1 must be an int32 tensor");
   if (y->ndim != 1) REJECT("TensorAccessor expected 1 dims but tensor has %d", y->ndim);
-  if (y->sizes[0] != x->sizes[0] + 1) REJECT("_1.size(0) is not valid: got: %d expected: %d", (int)y->sizes[0], (int)x->sizes[0] + 1);
+  if (y->sizes[0] != x->sizes[0] + 1)
+    REJECT("_1.size(0) is not valid: got: %d expected: %d", (int)y->sizes[0], (int)x->sizes[0] + 1);
   returned(outcome, opc_tensor_spec_numel(x));
 }
 
@@ -73,8 +82,8 @@ static void run_linear(const opc_sample_t *sample, opc_try_outcome_t *outcome, c
   const opc_tensor_spec_t *x = tensor(sample, 0), *y = tensor(sample, 1);
   if (x->ndim != 2 || y->ndim != 2) REJECT("both arguments must be 2D, got %dD and %dD", x->ndim, y->ndim);
   if (x->sizes[1] != y->sizes[0])
-    REJECT("mat1 and mat2 shapes cannot be multiplied (%dx%d and %dx%d)", (int)x->sizes[0], (int)x->sizes[1], (int)y->sizes[0],
-           (int)y->sizes[1]);
+    REJECT("mat1 and mat2 shapes cannot be multiplied (%dx%d and %dx%d)", (int)x->sizes[0], (int)x->sizes[1],
+           (int)y->sizes[0], (int)y->sizes[1]);
   returned(outcome, x->sizes[0] * y->sizes[1]);
 }
 
@@ -94,7 +103,8 @@ static void run_list(const opc_sample_t *sample, opc_try_outcome_t *outcome, cha
 static void run_crashes_on_index(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   const opc_tensor_spec_t *index = tensor(sample, 1);
   (void)message;
-  if (integer(sample, 2) == 0 || index->fill.kind != OPC_FILL_ZEROS || index->dtype != OPC_DTYPE_INT64) outcome->kind = OPC_TRY_CRASHED;
+  if (integer(sample, 2) == 0 || index->fill.kind != OPC_FILL_ZEROS || index->dtype != OPC_DTYPE_INT64)
+    outcome->kind = OPC_TRY_CRASHED;
   else returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
 }
 
@@ -142,13 +152,17 @@ static void run_number(const opc_sample_t *sample, opc_try_outcome_t *outcome, c
 /* All of its results follow memory that it never wrote. */
 static void run_forgets(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   snprintf(message, 256, "with these arguments its result depends on memory that nothing initialised");
-  *outcome = (opc_try_outcome_t){.kind = OPC_TRY_UNINITIALISED, .effect = true, .output_numel = opc_tensor_spec_numel(tensor(sample, 0))};
+  *outcome = (opc_try_outcome_t){
+      .kind = OPC_TRY_UNINITIALISED, .effect = true, .output_numel = opc_tensor_spec_numel(tensor(sample, 0))};
 }
 
 /* Only where it accepts a shape that it does not understand. */
 static void run_leaves(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   snprintf(message, 256, "with these arguments it reads outside its tensors' memory");
-  *outcome = (opc_try_outcome_t){.kind = OPC_TRY_UNCLEAN, .effect = true, .output_numel = opc_tensor_spec_numel(tensor(sample, 0)), .overrun = "x"};
+  *outcome = (opc_try_outcome_t){.kind = OPC_TRY_UNCLEAN,
+                                 .effect = true,
+                                 .output_numel = opc_tensor_spec_numel(tensor(sample, 0)),
+                                 .overrun = "x"};
 }
 /* Elsewhere each time: another size, another place. */
 static void run_leaves_anywhere(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
@@ -165,10 +179,16 @@ static void run_forgets_vectors(const opc_sample_t *sample, opc_try_outcome_t *o
 /* Each row is an operator, and what its search comes to. */
 static const fake_t fakes[] = {
     {"ns::identity", {{"x", "Tensor", NULL, false}}, run_identity, OPC_SEARCH_RICH},
-    {"ns::boxes", {{"_0", "Tensor", NULL, false}, {"_1", "Tensor", NULL, false}, {"_2", "int", NULL, false}}, run_boxes, OPC_SEARCH_RICH},
+    {"ns::boxes",
+     {{"_0", "Tensor", NULL, false}, {"_1", "Tensor", NULL, false}, {"_2", "int", NULL, false}},
+     run_boxes,
+     OPC_SEARCH_RICH},
     {"ns::typed", {{"_0", "Tensor", NULL, false}, {"_1", "Tensor", NULL, false}}, run_typed, OPC_SEARCH_RICH},
     {"ns::aborts", {{"_0", "Tensor", NULL, false}, {"_1", "Tensor", NULL, false}}, run_aborts, OPC_SEARCH_RICH},
-    {"ns::aborts_silently", {{"_0", "Tensor", NULL, false}, {"_1", "Tensor", NULL, false}}, run_aborts_silently, OPC_SEARCH_CRASHES},
+    {"ns::aborts_silently",
+     {{"_0", "Tensor", NULL, false}, {"_1", "Tensor", NULL, false}},
+     run_aborts_silently,
+     OPC_SEARCH_CRASHES},
     {"ns::linear", {{"a", "Tensor", NULL, false}, {"b", "Tensor", NULL, false}}, run_linear, OPC_SEARCH_RICH},
     {"ns::mode", {{"x", "Tensor", NULL, false}, {"mode", "str", NULL, false}}, run_mode, OPC_SEARCH_RICH},
     {"ns::list", {{"x", "Tensor", NULL, false}, {"padding", "int[]", NULL, false}}, run_list, OPC_SEARCH_RICH},
@@ -187,7 +207,10 @@ static const fake_t fakes[] = {
     {"ns::forgets_vectors", {{"x", "Tensor", NULL, false}}, run_forgets_vectors, OPC_SEARCH_RICH},
     {"ns::leaves", {{"x", "Tensor", NULL, false}}, run_leaves, OPC_SEARCH_FOUND},
     {"ns::leaves_two", {{"x", "Tensor", NULL, false}, {"y", "Tensor", NULL, false}}, run_leaves, OPC_SEARCH_FOUND},
-    {"ns::leaves_anywhere", {{"x", "Tensor", NULL, false}, {"y", "Tensor", NULL, false}}, run_leaves_anywhere, OPC_SEARCH_NOT_FOUND},
+    {"ns::leaves_anywhere",
+     {{"x", "Tensor", NULL, false}, {"y", "Tensor", NULL, false}},
+     run_leaves_anywhere,
+     OPC_SEARCH_NOT_FOUND},
     {"ns::version", {{NULL, NULL, NULL, false}}, run_number, OPC_SEARCH_RICH},
     {"ns::object", {{"x", "__torch__.torch.classes.ns.Name", NULL, false}}, run_number, OPC_SEARCH_IMPOSSIBLE},
     {"ns::optional_object",
@@ -214,7 +237,8 @@ static void check_caps(const opc_sample_t *sample) {
 }
 
 /* Runs a search to its end; `trace` gets the names of the tries, for comparison. */
-static opc_search_t *drive(const fake_t *fake, const opc_operator_t *op, uint64_t seed, int *out_tries, opc_text_t *trace) {
+static opc_search_t *drive(const fake_t *fake, const opc_operator_t *op, uint64_t seed, int *out_tries,
+                           opc_text_t *trace) {
   opc_search_t *search;
   opc_sample_t sample;
   opc_error_t error = {0};
@@ -317,7 +341,8 @@ static const fake_t *fake_of(const char *name) {
   return NULL;
 }
 
-/* What a search for arguments that only ever depend on uninitialised memory, or leave their only tensor, gives: one sample. Clean ones are preferred to it. */
+/* What a search for arguments that only ever depend on uninitialised memory, or leave their only tensor, gives: one
+ * sample. Clean ones are preferred to it. */
 static void test_suspects(void **state) {
   (void)state;
   static const struct {
@@ -381,7 +406,8 @@ static void test_details(void **state) {
   opc_search_free(NULL);
 }
 
-/* Each crash and each hang counts once in the text, whatever it costs. Where nothing but crashes came, the simplest arguments are the sample. */
+/* Each crash and each hang counts once in the text, whatever it costs. Where nothing but crashes came, the simplest
+ * arguments are the sample. */
 static void test_counts_of_crashes(void **state) {
   (void)state;
   const char *const names[] = {"ns::hangs", "ns::crashes"};
@@ -413,8 +439,10 @@ static void run_options(const opc_sample_t *sample, opc_try_outcome_t *outcome, 
   const char *mode = sample->absent[3] ? "sum" : sample->arguments[3].string;
   int64_t groups = sample->absent[4] ? 1 : sample->arguments[4].integer;
   if (x->ndim != 2) REJECT("x must be 2-D");
-  if (given && (tensor(sample, 2)->ndim != 1 || tensor(sample, 2)->sizes[0] != x->sizes[0])) REJECT("bias must have an element a row");
-  if (strcmp(mode, "sum") != 0 && strcmp(mode, "widest") != 0 && strcmp(mode, "median") != 0) REJECT("mode must be 'sum', 'widest' or 'median'");
+  if (given && (tensor(sample, 2)->ndim != 1 || tensor(sample, 2)->sizes[0] != x->sizes[0]))
+    REJECT("bias must have an element a row");
+  if (strcmp(mode, "sum") != 0 && strcmp(mode, "widest") != 0 && strcmp(mode, "median") != 0)
+    REJECT("mode must be 'sum', 'widest' or 'median'");
   if (groups != 1 && groups != 2) REJECT("groups must be 1 or 2");
   returned(outcome, opc_tensor_spec_numel(x));
   uint64_t causal = !sample->absent[1] && sample->arguments[1].boolean;
@@ -424,7 +452,11 @@ static void run_options(const opc_sample_t *sample, opc_try_outcome_t *outcome, 
 static void test_options(void **state) {
   (void)state;
   static const fake_t fake = {"ns::options",
-                              {{"x", "Tensor", NULL, false}, {"causal", "bool", "False", true}, {"bias", "Tensor?", "None", true}, {"mode", "str", "\"sum\"", true}, {"groups", "int", "1", true}},
+                              {{"x", "Tensor", NULL, false},
+                               {"causal", "bool", "False", true},
+                               {"bias", "Tensor?", "None", true},
+                               {"mode", "str", "\"sum\"", true},
+                               {"groups", "int", "1", true}},
                               run_options,
                               OPC_SEARCH_RICH};
   opc_operator_t op = make(&fake);
@@ -468,7 +500,8 @@ static void run_out(const opc_sample_t *sample, opc_try_outcome_t *outcome, char
 
 static void test_out_of_its_own_size(void **state) {
   (void)state;
-  static const fake_t fake = {"ns::out", {{"x", "Tensor", NULL, false}, {"out", "Tensor", NULL, true}}, run_out, OPC_SEARCH_RICH};
+  static const fake_t fake = {
+      "ns::out", {{"x", "Tensor", NULL, false}, {"out", "Tensor", NULL, true}}, run_out, OPC_SEARCH_RICH};
   opc_operator_t op = make(&fake);
   op.arguments[1].alias.is_write = true;
   for (uint64_t seed = 0; seed < 5; seed++) {
@@ -497,11 +530,13 @@ static void run_buffers(const opc_sample_t *sample, opc_try_outcome_t *outcome, 
     const opc_value_t *param = &params->list.items[i], *buffer = &buffers->list.items[i];
     if (buffer->kind == OPC_VALUE_NONE) continue;
     const opc_tensor_spec_t *left = param->tensor, *right = buffer->tensor;
-    if (left->ndim != right->ndim || memcmp(left->sizes, right->sizes, (size_t)left->ndim * sizeof left->sizes[0]) != 0) REJECT("shapes differ");
+    if (left->ndim != right->ndim || memcmp(left->sizes, right->sizes, (size_t)left->ndim * sizeof left->sizes[0]) != 0)
+      REJECT("shapes differ");
     if (left->dtype != right->dtype) REJECT("dtypes differ");
   }
   returned(outcome, opc_tensor_spec_numel(params->list.items[0].tensor));
-  for (size_t i = 0; i < buffers->list.count; i++) outcome->digest = 2 * outcome->digest + (buffers->list.items[i].kind == OPC_VALUE_TENSOR);
+  for (size_t i = 0; i < buffers->list.count; i++)
+    outcome->digest = 2 * outcome->digest + (buffers->list.items[i].kind == OPC_VALUE_TENSOR);
 }
 
 /* Indices of the first dimensions. */
@@ -513,10 +548,12 @@ static void run_indices(const opc_sample_t *sample, opc_try_outcome_t *outcome, 
     const opc_value_t *index = &indices->list.items[i];
     if (index->kind == OPC_VALUE_NONE) continue;
     if (index->tensor->dtype != OPC_DTYPE_INT64) REJECT("tensors used as indices must be long tensors");
-    if (index->tensor->fill.kind == OPC_FILL_VALUES && opc_tensor_spec_numel(index->tensor) > x->sizes[i]) REJECT("index out of range");
+    if (index->tensor->fill.kind == OPC_FILL_VALUES && opc_tensor_spec_numel(index->tensor) > x->sizes[i])
+      REJECT("index out of range");
   }
   returned(outcome, opc_tensor_spec_numel(x));
-  for (size_t i = 0; i < indices->list.count; i++) outcome->digest = 2 * outcome->digest + (indices->list.items[i].kind == OPC_VALUE_TENSOR);
+  for (size_t i = 0; i < indices->list.count; i++)
+    outcome->digest = 2 * outcome->digest + (indices->list.items[i].kind == OPC_VALUE_TENSOR);
 }
 
 /* In what is found there are lists of tensors alone, and such as have a null besides. */
@@ -546,8 +583,12 @@ static void check_lists(const fake_t *fake) {
 
 static void test_lists_of_optional_tensors(void **state) {
   (void)state;
-  static const fake_t buffers = {"ns::steps", {{"params", "Tensor[]", NULL, false}, {"buffers", "Tensor?[]", NULL, false}}, run_buffers, OPC_SEARCH_RICH};
-  static const fake_t indices = {"ns::index", {{"x", "Tensor", NULL, false}, {"indices", "Tensor?[]", NULL, false}}, run_indices, OPC_SEARCH_RICH};
+  static const fake_t buffers = {"ns::steps",
+                                 {{"params", "Tensor[]", NULL, false}, {"buffers", "Tensor?[]", NULL, false}},
+                                 run_buffers,
+                                 OPC_SEARCH_RICH};
+  static const fake_t indices = {
+      "ns::index", {{"x", "Tensor", NULL, false}, {"indices", "Tensor?[]", NULL, false}}, run_indices, OPC_SEARCH_RICH};
   check_lists(&buffers);
   check_lists(&indices);
 }
@@ -562,7 +603,10 @@ static void run_crashes_on_switch(const opc_sample_t *sample, opc_try_outcome_t 
 /* The arguments were accepted without it: that they do not fit is no excuse. */
 static void test_a_switch_that_crashes(void **state) {
   (void)state;
-  static const fake_t fake = {"ns::switches", {{"x", "Tensor", NULL, false}, {"fast", "bool", "False", true}}, run_crashes_on_switch, OPC_SEARCH_RICH};
+  static const fake_t fake = {"ns::switches",
+                              {{"x", "Tensor", NULL, false}, {"fast", "bool", "False", true}},
+                              run_crashes_on_switch,
+                              OPC_SEARCH_RICH};
   opc_operator_t op = make(&fake);
   opc_sample_set_t set = {0};
   opc_error_t error = {0};
@@ -584,13 +628,15 @@ static void run_recode(const opc_sample_t *sample, opc_try_outcome_t *outcome, c
   if (column->dtype != OPC_DTYPE_INT64) REJECT("column must be int64");
   returned(outcome, opc_tensor_spec_numel(codes));
   outcome->digest = 1 + (uint64_t)codes->fill.hi;
-  if (highest < 0 || highest > 1) *outcome = (opc_try_outcome_t){.kind = OPC_TRY_UNCLEAN, .effect = true, .output_numel = 1, .overrun = "column"};
+  if (highest < 0 || highest > 1)
+    *outcome = (opc_try_outcome_t){.kind = OPC_TRY_UNCLEAN, .effect = true, .output_numel = 1, .overrun = "column"};
 }
 
 static void run_recode_counts(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   const opc_fill_t *fill = &tensor(sample, 0)->fill;
   run_recode(sample, outcome, message);
-  if (outcome->kind == OPC_TRY_RETURNED && fill->kind == OPC_FILL_RANGE && fill->lo < 0) REJECT("a count is not negative");
+  if (outcome->kind == OPC_TRY_RETURNED && fill->kind == OPC_FILL_RANGE && fill->lo < 0)
+    REJECT("a count is not negative");
 }
 
 /* Data get more than zeros and ones, indices do not; and that they were tried is no fault of the operator's. */
@@ -624,8 +670,12 @@ static void check_codes(const fake_t *fake, bool negative) {
 
 static void test_integers_that_are_data(void **state) {
   (void)state;
-  static const fake_t any = {"ns::recode", {{"codes", "Tensor", NULL, false}, {"column", "Tensor", NULL, false}}, run_recode, OPC_SEARCH_RICH};
-  static const fake_t counts = {"ns::recode_counts", {{"codes", "Tensor", NULL, false}, {"column", "Tensor", NULL, false}}, run_recode_counts, OPC_SEARCH_RICH};
+  static const fake_t any = {
+      "ns::recode", {{"codes", "Tensor", NULL, false}, {"column", "Tensor", NULL, false}}, run_recode, OPC_SEARCH_RICH};
+  static const fake_t counts = {"ns::recode_counts",
+                                {{"codes", "Tensor", NULL, false}, {"column", "Tensor", NULL, false}},
+                                run_recode_counts,
+                                OPC_SEARCH_RICH};
   check_codes(&any, true);
   check_codes(&counts, false);
 }
@@ -655,27 +705,37 @@ static void run_same_number(const opc_sample_t *sample, opc_try_outcome_t *outco
 }
 static void run_object(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   const opc_value_t *object = &sample->arguments[0];
-  if (object->kind != OPC_VALUE_OBJECT || object->object.init_count != 1 || object->object.init[0].kind != OPC_VALUE_INT) REJECT("no object");
+  if (object->kind != OPC_VALUE_OBJECT || object->object.init_count != 1 ||
+      object->object.init[0].kind != OPC_VALUE_INT)
+    REJECT("no object");
   returned(outcome, 4);
 }
 
 static void test_library(void **state) {
   (void)state;
-  static const fake_t pack = {"ns::pack_bits", {{"x", "Tensor", NULL, false}, {"code", "int", NULL, false}}, run_identity, OPC_SEARCH_RICH};
+  static const fake_t pack = {
+      "ns::pack_bits", {{"x", "Tensor", NULL, false}, {"code", "int", NULL, false}}, run_identity, OPC_SEARCH_RICH};
   static const struct {
     fake_t fake;
     int round;
     opc_search_state_t wanted;
   } rows[] = {
-      {{"ns::unpack_bits", {{"data", "Tensor", NULL, false}}, run_decode, 0}, 1, OPC_SEARCH_NOT_FOUND}, /* the present round is not seen */
+      {{"ns::unpack_bits", {{"data", "Tensor", NULL, false}}, run_decode, 0},
+       1,
+       OPC_SEARCH_NOT_FOUND}, /* the present round is not seen */
       {{"ns::unpack_bits", {{"data", "Tensor", NULL, false}}, run_decode, 0}, 2, OPC_SEARCH_FOUND},
-      {{"ns::scale", {{"x", "Tensor", NULL, false}, {"code", "int", NULL, false}}, run_same_number, 0}, 1, OPC_SEARCH_NOT_FOUND},
-      {{"ns::scale", {{"x", "Tensor", NULL, false}, {"code", "int", NULL, false}}, run_same_number, 0}, 2, OPC_SEARCH_RICH},
+      {{"ns::scale", {{"x", "Tensor", NULL, false}, {"code", "int", NULL, false}}, run_same_number, 0},
+       1,
+       OPC_SEARCH_NOT_FOUND},
+      {{"ns::scale", {{"x", "Tensor", NULL, false}, {"code", "int", NULL, false}}, run_same_number, 0},
+       2,
+       OPC_SEARCH_RICH},
       {{"ns::apply", {{"object", "__torch__.torch.classes.ns.Name", NULL, false}}, run_object, 0}, 1, OPC_SEARCH_RICH},
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
     opc_operator_t operators[2] = {make(&pack), make(&rows[i].fake)};
-    struct opc_method method = {(char *)"__init__", (char *)"__init__(__torch__.torch.classes.ns.Name self, int size) -> NoneType"};
+    struct opc_method method = {(char *)"__init__",
+                                (char *)"__init__(__torch__.torch.classes.ns.Name self, int size) -> NoneType"};
     opc_class_t class_ = {.name = (char *)"ns.Name", .methods = &method, .method_count = 1};
     opc_search_library_t *library;
     opc_search_t *search;
@@ -722,7 +782,8 @@ static void run_equal_words(const opc_sample_t *sample, opc_try_outcome_t *outco
 
 static void test_equal_words_at_two_places(void **state) {
   (void)state;
-  static const fake_t fake = {"ns::ranks", {{"_0", "Tensor", NULL, false}, {"_1", "Tensor", NULL, false}}, run_equal_words, OPC_SEARCH_RICH};
+  static const fake_t fake = {
+      "ns::ranks", {{"_0", "Tensor", NULL, false}, {"_1", "Tensor", NULL, false}}, run_equal_words, OPC_SEARCH_RICH};
   opc_operator_t op = make(&fake);
   int tries;
   opc_search_t *search = drive(&fake, &op, 0, &tries, NULL);

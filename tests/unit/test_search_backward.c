@@ -1,4 +1,5 @@
-/* A backward operator's arguments, made from what its forward operator was found to accept; and what is tabu after it killed. */
+/* A backward operator's arguments, made from what its forward operator was found to accept; and what is tabu after it
+ * killed. */
 #include "plan_fixture.h"
 
 #include <stdio.h>
@@ -6,13 +7,17 @@
 
 #include "plan/search_state.h"
 
-static const fixture_argument_t forward_arguments[] = {{"input", "Tensor", NULL, false}, {"weight", "Tensor", NULL, false}, {"bias", "Tensor?", "None", false},
-                                                       {"scale", "float", NULL, false},  {"size", "SymInt", NULL, false}};
+static const fixture_argument_t forward_arguments[] = {{"input", "Tensor", NULL, false},
+                                                       {"weight", "Tensor", NULL, false},
+                                                       {"bias", "Tensor?", "None", false},
+                                                       {"scale", "float", NULL, false},
+                                                       {"size", "SymInt", NULL, false}};
 static const fixture_argument_t forward_returns[] = {{"", "Tensor", NULL, false}, {"", "Tensor", NULL, false}};
-static const fixture_argument_t backward_arguments[] = {{"grad", "Tensor", NULL, false},        {"weight", "Tensor", NULL, false}, {"argmax", "Tensor", NULL, false},
-                                                        {"bias", "Tensor?", "None", false},     {"scale", "float", NULL, false},   {"size", "int", NULL, false},
-                                                        {"batch_size", "int", NULL, false},     {"channels", "int", NULL, false},  {"input_sizes", "int[]", NULL, false},
-                                                        {"output_mask", "bool[2]", NULL, false}};
+static const fixture_argument_t backward_arguments[] = {
+    {"grad", "Tensor", NULL, false},        {"weight", "Tensor", NULL, false}, {"argmax", "Tensor", NULL, false},
+    {"bias", "Tensor?", "None", false},     {"scale", "float", NULL, false},   {"size", "int", NULL, false},
+    {"batch_size", "int", NULL, false},     {"channels", "int", NULL, false},  {"input_sizes", "int[]", NULL, false},
+    {"output_mask", "bool[2]", NULL, false}};
 
 static void test_names(void **state) {
   (void)state;
@@ -20,10 +25,11 @@ static void test_names(void **state) {
     const char *backward, *forward;
     bool wanted;
   } rows[] = {
-      {"ns::_foo_backward", "ns::foo", true},        {"ns::foo_backward", "ns::foo", true},       {"ns::foo_backward", "ns::_foo", true},
-      {"ns::foo_backward.out", "ns::foo.over", true}, {"ns::foo_backward_data", "ns::foo", true}, {"ns::foo_backward", "other::foo", false},
-      {"ns::foo_bar_backward", "ns::foo", false},    {"ns::foo", "ns::foo_backward", false},      {"ns::foo_backward", "ns::foo_backward", false},
-      {"nsx::foo_backward", "ns::foo", false},
+      {"ns::_foo_backward", "ns::foo", true},          {"ns::foo_backward", "ns::foo", true},
+      {"ns::foo_backward", "ns::_foo", true},          {"ns::foo_backward.out", "ns::foo.over", true},
+      {"ns::foo_backward_data", "ns::foo", true},      {"ns::foo_backward", "other::foo", false},
+      {"ns::foo_bar_backward", "ns::foo", false},      {"ns::foo", "ns::foo_backward", false},
+      {"ns::foo_backward", "ns::foo_backward", false}, {"nsx::foo_backward", "ns::foo", false},
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
     opc_operator_t backward = fixture_operator(rows[i].backward, "a schema", NULL, 0, NULL, 0);
@@ -41,14 +47,19 @@ static opc_value_t output(opc_dtype_t dtype, int64_t first, int64_t second) {
 
 static void test_arguments(void **state) {
   (void)state;
-  opc_operator_t operators[] = {fixture_operator("ns::foo", "a schema", forward_arguments, COUNT(forward_arguments), forward_returns, COUNT(forward_returns)),
-                                fixture_operator("ns::_foo_backward", "a schema", backward_arguments, COUNT(backward_arguments), NULL, 0)};
+  opc_operator_t operators[] = {
+      fixture_operator("ns::foo", "a schema", forward_arguments, COUNT(forward_arguments), forward_returns,
+                       COUNT(forward_returns)),
+      fixture_operator("ns::_foo_backward", "a schema", backward_arguments, COUNT(backward_arguments), NULL, 0)};
   opc_search_library_t *library;
   opc_sample_t accepted;
   opc_error_t error = {0};
   opc_rng_t rng = {.seed = 1};
-  json_t *json = json_loads("{\"operator\": \"ns::foo\", \"args\": [{\"tensor\": {\"shape\": [2, 3, 4]}}, {\"tensor\": {\"shape\": [5, 6], \"dtype\": \"float64\"}}, "
-                            "null, 0.5, 7]}", 0, NULL);
+  json_t *json = json_loads(
+      "{\"operator\": \"ns::foo\", \"args\": [{\"tensor\": {\"shape\": [2, 3, 4]}}, {\"tensor\": {\"shape\": [5, 6], "
+      "\"dtype\": \"float64\"}}, "
+      "null, 0.5, 7]}",
+      0, NULL);
   assert_ok(opc_search_library_new(operators, 2, NULL, 0, &library, &error), error);
   assert_ok(opc_sample_from_json(json, &operators[0], NULL, &accepted, NULL, 0, &error), error);
   json_decref(json);
@@ -57,7 +68,8 @@ static void test_arguments(void **state) {
   outputs[1] = output(OPC_DTYPE_INT64, 4, 4);
   assert_ok(opc_search_library_add(library, &operators[0], OPC_SEARCH_ROUNDS, &accepted, outputs, 2, &error), error);
   size_t helpers[OPC_HELPERS_MAX];
-  assert_int_equal(opc_search_helpers(library, &operators[1], OPC_SEARCH_ROUNDS + 1, helpers), 1); /* the relative alone */
+  assert_int_equal(opc_search_helpers(library, &operators[1], OPC_SEARCH_ROUNDS + 1, helpers),
+                   1); /* the relative alone */
 
   opc_search_view_t view;
   opc_candidates_t candidates = {0};
@@ -83,7 +95,8 @@ static void test_arguments(void **state) {
 
 static opc_value_t row(opc_dtype_t dtype, opc_number_t first, opc_number_t second) {
   opc_value_t value = output(dtype, 1, 2);
-  value.tensor->fill = (opc_fill_t){.kind = OPC_FILL_VALUES, .value_count = 2, .rounded_to = OPC_DTYPE_OTHER, .filled_as = OPC_DTYPE_OTHER};
+  value.tensor->fill = (opc_fill_t){
+      .kind = OPC_FILL_VALUES, .value_count = 2, .rounded_to = OPC_DTYPE_OTHER, .filled_as = OPC_DTYPE_OTHER};
   value.tensor->fill.values = calloc(2, sizeof(opc_number_t));
   value.tensor->fill.values[0] = first;
   value.tensor->fill.values[1] = second;
@@ -97,13 +110,15 @@ static void test_values_come_back(void **state) {
     opc_dtype_t dtype;
     opc_number_t first, second;
     bool packed;
-  } rows[] = {{OPC_DTYPE_FLOAT32, {.kind = OPC_NUMBER_FLOAT, .f = 0.5}, {.kind = OPC_NUMBER_FLOAT, .f = -0.0}, true},
-              {OPC_DTYPE_FLOAT32, {.kind = OPC_NUMBER_FLOAT, .f = 0.5}, {.kind = OPC_NUMBER_FLOAT, .f = 0.1}, false},
-              {OPC_DTYPE_FLOAT64, {.kind = OPC_NUMBER_FLOAT, .f = 0.1}, {.kind = OPC_NUMBER_INT, .i = 3}, false},
-              {OPC_DTYPE_INT64, {.kind = OPC_NUMBER_INT, .i = INT64_MIN}, {.kind = OPC_NUMBER_INT, .i = INT64_MAX}, true},
-              {OPC_DTYPE_INT8, {.kind = OPC_NUMBER_INT, .i = -3}, {.kind = OPC_NUMBER_INT, .i = 300}, false},
-              {OPC_DTYPE_BOOL, {.kind = OPC_NUMBER_INT, .i = 1}, {.kind = OPC_NUMBER_INT, .i = 0}, true}};
-  opc_operator_t operators[] = {fixture_operator("ns::foo", "a schema", NULL, 0, NULL, 0), fixture_operator("ns::_foo_backward", "a schema", NULL, 0, NULL, 0)};
+  } rows[] = {
+      {OPC_DTYPE_FLOAT32, {.kind = OPC_NUMBER_FLOAT, .f = 0.5}, {.kind = OPC_NUMBER_FLOAT, .f = -0.0}, true},
+      {OPC_DTYPE_FLOAT32, {.kind = OPC_NUMBER_FLOAT, .f = 0.5}, {.kind = OPC_NUMBER_FLOAT, .f = 0.1}, false},
+      {OPC_DTYPE_FLOAT64, {.kind = OPC_NUMBER_FLOAT, .f = 0.1}, {.kind = OPC_NUMBER_INT, .i = 3}, false},
+      {OPC_DTYPE_INT64, {.kind = OPC_NUMBER_INT, .i = INT64_MIN}, {.kind = OPC_NUMBER_INT, .i = INT64_MAX}, true},
+      {OPC_DTYPE_INT8, {.kind = OPC_NUMBER_INT, .i = -3}, {.kind = OPC_NUMBER_INT, .i = 300}, false},
+      {OPC_DTYPE_BOOL, {.kind = OPC_NUMBER_INT, .i = 1}, {.kind = OPC_NUMBER_INT, .i = 0}, true}};
+  opc_operator_t operators[] = {fixture_operator("ns::foo", "a schema", NULL, 0, NULL, 0),
+                                fixture_operator("ns::_foo_backward", "a schema", NULL, 0, NULL, 0)};
   opc_search_library_t *library;
   opc_search_view_t view;
   opc_sample_t accepted;
@@ -121,9 +136,14 @@ static void test_values_come_back(void **state) {
     opc_value_t value;
     assert_true(opc_search_output_value(kept, &value));
     const opc_fill_t *fill = &value.tensor->fill;
-    if ((kept->elements != NULL) != rows[i].packed || fill->kind != OPC_FILL_VALUES || fill->value_count != 2) fail_msg("row %zu", i);
-    if (fill->values[0].kind != rows[i].first.kind || memcmp(&fill->values[0].i, &rows[i].first.i, sizeof(int64_t)) != 0) fail_msg("row %zu, the first", i);
-    if (fill->values[1].kind != rows[i].second.kind || memcmp(&fill->values[1].i, &rows[i].second.i, sizeof(int64_t)) != 0) fail_msg("row %zu, the second", i);
+    if ((kept->elements != NULL) != rows[i].packed || fill->kind != OPC_FILL_VALUES || fill->value_count != 2)
+      fail_msg("row %zu", i);
+    if (fill->values[0].kind != rows[i].first.kind ||
+        memcmp(&fill->values[0].i, &rows[i].first.i, sizeof(int64_t)) != 0)
+      fail_msg("row %zu, the first", i);
+    if (fill->values[1].kind != rows[i].second.kind ||
+        memcmp(&fill->values[1].i, &rows[i].second.i, sizeof(int64_t)) != 0)
+      fail_msg("row %zu, the second", i);
     opc_value_clear(&value);
   }
   opc_search_view_clear(&view);
@@ -140,12 +160,15 @@ static void set_current(opc_search_t *search, const char *text) {
   json_decref(json);
 }
 
-/* After two deaths other sizes of the same form are tabu, unless one of the form lived; other numbers are another form. */
+/* After two deaths other sizes of the same form are tabu, unless one of the form lived; other numbers are another form.
+ */
 static void test_tabu(void **state) {
   (void)state;
   static const fixture_argument_t arguments[] = {{"x", "Tensor", NULL, false}, {"n", "int", NULL, false}};
-  static const char *const forms[] = {"{\"operator\": \"ns::op\", \"args\": [{\"tensor\": {\"shape\": [2]}}, 0]}", "{\"operator\": \"ns::op\", \"args\": [{\"tensor\": {\"shape\": [3]}}, 0]}",
-                                      "{\"operator\": \"ns::op\", \"args\": [{\"tensor\": {\"shape\": [3]}}, 1]}", "{\"operator\": \"ns::op\", \"args\": [{\"tensor\": {\"shape\": [0]}}, 0]}"};
+  static const char *const forms[] = {"{\"operator\": \"ns::op\", \"args\": [{\"tensor\": {\"shape\": [2]}}, 0]}",
+                                      "{\"operator\": \"ns::op\", \"args\": [{\"tensor\": {\"shape\": [3]}}, 0]}",
+                                      "{\"operator\": \"ns::op\", \"args\": [{\"tensor\": {\"shape\": [3]}}, 1]}",
+                                      "{\"operator\": \"ns::op\", \"args\": [{\"tensor\": {\"shape\": [0]}}, 0]}"};
   opc_operator_t op = fixture_operator("ns::op", "a schema", arguments, COUNT(arguments), NULL, 0);
   opc_search_options_t options = {.budget = 10, .round = 1};
   opc_search_t *search;
@@ -171,6 +194,7 @@ static void test_tabu(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_arguments), cmocka_unit_test(test_values_come_back), cmocka_unit_test(test_tabu)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_arguments),
+                                     cmocka_unit_test(test_values_come_back), cmocka_unit_test(test_tabu)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Every family of messages makes the edit that its message asks for: a family that is silently off would show only as worse luck. */
+/* Every family of messages makes the edit that its message asks for: a family that is silently off would show only as
+ * worse luck. */
 #include "plan_fixture.h"
 
 #include <stdio.h>
@@ -7,16 +8,18 @@
 #include "plan/search_inside.h"
 
 static const fixture_argument_t arguments[] = {
-    {"input", "Tensor", NULL, false}, {"weight", "Tensor", NULL, false}, {"groups", "int", NULL, false},   {"pads", "int[]", NULL, false},
-    {"mode", "str", NULL, false},     {"bias", "Tensor?", NULL, false},  {"index", "Tensor", NULL, false}, {"flag", "bool", NULL, false},
-    {"to", "ScalarType", NULL, false}};
+    {"input", "Tensor", NULL, false}, {"weight", "Tensor", NULL, false}, {"groups", "int", NULL, false},
+    {"pads", "int[]", NULL, false},   {"mode", "str", NULL, false},      {"bias", "Tensor?", NULL, false},
+    {"index", "Tensor", NULL, false}, {"flag", "bool", NULL, false},     {"to", "ScalarType", NULL, false}};
 
-/* input [2, 3, 4], weight [5, 6], groups 0, pads [1, 1], mode "x", bias none, index int64 [7], flag false, to float64 */
+/* input [2, 3, 4], weight [5, 6], groups 0, pads [1, 1], mode "x", bias none, index int64 [7], flag false, to float64
+ */
 static opc_sample_t make_sample(const opc_operator_t *op) {
   opc_sample_t sample;
   opc_error_t error = {0};
   static const char text[] =
-      "{\"operator\": \"ns::op\", \"args\": [{\"tensor\": {\"shape\": [2, 3, 4]}}, {\"tensor\": {\"shape\": [5, 6]}}, 0, [1, 1], \"x\", "
+      "{\"operator\": \"ns::op\", \"args\": [{\"tensor\": {\"shape\": [2, 3, 4]}}, {\"tensor\": {\"shape\": [5, 6]}}, "
+      "0, [1, 1], \"x\", "
       "null, "
       "{\"tensor\": {\"shape\": [7], \"dtype\": \"int64\", \"fill\": \"arange\"}}, false, {\"dtype\": \"float64\"}]}";
   json_t *json = json_loads(text, 0, NULL);
@@ -88,10 +91,12 @@ static void test_families(void **state) {
     assert_true(candidates.count <= OPC_CANDIDATES_MAX);
     for (size_t k = 0; k < candidates.count; k++) {
       describe(&candidates.items[k].sample, &text);
-      bool zeros = strcmp(rows[i].wanted, "zeros") == 0 && candidates.items[k].sample.arguments[6].tensor->fill.kind == OPC_FILL_ZEROS;
+      bool zeros = strcmp(rows[i].wanted, "zeros") == 0 &&
+                   candidates.items[k].sample.arguments[6].tensor->fill.kind == OPC_FILL_ZEROS;
       found |= candidates.items[k].family == rows[i].family && (zeros || strstr(opc_text_c(&text), rows[i].wanted));
     }
-    if (!found) fail_msg("no candidate of '%s' is %s (%zu candidates)", rows[i].message, rows[i].wanted, candidates.count);
+    if (!found)
+      fail_msg("no candidate of '%s' is %s (%zu candidates)", rows[i].message, rows[i].wanted, candidates.count);
     opc_candidates_clear(&candidates);
   }
   opc_text_clear(&text);
@@ -116,7 +121,8 @@ static void test_after_a_crash_and_other_shapes(void **state) {
   for (size_t i = 0; i < candidates.count; i++) {
     int64_t numel = 0;
     const size_t tensors[] = {0, 1, 6};
-    for (size_t k = 0; k < COUNT(tensors); k++) numel += opc_tensor_spec_numel(candidates.items[i].sample.arguments[tensors[k]].tensor);
+    for (size_t k = 0; k < COUNT(tensors); k++)
+      numel += opc_tensor_spec_numel(candidates.items[i].sample.arguments[tensors[k]].tensor);
     assert_true(numel < 24 + 30 + 7);
   }
   assert_true(candidates.count >= 6);
@@ -165,17 +171,24 @@ static void test_edits_keep_the_caps(void **state) {
   opc_operator_clear(&op);
 }
 
-/* Ranks and dtypes stay; now and then everything fits: one batch, lengths that are those of the tensor that they are named after, labels from 1. */
+/* Ranks and dtypes stay; now and then everything fits: one batch, lengths that are those of the tensor that they are
+ * named after, labels from 1. */
 static void test_redraw(void **state) {
   (void)state;
-  static const fixture_argument_t sequence[] = {{"emissions", "Tensor", NULL, false}, {"frames", "Tensor", NULL, false}, {"labels", "Tensor", NULL, false},
-                                                {"frame_lengths", "Tensor", NULL, false}, {"blank", "int", NULL, false}};
+  static const fixture_argument_t sequence[] = {{"emissions", "Tensor", NULL, false},
+                                                {"frames", "Tensor", NULL, false},
+                                                {"labels", "Tensor", NULL, false},
+                                                {"frame_lengths", "Tensor", NULL, false},
+                                                {"blank", "int", NULL, false}};
   enum { DRAWS = 400 };
   opc_operator_t op = fixture_operator("ns::op", "a schema", sequence, COUNT(sequence), NULL, 0);
   opc_error_t error = {0};
   opc_rng_t rng = {.seed = 1};
-  json_t *json = json_loads("{\"operator\": \"ns::op\", \"args\": [{\"tensor\": {\"shape\": [4, 5]}}, {\"tensor\": {\"shape\": [2, 3, 4]}}, {\"tensor\": "
-                            "{\"shape\": [7, 7], \"dtype\": \"int64\"}}, {\"tensor\": {\"shape\": [7], \"dtype\": \"int32\"}}, 3]}", 0, NULL);
+  json_t *json = json_loads(
+      "{\"operator\": \"ns::op\", \"args\": [{\"tensor\": {\"shape\": [4, 5]}}, {\"tensor\": {\"shape\": [2, 3, 4]}}, "
+      "{\"tensor\": "
+      "{\"shape\": [7, 7], \"dtype\": \"int64\"}}, {\"tensor\": {\"shape\": [7], \"dtype\": \"int32\"}}, 3]}",
+      0, NULL);
   opc_sample_t base;
   assert_ok(opc_sample_from_json(json, &op, NULL, &base, NULL, 0, &error), error);
   json_decref(json);
@@ -184,7 +197,8 @@ static void test_redraw(void **state) {
     opc_sample_t sample;
     assert_ok(opc_sample_copy(&base, &sample, &error), error);
     changed += opc_redraw(&op, &rng, &sample);
-    const opc_tensor_spec_t *x = sample.arguments[1].tensor, *y = sample.arguments[2].tensor, *lengths = sample.arguments[3].tensor;
+    const opc_tensor_spec_t *x = sample.arguments[1].tensor, *y = sample.arguments[2].tensor,
+                            *lengths = sample.arguments[3].tensor;
     assert_int_equal(x->ndim, 3);
     assert_int_equal(y->ndim, 2);
     assert_int_equal(lengths->ndim, 1);

@@ -25,8 +25,10 @@ static void test_ranks(void **state) {
   for (size_t i = 0; i < COUNT(rows); i++) {
     opc_clue_t clue;
     opc_clue_read(&clue, rows[i].message);
-    int wanted = clue.ranks_wanted_count > 0 ? clue.ranks_wanted[0] : NO, found = clue.ranks_found_count > 0 ? clue.ranks_found[0] : NO;
-    if (wanted != rows[i].wanted || found != rows[i].found) fail_msg("%s: wanted %d, found %d", rows[i].message, wanted, found);
+    int wanted = clue.ranks_wanted_count > 0 ? clue.ranks_wanted[0] : NO,
+        found = clue.ranks_found_count > 0 ? clue.ranks_found[0] : NO;
+    if (wanted != rows[i].wanted || found != rows[i].found)
+      fail_msg("%s: wanted %d, found %d", rows[i].message, wanted, found);
   }
 }
 
@@ -56,7 +58,8 @@ static void test_dtypes_have_a_direction(void **state) {
     opc_clue_t clue;
     opc_clue_read(&clue, rows[i].message);
     if (clue.dtype_wanted[0] != rows[i].wanted || clue.dtype_found[0] != rows[i].found) {
-      fail_msg("%s: wanted %s, found %s", rows[i].message, opc_dtype_name(clue.dtype_wanted[0]), opc_dtype_name(clue.dtype_found[0]));
+      fail_msg("%s: wanted %s, found %s", rows[i].message, opc_dtype_name(clue.dtype_wanted[0]),
+               opc_dtype_name(clue.dtype_found[0]));
     }
   }
 }
@@ -88,7 +91,9 @@ static void test_numbers_and_shapes(void **state) {
   opc_clue_read(&clue, "dim() and size(0) and tensor(s) are no shapes: [");
   assert_int_equal(clue.tuple_count, 0);
 
-  opc_clue_read(&clue, "scale 0.5 in /usr/src/file_7.cpp:88 failed\nException raised from f at /x/y.cpp:12 (most recent call first):");
+  opc_clue_read(
+      &clue,
+      "scale 0.5 in /usr/src/file_7.cpp:88 failed\nException raised from f at /x/y.cpp:12 (most recent call first):");
   assert_null(strstr(clue.text, "88"));
   assert_null(strstr(clue.text, "12"));
 
@@ -111,7 +116,8 @@ static void test_names(void **state) {
   for (size_t i = 0; i < COUNT(rows); i++) {
     opc_clue_t clue;
     opc_clue_read(&clue, rows[i].message);
-    if (opc_clue_names(&clue, rows[i].argument) != rows[i].certainty) fail_msg("%s: %s", rows[i].message, rows[i].argument);
+    if (opc_clue_names(&clue, rows[i].argument) != rows[i].certainty)
+      fail_msg("%s: %s", rows[i].message, rows[i].argument);
   }
 }
 
@@ -129,17 +135,24 @@ static void test_sites(void **state) {
       {"", "x", false},
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
-    if ((opc_clue_site(rows[i].left) == opc_clue_site(rows[i].right)) != rows[i].same) fail_msg("%s | %s", rows[i].left, rows[i].right);
+    if ((opc_clue_site(rows[i].left) == opc_clue_site(rows[i].right)) != rows[i].same)
+      fail_msg("%s | %s", rows[i].left, rows[i].right);
   }
   assert_true(opc_clue_is_hopeless("Found no NVIDIA driver on your system."));
   assert_true(opc_clue_is_hopeless("all symbols must have a namespace, <namespace>::<string>, but found: mean"));
   assert_false(opc_clue_is_hopeless("expected a CPU tensor"));
   assert_false(opc_clue_is_hopeless("x must be on CPU"));
-  assert_true(opc_clue_is_hopeless("No compiled quantization kernel for SM 90. Recompile with the appropriate CUDA arch."));
-  static const char *const wishes[] = {"q must be on CUDA", "x must be a CUDA tensor", "Expected x.is_cuda() to be true, but got false.",
-                                       "CUDAGuardImpl initialized with non-CUDA DeviceType: cpu", "sorted search is not supported by CPU",
-                                       "CPU tensors are never what this takes", "this op does not support CPU tensors"};
-  for (size_t i = 0; i < COUNT(wishes); i++) assert_true(opc_clue_wants_cuda(wishes[i]) && opc_clue_is_hopeless(wishes[i]));
+  assert_true(
+      opc_clue_is_hopeless("No compiled quantization kernel for SM 90. Recompile with the appropriate CUDA arch."));
+  static const char *const wishes[] = {"q must be on CUDA",
+                                       "x must be a CUDA tensor",
+                                       "Expected x.is_cuda() to be true, but got false.",
+                                       "CUDAGuardImpl initialized with non-CUDA DeviceType: cpu",
+                                       "sorted search is not supported by CPU",
+                                       "CPU tensors are never what this takes",
+                                       "this op does not support CPU tensors"};
+  for (size_t i = 0; i < COUNT(wishes); i++)
+    assert_true(opc_clue_wants_cuda(wishes[i]) && opc_clue_is_hopeless(wishes[i]));
   assert_false(opc_clue_wants_cuda("Found no NVIDIA driver on your system."));
   assert_false(opc_clue_is_hopeless(NULL));
 }

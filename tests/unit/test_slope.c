@@ -62,9 +62,12 @@ static void test_smooth(void **state) {
 
 static void test_no_slope(void **state) {
   (void)state;
-  for (double derivative = -1.0; derivative <= 2.0; derivative += 0.5) { /* at a kink any choice between is right, and others are not told */
-    assert_int_not_equal(compare(relu, 0.0, derivative), derivative < -0.5 || derivative > 1.5 ? OPC_AGREES : OPC_DIFFERS);
-    assert_int_not_equal(compare(fabs, 0.0, derivative), derivative < -1.5 || derivative > 1.5 ? OPC_AGREES : OPC_DIFFERS);
+  for (double derivative = -1.0; derivative <= 2.0;
+       derivative += 0.5) { /* at a kink any choice between is right, and others are not told */
+    assert_int_not_equal(compare(relu, 0.0, derivative),
+                         derivative < -0.5 || derivative > 1.5 ? OPC_AGREES : OPC_DIFFERS);
+    assert_int_not_equal(compare(fabs, 0.0, derivative),
+                         derivative < -1.5 || derivative > 1.5 ? OPC_AGREES : OPC_DIFFERS);
   }
   assert_int_equal(compare(relu, 0.01, 1.0), OPC_AGREES);
   assert_int_equal(compare(relu, 0.01, 0.0), OPC_DIFFERS);
@@ -91,6 +94,7 @@ static void test_rounding(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_smooth), cmocka_unit_test(test_no_slope),
-                                     cmocka_unit_test(test_precision_of_another_dtype), cmocka_unit_test(test_rounding)};
+                                     cmocka_unit_test(test_precision_of_another_dtype),
+                                     cmocka_unit_test(test_rounding)};
   return cmocka_run_group_tests_name("slope", tests, NULL, NULL);
 }

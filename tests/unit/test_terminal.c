@@ -1,5 +1,5 @@
-#include "report_journal.h"
 #include "base/text.h"
+#include "report_journal.h"
 #include "reports/digest.h"
 #include "reports/terminal.h"
 
@@ -55,8 +55,9 @@ static void a_crash_may_be_a_warning(void **state) {
 
 static void a_skip_does_not_look_like_a_pass(void **state) {
   (void)state;
-  char *text =
-      shown(HEAD PASS_LINE("n::a", "registration", "-/-/-/-") SKIP_LINE("n::a", "stride", "cpu/-/-/-", "no_sample") END_LINE(5), 0, 5);
+  char *text = shown(HEAD PASS_LINE("n::a", "registration", "-/-/-/-")
+                         SKIP_LINE("n::a", "stride", "cpu/-/-/-", "no_sample") END_LINE(5),
+                     0, 5);
   assert_contains(text, "----  n::a  (l.so)  no call of it proved anything\n");
   assert_contains(text, "checks      registration 1 pass; stride 1 skip\n");
   assert_contains(text, "skipped     1 no_sample (stride): because\n");
@@ -67,11 +68,13 @@ static void a_skip_does_not_look_like_a_pass(void **state) {
 
 static void the_dtype_check_gives_the_support_matrix(void **state) {
   (void)state;
-  char *text = shown(
-      HEAD PASS_LINE("n::a", "dtype", "cpu/float32/s/plain") FAIL_LINE("n::a", "dtype", "cpu/float16/s/plain", "dtype.wrong_result")
-          SKIP_LINE("n::a", "dtype", "cpu/int64/s/plain", "rejected") ERROR_LINE("n::a", "dtype", "cpu/bool/s/plain", "signal.SIGFPE")
-              SKIP_LINE("n::a", "dtype", "cpu/int8/s/plain", "after_crash") PASS_LINE("n::a", "dtype", "cuda/float32/s/plain") END_LINE(1),
-      0, 1);
+  char *text = shown(HEAD PASS_LINE("n::a", "dtype", "cpu/float32/s/plain")
+                         FAIL_LINE("n::a", "dtype", "cpu/float16/s/plain", "dtype.wrong_result")
+                             SKIP_LINE("n::a", "dtype", "cpu/int64/s/plain", "rejected")
+                                 ERROR_LINE("n::a", "dtype", "cpu/bool/s/plain", "signal.SIGFPE")
+                                     SKIP_LINE("n::a", "dtype", "cpu/int8/s/plain", "after_crash")
+                                         PASS_LINE("n::a", "dtype", "cuda/float32/s/plain") END_LINE(1),
+                     0, 1);
   assert_contains(text, "dtypes      cpu accepts float32 float16; rejects int64; crashes on bool\n");
   assert_contains(text, "dtypes      cuda accepts float32\n");
   free(text);
@@ -111,8 +114,9 @@ static void the_checks_stand_in_their_own_order(void **state) {
 
 static void a_warning_is_explained_once(void **state) {
   (void)state;
-  char *text = shown(HEAD OPERATOR_LINE("n::b", "l.so") WARN_LINE("n::a", "registration", "-/-/-/-", "registration.no_meta_kernel")
-                         WARN_LINE("n::b", "registration", "-/-/-/-", "registration.no_meta_kernel") END_LINE(0),
+  char *text = shown(HEAD OPERATOR_LINE("n::b", "l.so")
+                         WARN_LINE("n::a", "registration", "-/-/-/-", "registration.no_meta_kernel")
+                             WARN_LINE("n::b", "registration", "-/-/-/-", "registration.no_meta_kernel") END_LINE(0),
                      0, 0);
   const char *second = strstr(text, "WARN  n::b"), *why = strstr(text, "why  ");
   assert_true(why && second && why < second);
@@ -129,7 +133,8 @@ static void many_operators_are_a_line_each(void **state) {
   FILE *journal = open_memstream(&lines, &length);
   fputs(HEAD, journal);
   for (char name = 'b'; name < 'b' + 21; name++) {
-    char own[] = PASS_LINE("n::@", "stride", "cpu/-/s/plain") SKIP_LINE("n::@", "dtype", "cpu/int8/s/plain", "rejected");
+    char own[] =
+        PASS_LINE("n::@", "stride", "cpu/-/s/plain") SKIP_LINE("n::@", "dtype", "cpu/int8/s/plain", "rejected");
     for (char *at = own; *at; at++)
       if (*at == '@') *at = name;
     fputs(own, journal);
@@ -156,7 +161,8 @@ static void lines_fit_the_width_but_for_those_to_paste(void **state) {
   (void)state;
   char *text = shown(HEAD FAIL_LINE("n::a", "mutation", "cpu/-/s/plain", "mutation.undeclared") END_LINE(1), 60, 1);
   for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
-    if (strstr(line, "FAIL") || strstr(line, "case ") || strstr(line, "repro") || strstr(line, "schema") || strstr(line, " fail, "))
+    if (strstr(line, "FAIL") || strstr(line, "case ") || strstr(line, "repro") || strstr(line, "schema") ||
+        strstr(line, " fail, "))
       continue;
     if (strlen(line) > 60) fail_msg("%zu columns: %s", strlen(line), line);
   }
@@ -165,9 +171,9 @@ static void lines_fit_the_width_but_for_those_to_paste(void **state) {
 
 static void control_characters_do_not_reach_the_terminal(void **state) {
   (void)state;
-  char *text =
-      shown(HEAD RECORD_LINE("result", "n::a", "c", "1", "fail", "error", "\"c.r\"", "null", "\\u001b]0;owned\\u0007a\\u0008b") END_LINE(1),
-            0, 1);
+  char *text = shown(HEAD RECORD_LINE("result", "n::a", "c", "1", "fail", "error", "\"c.r\"", "null",
+                                      "\\u001b]0;owned\\u0007a\\u0008b") END_LINE(1),
+                     0, 1);
   assert_null(strchr(text, '\x1b'));
   assert_contains(text, "what        a\\x08b\n");
   free(text);
@@ -193,7 +199,8 @@ static void what_many_operators_break_is_summed_up(void **state) {
   (void)state;
   opc_text_t journal = {0};
   opc_text_add(&journal, RUN_LINE LIBRARY_LINE("l.so"));
-  repeat(&journal, OPERATOR_LINE("n::a@", "l.so") FAIL_LINE("n::a@", "stride", "cpu/-/s/plain", "stride.wrong_result"), 40);
+  repeat(&journal, OPERATOR_LINE("n::a@", "l.so") FAIL_LINE("n::a@", "stride", "cpu/-/s/plain", "stride.wrong_result"),
+         40);
   repeat(&journal, WARN_LINE("n::a@", "registration", "-/-/-/-", "registration.no_meta_kernel"), 5);
   repeat(&journal, OPERATOR_LINE("n::b@", "l.so") PASS_LINE("n::b@", "stride", "cpu/-/s/plain"), 7);
   opc_text_add(&journal, OPERATOR_LINE("n::c", "l.so") "{\"t\":\"sample_source\",\"operator\":\"n::c\",\"source\":\"none\",\"detail\":\"not found in 9 tries\"}\n"
@@ -203,8 +210,11 @@ static void what_many_operators_break_is_summed_up(void **state) {
   assert_contains(text, "FAIL  n::a39  stride.wrong_result  1 case  n::a39/stride/cpu/-/s/plain\n");
   assert_contains(text, "ok    7 more operators\n");
   assert_lacks(text, "n::b3");
-  assert_contains(text, "----  n::c  no call of it proved anything  1 no_sample\n      inputs      none: not found in 9 tries\n");
-  assert_contains(text, "FAIL     40 operators  stride.wrong_result  n::a0, n::a1, n::a2, …\nwarn      5 operators  registration.no_meta_kernel  n::a0, n::a1, n::a2, …\n");
+  assert_contains(
+      text, "----  n::c  no call of it proved anything  1 no_sample\n      inputs      none: not found in 9 tries\n");
+  assert_contains(text,
+                  "FAIL     40 operators  stride.wrong_result  n::a0, n::a1, n::a2, …\nwarn      5 operators  "
+                  "registration.no_meta_kernel  n::a0, n::a1, n::a2, …\n");
   assert_contains(text, "FAILED  40 findings in 40 operators, 5 warning findings\n");
   free(text);
   opc_text_clear(&journal);

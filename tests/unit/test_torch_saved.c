@@ -58,9 +58,12 @@ static void tensors_come_in_order(void **state) {
   opc_error_t error = {0};
   json_t *tensors = NULL;
   assert_ok(read_saved(saved, sizeof saved - 1, "little", &tensors, &error), error);
-  json_t *expected = json_loads("[{\"tensor\": {\"shape\": [2, 3], \"strides\": [1, 2], \"fill\": {\"values\": [1.5, 0.25, 8.0, -2.0, 4.0, -0.5]}}},"
-                                " {\"tensor\": {\"shape\": [3], \"dtype\": \"int64\", \"fill\": {\"values\": [7, -1, 1099511627776]}}},"
-                                " {\"tensor\": {\"shape\": [1], \"dtype\": \"bfloat16\", \"fill\": {\"values\": [\"nan\"]}}}]", 0, NULL);
+  json_t *expected = json_loads(
+      "[{\"tensor\": {\"shape\": [2, 3], \"strides\": [1, 2], \"fill\": {\"values\": [1.5, 0.25, 8.0, -2.0, 4.0, "
+      "-0.5]}}},"
+      " {\"tensor\": {\"shape\": [3], \"dtype\": \"int64\", \"fill\": {\"values\": [7, -1, 1099511627776]}}},"
+      " {\"tensor\": {\"shape\": [1], \"dtype\": \"bfloat16\", \"fill\": {\"values\": [\"nan\"]}}}]",
+      0, NULL);
   char *text = json_dumps(tensors, 0);
   if (!json_equal(tensors, expected)) fail_msg("%s", text);
   free(text);
@@ -70,7 +73,10 @@ static void tensors_come_in_order(void **state) {
 
 static void other_things_are_told(void **state) {
   (void)state;
-  static const char object[] = "\x80\2cos\nsystem\n(X\4\0\0\0true\x85R.", build[] = "\x80\2}b.", deep[] = "\x80\2]q\0h\0\x85h\0\x85" "aa.";
+  static const char object[] = "\x80\2cos\nsystem\n(X\4\0\0\0true\x85R.", build[] = "\x80\2}b.",
+                    deep[] =
+                        "\x80\2]q\0h\0\x85h\0\x85"
+                        "aa.";
   opc_error_t error = {0};
   json_t *tensors = NULL;
   assert_int_equal(read_saved(object, sizeof object - 1, "little", &tensors, &error), OPC_ERR_UNSUPPORTED);
@@ -82,14 +88,19 @@ static void other_things_are_told(void **state) {
   assert_null(tensors);
 }
 
-/* A list in itself, at once and by way of a tuple, and a dictionary; the same list twice in a tuple is none of these. */
+/* A list in itself, at once and by way of a tuple, and a dictionary; the same list twice in a tuple is none of these.
+ */
 static void no_value_holds_itself(void **state) {
   (void)state;
-  static const char *const rows[] = {"]q\1h\1a.", "]q\1(K\1h\1e.", "]q\1h\1\x85" "a.", "}q\1K\1h\1s."};
+  static const char *const rows[] = {"]q\1h\1a.", "]q\1(K\1h\1e.",
+                                     "]q\1h\1\x85"
+                                     "a.",
+                                     "}q\1K\1h\1s."};
   static const char twice[] = "]q\1K\1ah\1\x86.";
   opc_error_t error = {0};
   json_t *value = NULL;
-  for (size_t i = 0; i < COUNT(rows); i++) assert_int_not_equal(opc_pickle_read(rows[i], strlen(rows[i]), &value, &error), OPC_OK);
+  for (size_t i = 0; i < COUNT(rows); i++)
+    assert_int_not_equal(opc_pickle_read(rows[i], strlen(rows[i]), &value, &error), OPC_OK);
   assert_ok(opc_pickle_read(twice, sizeof twice - 1, &value, &error), error);
   assert_int_equal(json_array_size(value), 2);
   json_decref(value);
@@ -107,7 +118,10 @@ static void tensors_that_reach_too_far(void **state) {
   sizes[1] = 100;
   assert_int_equal(read_saved(pickle, sizeof saved - 1, "little", &tensors, &error), OPC_ERR_INPUT);
   sizes[1] = 2;
-  char *key = memmem(pickle, sizeof saved, "X\1\0\0\0" "0X", 7);
+  char *key = memmem(pickle, sizeof saved,
+                     "X\1\0\0\0"
+                     "0X",
+                     7);
   assert_non_null(key);
   key[5] = '9';
   assert_int_equal(read_saved(pickle, sizeof saved - 1, "little", &tensors, &error), OPC_ERR_INPUT);
@@ -118,7 +132,8 @@ static void any_byte_may_be_wrong(void **state) {
   char pickle[sizeof saved];
   opc_error_t error = {0};
   json_t *value = NULL;
-  for (size_t cut = 0; cut < sizeof saved - 1; cut++) assert_int_not_equal(opc_pickle_read(saved, cut, &value, &error), OPC_OK);
+  for (size_t cut = 0; cut < sizeof saved - 1; cut++)
+    assert_int_not_equal(opc_pickle_read(saved, cut, &value, &error), OPC_OK);
   for (size_t at = 0; at < sizeof saved - 1; at++) {
     for (int bit = 0; bit < 8; bit++) {
       memcpy(pickle, saved, sizeof saved);
@@ -130,7 +145,9 @@ static void any_byte_may_be_wrong(void **state) {
 }
 
 int main(void) {
-  static const struct CMUnitTest tests[] = {cmocka_unit_test(tensors_come_in_order), cmocka_unit_test(other_things_are_told), cmocka_unit_test(no_value_holds_itself),
-                                            cmocka_unit_test(tensors_that_reach_too_far), cmocka_unit_test(any_byte_may_be_wrong)};
+  static const struct CMUnitTest tests[] = {
+      cmocka_unit_test(tensors_come_in_order), cmocka_unit_test(other_things_are_told),
+      cmocka_unit_test(no_value_holds_itself), cmocka_unit_test(tensors_that_reach_too_far),
+      cmocka_unit_test(any_byte_may_be_wrong)};
   return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }

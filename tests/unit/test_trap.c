@@ -1,4 +1,5 @@
-/* A trap tells of the first touch, read or write, at the instruction, and opens; who comes to the closed page meanwhile waits. */
+/* A trap tells of the first touch, read or write, at the instruction, and opens; who comes to the closed page meanwhile
+ * waits. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>

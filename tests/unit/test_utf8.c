@@ -16,16 +16,19 @@ static void bad_bytes_are_shown(void **state) {
     const char *shown;
   } rows[] = {
       {"plain", 5, "plain"},
-      {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9, "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"}, /* two, three and four bytes */
-      {"a\xff" "b", 3, "a\\xFFb"},
-      {"\x80", 1, "\\x80"},                                   /* a continuation alone */
-      {"\xc0\xaf", 2, "\\xC0\\xAF"},                          /* longer than it need be */
-      {"\xe0\x80\xaf", 3, "\\xE0\\x80\\xAF"},                 /* the same in three */
-      {"\xf0\x80\x80\xaf", 4, "\\xF0\\x80\\x80\\xAF"},        /* and four */
-      {"\xed\xa0\x80", 3, "\\xED\\xA0\\x80"},                 /* a surrogate */
-      {"\xf4\x90\x80\x80", 4, "\\xF4\\x90\\x80\\x80"},        /* beyond U+10FFFF */
-      {"\xe2\x82", 2, "\\xE2\\x82"},                          /* cut off */
-      {"\xe2\x82z", 3, "\\xE2\\x82z"},                        /* broken off */
+      {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9,
+       "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"}, /* two, three and four bytes */
+      {"a\xff"
+       "b",
+       3, "a\\xFFb"},
+      {"\x80", 1, "\\x80"},                            /* a continuation alone */
+      {"\xc0\xaf", 2, "\\xC0\\xAF"},                   /* longer than it need be */
+      {"\xe0\x80\xaf", 3, "\\xE0\\x80\\xAF"},          /* the same in three */
+      {"\xf0\x80\x80\xaf", 4, "\\xF0\\x80\\x80\\xAF"}, /* and four */
+      {"\xed\xa0\x80", 3, "\\xED\\xA0\\x80"},          /* a surrogate */
+      {"\xf4\x90\x80\x80", 4, "\\xF4\\x90\\x80\\x80"}, /* beyond U+10FFFF */
+      {"\xe2\x82", 2, "\\xE2\\x82"},                   /* cut off */
+      {"\xe2\x82z", 3, "\\xE2\\x82z"},                 /* broken off */
       {"a\0b", 3, "a\\x00b"},
       {"", 0, ""},
   };

@@ -73,7 +73,8 @@ static void test_copy_is_deep(void **state) {
   first.tensor->fill.value_count = 2;
   opc_value_t object = {.kind = OPC_VALUE_OBJECT};
   object.object.class_name = opc_string_copy("ns.Name");
-  opc_value_t list = list_of(3, (opc_value_t[]){first, object, {.kind = OPC_VALUE_STRING, .string = opc_string_copy("word")}});
+  opc_value_t list =
+      list_of(3, (opc_value_t[]){first, object, {.kind = OPC_VALUE_STRING, .string = opc_string_copy("word")}});
   assert_ok(opc_value_copy(&list, &copy, &error), error);
   opc_value_clear(&list);
   assert_int_equal(list.kind, OPC_VALUE_NONE);
@@ -99,7 +100,8 @@ static void test_visit(void **state) {
   object.object.init[0] = tensor(SIZES(1));
   object.object.init_count = 1;
   opc_value_t inner = list_of(2, (opc_value_t[]){{.kind = OPC_VALUE_NONE}, tensor(SIZES(1))});
-  opc_value_t list = list_of(4, (opc_value_t[]){tensor(SIZES(1)), inner, {.kind = OPC_VALUE_INT, .integer = 3}, object});
+  opc_value_t list =
+      list_of(4, (opc_value_t[]){tensor(SIZES(1)), inner, {.kind = OPC_VALUE_INT, .integer = 3}, object});
   opc_value_visit_tensors("xs", &list, note_path, &seen);
   assert_string_equal(opc_text_c(&seen), "xs[0] xs[1][1] xs[3].init[0] ");
   opc_text_clear(&seen);
@@ -123,7 +125,8 @@ static void test_describe(void **state) {
   placed.tensor->storage_offset = 3;
   check_description(strided, "float32[2, 3] strides [1, 2]");
   check_description(placed, "float32[] offset 3 on meta requires_grad");
-  check_description(list_of(2, (opc_value_t[]){{.kind = OPC_VALUE_INT, .integer = 1}, {.kind = OPC_VALUE_NONE}}), "[1, None]");
+  check_description(list_of(2, (opc_value_t[]){{.kind = OPC_VALUE_INT, .integer = 1}, {.kind = OPC_VALUE_NONE}}),
+                    "[1, None]");
   check_description((opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = 0.1}, "0.1");
   check_description((opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = -INFINITY}, "-inf");
   check_description((opc_value_t){.kind = OPC_VALUE_COMPLEX, .complex = {1, -2}}, "(1-2j)");

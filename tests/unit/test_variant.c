@@ -1,4 +1,5 @@
-/* Variants: what each transformation does to a description, where none applies, and that a name alone rebuilds its variant. */
+/* Variants: what each transformation does to a description, where none applies, and that a name alone rebuilds its
+ * variant. */
 #include "plan_fixture.h"
 
 #include <string.h>
@@ -9,8 +10,10 @@
 #define ELEVEN(text) text "," text "," text "," text "," text "," text "," text "," text "," text "," text "," text
 #define SEVEN_EIGHT_33 ELEVEN("7,8,7,8,7,8")
 
-static const fixture_argument_t arguments[] = {
-    {"x", "Tensor?", NULL, false}, {"y", "Tensor?", "None", false}, {"tensors", "Tensor[]", "[]", false}, {"n", "int", "1", false}};
+static const fixture_argument_t arguments[] = {{"x", "Tensor?", NULL, false},
+                                               {"y", "Tensor?", "None", false},
+                                               {"tensors", "Tensor[]", "[]", false},
+                                               {"n", "int", "1", false}};
 static const fixture_argument_t returns[] = {{"", "Tensor", NULL, false}};
 static opc_operator_t op;
 
@@ -90,7 +93,8 @@ static void test_every_name_rebuilds_its_variant(void **state) {
   (void)state;
   static const char *const samples[] = {
       "[{'tensor': {'shape': [2, 3, 4, 5]}}]",
-      "[{'tensor': {'shape': [2, 1, 4]}}, {'tensor': {'shape': [2, 1, 4]}}, [{'tensor': {'shape': [4], 'dtype': 'int64'}}, "
+      "[{'tensor': {'shape': [2, 1, 4]}}, {'tensor': {'shape': [2, 1, 4]}}, [{'tensor': {'shape': [4], 'dtype': "
+      "'int64'}}, "
       "{'tensor': {'shape': [2, 4], 'dtype': 'complex64'}}], 3]",
       "[{'tensor': {'shape': []}}]",
       "[{'tensor': {'shape': [0, 3]}}]",
@@ -121,16 +125,18 @@ static void test_one_tensor_has_a_moderate_number(void **state) {
   (void)state;
   listing_t listing = list_variants("[{'tensor': {'shape': [2, 3, 4, 5]}}]", OPC_VARIANT_ALL);
   assert_in_range(listing.count, 25, 35);
-  static const char *const wanted[] = {"x.empty0",  "x.empty3", "x.transposed",    "x.permuted",        "x.channels_last",
-                                       "x.sliced",  "x.offset", "x.misaligned",    "x.expanded0",       "x.expanded3",
-                                       "x.neg",     "x.nan",    "x.negative_zero", "x.infinity",        "x.denormal",
-                                       "x.extreme", "x.scalar", "all.larger",      "x.sliced+x.offset", "all.longer5", "x.padded"};
+  static const char *const wanted[] = {
+      "x.empty0",          "x.empty3",     "x.transposed", "x.permuted",  "x.channels_last", "x.sliced",
+      "x.offset",          "x.misaligned", "x.expanded0",  "x.expanded3", "x.neg",           "x.nan",
+      "x.negative_zero",   "x.infinity",   "x.denormal",   "x.extreme",   "x.scalar",        "all.larger",
+      "x.sliced+x.offset", "all.longer5",  "x.padded"};
   for (size_t i = 0; i < COUNT(wanted); i++) {
     if (!has(&listing, wanted[i])) fail_msg("%s is not there", wanted[i]);
   }
   for (size_t i = 0; i < listing.count; i++) {
     const char *name = listing.names[i];
-    assert_true(strncmp(name, "all.", 4) != 0 || opc_variant_family(name) == OPC_VARIANT_SIZES || strcmp(name, "all.larger") == 0);
+    assert_true(strncmp(name, "all.", 4) != 0 || opc_variant_family(name) == OPC_VARIANT_SIZES ||
+                strcmp(name, "all.larger") == 0);
   }
   listing_clear(&listing);
 }
@@ -147,24 +153,29 @@ static void test_what_each_does(void **state) {
       {X234, "x.padded", "[{'tensor':{'shape':[2,3,4],'strides':[21,7,1],'storage_size':42,'stream':'x'}}]"},
       {X234, "x.offset", "[{'tensor':{'shape':[2,3,4],'storage_offset':3,'storage_size':30,'stream':'x'}}]"},
       {X234, "x.misaligned", "[{'tensor':{'shape':[2,3,4],'storage_offset':1,'stream':'x'}}]"},
-      {X234, "x.sliced+x.offset", "[{'tensor':{'shape':[2,3,4],'strides':[24,8,2],'storage_offset':3,'storage_size':54,'stream':'x'}}]"},
+      {X234, "x.sliced+x.offset",
+       "[{'tensor':{'shape':[2,3,4],'strides':[24,8,2],'storage_offset':3,'storage_size':54,'stream':'x'}}]"},
       {X234, "x.expanded1", "[{'tensor':{'shape':[2,3,4],'strides':[4,0,1],'stream':'x'}}]"},
       {X234, "x.empty1", "[{'tensor':{'shape':[2,0,4],'stream':'x'}}]"},
       {X234, "x.scalar", "[{'tensor':{'shape':[],'stream':'x'}}]"},
       {X234, "x.neg", "[{'tensor':{'shape':[2,3,4],'stream':'x','neg':true}}]"},
       {X234, "x.nan", "[{'tensor':{'shape':[2,3,4],'special':'nan','stream':'x'}}]"},
       {X234, "all.larger", "[{'tensor':{'shape':[6,9,12],'stream':'x'}}]"},
-      {"[{'tensor': {'shape': [2, 3, 4, 5]}}]", "x.channels_last", "[{'tensor':{'shape':[2,3,4,5],'strides':[60,1,15,3],'stream':'x'}}]"},
+      {"[{'tensor': {'shape': [2, 3, 4, 5]}}]", "x.channels_last",
+       "[{'tensor':{'shape':[2,3,4,5],'strides':[60,1,15,3],'stream':'x'}}]"},
       {"[{'tensor': {'shape': [2, 3, 4, 5, 6]}}]", "x.channels_last",
        "[{'tensor':{'shape':[2,3,4,5,6],'strides':[360,1,90,18,3],'stream':'x'}}]"},
-      {"[{'tensor': {'shape': [2, 1]}}]", "x.size1_strides", "[{'tensor':{'shape':[2,1],'strides':[1,17],'stream':'x'}}]"},
-      {"[{'tensor': {'shape': [2, 3], 'strides': [1, 2]}}]", "x.contiguous", "[{'tensor':{'shape':[2,3],'stream':'x'}}]"},
+      {"[{'tensor': {'shape': [2, 1]}}]", "x.size1_strides",
+       "[{'tensor':{'shape':[2,1],'strides':[1,17],'stream':'x'}}]"},
+      {"[{'tensor': {'shape': [2, 3], 'strides': [1, 2]}}]", "x.contiguous",
+       "[{'tensor':{'shape':[2,3],'stream':'x'}}]"},
       {"[{'tensor': {'shape': [2, 3], 'dtype': 'complex64'}}]", "x.conj",
        "[{'tensor':{'shape':[2,3],'dtype':'complex64','stream':'x','conj':true}}]"},
       {"[{'tensor': {'shape': [2], 'fill': {'values': [7, 8]}}}]", "all.larger",
        "[{'tensor':{'shape':[66],'fill':{'values':[" SEVEN_EIGHT_33 "]},'stream':'x'}}]"},
       {"[{'tensor': {'shape': [8, 8]}}]", "all.larger", "[{'tensor':{'shape':[40,40],'stream':'x'}}]"},
-      {"[{'tensor': {'shape': [4, 6]}}, {'tensor': {'shape': [1, 6]}}]", "all.larger", "[{'tensor':{'shape':[44,66],'stream':'x'}},{'tensor':{'shape':[1,66],'stream':'y'}}]"},
+      {"[{'tensor': {'shape': [4, 6]}}, {'tensor': {'shape': [1, 6]}}]", "all.larger",
+       "[{'tensor':{'shape':[44,66],'stream':'x'}},{'tensor':{'shape':[1,66],'stream':'y'}}]"},
       {TWO, "all.long7", "[{'tensor':{'shape':[2,1029],'stream':'x'}},{'tensor':{'shape':[1029,3],'stream':'y'}}]"},
       {TWO, "all.empty_size7", "[{'tensor':{'shape':[2,0],'stream':'x'}},{'tensor':{'shape':[0,3],'stream':'y'}}]"},
       {X234, "all.longer3", "[{'tensor':{'shape':[2,4,4],'stream':'x'}}]"},
@@ -174,17 +185,21 @@ static void test_what_each_does(void **state) {
        "[{'tensor':{'shape':[3],'fill':{'values':[7,8,7]},'stream':'x'}}]"},
       {TWO, "y.empty1", "[{'tensor':{'shape':[2,7],'stream':'x'}},{'tensor':{'shape':[7,0],'stream':'y'}}]"},
       {TWO, "y.float64",
-       "[{'tensor':{'shape':[2,7],'stream':'x'}},{'tensor':{'shape':[7,3],'dtype':'float64','filled_as':'float32','stream':'y'}}]"},
+       "[{'tensor':{'shape':[2,7],'stream':'x'}},{'tensor':{'shape':[7,3],'dtype':'float64','filled_as':'float32','"
+       "stream':'y'}}]"},
       {"[{'tensor': {'shape': [2, 7]}}, {'tensor': {'shape': [2]}}]", "all.empty0",
        "[{'tensor':{'shape':[0,7],'stream':'x'}},{'tensor':{'shape':[0],'stream':'y'}}]"},
       {"[{'tensor': {'shape': [2]}}, {'tensor': {'shape': [2]}}]", "y.same_as_x",
-       "[{'tensor':{'shape':[2],'identity':'same:x','stream':'x'}},{'tensor':{'shape':[2],'identity':'same:x','stream':'x'}}]"},
-      {"[{'tensor': {'shape': [2]}}, null, [{'tensor': {'shape': [3]}}, {'tensor': {'shape': [3]}}]]", "tensors[1].sliced",
+       "[{'tensor':{'shape':[2],'identity':'same:x','stream':'x'}},{'tensor':{'shape':[2],'identity':'same:x','stream':"
+       "'x'}}]"},
+      {"[{'tensor': {'shape': [2]}}, null, [{'tensor': {'shape': [3]}}, {'tensor': {'shape': [3]}}]]",
+       "tensors[1].sliced",
        "[{'tensor':{'shape':[2],'stream':'x'}},null,[{'tensor':{'shape':[3],'stream':'tensors[0]'}},"
        "{'tensor':{'shape':[3],'strides':[2],'storage_size':6,'stream':'tensors[1]'}}]]"},
       {"[{'tensor': {'shape': [2]}}, null, [{'tensor': {'shape': [3]}}]]", "tensors.no_items",
        "[{'tensor':{'shape':[2],'stream':'x'}},null,[]]"},
-      {"[{'tensor': {'shape': [2]}}, null, [{'tensor': {'shape': [3]}}, {'tensor': {'shape': [4]}}]]", "tensors.one_item",
+      {"[{'tensor': {'shape': [2]}}, null, [{'tensor': {'shape': [3]}}, {'tensor': {'shape': [4]}}]]",
+       "tensors.one_item",
        "[{'tensor':{'shape':[2],'stream':'x'}},null,[{'tensor':{'shape':[3],'stream':'tensors[0]'}}]]"},
       /* the very same tensor twice stays so */
       {"[{'tensor': {'shape': [4], 'identity': 'a'}}, {'tensor': {'shape': [4], 'identity': 'a'}}]", "x.sliced",
@@ -194,7 +209,8 @@ static void test_what_each_does(void **state) {
   for (size_t i = 0; i < COUNT(rows); i++) {
     opc_sample_t base = sample_of(rows[i][0]), variant;
     opc_error_t error = {0};
-    if (opc_variant_apply(&base, &op, rows[i][1], &variant, &error) != OPC_OK) fail_msg("%s: %s", rows[i][1], error.message);
+    if (opc_variant_apply(&base, &op, rows[i][1], &variant, &error) != OPC_OK)
+      fail_msg("%s: %s", rows[i][1], error.message);
     char expected[1024], *text = dump(&variant);
     snprintf(expected, sizeof expected, "%s", rows[i][2]);
     for (char *c = expected; *c; c++) {
@@ -299,7 +315,8 @@ static void test_written_arguments_never_overlap(void **state) {
 static void test_searched_values_get_no_special_ones(void **state) {
   (void)state;
   opc_sample_t base = sample_of("[{'tensor': {'shape': [2], 'fill': {'values': [0, 1]}}}]"), variant;
-  assert_int_equal(opc_variant_apply(&base, &op, "x.nan", &variant, NULL), OPC_OK); /* a person's values may be joined by others */
+  assert_int_equal(opc_variant_apply(&base, &op, "x.nan", &variant, NULL),
+                   OPC_OK); /* a person's values may be joined by others */
   opc_sample_clear(&variant);
   base.source = OPC_SAMPLE_SEARCHED;
   assert_int_equal(opc_variant_apply(&base, &op, "x.nan", &variant, NULL), OPC_ERR_NOT_FOUND);
@@ -361,18 +378,21 @@ static void test_large_ones_are_asked_for_by_themselves(void **state) {
   listing_clear(&all);
   listing_t listing = list_variants("[{'tensor': {'shape': [1, 7]}}]", OPC_VARIANT_LARGE);
   assert_int_equal(listing.count, 4);
-  assert_true(has(&listing, "all.rows1") && has(&listing, "all.rows7") && has(&listing, "all.huge1") && has(&listing, "all.huge7"));
+  assert_true(has(&listing, "all.rows1") && has(&listing, "all.rows7") && has(&listing, "all.huge1") &&
+              has(&listing, "all.huge7"));
   listing_clear(&listing);
   large_is("[{'tensor': {'shape': [2, 7]}}]", "all.rows7", 2, 65536);
   large_is("[{'tensor': {'shape': [2, 7]}}]", "all.huge7", 2, two_to_31 / 2 + 1);
   large_is("[{'tensor': {'shape': [7, 7]}}]", "all.huge7", 46341, 46341); /* 46340 squared is below 2^31 */
-  large_is("[{'tensor': {'shape': [2, 3], 'fill': {'values': [1, 2, 3, 4, 5, 6]}}}]", "all.huge3", 2, two_to_31 / 2 + 1);
+  large_is("[{'tensor': {'shape': [2, 3], 'fill': {'values': [1, 2, 3, 4, 5, 6]}}}]", "all.huge3", 2,
+           two_to_31 / 2 + 1);
 }
 
 /* What has to be equal stays equal; what broadcasts is left alone; nothing is so large that no device holds it. */
 static void test_large_ones_fit_together(void **state) {
   (void)state;
-  listing_t listing = list_variants("[{'tensor': {'shape': [1, 7]}}, {'tensor': {'shape': [7, 2]}}]", OPC_VARIANT_LARGE);
+  listing_t listing =
+      list_variants("[{'tensor': {'shape': [1, 7]}}, {'tensor': {'shape': [7, 2]}}]", OPC_VARIANT_LARGE);
   assert_false(has(&listing, "all.rows1"));
   assert_true(has(&listing, "all.rows7"));
   listing_clear(&listing);
@@ -401,20 +421,20 @@ static void test_cast(void **state) {
     opc_dtype_t main, to, x, y;
     bool changed;
   } rows[] = {
-      {"[{'tensor': {'shape': [2]}}, {'tensor': {'shape': [2], 'dtype': 'int64'}}]", OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT64,
-       OPC_DTYPE_FLOAT64, OPC_DTYPE_INT64, true},
-      {"[{'tensor': {'shape': [2], 'dtype': 'int64'}}, {'tensor': {'shape': [2]}}]", OPC_DTYPE_FLOAT32, OPC_DTYPE_INT32, OPC_DTYPE_INT64,
-       OPC_DTYPE_INT32, true},
-      {"[{'tensor': {'shape': [2], 'dtype': 'int64'}}, {'tensor': {'shape': [2], 'dtype': 'bool'}}]", OPC_DTYPE_INT64, OPC_DTYPE_FLOAT32,
-       OPC_DTYPE_FLOAT32, OPC_DTYPE_BOOL, true},
-      {"[{'tensor': {'shape': [2]}}, {'tensor': {'shape': [2]}}]", OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT32,
-       OPC_DTYPE_FLOAT32, false},
-      {"[{'tensor': {'shape': [2], 'dtype': 'float8_e4m3fn'}}, {'tensor': {'shape': [2]}}]", OPC_DTYPE_FLOAT8_E4M3FN, OPC_DTYPE_FLOAT16,
-       OPC_DTYPE_FLOAT8_E4M3FN, OPC_DTYPE_FLOAT16, true},
-      {"[{'tensor': {'shape': [2], 'dtype': 'float8_e4m3fn'}}, {'tensor': {'shape': [2]}}]", OPC_DTYPE_FLOAT8_E4M3FN, OPC_DTYPE_FLOAT8_E5M2,
-       OPC_DTYPE_FLOAT8_E5M2, OPC_DTYPE_FLOAT32, true},
-      {"[{'tensor': {'shape': [2], 'dtype': 'float8_e4m3fn'}}, {'tensor': {'shape': [2], 'dtype': 'float8_e5m2'}}]", OPC_DTYPE_FLOAT8_E4M3FN,
-       OPC_DTYPE_FLOAT16, OPC_DTYPE_FLOAT16, OPC_DTYPE_FLOAT16, true},
+      {"[{'tensor': {'shape': [2]}}, {'tensor': {'shape': [2], 'dtype': 'int64'}}]", OPC_DTYPE_FLOAT32,
+       OPC_DTYPE_FLOAT64, OPC_DTYPE_FLOAT64, OPC_DTYPE_INT64, true},
+      {"[{'tensor': {'shape': [2], 'dtype': 'int64'}}, {'tensor': {'shape': [2]}}]", OPC_DTYPE_FLOAT32, OPC_DTYPE_INT32,
+       OPC_DTYPE_INT64, OPC_DTYPE_INT32, true},
+      {"[{'tensor': {'shape': [2], 'dtype': 'int64'}}, {'tensor': {'shape': [2], 'dtype': 'bool'}}]", OPC_DTYPE_INT64,
+       OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT32, OPC_DTYPE_BOOL, true},
+      {"[{'tensor': {'shape': [2]}}, {'tensor': {'shape': [2]}}]", OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT32,
+       OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT32, false},
+      {"[{'tensor': {'shape': [2], 'dtype': 'float8_e4m3fn'}}, {'tensor': {'shape': [2]}}]", OPC_DTYPE_FLOAT8_E4M3FN,
+       OPC_DTYPE_FLOAT16, OPC_DTYPE_FLOAT8_E4M3FN, OPC_DTYPE_FLOAT16, true},
+      {"[{'tensor': {'shape': [2], 'dtype': 'float8_e4m3fn'}}, {'tensor': {'shape': [2]}}]", OPC_DTYPE_FLOAT8_E4M3FN,
+       OPC_DTYPE_FLOAT8_E5M2, OPC_DTYPE_FLOAT8_E5M2, OPC_DTYPE_FLOAT32, true},
+      {"[{'tensor': {'shape': [2], 'dtype': 'float8_e4m3fn'}}, {'tensor': {'shape': [2], 'dtype': 'float8_e5m2'}}]",
+       OPC_DTYPE_FLOAT8_E4M3FN, OPC_DTYPE_FLOAT16, OPC_DTYPE_FLOAT16, OPC_DTYPE_FLOAT16, true},
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
     opc_sample_t sample = sample_of(rows[i].args);

@@ -58,7 +58,7 @@ static void test_environment(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_assigned), cmocka_unit_test(test_among_visible), cmocka_unit_test(test_nonsense),
-                                     cmocka_unit_test(test_environment)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_assigned), cmocka_unit_test(test_among_visible),
+                                     cmocka_unit_test(test_nonsense), cmocka_unit_test(test_environment)};
   return cmocka_run_group_tests_name("visible_devices", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Which batch children are killed when a case's time is over: those that had the processor, or waited; not those that a busy machine kept from it. */
+/* Which batch children are killed when a case's time is over: those that had the processor, or waited; not those that a
+ * busy machine kept from it. */
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -105,6 +106,7 @@ static int end_hog(void **state) {
 }
 
 int main(void) {
-  static const struct CMUnitTest tests[] = {cmocka_unit_test(who_waits_is_killed), cmocka_unit_test(who_cannot_run_is_spared)};
+  static const struct CMUnitTest tests[] = {cmocka_unit_test(who_waits_is_killed),
+                                            cmocka_unit_test(who_cannot_run_is_spared)};
   return cmocka_run_group_tests(tests, start_hog, end_hog);
 }

@@ -29,7 +29,8 @@ static void terminal_sequences_go(void **state) {
        "31m",
        "\\x9b31m"}, /* CSI as one C1 character */
   };
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) expect(opc_xml_text_add, rows[i].given, strlen(rows[i].given), rows[i].wanted);
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    expect(opc_xml_text_add, rows[i].given, strlen(rows[i].given), rows[i].wanted);
 }
 
 static void only_xml_characters_stay(void **state) {
@@ -47,14 +48,16 @@ static void only_xml_characters_stay(void **state) {
       {"\xef\xbf\xbe|\xef\xbf\xbf", "\\uFFFE|\\uFFFF"},
       {"<&\"'>\xe2\x82\xac\xf0\x9f\x98\x80", "<&\"'>\xe2\x82\xac\xf0\x9f\x98\x80"},
   };
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) expect(opc_xml_text_add, rows[i].given, strlen(rows[i].given), rows[i].wanted);
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    expect(opc_xml_text_add, rows[i].given, strlen(rows[i].given), rows[i].wanted);
 }
 
 static void a_message_is_one_short_line(void **state) {
   (void)state;
   expect(opc_xml_text_message, "  two\n\twords \n", 14, "two words");
   char longer[2048] = {0};
-  for (size_t i = 0; i + 1 < sizeof longer; i += 2) memcpy(longer + i, "\xc3\xa4", 2); /* 1023 characters of two bytes */
+  for (size_t i = 0; i + 1 < sizeof longer; i += 2)
+    memcpy(longer + i, "\xc3\xa4", 2); /* 1023 characters of two bytes */
   longer[2046] = '\0';
   opc_text_t text = {0};
   opc_xml_text_message(&text, longer, 2046);

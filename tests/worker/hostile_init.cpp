@@ -1,4 +1,5 @@
-// A library that takes what is the worker's while it loads, and whose last initialiser may end the process: OPCHECK_HOSTILE says how.
+// A library that takes what is the worker's while it loads, and whose last initialiser may end the process:
+// OPCHECK_HOSTILE says how.
 #include <signal.h>
 #include <unistd.h>
 
@@ -11,7 +12,7 @@
 #include <torch/library.h>
 
 TORCH_LIBRARY(hostile_init, m) {
-  m.def("good(Tensor x) -> Tensor", [](const at::Tensor& x) { return x.clone(); });
+  m.def("good(Tensor x) -> Tensor", [](const at::Tensor &x) { return x.clone(); });
 }
 
 namespace {
@@ -20,7 +21,7 @@ void swallow(int) {}
 
 struct Initialiser {
   Initialiser() {
-    const char* how = std::getenv("OPCHECK_HOSTILE");
+    const char *how = std::getenv("OPCHECK_HOSTILE");
     std::printf("printed by an initialiser");
     close(3);
     if (chdir("/") != 0) std::abort();

@@ -19,61 +19,61 @@ using at::Tensor;
 volatile int zero = 0;
 volatile int sink = 0;
 
-Tensor segv(const Tensor& x) {
-  *reinterpret_cast<volatile int*>(static_cast<std::uintptr_t>(zero) + 0x10) = 1;
+Tensor segv(const Tensor &x) {
+  *reinterpret_cast<volatile int *>(static_cast<std::uintptr_t>(zero) + 0x10) = 1;
   return x.clone();
 }
 
-Tensor null_function(const Tensor& x) {
+Tensor null_function(const Tensor &x) {
   void (*volatile nowhere)() = nullptr;
   nowhere();
   return x.clone();
 }
 
-Tensor aborts(const Tensor&) { std::abort(); }
+Tensor aborts(const Tensor &) { std::abort(); }
 
-Tensor exits(const Tensor&) { std::exit(0); }
+Tensor exits(const Tensor &) { std::exit(0); }
 
-Tensor divides(const Tensor& x) {
+Tensor divides(const Tensor &x) {
   sink = 7 / zero;
   return x.clone();
 }
 
-int deeper(volatile int* level) {
+int deeper(volatile int *level) {
   volatile char frame[4096];
   frame[0] = static_cast<char>(*level);
   int next = *level + 1;
   return deeper(&next) + frame[0];
 }
 
-Tensor recurses(const Tensor& x) {
+Tensor recurses(const Tensor &x) {
   int level = 0;
   sink = deeper(&level);
   return x.clone();
 }
 
-Tensor throws_int(const Tensor&) { throw 42; }
+Tensor throws_int(const Tensor &) { throw 42; }
 
 void throws() { throw std::runtime_error("out of a noexcept function"); }
 void cannot_throw() noexcept { throws(); }
 
-Tensor terminates(const Tensor& x) {
+Tensor terminates(const Tensor &x) {
   cannot_throw();
   return x.clone();
 }
 
-Tensor hangs(const Tensor& x) {
+Tensor hangs(const Tensor &x) {
   for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
   return x.clone();
 }
 
-Tensor hogs(const Tensor& x) {
+Tensor hogs(const Tensor &x) {
   std::vector<Tensor> kept;
   for (int i = 0; i < 4096; i++) kept.push_back(at::ones({64 << 20}, at::kByte));
   return x.clone();
 }
 
-Tensor prints(const Tensor& x) {
+Tensor prints(const Tensor &x) {
   std::printf("printed without an end of line");
   std::fprintf(stderr, "told on stderr\n");
   std::abort();
@@ -81,7 +81,7 @@ Tensor prints(const Tensor& x) {
 }
 
 // What it forks crashes; the operator itself is well.
-Tensor forks_crash(const Tensor& x) {
+Tensor forks_crash(const Tensor &x) {
   pid_t pid = fork();
   if (pid == 0) segv(x);
   waitpid(pid, nullptr, 0);
@@ -89,68 +89,68 @@ Tensor forks_crash(const Tensor& x) {
 }
 
 // Leaves a process behind that would outlive everything.
-Tensor forks_sleeper(const Tensor& x) {
+Tensor forks_sleeper(const Tensor &x) {
   if (fork() == 0) {
     for (;;) sleep(100);
   }
   return x.clone();
 }
 
-Tensor writes_file(const Tensor& x) {
-  std::FILE* file = std::fopen("left_behind", "w");
+Tensor writes_file(const Tensor &x) {
+  std::FILE *file = std::fopen("left_behind", "w");
   if (file == nullptr) throw std::runtime_error("cannot write to the working directory");
   std::fputs("left behind", file);
   std::fclose(file);
   return x.clone();
 }
 
-Tensor closes_all(const Tensor& x) {
+Tensor closes_all(const Tensor &x) {
   for (int fd = 3; fd < 1024; fd++) close(fd);
   return x.clone();
 }
 
-Tensor rejects(const Tensor& x) {
+Tensor rejects(const Tensor &x) {
   TORCH_CHECK(x.dim() == 7, "expected 7 dimensions, \xff\xfe got ", x.dim());
   return x.clone();
 }
 
-Tensor asserts(const Tensor& x) {
+Tensor asserts(const Tensor &x) {
   TORCH_INTERNAL_ASSERT(x.dim() == 7, "seven");
   return x.clone();
 }
 
-Tensor good(const Tensor& x) { return x.clone(); }
-Tensor constant(const Tensor& x) { return at::zeros_like(x); }
-void mutates(Tensor& x) { x.add_(1); }
-Tensor uninitialised(const Tensor& x) { return at::empty_like(x); }
+Tensor good(const Tensor &x) { return x.clone(); }
+Tensor constant(const Tensor &x) { return at::zeros_like(x); }
+void mutates(Tensor &x) { x.add_(1); }
+Tensor uninitialised(const Tensor &x) { return at::empty_like(x); }
 // Before the first and behind the last element; what is read there does not matter.
-Tensor reads_before(const Tensor& x) {
+Tensor reads_before(const Tensor &x) {
   sink = static_cast<int>(x.const_data_ptr<float>()[-1 - zero]);
   return x.clone();
 }
-Tensor reads_behind(const Tensor& x) {
+Tensor reads_behind(const Tensor &x) {
   sink = static_cast<int>(x.const_data_ptr<float>()[x.numel() + zero]);
   return x.clone();
 }
 // Its own memory is aligned: what is left over between it and the next page is not its own.
-Tensor writes_behind(const Tensor& x) {
+Tensor writes_behind(const Tensor &x) {
   Tensor out = x.clone();
   out.mutable_data_ptr<float>()[out.numel() + zero] = 1;
   return out;
 }
-Tensor reads_malloc(const Tensor& x) {
-  auto* scratch = static_cast<float*>(std::malloc(64 * sizeof(float)));
+Tensor reads_malloc(const Tensor &x) {
+  auto *scratch = static_cast<float *>(std::malloc(64 * sizeof(float)));
   Tensor out = x + static_cast<double>(scratch[32 + zero]);
   std::free(scratch);
   return out;
 }
 // Other bits each time, but its memory is all its own.
-Tensor counts_calls(const Tensor& x) {
+Tensor counts_calls(const Tensor &x) {
   static int calls = 0;
   return x + ++calls;
 }
-int64_t counts(const Tensor& x) { return x.numel(); }
-void nothing(const Tensor&) {}
+int64_t counts(const Tensor &x) { return x.numel(); }
+void nothing(const Tensor &) {}
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 
 namespace {
 
-at::Tensor shape_of(const at::Tensor& x) { return at::empty_like(x); }
+at::Tensor shape_of(const at::Tensor &x) { return at::empty_like(x); }
 
 }  // namespace
 

@@ -125,7 +125,8 @@ static void a_try_that_leaves_its_arguments_is_unclean(void **state) {
     json_t *tried = child_next(&child);
     assert_non_null(tried);
     assert_string_equal(json_string_value(json_object_get(tried, "outcome")), "unclean");
-    assert_string_equal(json_string_value(json_object_get(tried, "message")), "with these arguments it reads outside its tensors' memory");
+    assert_string_equal(json_string_value(json_object_get(tried, "message")),
+                        "with these arguments it reads outside its tensors' memory");
     json_decref(tried);
     assert_int_equal(child_finish(&worker, &child), 0);
   }
@@ -168,7 +169,8 @@ static void nothing_outlives_the_child(void **state) {
   assert_true(run_plain(&child, 6, 1024, "hostile::forks_sleeper"));
   pid_t group = child.pid;
   assert_int_equal(child_finish(&worker, &child), 0);
-  for (int i = 0; i < 500 && kill(-group, 0) == 0; i++) usleep(10000); /* a killed process is there until init has reaped it */
+  for (int i = 0; i < 500 && kill(-group, 0) == 0; i++)
+    usleep(10000); /* a killed process is there until init has reaped it */
   assert_int_not_equal(kill(-group, 0), 0);
 }
 
@@ -191,7 +193,8 @@ static void a_closed_channel_ends_the_child(void **state) {
   client_child_t child;
   (void)state;
   child_fork(&worker, &child, 8, 1024);
-  child_send(&child, command_cases("hostile::closes_all", "file", json_pack("{s:[s, s]}", "checks", "alias", "mutation")));
+  child_send(&child,
+             command_cases("hostile::closes_all", "file", json_pack("{s:[s, s]}", "checks", "alias", "mutation")));
   assert_null(child_next(&child));
   assert_int_equal(WEXITSTATUS(child_reaped(&worker, &child)), 125);
   /* It is the first case's doing, and no other has run since. */

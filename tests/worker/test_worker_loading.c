@@ -67,7 +67,9 @@ static void see_kernels_of_two(const char *const *arguments) {
 }
 
 static void kernels_of_another_library_are_listed(void **state) {
-  static const char *const definition_first[] = {HOSTILE_OPS, KERNELS_ELSEWHERE, NULL}, *const kernel_first[] = {KERNELS_ELSEWHERE, HOSTILE_OPS, NULL};
+  static const char *const definition_first[] = {HOSTILE_OPS, KERNELS_ELSEWHERE, NULL}, *const kernel_first[] = {
+                                                                                            KERNELS_ELSEWHERE,
+                                                                                            HOSTILE_OPS, NULL};
   (void)state;
   see_kernels_of_two(definition_first);
   see_kernels_of_two(kernel_first);

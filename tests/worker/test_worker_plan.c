@@ -92,19 +92,24 @@ static void the_plan_is_stable_and_can_be_cut(void **state) {
     assert_int_equal(json_array_size(one), 1);
     assert_string_equal(field(one, 0, "case"), field(all, i, "case"));
     if (strcmp(field(one, 0, "verdict"), field(all, i, "verdict")) != 0)
-      fail_msg("%s: %s among all, alone %s: %s", field(all, i, "case"), field(all, i, "verdict"), field(one, 0, "verdict"), field(one, 0, "message"));
+      fail_msg("%s: %s among all, alone %s: %s", field(all, i, "case"), field(all, i, "verdict"),
+               field(one, 0, "verdict"), field(one, 0, "message"));
     json_decref(one);
   }
   size_t middle = planned / 2;
-  json_t *rest = results_of(command_cases("hostile::good", "file", json_pack("{s:s}", "after", field(all, middle, "case"))));
+  json_t *rest =
+      results_of(command_cases("hostile::good", "file", json_pack("{s:s}", "after", field(all, middle, "case"))));
   assert_int_equal(json_array_size(rest), planned - middle - 1);
-  for (size_t i = 0; i < json_array_size(rest); i++) assert_string_equal(field(rest, i, "case"), field(all, middle + 1 + i, "case"));
+  for (size_t i = 0; i < json_array_size(rest); i++)
+    assert_string_equal(field(rest, i, "case"), field(all, middle + 1 + i, "case"));
   json_decref(rest);
-  json_t *none = results_of(command_cases("hostile::good", "file", json_pack("{s:s}", "after", field(all, planned - 1, "case"))));
+  json_t *none =
+      results_of(command_cases("hostile::good", "file", json_pack("{s:s}", "after", field(all, planned - 1, "case"))));
   assert_int_equal(json_array_size(none), 0);
   json_decref(none);
-  json_t *stretch =
-      results_of(command_cases("hostile::good", "file", json_pack("{s:s, s:s}", "from", field(all, 3, "case"), "to", field(all, middle, "case"))));
+  json_t *stretch = results_of(
+      command_cases("hostile::good", "file",
+                    json_pack("{s:s, s:s}", "from", field(all, 3, "case"), "to", field(all, middle, "case"))));
   assert_int_equal(json_array_size(stretch), middle - 2);
   assert_string_equal(field(stretch, 0, "case"), field(all, 3, "case"));
   json_decref(stretch);
@@ -113,7 +118,8 @@ static void the_plan_is_stable_and_can_be_cut(void **state) {
 
 static void skipped_checks_are_told(void **state) {
   (void)state;
-  json_t *results = results_of(command_cases("hostile::good", "file", json_pack("{s:[s, s], s:[s]}", "checks", "stride", "alias", "skip", "stride")));
+  json_t *results = results_of(command_cases(
+      "hostile::good", "file", json_pack("{s:[s, s], s:[s]}", "checks", "stride", "alias", "skip", "stride")));
   size_t strides = 0;
   for (size_t i = 0; i < json_array_size(results); i++) {
     bool stride = strstr(field(results, i, "case"), "/stride/") != NULL;
@@ -127,26 +133,33 @@ static void skipped_checks_are_told(void **state) {
 /* A variant that hung on one sample, and time that is used up. */
 static void what_took_too_long_is_not_tried_again(void **state) {
   (void)state;
-  json_t *all = results_of(command_cases("hostile::good", "file", json_pack("{s:[s, s]}", "checks", "stride", "alias")));
+  json_t *all =
+      results_of(command_cases("hostile::good", "file", json_pack("{s:[s, s]}", "checks", "stride", "alias")));
   const char *last = strrchr(field(all, 1, "case"), '/'), *after = field(all, 0, "case");
   char hung[256];
   snprintf(hung, sizeof hung, "hostile::good/stride/cpu/-/-%s", last);
-  json_t *results = results_of(command_cases("hostile::good", "file", json_pack("{s:[s, s], s:[s]}", "checks", "stride", "alias", "crashed", hung)));
+  json_t *results = results_of(command_cases(
+      "hostile::good", "file", json_pack("{s:[s, s], s:[s]}", "checks", "stride", "alias", "crashed", hung)));
   int skipped = 0;
   assert_int_equal(json_array_size(results), json_array_size(all));
   for (size_t i = 0; i < json_array_size(results); i++) {
     bool same = strcmp(strrchr(field(results, i, "case"), '/'), last) == 0;
     assert_string_equal(field(results, i, "verdict"), same ? "skip" : field(all, i, "verdict"));
-    if (same) assert_string_equal(field(results, i, "message"), "not run: with this variant of a sample the operator hung in check stride");
+    if (same)
+      assert_string_equal(field(results, i, "message"),
+                          "not run: with this variant of a sample the operator hung in check stride");
     skipped += same;
   }
   assert_int_equal(skipped, 2); /* one in each check */
   json_decref(results);
-  results = results_of(command_cases("hostile::good", "file", json_pack("{s:[s, s], s:s, s:f}", "checks", "stride", "alias", "after", after, "out_of_time", 0.5)));
+  results = results_of(command_cases(
+      "hostile::good", "file",
+      json_pack("{s:[s, s], s:s, s:f}", "checks", "stride", "alias", "after", after, "out_of_time", 0.5)));
   assert_int_equal(json_array_size(results), json_array_size(all) - 1);
   for (size_t i = 0; i < json_array_size(results); i++) {
     assert_string_equal(field(results, i, "reason"), "budget");
-    assert_string_equal(field(results, i, "message"), "not run: the operator's cases had taken more than 0.5 s by then (--operator-time)");
+    assert_string_equal(field(results, i, "message"),
+                        "not run: the operator's cases had taken more than 0.5 s by then (--operator-time)");
   }
   json_decref(results);
   json_decref(all);
@@ -157,11 +170,12 @@ static const char *arguments_of(const char *case_id) { return strchr(strchr(case
 
 static void crashed_arguments_are_not_tried_in_other_checks(void **state) {
   (void)state;
-  json_t *all = results_of(command_cases("hostile::good", "file", json_pack("{s:[s, s]}", "checks", "stride", "alias")));
+  json_t *all =
+      results_of(command_cases("hostile::good", "file", json_pack("{s:[s, s]}", "checks", "stride", "alias")));
   const char *crashed = field(all, 1, "case");
   assert_non_null(strstr(crashed, "/stride/"));
-  json_t *results =
-      results_of(command_cases("hostile::good", "file", json_pack("{s:[s, s], s:[s]}", "checks", "stride", "alias", "crashed", crashed)));
+  json_t *results = results_of(command_cases(
+      "hostile::good", "file", json_pack("{s:[s, s], s:[s]}", "checks", "stride", "alias", "crashed", crashed)));
   size_t skipped = 0;
   assert_int_equal(json_array_size(results), json_array_size(all));
   for (size_t i = 0; i < json_array_size(results); i++) {
@@ -169,7 +183,9 @@ static void crashed_arguments_are_not_tried_in_other_checks(void **state) {
     bool other = strcmp(id, crashed) != 0 && strcmp(arguments_of(id), arguments_of(crashed)) == 0;
     assert_string_equal(field(results, i, "verdict"), other ? "skip" : field(all, i, "verdict"));
     assert_string_equal(field(results, i, "reason"), other ? "after_crash" : field(all, i, "reason"));
-    if (other) assert_string_equal(field(results, i, "message"), "not run: these arguments crashed the operator in check stride");
+    if (other)
+      assert_string_equal(field(results, i, "message"),
+                          "not run: these arguments crashed the operator in check stride");
     skipped += other;
   }
   assert_int_equal(skipped, 1);
@@ -193,7 +209,8 @@ static void what_is_not_there_is_named(void **state) {
     if (!strstr(text, cases[i].words)) fail_msg("%s: %s", cases[i].id, text);
     free(text);
   }
-  free(refusal_of(command_cases("hostile::good", "file", json_pack("{s:s}", "after", "hostile::good/alias/cpu/-/s/x.sideways"))));
+  free(refusal_of(
+      command_cases("hostile::good", "file", json_pack("{s:s}", "after", "hostile::good/alias/cpu/-/s/x.sideways"))));
   free(refusal_of(command_cases("hostile::good", "file", json_pack("{s:[s]}", "checks", "nonsense"))));
   free(refusal_of(command_cases("nowhere::to_be_found", "file", NULL)));
   free(refusal_of(json_pack("{s:s}", "t", "nonsense")));
@@ -209,11 +226,13 @@ static void a_refused_sample_is_one_failure(void **state) {
     if (strcmp(field(results, i, "rule"), "sample.rejected") != 0) continue;
     assert_non_null(strstr(field(results, i, "message"), "expected 7 dimensions, \\xFF\\xFE got"));
     /* Alone it is told again: a finding must be reproducible. */
-    json_t *again = results_of(command_cases("hostile::rejects", "file", json_pack("{s:s}", "only", field(results, i, "case"))));
+    json_t *again =
+        results_of(command_cases("hostile::rejects", "file", json_pack("{s:s}", "only", field(results, i, "case"))));
     assert_string_equal(field(again, 0, "rule"), "sample.rejected");
     json_decref(again);
     /* And the cases behind it do not repeat it. */
-    json_t *rest = results_of(command_cases("hostile::rejects", "file", json_pack("{s:s}", "after", field(results, i, "case"))));
+    json_t *rest =
+        results_of(command_cases("hostile::rejects", "file", json_pack("{s:s}", "after", field(results, i, "case"))));
     assert_int_equal(count(rest, "rule", "sample.rejected"), 0);
     json_decref(rest);
   }
@@ -232,7 +251,8 @@ static void an_internal_assert_is_a_warning(void **state) {
   json_t *results = results_of(command_cases("hostile::asserts", "searched", NULL));
   assert_true(count(results, "rule", "sample.internal_assert") > 0);
   for (size_t i = 0; i < json_array_size(results); i++)
-    if (strcmp(field(results, i, "rule"), "sample.internal_assert") == 0) assert_string_equal(field(results, i, "severity"), "warning");
+    if (strcmp(field(results, i, "rule"), "sample.internal_assert") == 0)
+      assert_string_equal(field(results, i, "severity"), "warning");
   json_decref(results);
 }
 
@@ -246,7 +266,8 @@ static json_t *expecting_refusal(const char *operator_name) {
 static void a_sample_may_expect_to_be_refused(void **state) {
   (void)state;
   json_t *results = results_of(expecting_refusal("hostile::rejects"));
-  /* The first calling check makes the call; leak and state look at what a refusal leaves behind; for the others there is nothing to do. */
+  /* The first calling check makes the call; leak and state look at what a refusal leaves behind; for the others there
+   * is nothing to do. */
   size_t calling = json_array_size(results) - 1; /* registration does not call */
   assert_int_equal(count(results, "verdict", "pass"), 3 + (strcmp(field(results, 0, "verdict"), "pass") == 0));
   assert_int_equal(count(results, "reason", "not_applicable"), calling - 3);
@@ -266,7 +287,8 @@ static void where_nothing_can_be_called_each_check_says_why(void **state) {
   assert_string_equal(field(results, 0, "reason"), "no_kernel");
   assert_string_equal(field(results, 0, "case"), "hostile::no_kernel/alias/cpu/-/-/-");
   json_decref(results);
-  results = results_of(command_cases("hostile::good", "file", json_pack("{s:[s], s:[s]}", "checks", "alias", "devices", "cuda:63")));
+  results = results_of(
+      command_cases("hostile::good", "file", json_pack("{s:[s], s:[s]}", "checks", "alias", "devices", "cuda:63")));
   assert_int_equal(json_array_size(results), 1);
   assert_string_equal(field(results, 0, "reason"), "no_device");
   json_decref(results);
@@ -312,7 +334,8 @@ int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_plan_is_stable_and_can_be_cut),
       cmocka_unit_test(skipped_checks_are_told),
-      cmocka_unit_test(crashed_arguments_are_not_tried_in_other_checks), cmocka_unit_test(what_took_too_long_is_not_tried_again),
+      cmocka_unit_test(crashed_arguments_are_not_tried_in_other_checks),
+      cmocka_unit_test(what_took_too_long_is_not_tried_again),
       cmocka_unit_test(what_is_not_there_is_named),
       cmocka_unit_test(a_refused_sample_is_one_failure),
       cmocka_unit_test(an_internal_assert_is_a_warning),

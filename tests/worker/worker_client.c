@@ -191,8 +191,9 @@ static json_t *sample(const char *source) {
 json_t *command_cases(const char *operator_name, const char *source, json_t *extra) {
   json_t *only = sample(source), *command;
   json_object_set_new(only, "operator", json_string(operator_name));
-  command = json_pack("{s:s, s:s, s:[o], s:[], s:[s], s:i, s:n, s:n, s:n, s:n, s:[], s:[]}", "t", "cases", "operator", operator_name, "samples", only,
-                      "checks", "devices", "cpu", "seed", 0, "only", "after", "from", "to", "skip", "crashed");
+  command = json_pack("{s:s, s:s, s:[o], s:[], s:[s], s:i, s:n, s:n, s:n, s:n, s:[], s:[]}", "t", "cases", "operator",
+                      operator_name, "samples", only, "checks", "devices", "cpu", "seed", 0, "only", "after", "from",
+                      "to", "skip", "crashed");
   if (extra) json_object_update(command, extra);
   json_decref(extra);
   return command;

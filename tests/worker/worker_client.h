@@ -1,4 +1,5 @@
-/* The supervisor's side of wire/protocol.h, reduced to what tests need: every step waits, and a step that does not come fails the test. */
+/* The supervisor's side of wire/protocol.h, reduced to what tests need: every step waits, and a step that does not come
+ * fails the test. */
 #ifndef OPC_TESTS_WORKER_CLIENT_H
 #define OPC_TESTS_WORKER_CLIENT_H
 
@@ -50,7 +51,8 @@ void child_release(client_child_t *child);
 /* What it printed; valid until the next call. */
 const char *child_output(const client_child_t *child);
 
-/* A command for the operator with one float32[2, 3] sample named "s" of this source; `extra` (may be NULL) is merged in and released. */
+/* A command for the operator with one float32[2, 3] sample named "s" of this source; `extra` (may be NULL) is merged in
+ * and released. */
 json_t *command_cases(const char *operator_name, const char *source, json_t *extra);
 json_t *command_try(const char *operator_name);
 
