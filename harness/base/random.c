@@ -37,3 +37,9 @@ uint64_t opc_random_stream(const char *name) {
   for (; name && *name; name++) hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
   return mix(hash);
 }
+
+int64_t opc_rng_below(opc_rng_t *rng, int64_t limit) {
+  return opc_random_range(rng->seed, 0, rng->counter++, 0, limit < 1 ? 1 : limit);
+}
+
+bool opc_rng_chance(opc_rng_t *rng, int percent) { return opc_rng_below(rng, 100) < percent; }

@@ -4,6 +4,7 @@
 #ifndef OPC_BASE_RANDOM_H
 #define OPC_BASE_RANDOM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -17,6 +18,15 @@ double opc_random_normal(uint64_t seed, uint64_t stream, uint64_t counter);  /* 
 int64_t opc_random_range(uint64_t seed, uint64_t stream, uint64_t counter, int64_t lo, int64_t hi);
 /* A stream's number from a name, such as an argument's path. */
 uint64_t opc_random_stream(const char *name);
+
+/* A sequence of random numbers: a function of (seed, how many were drawn). */
+typedef struct opc_rng {
+  uint64_t seed, counter;
+  const void *view; /* what the owner draws from besides; not used here */
+} opc_rng_t;
+
+int64_t opc_rng_below(opc_rng_t *rng, int64_t limit); /* 0 <= result < limit; 0 when limit < 1 */
+bool opc_rng_chance(opc_rng_t *rng, int percent);
 
 #ifdef __cplusplus
 }

@@ -279,10 +279,8 @@ opc_status_t opc_cuda_stream_use_pool(int device, uint64_t *out_stream, opc_erro
 opc_status_t opc_cuda_stream_use_default(int device, opc_error_t *error) OPC_CHECKED;
 uint64_t opc_cuda_stream_current(int device); /* 0 as well where it cannot be asked */
 opc_status_t opc_cuda_device_use(int device, opc_error_t *error) OPC_CHECKED;
-int opc_cuda_device_current(void); /* -1: it cannot be asked */
 /* Live bytes of libtorch's caching allocator: what tensors hold, without what the cache keeps. */
 opc_status_t opc_cuda_allocated(int device, uint64_t *out_bytes, opc_error_t *error) OPC_CHECKED;
-void opc_cuda_cache_empty(void);
 /* libtorch's allocator of CUDA memory over these functions, from now on, without a cache and without what only
  * libtorch's own has (statistics, capture). Before the first use of CUDA in the process. OPC_ERR_UNSUPPORTED: this
  * libtorch_cuda has no such interface; any other: libtorch refuses. */

@@ -58,15 +58,6 @@ opc_status_t opc_cuda_device_use(int device, opc_error_t *error) {
   });
 }
 
-int opc_cuda_device_current(void) {
-  int device = -1;
-  (void)opc::guarded(nullptr, [&] {
-    device = cuda().getDevice().index();
-    return OPC_OK;
-  });
-  return device;
-}
-
 opc_status_t opc_cuda_allocated(int device, uint64_t *out_bytes, opc_error_t *error) {
   *out_bytes = 0;
   return opc::guarded(error, [&] {
@@ -74,14 +65,6 @@ opc_status_t opc_cuda_allocated(int device, uint64_t *out_bytes, opc_error_t *er
     const auto stats = at::getDeviceAllocator(c10::kCUDA)->getDeviceStats(cuda_device(device).index());
     const auto aggregate = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
     *out_bytes = static_cast<uint64_t>(stats.allocated_bytes.at(aggregate).current);
-    return OPC_OK;
-  });
-}
-
-void opc_cuda_cache_empty(void) {
-  (void)opc::guarded(nullptr, [&] {
-    (void)cuda();
-    at::getDeviceAllocator(c10::kCUDA)->emptyCache();
     return OPC_OK;
   });
 }

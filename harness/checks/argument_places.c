@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "checks/case_run.h"
 #include "memory/heap_pages.h"
 
 /* Addresses that nothing in a process has by itself, so that a cache that goes by addresses knows none of them. What is

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/simulated.h"
+#include "launch/launch.h"
 #include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
 #include "plan/fill_kept.h"

@@ -124,4 +124,7 @@ typedef struct opc_output {
 opc_status_t opc_call_outputs(const opc_call_t *call, opc_output_t **out, size_t *out_count,
                               opc_error_t *error) OPC_CHECKED; /* caller frees *out */
 
+/* New memory is filled with such a byte (opc_poison_pattern); every case starts with the first. */
+enum { OPC_PATTERN_FIRST = 0xa5, OPC_PATTERN_SECOND = 0x5a };
+
 #endif

@@ -29,7 +29,4 @@ typedef struct opc_again {
 opc_status_t opc_again_run(const opc_again_t *again, opc_result_t *out, opc_call_outcome_t *out_outcome,
                            opc_text_t *message, opc_error_t *error) OPC_CHECKED;
 
-/* New memory is filled with this byte from now on; the first is the one that every case starts with. */
-enum { OPC_PATTERN_FIRST = 0xa5, OPC_PATTERN_SECOND = 0x5a };
-
 #endif

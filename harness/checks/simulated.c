@@ -24,11 +24,6 @@ static const struct {
                {"cudaErrorNotSupported", "a function of CUDA"},
                {"CUDA error: operation not supported", "a function of CUDA"}};
 
-bool opc_cuda_simulated(void) {
-  const opc_launch_api_t *launch = opc_launch();
-  return launch && launch->mode == OPC_LAUNCH_SIMULATED;
-}
-
 void opc_simulated_case_begin(void) {
   if (opc_cuda_simulated()) opc_launch()->log_begin();
 }

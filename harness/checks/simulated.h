@@ -9,8 +9,6 @@
 #include "base/text.h"
 #include "launch/launch.h"
 
-/* The devices of this process are simulated. */
-bool opc_cuda_simulated(void);
 /* They are watched from now on: the log that opc_simulated_cause asks for begins here, where no check begins one of its
  * own. */
 void opc_simulated_case_begin(void);

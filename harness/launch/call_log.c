@@ -70,7 +70,6 @@ unsigned opc_log_number(void) { return atomic_load_explicit(&epoch, memory_order
 void opc_log_reserve(void) { calls = opc_reserve(CALLS_MAX * sizeof *calls, PROT_READ | PROT_WRITE); }
 
 void opc_log_begin(void) {
-  opc_device_close_opened();
   atomic_store(&call_count, 0);
   opc_thread.epoch = atomic_fetch_add(&epoch, 1) + 1;
   opc_thread.number = 0;
@@ -86,7 +85,7 @@ static void libraries_name(size_t count) {
 
 opc_cuda_log_t opc_log_end(void) {
   atomic_store(&opc_log_open, false);
-  opc_watch_update();
+  atomic_store(&opc_watchful, opc_runtime.simulated);
   while (atomic_load(&writers) != 0) sched_yield();
   const size_t asked = atomic_load(&call_count), count = asked < CALLS_MAX ? asked : CALLS_MAX;
   if (!calls) return (opc_cuda_log_t){.dropped = asked};

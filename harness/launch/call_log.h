@@ -6,8 +6,6 @@
 
 extern atomic_bool opc_log_open;
 
-/* Whether wrappers have anything to do besides the call. */
-void opc_watch_update(void);
 void opc_log_forked(void);
 
 /* Of the log that is open or was last: another for each. */

@@ -4,7 +4,7 @@
  * notes the call (call_log.h) and goes on to the simulated device (opc_sim_NAME, simulated_*.c) or to the real runtime
  * (opc_real.NAME). What both modes must know about memory, streams and kernels is kept in address_table.c,
  * stream_table.c and kernel_table.c. No function of the runtime calls another by its exported name. Threads: any. Fork:
- * every lock is taken around it (runtime_state.c). */
+ * every lock is taken around it (runtime_begin.c). */
 #ifndef OPC_LAUNCH_CUDART_H
 #define OPC_LAUNCH_CUDART_H
 
@@ -53,6 +53,8 @@ extern atomic_bool opc_watchful;
 
 /* Before anything else, in every entry: reads the environment once. */
 void opc_runtime_begin(void);
+/* Reads the mode alone, once: what the library does when it is loaded. */
+void opc_runtime_mode(void);
 static inline void opc_runtime_ready(void) {
   if (__builtin_expect(!opc_runtime.ready, 0)) opc_runtime_begin();
 }
@@ -84,9 +86,12 @@ static inline cudaError_t opc_error_keep(cudaError_t code) {
   if (code != cudaSuccess) opc_thread.last_error = code;
   return code;
 }
-int opc_device_now(void); /* current in this thread, in either mode */
+int opc_device_now(void); /* current in this thread, in either mode; after opc_runtime_ready */
+/* launch.h, fail_launch and launch_failed. */
+void opc_injection_set(uint64_t nth, int code);
+bool opc_injection_happened(void);
+/* A launch asks: it is the one that fails, with this code. */
 bool opc_injection_takes(cudaError_t *out_code);
-void opc_cuda_api_fill(bool simulated);
 
 /* ---- memory ---- */
 
@@ -149,6 +154,9 @@ static inline cudaStream_t opc_stream_default(cudaStream_t stream, bool per_thre
 }
 /* A stream capture was begun in this process, in either mode: calls are asked about from then on. */
 extern atomic_bool opc_capture_seen;
+/* How the simulated device is asked: it sets this before the first capture. */
+typedef cudaError_t opc_captures_t(cudaStream_t stream, enum cudaStreamCaptureStatus *out);
+extern _Atomic(opc_captures_t *) opc_simulated_captures;
 /* Whether what goes into the stream goes into a graph. */
 bool opc_stream_captures(cudaStream_t stream);
 /* Whether work can go there; of the simulated device. */

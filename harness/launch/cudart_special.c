@@ -40,20 +40,18 @@ static const struct {
 #include "launch/cuda_errors.def"
 };
 
-static const char unknown_error[] = "unrecognized error code";
-
 const char *cudaGetErrorName(cudaError_t error) {
   for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
     if (errors[i].code == (int)error) return errors[i].name;
   opc_runtime_ready();
-  return opc_runtime.simulated ? unknown_error : opc_real_errors.name(error); /* a newer one's */
+  return opc_runtime.simulated ? opc_unknown_error : opc_real_errors.name(error); /* a newer one's */
 }
 
 const char *cudaGetErrorString(cudaError_t error) {
   for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
     if (errors[i].code == (int)error) return errors[i].text;
   opc_runtime_ready();
-  return opc_runtime.simulated ? unknown_error : opc_real_errors.text(error);
+  return opc_runtime.simulated ? opc_unknown_error : opc_real_errors.text(error);
 }
 
 /* ---- launches by <<<…>>>: pushed before the arguments are evaluated, popped in the stub ---- */
@@ -130,35 +128,3 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
 }
 
 char __cudaInitModule(void **handle) { return opc_runtime.simulated ? 1 : opc_real_registry.init(handle); }
-
-/* ---- the real ones of these ---- */
-
-opc_real_errors_t opc_real_errors;
-opc_real_registry_t opc_real_registry;
-
-static const char *no_text(cudaError_t error) {
-  (void)error;
-  return unknown_error;
-}
-
-/* As opc_real_function, for what gives a text. */
-static void *real_text_function(const char *name) {
-  const char *(*fallback)(cudaError_t) = no_text;
-  void *handle = opc_real_library(), *found = handle ? dlsym(handle, name) : NULL;
-  return found ? found : *(void **)&fallback;
-}
-
-void opc_real_special_fill(void) {
-  *(void **)&opc_real_errors.last = opc_real_function("cudaGetLastError");
-  *(void **)&opc_real_errors.peek = opc_real_function("cudaPeekAtLastError");
-  *(void **)&opc_real_errors.name = real_text_function("cudaGetErrorName");
-  *(void **)&opc_real_errors.text = real_text_function("cudaGetErrorString");
-  *(void **)&opc_real_registry.push = opc_real_function("__cudaPushCallConfiguration");
-  *(void **)&opc_real_registry.binary = opc_real_function("__cudaRegisterFatBinary");
-  *(void **)&opc_real_registry.end = opc_real_function("__cudaRegisterFatBinaryEnd");
-  *(void **)&opc_real_registry.unregister = opc_real_function("__cudaUnregisterFatBinary");
-  *(void **)&opc_real_registry.function = opc_real_function("__cudaRegisterFunction");
-  *(void **)&opc_real_registry.variable = opc_real_function("__cudaRegisterVar");
-  *(void **)&opc_real_registry.managed = opc_real_function("__cudaRegisterManagedVar");
-  *(void **)&opc_real_registry.init = opc_real_function("__cudaInitModule");
-}

@@ -35,6 +35,7 @@ typedef struct opc_real_registry {
   __typeof__(__cudaRegisterManagedVar) *managed;
   __typeof__(__cudaInitModule) *init;
 } opc_real_registry_t;
+extern const char opc_unknown_error[]; /* the runtime's text for a code that it does not know */
 extern opc_real_errors_t opc_real_errors;
 extern opc_real_registry_t opc_real_registry;
 void opc_real_special_fill(void);

@@ -3,21 +3,6 @@
 
 #include "launch/cudart_table.h"
 
-opc_real_t opc_real;
-
-void opc_real_fill(void) {
-#define OPC_CUDART_ONE(name) *(void **)&opc_real.name = opc_real_function(#name);
-#define OPC_CUDART_PTSZ(name) \
-  OPC_CUDART_ONE(name) * (void **)&opc_real.name##_second = opc_real_function(#name "_ptsz");
-#define OPC_CUDART_PTDS(name) \
-  OPC_CUDART_ONE(name) * (void **)&opc_real.name##_second = opc_real_function(#name "_ptds");
-#define OPC_CUDART(when, kind, variant, name, parameters, arguments, note, track) OPC_CUDART_##variant(name)
-#include "launch/cudart.def"
-#undef OPC_CUDART_ONE
-#undef OPC_CUDART_PTSZ
-#undef OPC_CUDART_PTDS
-}
-
 enum { LOG_QUIET, LOG_BEFORE, LOG_AFTER, LOG_REAL };
 
 static void opc_kernel_handle_given(const void *handle, const void *function) {

@@ -15,3 +15,8 @@ const opc_launch_api_t *opc_launch(void) {
   }
   return found;
 }
+
+bool opc_cuda_simulated(void) {
+  const opc_launch_api_t *launch = opc_launch();
+  return launch && launch->mode == OPC_LAUNCH_SIMULATED;
+}

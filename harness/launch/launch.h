@@ -84,6 +84,8 @@ typedef struct opc_launch_api {
 
 /* The table of this process; NULL: nothing is wrapped, as in every worker for the CPU. */
 const opc_launch_api_t *opc_launch(void);
+/* The CUDA devices of this process are simulated. */
+bool opc_cuda_simulated(void);
 
 #ifdef __cplusplus
 }

@@ -1,58 +1,20 @@
 /* What the worker finds (launch.h). */
+#include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "launch/cudart_table.h"
 #include "launch/unwrapped.h"
 
-/* ---- a launch that is to fail ---- */
-
-static _Atomic uint64_t launches_left; /* 0: none */
-static atomic_int launch_code;
-static atomic_bool launch_has_failed;
-
-void opc_watch_update(void) { atomic_store(&opc_watchful, opc_runtime.simulated || atomic_load(&opc_log_open)); }
-
-static void fail_launch(uint64_t nth, int code) {
-  atomic_store(&launches_left, 0);
-  atomic_store(&launch_has_failed, false);
-  atomic_store(&launch_code, code);
-  atomic_store(&launches_left, nth);
-}
-
-bool opc_injection_takes(cudaError_t *out_code) {
-  uint64_t left = atomic_load_explicit(&launches_left, memory_order_relaxed);
-  do {
-    if (left == 0) return false;
-  } while (!atomic_compare_exchange_weak(&launches_left, &left, left - 1));
-  if (left != 1) return false;
-  *out_code = (cudaError_t)atomic_load(&launch_code);
-  atomic_store(&launch_has_failed, true);
-  return true;
-}
-
-static bool launch_failed(void) { return atomic_load(&launch_has_failed); }
-
-/* ---- captures ---- */
-
-atomic_bool opc_capture_seen;
-
-/* The legacy stream never does, and asking for it is an error that would stay with the thread. */
-bool opc_stream_captures(cudaStream_t stream) {
-  enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  if (stream == NULL || stream == cudaStreamLegacy) return false;
-  const cudaError_t code = opc_runtime.simulated ? opc_sim_cudaStreamIsCapturing(stream, &status)
-                                                 : opc_real.cudaStreamIsCapturing(stream, &status);
-  return code == cudaSuccess && status == cudaStreamCaptureStatusActive;
-}
-
-/* ---- the rest ---- */
-
-int opc_device_now(void) {
-  int device = -1;
+static int current_device(void) {
   opc_runtime_ready();
-  if (opc_runtime.simulated) return opc_thread.device;
-  return opc_real.cudaGetDevice(&device) == cudaSuccess ? device : -1;
+  return opc_device_now();
+}
+
+static void log_begin(void) {
+  opc_device_close_opened();
+  opc_log_begin();
 }
 
 static int last_error(void) {
@@ -117,13 +79,13 @@ opc_launch_api_t opc_launch_api = {
     .version = OPC_LAUNCH_API_VERSION,
     .mode = OPC_LAUNCH_THROUGH,
     .runtime_version = CUDART_VERSION,
-    .log_begin = opc_log_begin,
+    .log_begin = log_begin,
     .log_end = opc_log_end,
-    .fail_launch = fail_launch,
-    .launch_failed = launch_failed,
+    .fail_launch = opc_injection_set,
+    .launch_failed = opc_injection_happened,
     .last_error = last_error,
     .synchronize = synchronize,
-    .current_device = opc_device_now,
+    .current_device = current_device,
     .device_count = device_count,
     .limits = limits,
     .allocations = opc_range_list,
@@ -133,4 +95,26 @@ opc_launch_api_t opc_launch_api = {
     .watch_unwrapped = opc_unwrapped_watch,
 };
 
-void opc_cuda_api_fill(bool simulated) { opc_launch_api.mode = simulated ? OPC_LAUNCH_SIMULATED : OPC_LAUNCH_THROUGH; }
+/* ---- when the library is loaded ---- */
+
+/* Beside this library. Whoever then loads a libcuda.so.1 gets this one, because it is loaded already; and it comes
+ * before the libraries of kernels. */
+static void driver_load(void) {
+  Dl_info self;
+  char path[PATH_MAX];
+  if (dladdr(&opc_runtime, &self) == 0 || !self.dli_fname) return;
+  const char *slash = strrchr(self.dli_fname, '/');
+  const int folder = slash ? (int)(slash - self.dli_fname) : 0;
+  if (!slash || snprintf(path, sizeof path, "%.*s/simulated/libcuda.so.1", folder, self.dli_fname) >= (int)sizeof path)
+    return;
+  if (!dlopen(path, RTLD_NOW | RTLD_GLOBAL))
+    fprintf(stderr, "opcheck-c: the simulated device's driver cannot be loaded: %s\n", dlerror());
+}
+
+/* The table must be right before anybody can ask for it; other libraries' initialisers may call us before this one. The
+ * real runtime is looked for at the first call, when its caller has loaded it. */
+__attribute__((constructor)) static void loaded(void) {
+  opc_runtime_mode();
+  opc_launch_api.mode = opc_runtime.simulated ? OPC_LAUNCH_SIMULATED : OPC_LAUNCH_THROUGH;
+  if (opc_runtime.simulated) driver_load();
+}

@@ -1,14 +1,7 @@
-/* Which runtime this is, said by the environment before the first library of CUDA is loaded; and what must not be torn
- * apart by fork. */
-#include <dlfcn.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+/* What every file of the runtime needs: which runtime this is, the thread's own state, and the locks. */
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include "launch/cudart_table.h"
+#include "launch/cudart.h"
 
 opc_runtime_t opc_runtime;
 atomic_bool opc_watchful;
@@ -18,151 +11,8 @@ pthread_mutex_t opc_lock_addresses = PTHREAD_MUTEX_INITIALIZER, opc_lock_kernels
 pthread_mutex_t opc_lock_copies = PTHREAD_MUTEX_INITIALIZER, opc_lock_streams = PTHREAD_MUTEX_INITIALIZER;
 pthread_mutex_t opc_lock_jobs = PTHREAD_MUTEX_INITIALIZER, opc_lock_texts = PTHREAD_MUTEX_INITIALIZER,
                 opc_lock_captures = PTHREAD_MUTEX_INITIALIZER;
-/* In the order in which code takes them while it holds others. */
-static pthread_mutex_t *const locks[] = {&opc_lock_jobs,      &opc_lock_captures, &opc_lock_kernels, &opc_lock_copies,
-                                         &opc_lock_addresses, &opc_lock_streams,  &opc_lock_texts};
-enum { LOCKS = sizeof locks / sizeof locks[0] };
-
-static void fork_before(void) {
-  for (size_t i = 0; i < LOCKS; i++) pthread_mutex_lock(locks[i]);
-}
-static void fork_after(void) {
-  for (size_t i = LOCKS; i-- > 0;) pthread_mutex_unlock(locks[i]);
-}
-static void fork_child(void) {
-  opc_log_forked();
-  fork_after();
-}
 
 void *opc_reserve(size_t bytes, int protection) {
   void *at = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return at == MAP_FAILED ? NULL : at;
-}
-
-typedef struct architecture {
-  const char *name;
-  int major, minor;
-  uint32_t multiprocessors, shared_multiprocessor, shared_optin, threads, blocks, l2;
-} architecture_t;
-
-static const architecture_t architectures[] = {
-#define OPC_ARCHITECTURE(name, major, minor, multiprocessors, shared, optin, threads, blocks, l2) \
-  {name, major, minor, multiprocessors, shared, optin, threads, blocks, l2},
-#include "launch/architectures.def"
-};
-
-static const architecture_t *architecture_named(const char *name) {
-  const architecture_t *usual = NULL;
-  for (size_t i = 0; i < sizeof architectures / sizeof architectures[0]; i++) {
-    if (name && strcmp(name, architectures[i].name) == 0) return &architectures[i];
-    if (strcmp("sm_90", architectures[i].name) == 0) usual = &architectures[i];
-  }
-  if (name && name[0])
-    fprintf(stderr, "opcheck-c: OPC_CUDA_ARCHITECTURE is %s, which cannot be simulated; it is sm_90 now\n", name);
-  return usual;
-}
-
-static void device_set(const architecture_t *architecture) {
-  opc_cuda_limits_t limits = {
-      .major = architecture->major,
-      .minor = architecture->minor,
-      .grid = {2147483647u, 65535, 65535},
-      .block = {1024, 1024, 64},
-      .threads = 1024,
-      .shared = 48u << 10,
-      .shared_optin = architecture->shared_optin << 10,
-  };
-  snprintf(limits.architecture, sizeof limits.architecture, "%s", architecture->name);
-  opc_runtime.limits = limits;
-  opc_runtime.multiprocessors = architecture->multiprocessors;
-  opc_runtime.shared_multiprocessor = architecture->shared_multiprocessor << 10;
-  opc_runtime.threads_multiprocessor = architecture->threads;
-  opc_runtime.blocks_multiprocessor = architecture->blocks;
-  opc_runtime.l2_bytes = architecture->l2 << 20;
-}
-
-/* Beside this library. Whoever then loads a libcuda.so.1 gets this one, because it is loaded already; and it comes
- * before the libraries of kernels. */
-static void driver_load(void) {
-  Dl_info self;
-  char path[PATH_MAX];
-  if (dladdr(&opc_runtime, &self) == 0 || !self.dli_fname) return;
-  const char *slash = strrchr(self.dli_fname, '/');
-  const int folder = slash ? (int)(slash - self.dli_fname) : 0;
-  if (!slash || snprintf(path, sizeof path, "%.*s/simulated/libcuda.so.1", folder, self.dli_fname) >= (int)sizeof path)
-    return;
-  if (!dlopen(path, RTLD_NOW | RTLD_GLOBAL))
-    fprintf(stderr, "opcheck-c: the simulated device's driver cannot be loaded: %s\n", dlerror());
-}
-
-static void mode_read(void) {
-  const char *mode = getenv("OPC_CUDA_MODE");
-  opc_runtime.simulated = mode && strcmp(mode, "simulated") == 0;
-  device_set(architecture_named(opc_runtime.simulated ? getenv("OPC_CUDA_ARCHITECTURE") : NULL));
-  /* Address space now: a forked child may have to do with less. */
-  if (opc_runtime.simulated) opc_device_reserve();
-  opc_range_reserve();
-  opc_log_reserve();
-  opc_stream_reserve();
-  opc_cuda_api_fill(opc_runtime.simulated);
-  pthread_atfork(fork_before, fork_after, fork_child);
-  atomic_store(&opc_watchful, opc_runtime.simulated);
-}
-
-static void mode_known(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, mode_read);
-}
-
-static void begin_once(void) {
-  mode_known();
-  if (!opc_runtime.simulated) {
-    opc_real_fill();
-    opc_real_special_fill();
-  }
-  __atomic_store_n(&opc_runtime.ready, true, __ATOMIC_RELEASE);
-}
-
-void opc_runtime_begin(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, begin_once);
-}
-
-/* The table must be right before anybody can ask for it; other libraries' initialisers may call us before this one. The
- * real runtime is looked for at the first call, when its caller has loaded it. */
-__attribute__((constructor)) static void loaded(void) {
-  mode_known();
-  if (opc_runtime.simulated) driver_load();
-}
-
-/* ---- the real runtime ---- */
-
-#define OPC_TEXT_OF(x) #x
-#define OPC_TEXT(x) OPC_TEXT_OF(x)
-static const char real_name[] = "libcudart.so." OPC_TEXT(OPC_CUDART_MAJOR);
-
-static cudaError_t absent(void) { return cudaErrorNotSupported; }
-static cudaError_t unloadable(void) { return cudaErrorSharedObjectInitFailed; }
-
-static void *library;
-static void library_find(void) {
-  /* Whoever calls us links it, so that it is loaded already; a path of its own it has from its caller. */
-  library = dlopen(real_name, RTLD_LAZY | RTLD_NOLOAD);
-  if (!library) library = dlopen(real_name, RTLD_LAZY);
-  if (!library) fprintf(stderr, "opcheck-c: the CUDA runtime cannot be loaded: %s\n", dlerror());
-}
-
-void *opc_real_library(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  if (opc_runtime.simulated) return NULL;
-  pthread_once(&once, library_find);
-  return library;
-}
-
-void *opc_real_function(const char *name) {
-  cudaError_t (*fallback)(void) = absent;
-  void *handle = opc_real_library();
-  void *found = handle ? dlsym(handle, name) : NULL;
-  if (!handle) fallback = unloadable;
-  return found ? found : *(void **)&fallback;
 }

@@ -281,6 +281,7 @@ cudaError_t opc_sim_cudaStreamBeginCapture(cudaStream_t given, enum cudaStreamCa
   if ((unsigned)mode > cudaStreamCaptureModeRelaxed) return cudaErrorInvalidValue;
   if (!opc_stream_usable(stream, &device)) return cudaErrorInvalidResourceHandle;
   if (is_legacy(stream)) return cudaErrorStreamCaptureUnsupported;
+  atomic_store(&opc_simulated_captures, opc_sim_cudaStreamIsCapturing);
   pthread_mutex_lock(lock);
   const cudaError_t code = member_of(stream) ? cudaErrorIllegalState : capture_begin(stream, device, mode);
   pthread_mutex_unlock(lock);

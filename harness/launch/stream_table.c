@@ -2,7 +2,7 @@
  * a lock. */
 #include <sys/mman.h>
 
-#include "launch/cudart.h"
+#include "launch/cudart_table.h"
 
 enum { STREAMS_MAX = 1 << 16 };
 
@@ -63,4 +63,18 @@ bool opc_stream_usable(cudaStream_t stream, int *out_device) {
   if (!opc_stream_find(stream, &found)) return false;
   *out_device = found.device;
   return true;
+}
+
+/* ---- captures ---- */
+
+atomic_bool opc_capture_seen;
+_Atomic(opc_captures_t *) opc_simulated_captures;
+
+/* The legacy stream never does, and asking for it is an error that would stay with the thread. */
+bool opc_stream_captures(cudaStream_t stream) {
+  enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (stream == NULL || stream == cudaStreamLegacy) return false;
+  const cudaError_t code = opc_runtime.simulated ? atomic_load(&opc_simulated_captures)(stream, &status)
+                                                 : opc_real.cudaStreamIsCapturing(stream, &status);
+  return code == cudaSuccess && status == cudaStreamCaptureStatusActive;
 }

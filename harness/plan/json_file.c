@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/sample.h"
+#include "plan/json_locate.h"
 
 static opc_status_t out_of_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory"); }
 

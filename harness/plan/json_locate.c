@@ -1,10 +1,11 @@
 #include <ctype.h>
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/sample.h"
+#include "plan/json_locate.h"
 
 /* The text is known to be well-formed: jansson has read it. A cut text ends every loop at its NUL all the same. */
 typedef struct cursor {

@@ -10,6 +10,8 @@
 /* A JSON string; null for NULL. Bytes that are no UTF-8 (a file's name, an operator's exception) appear as \xFF. NULL:
  * out of memory. */
 json_t *opc_json_text(const char *text);
+/* The same, but "" for NULL. */
+json_t *opc_json_string(const char *text);
 
 /* An object under construction: NULL once a member could not be made, and every later step keeps it so. */
 void opc_json_put(json_t **object, const char *key, json_t *value);

@@ -93,10 +93,6 @@ opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_op
 opc_status_t opc_sample_set_write(const opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup,
                                   void *context, opc_error_t *error) OPC_CHECKED;
 
-/* Line and column (from 1) of a field such as "samples[2].args[1].tensor.shape" in a JSON text that is well-formed; the
- * nearest enclosing field that exists when it does not. */
-void opc_json_locate(const char *text, const char *field, int *out_line, int *out_column);
-
 #ifdef __cplusplus
 }
 #endif

@@ -16,7 +16,9 @@
 #ifndef OPC_PLAN_SEARCH_INSIDE_H
 #define OPC_PLAN_SEARCH_INSIDE_H
 
-#include "plan/search.h"
+#include "base/random.h"
+#include "plan/sample.h"
+#include "plan/variant.h"
 
 /* ---- what other operators have found (search_library.c) ---- */
 
@@ -54,16 +56,6 @@ void opc_search_view_clear(opc_search_view_t *view);
 int opc_search_shared_words(const char *left, const char *right);
 /* The schema of the class's constructor; NULL: it is not known. view may be NULL. */
 const char *opc_search_constructor(const opc_search_view_t *view, const char *class_name);
-
-/* ---- random numbers: a function of (seed, how many were drawn) ---- */
-
-typedef struct opc_rng {
-  uint64_t seed, counter;
-  const opc_search_view_t *view; /* what fresh values are made from besides; NULL: nothing */
-} opc_rng_t;
-
-int64_t opc_rng_below(opc_rng_t *rng, int64_t limit); /* 0 <= result < limit; 0 when limit < 1 */
-bool opc_rng_chance(opc_rng_t *rng, int percent);
 
 /* Arguments after the pattern of a related operator's, with what others returned and what arguments of the same name
  * had. False: there is nothing. */

@@ -8,6 +8,7 @@
 #ifndef OPC_PLAN_SEARCH_OPTION_INTEGERS_H
 #define OPC_PLAN_SEARCH_OPTION_INTEGERS_H
 
+#include "plan/search.h"
 #include "plan/search_inside.h"
 
 /* Adds the first tries: all tensors of integers that are read with values far away, then, of several, each alone. */

@@ -5,6 +5,7 @@
 #ifndef OPC_PLAN_SEARCH_OPTION_LISTS_H
 #define OPC_PLAN_SEARCH_OPTION_LISTS_H
 
+#include "plan/search.h"
 #include "plan/search_inside.h"
 
 enum { OPC_OPTION_LISTS_MAX = 10 };

@@ -7,6 +7,7 @@
 #ifndef OPC_PLAN_SEARCH_OPTIONS_H
 #define OPC_PLAN_SEARCH_OPTIONS_H
 
+#include "plan/search.h"
 #include "plan/search_inside.h"
 
 enum {

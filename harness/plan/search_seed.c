@@ -62,12 +62,6 @@ static const number_hint_t text_hints[] = {
 
 static const int64_t vocabulary[] = {1, 2, 3, 4, 5, 6, 8};
 
-int64_t opc_rng_below(opc_rng_t *rng, int64_t limit) {
-  return opc_random_range(rng->seed, 0, rng->counter++, 0, limit < 1 ? 1 : limit);
-}
-
-bool opc_rng_chance(opc_rng_t *rng, int percent) { return opc_rng_below(rng, 100) < percent; }
-
 /* ---- names ---- */
 
 /* "_pooled_height_", so that a part of a name is found with both its ends. */

@@ -3,6 +3,7 @@
 #define OPC_PLAN_SEARCH_STATE_H
 
 #include "base/text.h"
+#include "plan/search.h"
 #include "plan/search_inside.h"
 #include "plan/search_options.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "checks/rules.h"
+#include "plan/json_write.h"
 #include "plan/verdict.h"
 #include "supervise/task.h"
 
@@ -70,7 +71,7 @@ static opc_status_t suspect(opc_task_t *task, json_t *result, opc_error_t *error
     json_object_set_new(record, "t", json_string("suspect"));
     json_object_set_new(record, "operator", json_string(task->op->name));
     json_object_set_new(record, "check", json_string(id.check));
-    json_object_set_new(record, "repro", opc_words_json(repro));
+    json_object_set_new(record, "repro", opc_json_string(repro));
     free(repro);
   }
   return opc_journal_write(task->session->journal, record, error);
@@ -80,7 +81,7 @@ void opc_task_explain_no_sample(const opc_task_t *task, json_t *result) {
   const char *reason = text_of(result, "reason");
   if (task->detail == NULL || reason == NULL || strcmp(reason, opc_skip_reason_name(OPC_SKIP_NO_SAMPLE)) != 0) return;
   char *text = opc_string_format("no sample file names it, and the search found no arguments: %s", task->detail);
-  json_object_set_new(result, "message", opc_words_json(text));
+  json_object_set_new(result, "message", opc_json_string(text));
   free(text);
 }
 
@@ -217,7 +218,7 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   json_t *result = opc_task_crash_result(blamed, crash, task);
   if (after && !crash->unwatchable) {
     char *text = opc_string_format("%s, after the operator had returned", text_of(result, "message"));
-    json_object_set_new(result, "message", opc_words_json(text));
+    json_object_set_new(result, "message", opc_json_string(text));
     json_object_set_new(json_object_get(result, "evidence"), "had_returned", json_true());
     free(text);
   }

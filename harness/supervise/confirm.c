@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "plan/case.h"
+#include "plan/json_write.h"
 #include "supervise/task.h"
 
 enum { ALONE_RUNS_MAX = 3, BISECTIONS_MAX = 8 };
@@ -103,7 +104,7 @@ static opc_status_t conclude(opc_task_t *task, json_t *result, const char *repro
 
 static void add_words(json_t *result, const char *words) {
   char *text = opc_string_format("%s%s", text_of(result, "message"), words);
-  json_object_set_new(result, "message", opc_words_json(text));
+  json_object_set_new(result, "message", opc_json_string(text));
   free(text);
 }
 

@@ -2,8 +2,6 @@
 
 #include <signal.h>
 
-#include "supervise/load.h"
-
 static volatile sig_atomic_t interrupted;
 static struct sigaction before_int, before_term, before_pipe, before_size;
 

@@ -3,7 +3,12 @@
 #ifndef OPC_SUPERVISE_INTERRUPT_H
 #define OPC_SUPERVISE_INTERRUPT_H
 
+#include <stdbool.h>
+
 void opc_interrupt_begin(void);
 void opc_interrupt_end(void); /* what was there before is there again */
+
+/* A SIGINT or SIGTERM came since opc_interrupt_begin; every wait asks. */
+bool opc_interrupted(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include "inspect/package.h"
 #include "inspect/symbol_search.h"
 #include "supervise/batch_child.h"
+#include "supervise/interrupt.h"
 #include "supervise/memcheck.h"
 #include "supervise/model_package_run.h"
 

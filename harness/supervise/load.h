@@ -8,7 +8,7 @@
 #include "inspect/library_error.h"
 #include "plan/schema.h"
 #include "supervise/cuda_plan.h"
-#include "supervise/run.h"
+#include "supervise/run_options.h"
 #include "supervise/worker_process.h"
 
 typedef enum opc_library_state { OPC_LIBRARY_PENDING = 0, OPC_LIBRARY_LOADED, OPC_LIBRARY_FAILED } opc_library_state_t;
@@ -64,8 +64,5 @@ opc_status_t opc_load_again(const opc_run_options_t *options, opc_loaded_t *load
 opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded_t *loaded, opc_worker_command_t *out,
                               const char ***out_paths, opc_error_t *error) OPC_CHECKED;
 void opc_loaded_clear(opc_loaded_t *loaded);
-
-/* Set by SIGINT and SIGTERM while a run is on; every wait looks at it. interrupt.c */
-bool opc_interrupted(void);
 
 #endif

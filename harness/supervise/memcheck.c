@@ -14,10 +14,6 @@
 #include "supervise/tool_files.h"
 #include "wire/protocol.h"
 
-double opc_run_pace(const opc_run_options_t *options) {
-  return options->memcheck ? OPC_MEMCHECK_PACE : options->sanitize != NULL ? OPC_SANITIZE_PACE : 1;
-}
-
 /* ---- the command line ---- */
 
 /* A percent sign of the folder's own name would be one of Valgrind's. */

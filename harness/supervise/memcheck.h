@@ -13,14 +13,8 @@
 #include "supervise/crash_report.h"
 #include "supervise/journal.h"
 #include "supervise/memcheck_words.h"
-#include "supervise/run.h"
+#include "supervise/run_options.h"
 #include "supervise/worker_process.h"
-
-/* How many times longer everything may take: the time limit of a case, where the user gives none, and the harness's own
- * patience. */
-enum { OPC_MEMCHECK_PACE = 50, OPC_SANITIZE_PACE = 10 };
-/* That of the tool that the run is under; 1 without. */
-double opc_run_pace(const opc_run_options_t *options);
 
 typedef struct opc_memcheck opc_memcheck_t;
 

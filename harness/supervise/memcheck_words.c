@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "memory/red_zone.h"
+#include "plan/json_write.h"
 #include "supervise/frames.h"
-#include "supervise/session.h"
 
 /* ---- the kind of error ---- */
 
@@ -282,14 +282,14 @@ json_t *opc_memcheck_describe(const opc_memcheck_error_t *error, const opc_memch
   opc_text_add_utf8(&shown, opc_text_c(&message), message.length);
 
   json_t *about = json_array(), *object = json_object();
-  for (size_t i = 0; i < error->aux_count; i++) json_array_append_new(about, opc_words_json(error->aux[i].text));
+  for (size_t i = 0; i < error->aux_count; i++) json_array_append_new(about, opc_json_string(error->aux[i].text));
   json_object_set_new(object, "rule", json_string(kind->rule));
   json_object_set_new(object, "message", json_string(opc_text_c(&shown)));
   json_object_set_new(object, "frames", opc_frames_json(&scene->frames));
   if (scene->about[0].count > 0) json_object_set_new(object, "block", opc_frames_json(&scene->about[0]));
   json_object_set_new(object, "valgrind",
-                      json_pack("{s:o, s:o, s:o}", "kind", opc_words_json(error->kind), "what",
-                                opc_words_json(error->what), "about", about));
+                      json_pack("{s:o, s:o, s:o}", "kind", opc_json_string(error->kind), "what",
+                                opc_json_string(error->what), "about", about));
   opc_text_clear(&message);
   opc_text_clear(&shown);
   free(scene);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "checks/rules.h"
 #include "inspect/package.h"
+#include "plan/json_write.h"
 #include "plan/verdict.h"
 #include "supervise/architecture_choice.h"
 #include "supervise/batch_child.h"
@@ -28,10 +29,6 @@
 
 enum { EXIT_GOOD = 0, EXIT_BROKEN = 1, EXIT_LIBRARY = 4, EXIT_NOTHING = 5 };
 
-void opc_run_options_default(opc_run_options_t *options) {
-  *options = (opc_run_options_t){.timeout = 10, .operator_time = 300, .memory_mib = 4096};
-}
-
 static int processors(void) {
   cpu_set_t set;
   int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
@@ -46,7 +43,7 @@ static opc_status_t begin_journal(opc_session_t *session, opc_error_t *error) {
   gmtime_r(&now, &utc);
   strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", &utc);
   json_t *argv = json_array();
-  for (size_t i = 0; i < options->argc; i++) json_array_append_new(argv, opc_words_json(options->argv[i]));
+  for (size_t i = 0; i < options->argc; i++) json_array_append_new(argv, opc_json_string(options->argv[i]));
   opc_status_t status = opc_journal_open(options->journal, &session->journal, error);
   json_t *record = json_pack("{s:s, s:s, s:s, s:o, s:I, s:s}", "t", "run", "format", "opcheck-c/journal/1", "version",
                              OPC_VERSION, "argv", argv, "seed", (json_int_t)options->seed, "started", started);
@@ -66,15 +63,15 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
   for (size_t i = 0; i < loaded->library_count && status == OPC_OK; i++) {
     const opc_library_t *library = &loaded->libraries[i];
     bool failed = library->state == OPC_LIBRARY_FAILED;
-    json_t *why =
-        failed ? json_pack("{s:s, s:o}", "kind", library->error.kind, "message", opc_words_json(library->error.message))
-               : json_null();
+    json_t *why = failed ? json_pack("{s:s, s:o}", "kind", library->error.kind, "message",
+                                     opc_json_string(library->error.message))
+                         : json_null();
     status = opc_journal_write(
         session->journal,
-        json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o*}", "t", "library", "path", opc_words_json(library->path),
+        json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o*}", "t", "library", "path", opc_json_string(library->path),
                   "status", failed ? "failed" : "loaded", "error", why, "operators", (json_int_t)library->operators,
                   "classes", (json_int_t)library->classes, "checked_as",
-                  library->checked_as != NULL ? opc_words_json(library->checked_as) : NULL),
+                  library->checked_as != NULL ? opc_json_string(library->checked_as) : NULL),
         error);
     if (status == OPC_OK && !failed && library->note != NULL)
       status = opc_journal_note(session->journal, error, "%s: %s", library->path, library->note);
@@ -371,7 +368,7 @@ static void forget_absent(opc_session_t *session) {
     bool simulated = strcmp(name, OPC_MODE_SIMULATED) == 0, needed = simulated || strcmp(name, OPC_MODE_CUDA) == 0;
     /* A real device does without the wrappers. */
     if (!needed || why[0] == '\0' || (!simulated && session->loaded.cuda.usable)) continue;
-    json_object_set_new(session->absent, name, opc_words_json(why));
+    json_object_set_new(session->absent, name, opc_json_string(why));
     json_array_remove(session->devices, i);
     break; /* there is one of the two */
   }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/text.h"
+#include "plan/json_write.h"
 #include "plan/verdict.h"
 #include "supervise/frames.h"
 #include "supervise/interrupt.h"
@@ -234,7 +235,7 @@ static opc_status_t find_first(operator_run_t *run, const json_t *results, const
 
 static void add_words(json_t *result, const char *words) {
   char *text = opc_string_format("%s%s", text_of(result, "message"), words);
-  json_object_set_new(result, "message", opc_words_json(text));
+  json_object_set_new(result, "message", opc_json_string(text));
   free(text);
 }
 
@@ -270,7 +271,7 @@ static void set_aside(json_t *result, const char *first) {
       opc_string_format("compute-sanitizer's records of this process are told at %s; run this case alone", first);
   json_object_set_new(result, "verdict", json_string(opc_verdict_name(OPC_VERDICT_SKIP)));
   json_object_set_new(result, "reason", json_string(opc_skip_reason_name(OPC_SKIP_AFTER_CRASH)));
-  json_object_set_new(result, "message", opc_words_json(text));
+  json_object_set_new(result, "message", opc_json_string(text));
   free(text);
 }
 
@@ -341,7 +342,7 @@ static opc_status_t lose(operator_run_t *run, outcome_t *outcome, opc_error_t *e
     if (opc_verdict_find(text_of(result, "verdict")) != OPC_VERDICT_PASS) continue;
     json_object_set_new(result, "verdict", json_string(opc_verdict_name(OPC_VERDICT_ERROR)));
     json_object_set_new(result, "rule", json_string("harness"));
-    json_object_set_new(result, "message", opc_words_json(words));
+    json_object_set_new(result, "message", opc_json_string(words));
     json_object_set_new(json_object_get(result, "evidence"), "witnessed", json_true());
   }
   opc_status_t status =

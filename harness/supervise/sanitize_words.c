@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "checks/rules.h"
-#include "supervise/session.h"
+#include "plan/json_write.h"
 
 const char *const opc_sanitize_tools[] = {"memcheck", "racecheck", "initcheck", "synccheck", NULL};
 
@@ -76,9 +76,9 @@ static json_t *stack_json(const opc_sanitize_stack_t *stack) {
   for (size_t i = 0; i < stack->count; i++) {
     const opc_sanitize_frame_t *frame = &stack->frames[i];
     json_t *object = json_object();
-    if (frame->module[0] != '\0') json_object_set_new(object, "module", opc_words_json(frame->module));
-    if (frame->function[0] != '\0') json_object_set_new(object, "symbol", opc_words_json(frame->function));
-    if (frame->file[0] != '\0') json_object_set_new(object, "file", opc_words_json(frame->file));
+    if (frame->module[0] != '\0') json_object_set_new(object, "module", opc_json_string(frame->module));
+    if (frame->function[0] != '\0') json_object_set_new(object, "symbol", opc_json_string(frame->function));
+    if (frame->file[0] != '\0') json_object_set_new(object, "file", opc_json_string(frame->file));
     if (frame->line > 0) json_object_set_new(object, "line", json_integer(frame->line));
     json_array_append_new(frames, object);
   }
@@ -114,9 +114,9 @@ static json_t *describe(const char *tool, const opc_sanitize_records_t *records,
   if (places > 1) opc_text_addf(&message, " at %zu places", places);
   json_t *finding =
       json_pack("{s:s, s:o, s:s, s:o, s:{s:s, s:o, s:o, s:I, s:I}}", "rule", opc_sanitize_rule(tool, record), "message",
-                opc_words_json(opc_text_c(&message)), "severity", opc_severity_name(severity_of(tool, record)),
-                "frames", stack_json(&record->host), "sanitizer", "tool", tool, "kind", opc_words_json(record->kind),
-                "text", opc_words_json(record->text), "records", (json_int_t)times, "places", (json_int_t)places);
+                opc_json_string(opc_text_c(&message)), "severity", opc_severity_name(severity_of(tool, record)),
+                "frames", stack_json(&record->host), "sanitizer", "tool", tool, "kind", opc_json_string(record->kind),
+                "text", opc_json_string(record->text), "records", (json_int_t)times, "places", (json_int_t)places);
   if (record->device.count > 0) json_object_set_new(finding, "device_frames", stack_json(&record->device));
   opc_text_clear(&message);
   return finding;

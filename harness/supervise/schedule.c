@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "supervise/interrupt.h"
 #include "supervise/task.h"
 
 enum { LINES_A_TURN = 512, LINES_AT_END = 65536, POLL_MILLISECONDS = 200, IDLE_DEATHS_MAX = 3, FDS_A_CHILD = 3 };

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "checks/rules.h"
+#include "plan/json_write.h"
 #include "supervise/devices.h"
 
 static opc_status_t select_checks(opc_session_t *session, opc_error_t *error) {
@@ -82,7 +83,7 @@ static opc_status_t select_devices(opc_session_t *session, opc_error_t *error) {
     opc_cuda_devices_t found;
     opc_cuda_devices_probe(&found);
     if (found.count > 0) add_device(session, "cuda");
-    else if (cuda) json_object_set_new(session->absent, "cuda", opc_words_json(found.detail));
+    else if (cuda) json_object_set_new(session->absent, "cuda", opc_json_string(found.detail));
   }
   if (simulated) add_device(session, OPC_MODE_SIMULATED);
   return OPC_OK;

@@ -4,24 +4,15 @@
 
 #include "base/text.h"
 #include "checks/rules.h"
+#include "plan/json_write.h"
 #include "plan/verdict.h"
 #include "supervise/session.h"
 
-json_t *opc_words_json(const char *text) {
-  json_t *plain = json_string(text != NULL ? text : "");
-  if (plain != NULL) return plain;
-  opc_text_t shown = {0};
-  opc_text_add_utf8(&shown, text, strlen(text));
-  plain = json_string(opc_text_c(&shown));
-  opc_text_clear(&shown);
-  return plain;
-}
-
 json_t *opc_result_new(const char *case_id, const char *verdict, const char *severity, const char *rule,
                        const char *reason, const char *message, json_t *evidence, double seconds) {
-  return json_pack("{s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:f}", "case", opc_words_json(case_id), "verdict", verdict,
-                   "severity", severity, "rule", rule, "reason", reason, "message", opc_words_json(message), "evidence",
-                   evidence != NULL ? evidence : json_object(), "seconds", seconds);
+  return json_pack("{s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:f}", "case", opc_json_string(case_id), "verdict", verdict,
+                   "severity", severity, "rule", rule, "reason", reason, "message", opc_json_string(message),
+                   "evidence", evidence != NULL ? evidence : json_object(), "seconds", seconds);
 }
 
 static const char *text_of(const json_t *object, const char *key) {
@@ -133,7 +124,7 @@ static void apply_xfail(opc_session_t *session, json_t *result, const char *id, 
   }
   json_object_set_new(result, "severity", json_string(opc_severity_name(OPC_SEVERITY_ERROR)));
   json_object_set_new(result, "verdict", json_string(opc_verdict_name(*verdict)));
-  json_object_set_new(result, "message", opc_words_json(message));
+  json_object_set_new(result, "message", opc_json_string(message));
   free(message);
 }
 
@@ -185,7 +176,7 @@ opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op
   json_object_set_new(result, "t", json_string("result"));
   json_object_set_new(result, "operator", json_string(op->name));
   json_object_set_new(result, "check", json_string(id.check));
-  if (finding && repro != NULL) json_object_set_new(result, "repro", opc_words_json(repro));
+  if (finding && repro != NULL) json_object_set_new(result, "repro", opc_json_string(repro));
   free(made);
   return opc_journal_write(session->journal, result, error);
 }

@@ -11,7 +11,7 @@
 #include "supervise/journal.h"
 #include "supervise/load.h"
 #include "supervise/memcheck.h"
-#include "supervise/run.h"
+#include "supervise/run_options.h"
 #include "supervise/symbolise.h"
 #include "supervise/xfail.h"
 
@@ -60,8 +60,6 @@ json_t *opc_result_new(const char *case_id, const char *verdict, const char *sev
                        const char *reason, const char *message, json_t *evidence, double seconds);
 /* True when a message of a child has the form of a result for a case of this operator. */
 bool opc_result_valid(const json_t *message, const opc_operator_t *op);
-/* Any bytes as a JSON string: what is no UTF-8 is shown. */
-json_t *opc_words_json(const char *text);
 
 /* The line that reproduces: "opcheck-c run … --case 'ID' LIB…"; case_id NULL: the whole operator ("--op NAME"). The
  * caller frees; NULL: out of memory. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/json_write.h"
 #include "plan/variant.h"
 #include "plan/verdict.h"
 #include "supervise/frames.h"
@@ -119,9 +120,9 @@ opc_status_t opc_task_samples_known(opc_task_t *task, opc_error_t *error) {
       task->session->journal,
       json_pack("{s:s, s:s, s:s, s:o, s:O*, s:s*}", "t", "sample_source", "operator", task->op->name, "source",
                 task->source, "detail",
-                opc_words_json(task->detail != NULL      ? task->detail
-                               : task->samples.count > 0 ? task->samples.samples[0].origin
-                                                         : ""),
+                opc_json_string(task->detail != NULL      ? task->detail
+                                : task->samples.count > 0 ? task->samples.samples[0].origin
+                                                          : ""),
                 "search", task->search_record, "recipe", recipe != NULL ? opc_recipe_origin(recipe) : NULL),
       error);
 }

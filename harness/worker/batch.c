@@ -10,6 +10,7 @@
 #include "bridge/bridge.h"
 #include "checks/runner.h"
 #include "memory/valgrind_requests.h"
+#include "plan/json_write.h"
 #include "wire/channel.h"
 #include "worker/attempt.h"
 
@@ -82,16 +83,6 @@ static void phase_write(const char *what) { opc_batch_phase(phase_box, what); }
 
 /* ---- answers ---- */
 
-json_t *opc_batch_text(const char *text) {
-  json_t *plain = json_string(text ? text : "");
-  if (plain) return plain;
-  opc_text_t shown = {0};
-  opc_text_add_utf8(&shown, text, strlen(text));
-  json_t *string = json_string(opc_text_c(&shown));
-  opc_text_clear(&shown);
-  return string;
-}
-
 static opc_status_t answer(batch_t *batch, json_t *message) {
   opc_status_t status = opc_channel_send(&batch->channel, message, NULL, 0, batch->error);
   json_decref(message);
@@ -100,7 +91,7 @@ static opc_status_t answer(batch_t *batch, json_t *message) {
 }
 
 static opc_status_t refuse(batch_t *batch, const opc_error_t *why) {
-  return answer(batch, json_pack("{s:s, s:o}", "t", "refused", "message", opc_batch_text(why->message)));
+  return answer(batch, json_pack("{s:s, s:o}", "t", "refused", "message", opc_json_string(why->message)));
 }
 
 static void case_begin(const char *case_id, void *context) {
@@ -132,7 +123,7 @@ static bool case_end(const char *case_id, const opc_finding_t *finding, double s
   batch_t *batch = context;
   json_t *result = json_object();
   json_object_set_new_nocheck(result, "t", json_string("result"));
-  json_object_set_new_nocheck(result, "case", opc_batch_text(case_id));
+  json_object_set_new_nocheck(result, "case", opc_json_string(case_id));
   json_object_set_new_nocheck(result, "verdict", json_string(opc_verdict_name(finding->verdict)));
   if (finding->rule) {
     json_object_set_new_nocheck(result, "severity", json_string(opc_severity_name(finding->severity)));
@@ -140,7 +131,7 @@ static bool case_end(const char *case_id, const opc_finding_t *finding, double s
   }
   if (finding->reason != OPC_SKIP_NONE)
     json_object_set_new_nocheck(result, "reason", json_string(opc_skip_reason_name(finding->reason)));
-  json_object_set_new_nocheck(result, "message", opc_batch_text(opc_text_c(&finding->message)));
+  json_object_set_new_nocheck(result, "message", opc_json_string(opc_text_c(&finding->message)));
   json_object_set_new_nocheck(result, "evidence", finding->evidence ? json_incref(finding->evidence) : json_object());
   json_object_set_new_nocheck(result, "seconds", json_real(seconds));
   witness_add(batch->box->sequence, result);

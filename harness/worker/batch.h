@@ -17,7 +17,4 @@ void opc_batch_begin(opc_blackbox_t *box, const char *case_id, const char *phase
 void opc_batch_phase(opc_blackbox_t *box, const char *phase);
 void opc_batch_end(opc_blackbox_t *box);
 
-/* Words of unknown origin as JSON: bytes that are no UTF-8 are shown, never lost. */
-json_t *opc_batch_text(const char *text);
-
 #endif

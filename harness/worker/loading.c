@@ -11,6 +11,7 @@
 #include "bridge/bridge.h"
 #include "bridge/prepare.h"
 #include "checks/own_library.h"
+#include "plan/json_write.h"
 #include "wire/protocol.h"
 #include "worker/batch.h"
 #include "worker/package_load.h"
@@ -24,7 +25,7 @@ static const opc_loading_t *terminating;
 static void on_terminate(const char *text) {
   if (!terminating) return;
   opc_error_t ignored;
-  json_t *message = json_pack("{s:s, s:o}", "t", "terminate", "message", opc_batch_text(text));
+  json_t *message = json_pack("{s:s, s:o}", "t", "terminate", "message", opc_json_string(text));
   (void)!opc_channel_send(terminating->control, message, NULL, 0, &ignored);
   json_decref(message);
 }
@@ -139,7 +140,7 @@ static opc_status_t load_from(int directory, const opc_loading_t *loading, const
 static opc_status_t tell_loaded(const opc_loading_t *loading, const char *path, const char *note, opc_error_t *error) {
   return tell(
       loading,
-      json_pack("{s:s, s:o, s:o}", "t", "loaded", "library", opc_batch_text(path), "note", opc_batch_text(note)),
+      json_pack("{s:s, s:o, s:o}", "t", "loaded", "library", opc_json_string(path), "note", opc_json_string(note)),
       error);
 }
 
@@ -147,13 +148,13 @@ static opc_status_t load_one(int directory, const opc_loading_t *loading, const 
                              opc_error_t *error) {
   opc_error_t why = {0};
   opc_prepared_t prepared = {0};
-  opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_batch_text(path)), error);
+  opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_json_string(path)), error);
   if (status != OPC_OK) return status;
   status = load_from(directory, loading, path, preload, &prepared, &why);
   if (status != OPC_OK)
     status = tell(loading,
-                  json_pack("{s:s, s:o, s:o}", "t", "load_failed", "library", opc_batch_text(path), "message",
-                            opc_batch_text(why.message)),
+                  json_pack("{s:s, s:o, s:o}", "t", "load_failed", "library", opc_json_string(path), "message",
+                            opc_json_string(why.message)),
                   error);
   else status = tell_loaded(loading, path, opc_text_c(&prepared.note), error);
   opc_prepared_clear(&prepared);
@@ -164,12 +165,12 @@ static opc_status_t load_one(int directory, const opc_loading_t *loading, const 
 static opc_status_t load_package(const opc_loading_t *loading, opc_package_t *out, opc_error_t *error) {
   const char *path = loading->package;
   opc_package_failure_t failure;
-  opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_batch_text(path)), error);
+  opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_json_string(path)), error);
   if (status != OPC_OK) return status;
   if (!opc_package_load(path, loading->cuda, out, &failure))
     return tell(loading,
-                json_pack("{s:s, s:o, s:s, s:o}", "t", "load_failed", "library", opc_batch_text(path), "kind",
-                          failure.kind, "message", opc_batch_text(failure.message)),
+                json_pack("{s:s, s:o, s:s, s:o}", "t", "load_failed", "library", opc_json_string(path), "kind",
+                          failure.kind, "message", opc_json_string(failure.message)),
                 error);
   return tell_loaded(loading, path, "", error);
 }
@@ -214,7 +215,7 @@ opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operator
   opc_bridge_on_terminate(on_terminate);
   opc_error_t no_cuda;
   const char *cuda_missing = load_cuda(loading, &no_cuda);
-  json_t *missing = cuda_missing ? opc_batch_text(cuda_missing) : json_null();
+  json_t *missing = cuda_missing ? opc_json_string(cuda_missing) : json_null();
   opc_status_t status =
       tell(loading,
            json_pack("{s:s, s:i, s:s, s:s, s:o}", "t", "hello", "protocol", OPC_PROTOCOL_VERSION, "torch",

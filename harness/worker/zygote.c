@@ -15,6 +15,7 @@
 
 #include "memory/heap_pages.h"
 #include "memory/valgrind_requests.h"
+#include "plan/json_write.h"
 #include "worker/batch.h"
 #include "worker/sandbox.h"
 #include "worker/scratch.h"
@@ -107,7 +108,7 @@ static opc_status_t serve_fork(zygote_t *zygote, const json_t *command, opc_erro
   } else {
     free(child);
     told = tell(zygote,
-                json_pack("{s:s, s:I, s:o}", "t", "fork_failed", "child", id, "message", opc_batch_text(why.message)),
+                json_pack("{s:s, s:I, s:o}", "t", "fork_failed", "child", id, "message", opc_json_string(why.message)),
                 -1, error);
   }
   for (int i = 0; i < PASSED_FDS; i++)

@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "plan/sample.h"
+#include "plan/json_locate.h"
 
 static const char text[] =
     "{\n"
