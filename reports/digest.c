@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "checks/rules.h"
-#include "plan/case.h"
+#include "checks/catalogue/rules.h"
+#include "model/case/case.h"
 
 static void add_finding(opc_digest_t *digest, const json_t *record, const opc_case_id_t *id, bool warning) {
   const char *rule = opc_record_text(record, "rule");

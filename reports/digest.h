@@ -5,7 +5,7 @@
 #ifndef OPC_REPORTS_DIGEST_H
 #define OPC_REPORTS_DIGEST_H
 
-#include "plan/verdict.h"
+#include "model/case/verdict.h"
 #include "reports/journal_reader.h"
 
 typedef struct opc_digest_finding {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "plan/kept_records.h"
+#include "model/case/kept_records.h"
 #include "reports/journal_reader.h"
 
 typedef enum opc_record_kind {

@@ -1,4 +1,4 @@
-/* Reads a run's journal (JSON lines, append-only; written by supervise/journal.c) without holding it in memory.
+/* Reads a run's journal (JSON lines, append-only; written by supervise/common/journal.c) without holding it in memory.
  *
  * Records, one JSON object a line, `t` says which:
  *   {"t":"run","format":"opcheck-c/journal/1","version":"0.1.0","argv":[…],"seed":N,"started":"2026-01-02T03:04:05Z"}
@@ -6,9 +6,9 @@
  *   {"t":"library","path":…,"status":"loaded|failed","error":null|{"kind","message"},"operators":N,"classes":N,
  *    "checked_as":NAME}                              what results of the file itself have for an operator; only where
  * it is checked
- *   {"t":"operator",…}  {"t":"class",…}            as plan/schema.h makes them
+ *   {"t":"operator",…}  {"t":"class",…}            as model/schema/schema.h makes them
  *   {"t":"sample_source","operator":…,"source":"file|recorded|searched|none","detail":TEXT,
- *     "search":{…}}   what the search did, where there was one (plan/search.h, opc_search_to_json, and "cpu_seconds",
+ *     "search":{…}}   what the search did, where there was one (search/engine/search.h, opc_search_to_json, and "cpu_seconds",
  * "seconds") "recipe":"FILE:LINE"   what that search kept to, where there was one
  *   {"t":"suspect",…}   a finding before its confirmation: counts only where no result of that case follows (a run that
  * broke off)
@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "plan/kept_records.h"
+#include "model/case/kept_records.h"
 
 typedef struct opc_journal_reader opc_journal_reader_t;
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "checks/rules.h"
+#include "checks/catalogue/rules.h"
 #include "reports/hash_set.h"
 #include "reports/report.h"
 #include "reports/xml_text.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "checks/rules.h"
+#include "checks/catalogue/rules.h"
 #include "reports/digest.h"
 #include "reports/rule_table.h"
 

@@ -1,7 +1,7 @@
 /* How every function of the harness reports that it could not do its work.
  *
  * A status is about the harness, never about the operator under test: a broken operator is a verdict
- * (plan/verdict.h), and the two never mix.
+ * (model/case/verdict.h), and the two never mix.
  * Ownership: an opc_error_t belongs to the caller; nothing is allocated to fill it.
  * NULL: every function here accepts a NULL error. Threads: no shared state. Fork: safe. */
 #ifndef OPC_BASE_STATUS_H

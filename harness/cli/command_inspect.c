@@ -7,7 +7,7 @@
 #include "cli/inspect_text.h"
 #include "inspect/inspection.h"
 #include "inspect/package.h"
-#include "supervise/worker_find.h"
+#include "supervise/process/worker_find.h"
 
 enum { KEY_FORMAT = 256, KEY_TORCH };
 

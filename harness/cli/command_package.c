@@ -4,12 +4,12 @@
 
 #include "cli/cli.h"
 #include "cli/execution.h"
-#include "plan/case.h"
-#include "plan/model_package.h"
-#include "plan/verdict.h"
+#include "model/case/case.h"
+#include "model/package/model_package.h"
+#include "model/case/verdict.h"
 #include "reports/terminal.h"
-#include "supervise/cuda_plan.h"
-#include "supervise/model_package_run.h"
+#include "supervise/process/cuda_plan.h"
+#include "supervise/load/model_package_run.h"
 
 enum {
   KEY_LIBRARY = 256,

@@ -5,11 +5,11 @@
 
 #include "cli/cli.h"
 #include "cli/execution.h"
-#include "plan/case.h"
+#include "model/case/case.h"
 #include "reports/terminal.h"
-#include "supervise/cuda_plan.h"
-#include "supervise/memcheck.h"
-#include "supervise/sanitize_words.h"
+#include "supervise/process/cuda_plan.h"
+#include "supervise/tools/memcheck.h"
+#include "supervise/tools/sanitize_words.h"
 
 enum {
   KEY_SAMPLES = 256,

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "inspect/package.h"
-#include "supervise/visible_devices.h"
+#include "supervise/common/visible_devices.h"
 
 /* Appends a record to a journal that nobody else writes at the moment. */
 static opc_status_t append_record(const char *path, json_t *record, opc_error_t *error) {

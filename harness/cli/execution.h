@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "reports/report.h"
-#include "supervise/run.h"
+#include "supervise/run/run.h"
 
 typedef struct opc_report_target {
   const opc_report_t *report;

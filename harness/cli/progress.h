@@ -4,7 +4,7 @@
 #define OPC_CLI_PROGRESS_H
 
 #include "reports/screen.h"
-#include "supervise/run.h"
+#include "supervise/run/run.h"
 
 typedef struct opc_progress {
   opc_screen_t screen;

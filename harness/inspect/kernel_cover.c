@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "inspect/gpu_cover.h"
-#include "launch/kernel_image.h"
-#include "launch/unpack_image.h"
+#include "cuda/image/kernel_image.h"
+#include "cuda/image/unpack_image.h"
 
 typedef struct reading {
   const opc_gpu_codes_t *whole;

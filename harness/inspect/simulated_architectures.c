@@ -2,5 +2,5 @@
 
 const opc_simulated_architecture_t opc_simulated_architectures[OPC_SIMULATED_ARCHITECTURES] = {
 #define OPC_ARCHITECTURE(name, major, minor, ...) {name, (major)*10 + (minor)},
-#include "launch/architectures.def"
+#include "cuda/image/architectures.def"
 };

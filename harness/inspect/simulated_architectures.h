@@ -1,4 +1,4 @@
-/* The architectures of the GPUs that can be simulated: the rows of launch/architectures.def, by name and number.
+/* The architectures of the GPUs that can be simulated: the rows of cuda/image/architectures.def, by name and number.
  *
  * Threads, fork: constant. */
 #ifndef OPC_INSPECT_SIMULATED_ARCHITECTURES_H
@@ -16,7 +16,7 @@ typedef struct opc_simulated_architecture {
 enum {
   OPC_SIMULATED_ARCHITECTURES = 0
 #define OPC_ARCHITECTURE(...) +1
-#include "launch/architectures.def"
+#include "cuda/image/architectures.def"
 };
 extern const opc_simulated_architecture_t opc_simulated_architectures[OPC_SIMULATED_ARCHITECTURES];
 

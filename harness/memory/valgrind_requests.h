@@ -25,7 +25,7 @@ void opc_valgrind_leave_leaks(void);
 /* How many errors this process has seen. */
 uint64_t opc_valgrind_errors(void);
 
-/* Words between the errors in Valgrind's XML. supervise/memcheck_xml.h reads them. */
+/* Words between the errors in Valgrind's XML. supervise/tools/memcheck_xml.h reads them. */
 #define OPC_VALGRIND_CASE_WORDS "opcheck-c case "
 #define OPC_VALGRIND_TENSOR_WORDS "opcheck-c tensor "
 void opc_valgrind_announce_case(uint64_t number);

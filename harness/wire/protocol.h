@@ -17,7 +17,7 @@
  *    --tool memcheck: the process runs under Valgrind; errors count while an operator runs. MEMORY_MIB is the limit of
  * tensors then, four times that and 1 GiB the one of all. MEMORY_MIB and memory_mib: address space that a child may add
  * to what the worker had mapped; 0: no limit. In the modes of CUDA there is none either: CUDA reserves far more than it
- * uses, and so does the simulated device. For these modes the wrappers of CUDA's runtime (launch/launch.h) are
+ * uses, and so does the simulated device. For these modes the wrappers of CUDA's runtime (cuda/log/launch.h) are
  * preloaded; LD_PRELOAD is as the user has set it again before anything else happens. Exit code 125, of the worker or a
  * child: it could not work, its output says why. Each child is a process group of its own (setpgid(0, 0)), so that what
  * it forks can be ended with it.
@@ -30,7 +30,7 @@
  *      {"t":"loaded","library":PATH,"note":TEXT} | {"t":"load_failed","library":PATH,"message":TEXT}
  *                                                     ("kind":KIND with load_failed: the message needs no more words)
  *                                                     preloads are told in the same way, with their own paths;
- *                                                     note: what is inert in this process (bridge/prepare.h), "" when
+ *                                                     note: what is inert in this process (bridge/api/prepare.h), "" when
  * nothing
  *      {"t":"operator", …opc_operator_to_json…}       when all is loaded, in order of registration, with the kernels of
  * all the libraries; those of --namespace, without a library, behind all others in order of name

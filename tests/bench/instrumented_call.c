@@ -5,9 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "bridge/bridge.h"
-#include "checks/access.h"
-#include "checks/call.h"
+#include "bridge/api/bridge.h"
+#include "checks/framework/access.h"
+#include "checks/call/call.h"
 #include "memory/cpu_memory.h"
 
 enum { ROUNDS = 401, CALLS = 50 };

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "bridge/bridge.h"
+#include "bridge/api/bridge.h"
 
 /* Fails with the error's message unless the expression, which is to use `&error`, is OPC_OK. */
 #define assert_ok(expression)                             \

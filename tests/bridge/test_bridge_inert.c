@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bridge/inert.h"
+#include "bridge/inert/inert.h"
 #include "bridge_test.h"
 
 static jmp_buf called_from;

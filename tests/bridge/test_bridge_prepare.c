@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bridge/prepare.h"
+#include "bridge/api/prepare.h"
 #include "bridge_test.h"
 
 static void assert_refused(opc_status_t status, opc_status_t expected, const opc_error_t *error, const char *text) {

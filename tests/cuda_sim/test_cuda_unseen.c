@@ -1,11 +1,11 @@
 /* What is said of a library whose calls of CUDA nobody sees, by its file: over a table of wrappers of the test's own.
  * usage: test_cuda_unseen <static> <driver> <shared> */
-#include "checks/cuda_unseen.h"
+#include "checks/cuda/cuda_unseen.h"
 
 #include <string.h>
 
-#include "checks/own_library.h"
-#include "launch/launch.h"
+#include "checks/framework/own_library.h"
+#include "cuda/log/launch.h"
 #include "unit/unit.h"
 
 static const char *refusal = "";

@@ -13,7 +13,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "launch/launch.h"
+#include "cuda/log/launch.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 #define assert_cuda(expected, call) assert_string_equal(cudaGetErrorName(call), cudaGetErrorName(expected))

@@ -6,7 +6,7 @@
 
 #include <cooperative_groups.h>
 
-#include "launch/launch.h"
+#include "cuda/log/launch.h"
 
 struct Packed {
   float *data;

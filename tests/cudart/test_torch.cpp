@@ -15,7 +15,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-#include "launch/launch.h"
+#include "cuda/log/launch.h"
 
 static int failures;
 static const opc_launch_api_t *api;

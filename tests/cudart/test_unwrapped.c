@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "checks/cuda_judge.h"
+#include "checks/cuda_log/cuda_judge.h"
 #include "sim_test.h"
 #include "static_user.h"
 

@@ -16,7 +16,7 @@
 #include <jansson.h>
 
 #include "base/text.h"
-#include "supervise/run.h"
+#include "supervise/run/run.h"
 
 static char run_folder[128];
 static char run_journal[192], run_samples[192];

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "plan/schema.h"
+#include "model/schema/schema.h"
 #include "unit.h"
 
 typedef struct fixture_argument {

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "plan/case.h"
-#include "plan/verdict.h"
+#include "model/case/case.h"
+#include "model/case/verdict.h"
 
 static void test_round_trip(void **state) {
   (void)state;

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "reports/journal_reader.h"
-#include "supervise/journal.h"
+#include "supervise/common/journal.h"
 
 static char path[32];
 

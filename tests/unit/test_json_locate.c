@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "plan/json_locate.h"
+#include "model/json/json_locate.h"
 
 static const char text[] =
     "{\n"

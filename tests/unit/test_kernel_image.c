@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/kernel_image.h"
-#include "launch/unpack_image.h"
+#include "cuda/image/kernel_image.h"
+#include "cuda/image/unpack_image.h"
 #include "unit.h"
 
 typedef struct file {

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "checks/rules.h"
+#include "checks/catalogue/rules.h"
 #include "memcheck_files.h"
-#include "supervise/memcheck_state.h"
+#include "supervise/tools/memcheck_state.h"
 
 enum { PID = 1475 };
 static const char whole[] = XML_HEAD XML_READ XML_SECOND XML_TAIL;

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plan/archive.h"
-#include "plan/model_inputs.h"
-#include "plan/model_package.h"
+#include "model/package/archive.h"
+#include "model/package/model_inputs.h"
+#include "model/package/model_package.h"
 #include "unit.h"
 
 /* As AOTInductor writes it: a fixed input, one with a size that varies and strides, and indices. */

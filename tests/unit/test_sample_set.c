@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "plan/sample.h"
+#include "model/sample/sample.h"
 
 static const fixture_argument_t arguments[] = {
     {"x", "Tensor", NULL, false},

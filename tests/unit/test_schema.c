@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "plan/schema.h"
+#include "model/schema/schema.h"
 
 /* The parsed type as words, so that a row of the table says it all. */
 static void say(opc_text_t *text, const opc_type_t *type) {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/search.h"
+#include "search/engine/search.h"
 
 typedef struct fake {
   const char *name;

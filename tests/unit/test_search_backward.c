@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/search_state.h"
+#include "search/engine/search_state.h"
 
 static const fixture_argument_t forward_arguments[] = {{"input", "Tensor", NULL, false},
                                                        {"weight", "Tensor", NULL, false},

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/search_inside.h"
+#include "search/draft/search_inside.h"
 
 static const fixture_argument_t arguments[] = {
     {"input", "Tensor", NULL, false}, {"weight", "Tensor", NULL, false}, {"groups", "int", NULL, false},

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "plan/search_inside.h"
+#include "search/draft/search_inside.h"
 
 enum { NO = -1 };
 

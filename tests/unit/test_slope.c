@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "checks/autograd_slope.h"
+#include "checks/autograd/autograd_slope.h"
 
 static const double EPSILON = 0x1p-52;
 

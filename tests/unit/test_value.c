@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "plan/value.h"
+#include "model/value/value.h"
 
 #define SIZES(...) \
   (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { __VA_ARGS__ }

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "plan/sample.h"
-#include "plan/variant.h"
+#include "model/sample/sample.h"
+#include "plan/variant/variant.h"
 
 #define ELEVEN(text) text "," text "," text "," text "," text "," text "," text "," text "," text "," text "," text
 #define SEVEN_EIGHT_33 ELEVEN("7,8,7,8,7,8")

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "supervise/batch_child.h"
+#include "supervise/process/batch_child.h"
 #include "unit.h"
 
 static const double case_seconds = 0.2;

@@ -1,0 +1,99 @@
+// at::cuda::CUDAGraph, libtorch's own way to capture: its pool of memory, its random generators that a graph can take
+// along. Its header needs CUDA's, and libtorch_cuda is loaded only where a CUDA device is asked for: so the functions
+// are found by their names, and the object lies in more room than it needs.
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "bridge/api/bridge.h"
+#include "bridge/torch/guard.h"
+
+struct opc_cuda_graph {
+  alignas(std::max_align_t) unsigned char object[4096];  // some 250 bytes
+  bool usable;                                           // its destructor can run
+};
+
+namespace {
+
+using Pool = std::pair<unsigned long long, unsigned long long>;
+constexpr int kModeGlobal = 0;  // cudaStreamCaptureModeGlobal, what torch.cuda.graph captures with
+
+struct Functions {
+  void (*make)(void *self, bool keep_graph);
+  void (*end)(void *self);
+  void (*capture_begin)(void *self, Pool pool, int mode);
+  void (*capture_end)(void *self);
+  void (*replay)(void *self);
+
+  bool complete() const {
+    return make != nullptr && end != nullptr && capture_begin != nullptr && capture_end != nullptr && replay != nullptr;
+  }
+};
+
+template <typename F>
+void find(F *&out, const char *name) {
+  out = reinterpret_cast<F *>(dlsym(RTLD_DEFAULT, name));
+}
+
+Functions functions_find() {
+  Functions found = {};
+  find(found.make, "_ZN2at4cuda9CUDAGraphC1Eb");
+  find(found.end, "_ZN2at4cuda9CUDAGraphD1Ev");
+  find(found.capture_begin, "_ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode");
+  find(found.capture_end, "_ZN2at4cuda9CUDAGraph11capture_endEv");
+  find(found.replay, "_ZN2at4cuda9CUDAGraph6replayEv");
+  return found;
+}
+
+const Functions &functions() {
+  static const Functions found = functions_find();  // libtorch_cuda is there by now, or never
+  return found;
+}
+
+}  // namespace
+
+opc_status_t opc_cuda_graph_begin(opc_cuda_graph_t **out, opc_error_t *error) {
+  *out = nullptr;
+  if (!functions().complete())
+    return opc_error_set(error, OPC_ERR_UNSUPPORTED,
+                         "this libtorch_cuda has no at::cuda::CUDAGraph as the harness knows it");
+  return opc::guarded(error, [&] {
+    auto graph = std::make_unique<opc_cuda_graph>();
+    functions().make(graph->object, false);
+    try {
+      functions().capture_begin(graph->object, Pool{0, 0}, kModeGlobal);
+    } catch (...) {
+      (void)graph.release();  // the allocator may ask it still
+      throw;
+    }
+    *out = graph.release();
+    return OPC_OK;
+  });
+}
+
+opc_status_t opc_cuda_graph_end(opc_cuda_graph_t *graph, opc_error_t *error) {
+  return opc::guarded(error, [&] {
+    functions().capture_end(graph->object);
+    graph->usable = true;
+    return OPC_OK;
+  });
+}
+
+opc_status_t opc_cuda_graph_replay(opc_cuda_graph_t *graph, opc_error_t *error) {
+  return opc::guarded(error, [&] {
+    functions().replay(graph->object);
+    return OPC_OK;
+  });
+}
+
+void opc_cuda_graph_free(opc_cuda_graph_t *graph) {
+  if (graph == nullptr || !graph->usable)
+    return;  // libtorch's allocator asks a graph that was not ended well for ever, or may
+  (void)opc::guarded(nullptr, [&] {
+    functions().end(graph->object);
+    return OPC_OK;
+  });
+  delete graph;
+}

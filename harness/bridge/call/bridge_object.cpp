@@ -1,0 +1,65 @@
+// Custom class instances, made by their constructors as TorchScript makes them.
+#include <ATen/core/class_type.h>
+#include <torch/custom_class.h>
+
+#include "bridge/api/bridge.h"
+#include "bridge/torch/guard.h"
+#include "bridge/torch/handles.h"
+#include "bridge/torch/values.h"
+
+namespace {
+
+c10::ClassTypePtr find_class(const char *name) {
+  auto type = torch::getCustomClass(std::string("__torch__.torch.classes.") + name);
+  if (!type) throw opc::Unconvertible(std::string("no class ") + name + " is registered");
+  return type;
+}
+
+void push_init(torch::jit::Function &constructor, const opc_value_t *init, size_t count, torch::jit::Stack &stack) {
+  const auto &expected = constructor.getSchema().arguments();  // the first one is self
+  if (count + 1 > expected.size()) {
+    throw opc::Unconvertible(std::to_string(count) + " arguments were given, the constructor has " +
+                             std::to_string(expected.size() - 1));
+  }
+  for (size_t i = 1; i < expected.size(); i++) {
+    try {
+      stack.push_back(i <= count ? opc::argument_from_value(init[i - 1], expected[i])
+                                 : opc::argument_default(expected[i]));
+    } catch (const opc::Unconvertible &e) {
+      throw opc::Unconvertible("argument " + std::to_string(i) + " of the constructor: " + e.what());
+    }
+  }
+}
+
+}  // namespace
+
+opc_call_outcome_t opc_object_new(const char *class_name, const opc_value_t *init, size_t count, opc_object_t **out,
+                                  opc_text_t *message) {
+  *out = nullptr;
+  std::string text;
+  c10::IValue self;
+  torch::jit::Stack stack;
+  torch::jit::Function *constructor = nullptr;
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  const auto prepared = opc::guarded_call(text, [&] {
+    const auto type = find_class(class_name);
+    constructor = type->findMethod("__init__");
+    if (constructor == nullptr) throw opc::Unconvertible(std::string("class ") + class_name + " has no constructor");
+    self = c10::ivalue::Object::create(c10::StrongTypePtr(nullptr, type), /*numSlots=*/1);
+    stack.push_back(self);
+    push_init(*constructor, init, count, stack);
+  });
+  if (prepared == OPC_CALL_RETURNED) {
+    outcome = opc::guarded_call(text, [&] {
+      constructor->run(stack);
+      *out = new opc_object{std::move(self)};
+    });
+  }
+  if (message != nullptr) {
+    opc_text_reset(message);
+    opc_text_add(message, text.c_str());
+  }
+  return outcome;
+}
+
+void opc_object_free(opc_object_t *object) { delete object; }

@@ -1,0 +1,209 @@
+// Packages of AOTInductor: each model becomes an operator, "package::NAME", whose kernel loads the package at its first
+// call. So everything that is done with operators (samples, children, crashes, reports) is done with models.
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/DispatchKey.h>
+#include <dlfcn.h>
+#include <jansson.h>
+#include <sys/stat.h>
+#include <torch/csrc/inductor/aoti_package/model_package_loader.h>
+#include <torch/csrc/jit/frontend/function_schema_parser.h>
+#include <torch/custom_class.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bridge/api/bridge.h"
+#include "bridge/torch/guard.h"
+#include "bridge/registry/registrations.h"
+#include "bridge/torch/torch_version.h"
+
+namespace {
+
+using Loader = torch::inductor::AOTIModelPackageLoader;
+
+// The loader unpacks into /tmp/XXXXXX and removes that at its own end, which a child that crashes never reaches.
+bool unpack_here;
+
+// What a compiled model has to say of a failure goes to stderr or is kept by libtorch, and the exception says only that
+// there was one. In a child stderr is a file.
+class Told {
+ public:
+  Told() : start_(size()) { opc::forget_exception(); }
+
+  // A model goes on after an operator that it calls has thrown, with an output that holds nothing: only these words
+  // tell of it.
+  static constexpr char kSwallowed[] = "Exception in aoti_torch: ";
+
+  bool tells_of_failure() const {
+    return !opc::kept_exception().empty() || printed().find(kSwallowed) != std::string::npos;
+  }
+
+  // What the failure was, or all that was printed, on one line; "" where nothing was told or stderr is no file.
+  std::string words() const {
+    auto text = opc::kept_exception();
+    if (text.empty()) text = printed_failure();
+    text.erase(std::min(text.find("\nException raised from"), text.size()));  // libtorch's backtrace
+    while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+    for (auto &letter : text) letter = letter == '\n' ? ' ' : letter;
+    return text;
+  }
+
+ private:
+  static constexpr off_t kLongest = 1 << 16;
+
+  std::string printed_failure() const {
+    const auto text = printed();
+    for (const std::string begin : {kSwallowed, "Error: "}) {
+      const auto place = text.find(begin);
+      if (place != std::string::npos) return text.substr(place + begin.size());
+    }
+    return text;
+  }
+
+  std::string printed() const {
+    const auto end = size();
+    if (start_ < 0 || end <= start_) return {};
+    std::string text(static_cast<size_t>(std::min<off_t>(end - start_, kLongest)), '\0');
+    const auto got = pread(STDERR_FILENO, text.data(), text.size(), start_);
+    text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+    return text;
+  }
+
+  static off_t size() {
+    struct stat info = {};
+    return fstat(STDERR_FILENO, &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : -1;
+  }
+
+  off_t start_;
+};
+
+std::unique_ptr<Loader> load(const std::string &path, const std::string &model) {
+  unpack_here = true;
+  try {
+    auto loader = std::make_unique<Loader>(path, model);
+    unpack_here = false;
+    return loader;
+  } catch (...) {
+    unpack_here = false;
+    throw;
+  }
+}
+
+// The leaves of a tree as torch.utils._pytree writes it: [1, {"type": …, "children_spec": […]}].
+size_t count_leaves(const json_t *spec) {
+  const json_t *children = json_object_get(spec, "children_spec");
+  size_t count = json_is_null(json_object_get(spec, "type")) ? 1 : 0;
+  for (size_t i = 0; i < json_array_size(children); i++) count += count_leaves(json_array_get(children, i));
+  return count;
+}
+
+size_t count_leaves(const std::string &text) {
+  json_t *whole = json_loadb(text.data(), text.size(), 0, nullptr);
+  const auto count = count_leaves(json_array_get(whole, 1));
+  json_decref(whole);
+  return count;
+}
+
+class PackageKernel : public c10::OperatorKernel {
+ public:
+  explicit PackageKernel(const opc_package_operator_t &package)
+      : path_(package.path), model_(package.model), inputs_(package.inputs), outputs_(package.outputs) {}
+
+  void operator()(const c10::OperatorHandle &, c10::DispatchKeySet, torch::jit::Stack *stack) {
+    const Told told;
+    std::vector<at::Tensor> outputs;
+    try {
+      if (loader_ == nullptr) loader_ = load(path_, model_).release();
+      std::vector<at::Tensor> inputs;
+      for (const auto &value : torch::jit::last(*stack, inputs_)) inputs.push_back(value.toTensor());
+      outputs = loader_->run(inputs);
+    } catch (const std::exception &) {
+      const auto words = told.words();
+      if (words.empty()) throw;
+      TORCH_CHECK(false, words);
+    }
+    TORCH_CHECK(!told.tells_of_failure(), told.words());
+    TORCH_CHECK(outputs.size() == outputs_, "the model returns ", outputs.size(), " tensors, its package speaks of ",
+                outputs_);
+    torch::jit::drop(*stack, inputs_);
+    for (auto &output : outputs) stack->emplace_back(std::move(output));
+  }
+
+ private:
+  std::string path_, model_;
+  size_t inputs_, outputs_;
+  Loader *loader_ = nullptr;  // ends with the process: to unload code that has just run gains nothing
+};
+
+std::string schema_of(const opc_package_operator_t &package) {
+  std::string text = std::string("package::") + package.model + "(";
+  for (size_t i = 0; i < package.inputs; i++)
+    text += std::string(i > 0 ? ", " : "") + "Tensor input" + std::to_string(i);
+  text += package.outputs == 1 ? ") -> Tensor" : ") -> (";
+  for (size_t i = 0; package.outputs != 1 && i < package.outputs; i++) text += i > 0 ? ", Tensor" : "Tensor";
+  return package.outputs == 1 ? text : text + ")";
+}
+
+c10::DispatchKey key_of(const opc_package_operator_t &package) {
+  if (package.inputs == 0)
+    return c10::DispatchKey::CompositeImplicitAutograd;  // there is no tensor to tell the device by
+  return std::strncmp(package.device, "cuda", 4) == 0 ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU;
+}
+
+}  // namespace
+
+// Comes before libc's in symbol lookup, as opcheck-worker exports its symbols. A template of the same length takes its
+// place.
+extern "C" char *mkdtemp(char *name) noexcept {
+  using Function = char *(*)(char *);
+  static const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "mkdtemp"));
+  static constexpr char there[] = "/tmp/XXXXXX", here[] = "./pt2XXXXXX";
+  static_assert(sizeof there == sizeof here);
+  if (unpack_here && std::strcmp(name, there) == 0) std::memcpy(name, here, sizeof here);
+  return next(name);
+}
+
+bool opc_bridge_has_class(const char *name) {
+  try {
+    return torch::getCustomClass(std::string("__torch__.torch.classes.") + name) != nullptr;
+  } catch (const std::exception &) {
+    return false;
+  }
+}
+
+opc_status_t opc_bridge_package_try(const char *path, const char *model, size_t *out_inputs, size_t *out_outputs,
+                                    opc_error_t *error) {
+  const Told told;
+  const auto status = opc::guarded(error, [&] {
+    const auto loader = load(path, model);
+    const auto spec = loader->get_call_spec();
+    *out_inputs = count_leaves(spec.at(0));
+    *out_outputs = count_leaves(spec.at(1));
+    return OPC_OK;
+  });
+  if (status == OPC_OK) return status;
+  const auto words = told.words();
+  const std::string text = error->message;
+  return opc_error_set(error, OPC_ERR_LIBRARY, "%s%s%s", text.c_str(), words.empty() ? "" : ": ", words.c_str());
+}
+
+opc_status_t opc_bridge_package_define(const opc_package_operator_t *package, opc_error_t *error) {
+  return opc::guarded(error, [&] {
+    // Never destroyed: a destructor would take the operators back.
+    static auto *const registrations = new std::vector<c10::RegistrationHandleRAII>;
+    auto &dispatcher = c10::Dispatcher::singleton();
+    const opc::Attribution attribution(package->path);
+    const auto schema = torch::jit::parseSchema(schema_of(*package));
+    const auto name = schema.operator_name();
+    const std::string debug = std::string("registered at ") + package->path;
+    registrations->push_back(dispatcher.registerDef(schema, debug));
+    auto kernel = c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<PackageKernel>(*package));
+    registrations->push_back(
+        dispatcher.registerImpl(name, key_of(*package), std::move(kernel), std::nullopt, nullptr, debug));
+    return OPC_OK;
+  });
+}

@@ -1,0 +1,93 @@
+// Visits what the loaded libraries registered, and what a namespace holds besides; describes any operator by name.
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "bridge/api/bridge.h"
+#include "bridge/torch/describe.h"
+#include "bridge/torch/guard.h"
+#include "bridge/registry/registrations.h"
+#include "bridge/torch/torch_names.h"
+
+namespace {
+
+// Clears the C struct on every way out.
+template <typename T, void (*clear)(T *)>
+struct Cleared {
+  T value = {};
+  Cleared() = default;
+  ~Cleared() { clear(&value); }
+  Cleared(const Cleared &) = delete;
+  Cleared &operator=(const Cleared &) = delete;
+};
+
+}  // namespace
+
+opc_status_t opc_bridge_list(opc_operator_visit_t *visit_operator, opc_class_visit_t *visit_class, void *context,
+                             opc_error_t *error) {
+  return opc::guarded(error, [&] {
+    auto &dispatcher = c10::Dispatcher::singleton();
+    for (const auto &entry : opc::registered_operators()) {
+      const auto handle = dispatcher.findOp(entry.name);
+      if (!handle || visit_operator == nullptr) continue;  // a registration that was taken back
+      Cleared<opc_operator_t, opc_operator_clear> op;
+      opc::describe_operator(*handle, entry.library, entry.defined, &op.value);
+      visit_operator(&op.value, context);
+    }
+    for (const auto &entry : opc::registered_classes()) {
+      if (visit_class == nullptr) break;
+      Cleared<opc_class_t, opc_class_clear> class_;
+      opc::describe_class(entry.type, entry.library, &class_.value);
+      visit_class(&class_.value, context);
+    }
+    return OPC_OK;
+  });
+}
+
+opc_status_t opc_bridge_list_namespace(const char *name, opc_operator_visit_t *visit, void *context,
+                                       opc_error_t *error) {
+  return opc::guarded(error, [&] {
+    auto &dispatcher = c10::Dispatcher::singleton();
+    std::unordered_set<c10::OperatorName> listed;
+    for (const auto &entry : opc::registered_operators()) listed.insert(entry.name);
+    std::vector<c10::OperatorName> found;
+    const std::string wanted(name);
+    for (const auto &entry : dispatcher.getAllOpNames()) {
+      if (entry.getNamespace() == wanted && listed.count(entry) == 0) found.push_back(entry);
+    }
+    std::sort(found.begin(), found.end(), [](const auto &left, const auto &right) {
+      return left.name != right.name ? left.name < right.name : left.overload_name < right.overload_name;
+    });
+    for (const auto &entry : found) {
+      const auto handle = dispatcher.findOp(entry);
+      if (!handle || !handle->hasSchema()) continue;
+      Cleared<opc_operator_t, opc_operator_clear> op;
+      opc::describe_operator(*handle, "", true, &op.value);
+      visit(&op.value, context);
+    }
+    return OPC_OK;
+  });
+}
+
+opc_status_t opc_bridge_describe(const char *name, opc_operator_t *out, opc_error_t *error) {
+  return opc::guarded(error, [&]() -> opc_status_t {
+    *out = {};
+    const auto parsed = opc::operator_name_parse(name);
+    const auto handle = c10::Dispatcher::singleton().findOp(parsed);
+    if (!handle) return opc_error_set(error, OPC_ERR_NOT_FOUND, "there is no operator %s", name);
+
+    std::string library;
+    bool defined_here = false;
+    for (const auto &entry : opc::registered_operators()) {
+      if (entry.name != parsed) continue;
+      library = entry.library;
+      defined_here = entry.defined;
+    }
+    Cleared<opc_operator_t, opc_operator_clear> op;
+    opc::describe_operator(*handle, library, defined_here, &op.value);
+    *out = op.value;
+    op.value = {};
+    return OPC_OK;
+  });
+}

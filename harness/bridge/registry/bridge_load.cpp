@@ -1,0 +1,112 @@
+// Loading libraries, and what is known of the libtorch that does it.
+#include <caffe2/core/common.h>
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "bridge/api/bridge.h"
+#include "bridge/torch/guard.h"
+#include "bridge/inert/inert.h"
+#include "bridge/registry/registrations.h"
+#include "bridge/torch/torch_version.h"
+#include "inspect/facts.h"
+#include "inspect/library_search.h"
+
+namespace {
+
+const char *build_option(const char *name) {
+  try {
+    static const auto &options = caffe2::GetBuildOptions();
+    const auto place = options.find(name);
+    return place == options.end() ? "" : place->second.c_str();
+  } catch (const std::exception &) {
+    return "";
+  }
+}
+
+// noexcept: an exception of a static initialiser can pass through dlopen, and the loader then keeps its lock for good.
+// It must end this process (std::terminate, whose handler reports it) and not be caught.
+opc_status_t open_library(const char *path, opc_error_t *error) noexcept {
+  if (dlopen(path, RTLD_NOW | RTLD_GLOBAL) != nullptr) return OPC_OK;
+  const char *words = dlerror();
+  return opc_error_set(error, OPC_ERR_LIBRARY, "%s", words != nullptr ? words : "dlopen failed without a word");
+}
+
+std::string demangled(const char *symbol) {
+  int failed = 0;
+  const std::unique_ptr<char, void (*)(void *)> name(abi::__cxa_demangle(symbol, nullptr, nullptr, &failed),
+                                                     &std::free);
+  return name ? name.get() : symbol;
+}
+
+// Thrown through the library's own frames: an inert function leaves none. noexcept frames among them end the process,
+// with the same text.
+[[noreturn]] void inert_called(const char *symbol, const char *library) {
+  const std::string name = demangled(symbol);
+  const bool python = opc_library_is_python(library) || opc_symbol_is_python(symbol);
+  throw opc::Unprovided(python ? "this operator called " + name +
+                                     ": it needs a Python interpreter, and there is none in this process"
+                               : "this operator called " + name + " of " + library +
+                                     "; an inert library stands in for that one (--preload loads a real one)");
+}
+
+void (*terminate_report)(const char *text);
+
+[[noreturn]] void terminate_handler() {
+  char text[1024];
+  opc_bridge_current_exception(text, sizeof text);
+  if (terminate_report != nullptr) terminate_report(text);
+  std::abort();
+}
+
+}  // namespace
+
+const char *opc_bridge_torch_version(void) {
+  const char *version = build_option("TORCH_VERSION");
+  return *version != '\0' ? version : TORCH_VERSION;
+}
+
+const char *opc_bridge_cuda_version(void) { return build_option("CUDA_VERSION"); }
+
+opc_status_t opc_bridge_load(const char *path, const char *for_library, opc_error_t *error) {
+  return opc::guarded(error, [&]() -> opc_status_t {
+    if (!opc::registrations_are_seen()) {
+      return opc_error_set(
+          error, OPC_ERR_TORCH,
+          "libtorch's registrations do not pass through opcheck-worker: it was linked without exporting its symbols");
+    }
+    opc_inert_on_call(inert_called);
+    const opc::Attribution attribution(for_library);
+    return open_library(path, error);
+  });
+}
+
+opc_status_t opc_bridge_preload(const char *path, opc_error_t *error) {
+  return opc::guarded(error, [&] {
+    opc_inert_on_call(inert_called);
+    return open_library(path, error);
+  });
+}
+
+void opc_bridge_current_exception(char *out, size_t size) {
+  if (size == 0) return;
+  out[0] = '\0';
+  if (const auto current = std::current_exception()) {
+    try {
+      std::rethrow_exception(current);
+    } catch (abi::__forced_unwind &) {
+      throw;
+    } catch (...) {
+      std::snprintf(out, size, "%s", opc::exception_text().c_str());
+    }
+  }
+}
+
+void opc_bridge_on_terminate(void (*report)(const char *text)) {
+  terminate_report = report;
+  std::set_terminate(terminate_handler);
+}

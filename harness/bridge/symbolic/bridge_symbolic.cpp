@@ -1,0 +1,160 @@
+// Operators are called with symbols for sizes, as torch.compile calls Meta kernels under dynamic shapes.
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/TensorImpl.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "bridge/api/bridge.h"
+#include "bridge/torch/call_stack.h"
+#include "bridge/torch/guard.h"
+#include "bridge/symbolic/symbolic_node.h"
+#include "bridge/symbolic/symbolic_record.h"
+
+namespace {
+
+// A tensor that answers where libtorch's own would throw: with the hints, and a note of who asked. So one call finds
+// every place.
+class SymbolicTensor : public c10::TensorImpl {
+ public:
+  SymbolicTensor(const at::Tensor &like, c10::SymIntArrayRef sizes, c10::SymIntArrayRef strides, int leaf)
+      : c10::TensorImpl(c10::Storage(like.storage()), c10::DispatchKeySet(c10::DispatchKey::Meta), like.dtype()),
+        sizes_(like.sizes().vec()),
+        strides_(like.strides().vec()),
+        numel_of_hints_(like.numel()),
+        leaf_(leaf) {
+    set_sizes_and_strides(sizes, strides, c10::SymInt(like.storage_offset()));
+    if (like.is_conj()) _set_conj(true);
+    if (like.is_neg()) _set_neg(true);
+  }
+
+ protected:
+  c10::IntArrayRef sizes_custom() const override { return read("sizes()"), sizes_; }
+  c10::IntArrayRef strides_custom() const override { return read("strides()"), strides_; }
+  int64_t numel_custom() const override { return read("numel()"), numel_of_hints_; }
+  int64_t size_custom(int64_t dimension) const override {
+    const auto d = c10::maybe_wrap_dim(dimension, static_cast<int64_t>(sizes_.size()), false);
+    if (!sym_sizes_custom()[static_cast<size_t>(d)].maybe_as_int()) read(("size(" + std::to_string(d) + ")").c_str());
+    return sizes_[static_cast<size_t>(d)];
+  }
+  int64_t storage_offset_custom() const override { return storage_offset_of_hints(); }
+
+ private:
+  void read(const char *what) const { opc::SymbolicRecord::note(OPC_SYMBOLIC_READ, what, 0, leaf_); }
+  int64_t storage_offset_of_hints() const { return opc::hint_of(sym_storage_offset_custom()); }
+
+  std::vector<int64_t> sizes_, strides_;
+  int64_t numel_of_hints_;
+  int leaf_;
+};
+
+// One symbol a number, as torch.compile does; 0 and 1 stay what they are.
+class Symbols {
+ public:
+  c10::SymInt of(int64_t number) {
+    if (number < 2) return number;
+    const auto found = known_.find(number);
+    if (found != known_.end()) return found->second;
+    return known_.emplace(number, opc::symbol("s" + std::to_string(known_.size()), number)).first->second;
+  }
+  size_t count() const { return known_.size(); }
+
+ private:
+  std::map<int64_t, c10::SymInt> known_;
+};
+
+at::Tensor with_symbols(const at::Tensor &tensor, Symbols &symbols, int leaf) {
+  if (tensor.layout() != c10::kStrided || !tensor.is_meta())
+    throw opc::Unconvertible("a tensor is not strided or not on Meta");
+  std::vector<c10::SymInt> sizes, strides(static_cast<size_t>(tensor.dim()), c10::SymInt(1));
+  for (const int64_t size : tensor.sizes()) sizes.push_back(symbols.of(size));
+  c10::SymInt expected = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = tensor.is_contiguous() ? expected : c10::SymInt(tensor.strides()[i]);
+    expected = expected * (tensor.sizes()[i] == 0 ? c10::SymInt(1) : sizes[i]);
+  }
+  return at::Tensor(c10::make_intrusive<SymbolicTensor>(tensor, sizes, strides, leaf));
+}
+
+bool is_symbolic_type(const c10::TypePtr &type) {
+  switch (type->kind()) {
+    case c10::TypeKind::SymIntType:
+      return true;
+    case c10::TypeKind::OptionalType:
+      return is_symbolic_type(type->castRaw<c10::OptionalType>()->getElementType());
+    case c10::TypeKind::ListType:
+      return is_symbolic_type(type->castRaw<c10::ListType>()->getElementType());
+    default:
+      return false;
+  }
+}
+
+c10::IValue with_symbols(const c10::IValue &value, bool symbolic, Symbols &symbols, int &leaf) {
+  if (value.isTensor())
+    return value.toTensor().defined() ? with_symbols(value.toTensor(), symbols, leaf++) : value.toTensor();
+  if (symbolic && value.isInt()) return symbols.of(value.toInt());
+  if (symbolic && value.isIntList()) {
+    std::vector<c10::SymInt> numbers;
+    for (const int64_t number : value.toIntVector()) numbers.push_back(symbols.of(number));
+    return c10::SymIntArrayRef(numbers);
+  }
+  if (!value.isList()) return value;
+  const auto list = value.toList();
+  c10::impl::GenericList changed(list.elementType());
+  for (const auto &item : value.toListRef()) changed.push_back(with_symbols(item, false, symbols, leaf));
+  return changed;
+}
+
+void describe_outputs(const c10::IValue &value, opc_symbolic_t *out) {
+  if (value.isTensor() && value.toTensor().defined() && out->output_count < OPC_SYMBOLIC_OUTPUTS) {
+    auto *output = &out->outputs[out->output_count++];
+    const auto sizes = value.toTensor().sym_sizes();
+    output->ndim = static_cast<int>(sizes.size());
+    for (size_t d = 0; d < std::min<size_t>(sizes.size(), OPC_MAX_DIMS); d++) {
+      output->number[d] = sizes[d].maybe_as_int().has_value();
+      output->sizes[d] = opc::hint_of(sizes[d]);
+    }
+  } else if (value.isList()) {
+    for (const auto &item : value.toListRef()) describe_outputs(item, out);
+  } else if (value.isTuple()) {
+    for (const auto &item : value.toTupleRef().elements()) describe_outputs(item, out);
+  }
+}
+
+}  // namespace
+
+opc_call_outcome_t opc_op_call_symbolic(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent,
+                                        size_t count, opc_symbolic_t *out, opc_text_t *message) {
+  std::string text;
+  *out = {};
+  opc::say(message, "");
+  op->stack.clear();
+  opc_call_outcome_t outcome = opc::guarded_call(text, [&] {
+    Symbols symbols;
+    int leaf = 0;
+    opc::push_arguments(op, arguments, absent, count);
+    for (size_t i = 0; i < op->stack.size(); i++) {
+      const bool symbolic = is_symbolic_type(op->op.schema().arguments()[i].real_type());
+      op->stack[i] = with_symbols(op->stack[i], symbolic, symbols, leaf);
+    }
+    out->symbols = symbols.count();
+  });
+  if (outcome != OPC_CALL_RETURNED) {
+    outcome = OPC_CALL_UNCONVERTIBLE;
+  } else {
+    outcome = opc::guarded_call(text, [&] {
+      const opc::SymbolicRecord record(out, op->op.operator_name().name);
+      opc::prepare_call();
+      op->op.callBoxed(op->stack);
+    });
+  }
+  if (outcome == OPC_CALL_RETURNED) {
+    outcome = opc::guarded_call(text, [&] {
+      for (const auto &value : op->stack) describe_outputs(value, out);
+    });
+  }
+  op->stack.clear();
+  if (outcome != OPC_CALL_RETURNED) opc::say(message, text);
+  return outcome;
+}

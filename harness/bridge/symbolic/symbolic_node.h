@@ -1,0 +1,17 @@
+// Symbols for sizes: expressions that know their number, and note each time that somebody wants it.
+#ifndef OPC_BRIDGE_SYMBOLIC_SYMBOLIC_NODE_H
+#define OPC_BRIDGE_SYMBOLIC_SYMBOLIC_NODE_H
+
+#include <c10/core/SymInt.h>
+
+#include <string>
+
+namespace opc {
+
+c10::SymInt symbol(const std::string &name, int64_t hint);
+// The number behind a size, without a note.
+int64_t hint_of(const c10::SymInt &size);
+
+}  // namespace opc
+
+#endif

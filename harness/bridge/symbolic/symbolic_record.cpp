@@ -1,0 +1,104 @@
+#include "bridge/symbolic/symbolic_record.h"
+
+#include <dlfcn.h>
+#include <unwind.h>
+
+#include <cstdio>
+#include <exception>
+
+namespace opc {
+namespace {
+
+thread_local SymbolicRecord *recording = nullptr;
+
+const void *module_of(uint64_t address) {
+  Dl_info info;
+  return dladdr(reinterpret_cast<void *>(static_cast<uintptr_t>(address)), &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+struct Walk {
+  opc_symbolic_event_t *event;
+  const void *own;  // the harness's module: its frames come first and last, and say nothing
+};
+
+_Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *argument) {
+  auto *walk = static_cast<Walk *>(argument);
+  auto *event = walk->event;
+  const uint64_t address = _Unwind_GetIP(context);
+  if (event->frame_count == OPC_SYMBOLIC_FRAMES || address == 0) return _URC_END_OF_STACK;
+  if (module_of(address) == walk->own) return event->frame_count == 0 ? _URC_NO_REASON : _URC_END_OF_STACK;
+  event->frames[event->frame_count] = event->frame_count == 0 ? address - 1 : address;
+  event->frame_count++;
+  return _URC_NO_REASON;
+}
+
+bool same_place(const opc_symbolic_event_t &left, const opc_symbolic_event_t &right) {
+  if (left.kind != right.kind || left.leaf != right.leaf || left.frame_count != right.frame_count) return false;
+  for (uint32_t i = 0; i < left.frame_count; i++) {
+    if (left.frames[i] != right.frames[i]) return false;
+  }
+  return true;
+}
+
+bool is_told(const opc_symbolic_t *out, const opc_symbolic_event_t &event) {
+  for (size_t i = 0; i < out->event_count; i++) {
+    if (same_place(out->events[i], event)) return true;
+  }
+  return false;
+}
+
+// By presence: libtorch hands it back when the operator ends.
+struct Inner : at::ObserverContext {
+  int exceptions = std::uncaught_exceptions();
+};
+
+}  // namespace
+
+SymbolicRecord::SymbolicRecord(opc_symbolic_t *out, std::string operator_name)
+    : out_(out), operator_(std::move(operator_name)) {
+  handle_ = at::addThreadLocalCallback(
+      at::RecordFunctionCallback(&SymbolicRecord::entered, &SymbolicRecord::left).scopes({at::RecordScope::FUNCTION}));
+  recording = this;
+}
+
+SymbolicRecord::~SymbolicRecord() {
+  recording = nullptr;
+  at::removeCallback(handle_);
+}
+
+// The operator itself comes by more than once where its autograd kernel calls it again.
+std::unique_ptr<at::ObserverContext> SymbolicRecord::entered(const at::RecordFunction &function) {
+  if (recording == nullptr || recording->operator_ == function.name()) return nullptr;
+  recording->inner_++;
+  return std::make_unique<Inner>();
+}
+
+void SymbolicRecord::left(const at::RecordFunction &function, at::ObserverContext *context) {
+  if (recording == nullptr || context == nullptr) return;
+  recording->inner_--;
+  auto *out = recording->out_;
+  const bool threw = std::uncaught_exceptions() > static_cast<Inner *>(context)->exceptions;
+  if (threw && out->inner_threw[0] == '\0')
+    std::snprintf(out->inner_threw, sizeof out->inner_threw, "%s", function.name());
+}
+
+void SymbolicRecord::note(opc_symbolic_kind_t kind, const std::string &text, int64_t value, int leaf) {
+  static const void *const own = module_of(reinterpret_cast<uintptr_t>(&module_of));
+  if (recording == nullptr) return;
+  auto *out = recording->out_;
+  if (recording->inner_ > 0) {
+    out->inner_read = true;
+    return;
+  }
+  if (out->event_count == OPC_SYMBOLIC_EVENTS) return;
+  opc_symbolic_event_t event = {};
+  event.kind = kind;
+  event.leaf = leaf;
+  event.value = value;
+  std::snprintf(event.text, sizeof event.text, "%s", text.c_str());
+  Walk walk = {&event, own};
+  _Unwind_Backtrace(walk_frame, &walk);
+  if (!is_told(out, event)) out->events[out->event_count++] = event;
+}
+
+}  // namespace opc

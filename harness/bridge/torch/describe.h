@@ -1,0 +1,24 @@
+// From the dispatcher's description of an operator, and torchbind's of a class, to the C core's.
+#ifndef OPC_BRIDGE_TORCH_DESCRIBE_H
+#define OPC_BRIDGE_TORCH_DESCRIBE_H
+
+#include <ATen/core/class_type.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <string>
+
+#include "model/schema/schema.h"
+
+namespace opc {
+
+// All three fill a zeroed struct, throw, and leave what is half filled for the caller to clear. `library` may be empty.
+void describe_operator(const c10::OperatorHandle &handle, const std::string &library, bool defined_here,
+                       opc_operator_t *out);
+void describe_kernels(const c10::OperatorHandle &handle, opc_operator_t *out);
+void describe_class(const c10::ClassTypePtr &type, const std::string &library, opc_class_t *out);
+
+std::string class_short_name(const c10::ClassType &type);  // "ns.Name" of "__torch__.torch.classes.ns.Name"
+
+}  // namespace opc
+
+#endif

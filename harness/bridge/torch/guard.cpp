@@ -1,0 +1,101 @@
+#include "bridge/torch/guard.h"
+
+#include <c10/util/Exception.h>
+#include <c10/util/Logging.h>
+
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <new>
+#include <typeinfo>
+
+namespace opc {
+namespace {
+
+std::string readable(const std::type_info *type) {
+  if (type == nullptr) return "an unknown type";
+  int failed = 0;
+  std::unique_ptr<char, void (*)(void *)> name(abi::__cxa_demangle(type->name(), nullptr, nullptr, &failed),
+                                               &std::free);
+  return name ? name.get() : type->name();
+}
+
+bool contains(const std::string &text, const char *part) { return text.find(part) != std::string::npos; }
+
+// The dispatcher's own words (OperatorEntry::reportError, the Meta fallback). NotImplementedError alone is not enough:
+// AT_DISPATCH throws it for a dtype, which is a refusal like any other.
+bool says_no_kernel(const std::string &text) {
+  return (contains(text, "Could not run '") && contains(text, "' with arguments from the '")) ||
+         contains(text, "There were no tensor arguments to this function") ||
+         contains(text, "attempted to run this operator with Meta tensors");
+}
+
+opc_call_outcome_t torch_outcome(const std::string &text, bool not_implemented) {
+  if (contains(text, "it is located in the python module")) return OPC_CALL_FAKE_IN_PYTHON;
+  if (not_implemented && says_no_kernel(text)) return OPC_CALL_NO_KERNEL;
+  if (contains(text, "DefaultCPUAllocator: can't allocate memory") ||
+      contains(text, "DefaultCPUAllocator: not enough memory")) {
+    return OPC_CALL_OUT_OF_MEMORY;
+  }
+  return contains(text, "INTERNAL ASSERT") ? OPC_CALL_INTERNAL_ASSERT : OPC_CALL_REJECTED;
+}
+
+}  // namespace
+
+opc_call_outcome_t exception_outcome(std::string &out_text) {
+  try {
+    throw;
+  } catch (const c10::OutOfMemoryError &e) {
+    out_text = e.what_without_backtrace();
+    return OPC_CALL_OUT_OF_MEMORY;
+  } catch (const c10::NotImplementedError &e) {
+    out_text = e.what_without_backtrace();
+    return torch_outcome(out_text, true);
+  } catch (const c10::Error &e) {
+    out_text = e.what_without_backtrace();
+    return torch_outcome(out_text, false);
+  } catch (const Unconvertible &e) {
+    out_text = e.what();
+    return OPC_CALL_UNCONVERTIBLE;
+  } catch (const Unprovided &e) {
+    out_text = e.what();
+    return OPC_CALL_NO_KERNEL;
+  } catch (const std::bad_alloc &e) {
+    out_text = std::string("std::bad_alloc: ") + e.what();
+    return OPC_CALL_OUT_OF_MEMORY;
+  } catch (const std::exception &e) {
+    out_text = readable(&typeid(e)) + ": " + e.what();
+    return torch_outcome(out_text, false);
+  } catch (abi::__forced_unwind &) {
+    throw;
+  } catch (...) {
+    out_text = "an exception of type " + readable(abi::__cxa_current_exception_type()) + ", which is no std::exception";
+    return OPC_CALL_FOREIGN_EXCEPTION;
+  }
+}
+
+std::string exception_text() {
+  std::string text;
+  (void)exception_outcome(text);
+  return text;
+}
+
+opc_status_t exception_status(opc_error_t *error) {
+  try {
+    throw;
+  } catch (const std::bad_alloc &) {
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  } catch (const Unconvertible &e) {
+    return opc_error_set(error, OPC_ERR_UNSUPPORTED, "%s", e.what());
+  } catch (abi::__forced_unwind &) {
+    throw;
+  } catch (...) {
+    return opc_error_set(error, OPC_ERR_TORCH, "%s", exception_text().c_str());
+  }
+}
+
+}  // namespace opc
+
+void opc_bridge_no_backtraces() {
+  c10::SetStackTraceFetcher([]() -> std::string { return {}; });
+}

@@ -1,0 +1,58 @@
+// Exceptions become statuses and outcomes here: nothing is thrown across the bridge's C interface.
+#ifndef OPC_BRIDGE_TORCH_GUARD_H
+#define OPC_BRIDGE_TORCH_GUARD_H
+
+#include <cxxabi.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "bridge/api/bridge.h"
+
+namespace opc {
+
+// The harness cannot make what was asked for; the text says why. Never an operator's doing.
+struct Unconvertible : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The operator called an inert function (inert.h): it cannot run here, whatever its arguments.
+struct Unprovided : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// These three are for use inside a catch block.
+std::string exception_text();  // without backtrace; the type's name in front where libtorch did not throw it
+opc_call_outcome_t exception_outcome(
+    std::string &out_text);                         // what the exception says about an operator that was called
+opc_status_t exception_status(opc_error_t *error);  // what it says about the harness's own use of libtorch
+
+// pthread_cancel and pthread_exit unwind with an exception of their own, which must go on (the process is ended
+// otherwise).
+template <typename Body>
+opc_status_t guarded(opc_error_t *error, Body &&body) {
+  try {
+    return std::forward<Body>(body)();
+  } catch (abi::__forced_unwind &) {
+    throw;
+  } catch (...) {
+    return exception_status(error);
+  }
+}
+
+template <typename Body>
+opc_call_outcome_t guarded_call(std::string &message, Body &&body) {
+  try {
+    std::forward<Body>(body)();
+    return OPC_CALL_RETURNED;
+  } catch (abi::__forced_unwind &) {
+    throw;
+  } catch (...) {
+    return exception_outcome(message);
+  }
+}
+
+}  // namespace opc
+
+#endif

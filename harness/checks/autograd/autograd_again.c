@@ -1,0 +1,203 @@
+/* The same gradient, asked for in another way. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/autograd/autograd_case.h"
+#include "memory/cpu_memory.h"
+#include "memory/poison.h"
+
+enum { SUMMED = 1 << 20 /* units of epsilon that sums of gradients may be apart by their order */ };
+
+static void fail_differs(opc_autograd_case_t *c, const char *rule, const char *how, const double *got) {
+  opc_gradient_place_t at;
+  char place[256];
+  if (!opc_autograd_differ(c, got, c->plain.values, 0.0, &at)) return;
+  opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
+  opc_finding_fail(c->finding, rule, "the gradient of %s is %.9g %s, and %.9g before", place, at.left, how, at.right);
+}
+
+/* ---- again ---- */
+
+static opc_status_t fresh_graph(opc_autograd_case_t *c, opc_error_t *error) {
+  opc_autograd_gradient_t other = {0};
+  opc_autograd_backward_t backward = opc_autograd_backward_plain;
+  opc_gradient_place_t at;
+  backward.phase = "the operator's backward, a second time";
+  opc_poison_pattern(OPC_PATTERN_SECOND);
+  if (opc_cpu_memory_guarded()) opc_cpu_memory_guard(OPC_GUARD_BEFORE);
+  opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &other, error);
+  opc_poison_pattern(OPC_PATTERN_FIRST);
+  if (opc_cpu_memory_guarded()) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
+  if (status == OPC_OK && other.outcome == OPC_CALL_RETURNED &&
+      opc_autograd_differ(c, other.values, c->plain.values, 0.0, &at))
+    fail_differs(c, "autograd.nondeterministic", "from a second call with the same arguments", other.values);
+  opc_autograd_gradient_clear(&other);
+  return status;
+}
+
+static opc_status_t same_graph(opc_autograd_case_t *c, opc_error_t *error) {
+  opc_autograd_gradient_t first = {0}, second = {0};
+  opc_autograd_run_t run = {0};
+  opc_autograd_backward_t backward = opc_autograd_backward_plain;
+  opc_gradient_place_t at;
+  opc_status_t status = opc_autograd_forward_run(c->point, &opc_autograd_forward_plain, &run, error);
+  bool usable = status == OPC_OK && run.call.outcome == OPC_CALL_RETURNED && opc_autograd_run_fits(c->point, &run);
+  backward.retain_graph = true;
+  if (usable) status = opc_autograd_backward_run(c->point, &run, &backward, &first, error);
+  usable = usable && status == OPC_OK && first.outcome == OPC_CALL_RETURNED;
+  backward.phase = "the operator's backward, a second time on the same graph";
+  if (usable) status = opc_autograd_backward_run(c->point, &run, &backward, &second, error);
+  if (usable && status == OPC_OK && second.outcome != OPC_CALL_RETURNED)
+    opc_finding_fail(c->finding, "autograd.backward_twice", "a second backward through a retained graph throws: %.*s",
+                     opc_autograd_line(&second), opc_text_c(&second.message));
+  else if (usable && status == OPC_OK && opc_autograd_differ(c, second.values, c->plain.values, 0.0, &at))
+    fail_differs(c, "autograd.backward_twice", "from a second backward through the same retained graph", second.values);
+  opc_autograd_gradient_clear(&second);
+  opc_autograd_gradient_clear(&first);
+  opc_autograd_run_clear(&run);
+  return status;
+}
+
+opc_status_t opc_autograd_check_repeat(opc_autograd_case_t *c, opc_error_t *error) {
+  opc_status_t status = fresh_graph(c, error);
+  return status == OPC_OK && !opc_autograd_failed(c) ? same_graph(c, error) : status;
+}
+
+/* ---- one alone ---- */
+
+static opc_status_t one_input(opc_autograd_case_t *c, size_t input, opc_error_t *error) {
+  const opc_autograd_part_t *part = &c->point->inputs.items[input];
+  opc_autograd_gradient_t alone = {0};
+  opc_autograd_forward_t forward = opc_autograd_forward_plain;
+  opc_autograd_backward_t backward = opc_autograd_backward_plain;
+  opc_gradient_place_t at;
+  char how[160];
+  bool *only = calloc(c->point->inputs.count + 1, sizeof *only);
+  double *expected = calloc(c->point->inputs.numbers + 1, sizeof *expected);
+  opc_status_t status =
+      only && expected ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
+  if (status != OPC_OK) goto release;
+  only[input] = true;
+  memcpy(expected + part->first, c->plain.values + part->first, part->count * sizeof *expected);
+  forward.only = only;
+  snprintf(how, sizeof how, "the operator's backward, with only %.60s requiring grad", part->path);
+  backward.phase = how;
+  status = opc_autograd_both(c->point, &forward, &backward, &alone, error);
+  if (status != OPC_OK || alone.outcome == OPC_CALL_UNCONVERTIBLE) goto release;
+  if (alone.outcome != OPC_CALL_RETURNED) {
+    opc_finding_fail(c->finding, "autograd.ignores_needs_grad", "it throws when only %s requires grad: %.*s",
+                     part->path, opc_autograd_line(&alone), opc_text_c(&alone.message));
+  } else if (opc_autograd_differ(c, alone.values, expected, SUMMED, &at)) {
+    char place[256];
+    opc_autograd_place(part, at.number, place, sizeof place);
+    opc_finding_fail(c->finding, "autograd.ignores_needs_grad",
+                     "the gradient of %s is %.9g when only %s requires grad, and %.9g when all do%s", place, at.left,
+                     part->path, at.right, alone.undefined[input] ? "; it is undefined" : "");
+  }
+
+release:
+  opc_autograd_gradient_clear(&alone);
+  free(only);
+  free(expected);
+  return status;
+}
+
+static size_t tracked_outputs(const opc_autograd_point_t *point) {
+  size_t count = 0;
+  for (size_t i = 0; i < point->outputs.count; i++) count += point->outputs.items[i].tracked;
+  return count;
+}
+
+/* The gradients from each output alone are parts of the gradient from all. */
+static opc_status_t each_output(opc_autograd_case_t *c, opc_error_t *error) {
+  const opc_autograd_parts_t *outputs = &c->point->outputs;
+  opc_gradient_place_t at;
+  char how[160], place[256];
+  bool *chosen = calloc(outputs->count + 1, sizeof *chosen), complete = true;
+  double *sum = calloc(c->point->inputs.numbers + 1, sizeof *sum);
+  opc_status_t status =
+      chosen && sum ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
+  for (size_t i = 0; status == OPC_OK && i < outputs->count && !opc_autograd_failed(c); i++) {
+    opc_autograd_gradient_t one = {0};
+    opc_autograd_backward_t backward = opc_autograd_backward_plain;
+    if (!outputs->items[i].tracked) continue;
+    chosen[i] = true;
+    snprintf(how, sizeof how, "the operator's backward, with a gradient for %.60s alone", outputs->items[i].path);
+    backward.outputs = chosen;
+    backward.phase = how;
+    status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &one, error);
+    chosen[i] = false;
+    if (status == OPC_OK && one.outcome != OPC_CALL_RETURNED && one.outcome != OPC_CALL_UNCONVERTIBLE)
+      opc_finding_fail(c->finding, "autograd.undefined_gradient", "backward throws where only %s has a gradient: %.*s",
+                       outputs->items[i].path, opc_autograd_line(&one), opc_text_c(&one.message));
+    complete = complete && one.outcome == OPC_CALL_RETURNED;
+    for (size_t k = 0; one.values && k < c->point->inputs.numbers; k++) sum[k] += one.values[k];
+    opc_autograd_gradient_clear(&one);
+  }
+  if (status == OPC_OK && complete && !opc_autograd_failed(c) &&
+      opc_autograd_differ(c, sum, c->plain.values, SUMMED, &at)) {
+    opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
+    opc_finding_fail(c->finding, "autograd.undefined_gradient",
+                     "the gradients of %s from each output alone, the others undefined, add up to %.9g; from all "
+                     "outputs together it is %.9g",
+                     place, at.left, at.right);
+  }
+  free(chosen);
+  free(sum);
+  return status;
+}
+
+opc_status_t opc_autograd_check_alone(opc_autograd_case_t *c, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0;
+       status == OPC_OK && c->point->inputs.count > 1 && i < c->point->inputs.count && !opc_autograd_failed(c); i++)
+    status = one_input(c, i, error);
+  if (status == OPC_OK && !opc_autograd_failed(c) && tracked_outputs(c->point) > 1) status = each_output(c, error);
+  return status;
+}
+
+/* ---- overwritten ---- */
+
+/* `index` counts the inputs, and behind them the outputs. */
+static opc_status_t overwritten(opc_autograd_case_t *c, size_t index, opc_error_t *error) {
+  opc_autograd_run_t run = {0};
+  opc_autograd_gradient_t after = {0};
+  opc_autograd_backward_t backward = opc_autograd_backward_plain;
+  opc_gradient_place_t at;
+  bool input = index < c->point->inputs.count;
+  const opc_autograd_part_t *part =
+      input ? &c->point->inputs.items[index] : &c->point->outputs.items[index - c->point->inputs.count];
+  char how[160], place[256];
+  opc_error_t refused = {0};
+  opc_status_t status = opc_autograd_forward_run(c->point, &opc_autograd_forward_plain, &run, error);
+  if (status != OPC_OK || run.call.outcome != OPC_CALL_RETURNED || !opc_autograd_run_fits(c->point, &run)) goto release;
+  opc_tensor_t *target = input ? run.call.leaves[part->leaf].tensor : run.outputs[index - c->point->inputs.count];
+  if (opc_tensor_overwrite(target, &refused) != OPC_OK)
+    goto release; /* libtorch itself says that this must not be written */
+  snprintf(how, sizeof how, "the operator's backward, after %.60s was written in place", part->path);
+  backward.phase = how;
+  status = opc_autograd_backward_run(c->point, &run, &backward, &after, error);
+  if (status == OPC_OK && after.outcome == OPC_CALL_RETURNED &&
+      opc_autograd_differ(c, after.values, c->plain.values, SUMMED, &at)) {
+    opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
+    opc_finding_fail(c->finding, "autograd.saved_tensor_mutated",
+                     "%s %s was written in place between forward and backward, and backward did not refuse: the "
+                     "gradient of %s is %.9g, and %.9g without the write",
+                     input ? "argument" : "output", part->path, place, at.left, at.right);
+  }
+
+release:
+  opc_autograd_gradient_clear(&after);
+  opc_autograd_run_clear(&run);
+  return status;
+}
+
+opc_status_t opc_autograd_check_saved(opc_autograd_case_t *c, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  size_t inputs = c->point->inputs.count;
+  for (size_t i = 0; status == OPC_OK && i < inputs + c->point->outputs.count && !opc_autograd_failed(c); i++)
+    if (i >= inputs || !c->point->inputs.items[i].written) status = overwritten(c, i, error);
+  return status;
+}

@@ -1,0 +1,161 @@
+/* What the operator's own derivative gives. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/autograd/autograd_point.h"
+
+/* The values of tensors that a derivative is only to read. */
+typedef struct watched {
+  const opc_tensor_t *tensor;
+  char name[160];
+  void *bytes;
+  size_t size;
+} watched_t;
+
+typedef struct watch_list {
+  watched_t *items;
+  size_t count;
+} watch_list_t;
+
+static opc_status_t watch_add(watch_list_t *list, const opc_tensor_t *tensor, const char *kind, const char *path,
+                              opc_error_t *error) {
+  opc_tensor_meta_t meta;
+  opc_tensor_describe(tensor, &meta);
+  if (!meta.defined || strcmp(meta.layout, "strided") != 0 || !opc_tensor_lies_inside(&meta)) return OPC_OK;
+  watched_t *item = &list->items[list->count];
+  *item = (watched_t){.tensor = tensor};
+  snprintf(item->name, sizeof item->name, "%s%s", kind, path);
+  opc_status_t status = opc_tensor_logical_bytes(tensor, &item->bytes, &item->size, error);
+  if (status == OPC_OK) list->count++;
+  return status;
+}
+
+static opc_status_t watch_begin(watch_list_t *list, const opc_autograd_run_t *run,
+                                const opc_autograd_gradient_t *gradient, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  list->items = calloc(run->call.leaf_count + 2 * run->parts.count + 1, sizeof *list->items);
+  if (!list->items) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
+  for (size_t i = 0; status == OPC_OK && i < run->parts.count; i++)
+    if (gradient->weights[i])
+      status =
+          watch_add(list, gradient->weights[i], "the gradient that it is given for ", run->parts.items[i].path, error);
+  for (size_t i = 0; status == OPC_OK && i < run->call.leaf_count; i++)
+    status = watch_add(list, run->call.leaves[i].tensor, "argument ", run->call.leaves[i].path, error);
+  for (size_t i = 0; status == OPC_OK && i < run->parts.count; i++)
+    status = watch_add(list, run->outputs[i], "output ", run->parts.items[i].path, error);
+  return status;
+}
+
+static opc_status_t watch_end(watch_list_t *list, opc_autograd_gradient_t *gradient, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; status == OPC_OK && !gradient->mutated && i < list->count; i++) {
+    void *now = NULL;
+    size_t size = 0;
+    status = opc_tensor_logical_bytes(list->items[i].tensor, &now, &size, error);
+    if (status == OPC_OK && (size != list->items[i].size || memcmp(now, list->items[i].bytes, size) != 0))
+      gradient->mutated = strdup(list->items[i].name);
+    free(now);
+  }
+  return status;
+}
+
+static void watch_clear(watch_list_t *list) {
+  for (size_t i = 0; i < list->count; i++) free(list->items[i].bytes);
+  free(list->items);
+}
+
+static opc_status_t make_weights(const opc_autograd_point_t *point, const opc_autograd_run_t *run,
+                                 const opc_autograd_backward_t *how, opc_autograd_gradient_t *gradient,
+                                 opc_error_t *error) {
+  const double *weights = how->weights ? how->weights : point->weights;
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; status == OPC_OK && i < run->parts.count; i++) {
+    const opc_autograd_part_t *part = &run->parts.items[i];
+    opc_tensor_t *leaf = NULL;
+    if (!part->tracked || (how->outputs && !how->outputs[i])) continue;
+    status = opc_autograd_tensor(part, weights + part->first, how->layout, &gradient->weights[i], error);
+    if (status == OPC_OK && how->track_weights) status = opc_autograd_track(gradient->weights[i], false, &leaf, error);
+    opc_tensor_free(leaf);
+  }
+  return status;
+}
+
+static opc_status_t take_values(const opc_autograd_point_t *point, opc_autograd_gradient_t *gradient,
+                                opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; status == OPC_OK && i < point->inputs.count; i++) {
+    const opc_autograd_part_t *part = &point->inputs.items[i];
+    bool read = false;
+    gradient->undefined[i] = gradient->tensors[i] == NULL;
+    if (gradient->undefined[i]) continue;
+    status = opc_autograd_numbers(gradient->tensors[i], gradient->values + part->first, part->count, &read, error);
+    gradient->unreadable = gradient->unreadable || !read;
+  }
+  return status;
+}
+
+opc_status_t opc_autograd_backward_run(opc_autograd_point_t *point, opc_autograd_run_t *run,
+                                       const opc_autograd_backward_t *how, opc_autograd_gradient_t *gradient,
+                                       opc_error_t *error) {
+  watch_list_t watch = {0};
+  *gradient = (opc_autograd_gradient_t){
+      .input_count = point->inputs.count, .output_count = run->parts.count, .outcome = run->call.outcome};
+  if (run->call.outcome != OPC_CALL_RETURNED) {
+    opc_text_add(&gradient->message, opc_text_c(&run->call.message));
+    return OPC_OK;
+  }
+  gradient->values = calloc(point->inputs.numbers + 1, sizeof *gradient->values);
+  gradient->undefined = calloc(point->inputs.count + 1, sizeof *gradient->undefined);
+  gradient->tensors = calloc(point->inputs.count + 1, sizeof *gradient->tensors);
+  gradient->weights = calloc(run->parts.count + 1, sizeof *gradient->weights);
+  if (!gradient->values || !gradient->undefined || !gradient->tensors || !gradient->weights)
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
+
+  opc_status_t status = make_weights(point, run, how, gradient, error);
+  if (status == OPC_OK && how->watch) status = watch_begin(&watch, run, gradient, error);
+  if (status == OPC_OK) {
+    opc_autograd_request_t request = {.outputs = run->outputs,
+                                      .weights = gradient->weights,
+                                      .output_count = run->parts.count,
+                                      .inputs = run->leaves,
+                                      .input_count = run->leaf_count,
+                                      .retain_graph = how->retain_graph,
+                                      .create_graph = how->create_graph};
+    point->context->phase(how->phase);
+    opc_bridge_seed(opc_autograd_backward_seed(point->context->seed));
+    gradient->outcome = opc_autograd_grad(&request, gradient->tensors, &gradient->message);
+    if (gradient->outcome == OPC_CALL_RETURNED) status = take_values(point, gradient, error);
+    if (status == OPC_OK && how->watch) status = watch_end(&watch, gradient, error);
+  }
+  watch_clear(&watch);
+  return status;
+}
+
+void opc_autograd_gradient_clear(opc_autograd_gradient_t *gradient) {
+  for (size_t i = 0; gradient->tensors && i < gradient->input_count; i++) opc_tensor_free(gradient->tensors[i]);
+  for (size_t i = 0; gradient->weights && i < gradient->output_count; i++) opc_tensor_free(gradient->weights[i]);
+  free(gradient->tensors);
+  free(gradient->weights);
+  free(gradient->values);
+  free(gradient->undefined);
+  free(gradient->mutated);
+  opc_text_clear(&gradient->message);
+  *gradient = (opc_autograd_gradient_t){0};
+}
+
+opc_status_t opc_autograd_both(opc_autograd_point_t *point, const opc_autograd_forward_t *forward,
+                               const opc_autograd_backward_t *backward, opc_autograd_gradient_t *gradient,
+                               opc_error_t *error) {
+  opc_autograd_run_t run = {0};
+  *gradient = (opc_autograd_gradient_t){0};
+  opc_status_t status = opc_autograd_forward_run(point, forward, &run, error);
+  if (status == OPC_OK && run.call.outcome == OPC_CALL_RETURNED && !opc_autograd_run_fits(point, &run)) {
+    gradient->outcome = OPC_CALL_UNCONVERTIBLE; /* other outputs than before: nothing to compare */
+    opc_text_add(&gradient->message, "the outputs have other shapes than before");
+  } else if (status == OPC_OK) {
+    status = opc_autograd_backward_run(point, &run, backward, gradient, error);
+  }
+  opc_autograd_run_clear(&run);
+  return status;
+}

@@ -1,0 +1,193 @@
+/* Gradients of strided and expanded tensors, and from such. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "checks/autograd/autograd_case.h"
+
+enum { ORDER = 1 << 16 /* units of epsilon that another order of summing may make */ };
+
+static opc_status_t no_memory(opc_error_t *error) {
+  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
+}
+
+/* ---- incoming gradients ---- */
+
+/* The gradient from weights in that layout against the one from the same weights, contiguous. */
+static opc_status_t weights_in(opc_autograd_case_t *c, opc_weights_layout_t layout, const double *weights,
+                               const double *expected, const char *words, opc_error_t *error) {
+  opc_autograd_gradient_t other = {0};
+  opc_autograd_backward_t backward = {.layout = layout, .weights = weights};
+  opc_gradient_place_t at;
+  char place[256], phase[160];
+  snprintf(phase, sizeof phase, "the operator's backward, from %s gradient", words);
+  backward.phase = phase;
+  opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &other, error);
+  if (status == OPC_OK && other.outcome != OPC_CALL_RETURNED && other.outcome != OPC_CALL_UNCONVERTIBLE) {
+    opc_finding_fail(c->finding, "autograd.grad_layout",
+                     "backward throws for %s incoming gradient, and not for a contiguous one: %.*s", words,
+                     opc_autograd_line(&other), opc_text_c(&other.message));
+  } else if (status == OPC_OK && other.outcome == OPC_CALL_RETURNED &&
+             opc_autograd_differ(c, other.values, expected, ORDER, &at)) {
+    opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
+    opc_finding_fail(
+        c->finding, "autograd.grad_layout",
+        "the gradient of %s is %.9g from %s incoming gradient, and %.9g from a contiguous one with the same values",
+        place, at.left, words, at.right);
+  }
+  opc_autograd_gradient_clear(&other);
+  return status;
+}
+
+static opc_status_t expanded(opc_autograd_case_t *c, opc_error_t *error) {
+  opc_autograd_gradient_t plain = {0};
+  opc_autograd_backward_t backward = opc_autograd_backward_plain;
+  double *weights = calloc(c->point->outputs.numbers + 1, sizeof *weights);
+  if (!weights) return no_memory(error);
+  for (size_t i = 0; i < c->point->outputs.numbers; i++) weights[i] = 1.25;
+  backward.weights = weights;
+  opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &plain, error);
+  if (status == OPC_OK && plain.outcome == OPC_CALL_RETURNED)
+    status = weights_in(c, OPC_WEIGHTS_EXPANDED, weights, plain.values, "an expanded (all strides 0)", error);
+  opc_autograd_gradient_clear(&plain);
+  free(weights);
+  return status;
+}
+
+/* A derivative is linear in what comes in. */
+static opc_status_t zero(opc_autograd_case_t *c, opc_error_t *error) {
+  opc_autograd_gradient_t got = {0};
+  opc_autograd_backward_t backward = opc_autograd_backward_plain;
+  double *weights = calloc(c->point->outputs.numbers + 1, sizeof *weights);
+  char place[256];
+  if (!weights) return no_memory(error);
+  backward.weights = weights;
+  backward.phase = "the operator's backward, from a gradient of zeros";
+  opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &got, error);
+  for (size_t i = 0;
+       status == OPC_OK && got.outcome == OPC_CALL_RETURNED && i < c->point->inputs.count && !opc_autograd_failed(c);
+       i++) {
+    const opc_autograd_part_t *part = &c->point->inputs.items[i];
+    for (size_t k = 0; k < part->count && !opc_autograd_failed(c); k++) {
+      double value = got.values[part->first + k];
+      if (value == 0.0 || value != value) continue; /* 0 times an infinite slope is NaN, rightly */
+      opc_autograd_place(part, k, place, sizeof place);
+      opc_finding_fail(c->finding, "autograd.wrong_gradient",
+                       "the gradient of %s is %.9g where the incoming gradient is zero everywhere", place, value);
+    }
+  }
+  opc_autograd_gradient_clear(&got);
+  free(weights);
+  return status;
+}
+
+opc_status_t opc_autograd_check_weights_layout(opc_autograd_case_t *c, opc_error_t *error) {
+  opc_status_t status = weights_in(c, OPC_WEIGHTS_STRIDED, NULL, c->plain.values, "a strided", error);
+  if (status == OPC_OK && !opc_autograd_failed(c)) status = expanded(c, error);
+  if (status == OPC_OK && !opc_autograd_failed(c)) status = zero(c, error);
+  return status;
+}
+
+/* ---- inputs ---- */
+
+/* The gradients of a sample, and the loss there: NaN where there is none. */
+static opc_status_t gradient_of(opc_autograd_case_t *c, const opc_sample_t *sample, opc_replay_t *replay,
+                                const char *phase, opc_autograd_gradient_t *gradient, double *out_loss,
+                                opc_error_t *error) {
+  opc_autograd_run_t run = {0};
+  opc_autograd_forward_t forward = {
+      .sample = sample, .replay = replay, .track = true, .phase = "the operator, with inputs that require grad"};
+  opc_autograd_backward_t backward = {.phase = phase};
+  *gradient = (opc_autograd_gradient_t){0};
+  opc_status_t status = opc_autograd_forward_run(c->point, &forward, &run, error);
+  if (status == OPC_OK && (run.call.outcome != OPC_CALL_RETURNED || !opc_autograd_run_fits(c->point, &run))) {
+    gradient->outcome = OPC_CALL_UNCONVERTIBLE;
+  } else if (status == OPC_OK) {
+    status = opc_autograd_run_loss(&run, c->point->weights, out_loss, error);
+    if (status == OPC_OK) status = opc_autograd_backward_run(c->point, &run, &backward, gradient, error);
+  }
+  opc_autograd_run_clear(&run);
+  return status;
+}
+
+/* A forward that is wrong for the layout is check stride's finding. */
+static bool forward_agrees(double left, double right) {
+  return fabs(left - right) <= 1e-6 * (fabs(left) + fabs(right));
+}
+
+static const char *const layouts[] = {"all.transposed", "all.sliced", "all.expanded0"};
+enum { LAYOUTS = sizeof layouts / sizeof *layouts };
+
+/* Elements that are one place of memory have the sum of their gradients: how it is shared out between them reaches
+ * nobody. */
+static void add_up_expanded(const opc_autograd_point_t *point, const opc_call_t *call, double *values) {
+  for (size_t i = 0; i < point->inputs.count; i++) {
+    const opc_autograd_part_t *part = &point->inputs.items[i];
+    const opc_tensor_meta_t *meta = &call->leaves[part->leaf].before;
+    size_t width = meta->numel ? part->count / (size_t)meta->numel : 0;
+    for (size_t k = 0; k < part->count; k++) {
+      int64_t first = 0, step = 1;
+      for (int64_t d = meta->ndim - 1, rest = (int64_t)(k / width); d >= 0;
+           rest /= meta->sizes[d], step *= meta->sizes[d], d--)
+        if (meta->strides[d] != 0) first += rest % meta->sizes[d] * step;
+      size_t to = (size_t)first * width + k % width;
+      if (to == k) continue;
+      values[part->first + to] += values[part->first + k];
+      values[part->first + k] = 0.0;
+    }
+  }
+}
+
+static opc_status_t inputs_in(opc_autograd_case_t *c, const char *variant, opc_error_t *error) {
+  opc_case_context_t *context = c->point->context;
+  opc_sample_t laid = {0}, dense = {0};
+  opc_call_t call = {0};
+  opc_replay_t replay = {0};
+  opc_autograd_gradient_t left = {0}, right = {0};
+  opc_gradient_place_t at;
+  opc_error_t none = {0};
+  char place[256], phase[160];
+  double loss_left = 0.0, loss_right = 0.0;
+  if (opc_variant_apply(&c->point->sample, context->op, variant, &laid, &none) != OPC_OK) return OPC_OK;
+  snprintf(phase, sizeof phase, "the operator's backward, for inputs that are %s", variant + sizeof "all." - 1);
+  opc_status_t status = opc_sample_copy(&laid, &dense, error);
+  if (status != OPC_OK) goto release;
+  opc_sample_make_contiguous(&dense);
+  status = opc_call_make(&call, context->op, &laid, context->device, context->seed, error);
+  if (status == OPC_OK) status = opc_replay_take(&replay, &call, error);
+  if (status == OPC_OK) status = gradient_of(c, &dense, &replay, "the operator's backward", &right, &loss_right, error);
+  if (status != OPC_OK || right.outcome != OPC_CALL_RETURNED) goto release;
+  status = gradient_of(c, &laid, &replay, phase, &left, &loss_left, error);
+  if (status != OPC_OK || left.outcome == OPC_CALL_UNCONVERTIBLE) goto release;
+  if (left.outcome == OPC_CALL_RETURNED) {
+    add_up_expanded(c->point, &call, left.values);
+    add_up_expanded(c->point, &call, right.values);
+  }
+  if (left.outcome != OPC_CALL_RETURNED) {
+    opc_finding_fail(c->finding, "autograd.input_layout",
+                     "backward throws for inputs that are %s, and not for contiguous ones: %.*s",
+                     variant + sizeof "all." - 1, opc_autograd_line(&left), opc_text_c(&left.message));
+  } else if (opc_autograd_differ(c, left.values, right.values, ORDER, &at) && forward_agrees(loss_left, loss_right)) {
+    opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
+    opc_finding_fail(
+        c->finding, "autograd.input_layout",
+        "the gradient of %s is %.9g where the inputs are %s, and %.9g where they are contiguous, with the same values",
+        place, at.left, variant + sizeof "all." - 1, at.right);
+  }
+
+release:
+  opc_autograd_gradient_clear(&left);
+  opc_autograd_gradient_clear(&right);
+  opc_replay_clear(&replay);
+  opc_call_clear(&call);
+  opc_sample_clear(&dense);
+  opc_sample_clear(&laid);
+  return status;
+}
+
+opc_status_t opc_autograd_check_input_layout(opc_autograd_case_t *c, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < LAYOUTS && status == OPC_OK && !opc_autograd_failed(c); i++)
+    status = inputs_in(c, layouts[i], error);
+  return status;
+}

@@ -1,0 +1,281 @@
+/* Gradients as numbers: against differences of the operator's own results, and against themselves in double precision.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "checks/autograd/autograd_case.h"
+#include "checks/autograd/autograd_difference.h"
+
+enum { MOVED_PATTERNS = 2, MOVED_FACTOR = 16, OWN_UNITS = 256 };
+
+const opc_autograd_forward_t opc_autograd_forward_plain = {.track = true,
+                                                           .phase = "the operator, with inputs that require grad"};
+const opc_autograd_backward_t opc_autograd_backward_plain = {.phase = "the operator's backward"};
+
+static opc_status_t no_memory(opc_error_t *error) {
+  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
+}
+
+bool opc_autograd_differ(const opc_autograd_case_t *c, const double *left, const double *right, double parts,
+                         opc_gradient_place_t *out) {
+  const opc_autograd_point_t *point = c->point;
+  double worst = 0.0;
+  bool found = false;
+  for (size_t i = 0; i < point->inputs.count; i++) {
+    const opc_autograd_part_t *part = &point->inputs.items[i];
+    double largest = 0.0;
+    for (size_t k = part->first; k < part->first + part->count; k++)
+      largest = fmax(largest, fmax(isfinite(right[k]) ? fabs(right[k]) : 0.0,
+                                   isfinite(c->plain.values[k]) ? fabs(c->plain.values[k]) : 0.0));
+    for (size_t k = part->first; k < part->first + part->count; k++) {
+      if (left[k] == right[k] || (isnan(left[k]) && isnan(right[k]))) continue;
+      double off = fabs(left[k] - right[k]);
+      if (!isfinite(off)) off = INFINITY;
+      if (off <= parts * point->epsilon * largest || (found && off <= worst)) continue;
+      *out = (opc_gradient_place_t){.input = i, .number = k - part->first, .left = left[k], .right = right[k]};
+      worst = off;
+      found = true;
+    }
+  }
+  return found;
+}
+
+bool opc_autograd_is_refusal(const opc_autograd_gradient_t *gradient) {
+  static const char *const words[] = {"mplement", "upport", "ifferentia", "erivative", "once_diff"};
+  const char *text = opc_text_c(&gradient->message);
+  if (gradient->outcome == OPC_CALL_NO_KERNEL) return true;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strstr(text, words[i])) return true;
+  return false;
+}
+
+int opc_autograd_line(const opc_autograd_gradient_t *gradient) {
+  enum { LONGEST = 400 };
+  size_t length = strcspn(opc_text_c(&gradient->message), "\n");
+  return length < LONGEST ? (int)length : LONGEST;
+}
+
+opc_status_t opc_autograd_is_steady(opc_autograd_point_t *point, bool *out, opc_error_t *error) {
+  opc_autograd_path_t path = {.point = point};
+  double first = NAN, second = NAN;
+  opc_status_t status = opc_autograd_path_loss(0.0, &path, &first, error);
+  if (status == OPC_OK) status = opc_autograd_path_loss(0.0, &path, &second, error);
+  *out = first == second; /* NaN is not steady: there is nothing to take slopes of */
+  return status;
+}
+
+bool opc_autograd_failed(const opc_autograd_case_t *c) {
+  return c->finding->rule && c->finding->severity == OPC_SEVERITY_ERROR;
+}
+
+/* ---- central differences ---- */
+
+/* By convention random numbers have the gradient zero where their distribution's arguments have none. */
+static bool is_random_constant(const opc_autograd_case_t *c, const opc_autograd_part_t *part) {
+  bool zero = opc_operator_has_tag(c->point->context->op, "nondeterministic_seeded");
+  for (size_t k = part->first; k < part->first + part->count; k++) zero = zero && c->plain.values[k] == 0.0;
+  return zero;
+}
+
+static void report(const opc_autograd_case_t *c, size_t input, const opc_gradient_verdict_t *verdict) {
+  const opc_autograd_part_t *part = &c->point->inputs.items[input];
+  char place[256];
+  if (verdict->number == SIZE_MAX)
+    snprintf(place, sizeof place, "%s along a direction that moves all its elements", part->path);
+  else opc_autograd_place(part, verdict->number, place, sizeof place);
+  if (c->plain.undefined[input] || is_random_constant(c, part))
+    opc_finding_fail(c->finding, "autograd.no_gradient",
+                     "no gradient comes back for %s (it is %s), and the result follows it: the slope in %s is %.9g",
+                     part->path, c->plain.undefined[input] ? "undefined" : "zero", place, verdict->numeric);
+  else
+    opc_finding_fail(
+        c->finding, "autograd.wrong_gradient",
+        "the gradient of %s is %.9g; central differences of the operator's own results give %.9g (within %.1g)", place,
+        verdict->analytic, verdict->numeric, verdict->doubt);
+  opc_finding_evidence(c->finding, "gradient",
+                       json_pack("{s:s, s:f, s:f, s:f}", "place", place, "analytic",
+                                 isfinite(verdict->analytic) ? verdict->analytic : 0.0, "numeric", verdict->numeric,
+                                 "doubt", verdict->doubt));
+}
+
+opc_status_t opc_autograd_check_values(opc_autograd_case_t *c, opc_error_t *error) {
+  double *direction = calloc(c->point->inputs.numbers + 1, sizeof *direction);
+  if (!direction) return no_memory(error);
+  opc_autograd_path_t path = {.point = c->point, .direction = direction};
+  opc_autograd_judge_t judge = {
+      .point = c->point, .function = opc_autograd_path_loss, .context = &path, .direction = &direction};
+  opc_status_t status = OPC_OK;
+  size_t agree = 0, rounds = 0;
+  for (size_t i = 0; status == OPC_OK && i < c->point->inputs.count; i++) {
+    opc_gradient_verdict_t verdict = {0};
+    status = opc_autograd_judge_input(&judge, i, c->plain.values, &verdict, error);
+    if (status != OPC_OK) break;
+    if (verdict.agreement == OPC_DIFFERS) report(c, i, &verdict);
+    agree += verdict.agreement == OPC_AGREES;
+    rounds += verdict.rounds;
+  }
+  if (status == OPC_OK && !c->finding->rule && !agree)
+    opc_finding_skip(
+        c->finding, OPC_SKIP_NOT_APPLICABLE, "%s",
+        rounds ? "the operator rounds: its slopes are 0, and what its gradients should be is the author's choice"
+               : "the operator has kinks or jumps wherever these arguments are: there is no slope to compare gradients "
+                 "with");
+  free(direction);
+  return status;
+}
+
+/* ---- the sample's own dtype ---- */
+
+static bool is_narrow(const opc_autograd_point_t *point) {
+  for (size_t i = 0; i < point->inputs.count; i++)
+    if (opc_dtype_digits(point->replay.leaves[point->inputs.items[i].leaf].dtype) <
+        opc_dtype_digits(point->inputs.items[i].meta.dtype))
+      return true;
+  return false;
+}
+
+/* What every number of the gradient does when the arguments move by one unit in the last place of their own dtype. */
+static opc_status_t measure_moves(opc_autograd_case_t *c, double *moves, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (int pattern = 1; status == OPC_OK && pattern <= MOVED_PATTERNS; pattern++) {
+    opc_autograd_gradient_t moved = {0};
+    c->point->replay.pattern = pattern;
+    status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &opc_autograd_backward_plain, &moved, error);
+    c->point->replay.pattern = 0;
+    for (size_t i = 0; moved.values && i < c->point->inputs.count; i++) {
+      const opc_autograd_part_t *part = &c->point->inputs.items[i];
+      for (size_t k = part->first; k < part->first + part->count; k++)
+        moves[i] = fmax(moves[i], fabs(moved.values[k] - c->plain.values[k]));
+    }
+    opc_autograd_gradient_clear(&moved);
+  }
+  return status;
+}
+
+/* The number that is farthest beyond what is allowed; false: none is. */
+static bool beyond(const opc_autograd_case_t *c, size_t input, const double *own, double moved,
+                   opc_gradient_place_t *out) {
+  const opc_autograd_part_t *part = &c->point->inputs.items[input];
+  opc_dtype_t dtype = c->point->replay.leaves[part->leaf].dtype;
+  double largest = 0.0, worst = 0.0;
+  for (size_t k = part->first; k < part->first + part->count; k++)
+    if (isfinite(c->plain.values[k])) largest = fmax(largest, fabs(c->plain.values[k]));
+  double allow = MOVED_FACTOR * moved + OWN_UNITS * opc_dtype_ulp(dtype, 1.0) * largest + opc_dtype_ulp(dtype, 0.0);
+  for (size_t k = part->first; k < part->first + part->count; k++) {
+    double exact = c->plain.values[k], off = fabs(own[k] - exact);
+    if (!isfinite(exact) || fabs(exact) > 1e-3 * opc_dtype_max(dtype) || off <= allow)
+      continue; /* what overflows there may be infinite */
+    if (isnan(off)) off = INFINITY;
+    if (off <= worst) continue;
+    worst = off;
+    *out = (opc_gradient_place_t){.input = input, .number = k - part->first, .left = own[k], .right = exact};
+  }
+  return worst > 0.0;
+}
+
+/* Random numbers come out differently in another dtype, and a rounded index is another one: the gradients are then of
+ * another function. */
+static opc_status_t same_result(opc_autograd_case_t *c, const opc_sample_t *own, bool *out, opc_error_t *error) {
+  opc_autograd_point_t *point = c->point;
+  opc_autograd_run_t runs[2] = {0};
+  double *numbers = calloc(2 * point->outputs.numbers + 1, sizeof *numbers);
+  opc_status_t status = numbers ? OPC_OK : no_memory(error);
+  *out = status == OPC_OK;
+  for (int i = 0; i < 2 && status == OPC_OK; i++) {
+    opc_autograd_forward_t forward = {.sample = i ? own : NULL, .phase = "the operator in its own dtype"};
+    status = opc_autograd_forward_run(point, &forward, &runs[i], error);
+    *out =
+        *out && status == OPC_OK && runs[i].call.outcome == OPC_CALL_RETURNED && opc_autograd_run_fits(point, &runs[i]);
+    for (size_t k = 0; k < runs[i].parts.count && status == OPC_OK && *out; k++) {
+      const opc_autograd_part_t *part = &runs[i].parts.items[k];
+      status = opc_autograd_numbers(runs[i].outputs[k], numbers + (size_t)i * point->outputs.numbers + part->first,
+                                    part->count, out, error);
+    }
+  }
+  double largest = 0.0, off = 0.0;
+  for (size_t k = 0; numbers && *out && k < point->outputs.numbers; k++) {
+    largest = fmax(largest, fabs(numbers[k]));
+    off = fmax(off, fabs(numbers[k] - numbers[k + point->outputs.numbers]));
+  }
+  *out = *out && off <= 0.02 * largest;
+  for (int i = 0; i < 2; i++) opc_autograd_run_clear(&runs[i]);
+  free(numbers);
+  return status;
+}
+
+opc_status_t opc_autograd_check_precision(opc_autograd_case_t *c, opc_error_t *error) {
+  opc_case_context_t *context = c->point->context;
+  bool same = false;
+  opc_sample_t own = {0};
+  opc_autograd_gradient_t gradient = {0};
+  opc_autograd_forward_t forward = opc_autograd_forward_plain;
+  opc_gradient_place_t at;
+  double *moves = calloc(c->point->inputs.count + 1, sizeof *moves);
+  if (!moves) return no_memory(error);
+  opc_status_t status = opc_sample_copy(context->sample, &own, error);
+  if (status != OPC_OK || !is_narrow(c->point)) goto release;
+  opc_sample_make_contiguous(&own);
+  opc_autograd_forget_grad(&own);
+  forward.sample = &own;
+  forward.phase = "the operator in its own dtype, with inputs that require grad";
+  status = same_result(c, &own, &same, error);
+  if (status != OPC_OK || !same) goto release;
+  status = opc_autograd_both(c->point, &forward, &opc_autograd_backward_plain, &gradient, error);
+  if (status != OPC_OK || gradient.outcome != OPC_CALL_RETURNED) goto release;
+  status = measure_moves(c, moves, error);
+  for (size_t i = 0; status == OPC_OK && i < c->point->inputs.count && !opc_autograd_failed(c); i++) {
+    const opc_autograd_part_t *part = &c->point->inputs.items[i];
+    if (gradient.undefined[i] != c->plain.undefined[i] || !beyond(c, i, gradient.values, moves[i], &at)) continue;
+    char place[256];
+    opc_autograd_place(part, at.number, place, sizeof place);
+    opc_finding_fail(c->finding, "autograd.precision",
+                     "in %s the gradient of %s is %.9g, and %.9g in %s, for the same values",
+                     opc_dtype_name(c->point->replay.leaves[part->leaf].dtype), place, at.left, at.right,
+                     opc_dtype_name(part->meta.dtype));
+  }
+
+release:
+  opc_autograd_gradient_clear(&gradient);
+  opc_sample_clear(&own);
+  free(moves);
+  return status;
+}
+
+opc_status_t opc_autograd_check_dtypes(opc_autograd_case_t *c, opc_error_t *error) {
+  opc_autograd_run_t run = {0};
+  opc_autograd_gradient_t gradient = {0}; /* for its weights */
+  opc_autograd_backward_t backward = opc_autograd_backward_plain;
+  opc_dtype_t *dtypes = calloc(c->point->inputs.count + 1, sizeof *dtypes);
+  if (!dtypes) return no_memory(error);
+  backward.retain_graph = true;
+  opc_status_t status = opc_autograd_forward_run(c->point, &opc_autograd_forward_plain, &run, error);
+  if (status != OPC_OK || run.call.outcome != OPC_CALL_RETURNED || !opc_autograd_run_fits(c->point, &run)) goto release;
+  status = opc_autograd_backward_run(c->point, &run, &backward, &gradient, error);
+  if (status != OPC_OK || gradient.outcome != OPC_CALL_RETURNED) goto release;
+  opc_autograd_request_t request = {.outputs = run.outputs,
+                                    .weights = gradient.weights,
+                                    .output_count = run.parts.count,
+                                    .inputs = run.leaves,
+                                    .input_count = run.leaf_count};
+  c->point->context->phase("the operator's backward, called by itself");
+  if (opc_autograd_raw_dtypes(&request, dtypes, NULL) != OPC_CALL_RETURNED) goto release;
+  for (size_t i = 0; i < c->point->inputs.count && !opc_autograd_failed(c); i++) {
+    const opc_autograd_part_t *part = &c->point->inputs.items[i];
+    if (dtypes[i] == OPC_DTYPE_OTHER || opc_dtype_class(dtypes[i]) != opc_dtype_class(part->meta.dtype) ||
+        opc_dtype_digits(dtypes[i]) >= opc_dtype_digits(part->meta.dtype))
+      continue;
+    opc_finding_fail(
+        c->finding, "autograd.gradient_dtype",
+        "backward makes the gradient of %s, which is %s, in %s; the engine then converts it, and the digits are gone",
+        part->path, opc_dtype_name(part->meta.dtype), opc_dtype_name(dtypes[i]));
+  }
+
+release:
+  opc_autograd_gradient_clear(&gradient);
+  opc_autograd_run_clear(&run);
+  free(dtypes);
+  return status;
+}

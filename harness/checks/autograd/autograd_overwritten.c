@@ -1,0 +1,72 @@
+/* Elements that never reach the result, because another one that has the same index is written over them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "checks/autograd/autograd_difference.h"
+
+static const double FAR =
+    4096.0; /* of the input's largest value: what wins for its value, as a maximum does, wins there */
+
+static int64_t index_at(const struct opc_replay_leaf *leaf, size_t element) {
+  return opc_number_load(leaf->dtype, (const char *)leaf->bytes + element * opc_dtype_size(leaf->dtype)).i;
+}
+
+static bool holds_indices(const struct opc_replay_leaf *leaf, size_t elements) {
+  opc_dtype_class_t kind = opc_dtype_class(leaf->dtype);
+  return (kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED) && (size_t)leaf->numel == elements;
+}
+
+/* Gives every other element that has this one's index another index, which is in use already. False: there is no such
+ * element, or no such index. */
+static bool move_others(struct opc_replay_leaf *leaf, size_t element) {
+  size_t width = opc_dtype_size(leaf->dtype), moved = 0;
+  char *bytes = leaf->bytes;
+  int64_t shared = index_at(leaf, element);
+  const char *other = NULL;
+  for (size_t i = 0; i < (size_t)leaf->numel && !other; i++)
+    if (index_at(leaf, i) != shared) other = bytes + i * width;
+  for (size_t i = 0; other && i < (size_t)leaf->numel; i++) {
+    if (i == element || index_at(leaf, i) != shared) continue;
+    memcpy(bytes + i * width, other, width);
+    moved++;
+  }
+  return moved > 0;
+}
+
+static opc_status_t never_matters(const opc_autograd_judge_t *judge, bool *out, opc_error_t *error) {
+  double here = NAN, right = NAN, left = NAN;
+  opc_status_t status = judge->function(0.0, judge->context, &here, error);
+  if (status == OPC_OK) status = judge->function(FAR, judge->context, &right, error);
+  if (status == OPC_OK) status = judge->function(-FAR, judge->context, &left, error);
+  *out = here == right && here == left;
+  return status;
+}
+
+opc_status_t opc_autograd_is_overwritten(const opc_autograd_judge_t *judge, size_t input, size_t number,
+                                         double analytic, bool *out, opc_error_t *error) {
+  const opc_autograd_part_t *part = &judge->point->inputs.items[input];
+  opc_replay_t *replay = &judge->point->replay;
+  size_t elements = (size_t)part->meta.numel, element = number / (part->count / elements);
+  bool unseen = false;
+  *out = false;
+  opc_status_t status = never_matters(judge, &unseen, error);
+  for (size_t i = 0; status == OPC_OK && unseen && !*out && i < replay->count; i++) {
+    struct opc_replay_leaf *leaf = &replay->leaves[i];
+    opc_slope_t slope;
+    if (!holds_indices(leaf, elements)) continue;
+    size_t size = (size_t)leaf->numel * opc_dtype_size(leaf->dtype);
+    void *kept = malloc(size + 1);
+    if (!kept) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for indices");
+    memcpy(kept, leaf->bytes, size);
+    if (move_others(leaf, element)) {
+      status = opc_slope_take(judge->function, judge->context, judge->point->epsilon, &slope, error);
+      *out = status == OPC_OK && analytic != 0.0 &&
+             opc_slope_compare(&slope, analytic, fabs(analytic), judge->point->epsilon) == OPC_AGREES;
+    }
+    memcpy(leaf->bytes, kept, size);
+    free(kept);
+  }
+  return status;
+}

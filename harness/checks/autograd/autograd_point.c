@@ -1,0 +1,281 @@
+#include "checks/autograd/autograd_point.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/random.h"
+
+static opc_status_t no_memory(opc_error_t *error) {
+  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
+}
+
+static bool is_differentiable(const opc_tensor_meta_t *meta) {
+  opc_dtype_class_t kind = opc_dtype_class(meta->dtype);
+  return meta->defined && strcmp(meta->layout, "strided") == 0 &&
+         (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX) && meta->ndim <= OPC_MAX_DIMS;
+}
+
+static opc_status_t part_add(opc_autograd_parts_t *parts, const char *path, const opc_tensor_meta_t *meta,
+                             opc_error_t *error) {
+  opc_autograd_part_t *grown = realloc(parts->items, (parts->count + 1) * sizeof *grown);
+  if (!grown) return no_memory(error);
+  parts->items = grown;
+  opc_autograd_part_t *part = &grown[parts->count++];
+  *part = (opc_autograd_part_t){.meta = *meta, .first = parts->numbers, .tracked = meta->requires_grad};
+  part->count = (size_t)meta->numel * (opc_dtype_class(meta->dtype) == OPC_CLASS_COMPLEX ? 2 : 1);
+  snprintf(part->path, sizeof part->path, "%s", path);
+  parts->numbers += part->count;
+  return OPC_OK;
+}
+
+static void parts_clear(opc_autograd_parts_t *parts) {
+  free(parts->items);
+  *parts = (opc_autograd_parts_t){0};
+}
+
+/* ---- forward ---- */
+
+typedef struct values {
+  const opc_autograd_point_t *point;
+  opc_replay_t *replay;
+  const double *direction;
+  double step;
+} values_t;
+
+static opc_status_t values_moved(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                                 void *context, opc_error_t *error) {
+  const values_t *values = context;
+  opc_status_t status = opc_replay_values(leaf, path, spec, logical, values->replay, error);
+  const opc_autograd_parts_t *inputs = &values->point->inputs;
+  for (size_t i = 0; status == OPC_OK && values->direction && i < inputs->count; i++) {
+    const opc_autograd_part_t *part = &inputs->items[i];
+    if (part->leaf != leaf) continue;
+    size_t width = opc_dtype_size(spec->dtype), step = opc_dtype_class(spec->dtype) == OPC_CLASS_COMPLEX ? 2 : 1;
+    for (size_t e = 0; e * step < part->count; e++) {
+      const double *by = values->direction + part->first + e * step;
+      char *at = (char *)logical + e * width;
+      if (by[0] == 0.0 && (step == 1 || by[1] == 0.0)) continue;
+      opc_number_t number = opc_number_load(spec->dtype, at);
+      if (step == 2) {
+        number.c.re += values->step * by[0];
+        number.c.im += values->step * by[1];
+      } else {
+        number.f += values->step * by[0];
+      }
+      opc_number_store(number, spec->dtype, at);
+    }
+  }
+  return status;
+}
+
+static opc_status_t track(const opc_autograd_point_t *point, const opc_autograd_forward_t *how, opc_autograd_run_t *run,
+                          opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  run->leaf_count = point->inputs.count;
+  run->leaves = calloc(point->inputs.count + 1, sizeof *run->leaves);
+  if (!run->leaves) return no_memory(error);
+  for (size_t i = 0; status == OPC_OK && how->track && i < point->inputs.count; i++) {
+    const opc_autograd_part_t *part = &point->inputs.items[i];
+    if (!how->only || how->only[i])
+      status = opc_autograd_track(run->call.leaves[part->leaf].tensor, part->written, &run->leaves[i], error);
+  }
+  return status;
+}
+
+/* An argument that is handed back has its own gradient, and not the operator's; one that is written has its place
+ * behind the returns. */
+static bool is_argument(const opc_call_t *call, const void *impl) {
+  opc_tensor_meta_t meta;
+  for (size_t i = 0; i < call->leaf_count; i++) {
+    opc_tensor_describe(call->leaves[i].tensor, &meta);
+    if (meta.impl == impl) return true;
+  }
+  return false;
+}
+
+static opc_status_t collect(opc_autograd_run_t *run, opc_error_t *error) {
+  opc_output_t *outputs = NULL;
+  size_t count = 0;
+  opc_status_t status = opc_call_outputs(&run->call, &outputs, &count, error);
+  if (status == OPC_OK) run->outputs = calloc(count + run->call.leaf_count + 1, sizeof *run->outputs);
+  if (status == OPC_OK && !run->outputs) status = no_memory(error);
+  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+    if (!is_differentiable(&outputs[i].meta) || is_argument(&run->call, outputs[i].meta.impl)) continue;
+    run->outputs[run->parts.count] = outputs[i].tensor;
+    status = part_add(&run->parts, outputs[i].path, &outputs[i].meta, error);
+  }
+  for (size_t i = 0; status == OPC_OK && i < run->call.leaf_count; i++) {
+    opc_tensor_meta_t meta;
+    const opc_leaf_t *leaf = &run->call.leaves[i];
+    opc_tensor_describe(leaf->tensor, &meta);
+    if (!opc_leaf_is_mutable(leaf) || !is_differentiable(&meta)) continue;
+    run->outputs[run->parts.count] = leaf->tensor;
+    status = part_add(&run->parts, leaf->path, &meta, error);
+  }
+  free(outputs);
+  return status;
+}
+
+opc_status_t opc_autograd_forward_run(opc_autograd_point_t *point, const opc_autograd_forward_t *how,
+                                      opc_autograd_run_t *run, opc_error_t *error) {
+  opc_case_context_t *context = point->context;
+  values_t values = {.point = point,
+                     .replay = how->replay ? how->replay : &point->replay,
+                     .direction = how->direction,
+                     .step = how->step};
+  opc_call_options_t options = {
+      .device = context->device, .seed = context->seed, .values = values_moved, .values_context = &values};
+  *run = (opc_autograd_run_t){0};
+  opc_status_t status =
+      opc_call_make_with(&run->call, context->op, how->sample ? how->sample : &point->sample, &options, error);
+  if (status == OPC_OK) status = track(point, how, run, error);
+  if (status != OPC_OK) return status;
+  context->phase(how->phase);
+  if (opc_call_run(&run->call, context->handle, context->seed) == OPC_CALL_RETURNED) status = collect(run, error);
+  return status;
+}
+
+void opc_autograd_run_clear(opc_autograd_run_t *run) {
+  for (size_t i = 0; run->leaves && i < run->leaf_count; i++) opc_tensor_free(run->leaves[i]);
+  free(run->leaves);
+  free(run->outputs);
+  parts_clear(&run->parts);
+  opc_call_clear(&run->call);
+  *run = (opc_autograd_run_t){0};
+}
+
+bool opc_autograd_run_fits(const opc_autograd_point_t *point, const opc_autograd_run_t *run) {
+  if (run->parts.count != point->outputs.count) return false;
+  for (size_t i = 0; i < run->parts.count; i++) {
+    const opc_tensor_meta_t *is = &run->parts.items[i].meta, *was = &point->outputs.items[i].meta;
+    if (is->ndim != was->ndim || memcmp(is->sizes, was->sizes, (size_t)is->ndim * sizeof is->sizes[0]) != 0)
+      return false;
+    if (run->parts.items[i].count != point->outputs.items[i].count) return false;
+  }
+  return true;
+}
+
+opc_status_t opc_autograd_run_loss(const opc_autograd_run_t *run, const double *weights, double *out,
+                                   opc_error_t *error) {
+  double *numbers = malloc((run->parts.numbers + 1) * sizeof *numbers);
+  opc_status_t status = numbers ? OPC_OK : no_memory(error);
+  *out = 0.0;
+  for (size_t i = 0; status == OPC_OK && i < run->parts.count; i++) {
+    const opc_autograd_part_t *part = &run->parts.items[i];
+    bool read = false;
+    status = opc_autograd_numbers(run->outputs[i], numbers + part->first, part->count, &read, error);
+    if (status == OPC_OK && !read) *out = NAN;
+    for (size_t k = part->first; read && k < part->first + part->count; k++)
+      if (weights[k] != 0.0) *out += weights[k] * numbers[k];
+  }
+  free(numbers);
+  return status;
+}
+
+/* ---- the point ---- */
+
+static void forget_grad(const char *path, opc_value_t *value, void *context) {
+  (void)path;
+  (void)context;
+  value->tensor->requires_grad = false;
+}
+
+void opc_autograd_forget_grad(opc_sample_t *sample) {
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], forget_grad, NULL);
+}
+
+static bool is_twin(const opc_call_t *call, size_t leaf) {
+  for (size_t i = 0; i < leaf; i++)
+    if (call->leaves[i].tensor && call->leaves[i].before.impl == call->leaves[leaf].before.impl) return true;
+  return false;
+}
+
+static opc_status_t find_inputs(opc_autograd_point_t *point, opc_error_t *error) {
+  opc_call_t call = {0};
+  opc_case_context_t *context = point->context;
+  opc_status_t status = opc_call_make(&call, context->op, &point->sample, context->device, context->seed, error);
+  for (size_t i = 0; status == OPC_OK && i < call.leaf_count; i++) {
+    const opc_leaf_t *leaf = &call.leaves[i];
+    /* What is stored in so few digits has no slope. */
+    if (!is_differentiable(&leaf->before) || opc_dtype_is_float8(leaf->before.dtype) || is_twin(&call, i)) continue;
+    status = part_add(&point->inputs, leaf->path, &leaf->before, error);
+    if (status != OPC_OK) break;
+    opc_autograd_part_t *part = &point->inputs.items[point->inputs.count - 1];
+    part->leaf = i;
+    part->written = opc_leaf_is_mutable(leaf);
+    point->epsilon = fmax(point->epsilon, opc_dtype_ulp(leaf->before.dtype, 1.0));
+  }
+  opc_call_clear(&call);
+  if (status == OPC_OK) point->scale = calloc(point->inputs.count + 1, sizeof *point->scale);
+  if (status == OPC_OK && !point->scale) status = no_memory(error);
+  for (size_t i = 0; status == OPC_OK && i < point->inputs.count; i++) {
+    double largest = point->replay.leaves[point->inputs.items[i].leaf].largest;
+    point->scale[i] = largest > 0.0 ? largest : 1.0;
+  }
+  return status;
+}
+
+/* Eighths between a half and one and a half: every floating dtype holds them. */
+static opc_status_t choose_weights(opc_autograd_point_t *point, opc_error_t *error) {
+  point->weights = calloc(point->outputs.numbers + 1, sizeof *point->weights);
+  if (!point->weights) return no_memory(error);
+  bool tracked = false;
+  for (size_t i = 0; i < point->outputs.count; i++) tracked = tracked || point->outputs.items[i].tracked;
+  for (size_t i = 0; i < point->outputs.count; i++) {
+    const opc_autograd_part_t *part = &point->outputs.items[i];
+    for (size_t k = part->first; k < part->first + part->count && (part->tracked || !tracked); k++) {
+      uint64_t draw = opc_random_u64(point->context->seed, opc_random_stream("weights"), k);
+      point->weights[k] = (double)(4 + draw % 9) / 8.0 * (draw & 1024 ? -1.0 : 1.0);
+    }
+  }
+  return OPC_OK;
+}
+
+opc_status_t opc_autograd_point_make(opc_autograd_point_t *point, opc_case_context_t *context, bool wide,
+                                     bool *out_usable, opc_text_t *message, opc_error_t *error) {
+  opc_call_t call = {0};
+  opc_autograd_run_t run = {0};
+  *point = (opc_autograd_point_t){.context = context};
+  *out_usable = false;
+  opc_status_t status = opc_sample_copy(context->sample, &point->sample, error);
+  if (status != OPC_OK) return status;
+  opc_sample_make_contiguous(&point->sample);
+  opc_autograd_forget_grad(&point->sample);
+  status = opc_call_make(&call, context->op, &point->sample, context->device, context->seed, error);
+  if (status == OPC_OK) status = opc_replay_take(&point->replay, &call, error);
+  opc_call_clear(&call);
+  if (wide) opc_sample_widen(&point->sample);
+  if (status == OPC_OK) status = find_inputs(point, error);
+  if (status != OPC_OK) return status;
+
+  opc_autograd_forward_t how = {.track = true, .phase = "the operator, with inputs that require grad"};
+  status = opc_autograd_forward_run(point, &how, &run, error);
+  if (status == OPC_OK && run.call.outcome == OPC_CALL_RETURNED) {
+    for (size_t i = 0; i < run.parts.count; i++) {
+      run.parts.items[i].graph = opc_autograd_graph(run.outputs[i]);
+      point->epsilon = fmax(point->epsilon, opc_dtype_ulp(run.parts.items[i].meta.dtype, 1.0));
+    }
+    point->outputs = run.parts;
+    run.parts = (opc_autograd_parts_t){0};
+    status = choose_weights(point, error);
+    *out_usable = status == OPC_OK;
+  } else if (status == OPC_OK) {
+    opc_text_add(message, opc_text_c(&run.call.message));
+  }
+  opc_autograd_run_clear(&run);
+  return status;
+}
+
+void opc_autograd_point_clear(opc_autograd_point_t *point) {
+  opc_sample_clear(&point->sample);
+  opc_replay_clear(&point->replay);
+  parts_clear(&point->inputs);
+  parts_clear(&point->outputs);
+  free(point->weights);
+  free(point->scale);
+  *point = (opc_autograd_point_t){0};
+}

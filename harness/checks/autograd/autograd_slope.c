@@ -1,0 +1,75 @@
+#include "checks/autograd/autograd_slope.h"
+
+#include <math.h>
+
+static const double COARSE = 1e-3; /* what is off by more needs no more evidence than two steps that agree */
+enum {
+  STEPS = 4,  /* each a quarter of the one before */
+  PIECES = 32 /* of the way on which jumps are looked for */
+};
+
+/* Of the input's largest value. In double precision 2e-3 down to 3e-5: the error of a difference is then far below a
+ * millionth. */
+static double widest_step(double epsilon) { return 16.0 * pow(epsilon, 0.25); }
+
+typedef struct difference {
+  double central, gap, noise; /* gap: right slope less left slope */
+} difference_t;
+
+opc_status_t opc_slope_take(opc_autograd_function_t *function, void *context, double epsilon, opc_slope_t *out,
+                            opc_error_t *error) {
+  difference_t taken[STEPS];
+  double here = NAN, step = widest_step(epsilon);
+  *out = (opc_slope_t){.doubt = INFINITY, .flat = true};
+  opc_status_t status = function(0.0, context, &here, error);
+  for (int i = 0; status == OPC_OK && i < STEPS; i++, step /= 4.0) {
+    double right = NAN, left = NAN;
+    status = function(step, context, &right, error);
+    if (status == OPC_OK) status = function(-step, context, &left, error);
+    taken[i] = (difference_t){.central = (right - left) / (2.0 * step),
+                              .gap = (right - 2.0 * here + left) / step,
+                              .noise = epsilon * (fabs(here) + fabs(right)) / step};
+    out->flat = out->flat && right == here && left == here;
+  }
+  for (int i = 1; status == OPC_OK && i < STEPS; i++) {
+    const difference_t *wide = &taken[i - 1], *narrow = &taken[i];
+    double kink = fabs(4.0 * narrow->gap - wide->gap) / 3.0; /* what the gap goes to when the step goes to 0 */
+    double doubt = 2.0 * fabs(narrow->central - wide->central) + kink + 8.0 * narrow->noise;
+    if (i > 1 && !(doubt <= out->spread)) out->spread = doubt;
+    if (!(doubt < out->doubt)) continue; /* NaN is no slope */
+    out->doubt = doubt;
+    out->value = narrow->central;
+  }
+  return status;
+}
+
+opc_status_t opc_slope_jumps(opc_autograd_function_t *function, void *context, double far, double epsilon, bool *out,
+                             opc_error_t *error) {
+  double first = NAN, last = NAN, sum = 0.0, amount = 0.0, piece = far / PIECES;
+  double small =
+      piece * fmax(1e-5, 10.0 * sqrt(epsilon)); /* far less than what an operator would round to on purpose */
+  *out = false;
+  opc_status_t status = function(0.0, context, &first, error);
+  if (status == OPC_OK) status = function(far, context, &last, error);
+  for (int i = 0; status == OPC_OK && i < PIECES; i++) {
+    double right = NAN, left = NAN, middle = piece * (i + 0.5);
+    status = function(middle + small, context, &right, error);
+    if (status == OPC_OK) status = function(middle - small, context, &left, error);
+    sum += (right - left) / (2.0 * small) * piece;
+    amount += fabs((right - left) / (2.0 * small) * piece);
+  }
+  /* What a smooth function's midpoint sum is off by is far less; NaN says nothing. */
+  *out =
+      status == OPC_OK && fabs(last - first - sum) > 0.05 * (amount + fabs(last - first)) + 1e3 * epsilon * fabs(first);
+  return status;
+}
+
+opc_agreement_t opc_slope_compare(const opc_slope_t *slope, double analytic, double scale, double epsilon) {
+  double size = scale + fabs(slope->value), off = fabs(analytic - slope->value);
+  if (isnan(analytic)) return slope->doubt <= 0.02 * fabs(slope->value) ? OPC_DIFFERS : OPC_UNDECIDED;
+  if (!isfinite(slope->doubt) || !isfinite(analytic)) return OPC_UNDECIDED;
+  if (slope->flat && analytic != 0.0) return OPC_DIFFERS; /* the caller finds out whether it rounds */
+  if (off > 4.0 * slope->doubt + COARSE * size || off > 8.0 * fmax(slope->doubt, slope->spread) + sqrt(epsilon) * size)
+    return OPC_DIFFERS;
+  return slope->doubt <= 0.02 * size || off == 0.0 ? OPC_AGREES : OPC_UNDECIDED;
+}

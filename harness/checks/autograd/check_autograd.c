@@ -1,0 +1,413 @@
+/* autograd: whether the operator has a derivative where libtorch looks for one, and whether that derivative is right.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/autograd/autograd_case.h"
+#include "checks/framework/outcome.h"
+#include "memory/cpu_memory.h"
+
+enum {
+  NUMBERS_MAX = 1 << 18, /* of all inputs: beyond, a call costs more than its slope tells */
+  MESSAGE_SIZE = 300
+};
+static const double coarsest = 2e-7; /* units in the last place of float32: slopes of narrower results say nothing */
+
+/* ---- registration ---- */
+
+static const opc_kernel_t *kernel_at(const opc_operator_t *op, const char *prefix, const char *device) {
+  char key[64];
+  snprintf(key, sizeof key, "%s%s", prefix, device);
+  return opc_operator_kernel(op, key);
+}
+
+/* "CPU", "CUDA", as dispatch keys spell a device. */
+static void device_key(opc_device_t device, char out[32]) {
+  snprintf(out, 32, "%s", opc_device_type_name(device.type));
+  for (char *at = out; *at; at++) *at = (char)toupper((unsigned char)*at);
+}
+
+static bool is_real(const opc_kernel_t *kernel) { return kernel && !kernel->fallthrough; }
+
+/* Whether a call with tensors of the device reaches a derivative that was registered: the device's own Autograd key
+ * first, then the alias keys, as c10's OperatorEntry::computeDispatchTableEntry has it. */
+static bool has_autograd(const opc_operator_t *op, opc_device_t device) {
+  char name[32];
+  device_key(device, name);
+  const opc_kernel_t *own = kernel_at(op, "Autograd", name);
+  if (own) return is_real(own);
+  bool backend = kernel_at(op, "", name) || opc_operator_kernel(op, "CompositeExplicitAutograd") ||
+                 opc_operator_kernel(op, "CompositeExplicitAutogradNonFunctional");
+  if (!backend && is_real(opc_operator_kernel(op, "CompositeImplicitAutograd"))) return true;
+  return is_real(opc_operator_kernel(op, "Autograd"));
+}
+
+typedef struct sample_facts {
+  bool floating, asks; /* some tensor is floating or complex, and no float8; some says requires_grad */
+} sample_facts_t;
+
+static void see_tensor(const char *path, opc_value_t *value, void *context) {
+  sample_facts_t *facts = context;
+  opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
+  (void)path;
+  facts->floating = facts->floating || (kind == OPC_CLASS_FLOATING && !opc_dtype_is_float8(value->tensor->dtype)) ||
+                    kind == OPC_CLASS_COMPLEX;
+  facts->asks = facts->asks || value->tensor->requires_grad;
+}
+
+static sample_facts_t facts_of(const opc_sample_t *sample) {
+  sample_facts_t facts = {0};
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], see_tensor, &facts);
+  return facts;
+}
+
+/* The first output that requires grad, one with a derivative of the library's own before others; NULL: none does. */
+static const opc_autograd_part_t *tracked_output(const opc_autograd_point_t *point) {
+  const opc_autograd_part_t *found = NULL;
+  for (size_t i = 0; i < point->outputs.count; i++) {
+    const opc_autograd_part_t *part = &point->outputs.items[i];
+    if (part->tracked && (!found || (part->graph & OPC_GRAPH_CUSTOM))) found = part;
+  }
+  return found;
+}
+
+static void judge_unregistered(const opc_autograd_point_t *point, bool asks, opc_finding_t *finding) {
+  const char *op = point->context->op->name;
+  const opc_autograd_part_t *part = tracked_output(point);
+  if (!point->outputs.count) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "no output is floating or complex: there is nothing to differentiate");
+  } else if (part && (part->graph & OPC_GRAPH_CUSTOM)) {
+    opc_finding_fail(finding, "autograd.in_backend_kernel",
+                     "%s requires grad by a derivative that was made inside a backend kernel; %s has no kernel at an "
+                     "Autograd key for this device",
+                     part->path, op);
+  } else if (part && asks) {
+    opc_finding_fail(finding, "autograd.in_backend_kernel",
+                     "%s requires grad only because a backend kernel calls differentiable operators; %s has no kernel "
+                     "at an Autograd key for this device",
+                     part->path, op);
+  } else if (part) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "no autograd is registered, and %s is differentiable only because the kernel calls operators that "
+                     "are; a sample with \"requires_grad\": true has "
+                     "that told as autograd.in_backend_kernel",
+                     part->path);
+  } else if (asks) {
+    opc_finding_fail(finding, "autograd.not_registered",
+                     "the sample asks for gradients (requires_grad), and %s has none: no kernel at an Autograd key, "
+                     "and no output requires grad",
+                     op);
+  } else {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "no autograd is registered: the operator is not differentiable. A sample with \"requires_grad\": "
+                     "true has that told as autograd.not_registered");
+  }
+}
+
+static opc_status_t check_unregistered(opc_case_context_t *context, bool asks, opc_finding_t *finding,
+                                       opc_error_t *error) {
+  opc_autograd_point_t point = {0};
+  opc_text_t message = {0};
+  bool usable = false;
+  bool fallback = opc_autograd_fallback_set(false);
+  opc_status_t status = opc_autograd_point_make(&point, context, false, &usable, &message, error);
+  (void)opc_autograd_fallback_set(fallback);
+  if (status == OPC_OK && !usable)
+    opc_finding_skip(finding, OPC_SKIP_REJECTED, "inputs that require grad are refused: %.*s", MESSAGE_SIZE,
+                     opc_text_c(&message));
+  else if (status == OPC_OK) judge_unregistered(&point, asks, finding);
+  opc_text_clear(&message);
+  opc_autograd_point_clear(&point);
+  return status;
+}
+
+/* ---- gradients ---- */
+
+/* In double precision where the operator takes that; in its own otherwise. */
+static opc_status_t make_point(opc_autograd_point_t *point, opc_case_context_t *context, bool *out_usable,
+                               opc_text_t *message, opc_error_t *error) {
+  opc_autograd_gradient_t first = {0};
+  opc_status_t status = opc_autograd_point_make(point, context, true, out_usable, message, error);
+  if (status == OPC_OK && *out_usable)
+    status = opc_autograd_both(point, &opc_autograd_forward_plain, &opc_autograd_backward_plain, &first, error);
+  bool holds = first.outcome == OPC_CALL_RETURNED;
+  opc_autograd_gradient_clear(&first);
+  if (status != OPC_OK || (*out_usable && holds)) return status;
+  opc_autograd_point_clear(point);
+  opc_text_reset(message);
+  return opc_autograd_point_make(point, context, false, out_usable, message, error);
+}
+
+/* False: nothing more is to be asked of this derivative. */
+static bool judge_plain(opc_autograd_case_t *c) {
+  const char *text = opc_text_c(&c->plain.message);
+  if (c->plain.outcome == OPC_CALL_RETURNED && c->plain.mutated)
+    opc_finding_fail(c->finding, "autograd.backward_mutates", "backward changes %s", c->plain.mutated);
+  if (c->plain.outcome == OPC_CALL_RETURNED) return !c->plain.mutated;
+  if (strstr(text, "returned an invalid gradient") || strstr(text, "incorrect number of gradients"))
+    opc_finding_fail(c->finding, "autograd.gradient_shape", "%.*s", opc_autograd_line(&c->plain), text);
+  else if (opc_autograd_is_refusal(&c->plain) && !facts_of(c->point->context->sample).asks)
+    opc_finding_skip(c->finding, OPC_SKIP_REJECTED, "backward refuses: %.*s", opc_autograd_line(&c->plain), text);
+  else
+    opc_finding_fail(c->finding, "autograd.backward_fails", "the output requires grad, and backward throws: %.*s",
+                     opc_autograd_line(&c->plain), text);
+  return false;
+}
+
+static opc_status_t check_gradients(opc_autograd_case_t *c, opc_error_t *error) {
+  static opc_autograd_part_check_t *const parts[] = {
+      opc_autograd_check_repeat,         opc_autograd_check_values,       opc_autograd_check_alone,
+      opc_autograd_check_weights_layout, opc_autograd_check_input_layout, opc_autograd_check_saved,
+      opc_autograd_check_precision,      opc_autograd_check_dtypes,       opc_autograd_check_second};
+  opc_autograd_backward_t backward = opc_autograd_backward_plain;
+  backward.watch = true;
+  opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &c->plain, error);
+  if (status != OPC_OK || !judge_plain(c)) return status;
+  if (c->plain.unreadable) {
+    opc_finding_skip(c->finding, OPC_SKIP_NOT_APPLICABLE,
+                     "backward runs; its gradients are sparse, and opcheck-c reads dense ones only");
+    return OPC_OK;
+  }
+  for (size_t i = 0; i < sizeof parts / sizeof *parts && status == OPC_OK && !opc_autograd_failed(c); i++)
+    status = parts[i](c, error);
+  if (status == OPC_OK && !c->finding->decided)
+    opc_finding_pass(c->finding, "the gradients of %zu inputs hold%s", c->point->inputs.count,
+                     c->grad_twice_refused ? "; a second order is refused" : "");
+  return status;
+}
+
+/* An operator that has autograd, and gave back nothing that requires grad. */
+static opc_status_t check_untracked(opc_autograd_case_t *c, opc_error_t *error) {
+  c->plain.values = calloc(c->point->inputs.numbers + 1, sizeof *c->plain.values);
+  c->plain.undefined = calloc(c->point->inputs.count + 1, sizeof *c->plain.undefined);
+  if (!c->plain.values || !c->plain.undefined)
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
+  for (size_t i = 0; i < c->point->inputs.count; i++) c->plain.undefined[i] = true;
+  opc_status_t status = opc_autograd_check_values(c, error);
+  if (status == OPC_OK && !c->finding->decided)
+    opc_finding_pass(c->finding, "no output requires grad, and none follows an input smoothly");
+  return status;
+}
+
+static opc_status_t check_registered(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  opc_autograd_point_t point = {0};
+  opc_autograd_case_t c = {.point = &point, .finding = finding};
+  opc_text_t message = {0};
+  bool usable = false;
+  opc_status_t status = make_point(&point, context, &usable, &message, error);
+  const opc_autograd_part_t *tracked = usable ? tracked_output(&point) : NULL;
+  if (status != OPC_OK) goto release;
+  if (!usable) {
+    opc_finding_skip(finding, OPC_SKIP_REJECTED, "inputs that require grad are refused: %.*s", MESSAGE_SIZE,
+                     opc_text_c(&message));
+  } else if (!point.outputs.count || !point.outputs.numbers) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "no output is floating or complex and has elements: there is nothing to differentiate");
+  } else if (tracked && (tracked->graph & OPC_GRAPH_NOT_IMPLEMENTED) && facts_of(context->sample).asks) {
+    opc_finding_fail(finding, "autograd.backward_fails",
+                     "the sample asks for gradients (requires_grad), and the operator's autograd kernel says that it "
+                     "has no derivative");
+  } else if (tracked && (tracked->graph & OPC_GRAPH_NOT_IMPLEMENTED)) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator's autograd kernel says that it has no derivative");
+  } else if (point.inputs.numbers > NUMBERS_MAX) {
+    opc_finding_skip(finding, OPC_SKIP_BUDGET,
+                     "%zu numbers to differentiate by are too many; a smaller sample shows as much",
+                     point.inputs.numbers);
+  } else if (point.epsilon > coarsest) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "float64 and float32 are refused: slopes of a narrower dtype say nothing");
+  } else {
+    status = opc_autograd_is_steady(&point, &c.steady, error);
+    if (status == OPC_OK && !c.steady)
+      opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                       "the result is not finite, or differs from call to call with one seed: there is no slope to "
+                       "compare gradients with");
+    else if (status == OPC_OK) status = tracked ? check_gradients(&c, error) : check_untracked(&c, error);
+  }
+
+release:
+  opc_autograd_gradient_clear(&c.plain);
+  opc_text_clear(&message);
+  opc_autograd_point_clear(&point);
+  return status;
+}
+
+/* ---- complex numbers, where the sample has real ones ---- */
+
+static bool is_complex(const opc_autograd_part_t *part) {
+  return opc_dtype_class(part->meta.dtype) == OPC_CLASS_COMPLEX;
+}
+
+static void negate_imaginary(const opc_autograd_parts_t *parts, double *numbers) {
+  for (size_t i = 0; i < parts->count; i++)
+    for (size_t k = 1; is_complex(&parts->items[i]) && k < parts->items[i].count; k += 2)
+      numbers[parts->items[i].first + k] *= -1.0;
+}
+
+/* Nobody said that the operator is for complex numbers, and what it drops of them (a matrix's other triangle, an
+ * imaginary part that it takes for 0) is its own affair. A gradient that is right but for a conj() is a mistake all the
+ * same. */
+static opc_status_t check_conjugate(opc_autograd_case_t *c, opc_finding_t *finding, opc_error_t *error) {
+  opc_finding_t as_is = {0}, conjugate = {0};
+  c->finding = &as_is;
+  opc_status_t status = opc_autograd_check_values(c, error);
+  bool wrong = as_is.rule && strcmp(as_is.rule, "autograd.wrong_gradient") == 0;
+  if (status == OPC_OK && wrong) {
+    negate_imaginary(&c->point->inputs, c->plain.values);
+    c->finding = &conjugate;
+    status = opc_autograd_check_values(c, error);
+  }
+  if (status == OPC_OK && wrong && !conjugate.rule)
+    opc_finding_fail(finding, "autograd.wrong_gradient", "%s; the conjugate of what backward gives agrees with them",
+                     opc_text_c(&as_is.message));
+  else if (status == OPC_OK && as_is.rule)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "for complex numbers, which the sample has none of: %s",
+                     opc_text_c(&as_is.message));
+  c->finding = finding;
+  opc_finding_clear(&as_is);
+  opc_finding_clear(&conjugate);
+  return status;
+}
+
+/* Values alone: a backward that throws, and what does not hang on the numbers, are the sample's own case. The weights
+ * are real, so that a conj() that is missing makes the gradient's conjugate. */
+static opc_status_t check_complex(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  opc_autograd_point_t point = {0};
+  opc_autograd_case_t c = {.point = &point, .finding = finding};
+  opc_text_t message = {0};
+  bool usable = false;
+  opc_status_t status = make_point(&point, context, &usable, &message, error);
+  if (status != OPC_OK) goto release;
+  if (!usable || !tracked_output(&point)) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no output for complex numbers requires grad");
+    goto release;
+  }
+  for (size_t i = 0; i < point.outputs.count; i++)
+    for (size_t k = 1; is_complex(&point.outputs.items[i]) && k < point.outputs.items[i].count; k += 2)
+      point.weights[point.outputs.items[i].first + k] = 0.0;
+  if (point.inputs.numbers <= NUMBERS_MAX) status = opc_autograd_is_steady(&point, &c.steady, error);
+  if (status == OPC_OK && c.steady)
+    status = opc_autograd_both(&point, &opc_autograd_forward_plain, &opc_autograd_backward_plain, &c.plain, error);
+  if (status != OPC_OK) goto release;
+  bool given = c.plain.outcome == OPC_CALL_RETURNED && !c.plain.unreadable;
+  if (given) status = opc_autograd_check_repeat(&c, error);
+  if (status == OPC_OK && given && !opc_autograd_failed(&c)) status = check_conjugate(&c, finding, error);
+  if (!given)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "there are no gradients for complex numbers that could be compared: %.*s",
+                     opc_autograd_line(&c.plain), opc_text_c(&c.plain.message));
+  if (status == OPC_OK && !finding->decided)
+    opc_finding_pass(finding, "the gradients of %zu complex inputs hold", point.inputs.count);
+
+release:
+  opc_autograd_gradient_clear(&c.plain);
+  opc_text_clear(&message);
+  opc_autograd_point_clear(&point);
+  return status;
+}
+
+/* ---- empty inputs ---- */
+
+static opc_status_t backward_of(opc_case_context_t *context, const opc_sample_t *sample, const char *phase,
+                                opc_autograd_gradient_t *gradient, opc_error_t *error) {
+  opc_case_context_t own = *context;
+  opc_autograd_point_t point = {0};
+  opc_autograd_backward_t backward = {.phase = phase};
+  opc_text_t message = {0};
+  bool usable = false;
+  own.sample = sample;
+  *gradient = (opc_autograd_gradient_t){.outcome = OPC_CALL_UNCONVERTIBLE};
+  opc_status_t status = opc_autograd_point_make(&point, &own, false, &usable, &message, error);
+  if (status == OPC_OK && usable)
+    status = opc_autograd_both(&point, &opc_autograd_forward_plain, &backward, gradient, error);
+  opc_text_clear(&message);
+  opc_autograd_point_clear(&point);
+  return status;
+}
+
+/* A backward that throws for the sample too has been told there. */
+static opc_status_t check_empty(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  opc_autograd_gradient_t empty = {0}, full = {0};
+  opc_status_t status =
+      backward_of(context, context->sample, "the operator's backward, for empty inputs", &empty, error);
+  if (status == OPC_OK && empty.outcome == OPC_CALL_RETURNED)
+    opc_finding_pass(finding, "backward holds for empty inputs");
+  if (status == OPC_OK && opc_autograd_is_refusal(&empty))
+    opc_finding_skip(finding, OPC_SKIP_REJECTED, "backward refuses: %.*s", opc_autograd_line(&empty),
+                     opc_text_c(&empty.message));
+  if (status != OPC_OK || empty.outcome == OPC_CALL_RETURNED || empty.outcome == OPC_CALL_UNCONVERTIBLE ||
+      opc_autograd_is_refusal(&empty))
+    goto release;
+  status = backward_of(context, context->base, "the operator's backward", &full, error);
+  if (status == OPC_OK && full.outcome == OPC_CALL_RETURNED)
+    opc_finding_fail(finding, "autograd.empty",
+                     "with dimension 0 of every input empty the operator returns and its backward throws: %.*s",
+                     opc_autograd_line(&empty), opc_text_c(&empty.message));
+
+release:
+  opc_autograd_gradient_clear(&empty);
+  opc_autograd_gradient_clear(&full);
+  return status;
+}
+
+static bool is_plain(const char *variant) { return strcmp(variant, "plain") == 0; }
+
+static void count_tensor(const char *path, opc_value_t *value, void *context) {
+  (void)path;
+  (void)value;
+  ++*(size_t *)context;
+}
+
+/* Dimension 0 of every tensor: where there is one alone, its own variant. */
+static bool is_empty(const opc_sample_t *sample, const char *variant) {
+  size_t tensors = 0, length = strlen(variant);
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], count_tensor, &tensors);
+  if (tensors > 1) return strcmp(variant, "all.empty0") == 0;
+  return length >= sizeof ".empty0" && strcmp(variant + length - (sizeof ".empty0" - 1), ".empty0") == 0;
+}
+
+/* One case of empty inputs, and where some derivative may be registered only: an empty tensor may crash forward
+ * already, which ends the case. */
+static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
+  if (is_plain(variant)) return true;
+  if (!is_empty(sample, variant)) return false;
+  for (size_t i = 0; i < op->kernel_count; i++)
+    if (!op->kernels[i].fallthrough && (strncmp(op->kernels[i].key, "Autograd", 8) == 0 ||
+                                        strcmp(op->kernels[i].key, "CompositeImplicitAutograd") == 0))
+      return true;
+  return false;
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  sample_facts_t facts = facts_of(context->sample), declared = facts_of(context->base);
+  opc_call_t call = {0};
+  opc_error_t error = {0};
+  opc_status_t status = OPC_OK;
+  bool registered = has_autograd(context->op, context->device);
+  if (!facts.floating) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "no argument is floating or complex (float8 has no slopes): there is nothing to differentiate by");
+    return;
+  }
+  if (opc_case_run(context, false, &call, finding)) { /* as it stands first: a refusal of the sample is told as one */
+    if (registered) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
+    if (context->id.dtype[0]) status = registered ? check_complex(context, finding, &error) : OPC_OK;
+    else if (!is_plain(context->id.variant)) status = registered ? check_empty(context, finding, &error) : OPC_OK;
+    else
+      status = registered ? check_registered(context, finding, &error)
+                          : check_unregistered(context, declared.asks, finding, &error);
+  }
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  opc_call_clear(&call);
+}
+
+const opc_check_t opc_check_autograd = {.name = "autograd",
+                                        .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY,
+                                        .dtypes = OPC_SWEEP_COMPLEX,
+                                        .applies = applies,
+                                        .run = run};

@@ -1,0 +1,89 @@
+#include "checks/call/argument_places.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "memory/heap_pages.h"
+
+/* Addresses that nothing in a process has by itself, so that a cache that goes by addresses knows none of them. What is
+ * read or written a little outside is check memory's finding: it is not to end the process here. */
+enum { CACHE_LINE = 64, PLACES = 64, SLACK = 64 << 10 };
+static const uintptr_t places_first = (uintptr_t)1 << 44, places_step = (uintptr_t)1 << 32;
+
+struct opc_places {
+  unsigned char *memory;
+  size_t bytes; /* of it, with slack at both ends */
+  size_t left;  /* of it, below all places */
+  struct place {
+    unsigned char *data;
+    size_t bytes;
+    bool used;
+  } places[PLACES];
+  size_t count;
+  bool kept;
+};
+
+static size_t place_step(size_t bytes) { return (bytes / CACHE_LINE + 2) * CACHE_LINE; }
+
+static void place_reserve(const char *path, opc_value_t *value, void *context) {
+  size_t *size = context;
+  (void)path;
+  *size += place_step((size_t)value->tensor->storage_size * opc_dtype_size(value->tensor->dtype));
+}
+
+opc_places_t *opc_places_new(const opc_sample_t *sample) {
+  static uintptr_t next = places_first;
+  opc_places_t *places = calloc(1, sizeof *places);
+  if (!places) return NULL;
+  places->left = SLACK;
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], place_reserve, &places->left);
+  places->bytes = places->left + SLACK;
+  void *memory =
+      mmap((void *)next, places->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  next += (places->bytes / places_step + 1) * places_step;
+  if (memory == MAP_FAILED) {
+    free(places);
+    return NULL;
+  }
+  places->memory = memory;
+  return places;
+}
+
+void opc_places_free(opc_places_t *places) {
+  for (size_t i = 0; places && i < places->count; i++)
+    if (places->places[i].used) return;
+  if (places) munmap(places->memory, places->bytes);
+  free(places);
+}
+
+bool opc_places_kept(const opc_places_t *places) { return places->kept; }
+
+static void *place_give(size_t number, size_t bytes, void *context) {
+  opc_places_t *places = context;
+  size_t step = place_step(bytes);
+  if (number == places->count && number < PLACES && step + SLACK <= places->left) {
+    places->left -= step;
+    places->places[places->count++] = (struct place){.data = places->memory + places->left, .bytes = bytes};
+    opc_pages_give(places->memory + places->left, step);
+    memset(places->memory + places->left, OPC_PATTERN_FIRST, step);
+  }
+  struct place *place = &places->places[number < places->count ? number : 0];
+  if (number >= places->count || place->bytes != bytes || place->used) {
+    places->kept |= number < places->count && place->used;
+    return NULL;
+  }
+  place->used = true;
+  return place->data;
+}
+
+static void place_release(void *data, void *context) {
+  opc_places_t *places = context;
+  for (size_t i = 0; i < places->count; i++)
+    if (places->places[i].data == data) places->places[i].used = false;
+}
+
+opc_call_memory_t opc_places_memory(opc_places_t *places) {
+  return (opc_call_memory_t){.give = place_give, .release = place_release, .context = places};
+}

@@ -1,0 +1,365 @@
+#include "checks/call/call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/log/launch.h"
+#include "memory/cpu_memory.h"
+#include "memory/valgrind_requests.h"
+#include "model/value/fill_kept.h"
+
+/* Storages that several tensors of one call share, by the sample's storage id. */
+typedef struct shared_storage {
+  const char *id;
+  opc_storage_t *storage;
+  unsigned char *bytes; /* what has been laid into it so far */
+  size_t size;
+  bool written;
+} shared_storage_t;
+
+typedef struct maker {
+  opc_call_t *call;
+  const opc_call_options_t *options;
+  shared_storage_t *shared;
+  size_t shared_count;
+  size_t next_leaf, next_storage;
+  size_t argument;     /* whose tensors are being counted or made */
+  opc_storage_t *made; /* of the last tensor */
+  const opc_alias_t *alias;
+  opc_status_t status;
+  opc_error_t *error;
+} maker_t;
+
+static opc_status_t out_of_memory(opc_error_t *error) {
+  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while making the arguments");
+}
+
+static size_t spec_bytes(const opc_tensor_spec_t *spec) {
+  return (size_t)spec->storage_size * opc_dtype_size(spec->dtype);
+}
+
+static opc_device_t leaf_device(const opc_call_options_t *options, const char *path, const opc_tensor_spec_t *spec) {
+  if (options->elsewhere && strcmp(options->elsewhere, path) == 0) return options->elsewhere_device;
+  if (spec->device_given && options->device.type != OPC_DEVICE_META) return spec->device;
+  return options->device;
+}
+
+static shared_storage_t *shared_find(maker_t *maker, const char *id) {
+  for (size_t i = 0; i < maker->shared_count; i++)
+    if (strcmp(maker->shared[i].id, id) == 0) return &maker->shared[i];
+  return NULL;
+}
+
+/* First pass: how large every storage must be. A storage is as large as the largest of the tensors that name it say. */
+static void leaf_count(const char *path, opc_value_t *value, void *context) {
+  maker_t *maker = context;
+  const opc_tensor_spec_t *spec = value->tensor;
+  (void)path;
+  maker->call->leaf_count++;
+  if (!spec || !spec->storage || maker->status != OPC_OK) return;
+  shared_storage_t *entry = shared_find(maker, spec->storage);
+  if (!entry) {
+    shared_storage_t *grown = realloc(maker->shared, (maker->shared_count + 1) * sizeof *grown);
+    if (!grown) {
+      maker->status = out_of_memory(maker->error);
+      return;
+    }
+    maker->shared = grown;
+    entry = &grown[maker->shared_count++];
+    *entry = (shared_storage_t){.id = spec->storage};
+  }
+  if (spec_bytes(spec) > entry->size) entry->size = spec_bytes(spec);
+}
+
+/* Lays a tensor's elements over bytes that another tensor of the same storage may have written already. What a scatter
+ * leaves alone is what takes on the gap's byte: two scatters with different ones tell. */
+static opc_status_t scatter_over(const opc_tensor_spec_t *spec, const void *logical, unsigned char gap,
+                                 shared_storage_t *entry, opc_error_t *error) {
+  if (!entry->written) {
+    memset(entry->bytes, gap, entry->size);
+    opc_fill_scatter(spec, logical, gap, entry->bytes);
+    entry->written = true;
+    return OPC_OK;
+  }
+  size_t size = spec_bytes(spec);
+  unsigned char *low = malloc(size ? size : 1), *high = malloc(size ? size : 1);
+  opc_status_t status = low && high ? OPC_OK : out_of_memory(error);
+  if (status == OPC_OK) {
+    opc_fill_scatter(spec, logical, 0x00, low);
+    opc_fill_scatter(spec, logical, 0xff, high);
+    for (size_t i = 0; i < size; i++)
+      if (low[i] == high[i]) entry->bytes[i] = low[i];
+  }
+  free(low);
+  free(high);
+  return status;
+}
+
+static opc_status_t logical_fill(const maker_t *maker, const char *path, const opc_tensor_spec_t *spec, void *logical) {
+  const opc_call_options_t *options = maker->options;
+  if (options->values)
+    return options->values(maker->next_leaf, path, spec, logical, options->values_context, maker->error);
+  return opc_fill_kept(spec, path, options->seed, logical, maker->error);
+}
+
+/* The logical elements are all of the storage, in order. */
+static bool is_whole_storage(const opc_tensor_spec_t *spec) {
+  return !spec->storage && !spec->conj && !spec->neg && spec->storage_offset == 0 &&
+         spec->storage_size == opc_tensor_spec_numel(spec) && opc_tensor_spec_is_contiguous(spec);
+}
+
+static opc_status_t leaf_fill(maker_t *maker, const char *path, const opc_tensor_spec_t *spec,
+                              shared_storage_t *entry) {
+  void *data = is_whole_storage(spec) ? opc_storage_data(entry->storage) : NULL;
+  if (data) return logical_fill(maker, path, spec, data);
+  void *logical = malloc((size_t)opc_tensor_spec_numel(spec) * opc_dtype_size(spec->dtype) + 1);
+  if (!entry->bytes) entry->bytes = malloc(entry->size + 1);
+  unsigned char gap = maker->options->other_gaps ? OPC_OTHER_GAP_BYTE : OPC_GAP_BYTE;
+  opc_status_t status =
+      logical && entry->bytes ? logical_fill(maker, path, spec, logical) : out_of_memory(maker->error);
+  if (status == OPC_OK) status = scatter_over(spec, logical, gap, entry, maker->error);
+  if (status == OPC_OK) status = opc_storage_write(entry->storage, entry->bytes, entry->size, maker->error);
+  free(logical);
+  return status;
+}
+
+/* The very same tensor as an earlier argument. */
+static opc_tensor_t *find_identity(const opc_call_t *call, size_t count, const char *identity) {
+  for (size_t i = 0; identity && i < count; i++)
+    if (call->leaves[i].spec->identity && strcmp(call->leaves[i].spec->identity, identity) == 0)
+      return call->leaves[i].tensor;
+  return NULL;
+}
+
+static opc_status_t storage_new(maker_t *maker, size_t bytes, opc_device_t device, opc_storage_t **out) {
+  const opc_call_memory_t *memory = maker->options->memory;
+  void *data = NULL;
+  if (memory && device.type == OPC_DEVICE_CPU && bytes)
+    data = memory->give(maker->next_storage++, bytes, memory->context);
+  if (data) return opc_storage_from_memory(data, bytes, memory->release, memory->context, out, maker->error);
+  return opc_storage_new(bytes, device, out, maker->error);
+}
+
+/* Zeros of gigabytes on the simulated device: its memory costs nothing until it is written, and no kernel reads it. */
+static bool is_left_alone(const opc_call_options_t *options, const opc_tensor_spec_t *spec, opc_device_t device) {
+  enum { HUGE_BYTES = 64 << 20 };
+  return device.type == OPC_DEVICE_CUDA && !options->values && spec->fill.kind == OPC_FILL_ZEROS &&
+         spec_bytes(spec) >= HUGE_BYTES && opc_cuda_simulated();
+}
+
+static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_spec_t *spec, opc_tensor_t **out) {
+  opc_device_t device = leaf_device(maker->options, path, spec);
+  shared_storage_t own = {.size = spec_bytes(spec)};
+  shared_storage_t *entry = spec->storage ? shared_find(maker, spec->storage) : &own;
+  opc_tensor_spec_t placed = *spec;
+  placed.device = device;
+  opc_status_t status = OPC_OK;
+  opc_cpu_memory_use(maker->options->to_protect && !maker->alias->is_write ? OPC_MEMORY_READ_ONLY_ARGUMENT
+                                                                           : OPC_MEMORY_ARGUMENT);
+  if (!opc_bridge_device_available(device)) /* libtorch would say so in a page */
+    status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: there is no device %s:%d here", path,
+                           opc_device_type_name(device.type), device.index < 0 ? 0 : device.index);
+  if (status == OPC_OK && opc_dtype_size(spec->dtype) == 0)
+    status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: dtype %s cannot be filled", path,
+                           opc_dtype_name(spec->dtype));
+  if (status == OPC_OK && !entry->storage) status = storage_new(maker, entry->size, device, &entry->storage);
+  if (status == OPC_OK && device.type != OPC_DEVICE_META && !is_left_alone(maker->options, spec, device))
+    status = leaf_fill(maker, path, spec, entry);
+  if (status == OPC_OK) status = opc_tensor_new(&placed, entry->storage, out, maker->error);
+  opc_cpu_memory_use(OPC_MEMORY_OWN);
+
+  if (entry == &own) {
+    maker->made = own.storage;
+    free(own.bytes);
+  }
+  return status;
+}
+
+static void leaf_make(const char *path, opc_value_t *value, void *context) {
+  maker_t *maker = context;
+  opc_call_t *call = maker->call;
+  if (maker->status != OPC_OK) return;
+  if (!value->tensor) {
+    maker->status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: a tensor without description", path);
+    return;
+  }
+  maker->made = NULL;
+  opc_tensor_t *tensor = find_identity(call, maker->next_leaf, value->tensor->identity);
+  if (tensor) tensor = opc_tensor_ref(tensor);
+  else maker->status = leaf_new(maker, path, value->tensor, &tensor);
+  if (maker->status != OPC_OK) {
+    opc_storage_free(maker->made);
+    return;
+  }
+
+  value->handle = tensor;
+  opc_leaf_t *leaf = &call->leaves[maker->next_leaf++];
+  opc_string_put(leaf->path, sizeof leaf->path, path);
+  leaf->argument = maker->argument;
+  leaf->alias = maker->alias;
+  leaf->spec = value->tensor;
+  leaf->tensor = tensor;
+  leaf->storage = maker->made;
+  opc_tensor_describe(tensor, &leaf->before);
+  opc_guard_label(leaf->before.storage_data, path); /* of several tensors on one storage, the last */
+}
+
+static opc_status_t objects_make(opc_value_t *value, opc_error_t *error) {
+  if (value->kind == OPC_VALUE_LIST) {
+    for (size_t i = 0; i < value->list.count; i++) {
+      opc_status_t status = objects_make(&value->list.items[i], error);
+      if (status != OPC_OK) return status;
+    }
+  }
+  if (value->kind != OPC_VALUE_OBJECT) return OPC_OK;
+  opc_text_t message = {0};
+  opc_object_t *object = NULL;
+  opc_status_t status = OPC_OK;
+  if (opc_object_new(value->object.class_name, value->object.init, value->object.init_count, &object, &message) !=
+      OPC_CALL_RETURNED)
+    status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "an object of class %s cannot be made: %s",
+                           value->object.class_name, opc_text_c(&message));
+  value->handle = object;
+  opc_text_clear(&message);
+  return status;
+}
+
+/* The first leaf on a shared storage holds it. */
+static void hold_storage(opc_call_t *call, size_t leaf_count, shared_storage_t *shared) {
+  for (size_t i = 0; shared->storage && i < leaf_count; i++) {
+    const char *id = call->leaves[i].spec->storage;
+    if (!id || strcmp(id, shared->id) != 0) continue;
+    call->leaves[i].storage = shared->storage;
+    shared->storage = NULL;
+  }
+  opc_storage_free(shared->storage);
+}
+
+/* The device argument of an operator whose other arguments say nothing about where it works. A device that a search
+ * made up is no wish of anybody's. */
+static opc_status_t device_place(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample,
+                                 opc_device_t device, opc_error_t *error) {
+  if (device.type != OPC_DEVICE_CUDA || call->leaf_count) return OPC_OK;
+  for (size_t i = 0; i < call->argument_count; i++) {
+    const opc_type_t *type = &op->arguments[i].type;
+    opc_value_t *value = &call->arguments[i];
+    if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+    bool open = (sample->absent && sample->absent[i]) || value->kind == OPC_VALUE_NONE;
+    bool made_up = sample->source == OPC_SAMPLE_SEARCHED && value->kind == OPC_VALUE_DEVICE &&
+                   value->device.type == OPC_DEVICE_CPU;
+    if (type->kind != OPC_TYPE_DEVICE || !(open || made_up)) continue;
+    opc_value_clear(value);
+    *value = (opc_value_t){.kind = OPC_VALUE_DEVICE, .device = device};
+    if (!sample->absent || !sample->absent[i]) continue;
+    if (!call->placed) {
+      call->placed = malloc(call->argument_count * sizeof *call->placed);
+      if (!call->placed) return out_of_memory(error);
+      memcpy(call->placed, sample->absent, call->argument_count * sizeof *call->placed);
+      call->absent = call->placed;
+    }
+    call->placed[i] = false;
+  }
+  return OPC_OK;
+}
+
+opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample,
+                                const opc_call_options_t *options, opc_error_t *error) {
+  *call = (opc_call_t){.absent = sample->absent};
+  maker_t maker = {.call = call, .options = options, .status = OPC_OK, .error = error};
+  call->arguments = calloc(sample->argument_count + 1, sizeof *call->arguments);
+  if (!call->arguments) maker.status = out_of_memory(error);
+
+  for (size_t i = 0; maker.status == OPC_OK && i < sample->argument_count; i++) {
+    call->argument_count = i + 1;
+    maker.status = opc_value_copy(&sample->arguments[i], &call->arguments[i], error);
+    if (maker.status == OPC_OK) opc_value_visit_tensors(op->arguments[i].name, &call->arguments[i], leaf_count, &maker);
+  }
+  if (maker.status == OPC_OK) maker.status = device_place(call, op, sample, options->device, error);
+  if (maker.status == OPC_OK) {
+    call->leaves = calloc(call->leaf_count + 1, sizeof *call->leaves);
+    if (!call->leaves) maker.status = out_of_memory(error);
+  }
+  for (size_t i = 0; maker.status == OPC_OK && i < sample->argument_count; i++) {
+    maker.argument = i;
+    maker.alias = &op->arguments[i].alias;
+    opc_value_visit_tensors(op->arguments[i].name, &call->arguments[i], leaf_make, &maker);
+    if (maker.status == OPC_OK) maker.status = objects_make(&call->arguments[i], error);
+  }
+
+  for (size_t i = 0; i < maker.shared_count; i++) {
+    hold_storage(call, maker.next_leaf, &maker.shared[i]);
+    free(maker.shared[i].bytes);
+  }
+  free(maker.shared);
+  call->leaf_count = maker.next_leaf; /* of what was made, so that clearing half a call is safe */
+  if (maker.status != OPC_OK) opc_call_clear(call);
+  return maker.status;
+}
+
+opc_status_t opc_call_make(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, opc_device_t device,
+                           uint64_t seed, opc_error_t *error) {
+  opc_call_options_t options = {.device = device, .seed = seed};
+  return opc_call_make_with(call, op, sample, &options, error);
+}
+
+static void returns_free(opc_call_t *call) {
+  opc_valgrind_operator_begin(); /* a deleter may be the operator's */
+  if (call->returns) opc_returns_free(call->returns, call->return_count);
+  opc_valgrind_operator_end();
+  call->returns = NULL;
+  call->return_count = 0;
+}
+
+static opc_call_count_t calls_counted;
+
+opc_call_count_t opc_call_count(void) { return calls_counted; }
+
+/* Valgrind knows addresses alone. */
+static void announce_leaves(const opc_call_t *call) {
+  for (size_t i = 0; opc_valgrind_active() && i < call->leaf_count; i++) {
+    const opc_leaf_t *leaf = &call->leaves[i];
+    opc_valgrind_announce_tensor(leaf->path, leaf->before.storage_data, leaf->before.storage_bytes);
+  }
+}
+
+opc_call_outcome_t opc_call_run(opc_call_t *call, opc_op_handle_t *handle, uint64_t seed) {
+  returns_free(call);
+  opc_text_reset(&call->message);
+  opc_bridge_seed(seed);
+  calls_counted.made++;
+  announce_leaves(call);
+  opc_valgrind_operator_begin();
+  call->outcome = opc_op_call(handle, call->arguments, call->absent, call->argument_count, &call->returns,
+                              &call->return_count, &call->message);
+  opc_valgrind_operator_end();
+  calls_counted.refused += call->outcome != OPC_CALL_RETURNED;
+  return call->outcome;
+}
+
+void opc_call_clear_arguments(opc_call_t *call) {
+  opc_valgrind_operator_begin();
+  for (size_t i = 0; i < call->leaf_count; i++) {
+    free(call->leaves[i].storage_before);
+    opc_storage_free(call->leaves[i].storage);
+  }
+  free(call->leaves);
+  free(call->placed);
+  for (size_t i = 0; i < call->argument_count; i++) {
+    opc_handle_free(&call->arguments[i]);
+    opc_value_clear(&call->arguments[i]);
+  }
+  free(call->arguments);
+  call->leaves = NULL;
+  call->arguments = NULL;
+  call->placed = NULL;
+  call->absent = NULL;
+  call->leaf_count = call->argument_count = 0;
+  opc_valgrind_operator_end();
+}
+
+void opc_call_clear(opc_call_t *call) {
+  returns_free(call);
+  opc_call_clear_arguments(call);
+  opc_text_clear(&call->message);
+  *call = (opc_call_t){0};
+}

@@ -1,0 +1,176 @@
+#include "checks/call/replay.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/random.h"
+
+/* An integer in a dtype that could hold a fraction there. */
+static bool is_whole(double value, opc_dtype_t dtype) {
+  return value == trunc(value) && opc_dtype_ulp(dtype, value) < 1.0;
+}
+
+/* Fills in the leaf's largest value. True: some value is no integer. */
+static bool look_over(struct opc_replay_leaf *leaf) {
+  bool fractions = false;
+  opc_dtype_class_t kind = opc_dtype_class(leaf->dtype);
+  size_t width = opc_dtype_size(leaf->dtype);
+  if (kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX) return false;
+  for (int64_t i = 0; i < leaf->numel; i++) {
+    opc_number_t number = opc_number_load(leaf->dtype, (const char *)leaf->bytes + (size_t)i * width);
+    double parts[2] = {number.kind == OPC_NUMBER_COMPLEX ? number.c.re : number.f,
+                       number.kind == OPC_NUMBER_COMPLEX ? number.c.im : 0.0};
+    for (int part = 0; part < 2; part++) {
+      if (!isfinite(parts[part])) continue;
+      leaf->largest = fmax(leaf->largest, fabs(parts[part]));
+      fractions = fractions || parts[part] != trunc(parts[part]);
+    }
+  }
+  return fractions;
+}
+
+opc_status_t opc_replay_take(opc_replay_t *replay, const opc_call_t *call, opc_error_t *error) {
+  *replay = (opc_replay_t){0};
+  replay->leaves = calloc(call->leaf_count + 1, sizeof *replay->leaves);
+  if (!replay->leaves) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the arguments' values");
+  for (size_t i = 0; i < call->leaf_count; i++) {
+    const opc_leaf_t *leaf = &call->leaves[i];
+    size_t size = 0;
+    replay->count = i + 1;
+    replay->leaves[i].dtype = leaf->before.dtype;
+    replay->leaves[i].numel = leaf->before.numel;
+    opc_status_t status = opc_tensor_logical_bytes(leaf->tensor, &replay->leaves[i].bytes, &size, error);
+    if (status != OPC_OK) {
+      opc_replay_clear(replay);
+      return status;
+    }
+    replay->fractions |= look_over(&replay->leaves[i]);
+  }
+  return OPC_OK;
+}
+
+void opc_replay_clear(opc_replay_t *replay) {
+  for (size_t i = 0; i < replay->count; i++) {
+    free(replay->leaves[i].bytes);
+    free(replay->leaves[i].converted);
+  }
+  free(replay->leaves);
+  *replay = (opc_replay_t){0};
+}
+
+static double moved(double value, const opc_replay_t *replay, const struct opc_replay_leaf *leaf, uint64_t stream,
+                    uint64_t counter) {
+  if (!isfinite(value) || value == 0.0)
+    return value; /* a zero is often a mark (a pad, a mask), not a measured number */
+  /* A batch index one unit off is another image, and the result's jump would be a tolerance in which every mistake
+   * hides. */
+  if (replay->fractions && is_whole(value, leaf->dtype)) return value;
+  /* float8 is computed with in wider dtypes, and its own units are as large as its numbers. */
+  opc_dtype_t dtype = opc_dtype_is_float8(leaf->dtype) ? OPC_DTYPE_BFLOAT16 : leaf->dtype;
+  int pattern = replay->pattern;
+  bool away = pattern == OPC_REPLAY_PATTERNS || (opc_random_u64((uint64_t)pattern, stream, counter) & 1) != 0;
+  /* Of two numbers random directions are often the same, and what follows their difference alone would not move. */
+  if (pattern == OPC_REPLAY_BY_TURNS) away = (value > 0.0) == ((counter >> 1 & 1) != 0);
+  double step = replay->far ? OPC_REPLAY_FAR * opc_dtype_ulp(dtype, leaf->largest) : opc_dtype_ulp(dtype, value);
+  double result = value + (away == (value > 0.0) ? step : -step);
+  return fabs(result) > opc_dtype_max(leaf->dtype) ? value : result;
+}
+
+static bool fits(const opc_replay_t *replay, const struct opc_replay_leaf *leaf, int64_t numel) {
+  return leaf->numel == numel || (replay->repeats && leaf->numel > 0 && leaf->numel < numel);
+}
+
+/* What is there already, twice as much each time. */
+static void repeat(void *bytes, size_t there, size_t wanted) {
+  for (size_t more; there < wanted; there += more) {
+    more = there < wanted - there ? there : wanted - there;
+    memcpy((char *)bytes + there, bytes, more);
+  }
+}
+
+/* Without memory for it they are converted again each time. */
+static void converted_keep(struct opc_replay_leaf *leaf, opc_dtype_t dtype, const void *values) {
+  size_t size = (size_t)leaf->numel * opc_dtype_size(dtype);
+  free(leaf->converted);
+  leaf->converted = malloc(size + 1);
+  leaf->converted_to = dtype;
+  if (leaf->converted) memcpy(leaf->converted, values, size);
+}
+
+opc_status_t opc_replay_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                               void *context, opc_error_t *error) {
+  const opc_replay_t *replay = context;
+  const int64_t numel = opc_tensor_spec_numel(spec);
+  if (leaf >= replay->count || !fits(replay, &replay->leaves[leaf], numel))
+    return opc_error_set(error, OPC_ERR_UNSUPPORTED, "%s: the arguments' values do not fit another shape", path);
+
+  struct opc_replay_leaf *source = &replay->leaves[leaf];
+  size_t from = opc_dtype_size(source->dtype), to = opc_dtype_size(spec->dtype);
+  opc_dtype_class_t kind = opc_dtype_class(source->dtype);
+  bool fractional = kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX, move = replay->pattern && fractional;
+  const void *ready = source->dtype == spec->dtype          ? source->bytes
+                      : source->converted_to == spec->dtype ? source->converted
+                                                            : NULL;
+  if (!move && ready) {
+    memcpy(logical, ready, (size_t)source->numel * to);
+    repeat(logical, (size_t)source->numel * to, (size_t)numel * to);
+    return OPC_OK;
+  }
+  uint64_t stream = opc_random_stream(path);
+  for (int64_t i = 0; i < source->numel; i++) {
+    opc_number_t number = opc_number_load(source->dtype, (const char *)source->bytes + (size_t)i * from);
+    uint64_t counter = 2 * (uint64_t)i;
+    if (move && number.kind == OPC_NUMBER_FLOAT) number.f = moved(number.f, replay, source, stream, counter);
+    if (move && number.kind == OPC_NUMBER_COMPLEX) {
+      number.c.re = moved(number.c.re, replay, source, stream, counter);
+      number.c.im = moved(number.c.im, replay, source, stream, counter + 1);
+    }
+    opc_number_store(number, spec->dtype, (char *)logical + (size_t)i * to);
+  }
+  if (!move && fractional) converted_keep(source, spec->dtype, logical);
+  repeat(logical, (size_t)source->numel * to, (size_t)numel * to);
+  return OPC_OK;
+}
+
+static void tensor_make_contiguous(const char *path, opc_value_t *value, void *context) {
+  (void)path;
+  (void)context;
+  opc_tensor_spec_make_contiguous(value->tensor);
+  value->tensor->conj = value->tensor->neg = false;
+  free(value->tensor->storage);
+  value->tensor->storage = NULL;
+}
+
+static bool is_wide(opc_dtype_t dtype) {
+  opc_dtype_class_t kind = opc_dtype_class(dtype);
+  return (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX) && !opc_dtype_is_float8(dtype);
+}
+
+static void tensor_look(const char *path, opc_value_t *value, void *context) {
+  (void)path;
+  *(bool *)context |= is_wide(value->tensor->dtype);
+}
+
+static void tensor_widen(const char *path, opc_value_t *value, void *context) {
+  (void)path;
+  const bool *some_wide = context;
+  opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
+  if (*some_wide && opc_dtype_is_float8(value->tensor->dtype)) return; /* what is quantised stays so beside numbers */
+  if (kind == OPC_CLASS_FLOATING) value->tensor->dtype = OPC_DTYPE_FLOAT64;
+  if (kind == OPC_CLASS_COMPLEX) value->tensor->dtype = OPC_DTYPE_COMPLEX128;
+}
+
+void opc_sample_make_contiguous(opc_sample_t *sample) {
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], tensor_make_contiguous, NULL);
+}
+
+void opc_sample_widen(opc_sample_t *sample) {
+  bool some_wide = false;
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], tensor_look, &some_wide);
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], tensor_widen, &some_wide);
+}

@@ -1,0 +1,37 @@
+#include "checks/compare/bool_bytes.h"
+
+#include <string.h>
+
+static bool is_bool(const opc_tensor_meta_t *meta) {
+  return meta->dtype_known && meta->dtype == OPC_DTYPE_BOOL && meta->itemsize == 1;
+}
+
+static size_t count_sharing(const opc_call_t *call, const void *storage) {
+  size_t count = 0;
+  for (size_t i = 0; i < call->leaf_count; i++) count += call->leaves[i].before.storage_data == storage;
+  return count;
+}
+
+static bool is_own(const opc_result_item_t *item, const opc_call_t *call) {
+  const size_t sharing = item->meta.storage_data ? count_sharing(call, item->meta.storage_data) : 0;
+  if (!item->argument || sharing != 1) return sharing == 0;
+  for (size_t i = 0; i < call->leaf_count; i++)
+    if (strcmp(call->leaves[i].path, item->path) == 0)
+      return is_bool(&call->leaves[i].before) && opc_leaf_is_in_place(&call->leaves[i]);
+  return false;
+}
+
+opc_bool_bytes_t opc_bool_bytes_find(const opc_result_t *result, const opc_call_t *call) {
+  opc_bool_bytes_t found = {0};
+  for (size_t i = 0; i < result->count && !found.count; i++) {
+    const opc_result_item_t *item = &result->items[i];
+    const unsigned char *bytes = item->bytes;
+    if (item->kind != OPC_VALUE_TENSOR || !bytes || !is_bool(&item->meta) || !is_own(item, call)) continue;
+    found.item = i;
+    for (size_t e = 0; e < item->size; e++) {
+      if (bytes[e] <= 1) continue;
+      if (found.count++ == 0) found.first = (int64_t)e, found.byte = bytes[e];
+    }
+  }
+  return found;
+}

@@ -1,0 +1,283 @@
+#include "checks/compare/tolerance.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "memory/cpu_memory.h"
+#include "memory/poison.h"
+
+/* An explicit generator has a seed of its own. */
+static void shift_generators(opc_value_t *value, uint64_t by) {
+  if (value->kind == OPC_VALUE_GENERATOR) value->seed += by;
+  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
+    shift_generators(&value->list.items[i], by);
+}
+
+opc_status_t opc_result_is_unsteady(const opc_again_t *again, const opc_result_t *result, bool *out,
+                                    opc_error_t *error) {
+  static const struct {
+    uint64_t seed;
+    unsigned char pattern; /* of new memory, and of what lies around the tensors */
+    bool elsewhere;        /* a handle or an address that is returned as a number is unsteady, too */
+  } runs[] = {{0, OPC_PATTERN_SECOND, false}, {0, OPC_PATTERN_FIRST, true}, {1, OPC_PATTERN_FIRST, false}};
+  opc_status_t status = OPC_OK;
+  *out = false;
+  for (size_t i = 0; status == OPC_OK && !*out && i < sizeof runs / sizeof runs[0]; i++) {
+    opc_again_t repeat = *again;
+    opc_sample_t sample = {0};
+    opc_result_t second = {0};
+    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+    status = opc_sample_copy(again->sample, &sample, error);
+    if (status != OPC_OK) break;
+    for (size_t a = 0; a < sample.argument_count; a++) shift_generators(&sample.arguments[a], runs[i].seed);
+    repeat.sample = &sample;
+    repeat.seed += runs[i].seed;
+    if (runs[i].elsewhere && again->context->device.type == OPC_DEVICE_CPU) repeat.places = opc_places_new(&sample);
+    opc_poison_pattern(runs[i].pattern);
+    opc_scratch_memory_shift(true);
+    status = opc_again_run(&repeat, &second, &outcome, NULL, error);
+    opc_scratch_memory_shift(false);
+    opc_places_free(repeat.places);
+    opc_poison_pattern(OPC_PATTERN_FIRST);
+    *out = status == OPC_OK && (outcome != OPC_CALL_RETURNED ||
+                                opc_result_compare(result, &second, NULL, NULL).kind != OPC_DIFFERENCE_NONE);
+    opc_result_clear(&second);
+    opc_sample_clear(&sample);
+  }
+  return status;
+}
+
+static double distance(opc_number_t left, opc_number_t right) {
+  if (left.kind == OPC_NUMBER_COMPLEX && right.kind == OPC_NUMBER_COMPLEX)
+    return hypot(left.c.re - right.c.re, left.c.im - right.c.im);
+  if (left.kind == OPC_NUMBER_FLOAT && right.kind == OPC_NUMBER_FLOAT) return fabs(left.f - right.f);
+  return INFINITY;
+}
+
+static double magnitude(opc_number_t number) {
+  if (number.kind == OPC_NUMBER_COMPLEX) return hypot(number.c.re, number.c.im);
+  return number.kind == OPC_NUMBER_FLOAT ? fabs(number.f) : INFINITY;
+}
+
+static opc_number_t element(const opc_result_item_t *item, int64_t i) {
+  return opc_number_load(item->meta.dtype, (const char *)item->bytes + (size_t)i * item->meta.itemsize);
+}
+
+bool opc_result_is_measurable(const opc_result_item_t *item) {
+  opc_dtype_class_t kind = opc_dtype_class(item->meta.dtype);
+  bool has_values = item->kind == OPC_VALUE_TENSOR || item->kind == OPC_VALUE_FLOAT || item->kind == OPC_VALUE_COMPLEX;
+  return has_values && item->bytes && (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX);
+}
+
+static void change_add(opc_tolerance_t *tolerance, size_t i, const opc_result_item_t *before,
+                       const opc_result_item_t *after) {
+  if (before->kind != after->kind || before->size != after->size || !before->bytes || !after->bytes) {
+    tolerance->changed[i] = before->kind != after->kind || before->size != after->size;
+    if (tolerance->changed[i]) tolerance->change[i] = INFINITY;
+    return;
+  }
+  if (before->size == 0 || memcmp(before->bytes, after->bytes, before->size) == 0) return;
+  tolerance->changed[i] = true;
+  for (int64_t e = 0; opc_result_is_measurable(before) && e < before->meta.numel; e++) {
+    double change = distance(element(before, e), element(after, e));
+    if (isfinite(change) && change > tolerance->change[i]) tolerance->change[i] = change;
+  }
+}
+
+opc_status_t opc_tolerance_add(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference,
+                               opc_error_t *error) {
+  opc_result_t moved = {0};
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  opc_status_t status = opc_again_run(again, &moved, &outcome, NULL, error);
+  if (status == OPC_OK && outcome == OPC_CALL_RETURNED && moved.count == reference->count) {
+    tolerance->patterns++;
+    for (size_t i = 0; i < reference->count; i++) change_add(tolerance, i, &reference->items[i], &moved.items[i]);
+  }
+  opc_result_clear(&moved);
+  return status;
+}
+
+static opc_status_t measure_patterns(opc_tolerance_t *tolerance, const opc_again_t *again,
+                                     const opc_result_t *reference, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (int pattern = 1; status == OPC_OK && pattern <= OPC_REPLAY_PATTERNS; pattern++) {
+    again->replay->pattern = pattern;
+    status = opc_tolerance_add(tolerance, again, reference, error);
+  }
+  again->replay->pattern = 0;
+  return status;
+}
+
+static bool some_unmoved(const opc_tolerance_t *tolerance, const opc_result_t *reference) {
+  for (size_t i = 0; i < reference->count; i++)
+    if (opc_result_is_measurable(&reference->items[i]) && !tolerance->changed[i]) return true;
+  return false;
+}
+
+opc_status_t opc_tolerance_measure(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference,
+                                   opc_error_t *error) {
+  *tolerance = (opc_tolerance_t){.count = reference->count};
+  tolerance->change = calloc(reference->count + 1, sizeof *tolerance->change);
+  tolerance->changed = calloc(reference->count + 1, sizeof *tolerance->changed);
+  opc_status_t status = OPC_OK;
+  if (!tolerance->change || !tolerance->changed)
+    status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a tolerance");
+  if (status == OPC_OK) status = measure_patterns(tolerance, again, reference, error);
+  if (status == OPC_OK && again->replay->fractions && some_unmoved(tolerance, reference)) {
+    opc_tolerance_t whole = {.count = tolerance->count,
+                             .change = calloc(tolerance->count + 1, sizeof *whole.change),
+                             .changed = calloc(tolerance->count + 1, sizeof *whole.changed)};
+    again->replay->fractions = false; /* what follows whole numbers alone has those for its scale */
+    if (!whole.change || !whole.changed) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a tolerance");
+    else status = measure_patterns(&whole, again, reference, error);
+    again->replay->fractions = true;
+    for (size_t i = 0; status == OPC_OK && i < tolerance->count; i++) {
+      if (tolerance->changed[i]) continue;
+      tolerance->change[i] = whole.change[i];
+      tolerance->changed[i] = whole.changed[i];
+    }
+    opc_tolerance_clear(&whole);
+  }
+  if (status != OPC_OK) opc_tolerance_clear(tolerance);
+  return status;
+}
+
+static void far_add(double *far, const opc_result_item_t *before, const opc_result_item_t *after) {
+  if (before->kind != after->kind || before->size != after->size || !opc_result_is_measurable(before) || !after->bytes)
+    return;
+  for (int64_t e = 0; e < before->meta.numel; e++) {
+    double change = distance(element(before, e), element(after, e));
+    if (isfinite(change) && change > far[e]) far[e] = change;
+  }
+}
+
+opc_status_t opc_tolerance_measure_far(opc_tolerance_t *tolerance, const opc_again_t *again,
+                                       const opc_result_t *reference, opc_error_t *error) {
+  bool complete = true;
+  tolerance->far = calloc(reference->count + 1, sizeof *tolerance->far);
+  for (size_t i = 0; tolerance->far && complete && i < reference->count; i++) {
+    tolerance->far[i] = calloc((size_t)reference->items[i].meta.numel + 1, sizeof **tolerance->far);
+    complete = tolerance->far[i] != NULL;
+  }
+  if (!tolerance->far || !complete) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a tolerance");
+  opc_status_t status = OPC_OK;
+  again->replay->far = true;
+  for (int pattern = 1; status == OPC_OK && pattern <= OPC_REPLAY_PATTERNS; pattern++) {
+    opc_result_t moved = {0};
+    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+    again->replay->pattern = pattern;
+    status = opc_again_run(again, &moved, &outcome, NULL, error);
+    for (size_t i = 0; status == OPC_OK && moved.count == reference->count && i < reference->count; i++)
+      far_add(tolerance->far[i], &reference->items[i], &moved.items[i]);
+    opc_result_clear(&moved);
+  }
+  again->replay->pattern = 0;
+  again->replay->far = false;
+  return status;
+}
+
+void opc_tolerance_clear(opc_tolerance_t *tolerance) {
+  for (size_t i = 0; tolerance->far && i < tolerance->count; i++) free(tolerance->far[i]);
+  free(tolerance->far);
+  free(tolerance->change);
+  free(tolerance->changed);
+  *tolerance = (opc_tolerance_t){0};
+}
+
+/* Of the item's own dtype and the narrow one: the coarser, which the result cannot be better than. */
+static opc_dtype_t coarser(opc_dtype_t own, opc_dtype_t narrow) {
+  if (narrow == OPC_DTYPE_OTHER) return own;
+  return opc_dtype_digits(narrow) < opc_dtype_digits(own) ? narrow : own;
+}
+
+double opc_result_largest(const opc_result_item_t *item) {
+  double result = 0.0;
+  for (int64_t e = 0; opc_result_is_measurable(item) && e < item->meta.numel; e++) {
+    double value = magnitude(element(item, e));
+    if (isfinite(value) && value > result) result = value;
+  }
+  return result;
+}
+
+int opc_bound_ulps(const opc_bound_t *bound, size_t item) {
+  opc_dtype_t dtype = coarser(bound->got->items[item].meta.dtype, bound->narrow);
+  return opc_dtype_is_float8(dtype) && bound->ulps > OPC_TOLERANCE_FLOAT8_ULPS ? OPC_TOLERANCE_FLOAT8_ULPS
+                                                                               : bound->ulps;
+}
+
+double opc_bound_value(const opc_bound_t *bound, size_t item, int64_t e) {
+  const opc_result_item_t *got = &bound->got->items[item], *reference = &bound->reference->items[item];
+  if (bound->relative && bound->relative[got->meta.dtype] >= 0.0)
+    return bound->relative[got->meta.dtype] * opc_result_largest(reference);
+  opc_dtype_t dtype = coarser(got->meta.dtype, bound->narrow);
+  double value = magnitude(element(reference, e)),
+         normal = ldexp(opc_dtype_ulp(dtype, 0.0), opc_dtype_digits(dtype) - 1);
+  double change = bound->tolerance ? bound->tolerance->change[item] : 0.0;
+  double scale = OPC_TOLERANCE_FACTOR * change;
+  if (bound->tolerance && bound->tolerance->far) scale = fmax(scale, bound->tolerance->far[item][e]);
+  double allowed = scale + opc_bound_ulps(bound, item) * opc_dtype_ulp(dtype, value);
+  if (bound->at_least) allowed = fmax(allowed, bound->at_least[item]);
+  return value < normal && allowed < normal
+             ? normal
+             : allowed; /* on the way to a subnormal number digits were lost that no last place tells of */
+}
+
+/* What is too large may be an infinity, or NaN where the dtype has none, or the largest number. */
+static bool part_holds(double got, double reference, double bound, opc_dtype_t dtype) {
+  const double max = opc_dtype_max(dtype);
+  if (isnan(reference)) return isnan(got);
+  if (fabs(reference) > max)
+    return !isfinite(got) || fabs(got) >= max * 0.5; /* does not fit the dtype: any sign of overflow will do */
+  if (isinf(got) || isnan(got))
+    return isfinite(bound) ? fabs(reference) + bound > max && !(isnan(got) && opc_dtype_has_infinity(dtype)) : true;
+  return fabs(got - reference) <= bound;
+}
+
+bool opc_bound_holds(size_t item, int64_t e, void *context) {
+  const opc_bound_t *bound = context;
+  if (bound->exact && bound->exact[item]) return false;
+  const opc_result_item_t *got = &bound->got->items[item], *reference = &bound->reference->items[item];
+  if (!opc_result_is_measurable(got) || !opc_result_is_measurable(reference))
+    return bound->tolerance && bound->tolerance->changed[item];
+  opc_number_t left = element(got, e), right = element(reference, e);
+  const opc_dtype_t dtype = coarser(got->meta.dtype, bound->narrow);
+  double allowed = opc_bound_value(bound, item, e), max = opc_dtype_max(dtype);
+  bool complex = left.kind == OPC_NUMBER_COMPLEX && right.kind == OPC_NUMBER_COMPLEX;
+  if (complex && (fabs(right.c.re) > max || fabs(right.c.im) > max) && !(isfinite(left.c.re) && isfinite(left.c.im)))
+    return true; /* a product of complex numbers that overflows takes inf from inf in the other part */
+  if (complex)
+    return part_holds(left.c.re, right.c.re, allowed, dtype) && part_holds(left.c.im, right.c.im, allowed, dtype);
+  return left.kind == right.kind && part_holds(left.f, right.f, allowed, dtype);
+}
+
+static size_t compared_width;
+static int compare_elements(const void *left, const void *right) { return memcmp(left, right, compared_width); }
+
+bool opc_result_moves_data(const opc_result_item_t *item, const opc_replay_t *replay) {
+  if (!opc_result_is_measurable(item) || item->kind != OPC_VALUE_TENSOR || item->meta.numel == 0) return false;
+  size_t width = item->meta.itemsize, total = 0;
+  for (size_t i = 0; i < replay->count; i++)
+    if (replay->leaves[i].dtype == item->meta.dtype) total += (size_t)replay->leaves[i].numel;
+  unsigned char *pool = calloc(total + 1, width);
+  if (!pool) return false;
+  size_t used = 1; /* one zero element, for padding */
+  for (size_t i = 0; i < replay->count; i++) {
+    if (replay->leaves[i].dtype != item->meta.dtype) continue;
+    size_t bytes = (size_t)replay->leaves[i].numel * width;
+    if (bytes) memcpy(pool + used * width, replay->leaves[i].bytes, bytes);
+    used += (size_t)replay->leaves[i].numel;
+  }
+  compared_width = width;
+  qsort(pool, used, width, compare_elements);
+  static const unsigned char zero[16];
+  bool moves = true, any = false; /* nothing but zeros: that may as well be computed */
+  for (int64_t e = 0; moves && e < item->meta.numel; e++) {
+    const char *bytes = (const char *)item->bytes + (size_t)e * width;
+    any = any || memcmp(bytes, zero, width < sizeof zero ? width : sizeof zero) != 0;
+    moves = bsearch(bytes, pool, used, width, compare_elements) != NULL;
+  }
+  free(pool);
+  return moves && any;
+}

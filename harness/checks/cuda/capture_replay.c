@@ -1,0 +1,107 @@
+#include "checks/cuda/capture_replay.h"
+
+#include <stdlib.h>
+
+#include "checks/call/result.h"
+#include "model/value/value.h"
+
+enum { REPLAYS = 2 };
+
+/* Other values for what lies on the device. What the host has, the launches of a graph have by value: it stays. */
+typedef struct values {
+  uint64_t usual, other;
+} values_t;
+
+static opc_status_t values_give(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                                void *context, opc_error_t *error) {
+  const values_t *values = context;
+  bool on_host = spec->device_given && spec->device.type == OPC_DEVICE_CPU;
+  (void)leaf;
+  return opc_fill_logical(spec, path, on_host ? values->usual : values->other, logical, error);
+}
+
+static opc_status_t call_make(opc_cuda_watch_t *watch, values_t *values, opc_call_t *call, opc_error_t *error) {
+  opc_call_options_t options = {
+      .device = watch->context->device, .seed = watch->context->seed, .values = values_give, .values_context = values};
+  options.device.index = watch->device;
+  return opc_call_make_with(call, watch->context->op, watch->sample, &options, error);
+}
+
+/* An ordinary call. *out_returned: there is a result. */
+static opc_status_t result_of_call(opc_cuda_watch_t *watch, values_t *values, opc_result_t *result, bool *out_returned,
+                                   opc_error_t *error) {
+  opc_call_t call = {0};
+  *out_returned = false;
+  opc_status_t status = call_make(watch, values, &call, error);
+  if (status == OPC_OK) {
+    watch->context->phase("the operator on other values");
+    *out_returned = opc_call_run(&call, watch->context->handle, values->other) == OPC_CALL_RETURNED;
+    if (*out_returned) status = opc_result_take(result, &call, OPC_RESULT_ARGUMENTS, error);
+  }
+  opc_call_clear(&call);
+  return status;
+}
+
+/* The captured call's tensors get the values that a new call's have. */
+static opc_status_t inputs_write(opc_cuda_watch_t *watch, values_t *values, opc_error_t *error) {
+  opc_call_t call = {0};
+  opc_status_t status = call_make(watch, values, &call, error);
+  for (size_t i = 0; i < call.leaf_count && status == OPC_OK; i++) {
+    const void *bytes = NULL;
+    void *owned = NULL;
+    size_t size = 0;
+    if (!watch->call.leaves[i].storage || call.leaves[i].before.device.type != OPC_DEVICE_CUDA) continue;
+    status = opc_tensor_storage_bytes(call.leaves[i].tensor, &bytes, &size, &owned, error);
+    if (status == OPC_OK) status = opc_storage_write(watch->call.leaves[i].storage, bytes, size, error);
+    free(owned);
+  }
+  opc_call_clear(&call);
+  return status;
+}
+
+static opc_status_t result_of_replay(opc_cuda_watch_t *watch, values_t *values, opc_result_t *result,
+                                     opc_error_t *error) {
+  opc_status_t status = inputs_write(watch, values, error);
+  if (status != OPC_OK) return status;
+  (void)watch->api->synchronize();
+  watch->context->phase("a replay of its graph");
+  opc_bridge_seed(values->other);
+  status = opc_cuda_graph_replay(watch->graph, error);
+  (void)watch->api->synchronize();
+  return status == OPC_OK ? opc_result_take(result, &watch->call, OPC_RESULT_ARGUMENTS, error) : status;
+}
+
+static opc_status_t compare(opc_cuda_watch_t *watch, values_t *values, opc_capture_replay_t *out, opc_error_t *error) {
+  opc_result_t called = {0}, again = {0}, replayed = {0};
+  bool returned = false;
+  opc_status_t status = result_of_call(watch, values, &called, &returned, error);
+  if (status == OPC_OK && returned) status = result_of_call(watch, values, &again, &returned, error);
+  if (status != OPC_OK) goto release;
+  if (!returned) out->why_not = "it refuses other values than the sample's";
+  else if (opc_result_numel(&called) == 0) out->why_not = "nothing comes back that could be compared";
+  else if (opc_result_compare(&called, &again, NULL, NULL).kind != OPC_DIFFERENCE_NONE)
+    out->why_not = "it does not give the same bits from call to call";
+  if (out->why_not) goto release;
+  status = result_of_replay(watch, values, &replayed, error);
+  if (status != OPC_OK) goto release;
+  out->replays++;
+  opc_difference_t difference = opc_result_compare(&replayed, &called, NULL, NULL);
+  out->differs = difference.kind != OPC_DIFFERENCE_NONE;
+  if (out->differs) opc_difference_text(&difference, &replayed, &called, "an ordinary call", &out->text);
+
+release:
+  opc_result_clear(&called);
+  opc_result_clear(&again);
+  opc_result_clear(&replayed);
+  return status;
+}
+
+opc_status_t opc_capture_replay(opc_cuda_watch_t *watch, opc_capture_replay_t *out, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  *out = (opc_capture_replay_t){0};
+  for (uint64_t i = 1; i <= REPLAYS && status == OPC_OK && !out->differs && !out->why_not; i++) {
+    values_t values = {.usual = watch->context->seed, .other = watch->context->seed + i};
+    status = compare(watch, &values, out, error);
+  }
+  return status;
+}

@@ -1,0 +1,107 @@
+/* capture: a call can be captured in a CUDA graph, all of it is in the graph, and replays give what calls give. */
+#include "checks/cuda/capture_replay.h"
+#include "checks/framework/outcome.h"
+#include "memory/scratch_memory.h"
+
+/* What only the captured call came to. True: the finding is made. */
+static bool judge(opc_cuda_watch_t *watch, const opc_error_t *error, opc_finding_t *finding) {
+  opc_cuda_founds_t founds = {0};
+  const opc_call_t *call = &watch->call;
+  opc_cuda_judge_capture(&watch->facts, &founds);
+  if (opc_cuda_watch_lacks(watch, &founds, finding)) return true;
+  opc_cuda_report(&founds, watch->facts.log.calls, finding);
+  if (finding->decided) return true;
+  if (watch->facts.cut || call->outcome == OPC_CALL_OUT_OF_MEMORY || call->outcome == OPC_CALL_UNCONVERTIBLE)
+    return opc_finding_from_outcome(watch->context, call, finding);
+  if (call->outcome != OPC_CALL_RETURNED)
+    opc_finding_fail(finding, "capture.throws", "an ordinary call returns, and under capture it throws: %.400s",
+                     opc_text_c(&call->message));
+  else if (watch->captured != OPC_OK)
+    opc_finding_fail(finding, "capture.invalidated", "libtorch cannot make a graph of the call: %.400s",
+                     error->message);
+  return finding->decided;
+}
+
+/* The simulated device does copies and fills, and no kernel. */
+static bool runs_here(const opc_cuda_watch_t *watch) {
+  opc_cuda_capture_t capture;
+  if (!watch->facts.simulated) return true;
+  if (!opc_cuda_capture_find(&watch->facts.log, &capture)) return false;
+  for (size_t i = capture.begin; i < capture.end; i++)
+    if (opc_cuda_is_kernel(&watch->facts.log.calls[i])) return false;
+  return true;
+}
+
+static opc_status_t replay(opc_cuda_watch_t *watch, size_t work, opc_finding_t *finding, opc_error_t *error) {
+  opc_capture_replay_t replay = {0};
+  opc_status_t status = opc_capture_replay(watch, &replay, error);
+  if (status != OPC_OK) goto release;
+  if (replay.differs)
+    opc_finding_fail(finding, "capture.replay_differs",
+                     "replay %zu of the graph, with other values in the same tensors: %s", replay.replays,
+                     opc_text_c(&replay.text));
+  else if (replay.why_not)
+    opc_cuda_pass(watch, work, finding,
+                  "the call is captured (launches, copies and fills in the graph: %zu); replays were not compared: %s",
+                  work, replay.why_not);
+  else
+    opc_cuda_pass(watch, work, finding,
+                  "the call is captured (launches, copies and fills in the graph: %zu), and %zu replays with other "
+                  "values give the bits of ordinary calls",
+                  work, replay.replays);
+
+release:
+  opc_text_clear(&replay.text);
+  return status;
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_cuda_watch_t watch;
+  opc_cuda_founds_t founds = {0};
+  opc_error_t error = {0};
+  uint64_t pool;
+  if (opc_operator_has_tag(context->op, "cudagraph_unsafe")) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "the tag cudagraph_unsafe says that it is not to be captured in a CUDA graph");
+    return;
+  }
+  if (!opc_cuda_watch_begin(&watch, context, finding)) return;
+  /* What the first call on a stream sets up is set up then. */
+  opc_status_t status = opc_cuda_stream_use_pool(watch.device, &pool, &error);
+  if (status == OPC_OK) status = opc_cuda_watch_make(&watch, &error);
+  if (status != OPC_OK) goto release;
+  opc_cuda_watch_run(&watch, "the operator");
+  if (opc_cuda_watch_settle(&watch, &founds, finding)) goto release;
+  opc_cuda_lasting_see(&watch.lasting, &watch.facts.log);
+
+  status = opc_cuda_watch_make(&watch, &error);
+  if (status != OPC_OK) goto release;
+  (void)watch.api->synchronize();
+  watch.capture = true;
+  opc_scratch_memory_shift(true);
+  opc_cuda_watch_run(&watch, "the operator, captured in a CUDA graph");
+  opc_scratch_memory_shift(false);
+  watch.capture = false;
+  const bool absent = !watch.graph && watch.captured == OPC_ERR_UNSUPPORTED;
+  context->spent = watch.captured != OPC_OK && !absent;
+  if (absent) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", watch.capture_error.message);
+  else if (!watch.graph) status = opc_error_set(&error, watch.captured, "%s", watch.capture_error.message);
+  if (!watch.graph) goto release;
+  if (judge(&watch, &watch.capture_error, finding)) goto release;
+  size_t work = opc_cuda_captured_work(&watch.facts.log);
+  if (work && runs_here(&watch)) status = replay(&watch, work, finding, &error);
+  else
+    opc_cuda_pass(&watch, work, finding, "the call is captured (launches, copies and fills in the graph: %zu)", work);
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  if (opc_cuda_stream_use_default(watch.device, &error) != OPC_OK) context->spent = true;
+  opc_cuda_watch_end(&watch);
+}
+
+const opc_check_t opc_check_capture = {
+    .name = "capture",
+    .devices = OPC_ON_CUDA | OPC_ON_SIMULATED,
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT,
+    .run = run,
+};

@@ -1,0 +1,78 @@
+/* device_guard: with the tensors on the second device and the first one current, work and memory are on the second, and
+ * the first is current again afterwards. */
+#include <stdlib.h>
+
+#include "checks/cuda/cuda_watch.h"
+#include "checks/framework/outcome.h"
+
+enum { CURRENT = 0, TENSORS = 1 };
+
+/* Why the tensors are not all on the second device, or the operator may choose another; NULL: nothing speaks against
+ * it. */
+static const char *why_not(const opc_call_t *call) {
+  if (!call->leaf_count) return "without a tensor among the arguments no device is the right one";
+  for (size_t i = 0; i < call->leaf_count; i++)
+    if (call->leaves[i].spec->device_given) return "the sample puts its tensors on devices of its own choice";
+  for (size_t i = 0; i < call->argument_count; i++)
+    if (call->arguments[i].kind == OPC_VALUE_DEVICE && !(call->absent && call->absent[i]))
+      return "a device is among the arguments";
+  return NULL;
+}
+
+static opc_status_t judge_outputs(const opc_cuda_watch_t *watch, opc_cuda_founds_t *out, opc_error_t *error) {
+  opc_output_t *outputs = NULL;
+  size_t count = 0;
+  opc_status_t status =
+      watch->facts.returned && !watch->facts.cut ? opc_call_outputs(&watch->call, &outputs, &count, error) : OPC_OK;
+  for (size_t i = 0; i < count && status == OPC_OK; i++) {
+    const opc_tensor_meta_t *meta = &outputs[i].meta;
+    if (!meta->defined || meta->device.type != OPC_DEVICE_CUDA || meta->device.index == TENSORS) continue;
+    opc_cuda_found_add(out, &watch->facts.log, "device_guard.output_device", OPC_CUDA_NO_CALL, OPC_CUDA_NO_CALL,
+                       "%s is on device %d while all tensors are on device %d", outputs[i].path, meta->device.index,
+                       TENSORS);
+  }
+  free(outputs);
+  return status;
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_cuda_watch_t watch;
+  opc_cuda_founds_t founds = {0};
+  opc_error_t error = {0};
+  if (!opc_cuda_watch_begin(&watch, context, finding)) return;
+  if (watch.api->device_count() <= TENSORS) {
+    opc_finding_skip(finding, OPC_SKIP_NO_DEVICE,
+                     "there is one CUDA device here, and this needs two: --device cuda-sim has them");
+    return;
+  }
+  opc_status_t status = opc_cuda_device_use(CURRENT, &error);
+  watch.device = TENSORS;
+  if (status == OPC_OK) status = opc_cuda_watch_make(&watch, &error);
+  if (status != OPC_OK) goto release;
+  const char *why = why_not(&watch.call);
+  if (why) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
+    goto release;
+  }
+  opc_cuda_watch_run(&watch, "the operator");
+  opc_cuda_judge_devices(&watch.facts, &founds);
+  status = judge_outputs(&watch, &founds, &error);
+  if (status != OPC_OK) goto release;
+  size_t work = opc_cuda_own_work(&watch);
+  if (!opc_cuda_watch_settle(&watch, &founds, finding))
+    opc_cuda_pass(&watch, work, finding,
+                  "what the library launches, copies and fills (%zu calls) goes to device %d, where the tensors are, "
+                  "and device %d is current afterwards",
+                  work, TENSORS, CURRENT);
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  opc_cuda_watch_end(&watch);
+}
+
+const opc_check_t opc_check_device_guard = {
+    .name = "device_guard",
+    .devices = OPC_ON_CUDA | OPC_ON_SIMULATED,
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT,
+    .run = run,
+};

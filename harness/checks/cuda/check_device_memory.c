@@ -1,0 +1,99 @@
+/* device_memory: what the calls leave of device memory, pinned memory, streams and events, and of tensors on the
+ * device, does not grow with their number. */
+#include "checks/cuda_log/cuda_ledger.h"
+#include "checks/cuda/cuda_watch.h"
+#include "checks/framework/outcome.h"
+
+enum { WARM_UP = 4, ROUND = 8, ROUNDS = OPC_CUDA_LEDGER_STEADY };
+/* Where something grew: how many calls a cache may take to be full. */
+static const uint64_t cache_totals[] = {64, 128, 256, 512};
+
+typedef struct probe {
+  opc_cuda_watch_t *watch;
+  opc_cuda_ledger_t ledger;
+  uint64_t calls;
+  opc_call_outcome_t outcome; /* of the first */
+  bool broken;                /* a later one ended in another way */
+} probe_t;
+
+/* One call: its arguments and what it returns come and go within the log. */
+static opc_status_t call_once(probe_t *probe, opc_error_t *error) {
+  opc_cuda_watch_t *watch = probe->watch;
+  opc_case_context_t *context = watch->context;
+  watch->api->log_begin();
+  opc_status_t status = opc_cuda_watch_make(watch, error);
+  if (status != OPC_OK) return status;
+  context->phase(probe->calls ? "the operator, again and again" : "the operator");
+  opc_call_outcome_t outcome = opc_call_run(&watch->call, context->handle, context->seed);
+  if (!probe->calls) probe->outcome = outcome;
+  probe->broken = outcome != probe->outcome;
+  probe->calls++;
+  if (outcome == OPC_CALL_RETURNED) opc_call_clear(&watch->call);
+  watch->facts.log = watch->api->log_end();
+  opc_cuda_ledger_add(&probe->ledger, &watch->facts);
+  return OPC_OK;
+}
+
+/* Calls until there are `total`, and a reading. */
+static opc_status_t round_run(probe_t *probe, uint64_t total, opc_error_t *error) {
+  uint64_t bytes = 0;
+  opc_status_t status = OPC_OK;
+  while (probe->calls < total && status == OPC_OK && !probe->broken) {
+    status = call_once(probe, error);
+    if (status != OPC_OK || probe->outcome != OPC_CALL_RETURNED || probe->broken) return status;
+  }
+  if (status == OPC_OK) status = opc_cuda_allocated(probe->watch->device, &bytes, error);
+  if (status == OPC_OK) opc_cuda_ledger_read(&probe->ledger, probe->calls, bytes);
+  return status;
+}
+
+static opc_status_t probe_run(probe_t *probe, opc_error_t *error) {
+  opc_status_t status = round_run(probe, WARM_UP, error);
+  for (uint64_t i = 1; i <= ROUNDS && status == OPC_OK && !probe->broken && probe->outcome == OPC_CALL_RETURNED; i++)
+    status = round_run(probe, WARM_UP + i * ROUND, error);
+  for (size_t i = 0; i < sizeof cache_totals / sizeof *cache_totals && status == OPC_OK; i++) {
+    if (probe->broken || probe->outcome != OPC_CALL_RETURNED || !opc_cuda_ledger_grew(&probe->ledger)) break;
+    status = round_run(probe, cache_totals[i], error);
+  }
+  return status;
+}
+
+static void judge(probe_t *probe, opc_finding_t *finding) {
+  opc_cuda_call_t makers[OPC_CUDA_HOLDINGS];
+  opc_cuda_founds_t founds = {0};
+  if (probe->broken) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "call %llu on the same arguments ended in another way than the first",
+                     (unsigned long long)probe->calls);
+  } else if (probe->ledger.incomplete) {
+    opc_finding_skip(finding, OPC_SKIP_BUDGET, "more calls of the CUDA runtime than a log holds");
+  } else {
+    opc_cuda_judge_ledger(&probe->ledger, makers, &founds);
+    opc_cuda_report(&founds, makers, finding);
+  }
+  if (!finding->decided && !opc_cuda_watch_is_blind(probe->watch, finding))
+    opc_finding_pass(finding,
+                     "%llu calls leave no device memory, pinned memory, stream or event behind that would not end",
+                     (unsigned long long)probe->calls);
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_cuda_watch_t watch;
+  opc_error_t error = {0};
+  if (!opc_cuda_watch_begin(&watch, context, finding)) return;
+  probe_t probe = {.watch = &watch};
+  opc_cuda_watch_facts(&watch);
+  opc_status_t status = probe_run(&probe, &error);
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  else if (probe.outcome != OPC_CALL_RETURNED) opc_finding_from_outcome(context, &watch.call, finding);
+  else judge(&probe, finding);
+  opc_cuda_ledger_clear(&probe.ledger);
+  opc_cuda_watch_end(&watch);
+}
+
+const opc_check_t opc_check_device_memory = {
+    .name = "device_memory",
+    .devices = OPC_ON_CUDA | OPC_ON_SIMULATED,
+    .families = OPC_VARIANT_PLAIN,
+    .run = run,
+};

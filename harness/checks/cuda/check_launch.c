@@ -1,0 +1,186 @@
+/* launch: every kernel launch succeeds, is followed by an error check, and is given memory that a kernel may follow;
+ * and when one fails, the operator says so. */
+#include <string.h>
+
+#include "checks/cuda_log/cuda_ledger.h"
+#include "checks/cuda/cuda_watch.h"
+#include "checks/framework/outcome.h"
+
+enum { INJECTED_LAUNCHES = 16, INJECTED_LAUNCHES_OF_VARIANT = 4 };
+/* Too many resources requested for launch, invalid device function, no kernel image for the device: what happens on
+ * GPUs that the author does not have. */
+static const int codes[] = {701, 98, 209};
+
+/* ---- one launch that fails ---- */
+
+/* Bytes of tensors on the device that are more after it than before; what a call leaves for good the first time is no
+ * leak. */
+static opc_status_t run_injected(opc_cuda_watch_t *watch, size_t nth, int code, uint64_t *out_left,
+                                 opc_error_t *error) {
+  uint64_t before = 0, after = 0;
+  opc_call_clear(&watch->call);
+  opc_status_t status = opc_cuda_allocated(watch->device, &before, error);
+  if (status == OPC_OK) status = opc_cuda_watch_make(watch, error);
+  if (status != OPC_OK) return status;
+  watch->wanted_launch = nth;
+  watch->wanted_code = code;
+  opc_cuda_watch_run(watch, "the operator, with a launch that fails");
+  watch->wanted_launch = 0;
+  opc_call_clear(&watch->call);
+  status = opc_cuda_allocated(watch->device, &after, error);
+  *out_left = after > before ? after - before : 0;
+  return status;
+}
+
+static bool is_leak(const opc_cuda_found_t *found) { return strcmp(found->rule, "launch.failure_leaks") == 0; }
+
+static bool has_leak(const opc_cuda_founds_t *founds) {
+  for (size_t i = 0; i < founds->count; i++)
+    if (is_leak(&founds->items[i])) return true;
+  return false;
+}
+
+static size_t find_injected(const opc_cuda_facts_t *facts) {
+  for (size_t i = 0; i < facts->log.count; i++)
+    if (facts->log.calls[i].injected) return opc_cuda_is_own(facts, &facts->log.calls[i]) ? i : OPC_CUDA_NO_CALL;
+  return OPC_CUDA_NO_CALL;
+}
+
+static void judge_injected(const opc_cuda_watch_t *watch, uint64_t left, opc_cuda_founds_t *out) {
+  const opc_cuda_facts_t *facts = &watch->facts;
+  size_t failed = find_injected(facts);
+  char name[256];
+  *out = (opc_cuda_founds_t){0};
+  opc_cuda_judge_injected(facts, out);
+  if (left && failed != OPC_CUDA_NO_CALL && !facts->returned)
+    opc_cuda_found_add(out, &facts->log, "launch.failure_leaks", failed, failed,
+                       "when the launch of %s fails, %llu bytes of tensors on the device stay behind",
+                       opc_cuda_call_name(&facts->log.calls[failed], name, sizeof name), (unsigned long long)left);
+}
+
+/* True: the launch was reached, and its failure judged. */
+static opc_status_t inject(opc_cuda_watch_t *watch, size_t nth, int code, bool *out_reached, opc_finding_t *finding,
+                           opc_error_t *error) {
+  opc_cuda_founds_t founds;
+  uint64_t left;
+  opc_status_t status = run_injected(watch, nth, code, &left, error);
+  if (status != OPC_OK) return status;
+  judge_injected(watch, left, &founds);
+  *out_reached = find_injected(&watch->facts) != OPC_CUDA_NO_CALL;
+  if (has_leak(&founds)) { /* once may be a table that is made when it is needed first */
+    status = run_injected(watch, nth, code, &left, error);
+    if (status != OPC_OK) return status;
+    judge_injected(watch, left, &founds);
+  }
+  opc_cuda_report(&founds, watch->facts.log.calls, finding);
+  return OPC_OK;
+}
+
+/* ---- all of them ---- */
+
+typedef struct injection {
+  size_t launches[INJECTED_LAUNCHES]; /* of the library's own: their places among all launches, from 1 */
+  size_t count;
+  size_t reached; /* failures that were judged */
+} injection_t;
+
+static void find_launches(const opc_cuda_facts_t *facts, size_t most, injection_t *out) {
+  size_t nth = 0;
+  for (size_t i = 0; i < facts->log.count && out->count < most; i++) {
+    if (facts->log.calls[i].kind != OPC_CUDA_LAUNCH || facts->log.calls[i].unwrapped)
+      continue; /* which cannot be made to fail */
+    nth++;
+    if (opc_cuda_is_own(facts, &facts->log.calls[i])) out->launches[out->count++] = nth;
+  }
+}
+
+/* On the second device, where there is one that nothing can be destroyed on: so that it shows whether the current
+ * device is put back. */
+static int device_of_injection(const opc_cuda_watch_t *watch) {
+  bool second = watch->api->mode == OPC_LAUNCH_SIMULATED && watch->device == 0 && watch->api->device_count() > 1;
+  for (size_t i = 0; i < watch->call.leaf_count; i++) second = second && !watch->call.leaves[i].spec->device_given;
+  return second ? 1 : watch->device;
+}
+
+static opc_status_t inject_all(opc_cuda_watch_t *watch, injection_t *injection, opc_finding_t *finding,
+                               opc_error_t *error) {
+  const opc_case_context_t *context = watch->context;
+  bool whole = strcmp(context->id.variant, "plain") == 0 && !context->id.dtype[0];
+  find_launches(&watch->facts, whole ? INJECTED_LAUNCHES : INJECTED_LAUNCHES_OF_VARIANT, injection);
+  if (!injection->count) return OPC_OK;
+  watch->device = device_of_injection(watch);
+  /* What a first call on that device sets up is not to look like a leak. */
+  opc_status_t status = opc_cuda_watch_make(watch, error);
+  if (status == OPC_OK) opc_cuda_watch_run(watch, "the operator, again");
+  for (size_t i = 0; i < injection->count && status == OPC_OK && !finding->decided; i++) {
+    for (size_t k = 0; k < (whole ? sizeof codes / sizeof *codes : 1) && status == OPC_OK && !finding->decided; k++) {
+      bool reached = false;
+      status = inject(watch, injection->launches[i], codes[k], &reached, finding, error);
+      injection->reached += reached;
+    }
+  }
+  return status;
+}
+
+/* Why gigabytes are not tried: the sample as it stands says. Host code that follows device addresses would go through
+ * all of them. NULL: they are. */
+static opc_status_t look_at_sample(opc_cuda_watch_t *watch, const char **out_why, opc_error_t *error) {
+  const opc_sample_t *large = watch->sample;
+  watch->sample = watch->context->base;
+  opc_status_t status = opc_cuda_watch_make(watch, error);
+  watch->sample = large;
+  if (status != OPC_OK) return status;
+  opc_cuda_watch_run(watch, "the operator on the sample as it stands");
+  *out_why = NULL;
+  if (!opc_cuda_count(&watch->facts, OPC_CUDA_LAUNCH, OPC_CUDA_OF_OWN))
+    *out_why = opc_cuda_count(&watch->facts, OPC_CUDA_UNCOVERED, OPC_CUDA_OF_OWN)
+                   ? "what the library itself asks for is not there on the simulated device"
+                   : "the library itself launches no kernel";
+  for (size_t i = 0; i < watch->facts.log.count; i++)
+    if (watch->facts.log.calls[i].kind == OPC_CUDA_HOST_ACCESS)
+      *out_why = "host code follows device addresses, as the sample as it stands shows";
+  return OPC_OK;
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_cuda_watch_t watch;
+  opc_cuda_founds_t founds = {0};
+  injection_t injection = {0};
+  opc_error_t error = {0};
+  if (!opc_cuda_watch_begin(&watch, context, finding)) return;
+  const char *why = NULL;
+  size_t launches = 0;
+  opc_status_t status = OPC_OK;
+  if (opc_variant_family(context->id.variant) & OPC_VARIANT_LARGE) status = look_at_sample(&watch, &why, &error);
+  if (why) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "not tried with gigabytes: %s", why);
+  if (status != OPC_OK || why) goto release;
+  status = opc_cuda_watch_make(&watch, &error);
+  if (status != OPC_OK) goto release;
+  opc_cuda_watch_run(&watch, "the operator");
+  opc_cuda_judge_launches(&watch.facts, &founds);
+  opc_cuda_judge_pointers(&watch.facts, &founds);
+  launches = opc_cuda_count(&watch.facts, OPC_CUDA_LAUNCH, OPC_CUDA_OF_OWN);
+  bool is_whole = !opc_cuda_watch_settle(&watch, &founds, finding) && !watch.facts.empty && !watch.facts.large;
+  if (is_whole) status = inject_all(&watch, &injection, finding, &error);
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  else if (!finding->decided && injection.reached)
+    opc_cuda_pass(&watch, launches, finding,
+                  "launches of the library's kernels (%zu) succeed and are checked; it throws when one fails (%zu "
+                  "failures tried)",
+                  launches, injection.reached);
+  else if (!finding->decided)
+    opc_cuda_pass(&watch, launches, finding, "launches of the library's kernels (%zu) succeed and are checked",
+                  launches);
+  opc_cuda_watch_end(&watch);
+}
+
+const opc_check_t opc_check_launch = {
+    .name = "launch",
+    .devices = OPC_ON_CUDA | OPC_ON_SIMULATED,
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES |
+                OPC_VARIANT_LARGE,
+    .dtypes = OPC_SWEEP_REPRESENTATIVE,
+    .run = run,
+};

@@ -1,0 +1,43 @@
+/* stream: what the library puts into streams goes to the current one, or waits for it and is waited for. */
+#include "checks/cuda/cuda_watch.h"
+#include "checks/framework/outcome.h"
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_cuda_watch_t watch;
+  opc_cuda_founds_t founds = {0};
+  opc_error_t error = {0};
+  uint64_t pool;
+  if (!opc_cuda_watch_begin(&watch, context, finding)) return;
+  /* The first call is on the default stream: what it sets up is set up, and a stream that it keeps is another one than
+   * the next call's. */
+  opc_status_t status = opc_cuda_watch_make(&watch, &error);
+  if (status != OPC_OK) goto release;
+  opc_cuda_watch_run(&watch, "the operator");
+  if (!watch.facts.cut && opc_cuda_watch_settle(&watch, &founds, finding)) goto release;
+  status = opc_cuda_watch_make(&watch, &error);
+  if (status != OPC_OK) goto release;
+  (void)watch.api->synchronize(); /* the arguments were made on the default stream */
+  status = opc_cuda_stream_use_pool(watch.device, &pool, &error);
+  if (status != OPC_OK) goto release;
+  opc_cuda_watch_run(&watch, "the operator on another stream");
+  status = opc_cuda_stream_use_default(watch.device, &error);
+  if (status != OPC_OK) goto release;
+  opc_cuda_judge_streams(&watch.facts, &founds);
+  size_t work = opc_cuda_own_work(&watch);
+  if (!opc_cuda_watch_settle(&watch, &founds, finding))
+    opc_cuda_pass(&watch, work, finding,
+                  "what the library launches, copies and fills (%zu calls) is in order with a stream of libtorch's "
+                  "pool that is current",
+                  work);
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  opc_cuda_watch_end(&watch);
+}
+
+const opc_check_t opc_check_stream = {
+    .name = "stream",
+    .devices = OPC_ON_CUDA | OPC_ON_SIMULATED,
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT,
+    .run = run,
+};

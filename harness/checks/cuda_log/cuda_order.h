@@ -1,0 +1,51 @@
+/* Which work of a log comes before which: streams are rows of work, and events, waiting streams and a waiting host put
+ * them in order.
+ *
+ * A clock a stream: how much of every stream's work comes before what it gets next. The host counts as one thread: that
+ * threads wait for each other is not in a log, and what is taken for ordered and is not is a miss, not a false alarm.
+ * Ownership: opc_cuda_order_t is a plain struct. Threads: no shared state. */
+#ifndef OPC_CHECKS_CUDA_LOG_CUDA_ORDER_H
+#define OPC_CHECKS_CUDA_LOG_CUDA_ORDER_H
+
+#include "cuda/log/cuda_log.h"
+
+enum { OPC_CUDA_ORDER_STREAMS = 32, OPC_CUDA_ORDER_EVENTS = 128 };
+
+typedef struct opc_cuda_clock {
+  uint32_t work[OPC_CUDA_ORDER_STREAMS]; /* of each stream: how much is over */
+} opc_cuda_clock_t;
+
+typedef struct opc_cuda_order {
+  struct opc_cuda_order_stream {
+    opc_cuda_stream_kind_t kind;
+    uint64_t handle;
+    int device;
+    opc_cuda_clock_t clock;
+  } streams[OPC_CUDA_ORDER_STREAMS]; /* the first is the one that was current */
+  size_t stream_count;
+  struct opc_cuda_order_event {
+    uint64_t handle;
+    opc_cuda_clock_t clock;
+  } events[OPC_CUDA_ORDER_EVENTS];
+  size_t event_count;
+  opc_cuda_clock_t host;
+  bool overflow; /* more streams or events than there is room for: nothing is known any more */
+} opc_cuda_order_t;
+
+/* A piece of work as it stands in the order. */
+typedef struct opc_cuda_moment {
+  size_t stream;          /* index in streams */
+  uint32_t number;        /* which of its work it is, from 1; the current stream has had its first before the call */
+  opc_cuda_clock_t after; /* what is over when it begins, itself included */
+} opc_cuda_moment_t;
+
+/* stream, device: the current one when the operator was called. */
+void opc_cuda_order_begin(opc_cuda_order_t *order, uint64_t stream, int device);
+/* The next call of the log. True: it is work (opc_cuda_is_work), and *out (may be NULL) is filled in. */
+bool opc_cuda_order_step(opc_cuda_order_t *order, const opc_cuda_call_t *call, opc_cuda_moment_t *out);
+/* The first is over when the second begins. */
+bool opc_cuda_moment_before(const opc_cuda_moment_t *first, const opc_cuda_moment_t *second);
+/* It is over for whatever the current stream gets next, or for the host. */
+bool opc_cuda_order_is_awaited(const opc_cuda_order_t *order, const opc_cuda_moment_t *moment);
+
+#endif

@@ -1,0 +1,383 @@
+/* determinism: the same call gives the same bits, whatever else is different. Here the cases of one sample;
+ * determinism_once.c has the aggregating one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/determinism/determinism.h"
+#include "checks/determinism/determinism_busy.h"
+#include "checks/determinism/determinism_generators.h"
+#include "checks/determinism/determinism_handle.h"
+#include "checks/determinism/determinism_late.h"
+#include "checks/framework/outcome.h"
+#include "checks/compare/tolerance.h"
+
+bool opc_operator_is_seeded(const opc_operator_t *op) { return opc_operator_has_tag(op, "nondeterministic_seeded"); }
+bool opc_operator_is_repeatable(const opc_operator_t *op) {
+  return !opc_operator_has_tag(op, "nondeterministic_bitwise");
+}
+
+/* ---- the case of a sample ---- */
+
+typedef struct sample_case {
+  opc_case_context_t *context;
+  opc_finding_t *finding;
+  opc_error_t *error;
+  opc_trial_outcome_t first;
+  bool uses_generator;
+  bool floating;   /* some argument is */
+  bool says_dtype; /* and the default dtype has no say in the result's */
+  bool differs;    /* found: what else differs may follow from that */
+  bool handles;    /* the last comparison: it differed in addresses alone */
+  int calls;
+} sample_case_t;
+
+static opc_trial_t trial_of(const sample_case_t *run, unsigned conditions, const char *phase) {
+  return (opc_trial_t){
+      .context = run->context, .sample = run->context->sample, .conditions = conditions, .phase = phase};
+}
+
+/* Runs under conditions and compares with the first call. *out_differs; the text says where. */
+static opc_status_t compare_under(sample_case_t *run, const opc_trial_t *trial, const char *name, opc_text_t *out,
+                                  bool *out_differs) {
+  opc_trial_outcome_t again = {0};
+  opc_status_t status = opc_trial_run(trial, &again, run->error);
+  /* Where it strays outside its tensors it gives what lies there: check memory's finding. */
+  *out_differs = status == OPC_OK && opc_trial_differ(&run->first, &again, name, out) && !opc_trial_strays();
+  run->handles = *out_differs && again.outcome == OPC_CALL_RETURNED && run->first.outcome == OPC_CALL_RETURNED &&
+                 opc_results_are_handles(&run->first.result, &again.result);
+  run->calls++;
+  opc_trial_outcome_clear(&again);
+  return status;
+}
+
+typedef struct tensor_kinds {
+  bool floating, other;
+} tensor_kinds_t;
+
+static void see_tensor(const char *path, opc_value_t *value, void *context) {
+  tensor_kinds_t *kinds = context;
+  opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
+  bool floating = kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX;
+  (void)path;
+  kinds->floating |= floating;
+  kinds->other |= !floating;
+}
+
+/* By PyTorch's convention the default dtype decides where a result is floating and no argument says how: all are
+ * integers, each item of a list has a result of its own, a dtype that could be given is not. */
+static void look_at_arguments(sample_case_t *run) {
+  const opc_sample_t *sample = run->context->sample;
+  bool decides = false;
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    const opc_type_t *type = &run->context->op->arguments[i].type;
+    tensor_kinds_t kinds = {0};
+    if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+    opc_value_visit_tensors("", &sample->arguments[i], see_tensor, &kinds);
+    run->floating |= kinds.floating;
+    decides |= type->kind == OPC_TYPE_LIST && kinds.other;
+    decides |= type->kind == OPC_TYPE_DTYPE && (sample->absent[i] || sample->arguments[i].kind == OPC_VALUE_NONE);
+  }
+  run->says_dtype = !decides && run->floating;
+}
+
+/* The call that all others are compared with, and what shows in one call. */
+static opc_status_t first_call(sample_case_t *run, bool plain) {
+  opc_case_context_t *context = run->context;
+  opc_trial_t trial = trial_of(run, 0, "the operator");
+  opc_call_t call = {0};
+  opc_generators_t generators = {0};
+  opc_threads_t threads = {0};
+  opc_status_t status = opc_generators_keep(context, &generators, run->error);
+  if (status == OPC_OK) status = opc_threads_list(&threads, run->error);
+  if (status == OPC_OK) status = opc_trial_make(&trial, &call, run->error);
+  if (status == OPC_OK) opc_trial_call(&trial, &call);
+  if (status != OPC_OK || opc_finding_from_outcome(context, &call, run->finding)) goto release;
+  run->calls++;
+  status = opc_result_take(&run->first.result, &call, OPC_RESULT_ARGUMENTS, run->error);
+  if (status == OPC_OK) status = opc_generators_used(context, &generators, &run->uses_generator, run->error);
+  if (status == OPC_OK && plain) status = opc_late_check(&call, &threads, &run->first.result, run->finding, run->error);
+  if (status == OPC_OK && run->uses_generator && !opc_operator_is_seeded(context->op))
+    opc_finding_fail(run->finding, "determinism.untagged_random",
+                     "the call takes numbers from the default generator, whose state is another one afterwards; the "
+                     "operator has no tag that says so");
+
+release:
+  opc_generators_clear(&generators);
+  opc_threads_clear(&threads);
+  opc_call_clear(&call);
+  return status;
+}
+
+/* The same call a few times: whether they differ among each other. */
+static opc_status_t differ_among_each_other(sample_case_t *run, const opc_trial_t *trial, bool *out_differ) {
+  opc_trial_outcome_t first = {0};
+  opc_status_t status = opc_trial_run(trial, &first, run->error);
+  *out_differ = false;
+  for (int i = 0; i < 2 && status == OPC_OK && !*out_differ; i++) {
+    opc_trial_outcome_t again = {0};
+    status = opc_trial_run(trial, &again, run->error);
+    *out_differ = status == OPC_OK && opc_trial_differ(&first, &again, "", NULL);
+    opc_trial_outcome_clear(&again);
+  }
+  opc_trial_outcome_clear(&first);
+  return status;
+}
+
+/* What differs although nothing was changed on purpose: tensors may lie elsewhere all the same. That is the reason
+ * where calls with their memory held in place agree, and others differ again. */
+static opc_status_t is_of_address(sample_case_t *run, bool *out_of_address) {
+  bool in_place = true, again = false;
+  opc_trial_t trial = trial_of(run, 0, "a call in the same memory as before");
+  trial.places = opc_places_new(run->context->sample);
+  if (!trial.places) return opc_error_set(run->error, OPC_ERR_MEMORY, "out of memory for the arguments");
+  opc_status_t status = differ_among_each_other(run, &trial, &in_place);
+  opc_places_free(trial.places);
+  trial = trial_of(run, OPC_TRIAL_ELSEWHERE, "a call at other addresses");
+  if (status == OPC_OK && !in_place) status = differ_among_each_other(run, &trial, &again);
+  trial = trial_of(run, 0, "the operator, once more");
+  if (status == OPC_OK && !in_place && !again) status = differ_among_each_other(run, &trial, &again);
+  *out_of_address = again;
+  return status;
+}
+
+static opc_status_t check_again(sample_case_t *run) {
+  opc_text_t text = {0};
+  bool of_address = false;
+  opc_trial_t trial = trial_of(run, 0, "the operator, second run");
+  opc_status_t status = compare_under(run, &trial, "a second run", &text, &run->differs);
+  const bool handles = run->handles;
+  if (status == OPC_OK && run->differs && !handles && run->context->device.type == OPC_DEVICE_CPU)
+    status = is_of_address(run, &of_address);
+  if (status == OPC_OK && run->differs && handles)
+    opc_finding_fail(run->finding, "determinism.handle", "%s; all that differs are addresses of memory of this process",
+                     opc_text_c(&text));
+  else if (status == OPC_OK && run->differs && !of_address)
+    opc_finding_fail(run->finding, "determinism.run_to_run", "%s%s", opc_text_c(&text),
+                     opc_operator_is_seeded(run->context->op) ? "; both with the same seed of all generators" : "");
+  else if (status == OPC_OK && run->differs)
+    opc_finding_fail(run->finding, "determinism.address",
+                     "%s; with the arguments in the same memory again it does not differ", opc_text_c(&text));
+  opc_text_clear(&text);
+  return status;
+}
+
+static const struct condition_row {
+  opc_trial_condition_t condition;
+  const char *rule, *name, *phase;
+} condition_rows[] = {
+    {OPC_TRIAL_ELSEWHERE, "determinism.address", "with its tensors at other addresses it", "a call at other addresses"},
+    {OPC_TRIAL_NO_GRAD, "determinism.grad_mode", "with grad mode off it", "a call with grad mode off"},
+    {OPC_TRIAL_DEFAULT_DTYPE, "determinism.default_dtype", "with float64 as default dtype it",
+     "a call with another default dtype"},
+    {OPC_TRIAL_OTHER_SEED, "determinism.untagged_random", "with another seed of the generators it",
+     "a call with another seed"},
+};
+static const struct condition_row requires_grad_row = {OPC_TRIAL_REQUIRES_GRAD, "determinism.grad_mode",
+                                                       "on arguments that require gradients it",
+                                                       "a call on arguments that require gradients"};
+enum { CONDITION_ROWS = sizeof condition_rows / sizeof *condition_rows, AGAIN = 3 };
+
+/* Another path for gradients may round otherwise, as some of libtorch's own do. */
+static opc_status_t is_rounding(sample_case_t *run, const opc_result_t *got, bool *out_rounding) {
+  opc_case_context_t *context = run->context;
+  opc_call_t call = {0};
+  opc_replay_t values = {0};
+  opc_tolerance_t tolerance = {0};
+  opc_trial_t trial = trial_of(run, 0, "");
+  opc_again_t again = {.context = context,
+                       .sample = context->sample,
+                       .replay = &values,
+                       .seed = context->seed,
+                       .phase = "a call on values moved by a unit in the last place"};
+  opc_bound_t bound = {.got = got,
+                       .reference = &run->first.result,
+                       .tolerance = &tolerance,
+                       .ulps = OPC_TOLERANCE_ULPS,
+                       .narrow = OPC_DTYPE_OTHER};
+  opc_status_t status = opc_trial_make(&trial, &call, run->error);
+  if (status == OPC_OK) status = opc_replay_take(&values, &call, run->error);
+  if (status == OPC_OK) status = opc_tolerance_measure(&tolerance, &again, &run->first.result, run->error);
+  *out_rounding = status == OPC_OK &&
+                  opc_result_compare(got, &run->first.result, opc_bound_holds, &bound).kind == OPC_DIFFERENCE_NONE;
+  opc_tolerance_clear(&tolerance);
+  opc_replay_clear(&values);
+  opc_call_clear(&call);
+  return status;
+}
+
+/* A refusal of arguments for their requires_grad is check autograd's business. */
+static opc_status_t check_grad(sample_case_t *run, const struct condition_row *row, bool *out_differs) {
+  opc_trial_outcome_t again = {0};
+  opc_text_t text = {0};
+  bool rounding = false;
+  opc_trial_t trial = trial_of(run, row->condition, row->phase);
+  opc_status_t status = opc_trial_run(&trial, &again, run->error);
+  bool returned = again.outcome == OPC_CALL_RETURNED;
+  run->calls++;
+  *out_differs = status == OPC_OK && !opc_trial_strays() && (returned || row->condition == OPC_TRIAL_NO_GRAD) &&
+                 opc_trial_differ(&run->first, &again, row->name, &text);
+  if (*out_differs && returned) status = is_rounding(run, &again.result, &rounding);
+  if (*out_differs && status == OPC_OK)
+    opc_finding_fail(run->finding, rounding ? "determinism.grad_rounding" : row->rule, "%s", opc_text_c(&text));
+  opc_text_clear(&text);
+  opc_trial_outcome_clear(&again);
+  return status;
+}
+
+/* All at once; only where that differs, each alone. */
+static opc_status_t check_conditions(sample_case_t *run) {
+  opc_text_t together = {0}, text = {0};
+  unsigned conditions = OPC_TRIAL_ELSEWHERE | OPC_TRIAL_NO_GRAD;
+  bool found = false;
+  if (run->says_dtype) conditions |= OPC_TRIAL_DEFAULT_DTYPE;
+  if (!run->uses_generator && !opc_operator_is_seeded(run->context->op)) conditions |= OPC_TRIAL_OTHER_SEED;
+  opc_trial_t trial = trial_of(run, conditions, "a call in other surroundings");
+  opc_status_t status = compare_under(run, &trial, "in other surroundings it", &together, &run->differs);
+  for (int i = 0; status == OPC_OK && run->differs && !found && i < AGAIN;
+       i++) { /* not by chance, or in spite of none */
+    trial = trial_of(run, 0, "the operator, once more");
+    opc_text_reset(&text);
+    status = compare_under(run, &trial, "a later run", &text, &found);
+    if (status == OPC_OK && found)
+      opc_finding_fail(run->finding, run->handles ? "determinism.handle" : "determinism.run_to_run", "%s",
+                       opc_text_c(&text));
+  }
+  if (found) goto release;
+  for (size_t i = 0; status == OPC_OK && run->differs && i < CONDITION_ROWS; i++) {
+    const struct condition_row *row = &condition_rows[i];
+    bool differs = false;
+    if (!(conditions & row->condition)) continue;
+    trial = trial_of(run, row->condition, row->phase);
+    opc_text_reset(&text);
+    if (row->condition == OPC_TRIAL_NO_GRAD) status = check_grad(run, row, &differs);
+    else status = compare_under(run, &trial, row->name, &text, &differs);
+    found |= differs;
+    if (status == OPC_OK && differs && row->condition != OPC_TRIAL_NO_GRAD)
+      opc_finding_fail(run->finding, row->rule, "%s", opc_text_c(&text));
+  }
+  /* A call that strays outside its tensors was not compared: it may be the one. */
+  if (status == OPC_OK && run->differs && !found && !opc_trial_strays())
+    opc_finding_fail(run->finding, "determinism.run_to_run", "%s; none of what was changed there does that alone",
+                     opc_text_c(&together));
+
+release:
+  opc_text_clear(&text);
+  opc_text_clear(&together);
+  return status;
+}
+
+/* New data where other data was before: as a program sees it whose allocator gives memory out again. */
+static opc_status_t check_same_place(sample_case_t *run) {
+  opc_places_t *places = NULL;
+  opc_trial_outcome_t own = {0}, there = {0}, elsewhere = {0};
+  opc_replay_t other = {0};
+  opc_text_t text = {0};
+  bool changed = false;
+  opc_trial_t trial = trial_of(run, 0, "a call before other data come into its arguments' memory");
+  opc_status_t status = opc_trial_other_values(run->context, run->context->sample, &other, &changed, run->error);
+  if (status != OPC_OK || !changed) goto release;
+  trial.places = places = opc_places_new(run->context->sample);
+  if (!places) status = opc_error_set(run->error, OPC_ERR_MEMORY, "out of memory for the arguments");
+  if (status != OPC_OK) goto release;
+  status = opc_trial_run(&trial, &own, run->error);
+  trial.values = &other;
+  trial.phase = "a call on other data in the same memory";
+  if (status == OPC_OK) status = opc_trial_run(&trial, &there, run->error);
+  trial.places = NULL;
+  trial.conditions = OPC_TRIAL_ELSEWHERE;
+  trial.phase = "a call on other data";
+  if (status == OPC_OK) status = opc_trial_run(&trial, &elsewhere, run->error);
+  run->calls += 3;
+  if (status == OPC_OK && !opc_trial_strays() && !opc_places_kept(places) &&
+      opc_trial_differ(&there, &elsewhere, "on the same data in other memory it", &text))
+    opc_finding_fail(run->finding, "determinism.pointer_cache",
+                     "after other data had been in its arguments' memory, %s", opc_text_c(&text));
+
+release:
+  opc_text_clear(&text);
+  opc_replay_clear(&other);
+  opc_trial_outcome_clear(&own);
+  opc_trial_outcome_clear(&there);
+  opc_trial_outcome_clear(&elsewhere);
+  opc_places_free(places);
+  return status;
+}
+
+/* On a real device: the kernels of the call share it with others. */
+static opc_status_t check_busy(sample_case_t *run) {
+  opc_text_t text = {0};
+  int calls = 0;
+  opc_trial_t trial = trial_of(run, 0, "a call while another stream is busy");
+  opc_status_t status = opc_determinism_busy(&trial, &run->first, &run->differs, &calls, &text, run->error);
+  run->calls += calls;
+  if (status == OPC_OK && run->differs)
+    opc_finding_fail(run->finding, "determinism.busy_stream", "%s", opc_text_c(&text));
+  opc_text_clear(&text);
+  return status;
+}
+
+static opc_status_t run_case(sample_case_t *run) {
+  opc_case_context_t *context = run->context;
+  bool plain = strcmp(context->id.variant, "plain") == 0 && !context->id.dtype[0],
+       cpu = context->device.type == OPC_DEVICE_CPU;
+  look_at_arguments(run);
+  opc_status_t status = first_call(run, plain);
+  if (status != OPC_OK || run->finding->decided) return status;
+
+  int64_t numel = opc_result_numel(&run->first.result);
+  if (!opc_operator_is_repeatable(context->op)) {
+    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "it is tagged nondeterministic_bitwise");
+    return status;
+  }
+  if (!numel) {
+    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "the operator gives nothing that could be compared");
+    return status;
+  }
+  status = check_again(run);
+  if (status == OPC_OK && !run->differs) status = check_conditions(run);
+  if (status == OPC_OK && !run->differs && plain && run->floating)
+    status = check_grad(run, &requires_grad_row, &run->differs);
+  if (status == OPC_OK && !run->differs && plain && cpu) status = check_same_place(run);
+  if (status == OPC_OK && !run->differs && plain && context->device.type == OPC_DEVICE_CUDA && !context->simulated)
+    status = check_busy(run);
+  if (status == OPC_OK)
+    opc_finding_pass(run->finding, "%lld values have the same bits in %d calls under changing conditions",
+                     (long long)numel, run->calls);
+  return status;
+}
+
+/* ---- the check ---- */
+
+static opc_apart_t **apart_of(const opc_case_context_t *context) {
+  return (opc_apart_t **)((const opc_session_t *)context->session)->own;
+}
+
+static void before(opc_case_context_t *context) {
+  bool cpu = context->device.type == OPC_DEVICE_CPU;
+  if (cpu && opc_operator_is_repeatable(context->op)) *apart_of(context) = opc_apart_start(context);
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_error_t error = {0};
+  sample_case_t sample = {.context = context, .finding = finding, .error = &error};
+  bool cpu = context->device.type == OPC_DEVICE_CPU;
+  opc_trial_memory_begin();
+  if (cpu && *apart_of(context)) opc_apart_wake(*apart_of(context));
+  if (!context->sample) {
+    opc_determinism_run_once(context, cpu ? *apart_of(context) : NULL, finding);
+    if (cpu) *apart_of(context) = NULL;
+  } else if (run_case(&sample) != OPC_OK) {
+    opc_finding_from_error(context, &error, finding);
+  }
+  opc_trial_memory_end();
+  opc_trial_outcome_clear(&sample.first);
+}
+
+const opc_check_t opc_check_determinism = {
+    .name = "determinism",
+    .families = OPC_VARIANT_PLAIN,
+    .dtypes = OPC_SWEEP_REPRESENTATIVE,
+    .once = true,
+    .before = before,
+    .run = run,
+};

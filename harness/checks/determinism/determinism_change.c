@@ -1,0 +1,132 @@
+#include "checks/determinism/determinism_change.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/variant/variant.h"
+
+/* ---- every tensor: a dtype, a variant ---- */
+
+static const opc_dtype_t dtypes[] = {OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT64,   OPC_DTYPE_FLOAT16,
+                                     OPC_DTYPE_INT64,   OPC_DTYPE_COMPLEX64, OPC_DTYPE_BOOL};
+static const char *const variants[] = {"all.larger", "all.empty0"};
+enum { DTYPES = sizeof dtypes / sizeof *dtypes, VARIANTS = sizeof variants / sizeof *variants };
+
+/* ---- what is no tensor ---- */
+
+enum { PLAIN_FLOAT = 1 << 0, PLAIN_BOOL = 1 << 1, PLAIN_INT = 1 << 2 };
+static const struct plain_change {
+  unsigned kinds;
+  const char *words;
+} plain_changes[] = {
+    {PLAIN_FLOAT, "other floating-point numbers"},
+    {PLAIN_BOOL, "every flag turned"},
+    {PLAIN_FLOAT | PLAIN_BOOL, "other floating-point numbers and every flag turned"}, /* a dropout wants both */
+    {PLAIN_INT, "other integers"}};
+enum { PLAIN_CHANGES = sizeof plain_changes / sizeof *plain_changes };
+const size_t opc_change_first_misfit = DTYPES + VARIANTS + PLAIN_CHANGES;
+
+/* Which kinds were there to change. */
+static unsigned plain_change(opc_value_t *value, unsigned kinds) {
+  unsigned changed = 0;
+  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
+    changed |= plain_change(&value->list.items[i], kinds);
+  if ((kinds & PLAIN_FLOAT) && value->kind == OPC_VALUE_FLOAT) {
+    value->floating = value->floating * 0.5 + 0.125;
+    changed |= PLAIN_FLOAT;
+  } else if ((kinds & PLAIN_BOOL) && value->kind == OPC_VALUE_BOOL) {
+    value->boolean = !value->boolean;
+    changed |= PLAIN_BOOL;
+  } else if ((kinds & PLAIN_INT) && value->kind == OPC_VALUE_INT) {
+    value->integer++;
+    changed |= PLAIN_INT;
+  }
+  return changed;
+}
+
+/* An argument that was not given: a flag is false by default, most often. */
+static unsigned absent_change(const opc_type_t *type, opc_value_t *value, bool *absent, unsigned kinds) {
+  unsigned kind = type->kind == OPC_TYPE_FLOAT ? PLAIN_FLOAT : type->kind == OPC_TYPE_BOOL ? PLAIN_BOOL : 0;
+  if (!(kind & kinds)) return 0;
+  *absent = false;
+  if (kind == PLAIN_BOOL) *value = (opc_value_t){.kind = OPC_VALUE_BOOL, .boolean = true};
+  else *value = (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = 0.125};
+  return kind;
+}
+
+/* ---- one tensor: a shape that does not fit ---- */
+
+typedef enum shape_change { SHAPE_LONGER = 0, SHAPE_DIMENSION, SHAPE_CHANGES } shape_change_t;
+static const char *const shape_words[SHAPE_CHANGES] = {"made longer by one", "given one dimension more"};
+enum { SHAPED_TENSORS = 3 };
+
+typedef struct shaping {
+  size_t wanted, seen;
+  shape_change_t change;
+  char path[48];
+} shaping_t;
+
+static void shape_tensor(const char *path, opc_value_t *value, void *context) {
+  shaping_t *shaping = context;
+  opc_tensor_spec_t *spec = value->tensor;
+  if (shaping->seen++ != shaping->wanted || spec->storage || spec->identity) return;
+  if (shaping->change == SHAPE_LONGER && spec->ndim > 0) {
+    spec->sizes[spec->ndim - 1]++;
+  } else if (shaping->change == SHAPE_DIMENSION && spec->ndim < OPC_MAX_DIMS) {
+    spec->sizes[spec->ndim++] = 1;
+  } else {
+    return;
+  }
+  opc_tensor_spec_make_contiguous(spec);
+  if (spec->fill.kind == OPC_FILL_VALUES || spec->fill.kind == OPC_FILL_FILE)
+    spec->fill.kind = OPC_FILL_ZEROS; /* as many as there were elements */
+  snprintf(shaping->path, sizeof shaping->path, "%s", path);
+}
+
+/* ---- all of them ---- */
+
+opc_change_state_t opc_change_make(const opc_operator_t *op, const opc_sample_t *sample, size_t number,
+                                   opc_sample_t *out, char *what, size_t size) {
+  opc_error_t ignored;
+  if (number >= DTYPES && number < DTYPES + VARIANTS) {
+    const char *name = variants[number - DTYPES];
+    snprintf(what, size, "a call with %s", name);
+    return opc_variant_apply(sample, op, name, out, &ignored) == OPC_OK ? OPC_CHANGE_MADE : OPC_CHANGE_NOT_HERE;
+  }
+  if (opc_sample_copy(sample, out, &ignored) != OPC_OK) return OPC_CHANGES_OVER;
+  if (number < DTYPES) {
+    snprintf(what, size, "a call with %s tensors", opc_dtype_name(dtypes[number]));
+    return opc_sample_cast(out, dtypes[number]) ? OPC_CHANGE_MADE : OPC_CHANGE_NOT_HERE;
+  }
+  number -= DTYPES + VARIANTS;
+  if (number < PLAIN_CHANGES) {
+    unsigned changed = 0;
+    snprintf(what, size, "a call with %s", plain_changes[number].words);
+    for (size_t i = 0; i < out->argument_count; i++) {
+      unsigned kinds = plain_changes[number].kinds;
+      if (out->absent[i]) changed |= absent_change(&op->arguments[i].type, &out->arguments[i], &out->absent[i], kinds);
+      else changed |= plain_change(&out->arguments[i], kinds);
+    }
+    return changed == plain_changes[number].kinds ? OPC_CHANGE_MADE : OPC_CHANGE_NOT_HERE;
+  }
+  number -= PLAIN_CHANGES;
+  shaping_t shaping = {.wanted = number / SHAPE_CHANGES, .change = (shape_change_t)(number % SHAPE_CHANGES)};
+  if (shaping.wanted >= SHAPED_TENSORS) return OPC_CHANGES_OVER;
+  for (size_t i = 0; i < out->argument_count; i++)
+    opc_value_visit_tensors(op->arguments[i].name, &out->arguments[i], shape_tensor, &shaping);
+  snprintf(what, size, "a call with %s %s", shaping.path, shape_words[shaping.change]);
+  return shaping.path[0] ? OPC_CHANGE_MADE : OPC_CHANGE_NOT_HERE;
+}
+
+opc_change_state_t opc_change_options(const opc_operator_t *op, const opc_sample_t *sample, opc_sample_t *out,
+                                      char *what, size_t size) {
+  static const unsigned wanted[] = {PLAIN_FLOAT | PLAIN_BOOL, PLAIN_BOOL, PLAIN_FLOAT};
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    for (size_t number = 0; number < PLAIN_CHANGES; number++) {
+      if (plain_changes[number].kinds != wanted[i]) continue;
+      opc_change_state_t state = opc_change_make(op, sample, DTYPES + VARIANTS + number, out, what, size);
+      if (state != OPC_CHANGE_NOT_HERE) return state;
+      opc_sample_clear(out);
+    }
+  return OPC_CHANGE_NOT_HERE;
+}

@@ -1,0 +1,253 @@
+/* The operator with several intra-op threads against itself with one. */
+#include "checks/determinism/determinism_threads.h"
+
+#include <math.h>
+#include <time.h>
+
+#include "base/number.h"
+#include "checks/compare/tolerance.h"
+#include "memory/cpu_memory.h"
+#include "memory/trap.h"
+#include "memory/valgrind_requests.h"
+
+/* Three do not divide what two and four do. */
+enum { THREADS = 3, LINGER_STEP_NS = 200 * 1000, LINGER_STEPS = 200 };
+
+static const double seconds_of_a_thread = 2e-6; /* at least, of one that had work */
+
+/* Where one of the threads is held up until the others have done their work: what they share is then changed between
+ * its looks at it. Early in each third of the largest argument, for whichever thread runs first must be held. */
+typedef enum held_up {
+  HELD_NOWHERE = 0,
+  HELD_NOWHERE_AGAIN,
+  HELD_FIRST,
+  HELD_SECOND,
+  HELD_THIRD,
+  RUNS
+} held_up_t;                              /* in the order that they run in */
+static const double work_meanwhile = 0.6; /* of that of all threads */
+
+static void report(const opc_grown_t *grown, const opc_operator_t *op, const char *rule, opc_text_t *text,
+                   opc_finding_t *finding) {
+  opc_text_add(text, "; on ");
+  opc_grown_text(grown, op, text);
+  opc_finding_fail(finding, rule, "%s", opc_text_c(text));
+}
+
+/* ---- another order of adding, or wrong ---- */
+
+/* n numbers that are added one after the other, in any order, are wrong by no more than n roundings of the largest sum
+ * on the way, and that is no larger than all numbers that an element is made of. */
+typedef struct rounding {
+  const opc_result_t *left, *right;
+  double largest, numel; /* of the arguments: absolute value, elements of the largest one */
+  double unit;           /* in the last place of 1, of the coarsest of them */
+} rounding_t;
+
+/* A NaN is a NaN, whatever its sign. */
+static double distance(double left, double right) {
+  if (left == right || (isnan(left) && isnan(right))) return 0.0;
+  return fabs(left - right);
+}
+
+static double number_distance(opc_number_t left, opc_number_t right, double *out_size) {
+  if (left.kind == OPC_NUMBER_COMPLEX && right.kind == OPC_NUMBER_COMPLEX) {
+    *out_size = fmax(hypot(left.c.re, left.c.im), hypot(right.c.re, right.c.im));
+    return hypot(distance(left.c.re, right.c.re), distance(left.c.im, right.c.im));
+  }
+  *out_size = fmax(fabs(left.f), fabs(right.f));
+  return distance(left.f, right.f);
+}
+
+static bool is_rounding(size_t number, int64_t element, void *context) {
+  const rounding_t *rounding = context;
+  const opc_result_item_t *left = &rounding->left->items[number], *right = &rounding->right->items[number];
+  if (!opc_result_is_measurable(left) || !opc_result_is_measurable(right)) return false;
+  size_t at = (size_t)element * left->meta.itemsize;
+  double size, apart = number_distance(opc_number_load(left->meta.dtype, (const char *)left->bytes + at),
+                                       opc_number_load(right->meta.dtype, (const char *)right->bytes + at), &size);
+  double terms = fmax(1.0, rounding->numel / (double)left->meta.numel);
+  double unit = fmax(opc_dtype_ulp(left->meta.dtype, 1.0), rounding->unit);
+  return apart == 0.0 || apart <= rounding->numel * unit * fmax(size, terms * rounding->largest);
+}
+
+/* widest: the arguments are as wide as can be. */
+static bool only_rounding(const opc_grown_t *grown, bool widest, const opc_trial_outcome_t *one,
+                          const opc_trial_outcome_t *several) {
+  rounding_t rounding = {.left = &one->result, .right = &several->result, .numel = (double)grown->numel};
+  if (one->outcome != OPC_CALL_RETURNED || several->outcome != OPC_CALL_RETURNED) return false;
+  for (size_t i = 0; i < grown->values.count; i++) {
+    rounding.largest = fmax(rounding.largest, grown->values.leaves[i].largest);
+    if (!widest) rounding.unit = fmax(rounding.unit, opc_dtype_ulp(grown->values.leaves[i].dtype, 1.0));
+  }
+  return opc_result_compare(&one->result, &several->result, is_rounding, &rounding).kind == OPC_DIFFERENCE_NONE;
+}
+
+static double cpu_seconds(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static double linger_until; /* processor time of the process */
+
+/* In the fault handler. */
+static void linger(void) {
+  const struct timespec time = {.tv_nsec = LINGER_STEP_NS};
+  for (int step = 0; step < LINGER_STEPS && cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) < linger_until; step++)
+    (void)nanosleep(&time, NULL);
+}
+
+/* The call's arguments have places. */
+static void hold_up(const opc_call_t *call, held_up_t where) {
+  static const uintptr_t page = 4096;
+  const opc_tensor_meta_t *largest = NULL;
+  for (size_t i = 0; i < call->leaf_count; i++)
+    if (!largest || call->leaves[i].before.storage_bytes > largest->storage_bytes) largest = &call->leaves[i].before;
+  if (where < HELD_FIRST || !largest || opc_valgrind_active()) return;
+  uintptr_t end = ((uintptr_t)largest->storage_data + largest->storage_bytes) / page * page;
+  uintptr_t start =
+      ((uintptr_t)largest->storage_data + largest->storage_bytes * (size_t)(where - HELD_FIRST) / THREADS + page - 1) /
+      page * page;
+  if (end > start) (void)opc_trap_arm((void *)start, page, linger);
+}
+
+typedef struct effort {
+  double all, others; /* processor time of a call: of all threads, of all but this one */
+} effort_t;
+
+/* Held up only with places. `effort` (may be NULL) is that of a call before, and becomes that of this one where it is
+ * less. */
+static opc_status_t call_with(const opc_trial_t *trial, int threads, held_up_t where, effort_t *effort,
+                              opc_call_t *call, opc_error_t *error) {
+  opc_status_t status = opc_trial_make(trial, call, error);
+  if (status != OPC_OK) return status;
+  opc_bridge_threads(threads);
+  double own = cpu_seconds(CLOCK_THREAD_CPUTIME_ID), all = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
+  linger_until = all + (effort ? effort->all * work_meanwhile : 0.0);
+  hold_up(call, where);
+  opc_trial_call(trial, call);
+  opc_trap_disarm();
+  own = cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - own;
+  all = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - all;
+  if (effort && (effort->all == 0.0 || all < effort->all)) *effort = (effort_t){.all = all, .others = all - own};
+  opc_bridge_threads(1);
+  return OPC_OK;
+}
+
+static opc_status_t run_with(const opc_trial_t *trial, int threads, opc_trial_outcome_t *out, opc_error_t *error) {
+  opc_call_t call;
+  opc_status_t status = call_with(trial, threads, HELD_NOWHERE, NULL, &call, error);
+  if (status == OPC_OK) status = opc_trial_take(&call, out, error);
+  opc_call_clear(&call);
+  return status;
+}
+
+/* One more with several threads. *out_differs: from `before`, and the text says where. One that throws may have given
+ * its memory to the system: EFAULT. */
+static opc_status_t run_again(const opc_trial_t *trial, held_up_t where, effort_t *effort,
+                              const opc_trial_outcome_t *before, opc_text_t *out, bool *out_differs,
+                              opc_error_t *error) {
+  opc_call_t call;
+  opc_trial_outcome_t again = {0};
+  opc_status_t status = call_with(trial, THREADS, where, effort, &call, error);
+  if (status == OPC_OK) status = opc_trial_look(&call, &again, error);
+  *out_differs = status == OPC_OK && again.outcome == OPC_CALL_RETURNED &&
+                 opc_trial_differ(before, &again, "another run with as many", out);
+  opc_trial_outcome_clear(&again);
+  opc_call_clear(&call);
+  return status;
+}
+
+/* The first with several threads. *out is left empty where it is as with one. */
+static opc_status_t run_first(const opc_trial_t *trial, effort_t *effort, const opc_trial_outcome_t *one,
+                              opc_trial_outcome_t *out, bool *out_differs, opc_error_t *error) {
+  opc_call_t call;
+  opc_trial_outcome_t first = {0};
+  opc_status_t status = call_with(trial, THREADS, HELD_NOWHERE, effort, &call, error);
+  if (status == OPC_OK) status = opc_trial_look(&call, &first, error);
+  *out_differs = status == OPC_OK && opc_trial_differ(one, &first, "", NULL);
+  if (*out_differs) status = opc_trial_take(&call, out, error);
+  opc_trial_outcome_clear(&first);
+  opc_call_clear(&call);
+  return status;
+}
+
+/* With one thread for all that the operator calls in turn, and several for itself. *out_inside: then it is as with one:
+ * the parts are libtorch's own. */
+static opc_status_t is_inside(const opc_trial_t *trial, const opc_trial_outcome_t *one, bool *out_inside,
+                              opc_error_t *error) {
+  opc_trial_outcome_t outer = {0};
+  opc_bridge_inner_threads(1);
+  opc_status_t status = run_with(trial, THREADS, &outer, error);
+  opc_bridge_inner_threads(0);
+  *out_inside = status == OPC_OK && !opc_trial_differ(one, &outer, "", NULL);
+  opc_trial_outcome_clear(&outer);
+  return status;
+}
+
+/* In float64, where the operator takes it, rounding is small enough for nothing else to hide in it. */
+static opc_status_t judge(const opc_trial_t *trial, const opc_grown_t *grown, const opc_trial_outcome_t *one,
+                          const opc_trial_outcome_t *several, bool *out_rounding, opc_error_t *error) {
+  opc_sample_t wide = {0};
+  opc_trial_t trial_wide = *trial;
+  opc_trial_outcome_t one_wide = {0}, several_wide = {0};
+  opc_status_t status = opc_sample_copy(trial->sample, &wide, error);
+  if (status != OPC_OK) return status;
+  opc_sample_widen(&wide);
+  trial_wide.sample = &wide;
+  trial_wide.places = NULL;
+  status = run_with(&trial_wide, 1, &one_wide, error);
+  if (status == OPC_OK && one_wide.outcome == OPC_CALL_RETURNED)
+    status = run_with(&trial_wide, THREADS, &several_wide, error);
+  bool measured = one_wide.outcome == OPC_CALL_RETURNED && several_wide.outcome == OPC_CALL_RETURNED;
+  *out_rounding =
+      only_rounding(grown, false, one, several) && (!measured || only_rounding(grown, true, &one_wide, &several_wide));
+  opc_trial_outcome_clear(&one_wide);
+  opc_trial_outcome_clear(&several_wide);
+  opc_sample_clear(&wide);
+  return status;
+}
+
+opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *grown, int64_t *out_compared,
+                                     opc_finding_t *finding, opc_error_t *error) {
+  opc_trial_t trial = {.context = context,
+                       .sample = &grown->sample,
+                       .values = &grown->values,
+                       .phase = "a call with several intra-op threads"};
+  opc_trial_outcome_t one = {0}, first = {0};
+  opc_text_t text = {0}, whole = {0};
+  bool rounding = false, inside = false, differs = false, unsteady = false;
+  trial.places = opc_places_new(&grown->sample);
+  if (!trial.places) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a larger sample");
+  opc_cpu_memory_plain(); /* to map guards for large tensors, again and again, would cost more than the calls */
+  effort_t effort = {0};
+  opc_status_t status = run_with(&trial, 1, &one, error);
+  if (status == OPC_OK) status = run_first(&trial, &effort, &one, &first, &differs, error);
+  bool divided = effort.others > seconds_of_a_thread;
+  for (int run = HELD_NOWHERE_AGAIN; status == OPC_OK && divided && run < RUNS && !unsteady; run++)
+    status = run_again(&trial, (held_up_t)run, &effort, differs ? &first : &one, &text, &unsteady, error);
+  if (status != OPC_OK) goto release;
+  if (divided) *out_compared += opc_result_numel(&one.result);
+  if (unsteady) {
+    opc_text_addf(&whole, "with %d threads %s", THREADS, opc_text_c(&text));
+    report(grown, context->op, "determinism.threads", &whole, finding);
+    goto release;
+  }
+  if (!differs) goto release;
+  (void)opc_trial_differ(&one, &first, "with 3 threads it", &text);
+  status = is_inside(&trial, &one, &inside, error);
+  if (status != OPC_OK || inside) goto release;
+  status = judge(&trial, grown, &one, &first, &rounding, error);
+  if (status == OPC_OK)
+    report(grown, context->op, rounding ? "determinism.thread_rounding" : "determinism.threads", &text, finding);
+
+release:
+  opc_cpu_memory_guard(OPC_GUARD_BEHIND);
+  opc_trial_outcome_clear(&first);
+  opc_trial_outcome_clear(&one);
+  opc_places_free(trial.places);
+  opc_text_clear(&text);
+  opc_text_clear(&whole);
+  return status;
+}

@@ -1,0 +1,310 @@
+/* The aggregating case: what calls leave for later ones, several threads, and whether a tag for random numbers is true.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/determinism/determinism.h"
+#include "checks/determinism/determinism_generators.h"
+#include "checks/determinism/determinism_late.h"
+#include "checks/determinism/determinism_threads.h"
+#include "checks/framework/outcome.h"
+
+typedef struct once {
+  opc_case_context_t *context;
+  opc_finding_t *finding;
+  opc_error_t *error;
+  size_t returned;      /* samples that were called */
+  bool unsteady;        /* differs by itself: the samples' own cases say so */
+  bool random;          /* takes numbers from a generator */
+  bool follows_seed;    /* another seed, other bits */
+  bool given_generator; /* a sample brings one of its own */
+  bool callable[OPC_APART_SAMPLES];
+  int64_t compared;
+  opc_text_t done; /* for the words of a pass */
+} once_t;
+
+static size_t sample_count(const once_t *once) {
+  size_t count = once->context->sample_count;
+  return count < OPC_APART_SAMPLES ? count : OPC_APART_SAMPLES;
+}
+
+static bool holds(const opc_value_t *value, opc_value_kind_t kind) {
+  bool found = value->kind == kind;
+  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
+    found |= holds(&value->list.items[i], kind);
+  return found;
+}
+
+static bool sample_holds(const opc_sample_t *sample, opc_value_kind_t kind) {
+  bool found = false;
+  for (size_t i = 0; i < sample->argument_count; i++) found |= holds(&sample->arguments[i], kind);
+  return found;
+}
+
+static void add_done(once_t *once, const char *words) {
+  opc_text_addf(&once->done, "%s%s", once->done.length ? ", " : "", words);
+}
+
+/* ---- each sample as it is ---- */
+
+/* These arguments were taken before. A call that is refused and, made again, is not, was refused for what calls before
+ * it have left. */
+static opc_status_t see_refusal(once_t *once, const opc_trial_t *trial, const opc_trial_outcome_t *first) {
+  opc_trial_outcome_t again = {0};
+  bool any_refused = opc_call_count().refused > 1;
+  opc_status_t status = opc_trial_run(trial, &again, once->error);
+  const char *message = opc_text_c(&first->message);
+  if (status == OPC_OK && first->outcome == OPC_CALL_REJECTED && again.outcome == OPC_CALL_RETURNED)
+    opc_finding_fail(once->finding, any_refused ? "determinism.after_failure" : "determinism.run_to_run",
+                     "%s a call on sample %s throws, and the same call made again returns: %.*s",
+                     any_refused ? "after calls that threw" : "after calls that returned", trial->sample->name,
+                     (int)strcspn(message, "\n"), message);
+  opc_trial_outcome_clear(&again);
+  return status;
+}
+
+/* A copy in which each argument that may be a generator is one. False: there is none. */
+static bool give_generators(const opc_operator_t *op, opc_sample_t *sample) {
+  bool any = false;
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    const opc_type_t *type = &op->arguments[i].type;
+    if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+    if (type->kind != OPC_TYPE_GENERATOR) continue;
+    opc_value_clear(&sample->arguments[i]);
+    sample->arguments[i] = (opc_value_t){.kind = OPC_VALUE_GENERATOR};
+    sample->absent[i] = false;
+    any = true;
+  }
+  return any;
+}
+
+/* It takes numbers from the default generator; given one of its own it has to take them from there. */
+static opc_status_t see_given_generator(once_t *once, const opc_sample_t *sample) {
+  opc_sample_t given = {0};
+  opc_trial_t trial = {.context = once->context, .sample = &given, .phase = "a call with a generator given"};
+  opc_trial_outcome_t outcome = {0};
+  opc_generators_t generators = {0};
+  bool used = false;
+  opc_status_t status = opc_sample_copy(sample, &given, once->error);
+  if (status != OPC_OK || !give_generators(once->context->op, &given)) goto release;
+  status = opc_generators_keep(once->context, &generators, once->error);
+  if (status == OPC_OK) status = opc_trial_run(&trial, &outcome, once->error);
+  if (status == OPC_OK) status = opc_generators_used(once->context, &generators, &used, once->error);
+  if (status == OPC_OK && used && outcome.outcome == OPC_CALL_RETURNED)
+    opc_finding_fail(once->finding, "determinism.generator_ignored",
+                     "sample %s with a generator given: the call takes numbers from the default generator, whose state "
+                     "is another one afterwards",
+                     sample->name);
+
+release:
+  opc_trial_outcome_clear(&outcome);
+  opc_generators_clear(&generators);
+  opc_sample_clear(&given);
+  return status;
+}
+
+static opc_status_t see_sample(once_t *once, size_t number) {
+  opc_case_context_t *context = once->context;
+  const opc_sample_t *sample = &context->samples[number];
+  opc_trial_t trial = {.context = context, .sample = sample, .phase = "the operator"};
+  opc_trial_outcome_t first = {0}, again = {0}, other = {0};
+  opc_generators_t generators = {0};
+  bool used = false;
+  opc_status_t status = opc_generators_keep(context, &generators, once->error);
+  if (status == OPC_OK) status = opc_trial_run(&trial, &first, once->error);
+  if (status == OPC_OK) status = opc_generators_used(context, &generators, &used, once->error);
+  opc_generators_clear(&generators);
+  if (status == OPC_OK && first.outcome != OPC_CALL_RETURNED) status = see_refusal(once, &trial, &first);
+  if (status != OPC_OK || first.outcome != OPC_CALL_RETURNED) goto release;
+  once->returned++;
+  once->random |= used;
+  once->given_generator |= sample_holds(sample, OPC_VALUE_GENERATOR);
+  if (number < OPC_APART_SAMPLES) once->callable[number] = true;
+  if (used && context->device.type == OPC_DEVICE_CPU)
+    status = see_given_generator(once, sample); /* given generators are the CPU's */
+  if (status != OPC_OK) goto release;
+  trial.conditions = OPC_TRIAL_ELSEWHERE;
+  status = opc_trial_run(&trial, &again, once->error);
+  once->unsteady |= status == OPC_OK && opc_trial_differ(&first, &again, "", NULL);
+  if (status != OPC_OK || used || !opc_operator_is_seeded(context->op)) goto release;
+  trial.conditions = OPC_TRIAL_OTHER_SEED;
+  status = opc_trial_run(&trial, &other, once->error);
+  once->follows_seed |= status == OPC_OK && opc_trial_differ(&first, &other, "", NULL);
+
+release:
+  opc_trial_outcome_clear(&first);
+  opc_trial_outcome_clear(&again);
+  opc_trial_outcome_clear(&other);
+  return status == OPC_ERR_UNSUPPORTED ? OPC_OK : status; /* that sample has its own verdicts */
+}
+
+static void check_seeded_tag(once_t *once, const opc_apart_t *apart) {
+  if (apart && opc_apart_random(apart)) return;
+  if (!opc_operator_is_seeded(once->context->op) || !once->returned || once->random || once->follows_seed ||
+      once->given_generator)
+    return;
+  opc_finding_fail(once->finding, "determinism.seeded_tag",
+                   "it is tagged nondeterministic_seeded; on %zu samples no call took a number from the default "
+                   "generator, and another "
+                   "seed gave the same bits",
+                   once->returned);
+}
+
+/* ---- against the process apart ---- */
+
+static void report_apart(once_t *once, const char *rule, const opc_trial_outcome_t *left,
+                         const opc_trial_outcome_t *right, const char *right_name, const char *before, size_t sample) {
+  opc_text_t text = {0};
+  opc_trial_differ(left, right, right_name, &text);
+  opc_finding_fail(once->finding, rule, "%s, %s; sample %s, on other values than its own", before, opc_text_c(&text),
+                   once->context->samples[sample].name);
+  opc_text_clear(&text);
+}
+
+/* Within that process. True: all that can be said is said. */
+static bool compare_within(once_t *once, const opc_apart_t *apart, size_t sample) {
+  const opc_trial_outcome_t *stages[OPC_APART_STAGES];
+  for (int stage = 0; stage < OPC_APART_STAGES; stage++)
+    stages[stage] = opc_apart_outcome(apart, (opc_apart_stage_t)stage, sample);
+  const opc_trial_outcome_t *first = stages[OPC_APART_FIRST], *second = stages[OPC_APART_SECOND],
+                            *third = stages[OPC_APART_THIRD];
+  if (!first || !second || !third || opc_trial_differ(second, third, "", NULL)) return true;
+  if (opc_trial_differ(first, second, "", NULL)) {
+    report_apart(once, "determinism.order", first, second, "the second one", "in the first call of a process", sample);
+    return true;
+  }
+  for (int stage = OPC_APART_AFTER_OTHERS; stage <= OPC_APART_AFTER_REFUSED; stage++) {
+    if (!stages[stage] || !opc_trial_differ(stages[stage], second, "", NULL)) continue;
+    char before[600];
+    bool refused = stage == OPC_APART_AFTER_REFUSED, others = stage == OPC_APART_AFTER_OTHERS;
+    snprintf(before, sizeof before, "after %.560s", others ? "a call with other values" : opc_apart_before(apart));
+    report_apart(once, refused ? "determinism.after_failure" : "determinism.order", stages[stage], second,
+                 "before that it", before, sample);
+    return true;
+  }
+  return false;
+}
+
+/* The same calls here, where the operator was called with much else before. */
+static opc_status_t compare_here(once_t *once, const opc_apart_t *apart, size_t sample) {
+  opc_case_context_t *context = once->context;
+  opc_replay_t other = {0};
+  opc_trial_outcome_t here = {0}, elsewhere = {0};
+  bool changed = false;
+  opc_trial_t trial = {
+      .context = context, .sample = &context->samples[sample], .values = &other, .phase = "a call with other values"};
+  const opc_trial_outcome_t *apart_first = opc_apart_outcome(apart, OPC_APART_FIRST, sample);
+  opc_status_t status = opc_trial_other_values(context, &context->samples[sample], &other, &changed, once->error);
+  if (status == OPC_OK) status = opc_trial_run(&trial, &here, once->error);
+  trial.conditions = OPC_TRIAL_ELSEWHERE;
+  if (status == OPC_OK) status = opc_trial_run(&trial, &elsewhere, once->error);
+  if (status != OPC_OK || !apart_first || opc_trial_differ(&here, &elsewhere, "", NULL))
+    goto release; /* the latter: check address's finding */
+  once->compared += opc_result_numel(&here.result);
+  if (opc_trial_differ(&here, apart_first, "", NULL))
+    report_apart(once, "determinism.order", &here, apart_first, "as the first call of a process it",
+                 "after calls with other values", sample);
+
+release:
+  opc_replay_clear(&other);
+  opc_trial_outcome_clear(&here);
+  opc_trial_outcome_clear(&elsewhere);
+  return status;
+}
+
+static void compare_turned(once_t *once, const opc_apart_t *apart) {
+  const opc_trial_outcome_t *first = opc_apart_outcome(apart, OPC_APART_TURNED_FIRST, 0),
+                            *after = opc_apart_outcome(apart, OPC_APART_TURNED_AFTER, 0);
+  opc_text_t text = {0};
+  if (!first || !after) return;
+  opc_trial_differ(after, first, "as the only call of a process it", &text);
+  opc_finding_fail(once->finding, "determinism.order", "%s, after calls as the sample is: %s; sample %s",
+                   opc_apart_turned(apart), opc_text_c(&text), once->context->samples[0].name);
+  opc_text_clear(&text);
+}
+
+static void report_signal(once_t *once, const opc_apart_t *apart) {
+  opc_apart_stage_t stage;
+  int number = opc_apart_signal(apart, &stage);
+  if (!number) return;
+  bool refused = stage == OPC_APART_AFTER_REFUSED, changed = stage == OPC_APART_AFTER_CHANGED;
+  const char *before = refused || changed                ? opc_apart_before(apart)
+                       : stage == OPC_APART_AFTER_OTHERS ? "calls with other values"
+                                                         : "a call like it";
+  opc_finding_fail(once->finding, refused ? "determinism.after_failure" : "determinism.order",
+                   "after %s the process ends with signal %d (%s) in a call that otherwise returns", before, number,
+                   strsignal(number));
+}
+
+static opc_status_t check_order(once_t *once, const opc_apart_t *apart) {
+  opc_status_t status = OPC_OK;
+  bool decided = opc_apart_strays(apart);
+  for (size_t i = 0; status == OPC_OK && !decided && i < sample_count(once); i++) {
+    if (!once->callable[i]) continue;
+    decided = compare_within(once, apart, i);
+    if (!decided) status = compare_here(once, apart, i);
+  }
+  if (status == OPC_OK && !once->finding->decided && !opc_apart_strays(apart)) compare_turned(once, apart);
+  if (status == OPC_OK) report_signal(once, apart);
+  if (once->compared) add_done(once, "in other orders");
+  if (once->compared && opc_apart_refused(apart)) add_done(once, "after calls that threw");
+  return status;
+}
+
+/* ---- threads ---- */
+
+static opc_status_t check_threads(once_t *once, const opc_apart_t *apart) {
+  opc_case_context_t *context = once->context;
+  const opc_sample_t *sample = &context->samples[0];
+  opc_growth_t large, medium;
+  opc_grown_t grown = {0};
+  int64_t counted = 0, met = 0;
+  opc_apart_growth(apart, &large, &medium);
+  opc_status_t status = opc_grown_make(context, sample, &large, false, &grown, once->error);
+  if (status == OPC_OK) status = opc_thread_counts_check(context, &grown, &counted, once->finding, once->error);
+  opc_grown_clear(&grown);
+  bool alone = !once->random && !opc_operator_is_seeded(context->op) && !sample_holds(sample, OPC_VALUE_OBJECT) &&
+               !sample_holds(sample, OPC_VALUE_GENERATOR);
+  if (status == OPC_OK && alone) status = opc_grown_make(context, sample, &medium, true, &grown, once->error);
+  if (status == OPC_OK && alone) status = opc_concurrent_check(context, &grown, &met, once->finding, once->error);
+  opc_grown_clear(&grown);
+  once->compared += counted + met;
+  if (counted) add_done(once, "with several intra-op threads");
+  if (met) add_done(once, "from two threads at once");
+  return status == OPC_ERR_UNSUPPORTED ? OPC_OK : status;
+}
+
+void opc_determinism_run_once(opc_case_context_t *context, opc_apart_t *apart, opc_finding_t *finding) {
+  opc_error_t error = {0};
+  once_t once = {.context = context, .finding = finding, .error = &error};
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; status == OPC_OK && i < context->sample_count; i++) status = see_sample(&once, i);
+  if (apart) {
+    context->phase("the operator in a process of its own");
+    opc_apart_join(apart);
+  }
+  if (status == OPC_OK) check_seeded_tag(&once, apart);
+  bool comparable =
+      apart && opc_operator_is_repeatable(context->op) && !once.unsteady && !opc_late_found() && !opc_trial_strays();
+  if (status == OPC_OK && comparable) status = check_order(&once, apart);
+  if (status == OPC_OK && comparable && !finding->decided && once.callable[0]) status = check_threads(&once, apart);
+
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  else if (once.compared)
+    opc_finding_pass(finding, "%lld values have the same bits %s", (long long)once.compared, opc_text_c(&once.done));
+  else if (!once.returned) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no sample's call returned");
+  else if (!opc_operator_is_repeatable(context->op))
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is tagged nondeterministic_bitwise");
+  else if (!apart)
+    opc_finding_skip(
+        finding, OPC_SKIP_NOT_APPLICABLE,
+        "this process cannot be forked: it has threads of the library's, uses CUDA, or runs under Valgrind");
+  else
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     opc_late_found() ? "its results are written after the call has returned"
+                     : once.unsteady  ? "the same call differs by itself"
+                                      : "the operator gives nothing that could be compared");
+  opc_apart_clear(apart);
+  opc_text_clear(&once.done);
+}

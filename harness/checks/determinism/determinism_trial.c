@@ -1,0 +1,214 @@
+#include "checks/determinism/determinism_trial.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "checks/framework/case_run.h"
+#include "memory/cpu_memory.h"
+
+/* ---- memory ---- */
+
+void opc_trial_memory_begin(void) {
+  opc_cpu_memory_guard(OPC_GUARD_BEHIND);
+  opc_scratch_memory_fill(OPC_PATTERN_FIRST);
+}
+
+void opc_trial_memory_end(void) { opc_scratch_memory_plain(); }
+
+bool opc_trial_strays(void) {
+  const opc_access_t *accesses = NULL;
+  return opc_guard_accesses(&accesses) > 0;
+}
+
+/* ---- one call ---- */
+
+typedef struct grad_request {
+  const opc_operator_t *op;
+  size_t argument;
+} grad_request_t;
+
+static void require_grad(const char *path, opc_value_t *value, void *context) {
+  const grad_request_t *request = context;
+  const opc_alias_t *alias = &request->op->arguments[request->argument].alias;
+  opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
+  (void)path;
+  if ((kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX) && !(alias->present && alias->is_write))
+    value->tensor->requires_grad = true;
+}
+
+static opc_status_t sample_with_grad(const opc_trial_t *trial, opc_sample_t *out, opc_error_t *error) {
+  opc_status_t status = opc_sample_copy(trial->sample, out, error);
+  grad_request_t request = {.op = trial->context->op};
+  for (; status == OPC_OK && request.argument < out->argument_count; request.argument++)
+    opc_value_visit_tensors("", &out->arguments[request.argument], require_grad, &request);
+  return status;
+}
+
+opc_status_t opc_trial_make(const opc_trial_t *trial, opc_call_t *call, opc_error_t *error) {
+  const opc_case_context_t *context = trial->context;
+  opc_call_memory_t memory = opc_places_memory(trial->places);
+  opc_call_options_t options = {.device = context->device, .seed = context->seed};
+  opc_sample_t with_grad = {0};
+  const opc_sample_t *sample = trial->sample;
+  opc_status_t status = OPC_OK;
+  *call = (opc_call_t){0};
+  if (trial->values) {
+    options.values = opc_replay_values;
+    options.values_context = trial->values;
+  }
+  if (trial->places) options.memory = &memory;
+  if (trial->conditions & OPC_TRIAL_REQUIRES_GRAD) {
+    status = sample_with_grad(trial, &with_grad, error);
+    sample = &with_grad;
+  }
+  if (status == OPC_OK) status = opc_call_make_with(call, context->op, sample, &options, error);
+  call->absent = trial->sample->absent; /* the same, and outlives the copy */
+  opc_sample_clear(&with_grad);
+  return status;
+}
+
+void opc_trial_call(const opc_trial_t *trial, opc_call_t *call) {
+  opc_case_context_t *context = trial->context;
+  int64_t settings[OPC_SETTING_COUNT];
+  bool changes = trial->conditions & (OPC_TRIAL_NO_GRAD | OPC_TRIAL_DEFAULT_DTYPE);
+  if (changes) opc_bridge_settings_read(settings);
+  if (trial->conditions & OPC_TRIAL_NO_GRAD) opc_bridge_grad_mode(false);
+  if (trial->conditions & OPC_TRIAL_DEFAULT_DTYPE) opc_bridge_default_dtype(OPC_DTYPE_FLOAT64);
+  context->phase(trial->phase);
+  opc_call_run(call, context->handle, context->seed + (trial->conditions & OPC_TRIAL_OTHER_SEED ? 1 : 0));
+  if (changes) opc_bridge_settings_write(settings);
+}
+
+static opc_status_t outcome_take(const opc_call_t *call, unsigned flags, opc_trial_outcome_t *out, opc_error_t *error) {
+  *out = (opc_trial_outcome_t){.outcome = call->outcome};
+  if (call->outcome == OPC_CALL_RETURNED)
+    return opc_result_take(&out->result, call, OPC_RESULT_ARGUMENTS | flags, error);
+  opc_text_add(&out->message, opc_text_c(&call->message));
+  return OPC_OK;
+}
+
+opc_status_t opc_trial_take(const opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) {
+  return outcome_take(call, 0, out, error);
+}
+
+opc_status_t opc_trial_look(const opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) {
+  return outcome_take(call, OPC_RESULT_BORROW, out, error);
+}
+
+static opc_status_t trial_run(const opc_trial_t *trial, opc_trial_outcome_t *out, opc_error_t *error) {
+  opc_call_t call;
+  opc_status_t status = opc_trial_make(trial, &call, error);
+  if (status == OPC_OK) {
+    opc_trial_call(trial, &call);
+    status = opc_trial_take(&call, out, error);
+  }
+  opc_call_clear(&call);
+  return status;
+}
+
+opc_status_t opc_trial_run(const opc_trial_t *trial, opc_trial_outcome_t *out, opc_error_t *error) {
+  opc_trial_t elsewhere = *trial;
+  *out = (opc_trial_outcome_t){0};
+  if (!(trial->conditions & OPC_TRIAL_ELSEWHERE)) return trial_run(trial, out, error);
+  elsewhere.places = opc_places_new(trial->sample);
+  if (!elsewhere.places) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the arguments");
+  opc_cpu_memory_guard(OPC_GUARD_BEFORE);
+  opc_scratch_memory_shift(true);
+  opc_status_t status = trial_run(&elsewhere, out, error);
+  opc_scratch_memory_shift(false);
+  opc_cpu_memory_guard(OPC_GUARD_BEHIND);
+  opc_places_free(elsewhere.places);
+  return status;
+}
+
+void opc_trial_outcome_clear(opc_trial_outcome_t *outcome) {
+  opc_result_clear(&outcome->result);
+  opc_text_clear(&outcome->message);
+  *outcome = (opc_trial_outcome_t){0};
+}
+
+/* ---- two calls ---- */
+
+enum { MESSAGE_SHOWN = 300 };
+
+static void say_thrown(const char *name, const opc_trial_outcome_t *outcome, opc_text_t *out) {
+  const char *message = opc_text_c(&outcome->message);
+  size_t length = strcspn(message, "\n");
+  opc_text_addf(out, "%s throws: %.*s", name, length > MESSAGE_SHOWN ? MESSAGE_SHOWN : (int)length, message);
+}
+
+bool opc_trial_differ(const opc_trial_outcome_t *left, const opc_trial_outcome_t *right, const char *right_name,
+                      opc_text_t *out) {
+  bool left_returned = left->outcome == OPC_CALL_RETURNED, right_returned = right->outcome == OPC_CALL_RETURNED;
+  if (left_returned != right_returned) {
+    if (out && left_returned) say_thrown(right_name, right, out);
+    else if (out) {
+      say_thrown("the call", left, out);
+      opc_text_addf(out, "; %s returns", right_name);
+    }
+    return true;
+  }
+  if (!left_returned) return false; /* refused here and there: the words may hold an address */
+  opc_difference_t difference = opc_result_compare(&left->result, &right->result, NULL, NULL);
+  if (difference.kind == OPC_DIFFERENCE_NONE) return false;
+  if (out) opc_difference_text(&difference, &left->result, &right->result, right_name, out);
+  return true;
+}
+
+/* ---- other values ---- */
+
+typedef struct other_values {
+  const opc_sample_t *sample;
+  uint64_t seed;
+  bool changed;
+} other_values_t;
+
+/* Away from zero: what is rounded towards it (an index, a length) stays what it was. */
+static bool nudge(opc_dtype_t dtype, size_t numel, void *values) {
+  bool changed = false;
+  size_t width = opc_dtype_size(dtype);
+  for (size_t i = 0; i < numel; i++) {
+    char *at = (char *)values + i * width;
+    opc_number_t number = opc_number_load(dtype, at);
+    if (!isfinite(number.f) || number.f == 0.0) continue;
+    double moved = number.f + copysign(opc_dtype_ulp(dtype, number.f), number.f);
+    if (fabs(moved) > opc_dtype_max(dtype)) continue;
+    number.f = moved;
+    opc_number_store(number, dtype, at);
+    changed = true;
+  }
+  return changed;
+}
+
+static opc_status_t fill_otherwise(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                                   void *context, opc_error_t *error) {
+  other_values_t *other = context;
+  size_t numel = (size_t)opc_tensor_spec_numel(spec), bytes = numel * opc_dtype_size(spec->dtype);
+  void *before = malloc(bytes + 1);
+  (void)leaf;
+  if (!before) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for other values");
+  opc_status_t status = opc_fill_logical(spec, path, other->seed, before, error);
+  if (status == OPC_OK)
+    status = opc_sample_fill_other(other->sample, spec, path, other->seed, other->seed + 1, logical, error);
+  bool same = status == OPC_OK && memcmp(before, logical, bytes) == 0;
+  if (status == OPC_OK && !same) other->changed = true;
+  if (same && opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING && nudge(spec->dtype, numel, logical))
+    other->changed = true;
+  free(before);
+  return status;
+}
+
+opc_status_t opc_trial_other_values(opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *out,
+                                    bool *out_changed, opc_error_t *error) {
+  other_values_t other = {.sample = sample, .seed = context->seed};
+  opc_call_options_t options = {
+      .device = context->device, .seed = context->seed, .values = fill_otherwise, .values_context = &other};
+  opc_call_t call = {0};
+  opc_status_t status = opc_call_make_with(&call, context->op, sample, &options, error);
+  if (status == OPC_OK) status = opc_replay_take(out, &call, error);
+  *out_changed = other.changed;
+  opc_call_clear(&call);
+  return status;
+}

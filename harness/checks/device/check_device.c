@@ -1,0 +1,284 @@
+/* device: outputs where the inputs are; inputs on different devices refused, or a result that does not pretend; a
+ * device argument honoured.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/framework/case_run.h"
+#include "checks/device/device_values.h"
+#include "checks/framework/outcome.h"
+
+static const opc_device_t meta_device = {OPC_DEVICE_META, -1};
+
+static void device_text(opc_device_t device, char *out, size_t size) {
+  if (device.index > 0) snprintf(out, size, "%s:%d", opc_device_type_name(device.type), device.index);
+  else snprintf(out, size, "%s", opc_device_type_name(device.type));
+}
+
+/* Index of an argument that names a device, or -1. */
+static int device_argument(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->argument_count; i++) {
+    const opc_type_t *type = &op->arguments[i].type;
+    if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+    if (type->kind == OPC_TYPE_DEVICE) return (int)i;
+  }
+  return -1;
+}
+
+/* A tensor without dimensions on the CPU is a number to ATen and may stand beside any device. */
+static bool is_number(const opc_tensor_meta_t *meta) { return meta->ndim == 0 && meta->device.type == OPC_DEVICE_CPU; }
+
+/* The device that the tensor arguments agree on; false: none, or several. */
+static bool common_device(const opc_call_t *call, opc_device_t *out) {
+  bool found = false, numbers = false;
+  opc_device_t number_device = {OPC_DEVICE_CPU, -1};
+  for (size_t i = 0; i < call->leaf_count; i++) {
+    const opc_tensor_meta_t *meta = &call->leaves[i].before;
+    if (is_number(meta)) {
+      numbers = true;
+      continue;
+    }
+    if (found && !opc_device_equal(*out, meta->device)) return false;
+    *out = meta->device;
+    found = true;
+  }
+  if (!found && numbers) *out = number_device;
+  return found || numbers;
+}
+
+/* An operator without tensor arguments makes its outputs on the device that it was given (opc_call_make). */
+static void check_placed(const opc_case_context_t *context, const opc_call_t *call, int index, opc_finding_t *finding) {
+  opc_output_t *outputs = NULL;
+  size_t count = 0;
+  opc_error_t error = {0};
+  if (call->leaf_count || call->arguments[index].kind != OPC_VALUE_DEVICE || context->device.type != OPC_DEVICE_CUDA)
+    return;
+  if (opc_call_outputs(call, &outputs, &count, &error) != OPC_OK) {
+    opc_finding_from_error(context, &error, finding);
+    return;
+  }
+  opc_device_t wanted = call->arguments[index].device;
+  char here[24], there[24];
+  device_text(wanted, there, sizeof there);
+  for (size_t i = 0; i < count; i++) {
+    if (!outputs[i].meta.defined || outputs[i].meta.device.type == wanted.type) continue;
+    device_text(outputs[i].meta.device, here, sizeof here);
+    opc_finding_fail(finding, "device.argument_ignored", "called with %s=%s, %s is on %s",
+                     context->op->arguments[index].name, there, outputs[i].path, here);
+  }
+  if (count)
+    opc_finding_pass(finding, "%zu outputs are on %s, as argument %s says", count, there,
+                     context->op->arguments[index].name);
+  free(outputs);
+}
+
+static void check_outputs(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
+  opc_output_t *outputs = NULL;
+  size_t count = 0;
+  opc_device_t wanted;
+  opc_error_t error = {0};
+  if (device_argument(context->op) >= 0) check_placed(context, call, device_argument(context->op), finding);
+  if (finding->decided) return;
+  if (!common_device(call, &wanted) || device_argument(context->op) >= 0) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor argument says where the outputs belong");
+    return;
+  }
+  if (opc_call_outputs(call, &outputs, &count, &error) != OPC_OK) {
+    opc_finding_from_error(context, &error, finding);
+    return;
+  }
+  char here[24], there[24];
+  device_text(wanted, there, sizeof there);
+  for (size_t i = 0; i < count; i++) {
+    if (!outputs[i].meta.defined || opc_device_equal(outputs[i].meta.device, wanted)) continue;
+    device_text(outputs[i].meta.device, here, sizeof here);
+    opc_finding_fail(finding, "device.output_device", "%s is on %s, all inputs are on %s", outputs[i].path, here,
+                     there);
+  }
+  if (count) opc_finding_pass(finding, "%zu outputs are on %s", count, there);
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns no tensor");
+  free(outputs);
+}
+
+/* The same arguments with device=meta: the cheapest device there is everywhere. */
+static void check_argument(opc_case_context_t *context, opc_finding_t *finding) {
+  int index = device_argument(context->op);
+  opc_sample_t sample = {0};
+  opc_call_t call = {0};
+  opc_output_t *outputs = NULL;
+  size_t count = 0;
+  opc_error_t error = {0};
+  if (index < 0) return;
+  opc_status_t status = opc_sample_copy(context->sample, &sample, &error);
+  if (status == OPC_OK) {
+    opc_value_clear(&sample.arguments[index]);
+    sample.arguments[index] = (opc_value_t){.kind = OPC_VALUE_DEVICE, .device = meta_device};
+    sample.absent[index] = false;
+    status = opc_call_make(&call, context->op, &sample, context->device, context->seed, &error);
+  }
+  if (status != OPC_OK) goto release;
+
+  context->phase("the operator with device=meta");
+  if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED)
+    goto release; /* a clean refusal is an answer */
+  status = opc_call_outputs(&call, &outputs, &count, &error);
+  size_t defined = 0, honoured = 0;
+  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+    defined += outputs[i].meta.defined;
+    honoured += outputs[i].meta.defined && outputs[i].meta.device.type == OPC_DEVICE_META;
+  }
+  if (status == OPC_OK && defined && !honoured) {
+    char here[24];
+    device_text(outputs[0].meta.device, here, sizeof here);
+    opc_finding_fail(finding, "device.argument_ignored", "called with %s=meta, %s is on %s",
+                     context->op->arguments[index].name, outputs[0].path, here);
+  } else if (status == OPC_OK && defined) {
+    opc_finding_pass(finding, "argument %s decides where the outputs are", context->op->arguments[index].name);
+  }
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  free(outputs);
+  opc_call_clear(&call);
+  opc_sample_clear(&sample);
+}
+
+typedef struct other_values {
+  const char *path;
+  uint64_t seed;
+} other_values_t;
+
+/* The sample's values, and for one tensor those of another seed. */
+static opc_status_t give_other_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                                      void *context, opc_error_t *error) {
+  const other_values_t *other = context;
+  (void)leaf;
+  return opc_fill_logical(spec, path, strcmp(path, other->path) == 0 ? other->seed + 1 : other->seed, logical, error);
+}
+
+/* Whether one output of the ordinary call follows the values of one argument: its bits on the argument's own and on
+ * other values. */
+static opc_status_t depends_on(opc_case_context_t *context, const char *path, size_t item, bool *out,
+                               opc_error_t *error) {
+  opc_result_t results[2] = {{0}, {0}};
+  opc_call_outcome_t outcomes[2] = {OPC_CALL_UNCONVERTIBLE, OPC_CALL_UNCONVERTIBLE};
+  opc_status_t status = OPC_OK;
+  *out = false;
+  for (int i = 0; status == OPC_OK && i < 2; i++) {
+    other_values_t other = {.path = i ? path : "", .seed = context->seed};
+    opc_call_options_t options = {
+        .device = context->device, .seed = context->seed, .values = give_other_values, .values_context = &other};
+    opc_call_t call = {0};
+    status = opc_call_make_with(&call, context->op, context->sample, &options, error);
+    if (status == OPC_OK) {
+      context->phase(i ? "the operator on other values" : "the operator");
+      outcomes[i] = opc_call_run(&call, context->handle, context->seed);
+      if (outcomes[i] == OPC_CALL_RETURNED) status = opc_result_take(&results[i], &call, 0, error);
+    }
+    opc_call_clear(&call);
+  }
+  if (status == OPC_OK && outcomes[0] == OPC_CALL_RETURNED && outcomes[1] == OPC_CALL_RETURNED)
+    *out = results[0].count != results[1].count || opc_result_item_differs(&results[0], &results[1], item);
+  opc_result_clear(&results[0]);
+  opc_result_clear(&results[1]);
+  return status;
+}
+
+/* A kernel that only allocated has given no values: so does every Meta kernel that takes its options from an argument
+ * with data. */
+static bool only_allocated(const opc_result_item_t *item) {
+  for (size_t i = 0; i < item->size; i++)
+    if (((const unsigned char *)item->bytes)[i] != OPC_PATTERN_FIRST) return false;
+  return true;
+}
+
+/* What the kernel for Meta gives back of an in-place or out operator is an argument with its own values, at most longer
+ * by memory that nobody wrote. */
+static opc_status_t only_handed_back(const opc_call_t *call, const opc_result_item_t *item, bool *out,
+                                     opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  *out = false;
+  for (size_t i = 0; status == OPC_OK && i < call->leaf_count && !*out; i++) {
+    const opc_leaf_t *leaf = &call->leaves[i];
+    const void *now = NULL;
+    void *owned = NULL;
+    size_t size = 0;
+    if (!leaf->storage_before || leaf->before.storage != item->meta.storage) continue;
+    status = opc_tensor_storage_bytes(leaf->tensor, &now, &size, &owned, error);
+    *out =
+        status == OPC_OK && size >= leaf->storage_bytes && memcmp(now, leaf->storage_before, leaf->storage_bytes) == 0;
+    for (size_t k = leaf->storage_bytes; *out && k < size; k++)
+      *out = ((const unsigned char *)now)[k] == OPC_PATTERN_FIRST;
+    free(owned);
+  }
+  return status;
+}
+
+/* One tensor on Meta, the others with data. Whatever comes back with data must not have needed that tensor's. */
+static opc_status_t check_mixed_leaf(opc_case_context_t *context, const char *path, opc_finding_t *finding,
+                                     opc_error_t *error) {
+  opc_call_options_t options = {
+      .device = context->device, .seed = context->seed, .elsewhere = path, .elsewhere_device = meta_device};
+  opc_call_t call = {0};
+  opc_result_t result = {0};
+  char phase[128];
+  bool depends = false, handed_back = false;
+  opc_status_t status = opc_call_make_with(&call, context->op, context->sample, &options, error);
+  if (status == OPC_OK) status = opc_call_snapshot(&call, error);
+  if (status != OPC_OK) goto release;
+
+  snprintf(phase, sizeof phase, "the operator with %.64s on meta and the others on %s", path,
+           opc_device_type_name(context->device.type));
+  context->phase(phase);
+  if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) goto release;
+  status = opc_result_take(&result, &call, 0, error);
+  for (size_t i = 0; status == OPC_OK && !depends && i < result.count; i++) {
+    const opc_result_item_t *item = &result.items[i];
+    bool number = item->kind == OPC_VALUE_INT || item->kind == OPC_VALUE_FLOAT || item->kind == OPC_VALUE_BOOL ||
+                  item->kind == OPC_VALUE_COMPLEX;
+    bool tensor = item->kind == OPC_VALUE_TENSOR && item->bytes && item->meta.numel > 0 && !only_allocated(item);
+    if (tensor) status = only_handed_back(&call, item, &handed_back, error);
+    if (status == OPC_OK && (number || (tensor && !handed_back)))
+      status = depends_on(context, path, i, &depends, error);
+    if (depends)
+      opc_finding_fail(finding, "device.mixed_accepted",
+                       "with %s on meta, which has no data, %s comes back with values%s%s", path, item->path,
+                       tensor ? " on " : "", tensor ? opc_device_type_name(item->meta.device.type) : "");
+  }
+
+release:
+  opc_result_clear(&result);
+  opc_call_clear(&call);
+  return status;
+}
+
+static void check_mixed(opc_case_context_t *context, const opc_call_t *plain, opc_finding_t *finding) {
+  opc_error_t error = {0};
+  if (plain->leaf_count < 2) return;
+  for (size_t i = 0; i < plain->leaf_count; i++) {
+    opc_status_t status = check_mixed_leaf(context, plain->leaves[i].path, finding, &error);
+    if (status == OPC_OK) continue;
+    opc_finding_from_error(context, &error, finding);
+    return;
+  }
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_call_t call = {0};
+  bool as_it_stands = strcmp(context->id.variant, "plain") == 0 && !context->id.dtype[0];
+  if (context->device.type == OPC_DEVICE_CUDA && !context->simulated) opc_device_values_check(context, finding);
+  if (as_it_stands && opc_case_run(context, false, &call, finding)) {
+    check_outputs(context, &call, finding);
+    check_argument(context, finding);
+    if (!context->simulated) check_mixed(context, &call, finding); /* what comes back has no values there */
+  }
+  opc_call_clear(&call);
+}
+
+const opc_check_t opc_check_device = {.name = "device",
+                                      .devices = OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED,
+                                      .families = OPC_VARIANT_PLAIN,
+                                      .families_on_cuda = OPC_VARIANT_ALL & ~OPC_VARIANT_CAST,
+                                      .dtypes_on_cuda = OPC_SWEEP_REPRESENTATIVE,
+                                      .run = run};

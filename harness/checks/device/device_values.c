@@ -1,0 +1,147 @@
+#include "checks/device/device_values.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/framework/outcome.h"
+#include "checks/compare/tolerance.h"
+
+/* CUDA's mathematical functions are off by more than the CPU's: up to 8 units in the last place (CUDA C++ Programming
+ * Guide, "Mathematical Functions"), and those of both are compared. */
+enum { CUDA_ULPS = 8 + OPC_TOLERANCE_ULPS };
+
+typedef struct comparison {
+  opc_case_context_t *context;
+  opc_case_context_t host; /* the same case on the CPU */
+  opc_replay_t values;     /* of the arguments, as the CUDA kernel got them */
+  opc_result_t cuda, cpu;
+} comparison_t;
+
+static opc_again_t again_on(comparison_t *comparison, opc_case_context_t *context, const char *phase) {
+  return (opc_again_t){.context = context,
+                       .sample = comparison->context->sample,
+                       .replay = &comparison->values,
+                       .seed = comparison->context->seed,
+                       .phase = phase};
+}
+
+static bool must_be_equal(const comparison_t *comparison, size_t item) {
+  const opc_sample_t *base = comparison->context->base;
+  for (size_t i = 0; base && i < base->expect.same_bits_count; i++) {
+    char path[32];
+    snprintf(path, sizeof path, "returns[%zu]", base->expect.same_bits[i].output);
+    if (strcmp(comparison->cpu.items[item].path, path) == 0) return true;
+  }
+  return opc_result_moves_data(&comparison->cpu.items[item], &comparison->values);
+}
+
+static void report(const opc_bound_t *bound, const opc_difference_t *difference, opc_finding_t *finding) {
+  opc_text_t text = {0};
+  opc_difference_text(difference, bound->got, bound->reference, "on the CPU it", &text);
+  opc_finding_fail(finding, "device.other_values", "on cuda %s", opc_text_c(&text));
+  opc_text_clear(&text);
+  if (difference->kind != OPC_DIFFERENCE_VALUE || bound->got->items[difference->item].kind != OPC_VALUE_TENSOR) return;
+  if (bound->exact[difference->item]) {
+    opc_finding_evidence(finding, "tolerance",
+                         json_string("none: on the CPU every output element is an input element"));
+    return;
+  }
+  json_t *tolerance = json_pack(
+      "{s:f, s:f, s:i, s:i}", "bound", opc_bound_value(bound, difference->item, difference->first), "change_by_one_ulp",
+      bound->tolerance->change[difference->item], "factor", OPC_TOLERANCE_FACTOR, "ulps", CUDA_ULPS);
+  if (tolerance) opc_finding_evidence(finding, "tolerance", tolerance);
+}
+
+/* The results differ in bits. Only now the costly questions: chance, rounding, or wrong. */
+static opc_status_t judge(comparison_t *comparison, opc_difference_t difference, opc_finding_t *finding,
+                          opc_error_t *error) {
+  opc_case_context_t *context = comparison->context;
+  opc_again_t on_cpu = again_on(comparison, &comparison->host, "the operator on the CPU"),
+              on_cuda = again_on(comparison, context, "the operator, again");
+  opc_tolerance_t tolerance = {0};
+  opc_bound_t bound = {.got = &comparison->cuda,
+                       .reference = &comparison->cpu,
+                       .tolerance = &tolerance,
+                       .ulps = CUDA_ULPS,
+                       .narrow = OPC_DTYPE_OTHER};
+  bool unsteady = false, *exact = calloc(comparison->cpu.count + 1, sizeof *exact);
+  opc_status_t status = exact ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a comparison");
+  if (status == OPC_OK) status = opc_result_is_unsteady(&on_cpu, &comparison->cpu, &unsteady, error);
+  if (status == OPC_OK && !unsteady) status = opc_result_is_unsteady(&on_cuda, &comparison->cuda, &unsteady, error);
+  if (status != OPC_OK) goto release;
+  if (unsteady) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_UNSTEADY_TEXT);
+    goto release;
+  }
+  if (context->base && context->base->expect.has_tolerance) bound.relative = context->base->expect.tolerance;
+  for (size_t i = 0; !bound.relative && i < comparison->cpu.count; i++) exact[i] = must_be_equal(comparison, i);
+  bound.exact = exact;
+  status = opc_tolerance_measure(&tolerance, &on_cpu, &comparison->cpu, error);
+  if (status != OPC_OK) goto release;
+  if (difference.kind == OPC_DIFFERENCE_VALUE)
+    difference = opc_result_compare(&comparison->cuda, &comparison->cpu, opc_bound_holds, &bound);
+  if (difference.kind == OPC_DIFFERENCE_NONE)
+    opc_finding_pass(
+        finding,
+        "equal to the CPU kernel's within its own sensitivity to the last place (%d times the change measured)",
+        OPC_TOLERANCE_FACTOR);
+  else report(&bound, &difference, finding);
+
+release:
+  free(exact);
+  opc_tolerance_clear(&tolerance);
+  return status;
+}
+
+static opc_status_t compare(comparison_t *comparison, opc_finding_t *finding, opc_error_t *error) {
+  opc_again_t on_cpu = again_on(comparison, &comparison->host, "the operator on the CPU");
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  opc_text_t message = {0};
+  opc_status_t status = opc_again_run(&on_cpu, &comparison->cpu, &outcome, &message, error);
+  int64_t numel = opc_result_numel(&comparison->cuda);
+  if (status != OPC_OK) {
+    /* Told by the caller. */
+  } else if (outcome != OPC_CALL_RETURNED) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the CPU kernel refuses the same arguments: %.300s",
+                     opc_text_c(&message));
+  } else if (!numel) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator gives nothing that could be compared");
+  } else {
+    opc_difference_t difference = opc_result_compare(&comparison->cuda, &comparison->cpu, NULL, NULL);
+    if (difference.kind != OPC_DIFFERENCE_NONE) status = judge(comparison, difference, finding, error);
+    else opc_finding_pass(finding, "%lld values have the bits of the CPU kernel's", (long long)numel);
+  }
+  opc_text_clear(&message);
+  return status;
+}
+
+void opc_device_values_check(opc_case_context_t *context, opc_finding_t *finding) {
+  comparison_t comparison = {.context = context, .host = *context};
+  opc_error_t error = {0};
+  opc_call_t call = {0};
+  if (!opc_operator_serves(context->op, OPC_DEVICE_CPU)) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "there is no CPU kernel to compare with");
+    return;
+  }
+  comparison.host.device = (opc_device_t){OPC_DEVICE_CPU, -1};
+  bool rounding = opc_cuda_tf32_set(false); /* convolutions round their arguments to 10 bits where nobody forbids it */
+  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
+  if (status == OPC_OK) status = opc_replay_take(&comparison.values, &call, &error);
+  if (status == OPC_OK) {
+    context->phase("the operator");
+    opc_call_run(&call, context->handle, context->seed);
+    if (opc_finding_from_outcome(context, &call, finding)) goto release;
+    status = opc_result_take(&comparison.cuda, &call, OPC_RESULT_ARGUMENTS, &error);
+  }
+  opc_call_clear(&call);
+  if (status == OPC_OK) status = compare(&comparison, finding, &error);
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  (void)opc_cuda_tf32_set(rounding);
+  opc_result_clear(&comparison.cuda);
+  opc_result_clear(&comparison.cpu);
+  opc_replay_clear(&comparison.values);
+  opc_call_clear(&call);
+}

@@ -1,0 +1,108 @@
+/* What a check is, and what it is given. A new check: one file check_NAME.c that defines `const opc_check_t
+ * opc_check_NAME`, one row in checks.def, its rules in rules.def, a broken operator and its look-alike in
+ * fixtures/broken.
+ *
+ * Runs in a worker's child. A check never prints, never exits, and reports through opc_finding_t; a crash of the
+ * operator ends the child, which the supervisor attributes to the case that was announced. Ownership: the context and
+ * everything it points at belong to the runner.
+ */
+#ifndef OPC_CHECKS_FRAMEWORK_CHECK_H
+#define OPC_CHECKS_FRAMEWORK_CHECK_H
+
+#include <jansson.h>
+
+#include "bridge/api/bridge.h"
+#include "checks/call/call.h"
+#include "checks/catalogue/rules.h"
+#include "model/case/case.h"
+#include "model/sample/sample.h"
+#include "plan/variant/variant.h"
+#include "model/case/verdict.h"
+
+/* What one case came to. Zeroed it is "nothing proven": a check that returns without a verdict is a skip/not_applicable
+ * with a text that says so. */
+typedef struct opc_finding {
+  opc_verdict_kind_t verdict;
+  bool decided;
+  bool out_of_memory; /* the case ended for want of memory: the runner gives a check up after a few */
+  opc_severity_t severity;
+  const char *rule; /* of rules.def; NULL for pass and skip */
+  opc_skip_reason_t reason;
+  opc_text_t
+      message; /* what is wrong, in one or two sentences, with the argument's or output's name; or the skip's detail */
+  json_t *evidence; /* object; may be NULL */
+} opc_finding_t;
+
+void opc_finding_pass(opc_finding_t *finding, const char *format, ...) OPC_PRINTF(2, 3);
+void opc_finding_skip(opc_finding_t *finding, opc_skip_reason_t reason, const char *format, ...) OPC_PRINTF(3, 4);
+/* The first failure of a case is kept as its rule; further ones are added to evidence "also" as {rule, message}.
+ * Severity comes from the rule. A warning never hides a failure. */
+void opc_finding_fail(opc_finding_t *finding, const char *rule, const char *format, ...) OPC_PRINTF(3, 4);
+void opc_finding_error(opc_finding_t *finding, const char *rule, const char *format, ...) OPC_PRINTF(3, 4);
+/* Adds to the evidence; takes the reference to value. */
+void opc_finding_evidence(opc_finding_t *finding, const char *key, json_t *value);
+void opc_finding_clear(opc_finding_t *finding);
+/* The arguments of a sample by name, as opc_value_describe words them: evidence "input" of every failure and error,
+ * which the runner adds in one place. New reference; NULL: out of memory. */
+json_t *opc_sample_evidence(const opc_operator_t *op, const opc_sample_t *sample);
+
+typedef struct opc_case_context {
+  const opc_operator_t *op;
+  opc_op_handle_t *handle;  /* NULL for checks that do not call */
+  const opc_sample_t *base; /* the sample before variant and dtype; NULL for a case without sample */
+  const opc_sample_t
+      *sample; /* the arguments of this case: variant and dtype applied; NULL for a case without sample */
+  const opc_sample_t *samples; /* all samples of the operator (aggregating cases) */
+  size_t sample_count;
+  opc_case_id_t id;
+  opc_device_t device; /* a CUDA device for "cuda-sim" too */
+  bool simulated;      /* it is: kernels are recorded and do not run, so that no output has values (cuda/log/launch.h) */
+  uint64_t seed;
+  bool spent;    /* set by a check: this process is to run no further case */
+  void *session; /* opc_session_t (checks/framework/outcome.h): what lives across the cases of a child (earlier outputs for the
+                    alias check) */
+  /* Names the call that is about to run, for the crash report: "the Meta kernel". "the operator", alone or with a comma
+   * behind it, is one on the arguments of the case: after a crash other checks do not try these again. */
+  void (*phase)(const char *what);
+} opc_case_context_t;
+
+/* A dtype sweep: what `dtypes` of a check asks for. */
+typedef enum opc_dtype_sweep {
+  OPC_SWEEP_NONE = 0,
+  OPC_SWEEP_ALL,
+  OPC_SWEEP_REPRESENTATIVE, /* float64, float16, int64, bool, complex64 */
+  OPC_SWEEP_COMPLEX         /* complex64 of the first sample, where a derivative of the operator's own is registered */
+} opc_dtype_sweep_t;
+
+/* Where a check has cases: `devices` of a check. Without OPC_ON_CPU it has none on the CPU; without OPC_ON_SIMULATED
+ * its case on the simulated device says that it needs kernels that run. */
+enum { OPC_ON_CPU = 1 << 0, OPC_ON_CUDA = 1 << 1, OPC_ON_SIMULATED = 1 << 2 };
+
+typedef struct opc_check {
+  const char *name;
+  unsigned devices;         /* OPC_ON_… bits; 0: OPC_ON_CPU | OPC_ON_CUDA */
+  unsigned families;        /* OPC_VARIANT_… bits: one case a variant, at the sample's own dtype ("-" in the id) */
+  opc_dtype_sweep_t dtypes; /* besides: one case a dtype, variant plain */
+  bool long_in_narrow;    /* besides: bfloat16 of one sample with a variant all.longN, where all tensors are floating */
+  bool larger_in_float32; /* besides: float32 of the first sample with the variant all.larger */
+  bool device_zones;      /* on a CUDA device it wants tensors between zones (checks/framework/device_zones_use.h) */
+  unsigned families_on_cuda;        /* besides, on a real CUDA device */
+  opc_dtype_sweep_t dtypes_on_cuda; /* in place of `dtypes` there, where it asks for any */
+  bool once;           /* besides: one aggregating case `op/check/device/-/-/-` after all others (with samples) */
+  bool per_operator;   /* registration: only one case `op/check/-/-/-/-`, no device, no sample */
+  bool refused;        /* has its cases on samples that are there to be refused too: what a refusal leaves behind */
+  bool without_kernel; /* has its cases where no kernel serves the device too: it proves that the refusal is clean */
+  /* (optional) false: this case is not planned at all (it could prove nothing for this schema). */
+  bool (*applies)(const opc_operator_t *op, const opc_sample_t *sample, const char *variant);
+  /* (optional) For the aggregating case, where that is asked for: called before anything calls the operator, once for
+   * each device that has a kernel and samples. */
+  void (*before)(opc_case_context_t *context);
+  void (*run)(opc_case_context_t *context, opc_finding_t *finding);
+} opc_check_t;
+
+#define OPC_CHECK(name, calls, summary) extern const opc_check_t opc_check_##name;
+#include "checks/catalogue/checks.def"
+#undef OPC_CHECK
+extern const opc_check_t *const opc_checks[]; /* in the order of opc_check_infos */
+
+#endif

@@ -1,0 +1,156 @@
+#include "checks/framework/device_zones_use.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "checks/framework/case_run.h"
+#include "checks/framework/outcome.h"
+#include "cuda/log/launch.h"
+#include "memory/device_zones.h"
+
+enum { HOST_TO_ANY_BY_ADDRESS = 4 }; /* cudaMemcpyDefault */
+
+/* ---- CUDA's functions ---- */
+
+/* cudaError_t is an int. */
+static int (*cuda_malloc)(void **, size_t);
+static int (*cuda_free)(void *);
+static int (*cuda_memset)(void *, int, size_t);
+static int (*cuda_memcpy)(void *, const void *, size_t, int);
+static int (*cuda_device_synchronize)(void);
+
+static int read_memory(void *host, const void *memory, size_t bytes) {
+  return cuda_memcpy(host, memory, bytes, HOST_TO_ANY_BY_ADDRESS);
+}
+static int allocate(void **out, size_t bytes) { return cuda_malloc(out, bytes); }
+static int release(void *memory) { return cuda_free(memory); }
+static int fill(void *memory, int byte, size_t bytes) { return cuda_memset(memory, byte, bytes); }
+static int wait_for_device(void) { return cuda_device_synchronize(); }
+
+/* The runtime's own, where the wrappers would note calls that are nobody's. */
+static bool find(const char *name, void *function) {
+  const opc_launch_api_t *launch = opc_launch();
+  void *found = launch ? launch->real(name) : NULL;
+  if (!found) found = dlsym(RTLD_DEFAULT, name);
+  *(void **)function = found;
+  return found != NULL;
+}
+
+static bool find_all(void) {
+  return find("cudaMalloc", &cuda_malloc) && find("cudaFree", &cuda_free) && find("cudaMemset", &cuda_memset) &&
+         find("cudaMemcpy", &cuda_memcpy) && find("cudaDeviceSynchronize", &cuda_device_synchronize);
+}
+
+/* ---- the choice ---- */
+
+static enum { CHOICE_OPEN = 0, CHOICE_CACHE, CHOICE_ZONES } chosen;
+static char missing[512] = "the memory of this device is not instrumented";
+
+static bool is_watched_by_another(void) {
+  const char *given = getenv("PYTORCH_NO_CUDA_MEMORY_CACHING");
+  return given && given[0] && given[0] != '0';
+}
+
+static bool set_up(void) {
+  static const opc_device_calls_t calls = {allocate, release, fill, read_memory, wait_for_device};
+  static const opc_device_allocator_t allocator = {opc_device_zones_allocate, opc_device_zones_release};
+  opc_error_t error = {0};
+  if (!find_all()) {
+    snprintf(missing, sizeof missing, "the CUDA runtime's functions are not found in this process");
+    return false;
+  }
+  opc_device_zones_begin(&calls);
+  if (opc_cuda_allocator_set(&allocator, &error) == OPC_OK) return true;
+  snprintf(missing, sizeof missing, "%.500s", error.message);
+  return false;
+}
+
+bool opc_device_zones_choose(bool zones) {
+  if (is_watched_by_another()) {
+    snprintf(missing, sizeof missing, "PYTORCH_NO_CUDA_MEMORY_CACHING is set: another tool watches this memory");
+    return true;
+  }
+  if (chosen == CHOICE_OPEN) {
+    chosen = zones ? CHOICE_ZONES : CHOICE_CACHE;
+    if (zones && set_up()) missing[0] = '\0';
+  }
+  return (chosen == CHOICE_ZONES) == zones;
+}
+
+const char *opc_device_zones_missing(void) { return missing[0] ? missing : NULL; }
+
+/* ---- the check ---- */
+
+static void name_hit(const opc_device_zone_hit_t *hit, const opc_call_t *call, const opc_output_t *outputs,
+                     size_t output_count, char *out, size_t size) {
+  for (size_t i = 0; i < call->leaf_count; i++) {
+    if (call->leaves[i].before.storage_data != hit->data) continue;
+    snprintf(out, size, "%s (%zu bytes)", call->leaves[i].path, hit->bytes);
+    return;
+  }
+  for (size_t i = 0; i < output_count; i++) {
+    if (outputs[i].meta.storage_data != hit->data) continue;
+    snprintf(out, size, "%s (%zu bytes)", outputs[i].path, hit->bytes);
+    return;
+  }
+  snprintf(out, size, "a tensor of %zu bytes that the operator made", hit->bytes);
+}
+
+static void report_hits(const opc_call_t *call, const opc_output_t *outputs, size_t output_count,
+                        opc_finding_t *finding) {
+  const opc_device_zone_hit_t *hits;
+  size_t count = opc_device_zones_hits(&hits);
+  json_t *list = json_array();
+  for (size_t i = 0; i < count; i++) {
+    const opc_device_zone_hit_t *hit = &hits[i];
+    char name[160];
+    name_hit(hit, call, outputs, output_count, name, sizeof name);
+    const char *plural = hit->count == 1 ? "" : "s";
+    if (hit->offset < 0)
+      opc_finding_fail(finding, "memory.out_of_bounds_write", "writes %zu byte%s in front of %s, from byte %lld on",
+                       hit->count, plural, name, hit->offset);
+    else if (hit->offset == 0)
+      opc_finding_fail(finding, "memory.out_of_bounds_write", "writes %zu byte%s right behind %s", hit->count, plural,
+                       name);
+    else
+      opc_finding_fail(finding, "memory.out_of_bounds_write", "writes %zu byte%s, %lld behind %s", hit->count, plural,
+                       hit->offset, name);
+    json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I}", "tensor", name, "bytes", (json_int_t)hit->bytes,
+                                          "offset", (json_int_t)hit->offset, "count", (json_int_t)hit->count));
+  }
+  if (count) opc_finding_evidence(finding, "zones", list);
+  else json_decref(list);
+}
+
+void opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_call_t call = {0};
+  opc_output_t *outputs = NULL;
+  size_t count = 0;
+  opc_error_t error = {0};
+  const char *why = opc_device_zones_missing();
+  if (why && !is_watched_by_another()) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
+    return;
+  }
+  opc_device_zones_reset();
+  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
+  if (status == OPC_OK) {
+    context->phase("the operator");
+    opc_call_run(&call, context->handle, context->seed);
+    if (call.outcome == OPC_CALL_RETURNED) status = opc_call_outputs(&call, &outputs, &count, &error);
+  }
+  if (status == OPC_OK && !why) {
+    opc_device_zones_verify();
+    report_hits(&call, outputs, count, finding);
+  }
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  else if (!finding->decided && !opc_finding_from_outcome(context, &call, finding)) {
+    if (why) opc_finding_pass(finding, "it returns; what its kernels touch is the other tool's to say");
+    else
+      opc_finding_pass(finding, "nothing is written in the %d bytes on either side of its tensors%s", OPC_DEVICE_ZONE,
+                       context->simulated ? ", by copies and fills; kernels do not run here" : "");
+  }
+  free(outputs);
+  opc_call_clear(&call);
+}

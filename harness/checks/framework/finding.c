@@ -1,0 +1,116 @@
+/* Verdicts of a case: first failure first, everything else kept beside it. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "checks/framework/check.h"
+
+static void text_set(opc_text_t *text, const char *format, va_list arguments) {
+  char buffer[2048];
+  vsnprintf(buffer, sizeof buffer, format, arguments);
+  opc_text_reset(text);
+  opc_text_add(text, buffer);
+}
+
+void opc_finding_evidence(opc_finding_t *finding, const char *key, json_t *value) {
+  if (!finding->evidence) finding->evidence = json_object();
+  if (!finding->evidence || json_object_set_new(finding->evidence, key, value) != 0)
+    return; /* out of memory: less evidence */
+}
+
+static void finding_add_also(opc_finding_t *finding, const char *rule, const char *message) {
+  if (!finding->evidence) finding->evidence = json_object();
+  json_t *also = json_object_get(finding->evidence, "also");
+  if (!also) {
+    also = json_array();
+    if (json_object_set_new(finding->evidence, "also", also) != 0) return;
+  }
+  /* bad bytes in a message must not lose the finding */
+  json_t *entry = json_pack("{s:s, s:s}", "rule", rule, "message", message);
+  if (entry) json_array_append_new(also, entry);
+}
+
+static bool finding_is_violation(const opc_finding_t *finding) {
+  return finding->decided && (finding->verdict == OPC_VERDICT_FAIL || finding->verdict == OPC_VERDICT_ERROR);
+}
+
+/* Nothing that proves less replaces a violation. */
+static void finding_settle(opc_finding_t *finding, opc_verdict_kind_t verdict, opc_skip_reason_t reason,
+                           const char *format, va_list arguments) {
+  if (finding_is_violation(finding)) return;
+  text_set(&finding->message, format, arguments);
+  finding->decided = true;
+  finding->verdict = verdict;
+  finding->reason = reason;
+  finding->rule = NULL;
+}
+
+void opc_finding_pass(opc_finding_t *finding, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  finding_settle(finding, OPC_VERDICT_PASS, OPC_SKIP_NONE, format, arguments);
+  va_end(arguments);
+}
+
+void opc_finding_skip(opc_finding_t *finding, opc_skip_reason_t reason, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  finding_settle(finding, OPC_VERDICT_SKIP, reason, format, arguments);
+  va_end(arguments);
+}
+
+static void finding_violation(opc_finding_t *finding, opc_verdict_kind_t verdict, const char *rule, const char *format,
+                              va_list arguments) {
+  const opc_rule_t *row = opc_rule_find(rule);
+  opc_severity_t severity = row ? row->severity : OPC_SEVERITY_ERROR;
+  opc_text_t message = {0};
+  text_set(&message, format, arguments);
+
+  if (finding_is_violation(finding)) {
+    bool hidden_by_warning = finding->severity == OPC_SEVERITY_WARNING && severity == OPC_SEVERITY_ERROR;
+    if (!hidden_by_warning) {
+      finding_add_also(finding, rule, opc_text_c(&message));
+      opc_text_clear(&message);
+      return;
+    }
+    finding_add_also(finding, finding->rule, opc_text_c(&finding->message));
+  }
+  opc_text_clear(&finding->message);
+  finding->message = message;
+  finding->decided = true;
+  finding->verdict = verdict;
+  finding->severity = severity;
+  finding->reason = OPC_SKIP_NONE;
+  finding->rule = rule;
+}
+
+void opc_finding_fail(opc_finding_t *finding, const char *rule, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  finding_violation(finding, OPC_VERDICT_FAIL, rule, format, arguments);
+  va_end(arguments);
+}
+
+void opc_finding_error(opc_finding_t *finding, const char *rule, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  finding_violation(finding, OPC_VERDICT_ERROR, rule, format, arguments);
+  va_end(arguments);
+}
+
+json_t *opc_sample_evidence(const opc_operator_t *op, const opc_sample_t *sample) {
+  json_t *input = json_object();
+  for (size_t i = 0; input && i < sample->argument_count && i < op->argument_count; i++) {
+    if (sample->absent && sample->absent[i]) continue;
+    char text[512];
+    opc_value_describe(&sample->arguments[i], text, sizeof text);
+    json_object_set_new(input, op->arguments[i].name ? op->arguments[i].name : "", json_string(text));
+  }
+  return input;
+}
+
+void opc_finding_clear(opc_finding_t *finding) {
+  opc_text_clear(&finding->message);
+  json_decref(finding->evidence);
+  *finding = (opc_finding_t){0};
+}

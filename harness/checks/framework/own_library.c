@@ -1,0 +1,41 @@
+#include "checks/framework/own_library.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+typedef struct own {
+  char *given, *real; /* as it was named, and where it lies; either may be NULL */
+} own_t;
+
+/* Kept for the process's life. */
+static own_t *owns;
+static size_t own_count;
+
+void opc_library_note_own(const char *file) {
+  own_t *grown = realloc(owns, (own_count + 1) * sizeof *grown);
+  if (!grown) return; /* it is taken for somebody else's: less is found, and nothing wrong said */
+  owns = grown;
+  owns[own_count++] = (own_t){.given = opc_string_copy(file), .real = realpath(file, NULL)};
+}
+
+const char *opc_library_own_named(const char *name) {
+  for (size_t i = 0; i < own_count; i++) {
+    const char *slash = owns[i].given ? strrchr(owns[i].given, '/') : NULL;
+    if (owns[i].given && strcmp(slash ? slash + 1 : owns[i].given, name) == 0) return owns[i].given;
+  }
+  return NULL;
+}
+
+bool opc_library_is_own(const char *file) {
+  char real[PATH_MAX];
+  for (size_t i = 0; i < own_count; i++)
+    if ((owns[i].given && strcmp(owns[i].given, file) == 0) || (owns[i].real && strcmp(owns[i].real, file) == 0))
+      return true;
+  if (!strchr(file, '/') || !realpath(file, real)) return false;
+  for (size_t i = 0; i < own_count; i++)
+    if (owns[i].real && strcmp(owns[i].real, real) == 0) return true;
+  return false;
+}

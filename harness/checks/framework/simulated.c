@@ -1,0 +1,70 @@
+#include "checks/framework/simulated.h"
+
+#include <string.h>
+
+#include "checks/cuda_log/cuda_judge.h"
+
+/* Words of libtorch around the failures of libraries that link a CUDA runtime of their own, or load code while they
+ * run, and what they are of. */
+static const struct {
+  const char *words, *library;
+} foreign[] = {{"CUBLAS_STATUS_", "cuBLAS"},
+               {"CUDNN_STATUS_", "cuDNN"},
+               {"cuDNN error", "cuDNN"},
+               {"cuFFT error", "cuFFT"},
+               {"CUFFT_", "cuFFT"},
+               {"CUSOLVER_STATUS_", "cuSOLVER"},
+               {"cusolver error", "cuSOLVER"},
+               {"CUSPARSE_STATUS_", "cuSPARSE"},
+               {"cusparse error", "cuSPARSE"},
+               {"NCCL Error", "NCCL"},
+               {"NVRTC", "NVRTC"},
+               {"nvrtc", "NVRTC"},
+               {"CUDA driver error", "the CUDA driver"},
+               {"cudaErrorNotSupported", "a function of CUDA"},
+               {"CUDA error: operation not supported", "a function of CUDA"}};
+
+void opc_simulated_case_begin(void) {
+  if (opc_cuda_simulated()) opc_launch()->log_begin();
+}
+
+static bool is_host(const opc_cuda_address_t *address) {
+  return address->place == OPC_CUDA_PINNED || address->place == OPC_CUDA_PAGEABLE;
+}
+
+opc_simulated_cause_t opc_simulated_cause_in(const opc_cuda_log_t *log, const char *message, opc_text_t *out) {
+  const opc_cuda_call_t *uncovered = NULL, *read = NULL;
+  bool launched = false;
+  for (size_t i = 0; i < log->count; i++) {
+    const opc_cuda_call_t *call = &log->calls[i];
+    launched = launched || opc_cuda_is_kernel(call);
+    if (call->kind == OPC_CUDA_UNCOVERED && !uncovered) uncovered = call;
+    bool from_device = call->from.place == OPC_CUDA_DEVICE || call->from.place == OPC_CUDA_MANAGED;
+    if (launched && ((call->kind == OPC_CUDA_COPY && from_device && is_host(&call->to)) ||
+                     (call->kind == OPC_CUDA_HOST_ACCESS && !call->value)))
+      read = call;
+  }
+  for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+    if (!strstr(message, foreign[i].words)) continue;
+    opc_text_addf(out, "%s does not work on the simulated device", foreign[i].library);
+    return OPC_SIMULATED_LACKS;
+  }
+  if (uncovered) {
+    opc_text_addf(out, "the operator called %s, which the simulated device does not have", uncovered->function);
+    return OPC_SIMULATED_LACKS;
+  }
+  if (read) {
+    opc_text_addf(out,
+                  "the operator read back what a kernel should have written (%s, %llu bytes), and kernels do not run "
+                  "on the simulated device",
+                  read->function, (unsigned long long)read->bytes);
+    return OPC_SIMULATED_READ;
+  }
+  return OPC_SIMULATED_NONE;
+}
+
+opc_simulated_cause_t opc_simulated_cause(const char *message, opc_text_t *out) {
+  if (!opc_cuda_simulated()) return OPC_SIMULATED_NONE;
+  opc_cuda_log_t log = opc_launch()->log_end();
+  return opc_simulated_cause_in(&log, message, out);
+}

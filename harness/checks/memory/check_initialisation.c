@@ -1,0 +1,283 @@
+/* initialisation: what the operator gives back does not depend on what new memory happens to hold: storage of tensors,
+ * blocks of malloc, the stack.
+ *
+ * The same call runs with other bytes in all of it. Empty inputs are the business of check empty (empty.poison). */
+#include <string.h>
+
+#include "checks/framework/access.h"
+#include "checks/compare/bool_bytes.h"
+#include "checks/framework/case_run.h"
+#include "checks/framework/device_zones_use.h"
+#include "checks/compare/out_argument.h"
+#include "checks/framework/outcome.h"
+#include "memory/cpu_memory.h"
+#include "memory/device_zones.h"
+#include "memory/poison.h"
+
+/* Nothing and false; large and positive; large and negative: what one of them hides in a sum, a maximum, a minimum or a
+ * mask, another one shows. The first is what memory that is fresh from the system holds, so that what crashes with it
+ * does not only crash here. */
+static const unsigned char patterns[] = {0x00, 0x5a, 0xda};
+enum { PATTERNS = sizeof patterns / sizeof *patterns };
+
+typedef enum memory_kind {
+  MEMORY_STORAGE = 0,
+  MEMORY_HEAP,
+  MEMORY_STACK,
+  MEMORY_KINDS,
+  MEMORY_ALL = MEMORY_KINDS
+} memory_kind_t;
+static const struct {
+  const char *where, *rule;
+} memories[] = {
+    [MEMORY_STORAGE] = {"in new tensors' storage", "initialisation.depends"},
+    [MEMORY_HEAP] = {"in blocks of malloc or new", "initialisation.scratch"},
+    [MEMORY_STACK] = {"on the stack", "initialisation.scratch"},
+    [MEMORY_ALL] = {"in all new memory", "initialisation.depends"},
+};
+
+typedef struct trial {
+  opc_call_outcome_t outcome;
+  opc_result_t result;    /* of a call that returned */
+  opc_text_t message;     /* of one that did not */
+  opc_bool_bytes_t bools; /* of one that returned */
+} trial_t;
+
+static void trial_clear(trial_t *trial) {
+  opc_result_clear(&trial->result);
+  opc_text_clear(&trial->message);
+}
+
+static bool trials_equal(const trial_t *left, const trial_t *right) {
+  if (left->outcome != right->outcome) return false;
+  return left->outcome != OPC_CALL_RETURNED ||
+         opc_result_compare(&left->result, &right->result, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
+}
+
+/* Memory of this kind holds the byte from now on, all other memory the first pattern. */
+static void memory_fill(memory_kind_t kind, unsigned char byte) {
+  opc_poison_pattern(kind == MEMORY_STORAGE || kind == MEMORY_ALL ? byte : patterns[0]);
+  opc_device_zones_poison(opc_poison_byte());
+  opc_scratch_memory_fill(kind == MEMORY_HEAP || kind == MEMORY_ALL ? byte : patterns[0]);
+  opc_scratch_memory_fill_stack(kind == MEMORY_STACK || kind == MEMORY_ALL ? byte : patterns[0]);
+}
+
+static void memory_plain(void) {
+  opc_scratch_memory_plain();
+  opc_poison_pattern(OPC_PATTERN_FIRST);
+  opc_device_zones_poison(OPC_PATTERN_FIRST);
+}
+
+/* The first call of a case has a finding: what did not return is told there. */
+static opc_status_t trial_run(opc_case_context_t *context, memory_kind_t kind, unsigned char byte, trial_t *out,
+                              opc_finding_t *finding, opc_error_t *error) {
+  opc_call_t call = {0};
+  char phase[64] = "the operator";
+  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, error);
+  if (status != OPC_OK) return status;
+  if (!finding) snprintf(phase, sizeof phase, "a call with 0x%02x bytes %s", byte, memories[kind].where);
+  context->phase(phase);
+  memory_fill(kind, byte);
+  out->outcome = opc_call_run(&call, context->handle, context->seed);
+  memory_plain();
+  if (out->outcome == OPC_CALL_RETURNED) {
+    status = opc_result_take(&out->result, &call, OPC_RESULT_ARGUMENTS, error);
+    if (status == OPC_OK) out->bools = opc_bool_bytes_find(&out->result, &call);
+  } else if (finding) {
+    (void)opc_finding_from_outcome(context, &call, finding);
+  } else {
+    opc_text_add(&out->message, opc_text_c(&call.message));
+  }
+  opc_call_clear(&call);
+  return status;
+}
+
+/* ---- what a difference means ---- */
+
+/* The same calls once more, in an order in which a counter or a toggle gives something else. */
+static opc_status_t is_chance(opc_case_context_t *context, const trial_t *first, const trial_t *other,
+                              unsigned char byte, bool *out, opc_error_t *error) {
+  trial_t other_again = {0}, first_again = {0};
+  opc_status_t status = trial_run(context, MEMORY_ALL, byte, &other_again, NULL, error);
+  if (status == OPC_OK) status = trial_run(context, MEMORY_ALL, patterns[0], &first_again, NULL, error);
+  *out = status == OPC_OK && !(trials_equal(other, &other_again) && trials_equal(first, &first_again));
+  trial_clear(&first_again);
+  trial_clear(&other_again);
+  return status;
+}
+
+typedef struct unwritten {
+  const trial_t *first, *other;
+  unsigned char byte; /* of other */
+  bool wanted;        /* elements that hold the very patterns, or all others */
+} unwritten_t;
+
+static bool holds_only(const opc_result_item_t *item, int64_t element, unsigned char byte) {
+  size_t width = item->meta.itemsize;
+  const unsigned char *bytes = (const unsigned char *)item->bytes + (size_t)element * width;
+  for (size_t i = 0; i < width; i++)
+    if (bytes[i] != byte) return false;
+  return true;
+}
+
+/* An opc_element_equal_t: lets pass what is not looked for. */
+static bool is_unwanted(size_t item, int64_t element, void *context) {
+  const unwritten_t *unwritten = context;
+  const opc_result_item_t *first = &unwritten->first->result.items[item],
+                          *other = &unwritten->other->result.items[item];
+  bool pattern = first->kind == OPC_VALUE_TENSOR && holds_only(first, element, patterns[0]) &&
+                 holds_only(other, element, unwritten->byte);
+  return pattern != unwritten->wanted;
+}
+
+/* Elements that are the memory itself, not computed from it: nobody wrote them. */
+static void report_unwritten(const trial_t *first, const trial_t *other, unsigned char byte, opc_finding_t *finding) {
+  unwritten_t unwritten = {.first = first, .other = other, .byte = byte, .wanted = true};
+  opc_difference_t difference = opc_result_compare(&first->result, &other->result, is_unwanted, &unwritten);
+  const opc_result_item_t *item = &first->result.items[difference.item];
+  if (difference.kind != OPC_DIFFERENCE_VALUE) return;
+  char index[160];
+  opc_index_text(&item->meta, difference.first, index, sizeof index);
+  opc_finding_fail(finding, "initialisation.output",
+                   "%s%s is memory that nobody wrote: it holds the very bytes that new storage was filled with, 0x%02x "
+                   "in one call and "
+                   "0x%02x in another (%lld of %lld elements)",
+                   item->path, index, patterns[0], byte, (long long)difference.count, (long long)item->meta.numel);
+}
+
+static void report_memory(memory_kind_t kind, const trial_t *first, const trial_t *other, unsigned char byte,
+                          opc_finding_t *finding) {
+  unwritten_t written = {.first = first, .other = other, .byte = byte, .wanted = false};
+  opc_text_t text = {0};
+  char name[96];
+  snprintf(name, sizeof name, "with 0x%02x bytes %s instead of 0x%02x it", byte, memories[kind].where, patterns[0]);
+  if (other->outcome != OPC_CALL_RETURNED) {
+    opc_text_addf(&text, "it returns, and %s throws: %.300s", name, opc_text_c(&other->message));
+  } else {
+    if (kind == MEMORY_STORAGE) report_unwritten(first, other, byte, finding);
+    opc_difference_t difference =
+        opc_result_compare(&first->result, &other->result, kind == MEMORY_STORAGE ? is_unwanted : NULL, &written);
+    opc_difference_text(&difference, &first->result, &other->result, name, &text);
+  }
+  if (text.length) opc_finding_fail(finding, memories[kind].rule, "%s", opc_text_c(&text));
+  opc_text_clear(&text);
+}
+
+/* The result follows the pattern: of which memory? `other` is of all at once. */
+static opc_status_t report(opc_case_context_t *context, const trial_t *first, const trial_t *other, unsigned char byte,
+                           opc_finding_t *finding, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  bool alone = false;
+  for (memory_kind_t kind = 0; kind < MEMORY_KINDS && status == OPC_OK; kind++) {
+    trial_t trial = {0};
+    status = trial_run(context, kind, byte, &trial, NULL, error);
+    if (status == OPC_OK && !trials_equal(first, &trial)) {
+      alone = true;
+      report_memory(kind, first, &trial, byte, finding);
+    }
+    trial_clear(&trial);
+  }
+  if (status == OPC_OK && !alone) report_memory(MEMORY_ALL, first, other, byte, finding);
+  return status;
+}
+
+/* The result is the same whatever new memory holds: then it was written so. What is read beside a tensor, and memory
+ * that is gone, are told by the runner. */
+static void report_bools(const trial_t *trial, opc_finding_t *finding) {
+  const opc_bool_bytes_t *bools = &trial->bools;
+  char index[160];
+  if (!bools->count || finding->decided || opc_accesses_count(1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED))
+    return;
+  const opc_result_item_t *item = &trial->result.items[bools->item];
+  opc_index_text(&item->meta, bools->first, index, sizeof index);
+  opc_finding_fail(finding, "initialisation.bool_bytes",
+                   "%s%s is a bool whose byte is 0x%02x, neither 0 nor 1 (%lld of %lld elements)", item->path, index,
+                   bools->byte, (long long)bools->count, (long long)item->meta.numel);
+}
+
+/* ---- the check ---- */
+
+static opc_status_t compare_patterns(opc_case_context_t *context, const trial_t *first, opc_finding_t *finding,
+                                     opc_error_t *error) {
+  trial_t other = {0};
+  opc_status_t status = OPC_OK;
+  bool chance = false, equal = true;
+  unsigned char byte = 0;
+  for (size_t p = 1; p < PATTERNS && status == OPC_OK && equal; p++) {
+    trial_clear(&other);
+    byte = patterns[p];
+    status = trial_run(context, MEMORY_ALL, byte, &other, NULL, error);
+    equal = status == OPC_OK && trials_equal(first, &other);
+  }
+  if (status == OPC_OK && !equal) status = is_chance(context, first, &other, byte, &chance, error);
+  if (status == OPC_OK && chance)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "the result differs from call to call, whatever new memory holds");
+  else if (status == OPC_OK && !equal && opc_case_has_other_integers(context))
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "what it gives back follows new memory where integers that the search made up repeat: for other "
+                     "counts or places than it takes that may be right");
+  else if (status == OPC_OK && !equal) status = report(context, first, &other, byte, finding, error);
+  trial_clear(&other);
+  return status;
+}
+
+static opc_status_t examine(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  trial_t first = {0};
+  opc_status_t status = trial_run(context, MEMORY_ALL, patterns[0], &first, finding, error);
+  int64_t numel = opc_result_numel(&first.result);
+  if (status != OPC_OK || first.outcome != OPC_CALL_RETURNED) goto release;
+  if (numel) status = compare_patterns(context, &first, finding, error);
+  if (status == OPC_OK) report_bools(&first, finding);
+  if (status == OPC_OK && numel) status = opc_out_arguments_check(context, finding, error);
+  if (status != OPC_OK) goto release;
+  if (!numel) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator gives nothing that could be compared");
+  else if (!finding->decided)
+    opc_finding_pass(finding, "%lld values are the same whatever new memory holds, in %d patterns", (long long)numel,
+                     PATTERNS);
+
+release:
+  trial_clear(&first);
+  return status;
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_error_t error = {0};
+  if (context->device.type != OPC_DEVICE_CPU && opc_device_zones_missing()) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the memory of this device is not filled: %s",
+                     opc_device_zones_missing());
+    return;
+  }
+  /* What is read beside a tensor is always the same then: a result that follows the pattern was not read from there. */
+  opc_cpu_memory_guard(OPC_GUARD_BEHIND);
+  opc_cpu_memory_fix_slack(true);
+  if (examine(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+  opc_cpu_memory_fix_slack(false);
+}
+
+static void tensor_count(const char *path, opc_value_t *value, void *context) {
+  (void)path;
+  (void)value;
+  ++*(size_t *)context;
+}
+
+/* Layouts and special values of all tensors at once: what a kernel forgets to write with one of them so it forgets with
+ * all. */
+static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
+  size_t tensors = 0;
+  if (!op->return_count && !op->is_varret && !opc_operator_is_mutable(op)) return false;
+  if (!(opc_variant_family(variant) & (OPC_VARIANT_LAYOUT | OPC_VARIANT_SPECIAL)) || strncmp(variant, "all.", 4) == 0)
+    return true;
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], tensor_count, &tensors);
+  return tensors == 1;
+}
+
+const opc_check_t opc_check_initialisation = {
+    .name = "initialisation",
+    .device_zones = true,
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_LAYOUT | OPC_VARIANT_SPECIAL | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES,
+    .dtypes = OPC_SWEEP_ALL,
+    .applies = applies,
+    .run = run,
+};

@@ -1,0 +1,312 @@
+/* memory: the operator stays inside its tensors, leaves alone what was freed, and returns nothing that lies on memory
+ * which is gone. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/framework/access.h"
+#include "checks/framework/case_run.h"
+#include "checks/framework/device_zones_use.h"
+#include "checks/framework/outcome.h"
+#include "memory/cpu_memory.h"
+#include "memory/peek.h"
+#include "memory/scratch_memory.h"
+
+enum { OUTSIDE = 1u << OPC_ACCESS_OUTSIDE, FREED = 1u << OPC_ACCESS_FREED, CACHE_LINE = 64 };
+
+static void memory_mode_reset(void) {
+  opc_guard_quarantine(false);
+  opc_cpu_memory_plain();
+  opc_cpu_memory_align(CACHE_LINE);
+  opc_cpu_memory_align_arguments(CACHE_LINE);
+  opc_guard_accesses_reset();
+}
+
+/* ---- guards ---- */
+
+/* Where the tensors of a call lie, in the order of the passes. */
+typedef struct pass {
+  opc_guard_side_t side;
+  size_t argument_alignment, own_alignment;
+  const char *phase, *remark;
+} pass_t;
+
+static const pass_t aligned = {OPC_GUARD_BEHIND, CACHE_LINE, CACHE_LINE, "the operator, on guarded memory", ""};
+static const pass_t flush = {OPC_GUARD_BEHIND, 1, CACHE_LINE, "the operator, on memory that ends at a guard",
+                             ". It shows only where the tensor ends at the end of a page: code that rounds its loads "
+                             "up to whole vectors does the same, and a tensor may end there"};
+static const pass_t ahead = {OPC_GUARD_BEFORE, 1, CACHE_LINE, "the operator, on memory that starts at a guard", ""};
+/* Only to find the instruction of a write that was seen by what it left. */
+static const pass_t all_flush = {OPC_GUARD_BEHIND, 1, 1, "the operator, with its own memory at a guard too", ""};
+static const pass_t all_ahead = {OPC_GUARD_BEFORE, 1, 1, "the operator, with its own memory at a guard too", ""};
+
+/* Makes the arguments and runs. *out_outcome says what came of it; the accesses are there to be reported. */
+static opc_status_t pass_run(opc_case_context_t *context, const pass_t *pass, opc_call_t *call, opc_error_t *error) {
+  opc_guard_accesses_reset();
+  opc_cpu_memory_align(pass->own_alignment);
+  opc_cpu_memory_align_arguments(pass->argument_alignment);
+  opc_cpu_memory_guard(pass->side);
+  opc_status_t status = opc_call_make(call, context->op, context->sample, context->device, context->seed, error);
+  if (status == OPC_OK) {
+    context->phase(pass->phase);
+    opc_call_run(call, context->handle, context->seed);
+  }
+  opc_cpu_memory_align(CACHE_LINE);
+  return status;
+}
+
+/* Runs a pass and reports what it showed. *out_outcome, *out_message (may be NULL): of the call. */
+static opc_status_t pass_check(opc_case_context_t *context, const pass_t *pass, opc_call_outcome_t *out_outcome,
+                               opc_text_t *out_message, opc_finding_t *finding, opc_error_t *error) {
+  opc_call_t call = {0}, again = {0};
+  const opc_access_t *accesses = NULL;
+  const pass_t *closer = NULL;
+  opc_status_t status = pass_run(context, pass, &call, error);
+  *out_outcome = call.outcome;
+  if (out_message) opc_text_add(out_message, opc_text_c(&call.message));
+  size_t count = opc_guard_accesses(&accesses);
+  for (size_t i = 0; i < count && !closer; i++)
+    if (accesses[i].frame_count == 0) closer = accesses[i].offset < 0 ? &all_ahead : &all_flush;
+  opc_accesses_report(context, OUTSIDE, OPC_ACCESSES_PLACED, pass->remark, finding);
+  if (status == OPC_OK &&
+      closer) { /* once more, so that the very write faults; where it does not, what it left must do */
+    opc_call_clear(&call);
+    status = pass_run(context, closer, &again, error);
+    opc_accesses_report(context, OUTSIDE, OPC_ACCESSES_PLACED, pass->remark, finding);
+    opc_call_clear(&again);
+    if (status == OPC_OK) status = pass_run(context, pass, &call, error);
+    opc_accesses_report(context, OUTSIDE, OPC_ACCESSES_ALL, pass->remark, finding);
+  }
+  opc_call_clear(&call);
+  return status;
+}
+
+static opc_status_t plain_run(opc_case_context_t *context, opc_call_t *call, opc_error_t *error) {
+  opc_guard_accesses_reset();
+  opc_cpu_memory_plain();
+  opc_status_t status = opc_call_make(call, context->op, context->sample, context->device, context->seed, error);
+  if (status != OPC_OK) return status;
+  context->phase("the operator, on plain memory");
+  opc_call_run(call, context->handle, context->seed);
+  return OPC_OK;
+}
+
+/* Refused between guards and not on plain memory, each time: what an operator finds beside a list of numbers, or in
+ * what nobody has written, may make it refuse once. *call is the last call that was made. */
+static opc_status_t refuses_for_guards(opc_case_context_t *context, const pass_t *pass, opc_call_t *call, bool *out,
+                                       opc_error_t *error) {
+  enum { TIMES = 4 };
+  opc_status_t status = plain_run(context, call, error);
+  *out = status == OPC_OK && call->outcome == OPC_CALL_RETURNED;
+  for (int i = 0; i < TIMES && *out && status == OPC_OK; i++) {
+    opc_scratch_memory_shift(i % 2 == 0);
+    opc_call_clear(call);
+    status = pass_run(context, pass, call, error);
+    *out = call->outcome == OPC_CALL_REJECTED;
+    if (status == OPC_OK && *out) {
+      opc_call_clear(call);
+      status = plain_run(context, call, error);
+      *out = call->outcome == OPC_CALL_RETURNED;
+    }
+  }
+  opc_scratch_memory_shift(false);
+  return status;
+}
+
+/* The operator refuses. Does it on plain memory too? The system does not fault on memory that is closed to it: it
+ * refuses what it is asked to do. */
+static opc_status_t settle_refusal(opc_case_context_t *context, const pass_t *pass, opc_call_outcome_t outcome,
+                                   const opc_text_t *message, opc_finding_t *finding, opc_error_t *error) {
+  opc_call_t call = {0};
+  const opc_call_t refused = {.outcome = outcome, .message = *message};
+  bool for_guards = false;
+  opc_status_t status =
+      outcome == OPC_CALL_REJECTED ? refuses_for_guards(context, pass, &call, &for_guards, error) : OPC_OK;
+  if (status == OPC_OK && for_guards)
+    opc_finding_fail(finding, "memory.system_call",
+                     "returns on plain memory and fails where its tensors lie between inaccessible pages: %.300s",
+                     opc_text_c(message));
+  else if (status == OPC_OK) (void)opc_finding_from_outcome(context, &refused, finding);
+  opc_call_clear(&call);
+  return status;
+}
+
+/* ---- memory that is gone ---- */
+
+static void report_freed_output(const opc_output_t *output, const opc_guard_block_t *block, const char *when,
+                                opc_finding_t *finding) {
+  if (block->label[0])
+    opc_finding_fail(finding, "memory.dangling_output",
+                     "%s lies on the memory of argument %s and does not keep it: it was freed %s", output->path,
+                     block->label, when);
+  else
+    opc_finding_fail(finding, "memory.dangling_output", "%s lies on %zu bytes that were freed %s", output->path,
+                     block->bytes, when);
+}
+
+static void check_outputs_live(const opc_output_t *outputs, size_t count, const char *when, opc_finding_t *finding) {
+  for (size_t i = 0; i < count; i++) {
+    opc_guard_block_t block;
+    if (outputs[i].meta.storage_data && outputs[i].meta.numel > 0 &&
+        opc_guard_find(outputs[i].meta.storage_data, &block) && block.freed)
+      report_freed_output(&outputs[i], &block, when, finding);
+  }
+}
+
+/* Others get the memory that was given back: the heap's, of all sizes near, and the stack's. */
+static void use_freed_memory(size_t bytes) {
+  enum { BLOCKS = 16, FILL = 0x3c };
+  void *volatile blocks[BLOCKS];
+  opc_scratch_memory_fill(FILL);
+  for (int i = 0; i < BLOCKS; i++) {
+    blocks[i] = malloc(bytes);
+    if (blocks[i]) memset(blocks[i], FILL, bytes);
+  }
+  for (int i = 0; i < BLOCKS; i++) free(blocks[i]);
+  opc_scratch_memory_plain();
+}
+
+/* A tensor over a buffer that is not libtorch's: is the buffer still its own? */
+static void check_foreign_buffer(const opc_output_t *output, opc_finding_t *finding) {
+  enum { LOOKED_AT = 64 << 10 };
+  static unsigned char before[LOOKED_AT], after[LOOKED_AT]; /* a block of malloc might be the very buffer */
+  opc_guard_block_t block;
+  size_t bytes = output->meta.storage_bytes < LOOKED_AT ? output->meta.storage_bytes : LOOKED_AT;
+  if (!output->meta.storage_data || !bytes || output->meta.device.type != OPC_DEVICE_CPU ||
+      opc_guard_find(output->meta.storage_data, &block))
+    return;
+  bool readable = opc_memory_peek(output->meta.storage_data, before, bytes);
+  if (readable) use_freed_memory(output->meta.storage_bytes);
+  readable = readable && opc_memory_peek(output->meta.storage_data, after, bytes);
+  if (!readable)
+    opc_finding_fail(finding, "memory.dangling_output", "%s lies on memory that is not there any more", output->path);
+  else if (memcmp(before, after, bytes) != 0)
+    opc_finding_fail(finding, "memory.dangling_output",
+                     "%s lies on memory that others get: its bytes changed while only unrelated memory was allocated, "
+                     "so the buffer that it was made over is gone",
+                     output->path);
+}
+
+static bool is_foreign(const opc_tensor_meta_t *meta) {
+  opc_guard_block_t block;
+  return meta->defined && meta->storage_data && meta->storage_bytes && meta->device.type == OPC_DEVICE_CPU &&
+         !opc_guard_find(meta->storage_data, &block);
+}
+
+/* One output after all others have gone: another one may be the owner of the buffer that it lies on. */
+static opc_status_t check_alone(opc_case_context_t *context, size_t number, opc_finding_t *finding,
+                                opc_error_t *error) {
+  enum { LOOKED_AT = 64 << 10, TIMES = 3 };
+  static unsigned char before[LOOKED_AT], after[LOOKED_AT];
+  opc_call_t call = {0};
+  opc_output_t *outputs = NULL, alone = {0};
+  size_t count = 0;
+  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, error);
+  if (status == OPC_OK) {
+    context->phase("the operator, before all its outputs but one are released");
+    if (opc_call_run(&call, context->handle, context->seed) == OPC_CALL_RETURNED)
+      status = opc_call_outputs(&call, &outputs, &count, error);
+  }
+  if (status == OPC_OK && number < count && is_foreign(&outputs[number].meta)) {
+    alone = outputs[number];
+    alone.tensor = opc_tensor_ref(alone.tensor);
+  }
+  opc_call_clear_arguments(&call);
+  size_t bytes = alone.meta.storage_bytes < LOOKED_AT ? alone.meta.storage_bytes : LOOKED_AT;
+  bool readable = alone.tensor && opc_memory_peek(alone.meta.storage_data, before, bytes), was_readable = readable;
+  opc_call_clear(&call);
+  for (size_t i = 1; i <= TIMES && readable; i++)
+    use_freed_memory(i * alone.meta.storage_bytes); /* its owner's block is larger */
+  readable = readable && opc_memory_peek(alone.meta.storage_data, after, bytes);
+  if (was_readable && (!readable || memcmp(before, after, bytes) != 0))
+    opc_finding_fail(
+        finding, "memory.dangling_output",
+        "%s lies on memory that another output owns, and does not keep it: %s after the other outputs were released",
+        alone.path, readable ? "its bytes changed" : "it was not there any more");
+  opc_tensor_free(alone.tensor);
+  free(outputs);
+  return status;
+}
+
+/* Two calls, with all that the first one had freed in between. */
+static opc_status_t lifetime_pass(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  opc_call_t first = {0}, second = {0};
+  opc_output_t *outputs = NULL;
+  size_t count = 0;
+  opc_guard_accesses_reset();
+  opc_cpu_memory_guard(OPC_GUARD_BEHIND);
+  opc_guard_quarantine(true);
+  opc_status_t status = opc_call_make(&first, context->op, context->sample, context->device, context->seed, error);
+  if (status != OPC_OK) goto release;
+  context->phase("the operator, where freed memory stays inaccessible");
+  if (opc_call_run(&first, context->handle, context->seed) != OPC_CALL_RETURNED) goto release;
+  status = opc_call_outputs(&first, &outputs, &count, error);
+  if (status != OPC_OK) goto release;
+  check_outputs_live(outputs, count, "before the call returned", finding);
+  for (size_t i = 0; i < count; i++) check_foreign_buffer(&outputs[i], finding);
+  opc_call_clear_arguments(&first);
+  if (!finding->decided) check_outputs_live(outputs, count, "with the arguments", finding);
+  if (status == OPC_OK)
+    status = opc_call_make(&second, context->op, context->sample, context->device, context->seed, error);
+  if (status != OPC_OK) goto release;
+  context->phase("the operator, after the arguments of an earlier call were freed");
+  opc_call_run(&second, context->handle, context->seed);
+  opc_accesses_report(context, FREED, OPC_ACCESSES_ALL, NULL, finding);
+  for (size_t i = 0; i < count && count > 1 && status == OPC_OK && !finding->decided; i++)
+    if (is_foreign(&outputs[i].meta)) status = check_alone(context, i, finding, error);
+
+release:
+  free(outputs);
+  opc_call_clear(&second);
+  opc_call_clear(&first);
+  return status;
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  static const pass_t *const passes[] = {&aligned, &flush, &ahead};
+  opc_error_t error = {0};
+  opc_text_t message = {0};
+  opc_status_t status = OPC_OK;
+  opc_call_outcome_t outcome = OPC_CALL_RETURNED;
+  const pass_t *last = NULL;
+  if (context->device.type != OPC_DEVICE_CPU) {
+    opc_device_zones_check(context, finding);
+    return;
+  }
+  const opc_session_t *session = context->session;
+  bool special = opc_variant_family(context->id.variant) & OPC_VARIANT_SPECIAL;
+  if (special && *session->own) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it leaves its tensors on ordinary values already");
+    return;
+  }
+  for (size_t i = 0; i < sizeof passes / sizeof *passes && status == OPC_OK && outcome == OPC_CALL_RETURNED; i++) {
+    opc_text_reset(&message);
+    last = passes[i];
+    status = pass_check(context, last, &outcome, &message, finding, &error);
+  }
+  bool returned = outcome == OPC_CALL_RETURNED;
+  if (status == OPC_OK && !returned && !finding->decided)
+    status = settle_refusal(context, last, outcome, &message, finding, &error);
+  /* Memory of quarantine is mapped anew, which costs more than all else: what an operator keeps or returns is the same
+   * for every variant. */
+  bool as_it_stands = strcmp(context->id.variant, "plain") == 0 && !context->id.dtype[0];
+  if (status == OPC_OK && returned && as_it_stands) status = lifetime_pass(context, finding, &error);
+  memory_mode_reset();
+  opc_text_clear(&message);
+  if (finding->rule && !special) *session->own = (void *)&opc_check_memory;
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  else if (returned)
+    opc_finding_pass(finding, "nothing beside its tensors%s is touched, with its tensors at guards behind and before",
+                     as_it_stands ? ", and nothing that was freed," : "");
+}
+
+const opc_check_t opc_check_memory = {
+    .name = "memory",
+    .devices = OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED,
+    .device_zones = true,
+    .families_on_cuda = OPC_VARIANT_SIZES,
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_SAME | OPC_VARIANT_SHAPE |
+                OPC_VARIANT_SPECIAL,
+    .dtypes = OPC_SWEEP_REPRESENTATIVE,
+    .run = run,
+};

@@ -1,0 +1,310 @@
+/* meta: the operator on tensors without data against the operator on tensors with data, all metadata of all outputs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/framework/case_run.h"
+#include "checks/framework/outcome.h"
+
+/* What one output has in common with the arguments and the other outputs. */
+typedef struct sharing {
+  bool is_input, with_input, with_output;
+} sharing_t;
+
+typedef struct side {
+  opc_call_t call;
+  opc_result_t result;
+  opc_output_t *outputs;
+  size_t output_count;
+} side_t;
+
+typedef struct comparison {
+  const opc_case_context_t *context;
+  const side_t *real, *meta;
+  bool shape_follows_data; /* by tag: only the number of dimensions can be known */
+  bool value_follows_data;
+  bool own_kernel; /* of the operator's own for Meta */
+  opc_finding_t *finding;
+} comparison_t;
+
+/* Without a Meta kernel of its own an operator's composite kernel answers. So it does under torch.compile, but there
+ * its tensors have a device, and decompositions in Python stand under it: where it puts a tensor here, or that it
+ * refuses, proves nothing. */
+static bool has_own_kernel(const opc_operator_t *op) {
+  const opc_kernel_t *kernel = opc_operator_kernel(op, "Meta");
+  return kernel && !kernel->fallthrough;
+}
+
+static void side_clear(side_t *side) {
+  free(side->outputs);
+  opc_result_clear(&side->result);
+  opc_call_clear(&side->call);
+}
+
+static opc_status_t side_take(side_t *side, opc_error_t *error) {
+  opc_status_t status = opc_result_take(&side->result, &side->call, OPC_RESULT_ARGUMENTS | OPC_RESULT_META, error);
+  if (status == OPC_OK) status = opc_call_outputs(&side->call, &side->outputs, &side->output_count, error);
+  return status;
+}
+
+static bool same_storage(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
+  return left->defined && right->defined && left->storage && left->storage == right->storage;
+}
+
+static sharing_t sharing_of(const side_t *side, size_t output) {
+  sharing_t result = {0};
+  const opc_tensor_meta_t *meta = &side->outputs[output].meta;
+  for (size_t i = 0; i < side->call.leaf_count; i++) {
+    opc_tensor_meta_t now;
+    opc_tensor_describe(side->call.leaves[i].tensor, &now);
+    result.is_input |= meta->impl == now.impl;
+    result.with_input |= same_storage(meta, &now) || same_storage(meta, &side->call.leaves[i].before);
+  }
+  for (size_t i = 0; i < side->output_count; i++)
+    result.with_output |= i != output && same_storage(meta, &side->outputs[i].meta);
+  return result;
+}
+
+static const char *sharing_text(sharing_t sharing) {
+  if (sharing.is_input) return "an argument itself";
+  if (sharing.with_input) return "a view of an argument";
+  if (sharing.with_output) return "a tensor that shares storage with another output";
+  return "a tensor of its own";
+}
+
+static void compare_sharing(const comparison_t *comparison) {
+  for (size_t i = 0; i < comparison->real->output_count && i < comparison->meta->output_count; i++) {
+    sharing_t real = sharing_of(comparison->real, i), meta = sharing_of(comparison->meta, i);
+    if (real.is_input == meta.is_input && real.with_input == meta.with_input && real.with_output == meta.with_output)
+      continue;
+    opc_finding_fail(comparison->finding, "meta.alias", "%s is %s from the real kernel and %s from the Meta kernel",
+                     comparison->real->outputs[i].path, sharing_text(real), sharing_text(meta));
+  }
+}
+
+static bool compare_shape(const comparison_t *comparison, const opc_result_item_t *real,
+                          const opc_result_item_t *meta) {
+  char here[160], there[160];
+  int ndim = real->meta.ndim;
+  bool same = ndim == meta->meta.ndim;
+  if (same && !comparison->shape_follows_data)
+    same = memcmp(real->meta.sizes, meta->meta.sizes,
+                  (size_t)(ndim < OPC_MAX_DIMS ? ndim : OPC_MAX_DIMS) * sizeof real->meta.sizes[0]) == 0;
+  if (same) return true;
+  opc_sizes_text(ndim, real->meta.sizes, here, sizeof here);
+  opc_sizes_text(meta->meta.ndim, meta->meta.sizes, there, sizeof there);
+  opc_finding_fail(
+      comparison->finding, "meta.shape", "%s has shape %s from the real kernel and %s from the Meta kernel%s",
+      real->path, here, there,
+      comparison->shape_follows_data ? " (its sizes depend on data, the number of dimensions must not)" : "");
+  return false;
+}
+
+static void compare_strides(const comparison_t *comparison, const opc_result_item_t *real,
+                            const opc_result_item_t *meta) {
+  char here[160], there[160];
+  if (real->meta.numel == 0) return;
+  for (int d = 0; d < real->meta.ndim && d < OPC_MAX_DIMS; d++) {
+    if (real->meta.sizes[d] <= 1 || real->meta.strides[d] == meta->meta.strides[d]) continue;
+    opc_sizes_text(real->meta.ndim, real->meta.strides, here, sizeof here);
+    opc_sizes_text(meta->meta.ndim, meta->meta.strides, there, sizeof there);
+    opc_finding_fail(comparison->finding, "meta.stride",
+                     "%s has strides %s from the real kernel and %s from the Meta kernel", real->path, here, there);
+    return;
+  }
+}
+
+static void compare_tensor(const comparison_t *comparison, const opc_result_item_t *real,
+                           const opc_result_item_t *meta) {
+  opc_finding_t *finding = comparison->finding;
+  const opc_tensor_meta_t *r = &real->meta, *m = &meta->meta;
+  bool same_shape = compare_shape(comparison, real, meta);
+  if (strcmp(r->dtype_text, m->dtype_text) != 0)
+    opc_finding_fail(finding, "meta.dtype", "%s has dtype %s from the real kernel and %s from the Meta kernel",
+                     real->path, opc_meta_dtype_text(r), opc_meta_dtype_text(m));
+  if (comparison->own_kernel && m->device.type != OPC_DEVICE_META && r->device.type == comparison->context->device.type)
+    opc_finding_fail(finding, "meta.device", "%s of the Meta kernel is on %s: it made a tensor with data", real->path,
+                     opc_device_type_name(m->device.type));
+  if (strcmp(r->layout, m->layout) != 0)
+    opc_finding_fail(finding, "meta.layout", "%s has layout %s from the real kernel and %s from the Meta kernel",
+                     real->path, r->layout, m->layout);
+  bool strided = strcmp(r->layout, "strided") == 0 && strcmp(m->layout, "strided") == 0;
+  if (!strided || comparison->shape_follows_data) return;
+  if (same_shape) compare_strides(comparison, real, meta);
+  if (r->storage_offset != m->storage_offset)
+    opc_finding_fail(finding, "meta.storage_offset",
+                     "%s has storage offset %lld from the real kernel and %lld from the Meta kernel", real->path,
+                     (long long)r->storage_offset, (long long)m->storage_offset);
+  if (r->conj != m->conj)
+    opc_finding_fail(finding, "meta.conj", "%s %s the conj bit from the real kernel and %s from the Meta kernel",
+                     real->path, r->conj ? "has" : "lacks", m->conj ? "has" : "lacks");
+  if (r->neg != m->neg)
+    opc_finding_fail(finding, "meta.neg", "%s %s the neg bit from the real kernel and %s from the Meta kernel",
+                     real->path, r->neg ? "has" : "lacks", m->neg ? "has" : "lacks");
+}
+
+static void compare_results(const comparison_t *comparison) {
+  const opc_result_t *real = &comparison->real->result, *meta = &comparison->meta->result;
+  if (real->count != meta->count) {
+    if (!comparison->shape_follows_data)
+      opc_finding_fail(comparison->finding, "meta.count",
+                       "the real kernel returns %zu values (lists counted by items), the Meta kernel %zu", real->count,
+                       meta->count);
+    return;
+  }
+  for (size_t i = 0; i < real->count; i++) {
+    const opc_result_item_t *r = &real->items[i], *m = &meta->items[i];
+    bool both = r->kind == OPC_VALUE_TENSOR && m->kind == OPC_VALUE_TENSOR;
+    if (both) {
+      compare_tensor(comparison, r, m);
+    } else if (r->kind == OPC_VALUE_TENSOR || m->kind == OPC_VALUE_TENSOR) {
+      opc_finding_fail(comparison->finding, "meta.count", "%s is %s from the real kernel and %s from the Meta kernel",
+                       r->path, r->kind == OPC_VALUE_TENSOR ? "a tensor" : "no tensor",
+                       m->kind == OPC_VALUE_TENSOR ? "a tensor" : "none");
+    } else if (!comparison->value_follows_data &&
+               (r->kind != m->kind || r->size != m->size || (r->size && memcmp(r->bytes, m->bytes, r->size) != 0))) {
+      opc_finding_fail(comparison->finding, "meta.value", "%s is %s from the real kernel and %s from the Meta kernel",
+                       r->path, r->text, m->text);
+    }
+  }
+}
+
+/* A device argument would send the outputs past the Meta kernel: it becomes meta too. True: the call reaches Meta. */
+static bool move_to_meta(const opc_operator_t *op, opc_sample_t *sample, size_t leaf_count) {
+  bool reaches = leaf_count > 0;
+  for (size_t i = 0; i < op->argument_count && i < sample->argument_count; i++) {
+    const opc_type_t *type = &op->arguments[i].type;
+    if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+    if (type->kind != OPC_TYPE_DEVICE) continue;
+    bool given = !sample->absent[i] && sample->arguments[i].kind == OPC_VALUE_DEVICE;
+    if (!given && leaf_count > 0) continue;
+    opc_value_clear(&sample->arguments[i]);
+    sample->arguments[i] = (opc_value_t){.kind = OPC_VALUE_DEVICE, .device = {OPC_DEVICE_META, -1}};
+    sample->absent[i] = false;
+    reaches = true;
+  }
+  return reaches;
+}
+
+/* Failures of the kernel's own calls that a process with Python, which brings ATen's other Meta kernels, may not have:
+ * libtorch's stable interface keeps the cause to itself, and convolutions end in the hook for unknown backends. */
+static bool may_want_python(const char *message) {
+  return (strstr(message, "torch_call_dispatcher") && strstr(message, "API call failed")) ||
+         strstr(message, "_overrideable not implemented");
+}
+
+/* libtorch's words when code asks a tensor without data for its data: that fails wherever there is none. To copy one to
+ * a device that has data is not among them: under torch.compile that is only another tensor without. */
+static bool wants_data(const char *message) {
+  static const char *const words[] = {"data is not allocated yet", "cannot be called on meta tensors"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strstr(message, words[i])) return true;
+  return false;
+}
+
+/* What a Meta call that did not return means, when the real one did. */
+static void judge_refusal(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
+  const char *message = opc_text_c(&call->message);
+  int length = (int)strcspn(message, "\n");
+  const opc_operator_t *op = context->op;
+  bool has_own = opc_operator_kernel(op, "Meta") || opc_operator_kernel(op, "CompositeImplicitAutograd") ||
+                 opc_operator_kernel(op, "CompositeExplicitAutograd");
+  bool by_tag = opc_operator_has_tag(op, "data_dependent_output") || opc_operator_has_tag(op, "dynamic_output_shape");
+  switch (call->outcome) {
+    case OPC_CALL_FAKE_IN_PYTHON:
+      opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON, "the fake kernel is said to be in Python module %s",
+                       op->python_module ? op->python_module : "(unnamed)");
+      break;
+    case OPC_CALL_NO_KERNEL:
+      /* The kernel's own calls may lack one too. ATen has many of its Meta kernels in Python, which is not here to
+       * answer. */
+      opc_finding_skip(
+          finding, OPC_SKIP_NO_KERNEL, "%s: %.*s",
+          has_own ? "the kernel calls an operator that has no Meta kernel in C++" : "there is no Meta kernel in C++",
+          length, message);
+      break;
+    case OPC_CALL_FOREIGN_EXCEPTION:
+      opc_finding_error(finding, "foreign_exception", "the Meta kernel throws something that is no std::exception");
+      break;
+    case OPC_CALL_UNCONVERTIBLE:
+      opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the arguments cannot be made on Meta: %.*s", length, message);
+      break;
+    case OPC_CALL_REJECTED:
+    case OPC_CALL_INTERNAL_ASSERT:
+    case OPC_CALL_OUT_OF_MEMORY:
+    case OPC_CALL_RETURNED:
+      if (may_want_python(message))
+        opc_finding_skip(finding, OPC_SKIP_NO_KERNEL,
+                         "a call of the Meta kernel's own failed, perhaps for want of a Meta kernel in C++: %.*s",
+                         length, message);
+      else if (by_tag)
+        opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                         "the result depends on data, as its tags say, and the Meta kernel refuses: %.*s", length,
+                         message);
+      else if (!has_own_kernel(op) && !wants_data(message))
+        opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                         "there is no Meta kernel of its own, and that its composite kernel refuses plain Meta tensors "
+                         "proves nothing: %.*s",
+                         length, message);
+      else
+        opc_finding_fail(finding, "meta.rejects", "the real kernel returns, the Meta kernel throws: %.*s", length,
+                         message);
+      break;
+  }
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  side_t real = {0}, meta = {0};
+  opc_sample_t sample = {0};
+  opc_error_t error = {0};
+  opc_device_t meta_device = {OPC_DEVICE_META, -1};
+  opc_status_t status = OPC_OK;
+  if (!opc_case_run(context, false, &real.call, finding)) goto release;
+  status = side_take(&real, &error);
+  if (status == OPC_OK) status = opc_sample_copy(context->sample, &sample, &error);
+  if (status != OPC_OK) goto release;
+  if (!move_to_meta(context->op, &sample, real.call.leaf_count)) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor argument selects the Meta kernel");
+    goto release;
+  }
+  status = opc_call_make(&meta.call, context->op, &sample, meta_device, context->seed, &error);
+  if (status != OPC_OK) goto release;
+
+  context->phase("the Meta kernel");
+  if (opc_call_run(&meta.call, context->handle, context->seed) != OPC_CALL_RETURNED) {
+    judge_refusal(context, &meta.call, finding);
+    goto release;
+  }
+  status = side_take(&meta, &error);
+  if (status != OPC_OK) goto release;
+  bool dynamic = opc_operator_has_tag(context->op, "dynamic_output_shape"),
+       dependent = opc_operator_has_tag(context->op, "data_dependent_output");
+  comparison_t comparison = {.context = context,
+                             .real = &real,
+                             .meta = &meta,
+                             .shape_follows_data = dynamic || dependent,
+                             .value_follows_data = dynamic || dependent,
+                             .own_kernel = has_own_kernel(context->op),
+                             .finding = finding};
+  compare_results(&comparison);
+  if (!comparison.shape_follows_data && real.result.count == meta.result.count) compare_sharing(&comparison);
+  if (real.result.count)
+    opc_finding_pass(finding, "%zu results have the metadata of the real kernel's", real.result.count);
+  else
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "the Meta kernel accepts the arguments; there is no result to compare");
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  side_clear(&meta);
+  side_clear(&real);
+  opc_sample_clear(&sample);
+}
+
+const opc_check_t opc_check_meta = {
+    .name = "meta",
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SAME |
+                OPC_VARIANT_SHAPE | OPC_VARIANT_CAST,
+    .dtypes = OPC_SWEEP_ALL,
+    .run = run,
+};

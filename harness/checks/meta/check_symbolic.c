@@ -1,0 +1,350 @@
+/* symbolic: the Meta kernel on symbols in place of sizes, as torch.compile calls it under dynamic shapes; and the real
+ * kernel on other sizes, which proves what must not be a number. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/framework/access.h"
+#include "checks/framework/case_run.h"
+#include "checks/framework/outcome.h"
+#include "memory/cpu_memory.h"
+
+enum { SHAPES_MAX = 3, SHAPES_TRIED_MAX = 8 }; /* besides the sample's own */
+
+typedef struct other_shape {
+  char variant[96];
+  size_t output_count;
+  struct sizes {
+    int ndim;
+    int64_t sizes[OPC_MAX_DIMS];
+  } outputs[OPC_SYMBOLIC_OUTPUTS]; /* of the real kernel */
+  bool has_symbolic;
+  opc_symbolic_t symbolic;
+} other_shape_t;
+
+typedef struct symbolic_case {
+  opc_case_context_t *context;
+  opc_finding_t *finding;
+  opc_call_t real;
+  opc_output_t *outputs;
+  size_t output_count;
+  opc_call_t meta; /* tensors on Meta, from which symbolic ones are made */
+  opc_symbolic_t symbolic;
+  opc_call_outcome_t outcome;
+  opc_text_t message;
+  other_shape_t *others;
+  size_t other_count, tried;
+  opc_status_t status; /* of a callback, which cannot return one */
+  opc_error_t error;
+} symbolic_case_t;
+
+static opc_status_t call_symbolic(symbolic_case_t *run, opc_call_t *meta, opc_symbolic_t *out) {
+  run->context->phase("the Meta kernel with symbolic sizes");
+  run->outcome = opc_op_call_symbolic(run->context->handle, meta->arguments, meta->absent, meta->argument_count, out,
+                                      &run->message);
+  return OPC_OK;
+}
+
+/* ---- other sizes ---- */
+
+static bool same_ranks(const symbolic_case_t *run, const opc_call_t *call) {
+  if (call->leaf_count != run->real.leaf_count) return false;
+  for (size_t i = 0; i < call->leaf_count; i++)
+    if (call->leaves[i].before.ndim != run->real.leaves[i].before.ndim) return false;
+  return true;
+}
+
+/* How long a list is, is known where a graph is made, and no symbol: with nulls in it no tensor tells. */
+static bool same_lengths(const opc_sample_t *left, const opc_sample_t *right) {
+  for (size_t i = 0; i < left->argument_count; i++) {
+    const opc_value_t *a = &left->arguments[i], *b = &right->arguments[i];
+    if (a->kind == OPC_VALUE_LIST && (b->kind != OPC_VALUE_LIST || a->list.count != b->list.count)) return false;
+  }
+  return true;
+}
+
+/* On guarded memory: the sizes are ours, and a kernel that does not check them may go anywhere. What it then returns
+ * proves nothing. */
+static opc_status_t call_real(symbolic_case_t *run, const opc_sample_t *sample, other_shape_t *out,
+                              bool *out_accepted) {
+  opc_call_t call = {0};
+  opc_output_t *outputs = NULL;
+  opc_case_context_t *context = run->context;
+  *out_accepted = false;
+  opc_status_t status = OPC_OK;
+  if (opc_call_make(&call, context->op, sample, context->device, context->seed, &run->error) != OPC_OK ||
+      !same_ranks(run, &call))
+    goto release;
+  context->phase("the operator on other sizes");
+  if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) goto release;
+  if (opc_accesses_count(1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED)) goto release;
+  status = opc_call_outputs(&call, &outputs, &out->output_count, &run->error);
+  for (size_t i = 0; status == OPC_OK && i < out->output_count && i < OPC_SYMBOLIC_OUTPUTS; i++) {
+    out->outputs[i].ndim = outputs[i].meta.ndim;
+    memcpy(out->outputs[i].sizes, outputs[i].meta.sizes, sizeof out->outputs[i].sizes);
+  }
+  *out_accepted = status == OPC_OK;
+
+release:
+  free(outputs);
+  opc_call_clear(&call);
+  return status;
+}
+
+static bool try_sizes(const char *name, const opc_sample_t *sample, void *context) {
+  symbolic_case_t *run = context;
+  other_shape_t *other = &run->others[run->other_count];
+  bool accepted = false;
+  if (!same_lengths(run->context->sample, sample)) return true;
+  if (run->tried++ == SHAPES_TRIED_MAX) return false;
+  *other = (other_shape_t){0};
+  snprintf(other->variant, sizeof other->variant, "%s", name);
+  run->status = call_real(run, sample, other, &accepted);
+  if (run->status == OPC_OK && accepted && run->symbolic.event_count) {
+    opc_call_t meta = {0};
+    opc_device_t device = {OPC_DEVICE_META, -1};
+    run->status = opc_call_make(&meta, run->context->op, sample, device, run->context->seed, &run->error);
+    if (run->status == OPC_OK) run->status = call_symbolic(run, &meta, &other->symbolic);
+    other->has_symbolic = run->status == OPC_OK && run->outcome == OPC_CALL_RETURNED;
+    opc_call_clear(&meta);
+  }
+  run->other_count += accepted;
+  return run->status == OPC_OK && run->other_count < SHAPES_MAX;
+}
+
+static opc_status_t try_other_sizes(symbolic_case_t *run) {
+  opc_case_context_t *context = run->context;
+  bool guarded = opc_cpu_memory_guarded();
+  if (opc_accesses_count(1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED))
+    return OPC_OK; /* the runner tells of these */
+  run->others = calloc(SHAPES_MAX + 1, sizeof *run->others);
+  if (!run->others) return opc_error_set(&run->error, OPC_ERR_MEMORY, "out of memory for other sizes");
+  if (!guarded) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
+  opc_status_t status =
+      opc_variants_of(context->sample, context->op, OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES, try_sizes, run, &run->error);
+  if (!guarded) opc_cpu_memory_plain();
+  opc_guard_accesses_reset();
+  return status == OPC_OK ? run->status : status;
+}
+
+/* ---- findings ---- */
+
+/* The supervisor makes a place of the addresses, and puts it behind the message. */
+static void add_place(opc_finding_t *finding, const char *rule, const opc_symbolic_event_t *event) {
+  json_t *raw = json_array(), *list = finding->evidence ? json_object_get(finding->evidence, "accesses") : NULL;
+  for (uint32_t i = 0; i < event->frame_count; i++)
+    json_array_append_new(raw, json_sprintf("0x%" PRIx64, event->frames[i]));
+  if (!list) {
+    list = json_array();
+    opc_finding_evidence(finding, "accesses", list);
+  }
+  json_t *place = json_pack("{s:s, s:s, s:o}", "rule", rule, "asks", event->text, "raw_frames", raw);
+  if (place) json_array_append_new(list, place);
+}
+
+static void report_reads(symbolic_case_t *run) {
+  for (size_t i = 0; i < run->symbolic.event_count; i++) {
+    const opc_symbolic_event_t *event = &run->symbolic.events[i];
+    if (event->kind != OPC_SYMBOLIC_READ) continue;
+    const char *path = (size_t)event->leaf < run->meta.leaf_count ? run->meta.leaves[event->leaf].path : "an argument";
+    opc_finding_fail(
+        run->finding, "symbolic.plain_size",
+        "called on Meta the operator asks for %s.%s, a plain number, where under dynamic shapes there is a symbol",
+        path, event->text);
+    add_place(run->finding, "symbolic.plain_size", event);
+  }
+}
+
+/* The same question at the same place, of other sizes that the operator takes; NULL: it was not asked. */
+static const opc_symbolic_event_t *same_question(const opc_symbolic_t *symbolic, const opc_symbolic_event_t *event) {
+  for (size_t i = 0; i < symbolic->event_count; i++) {
+    const opc_symbolic_event_t *other = &symbolic->events[i];
+    if (other->kind == event->kind && other->frame_count == event->frame_count &&
+        memcmp(other->frames, event->frames, event->frame_count * sizeof event->frames[0]) == 0)
+      return other;
+  }
+  return NULL;
+}
+
+static void report_guards(symbolic_case_t *run) {
+  for (size_t i = 0; i < run->symbolic.event_count; i++) {
+    const opc_symbolic_event_t *event = &run->symbolic.events[i];
+    for (size_t k = 0; event->kind != OPC_SYMBOLIC_READ && k < run->other_count; k++) {
+      const opc_symbolic_event_t *other =
+          run->others[k].has_symbolic ? same_question(&run->others[k].symbolic, event) : NULL;
+      if (!other || other->value == event->value) continue;
+      bool number = event->kind == OPC_SYMBOLIC_NUMBER;
+      const char *yes = event->value ? "holds" : "does not hold";
+      if (number)
+        opc_finding_fail(run->finding, "symbolic.specialises",
+                         "the Meta kernel turns %s into its number, %lld for the sample and %lld with %s, which the "
+                         "operator takes as well",
+                         event->text, (long long)event->value, (long long)other->value, run->others[k].variant);
+      else
+        opc_finding_fail(
+            run->finding, "symbolic.specialises",
+            "the Meta kernel decides by %s, which %s for the sample and %s with %s, which the operator takes as well",
+            event->text, yes, event->value ? "does not" : "does", run->others[k].variant);
+      add_place(run->finding, "symbolic.specialises", event);
+      break;
+    }
+  }
+}
+
+static bool has_number(const symbolic_case_t *run) {
+  for (size_t i = 0; i < run->symbolic.output_count; i++)
+    for (int d = 0; d < run->symbolic.outputs[i].ndim && d < OPC_MAX_DIMS; d++)
+      if (run->symbolic.outputs[i].number[d]) return true;
+  return false;
+}
+
+/* Where a size depends on values no size of the arguments decides it: rank, dtype and device are compared by check meta
+ * all the same. */
+static bool sizes_follow_values(const opc_operator_t *op) {
+  return opc_operator_has_tag(op, "dynamic_output_shape") || opc_operator_has_tag(op, "data_dependent_output");
+}
+
+static void report_numbers(symbolic_case_t *run) {
+  if (sizes_follow_values(run->context->op)) return;
+  for (size_t i = 0; i < run->symbolic.output_count; i++) {
+    const opc_symbolic_output_t *output = &run->symbolic.outputs[i];
+    for (size_t k = 0; k < run->other_count; k++) {
+      const struct sizes *real = &run->others[k].outputs[i];
+      if (run->others[k].output_count != run->symbolic.output_count || real->ndim != output->ndim) continue;
+      for (int d = 0; d < output->ndim && d < OPC_MAX_DIMS; d++) {
+        if (!output->number[d] || real->sizes[d] == output->sizes[d]) continue;
+        opc_finding_fail(
+            run->finding, "symbolic.hard_coded",
+            "the Meta kernel gives %s size %lld in dimension %d, whatever the sizes of the arguments are; the real "
+            "kernel gives it %lld with %s",
+            run->outputs[i].path, (long long)output->sizes[d], d, (long long)real->sizes[d], run->others[k].variant);
+        return;
+      }
+    }
+  }
+}
+
+static bool asked(const symbolic_case_t *run, opc_symbolic_kind_t kind) {
+  for (size_t i = 0; i < run->symbolic.event_count; i++)
+    if (run->symbolic.events[i].kind == kind) return true;
+  return false;
+}
+
+/* The kernel threw on symbols, and it did not on the same sizes as numbers. */
+static void judge_refusal(symbolic_case_t *run) {
+  const char *message = opc_text_c(&run->message);
+  int length = (int)strcspn(message, "\n");
+  if (run->symbolic.inner_threw[0])
+    opc_finding_skip(
+        run->finding, OPC_SKIP_NOT_APPLICABLE,
+        "the Meta kernel calls %s, which throws on symbolic sizes; in a process with Python it need not: %.*s",
+        run->symbolic.inner_threw, length, message);
+  else if (run->outcome == OPC_CALL_NO_KERNEL || run->outcome == OPC_CALL_FAKE_IN_PYTHON)
+    opc_finding_skip(run->finding, OPC_SKIP_NO_KERNEL,
+                     "the Meta kernel calls an operator that has no Meta kernel in C++: %.*s", length, message);
+  else if (run->outcome == OPC_CALL_UNCONVERTIBLE)
+    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "the arguments cannot be made with symbolic sizes: %.*s",
+                     length, message);
+  else if (run->outcome == OPC_CALL_FOREIGN_EXCEPTION)
+    opc_finding_error(run->finding, "foreign_exception", "the Meta kernel throws something that is no std::exception");
+  else
+    opc_finding_fail(run->finding, "symbolic.rejects",
+                     "the Meta kernel takes these sizes as numbers, and throws on symbols: %.*s", length, message);
+}
+
+static void judge(symbolic_case_t *run) {
+  report_reads(run);
+  if (run->outcome != OPC_CALL_RETURNED) {
+    judge_refusal(run);
+    return;
+  }
+  report_guards(run);
+  /* A number that was asked for is a number in the output too. */
+  if (!run->finding->rule && !run->symbolic.inner_read && !asked(run, OPC_SYMBOLIC_NUMBER)) report_numbers(run);
+  if (run->symbolic.inner_read)
+    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
+                     "the Meta kernel itself asks for no number, but an operator that it calls does; in a process with "
+                     "Python that one need not");
+  else if (run->other_count)
+    opc_finding_pass(run->finding,
+                     "%zu symbols go through the Meta kernel, and what is a number in its %zu outputs is one for %zu "
+                     "other shapes too",
+                     run->symbolic.symbols, run->symbolic.output_count, run->other_count);
+  else
+    opc_finding_pass(run->finding, "%zu symbols go through the Meta kernel%s", run->symbolic.symbols,
+                     has_number(run) ? "; whether numbers in its outputs belong there is open, as the operator takes "
+                                       "no other shapes that were tried"
+                                     : ", and every size of its outputs is made of them");
+}
+
+/* ---- the case ---- */
+
+static bool has_kernel(const opc_operator_t *op, const char *key) {
+  const opc_kernel_t *kernel = opc_operator_kernel(op, key);
+  return kernel && !kernel->fallthrough;
+}
+
+/* True: there is nothing to call with symbols. */
+static bool skip_operator(const opc_operator_t *op, opc_finding_t *finding) {
+  if (!op->library)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is libtorch's own: what takes symbols there is in Python");
+  else if (op->python_module && !has_kernel(op, "Meta"))
+    opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON, "the fake kernel is said to be in Python module %s",
+                     op->python_module);
+  else if (!has_kernel(op, "Meta"))
+    opc_finding_skip(finding, OPC_SKIP_NO_KERNEL,
+                     has_kernel(op, "CompositeImplicitAutograd") || has_kernel(op, "CompositeExplicitAutograd")
+                         ? "it is composite: there is no Meta kernel of its own"
+                         : "there is no Meta kernel in C++");
+  return finding->decided;
+}
+
+/* False: the verdict is made. */
+static bool call_on_meta(symbolic_case_t *run) {
+  opc_case_context_t *context = run->context;
+  opc_device_t device = {OPC_DEVICE_META, -1};
+  run->status = opc_call_make(&run->meta, context->op, context->sample, device, context->seed, &run->error);
+  if (run->status != OPC_OK) return false;
+  context->phase("the Meta kernel");
+  if (opc_call_run(&run->meta, context->handle, context->seed) == OPC_CALL_RETURNED) return true;
+  opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
+                   "the Meta kernel refuses these sizes as numbers already: see check meta");
+  return false;
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  symbolic_case_t run = {.context = context, .finding = finding};
+  opc_call_t symbolic_arguments = {0};
+  opc_device_t device = {OPC_DEVICE_META, -1};
+  if (skip_operator(context->op, finding)) return;
+  if (!opc_case_run(context, false, &run.real, finding)) goto release;
+  run.status = opc_call_outputs(&run.real, &run.outputs, &run.output_count, &run.error);
+  if (run.status != OPC_OK || !call_on_meta(&run)) goto release;
+  run.status = opc_call_make(&symbolic_arguments, context->op, context->sample, device, context->seed, &run.error);
+  if (run.status == OPC_OK) run.status = call_symbolic(&run, &symbolic_arguments, &run.symbolic);
+  if (run.status != OPC_OK) goto release;
+  if (!run.symbolic.symbols) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "no size of these arguments is 2 or more: there is nothing to make a symbol of");
+    goto release;
+  }
+  bool comparable = run.outcome == OPC_CALL_RETURNED && run.symbolic.output_count == run.output_count;
+  if (comparable && (has_number(&run) || run.symbolic.event_count)) {
+    opc_call_outcome_t outcome = run.outcome;
+    run.status = try_other_sizes(&run);
+    run.outcome = outcome;
+  }
+  if (run.status == OPC_OK) judge(&run);
+
+release:
+  if (run.status != OPC_OK) opc_finding_from_error(context, &run.error, finding);
+  free(run.others);
+  free(run.outputs);
+  opc_text_clear(&run.message);
+  opc_call_clear(&symbolic_arguments);
+  opc_call_clear(&run.meta);
+  opc_call_clear(&run.real);
+}
+
+const opc_check_t opc_check_symbolic = {.name = "symbolic", .families = OPC_VARIANT_PLAIN, .run = run};

@@ -1,0 +1,212 @@
+/* bitwise: what the sample promises bit for bit, and its golden outputs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/framework/outcome.h"
+#include "checks/compare/tolerance.h"
+
+/* ---- expect.same_bits ---- */
+
+static const opc_leaf_t *leaf_called(const opc_call_t *call, const char *path, size_t *out_index) {
+  for (size_t i = 0; i < call->leaf_count; i++) {
+    if (strcmp(call->leaves[i].path, path) != 0) continue;
+    *out_index = i;
+    return &call->leaves[i];
+  }
+  return NULL;
+}
+
+static const opc_result_item_t *output_number(const opc_result_t *result, size_t output) {
+  char path[32];
+  snprintf(path, sizeof path, "returns[%zu]", output);
+  for (size_t i = 0; i < result->count; i++)
+    if (strcmp(result->items[i].path, path) == 0) return &result->items[i];
+  return NULL;
+}
+
+static void compare_promise(const opc_case_context_t *context, const opc_leaf_t *leaf,
+                            const struct opc_replay_leaf *values, const opc_result_item_t *output, int64_t *compared,
+                            opc_finding_t *finding) {
+  const opc_tensor_meta_t *meta = &output->meta;
+  if (output->kind != OPC_VALUE_TENSOR || meta->numel != values->numel || meta->dtype != values->dtype) {
+    if (opc_case_is_declared(context))
+      opc_finding_fail(finding, "bitwise.same_bits",
+                       "%s has %lld elements of %s, %s, whose bits it is promised to have, has %lld of %s",
+                       output->path, (long long)meta->numel, opc_meta_dtype_text(meta), leaf->path,
+                       (long long)values->numel, opc_dtype_name(values->dtype));
+    return;
+  }
+  if (!output->bytes) return;
+  size_t width = meta->itemsize;
+  int64_t wrong = 0, first = 0;
+  for (int64_t e = 0; e < meta->numel; e++)
+    if (memcmp((const char *)output->bytes + (size_t)e * width, (const char *)values->bytes + (size_t)e * width,
+               width) != 0 &&
+        wrong++ == 0)
+      first = e;
+  *compared += meta->numel;
+  if (!wrong) return;
+  char index[160], here[160], there[160];
+  opc_index_text(meta, first, index, sizeof index);
+  opc_element_text(meta->dtype, (const char *)output->bytes + (size_t)first * width, here, sizeof here);
+  opc_element_text(meta->dtype, (const char *)values->bytes + (size_t)first * width, there, sizeof there);
+  opc_finding_fail(finding, "bitwise.same_bits", "%s%s is %s, %s has %s there; %lld of %lld elements differ",
+                   output->path, index, here, leaf->path, there, (long long)wrong, (long long)meta->numel);
+}
+
+static void check_promises(const opc_case_context_t *context, const opc_call_t *call, const opc_replay_t *values,
+                           const opc_result_t *result, int64_t *compared, opc_finding_t *finding) {
+  const opc_expect_t *expect = &context->base->expect;
+  for (size_t i = 0; i < expect->same_bits_count; i++) {
+    size_t index = 0;
+    const opc_leaf_t *leaf = leaf_called(call, expect->same_bits[i].argument, &index);
+    const opc_result_item_t *output = output_number(result, expect->same_bits[i].output);
+    if (leaf && output) compare_promise(context, leaf, &values->leaves[index], output, compared, finding);
+    else if (opc_case_is_declared(context))
+      opc_finding_fail(
+          finding, "bitwise.same_bits", "the sample promises that returns[%zu] has the bits of %s; there is no such %s",
+          expect->same_bits[i].output, expect->same_bits[i].argument, leaf ? "tensor output" : "tensor argument");
+  }
+}
+
+/* ---- expect.outputs ---- */
+
+static opc_status_t compare_golden_tensor(const opc_case_context_t *context, const char *path,
+                                          const opc_tensor_spec_t *spec, const opc_result_item_t *got,
+                                          opc_finding_t *finding, opc_error_t *error) {
+  char here[160], there[160];
+  if (got->kind != OPC_VALUE_TENSOR) {
+    opc_finding_fail(finding, "bitwise.outputs", "%s is %s, the sample states a tensor", path, got->text);
+    return OPC_OK;
+  }
+  opc_sizes_text(got->meta.ndim, got->meta.sizes, here, sizeof here);
+  opc_sizes_text(spec->ndim, spec->sizes, there, sizeof there);
+  if (strcmp(here, there) != 0 || (spec->dtype_given && spec->dtype != got->meta.dtype)) {
+    opc_finding_fail(finding, "bitwise.outputs", "%s is %s%s, the sample states %s%s", path,
+                     opc_dtype_name(got->meta.dtype), here, spec->dtype_given ? opc_dtype_name(spec->dtype) : "",
+                     there);
+    return OPC_OK;
+  }
+  if (!got->bytes) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "%s: its values cannot be read", path);
+
+  opc_tensor_spec_t *own = opc_tensor_spec_copy(spec);
+  opc_result_item_t stated = *got;
+  opc_text_t text = {0};
+  opc_status_t status = OPC_ERR_MEMORY;
+  stated.bytes = malloc(got->size + 1);
+  if (!own || !stated.bytes) {
+    opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a golden");
+    goto release;
+  }
+  own->dtype = got->meta.dtype;
+  status = opc_fill_logical(own, path, context->seed, stated.bytes, error);
+  if (status != OPC_OK) goto release;
+  opc_result_t left = {.items = (opc_result_item_t *)got, .count = 1}, right = {.items = &stated, .count = 1};
+  opc_bound_t bound = {.got = &left, .reference = &right};
+  if (context->base->expect.has_tolerance) bound.relative = context->base->expect.tolerance;
+  opc_difference_t difference = opc_result_compare(&left, &right, bound.relative ? opc_bound_holds : NULL, &bound);
+  if (difference.kind != OPC_DIFFERENCE_NONE) {
+    opc_difference_text(&difference, &left, &right, "the sample", &text);
+    opc_finding_fail(finding, "bitwise.outputs", "%s", opc_text_c(&text));
+  }
+
+release:
+  opc_text_clear(&text);
+  free(stated.bytes);
+  opc_tensor_spec_free(own);
+  return status;
+}
+
+static const opc_result_item_t *item_called(const opc_result_t *result, const char *path) {
+  for (size_t i = 0; i < result->count; i++)
+    if (strcmp(result->items[i].path, path) == 0) return &result->items[i];
+  return NULL;
+}
+
+static opc_status_t compare_golden(const opc_case_context_t *context, const char *path, const opc_value_t *stated,
+                                   const opc_result_t *result, opc_finding_t *finding, opc_error_t *error) {
+  if (stated->kind == OPC_VALUE_LIST) {
+    opc_status_t status = OPC_OK;
+    for (size_t i = 0; status == OPC_OK && i < stated->list.count; i++) {
+      char inner[96];
+      snprintf(inner, sizeof inner, "%.64s[%zu]", path, i);
+      status = compare_golden(context, inner, &stated->list.items[i], result, finding, error);
+    }
+    return status;
+  }
+  const opc_result_item_t *got = item_called(result, path);
+  if (!got) {
+    opc_finding_fail(finding, "bitwise.outputs", "the sample states %s, and there is no such output", path);
+    return OPC_OK;
+  }
+  if (stated->kind == OPC_VALUE_TENSOR && stated->tensor)
+    return compare_golden_tensor(context, path, stated->tensor, got, finding, error);
+  char text[128];
+  opc_value_describe(stated, text, sizeof text);
+  /* a file cannot tell 2 from 2.0 */
+  bool number = stated->kind == OPC_VALUE_INT && got->kind == OPC_VALUE_FLOAT &&
+                (double)stated->integer == *(const double *)got->bytes;
+  if (!number && (got->kind != stated->kind || strcmp(text, got->text) != 0))
+    opc_finding_fail(finding, "bitwise.outputs", "%s is %s, the sample states %s", path,
+                     got->kind == OPC_VALUE_TENSOR ? "a tensor" : got->text, text);
+  return OPC_OK;
+}
+
+static opc_status_t check_goldens(const opc_case_context_t *context, const opc_result_t *result, opc_finding_t *finding,
+                                  opc_error_t *error) {
+  const opc_expect_t *expect = &context->base->expect;
+  opc_status_t status = OPC_OK;
+  if (!opc_case_is_declared(context) || !expect->outputs) return OPC_OK;
+  for (size_t i = 0; status == OPC_OK && i < expect->output_count; i++) {
+    char path[32];
+    snprintf(path, sizeof path, "returns[%zu]", i);
+    status = compare_golden(context, path, &expect->outputs[i], result, finding, error);
+  }
+  return status;
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_call_t call = {0};
+  opc_replay_t values = {0};
+  opc_result_t result = {0};
+  opc_error_t error = {0};
+  int64_t promised = 0;
+  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
+  if (status == OPC_OK) status = opc_replay_take(&values, &call, &error);
+  if (status != OPC_OK) goto release;
+
+  context->phase("the operator");
+  opc_call_run(&call, context->handle, context->seed);
+  if (opc_finding_from_outcome(context, &call, finding)) goto release;
+  status = opc_result_take(&result, &call, OPC_RESULT_ARGUMENTS, &error);
+  if (status != OPC_OK) goto release;
+  check_promises(context, &call, &values, &result, &promised, finding);
+  status = check_goldens(context, &result, finding, &error);
+  if (status != OPC_OK) goto release;
+  if (promised) opc_finding_pass(finding, "%lld elements have the promised bits", (long long)promised);
+  else if (opc_case_is_declared(context) && context->base->expect.outputs)
+    opc_finding_pass(finding, "the outputs are those that the sample states");
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no promised element is there to compare");
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  opc_result_clear(&result);
+  opc_replay_clear(&values);
+  opc_call_clear(&call);
+}
+
+/* A golden is the plain sample's; a promise of bits holds for every variant. */
+static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
+  (void)op;
+  return sample->expect.same_bits_count || (sample->expect.outputs && strcmp(variant, "plain") == 0);
+}
+
+const opc_check_t opc_check_bitwise = {
+    .name = "bitwise",
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SPECIAL |
+                OPC_VARIANT_SAME | OPC_VARIANT_SHAPE,
+    .dtypes = OPC_SWEEP_ALL,
+    .applies = applies,
+    .run = run,
+};

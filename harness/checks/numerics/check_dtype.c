@@ -1,0 +1,244 @@
+/* dtype: each dtype against the operator itself in float64, on numbers that both dtypes hold. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/framework/outcome.h"
+#include "checks/compare/sign_pairs.h"
+#include "checks/compare/tolerance.h"
+
+enum {
+  MESSAGE_SIZE = 300,
+  FEW = 50 /* one of so many elements may lie where the result jumps */
+};
+
+static bool comparable(const opc_result_item_t *got, const opc_result_item_t *reference) {
+  if (!opc_result_is_measurable(got) || !opc_result_is_measurable(reference) || got->kind != reference->kind ||
+      got->meta.ndim != reference->meta.ndim)
+    return false;
+  if ((opc_dtype_class(got->meta.dtype) == OPC_CLASS_COMPLEX) !=
+      (opc_dtype_class(reference->meta.dtype) == OPC_CLASS_COMPLEX))
+    return false;
+  return memcmp(got->meta.sizes, reference->meta.sizes, (size_t)got->meta.ndim * sizeof got->meta.sizes[0]) == 0;
+}
+
+/* The dtypes differ by design, so this is no opc_result_compare. */
+static opc_difference_t compare_widened(opc_bound_t *bound, int64_t *out_compared) {
+  opc_difference_t difference = {0};
+  *out_compared = 0;
+  for (size_t i = 0; i < bound->got->count && i < bound->reference->count; i++) {
+    if (!comparable(&bound->got->items[i], &bound->reference->items[i])) continue;
+    int64_t wrong = 0, first = 0;
+    for (int64_t e = 0; e < bound->got->items[i].meta.numel; e++)
+      if (!opc_bound_holds(i, e, bound) && wrong++ == 0) first = e;
+    *out_compared += bound->got->items[i].meta.numel;
+    if (wrong && difference.kind == OPC_DIFFERENCE_NONE)
+      difference = (opc_difference_t){.kind = OPC_DIFFERENCE_VALUE, .item = i, .first = first, .count = wrong};
+  }
+  return difference;
+}
+
+/* Where the exact result does not move at all, or by less than this dtype can tell (the mean taken from a single
+ * number, a row of two divided by its deviation), rounding still does. The scale is then what the narrow result itself
+ * does under the same small moves. In float32 that counts beside a result that moves, too: by so many units at most,
+ * which is far below what a wrong accumulation loses there. */
+static double with_own_noise(double change, double own, double unit, opc_dtype_t dtype) {
+  enum { FLOAT32_DIGITS = 24, FLOAT32_UNITS = 8 };
+  if (own <= change) return change;
+  if (OPC_TOLERANCE_FACTOR * change < unit) return own;
+  return opc_dtype_digits(dtype) >= FLOAT32_DIGITS ? fmax(change, fmin(own, FLOAT32_UNITS * unit)) : change;
+}
+
+static opc_status_t add_own_noise(opc_case_context_t *context, opc_dtype_t dtype, opc_replay_t *replay,
+                                  const opc_result_t *got, opc_tolerance_t *tolerance, opc_error_t *error) {
+  opc_again_t again = {.context = context,
+                       .sample = context->sample,
+                       .replay = replay,
+                       .seed = context->seed,
+                       .phase = "the operator on moved inputs"};
+  opc_tolerance_t own = {0};
+  opc_status_t status = opc_tolerance_measure(&own, &again, got, error);
+  for (size_t i = 0; status == OPC_OK && i < tolerance->count && i < own.count; i++)
+    tolerance->change[i] = with_own_noise(tolerance->change[i], own.change[i],
+                                          opc_dtype_ulp(dtype, opc_result_largest(&got->items[i])), dtype);
+  opc_tolerance_clear(&own);
+  return status;
+}
+
+/* ---- numbers that are no tensors ---- */
+
+/* A kernel computes with them in its own dtype, so they are as uncertain as an element is. True: some was moved. */
+static bool move_scalars(opc_value_t *value, opc_dtype_t dtype, double by) {
+  bool moved = false;
+  if (value->kind == OPC_VALUE_FLOAT && isfinite(value->floating) && value->floating != trunc(value->floating)) {
+    value->floating += by * opc_dtype_ulp(dtype, value->floating);
+    return true;
+  }
+  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
+    moved = move_scalars(&value->list.items[i], dtype, by) || moved;
+  return moved;
+}
+
+static opc_status_t add_scalar_moves(const opc_again_t *again, opc_dtype_t dtype, const opc_result_t *reference,
+                                     opc_tolerance_t *tolerance, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  bool some = true;
+  for (double by = -1.0; status == OPC_OK && some && by <= 1.0; by += 2.0) {
+    opc_sample_t sample = {0};
+    opc_again_t moved = *again;
+    status = opc_sample_copy(again->sample, &sample, error);
+    if (status != OPC_OK) break;
+    some = false;
+    for (size_t i = 0; i < sample.argument_count; i++)
+      if (!sample.absent || !sample.absent[i]) some = move_scalars(&sample.arguments[i], dtype, by) || some;
+    moved.sample = &sample;
+    if (some) status = opc_tolerance_add(tolerance, &moved, reference, error);
+    opc_sample_clear(&sample);
+  }
+  return status;
+}
+
+static void report(const opc_bound_t *bound, const opc_difference_t *difference, opc_finding_t *finding) {
+  opc_text_t text = {0};
+  const opc_result_item_t *item = &bound->got->items[difference->item];
+  double allowed = opc_bound_value(bound, difference->item, difference->first);
+  opc_difference_text(difference, bound->got, bound->reference, "the same operator in float64", &text);
+  opc_finding_fail(finding, "dtype.wrong_result", "%s", opc_text_c(&text));
+  json_t *tolerance = json_pack("{s:s, s:f, s:f, s:i, s:i}", "output", item->path, "bound", allowed,
+                                "change_by_one_ulp", bound->tolerance->change[difference->item], "factor",
+                                OPC_TOLERANCE_FACTOR, "ulps", opc_bound_ulps(bound, difference->item));
+  if (tolerance) opc_finding_evidence(finding, "tolerance", tolerance);
+  opc_text_clear(&text);
+}
+
+/* A sum that stood still is wrong in most elements; of thousands some lie where the result jumps, and not each of them
+ * is met by a move. */
+static bool is_far_between(const opc_case_context_t *context, const opc_difference_t *difference,
+                           const opc_result_t *got) {
+  enum { MOST = 2 };
+  return opc_variant_family(context->id.variant) == OPC_VARIANT_LONG && difference->kind != OPC_DIFFERENCE_NONE &&
+         difference->count * MOST < got->items[difference->item].meta.numel;
+}
+
+/* What a vector or a tile leaves out or takes twice is no rounding; a decomposition of a larger matrix is as uncertain
+ * as its norm, not as its elements. */
+static opc_status_t at_least_of(const opc_case_context_t *context, const opc_result_t *reference, double **out,
+                                opc_error_t *error) {
+  static const double part = 1.0 / 1024;
+  if (opc_variant_family(context->id.variant) != OPC_VARIANT_SHAPE) return OPC_OK;
+  *out = calloc(reference->count + 1, sizeof **out);
+  if (!*out) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for bounds");
+  for (size_t i = 0; i < reference->count; i++) (*out)[i] = part * opc_result_largest(&reference->items[i]);
+  return OPC_OK;
+}
+
+static opc_status_t compare_with_float64(opc_case_context_t *context, opc_dtype_t dtype, opc_replay_t *replay,
+                                         const opc_result_t *got, opc_finding_t *finding, opc_error_t *error) {
+  opc_sample_t wide = {0};
+  opc_result_t reference = {0};
+  opc_tolerance_t tolerance = {0};
+  opc_text_t message = {0};
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  double *at_least = NULL;
+  bool unsteady = false, signs = false;
+  opc_again_t again = {
+      .context = context, .sample = &wide, .replay = replay, .seed = context->seed, .phase = "the float64 reference"};
+  opc_status_t status = opc_sample_copy(context->sample, &wide, error);
+  if (status != OPC_OK) goto release;
+  opc_sample_widen(&wide);
+  status = opc_again_run(&again, &reference, &outcome, &message, error);
+  if (status != OPC_OK) goto release;
+  if (outcome != OPC_CALL_RETURNED) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it runs, and there is no reference: float64 is refused: %.*s",
+                     MESSAGE_SIZE, opc_text_c(&message));
+    goto release;
+  }
+  status = at_least_of(context, &reference, &at_least, error);
+  if (status != OPC_OK) goto release;
+  const double *stated = context->base && context->base->expect.has_tolerance ? context->base->expect.tolerance : NULL;
+  opc_bound_t bound = {.got = got,
+                       .reference = &reference,
+                       .ulps = OPC_TOLERANCE_ULPS,
+                       .narrow = dtype,
+                       .relative = stated,
+                       .at_least = at_least};
+  int64_t compared = 0;
+  opc_difference_t difference = compare_widened(&bound, &compared);
+  if (difference.kind != OPC_DIFFERENCE_NONE) { /* measured only where it matters: most results agree to a few units */
+    status = opc_tolerance_measure(&tolerance, &again, &reference, error);
+    if (status != OPC_OK) goto release;
+    bound.tolerance = &tolerance;
+    difference = compare_widened(&bound, &compared);
+  }
+  if (difference.kind != OPC_DIFFERENCE_NONE) {
+    status = add_own_noise(context, dtype, replay, got, &tolerance, error);
+    if (status != OPC_OK) goto release;
+    difference = compare_widened(&bound, &compared);
+  }
+  if (difference.kind != OPC_DIFFERENCE_NONE) {
+    status = add_scalar_moves(&again, dtype, &reference, &tolerance, error);
+    if (status != OPC_OK) goto release;
+    difference = compare_widened(&bound, &compared);
+  }
+  if (difference.kind != OPC_DIFFERENCE_NONE && difference.count <= got->items[difference.item].meta.numel / FEW + 1) {
+    status = opc_tolerance_measure_far(&tolerance, &again, &reference, error);
+    if (status != OPC_OK) goto release;
+    difference = compare_widened(&bound, &compared);
+  }
+  if (is_far_between(context, &difference, got)) difference.kind = OPC_DIFFERENCE_NONE;
+  if (difference.kind != OPC_DIFFERENCE_NONE) status = opc_signs_differ_only(&bound, &signs, error);
+  if (status != OPC_OK) goto release;
+  if (signs) difference.kind = OPC_DIFFERENCE_NONE;
+  if (difference.kind != OPC_DIFFERENCE_NONE) status = opc_result_is_unsteady(&again, &reference, &unsteady, error);
+  if (status != OPC_OK) goto release;
+  if (unsteady) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_UNSTEADY_TEXT);
+  else if (difference.kind != OPC_DIFFERENCE_NONE) report(&bound, &difference, finding);
+  else if (compared)
+    opc_finding_pass(finding, "%lld elements agree with the same operator in float64", (long long)compared);
+  else
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "it runs; no floating output of the same shape can be compared with float64");
+
+release:
+  free(at_least);
+  opc_text_clear(&message);
+  opc_tolerance_clear(&tolerance);
+  opc_result_clear(&reference);
+  opc_sample_clear(&wide);
+  return status;
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_dtype_t dtype = opc_dtype_find(context->id.dtype);
+  opc_dtype_class_t kind = opc_dtype_class(dtype);
+  opc_call_t call = {0};
+  opc_replay_t replay = {0};
+  opc_result_t got = {0};
+  opc_error_t error = {0};
+
+  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
+  if (status == OPC_OK) status = opc_replay_take(&replay, &call, &error);
+  if (status != OPC_OK) goto release;
+  context->phase("the operator");
+  opc_call_run(&call, context->handle, context->seed);
+  if (opc_finding_from_outcome(context, &call, finding)) goto release;
+
+  if (kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX) {
+    opc_finding_pass(finding, "it runs on %s (integers have no float64 reference)", context->id.dtype);
+  } else if (dtype == OPC_DTYPE_FLOAT64 || dtype == OPC_DTYPE_COMPLEX128) {
+    opc_finding_pass(finding, "it runs on %s, the reference of the other dtypes", context->id.dtype);
+  } else {
+    status = opc_result_take(&got, &call, OPC_RESULT_ARGUMENTS, &error);
+    if (status == OPC_OK) status = compare_with_float64(context, dtype, &replay, &got, finding, &error);
+  }
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  opc_result_clear(&got);
+  opc_replay_clear(&replay);
+  opc_call_clear(&call);
+}
+
+const opc_check_t opc_check_dtype = {
+    .name = "dtype", .dtypes = OPC_SWEEP_ALL, .long_in_narrow = true, .larger_in_float32 = true, .run = run};

@@ -1,0 +1,354 @@
+/* empty: a dimension made 0. The output's shape continues the row of sizes 1, 2 and 3, or is what the Meta kernel says;
+ * its values are defined. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/framework/case_run.h"
+#include "checks/framework/outcome.h"
+#include "memory/poison.h"
+#include "memory/scratch_memory.h"
+
+enum { STEPS = 3 /* sizes 1, 2, 3 */ };
+
+/* ---- the case's sample with size n where it has 0: a piece of the sample that it was made from ---- */
+
+typedef struct narrower {
+  const opc_call_t *base; /* the sample before the variant, made */
+  const opc_call_t *empty;
+  opc_replay_t *values;          /* of base */
+  int64_t size;                  /* n */
+  size_t others_from, others_to; /* the tensors that get other values: from the first up to and without the second */
+  unsigned char other;           /* what integers are then */
+} narrower_t;
+
+static bool same_tree(const opc_call_t *base, const opc_call_t *empty) {
+  if (base->leaf_count != empty->leaf_count) return false;
+  for (size_t i = 0; i < base->leaf_count; i++)
+    if (base->leaves[i].spec->ndim != empty->leaves[i].spec->ndim) return false;
+  return true;
+}
+
+static bool emptied(const narrower_t *narrower, size_t leaf, int dim) {
+  return narrower->empty->leaves[leaf].spec->sizes[dim] == 0 && narrower->base->leaves[leaf].spec->sizes[dim] > 0;
+}
+
+/* All the same: zeros, or `integer` where they are integers. */
+static void give_others(const opc_tensor_spec_t *spec, unsigned char integer, unsigned char *logical) {
+  const size_t width = opc_dtype_size(spec->dtype), size = (size_t)opc_tensor_spec_numel(spec) * width;
+  const opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
+  const bool integers = kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED || kind == OPC_CLASS_BOOLEAN;
+  memset(logical, 0, size);
+  for (size_t at = 0; integers && at < size; at += width)
+    logical[at] = integer; /* the machine is little-endian, as elf_probe.c wants it */
+}
+
+static opc_status_t give_narrowed(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                                  void *context, opc_error_t *error) {
+  const narrower_t *narrower = context;
+  const opc_tensor_spec_t *base = narrower->base->leaves[leaf].spec;
+  size_t width = opc_dtype_size(spec->dtype);
+  int64_t numel = opc_tensor_spec_numel(spec), index[OPC_MAX_DIMS] = {0};
+  (void)path;
+  (void)error;
+  if (leaf >= narrower->others_from && leaf < narrower->others_to) {
+    give_others(spec, narrower->other, logical);
+    return OPC_OK;
+  }
+  for (int64_t e = 0; e < numel; e++) {
+    int64_t from = 0;
+    for (int d = 0; d < spec->ndim; d++) from = from * base->sizes[d] + index[d];
+    memcpy((char *)logical + (size_t)e * width,
+           (const char *)narrower->values->leaves[leaf].bytes + (size_t)from * width, width);
+    for (int d = spec->ndim - 1; d >= 0; d--) {
+      if (++index[d] < spec->sizes[d]) break;
+      index[d] = 0;
+    }
+  }
+  return OPC_OK;
+}
+
+typedef struct resizer {
+  const narrower_t *narrower;
+  size_t leaf;
+  bool fits;
+} resizer_t;
+
+static void tensor_resize(const char *path, opc_value_t *value, void *context) {
+  resizer_t *resizer = context;
+  const narrower_t *narrower = resizer->narrower;
+  opc_tensor_spec_t *spec = value->tensor;
+  size_t leaf = resizer->leaf++;
+  (void)path;
+  for (int d = 0; d < spec->ndim; d++) {
+    if (!emptied(narrower, leaf, d)) continue;
+    if (narrower->base->leaves[leaf].spec->sizes[d] < narrower->size) resizer->fits = false;
+    spec->sizes[d] = narrower->size;
+  }
+}
+
+/* Result of the call with size n; *out_ran false: not to be had. */
+static opc_status_t run_narrowed(opc_case_context_t *context, narrower_t *narrower, opc_result_t *out, bool *out_ran,
+                                 opc_error_t *error) {
+  opc_sample_t sample = {0};
+  opc_call_t call = {0};
+  resizer_t resizer = {.narrower = narrower, .fits = true};
+  opc_call_options_t options = {
+      .device = context->device, .seed = context->seed, .values = give_narrowed, .values_context = narrower};
+  char phase[96];
+  *out_ran = false;
+  opc_status_t status = opc_sample_copy(context->base, &sample, error);
+  if (status != OPC_OK) goto release;
+  for (size_t i = 0; i < sample.argument_count; i++)
+    opc_value_visit_tensors("", &sample.arguments[i], tensor_resize, &resizer);
+  opc_sample_make_contiguous(&sample);
+  if (!resizer.fits) goto release;
+  status = opc_call_make_with(&call, context->op, &sample, &options, error);
+  if (status != OPC_OK) goto release;
+  snprintf(phase, sizeof phase, "the operator with size %lld instead of 0", (long long)narrower->size);
+  context->phase(phase);
+  if (opc_call_run(&call, context->handle, context->seed) == OPC_CALL_RETURNED) {
+    status = opc_result_take(out, &call, OPC_RESULT_META, error);
+    *out_ran = status == OPC_OK;
+  }
+
+release:
+  opc_call_clear(&call);
+  opc_sample_clear(&sample);
+  return status;
+}
+
+static bool comparable(const opc_result_t *steps, const opc_result_t *got, size_t i) {
+  for (int n = 0; n < STEPS; n++) {
+    if (steps[n].count != got->count || steps[n].items[i].kind != OPC_VALUE_TENSOR) return false;
+    if (steps[n].items[i].meta.ndim != steps[0].items[i].meta.ndim) return false;
+  }
+  return got->items[i].kind == OPC_VALUE_TENSOR;
+}
+
+/* Sizes that the row 1, 2, 3 leads to for 0; false where it is no straight row. */
+static bool extrapolate(const opc_result_t *steps, size_t i, int64_t *sizes) {
+  for (int d = 0; d < steps[0].items[i].meta.ndim; d++) {
+    int64_t one = steps[0].items[i].meta.sizes[d], two = steps[1].items[i].meta.sizes[d],
+            three = steps[2].items[i].meta.sizes[d];
+    if (two - one != three - two || one - (two - one) < 0) return false;
+    sizes[d] = one - (two - one);
+  }
+  return true;
+}
+
+/* ---- what the Meta kernel says ---- */
+
+static opc_status_t run_meta(opc_case_context_t *context, opc_result_t *out, bool *out_ran, opc_error_t *error) {
+  opc_device_t meta = {OPC_DEVICE_META, -1};
+  opc_call_t call = {0};
+  *out_ran = false;
+  opc_status_t status = opc_call_make(&call, context->op, context->sample, meta, context->seed, error);
+  if (status == OPC_OK) {
+    context->phase("the Meta kernel");
+    if (opc_call_run(&call, context->handle, context->seed) == OPC_CALL_RETURNED) {
+      status = opc_result_take(out, &call, OPC_RESULT_META, error);
+      *out_ran = status == OPC_OK;
+    }
+  }
+  opc_call_clear(&call);
+  return status;
+}
+
+static bool same_sizes(const opc_tensor_meta_t *meta, int ndim, const int64_t *sizes) {
+  return meta->ndim == ndim && memcmp(meta->sizes, sizes, (size_t)ndim * sizeof sizes[0]) == 0;
+}
+
+/* Where the row is 1, 1, 1, "at most one" leads to 0 as well. */
+static bool fits_row(const opc_tensor_meta_t *meta, const opc_tensor_meta_t *step, const int64_t *sizes) {
+  bool fits = meta->ndim == step->ndim;
+  for (int d = 0; fits && d < step->ndim; d++)
+    fits = meta->sizes[d] == sizes[d] || (meta->sizes[d] == 0 && sizes[d] == 1 && step->sizes[d] == 1);
+  return fits;
+}
+
+typedef struct shape_oracle {
+  opc_result_t meta, steps[STEPS];
+  bool has_meta, has_steps;
+  uint64_t follow_values; /* a bit an output, of the first 64 */
+  bool meta_is_own;       /* not the same kernel once more, which would agree with itself */
+} shape_oracle_t;
+
+/* As many rows as the largest index says: no row of sizes leads anywhere. */
+static void note_other_shapes(shape_oracle_t *oracle, const opc_result_t *others) {
+  const opc_result_t *last = &oracle->steps[STEPS - 1];
+  for (size_t i = 0; i < others->count && i < last->count && i < 64; i++) {
+    if (others->items[i].kind != OPC_VALUE_TENSOR || last->items[i].kind != OPC_VALUE_TENSOR) continue;
+    if (!same_sizes(&others->items[i].meta, last->items[i].meta.ndim, last->items[i].meta.sizes))
+      oracle->follow_values |= UINT64_C(1) << i;
+  }
+}
+
+static bool has_row(const shape_oracle_t *oracle, const opc_result_t *got, size_t i, int64_t *sizes) {
+  const bool follows = i < 64 && (oracle->follow_values >> i & 1) != 0;
+  return !follows && oracle->has_steps && comparable(oracle->steps, got, i) && extrapolate(oracle->steps, i, sizes);
+}
+
+/* True: something could be said about this output. */
+static bool check_shape(const shape_oracle_t *oracle, const opc_result_t *got, size_t i, opc_finding_t *finding) {
+  const opc_tensor_meta_t *meta = &got->items[i].meta;
+  const opc_result_item_t *said = oracle->has_meta && i < oracle->meta.count ? &oracle->meta.items[i] : NULL;
+  int64_t expected[OPC_MAX_DIMS];
+  char here[160], there[160];
+  if (strcmp(meta->layout, "strided") != 0) return false; /* a sparse tensor's sizes may come from the largest index */
+  bool row = has_row(oracle, got, i, expected);
+  bool meta_known = said && said->kind == OPC_VALUE_TENSOR;
+  bool meta_agrees = meta_known && same_sizes(meta, said->meta.ndim, said->meta.sizes);
+  opc_sizes_text(meta->ndim, meta->sizes, here, sizeof here);
+
+  if ((meta_agrees && (oracle->meta_is_own || !row)) ||
+      (row && fits_row(meta, &oracle->steps[0].items[i].meta, expected)))
+    return true;
+  if (row) {
+    opc_sizes_text(oracle->steps[0].items[i].meta.ndim, expected, there, sizeof there);
+    opc_finding_fail(finding, "empty.shape", "%s has shape %s; the shapes for sizes 1, 2 and 3 lead to %s",
+                     got->items[i].path, here, there);
+  } else if (meta_known) {
+    opc_sizes_text(said->meta.ndim, said->meta.sizes, there, sizeof there);
+    opc_finding_fail(finding, "empty.shape", "%s has shape %s; the Meta kernel says %s", got->items[i].path, here,
+                     there);
+  }
+  return row || meta_known;
+}
+
+/* Whether an output breaks its row, for whatever reason. */
+static bool breaks_row(const shape_oracle_t *oracle, const opc_result_t *got) {
+  bool breaks = false;
+  for (size_t i = 0; !breaks && i < got->count; i++) {
+    int64_t expected[OPC_MAX_DIMS];
+    breaks =
+        has_row(oracle, got, i, expected) && !fits_row(&got->items[i].meta, &oracle->steps[0].items[i].meta, expected);
+  }
+  return breaks;
+}
+
+/* With zeros and with ones in all tensors, and in each one alone: how many numbers two of them have in common follows
+ * both. */
+static opc_status_t ask_others(opc_case_context_t *context, narrower_t *narrower, shape_oracle_t *oracle,
+                               opc_error_t *error) {
+  const size_t count = narrower->base->leaf_count;
+  opc_status_t status = OPC_OK;
+  for (size_t round = 0; status == OPC_OK && round < 2 * (count > 1 ? count + 1 : 1); round++) {
+    const size_t probe = round / 2;
+    opc_result_t others = {0};
+    bool ran = false;
+    narrower->other = round % 2;
+    narrower->others_from = probe > 0 ? probe - 1 : 0;
+    narrower->others_to = probe > 0 ? probe : count;
+    status = run_narrowed(context, narrower, &others, &ran, error);
+    if (ran) note_other_shapes(oracle, &others);
+    opc_result_clear(&others);
+  }
+  return status;
+}
+
+static opc_status_t ask_oracles(opc_case_context_t *context, const opc_call_t *empty, const opc_result_t *got,
+                                shape_oracle_t *oracle, opc_error_t *error) {
+  opc_call_t base = {0};
+  opc_replay_t values = {0};
+  oracle->meta_is_own = opc_operator_kernel(context->op, "Meta") != NULL;
+  opc_status_t status = run_meta(context, &oracle->meta, &oracle->has_meta, error);
+  if (status == OPC_OK)
+    status = opc_call_make(&base, context->op, context->base, context->device, context->seed, error);
+  if (status == OPC_OK) status = opc_replay_take(&values, &base, error);
+  oracle->has_steps = status == OPC_OK && same_tree(&base, empty);
+  for (int n = 0; status == OPC_OK && oracle->has_steps && n < STEPS; n++) {
+    narrower_t narrower = {.base = &base, .empty = empty, .values = &values, .size = n + 1};
+    status = run_narrowed(context, &narrower, &oracle->steps[n], &oracle->has_steps, error);
+  }
+  if (status == OPC_OK && oracle->has_steps && breaks_row(oracle, got)) {
+    narrower_t narrower = {.base = &base, .empty = empty, .values = &values, .size = STEPS};
+    status = ask_others(context, &narrower, oracle, error);
+  }
+  opc_replay_clear(&values);
+  opc_call_clear(&base);
+  return status;
+}
+
+/* Tags say that the shape follows the data, so there is no row to continue. */
+static bool shape_follows_data(const opc_operator_t *op) {
+  return opc_operator_has_tag(op, "dynamic_output_shape") || opc_operator_has_tag(op, "data_dependent_output");
+}
+
+static opc_status_t check_shapes(opc_case_context_t *context, const opc_call_t *call, const opc_result_t *got,
+                                 int *out_known, opc_finding_t *finding, opc_error_t *error) {
+  shape_oracle_t oracle = {0};
+  opc_status_t status = OPC_OK;
+  *out_known = 0;
+  if (!shape_follows_data(context->op)) status = ask_oracles(context, call, got, &oracle, error);
+  for (size_t i = 0; status == OPC_OK && i < got->count; i++)
+    if (got->items[i].kind == OPC_VALUE_TENSOR && !got->items[i].argument)
+      *out_known += check_shape(&oracle, got, i, finding);
+  opc_result_clear(&oracle.meta);
+  for (int n = 0; n < STEPS; n++) opc_result_clear(&oracle.steps[n]);
+  return status;
+}
+
+/* ---- values ---- */
+
+static opc_status_t check_poison(opc_case_context_t *context, const opc_result_t *got, opc_finding_t *finding,
+                                 opc_error_t *error) {
+  opc_result_t other = {0}, again = {0};
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  opc_text_t text = {0};
+  opc_again_t same = {
+      .context = context, .sample = context->sample, .seed = context->seed, .phase = "the operator, second run"};
+  opc_poison_pattern(OPC_PATTERN_SECOND);
+  opc_scratch_memory_fill(OPC_PATTERN_SECOND);
+  opc_status_t status = opc_again_run(&same, &other, &outcome, NULL, error);
+  opc_scratch_memory_plain();
+  opc_poison_pattern(OPC_PATTERN_FIRST);
+  if (status != OPC_OK || outcome != OPC_CALL_RETURNED) goto release;
+  opc_difference_t difference = opc_result_compare(got, &other, NULL, NULL);
+  if (difference.kind != OPC_DIFFERENCE_VALUE) goto release;
+  status = opc_again_run(&same, &again, &outcome, NULL, error);
+  /* What changes without another pattern too is not uninitialised memory but chance: run_to_run's business. */
+  if (status != OPC_OK || outcome != OPC_CALL_RETURNED ||
+      opc_result_compare(got, &again, NULL, NULL).kind != OPC_DIFFERENCE_NONE)
+    goto release;
+  opc_difference_text(&difference, got, &other, "with other bytes in new memory it", &text);
+  /* An emptied list of counts beside what they count into. */
+  bool made_up = context->sample->source == OPC_SAMPLE_SEARCHED && context->sample->argument_count > 1 &&
+                 !opc_case_arguments_fit(context);
+  if (!made_up) opc_finding_fail(finding, "empty.poison", "%s", opc_text_c(&text));
+  else if (!finding->decided)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "of arguments that the search made up one is empty, and the others may no longer fit it: %s",
+                     opc_text_c(&text));
+
+release:
+  opc_text_clear(&text);
+  opc_result_clear(&again);
+  opc_result_clear(&other);
+  return status;
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_call_t call = {0};
+  opc_result_t got = {0};
+  opc_error_t error = {0};
+  int known = 0;
+  opc_status_t status = OPC_OK;
+  if (!opc_case_run(context, false, &call, finding)) goto release;
+  status = opc_result_take(&got, &call, 0, &error);
+  if (status == OPC_OK) status = check_shapes(context, &call, &got, &known, finding, &error);
+  if (status == OPC_OK) status = check_poison(context, &got, finding, &error);
+  if (status != OPC_OK) goto release;
+  int64_t numel = opc_result_numel(&got);
+  if (finding->decided) goto release;
+  if (known || numel)
+    opc_finding_pass(finding, "%d output shapes are as expected, %lld values are defined", known, (long long)numel);
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it returns, and nothing says what its shape should be");
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  opc_result_clear(&got);
+  opc_call_clear(&call);
+}
+
+const opc_check_t opc_check_empty = {.name = "empty", .families = OPC_VARIANT_EMPTY, .run = run};

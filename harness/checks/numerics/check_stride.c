@@ -1,0 +1,238 @@
+/* stride: the operator on another layout against the operator on a contiguous copy of the same logical values. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/framework/outcome.h"
+#include "checks/compare/places.h"
+#include "checks/compare/tolerance.h"
+
+typedef struct reference {
+  opc_sample_t sample; /* contiguous */
+  opc_replay_t values; /* of the case's own arguments */
+  opc_result_t result;
+  opc_call_outcome_t outcome;
+  opc_text_t message;
+} reference_t;
+
+static opc_again_t reference_again(opc_case_context_t *context, reference_t *reference) {
+  return (opc_again_t){.context = context,
+                       .sample = &reference->sample,
+                       .replay = &reference->values,
+                       .seed = context->seed,
+                       .phase = "the operator on contiguous copies"};
+}
+
+/* Copies cannot stand for arguments that write over each other. */
+static const char *why_not_comparable(const opc_call_t *call) {
+  for (size_t i = 0; i < call->leaf_count; i++) {
+    const opc_leaf_t *leaf = &call->leaves[i];
+    if (!opc_leaf_is_mutable(leaf)) continue;
+    if (opc_spec_overlaps_itself(leaf->spec)) return "a mutable argument whose elements overlap has no defined result";
+    opc_tensor_meta_t now;
+    opc_tensor_describe(leaf->tensor, &now);
+    if (now.numel != leaf->before.numel && !opc_tensor_spec_is_contiguous(leaf->spec))
+      return "a mutable argument was resized, so that it shows its memory and not its values";
+    for (size_t k = 0; k < call->leaf_count; k++)
+      if (k != i && call->leaves[k].before.storage == leaf->before.storage &&
+          call->leaves[k].before.impl != leaf->before.impl)
+        return "a mutable argument shares its storage with another one";
+  }
+  return NULL;
+}
+
+/* Whether the item of the contiguous result follows the arguments' values at all. One that does not tells of the layout
+ * (a stride, is_contiguous). */
+static opc_status_t follows_values(const opc_again_t *again, const reference_t *reference, size_t item, bool *out,
+                                   opc_error_t *error) {
+  opc_result_t other = {0};
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  opc_again_t fresh = *again;
+  *out = false;
+  for (uint64_t i = 1; i <= 3 && !*out; i++) {
+    fresh.replay = NULL;
+    fresh.seed = again->seed + i;
+    opc_status_t status = opc_again_run(&fresh, &other, &outcome, NULL, error);
+    if (status != OPC_OK) return status;
+    if (outcome == OPC_CALL_RETURNED) *out = opc_result_item_differs(&reference->result, &other, item);
+    opc_result_clear(&other);
+  }
+  return OPC_OK;
+}
+
+static void report(const opc_bound_t *bound, const opc_difference_t *difference, bool moves_data,
+                   opc_finding_t *finding) {
+  opc_text_t text = {0};
+  opc_difference_text(difference, bound->got, bound->reference, "for a contiguous copy it", &text);
+  opc_finding_fail(finding, "stride.wrong_result", "%s", opc_text_c(&text));
+  opc_text_clear(&text);
+  if (difference->kind != OPC_DIFFERENCE_VALUE || bound->got->items[difference->item].kind != OPC_VALUE_TENSOR) return;
+  if (moves_data) {
+    opc_finding_evidence(finding, "tolerance",
+                         json_string("none: on contiguous copies every output element is an input element"));
+    return;
+  }
+  json_t *tolerance = json_pack(
+      "{s:f, s:f, s:i, s:i}", "bound", opc_bound_value(bound, difference->item, difference->first), "change_by_one_ulp",
+      bound->tolerance->change[difference->item], "factor", OPC_TOLERANCE_FACTOR, "ulps", OPC_TOLERANCE_ULPS);
+  if (tolerance) opc_finding_evidence(finding, "tolerance", tolerance);
+}
+
+/* The call again on the very layout, by turns with the bytes beside the elements as they were and with other ones:
+ * twice each, for a race must not look like it. *other is the result with the other bytes. */
+static opc_status_t follows_gaps(opc_case_context_t *context, const opc_result_t *got, opc_result_t *other, bool *out,
+                                 opc_error_t *error) {
+  enum { CALLS = 4 };
+  opc_again_t again = {.context = context,
+                       .sample = context->sample,
+                       .seed = context->seed,
+                       .phase = "the operator with other bytes beside the elements"};
+  *out = true;
+  for (int i = 0; *out && i < CALLS; i++) {
+    opc_result_t result = {0};
+    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+    again.other_gaps = i % 2 == 1;
+    opc_status_t status = opc_again_run(&again, &result, &outcome, NULL, error);
+    if (status != OPC_OK) return status;
+    const opc_result_t *wanted = again.other_gaps && i > 1 ? other : got;
+    bool same =
+        outcome == OPC_CALL_RETURNED && opc_result_compare(&result, wanted, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
+    *out = outcome == OPC_CALL_RETURNED && same == (i != 1);
+    if (i == 1) *other = result;
+    else opc_result_clear(&result);
+  }
+  return OPC_OK;
+}
+
+/* A result that the tolerance lets pass may still be wrong: of integers that change with a last place it says nothing.
+ * What follows bytes that belong to no element is no rounding. */
+static opc_status_t excused(opc_case_context_t *context, const opc_result_t *got, opc_finding_t *finding,
+                            opc_error_t *error) {
+  opc_result_t other = {0};
+  bool follows = false;
+  opc_status_t status = follows_gaps(context, got, &other, &follows, error);
+  if (status == OPC_OK && follows) {
+    opc_difference_t difference = opc_result_compare(&other, got, NULL, NULL);
+    opc_text_t text = {0};
+    opc_difference_text(&difference, &other, got, "before it", &text);
+    opc_finding_fail(finding, "stride.wrong_result", "with other bytes in the storage, beside the elements, %s",
+                     opc_text_c(&text));
+    opc_text_clear(&text);
+  } else if (status == OPC_OK) {
+    opc_finding_pass(finding,
+                     "equal within the operator's own sensitivity to the last place (%d times the change measured)",
+                     OPC_TOLERANCE_FACTOR);
+  }
+  opc_result_clear(&other);
+  return status;
+}
+
+/* The results differ in bits. Only now the costly questions: chance, reassociation, or wrong. */
+static opc_status_t judge(opc_case_context_t *context, reference_t *reference, const opc_call_t *call,
+                          const opc_result_t *got, opc_difference_t difference, opc_finding_t *finding,
+                          opc_error_t *error) {
+  opc_again_t again = reference_again(context, reference);
+  opc_tolerance_t tolerance = {0};
+  bool unsteady = false, follows = true, names_places = false, *exact = NULL;
+  opc_status_t status = opc_call_names_places(call, &names_places, error);
+  if (status == OPC_OK && names_places) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "it gives what lies in a storage at the sizes and strides that its arguments say: another layout "
+                     "is another question");
+    goto release;
+  }
+  if (status == OPC_OK) status = opc_result_is_unsteady(&again, &reference->result, &unsteady, error);
+  if (status != OPC_OK) goto release;
+  if (unsteady) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_UNSTEADY_TEXT);
+    goto release;
+  }
+  bool plain_value =
+      difference.kind == OPC_DIFFERENCE_VALUE && reference->result.items[difference.item].kind != OPC_VALUE_TENSOR;
+  if (plain_value) status = follows_values(&again, reference, difference.item, &follows, error);
+  if (status != OPC_OK) goto release;
+  if (!follows) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "%s depends on the layout and not on the values: it tells of the layout",
+                     reference->result.items[difference.item].path);
+    goto release;
+  }
+
+  opc_bound_t bound = {.got = got,
+                       .reference = &reference->result,
+                       .tolerance = &tolerance,
+                       .ulps = OPC_TOLERANCE_ULPS,
+                       .narrow = OPC_DTYPE_OTHER};
+  if (context->base && context->base->expect.has_tolerance) bound.relative = context->base->expect.tolerance;
+  exact = calloc(reference->result.count + 1, sizeof *exact);
+  if (!exact) {
+    status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a comparison");
+    goto release;
+  }
+  for (size_t i = 0; !bound.relative && i < reference->result.count; i++)
+    exact[i] = opc_result_moves_data(&reference->result.items[i], &reference->values);
+  bound.exact = exact;
+  status = opc_tolerance_measure(&tolerance, &again, &reference->result, error);
+  if (status != OPC_OK) goto release;
+  if (difference.kind == OPC_DIFFERENCE_VALUE)
+    difference = opc_result_compare(got, &reference->result, opc_bound_holds, &bound);
+  if (difference.kind == OPC_DIFFERENCE_NONE) status = excused(context, got, finding, error);
+  else report(&bound, &difference, exact[difference.item], finding);
+
+release:
+  free(exact);
+  opc_tolerance_clear(&tolerance);
+  return status;
+}
+
+static opc_status_t compare(opc_case_context_t *context, reference_t *reference, const opc_call_t *call,
+                            opc_finding_t *finding, opc_error_t *error) {
+  opc_result_t got = {0};
+  opc_status_t status = opc_result_take(&got, call, OPC_RESULT_ARGUMENTS, error);
+  opc_again_t again = reference_again(context, reference);
+  if (status == OPC_OK)
+    status = opc_again_run(&again, &reference->result, &reference->outcome, &reference->message, error);
+  if (status != OPC_OK) goto release;
+  if (reference->outcome != OPC_CALL_RETURNED) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "a contiguous copy of the same values is refused: %.300s",
+                     opc_text_c(&reference->message));
+    goto release;
+  }
+  opc_difference_t difference = opc_result_compare(&got, &reference->result, NULL, NULL);
+  int64_t numel = opc_result_numel(&got);
+  if (difference.kind != OPC_DIFFERENCE_NONE)
+    status = judge(context, reference, call, &got, difference, finding, error);
+  else if (numel) opc_finding_pass(finding, "%lld values have the bits of the contiguous call", (long long)numel);
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator gives nothing that could be compared");
+
+release:
+  opc_result_clear(&got);
+  return status;
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_call_t call = {0};
+  reference_t reference = {0};
+  opc_error_t error = {0};
+  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
+  if (status == OPC_OK) status = opc_replay_take(&reference.values, &call, &error);
+  if (status == OPC_OK) status = opc_sample_copy(context->sample, &reference.sample, &error);
+  if (status != OPC_OK) goto release;
+  opc_sample_make_contiguous(&reference.sample);
+
+  context->phase("the operator");
+  opc_call_run(&call, context->handle, context->seed);
+  if (opc_finding_from_outcome(context, &call, finding)) goto release;
+  const char *why = why_not_comparable(&call);
+  if (why) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it returns; %s", why);
+  else status = compare(context, &reference, &call, finding, &error);
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  opc_result_clear(&reference.result);
+  opc_text_clear(&reference.message);
+  opc_replay_clear(&reference.values);
+  opc_sample_clear(&reference.sample);
+  opc_call_clear(&call);
+}
+
+const opc_check_t opc_check_stride = {.name = "stride", .families = OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS, .run = run};

@@ -1,0 +1,160 @@
+/* architecture: the GPU code in a library's file, against the GPUs that the installed libtorch runs on and the one at
+ * hand. Reads files, calls nothing. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bridge/api/prepare.h"
+#include "checks/framework/check.h"
+#include "checks/cuda_log/cuda_judge.h"
+#include "inspect/facts.h"
+#include "inspect/gpu_cover.h"
+#include "inspect/kernel_cover.h"
+#include "inspect/simulated_architectures.h"
+#include "cuda/log/launch.h"
+#include "model/json/json_write.h"
+
+typedef struct library {
+  opc_elf_file_t *file;
+  opc_facts_t facts;
+  opc_gpu_codes_t torch; /* of libtorch_cuda; empty: there is none, or none that can be read */
+} library_t;
+
+/* Its symbols are many and none is asked for: only this section is read. */
+static void read_torch(opc_gpu_codes_t *out) {
+  char path[PATH_MAX];
+  opc_elf_file_t *file = NULL;
+  size_t size = 0;
+  const char *folder = opc_bridge_torch_folder();
+  if (!folder || snprintf(path, sizeof path, "%s/libtorch_cuda.so", folder) >= (int)sizeof path ||
+      opc_elf_open(path, &file, NULL) != OPC_OK)
+    return;
+  const unsigned char *bytes = opc_elf_section(file, ".nv_fatbin", &size);
+  if (bytes) opc_fatbin_read(bytes, size, out);
+  opc_elf_close(file);
+}
+
+/* One that can be simulated and has code; NULL: none. */
+static const char *to_simulate(const library_t *library) {
+  for (size_t i = 0; i < OPC_SIMULATED_ARCHITECTURES; i++) {
+    const opc_simulated_architecture_t *simulated = &opc_simulated_architectures[i];
+    if (opc_gpu_codes_serve(&library->facts.gpu, simulated->number)) return simulated->name;
+  }
+  return NULL;
+}
+
+/* A device that is here, real or simulated, without code for it. */
+static void check_devices(const library_t *library, const char *has, opc_finding_t *finding) {
+  const opc_launch_api_t *launch = opc_launch();
+  opc_cuda_limits_t limits;
+  for (int i = 0; launch && i < launch->device_count(); i++) {
+    if (!launch->limits(i, &limits) ||
+        opc_gpu_codes_serve(&library->facts.gpu, (unsigned)(limits.major * 10 + limits.minor)))
+      continue;
+    const bool simulated = launch->mode == OPC_LAUNCH_SIMULATED;
+    const char *other = simulated ? to_simulate(library) : NULL;
+    opc_finding_fail(finding, "architecture.no_image",
+                     "it has code for %s, and none of it runs on device %d%s, which is %s: every launch there ends "
+                     "with error 209%s%s",
+                     has, i, simulated ? " (simulated)" : "", limits.architecture,
+                     other ? "; one that it has code for is simulated by --cuda-arch " : "", other ? other : "");
+    return;
+  }
+}
+
+static void check_torch(const library_t *library, const char *has, opc_finding_t *finding) {
+  opc_text_t missing = {0};
+  if (opc_gpu_codes_missing(&library->facts.gpu, &library->torch, &missing) > 0)
+    opc_finding_fail(finding, "architecture.missing",
+                     "it has code for %s: nothing of it runs on %s, where libtorch's own kernels do", has,
+                     opc_text_c(&missing));
+  opc_text_clear(&missing);
+}
+
+/* ---- kernels that have less than the rest ---- */
+
+enum { KERNELS_NAMED = 3, KERNELS_AS_EVIDENCE = 64 };
+
+static void missing_of(const library_t *library, const opc_uneven_kernel_t *kernel, opc_text_t *out) {
+  opc_text_reset(out);
+  (void)opc_gpu_codes_missing(&kernel->codes, &library->facts.gpu, out);
+}
+
+/* One finding for those that lack the same as kernel `first`; none where an earlier one lacks it too. */
+static void report_like(const library_t *library, const opc_uneven_t *uneven, size_t first, opc_finding_t *finding) {
+  opc_text_t lacks = {0}, other = {0}, names = {0}, has = {0};
+  char name[256];
+  size_t count = 0;
+  bool told = false;
+  missing_of(library, &uneven->items[first], &lacks);
+  for (size_t i = 0; i < uneven->count; i++) {
+    missing_of(library, &uneven->items[i], &other);
+    if (strcmp(opc_text_c(&lacks), opc_text_c(&other)) != 0) continue;
+    told = told || i < first;
+    if (count < KERNELS_NAMED)
+      opc_text_addf(&names, "%s%s", count ? ", " : "", opc_cuda_kernel_name(uneven->items[i].name, name, sizeof name));
+    count++;
+  }
+  if (count > KERNELS_NAMED) opc_text_addf(&names, " and %zu more", count - KERNELS_NAMED);
+  opc_gpu_codes_words(&uneven->items[first].codes, &has);
+  if (!told)
+    opc_finding_fail(
+        finding, "architecture.uneven",
+        "kernel%s %s: there is code for %s and nothing that runs on %s, where other kernels of the library run",
+        count > 1 ? "s" : "", opc_text_c(&names), opc_text_c(&has), opc_text_c(&lacks));
+  opc_text_clear(&lacks);
+  opc_text_clear(&other);
+  opc_text_clear(&names);
+  opc_text_clear(&has);
+}
+
+static void check_kernels(const library_t *library, opc_finding_t *finding) {
+  opc_uneven_t uneven = {0};
+  size_t size = 0;
+  const unsigned char *bytes = opc_elf_section(library->file, ".nv_fatbin", &size);
+  if (bytes) opc_uneven_read(bytes, size, &library->facts.gpu, &uneven);
+  json_t *kernels = json_array();
+  for (size_t i = 0; i < uneven.count; i++) {
+    report_like(library, &uneven, i, finding);
+    if (i < KERNELS_AS_EVIDENCE) json_array_append_new(kernels, opc_json_text(uneven.items[i].name));
+  }
+  if (uneven.count > 0) opc_finding_evidence(finding, "kernels", json_incref(kernels));
+  json_decref(kernels);
+  opc_uneven_clear(&uneven);
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  library_t library = {0};
+  opc_error_t error = {0};
+  opc_text_t has = {0};
+  opc_status_t status = opc_elf_open(context->op->library, &library.file, &error);
+  if (status == OPC_OK) status = opc_facts_read(library.file, &library.facts, &error);
+  if (status == OPC_OK) {
+    read_torch(&library.torch);
+    opc_gpu_codes_words(&library.facts.gpu, &has);
+    if (library.facts.gpu.damaged) {
+      opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "its GPU code cannot be read to the end");
+    } else {
+      check_devices(&library, opc_text_c(&has), finding);
+      check_torch(&library, opc_text_c(&has), finding);
+      check_kernels(&library, finding);
+      if (!opc_gpu_codes_have_lasting_ptx(&library.facts.gpu))
+        opc_finding_fail(finding, "architecture.no_ptx",
+                         "it has code for %s, and no PTX that a GPU newer than sm_%u could be given", opc_text_c(&has),
+                         opc_gpu_codes_newest(&library.facts.gpu));
+    }
+    if (library.facts.gpu_runtime == OPC_GPU_RUNTIME_STATIC)
+      opc_finding_fail(finding, "architecture.static_runtime",
+                       "it has a CUDA runtime of its own linked into it, beside libtorch's");
+    opc_finding_evidence(finding, "code", json_string(opc_text_c(&has)));
+    if (!library.facts.gpu.damaged) opc_finding_pass(finding, "it has code for %s", opc_text_c(&has));
+  } else {
+    opc_finding_error(finding, "harness", "%s cannot be read: %s", context->op->library, error.message);
+  }
+  opc_text_clear(&has);
+  opc_facts_clear(&library.facts);
+  opc_elf_close(library.file);
+}
+
+const opc_check_t opc_check_architecture = {.name = "architecture", .per_operator = true, .run = run};

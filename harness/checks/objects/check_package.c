@@ -1,0 +1,100 @@
+/* package: a package's model runs on the inputs that it was made for, and gives the same bits again. What a sample
+ * promises is check bitwise's. */
+#include <string.h>
+
+#include "checks/framework/case_run.h"
+#include "checks/framework/outcome.h"
+#include "checks/objects/package_case.h"
+#include "memory/poison.h"
+
+/* Says of each output which input's bits it has, for a person to see: no promise is needed for it. */
+static void tell_same_bits(const opc_call_t *call, const opc_replay_t *values, const opc_result_t *result,
+                           opc_text_t *out) {
+  for (size_t i = 0; i < result->count; i++) {
+    const opc_result_item_t *item = &result->items[i];
+    if (item->argument || item->kind != OPC_VALUE_TENSOR || !item->bytes || item->meta.numel == 0) continue;
+    for (size_t k = 0; k < values->count; k++) {
+      const struct opc_replay_leaf *leaf = &values->leaves[k];
+      bool alike = leaf->dtype == item->meta.dtype && leaf->numel == item->meta.numel &&
+                   memcmp(leaf->bytes, item->bytes, item->size) == 0;
+      if (!alike) continue;
+      opc_text_addf(out, "; the output's bits equal the input's: %s is %s, all %lld elements of %s", item->path,
+                    call->leaves[k].path, (long long)leaf->numel, opc_dtype_name(leaf->dtype));
+      break;
+    }
+  }
+}
+
+bool opc_package_refuses_its_own(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
+  if (call->outcome != OPC_CALL_REJECTED || context->base->source == OPC_SAMPLE_FILE) return false;
+  opc_finding_fail(finding, "package.refused", "the model refuses the inputs that the package itself describes: %s",
+                   opc_text_c(&call->message));
+  return true;
+}
+
+static opc_status_t run_again(opc_case_context_t *context, opc_replay_t *values, opc_result_t *out,
+                              opc_finding_t *finding, opc_error_t *error) {
+  opc_again_t again = {.context = context,
+                       .sample = context->sample,
+                       .replay = values,
+                       .seed = context->seed,
+                       .phase = "the operator, a second time"};
+  opc_call_outcome_t outcome;
+  opc_text_t message = {0};
+  unsigned char before = opc_poison_byte();
+  opc_poison_pattern(OPC_PATTERN_SECOND); /* what was never written must not show */
+  opc_status_t status = opc_again_run(&again, out, &outcome, &message, error);
+  opc_poison_pattern(before);
+  if (status == OPC_OK && outcome != OPC_CALL_RETURNED)
+    opc_finding_fail(finding, "package.not_repeatable", "the second run on the same inputs is refused: %s",
+                     opc_text_c(&message));
+  opc_text_clear(&message);
+  return status;
+}
+
+static void run_for_values(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_call_t call = {0};
+  opc_replay_t values = {0};
+  opc_result_t first = {0}, second = {0};
+  opc_text_t text = {0};
+  opc_error_t error = {0};
+  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
+  if (status == OPC_OK) status = opc_replay_take(&values, &call, &error);
+  if (status != OPC_OK) goto release;
+
+  context->phase("the operator");
+  opc_call_run(&call, context->handle, context->seed);
+  if (opc_package_refuses_its_own(context, &call, finding) || opc_finding_from_outcome(context, &call, finding))
+    goto release;
+  status = opc_result_take(&first, &call, 0, &error);
+  if (status == OPC_OK) status = run_again(context, &values, &second, finding, &error);
+  if (status != OPC_OK || finding->decided) goto release;
+
+  opc_difference_t difference = opc_result_compare(&first, &second, NULL, NULL);
+  if (difference.kind != OPC_DIFFERENCE_NONE) {
+    opc_difference_text(&difference, &first, &second, "the second run", &text);
+    opc_finding_fail(finding, "package.not_repeatable", "%s", opc_text_c(&text));
+  } else if (opc_result_numel(&first) == 0) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the model ran, and returned nothing that could be compared");
+  } else {
+    tell_same_bits(&call, &values, &first, &text);
+    opc_finding_pass(finding, "the model ran twice, with the same bits%s", opc_text_c(&text));
+  }
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  opc_text_clear(&text);
+  opc_result_clear(&first);
+  opc_result_clear(&second);
+  opc_replay_clear(&values);
+  opc_call_clear(&call);
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  (context->simulated ? opc_package_run_simulated : run_for_values)(context, finding);
+}
+
+const opc_check_t opc_check_package = {.name = "package",
+                                       .devices = OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED,
+                                       .families = OPC_VARIANT_PLAIN,
+                                       .run = run};

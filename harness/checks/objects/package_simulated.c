@@ -1,0 +1,160 @@
+/* package on the simulated device: the model loads and runs there, what its libraries launch succeeds and is in order,
+ * and a further run asks the same again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/cuda/cuda_watch.h"
+#include "checks/framework/outcome.h"
+#include "checks/objects/package_case.h"
+#include "checks/framework/simulated.h"
+
+enum { NAMES_SHOWN = 4 };
+
+/* Launches, copies and fills of one run, whoever asked for them. */
+typedef struct work {
+  opc_cuda_call_t *calls;
+  size_t count;
+  bool whole; /* the log dropped nothing */
+} work_t;
+
+static opc_status_t work_take(const opc_cuda_log_t *log, work_t *out, opc_error_t *error) {
+  *out = (work_t){.calls = calloc(log->count + 1, sizeof *out->calls), .whole = log->dropped == 0};
+  if (!out->calls) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; i < log->count; i++) {
+    if (opc_cuda_is_work(&log->calls[i])) out->calls[out->count++] = log->calls[i];
+  }
+  return OPC_OK;
+}
+
+/* Addresses and streams may be others each time. */
+static bool asks_the_same(const opc_cuda_call_t *left, const opc_cuda_call_t *right) {
+  return left->kind == right->kind && left->bytes == right->bytes && left->shared == right->shared &&
+         left->stream_device == right->stream_device && memcmp(left->grid, right->grid, sizeof left->grid) == 0 &&
+         memcmp(left->block, right->block, sizeof left->block) == 0 && strcmp(left->function, right->function) == 0 &&
+         strcmp(left->kernel ? left->kernel : "", right->kernel ? right->kernel : "") == 0;
+}
+
+static void describe(const work_t *work, size_t index, opc_text_t *out) {
+  char name[256];
+  if (index >= work->count) {
+    opc_text_add(out, "nothing");
+    return;
+  }
+  const opc_cuda_call_t *call = &work->calls[index];
+  opc_text_add(out, opc_cuda_call_name(call, name, sizeof name));
+  if (call->bytes) opc_text_addf(out, " of %llu bytes", (unsigned long long)call->bytes);
+  if (call->kind == OPC_CUDA_LAUNCH)
+    opc_text_addf(out, " with a grid of %u x %u x %u blocks of %u x %u x %u", call->grid[0], call->grid[1],
+                  call->grid[2], call->block[0], call->block[1], call->block[2]);
+}
+
+static void compare(const work_t *first, const work_t *second, opc_finding_t *finding) {
+  size_t i = 0;
+  opc_text_t text = {0};
+  while (i < first->count && i < second->count && asks_the_same(&first->calls[i], &second->calls[i])) i++;
+  if (i == first->count && i == second->count) return;
+  opc_text_addf(&text, "on the same inputs, number %zu of what one run asks of the device is ", i + 1);
+  describe(first, i, &text);
+  opc_text_add(&text, ", of the next run ");
+  describe(second, i, &text);
+  opc_finding_fail(finding, "package.other_calls", "%s", opc_text_c(&text));
+  opc_text_clear(&text);
+}
+
+static bool is_alike(const opc_cuda_call_t *left, const opc_cuda_call_t *right) {
+  return left->kind == right->kind && strcmp(left->kind == OPC_CUDA_LAUNCH ? left->kernel : left->function,
+                                             right->kind == OPC_CUDA_LAUNCH ? right->kernel : right->function) == 0;
+}
+
+/* "4 of kernel copy_kernel, 1 of cudaMemcpyAsync" */
+static void name_work(const work_t *work, opc_text_t *out) {
+  const opc_cuda_call_t *named[NAMES_SHOWN];
+  size_t names = 0;
+  for (size_t i = 0; i < work->count; i++) {
+    const opc_cuda_call_t *call = &work->calls[i];
+    size_t alike = 0;
+    bool told = false;
+    for (size_t k = 0; k < names; k++) told |= is_alike(named[k], call);
+    if (told) continue;
+    if (names == NAMES_SHOWN) {
+      opc_text_add(out, ", …");
+      return;
+    }
+    for (size_t k = i; k < work->count; k++) alike += is_alike(call, &work->calls[k]);
+    char name[256];
+    opc_text_addf(out, "%s%zu of %s", names > 0 ? ", " : "", alike, opc_cuda_call_name(call, name, sizeof name));
+    named[names++] = call;
+  }
+}
+
+/* One run, judged. False: the finding is decided, or *status says why it could not be made. */
+static bool run_once(opc_cuda_watch_t *watch, const char *phase, bool judge_streams, opc_finding_t *finding,
+                     opc_status_t *status, opc_error_t *error) {
+  opc_cuda_founds_t founds = {0};
+  opc_text_t why = {0};
+  uint64_t stream;
+  *status = opc_cuda_watch_make(watch, error);
+  if (*status == OPC_OK && judge_streams) {
+    (void)watch->api->synchronize(); /* the arguments were made on the default stream */
+    *status = opc_cuda_stream_use_pool(watch->device, &stream, error);
+  }
+  if (*status != OPC_OK) return false;
+  opc_cuda_watch_run(watch, phase);
+  if (judge_streams) *status = opc_cuda_stream_use_default(watch->device, error);
+  if (*status != OPC_OK) return false;
+  bool of_device =
+      opc_simulated_cause_in(&watch->facts.log, opc_text_c(&watch->call.message), &why) != OPC_SIMULATED_NONE;
+  opc_text_clear(&why);
+  if (!of_device && opc_package_refuses_its_own(watch->context, &watch->call, finding)) return false;
+  opc_cuda_judge_launches(&watch->facts, &founds);
+  opc_cuda_judge_pointers(&watch->facts, &founds);
+  if (judge_streams) opc_cuda_judge_streams(&watch->facts, &founds);
+  return !opc_cuda_watch_settle(watch, &founds, finding);
+}
+
+static void tell(const opc_cuda_watch_t *watch, const work_t *work, bool compared, opc_finding_t *finding) {
+  opc_text_t names = {0};
+  name_work(work, &names);
+  if (work->count == 0) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "the model ran on the simulated device, and asked nothing of it that is seen: what goes to a "
+                     "runtime that is linked statically "
+                     "into a library, nvcc's default, is not");
+  } else {
+    opc_finding_pass(
+        finding,
+        "the model ran on a simulated %s and asked it for %s; each launch succeeded%s. Kernels do not run there: no "
+        "values were compared",
+        watch->facts.limits.architecture, opc_text_c(&names),
+        compared ? ", and the next run asked for the same"
+                 : ". The next run is not held against it, for it may follow values that a kernel should have written");
+  }
+  opc_text_clear(&names);
+}
+
+void opc_package_run_simulated(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_cuda_watch_t watch;
+  work_t first = {0}, second = {0};
+  opc_text_t why = {0};
+  opc_error_t error = {0};
+  opc_status_t status;
+  if (!opc_cuda_watch_begin(&watch, context, finding)) return;
+  /* The first call loads the model and whatever its operators set up. */
+  if (!run_once(&watch, "the operator", false, finding, &status, &error)) goto release;
+  if (!run_once(&watch, "the operator, a second time, on another stream", true, finding, &status, &error)) goto release;
+  status = work_take(&watch.facts.log, &first, &error);
+  if (status != OPC_OK || !run_once(&watch, "the operator, a third time", true, finding, &status, &error)) goto release;
+  status = work_take(&watch.facts.log, &second, &error);
+  if (status != OPC_OK) goto release;
+  bool reads = opc_simulated_cause_in(&watch.facts.log, "", &why) == OPC_SIMULATED_READ,
+       comparable = first.whole && second.whole && !reads;
+  if (comparable) compare(&first, &second, finding);
+  if (!finding->decided) tell(&watch, &second, comparable, finding);
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  free(first.calls);
+  free(second.calls);
+  opc_text_clear(&why);
+  opc_cuda_watch_end(&watch);
+}

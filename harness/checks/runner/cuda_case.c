@@ -1,0 +1,36 @@
+/* After each case on a real CUDA device: what its kernels left behind. */
+#include "checks/framework/check.h"
+#include "checks/cuda_log/cuda_fault.h"
+#include "cuda/log/launch.h"
+
+static bool is_watched(const opc_case_context_t *context) {
+  const opc_launch_api_t *launch = opc_launch();
+  return context->device.type == OPC_DEVICE_CUDA && !context->simulated && launch && launch->mode == OPC_LAUNCH_THROUGH;
+}
+
+void opc_cuda_case_begin(const opc_case_context_t *context) {
+  if (is_watched(context)) opc_launch()->log_begin();
+}
+
+bool opc_cuda_case_end(const opc_case_context_t *context, opc_finding_t *finding) {
+  if (!is_watched(context)) return false;
+  const opc_launch_api_t *launch = opc_launch();
+  int code = launch->synchronize(),
+      left = launch->last_error(); /* an error that is no fault is forgotten here, and not the next case's */
+  if (!opc_cuda_fault_words(code)) code = left;
+  if (!opc_cuda_fault_words(code)) return false;
+
+  opc_cuda_log_t log = launch->log_end(); /* of the case, or of the last call that a check watched */
+  opc_text_t text = {0};
+  opc_finding_t followed = *finding;
+  *finding = (opc_finding_t){0};
+  opc_cuda_fault_say(code, &log, &text);
+  opc_finding_error(finding, "launch.asynchronous_error", "%s", opc_text_c(&text));
+  bool violation = followed.decided && (followed.verdict == OPC_VERDICT_FAIL || followed.verdict == OPC_VERDICT_ERROR);
+  if (violation) opc_finding_error(finding, followed.rule, "%s", opc_text_c(&followed.message));
+  opc_finding_evidence(finding, "cuda_error", json_integer(code));
+  opc_finding_evidence(finding, "launches", opc_cuda_fault_launches(&log));
+  opc_finding_clear(&followed);
+  opc_text_clear(&text);
+  return true;
+}

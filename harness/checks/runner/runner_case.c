@@ -1,0 +1,189 @@
+#include "checks/runner/runner_inside.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "checks/framework/access.h"
+#include "checks/cuda_log/cuda_fault.h"
+#include "checks/cuda/cuda_unseen.h"
+#include "checks/framework/device_zones_use.h"
+#include "checks/framework/outcome.h"
+#include "checks/framework/simulated.h"
+#include "checks/framework/watch.h"
+#include "memory/cpu_memory.h"
+#include "memory/valgrind_requests.h"
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+bool opc_run_names(const char *name, const char *const *list, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(list[i], name) == 0) return true;
+  return false;
+}
+
+/* The case that this one would repeat: the same arguments crashed the operator in another check, or it hung with the
+ * same variant. NULL: there was none. */
+static const opc_case_id_t *crashed_in(const opc_run_t *run, const opc_case_context_t *context) {
+  const opc_case_id_t *id = &context->id;
+  for (size_t i = 0; i < run->request->crashed_count && context->sample; i++) {
+    const opc_case_id_t *crashed = &run->crashed[i];
+    if (strcmp(crashed->device, id->device) != 0 || strcmp(crashed->dtype, id->dtype) != 0 ||
+        strcmp(crashed->variant, id->variant) != 0)
+      continue;
+    bool same = strcmp(crashed->sample, id->sample) == 0 && strcmp(crashed->check, id->check) != 0;
+    if (same || !crashed->sample[0]) return crashed;
+  }
+  return NULL;
+}
+
+static void must_reject(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_error_t error;
+  opc_call_t call = {0};
+  if (opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error) != OPC_OK) {
+    opc_finding_from_error(context, &error, finding);
+  } else {
+    opc_call_run(&call, context->handle, context->seed);
+    if (opc_finding_from_outcome(context, &call, finding)) {
+      /* As wanted, or why not. */
+    } else if (context->simulated) {
+      opc_finding_skip(finding, OPC_SKIP_SIMULATED,
+                       "accepted on the simulated device, where no kernel runs that could have refused sample %s",
+                       context->base->name);
+    } else {
+      opc_finding_fail(finding, "sample.accepted",
+                       "the operator accepts sample %s, which its file expects it to refuse", context->base->name);
+    }
+  }
+  opc_call_clear(&call);
+}
+
+/* Of the cases that matter alone: in a whole plan the words would cost more than the calls. */
+static void tell_input(const opc_run_t *run, const char *id_text, const opc_case_context_t *context) {
+  const char *last = run->request->only ? run->request->only : run->request->to;
+  if (!run->sink->input || !context->sample || !last || strcmp(id_text, last) != 0) return;
+  json_t *input = opc_sample_evidence(context->op, context->sample);
+  run->sink->input(input, run->sink->context);
+  json_decref(input);
+}
+
+/* To fill gigabytes takes a second, each time. */
+static int starved_max(const opc_run_t *run) { return run->starved_before ? 1 : 3; }
+
+/* Freed memory that is somebody else's by now, and destroyed memory, make a case's outcome depend on all that ran
+ * before. */
+static void note_unsound(opc_run_t *run, const opc_case_context_t *context, const opc_finding_t *finding) {
+  static const char *const rules[] = {"memory.out_of_bounds_write", "memory.use_after_free", "memory.dangling_output",
+                                      "memory"};
+  bool as_it_stands = context->base && strcmp(context->id.variant, "plain") == 0 && !context->id.dtype[0];
+  if (!as_it_stands || !finding->rule || !opc_run_names(finding->rule, rules, sizeof rules / sizeof *rules)) return;
+  opc_unsound_t *unsound = &run->unsound[run->device * run->request->sample_count + run->sample];
+  if (!unsound->rule) *unsound = (opc_unsound_t){.rule = finding->rule, .check = run->check};
+}
+
+/* The rule of another check that says enough about this sample, or, in a case about all samples, about one of them;
+ * NULL: none does. */
+static const char *unsound_by(const opc_run_t *run, const opc_case_context_t *context) {
+  const opc_unsound_t *first = &run->unsound[run->device * run->request->sample_count];
+  size_t from = context->base ? run->sample : 0, to = context->base ? run->sample + 1 : run->request->sample_count;
+  if (!opc_check_infos[run->check].calls) return NULL;
+  for (size_t i = from; i < to; i++)
+    if (first[i].rule && first[i].check != run->check) return first[i].rule;
+  return NULL;
+}
+
+/* Before the operator is called, so that CUPTI watches it where it must; on the simulated device there is nothing to
+ * judge where calls are not seen. "": they are. */
+static const char *unseen_in(const opc_run_t *run, const opc_case_context_t *context) {
+  if (context->device.type != OPC_DEVICE_CUDA || !opc_check_infos[run->check].calls) return "";
+  const char *unseen = opc_cuda_unseen(context->op);
+  return context->simulated ? unseen : "";
+}
+
+/* What the operator touched beside its tensors while another check than memory ran. */
+static void judge_accesses(const opc_run_t *run, const opc_case_context_t *context, opc_finding_t *finding) {
+  enum { OUTSIDE = 1u << OPC_ACCESS_OUTSIDE, FREED = 1u << OPC_ACCESS_FREED };
+  if (opc_accesses_count(OUTSIDE | FREED) && !opc_case_arguments_fit(context) &&
+      opc_checks[run->check] != &opc_check_memory) {
+    /* What came out of it followed other memory: it says nothing about this check's part of the contract. */
+    opc_finding_clear(finding);
+    *finding = (opc_finding_t){0};
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "these arguments may not fit together, and with them the operator touches memory beside its "
+                     "tensors: see check memory");
+    return;
+  }
+  opc_accesses_report(context, OUTSIDE | FREED, OPC_ACCESSES_ALL, NULL, finding);
+}
+
+bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, opc_action_t action) {
+  const opc_check_t *check = opc_checks[run->check];
+  const opc_runner_request_t *request = run->request;
+  const opc_case_id_t *crashed = crashed_in(run, context);
+  const char *unsound = unsound_by(run, context), *unseen = unseen_in(run, context);
+  opc_finding_t finding = {0};
+  opc_session_t session = {.own = &run->own[run->check]};
+  if (action.kind != OPC_ACTION_SKIP && context->device.type == OPC_DEVICE_CUDA &&
+      !opc_device_zones_choose(check->device_zones)) {
+    run->spent = true; /* before the case, which the next process begins with */
+    if (run->sink->spent) run->sink->spent(run->sink->context);
+    return false;
+  }
+  if (context->base) session.sample_reported = &run->reported[run->device * request->sample_count + run->sample];
+  context->session = &session;
+
+  /* A kernel that does not check its arguments may leave them on inputs of ours: that is this case's finding, and is
+   * not to spoil the cases after it. */
+  if (!opc_case_is_declared(context)) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
+  opc_guard_accesses_reset();
+  if (context->simulated) opc_simulated_case_begin();
+  opc_cuda_case_begin(context);
+  run->sink->begin(id_text, run->sink->context);
+  tell_input(run, id_text, context);
+  uint64_t witnessed = opc_valgrind_errors();
+  double began = seconds_now();
+  if (action.kind == OPC_ACTION_SKIP) {
+    opc_finding_skip(&finding, action.reason, "%s", action.detail);
+  } else if (opc_run_names(check->name, request->skip, request->skip_count)) {
+    opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: cases before it crashed or hung");
+  } else if (request->out_of_time > 0 && opc_check_infos[run->check].calls) {
+    opc_finding_skip(&finding, OPC_SKIP_BUDGET,
+                     "not run: the operator's cases had taken more than %g s by then (--operator-time)",
+                     request->out_of_time);
+  } else if (unseen[0]) {
+    opc_finding_skip(&finding, OPC_SKIP_SIMULATED, "%s", unseen);
+  } else if (run->starved == starved_max(run)) {
+    opc_finding_skip(&finding, OPC_SKIP_BUDGET, "not run: %d cases before it ran out of memory",
+                     run->starved + run->starved_before);
+  } else if (unsound) {
+    opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH,
+                     "not run: whatever would be found here follows from %s, found on this sample before", unsound);
+  } else if (crashed) {
+    const char *what =
+        crashed->sample[0] ? "these arguments crashed the operator" : "with this variant of a sample the operator hung";
+    opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: %s in check %s", what, crashed->check);
+  } else {
+    if (action.kind == OPC_ACTION_MUST_REJECT) must_reject(context, &finding);
+    if (action.kind == OPC_ACTION_CHECK || check->refused) check->run(context, &finding);
+  }
+  judge_accesses(run, context, &finding);
+  run->spent = opc_cuda_case_end(context, &finding) || context->spent;
+  bool found = finding.decided && (finding.verdict == OPC_VERDICT_FAIL || finding.verdict == OPC_VERDICT_ERROR);
+  if (context->sample && (found || opc_valgrind_errors() != witnessed))
+    opc_finding_evidence(&finding, "input", opc_sample_evidence(context->op, context->sample));
+  if (!finding.decided) opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "nothing here that this check could prove");
+  bool large = (opc_variant_family(context->id.variant) & OPC_VARIANT_LARGE) !=
+               0; /* on purpose: that there is no room for it says nothing of what comes */
+  if (finding.out_of_memory && !large) run->starved += run->starved < starved_max(run);
+  note_unsound(run, context, &finding);
+  opc_cpu_memory_plain();
+  opc_watch_case(id_text);
+  bool go_on = run->sink->end(id_text, &finding, seconds_now() - began, run->sink->context);
+  run->cases++;
+  opc_finding_clear(&finding);
+  if (run->spent && run->sink->spent) run->sink->spent(run->sink->context);
+  return go_on && !run->spent;
+}

@@ -1,0 +1,251 @@
+/* alias: which storages inputs and outputs share, against the alias sets of the schema. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/framework/case_run.h"
+#include "checks/framework/outcome.h"
+
+/* Alias sets are names joined by '|'; "*" stands for all. */
+static bool set_has(const char *set, const char *name, size_t length) {
+  for (const char *at = set; at && *at;) {
+    size_t size = strcspn(at, "|");
+    if ((size == 1 && at[0] == '*') || (size == length && memcmp(at, name, length) == 0)) return true;
+    at += size + (at[size] == '|');
+  }
+  return false;
+}
+
+static bool sets_meet(const char *left, const char *right) {
+  for (const char *at = left; at && *at;) {
+    size_t size = strcspn(at, "|");
+    if (size == 1 && at[0] == '*' && right && *right) return true;
+    if (size && set_has(right, at, size)) return true;
+    at += size + (at[size] == '|');
+  }
+  return false;
+}
+
+static bool may_alias(const opc_alias_t *left, const opc_alias_t *right) {
+  if (!left || !right || !left->present || !right->present) return false;
+  return sets_meet(left->before, right->before) || sets_meet(left->before, right->after) ||
+         sets_meet(left->after, right->before) || sets_meet(left->after, right->after);
+}
+
+static bool is_wildcard(const opc_alias_t *alias) {
+  return alias->present && (set_has(alias->before, "", 0) || set_has(alias->after, "", 0));
+}
+
+static const opc_alias_t *output_alias(const opc_operator_t *op, const opc_output_t *output) {
+  static const opc_alias_t none = {0};
+  return output->return_index < op->return_count ? &op->returns[output->return_index].alias : &none;
+}
+
+static const char *alias_name(const opc_alias_t *alias) {
+  return alias->present && alias->before ? alias->before : "nothing";
+}
+
+/* A view of a kernel that decomposes may return its input as it is: the dispatcher never takes it for an operator below
+ * Autograd. */
+static bool decomposes(const opc_operator_t *op) {
+  return opc_operator_kernel(op, "CompositeImplicitAutograd") != NULL;
+}
+
+static bool same_storage(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
+  return left->defined && right->defined && left->storage && left->storage == right->storage;
+}
+
+/* One output against all arguments: leaf by leaf the schema may forbid what another argument with the same storage
+ * allows. */
+static void check_output(const opc_case_context_t *context, const opc_call_t *call, const opc_output_t *output,
+                         opc_finding_t *finding) {
+  const opc_alias_t *declared = output_alias(context->op, output);
+  const opc_leaf_t *shares = NULL, *identical = NULL;
+  bool allowed = false, returned_mutable = false;
+  for (size_t i = 0; i < call->leaf_count; i++) {
+    const opc_leaf_t *leaf = &call->leaves[i];
+    opc_tensor_meta_t now;
+    opc_tensor_describe(leaf->tensor, &now); /* a mutable argument may have got another storage */
+    bool is_same = output->meta.impl == leaf->before.impl;
+    if (!is_same && !same_storage(&output->meta, &now) && !same_storage(&output->meta, &leaf->before)) continue;
+    if (!shares) shares = leaf;
+    if (is_same && !identical) identical = leaf;
+    if (!may_alias(declared, leaf->alias)) continue;
+    allowed = true;
+    if (is_same && opc_leaf_is_mutable(leaf)) returned_mutable = true;
+  }
+  if (identical && !allowed)
+    opc_finding_fail(finding, "alias.input_returned",
+                     "%s is argument %s itself; the schema says that it is a tensor of its own", output->path,
+                     identical->path);
+  else if (identical && !returned_mutable && !decomposes(context->op))
+    opc_finding_fail(finding, "alias.input_returned",
+                     "%s is argument %s itself, not a view of it: a declared view must be a new tensor object",
+                     output->path, identical->path);
+  else if (shares && !allowed)
+    opc_finding_fail(finding, "alias.undeclared_input",
+                     "%s shares storage with argument %s; the schema declares that it may alias %s", output->path,
+                     shares->path, alias_name(declared));
+}
+
+static void check_pairs(const opc_case_context_t *context, const opc_call_t *call, const opc_output_t *outputs,
+                        size_t count, opc_finding_t *finding) {
+  for (size_t i = 0; i < count; i++) {
+    for (size_t k = i + 1; k < count; k++) {
+      if (!same_storage(&outputs[i].meta, &outputs[k].meta)) continue;
+      if (may_alias(output_alias(context->op, &outputs[i]), output_alias(context->op, &outputs[k]))) continue;
+      /* Both are the argument, by different declarations or by none: said above already, once an output. */
+      bool through_input = false;
+      for (size_t l = 0; l < call->leaf_count; l++)
+        through_input |= same_storage(&outputs[i].meta, &call->leaves[l].before);
+      if (through_input) continue;
+      opc_finding_fail(finding, "alias.outputs_share", "%s and %s %s", outputs[i].path, outputs[k].path,
+                       outputs[i].meta.impl == outputs[k].meta.impl ? "are one tensor" : "share one storage");
+      return;
+    }
+  }
+}
+
+/* A second call, on arguments of its own, while everything of the first is still alive. */
+static opc_status_t check_earlier(opc_case_context_t *context, const opc_call_t *first, const opc_output_t *outputs,
+                                  size_t count, opc_finding_t *finding, opc_error_t *error) {
+  opc_call_t call = {0};
+  opc_output_t *later = NULL;
+  size_t later_count = 0;
+  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, error);
+  if (status != OPC_OK) goto release;
+  context->phase("the operator, second call");
+  if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) goto release;
+  status = opc_call_outputs(&call, &later, &later_count, error);
+  for (size_t i = 0; status == OPC_OK && i < later_count; i++) {
+    const opc_output_t *output = &later[i];
+    bool own = is_wildcard(output_alias(context->op, output));
+    for (size_t l = 0; l < call.leaf_count; l++) own |= same_storage(&output->meta, &call.leaves[l].before);
+    if (own) continue;
+    for (size_t k = 0; k < count; k++)
+      if (same_storage(&output->meta, &outputs[k].meta))
+        opc_finding_fail(finding, "alias.earlier_output",
+                         "%s shares storage with %s of an earlier call, which is still in use", output->path,
+                         outputs[k].path);
+    for (size_t l = 0; l < first->leaf_count; l++)
+      if (same_storage(&output->meta, &first->leaves[l].before))
+        opc_finding_fail(finding, "alias.earlier_output", "%s shares storage with argument %s of an earlier call",
+                         output->path, first->leaves[l].path);
+  }
+
+release:
+  free(later);
+  opc_call_clear(&call);
+  return status;
+}
+
+static void run_case(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_call_t call = {0};
+  opc_output_t *outputs = NULL;
+  size_t count = 0, defined = 0;
+  opc_error_t error = {0};
+  opc_status_t status = OPC_OK;
+  if (!opc_case_run(context, false, &call, finding)) goto release;
+  status = opc_call_outputs(&call, &outputs, &count, &error);
+  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+    if (!outputs[i].meta.defined) continue;
+    defined++;
+    check_output(context, &call, &outputs[i], finding);
+  }
+  if (status != OPC_OK) goto release;
+  check_pairs(context, &call, outputs, count, finding);
+  if (defined) status = check_earlier(context, &call, outputs, count, finding, &error);
+  if (defined) opc_finding_pass(finding, "%zu outputs share storage only as declared", defined);
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns no tensor");
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  free(outputs);
+  opc_call_clear(&call);
+}
+
+/* ---- over all samples: does a declared alias ever happen ---- */
+
+typedef struct declared_use {
+  bool seen, possible; /* possible: a call had both the argument and the output */
+} declared_use_t;
+
+static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *sample, declared_use_t *uses,
+                               opc_error_t *error) {
+  const opc_operator_t *op = context->op;
+  opc_call_t call = {0};
+  opc_output_t *outputs = NULL;
+  size_t count = 0;
+  opc_status_t status = opc_call_make(&call, op, sample, context->device, context->seed, error);
+  if (status != OPC_OK) goto release;
+  context->phase("the operator");
+  if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) goto release;
+  status = opc_call_outputs(&call, &outputs, &count, error);
+  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+    if (outputs[i].return_index >= op->return_count) continue;
+    for (size_t l = 0; l < call.leaf_count; l++) {
+      declared_use_t *use = &uses[outputs[i].return_index];
+      if (!may_alias(call.leaves[l].alias, output_alias(op, &outputs[i]))) continue;
+      use->possible = true;
+      opc_tensor_meta_t now;
+      opc_tensor_describe(call.leaves[l].tensor, &now);
+      use->seen |= same_storage(&outputs[i].meta, &now) || same_storage(&outputs[i].meta, &call.leaves[l].before);
+    }
+  }
+
+release:
+  free(outputs);
+  opc_call_clear(&call);
+  return status;
+}
+
+static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
+  const opc_operator_t *op = context->op;
+  declared_use_t *uses = calloc(op->return_count + 1, sizeof *uses);
+  opc_error_t error = {0};
+  opc_status_t status = uses ? OPC_OK : opc_error_set(&error, OPC_ERR_MEMORY, "out of memory");
+  size_t declared = 0, possible = 0;
+  for (size_t i = 0; status == OPC_OK && i < context->sample_count; i++) {
+    if (context->samples[i].expect.rejects) continue;
+    status = see_sample(context, &context->samples[i], uses, &error);
+    if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that sample has its own verdicts */
+  }
+  for (size_t r = 0; status == OPC_OK && r < op->return_count; r++) {
+    if (!op->returns[r].alias.present) continue;
+    declared++;
+    possible += uses[r].possible;
+    if (uses[r].possible && !uses[r].seen)
+      opc_finding_fail(finding, "alias.declared_not_aliased",
+                       "returns[%zu] is declared to alias (%s) and never did, on %zu samples", r,
+                       alias_name(&op->returns[r].alias), context->sample_count);
+  }
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  else if (possible) opc_finding_pass(finding, "%zu declared aliases do happen", possible);
+  else
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     declared ? "no call returned an output with a declared alias" : "the schema declares no alias");
+  free(uses);
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  if (context->sample) run_case(context, finding);
+  else run_once(context, finding);
+}
+
+static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
+  (void)sample;
+  (void)variant;
+  for (size_t i = 0; i < op->return_count; i++)
+    if (opc_type_holds_tensor(&op->returns[i].type) || op->returns[i].type.kind == OPC_TYPE_OTHER) return true;
+  return op->is_varret;
+}
+
+const opc_check_t opc_check_alias = {
+    .name = "alias",
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SAME |
+                OPC_VARIANT_SHAPE,
+    .dtypes = OPC_SWEEP_REPRESENTATIVE,
+    .once = true,
+    .applies = applies,
+    .run = run,
+};

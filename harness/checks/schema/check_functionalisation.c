@@ -1,0 +1,211 @@
+/* functionalisation: whether torch.compile takes the operator, and what becomes of a call under libtorch's
+ * functionalisation. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/schema/functionalise.h"
+#include "checks/framework/outcome.h"
+#include "checks/compare/tolerance.h"
+
+typedef struct functional_case {
+  opc_case_context_t *context;
+  opc_finding_t *finding;
+  opc_call_t plain, functional;
+  opc_result_t plain_result, functional_result;
+  bool *replaced; /* one a tensor argument of the functional call */
+  opc_error_t error;
+} functional_case_t;
+
+static opc_status_t call_functional(functional_case_t *run) {
+  opc_case_context_t *context = run->context;
+  opc_call_t *call = &run->functional;
+  opc_status_t status = opc_call_make(call, context->op, context->sample, context->device, context->seed, &run->error);
+  if (status == OPC_OK) status = opc_call_snapshot(call, &run->error);
+  if (status != OPC_OK) return status;
+  run->replaced = calloc(call->leaf_count + 1, sizeof *run->replaced);
+  if (!run->replaced) return opc_error_set(&run->error, OPC_ERR_MEMORY, "out of memory for a call");
+  context->phase("the operator under functionalisation");
+  opc_bridge_seed(context->seed);
+  call->outcome =
+      opc_op_call_functional(context->handle, call->arguments, call->absent, call->argument_count, run->replaced,
+                             call->leaf_count, &call->returns, &call->return_count, &call->message);
+  return OPC_OK;
+}
+
+/* Whether a call on plain tensors writes the argument too: then check mutation tells. */
+static opc_status_t changes_plainly(const functional_case_t *run, size_t leaf, bool *out, opc_error_t *error) {
+  opc_change_t change;
+  opc_status_t status = opc_leaf_changed(&run->plain.leaves[leaf], &change, error);
+  *out = status == OPC_OK && (change.inside || change.outside);
+  return status;
+}
+
+static opc_status_t compare_arguments(functional_case_t *run) {
+  for (size_t i = 0; i < run->functional.leaf_count && i < run->plain.leaf_count; i++) {
+    const opc_leaf_t *leaf = &run->functional.leaves[i];
+    opc_change_t change;
+    bool plainly = false;
+    opc_status_t status = opc_leaf_changed(leaf, &change, &run->error);
+    if (status == OPC_OK) status = changes_plainly(run, i, &plainly, &run->error);
+    if (status != OPC_OK) return status;
+    bool base = change.inside || change.outside;
+    if (plainly || (!base && !run->replaced[i])) continue;
+    opc_finding_fail(run->finding, "functionalisation.hidden_mutation",
+                     base ? "under functionalisation the call writes the memory of argument %s, which it leaves alone "
+                            "otherwise and which its schema does not declare mutable"
+                          : "under functionalisation argument %s has another value after the call, though its schema "
+                            "does not declare it mutable",
+                     leaf->path);
+  }
+  return OPC_OK;
+}
+
+/* The results differ in bits: by chance, by rounding, or wrongly. */
+static opc_status_t judge(functional_case_t *run, opc_difference_t difference) {
+  opc_case_context_t *context = run->context;
+  opc_call_t fresh = {0};
+  opc_replay_t values = {0};
+  opc_tolerance_t tolerance = {0};
+  bool unsteady = false;
+  opc_text_t text = {0};
+  opc_again_t again = {.context = context,
+                       .sample = context->sample,
+                       .replay = &values,
+                       .seed = context->seed,
+                       .phase = "the operator once more"};
+  opc_status_t status =
+      opc_call_make(&fresh, context->op, context->sample, context->device, context->seed, &run->error);
+  if (status == OPC_OK) status = opc_replay_take(&values, &fresh, &run->error);
+  if (status == OPC_OK) status = opc_result_is_unsteady(&again, &run->plain_result, &unsteady, &run->error);
+  if (status == OPC_OK && unsteady) opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, OPC_UNSTEADY_TEXT);
+  if (status != OPC_OK || unsteady) goto release;
+
+  status = opc_tolerance_measure(&tolerance, &again, &run->plain_result, &run->error);
+  if (status != OPC_OK) goto release;
+  opc_bound_t bound = {.got = &run->functional_result,
+                       .reference = &run->plain_result,
+                       .tolerance = &tolerance,
+                       .ulps = OPC_TOLERANCE_ULPS,
+                       .narrow = OPC_DTYPE_OTHER};
+  if (difference.kind == OPC_DIFFERENCE_VALUE)
+    difference = opc_result_compare(bound.got, bound.reference, opc_bound_holds, &bound);
+  if (difference.kind == OPC_DIFFERENCE_NONE) goto release;
+  opc_difference_text(&difference, bound.got, bound.reference, "on plain tensors it", &text);
+  opc_finding_fail(run->finding, "functionalisation.wrong_result", "under functionalisation %s", opc_text_c(&text));
+
+release:
+  opc_text_clear(&text);
+  opc_tolerance_clear(&tolerance);
+  opc_replay_clear(&values);
+  opc_call_clear(&fresh);
+  return status;
+}
+
+/* The fallback calls the very kernel that a plain call does: a result that differs then is no doing of
+ * functionalisation's. */
+static bool has_other_code(const opc_operator_t *op) {
+  opc_text_t reason = {0};
+  opc_functionalise_t rule = opc_functionalise_rule(op, &reason);
+  opc_text_clear(&reason);
+  return rule == OPC_FUNCTIONALISE_OWN_KERNEL || rule == OPC_FUNCTIONALISE_DECOMPOSED;
+}
+
+static opc_status_t compare(functional_case_t *run) {
+  if (run->functional.outcome != OPC_CALL_RETURNED) {
+    opc_finding_fail(run->finding, "functionalisation.fails",
+                     "the call returns on plain tensors; under functionalisation it throws: %.*s",
+                     (int)strcspn(opc_text_c(&run->functional.message), "\n"), opc_text_c(&run->functional.message));
+    return OPC_OK;
+  }
+  opc_status_t status = opc_result_take(&run->plain_result, &run->plain, 0, &run->error);
+  if (status == OPC_OK) status = opc_result_take(&run->functional_result, &run->functional, 0, &run->error);
+  if (status == OPC_OK) status = compare_arguments(run);
+  if (status != OPC_OK) return status;
+  opc_difference_t difference = {.kind = OPC_DIFFERENCE_NONE};
+  if (has_other_code(run->context->op))
+    difference = opc_result_compare(&run->functional_result, &run->plain_result, NULL, NULL);
+  if (difference.kind != OPC_DIFFERENCE_NONE) status = judge(run, difference);
+  if (status == OPC_OK && run->functional.leaf_count)
+    opc_finding_pass(run->finding, "under functionalisation the call returns and no argument changes%s",
+                     has_other_code(run->context->op) ? "; its results are those of a plain call" : "");
+  else if (status == OPC_OK) opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "no tensor among the arguments");
+  return status;
+}
+
+static void run_sample(opc_case_context_t *context, opc_finding_t *finding) {
+  functional_case_t run = {.context = context, .finding = finding};
+  opc_status_t status = OPC_OK;
+  if (!opc_case_run(context, true, &run.plain, finding)) goto release;
+  status = call_functional(&run);
+  if (status == OPC_OK) status = compare(&run);
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &run.error, finding);
+  free(run.replaced);
+  opc_result_clear(&run.functional_result);
+  opc_result_clear(&run.plain_result);
+  opc_call_clear(&run.functional);
+  opc_call_clear(&run.plain);
+}
+
+static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_text_t reason = {0};
+  switch (opc_functionalise_rule(context->op, &reason)) {
+    case OPC_FUNCTIONALISE_REFUSED:
+      opc_finding_fail(finding, "functionalisation.refused", "torch.compile refuses this operator: %s",
+                       opc_text_c(&reason));
+      break;
+    case OPC_FUNCTIONALISE_BUILT_IN:
+      opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s, and functionalisation knows it", opc_text_c(&reason));
+      break;
+    case OPC_FUNCTIONALISE_FUNCTIONAL:
+    case OPC_FUNCTIONALISE_AUTOMATIC:
+    case OPC_FUNCTIONALISE_OWN_KERNEL:
+    case OPC_FUNCTIONALISE_DECOMPOSED:
+      opc_finding_pass(finding, "torch.compile can functionalise it: %s", opc_text_c(&reason));
+      break;
+  }
+  opc_text_clear(&reason);
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  if (context->sample) run_sample(context, finding);
+  else run_once(context, finding);
+}
+
+static bool is_annotated(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->argument_count; i++)
+    if (op->arguments[i].alias.present) return true;
+  for (size_t i = 0; i < op->return_count; i++)
+    if (op->returns[i].alias.present) return true;
+  return false;
+}
+
+/* The C++ fallback unwraps tensors and lists of them; the kernel would see the wrapper of one in another place. */
+static bool is_unwrapped(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->argument_count; i++) {
+    const opc_type_t *type = &op->arguments[i].type;
+    if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+    if (type->kind == OPC_TYPE_OTHER ||
+        (type->kind == OPC_TYPE_LIST && type->element->kind != OPC_TYPE_TENSOR && opc_type_holds_tensor(type->element)))
+      return false;
+  }
+  return !op->is_vararg;
+}
+
+/* What has alias annotations the fallback refuses, as the rule says already. */
+static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
+  opc_text_t reason = {0};
+  (void)sample;
+  (void)variant;
+  bool built_in = opc_functionalise_rule(op, &reason) == OPC_FUNCTIONALISE_BUILT_IN;
+  opc_text_clear(&reason);
+  return !built_in && !is_annotated(op) && is_unwrapped(op);
+}
+
+const opc_check_t opc_check_functionalisation = {.name = "functionalisation",
+                                                 .families = OPC_VARIANT_PLAIN,
+                                                 .once = true,
+                                                 .without_kernel = true,
+                                                 .applies = applies,
+                                                 .run = run};

@@ -1,0 +1,373 @@
+/* mutation: every argument's whole storage and metadata, before and after, and each write on the way. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/framework/access.h"
+#include "checks/framework/case_run.h"
+#include "checks/framework/outcome.h"
+#include "memory/cpu_memory.h"
+#include "memory/scratch_memory.h"
+
+static bool shares_storage(const opc_leaf_t *left, const opc_leaf_t *right) {
+  return left->before.storage && left->before.storage == right->before.storage;
+}
+
+/* A mutable argument over the same storage answers for its bytes, and for the version counter of views. */
+static bool storage_is_mutable(const opc_call_t *call, const opc_leaf_t *leaf) {
+  for (size_t i = 0; i < call->leaf_count; i++)
+    if (opc_leaf_is_mutable(&call->leaves[i]) && (shares_storage(&call->leaves[i], leaf) || &call->leaves[i] == leaf))
+      return true;
+  return false;
+}
+
+static bool tensor_is_mutable(const opc_call_t *call, const opc_leaf_t *leaf) {
+  for (size_t i = 0; i < call->leaf_count; i++)
+    if (opc_leaf_is_mutable(&call->leaves[i]) && call->leaves[i].before.impl == leaf->before.impl) return true;
+  return false;
+}
+
+static bool is_first_of_storage(const opc_call_t *call, const opc_leaf_t *leaf) {
+  for (const opc_leaf_t *other = call->leaves; other < leaf; other++)
+    if (shares_storage(other, leaf)) return false;
+  return true;
+}
+
+static void add_elements(const opc_leaf_t *leaf, const opc_change_t *change, const void *now, opc_text_t *text) {
+  char index[160], before[160], after[160];
+  int64_t rest = change->first_element, offset = leaf->before.storage_offset;
+  for (int d = leaf->before.ndim - 1; d >= 0; d--) {
+    offset += rest % leaf->before.sizes[d] * leaf->before.strides[d];
+    rest /= leaf->before.sizes[d];
+  }
+  size_t at = (size_t)offset * leaf->before.itemsize;
+  opc_index_text(&leaf->before, change->first_element, index, sizeof index);
+  opc_element_text(leaf->before.dtype, (const char *)leaf->storage_before + at, before, sizeof before);
+  opc_element_text(leaf->before.dtype, (const char *)now + at, after, sizeof after);
+  opc_text_addf(text, "%s%s was %s and is %s; %lld of %lld elements changed", leaf->path, index, before, after,
+                (long long)change->inside_count, (long long)leaf->before.numel);
+}
+
+static opc_status_t report_elements(const opc_leaf_t *leaf, const opc_change_t *change, opc_finding_t *finding,
+                                    opc_error_t *error) {
+  const void *now = NULL;
+  size_t size = 0;
+  void *owned = NULL;
+  opc_text_t text = {0};
+  opc_status_t status = opc_tensor_storage_bytes(leaf->tensor, &now, &size, &owned, error);
+  if (status == OPC_OK) {
+    add_elements(leaf, change, now, &text);
+    opc_finding_fail(finding, "mutation.undeclared", "argument %s is not declared mutable and was changed: %s",
+                     leaf->path, opc_text_c(&text));
+  }
+  opc_text_clear(&text);
+  free(owned);
+  return status;
+}
+
+/* Bytes that no mutable argument of this storage covers. */
+static opc_status_t count_outside(const opc_call_t *call, const opc_leaf_t *leaf, size_t *out_bytes, size_t *out_first,
+                                  opc_error_t *error) {
+  const void *now = NULL;
+  size_t size = 0;
+  void *owned = NULL;
+  unsigned char *mask = NULL;
+  *out_bytes = 0;
+  opc_status_t status = opc_tensor_storage_bytes(leaf->tensor, &now, &size, &owned, error);
+  if (status != OPC_OK) return status;
+  size_t common = size < leaf->storage_bytes ? size : leaf->storage_bytes;
+  mask = calloc(common + 1, 1);
+  if (!mask) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory while comparing %s", leaf->path);
+  for (size_t i = 0; status == OPC_OK && i < call->leaf_count; i++) {
+    opc_tensor_meta_t after;
+    if (!opc_leaf_is_mutable(&call->leaves[i]) || !shares_storage(&call->leaves[i], leaf)) continue;
+    opc_tensor_describe(call->leaves[i].tensor, &after); /* resized in place: elements where none were */
+    opc_elements_mark(&call->leaves[i].before, mask, common);
+    opc_elements_mark(&after, mask, common);
+  }
+  const unsigned char *before = leaf->storage_before, *after = now;
+  for (size_t i = 0; status == OPC_OK && i < common; i++) {
+    if (mask[i] || before[i] == after[i]) continue;
+    if ((*out_bytes)++ == 0) *out_first = i;
+  }
+  free(mask);
+  free(owned);
+  return status;
+}
+
+static opc_status_t check_bytes(const opc_call_t *call, const opc_leaf_t *leaf, opc_finding_t *finding,
+                                opc_error_t *error) {
+  opc_change_t change;
+  opc_tensor_meta_t now;
+  opc_status_t status = opc_leaf_changed(leaf, &change, error);
+  if (status != OPC_OK || (!change.inside && !change.outside)) return status;
+  opc_tensor_describe(leaf->tensor, &now);
+  bool mutable_storage = storage_is_mutable(call, leaf);
+  if (change.inside && !mutable_storage) return report_elements(leaf, &change, finding, error);
+  if (!is_first_of_storage(call, leaf)) return OPC_OK;
+  if (now.storage != leaf->before.storage || now.storage_bytes != leaf->before.storage_bytes)
+    return OPC_OK; /* resized: the schema allows it of a mutable argument; for others the metadata tell */
+
+  size_t bytes = change.outside_bytes, first = change.first_outside;
+  if (mutable_storage) status = count_outside(call, leaf, &bytes, &first, error);
+  if (status == OPC_OK && bytes)
+    opc_finding_fail(finding, "mutation.outside_view",
+                     "%zu bytes of argument %s's storage that are no element of it were written, the first at byte %zu",
+                     bytes, leaf->path, first);
+  return status;
+}
+
+static const char *changed_metadata(const opc_tensor_meta_t *before, const opc_tensor_meta_t *after) {
+  size_t bytes = (size_t)(before->ndim < OPC_MAX_DIMS ? before->ndim : OPC_MAX_DIMS) * sizeof before->sizes[0];
+  if (before->ndim != after->ndim || memcmp(before->sizes, after->sizes, bytes) != 0) return "shape";
+  if (memcmp(before->strides, after->strides, bytes) != 0) return "strides";
+  if (before->storage_offset != after->storage_offset) return "storage offset";
+  if (before->storage != after->storage) return "storage";
+  if (before->storage_bytes != after->storage_bytes) return "storage size";
+  if (before->dtype != after->dtype || strcmp(before->dtype_text, after->dtype_text) != 0) return "dtype";
+  if (!opc_device_equal(before->device, after->device)) return "device";
+  if (before->conj != after->conj) return "conj bit";
+  if (before->neg != after->neg) return "neg bit";
+  if (before->requires_grad != after->requires_grad) return "requires_grad";
+  return NULL;
+}
+
+static void add_layout(const opc_tensor_meta_t *meta, char *out, size_t size) {
+  char sizes[160], strides[160];
+  opc_sizes_text(meta->ndim, meta->sizes, sizes, sizeof sizes);
+  opc_sizes_text(meta->ndim, meta->strides, strides, sizeof strides);
+  snprintf(out, size, "%s strides %s offset %lld", sizes, strides, (long long)meta->storage_offset);
+}
+
+static void check_metadata(const opc_call_t *call, const opc_leaf_t *leaf, opc_finding_t *finding) {
+  opc_tensor_meta_t now;
+  char before[360], after[360];
+  opc_tensor_describe(leaf->tensor, &now);
+  if (tensor_is_mutable(call, leaf)) return;
+  const char *what = changed_metadata(&leaf->before, &now);
+  bool storage_shared = storage_is_mutable(call, leaf); /* set_ and resize_ of the mutable one show here too */
+  if (!what || (storage_shared && strcmp(what, "storage size") == 0)) return;
+  add_layout(&leaf->before, before, sizeof before);
+  add_layout(&now, after, sizeof after);
+  opc_finding_fail(finding, "mutation.metadata", "the %s of argument %s changed: it was %s and is %s", what, leaf->path,
+                   before, after);
+}
+
+static opc_status_t check_version(const opc_call_t *call, const opc_leaf_t *leaf, opc_finding_t *finding,
+                                  opc_error_t *error) {
+  opc_tensor_meta_t now;
+  opc_change_t change;
+  opc_tensor_describe(leaf->tensor, &now);
+  opc_status_t status = opc_leaf_changed(leaf, &change, error);
+  if (status != OPC_OK || leaf->before.version < 0 || now.version < 0) return status;
+  if (opc_leaf_is_mutable(leaf)) {
+    if (change.inside && now.version == leaf->before.version)
+      opc_finding_fail(finding, "mutation.version_counter",
+                       "argument %s was written and its version counter is still %lld", leaf->path,
+                       (long long)now.version);
+  } else if (!storage_is_mutable(call, leaf) && now.version != leaf->before.version && !change.inside &&
+             leaf->before.numel > 0 && !changed_metadata(&leaf->before, &now)) {
+    opc_finding_fail(finding, "mutation.undeclared",
+                     "argument %s is not declared mutable, and its version counter went from %lld to %lld: an "
+                     "operation in place ran on it, though its values are "
+                     "as before",
+                     leaf->path, (long long)leaf->before.version, (long long)now.version);
+  }
+  return OPC_OK;
+}
+
+/* How the arguments lie while the operator runs. */
+typedef enum arrangement {
+  READ_ONLY = 0, /* those that must not be written: what is undone later, or changes nothing, is seen as well */
+  GUARDED,
+  PLAIN,
+  ARRANGEMENTS
+} arrangement_t;
+
+static opc_status_t run_arranged(opc_case_context_t *context, arrangement_t arrangement, opc_call_t *call,
+                                 opc_error_t *error) {
+  static const char *const phases[ARRANGEMENTS] = {"the operator, with read-only arguments",
+                                                   "the operator, on guarded memory", "the operator"};
+  if (arrangement == PLAIN) opc_cpu_memory_plain();
+  else opc_cpu_memory_guard(OPC_GUARD_BEHIND);
+  const opc_call_options_t options = {.device = context->device, .seed = context->seed, .to_protect = true};
+  opc_status_t status = opc_call_make_with(call, context->op, context->sample, &options, error);
+  if (status == OPC_OK) status = opc_call_snapshot(call, error);
+  if (status != OPC_OK) return status;
+  if (arrangement != PLAIN) opc_call_protect(call, true);
+  if (arrangement == GUARDED)
+    opc_call_protect(call, false); /* the heap has seen the same then, for operators that read beside their own */
+  context->phase(phases[arrangement]);
+  opc_call_run(call, context->handle, context->seed);
+  if (arrangement == READ_ONLY) opc_call_protect(call, false);
+  return OPC_OK;
+}
+
+/* An operator that reads beside a list, or what nobody has written, refuses by what happens to lie there: one time so,
+ * one time so. *call is the last call that was made. */
+static opc_status_t is_refusal_steady(opc_case_context_t *context, opc_call_t *call, bool *out_steady,
+                                      opc_error_t *error) {
+  enum { TIMES = 4 };
+  opc_status_t status = OPC_OK;
+  *out_steady = true;
+  for (int i = 0; i < TIMES && *out_steady && status == OPC_OK; i++) {
+    opc_scratch_memory_shift(i % 2 == 0);
+    for (arrangement_t arrangement = READ_ONLY; arrangement <= GUARDED && *out_steady && status == OPC_OK;
+         arrangement++) {
+      opc_call_clear(call);
+      status = run_arranged(context, arrangement, call, error);
+      *out_steady = call->outcome == (arrangement == READ_ONLY ? OPC_CALL_REJECTED : OPC_CALL_RETURNED);
+    }
+  }
+  opc_scratch_memory_shift(false);
+  return status;
+}
+
+/* The system does not fault on memory that it is asked to write: it refuses. So a refusal is tried again on memory that
+ * is open. False: the finding is made. */
+static bool run_operator(opc_case_context_t *context, opc_call_t *call, opc_finding_t *finding) {
+  opc_error_t error = {0};
+  opc_text_t message = {0};
+  bool steady = false;
+  opc_status_t status = run_arranged(context, READ_ONLY, call, &error);
+  if (status == OPC_OK) opc_text_add(&message, opc_text_c(&call->message));
+  arrangement_t last = READ_ONLY;
+  while (status == OPC_OK && call->outcome == OPC_CALL_REJECTED && ++last < ARRANGEMENTS) {
+    opc_call_clear(call);
+    status = run_arranged(context, last, call, &error);
+  }
+  if (status == OPC_OK && last == GUARDED && call->outcome == OPC_CALL_RETURNED)
+    status = is_refusal_steady(context, call, &steady, &error);
+  if (status == OPC_OK && steady)
+    opc_finding_fail(finding, "mutation.system_call",
+                     "returns, and fails where the arguments that are not declared mutable are read-only: %.300s",
+                     opc_text_c(&message));
+  opc_text_clear(&message);
+  if (status == OPC_OK) return !opc_finding_from_outcome(context, call, finding);
+  opc_finding_from_error(context, &error, finding);
+  return false;
+}
+
+static void run_case(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_call_t call = {0};
+  opc_error_t error = {0};
+  opc_status_t status = OPC_OK;
+  size_t bytes = 0;
+  if (!run_operator(context, &call, finding)) goto release;
+  for (size_t i = 0; status == OPC_OK && i < call.leaf_count; i++) {
+    const opc_leaf_t *leaf = &call.leaves[i];
+    check_metadata(&call, leaf, finding);
+    status = check_bytes(&call, leaf, finding, &error);
+    if (status == OPC_OK) status = check_version(&call, leaf, finding, &error);
+    bytes += leaf->storage_bytes;
+  }
+  if (status != OPC_OK) goto release;
+  opc_accesses_report_writes(context, &call, finding);
+  if (call.leaf_count)
+    opc_finding_pass(finding, "%zu tensor arguments, %zu bytes compared: changed only as declared", call.leaf_count,
+                     bytes);
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor among the arguments");
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  opc_call_clear(&call);
+}
+
+/* ---- over all samples: is a declared mutable argument ever written ---- */
+
+typedef struct written_use {
+  bool given, written; /* given: with elements to write */
+} written_use_t;
+
+typedef struct values_use {
+  const opc_sample_t *sample;
+  uint64_t seed, other;
+} values_use_t;
+
+static opc_status_t give_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                                void *context, opc_error_t *error) {
+  const values_use_t *use = context;
+  (void)leaf;
+  return opc_sample_fill_other(use->sample, spec, path, use->seed, use->other, logical, error);
+}
+
+static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *sample, uint64_t seed,
+                               written_use_t *uses, opc_error_t *error) {
+  values_use_t use = {.sample = sample, .seed = context->seed, .other = seed};
+  opc_call_options_t options = {
+      .device = context->device, .seed = context->seed, .values = give_values, .values_context = &use};
+  opc_call_t call = {0};
+  opc_status_t status = opc_call_make_with(&call, context->op, sample, &options, error);
+  if (status == OPC_OK) status = opc_call_snapshot(&call, error);
+  if (status != OPC_OK) goto release;
+  context->phase("the operator");
+  if (opc_call_run(&call, context->handle, seed) != OPC_CALL_RETURNED) goto release;
+  for (size_t i = 0; status == OPC_OK && i < call.leaf_count; i++) {
+    const opc_leaf_t *leaf = &call.leaves[i];
+    opc_tensor_meta_t now;
+    opc_change_t change;
+    if (!opc_leaf_is_mutable(leaf)) continue;
+    opc_tensor_describe(leaf->tensor, &now);
+    status = opc_leaf_changed(leaf, &change, error);
+    bool changed = change.inside || changed_metadata(&leaf->before, &now) || now.version != leaf->before.version;
+    uses[leaf->argument].given |= leaf->before.numel > 0 || changed;
+    uses[leaf->argument].written |= changed;
+  }
+
+release:
+  opc_call_clear(&call);
+  return status;
+}
+
+static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
+  const opc_operator_t *op = context->op;
+  written_use_t *uses = calloc(op->argument_count + 1, sizeof *uses);
+  opc_error_t error = {0};
+  opc_status_t status = uses ? OPC_OK : opc_error_set(&error, OPC_ERR_MEMORY, "out of memory");
+  size_t declared = 0, given = 0;
+  for (size_t i = 0; status == OPC_OK && i < context->sample_count; i++) {
+    if (context->samples[i].expect.rejects) continue;
+    for (uint64_t other = 0; status == OPC_OK && other < 2;
+         other++) /* what is written may happen to be there already */
+      status = see_sample(context, &context->samples[i], context->seed + other, uses, &error);
+    if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that sample has its own verdicts */
+  }
+  for (size_t a = 0; status == OPC_OK && a < op->argument_count; a++) {
+    if (!op->arguments[a].alias.present || !op->arguments[a].alias.is_write) continue;
+    declared++;
+    given += uses[a].given;
+    if (uses[a].given && !uses[a].written)
+      opc_finding_fail(finding, "mutation.declared_not_written",
+                       "argument %s is declared mutable and was never written, on %zu samples", op->arguments[a].name,
+                       context->sample_count);
+  }
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  else if (given) opc_finding_pass(finding, "%zu declared mutable arguments are written", given);
+  else
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     declared ? "no call returned with a mutable argument" : "no argument is declared mutable");
+  free(uses);
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  if (context->sample) run_case(context, finding);
+  else run_once(context, finding);
+}
+
+static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
+  (void)sample;
+  (void)variant;
+  for (size_t i = 0; i < op->argument_count; i++)
+    if (opc_type_holds_tensor(&op->arguments[i].type)) return true;
+  return op->is_vararg;
+}
+
+const opc_check_t opc_check_mutation = {
+    .name = "mutation",
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SPECIAL |
+                OPC_VARIANT_SAME | OPC_VARIANT_SHAPE,
+    .dtypes = OPC_SWEEP_REPRESENTATIVE,
+    .once = true,
+    .applies = applies,
+    .run = run,
+};

@@ -1,0 +1,242 @@
+/* registration: what the dispatcher knows of the operator against its schema. Calls nothing. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/framework/check.h"
+
+static bool starts_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+
+static bool is_autograd_key(const char *key) { return starts_with(key, "Autograd"); }
+static bool is_composite_key(const char *key) {
+  return starts_with(key, "CompositeImplicit") || starts_with(key, "CompositeExplicit");
+}
+
+static const opc_kernel_t *real_kernel(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->kernel_count; i++)
+    if (!op->kernels[i].fallthrough) return &op->kernels[i];
+  return NULL;
+}
+
+static void check_kernels(const opc_operator_t *op, opc_finding_t *finding) {
+  if (!op->schema) {
+    const char *where =
+        op->kernel_count && op->kernels[0].registered_at ? op->kernels[0].registered_at : "an unknown place";
+    if (op->namespace_defined)
+      opc_finding_fail(finding, "registration.dangling_impl",
+                       "a kernel for %s was registered at %s, and no library defines an operator of that name",
+                       op->name, where);
+    else
+      opc_finding_fail(
+          finding, "registration.schema_elsewhere",
+          "a kernel for %s was registered at %s, and no library that is loaded defines any operator of that namespace",
+          op->name, where);
+    return;
+  }
+  if (!real_kernel(op) && op->defined_here) {
+    if (op->python_module) return; /* its kernels come with the module */
+    opc_finding_fail(finding, "registration.no_kernel", "%s has no kernel at any dispatch key", op->name);
+  }
+}
+
+static void check_autograd(const opc_operator_t *op, opc_finding_t *finding) {
+  const opc_kernel_t *fallthrough = NULL;
+  for (size_t i = 0; i < op->kernel_count; i++) {
+    const opc_kernel_t *kernel = &op->kernels[i];
+    if (strcmp(kernel->key, "CompositeImplicitAutograd") == 0) return;
+    if (!is_autograd_key(kernel->key)) continue;
+    if (!kernel->fallthrough) return;
+    fallthrough = kernel;
+  }
+  if (!fallthrough) return;
+  opc_finding_fail(finding, "registration.autograd_fallthrough",
+                   "the kernel at %s is a fallthrough (registered at %s): gradients are dropped silently",
+                   fallthrough->key, fallthrough->registered_at ? fallthrough->registered_at : "an unknown place");
+}
+
+/* Keys of the form AutogradX reach tensors of X alone: an operator that runs elsewhere too has no derivative there. */
+static void check_autograd_backends(const opc_operator_t *op, opc_finding_t *finding) {
+  /* c10's backend components (c10/core/DispatchKey.h) but Meta, whose tensors stand for others. */
+  static const char *const backends[] = {"CPU",  "CUDA", "HIP",         "XLA",         "MPS",
+                                         "IPU",  "XPU",  "HPU",         "VE",          "Lazy",
+                                         "MTIA", "MAIA", "PrivateUse1", "PrivateUse2", "PrivateUse3"};
+  const opc_kernel_t *somewhere = NULL;
+  const char *missing = NULL;
+  for (size_t i = 0; i < op->kernel_count; i++) {
+    const opc_kernel_t *kernel = &op->kernels[i];
+    if (kernel->fallthrough) continue;
+    if (strcmp(kernel->key, "Autograd") == 0 || strcmp(kernel->key, "CompositeImplicitAutograd") == 0) return;
+    if (is_autograd_key(kernel->key) && strcmp(kernel->key, "AutogradMeta") != 0 &&
+        strcmp(kernel->key, "AutogradOther") != 0)
+      somewhere = kernel;
+  }
+  for (size_t i = 0; somewhere && !missing && i < sizeof backends / sizeof *backends; i++) {
+    char key[64];
+    snprintf(key, sizeof key, "Autograd%s", backends[i]);
+    const opc_kernel_t *kernel = opc_operator_kernel(op, backends[i]);
+    if (kernel && !kernel->fallthrough && !opc_operator_kernel(op, key)) missing = backends[i];
+  }
+  if (missing)
+    opc_finding_fail(finding, "registration.autograd_backend",
+                     "there are kernels at %s and at %s (registered at %s), and none at Autograd%s", missing,
+                     somewhere->key, somewhere->registered_at ? somewhere->registered_at : "an unknown place", missing);
+}
+
+static bool takes_or_gives_tensors(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->argument_count; i++)
+    if (opc_type_holds_tensor(&op->arguments[i].type)) return true;
+  for (size_t i = 0; i < op->return_count; i++)
+    if (opc_type_holds_tensor(&op->returns[i].type)) return true;
+  return false;
+}
+
+/* True: a skip or a warning was recorded. */
+static void check_meta_kernel(const opc_operator_t *op, opc_finding_t *finding, bool *fake_in_python) {
+  if (!op->schema || !op->defined_here || !real_kernel(op) || !takes_or_gives_tensors(op)) return;
+  for (size_t i = 0; i < op->kernel_count; i++) {
+    const opc_kernel_t *kernel = &op->kernels[i];
+    if (!kernel->fallthrough && (strcmp(kernel->key, "Meta") == 0 || is_composite_key(kernel->key))) return;
+  }
+  if (op->python_module) {
+    *fake_in_python = true;
+    return;
+  }
+  opc_text_t keys = {0};
+  for (size_t i = 0; i < op->kernel_count; i++)
+    if (!op->kernels[i].fallthrough) opc_text_addf(&keys, "%s%s", keys.length ? ", " : "", op->kernels[i].key);
+  opc_finding_fail(finding, "registration.no_meta_kernel", "%s has kernels for %s and none for Meta tensors%s",
+                   op->name, opc_text_c(&keys),
+                   opc_operator_has_tag(op, "pt2_compliant_tag") ? ", although it is tagged pt2_compliant_tag" : "");
+  opc_text_clear(&keys);
+}
+
+/* The types of a C++ signature "(Tensor _0, int[] _1) -> Tensor _0", one after the other. False: no more. */
+static bool next_type(const char **at, char *out, size_t size) {
+  const char *text = *at;
+  while (*text == ' ' || *text == '(' || *text == ',') text++;
+  if (*text == ')' || *text == '\0') return false;
+  size_t length = 0;
+  int depth = 0;
+  while (*text && (depth > 0 || (*text != ' ' && *text != ',' && *text != ')'))) {
+    if (*text == '(') depth++;
+    if (*text == ')') depth--;
+    if (length + 1 < size) out[length++] = *text;
+    text++;
+  }
+  out[length] = '\0';
+  int brackets = 0;
+  while (*text && (brackets > 0 || (*text != ',' && *text != ')'))) {
+    if (*text == '(') brackets++;
+    if (*text == ')') brackets--;
+    text++;
+  }
+  *at = text;
+  return true;
+}
+
+static void check_symint(const opc_operator_t *op, opc_finding_t *finding) {
+  for (size_t i = 0; op->schema && i < op->kernel_count; i++) {
+    const opc_kernel_t *kernel = &op->kernels[i];
+    bool concerned = strcmp(kernel->key, "Meta") == 0 || is_composite_key(kernel->key) || is_autograd_key(kernel->key);
+    if (!concerned || !kernel->cpp_signature || kernel->fallthrough) continue;
+    /* A fake kernel comes before it where sizes are symbols. */
+    if (op->python_module && starts_with(kernel->key, "CompositeExplicit")) continue;
+    const char *at = kernel->cpp_signature;
+    char type[96];
+    for (size_t a = 0; a < op->argument_count && next_type(&at, type, sizeof type); a++) {
+      if (!strstr(op->arguments[a].type_text, "SymInt") || !starts_with(type, "int")) continue;
+      opc_finding_fail(finding, "registration.int_for_symint",
+                       "the kernel at %s (registered at %s) takes argument %s as %s where the schema says %s",
+                       kernel->key, kernel->registered_at ? kernel->registered_at : "an unknown place",
+                       op->arguments[a].name, type, op->arguments[a].type_text);
+      break;
+    }
+  }
+}
+
+typedef struct tag_facts {
+  bool mutable_, tensor_in, tensor_out, aliases, tensor_rest; /* tensor_rest: every return is a tensor */
+  size_t mutable_count, mutable_keyword;
+  bool first_mutable_returned;
+} tag_facts_t;
+
+static tag_facts_t tag_facts(const opc_operator_t *op) {
+  tag_facts_t facts = {.tensor_rest = op->return_count > 0};
+  for (size_t i = 0; i < op->argument_count; i++) {
+    const opc_argument_t *argument = &op->arguments[i];
+    if (opc_type_holds_tensor(&argument->type)) facts.tensor_in = true;
+    if (!argument->alias.present || !argument->alias.is_write) continue;
+    facts.mutable_ = true;
+    facts.mutable_count++;
+    if (argument->kwarg_only) facts.mutable_keyword++;
+  }
+  for (size_t i = 0; i < op->return_count; i++) {
+    if (opc_type_holds_tensor(&op->returns[i].type)) facts.tensor_out = true;
+    else facts.tensor_rest = false;
+    if (op->returns[i].alias.present) facts.aliases = true;
+  }
+  if (op->argument_count && op->return_count) {
+    const opc_alias_t *first = &op->arguments[0].alias, *back = &op->returns[0].alias;
+    facts.first_mutable_returned = first->present && first->is_write && back->present && first->before &&
+                                   back->before && strcmp(first->before, back->before) == 0;
+  }
+  return facts;
+}
+
+static void check_tags(const opc_operator_t *op, opc_finding_t *finding) {
+  static const struct {
+    const char *left, *right;
+  } exclusive[] = {{"inplace", "out"},
+                   {"pointwise", "reduction"},
+                   {"needs_exact_strides", "flexible_layout"},
+                   {"needs_contiguous_strides", "flexible_layout"},
+                   {"needs_fixed_stride_order", "flexible_layout"}};
+  if (!op->schema) return;
+  tag_facts_t facts = tag_facts(op);
+  const struct {
+    const char *tag;
+    bool broken;
+    const char *demand;
+  } demands[] = {
+      {"view_copy", facts.mutable_ || facts.aliases, "its outputs are copies, but the schema declares an alias"},
+      {"inplace_view", !facts.mutable_, "it changes an argument's metadata, but no argument is declared mutable"},
+      {"pointwise", !facts.tensor_in, "it works element by element, but takes no tensor"},
+      {"pointwise", !facts.tensor_out && !facts.mutable_, "it works element by element, but gives no tensor"},
+      {"reduction", !facts.tensor_in, "it reduces a tensor, but takes none"},
+      {"dynamic_output_shape", !facts.tensor_out && !facts.mutable_,
+       "an output's shape depends on data, but there is no tensor output"},
+      {"data_dependent_output", op->return_count == 0, "a return depends on data, but there is no return"},
+      {"out_variant", facts.mutable_count == 0, "it writes to its out arguments, but no argument is declared mutable"},
+      {"out", facts.mutable_count == 0 || facts.mutable_count != facts.mutable_keyword,
+       "its mutable arguments must be keyword-only out arguments"},
+      {"core", facts.mutable_, "core operators are functional, but an argument is declared mutable"},
+      {"inplace", !facts.first_mutable_returned, "its first argument must be mutable and returned"},
+  };
+  for (size_t i = 0; i < sizeof demands / sizeof demands[0]; i++)
+    if (demands[i].broken && opc_operator_has_tag(op, demands[i].tag))
+      opc_finding_fail(finding, "registration.tags", "tagged %s: %s (%s)", demands[i].tag, demands[i].demand,
+                       op->schema);
+  for (size_t i = 0; i < sizeof exclusive / sizeof exclusive[0]; i++)
+    if (opc_operator_has_tag(op, exclusive[i].left) && opc_operator_has_tag(op, exclusive[i].right))
+      opc_finding_fail(finding, "registration.tags", "tagged both %s and %s, which exclude each other",
+                       exclusive[i].left, exclusive[i].right);
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  const opc_operator_t *op = context->op;
+  bool fake_in_python = false;
+  check_kernels(op, finding);
+  check_autograd(op, finding);
+  check_autograd_backends(op, finding);
+  check_symint(op, finding);
+  check_tags(op, finding);
+  check_meta_kernel(op, finding, &fake_in_python);
+  if (fake_in_python)
+    opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON,
+                     "kernels and tags agree with the schema; the fake kernel is said to be in Python module %s",
+                     op->python_module);
+  else opc_finding_pass(finding, "%zu kernels and %zu tags agree with the schema", op->kernel_count, op->tag_count);
+}
+
+const opc_check_t opc_check_registration = {.name = "registration", .per_operator = true, .run = run};

@@ -1,0 +1,212 @@
+/* leak: what calls leave behind when all they were given and gave is freed: tensors, memory, references, descriptors,
+ * threads. */
+#include <errno.h>
+#include <string.h>
+
+#include "checks/side_effects/leak_probe.h"
+#include "checks/framework/outcome.h"
+#include "checks/framework/watch.h"
+#include "memory/cpu_memory.h"
+
+static json_t *readings_evidence(const opc_growth_t *growth, opc_growth_kind_t kind) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < growth->count; i++) {
+    const opc_reading_t *reading = &growth->readings[i];
+    json_array_append_new(list,
+                          json_pack("{s:i, s:I}", "calls", reading->calls, "held", (json_int_t)reading->values[kind]));
+  }
+  return list;
+}
+
+typedef struct span {
+  int calls;
+  double amount, block_bytes;
+} span_t;
+
+static span_t last_rounds(const opc_growth_t *growth, opc_growth_kind_t kind) {
+  const opc_reading_t *from = &growth->readings[growth->count - 1 - OPC_GROWTH_ROUNDS],
+                      *to = &growth->readings[growth->count - 1];
+  return (span_t){.calls = to->calls - from->calls,
+                  .amount = (double)to->values[kind] - (double)from->values[kind],
+                  .block_bytes = (double)to->block_bytes - (double)from->block_bytes};
+}
+
+static const char *refusing(const opc_leak_probe_t *probe) {
+  if (probe->with_grad) return ", with arguments that require grad";
+  return probe->outcome == OPC_CALL_RETURNED ? "" : ", each of which was refused";
+}
+
+static bool report_steady(const opc_leak_probe_t *probe, opc_growth_kind_t kind, const char *rule, const char *what,
+                          opc_finding_t *finding) {
+  if (!opc_growth_is_steady(&probe->growth, kind)) return false;
+  span_t span = last_rounds(&probe->growth, kind);
+  opc_finding_fail(finding, rule, "%.0f %s stay behind after %d calls%s: %.1f a call, with no end in %d calls",
+                   span.amount, what, span.calls, refusing(probe), span.amount / span.calls, probe->calls);
+  opc_finding_evidence(finding, "readings", readings_evidence(&probe->growth, kind));
+  return true;
+}
+
+static void report_reference(const opc_leak_probe_t *probe, bool grows, opc_finding_t *finding) {
+  const char *what = probe->kept_storage ? "the storage of argument" : "argument";
+  if (grows)
+    opc_finding_fail(finding, "leak.reference",
+                     "%s %s of every call is still referred to after the caller has let go of it%s: the memory of %d "
+                     "calls' arguments is not freed",
+                     what, probe->kept, refusing(probe), probe->calls);
+  else
+    opc_finding_fail(finding, "leak.argument_kept",
+                     "%s %s is still referred to after the caller has let go of it%s: its memory is freed only by a "
+                     "later call, if ever",
+                     what, probe->kept, refusing(probe));
+}
+
+static void report_growth(const opc_leak_probe_t *probe, opc_finding_t *finding) {
+  const opc_growth_t *growth = &probe->growth;
+  bool kept = probe->kept_calls >= OPC_LEAK_KEPT_CALLS;
+  bool blocks = opc_growth_is_steady(growth, OPC_GROWTH_BLOCKS),
+       bytes = opc_growth_is_steady(growth, OPC_GROWTH_ALLOCATED);
+  bool told = report_steady(probe, OPC_GROWTH_DESCRIPTORS, "leak.file_descriptor", "file descriptors", finding);
+  told = report_steady(probe, OPC_GROWTH_THREADS, "leak.thread", "threads", finding) || told;
+  if (kept) report_reference(probe, blocks || bytes, finding);
+  if (blocks && !kept) {
+    span_t span = last_rounds(growth, OPC_GROWTH_BLOCKS);
+    opc_finding_fail(finding, "leak.tensor",
+                     "%.0f blocks of tensor memory, %.0f bytes, stay behind after %d calls%s: %.0f bytes a call, with "
+                     "no end in %d calls",
+                     span.amount, span.block_bytes, span.calls, refusing(probe), span.block_bytes / span.calls,
+                     probe->calls);
+    opc_finding_evidence(finding, "readings", readings_evidence(growth, OPC_GROWTH_BLOCKS));
+  }
+  /* A tensor, a stream or a thread has memory of its own, which goes when it is mended. */
+  if (told || kept || blocks) return;
+  if (report_steady(probe, OPC_GROWTH_ALLOCATED, "leak.memory", "bytes of malloc or operator new", finding)) return;
+  report_steady(probe, OPC_GROWTH_MAPPED, "leak.memory", "bytes of mmap", finding);
+}
+
+/* The calls before this case may have taken all that there is: then no further call can leave more behind. */
+static void report_earlier(const opc_leak_probe_t *probe, opc_finding_t *finding) {
+  enum { MANY = 64 };
+  static const struct {
+    opc_growth_kind_t kind;
+    const char *rule, *what;
+  } rows[] = {{OPC_GROWTH_DESCRIPTORS, "leak.file_descriptor", "file descriptors"},
+              {OPC_GROWTH_THREADS, "leak.thread", "threads"}};
+  const opc_process_use_t *first = &opc_watch_seen()->use;
+  uint64_t calls = opc_call_count().made;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows && first->threads && probe->growth.count; i++) {
+    size_t before = rows[i].kind == OPC_GROWTH_THREADS ? first->threads : first->descriptors;
+    size_t now = probe->growth.readings[0].values[rows[i].kind];
+    if (now < before + MANY || now - before < calls / 2 || opc_growth_is_steady(&probe->growth, rows[i].kind)) continue;
+    opc_finding_fail(finding, rows[i].rule, "%zu %s stay behind after the %llu calls that were made in this process",
+                     now - before, rows[i].what, (unsigned long long)calls);
+  }
+}
+
+static void report_pass(const opc_leak_probe_t *probe, opc_finding_t *finding) {
+  const char *where = probe->context->device.type == OPC_DEVICE_CPU ? "" : " on the host";
+  if (probe->slow) opc_finding_skip(finding, OPC_SKIP_BUDGET, "a call takes too long to make many");
+  else if (probe->broken)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "call %d on the same arguments ended in another way than the first", probe->calls);
+  else if (probe->grew) opc_finding_pass(finding, "what %d calls keep%s has stopped growing", probe->calls, where);
+  else opc_finding_pass(finding, "%d calls leave nothing behind%s", probe->calls, where);
+}
+
+/* ---- what a graph holds ---- */
+
+static void want_gradient(const char *path, opc_value_t *value, void *context) {
+  (void)path;
+  opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
+  if (kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX) return;
+  value->tensor->requires_grad = true;
+  *(bool *)context = true;
+}
+
+/* A result that its own node holds, in saved_data or in a member, goes round in a circle: without arguments that
+ * require grad there is no node. */
+static opc_status_t look_at_graph(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  opc_sample_t sample = {0};
+  opc_call_t call = {0};
+  opc_case_context_t with_grad = *context;
+  opc_leak_probe_t probe = {.context = &with_grad, .with_grad = true};
+  bool some = false;
+  if (context->device.type != OPC_DEVICE_CPU || !opc_operator_has_formula(context->op) ||
+      opc_operator_is_mutable(context->op))
+    return OPC_OK;
+  opc_status_t status = opc_sample_copy(context->sample, &sample, error);
+  for (size_t i = 0; status == OPC_OK && i < sample.argument_count; i++)
+    opc_value_visit_tensors("", &sample.arguments[i], want_gradient, &some);
+  if (status != OPC_OK || !some) goto release;
+  with_grad.sample = &sample;
+  status = opc_call_make(&call, context->op, &sample, context->device, context->seed, error);
+  if (status != OPC_OK) goto release;
+  probe.outcome = opc_call_run(&call, context->handle, context->seed);
+  if (probe.outcome != OPC_CALL_RETURNED) goto release;
+  opc_call_clear(&call);
+  status = opc_leak_probe_run(&probe, NULL, false, error);
+  if (status == OPC_OK) report_growth(&probe, finding);
+
+release:
+  opc_leak_probe_clear(&probe);
+  opc_call_clear(&call);
+  opc_sample_clear(&sample);
+  return status;
+}
+
+/* ---- the case ---- */
+
+/* The sample as it stands is counted when it is accepted; every other case is there for what a refusal leaves behind.
+ */
+static bool is_counted(const opc_case_context_t *context, opc_call_outcome_t outcome) {
+  if (outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT) return true;
+  return outcome == OPC_CALL_RETURNED && !context->id.dtype[0] && strcmp(context->id.variant, "plain") == 0;
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  const opc_session_t *session = context->session;
+  bool first_case = !*session->own;
+  opc_leak_probe_t probe = {.context = context};
+  opc_call_t call = {0};
+  opc_error_t error = {0};
+  *session->own = (void *)&opc_check_leak;
+  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
+  if (status == OPC_OK && first_case) status = opc_call_snapshot(&call, &error);
+  if (status != OPC_OK) goto release;
+  context->phase("the operator");
+  probe.outcome = opc_call_run(&call, context->handle, context->seed);
+  if (!is_counted(context, probe.outcome)) goto release;
+
+  opc_cpu_memory_plain(); /* guarded memory has mappings of its own */
+  status = opc_leak_probe_run(&probe, &call, first_case, &error);
+  if (status == OPC_ERR_SYSTEM && errno == EMFILE) {
+    opc_finding_fail(finding, "leak.file_descriptor",
+                     "no file descriptor is left after the %llu calls that were made in this process",
+                     (unsigned long long)opc_call_count().made);
+    status = OPC_OK;
+    goto release;
+  }
+  if (status != OPC_OK) goto release;
+  report_growth(&probe, finding);
+  report_earlier(&probe, finding);
+  if (first_case && probe.outcome == OPC_CALL_RETURNED && !finding->decided && !probe.slow)
+    status = look_at_graph(context, finding, &error);
+  if (status != OPC_OK) goto release;
+  if (probe.outcome == OPC_CALL_RETURNED) report_pass(&probe, finding);
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  else if (probe.outcome != OPC_CALL_RETURNED) opc_finding_from_outcome(context, &call, finding);
+  else if (!finding->decided)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "accepted: what is left behind is counted on the sample as it stands");
+  opc_leak_probe_clear(&probe);
+  opc_call_clear(&call);
+}
+
+const opc_check_t opc_check_leak = {
+    .name = "leak",
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY,
+    .dtypes = OPC_SWEEP_REPRESENTATIVE,
+    .refused = true,
+    .run = run,
+};

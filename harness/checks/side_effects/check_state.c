@@ -1,0 +1,125 @@
+/* state: what a call leaves changed of the process, the thread and libtorch's settings, also when it refuses its
+ * arguments. */
+#include <string.h>
+
+#include "checks/framework/global_state.h"
+#include "checks/framework/outcome.h"
+#include "checks/framework/watch.h"
+
+/* An operator that seeds by itself takes 0, or another small number. */
+enum { CALL_SEED = 715827883 };
+
+/* A kind is told once a case. */
+typedef struct telling {
+  opc_finding_t *finding;
+  bool told[OPC_STATE_KINDS];
+} telling_t;
+
+static void tell(telling_t *telling, const opc_state_changes_t *changes, const char *when) {
+  for (int kind = 0; kind < OPC_STATE_KINDS; kind++) {
+    if (!changes->texts[kind].length || telling->told[kind]) continue;
+    telling->told[kind] = true;
+    opc_finding_fail(telling->finding, opc_state_rules[kind], "after %s: %s", when, opc_text_c(&changes->texts[kind]));
+  }
+}
+
+/* The state that a call starts in is known, whatever the calls before have left. */
+static void state_begin(bool other, opc_state_t *out) {
+  opc_state_changes_t changes = {0};
+  opc_state_read(out);
+  opc_state_compare(opc_state_first(), out, &changes);
+  opc_text_reset(
+      &changes.texts[OPC_STATE_GENERATOR]); /* every call has a seed of its own, and what was printed stays printed */
+  opc_text_reset(&changes.texts[OPC_STATE_PRINTED]);
+  bool changed = opc_state_changes_any(&changes);
+  if (changed) opc_state_restore(out);
+  if (other) opc_state_make_other();
+  if (changed || other) opc_state_read(out);
+  opc_state_changes_clear(&changes);
+  out->settings[OPC_SETTING_SEED] = CALL_SEED;
+}
+
+/* One call, made in the usual state or in another; whatever it changes is told and put back. */
+static opc_status_t look(opc_case_context_t *context, bool other, opc_call_t *call, telling_t *telling,
+                         opc_error_t *error) {
+  opc_state_t before, after;
+  opc_state_changes_t changes = {0};
+  opc_status_t status = opc_call_make(call, context->op, context->sample, context->device, context->seed, error);
+  if (status != OPC_OK) return status;
+
+  state_begin(other, &before);
+  context->phase(other ? "the operator under other settings" : "the operator");
+  opc_call_run(call, context->handle, CALL_SEED);
+  opc_state_read(&after);
+  opc_state_compare(&before, &after, &changes);
+  opc_state_restore(&after);
+
+  bool refused = call->outcome != OPC_CALL_RETURNED;
+  if (refused)
+    opc_text_reset(&changes.texts[OPC_STATE_PRINTED]); /* libtorch's stable interface prints every exception */
+  if (refused) tell(telling, &changes, "a call that was refused");
+  else
+    tell(telling, &changes,
+         other ? "a call with other settings in force (grad mode off, another default dtype, one thread more)"
+               : "the call");
+  opc_state_changes_clear(&changes);
+  return OPC_OK;
+}
+
+/* What the first call of all did, and later ones have no need to do again. */
+static void tell_first_call(telling_t *telling) {
+  const opc_watch_t *seen = opc_watch_seen();
+  opc_text_t when = {0};
+  opc_text_addf(&when, "the first call in the process (case %s), and after no later one", seen->case_id);
+  tell(telling, &seen->changes, opc_text_c(&when));
+  opc_text_clear(&when);
+}
+
+static bool is_plain(const opc_case_context_t *context) {
+  return !context->id.dtype[0] && strcmp(context->id.variant, "plain") == 0;
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  telling_t telling = {.finding = finding};
+  opc_call_t call = {0}, again = {0};
+  opc_error_t error = {0};
+  const opc_session_t *session = context->session;
+  bool first_case = !*session->own;
+  *session->own = (void *)&opc_check_state;
+  opc_status_t status = look(context, false, &call, &telling, &error);
+  /* Of a refusal too: what an operator sets to what it is anyway shows only where it was something else. */
+  bool refused = call.outcome != OPC_CALL_RETURNED;
+  if (status == OPC_OK && (is_plain(context) || refused)) status = look(context, true, &again, &telling, &error);
+  if (status != OPC_OK) {
+    opc_finding_from_error(context, &error, finding);
+    goto release;
+  }
+  if (first_case) tell_first_call(&telling);
+  if (!opc_finding_from_outcome(context, &call, finding))
+    opc_finding_pass(finding,
+                     "settings, floating-point control, streams, locale, signals, directory and environment are as "
+                     "before the call%s",
+                     is_plain(context) ? ", also under other settings" : "");
+
+release:
+  opc_call_clear(&again);
+  opc_call_clear(&call);
+}
+
+/* Of other shapes those without dimensions: what a kernel has set before it looks at the shape shows where it refuses
+ * one. */
+static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
+  (void)op;
+  (void)sample;
+  const char *dot = strrchr(variant, '.');
+  return opc_variant_family(variant) != OPC_VARIANT_SHAPE || (dot && strcmp(dot, ".scalar") == 0);
+}
+
+const opc_check_t opc_check_state = {
+    .name = "state",
+    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE,
+    .applies = applies,
+    .dtypes = OPC_SWEEP_REPRESENTATIVE,
+    .refused = true,
+    .run = run,
+};

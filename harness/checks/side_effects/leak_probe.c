@@ -1,0 +1,223 @@
+#include "checks/side_effects/leak_probe.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WARM_UP = 4, ROUND = 8, REFUSED_WARM_UP = 2, REFUSED_ROUND = 3 };
+enum { KEPT_WAITS = 100, KEPT_WAIT_US = 1000 };
+/* Where something grew: how many calls it may take to fill a cache. */
+static const int cache_totals[] = {64, 128, 256, 512};
+/* For operators that take long, seconds of processor time: what is counted in all cases, what is looked for besides,
+ * and what a growth is worth. By the clock it may be many times as much. */
+static const double count_seconds = 0.05, step_seconds = 0.01, cache_seconds = 2;
+static const double clock_factor = 30,
+                    clock_seconds = 4; /* a busy machine is no slow operator; one that waits is, in the end */
+static const double slow_seconds = 0.2, slow_refusal_seconds = 0.01; /* by the clock, of one call */
+
+typedef struct opc_leak_held {
+  opc_tensor_t *tensor; /* a handle of ours beside the call's */
+  char path[96];
+  opc_tensor_meta_t meta;
+  bool again; /* the tensor of an earlier one */
+} held_t;
+
+static double seconds_of(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static bool has_taken(const opc_leak_probe_t *probe, double seconds) {
+  static double processors;
+  if (processors < 1) processors = fmax(1, (double)sysconf(_SC_NPROCESSORS_ONLN));
+  double clock = seconds_of(CLOCK_MONOTONIC) - probe->began;
+  if (clock * processors <= seconds)
+    return false; /* so no more can have been used: that is asked of the system, which takes as long as a short call */
+  return seconds_of(CLOCK_PROCESS_CPUTIME_ID) - probe->began_processor > seconds ||
+         clock > fmin(seconds * clock_factor, clock_seconds);
+}
+
+/* ---- one call ---- */
+
+static opc_status_t hold_arguments(opc_leak_probe_t *probe, const opc_call_t *call, opc_error_t *error) {
+  if (call->leaf_count > probe->held_room) {
+    held_t *grown = realloc(probe->held, call->leaf_count * sizeof *grown);
+    if (!grown) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for handles to the arguments");
+    probe->held = grown;
+    probe->held_room = call->leaf_count;
+  }
+  for (size_t i = 0; i < call->leaf_count; i++) {
+    held_t *held = &probe->held[i];
+    held->tensor = opc_tensor_ref(call->leaves[i].tensor);
+    opc_string_put(held->path, sizeof held->path, call->leaves[i].path);
+  }
+  return OPC_OK;
+}
+
+/* The handles are all that is left: whatever else refers to one of these tensors, or to its storage, is the operator's.
+ * Two arguments may be one tensor, and an operator that changes an argument may have put it on another's storage. */
+static bool is_kept(const opc_leak_probe_t *probe, size_t count, const held_t *held, bool *out_storage_only) {
+  size_t impl_uses = 0, storage_uses = 0, own_handles = 0, own_tensors = 0;
+  opc_tensor_uses(held->tensor, &impl_uses, &storage_uses);
+  for (size_t i = 0; i < count; i++) {
+    const held_t *other = &probe->held[i];
+    own_handles += other->meta.impl == held->meta.impl;
+    own_tensors += other->meta.storage == held->meta.storage && !other->again;
+  }
+  *out_storage_only = impl_uses <= own_handles;
+  return impl_uses > own_handles || storage_uses > own_tensors;
+}
+
+static bool find_kept(opc_leak_probe_t *probe, size_t count) {
+  bool kept = false;
+  for (size_t i = 0; i < count; i++) {
+    held_t *held = &probe->held[i];
+    opc_tensor_describe(held->tensor, &held->meta);
+    held->again = false;
+    for (size_t k = 0; k < i && !held->again; k++) held->again = probe->held[k].meta.impl == held->meta.impl;
+  }
+  for (size_t i = 0; i < count && !kept; i++) {
+    kept = is_kept(probe, count, &probe->held[i], &probe->kept_storage);
+    if (kept) snprintf(probe->kept, sizeof probe->kept, "%s", probe->held[i].path);
+  }
+  return kept;
+}
+
+/* A thread of the operator may be about to let go: when it begins to count, it is given the time. */
+static void look_who_holds(opc_leak_probe_t *probe, size_t count) {
+  bool kept = find_kept(probe, count);
+  for (int i = 0; kept && probe->kept_calls + 1 == OPC_LEAK_KEPT_CALLS && i < KEPT_WAITS; i++) {
+    usleep(KEPT_WAIT_US);
+    kept = find_kept(probe, count);
+  }
+  probe->kept_calls = kept ? probe->kept_calls + 1 : 0;
+}
+
+static opc_status_t call_once(opc_leak_probe_t *probe, opc_error_t *error) {
+  opc_case_context_t *context = probe->context;
+  opc_call_t call = {0};
+  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, error);
+  if (status != OPC_OK) return status;
+  context->phase("the operator, again and again");
+  probe->broken = opc_call_run(&call, context->handle, context->seed) != probe->outcome;
+  probe->calls++;
+  size_t count = call.leaf_count;
+  status = hold_arguments(probe, &call, error);
+  opc_call_clear(&call);
+  if (status != OPC_OK) return status;
+  look_who_holds(probe, count);
+  for (size_t i = 0; i < count; i++) opc_tensor_free(probe->held[i].tensor);
+  return OPC_OK;
+}
+
+/* ---- rounds ---- */
+
+/* At least one call, and no more than the seconds since the first one allow. */
+static opc_status_t round_run(opc_leak_probe_t *probe, int calls, double seconds, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (int i = 0; i < calls && !probe->broken && status == OPC_OK; i++) {
+    if (i && has_taken(probe, seconds)) break;
+    status = call_once(probe, error);
+  }
+  return status;
+}
+
+static opc_status_t read_after(opc_leak_probe_t *probe, opc_status_t status, opc_error_t *error) {
+  if (status != OPC_OK || probe->broken) return status;
+  return opc_growth_read(&probe->growth, probe->calls, error);
+}
+
+/* Above both readings before: malloc's own count goes up and down by a block or two, whose ups alone would look like
+ * growth. */
+static bool last_round_grew(const opc_leak_probe_t *probe) {
+  size_t last = probe->growth.count - 1;
+  return last > 0 && opc_growth_any(&probe->growth, last - 1, last) &&
+         (last == 1 || opc_growth_any(&probe->growth, last - 2, last));
+}
+
+static bool goes_on(const opc_leak_probe_t *probe) {
+  return !probe->broken && last_round_grew(probe) && !has_taken(probe, cache_seconds) &&
+         !opc_growth_is_large(&probe->growth);
+}
+
+/* Growth in the first rounds may be a cache that fills: goes on until it has ended, or has gone on for long enough. */
+static opc_status_t wait_for_end(opc_leak_probe_t *probe, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < sizeof cache_totals / sizeof *cache_totals && status == OPC_OK; i++) {
+    if (i && !goes_on(probe)) break;
+    status = read_after(probe, round_run(probe, cache_totals[i] - probe->calls, cache_seconds, error), error);
+  }
+  return status;
+}
+
+/* The calls of a round on the arguments of one call, again and again: quicker, and all that a step takes. Where the
+ * operator gave them another shape or storage, as by a resize_, that cannot be. */
+static opc_status_t quick_round_run(opc_leak_probe_t *probe, opc_call_t *call, int calls, double seconds,
+                                    opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  bool written = false, in_place = true;
+  for (size_t i = 0; i < call->leaf_count; i++) {
+    written = written || opc_leaf_is_mutable(&call->leaves[i]);
+    in_place = in_place && opc_leaf_is_in_place(&call->leaves[i]);
+  }
+  if (!in_place) return round_run(probe, calls, seconds, error);
+  for (int i = 0; status == OPC_OK && i < calls && !probe->broken && !has_taken(probe, seconds); i++) {
+    if (written) status = opc_call_restore(call, error);
+    if (status == OPC_OK)
+      probe->broken = opc_call_run(call, probe->context->handle, probe->context->seed) != probe->outcome;
+    probe->calls++;
+  }
+  return status;
+}
+
+/* What grows like a vector has room for as many calls again as there were, and then doubles: so the number of all calls
+ * is doubled, and doubled again where that showed growth. */
+static opc_status_t wait_for_steps(opc_leak_probe_t *probe, opc_call_t *call, opc_error_t *error) {
+  opc_status_t status = read_after(probe, quick_round_run(probe, call, WARM_UP, step_seconds, error), error);
+  size_t from = probe->growth.count - 1;
+  for (int round = 0; round < OPC_GROWTH_ROUNDS && status == OPC_OK && !probe->broken; round++) {
+    if (round && !goes_on(probe)) break;
+    int calls = (int)opc_call_count().made;
+    status = read_after(probe, quick_round_run(probe, call, calls, round ? cache_seconds : step_seconds, error), error);
+  }
+  probe->grew = probe->grew || opc_growth_any(&probe->growth, from, probe->growth.count - 1);
+  return status;
+}
+
+/* What the first call sets up is no matter. */
+static void clocks_begin(opc_leak_probe_t *probe) {
+  probe->began = seconds_of(CLOCK_MONOTONIC);
+  probe->began_processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static opc_status_t warm_up(opc_leak_probe_t *probe, opc_error_t *error) {
+  bool refused = probe->outcome != OPC_CALL_RETURNED;
+  clocks_begin(probe);
+  opc_status_t status = call_once(probe, error);
+  probe->slow = seconds_of(CLOCK_MONOTONIC) - probe->began > (refused ? slow_refusal_seconds : slow_seconds);
+  if (status != OPC_OK || probe->slow) return status;
+  return read_after(probe, round_run(probe, (refused ? REFUSED_WARM_UP : WARM_UP) - 1, count_seconds / 4, error),
+                    error);
+}
+
+opc_status_t opc_leak_probe_run(opc_leak_probe_t *probe, opc_call_t *first, bool steps, opc_error_t *error) {
+  bool refused = probe->outcome != OPC_CALL_RETURNED;
+  opc_status_t status = warm_up(probe, error);
+  for (int round = 0; round < OPC_GROWTH_ROUNDS && status == OPC_OK && !probe->broken && !probe->slow; round++)
+    status = read_after(probe, round_run(probe, refused ? REFUSED_ROUND : ROUND, count_seconds, error), error);
+  if (status != OPC_OK || probe->broken || probe->slow) return status;
+  probe->grew = opc_growth_any(&probe->growth, 0, probe->growth.count - 1);
+  if (probe->grew) status = wait_for_end(probe, error);
+  /* Where it ended, it may have been a step. */
+  bool more = steps && !refused && !probe->broken && !last_round_grew(probe) && !has_taken(probe, step_seconds);
+  return status == OPC_OK && more ? wait_for_steps(probe, first, error) : status;
+}
+
+void opc_leak_probe_clear(opc_leak_probe_t *probe) {
+  free(probe->held);
+  probe->held = NULL;
+}

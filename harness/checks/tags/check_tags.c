@@ -1,0 +1,186 @@
+/* tags: what the operator's tags promise against what it does. What they say of the schema alone is check
+ * registration's. */
+#include <string.h>
+
+#include "model/schema/functionalise.h"
+#include "checks/framework/outcome.h"
+#include "checks/tags/tags.h"
+
+static const struct {
+  const char *tag; /* NULL: for operators without tags too */
+  opc_tag_test_t *test;
+} tests[] = {
+    {"pointwise", opc_tag_pointwise},
+    {"view_copy", opc_tag_view_copy},
+    {"flexible_layout", opc_tag_flexible},
+    {"needs_contiguous_strides", opc_tag_contiguous},
+    {"needs_fixed_stride_order", opc_tag_stride_order},
+    {"reduction", opc_tag_reduction},
+    {"inplace_view", opc_tag_inplace_view},
+    {"inplace", opc_tag_returned},
+    {"out", opc_tag_returned},
+    {"out", opc_tag_out},
+    {"out_variant", opc_tag_returned},
+    {"out_variant", opc_tag_out},
+    {NULL, opc_tag_missing},
+};
+enum { TEST_COUNT = sizeof tests / sizeof *tests };
+
+static bool has_meta_kernel(const opc_operator_t *op) {
+  const opc_kernel_t *meta = opc_operator_kernel(op, "Meta");
+  return meta && !meta->fallthrough;
+}
+
+static bool is_concerned(const opc_operator_t *op, size_t test) {
+  return tests[test].tag ? opc_operator_has_tag(op, tests[test].tag) : has_meta_kernel(op);
+}
+
+/* ---- on a sample ---- */
+
+static void run_sample(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_call_t call = {0};
+  opc_result_t result = {0};
+  opc_error_t error = {0};
+  opc_text_t held = {0};
+  opc_status_t status = OPC_OK;
+  if (!opc_case_run(context, true, &call, finding)) goto release;
+  status = opc_result_take(&result, &call, OPC_RESULT_ARGUMENTS, &error);
+  opc_tag_case_t tagged = {.context = context, .call = &call, .result = &result, .finding = finding};
+  for (size_t i = 0; status == OPC_OK && i < TEST_COUNT; i++) {
+    bool tested = false;
+    if (!is_concerned(context->op, i)) continue;
+    status = tests[i].test(&tagged, &tested, &error);
+    const char *name = tests[i].tag ? tests[i].tag : "none that is missing";
+    if (tested && !strstr(opc_text_c(&held), name)) opc_text_addf(&held, "%s%s", held.length ? ", " : "", name);
+  }
+  if (status != OPC_OK) goto release;
+  if (held.length) opc_finding_pass(finding, "the operator does what its tags say: %s", opc_text_c(&held));
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "these arguments cannot show what the tags say");
+
+release:
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  opc_text_clear(&held);
+  opc_result_clear(&result);
+  opc_call_clear(&call);
+}
+
+/* ---- over all samples ---- */
+
+typedef struct seen {
+  opc_follows_t follows;
+  size_t calls;
+} seen_t;
+
+static void see_integers(const char *path, opc_value_t *value, void *context) {
+  opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
+  (void)path;
+  *(bool *)context |= kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX && value->tensor->dtype != OPC_DTYPE_BOOL;
+}
+
+/* Integers may be lengths or indices: other values only change their order, and what follows the largest of them stays.
+ */
+static bool has_integers(const opc_sample_t *sample) {
+  bool found = false;
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], see_integers, &found);
+  return found;
+}
+
+static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *sample, seen_t *seen,
+                               opc_error_t *error) {
+  opc_result_t first = {0};
+  bool returned = false;
+  opc_tag_call_t call = {.phase = "the operator"};
+  opc_status_t status = opc_tag_call_run(context, sample, &call, &first, &returned, error);
+  for (opc_other_values_t how = 0; status == OPC_OK && returned && how < OPC_OTHER_COUNT; how++) {
+    opc_result_t other = {0};
+    bool other_returned = false;
+    status = opc_other_values_run(context, sample, how, &other, &other_returned, error);
+    seen->calls += status == OPC_OK && other_returned;
+    if (status == OPC_OK && other_returned) opc_follows_compare(&first, &other, &seen->follows);
+    opc_result_clear(&other);
+  }
+  opc_result_clear(&first);
+  return status;
+}
+
+/* Whether a tensor comes back may follow values as well. */
+static bool returns_a_number(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->return_count; i++)
+    if (opc_type_holds_tensor(&op->returns[i].type)) return false;
+  return op->return_count > 0;
+}
+
+/* A tag that says that something follows values, and it never does. */
+static opc_status_t check_unneeded(opc_case_context_t *context, opc_finding_t *finding, opc_text_t *held,
+                                   opc_error_t *error) {
+  enum { CALLS_MIN = 3 };
+  bool shape = opc_operator_has_tag(context->op, "dynamic_output_shape"),
+       number = opc_operator_has_tag(context->op, "data_dependent_output") && returns_a_number(context->op);
+  opc_status_t status = OPC_OK;
+  seen_t seen = {0};
+  for (size_t i = 0; (shape || number) && status == OPC_OK && i < context->sample_count; i++) {
+    if (has_integers(&context->samples[i])) continue;
+    status = see_sample(context, &context->samples[i], &seen, error);
+    if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that sample has its own verdicts */
+  }
+  if (status == OPC_OK && seen.calls >= CALLS_MIN) {
+    const char *format = "tagged %s, and in %zu calls with other values in the same arguments no %s was another one";
+    if (shape && !seen.follows.shape)
+      opc_finding_fail(finding, "tags.unneeded", format, "dynamic_output_shape", seen.calls, "shape");
+    if (number && !seen.follows.number && !seen.follows.shape)
+      opc_finding_fail(finding, "tags.unneeded", format, "data_dependent_output", seen.calls, "number");
+    opc_text_addf(held, "%s", shape ? "dynamic_output_shape" : "data_dependent_output");
+  }
+  opc_text_clear(&seen.follows.text);
+  return status;
+}
+
+static bool holds_tensors(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->argument_count; i++)
+    if (opc_type_holds_tensor(&op->arguments[i].type)) return true;
+  return false;
+}
+
+/* The tag is a promise of the library's author that torch.compile works. */
+static void check_pt2_compliant(const opc_operator_t *op, opc_finding_t *finding, opc_text_t *held) {
+  opc_text_t reason = {0};
+  if (!opc_operator_has_tag(op, "pt2_compliant_tag") || !op->library || !op->defined_here || !holds_tensors(op)) return;
+  bool composite = opc_operator_kernel(op, "CompositeImplicitAutograd") ||
+                   opc_operator_kernel(op, "CompositeExplicitAutograd") ||
+                   opc_operator_kernel(op, "CompositeExplicitAutogradNonFunctional");
+  if (opc_functionalise_rule(op, &reason) == OPC_FUNCTIONALISE_REFUSED)
+    opc_finding_fail(finding, "tags.compliant", "tagged pt2_compliant_tag, and torch.compile refuses it: %s",
+                     opc_text_c(&reason));
+  /* Without a kernel for Meta tensors in C++ a Python module may bring one: registration.no_meta_kernel warns, and
+   * nothing is proved here. */
+  if (has_meta_kernel(op) || composite) opc_text_addf(held, "%spt2_compliant_tag", held->length ? ", " : "");
+  opc_text_clear(&reason);
+}
+
+static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_error_t error = {0};
+  opc_text_t held = {0};
+  opc_status_t status = check_unneeded(context, finding, &held, &error);
+  check_pt2_compliant(context->op, finding, &held);
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  else if (held.length) opc_finding_pass(finding, "what the tags promise over all calls holds: %s", opc_text_c(&held));
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tag says anything that only many calls could show");
+  opc_text_clear(&held);
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  if (context->sample) run_sample(context, finding);
+  else run_once(context, finding);
+}
+
+static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
+  (void)sample;
+  (void)variant;
+  for (size_t i = 0; i < TEST_COUNT; i++)
+    if (is_concerned(op, i)) return true;
+  return false;
+}
+
+const opc_check_t opc_check_tags = {
+    .name = "tags", .families = OPC_VARIANT_PLAIN, .once = true, .applies = applies, .run = run};

@@ -1,0 +1,215 @@
+/* pointwise: "each element of the output is computed only by accessing the corresponding element of all the broadcasted
+ * inputs". */
+#include <math.h>
+#include <string.h>
+
+#include "checks/tags/tags.h"
+
+typedef struct shape {
+  int ndim;
+  int64_t sizes[OPC_MAX_DIMS];
+} shape_t;
+
+static bool is_input(const opc_operator_t *op, const opc_leaf_t *leaf) {
+  return !(op->arguments[leaf->argument].kwarg_only && opc_leaf_is_mutable(leaf));
+}
+
+/* Each item of a list stands for itself, as in _foreach operators: nothing is said of those. */
+static bool takes_lists(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->argument_count; i++) {
+    const opc_type_t *type = &op->arguments[i].type;
+    if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+    if (type->kind == OPC_TYPE_LIST && opc_type_holds_tensor(type)) return true;
+  }
+  return op->is_vararg;
+}
+
+static bool shape_join(shape_t *shape, const opc_tensor_meta_t *meta) {
+  shape_t joined = {.ndim = shape->ndim > meta->ndim ? shape->ndim : meta->ndim};
+  for (int d = 1; d <= joined.ndim; d++) {
+    int64_t left = d <= shape->ndim ? shape->sizes[shape->ndim - d] : 1,
+            right = d <= meta->ndim ? meta->sizes[meta->ndim - d] : 1;
+    if (left != right && left != 1 && right != 1) return false;
+    joined.sizes[joined.ndim - d] = left == 1 ? right : left;
+  }
+  *shape = joined;
+  return true;
+}
+
+static bool has_shape(const opc_tensor_meta_t *meta, const shape_t *shape) {
+  return meta->ndim == shape->ndim &&
+         memcmp(meta->sizes, shape->sizes, (size_t)shape->ndim * sizeof shape->sizes[0]) == 0;
+}
+
+/* True: all shapes are right. *out_inputs counts the tensors. */
+static bool shapes_hold(const opc_tag_case_t *tagged, size_t *out_inputs) {
+  shape_t all = {0};
+  char here[160], there[160];
+  *out_inputs = 0;
+  for (size_t i = 0; i < tagged->call->leaf_count; i++) {
+    const opc_leaf_t *leaf = &tagged->call->leaves[i];
+    if (!is_input(tagged->context->op, leaf)) continue;
+    ++*out_inputs;
+    if (shape_join(&all, &leaf->before)) continue;
+    opc_sizes_text(leaf->before.ndim, leaf->before.sizes, here, sizeof here);
+    opc_sizes_text(all.ndim, all.sizes, there, sizeof there);
+    opc_finding_fail(tagged->finding, "tags.pointwise",
+                     "tagged pointwise, and it takes %s of shape %s with others of shape %s, which do not broadcast",
+                     leaf->path, here, there);
+    return false;
+  }
+  for (size_t i = 0; *out_inputs && i < tagged->result->count; i++) {
+    const opc_result_item_t *item = &tagged->result->items[i];
+    if (item->kind != OPC_VALUE_TENSOR || has_shape(&item->meta, &all)) continue;
+    opc_sizes_text(item->meta.ndim, item->meta.sizes, here, sizeof here);
+    opc_sizes_text(all.ndim, all.sizes, there, sizeof there);
+    opc_finding_fail(tagged->finding, "tags.pointwise",
+                     "tagged pointwise, and %s has shape %s where the arguments broadcast to %s", item->path, here,
+                     there);
+    return false;
+  }
+  return true;
+}
+
+/* ---- one element is changed ---- */
+
+typedef struct move {
+  const opc_replay_t *values;
+  size_t leaf;
+  int64_t element;
+  bool up;      /* above all others; below all others otherwise */
+  bool changed; /* it is another number now */
+} move_t;
+
+/* Integers may be indices or shifts: they stay within what the tensor holds. */
+static int64_t extreme_of(const struct opc_replay_leaf *leaf, bool up) {
+  size_t width = opc_dtype_size(leaf->dtype);
+  int64_t found = opc_number_load(leaf->dtype, leaf->bytes).i;
+  for (int64_t i = 1; i < leaf->numel; i++) {
+    int64_t value = opc_number_load(leaf->dtype, (const char *)leaf->bytes + (size_t)i * width).i;
+    if (up ? value > found : value < found) found = value;
+  }
+  return found;
+}
+
+static bool element_move(const struct opc_replay_leaf *leaf, char *element, bool up) {
+  char candidate[16];
+  size_t width = opc_dtype_size(leaf->dtype);
+  opc_number_t number = opc_number_load(leaf->dtype, element);
+  double beyond = (up ? 1.0 : -1.0) * (2.0 * leaf->largest + 1.0);
+  if (number.kind == OPC_NUMBER_FLOAT) number.f = beyond;
+  else if (number.kind == OPC_NUMBER_COMPLEX) number.c.re = beyond;
+  else if (leaf->dtype == OPC_DTYPE_BOOL) number.i = up;
+  else number.i = extreme_of(leaf, up);
+  if (width > sizeof candidate || fabs(beyond) > opc_dtype_max(leaf->dtype)) return false;
+  if (!opc_number_store(number, leaf->dtype, candidate) || memcmp(candidate, element, width) == 0) return false;
+  memcpy(element, candidate, width);
+  return true;
+}
+
+static opc_status_t give_moved(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                               void *context, opc_error_t *error) {
+  move_t *move = context;
+  opc_status_t status = opc_replay_values(leaf, path, spec, logical, (void *)(uintptr_t)move->values, error);
+  if (status == OPC_OK && leaf == move->leaf)
+    move->changed = element_move(&move->values->leaves[leaf],
+                                 (char *)logical + (size_t)move->element * opc_dtype_size(spec->dtype), move->up);
+  return status;
+}
+
+/* Whether an element of the output is computed from an element of the argument, by broadcasting. */
+static bool corresponds(const opc_tensor_meta_t *output, int64_t at, const opc_tensor_meta_t *input, int64_t element) {
+  for (int d = 1; d <= output->ndim; d++) {
+    int64_t size = output->sizes[output->ndim - d], own = d <= input->ndim ? input->sizes[input->ndim - d] : 1;
+    if (own > 1 && at % size != element % own) return false;
+    at /= size;
+    element /= own;
+  }
+  return true;
+}
+
+/* The first element that changed and should not have; -1: none. */
+static int64_t stray_element(const opc_result_item_t *before, const opc_result_item_t *after,
+                             const opc_tensor_meta_t *input, int64_t element) {
+  size_t width = before->meta.itemsize;
+  bool comparable = before->kind == OPC_VALUE_TENSOR && after->kind == OPC_VALUE_TENSOR && before->bytes &&
+                    after->bytes && before->size == after->size;
+  for (int64_t i = 0; comparable && i < before->meta.numel; i++) {
+    size_t at = (size_t)i * width;
+    if (memcmp((const char *)before->bytes + at, (const char *)after->bytes + at, width) == 0) continue;
+    if (!corresponds(&before->meta, i, input, element)) return i;
+  }
+  return -1;
+}
+
+static opc_status_t report_stray(const opc_tag_case_t *tagged, const opc_leaf_t *leaf, int64_t element,
+                                 const opc_result_item_t *item, int64_t at, opc_error_t *error) {
+  bool unsteady = false;
+  opc_status_t status = opc_tag_is_unsteady(tagged, &unsteady, error);
+  if (status != OPC_OK || unsteady) return status;
+  char here[160], there[160];
+  opc_index_text(&item->meta, at, here, sizeof here);
+  opc_index_text(&leaf->before, element, there, sizeof there);
+  opc_finding_fail(tagged->finding, "tags.pointwise",
+                   "tagged pointwise, and %s%s changes when nothing but %s%s does, which is not its element",
+                   item->path, here, leaf->path, there);
+  return OPC_OK;
+}
+
+/* *out_done: something was found, or the element cannot be changed. */
+static opc_status_t try_element(const opc_tag_case_t *tagged, move_t *move, bool *out_found, opc_error_t *error) {
+  const opc_leaf_t *leaf = &tagged->call->leaves[move->leaf];
+  opc_tag_call_t call = {
+      .values = give_moved, .values_context = move, .phase = "the operator with one element changed"};
+  opc_result_t moved = {0};
+  bool returned = false;
+  opc_status_t status = opc_tag_call_run(tagged->context, tagged->context->sample, &call, &moved, &returned, error);
+  for (size_t i = 0;
+       status == OPC_OK && returned && move->changed && moved.count == tagged->result->count && i < moved.count; i++) {
+    int64_t stray = stray_element(&tagged->result->items[i], &moved.items[i], &leaf->before, move->element);
+    if (stray < 0) continue;
+    *out_found = true;
+    status = report_stray(tagged, leaf, move->element, &tagged->result->items[i], stray, error);
+    break;
+  }
+  opc_result_clear(&moved);
+  return status;
+}
+
+static bool is_tried(const opc_operator_t *op, const opc_leaf_t *leaf) {
+  return is_input(op, leaf) && leaf->before.numel > 0 && !leaf->spec->storage && !leaf->spec->identity &&
+         !opc_spec_overlaps_itself(leaf->spec);
+}
+
+/* The first and the last element of each tensor, above and below all others: what sums, scans or takes an extreme shows
+ * in one of them. */
+static opc_status_t elements_hold(const opc_tag_case_t *tagged, opc_error_t *error) {
+  opc_call_t fresh = {0};
+  opc_replay_t values = {0};
+  bool found = false;
+  opc_case_context_t *context = tagged->context;
+  opc_status_t status = opc_call_make(&fresh, context->op, context->sample, context->device, context->seed, error);
+  if (status == OPC_OK) status = opc_replay_take(&values, &fresh, error);
+  for (size_t i = 0; status == OPC_OK && !found && i < tagged->call->leaf_count; i++) {
+    const opc_leaf_t *leaf = &tagged->call->leaves[i];
+    if (!is_tried(context->op, leaf)) continue;
+    for (int trial = 0; status == OPC_OK && !found && trial < 4; trial++) {
+      move_t move = {
+          .values = &values, .leaf = i, .element = trial < 2 ? 0 : leaf->before.numel - 1, .up = trial % 2 == 0};
+      status = try_element(tagged, &move, &found, error);
+    }
+  }
+  opc_replay_clear(&values);
+  opc_call_clear(&fresh);
+  return status;
+}
+
+opc_status_t opc_tag_pointwise(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
+  size_t inputs = 0;
+  if (takes_lists(tagged->context->op)) return OPC_OK;
+  bool right = shapes_hold(tagged, &inputs);
+  *out_tested = inputs > 0;
+  /* How many random numbers an element takes may follow its value, and that moves all others. */
+  if (!right || !inputs || opc_operator_has_tag(tagged->context->op, "nondeterministic_seeded")) return OPC_OK;
+  return elements_hold(tagged, error);
+}

@@ -1,0 +1,61 @@
+/* reduction: what is left of the argument's dimensions. */
+#include <string.h>
+
+#include "checks/tags/tags.h"
+
+/* Each dimension is kept, is 1, or is left out. */
+static bool is_left(const int64_t *from, int from_count, const int64_t *to, int to_count) {
+  if (to_count > from_count) return false;
+  if (from_count == 0) return true;
+  if (to_count > 0 && (to[0] == from[0] || to[0] == 1) && is_left(from + 1, from_count - 1, to + 1, to_count - 1))
+    return true;
+  return is_left(from + 1, from_count - 1, to, to_count);
+}
+
+/* False: they do not broadcast. */
+static bool broadcast_add(opc_tensor_meta_t *shape, const opc_tensor_meta_t *next) {
+  int ndim = shape->ndim > next->ndim ? shape->ndim : next->ndim;
+  int64_t sizes[OPC_MAX_DIMS];
+  for (int d = 1; d <= ndim; d++) {
+    int64_t left = d <= shape->ndim ? shape->sizes[shape->ndim - d] : 1,
+            right = d <= next->ndim ? next->sizes[next->ndim - d] : 1;
+    if (left != right && left != 1 && right != 1) return false;
+    sizes[ndim - d] = left == 1 ? right : left;
+  }
+  shape->ndim = ndim;
+  memcpy(shape->sizes, sizes, (size_t)ndim * sizeof *sizes);
+  return true;
+}
+
+/* Of one argument, or of all of them broadcast. */
+static bool is_left_of_arguments(const opc_call_t *call, const opc_tensor_meta_t *output, bool *out_known) {
+  opc_tensor_meta_t all = {0};
+  bool broadcasts = true, left = false;
+  for (size_t i = 0; i < call->leaf_count; i++) {
+    const opc_tensor_meta_t *meta = &call->leaves[i].before;
+    if (opc_leaf_is_mutable(&call->leaves[i]) || !meta->defined || meta->ndim > OPC_MAX_DIMS) continue;
+    *out_known = true;
+    left = left || is_left(meta->sizes, meta->ndim, output->sizes, output->ndim);
+    broadcasts = broadcasts && broadcast_add(&all, meta);
+  }
+  return left || (broadcasts && is_left(all.sizes, all.ndim, output->sizes, output->ndim));
+}
+
+opc_status_t opc_tag_reduction(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
+  (void)error;
+  for (size_t i = 0; i < tagged->result->count; i++) {
+    const opc_result_item_t *item = &tagged->result->items[i];
+    bool known = false;
+    char sizes[160];
+    if (item->kind != OPC_VALUE_TENSOR || !item->meta.defined || item->meta.ndim > OPC_MAX_DIMS) continue;
+    bool left = is_left_of_arguments(tagged->call, &item->meta, &known);
+    *out_tested |= known;
+    if (left || !known) continue;
+    opc_sizes_text(item->meta.ndim, item->meta.sizes, sizes, sizeof sizes);
+    opc_finding_fail(tagged->finding, "tags.reduction",
+                     "tagged reduction, and %s has sizes %s, which is not what is left of an argument's when some of "
+                     "them are 1 or left out",
+                     item->path, sizes);
+  }
+  return OPC_OK;
+}

@@ -1,0 +1,180 @@
+/* Calls on other values: what of a result follows them, and what a Meta kernel has to say then. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/tags/tags.h"
+#include "checks/compare/tolerance.h"
+
+opc_status_t opc_tag_call_run(opc_case_context_t *context, const opc_sample_t *sample, const opc_tag_call_t *call,
+                              opc_result_t *out, bool *out_returned, opc_error_t *error) {
+  opc_call_options_t options = {
+      .device = context->device, .seed = context->seed, .values = call->values, .values_context = call->values_context};
+  opc_call_t made = {0};
+  *out = (opc_result_t){0};
+  *out_returned = false;
+  opc_status_t status = opc_call_make_with(&made, context->op, sample, &options, error);
+  if (status != OPC_OK) return status;
+  context->phase(call->phase);
+  *out_returned = opc_call_run(&made, context->handle, context->seed) == OPC_CALL_RETURNED;
+  if (*out_returned) status = opc_result_take(out, &made, OPC_RESULT_ARGUMENTS, error);
+  opc_call_clear(&made);
+  return status;
+}
+
+opc_status_t opc_tag_is_unsteady(const opc_tag_case_t *tagged, bool *out, opc_error_t *error) {
+  opc_case_context_t *context = tagged->context;
+  opc_call_t fresh = {0};
+  opc_replay_t values = {0};
+  opc_again_t again = {.context = context,
+                       .sample = context->sample,
+                       .replay = &values,
+                       .seed = context->seed,
+                       .phase = "the operator once more"};
+  opc_status_t status = opc_call_make(&fresh, context->op, context->sample, context->device, context->seed, error);
+  if (status == OPC_OK) status = opc_replay_take(&values, &fresh, error);
+  if (status == OPC_OK) status = opc_result_is_unsteady(&again, tagged->result, out, error);
+  opc_replay_clear(&values);
+  opc_call_clear(&fresh);
+  return status;
+}
+
+/* ---- other values ---- */
+
+typedef struct giving {
+  opc_other_values_t how;
+  uint64_t seed;
+} giving_t;
+
+static void reverse(char *elements, int64_t count, size_t width) {
+  char kept[16];
+  for (int64_t i = 0; width <= sizeof kept && i < count / 2; i++) {
+    char *left = elements + (size_t)i * width, *right = elements + (size_t)(count - 1 - i) * width;
+    memcpy(kept, left, width);
+    memcpy(left, right, width);
+    memcpy(right, kept, width);
+  }
+}
+
+static void negate(char *elements, int64_t count, opc_dtype_t dtype) {
+  size_t width = opc_dtype_size(dtype);
+  for (int64_t i = 0; i < count; i++) {
+    char *element = elements + (size_t)i * width;
+    opc_number_t number = opc_number_load(dtype, element);
+    if (number.kind == OPC_NUMBER_FLOAT) number.f = -number.f;
+    else if (number.kind == OPC_NUMBER_COMPLEX) number.c.re = -number.c.re;
+    else if (number.kind == OPC_NUMBER_INT) number.i = number.i == 0;
+    (void)opc_number_store(number, dtype, element);
+  }
+}
+
+/* Integers may be indices, lengths, divisors: they take no value that none of them had. */
+static opc_status_t give_other(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                               void *context, opc_error_t *error) {
+  const giving_t *giving = context;
+  int64_t numel = opc_tensor_spec_numel(spec);
+  size_t width = opc_dtype_size(spec->dtype);
+  opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
+  bool whole = kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX && spec->dtype != OPC_DTYPE_BOOL;
+  (void)leaf;
+  opc_status_t status = opc_fill_logical(spec, path, giving->seed + (giving->how == OPC_OTHER_SEED), logical, error);
+  if (status != OPC_OK) return status;
+  if (giving->how == OPC_OTHER_ZEROS && !whole) memset(logical, 0, (size_t)numel * width);
+  if (giving->how == OPC_OTHER_NEGATED && !whole) negate(logical, numel, spec->dtype);
+  if (giving->how == OPC_OTHER_REVERSED) reverse(logical, numel, width);
+  return OPC_OK;
+}
+
+opc_status_t opc_other_values_run(opc_case_context_t *context, const opc_sample_t *sample, opc_other_values_t how,
+                                  opc_result_t *out, bool *out_returned, opc_error_t *error) {
+  giving_t giving = {.how = how, .seed = context->seed};
+  opc_tag_call_t call = {.values = give_other, .values_context = &giving, .phase = "the operator on other values"};
+  return opc_tag_call_run(context, sample, &call, out, out_returned, error);
+}
+
+/* ---- what follows them ---- */
+
+static void note(opc_follows_t *follows, const opc_result_item_t *item, const char *left, const char *right) {
+  if (follows->path[0]) return;
+  snprintf(follows->path, sizeof follows->path, "%s", item->path);
+  opc_text_addf(&follows->text, "%s and %s", left, right);
+}
+
+void opc_follows_compare(const opc_result_t *left, const opc_result_t *right, opc_follows_t *follows) {
+  char here[160], there[160];
+  for (size_t i = 0; left->count == right->count && i < left->count; i++) {
+    const opc_result_item_t *one = &left->items[i], *two = &right->items[i];
+    if (one->kind == OPC_VALUE_TENSOR && two->kind == OPC_VALUE_TENSOR) {
+      size_t bytes =
+          (size_t)(one->meta.ndim < OPC_MAX_DIMS ? one->meta.ndim : OPC_MAX_DIMS) * sizeof one->meta.sizes[0];
+      if (one->meta.ndim == two->meta.ndim && memcmp(one->meta.sizes, two->meta.sizes, bytes) == 0) continue;
+      opc_sizes_text(one->meta.ndim, one->meta.sizes, here, sizeof here);
+      opc_sizes_text(two->meta.ndim, two->meta.sizes, there, sizeof there);
+      note(follows, one, here, there);
+      follows->shape = true;
+    } else if (one->kind == two->kind && one->kind != OPC_VALUE_OBJECT &&
+               (one->size != two->size || (one->size && memcmp(one->bytes, two->bytes, one->size) != 0))) {
+      note(follows, one, one->text, two->text);
+      follows->number = true;
+    }
+  }
+}
+
+/* ---- and no tag says so ---- */
+
+/* True: a Meta kernel of the operator's own has an answer to these arguments. It has one alone, whatever the values
+ * are. */
+static opc_status_t meta_answers(opc_case_context_t *context, bool *out, opc_error_t *error) {
+  opc_call_t call = {0};
+  opc_device_t meta = {OPC_DEVICE_META, -1};
+  *out = false;
+  opc_status_t status = opc_call_make(&call, context->op, context->sample, meta, context->seed, error);
+  if (status != OPC_OK) return status;
+  context->phase("the Meta kernel");
+  *out = opc_call_run(&call, context->handle, context->seed) == OPC_CALL_RETURNED;
+  opc_call_clear(&call);
+  return OPC_OK;
+}
+
+static opc_status_t report_missing(const opc_tag_case_t *tagged, const opc_follows_t *follows, opc_error_t *error) {
+  bool unsteady = false, answers = false;
+  opc_status_t status = opc_tag_is_unsteady(tagged, &unsteady, error);
+  if (status == OPC_OK && !unsteady) status = meta_answers(tagged->context, &answers, error);
+  if (status != OPC_OK || !answers) return status;
+  if (follows->shape)
+    opc_finding_fail(tagged->finding, "tags.dynamic_output_shape",
+                     "%s has shape %s for other values in the same arguments; the Meta kernel has one answer to both, "
+                     "and no tag dynamic_output_shape is there",
+                     follows->path, opc_text_c(&follows->text));
+  else
+    opc_finding_fail(tagged->finding, "tags.data_dependent_output",
+                     "%s is %s for other values in the same arguments; the Meta kernel has one answer to both, and no "
+                     "tag data_dependent_output is there",
+                     follows->path, opc_text_c(&follows->text));
+  return OPC_OK;
+}
+
+static bool said_by_tag(const opc_operator_t *op) {
+  return opc_operator_has_tag(op, "dynamic_output_shape") || opc_operator_has_tag(op, "data_dependent_output");
+}
+
+opc_status_t opc_tag_missing(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  opc_follows_t follows = {0};
+  const opc_kernel_t *meta = opc_operator_kernel(tagged->context->op, "Meta");
+  if (!meta || meta->fallthrough || said_by_tag(tagged->context->op) || tagged->call->leaf_count == 0 ||
+      tagged->result->count == 0)
+    return OPC_OK;
+  for (opc_other_values_t how = OPC_OTHER_SEED; status == OPC_OK && !follows.path[0] && how <= OPC_OTHER_ZEROS; how++) {
+    opc_result_t other = {0};
+    bool returned = false;
+    status = opc_other_values_run(tagged->context, tagged->context->sample, how, &other, &returned, error);
+    if (status == OPC_OK && returned) {
+      *out_tested = true;
+      opc_follows_compare(tagged->result, &other, &follows);
+    }
+    opc_result_clear(&other);
+  }
+  if (status == OPC_OK && follows.path[0]) status = report_missing(tagged, &follows, error);
+  opc_text_clear(&follows.text);
+  return status;
+}

@@ -1,0 +1,131 @@
+/* What is declared to be an argument: inplace, out and out_variant, inplace_view. */
+#include <string.h>
+
+#include "checks/tags/tags.h"
+
+static bool same_set(const opc_alias_t *left, const opc_alias_t *right) {
+  return left->present && right->present && left->before && right->before && strcmp(left->before, right->before) == 0;
+}
+
+/* The only tensor among the arguments that a return is declared to be; NULL: there is none, or there are several. */
+static const opc_leaf_t *declared_leaf(const opc_tag_case_t *tagged, const opc_alias_t *alias) {
+  const opc_leaf_t *found = NULL;
+  for (size_t i = 0; i < tagged->call->leaf_count; i++) {
+    const opc_leaf_t *leaf = &tagged->call->leaves[i];
+    if (!opc_leaf_is_mutable(leaf) || !same_set(leaf->alias, alias)) continue;
+    if (found) return NULL;
+    found = leaf;
+  }
+  return found;
+}
+
+opc_status_t opc_tag_returned(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
+  const opc_operator_t *op = tagged->context->op;
+  (void)error;
+  for (size_t i = 0; i < op->return_count && i < tagged->call->return_count; i++) {
+    const opc_leaf_t *leaf = declared_leaf(tagged, &op->returns[i].alias);
+    const opc_value_t *value = &tagged->call->returns[i];
+    opc_tensor_meta_t meta = {0};
+    if (!leaf) continue;
+    *out_tested = true;
+    if (value->kind == OPC_VALUE_TENSOR) opc_tensor_describe(value->handle, &meta);
+    if (meta.impl == leaf->before.impl) continue;
+    opc_finding_fail(tagged->finding, "tags.returned", "returns[%zu] is %s, and not argument %s itself (%s)", i,
+                     !meta.defined                          ? "no tensor"
+                     : meta.storage == leaf->before.storage ? "a view"
+                                                            : "another tensor",
+                     leaf->path, op->schema);
+  }
+  return OPC_OK;
+}
+
+opc_status_t opc_tag_inplace_view(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; status == OPC_OK && i < tagged->call->leaf_count; i++) {
+    const opc_leaf_t *leaf = &tagged->call->leaves[i];
+    opc_tensor_meta_t now;
+    opc_change_t change;
+    if (!opc_leaf_is_mutable(leaf)) continue;
+    opc_tensor_describe(leaf->tensor, &now);
+    if (now.storage != leaf->before.storage) continue; /* another storage was set: its values are nobody's change */
+    status = opc_leaf_changed(leaf, &change, error);
+    *out_tested |= leaf->storage_bytes > 0;
+    if (status == OPC_OK && (change.inside || change.outside))
+      opc_finding_fail(tagged->finding, "tags.inplace_view",
+                       "tagged inplace_view, and the values of %s changed, from byte %zu of its storage on", leaf->path,
+                       change.first_byte);
+  }
+  return status;
+}
+
+/* ---- out ---- */
+
+typedef struct held {
+  const opc_operator_t *op;
+  const opc_call_t *model; /* a call with the same tensors */
+  uint64_t seed;
+  int64_t value; /* of every element of an out argument */
+} held_t;
+
+static bool is_out(const opc_operator_t *op, const opc_leaf_t *leaf) {
+  return op->arguments[leaf->argument].kwarg_only && opc_leaf_is_mutable(leaf);
+}
+
+static opc_status_t give_held(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                              void *context, opc_error_t *error) {
+  const held_t *held = context;
+  if (!is_out(held->op, &held->model->leaves[leaf])) return opc_fill_logical(spec, path, held->seed, logical, error);
+  const opc_number_t number = {.kind = OPC_NUMBER_INT, .i = held->value};
+  size_t width = opc_dtype_size(spec->dtype);
+  for (int64_t i = 0; i < opc_tensor_spec_numel(spec); i++)
+    (void)opc_number_store(number, spec->dtype, (char *)logical + (size_t)i * width);
+  return OPC_OK;
+}
+
+/* Elements of an argument after the call that differ when nothing but what it held before did. */
+static opc_status_t report_kept(const opc_tag_case_t *tagged, const opc_result_item_t *left,
+                                const opc_result_item_t *right, opc_error_t *error) {
+  size_t width = left->meta.itemsize;
+  int64_t kept = 0, first = 0;
+  bool unsteady = false;
+  if (!left->argument || !left->bytes || !right->bytes || left->size != right->size ||
+      memcmp(left->bytes, right->bytes, left->size) == 0)
+    return OPC_OK;
+  opc_status_t status = opc_tag_is_unsteady(tagged, &unsteady, error);
+  if (status != OPC_OK || unsteady) return status;
+  for (int64_t i = 0; i < left->meta.numel; i++) {
+    size_t at = (size_t)i * width;
+    if (memcmp((const char *)left->bytes + at, (const char *)right->bytes + at, width) != 0 && kept++ == 0) first = i;
+  }
+  char index[160];
+  opc_index_text(&left->meta, first, index, sizeof index);
+  opc_finding_fail(tagged->finding, "tags.out_not_written",
+                   "%s%s depends on what %s held before the call; so do %lld of its %lld elements", left->path, index,
+                   left->path, (long long)kept, (long long)left->meta.numel);
+  return OPC_OK;
+}
+
+opc_status_t opc_tag_out(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
+  opc_case_context_t *context = tagged->context;
+  opc_result_t results[2] = {{0}};
+  bool any = false, returned = true;
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < tagged->call->leaf_count; i++) {
+    const opc_leaf_t *leaf = &tagged->call->leaves[i];
+    if (!is_out(context->op, leaf)) continue;
+    if (leaf->spec->storage || leaf->spec->identity) return OPC_OK; /* it is an input as well */
+    any |= leaf->before.numel > 0;
+  }
+  for (int64_t value = 0; any && returned && status == OPC_OK && value < 2; value++) {
+    held_t held = {.op = context->op, .model = tagged->call, .seed = context->seed, .value = value};
+    opc_tag_call_t call = {
+        .values = give_held, .values_context = &held, .phase = "the operator with other values in its out arguments"};
+    status = opc_tag_call_run(context, context->sample, &call, &results[value], &returned, error);
+  }
+  *out_tested |= any && returned;
+  for (size_t i = 0; status == OPC_OK && returned && i < results[0].count && i < results[1].count; i++)
+    status = report_kept(tagged, &results[0].items[i], &results[1].items[i], error);
+  opc_result_clear(&results[1]);
+  opc_result_clear(&results[0]);
+  return status;
+}

@@ -1,0 +1,237 @@
+#include "cuda/image/kernel_image.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "cuda/image/unpack_image.h"
+
+/* ---- the container: see inspect/fatbin.h, which counts what a file has; here the loaded bytes are read, one module's
+ * at a time ---- */
+
+enum { KIND_PTX = 1, KIND_MACHINE_CODE = 2, WRAPPER_MAGIC = 0x466243b1 };
+static const uint32_t container_magic = 0xba55ed50;
+static const uint64_t flag_lz4 = 0x2000, flag_zstd = 0x8000, flag_specific = 0x100000, flag_family = 0x200000;
+
+typedef struct wrapper {
+  uint32_t magic, version;
+  const unsigned char *container;
+  void *more; /* version 2: containers of the parts that were linked on the device, ended by NULL */
+} wrapper_t;
+
+typedef struct container {
+  uint32_t magic;
+  uint16_t version, header_size;
+  uint64_t size;
+} container_t;
+
+typedef struct entry {
+  uint16_t kind, version;
+  uint32_t header_size;
+  uint64_t size;
+  uint32_t compressed_size, options;
+  uint16_t minor, major;
+  uint32_t architecture, name, name_size;
+  uint32_t flags[2];
+  uint64_t unused, plain_size; /* of what is compressed, where the header has them */
+} entry_t;
+_Static_assert(sizeof(entry_t) == 64, "as they lie in memory");
+
+typedef struct part {
+  entry_t entry;
+  uint64_t flags;
+  const unsigned char *bytes;
+  size_t size; /* packed or not */
+} part_t;
+
+/* True: goes no further. */
+typedef bool visit_t(const part_t *part, void *data);
+
+static bool visit_container(const unsigned char *bytes, visit_t *visit, void *data) {
+  container_t container;
+  memcpy(&container, bytes, sizeof container);
+  if (container.magic != container_magic || container.header_size < sizeof container) return false;
+  const unsigned char *at = bytes + container.header_size, *const end = at + container.size;
+  while ((size_t)(end - at) >= offsetof(entry_t, unused)) {
+    part_t part = {0};
+    memcpy(&part.entry, at, offsetof(entry_t, unused));
+    const size_t left = (size_t)(end - at);
+    if (part.entry.header_size < offsetof(entry_t, unused) || part.entry.header_size > left ||
+        part.entry.size > left - part.entry.header_size)
+      return false;
+    if (part.entry.header_size >= sizeof part.entry) memcpy(&part.entry, at, sizeof part.entry);
+    part.flags = (uint64_t)part.entry.flags[1] << 32 | part.entry.flags[0];
+    part.bytes = at + part.entry.header_size;
+    part.size = (size_t)part.entry.size;
+    const bool packed = (part.flags & (flag_lz4 | flag_zstd)) != 0 && part.entry.compressed_size != 0;
+    if (packed && part.entry.compressed_size < part.size) part.size = part.entry.compressed_size;
+    if (visit(&part, data)) return true;
+    at = part.bytes + part.entry.size;
+  }
+  return false;
+}
+
+static bool visit_parts(const void *given, visit_t *visit, void *data) {
+  wrapper_t wrapper;
+  memcpy(&wrapper, given, sizeof wrapper);
+  if (wrapper.magic != WRAPPER_MAGIC || !wrapper.container) return false;
+  if (visit_container(wrapper.container, visit, data)) return true;
+  const unsigned char *const *more = wrapper.version == 2 ? wrapper.more : NULL;
+  for (; more && *more; more++)
+    if (visit_container(*more, visit, data)) return true;
+  return false;
+}
+
+/* ---- which device an entry is for ---- */
+
+typedef struct device {
+  int major, minor;
+  opc_image_code_t code;
+} device_t;
+
+/* CUDA Programming Guide, "Binary Compatibility" and "Family-Specific and Architecture-Specific Features". */
+static bool fits(const part_t *part, const device_t *device) {
+  const int major = (int)part->entry.architecture / 10, minor = (int)part->entry.architecture % 10;
+  if ((part->flags & flag_specific) != 0) return major == device->major && minor == device->minor;
+  if (part->entry.kind == KIND_MACHINE_CODE || (part->flags & flag_family) != 0)
+    return major == device->major && minor <= device->minor;
+  return part->entry.kind == KIND_PTX && (major < device->major || (major == device->major && minor <= device->minor));
+}
+
+static bool look(const part_t *part, void *data) {
+  device_t *device = data;
+  unsigned *best = part->entry.kind == KIND_PTX ? &device->code.ptx : &device->code.machine;
+  if (fits(part, device) && part->entry.architecture > *best) *best = part->entry.architecture;
+  return false;
+}
+
+opc_image_code_t opc_image_code(const void *wrapper, int major, int minor) {
+  device_t device = {.major = major, .minor = minor};
+  (void)visit_parts(wrapper, look, &device);
+  return device.code;
+}
+
+/* ---- what it says of a kernel ---- */
+
+typedef struct wanted {
+  const char *kernel;
+  opc_kernel_image_t *out;
+  int kind;
+  unsigned architecture; /* 0: any */
+  bool packed;           /* look at compressed entries too */
+} wanted_t;
+
+static bool read_plain(const wanted_t *wanted, const unsigned char *bytes, size_t size) {
+  if (wanted->kind == KIND_MACHINE_CODE) return opc_cubin_read(bytes, size, wanted->kernel, wanted->out);
+  return opc_ptx_read((const char *)bytes, size, wanted->kernel, wanted->out);
+}
+
+static bool read_part(const part_t *part, void *data) {
+  const wanted_t *wanted = data;
+  const uint64_t how = part->flags & (flag_lz4 | flag_zstd);
+  if (part->entry.kind != wanted->kind ||
+      (wanted->architecture != 0 && part->entry.architecture != wanted->architecture) || (how != 0 && !wanted->packed))
+    return false;
+  if (how == 0) return read_plain(wanted, part->bytes, part->size);
+  size_t size;
+  unsigned char *plain =
+      opc_image_unpack(how == flag_zstd, part->bytes, part->size, (size_t)part->entry.plain_size, &size);
+  const bool found = plain && read_plain(wanted, plain, size);
+  opc_image_unpacked_free(plain, size);
+  return found;
+}
+
+void opc_image_read(const void *wrapper, const char *kernel, int major, int minor, opc_kernel_image_t *out) {
+  const opc_image_code_t code = opc_image_code(wrapper, major, minor);
+  memset(out, 0, sizeof *out);
+  wanted_t wanted = {
+      .kernel = kernel, .out = out, .kind = KIND_MACHINE_CODE, .architecture = code.machine, .packed = true};
+  if (code.machine != 0 && visit_parts(wrapper, read_part, &wanted)) return;
+  /* Compiled for the device when it is loaded, or not for this one: the parameters are the same everywhere, the
+   * resources are not. */
+  static const struct {
+    int kind;
+    bool packed;
+  } order[] = {{KIND_MACHINE_CODE, false}, {KIND_PTX, true}, {KIND_MACHINE_CODE, true}};
+  bool found = false;
+  wanted.architecture = 0;
+  for (size_t i = 0; i < sizeof order / sizeof order[0] && !found; i++) {
+    wanted.kind = order[i].kind;
+    wanted.packed = order[i].packed;
+    found = visit_parts(wrapper, read_part, &wanted);
+  }
+  out->registers = out->shared_static = out->max_threads = 0;
+}
+
+bool opc_image_has(const void *wrapper, const char *kernel) {
+  opc_kernel_image_t image;
+  wanted_t wanted = {.kernel = kernel, .out = &image, .kind = KIND_MACHINE_CODE, .packed = true};
+  if (visit_parts(wrapper, read_part, &wanted)) return true;
+  wanted.kind = KIND_PTX;
+  return visit_parts(wrapper, read_part, &wanted);
+}
+
+/* ---- modules of the driver: what is no container gets one ---- */
+
+typedef struct wrapped {
+  wrapper_t wrapper; /* first: it is what is given out */
+  size_t mapped;
+  container_t container;
+  entry_t entry;
+} wrapped_t;
+_Static_assert(offsetof(wrapped_t, entry) == offsetof(wrapped_t, container) + sizeof(container_t),
+               "as they lie in a fat binary");
+
+/* The tables of sections and segments lie behind the sections. */
+static size_t cubin_size(const unsigned char *bytes) {
+  Elf64_Ehdr header;
+  memcpy(&header, bytes, sizeof header);
+  size_t end = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize,
+         segments = header.e_phoff + (size_t)header.e_phnum * header.e_phentsize;
+  if (segments > end) end = segments;
+  return end < sizeof header ? 0 : end;
+}
+
+/* The low byte in older ones, the second since version 8 of the ABI. */
+static uint32_t cubin_architecture(const unsigned char *bytes) {
+  Elf64_Ehdr header;
+  memcpy(&header, bytes, sizeof header);
+  return header.e_ident[EI_ABIVERSION] >= 8 ? header.e_flags >> 8 & 0xff : header.e_flags & 0xff;
+}
+
+static uint32_t ptx_architecture(const char *text) {
+  const char *target = strstr(text, ".target"), *number = target ? strstr(target, "sm_") : NULL;
+  return number ? (uint32_t)atoi(number + strlen("sm_")) : 0;
+}
+
+void *opc_image_wrap(const void *given, size_t size) {
+  static const unsigned char container_bytes[] = {0x50, 0xed, 0x55, 0xba};
+  const char *text = given; /* compared as one: a short one ends before its fourth byte */
+  const bool cubin = strncmp(text, ELFMAG, SELFMAG) == 0,
+             packed = strncmp(text, (const char *)container_bytes, sizeof container_bytes) == 0;
+  container_t container = {.magic = container_magic, .version = 1, .header_size = sizeof container};
+  entry_t entry = {.kind = cubin ? KIND_MACHINE_CODE : KIND_PTX, .version = 0x0101, .header_size = sizeof entry};
+  size_t bytes;
+  if (size != 0 && ((cubin && size < sizeof(Elf64_Ehdr)) || (packed && size < sizeof container))) return NULL;
+  if (packed) {
+    memcpy(&container, given, sizeof container);
+    bytes = container.size < SIZE_MAX / 2 ? container.header_size + container.size : 0;
+  } else {
+    bytes = cubin ? cubin_size(given) : strlen(text) + 1;
+    entry.architecture = cubin ? cubin_architecture(given) : ptx_architecture(text);
+    entry.size = bytes;
+    container.size = sizeof entry + bytes;
+  }
+  if (bytes == 0 || (!packed && entry.architecture == 0) || (size != 0 && bytes > size + !cubin)) return NULL;
+  const size_t mapped = sizeof(wrapped_t) + bytes;
+  wrapped_t *out = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (out == MAP_FAILED) return NULL;
+  *out = (wrapped_t){
+      .wrapper = {.magic = WRAPPER_MAGIC, .version = 1}, .mapped = mapped, .container = container, .entry = entry};
+  memcpy(out + 1, given, bytes);
+  out->wrapper.container = packed ? (unsigned char *)(out + 1) : (unsigned char *)&out->container;
+  return out;
+}
+
+void opc_image_wrapped_free(void *wrapper) { munmap(wrapper, ((wrapped_t *)wrapper)->mapped); }

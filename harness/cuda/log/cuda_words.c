@@ -1,0 +1,27 @@
+/* Names of kinds of calls and of the runtime's errors, for whoever reads a log. */
+#include <stdio.h>
+
+#include "cuda/log/cuda_log.h"
+
+const char *opc_cuda_kind_word(opc_cuda_kind_t kind) {
+  static const char *const words[] = {
+#define OPC_CUDA_KIND(name, word, what) word,
+#include "cuda/log/cuda_call.def"
+  };
+  return (unsigned)kind < OPC_CUDA_KIND_COUNT ? words[kind] : "";
+}
+
+const char *opc_cuda_error_name(int code) {
+  static _Thread_local char unknown[32];
+  static const struct {
+    int code;
+    const char *name;
+  } rows[] = {
+#define OPC_CUDA_ERROR(code, name, message) {code, name},
+#include "cuda/log/cuda_errors.def"
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].code == code) return rows[i].name;
+  snprintf(unknown, sizeof unknown, "cudaError %d", code);
+  return unknown;
+}

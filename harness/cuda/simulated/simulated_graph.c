@@ -1,0 +1,234 @@
+/* Graphs of the simulated devices: what was captured, node by node, and done again at each launch. Kernels do nothing
+ * there either. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/simulated/simulated.h"
+
+struct opc_graph_node {
+  opc_work_t work;
+  opc_nodes_t after;
+  bool reached;
+};
+
+struct opc_graph {
+  opc_graph_t *next;
+  opc_nodes_t nodes; /* each behind those that it comes after */
+};
+
+/* What cudaGraphInstantiate made: works without their order in time, which is that of the capture. */
+typedef struct exec {
+  struct exec *next;
+  size_t count;
+  opc_work_t works[];
+} exec_t;
+
+static pthread_mutex_t *const lock = &opc_lock_captures;
+static opc_graph_t *graphs;
+static exec_t *execs;
+
+/* ---- nodes ---- */
+
+static bool nodes_append(opc_nodes_t *nodes, opc_graph_node_t *node) {
+  opc_graph_node_t **grown = realloc(nodes->items, (nodes->count + 1) * sizeof *grown);
+  if (!grown) return false;
+  nodes->items = grown;
+  nodes->items[nodes->count++] = node;
+  return true;
+}
+
+static bool nodes_have(const opc_nodes_t *nodes, const opc_graph_node_t *node) {
+  for (size_t i = 0; i < nodes->count; i++)
+    if (nodes->items[i] == node) return true;
+  return false;
+}
+
+bool opc_nodes_add(opc_nodes_t *nodes, const opc_nodes_t *more) {
+  for (size_t i = 0; i < more->count; i++)
+    if (!nodes_have(nodes, more->items[i]) && !nodes_append(nodes, more->items[i])) return false;
+  return true;
+}
+
+void opc_nodes_clear(opc_nodes_t *nodes) {
+  free(nodes->items);
+  *nodes = (opc_nodes_t){0};
+}
+
+/* ---- graphs ---- */
+
+opc_graph_t *opc_graph_new(void) {
+  opc_graph_t *graph = calloc(1, sizeof *graph);
+  if (!graph) return NULL;
+  graph->next = graphs;
+  graphs = graph;
+  return graph;
+}
+
+void opc_graph_free(opc_graph_t *graph) {
+  opc_graph_t **at = &graphs;
+  while (*at != graph) at = &(*at)->next;
+  *at = graph->next;
+  for (size_t i = 0; i < graph->nodes.count; i++) {
+    opc_nodes_clear(&graph->nodes.items[i]->after);
+    free(graph->nodes.items[i]);
+  }
+  opc_nodes_clear(&graph->nodes);
+  free(graph);
+}
+
+opc_graph_node_t *opc_graph_add(opc_graph_t *graph, const opc_work_t *work, const opc_nodes_t *after) {
+  opc_graph_node_t *node = calloc(1, sizeof *node);
+  if (!node) return NULL;
+  node->work = *work;
+  if (opc_nodes_add(&node->after, after) && nodes_append(&graph->nodes, node)) return node;
+  opc_nodes_clear(&node->after);
+  free(node);
+  return NULL;
+}
+
+static void reach(const opc_nodes_t *nodes) {
+  for (size_t i = 0; i < nodes->count; i++) nodes->items[i]->reached = true;
+}
+
+bool opc_graph_leads_to(const opc_graph_t *graph, const opc_nodes_t *nodes) {
+  bool all = true;
+  for (size_t i = 0; i < graph->nodes.count; i++) graph->nodes.items[i]->reached = false;
+  reach(nodes);
+  for (size_t i = graph->nodes.count; i-- > 0;) {
+    if (graph->nodes.items[i]->reached) reach(&graph->nodes.items[i]->after);
+    else all = false;
+  }
+  return all;
+}
+
+/* ---- what the runtime has for them ---- */
+
+/* These under the lock. NULL: none, or one that was destroyed. */
+static opc_graph_t *graph_of(cudaGraph_t handle) {
+  for (opc_graph_t *graph = graphs; graph; graph = graph->next)
+    if ((void *)graph == (void *)handle) return graph;
+  return NULL;
+}
+
+static exec_t *exec_of(cudaGraphExec_t handle) {
+  for (exec_t *exec = execs; exec; exec = exec->next)
+    if ((void *)exec == (void *)handle) return exec;
+  return NULL;
+}
+
+static const opc_graph_node_t *node_of(cudaGraphNode_t handle) {
+  for (const opc_graph_t *graph = graphs; graph; graph = graph->next)
+    if (nodes_have(&graph->nodes, (const opc_graph_node_t *)(const void *)handle))
+      return (const opc_graph_node_t *)(const void *)handle;
+  return NULL;
+}
+
+/* With room for none it is asked how many there are; what is too much room is filled with NULL. */
+static void nodes_give(const opc_nodes_t *nodes, cudaGraphNode_t *out, size_t *count) {
+  for (size_t i = 0; out && i < *count; i++)
+    out[i] = i < nodes->count ? (cudaGraphNode_t)(void *)nodes->items[i] : NULL;
+  if (!out || *count > nodes->count) *count = nodes->count;
+}
+
+cudaError_t opc_sim_cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t *out, size_t *count) {
+  pthread_mutex_lock(lock);
+  const opc_graph_t *graph = graph_of(handle);
+  if (graph && count) nodes_give(&graph->nodes, out, count);
+  pthread_mutex_unlock(lock);
+  return graph && count ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t opc_sim_cudaGraphNodeGetType(cudaGraphNode_t handle, enum cudaGraphNodeType *out) {
+  pthread_mutex_lock(lock);
+  const opc_graph_node_t *node = node_of(handle);
+  if (node && out) *out = node->work.type;
+  pthread_mutex_unlock(lock);
+  return node && out ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t opc_sim_cudaGraphNodeGetDependencies(cudaGraphNode_t handle, cudaGraphNode_t *out, cudaGraphEdgeData *edges,
+                                                 size_t *count) {
+  pthread_mutex_lock(lock);
+  const opc_graph_node_t *node = node_of(handle);
+  if (node && count) {
+    if (edges) memset(edges, 0, *count * sizeof *edges);
+    nodes_give(&node->after, out, count);
+  }
+  pthread_mutex_unlock(lock);
+  return node && count ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t opc_sim_cudaGraphDestroy(cudaGraph_t handle) {
+  pthread_mutex_lock(lock);
+  opc_graph_t *graph = graph_of(handle);
+  if (graph) opc_graph_free(graph);
+  pthread_mutex_unlock(lock);
+  return graph ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t opc_sim_cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t handle, unsigned long long flags) {
+  const unsigned long long known = cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUpload |
+                                   cudaGraphInstantiateFlagDeviceLaunch | cudaGraphInstantiateFlagUseNodePriority;
+  if (!out || (flags & ~known) != 0) return cudaErrorInvalidValue;
+  pthread_mutex_lock(lock);
+  const opc_graph_t *graph = graph_of(handle);
+  exec_t *exec = graph ? calloc(1, sizeof *exec + graph->nodes.count * sizeof exec->works[0]) : NULL;
+  if (exec) {
+    exec->count = graph->nodes.count;
+    for (size_t i = 0; i < exec->count; i++) exec->works[i] = graph->nodes.items[i]->work;
+    exec->next = execs;
+    execs = exec;
+  }
+  pthread_mutex_unlock(lock);
+  *out = (cudaGraphExec_t)(void *)exec;
+  return exec ? cudaSuccess : graph ? cudaErrorMemoryAllocation : cudaErrorInvalidValue;
+}
+
+cudaError_t opc_sim_cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags) {
+  return opc_sim_cudaGraphInstantiate(out, graph, flags);
+}
+
+cudaError_t opc_sim_cudaGraphExecDestroy(cudaGraphExec_t handle) {
+  pthread_mutex_lock(lock);
+  exec_t *exec = exec_of(handle);
+  exec_t **at = &execs;
+  while (exec && *at != exec) at = &(*at)->next;
+  if (exec) *at = exec->next;
+  pthread_mutex_unlock(lock);
+  free(exec);
+  return exec ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+/* A copy, so that a host function may end the graph that it is part of. What has gone by now fails on a GPU while it
+ * runs; here nothing comes of it. */
+static cudaError_t graph_run(const opc_work_t *work) {
+  pthread_mutex_lock(lock);
+  const exec_t *exec = exec_of(work->of.graph);
+  const size_t bytes = exec ? sizeof *exec + exec->count * sizeof exec->works[0] : 0;
+  exec_t *copy = exec ? malloc(bytes) : NULL;
+  if (copy) memcpy(copy, exec, bytes);
+  pthread_mutex_unlock(lock);
+  if (!copy) return exec ? cudaErrorMemoryAllocation : cudaErrorInvalidValue;
+  for (size_t i = 0; i < copy->count; i++)
+    if (copy->works[i].run) (void)copy->works[i].run(&copy->works[i]);
+  free(copy);
+  return cudaSuccess;
+}
+
+static cudaError_t graph_check(const opc_work_t *work) {
+  pthread_mutex_lock(lock);
+  const bool there = exec_of(work->of.graph) != NULL;
+  pthread_mutex_unlock(lock);
+  return there ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t opc_sim_cudaGraphUpload(cudaGraphExec_t graph, cudaStream_t stream) {
+  const opc_work_t work = {.type = cudaGraphNodeTypeGraph, .of.graph = graph};
+  int device;
+  return opc_stream_usable(stream, &device) ? graph_check(&work) : cudaErrorInvalidResourceHandle;
+}
+
+cudaError_t opc_sim_cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+  const opc_work_t work = {.type = cudaGraphNodeTypeGraph, .check = graph_check, .run = graph_run, .of.graph = graph};
+  return opc_stream_put(stream, &work);
+}

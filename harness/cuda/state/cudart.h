@@ -1,0 +1,224 @@
+/* Inside libopcheck-cudart: what its files share. Compiled against the headers of the CUDA that libtorch has.
+ *
+ * Three layers. cudart.def has one row a function; cudart_wrappers.c makes of it what the process calls: a wrapper that
+ * notes the call (call_log.h) and goes on to the simulated device (opc_sim_NAME, simulated_*.c) or to the real runtime
+ * (opc_real.NAME). What both modes must know about memory, streams and kernels is kept in address_table.c,
+ * stream_table.c and kernel_table.c. No function of the runtime calls another by its exported name. Threads: any. Fork:
+ * every lock is taken around it (runtime_begin.c). */
+#ifndef OPC_CUDA_STATE_CUDART_H
+#define OPC_CUDA_STATE_CUDART_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cuda_runtime_api.h>
+
+#include "cuda/image/kernel_image.h"
+#include "cuda/log/launch.h"
+
+/* Nobody but nvcc's stubs calls most of these, and no header that is always there declares them. */
+cudaError_t cudaProfilerStart(void);
+cudaError_t cudaProfilerStop(void);
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream);
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
+cudaError_t __cudaGetKernel(cudaKernel_t *out, const void *function);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments, size_t shared,
+                               cudaStream_t stream);
+void **__cudaRegisterFatBinary(void *image);
+void __cudaRegisterFatBinaryEnd(void **module);
+void __cudaUnregisterFatBinary(void **module);
+void __cudaRegisterFunction(void **module, const char *host, char *device, const char *name, int thread_limit,
+                            uint3 *tid, uint3 *bid, dim3 *block, dim3 *grid, int *warp);
+void __cudaRegisterVar(void **module, char *host, char *device, const char *name, int external, size_t size,
+                       int constant, int global);
+void __cudaRegisterManagedVar(void **module, void **host, char *device, const char *name, int external, size_t size,
+                              int constant, int global);
+char __cudaInitModule(void **module);
+
+enum { OPC_SIMULATED_DEVICES = 2, OPC_PAGE = 4096 };
+
+/* ---- the process ---- */
+
+typedef struct opc_runtime {
+  bool ready, simulated;
+  opc_cuda_limits_t limits; /* of the simulated devices */
+  uint32_t multiprocessors, shared_multiprocessor, threads_multiprocessor, blocks_multiprocessor, l2_bytes;
+} opc_runtime_t;
+extern opc_runtime_t opc_runtime;
+/* Something but the plain call is to be done: simulated, or a log is made, or a launch is to fail. */
+extern atomic_bool opc_watchful;
+
+/* Before anything else, in every entry: reads the environment once. */
+void opc_runtime_begin(void);
+/* Reads the mode alone, once: what the library does when it is loaded. */
+void opc_runtime_mode(void);
+static inline void opc_runtime_ready(void) {
+  if (__builtin_expect(!opc_runtime.ready, 0)) opc_runtime_begin();
+}
+/* The real runtime's function, or one that returns cudaErrorNotSupported where it has none. Never NULL. */
+void *opc_real_function(const char *name);
+/* The real library's handle; NULL in simulated mode. */
+void *opc_real_library(void);
+/* Taken around fork. */
+extern pthread_mutex_t opc_lock_addresses, opc_lock_kernels, opc_lock_copies, opc_lock_streams, opc_lock_jobs,
+    opc_lock_texts, opc_lock_captures;
+
+/* Memory of our own that is never moved and costs nothing until it is touched; NULL: the system refuses. */
+void *opc_reserve(size_t bytes, int protection);
+
+typedef struct opc_thread {
+  cudaError_t last_error; /* simulated; in through mode only an injected one */
+  int device;             /* simulated */
+  uint32_t epoch, number; /* in the log */
+  enum cudaStreamCaptureMode capture_mode;
+  bool per_thread;      /* simulated: the function that is being called takes stream 0 for the per-thread one */
+  uint64_t pushed_from; /* where the last launch by <<<…>>> was begun, until its stub launches */
+  unsigned device_flags;
+  unsigned inside; /* a call that CUPTI's callback is not to look at: wrapped, or made by the callback itself */
+} opc_thread_t;
+extern _Thread_local opc_thread_t opc_thread;
+
+/* A call's result becomes the thread's last error, as the runtime has it. */
+static inline cudaError_t opc_error_keep(cudaError_t code) {
+  if (code != cudaSuccess) opc_thread.last_error = code;
+  return code;
+}
+int opc_device_now(void); /* current in this thread, in either mode; after opc_runtime_ready */
+/* launch.h, fail_launch and launch_failed. */
+void opc_injection_set(uint64_t nth, int code);
+bool opc_injection_happened(void);
+/* A launch asks: it is the one that fails, with this code. */
+bool opc_injection_takes(cudaError_t *out_code);
+
+/* ---- memory ---- */
+
+typedef struct opc_range {
+  uint64_t base, bytes, caller;
+  opc_cuda_place_t place; /* of live ones */
+  int device;
+  bool live;
+  unsigned flags; /* of pinned memory: cudaHostAlloc's */
+} opc_range_t;
+
+void opc_range_add(const void *base, uint64_t bytes, opc_cuda_place_t place, int device, uint64_t caller,
+                   unsigned flags);
+void opc_range_end(const void *base);
+/* The allocation around an address, alive or freed; lock-free and async-signal-safe. */
+bool opc_range_find(uint64_t address, opc_range_t *out);
+/* The live one that begins there. */
+bool opc_range_starts(const void *base, opc_range_t *out);
+size_t opc_range_list(opc_cuda_allocation_t *out, size_t room);
+uint64_t opc_range_live_bytes(int device); /* device and managed memory */
+/* The first place in [from, to) for this many bytes that no live allocation is in; 0: none. */
+uint64_t opc_range_gap(uint64_t from, uint64_t to, uint64_t bytes);
+opc_cuda_address_t opc_address(uint64_t address); /* classified */
+opc_cuda_address_t opc_address_of_range(uint64_t address, const opc_range_t *range);
+
+/* Of the simulated devices: a piece of the device's address space, whole pages with a closed page behind; 0: none left.
+ */
+uint64_t opc_device_place(opc_cuda_place_t kind, int device, uint64_t bytes);
+bool opc_device_contains(uint64_t address); /* any piece of the simulated address space, allocated or not */
+/* The contents are gone, and host code cannot get at the place. */
+void opc_device_shut(uint64_t base, uint64_t bytes, opc_cuda_place_t place);
+/* Copies between any two places. The caller has made sure of both ranges. */
+void opc_device_copy(uint64_t to, uint64_t from, uint64_t bytes);
+void opc_device_fill(uint64_t to, unsigned char byte, uint64_t bytes);
+bool opc_device_touched(uint64_t address, uint64_t program_counter, bool write); /* launch.h, host_access */
+void opc_device_close_opened(void);
+/* Once, before anything else: the address space that the tables and the devices' memory lie in. */
+void opc_device_reserve(void);
+void opc_range_reserve(void);
+void opc_log_reserve(void);
+void opc_stream_reserve(void);
+
+/* ---- streams and events ---- */
+
+typedef struct opc_stream {
+  uint64_t handle;
+  int device;
+  bool live;
+  unsigned flags;
+  int priority;
+  unsigned long long id;
+} opc_stream_t;
+
+void opc_stream_add(cudaStream_t handle, int device, unsigned flags, int priority);
+void opc_stream_end(cudaStream_t handle);
+bool opc_stream_find(cudaStream_t handle, opc_stream_t *out); /* a created one that is alive */
+/* Handle 0 is the per-thread stream for code compiled with --default-stream per-thread. */
+static inline cudaStream_t opc_stream_default(cudaStream_t stream, bool per_thread) {
+  return per_thread && !stream ? cudaStreamPerThread : stream;
+}
+/* A stream capture was begun in this process, in either mode: calls are asked about from then on. */
+extern atomic_bool opc_capture_seen;
+/* How the simulated device is asked: it sets this before the first capture. */
+typedef cudaError_t opc_captures_t(cudaStream_t stream, enum cudaStreamCaptureStatus *out);
+extern _Atomic(opc_captures_t *) opc_simulated_captures;
+/* Whether what goes into the stream goes into a graph. */
+bool opc_stream_captures(cudaStream_t stream);
+/* Whether work can go there; of the simulated device. */
+bool opc_stream_usable(cudaStream_t stream, int *out_device);
+
+/* ---- kernels ---- */
+
+typedef struct opc_kernel opc_kernel_t;
+typedef struct opc_module opc_module_t;
+
+struct opc_kernel {
+  const void *host;
+  opc_module_t *module;                      /* NULL: its library is gone */
+  const char *name;                          /* as long as the library lives; kept for ever once image_read */
+  int dynamic_shared[OPC_SIMULATED_DEVICES]; /* cudaFuncAttributeMaxDynamicSharedMemorySize; 0: not set */
+  int carveout;
+  atomic_bool image_read;
+  opc_kernel_image_t *image;
+};
+
+struct opc_module {
+  void **handle;       /* the runtime's, of the real one in through mode */
+  const void *wrapper; /* what __cudaRegisterFatBinary was given */
+  const char *library; /* "" where unknown; known once asked for */
+  bool looked, runs;   /* whether the simulated device can run its code */
+  opc_image_code_t code;
+  bool live;
+  size_t first_kernel, end_kernel, first_variable, end_variable; /* its own are among these */
+};
+
+opc_module_t *opc_module_add(const void *wrapper, void **handle);
+opc_module_t *opc_module_find(void **handle);
+void opc_module_end(opc_module_t *module);
+void opc_kernel_add(opc_module_t *module, const void *host, const char *name);
+/* By its host function or by a handle that was given out. NULL: it is not registered. */
+opc_kernel_t *opc_kernel_find(const void *key);
+void opc_kernel_handle(const void *handle, opc_kernel_t *kernel);
+const opc_kernel_image_t *opc_kernel_image(opc_kernel_t *kernel);
+/* NULL for a kernel of libtorch's: its code is compressed, and it launches its own within their limits. */
+const opc_kernel_image_t *opc_kernel_resources(opc_kernel_t *kernel);
+/* What the simulated device would run; cudaSuccess was what opc_kernel_fits said. */
+opc_image_code_t opc_kernel_code(const opc_kernel_t *kernel);
+const char *opc_kernel_library(opc_kernel_t *kernel);
+cudaError_t opc_kernel_fits(opc_kernel_t *kernel);
+
+typedef struct opc_variable {
+  const void *host;
+  opc_module_t *module;
+  uint64_t bytes;
+  uint64_t at[OPC_SIMULATED_DEVICES]; /* 0: not allocated yet */
+} opc_variable_t;
+void opc_variable_add(opc_module_t *module, const void *host, uint64_t bytes);
+/* Its memory on a device; false: there is no such variable, or no memory. */
+bool opc_variable_find(const void *host, int device, uint64_t *out_at, uint64_t *out_bytes);
+
+/* Simulated: what the launch comes to. */
+cudaError_t opc_launch_judge(opc_kernel_t *kernel, dim3 grid, dim3 block, uint64_t shared, cudaStream_t stream,
+                             bool cooperative);
+
+/* ---- the driver's functions that libtorch asks the runtime for ---- */
+void *opc_driver_function(const char *name);
+/* Those of cuBLAS and cuFFT; NULL: there is no such function. */
+void *opc_library_function(const char *name);
+
+#endif

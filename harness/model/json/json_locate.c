@@ -1,0 +1,134 @@
+#include <ctype.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/json/json_locate.h"
+
+/* The text is known to be well-formed: jansson has read it. A cut text ends every loop at its NUL all the same. */
+typedef struct cursor {
+  const char *at;
+  int line, column;
+} cursor_t;
+
+static void step(cursor_t *cursor) {
+  if (*cursor->at == '\n') {
+    cursor->line++;
+    cursor->column = 1;
+  } else if ((*cursor->at & 0xc0) != 0x80) { /* a character of several bytes is one column, counted at its first */
+    cursor->column++;
+  }
+  cursor->at++;
+}
+
+static void skip_space(cursor_t *cursor) {
+  while (*cursor->at && strchr(" \t\r\n", *cursor->at)) step(cursor);
+}
+
+static void skip_string(cursor_t *cursor) {
+  step(cursor);
+  while (*cursor->at && *cursor->at != '"') {
+    if (*cursor->at == '\\' && cursor->at[1]) step(cursor);
+    step(cursor);
+  }
+  if (*cursor->at) step(cursor);
+}
+
+static void skip_value(cursor_t *cursor) {
+  int depth = 0;
+  do {
+    char c = *cursor->at;
+    if (c == '"') {
+      skip_string(cursor);
+      continue;
+    }
+    if (c == '{' || c == '[') depth++;
+    if (c == '}' || c == ']') depth--;
+    if (depth < 0) return; /* the end of what encloses the value */
+    if (depth == 0 && c == ',') return;
+    if (c) step(cursor);
+  } while (*cursor->at && (depth > 0 || !strchr(",}]", *cursor->at)));
+}
+
+/* One step of a path: a member's name or an index. */
+typedef struct component {
+  char key[256];
+  bool is_index;
+  size_t index;
+} component_t;
+
+/* Takes the next step off *field; false at its end or where it is malformed. */
+static bool next_component(const char **field, component_t *out) {
+  const char *at = *field, *begin, *end;
+  if (*at == '.') at++;
+  if (*at == '[' && isdigit((unsigned char)at[1])) {
+    out->is_index = true;
+    out->index = (size_t)strtoull(at + 1, (char **)(uintptr_t)&end, 10);
+    if (*end != ']') return false;
+    *field = end + 1;
+    return true;
+  }
+  out->is_index = false;
+  if (at[0] == '[' && at[1] == '"') {
+    begin = at + 2;
+    end = strstr(begin, "\"]");
+    if (!end) return false;
+    *field = end + 2;
+  } else {
+    begin = at;
+    end = at + strcspn(at, ".[");
+    *field = end;
+  }
+  size_t length = (size_t)(end - begin);
+  if (length == 0 || length >= sizeof out->key) return false;
+  memcpy(out->key, begin, length);
+  out->key[length] = '\0';
+  return true;
+}
+
+/* Whether the string literal that begins at `literal` says key, escapes undone. */
+static bool literal_is(const char *literal, size_t length, const char *key) {
+  json_t *json = json_loadb(literal, length, JSON_DECODE_ANY, NULL);
+  bool same = json_is_string(json) && strcmp(json_string_value(json), key) == 0;
+  json_decref(json);
+  return same;
+}
+
+/* Moves the cursor to the value of a member or item; *out_begin is where the field stands: a member at its name. */
+static bool descend(cursor_t *cursor, const component_t *component, cursor_t *out_begin) {
+  if (*cursor->at != (component->is_index ? '[' : '{')) return false;
+  step(cursor);
+  skip_space(cursor);
+  for (size_t i = 0; *cursor->at && *cursor->at != ']' && *cursor->at != '}'; i++) {
+    cursor_t begin = *cursor;
+    bool found = component->is_index && i == component->index;
+    if (!component->is_index) {
+      skip_string(cursor);
+      found = literal_is(begin.at, (size_t)(cursor->at - begin.at), component->key);
+      skip_space(cursor);
+      if (*cursor->at == ':') step(cursor);
+      skip_space(cursor);
+    }
+    if (found) {
+      *out_begin = begin;
+      return true;
+    }
+    skip_value(cursor);
+    skip_space(cursor);
+    if (*cursor->at == ',') step(cursor);
+    skip_space(cursor);
+  }
+  return false;
+}
+
+void opc_json_locate(const char *text, const char *field, int *out_line, int *out_column) {
+  cursor_t cursor = {text, 1, 1};
+  component_t component;
+  skip_space(&cursor);
+  cursor_t begin = cursor;
+  while (*field && next_component(&field, &component) && descend(&cursor, &component, &begin)) continue;
+  *out_line = begin.line;
+  *out_column = begin.column;
+}

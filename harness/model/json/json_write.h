@@ -1,0 +1,22 @@
+/* Building JSON: text that may be no UTF-8, and objects whose members may fail.
+ * Ownership: what is returned is a new reference; what is put in is consumed, NULL included. */
+#ifndef OPC_MODEL_JSON_JSON_WRITE_H
+#define OPC_MODEL_JSON_JSON_WRITE_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A JSON string; null for NULL. Bytes that are no UTF-8 (a file's name, an operator's exception) appear as \xFF. NULL:
+ * out of memory. */
+json_t *opc_json_text(const char *text);
+/* The same, but "" for NULL. */
+json_t *opc_json_string(const char *text);
+
+/* An object under construction: NULL once a member could not be made, and every later step keeps it so. */
+void opc_json_put(json_t **object, const char *key, json_t *value);
+void opc_json_append(json_t **array, json_t *value);
+/* A list of `count` integers. */
+json_t *opc_json_integers(const int64_t *values, size_t count);
+
+#endif

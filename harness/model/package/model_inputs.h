@@ -1,0 +1,17 @@
+/* The inputs that a compiled model expects, from the source that AOTInductor wrote for it: it holds a check of each
+ * input's dtype, sizes and strides.
+ *
+ * Ownership: the array is the caller's. Threads: any. Source: torch/_inductor/codegen/cpp_wrapper_cpu.py,
+ * codegen_input_*_asserts. */
+#ifndef OPC_MODEL_PACKAGE_MODEL_INPUTS_H
+#define OPC_MODEL_PACKAGE_MODEL_INPUTS_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* *out_inputs: VALUEs of the sample format, one an input; NULL where the source does not say all. A size that may vary
+ * is given as 3 where that is allowed, so that no dimension is empty or 1. *out_outputs: 0 where the source does not
+ * say. */
+void opc_model_inputs_read(const char *source, json_t **out_inputs, size_t *out_outputs);
+
+#endif

@@ -1,0 +1,204 @@
+#include "model/sample/expect_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/json/json_write.h"
+#include "model/value/value_read.h"
+
+static opc_status_t out_of_memory(opc_json_reader_t *reader) {
+  return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
+}
+
+/* The path has to name a tensor that the sample gives: "x", or "tensors[1]". */
+static opc_status_t check_tensor_path(opc_json_reader_t *reader, const char *path, const opc_operator_t *op,
+                                      const opc_sample_t *sample) {
+  char *name = strndup(path, strcspn(path, "["));
+  if (!name) return out_of_memory(reader);
+  int index = opc_operator_argument(op, name);
+  free(name);
+  if (index < 0) {
+    opc_text_t all = {0};
+    for (size_t i = 0; i < op->argument_count; i++) opc_text_addf(&all, "%s%s", i ? ", " : "", op->arguments[i].name);
+    opc_status_t status =
+        opc_json_fail(reader, "%s has no argument \"%.60s\" (it has: %s)", op->name, path, opc_text_c(&all));
+    opc_text_clear(&all);
+    return status;
+  }
+  const opc_value_t *value = &sample->arguments[index];
+  const char *rest = strchr(path, '['), *argument = op->arguments[index].name;
+  if (!opc_type_holds_tensor(&op->arguments[index].type))
+    return opc_json_fail(reader, "%s is no tensor (the schema says %s)", argument, op->arguments[index].type_text);
+  for (; rest && *rest; rest++) {
+    char *end;
+    unsigned long long at = strtoull(rest + 1, &end, 10);
+    if (*rest != '[' || end == rest + 1 || *end != ']')
+      return opc_json_fail(reader, "\"%.60s\" is no path like \"x\" or \"tensors[1]\"", path);
+    if (value->kind != OPC_VALUE_LIST)
+      return opc_json_fail(reader, "%s is no list: name it without an index", argument);
+    if (at >= value->list.count)
+      return opc_json_fail(reader, "%.60s is beyond the %zu item%s of the list", path, value->list.count,
+                           value->list.count == 1 ? "" : "s");
+    value = &value->list.items[at];
+    rest = end;
+  }
+  if (value->kind == OPC_VALUE_LIST)
+    return opc_json_fail(reader, "%.60s is a list: name one of its tensors, such as %.60s[0]", path, path);
+  if (value->kind != OPC_VALUE_TENSOR) return opc_json_fail(reader, "this sample gives no tensor for %.60s", path);
+  return OPC_OK;
+}
+
+/* Bits are compared tensor by tensor: an output that is a list has no bits of its own. */
+static opc_status_t check_tensor_output(opc_json_reader_t *reader, const opc_operator_t *op, size_t output) {
+  if (output >= op->return_count) return OPC_OK; /* of a variadic return: nobody knows before the call */
+  const opc_type_t *type = &op->returns[output].type;
+  if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+  if (type->kind == OPC_TYPE_TENSOR) return OPC_OK;
+  return opc_json_fail(reader, "output %zu is no single tensor (the schema says %s)", output,
+                       op->returns[output].type_text);
+}
+
+static opc_status_t read_same_bits(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                   opc_sample_t *sample) {
+  opc_expect_t *expect = &sample->expect;
+  const size_t count = json_array_size(json);
+  if (!json_is_array(json)) return opc_json_fail(reader, "expected a list of pairs [output, \"argument\"]");
+  if (count == 0) return OPC_OK;
+  expect->same_bits = calloc(count, sizeof *expect->same_bits);
+  if (!expect->same_bits) return out_of_memory(reader);
+  expect->same_bits_count = count;
+  for (size_t i = 0; i < count; i++) {
+    const json_t *pair = json_array_get(json, i);
+    const char *path = NULL;
+    int64_t output = 0;
+    size_t before = opc_json_enter_index(reader, i);
+    if (json_array_size(pair) != 2) return opc_json_fail(reader, "expected a pair [output, \"argument\"]");
+    size_t inside = opc_json_enter_index(reader, 0);
+    opc_status_t status = opc_json_read_integer(reader, json_array_get(pair, 0), 0, &output);
+    if (status == OPC_OK && (uint64_t)output >= op->return_count && !op->is_varret)
+      status = opc_json_fail(reader, "there is no output %lld: %s returns %zu, counted from 0", (long long)output,
+                             op->name, op->return_count);
+    if (status == OPC_OK) status = check_tensor_output(reader, op, (size_t)output);
+    if (status != OPC_OK) return status;
+    opc_json_leave(reader, inside);
+    opc_json_enter_index(reader, 1);
+    status = opc_json_read_string(reader, json_array_get(pair, 1), &path);
+    if (status == OPC_OK) status = check_tensor_path(reader, path, op, sample);
+    if (status != OPC_OK) return status;
+    expect->same_bits[i].output = (size_t)output;
+    expect->same_bits[i].argument = opc_string_copy(path);
+    if (!expect->same_bits[i].argument) return out_of_memory(reader);
+    opc_json_leave(reader, before);
+  }
+  return OPC_OK;
+}
+
+static opc_status_t read_outputs(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                 opc_sample_t *sample) {
+  opc_expect_t *expect = &sample->expect;
+  const opc_type_t any = {0};
+  const size_t count = json_array_size(json);
+  if (!json_is_array(json)) return opc_json_fail(reader, "expected a list with a value for each output");
+  if (op->is_varret ? count < op->return_count : count != op->return_count)
+    return opc_json_fail(reader, "%zu value%s for the %zu output%s of %s", count, count == 1 ? "" : "s",
+                         op->return_count, op->return_count == 1 ? "" : "s", op->name);
+  if (count == 0) return OPC_OK;
+  expect->outputs = calloc(count, sizeof *expect->outputs);
+  if (!expect->outputs) return out_of_memory(reader);
+  expect->output_count = count;
+  for (size_t i = 0; i < count; i++) {
+    const opc_argument_t *output = i < op->return_count ? &op->returns[i] : NULL;
+    size_t before = opc_json_enter_index(reader, i);
+    opc_status_t status = opc_value_read(reader, json_array_get(json, i), output ? &output->type : &any,
+                                         output ? output->type_text : "any", &expect->outputs[i]);
+    if (status != OPC_OK) return status;
+    opc_json_leave(reader, before);
+  }
+  return OPC_OK;
+}
+
+static opc_status_t read_tolerance(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                   opc_sample_t *sample) {
+  opc_expect_t *expect = &sample->expect;
+  (void)op;
+  if (!json_is_object(json)) return opc_json_fail(reader, "expected an object like {\"float32\": 1e-6}");
+  for (void *at = json_object_iter((json_t *)(uintptr_t)json); at;
+       at = json_object_iter_next((json_t *)(uintptr_t)json, at)) {
+    const json_t *value = json_object_iter_value(at);
+    opc_dtype_t dtype = OPC_DTYPE_OTHER;
+    size_t before = opc_json_enter(reader, json_object_iter_key(at));
+    json_t *key = json_string(json_object_iter_key(at));
+    opc_status_t status = key ? opc_dtype_read(reader, key, &dtype) : out_of_memory(reader);
+    json_decref(key);
+    if (status == OPC_OK && expect->tolerance[dtype] >= 0.0)
+      status =
+          opc_json_fail(reader, "%s has a tolerance here already, under another of its names", opc_dtype_name(dtype));
+    if (status == OPC_OK && (!json_is_number(value) || json_number_value(value) < 0.0))
+      status = opc_json_fail(
+          reader, "expected a number that is not negative, relative to the largest absolute value of the reference");
+    if (status != OPC_OK) return status;
+    expect->tolerance[dtype] = json_number_value(value);
+    expect->has_tolerance = true;
+    opc_json_leave(reader, before);
+  }
+  return OPC_OK;
+}
+
+/* After the others: what a rejected call promises besides is a mistake. */
+static opc_status_t read_rejects(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                 opc_sample_t *sample) {
+  opc_expect_t *expect = &sample->expect;
+  opc_status_t status = opc_json_read_boolean(reader, json, &expect->rejects);
+  if (status != OPC_OK || !expect->rejects || (!expect->same_bits_count && !expect->output_count)) return status;
+  return opc_json_fail(
+      reader, "%s returns nothing when it rejects the sample: same_bits and outputs cannot be promised too", op->name);
+}
+
+opc_status_t opc_expect_read(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                             opc_sample_t *sample) {
+  static const char *const fields[] = {"same_bits", "outputs", "tolerance", "rejects", NULL};
+  typedef opc_status_t read_t(opc_json_reader_t *, const json_t *, const opc_operator_t *, opc_sample_t *);
+  static read_t *const readers[] = {read_same_bits, read_outputs, read_tolerance, read_rejects};
+  char there[64];
+  if (!json_is_object(json))
+    return opc_json_fail(reader, "expected an object, not %s", opc_json_what(json, there, sizeof there));
+  opc_status_t status = opc_json_check_fields(reader, json, fields);
+  for (size_t i = 0; fields[i] && status == OPC_OK; i++) {
+    const json_t *inner = json_object_get(json, fields[i]);
+    if (!inner) continue;
+    size_t before = opc_json_enter(reader, fields[i]);
+    status = readers[i](reader, inner, op, sample);
+    if (status == OPC_OK) opc_json_leave(reader, before);
+  }
+  return status;
+}
+
+json_t *opc_expect_to_json(const opc_expect_t *expect) {
+  if (!expect->same_bits_count && !expect->outputs && !expect->has_tolerance && !expect->rejects) return json_null();
+  json_t *json = json_object();
+  if (expect->same_bits_count) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < expect->same_bits_count; i++) {
+      json_t *pair = json_array();
+      opc_json_append(&pair, json_integer((json_int_t)expect->same_bits[i].output));
+      opc_json_append(&pair, opc_json_text(expect->same_bits[i].argument));
+      opc_json_append(&list, pair);
+    }
+    opc_json_put(&json, "same_bits", list);
+  }
+  if (expect->outputs) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < expect->output_count; i++) opc_json_append(&list, opc_value_to_json(&expect->outputs[i]));
+    opc_json_put(&json, "outputs", list);
+  }
+  if (expect->has_tolerance) {
+    json_t *tolerance = json_object();
+    for (int i = 0; i < OPC_DTYPE_COUNT; i++)
+      if (expect->tolerance[i] >= 0.0)
+        opc_json_put(&tolerance, opc_dtype_name((opc_dtype_t)i), json_real(expect->tolerance[i]));
+    opc_json_put(&json, "tolerance", tolerance);
+  }
+  if (expect->rejects) opc_json_put(&json, "rejects", json_true());
+  return json;
+}

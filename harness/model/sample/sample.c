@@ -1,0 +1,141 @@
+#include "model/sample/sample.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/text.h"
+#include "model/json/json_write.h"
+
+static opc_status_t out_of_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory"); }
+
+static void values_free(opc_value_t *values, size_t count) {
+  for (size_t i = 0; values && i < count; i++) opc_value_clear(&values[i]);
+  free(values);
+}
+
+static void expect_clear(opc_expect_t *expect) {
+  for (size_t i = 0; expect->same_bits && i < expect->same_bits_count; i++) free(expect->same_bits[i].argument);
+  free(expect->same_bits);
+  values_free(expect->outputs, expect->output_count);
+  *expect = (opc_expect_t){0};
+}
+
+void opc_sample_clear(opc_sample_t *sample) {
+  if (!sample) return;
+  free(sample->operator_name);
+  free(sample->name);
+  free(sample->origin);
+  free(sample->absent);
+  values_free(sample->arguments, sample->argument_count);
+  expect_clear(&sample->expect);
+  *sample = (opc_sample_t){0};
+}
+
+opc_status_t opc_sample_init(opc_sample_t *sample, const opc_operator_t *op, opc_error_t *error) {
+  const size_t count = op->argument_count;
+  *sample = (opc_sample_t){.argument_count = count};
+  for (int i = 0; i < OPC_DTYPE_COUNT; i++) sample->expect.tolerance[i] = -1.0;
+  sample->operator_name = opc_string_copy(op->name);
+  sample->arguments = calloc(count + 1, sizeof *sample->arguments); /* + 1: none is no failure */
+  sample->absent = calloc(count + 1, sizeof *sample->absent);
+  if (!sample->operator_name || !sample->arguments || !sample->absent) {
+    opc_sample_clear(sample);
+    return out_of_memory(error);
+  }
+  for (size_t i = 0; i < count; i++) sample->absent[i] = op->arguments[i].has_default;
+  return OPC_OK;
+}
+
+static opc_status_t values_copy(const opc_value_t *values, size_t count, opc_value_t **out, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  *out = calloc(count + 1, sizeof **out);
+  if (!*out) return out_of_memory(error);
+  for (size_t i = 0; i < count && status == OPC_OK; i++) status = opc_value_copy(&values[i], &(*out)[i], error);
+  return status;
+}
+
+static opc_status_t expect_copy(const opc_expect_t *expect, opc_expect_t *out, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  *out = *expect;
+  out->same_bits = NULL;
+  out->outputs = NULL;
+  if (expect->same_bits_count) {
+    out->same_bits = calloc(expect->same_bits_count, sizeof *out->same_bits);
+    if (!out->same_bits) return out_of_memory(error);
+  }
+  for (size_t i = 0; i < expect->same_bits_count && status == OPC_OK; i++) {
+    out->same_bits[i].output = expect->same_bits[i].output;
+    out->same_bits[i].argument = opc_string_copy(expect->same_bits[i].argument);
+    if (!out->same_bits[i].argument) status = out_of_memory(error);
+  }
+  if (status == OPC_OK && expect->outputs)
+    status = values_copy(expect->outputs, expect->output_count, &out->outputs, error);
+  return status;
+}
+
+/* A copy of a string that may be NULL. */
+static opc_status_t text_copy(const char *text, char **out, opc_error_t *error) {
+  *out = opc_string_copy(text);
+  return text && !*out ? out_of_memory(error) : OPC_OK;
+}
+
+opc_status_t opc_sample_copy(const opc_sample_t *sample, opc_sample_t *out, opc_error_t *error) {
+  const size_t count = sample->argument_count;
+  *out = (opc_sample_t){.source = sample->source, .argument_count = count, .unchecked = sample->unchecked};
+  opc_status_t status = text_copy(sample->operator_name, &out->operator_name, error);
+  if (status == OPC_OK) status = text_copy(sample->name, &out->name, error);
+  if (status == OPC_OK) status = text_copy(sample->origin, &out->origin, error);
+  if (status == OPC_OK) status = values_copy(sample->arguments, count, &out->arguments, error);
+  if (status == OPC_OK && !(out->absent = calloc(count + 1, sizeof *out->absent))) status = out_of_memory(error);
+  if (status == OPC_OK && count) memcpy(out->absent, sample->absent, count * sizeof *out->absent);
+  if (status == OPC_OK) status = expect_copy(&sample->expect, &out->expect, error);
+  if (status != OPC_OK) opc_sample_clear(out);
+  return status;
+}
+
+/* A .npy file counts by its name: a digest that held the folder would differ from one checkout to the next. */
+static void shorten_files(json_t *json) {
+  const char *key;
+  json_t *item;
+  size_t index;
+  if (json_is_array(json)) {
+    json_array_foreach(json, index, item) shorten_files(item);
+    return;
+  }
+  json_t *file = json_object_get(json_object_get(json, "fill"), "file");
+  const char *slash = json_is_string(file) ? strrchr(json_string_value(file), '/') : NULL;
+  if (slash) {
+    char *name = opc_string_copy(slash + 1); /* json_string_set frees what slash points into */
+    if (name) json_string_set(file, name);
+    free(name);
+  }
+  json_object_foreach(json, key, item) shorten_files(item);
+}
+
+opc_status_t opc_sample_name(opc_sample_t *sample, const opc_operator_t *op, opc_error_t *error) {
+  if (sample->name && sample->name[0]) return OPC_OK;
+  json_t *whole = opc_sample_to_json(sample, op), *arguments = json_object();
+  char *text = NULL;
+  opc_json_put(&arguments, "args", whole ? json_incref(json_object_get(whole, "args")) : NULL);
+  if (json_object_get(whole, "kwargs"))
+    opc_json_put(&arguments, "kwargs", json_incref(json_object_get(whole, "kwargs")));
+  shorten_files(arguments);
+  if (arguments) text = json_dumps(arguments, JSON_COMPACT | JSON_SORT_KEYS);
+  if (text) {
+    free(sample->name);
+    sample->name = opc_string_format("s-%08x", (unsigned)(XXH3_64bits(text, strlen(text)) & 0xffffffffu));
+  }
+  bool named = text && sample->name;
+  free(text);
+  json_decref(arguments);
+  json_decref(whole);
+  return named ? OPC_OK : out_of_memory(error);
+}
+
+opc_status_t opc_sample_fill_other(const opc_sample_t *sample, const opc_tensor_spec_t *spec, const char *path,
+                                   uint64_t seed, uint64_t other, void *out, opc_error_t *error) {
+  bool may_be_index = spec->dtype == OPC_DTYPE_INT64 || spec->dtype == OPC_DTYPE_INT32;
+  return opc_fill_logical(spec, path, may_be_index && sample->source == OPC_SAMPLE_SEARCHED ? seed : other, out, error);
+}

@@ -1,0 +1,220 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/case/case.h"
+#include "model/sample/expect_json.h"
+#include "model/json/json_read.h"
+#include "model/json/json_write.h"
+#include "model/sample/sample.h"
+#include "model/value/value_read.h"
+
+static const char *const source_words[] = {[OPC_SAMPLE_NONE] = "none",
+                                           [OPC_SAMPLE_FILE] = "file",
+                                           [OPC_SAMPLE_RECORDED] = "recorded",
+                                           [OPC_SAMPLE_SEARCHED] = "searched",
+                                           NULL};
+
+/* ---- writing ---- */
+
+json_t *opc_sample_to_json(const opc_sample_t *sample, const opc_operator_t *op) {
+  json_t *json = json_object(), *args = json_array(), *kwargs = json_object();
+  bool positional = true;
+  for (size_t i = 0; i < sample->argument_count && i < op->argument_count; i++) {
+    if (sample->absent[i] || op->arguments[i].kwarg_only) positional = false;
+    if (sample->absent[i]) continue;
+    if (positional) opc_json_append(&args, opc_value_to_json(&sample->arguments[i]));
+    else opc_json_put(&kwargs, op->arguments[i].name, opc_value_to_json(&sample->arguments[i]));
+  }
+  json_t *expect = opc_expect_to_json(&sample->expect);
+  opc_json_put(&json, "operator", opc_json_text(op->name));
+  if (sample->name && sample->name[0]) opc_json_put(&json, "name", opc_json_text(sample->name));
+  if (sample->source == OPC_SAMPLE_RECORDED || sample->source == OPC_SAMPLE_SEARCHED)
+    opc_json_put(&json, "source", json_string(source_words[sample->source]));
+  opc_json_put(&json, "args", args);
+  if (!kwargs || json_object_size(kwargs)) opc_json_put(&json, "kwargs", kwargs);
+  else json_decref(kwargs);
+  if (!json_is_null(expect)) opc_json_put(&json, "expect", expect);
+  return json;
+}
+
+/* ---- reading ---- */
+
+static opc_status_t out_of_memory(opc_json_reader_t *reader) {
+  return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
+}
+
+static const char *schema_text(const opc_operator_t *op) { return op->schema ? op->schema : op->name; }
+
+static size_t positional_count(const opc_operator_t *op) {
+  size_t count = 0;
+  while (count < op->argument_count && !op->arguments[count].kwarg_only) count++;
+  return count;
+}
+
+static opc_status_t read_argument(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op, size_t index,
+                                  opc_sample_t *sample) {
+  sample->absent[index] = false;
+  return opc_value_read(reader, json, &op->arguments[index].type, op->arguments[index].type_text,
+                        &sample->arguments[index]);
+}
+
+/* "args[1]" says where in the file; a person thinks of the argument by its name. */
+static void add_argument_name(opc_error_t *error, const char *name) {
+  if (!error) return;
+  opc_error_t told = *error;
+  opc_error_set(error, told.code, "%.900s [argument %.60s]", told.message, name);
+}
+
+static opc_status_t read_positional(opc_json_reader_t *reader, const json_t *args, const opc_operator_t *op,
+                                    opc_sample_t *sample, bool *given) {
+  const size_t most = positional_count(op);
+  if (!json_is_array(args)) return opc_json_fail(reader, "expected the list of the positional arguments");
+  for (size_t i = 0; i < json_array_size(args); i++) {
+    size_t before = opc_json_enter_index(reader, i);
+    if (i >= most && i < op->argument_count)
+      return opc_json_fail(reader, "too many positional arguments, \"%s\" has to be given by name in kwargs: %s",
+                           op->arguments[i].name, schema_text(op));
+    if (i >= most) return opc_json_fail(reader, "too many arguments, there are %zu: %s", most, schema_text(op));
+    opc_status_t status = read_argument(reader, json_array_get(args, i), op, i, sample);
+    if (status == OPC_ERR_INPUT) add_argument_name(reader->error, op->arguments[i].name);
+    if (status != OPC_OK) return status;
+    given[i] = true;
+    opc_json_leave(reader, before);
+  }
+  return OPC_OK;
+}
+
+static opc_status_t read_named(opc_json_reader_t *reader, const json_t *kwargs, const opc_operator_t *op,
+                               opc_sample_t *sample, bool *given) {
+  if (!json_is_object(kwargs)) return opc_json_fail(reader, "expected an object: the arguments by name");
+  for (void *at = json_object_iter((json_t *)(uintptr_t)kwargs); at;
+       at = json_object_iter_next((json_t *)(uintptr_t)kwargs, at)) {
+    const char *name = json_object_iter_key(at);
+    int index = opc_operator_argument(op, name);
+    size_t before = opc_json_enter(reader, name);
+    if (index < 0) {
+      const char **known = calloc(op->argument_count + 1, sizeof *known);
+      for (size_t i = 0; known && i < op->argument_count; i++) known[i] = op->arguments[i].name;
+      const char *nearest = known ? opc_json_nearest(name, known) : NULL;
+      free(known);
+      return opc_json_fail(reader, "no such argument%s%s%s: %s", nearest ? ", did you mean \"" : "",
+                           nearest ? nearest : "", nearest ? "\"?" : "", schema_text(op));
+    }
+    if (given[index]) return opc_json_fail(reader, "this argument is given already as args[%d]", index);
+    opc_status_t status = read_argument(reader, json_object_iter_value(at), op, (size_t)index, sample);
+    if (status != OPC_OK) return status;
+    given[index] = true;
+    opc_json_leave(reader, before);
+  }
+  return OPC_OK;
+}
+
+static opc_status_t read_arguments(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                   opc_sample_t *sample) {
+  const json_t *args = json_object_get(json, "args"), *kwargs = json_object_get(json, "kwargs");
+  bool *given = calloc(op->argument_count + 1, sizeof *given);
+  opc_status_t status = given ? OPC_OK : out_of_memory(reader);
+  size_t before = strlen(reader->path);
+  if (status == OPC_OK && args) {
+    opc_json_enter(reader, "args");
+    status = read_positional(reader, args, op, sample, given);
+    if (status == OPC_OK) opc_json_leave(reader, before);
+  }
+  if (status == OPC_OK && kwargs) {
+    opc_json_enter(reader, "kwargs");
+    status = read_named(reader, kwargs, op, sample, given);
+    if (status == OPC_OK) opc_json_leave(reader, before);
+  }
+  for (size_t i = 0; status == OPC_OK && i < op->argument_count; i++) {
+    if (given[i] || op->arguments[i].has_default) continue;
+    opc_json_enter(reader, op->arguments[i].kwarg_only ? "kwargs" : "args");
+    status = opc_json_fail(reader, "the argument \"%s\" is missing and has no default: %s", op->arguments[i].name,
+                           schema_text(op));
+  }
+  free(given);
+  return status;
+}
+
+static opc_status_t read_name(opc_json_reader_t *reader, const json_t *json, opc_sample_t *sample) {
+  const json_t *name = json_object_get(json, "name");
+  const char *text;
+  const size_t most = sizeof((opc_case_id_t *)NULL)->sample - 1;
+  if (!name) return OPC_OK;
+  size_t before = opc_json_enter(reader, "name");
+  opc_status_t status = opc_json_read_string(reader, name, &text);
+  if (status != OPC_OK) return status;
+  if (!text[0] || strcmp(text, "-") == 0) return opc_json_fail(reader, "a name cannot be \"%s\"", text);
+  if (strlen(text) > most)
+    return opc_json_fail(reader, "a name has at most %zu bytes, this one has %zu", most, strlen(text));
+  for (const char *at = text; *at; at++) {
+    if (*at == '/') return opc_json_fail(reader, "a name cannot hold '/', which separates the parts of a case id");
+    if ((unsigned char)*at < 0x20 || *at == 0x7f) return opc_json_fail(reader, "a name cannot hold control characters");
+  }
+  opc_json_leave(reader, before);
+  sample->name = opc_string_copy(text);
+  return sample->name ? OPC_OK : out_of_memory(reader);
+}
+
+static opc_status_t read_source(opc_json_reader_t *reader, const json_t *json, opc_sample_t *sample) {
+  const json_t *source = json_object_get(json, "source");
+  const char *word;
+  sample->source = OPC_SAMPLE_FILE;
+  if (!source) return OPC_OK;
+  size_t before = opc_json_enter(reader, "source");
+  opc_status_t status = opc_json_read_string(reader, source, &word);
+  if (status != OPC_OK) return status;
+  int i = OPC_SAMPLE_FILE;
+  while (source_words[i] && strcmp(source_words[i], word) != 0) i++;
+  if (!source_words[i]) return opc_json_fail(reader, "\"%.40s\" is not one of file, recorded, searched", word);
+  sample->source = (opc_sample_source_t)i;
+  opc_json_leave(reader, before);
+  return OPC_OK;
+}
+
+static opc_status_t read_operator(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op) {
+  const json_t *name = json_object_get(json, "operator");
+  const char *text;
+  size_t before = opc_json_enter(reader, "operator");
+  opc_status_t status = opc_json_read_string(reader, name, &text);
+  if (status == OPC_OK && strcmp(text, op->name) != 0)
+    status = opc_json_fail(reader, "expected %s, not %.100s", op->name, text);
+  if (status == OPC_OK) opc_json_leave(reader, before);
+  return status;
+}
+
+opc_status_t opc_sample_from_json(const json_t *json, const opc_operator_t *op, const char *folder, opc_sample_t *out,
+                                  char *field, size_t field_size, opc_error_t *error) {
+  opc_sample_names_t names = {.folder = folder};
+  return opc_sample_read(json, op, &names, out, field, field_size, error);
+}
+
+opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const opc_sample_names_t *names,
+                             opc_sample_t *out, char *field, size_t field_size, opc_error_t *error) {
+  static const char *const fields[] = {
+      "operator", "name",   "args",     "kwargs",
+      "expect",   "source", "recorded", NULL}; /* recorded: notes of `opcheck-c record`, for people */
+  opc_json_reader_t reader = {
+      .folder = names->folder, .error = error, .find_class = names->find_class, .context = names->context};
+  char there[64];
+  *out = (opc_sample_t){0};
+  opc_status_t status = OPC_OK;
+  if (!json_is_object(json))
+    status = opc_json_fail(&reader, "expected an object, not %s", opc_json_what(json, there, sizeof there));
+  if (status == OPC_OK) status = opc_sample_init(out, op, error);
+  if (status == OPC_OK) status = opc_json_check_fields(&reader, json, fields);
+  if (status == OPC_OK) status = read_operator(&reader, json, op);
+  if (status == OPC_OK) status = read_name(&reader, json, out);
+  if (status == OPC_OK) status = read_source(&reader, json, out);
+  if (status == OPC_OK) status = read_arguments(&reader, json, op, out);
+  if (status == OPC_OK && json_object_get(json, "expect")) {
+    size_t before = opc_json_enter(&reader, "expect");
+    status = opc_expect_read(&reader, json_object_get(json, "expect"), op, out);
+    if (status == OPC_OK) opc_json_leave(&reader, before);
+  }
+  if (status == OPC_OK) status = opc_sample_name(out, op, error);
+  if (field && field_size) snprintf(field, field_size, "%s", status == OPC_OK ? "" : reader.path);
+  if (status != OPC_OK) opc_sample_clear(out);
+  return status;
+}

@@ -1,0 +1,153 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "model/json/json_file.h"
+#include "model/sample/sample.h"
+
+static const char format_name[] = "opcheck-c/samples/1";
+
+void opc_sample_set_clear(opc_sample_set_t *set) {
+  if (!set) return;
+  for (size_t i = 0; i < set->count; i++) opc_sample_clear(&set->samples[i]);
+  free(set->samples);
+  *set = (opc_sample_set_t){0};
+}
+
+static opc_status_t out_of_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory"); }
+
+opc_status_t opc_sample_set_add(opc_sample_set_t *set, opc_sample_t *sample, opc_error_t *error) {
+  opc_sample_t *samples = realloc(set->samples, (set->count + 1) * sizeof *samples);
+  if (!samples) return out_of_memory(error);
+  set->samples = samples;
+  set->samples[set->count++] = *sample;
+  *sample = (opc_sample_t){0};
+  return OPC_OK;
+}
+
+/* ---- reading ---- */
+
+typedef struct sample_file {
+  opc_json_file_t json;
+  opc_operator_lookup_t *lookup;
+  opc_class_lookup_t *classes;
+  void *context;
+} sample_file_t;
+
+/* A mistake inside samples[index]; the message of opc_sample_read begins with the field already. */
+static opc_status_t sample_mistake(const sample_file_t *file, size_t index, const char *field, const char *what) {
+  return opc_json_file_item_mistake(&file->json, "samples", index, field, what);
+}
+
+static const opc_sample_t *find_name(const opc_sample_set_t *set, const opc_sample_t *sample) {
+  for (size_t i = 0; i < set->count; i++)
+    if (strcmp(set->samples[i].name, sample->name) == 0 &&
+        strcmp(set->samples[i].operator_name, sample->operator_name) == 0)
+      return &set->samples[i];
+  return NULL;
+}
+
+static opc_status_t read_sample(const sample_file_t *file, const json_t *json, size_t index, opc_sample_set_t *set) {
+  char field[OPC_FIELD_SIZE], what[512];
+  opc_error_t trouble = {0};
+  opc_sample_t sample = {0};
+  const char *name = json_string_value(json_object_get(json, "operator"));
+  if (!json_is_object(json)) return sample_mistake(file, index, "", "expected an object with operator and args");
+  if (!name) {
+    bool missing = !json_object_get(json, "operator");
+    return sample_mistake(file, index, missing ? "" : "operator",
+                          missing ? "the field \"operator\" is missing" : "expected the operator's name, \"ns::op\"");
+  }
+  const opc_operator_t *op = file->lookup(name, file->context);
+  const char *source = json_string_value(json_object_get(json, "source"));
+  if (!op && source && strcmp(source, "recorded") == 0)
+    return OPC_OK; /* a program calls the operators of many libraries */
+  if (!op) {
+    snprintf(what, sizeof what, "no loaded library has an operator %.200s", name);
+    return sample_mistake(file, index, "operator", what);
+  }
+
+  opc_sample_names_t names = {.folder = file->json.folder, .find_class = file->classes, .context = file->context};
+  opc_status_t status = opc_sample_read(json, op, &names, &sample, field, sizeof field, &trouble);
+  if (status == OPC_ERR_INPUT) return sample_mistake(file, index, field, trouble.message);
+  if (status != OPC_OK) return opc_error_set(file->json.error, status, "%s: %.900s", file->json.name, trouble.message);
+
+  const opc_sample_t *other = find_name(set, &sample);
+  if (other) {
+    bool given = json_object_get(json, "name") != NULL;
+    snprintf(what, sizeof what,
+             given ? "another sample of %s is called \"%s\" (%.200s)"
+                   : "another sample of %s has the same arguments: %s (%.200s)",
+             sample.operator_name, sample.name, other->origin ? other->origin : "not from a file");
+    status = sample_mistake(file, index, given ? "name" : "", what);
+  }
+  if (status == OPC_OK) {
+    sample.origin = opc_json_file_place(&file->json, "samples", index);
+    status = sample.origin ? opc_sample_set_add(set, &sample, file->json.error) : out_of_memory(file->json.error);
+  }
+  opc_sample_clear(&sample);
+  return status;
+}
+
+opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup,
+                                 opc_class_lookup_t *classes, void *context, opc_error_t *error) {
+  sample_file_t from = {.lookup = lookup, .classes = classes, .context = context};
+  const json_t *samples = NULL;
+  opc_status_t status = opc_json_file_open(&from.json, file, "sample file", error);
+  if (status == OPC_OK) status = opc_json_file_items(&from.json, format_name, "samples", &samples);
+  for (size_t i = 0; status == OPC_OK && i < json_array_size(samples); i++)
+    status = read_sample(&from, json_array_get(samples, i), i, set);
+  opc_json_file_close(&from.json);
+  return status;
+}
+
+/* ---- writing ---- */
+
+/* One sample a line, so that two files compare line by line. */
+static opc_status_t write_samples(const opc_sample_set_t *set, FILE *stream, opc_operator_lookup_t *lookup,
+                                  void *context, opc_error_t *error) {
+  fprintf(stream, "{\"format\": \"%s\", \"samples\": [", format_name);
+  for (size_t i = 0; i < set->count; i++) {
+    const opc_sample_t *sample = &set->samples[i];
+    const opc_operator_t *op = lookup(sample->operator_name, context);
+    if (!op)
+      return opc_error_set(error, OPC_ERR_NOT_FOUND, "no loaded library has an operator %.200s", sample->operator_name);
+    json_t *json = opc_sample_to_json(sample, op);
+    char *line = json ? json_dumps(json, 0) : NULL;
+    if (line) fprintf(stream, "%s\n  %s", i ? "," : "", line);
+    json_decref(json);
+    if (!line) return out_of_memory(error);
+    free(line);
+  }
+  fputs("\n]}\n", stream);
+  return OPC_OK;
+}
+
+opc_status_t opc_sample_set_write(const opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup,
+                                  void *context, opc_error_t *error) {
+  char *target = realpath(file, NULL); /* NULL for a file that is not there yet: a link to nowhere is replaced */
+  char *beside = opc_string_format("%s.tmp-%ld", target ? target : file, (long)getpid());
+  FILE *stream = beside ? fopen(beside, "wbe") : NULL;
+  bool made = stream != NULL, renamed = false;
+  opc_status_t status = OPC_OK;
+  if (!beside) status = out_of_memory(error);
+  else if (!stream)
+    status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
+  if (status == OPC_OK) status = write_samples(set, stream, lookup, context, error);
+  if (status == OPC_OK && (fflush(stream) != 0 || ferror(stream) || fsync(fileno(stream)) != 0))
+    status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
+  if (stream && fclose(stream) != 0 && status == OPC_OK)
+    status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
+  if (status == OPC_OK) {
+    renamed = rename(beside, target ? target : file) == 0;
+    if (!renamed)
+      status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
+  }
+  if (made && !renamed) unlink(beside);
+  free(beside);
+  free(target);
+  return status;
+}

@@ -1,0 +1,76 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/schema/schema.h"
+
+/* "ns.Name" is "ns::Name" where operators are named. */
+static char *operator_name(const char *class_name) {
+  const char *dot = strrchr(class_name, '.');
+  return dot ? opc_string_format("%.*s::%s", (int)(dot - class_name), class_name, dot + 1)
+             : opc_string_copy(class_name);
+}
+
+static opc_status_t take_methods(const opc_class_t *class_, opc_operator_t *out, opc_error_t *error) {
+  out->methods = calloc(class_->method_count + 1, sizeof *out->methods);
+  if (!out->methods) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; i < class_->method_count; i++) {
+    out->methods[i] = (opc_method_t){.name = opc_string_copy(class_->methods[i].name),
+                                     .schema = opc_string_copy(class_->methods[i].schema)};
+    out->method_count++;
+    if (!out->methods[i].name) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  }
+  return OPC_OK;
+}
+
+/* Without "self". */
+static opc_status_t take_constructor(const opc_class_t *class_, const char *schema, opc_operator_t *out,
+                                     opc_error_t *error) {
+  opc_operator_t parsed = {0};
+  opc_text_t text = {0};
+  opc_status_t status = opc_schema_arguments(schema, &parsed, error);
+  if (status != OPC_OK) return status;
+  opc_text_addf(&text, "%s(", out->name);
+  for (size_t i = 1; i < parsed.argument_count; i++)
+    opc_text_addf(&text, "%s%s %s", i > 1 ? ", " : "", parsed.arguments[i].type_text, parsed.arguments[i].name);
+  opc_text_addf(&text, ") -> __torch__.torch.classes.%s", class_->name);
+  opc_operator_t own = {0};
+  status = opc_schema_arguments(opc_text_c(&text), &own, error);
+  if (status == OPC_OK) {
+    out->schema = own.schema;
+    out->arguments = own.arguments;
+    out->argument_count = own.argument_count;
+  }
+  opc_text_clear(&text);
+  opc_operator_clear(&parsed);
+  return status;
+}
+
+opc_status_t opc_operator_from_library(const char *name, const char *file, opc_operator_t *out, opc_error_t *error) {
+  *out = (opc_operator_t){.kind = OPC_OPERATOR_LIBRARY,
+                          .name = opc_string_copy(name),
+                          .library = opc_string_copy(file),
+                          .defined_here = true};
+  if (out->name && out->library) return OPC_OK;
+  opc_operator_clear(out);
+  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+}
+
+opc_status_t opc_operator_from_class(const opc_class_t *class_, opc_operator_t *out, opc_error_t *error) {
+  *out = (opc_operator_t){.kind = OPC_OPERATOR_CLASS,
+                          .name = operator_name(class_->name),
+                          .library = opc_string_copy(class_->library),
+                          .defined_here = true};
+  out->kernels = calloc(1, sizeof *out->kernels);
+  opc_status_t status = out->name && out->kernels ? take_methods(class_, out, error)
+                                                  : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (status == OPC_OK) {
+    out->kernels[0].key = opc_string_copy("CPU"); /* what a constructor makes, it makes on the host */
+    out->kernel_count = 1;
+  }
+  for (size_t i = 0; status == OPC_OK && i < class_->method_count; i++)
+    if (strcmp(class_->methods[i].name, "__init__") == 0 && class_->methods[i].schema)
+      status = take_constructor(class_, class_->methods[i].schema, out, error);
+  if (status != OPC_OK) opc_operator_clear(out);
+  return status;
+}

@@ -1,0 +1,203 @@
+#include "model/schema/schema.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+  const char *text;
+  opc_type_kind_t kind;
+} type_names[] = {
+    {"Tensor", OPC_TYPE_TENSOR},       {"int", OPC_TYPE_INT},         {"SymInt", OPC_TYPE_SYMINT},
+    {"float", OPC_TYPE_FLOAT},         {"SymFloat", OPC_TYPE_FLOAT},  {"bool", OPC_TYPE_BOOL},
+    {"SymBool", OPC_TYPE_BOOL},        {"complex", OPC_TYPE_COMPLEX}, {"Scalar", OPC_TYPE_SCALAR},
+    {"number", OPC_TYPE_SCALAR},       {"str", OPC_TYPE_STRING},      {"ScalarType", OPC_TYPE_DTYPE},
+    {"Device", OPC_TYPE_DEVICE},       {"Layout", OPC_TYPE_LAYOUT},   {"MemoryFormat", OPC_TYPE_MEMORY_FORMAT},
+    {"Generator", OPC_TYPE_GENERATOR}, {"Stream", OPC_TYPE_STREAM},   {"Storage", OPC_TYPE_STORAGE},
+    {"Dimname", OPC_TYPE_DIMNAME},
+};
+
+static const char class_prefix[] = "__torch__.torch.classes.";
+
+static opc_status_t parse_base(const char *text, size_t length, opc_type_t *out, opc_error_t *error) {
+  for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++) {
+    if (strlen(type_names[i].text) != length || strncmp(type_names[i].text, text, length) != 0) continue;
+    out->kind = type_names[i].kind;
+    return OPC_OK;
+  }
+  const size_t prefix = sizeof class_prefix - 1;
+  if (length > prefix && strncmp(text, class_prefix, prefix) == 0) {
+    out->class_name = strndup(text + prefix, length - prefix);
+    if (!out->class_name) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    out->kind = OPC_TYPE_OBJECT;
+  }
+  return OPC_OK;
+}
+
+static opc_status_t wrap(opc_type_t *type, opc_type_kind_t kind, int64_t fixed_length, opc_error_t *error) {
+  opc_type_t *element = malloc(sizeof *element);
+  if (!element) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  *element = *type;
+  *type = (opc_type_t){.kind = kind, .element = element, .fixed_length = fixed_length};
+  return OPC_OK;
+}
+
+/* Length of the type before its suffixes: parentheses hold commas, lists and question marks of their own. */
+static size_t base_length(const char *text) {
+  size_t length = 0;
+  for (int depth = 0; text[length]; length++) {
+    if (text[length] == '(') depth++;
+    if (text[length] == ')') depth--;
+    if (depth == 0 && (text[length] == '?' || text[length] == '[')) break;
+  }
+  while (length && isspace((unsigned char)text[length - 1])) length--;
+  return length;
+}
+
+opc_status_t opc_type_parse(const char *text, opc_type_t *out, opc_error_t *error) {
+  *out = (opc_type_t){0};
+  if (!text) return OPC_OK;
+  while (isspace((unsigned char)*text)) text++;
+  size_t length = base_length(text);
+  opc_status_t status = parse_base(text, length, out, error);
+  const char *at = text + length;
+  while (status == OPC_OK && *at) {
+    if (*at == '?') {
+      status = wrap(out, OPC_TYPE_OPTIONAL, 0, error);
+      at++;
+    } else if (*at == '[') {
+      char *end;
+      long long fixed = strtoll(at + 1, &end, 10);
+      if (*end != ']' || fixed < 0) break;
+      status = wrap(out, OPC_TYPE_LIST, fixed, error);
+      at = end + 1;
+    } else if (isspace((unsigned char)*at)) {
+      at++;
+    } else {
+      break;
+    }
+  }
+  if (status == OPC_OK && *at) opc_type_clear(out); /* a suffix nobody knows: OTHER */
+  if (status != OPC_OK) opc_type_clear(out);
+  return status;
+}
+
+void opc_type_clear(opc_type_t *type) {
+  if (!type) return;
+  opc_type_t *element = type->element;
+  free(type->class_name);
+  *type = (opc_type_t){0};
+  while (element) {
+    opc_type_t *next = element->element;
+    free(element->class_name);
+    free(element);
+    element = next;
+  }
+}
+
+bool opc_type_holds_tensor(const opc_type_t *type) {
+  while (type && (type->kind == OPC_TYPE_OPTIONAL || type->kind == OPC_TYPE_LIST)) type = type->element;
+  return type && type->kind == OPC_TYPE_TENSOR;
+}
+
+static void arguments_clear(opc_argument_t *arguments, size_t count) {
+  for (size_t i = 0; arguments && i < count; i++) {
+    free(arguments[i].name);
+    free(arguments[i].type_text);
+    opc_type_clear(&arguments[i].type);
+    free(arguments[i].alias.before);
+    free(arguments[i].alias.after);
+    free(arguments[i].default_text);
+  }
+  free(arguments);
+}
+
+static void methods_clear(opc_method_t *methods, size_t count) {
+  for (size_t i = 0; methods && i < count; i++) {
+    free(methods[i].name);
+    free(methods[i].schema);
+  }
+  free(methods);
+}
+
+void opc_operator_clear(opc_operator_t *op) {
+  if (!op) return;
+  free(op->name);
+  free(op->schema);
+  free(op->registered_at);
+  free(op->library);
+  free(op->python_module);
+  arguments_clear(op->arguments, op->argument_count);
+  arguments_clear(op->returns, op->return_count);
+  for (size_t i = 0; op->kernels && i < op->kernel_count; i++) {
+    free(op->kernels[i].key);
+    free(op->kernels[i].registered_at);
+    free(op->kernels[i].cpp_signature);
+  }
+  free(op->kernels);
+  for (size_t i = 0; op->tags && i < op->tag_count; i++) free(op->tags[i]);
+  free(op->tags);
+  methods_clear(op->methods, op->method_count);
+  *op = (opc_operator_t){0};
+}
+
+const opc_kernel_t *opc_operator_kernel(const opc_operator_t *op, const char *key) {
+  for (size_t i = 0; op && key && i < op->kernel_count; i++)
+    if (strcmp(op->kernels[i].key, key) == 0) return &op->kernels[i];
+  return NULL;
+}
+
+static bool is_one_of(const char *name, const char *const *list, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(list[i], name) == 0) return true;
+  return false;
+}
+
+bool opc_operator_serves(const opc_operator_t *op, opc_device_type_t device) {
+  static const char *const keys_of_all[] = {"CompositeImplicitAutograd",
+                                            "CompositeExplicitAutograd",
+                                            "CompositeExplicitAutogradNonFunctional",
+                                            "Autograd",
+                                            "BackendSelect",
+                                            "Undefined"};
+  static const char *const keys_of_cpu[] = {"CPU", "AutogradCPU"}, *const keys_of_cuda[] = {"CUDA", "AutogradCUDA"};
+  for (size_t i = 0; i < op->kernel_count; i++) {
+    const opc_kernel_t *kernel = &op->kernels[i];
+    if (kernel->fallthrough) continue;
+    if (is_one_of(kernel->key, keys_of_all, sizeof keys_of_all / sizeof *keys_of_all)) return true;
+    if (is_one_of(kernel->key, device == OPC_DEVICE_CUDA ? keys_of_cuda : keys_of_cpu, 2)) return true;
+  }
+  return false;
+}
+
+bool opc_operator_has_tag(const opc_operator_t *op, const char *tag) {
+  for (size_t i = 0; op && tag && i < op->tag_count; i++)
+    if (strcmp(op->tags[i], tag) == 0) return true;
+  return false;
+}
+
+bool opc_operator_has_formula(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->kernel_count; i++)
+    if (!op->kernels[i].fallthrough && strncmp(op->kernels[i].key, "Autograd", 8) == 0) return true;
+  return false;
+}
+
+bool opc_operator_is_mutable(const opc_operator_t *op) {
+  for (size_t i = 0; op && i < op->argument_count; i++)
+    if (op->arguments[i].alias.present && op->arguments[i].alias.is_write) return true;
+  return false;
+}
+
+int opc_operator_argument(const opc_operator_t *op, const char *name) {
+  for (size_t i = 0; op && name && i < op->argument_count; i++)
+    if (strcmp(op->arguments[i].name, name) == 0) return (int)i;
+  return -1;
+}
+
+void opc_class_clear(opc_class_t *class_) {
+  if (!class_) return;
+  free(class_->name);
+  free(class_->library);
+  methods_clear(class_->methods, class_->method_count);
+  *class_ = (opc_class_t){0};
+}

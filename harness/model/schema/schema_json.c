@@ -1,0 +1,240 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/json/json_read.h"
+#include "model/json/json_write.h"
+#include "model/schema/schema.h"
+
+static const char *const kind_words[] = {[OPC_OPERATOR] = "operator",
+                                         [OPC_OPERATOR_CLASS] = "class",
+                                         [OPC_OPERATOR_PACKAGE] = "package",
+                                         [OPC_OPERATOR_LIBRARY] = "library"};
+
+/* ---- writing ---- */
+
+static json_t *argument_to_json(const opc_argument_t *argument) {
+  json_t *json = json_object(), *alias = json_null();
+  if (argument->alias.present) {
+    alias = json_object();
+    opc_json_put(&alias, "before", opc_json_text(argument->alias.before));
+    opc_json_put(&alias, "after", opc_json_text(argument->alias.after));
+    opc_json_put(&alias, "write", json_boolean(argument->alias.is_write));
+  }
+  opc_json_put(&json, "name", opc_json_text(argument->name));
+  opc_json_put(&json, "type", opc_json_text(argument->type_text));
+  opc_json_put(&json, "alias", alias);
+  opc_json_put(&json, "has_default", json_boolean(argument->has_default));
+  opc_json_put(&json, "default", opc_json_text(argument->default_text));
+  opc_json_put(&json, "kwarg_only", json_boolean(argument->kwarg_only));
+  return json;
+}
+
+static json_t *arguments_to_json(const opc_argument_t *arguments, size_t count) {
+  json_t *json = json_array();
+  for (size_t i = 0; i < count; i++) opc_json_append(&json, argument_to_json(&arguments[i]));
+  return json;
+}
+
+static json_t *kernels_to_json(const opc_operator_t *op) {
+  json_t *json = json_array();
+  for (size_t i = 0; i < op->kernel_count; i++) {
+    const opc_kernel_t *kernel = &op->kernels[i];
+    json_t *item = json_object();
+    opc_json_put(&item, "key", opc_json_text(kernel->key));
+    opc_json_put(&item, "registered_at", opc_json_text(kernel->registered_at));
+    opc_json_put(&item, "cpp_signature", opc_json_text(kernel->cpp_signature));
+    opc_json_put(&item, "fallthrough", json_boolean(kernel->fallthrough));
+    opc_json_append(&json, item);
+  }
+  return json;
+}
+
+static json_t *methods_to_json(const opc_method_t *methods, size_t count) {
+  json_t *json = json_array();
+  for (size_t i = 0; i < count; i++) {
+    json_t *method = json_object();
+    opc_json_put(&method, "name", opc_json_text(methods[i].name));
+    opc_json_put(&method, "schema", opc_json_text(methods[i].schema));
+    opc_json_append(&json, method);
+  }
+  return json;
+}
+
+json_t *opc_operator_to_json(const opc_operator_t *op) {
+  json_t *json = json_object(), *keys = json_array(), *tags = json_array();
+  for (size_t i = 0; i < op->kernel_count; i++)
+    if (!op->kernels[i].fallthrough) opc_json_append(&keys, opc_json_text(op->kernels[i].key));
+  for (size_t i = 0; i < op->tag_count; i++) opc_json_append(&tags, opc_json_text(op->tags[i]));
+  opc_json_put(&json, "name", opc_json_text(op->name));
+  opc_json_put(&json, "schema", opc_json_text(op->schema));
+  opc_json_put(&json, "library", opc_json_text(op->library));
+  opc_json_put(&json, "registered_at", opc_json_text(op->registered_at));
+  opc_json_put(&json, "dispatch_keys", keys);
+  opc_json_put(&json, "tags", tags);
+  opc_json_put(&json, "arguments", arguments_to_json(op->arguments, op->argument_count));
+  opc_json_put(&json, "returns", arguments_to_json(op->returns, op->return_count));
+  opc_json_put(&json, "is_vararg", json_boolean(op->is_vararg));
+  opc_json_put(&json, "is_varret", json_boolean(op->is_varret));
+  opc_json_put(&json, "kernels", kernels_to_json(op));
+  opc_json_put(&json, "defined_here", json_boolean(op->defined_here));
+  if (!op->schema) opc_json_put(&json, "namespace_defined", json_boolean(op->namespace_defined));
+  opc_json_put(&json, "python_module", opc_json_text(op->python_module));
+  if (op->kind != OPC_OPERATOR) opc_json_put(&json, "kind", json_string(kind_words[op->kind]));
+  if (op->method_count) opc_json_put(&json, "methods", methods_to_json(op->methods, op->method_count));
+  return json;
+}
+
+json_t *opc_class_to_json(const opc_class_t *class_) {
+  json_t *json = json_object();
+  opc_json_put(&json, "name", opc_json_text(class_->name));
+  opc_json_put(&json, "library", opc_json_text(class_->library));
+  opc_json_put(&json, "methods", methods_to_json(class_->methods, class_->method_count));
+  return json;
+}
+
+/* ---- reading ---- */
+
+/* A member that is a string, or null where that is allowed; a copy of it. */
+static opc_status_t read_text(opc_json_reader_t *reader, const json_t *object, const char *key, bool optional,
+                              char **out) {
+  size_t before = opc_json_enter(reader, key);
+  const json_t *json = json_object_get(object, key);
+  const char *text = NULL;
+  *out = NULL;
+  if (!optional || (json && !json_is_null(json))) {
+    opc_status_t status = opc_json_read_string(reader, json, &text);
+    if (status != OPC_OK) return status;
+    *out = opc_string_copy(text);
+    if (!*out) return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
+  }
+  opc_json_leave(reader, before);
+  return OPC_OK;
+}
+
+/* A member that is true or false; false where it is missing. */
+static opc_status_t read_flag(opc_json_reader_t *reader, const json_t *object, const char *key, bool *out) {
+  const json_t *json = json_object_get(object, key);
+  *out = false;
+  if (!json) return OPC_OK;
+  size_t before = opc_json_enter(reader, key);
+  opc_status_t status = opc_json_read_boolean(reader, json, out);
+  if (status == OPC_OK) opc_json_leave(reader, before);
+  return status;
+}
+
+typedef opc_status_t read_item_t(opc_json_reader_t *reader, const json_t *json, void *item);
+
+/* A member that is a list, empty where it is missing, into a new array; *out_count counts the items that need clearing,
+ * also on failure. */
+static opc_status_t read_list(opc_json_reader_t *reader, const json_t *object, const char *key, read_item_t *read,
+                              size_t item_size, void *out_items, size_t *out_count) {
+  const json_t *list = json_object_get(object, key);
+  void *items = NULL;
+  *out_count = 0;
+  memcpy(out_items, &items, sizeof items);
+  if (!list || json_array_size(list) == 0) {
+    if (!list || json_is_array(list)) return OPC_OK;
+    opc_json_enter(reader, key);
+    return opc_json_fail(reader, "expected a list");
+  }
+  items = calloc(json_array_size(list), item_size);
+  if (!items) return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
+  memcpy(out_items, &items, sizeof items);
+  size_t before = opc_json_enter(reader, key);
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    size_t inside = opc_json_enter_index(reader, i);
+    ++*out_count;
+    opc_status_t status = read(reader, json_array_get(list, i), (char *)items + i * item_size);
+    if (status != OPC_OK) return status;
+    opc_json_leave(reader, inside);
+  }
+  opc_json_leave(reader, before);
+  return OPC_OK;
+}
+
+static opc_status_t read_argument(opc_json_reader_t *reader, const json_t *json, void *item) {
+  opc_argument_t *argument = item;
+  const json_t *alias = json_object_get(json, "alias");
+  opc_status_t status = read_text(reader, json, "name", false, &argument->name);
+  if (status == OPC_OK) status = read_text(reader, json, "type", false, &argument->type_text);
+  if (status == OPC_OK) status = opc_type_parse(argument->type_text, &argument->type, reader->error);
+  if (status == OPC_OK) status = read_flag(reader, json, "has_default", &argument->has_default);
+  if (status == OPC_OK) status = read_text(reader, json, "default", true, &argument->default_text);
+  if (status == OPC_OK) status = read_flag(reader, json, "kwarg_only", &argument->kwarg_only);
+  if (status != OPC_OK || !alias || json_is_null(alias)) return status;
+  argument->alias.present = true;
+  size_t before = opc_json_enter(reader, "alias");
+  status = read_text(reader, alias, "before", true, &argument->alias.before);
+  if (status == OPC_OK) status = read_text(reader, alias, "after", true, &argument->alias.after);
+  if (status == OPC_OK) status = read_flag(reader, alias, "write", &argument->alias.is_write);
+  if (status == OPC_OK) opc_json_leave(reader, before);
+  return status;
+}
+
+static opc_status_t read_kernel(opc_json_reader_t *reader, const json_t *json, void *item) {
+  opc_kernel_t *kernel = item;
+  opc_status_t status = read_text(reader, json, "key", false, &kernel->key);
+  if (status == OPC_OK) status = read_text(reader, json, "registered_at", true, &kernel->registered_at);
+  if (status == OPC_OK) status = read_text(reader, json, "cpp_signature", true, &kernel->cpp_signature);
+  if (status == OPC_OK) status = read_flag(reader, json, "fallthrough", &kernel->fallthrough);
+  return status;
+}
+
+static opc_status_t read_tag(opc_json_reader_t *reader, const json_t *json, void *item) {
+  const char *text;
+  opc_status_t status = opc_json_read_string(reader, json, &text);
+  if (status != OPC_OK) return status;
+  char *copy = opc_string_copy(text);
+  memcpy(item, &copy, sizeof copy);
+  return copy ? OPC_OK : opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
+}
+
+static opc_status_t read_method(opc_json_reader_t *reader, const json_t *json, void *item) {
+  opc_method_t *method = item;
+  opc_status_t status = read_text(reader, json, "name", false, &method->name);
+  if (status == OPC_OK) status = read_text(reader, json, "schema", true, &method->schema);
+  return status;
+}
+
+opc_status_t opc_operator_from_json(const json_t *json, opc_operator_t *out, opc_error_t *error) {
+  opc_json_reader_t reader = {.error = error};
+  const char *kind = json_string_value(json_object_get(json, "kind"));
+  *out = (opc_operator_t){0};
+  for (size_t i = 0; kind && i < sizeof kind_words / sizeof *kind_words; i++)
+    if (strcmp(kind, kind_words[i]) == 0) out->kind = (opc_operator_kind_t)i;
+  opc_status_t status = read_text(&reader, json, "name", false, &out->name);
+  if (status == OPC_OK) status = read_text(&reader, json, "schema", true, &out->schema);
+  if (status == OPC_OK) status = read_text(&reader, json, "library", true, &out->library);
+  if (status == OPC_OK) status = read_text(&reader, json, "registered_at", true, &out->registered_at);
+  if (status == OPC_OK) status = read_text(&reader, json, "python_module", true, &out->python_module);
+  if (status == OPC_OK) status = read_flag(&reader, json, "defined_here", &out->defined_here);
+  if (status == OPC_OK) status = read_flag(&reader, json, "namespace_defined", &out->namespace_defined);
+  if (status == OPC_OK) status = read_flag(&reader, json, "is_vararg", &out->is_vararg);
+  if (status == OPC_OK) status = read_flag(&reader, json, "is_varret", &out->is_varret);
+  if (status == OPC_OK)
+    status = read_list(&reader, json, "arguments", read_argument, sizeof(opc_argument_t), &out->arguments,
+                       &out->argument_count);
+  if (status == OPC_OK)
+    status =
+        read_list(&reader, json, "returns", read_argument, sizeof(opc_argument_t), &out->returns, &out->return_count);
+  if (status == OPC_OK)
+    status = read_list(&reader, json, "kernels", read_kernel, sizeof(opc_kernel_t), &out->kernels, &out->kernel_count);
+  if (status == OPC_OK)
+    status = read_list(&reader, json, "tags", read_tag, sizeof(char *), &out->tags, &out->tag_count);
+  if (status == OPC_OK)
+    status = read_list(&reader, json, "methods", read_method, sizeof(opc_method_t), &out->methods, &out->method_count);
+  if (status != OPC_OK) opc_operator_clear(out);
+  return status;
+}
+
+opc_status_t opc_class_from_json(const json_t *json, opc_class_t *out, opc_error_t *error) {
+  opc_json_reader_t reader = {.error = error};
+  *out = (opc_class_t){0};
+  opc_status_t status = read_text(&reader, json, "name", false, &out->name);
+  if (status == OPC_OK) status = read_text(&reader, json, "library", true, &out->library);
+  if (status == OPC_OK)
+    status = read_list(&reader, json, "methods", read_method, sizeof(opc_method_t), &out->methods, &out->method_count);
+  if (status != OPC_OK) opc_class_clear(out);
+  return status;
+}

@@ -1,0 +1,69 @@
+/* The arguments of a schema that is known as a text only, as those of a class's methods are. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/schema/schema.h"
+
+/* Length up to the first of `ends` that stands in no parentheses and no quotes. */
+static size_t length_until(const char *text, const char *ends) {
+  size_t length = 0;
+  char quote = 0;
+  for (int depth = 0; text[length]; length++) {
+    char c = text[length];
+    if (quote) {
+      if (c == '\\' && text[length + 1]) length++;
+      else if (c == quote) quote = 0;
+      continue;
+    }
+    if (depth == 0 && strchr(ends, c)) break;
+    if (c == '"' || c == '\'') quote = c;
+    else if (strchr("([{", c)) depth++;
+    else if (strchr(")]}", c)) depth--;
+  }
+  return length;
+}
+
+/* "Type name=default" */
+static opc_status_t read_argument(const char *text, size_t length, opc_argument_t *out, opc_error_t *error) {
+  char *whole = strndup(text, length);
+  if (!whole) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  size_t declared = length_until(whole, "=");
+  if (whole[declared]) {
+    out->has_default = true;
+    out->default_text = opc_string_copy(whole + declared + 1);
+    whole[declared] = '\0';
+  }
+  char *name = strrchr(whole, ' ');
+  if (name) *name++ = '\0';
+  out->name = opc_string_copy(name ? name : "");
+  out->type_text = opc_string_copy(whole);
+  free(whole);
+  if (!out->name || !out->type_text || (out->has_default && !out->default_text))
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  return opc_type_parse(out->type_text, &out->type, error);
+}
+
+opc_status_t opc_schema_arguments(const char *schema, opc_operator_t *out, opc_error_t *error) {
+  *out = (opc_operator_t){0};
+  const char *at = schema + strcspn(schema, "(");
+  if (!*at) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "a schema without arguments: %.200s", schema);
+  out->schema = opc_string_copy(schema);
+  out->arguments = calloc(strlen(at) + 1, sizeof *out->arguments); /* there are fewer */
+  opc_status_t status = out->schema && out->arguments ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  bool kwarg_only = false;
+  while (status == OPC_OK && *at && *at != ')') {
+    at += 1 + strspn(at + 1, " ");
+    size_t length = length_until(at, ",)");
+    if (length == 1 && *at == '*') {
+      kwarg_only = true;
+    } else if (length) {
+      opc_argument_t *argument = &out->arguments[out->argument_count++];
+      argument->kwarg_only = kwarg_only;
+      status = read_argument(at, length, argument, error);
+    }
+    at += length;
+  }
+  if (status != OPC_OK) opc_operator_clear(out);
+  return status;
+}

@@ -1,0 +1,165 @@
+/* Arguments before they become tensors: what a sample file says, what a search makes up, what a variant changes.
+ *
+ * A tensor here is a description (shape, dtype, strides, storage, fill); materialising it is checks/call/call.h's work, in a
+ * worker's child. The same tree carries runtime values: `handle` then points at the bridge's object.
+ * Ownership: opc_value_clear frees the tree, not the handles (their owner is opc_call_t, or whoever got the returns).
+ * Shapes and strides are in elements. Threads: one tree, one thread. */
+#ifndef OPC_MODEL_VALUE_VALUE_H
+#define OPC_MODEL_VALUE_VALUE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "model/schema/schema.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { OPC_MAX_DIMS = 16 };
+
+typedef enum opc_fill_kind {
+  OPC_FILL_NORMAL =
+      0, /* the default for floating and complex: mean 0, variance 1. Integers: -4..4 (unsigned: 0..8); bool: coin */
+  OPC_FILL_UNIFORM, /* [0, 1); integers: 0 or 1 */
+  OPC_FILL_ARANGE,  /* 0, 1, 2… in logical order */
+  OPC_FILL_ZEROS,
+  OPC_FILL_ONES,
+  OPC_FILL_FULL,   /* value */
+  OPC_FILL_RANGE,  /* random integers, lo <= x < hi */
+  OPC_FILL_VALUES, /* values, in logical order */
+  OPC_FILL_FILE    /* a .npy file, logical order whatever its own order is */
+} opc_fill_kind_t;
+
+/* What a variant lays over the fill: element i is replaced where i % 3 == 0, and element 0 always. */
+typedef enum opc_special {
+  OPC_SPECIAL_NONE = 0,
+  OPC_SPECIAL_NAN, /* quiet NaN with payload bits set */
+  OPC_SPECIAL_NEGATIVE_ZERO,
+  OPC_SPECIAL_INFINITY, /* +inf and -inf in turn */
+  OPC_SPECIAL_DENORMAL, /* smallest denormal, both signs in turn */
+  OPC_SPECIAL_EXTREME   /* lowest and largest integer in turn; largest finite for floating */
+} opc_special_t;
+
+typedef struct opc_fill {
+  opc_fill_kind_t kind;
+  opc_special_t special;
+  int64_t lo, hi;       /* RANGE */
+  opc_number_t value;   /* FULL */
+  opc_number_t *values; /* VALUES; value_count must equal the number of elements */
+  size_t value_count;
+  char *file; /* FILE; absolute once the sample file was read */
+  /* Rounds what was filled to this dtype's numbers first (dtype check: the float64 reference gets the narrow dtype's
+   * values). OPC_DTYPE_OTHER: no rounding. */
+  opc_dtype_t rounded_to;
+  /* Fills as if the tensor had this dtype (class), so that a cast variant has the same logical values. OTHER: its own.
+   */
+  opc_dtype_t filled_as;
+} opc_fill_t;
+
+typedef struct opc_tensor_spec {
+  int ndim;
+  int64_t sizes[OPC_MAX_DIMS];
+  int64_t strides[OPC_MAX_DIMS]; /* always filled in; contiguous by default */
+  int64_t storage_offset;        /* elements */
+  int64_t storage_size;          /* elements; always filled in, at least what the view needs */
+  char *storage;                 /* tensors with one id share a storage; NULL: its own */
+  char *identity;                /* arguments with one id are the very same tensor (same TensorImpl); NULL: its own */
+  opc_dtype_t dtype;
+  opc_device_t device;
+  bool requires_grad, conj, neg;
+  bool dtype_given, device_given; /* the sample named them; a sweep may change dtype all the same */
+  opc_fill_t fill;
+  /* Stream of random numbers; the argument's path as it was before any variant, so that variants keep logical values.
+   * NULL: the argument's present path. */
+  char *stream;
+} opc_tensor_spec_t;
+
+typedef enum opc_value_kind {
+  OPC_VALUE_NONE = 0,
+  OPC_VALUE_BOOL,
+  OPC_VALUE_INT,
+  OPC_VALUE_FLOAT,
+  OPC_VALUE_COMPLEX,
+  OPC_VALUE_STRING, /* also layouts ("strided") and memory formats ("channels_last") */
+  OPC_VALUE_DTYPE,
+  OPC_VALUE_DEVICE,
+  OPC_VALUE_GENERATOR, /* a CPU generator with this seed */
+  OPC_VALUE_TENSOR,
+  OPC_VALUE_LIST,
+  OPC_VALUE_OBJECT,
+  OPC_VALUE_OPAQUE /* returns only: something the harness has no form for; text says what */
+} opc_value_kind_t;
+
+typedef struct opc_value {
+  opc_value_kind_t kind;
+  union {
+    bool boolean;
+    int64_t integer;
+    double floating;
+    struct {
+      double re, im;
+    } complex;
+    char *string; /* STRING, OPAQUE */
+    opc_dtype_t dtype;
+    opc_device_t device;
+    uint64_t seed;
+    opc_tensor_spec_t *tensor; /* NULL in values that the bridge made */
+    struct {
+      struct opc_value *items;
+      size_t count;
+    } list;
+    struct {
+      char *class_name; /* "ns.Name" */
+      struct opc_value *init;
+      size_t init_count;
+    } object;
+  };
+  void *handle; /* TENSOR: opc_tensor_t*, OBJECT: opc_object_t*; NULL before materialisation; an undefined tensor is
+                   NONE */
+} opc_value_t;
+
+void opc_value_clear(opc_value_t *value); /* back to NONE */
+opc_status_t opc_value_copy(const opc_value_t *value, opc_value_t *out,
+                            opc_error_t *error) OPC_CHECKED; /* deep; handles are not copied */
+
+opc_tensor_spec_t *opc_tensor_spec_new(opc_dtype_t dtype, int ndim, const int64_t *sizes); /* contiguous, cpu, normal */
+opc_tensor_spec_t *opc_tensor_spec_copy(const opc_tensor_spec_t *spec);
+void opc_tensor_spec_free(opc_tensor_spec_t *spec);
+int64_t opc_tensor_spec_numel(const opc_tensor_spec_t *spec);
+void opc_tensor_spec_make_contiguous(opc_tensor_spec_t *spec); /* strides, offset 0, storage_size = numel */
+int64_t opc_tensor_spec_needed(
+    const opc_tensor_spec_t *spec); /* elements of storage that the view reaches, offset included */
+bool opc_tensor_spec_is_contiguous(const opc_tensor_spec_t *spec);
+
+/* Calls visit for every tensor in a value, depth first, with its path: "x", "tensors[1]". */
+typedef void opc_tensor_visit_t(const char *path, opc_value_t *tensor, void *context);
+void opc_value_visit_tensors(const char *path, opc_value_t *value, opc_tensor_visit_t *visit, void *context);
+
+/* Sample-file JSON (DESIGN.md) of a value; the reverse, with conversion by type, is in model/sample/sample.h. */
+json_t *opc_value_to_json(const opc_value_t *value); /* new reference */
+/* Short text for messages: "float32[2, 3] strides [1, 2]", "3", "[1, 2]". */
+void opc_value_describe(const opc_value_t *value, char *out, size_t size);
+
+/* Writes the logical values of a spec into `out`, contiguous in logical (row-major) order, numel * dtype size bytes.
+ * Deterministic from (seed, stream or path, spec). Elements of dimensions with stride 0 repeat.
+ * Random floating values that become integers (filled_as, rounded_to) are multiplied by 4 first, so that the integers
+ * vary; unsigned ones take the absolute value, bool takes the sign. */
+opc_status_t opc_fill_logical(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out,
+                              opc_error_t *error) OPC_CHECKED;
+/* Whether the dtype has such a number: float8 may have no infinity, integers have no NaN. */
+bool opc_special_exists(opc_special_t special, opc_dtype_t dtype);
+/* Puts logical values into a storage of storage_size elements by the spec's strides and offset; the other bytes of the
+ * storage (gaps, before, behind) get the byte `gap`. With conj or neg set the stored elements are conjugated or
+ * negated, so that the tensor with that bit reads as the logical values. */
+void opc_fill_scatter(const opc_tensor_spec_t *spec, const void *logical, unsigned char gap, void *storage);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,415 @@
+#include "model/value/value_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/schema/schema.h"
+#include "model/value/value_words.h"
+
+static opc_status_t out_of_memory(opc_json_reader_t *reader) {
+  return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
+}
+
+/* ---- small pieces ---- */
+
+opc_status_t opc_dtype_read(opc_json_reader_t *reader, const json_t *json, opc_dtype_t *out) {
+  const char *name, *known[OPC_DTYPE_COUNT] = {NULL};
+  opc_status_t status = opc_json_read_string(reader, json, &name);
+  if (status != OPC_OK) return status;
+  *out = opc_dtype_find(name);
+  if (*out != OPC_DTYPE_OTHER) return OPC_OK;
+
+  opc_text_t all = {0};
+  for (int i = 1; i < OPC_DTYPE_COUNT; i++) {
+    known[i - 1] = opc_dtype_name((opc_dtype_t)i);
+    opc_text_addf(&all, "%s%s", i > 1 ? ", " : "", known[i - 1]);
+  }
+  const char *nearest = opc_json_nearest(name, known);
+  status = nearest ? opc_json_fail(reader, "no such dtype: \"%.40s\", did you mean \"%s\"? (known: %s)", name, nearest,
+                                   opc_text_c(&all))
+                   : opc_json_fail(reader, "no such dtype: \"%.40s\" (known: %s)", name, opc_text_c(&all));
+  opc_text_clear(&all);
+  return status;
+}
+
+opc_status_t opc_device_read(opc_json_reader_t *reader, const json_t *json, opc_device_t *out) {
+  const char *name;
+  opc_status_t status = opc_json_read_string(reader, json, &name);
+  if (status == OPC_OK && !opc_device_parse(name, out))
+    status = opc_json_fail(reader, "no such device: \"%.40s\" (known: cpu, cuda, cuda:1, meta)", name);
+  return status;
+}
+
+opc_status_t opc_floating_read(opc_json_reader_t *reader, const json_t *json, const char *what, double *out) {
+  char there[64];
+  const char *word = json_string_value(json);
+  *out = 0.0;
+  if (json_is_number(json)) *out = json_number_value(json);
+  else if (word && strcmp(word, "inf") == 0) *out = __builtin_inf();
+  else if (word && strcmp(word, "-inf") == 0) *out = -__builtin_inf();
+  else if (word && strcmp(word, "nan") == 0) {
+    const uint64_t bits = OPC_DOUBLE_NAN_BITS;
+    memcpy(out, &bits, sizeof bits);
+  } else {
+    return opc_json_fail(reader, "expected %s, \"nan\", \"inf\" or \"-inf\", not %s", what,
+                         opc_json_what(json, there, sizeof there));
+  }
+  return OPC_OK;
+}
+
+opc_status_t opc_complex_read(opc_json_reader_t *reader, const json_t *json, double *out_re, double *out_im) {
+  char there[64];
+  if (json_array_size(json) != 2)
+    return opc_json_fail(reader, "expected [real part, imaginary part], not %s%s",
+                         opc_json_what(json, there, sizeof there), json_is_array(json) ? " of another length" : "");
+  double *const parts[] = {out_re, out_im};
+  for (size_t i = 0; i < 2; i++) {
+    size_t before = opc_json_enter_index(reader, i);
+    opc_status_t status = opc_floating_read(reader, json_array_get(json, i), "a number", parts[i]);
+    if (status != OPC_OK) return status;
+    opc_json_leave(reader, before);
+  }
+  return OPC_OK;
+}
+
+opc_status_t opc_bits_read(opc_json_reader_t *reader, const json_t *json, size_t bytes, uint64_t *out) {
+  char there[64];
+  const char *text = json_string_value(json);
+  size_t digits = text && strncmp(text, "0x", 2) == 0 ? strspn(text + 2, "0123456789abcdefABCDEF") : 0;
+  if (digits == 0 || text[2 + digits] != '\0')
+    return opc_json_fail(reader, "expected the bits as a string like \"0x7fc00001\", not %s",
+                         opc_json_what(json, there, sizeof there));
+  const char *first = text + 2 + strspn(text + 2, "0");
+  *out = strtoull(text, NULL, 16);
+  if (strlen(first) > 16 || (bytes < sizeof *out && *out >> (8 * bytes)))
+    return opc_json_fail(reader, "%.40s has more bits than the %zu of the number", text, 8 * bytes);
+  return OPC_OK;
+}
+
+static const char *const tag_words[] = {"tensor", "dtype", "device", "generator", "complex", "bits", "object", NULL};
+
+static opc_status_t expected(opc_json_reader_t *reader, const char *what, const json_t *json, const char *type_text) {
+  char there[64];
+  /* A mistyped {"tensr": …} is told as such. */
+  opc_status_t status = json_is_object(json) ? opc_json_check_fields(reader, json, tag_words) : OPC_OK;
+  if (status != OPC_OK) return status;
+  return opc_json_fail(reader, "expected %s (the schema says %s%s), not %s", what, type_text,
+                       json_is_null(json) ? ", which may not be absent" : "", opc_json_what(json, there, sizeof there));
+}
+
+/* The value of the only key of an object like {"dtype": …}; NULL where the JSON is something else. The reader has
+ * entered the key then. */
+static const json_t *tagged(opc_json_reader_t *reader, const json_t *json, const char *key) {
+  const json_t *inner = json_object_get(json, key);
+  if (!inner || json_object_size(json) != 1) return NULL;
+  opc_json_enter(reader, key);
+  return inner;
+}
+
+/* ---- by type ---- */
+
+static opc_status_t read_double(opc_json_reader_t *reader, const json_t *json, const char *type_text,
+                                opc_value_t *out) {
+  double value = 0.0;
+  uint64_t bits;
+  opc_status_t status;
+  const json_t *inner = tagged(reader, json, "bits");
+  if (inner) {
+    status = opc_bits_read(reader, inner, sizeof bits, &bits);
+    if (status == OPC_OK) memcpy(&value, &bits, sizeof value);
+  } else if (json_is_number(json) || json_is_string(json)) {
+    status = opc_floating_read(reader, json, "a number", &value);
+  } else {
+    status = expected(reader, "a number", json, type_text);
+  }
+  if (status == OPC_OK) *out = (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = value};
+  return status;
+}
+
+static opc_status_t read_integer(const json_t *json, opc_value_t *out) {
+  *out = (opc_value_t){.kind = OPC_VALUE_INT, .integer = json_integer_value(json)};
+  return OPC_OK;
+}
+
+static opc_status_t read_boolean(const json_t *json, opc_value_t *out) {
+  *out = (opc_value_t){.kind = OPC_VALUE_BOOL, .boolean = json_is_true(json)};
+  return OPC_OK;
+}
+
+static opc_status_t read_complex(opc_json_reader_t *reader, const json_t *inner, opc_value_t *out) {
+  double re, im;
+  opc_status_t status = opc_complex_read(reader, inner, &re, &im);
+  if (status == OPC_OK) *out = (opc_value_t){.kind = OPC_VALUE_COMPLEX, .complex = {.re = re, .im = im}};
+  return status;
+}
+
+/* Any number of the format, with its kind kept. */
+static opc_status_t read_scalar(opc_json_reader_t *reader, const json_t *json, const char *type_text,
+                                opc_value_t *out) {
+  if (json_is_integer(json)) return read_integer(json, out);
+  if (json_is_boolean(json)) return read_boolean(json, out);
+  const json_t *inner = tagged(reader, json, "complex");
+  if (inner) return read_complex(reader, inner, out);
+  return read_double(reader, json, type_text, out);
+}
+
+static opc_status_t read_string(const char *text, opc_json_reader_t *reader, opc_value_t *out) {
+  char *copy = opc_string_copy(text);
+  if (!copy) return out_of_memory(reader);
+  *out = (opc_value_t){.kind = OPC_VALUE_STRING, .string = copy};
+  return OPC_OK;
+}
+
+static opc_status_t read_word(opc_json_reader_t *reader, const json_t *json, const char *const *known, const char *what,
+                              const char *type_text, opc_value_t *out) {
+  const char *word = json_string_value(json);
+  if (!word) return expected(reader, what, json, type_text);
+  for (size_t i = 0; known[i]; i++)
+    if (strcmp(known[i], word) == 0) return read_string(word, reader, out);
+  opc_text_t all = {0};
+  for (size_t i = 0; known[i]; i++) opc_text_addf(&all, "%s%s", i ? ", " : "", known[i]);
+  opc_status_t status = opc_json_fail(reader, "\"%.40s\" is not %s (known: %s)", word, what, opc_text_c(&all));
+  opc_text_clear(&all);
+  return status;
+}
+
+static opc_status_t read_dtype(opc_json_reader_t *reader, const json_t *json, const char *type_text, opc_value_t *out) {
+  opc_dtype_t dtype = OPC_DTYPE_OTHER;
+  const json_t *inner = json_is_string(json) ? json : tagged(reader, json, "dtype");
+  if (!inner) return expected(reader, "a dtype like \"float32\"", json, type_text);
+  opc_status_t status = opc_dtype_read(reader, inner, &dtype);
+  if (status == OPC_OK) *out = (opc_value_t){.kind = OPC_VALUE_DTYPE, .dtype = dtype};
+  return status;
+}
+
+static opc_status_t read_device(opc_json_reader_t *reader, const json_t *json, const char *type_text,
+                                opc_value_t *out) {
+  opc_device_t device = {0};
+  const json_t *inner = json_is_string(json) ? json : tagged(reader, json, "device");
+  if (!inner) return expected(reader, "a device like \"cpu\"", json, type_text);
+  opc_status_t status = opc_device_read(reader, inner, &device);
+  if (status == OPC_OK) *out = (opc_value_t){.kind = OPC_VALUE_DEVICE, .device = device};
+  return status;
+}
+
+static opc_status_t read_generator(opc_json_reader_t *reader, const json_t *json, const char *type_text,
+                                   opc_value_t *out) {
+  int64_t seed;
+  const json_t *inner = tagged(reader, json, "generator");
+  if (!inner) return expected(reader, "a generator like {\"generator\": 7}", json, type_text);
+  opc_status_t status = opc_json_read_integer(reader, inner, INT64_MIN, &seed);
+  if (status == OPC_OK) *out = (opc_value_t){.kind = OPC_VALUE_GENERATOR, .seed = (uint64_t)seed};
+  return status;
+}
+
+static opc_status_t read_tensor(opc_json_reader_t *reader, const json_t *json, const char *type_text,
+                                opc_value_t *out) {
+  opc_tensor_spec_t *spec;
+  const json_t *inner = tagged(reader, json, "tensor");
+  if (!inner) return expected(reader, "a tensor like {\"tensor\": {\"shape\": [2, 3]}}", json, type_text);
+  opc_status_t status = opc_tensor_spec_read(reader, inner, &spec);
+  if (status == OPC_OK) *out = (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = spec};
+  return status;
+}
+
+/* The items of a JSON list, or `repeat` times the same value. On failure *out is NONE. */
+static opc_status_t read_items(opc_json_reader_t *reader, const json_t *json, size_t repeat, const opc_type_t *element,
+                               const char *type_text, opc_value_t *out) {
+  const size_t count = repeat ? repeat : json_array_size(json);
+  opc_value_t list = {.kind = OPC_VALUE_LIST};
+  opc_status_t status = OPC_OK;
+  if (count) list.list.items = calloc(count, sizeof(opc_value_t));
+  if (count && !list.list.items) return out_of_memory(reader);
+  list.list.count = count;
+  for (size_t i = 0; i < count && status == OPC_OK; i++) {
+    size_t before = repeat ? strlen(reader->path) : opc_json_enter_index(reader, i);
+    status = opc_value_read(reader, repeat ? json : json_array_get(json, i), element, type_text, &list.list.items[i]);
+    if (status == OPC_OK) opc_json_leave(reader, before);
+  }
+  if (status == OPC_OK) *out = list;
+  else opc_value_clear(&list);
+  return status;
+}
+
+static opc_status_t read_list(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
+                              const char *type_text, opc_value_t *out) {
+  const size_t fixed = (size_t)type->fixed_length;
+  if (json_is_array(json)) {
+    /* The dispatcher holds nobody to the length, and recorded calls have others: int[1] is how ATen writes any list
+     * that one number may stand for (sum's dim), and an empty list is what "not given" is to a kernel (int[2]
+     * stride=[]). */
+    if (fixed > 1 && json_array_size(json) != fixed && json_array_size(json) != 0)
+      return opc_json_fail(reader, "expected a list of %zu (the schema says %s), not of %zu", fixed, type_text,
+                           json_array_size(json));
+    return read_items(reader, json, 0, type->element, type_text, out);
+  }
+  if (fixed && !json_is_null(json)) return read_items(reader, json, fixed, type->element, type_text, out);
+  return expected(reader, "a list", json, type_text);
+}
+
+/* The constructor's arguments by its schema, whose first is the object itself. */
+static opc_status_t read_constructor(opc_json_reader_t *reader, const json_t *list, const opc_operator_t *constructor,
+                                     opc_value_t *out) {
+  const size_t count = json_array_size(list), most = constructor->argument_count ? constructor->argument_count - 1 : 0;
+  if (count > most)
+    return opc_json_fail(reader, "%zu values for the %zu argument%s of the constructor: %s", count, most,
+                         most == 1 ? "" : "s", constructor->schema);
+  if (count < most && !constructor->arguments[count + 1].has_default)
+    return opc_json_fail(reader, "argument %zu of the constructor is missing and has no default: %s", count + 1,
+                         constructor->schema);
+  opc_value_t values = {.kind = OPC_VALUE_LIST};
+  opc_status_t status = OPC_OK;
+  if (count) values.list.items = calloc(count, sizeof(opc_value_t));
+  if (count && !values.list.items) return out_of_memory(reader);
+  values.list.count = count;
+  for (size_t i = 0; i < count && status == OPC_OK; i++) {
+    const opc_argument_t *argument = &constructor->arguments[i + 1];
+    size_t before = opc_json_enter_index(reader, i);
+    status =
+        opc_value_read(reader, json_array_get(list, i), &argument->type, argument->type_text, &values.list.items[i]);
+    if (status == OPC_OK) opc_json_leave(reader, before);
+  }
+  if (status == OPC_OK) *out = values;
+  else opc_value_clear(&values);
+  return status;
+}
+
+static const char *constructor_schema(const opc_class_t *class_) {
+  for (size_t i = 0; i < class_->method_count; i++)
+    if (strcmp(class_->methods[i].name, "__init__") == 0) return class_->methods[i].schema;
+  return NULL;
+}
+
+/* *out_schema: of the constructor; NULL where it is not known. */
+static opc_status_t read_class(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
+                               const char **out_name, const char **out_schema) {
+  *out_schema = NULL;
+  opc_status_t status = opc_json_read_string(reader, json, out_name);
+  if (status != OPC_OK) return status;
+  if (type->class_name && strcmp(type->class_name, *out_name) != 0)
+    return opc_json_fail(reader, "expected the class %s that the schema names, not %.100s", type->class_name,
+                         *out_name);
+  if (!reader->find_class) return OPC_OK;
+  const opc_class_t *class_ = reader->find_class(*out_name, reader->context);
+  /* One that the schema names is there, of libtorch itself where no library here has it. */
+  if (!class_)
+    return type->class_name ? OPC_OK : opc_json_fail(reader, "no loaded library has a class %.100s", *out_name);
+  *out_schema = constructor_schema(class_);
+  return *out_schema
+             ? OPC_OK
+             : opc_json_fail(reader, "the class %.100s has no constructor, no object of it can be made", *out_name);
+}
+
+static opc_status_t read_init(opc_json_reader_t *reader, const json_t *list, const char *schema, opc_value_t *out) {
+  const opc_type_t any = {0};
+  opc_operator_t constructor = {0};
+  if (!schema) return read_items(reader, list, 0, &any, "any", out);
+  opc_status_t status = opc_schema_arguments(schema, &constructor, reader->error);
+  if (status == OPC_OK) status = read_constructor(reader, list, &constructor, out);
+  opc_operator_clear(&constructor);
+  return status;
+}
+
+static opc_status_t read_object(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
+                                const char *type_text, opc_value_t *out) {
+  static const char *const fields[] = {"class", "init", NULL};
+  const json_t *inner = tagged(reader, json, "object");
+  if (!inner)
+    return expected(reader, "an object like {\"object\": {\"class\": \"ns.Name\", \"init\": []}}", json, type_text);
+  if (!json_is_object(inner)) return expected(reader, "{\"class\": …, \"init\": […]}", inner, type_text);
+  opc_status_t status = opc_json_check_fields(reader, inner, fields);
+  if (status != OPC_OK) return status;
+
+  const char *name = NULL, *schema = NULL;
+  size_t before = opc_json_enter(reader, "class");
+  status = read_class(reader, json_object_get(inner, "class"), type, &name, &schema);
+  if (status != OPC_OK) return status;
+  opc_json_leave(reader, before);
+
+  opc_value_t init = {0};
+  const json_t *list = json_object_get(inner, "init");
+  before = opc_json_enter(reader, "init");
+  if (list && !json_is_array(list)) return expected(reader, "the list of the constructor's arguments", list, type_text);
+  status = read_init(reader, list, schema, &init);
+  if (status != OPC_OK) return status;
+  opc_json_leave(reader, before);
+
+  opc_value_t object = {.kind = OPC_VALUE_OBJECT};
+  object.object.init = init.list.items;
+  object.object.init_count = init.list.count;
+  object.object.class_name = opc_string_copy(name);
+  if (object.object.class_name) *out = object;
+  else opc_value_clear(&object);
+  return out->kind == OPC_VALUE_OBJECT ? OPC_OK : out_of_memory(reader);
+}
+
+/* By the JSON alone. */
+static opc_status_t read_untyped(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
+                                 const char *type_text, opc_value_t *out) {
+  if (json_is_null(json)) return OPC_OK;
+  if (json_is_string(json)) return read_string(json_string_value(json), reader, out);
+  if (json_is_array(json)) return read_items(reader, json, 0, type, type_text, out);
+  if (!json_is_object(json)) return read_scalar(reader, json, type_text, out);
+  opc_status_t status = opc_json_check_fields(reader, json, tag_words);
+  if (status != OPC_OK) return status;
+  if (json_object_size(json) != 1)
+    return opc_json_fail(reader,
+                         "expected an object with one of tensor, dtype, device, generator, complex, bits, object");
+  if (json_object_get(json, "tensor")) return read_tensor(reader, json, type_text, out);
+  if (json_object_get(json, "dtype")) return read_dtype(reader, json, type_text, out);
+  if (json_object_get(json, "device")) return read_device(reader, json, type_text, out);
+  if (json_object_get(json, "generator")) return read_generator(reader, json, type_text, out);
+  if (json_object_get(json, "object")) return read_object(reader, json, type, type_text, out);
+  return read_scalar(reader, json, type_text, out);
+}
+
+opc_status_t opc_value_read(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
+                            const char *type_text, opc_value_t *out) {
+  static const char *const layouts[] = {"strided",    "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr",
+                                        "sparse_bsc", "mkldnn",     "jagged",     NULL};
+  static const char *const formats[] = {
+      "contiguous_format", "preserve_format", "channels_last", "channels_last_3d", "contiguous", "preserve", NULL};
+  *out = (opc_value_t){0};
+  switch (type->kind) {
+    case OPC_TYPE_OPTIONAL:
+      return json_is_null(json) ? OPC_OK : opc_value_read(reader, json, type->element, type_text, out);
+    case OPC_TYPE_LIST:
+      return read_list(reader, json, type, type_text, out);
+    case OPC_TYPE_TENSOR:
+      return read_tensor(reader, json, type_text, out);
+    case OPC_TYPE_INT:
+    case OPC_TYPE_SYMINT:
+      return json_is_integer(json) ? read_integer(json, out) : expected(reader, "an integer", json, type_text);
+    case OPC_TYPE_FLOAT:
+      return read_double(reader, json, type_text, out);
+    case OPC_TYPE_BOOL:
+      return json_is_boolean(json) ? read_boolean(json, out) : expected(reader, "true or false", json, type_text);
+    case OPC_TYPE_SCALAR:
+    case OPC_TYPE_COMPLEX:
+      if (type->kind == OPC_TYPE_COMPLEX && json_is_boolean(json)) return expected(reader, "a number", json, type_text);
+      return read_scalar(reader, json, type_text, out);
+    case OPC_TYPE_STRING:
+    case OPC_TYPE_DIMNAME:
+      return json_is_string(json) ? read_string(json_string_value(json), reader, out)
+                                  : expected(reader, "a string", json, type_text);
+    case OPC_TYPE_DTYPE:
+      return read_dtype(reader, json, type_text, out);
+    case OPC_TYPE_DEVICE:
+      return read_device(reader, json, type_text, out);
+    case OPC_TYPE_LAYOUT:
+      return read_word(reader, json, layouts, "a layout", type_text, out);
+    case OPC_TYPE_MEMORY_FORMAT:
+      return read_word(reader, json, formats, "a memory format", type_text, out);
+    case OPC_TYPE_GENERATOR:
+      return read_generator(reader, json, type_text, out);
+    case OPC_TYPE_OBJECT:
+      return read_object(reader, json, type, type_text, out);
+    case OPC_TYPE_STREAM:
+    case OPC_TYPE_STORAGE:
+      return opc_json_fail(reader, "the harness cannot make a value of type %s", type_text);
+    case OPC_TYPE_OTHER:
+      break;
+  }
+  return read_untyped(reader, json, type, type_text, out);
+}

@@ -1,0 +1,22 @@
+#include "model/value/value_words.h"
+
+#include <stddef.h>
+
+#include "model/value/value.h"
+
+const char *const opc_fill_words[] = {
+    [OPC_FILL_NORMAL] = "normal", [OPC_FILL_UNIFORM] = "uniform", [OPC_FILL_ARANGE] = "arange",
+    [OPC_FILL_ZEROS] = "zeros",   [OPC_FILL_ONES] = "ones",       [OPC_FILL_FULL] = "full",
+    [OPC_FILL_RANGE] = "range",   [OPC_FILL_VALUES] = "values",   [OPC_FILL_FILE] = "file",
+    [OPC_FILL_FILE + 1] = NULL,
+};
+
+const char *const opc_special_words[] = {
+    [OPC_SPECIAL_NONE] = "",
+    [OPC_SPECIAL_NAN] = "nan",
+    [OPC_SPECIAL_NEGATIVE_ZERO] = "negative_zero",
+    [OPC_SPECIAL_INFINITY] = "infinity",
+    [OPC_SPECIAL_DENORMAL] = "denormal",
+    [OPC_SPECIAL_EXTREME] = "extreme",
+    [OPC_SPECIAL_EXTREME + 1] = NULL,
+};

@@ -1,0 +1,243 @@
+/* Names of variants, and what a name does to a sample: each of its steps is a row of variant.def. */
+#include "plan/variant/variant.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/variant/variant_table.h"
+
+const opc_transformation_t opc_transformations[] = {
+#define NONE OPC_PARAMETER_NONE
+#define DIMENSION OPC_PARAMETER_DIMENSION
+#define SIZE OPC_PARAMETER_SIZE
+#define PATH OPC_PARAMETER_PATH
+#define DTYPE OPC_PARAMETER_DTYPE
+#define EACH OPC_REACH_EACH
+#define LONE OPC_REACH_LONE
+#define ALL OPC_REACH_ALL
+#define LIST OPC_REACH_LIST
+#define FIRST_DIMENSION OPC_REACH_FIRST_DIMENSION
+#define UNWRITTEN OPC_REACH_UNWRITTEN
+#define SHARABLE OPC_REACH_SHARABLE
+#define TENSOR(function) function, NULL
+#define SAMPLE(function) NULL, function
+#define BOTH(alone, together) alone, together
+#define OPC_TRANSFORMATION(name, parameter, family, reach, changes) \
+  {name, parameter, OPC_VARIANT_##family, reach, changes},
+#include "plan/variant/variant.def"
+};
+const size_t opc_transformation_count = sizeof opc_transformations / sizeof opc_transformations[0];
+
+/* ---- tensors of a sample ---- */
+
+typedef struct collection {
+  opc_variant_tensors_t *tensors;
+  size_t argument;
+  bool written;
+} collection_t;
+
+static void collect(const char *path, opc_value_t *value, void *context) {
+  collection_t *collection = context;
+  opc_variant_tensors_t *tensors = collection->tensors;
+  if (!value->tensor || tensors->failed) return;
+  opc_variant_tensor_t *items = realloc(tensors->items, (tensors->count + 1) * sizeof *items);
+  char *copy = opc_string_copy(path);
+  if (items) tensors->items = items;
+  if (!items || !copy) {
+    free(copy);
+    tensors->failed = true;
+    return;
+  }
+  items[tensors->count] = (opc_variant_tensor_t){.path = copy,
+                                                 .value = value,
+                                                 .argument = collection->argument,
+                                                 .written = collection->written,
+                                                 .twin = tensors->count};
+  tensors->count++;
+}
+
+static bool same_text(const char *left, const char *right) { return left && right && strcmp(left, right) == 0; }
+
+opc_status_t opc_variant_tensors_collect(opc_sample_t *sample, const opc_operator_t *op, opc_variant_tensors_t *out,
+                                         opc_error_t *error) {
+  char name[32];
+  *out = (opc_variant_tensors_t){0};
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    if (sample->absent && sample->absent[i]) continue;
+    collection_t collection = {.tensors = out, .argument = i, .written = op && op->arguments[i].alias.is_write};
+    snprintf(name, sizeof name, "_%zu", i);
+    opc_value_visit_tensors(op ? op->arguments[i].name : name, &sample->arguments[i], collect, &collection);
+  }
+  if (out->failed) {
+    opc_variant_tensors_clear(out);
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the variants of a sample");
+  }
+  for (size_t i = 0; i < out->count; i++) {
+    const opc_tensor_spec_t *spec = out->items[i].value->tensor;
+    for (size_t j = 0; j < out->count; j++) {
+      const opc_tensor_spec_t *other = out->items[j].value->tensor;
+      if (j == i) continue;
+      bool twins = same_text(spec->identity, other->identity);
+      if (twins && j < i && out->items[i].twin == i) out->items[i].twin = out->items[j].twin;
+      if (twins) out->items[i].written |= out->items[j].written;
+      if (!twins && same_text(spec->storage, other->storage)) out->items[i].shared = true;
+    }
+  }
+  return OPC_OK;
+}
+
+void opc_variant_tensors_clear(opc_variant_tensors_t *tensors) {
+  for (size_t i = 0; i < tensors->count; i++) free(tensors->items[i].path);
+  free(tensors->items);
+  *tensors = (opc_variant_tensors_t){0};
+}
+
+opc_variant_tensor_t *opc_variant_tensors_find(const opc_variant_tensors_t *tensors, const char *path) {
+  for (size_t i = 0; i < tensors->count; i++) {
+    if (strcmp(tensors->items[i].path, path) == 0) return &tensors->items[i];
+  }
+  return NULL;
+}
+
+/* ---- names ---- */
+
+/* The row of a transformation's name, its parameter filled into the step. */
+static const opc_transformation_t *row_find(const char *name, opc_variant_step_t *step) {
+  for (size_t i = 0; i < opc_transformation_count; i++) {
+    const opc_transformation_t *row = &opc_transformations[i];
+    size_t length = strlen(row->name);
+    if (strncmp(row->name, name, length) != 0) continue;
+    const char *rest = name + length;
+    step->word = rest;
+    switch (row->parameter) {
+      case OPC_PARAMETER_NONE:
+        if (*rest == '\0') return row;
+        break;
+      case OPC_PARAMETER_DIMENSION:
+      case OPC_PARAMETER_SIZE:
+        if (*rest == '\0' || strlen(rest) > 15 || rest[strspn(rest, "0123456789")] != '\0') break;
+        step->number = strtoll(rest, NULL, 10);
+        return row;
+      case OPC_PARAMETER_PATH:
+        if (*rest != '\0') return row;
+        break;
+      case OPC_PARAMETER_DTYPE:
+        if (opc_dtype_find(rest) != OPC_DTYPE_OTHER) return row;
+        break;
+    }
+  }
+  return NULL;
+}
+
+/* The dot between path and transformation: a path may have dots of its own ("object.init[0]"). NULL: no such
+ * transformation. */
+static char *split(char *text, const opc_transformation_t **out_row, opc_variant_step_t *step) {
+  for (char *dot = strchr(text, '.'); dot; dot = strchr(dot + 1, '.')) {
+    *out_row = dot > text ? row_find(dot + 1, step) : NULL;
+    if (*out_row) return dot;
+  }
+  return NULL;
+}
+
+unsigned opc_variant_family(const char *name) {
+  char text[OPC_VARIANT_NAME_SIZE];
+  const opc_transformation_t *row;
+  opc_variant_step_t step = {0};
+  if (!name || strlen(name) >= sizeof text) return 0;
+  if (strcmp(name, "plain") == 0) return OPC_VARIANT_PLAIN;
+  const char *last = strrchr(name, '+');
+  strcpy(text, last ? last + 1 : name);
+  return split(text, &row, &step) ? row->family : 0;
+}
+
+/* ---- application ---- */
+
+/* Explicit values of a searched sample are what the operator accepted; a NaN among them would be an input of ours that
+ * nobody called valid.
+ */
+static bool is_searched_for(const opc_sample_t *sample, const opc_variant_tensor_t *tensor) {
+  return sample->source == OPC_SAMPLE_SEARCHED && tensor->value->tensor->fill.kind == OPC_FILL_VALUES;
+}
+
+static bool is_blocked(const opc_transformation_t *row, const opc_sample_t *sample,
+                       const opc_variant_tensor_t *tensor) {
+  if (tensor->shared && !(row->reach & OPC_REACH_SHARABLE)) return true;
+  if (row->family == OPC_VARIANT_SPECIAL && is_searched_for(sample, tensor)) return true;
+  return tensor->written && (row->reach & OPC_REACH_UNWRITTEN);
+}
+
+static bool step_run(const opc_transformation_t *row, opc_variant_step_t *step) {
+  const opc_variant_tensors_t *tensors = step->tensors;
+  bool all = strcmp(step->path, "all") == 0, changed = false;
+  if (all && !(row->reach & OPC_REACH_ALL)) return false;
+  if (row->change_sample && (all || !row->change_tensor)) {
+    if (all || (row->reach & OPC_REACH_LIST)) return row->change_sample(step);
+    step->target = opc_variant_tensors_find(tensors, step->path);
+    return step->target && !is_blocked(row, step->sample, step->target) && row->change_sample(step);
+  }
+  for (size_t i = 0; i < tensors->count; i++) {
+    opc_variant_tensor_t *tensor = &tensors->items[i];
+    if (all ? tensor->twin != i : strcmp(tensor->path, step->path) != 0) continue;
+    opc_variant_tensor_t *first = &tensors->items[tensor->twin];
+    if (!is_blocked(row, step->sample, first)) changed |= row->change_tensor(first->value->tensor, step->number);
+  }
+  return changed;
+}
+
+/* Arguments that are the very same tensor stay so. */
+static bool twins_follow(const opc_variant_tensors_t *tensors) {
+  for (size_t i = 0; i < tensors->count; i++) {
+    size_t twin = tensors->items[i].twin;
+    if (twin == i) continue;
+    opc_tensor_spec_t *copy = opc_tensor_spec_copy(tensors->items[twin].value->tensor);
+    if (!copy) return false;
+    opc_tensor_spec_free(tensors->items[i].value->tensor);
+    tensors->items[i].value->tensor = copy;
+  }
+  return true;
+}
+
+/* Logical values come from a stream that is named after the argument: fix the name before anything moves. */
+static bool streams_fix(const opc_variant_tensors_t *tensors) {
+  for (size_t i = 0; i < tensors->count; i++) {
+    opc_tensor_spec_t *spec = tensors->items[i].value->tensor;
+    if (!spec->stream) spec->stream = opc_string_copy(tensors->items[i].path);
+    if (!spec->stream) return false;
+  }
+  return true;
+}
+
+static opc_status_t step_apply(opc_sample_t *sample, const opc_operator_t *op, char *text, opc_error_t *error) {
+  opc_variant_tensors_t tensors = {0};
+  opc_variant_step_t step = {.sample = sample, .op = op, .tensors = &tensors, .path = text};
+  const opc_transformation_t *row;
+  char *dot = split(text, &row, &step);
+  if (!dot) return opc_error_set(error, OPC_ERR_NOT_FOUND, "'%s' is not argument.transformation", text);
+  opc_status_t status = opc_variant_tensors_collect(sample, op, &tensors, error);
+  if (status != OPC_OK) return status;
+  *dot = '\0';
+  bool room = streams_fix(&tensors);
+  bool applied = room && step_run(row, &step);
+  /* Without items there is no tensor left in the list that was collected. */
+  if (applied && !(row->reach & OPC_REACH_LIST)) room = twins_follow(&tensors);
+  *dot = '.';
+  if (!room) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a variant");
+  else if (!applied) status = opc_error_set(error, OPC_ERR_NOT_FOUND, "'%s' does not apply to these arguments", text);
+  opc_variant_tensors_clear(&tensors);
+  return status;
+}
+
+opc_status_t opc_variant_apply(const opc_sample_t *sample, const opc_operator_t *op, const char *name,
+                               opc_sample_t *out, opc_error_t *error) {
+  char text[OPC_VARIANT_NAME_SIZE], *rest = text;
+  *out = (opc_sample_t){0};
+  if (!name || strlen(name) >= sizeof text) return opc_error_set(error, OPC_ERR_NOT_FOUND, "no variant has that name");
+  strcpy(text, name);
+  opc_status_t status = opc_sample_copy(sample, out, error);
+  if (strcmp(name, "plain") == 0) return status;
+  for (char *step; status == OPC_OK && (step = strsep(&rest, "+")) != NULL;) status = step_apply(out, op, step, error);
+  if (status != OPC_OK) opc_sample_clear(out);
+  return status;
+}

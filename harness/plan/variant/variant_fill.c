@@ -1,0 +1,167 @@
+/* Other values: special numbers laid over the fill, the lazy conj and neg bits, other dtypes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/variant/variant_table.h"
+
+static bool is_floating(opc_dtype_t dtype) {
+  opc_dtype_class_t class_ = opc_dtype_class(dtype);
+  return class_ == OPC_CLASS_FLOATING || class_ == OPC_CLASS_COMPLEX;
+}
+
+static bool is_integral(opc_dtype_t dtype) {
+  opc_dtype_class_t class_ = opc_dtype_class(dtype);
+  return class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
+}
+
+/* Explicit integers are indices, offsets, lengths more often than not, and a range is a domain that somebody stated: a
+ * number from outside it is no valid input, so a crash on it would say nothing about the operator. */
+static bool has_domain(const opc_tensor_spec_t *spec) {
+  if (spec->fill.kind == OPC_FILL_RANGE) return true;
+  return is_integral(spec->dtype) && spec->fill.kind != OPC_FILL_NORMAL && spec->fill.kind != OPC_FILL_UNIFORM;
+}
+
+static bool overlay(opc_tensor_spec_t *spec, opc_special_t special) {
+  if (!opc_special_exists(special, spec->dtype) || has_domain(spec) || opc_tensor_spec_numel(spec) == 0) return false;
+  spec->fill.special = special;
+  return true;
+}
+
+bool opc_special_nan(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return overlay(spec, OPC_SPECIAL_NAN);
+}
+
+bool opc_special_negative_zero(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return overlay(spec, OPC_SPECIAL_NEGATIVE_ZERO);
+}
+
+bool opc_special_infinity(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return overlay(spec, OPC_SPECIAL_INFINITY);
+}
+
+bool opc_special_denormal(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return overlay(spec, OPC_SPECIAL_DENORMAL);
+}
+
+bool opc_special_extreme(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return overlay(spec, OPC_SPECIAL_EXTREME);
+}
+
+bool opc_bits_conj(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  if (spec->conj || opc_dtype_class(spec->dtype) != OPC_CLASS_COMPLEX || opc_tensor_spec_numel(spec) == 0) return false;
+  spec->conj = true;
+  return true;
+}
+
+bool opc_bits_neg(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  if (spec->neg || !is_floating(spec->dtype) || opc_dtype_is_float8(spec->dtype) || opc_tensor_spec_numel(spec) == 0)
+    return false;
+  spec->neg = true;
+  return true;
+}
+
+void opc_variant_cast(opc_tensor_spec_t *spec, opc_dtype_t dtype) {
+  if (spec->fill.filled_as == OPC_DTYPE_OTHER) spec->fill.filled_as = spec->dtype;
+  if (spec->fill.filled_as == dtype) spec->fill.filled_as = OPC_DTYPE_OTHER;
+  /* Random complex numbers with an imaginary part of 0 would show nothing of complex arithmetic. */
+  bool is_random = spec->fill.kind == OPC_FILL_NORMAL || spec->fill.kind == OPC_FILL_UNIFORM;
+  if (is_random && opc_dtype_class(dtype) == OPC_CLASS_COMPLEX) spec->fill.filled_as = OPC_DTYPE_OTHER;
+  if (!opc_special_exists(spec->fill.special, dtype)) spec->fill.special = OPC_SPECIAL_NONE;
+  if (opc_dtype_class(dtype) != OPC_CLASS_COMPLEX) spec->conj = false;
+  if (!is_floating(dtype) || opc_dtype_is_float8(dtype)) spec->neg = false;
+  if (!is_floating(dtype)) spec->requires_grad = false; /* libtorch refuses it */
+  spec->dtype = dtype;
+}
+
+static bool is_alone(const opc_variant_tensors_t *tensors) {
+  size_t own = 0;
+  for (size_t i = 0; i < tensors->count; i++) own += tensors->items[i].twin == i;
+  return own < 2;
+}
+
+bool opc_cast_alone(opc_variant_step_t *step) {
+  opc_dtype_t dtype = opc_dtype_find(step->word);
+  if (!step->target || dtype == OPC_DTYPE_OTHER || strcmp(opc_dtype_name(dtype), step->word) != 0) return false;
+  opc_tensor_spec_t *spec = step->target->value->tensor;
+  if (is_alone(step->tensors) || spec->dtype == dtype || opc_dtype_class(spec->dtype) != opc_dtype_class(dtype))
+    return false;
+  opc_variant_cast(spec, dtype);
+  return true;
+}
+
+/* The first floating tensor's dtype, else the first tensor's: a sample's indices keep their dtype in a sweep. */
+static opc_dtype_t main_dtype(const opc_variant_tensors_t *tensors) {
+  opc_dtype_t first = OPC_DTYPE_OTHER;
+  for (size_t i = 0; i < tensors->count; i++) {
+    opc_dtype_t dtype = tensors->items[i].value->tensor->dtype;
+    if (dtype == OPC_DTYPE_OTHER) continue;
+    if (opc_dtype_class(dtype) == OPC_CLASS_FLOATING) return dtype;
+    if (first == OPC_DTYPE_OTHER) first = dtype;
+  }
+  return first;
+}
+
+opc_dtype_t opc_sample_main_dtype(const opc_sample_t *sample) {
+  opc_variant_tensors_t tensors = {0};
+  /* The collection only reads; it takes no const because its other users change the values that it finds. */
+  opc_status_t status = opc_variant_tensors_collect((opc_sample_t *)sample, NULL, &tensors, NULL);
+  opc_dtype_t dtype = status == OPC_OK ? main_dtype(&tensors) : OPC_DTYPE_OTHER;
+  opc_variant_tensors_clear(&tensors);
+  return dtype;
+}
+
+/* True when a tensor that keeps its dtype shares its storage with this one, which then has to keep its own too. */
+static bool is_bound(const opc_variant_tensors_t *tensors, size_t index) {
+  const char *storage = tensors->items[index].value->tensor->storage;
+  if (!storage) return false;
+  for (size_t i = 0; i < tensors->count; i++) {
+    const opc_tensor_spec_t *other = tensors->items[i].value->tensor;
+    if (other->storage && strcmp(other->storage, storage) == 0 &&
+        other->dtype != tensors->items[index].value->tensor->dtype)
+      return true;
+  }
+  return false;
+}
+
+/* Numbers and what they were, or are to be, quantised to. */
+static bool has_both_widths(const opc_variant_tensors_t *tensors) {
+  bool narrow = false, wide = false;
+  for (size_t i = 0; i < tensors->count; i++) {
+    opc_dtype_t dtype = tensors->items[i].value->tensor->dtype;
+    if (opc_dtype_is_float8(dtype)) narrow = true;
+    else if (opc_dtype_class(dtype) == OPC_CLASS_FLOATING) wide = true;
+  }
+  return narrow && wide;
+}
+
+bool opc_sample_cast(opc_sample_t *sample, opc_dtype_t dtype) {
+  opc_variant_tensors_t tensors = {0};
+  bool *changes = NULL, changed = false;
+  if (dtype == OPC_DTYPE_OTHER || opc_variant_tensors_collect(sample, NULL, &tensors, NULL) != OPC_OK) goto done;
+  opc_dtype_t from = main_dtype(&tensors);
+  bool floating = opc_dtype_class(from) == OPC_CLASS_FLOATING, mixed = has_both_widths(&tensors);
+  changes = calloc(tensors.count + 1, sizeof *changes);
+  if (from == OPC_DTYPE_OTHER || !changes) goto done;
+  for (size_t i = 0; i < tensors.count; i++) {
+    opc_dtype_t own = tensors.items[i].value->tensor->dtype;
+    bool chosen = floating ? opc_dtype_class(own) == OPC_CLASS_FLOATING : own == from;
+    if (mixed && opc_dtype_is_float8(own) != opc_dtype_is_float8(dtype)) chosen = false;
+    changes[i] = chosen && own != dtype && !is_bound(&tensors, i);
+  }
+  for (size_t i = 0; i < tensors.count; i++) {
+    if (!changes[i]) continue;
+    opc_variant_cast(tensors.items[i].value->tensor, dtype);
+    changed = true;
+  }
+done:
+  free(changes);
+  opc_variant_tensors_clear(&tensors);
+  return changed;
+}

@@ -1,0 +1,71 @@
+/* Very large tensors, whose memory nobody is to touch: for devices that only simulate kernels. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/variant/variant_table.h"
+
+enum { ROWS = 65536 };                                    /* one more than gridDim.y and gridDim.z take */
+static const int64_t huge_numel = ((int64_t)1 << 31) + 1; /* one more than an int counts, and one more */
+static const int64_t bytes_max = (int64_t)36 << 30; /* with a result of the same size it fits a device of 80 GiB */
+
+/* Nothing reads them; of zeros the simulated device makes gigabytes for nothing. */
+static void forget_values(opc_fill_t *fill) {
+  free(fill->file);
+  free(fill->values);
+  fill->file = NULL;
+  fill->values = NULL;
+  fill->value_count = 0;
+  fill->kind = OPC_FILL_ZEROS;
+}
+
+static int count_dims(const opc_tensor_spec_t *spec, int64_t size) {
+  int count = 0;
+  for (int dim = 0; dim < spec->ndim; dim++) count += spec->sizes[dim] == size;
+  return count;
+}
+
+/* Every dimension of this size in every tensor, so that what has to be equal stays equal. A size of 1 broadcasts: it
+ * changes in a tensor alone only. */
+static bool change_size(opc_variant_step_t *step, int64_t from, int64_t to) {
+  bool changed = false;
+  if (strcmp(step->path, "all") != 0 || to <= from || from < 1 || (from == 1 && step->tensors->count > 1)) return false;
+  for (size_t i = 0; i < step->tensors->count; i++) {
+    const opc_variant_tensor_t *tensor = &step->tensors->items[i];
+    opc_tensor_spec_t *spec = tensor->value->tensor;
+    int64_t sizes[OPC_MAX_DIMS],
+        numel = 1, numel_max = bytes_max / (int64_t)(opc_dtype_size(spec->dtype) ? opc_dtype_size(spec->dtype) : 1);
+    if (tensor->twin != i || !count_dims(spec, from)) continue;
+    for (int dim = 0; dim < spec->ndim; dim++) {
+      sizes[dim] = spec->sizes[dim] == from ? to : spec->sizes[dim];
+      if (sizes[dim] > 0 && numel > numel_max / sizes[dim]) return false;
+      numel *= sizes[dim];
+    }
+    if (tensor->shared || numel == 0) return false;
+    forget_values(&spec->fill);
+    if (!opc_variant_resize(spec, spec->ndim, sizes)) return false;
+    changed = true;
+  }
+  return changed;
+}
+
+bool opc_large_rows(opc_variant_step_t *step) { return change_size(step, step->number, ROWS); }
+
+/* The smallest size that gives the largest of the tensors that have it more than 2^31 elements. */
+static int64_t huge_size(const opc_variant_tensors_t *tensors, int64_t size) {
+  int64_t smallest = 0;
+  for (size_t i = 0; i < tensors->count && size > 0; i++) {
+    const opc_tensor_spec_t *spec = tensors->items[i].value->tensor;
+    int dims = count_dims(spec, size);
+    double others = 1;
+    for (int dim = 0; dim < spec->ndim; dim++) others *= spec->sizes[dim] == size ? 1 : (double)spec->sizes[dim];
+    if (!dims || others == 0) continue;
+    int64_t needed = (int64_t)floor(pow((double)huge_numel / others, 1.0 / dims)) + 1;
+    if (!smallest || needed < smallest) smallest = needed;
+  }
+  return smallest;
+}
+
+bool opc_large_huge(opc_variant_step_t *step) {
+  return change_size(step, step->number, huge_size(step->tensors, step->number));
+}

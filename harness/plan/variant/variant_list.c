@@ -1,0 +1,173 @@
+/* Enumeration of a sample's variants: every row of variant.def on every tensor that it reaches. A name is proposed,
+ * applied, and kept when its arguments were not there before. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "plan/variant/variant_table.h"
+
+enum { TENSORS_ALONE_MAX = 8 };
+
+/* What is tried in combination: where a kernel handles each of two things alone, both at once may still break it. */
+static const char *const combinations[][2] = {{"sliced", "offset"}, {"transposed", "offset"}, {"transposed", "sliced"}};
+enum { COMBINATION_COUNT = sizeof combinations / sizeof combinations[0] };
+
+typedef struct enumeration {
+  const opc_sample_t *sample;
+  const opc_operator_t *op;
+  opc_variant_emit_t *emit;
+  void *context;
+  const opc_variant_tensors_t *tensors;
+  uint64_t *seen; /* digests of what was emitted, the sample itself first */
+  size_t seen_count;
+  bool stopped;
+  opc_status_t status;
+  opc_error_t *error;
+} enumeration_t;
+
+static uint64_t mix(uint64_t digest, const void *data, size_t size) { return XXH3_64bits_withSeed(data, size, digest); }
+
+static void digest_tensor(const char *path, opc_value_t *value, void *context) {
+  uint64_t digest = *(uint64_t *)context;
+  const opc_tensor_spec_t *spec = value->tensor;
+  if (!spec) return;
+  const int64_t fields[] = {
+      spec->ndim, spec->storage_offset,     spec->storage_size,          (int64_t)spec->dtype,         spec->conj,
+      spec->neg,  (int64_t)spec->fill.kind, (int64_t)spec->fill.special, (int64_t)spec->fill.filled_as};
+  digest = mix(digest, path, strlen(path));
+  digest = mix(digest, fields, sizeof fields);
+  digest = mix(digest, spec->sizes, (size_t)spec->ndim * sizeof spec->sizes[0]);
+  digest = mix(digest, spec->strides, (size_t)spec->ndim * sizeof spec->strides[0]);
+  if (spec->identity) digest = mix(digest, spec->identity, strlen(spec->identity));
+  *(uint64_t *)context = digest;
+}
+
+/* Of what transformations can change; enough to see that two variants are one. */
+static uint64_t digest_sample(const opc_sample_t *sample, const opc_operator_t *op) {
+  uint64_t digest = 0;
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    opc_value_visit_tensors(op->arguments[i].name, &sample->arguments[i], digest_tensor, &digest);
+    int64_t count = sample->arguments[i].kind == OPC_VALUE_LIST ? (int64_t)sample->arguments[i].list.count : -1;
+    digest = mix(digest, &count, sizeof count);
+  }
+  return digest;
+}
+
+/* True when these arguments were not there before. */
+static bool is_new(enumeration_t *e, uint64_t digest) {
+  for (size_t i = 0; i < e->seen_count; i++) {
+    if (e->seen[i] == digest) return false;
+  }
+  uint64_t *seen = realloc(e->seen, (e->seen_count + 1) * sizeof *seen);
+  if (!seen) {
+    e->status = opc_error_set(e->error, OPC_ERR_MEMORY, "out of memory for the variants of a sample");
+    return false;
+  }
+  e->seen = seen;
+  seen[e->seen_count++] = digest;
+  return true;
+}
+
+static void offer(enumeration_t *e, const char *name) {
+  opc_sample_t variant;
+  if (e->stopped || e->status != OPC_OK) return;
+  opc_status_t status = opc_variant_apply(e->sample, e->op, name, &variant, e->error);
+  if (status == OPC_ERR_NOT_FOUND) return;
+  e->status = status;
+  if (status != OPC_OK) return;
+  if (is_new(e, digest_sample(&variant, e->op))) e->stopped = !e->emit(name, &variant, e->context);
+  opc_sample_clear(&variant);
+}
+
+static void offerf(enumeration_t *e, const char *format, ...) OPC_PRINTF(2, 3);
+static void offerf(enumeration_t *e, const char *format, ...) {
+  char name[OPC_VARIANT_NAME_SIZE];
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(name, sizeof name, format, arguments);
+  va_end(arguments);
+  if (length > 0 && (size_t)length < sizeof name) offer(e, name);
+}
+
+/* The values of the parameter that are worth trying on one target (NULL: all tensors together). */
+static void offer_parameters(enumeration_t *e, const opc_transformation_t *row, const char *path,
+                             const opc_tensor_spec_t *spec, bool lone) {
+  const opc_variant_tensors_t *tensors = e->tensors;
+  int ndim = spec ? spec->ndim : 0;
+  switch (row->parameter) {
+    case OPC_PARAMETER_NONE:
+      offerf(e, "%s.%s", path, row->name);
+      break;
+    case OPC_PARAMETER_DIMENSION:
+      for (size_t i = 0; !spec && i < tensors->count; i++) {
+        if (tensors->items[i].value->tensor->ndim > ndim) ndim = tensors->items[i].value->tensor->ndim;
+      }
+      if ((row->reach & OPC_REACH_FIRST_DIMENSION) && !lone && ndim > 1) ndim = 1;
+      for (int dim = 0; dim < ndim; dim++) offerf(e, "%s.%s%d", path, row->name, dim);
+      break;
+    case OPC_PARAMETER_SIZE: /* in order of first appearance; a size that only one tensor has does not apply */
+      for (size_t i = 0; i < tensors->count; i++) {
+        const opc_tensor_spec_t *own = tensors->items[i].value->tensor;
+        for (int dim = 0; dim < own->ndim; dim++) offerf(e, "%s.%s%lld", path, row->name, (long long)own->sizes[dim]);
+      }
+      break;
+    case OPC_PARAMETER_PATH: /* the first tensor that fits */
+      for (size_t i = 0, before = e->seen_count; i < tensors->count && e->seen_count == before; i++) {
+        if (strcmp(tensors->items[i].path, path) == 0) break;
+        offerf(e, "%s.%s%s", path, row->name, tensors->items[i].path);
+      }
+      break;
+    case OPC_PARAMETER_DTYPE: /* the first other dtype of its class */
+      for (int dtype = 1, before = (int)e->seen_count; dtype < OPC_DTYPE_COUNT && (int)e->seen_count == before;
+           dtype++) {
+        offerf(e, "%s.%s", path, opc_dtype_name((opc_dtype_t)dtype));
+      }
+      break;
+  }
+}
+
+static void offer_row(enumeration_t *e, const opc_transformation_t *row, size_t own) {
+  const opc_variant_tensors_t *tensors = e->tensors;
+  bool lone = own == 1;
+  size_t alone = 0;
+  for (size_t i = 0; i < tensors->count; i++) {
+    const opc_variant_tensor_t *tensor = &tensors->items[i];
+    if (tensor->twin != i || !((row->reach & OPC_REACH_EACH) || ((row->reach & OPC_REACH_LONE) && lone))) continue;
+    /* A list of a hundred tensors would be a thousand variants that say the same. */
+    if (alone++ < TENSORS_ALONE_MAX) offer_parameters(e, row, tensor->path, tensor->value->tensor, lone);
+  }
+  for (size_t i = 0; (row->reach & OPC_REACH_LIST) && i < e->sample->argument_count; i++) {
+    offer_parameters(e, row, e->op->arguments[i].name, NULL, lone);
+  }
+  /* With one tensor "all" is that tensor: only what cannot be said otherwise. */
+  if ((row->reach & OPC_REACH_ALL) && own > 0 && (!lone || !(row->reach & (OPC_REACH_EACH | OPC_REACH_LONE)))) {
+    offer_parameters(e, row, "all", NULL, lone);
+  }
+}
+
+opc_status_t opc_variants_of(const opc_sample_t *sample, const opc_operator_t *op, unsigned families,
+                             opc_variant_emit_t *emit, void *context, opc_error_t *error) {
+  opc_variant_tensors_t tensors = {0};
+  enumeration_t e = {.sample = sample, .op = op, .emit = emit, .context = context, .tensors = &tensors, .error = error};
+  /* Collecting takes no const for the sake of those who change what is found. */
+  opc_status_t status = opc_variant_tensors_collect((opc_sample_t *)sample, op, &tensors, error);
+  if (status != OPC_OK) return status;
+  size_t own = 0;
+  const char *lone_path = "all";
+  for (size_t i = 0; i < tensors.count; i++) own += tensors.items[i].twin == i;
+  if (own == 1) lone_path = tensors.items[0].path;
+
+  if (families & OPC_VARIANT_PLAIN) offer(&e, "plain");
+  else (void)is_new(&e, digest_sample(sample, op));
+  for (size_t i = 0; i < opc_transformation_count; i++) {
+    if (families & opc_transformations[i].family) offer_row(&e, &opc_transformations[i], own);
+  }
+  for (int i = 0; (families & OPC_VARIANT_LAYOUT) && own > 0 && i < COMBINATION_COUNT; i++) {
+    offerf(&e, "%s.%s+%s.%s", lone_path, combinations[i][0], lone_path, combinations[i][1]);
+  }
+  status = e.status;
+  free(e.seen);
+  opc_variant_tensors_clear(&tensors);
+  return status;
+}

@@ -1,0 +1,98 @@
+/* Inside of the variants: what a transformation is, and what it is given. Not for use outside harness/plan (the search
+ * resizes and casts with it).
+ *
+ * Ownership: the tensors' list borrows the sample's values and owns its paths; opc_variant_tensors_clear. Threads: none
+ * shared. */
+#ifndef OPC_PLAN_VARIANT_VARIANT_TABLE_H
+#define OPC_PLAN_VARIANT_VARIANT_TABLE_H
+
+#include "plan/variant/variant.h"
+
+/* A tensor of a sample, wherever it is. */
+typedef struct opc_variant_tensor {
+  char *path; /* "x", "tensors[1]" */
+  opc_value_t *value;
+  size_t argument;
+  bool written; /* the schema says that the operator writes it */
+  bool shared;  /* another tensor (that is not its twin) has the same storage */
+  size_t twin;  /* the first tensor with the same identity: they are one tensor, what changes one changes all; itself
+                   otherwise */
+} opc_variant_tensor_t;
+
+typedef struct opc_variant_tensors {
+  opc_variant_tensor_t *items;
+  size_t count;
+  bool failed; /* memory ran out */
+} opc_variant_tensors_t;
+
+/* op may be NULL: then nothing counts as written. */
+opc_status_t opc_variant_tensors_collect(opc_sample_t *sample, const opc_operator_t *op, opc_variant_tensors_t *out,
+                                         opc_error_t *error) OPC_CHECKED;
+void opc_variant_tensors_clear(opc_variant_tensors_t *tensors);
+/* NULL: no tensor there. */
+opc_variant_tensor_t *opc_variant_tensors_find(const opc_variant_tensors_t *tensors, const char *path);
+
+/* One `path.transformation` of a variant's name, on the sample that is being changed. */
+typedef struct opc_variant_step {
+  opc_sample_t *sample;
+  const opc_operator_t *op;
+  const opc_variant_tensors_t *tensors;
+  const char *path;             /* "all", or an argument's or a tensor's */
+  opc_variant_tensor_t *target; /* NULL for "all" and for lists */
+  int64_t number;               /* DIMENSION, SIZE */
+  const char *word;             /* PATH, DTYPE: the text of the parameter */
+} opc_variant_step_t;
+
+typedef enum opc_variant_parameter {
+  OPC_PARAMETER_NONE,
+  OPC_PARAMETER_DIMENSION,
+  OPC_PARAMETER_SIZE,
+  OPC_PARAMETER_PATH,
+  OPC_PARAMETER_DTYPE
+} opc_variant_parameter_t;
+
+enum {
+  OPC_REACH_EACH = 1 << 0,
+  OPC_REACH_LONE = 1 << 1,
+  OPC_REACH_ALL = 1 << 2,
+  OPC_REACH_LIST = 1 << 3,
+  OPC_REACH_FIRST_DIMENSION = 1 << 4,
+  OPC_REACH_UNWRITTEN = 1 << 5,
+  OPC_REACH_SHARABLE = 1 << 6
+};
+
+typedef bool opc_tensor_change_t(opc_tensor_spec_t *spec, int64_t number);
+typedef bool opc_sample_change_t(opc_variant_step_t *step);
+
+typedef struct opc_transformation {
+  const char *name;
+  opc_variant_parameter_t parameter;
+  unsigned family, reach;
+  opc_tensor_change_t
+      *change_tensor; /* (optional) of a tensor alone, and of each in turn for "all" when change_sample is NULL */
+  opc_sample_change_t *change_sample; /* (optional) */
+} opc_transformation_t;
+
+extern const opc_transformation_t opc_transformations[];
+extern const size_t opc_transformation_count;
+
+enum { OPC_VARIANT_NAME_SIZE = 256 };
+
+/* The functions of the rows. */
+#define TENSOR(function) opc_tensor_change_t function;
+#define SAMPLE(function) opc_sample_change_t function;
+#define BOTH(alone, together) TENSOR(alone) SAMPLE(together)
+#define OPC_TRANSFORMATION(name, parameter, family, reach, changes) changes
+#include "plan/variant/variant.def"
+#undef OPC_TRANSFORMATION
+#undef BOTH
+#undef SAMPLE
+#undef TENSOR
+
+/* Gives a tensor other sizes: contiguous where it was, the same strides otherwise. The fill follows (explicit values
+ * repeat). False: a fill from a file cannot follow. */
+bool opc_variant_resize(opc_tensor_spec_t *spec, int ndim, const int64_t *sizes);
+/* The dtype of one tensor; the fill keeps its logical values where the dtype can hold them. */
+void opc_variant_cast(opc_tensor_spec_t *spec, opc_dtype_t dtype);
+
+#endif

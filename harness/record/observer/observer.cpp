@@ -1,0 +1,169 @@
+// The part of `opcheck-c record` that has libtorch in it: a RecordFunction callback that sees each call of an operator
+// with its arguments, and writes those of a new class down. Loaded into a program that knows nothing of it: no
+// exception leaves it, no operator is called but to copy from a GPU.
+//
+// It is a library of its own, one for each libtorch. Built with NDEBUG, as libtorch is: at::RecordFunction has other
+// members without it.
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/record_function.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
+#include <cxxabi.h>
+
+#include <cerrno>
+#include <cfenv>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "record/observer/observer_call.h"
+#include "record/quiet.h"
+#include "record/recorder.h"
+
+namespace opc {
+namespace {
+
+// A call that is going on in this thread. A kernel for Autograd calls its operator again, one key further down: that is
+// the same call.
+class Active : public at::ObserverContext {
+ public:
+  Active(const opc_recorded_operator_t *op, uint64_t arguments) : op_(op), arguments_(arguments), outer_(innermost) {
+    innermost = this;
+  }
+  ~Active() override {
+    if (innermost == this) innermost = outer_;
+  }
+  static bool has(const opc_recorded_operator_t *op, uint64_t arguments) {
+    for (const Active *active = innermost; active != nullptr; active = active->outer_) {
+      if (active->op_ == op && active->arguments_ == arguments) return true;
+    }
+    return false;
+  }
+
+ private:
+  static thread_local Active *innermost;
+  const opc_recorded_operator_t *op_;
+  uint64_t arguments_;
+  Active *outer_;
+};
+thread_local Active *Active::innermost = nullptr;
+
+// torch.compile and torch.export run a program with tensors that stand for others.
+bool is_tracing() {
+  using c10::impl::TorchDispatchModeKey;
+  using c10::impl::TorchDispatchModeTLS;
+  return TorchDispatchModeTLS::get_mode(TorchDispatchModeKey::FAKE).has_value() ||
+         TorchDispatchModeTLS::get_mode(TorchDispatchModeKey::PROXY).has_value() ||
+         TorchDispatchModeTLS::get_mode(TorchDispatchModeKey::FUNCTIONAL).has_value();
+}
+
+// Statistics of NaN raise floating-point flags, and a signal where the program wants one.
+class Quiet {
+ public:
+  Quiet() {
+    std::feholdexcept(&floating_);
+    opc_quiet_begin(&quiet_);
+  }
+  ~Quiet() {
+    opc_quiet_end(&quiet_);
+    std::fesetenv(&floating_);
+  }
+  Quiet(const Quiet &) = delete;
+  Quiet &operator=(const Quiet &) = delete;
+
+ private:
+  opc_quiet_t quiet_;
+  std::fenv_t floating_;
+};
+
+struct Text {
+  opc_text_t text = {};
+  ~Text() { opc_text_clear(&text); }
+};
+
+void write_down(opc_recorded_operator_t *op, uint64_t class_, const c10::FunctionSchema &schema,
+                c10::ArrayRef<const c10::IValue> inputs) {
+  const Quiet quiet;
+  Text sample;
+  opc_reason_t reason = OPC_REASON_TROUBLE;
+  try {
+    reason = write_call(schema, inputs, &sample.text);
+  } catch (...) {  // out of memory, or libtorch's own refusal to say something of a tensor
+  }
+  if (reason == OPC_REASON_NONE) opc_recorder_write(op, class_, &sample.text);
+  else opc_recorder_leave(op, class_, reason);
+}
+
+bool is_operator(const char *name, const char *overload) {
+  try {
+    return c10::Dispatcher::singleton().findSchema({name, overload}).has_value();
+  } catch (...) {
+    return false;
+  }
+}
+
+std::unique_ptr<at::ObserverContext> look_at(const at::RecordFunction &function) {
+  const char *name = function.name();
+  if (std::strncmp(name, "aten::", 6) == 0 && !aten_is_wanted()) return nullptr;
+  auto *op = opc_recorder_find(name, function.overload_name(), is_operator);
+  if (op == nullptr) return nullptr;
+  const auto inputs = function.inputs();
+  CallClass seen;
+  opc_reason_t reason = OPC_REASON_TROUBLE;
+  try {
+    reason = is_tracing() ? OPC_REASON_TRACING : classify(inputs, &seen);
+  } catch (...) {  // a tensor that refuses to be asked
+  }
+  if (Active::has(op, seen.arguments)) return nullptr;
+  auto active = std::make_unique<Active>(op, seen.arguments);
+  opc_recorder_seen(op);
+  if (reason != OPC_REASON_NONE) {
+    opc_recorder_count(op, reason);
+  } else if (opc_recorder_claim(op, seen.class_)) {
+    const auto found = c10::Dispatcher::singleton().findSchema({name, function.overload_name()});
+    if (found && found->schema().arguments().size() == inputs.size())
+      write_down(op, seen.class_, found->schema(), inputs);
+    else opc_recorder_leave(op, seen.class_, OPC_REASON_TROUBLE);
+  }
+  return active;
+}
+
+std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction &function) {
+  const int error = errno;
+  std::unique_ptr<at::ObserverContext> active;
+  try {
+    active = look_at(function);
+  } catch (abi::__forced_unwind &) {
+    throw;
+  } catch (...) {  // the program goes on as if nobody had looked
+  }
+  errno = error;
+  return active;
+}
+
+void on_end(const at::RecordFunction &, at::ObserverContext *) {}  // libtorch ends the context
+
+}  // namespace
+}  // namespace opc
+
+extern "C" {
+extern const char opc_observer_torch[];
+const char opc_observer_torch[] = OPC_OBSERVER_TORCH_MINOR;
+
+void opc_observer_start(const char *folder, char *words, size_t size);
+void opc_observer_start(const char *folder, char *words, size_t size) {
+  opc_error_t error = {};
+  try {
+    if (opc_recorder_start(folder, &error) != OPC_OK) {
+      std::snprintf(words, size, "%s", error.message);
+      return;
+    }
+    at::addGlobalCallback(
+        at::RecordFunctionCallback(opc::on_start, opc::on_end).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
+  } catch (const std::exception &exception) {
+    std::snprintf(words, size, "%s", exception.what());
+  } catch (...) {
+    std::snprintf(words, size, "libtorch did not take the observer");
+  }
+}
+}

@@ -1,0 +1,334 @@
+#include "search/draft/search_library.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "search/draft/search_inside.h"
+
+struct opc_search_library {
+  const opc_operator_t *operators;
+  size_t operator_count;
+  const opc_class_t *classes;
+  size_t class_count;
+  opc_search_entry_t **entries; /* each on its own: a search under way holds on to them */
+  size_t entry_count;
+};
+
+opc_status_t opc_search_library_new(const opc_operator_t *operators, size_t operator_count, const opc_class_t *classes,
+                                    size_t class_count, opc_search_library_t **out, opc_error_t *error) {
+  *out = calloc(1, sizeof **out);
+  if (!*out) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for what searches find");
+  **out = (opc_search_library_t){
+      .operators = operators, .operator_count = operator_count, .classes = classes, .class_count = class_count};
+  return OPC_OK;
+}
+
+/* ---- what was returned ---- */
+
+/* What does not come back the same from an element of the dtype stays as it is. */
+static void output_pack(opc_search_output_t *output) {
+  opc_tensor_spec_t *spec = output->spec;
+  size_t width = opc_dtype_size(spec->dtype), count = spec->fill.kind == OPC_FILL_VALUES ? spec->fill.value_count : 0;
+  char *elements =
+      width > 0 && count > 0 && count == (size_t)opc_tensor_spec_numel(spec) ? malloc(count * width) : NULL;
+  bool same = elements != NULL;
+  for (size_t i = 0; same && i < count; i++) {
+    opc_number_t number = spec->fill.values[i], back = {0};
+    same = (number.kind == OPC_NUMBER_INT || number.kind == OPC_NUMBER_FLOAT) &&
+           opc_number_store(number, spec->dtype, elements + i * width);
+    if (same) back = opc_number_load(spec->dtype, elements + i * width);
+    same = same && back.kind == number.kind && memcmp(&back.i, &number.i, sizeof number.i) == 0;
+  }
+  if (!same) {
+    free(elements);
+    return;
+  }
+  output->elements = elements;
+  free(spec->fill.values);
+  spec->fill.values = NULL;
+  spec->fill.value_count = 0;
+}
+
+bool opc_search_output_value(const opc_search_output_t *output, opc_value_t *out) {
+  opc_tensor_spec_t *spec = opc_tensor_spec_copy(output->spec);
+  *out = (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = spec};
+  if (spec && output->elements) {
+    size_t width = opc_dtype_size(spec->dtype), count = (size_t)opc_tensor_spec_numel(spec);
+    spec->fill.values = calloc(count, sizeof *spec->fill.values);
+    for (size_t i = 0; spec->fill.values && i < count; i++)
+      spec->fill.values[i] = opc_number_load(spec->dtype, (const char *)output->elements + i * width);
+    if (spec->fill.values) spec->fill.value_count = count;
+  }
+  if (spec && (!output->elements || spec->fill.values)) return true;
+  opc_value_clear(out);
+  *out = (opc_value_t){0};
+  return false;
+}
+
+static void entry_free(opc_search_entry_t *entry) {
+  if (!entry) return;
+  opc_sample_clear(&entry->sample);
+  for (size_t i = 0; i < entry->output_count; i++) {
+    opc_tensor_spec_free(entry->outputs[i].spec);
+    free(entry->outputs[i].elements);
+  }
+  free(entry->outputs);
+  free(entry);
+}
+
+/* Takes the tensors; NULL: out of memory, and they are freed. */
+static opc_search_entry_t *entry_new(const opc_operator_t *op, int round, opc_value_t *outputs, size_t count) {
+  opc_search_entry_t *entry = calloc(1, sizeof *entry);
+  if (entry)
+    *entry = (opc_search_entry_t){.op = op, .round = round, .outputs = calloc(count + 1, sizeof *entry->outputs)};
+  for (size_t i = 0; entry && entry->outputs && i < count; i++) {
+    entry->outputs[entry->output_count] = (opc_search_output_t){.spec = outputs[i].tensor};
+    output_pack(&entry->outputs[entry->output_count++]);
+    outputs[i] = (opc_value_t){0};
+  }
+  for (size_t i = 0; i < count; i++) opc_value_clear(&outputs[i]);
+  free(outputs);
+  if (entry && entry->outputs) return entry;
+  free(entry);
+  return NULL;
+}
+
+void opc_search_library_free(opc_search_library_t *library) {
+  if (!library) return;
+  for (size_t i = 0; i < library->entry_count; i++) entry_free(library->entries[i]);
+  free(library->entries);
+  free(library);
+}
+
+opc_status_t opc_search_library_add(opc_search_library_t *library, const opc_operator_t *op, int round,
+                                    const opc_sample_t *sample, opc_value_t *outputs, size_t output_count,
+                                    opc_error_t *error) {
+  opc_search_entry_t *entry = entry_new(op, round, outputs, output_count), **grown = NULL;
+  opc_status_t status = OPC_OK;
+  if (entry) status = opc_sample_copy(sample, &entry->sample, error);
+  if (entry && status == OPC_OK)
+    grown = realloc(library->entries, (library->entry_count + 1) * sizeof(opc_search_entry_t *));
+  if (grown) {
+    library->entries = grown;
+    grown[library->entry_count++] = entry;
+    return OPC_OK;
+  }
+  entry_free(entry);
+  return status != OPC_OK ? status : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for what searches find");
+}
+
+/* ---- which operators are alike ---- */
+
+/* "decode_png" of "image::decode_png.overload". */
+static const char *base_name(const char *name, size_t *out_length) {
+  const char *base = strstr(name, "::");
+  base = base ? base + 2 : name;
+  *out_length = strcspn(base, ".");
+  return base;
+}
+
+static bool has_word(const char *name, size_t length, const char *word, size_t word_length) {
+  for (size_t i = 0; i + word_length <= length; i++) {
+    bool whole = (i == 0 || name[i - 1] == '_') && (i + word_length == length || name[i + word_length] == '_');
+    if (whole && strncasecmp(name + i, word, word_length) == 0) return true;
+  }
+  return false;
+}
+
+int opc_search_shared_words(const char *left, const char *right) {
+  size_t left_length, right_length;
+  int shared = 0;
+  left = base_name(left, &left_length);
+  right = base_name(right, &right_length);
+  for (size_t i = 0; i < left_length;) {
+    size_t length = 0;
+    while (i + length < left_length && left[i + length] != '_') length++;
+    shared += length > 1 && has_word(right, right_length, left + i, length);
+    i += length + 1;
+  }
+  return shared;
+}
+
+static bool are_relatives(const opc_operator_t *op, const opc_operator_t *other) {
+  return opc_search_is_backward_of(op, other) || opc_search_is_backward_of(other, op);
+}
+
+static int likeness(const opc_operator_t *op, const opc_operator_t *other) {
+  enum { RELATIVE = 1000 }; /* before all others */
+  int score = are_relatives(op, other) ? RELATIVE : 0;
+  score += 3 * opc_search_shared_words(op->name, other->name);
+  for (size_t i = 0; i < op->argument_count; i++) {
+    for (size_t k = 0; k < other->argument_count; k++) {
+      bool same = strcmp(op->arguments[i].name, other->arguments[k].name) == 0 &&
+                  strcmp(op->arguments[i].type_text, other->arguments[k].type_text) == 0;
+      score += 2 * same;
+    }
+  }
+  for (size_t i = 0; i < other->return_count; i++)
+    score += opc_type_holds_tensor(&other->returns[i].type); /* it may produce what is needed */
+  return score;
+}
+
+static bool is_own_library(const opc_operator_t *op, const opc_operator_t *other) {
+  return op->library == other->library || (op->library && other->library && strcmp(op->library, other->library) == 0);
+}
+
+size_t opc_search_helpers(const opc_search_library_t *library, const opc_operator_t *op, int round,
+                          size_t out[OPC_HELPERS_MAX]) {
+  int scores[OPC_HELPERS_MAX];
+  size_t count = 0;
+  for (size_t i = 0; i < library->operator_count; i++) {
+    const opc_operator_t *other = &library->operators[i];
+    if (other == op || !is_own_library(op, other) || (round > OPC_SEARCH_ROUNDS && !are_relatives(op, other))) continue;
+    int score = likeness(op, other);
+    size_t place = count;
+    while (place > 0 && scores[place - 1] < score) place--;
+    if (place == OPC_HELPERS_MAX) continue;
+    if (count < OPC_HELPERS_MAX) count++;
+    memmove(&scores[place + 1], &scores[place], (count - 1 - place) * sizeof scores[0]);
+    memmove(&out[place + 1], &out[place], (count - 1 - place) * sizeof out[0]);
+    scores[place] = score;
+    out[place] = i;
+  }
+  return count;
+}
+
+opc_status_t opc_search_view_make(const opc_search_library_t *library, const opc_operator_t *op, int round,
+                                  opc_search_view_t *out, opc_error_t *error) {
+  size_t helpers[OPC_HELPERS_MAX];
+  *out = (opc_search_view_t){0};
+  if (!library) return OPC_OK;
+  out->classes = library->classes;
+  out->class_count = library->class_count;
+  if (round < 2 || library->entry_count == 0) return OPC_OK;
+  out->entries = calloc(library->entry_count, sizeof(opc_search_entry_t *));
+  if (!out->entries) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for what searches find");
+  size_t helper_count = opc_search_helpers(library, op, round, helpers);
+  for (size_t h = 0; h < helper_count; h++) {
+    for (size_t i = 0; i < library->entry_count; i++) {
+      const opc_search_entry_t *entry = library->entries[i];
+      if (entry->op == &library->operators[helpers[h]] && entry->round < round) out->entries[out->count++] = entry;
+    }
+  }
+  return OPC_OK;
+}
+
+void opc_search_view_clear(opc_search_view_t *view) {
+  free(view->entries);
+  *view = (opc_search_view_t){0};
+}
+
+const char *opc_search_constructor(const opc_search_view_t *view, const char *class_name) {
+  for (size_t i = 0; view && class_name && i < view->class_count; i++) {
+    if (strcmp(view->classes[i].name, class_name) != 0) continue;
+    for (size_t k = 0; k < view->classes[i].method_count; k++)
+      if (strcmp(view->classes[i].methods[k].name, "__init__") == 0) return view->classes[i].methods[k].schema;
+  }
+  return NULL;
+}
+
+/* ---- what it offers ---- */
+
+/* The first ones are the best; later ones come less and less often. */
+static size_t draw_early(opc_rng_t *rng, size_t count, int percent) {
+  size_t i = 0;
+  while (i + 1 < count && opc_rng_chance(rng, percent)) i++;
+  return i;
+}
+
+static const opc_value_t *value_called(const opc_search_entry_t *entry, const opc_argument_t *argument,
+                                       bool *out_absent) {
+  for (size_t i = 0; i < entry->op->argument_count && i < entry->sample.argument_count; i++) {
+    const opc_argument_t *own = &entry->op->arguments[i];
+    if (strcmp(own->name, argument->name) != 0 || strcmp(own->type_text, argument->type_text) != 0) continue;
+    *out_absent = entry->sample.absent[i];
+    return *out_absent ? NULL : &entry->sample.arguments[i];
+  }
+  return NULL;
+}
+
+/* A tensor that another operator returned; of operators that are alike in name before others. */
+static const opc_search_output_t *produced(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng) {
+  const opc_search_output_t *found[64];
+  size_t count = 0;
+  for (int named = 1; named >= 0; named--) {
+    for (size_t i = 0; i < view->count; i++) {
+      if ((opc_search_shared_words(op->name, view->entries[i]->op->name) > 0) != (named == 1)) continue;
+      for (size_t k = 0; k < view->entries[i]->output_count && count < 64; k++)
+        found[count++] = &view->entries[i]->outputs[k];
+    }
+  }
+  return count == 0 ? NULL : found[draw_early(rng, count, 75)];
+}
+
+static bool produce(const opc_search_view_t *view, const opc_operator_t *op, const opc_type_t *type, opc_rng_t *rng,
+                    opc_value_t *out) {
+  if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+  bool list = type->kind == OPC_TYPE_LIST && type->element->kind == OPC_TYPE_TENSOR;
+  if (!list && type->kind != OPC_TYPE_TENSOR) return false;
+  const opc_search_output_t *output = produced(view, op, rng);
+  if (!output) return false;
+  if (!list) return opc_search_output_value(output, out);
+  *out = (opc_value_t){.kind = OPC_VALUE_LIST};
+  out->list.items = calloc(1, sizeof *out->list.items);
+  out->list.count = out->list.items && opc_search_output_value(output, &out->list.items[0]);
+  return out->list.count == 1;
+}
+
+/* A value that an argument of this name and type has had elsewhere. */
+static bool known_value(const opc_search_view_t *view, const opc_argument_t *argument, opc_rng_t *rng,
+                        opc_value_t *out) {
+  const opc_value_t *found[32];
+  size_t count = 0;
+  bool absent;
+  for (size_t i = 0; i < view->count && count < 32; i++) {
+    const opc_value_t *value = value_called(view->entries[i], argument, &absent);
+    if (value) found[count++] = value;
+  }
+  return count > 0 && opc_value_copy(found[draw_early(rng, count, 60)], out, NULL) == OPC_OK;
+}
+
+bool opc_search_view_tuple(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *out) {
+  if (view->count == 0 || opc_sample_init(out, op, NULL) != OPC_OK) return false;
+  out->source = OPC_SAMPLE_SEARCHED;
+  opc_seed_t seed;
+  opc_seed_begin(&seed, rng);
+  const opc_search_entry_t *like = view->entries[draw_early(rng, view->count, 75)];
+  for (size_t i = 0; i < op->argument_count; i++) {
+    const opc_argument_t *argument = &op->arguments[i];
+    opc_value_t *value = &out->arguments[i];
+    bool absent = false, made = false;
+    const opc_value_t *same = value_called(like, argument, &absent);
+    if (same) made = opc_value_copy(same, value, NULL) == OPC_OK;
+    else if (absent && argument->has_default) continue;
+    if (!made && opc_rng_chance(rng, 35)) made = produce(view, op, &argument->type, rng, value);
+    if (!made && opc_rng_chance(rng, 60)) made = known_value(view, argument, rng, value);
+    if (!made && argument->has_default && !opc_rng_chance(rng, 30)) continue;
+    if (!made) made = opc_seed_value(&seed, argument, value);
+    if (!made) {
+      opc_sample_clear(out);
+      return false;
+    }
+    out->absent[i] = false;
+    if (value->kind == OPC_VALUE_TENSOR) opc_seed_follow(&seed, value->tensor);
+  }
+  return true;
+}
+
+bool opc_search_view_replace(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng,
+                             opc_sample_t *sample) {
+  if (view->count == 0 || op->argument_count == 0) return false;
+  size_t argument = (size_t)opc_rng_below(rng, (int64_t)op->argument_count);
+  opc_value_t value = {0};
+  bool made = opc_rng_chance(rng, 50) && produce(view, op, &op->arguments[argument].type, rng, &value);
+  if (!made) made = known_value(view, &op->arguments[argument], rng, &value);
+  if (!made) {
+    opc_value_clear(&value);
+    return false;
+  }
+  opc_value_clear(&sample->arguments[argument]);
+  sample->arguments[argument] = value;
+  sample->absent[argument] = false;
+  return true;
+}

@@ -1,0 +1,558 @@
+/* Other values of what an accepted call left as it was: an operator's mistakes are seldom on its shortest call alone.
+ */
+#include "search/engine/search_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/text.h"
+#include "search/engine/search_option_integers.h"
+#include "search/engine/search_option_lists.h"
+#include "search/engine/search_state.h"
+
+enum {
+  TRIES_MAX = 80,
+  TURN_TRIES_MAX = 16, /* of one argument, repairs among them */
+  CRASHES_MAX = 2,     /* each costs a process */
+  DRAWS = 4
+};
+
+static const char unknown_word[] = "?";
+
+void opc_options_clear(opc_options_t *options) {
+  opc_sample_clear(&options->all.sample);
+  for (size_t i = 0; i < options->mode_count; i++) opc_sample_clear(&options->modes[i].sample);
+  opc_sample_clear(&options->data.sample);
+  opc_sample_clear(&options->crashing);
+  opc_candidates_clear(&options->candidates);
+  opc_candidates_clear(&options->repairs);
+  *options = (opc_options_t){0};
+}
+
+/* ---- the values of one argument ---- */
+
+static size_t index_of(const opc_options_t *options) { return options->turn - OPC_OPTION_ARGUMENTS; }
+/* Behind all arguments: what crashes with values far away is not to keep them from their turn. */
+bool opc_options_at_integers(const opc_options_t *options) {
+  return options->turn == OPC_OPTION_ARGUMENTS + options->all.sample.argument_count;
+}
+static bool is_argument(const opc_options_t *options) {
+  return options->turn >= OPC_OPTION_ARGUMENTS && !opc_options_at_integers(options);
+}
+static const opc_argument_t *argument_of(const opc_options_t *options, const opc_operator_t *op) {
+  return &op->arguments[index_of(options)];
+}
+
+static const opc_value_t *given_value(const opc_options_t *options) {
+  const opc_sample_t *sample = &options->all.sample;
+  size_t index = index_of(options);
+  return sample->absent[index] || sample->arguments[index].kind == OPC_VALUE_NONE ? NULL : &sample->arguments[index];
+}
+
+/* Takes the value. */
+static void offer(opc_options_t *options, opc_value_t *value) {
+  opc_sample_t *copy = opc_candidates_add(&options->candidates, &options->all.sample, OPC_FAMILY_OPTION);
+  if (!copy) {
+    opc_value_clear(value);
+    return;
+  }
+  opc_value_clear(&copy->arguments[index_of(options)]);
+  copy->arguments[index_of(options)] = *value;
+  copy->absent[index_of(options)] = false;
+}
+
+/* A mask or a factor of zeros hides what else there is. Integers may be indices and stay; so may what is floating, and
+ * that becomes nothing that is not between 0 and 1. */
+static bool make_visible(opc_value_t *tensor) {
+  const opc_fill_t *fill = &tensor->tensor->fill;
+  opc_dtype_class_t class_ = opc_dtype_class(tensor->tensor->dtype);
+  bool hides = fill->kind == OPC_FILL_ZEROS || fill->kind == OPC_FILL_FULL;
+  return hides && class_ != OPC_CLASS_SIGNED && class_ != OPC_CLASS_UNSIGNED &&
+         opc_edit_fill(tensor, class_ == OPC_CLASS_BOOLEAN ? OPC_FILL_NORMAL : OPC_FILL_UNIFORM);
+}
+
+static void offer_drawn(opc_options_t *options, const opc_operator_t *op, const opc_type_t *type, int draws) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  size_t count = opc_slots_of(&options->all.sample, slots);
+  opc_argument_t argument = *argument_of(options, op);
+  argument.type = *type;
+  for (int draw = 0; draw < draws; draw++) {
+    opc_seed_t seed;
+    opc_value_t value = {0};
+    opc_seed_begin(&seed, &options->rng);
+    for (size_t i = 0; i < count; i++) {
+      if (slots[i].value->kind != OPC_VALUE_TENSOR) continue;
+      opc_seed_follow(&seed, slots[i].value->tensor);
+      break;
+    }
+    if (!opc_seed_value(&seed, &argument, &value)) continue;
+    if (value.kind == OPC_VALUE_TENSOR) (void)make_visible(&value);
+    offer(options, &value);
+  }
+}
+
+/* Like the tensors that are there, and a row that is as long as one of their dimensions. */
+static void offer_alike(opc_options_t *options) {
+  enum { ALIKE = 2, ROWS = 4 };
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  size_t count = opc_slots_of(&options->all.sample, slots);
+  int offered = 0;
+  for (size_t i = 0; i < count && offered < ALIKE; i++) {
+    opc_value_t value = {0};
+    if (slots[i].value->kind != OPC_VALUE_TENSOR || opc_value_copy(slots[i].value, &value, NULL) != OPC_OK) continue;
+    offer(options, &value);
+    offered++;
+  }
+  int64_t lengths[ROWS];
+  int rows = 0;
+  for (size_t i = 0; i < count; i++) {
+    const opc_tensor_spec_t *spec = slots[i].value->kind == OPC_VALUE_TENSOR ? slots[i].value->tensor : NULL;
+    for (int dim = 0; spec && dim < spec->ndim && rows < ROWS; dim++) {
+      bool known = false;
+      for (int k = 0; k < rows; k++) known |= lengths[k] == spec->sizes[dim];
+      if (known) continue;
+      lengths[rows++] = spec->sizes[dim];
+      opc_value_t value = {.kind = OPC_VALUE_TENSOR, .tensor = opc_tensor_spec_new(spec->dtype, 1, &spec->sizes[dim])};
+      if (!value.tensor) return;
+      opc_seed_fill("", value.tensor);
+      offer(options, &value);
+    }
+  }
+}
+
+static void offer_numbers(opc_options_t *options, const opc_operator_t *op) {
+  static const double numbers[] = {2, 0.5, 1, 0, -1}; /* those last with which an operator has nothing to do */
+  const opc_argument_t *argument = argument_of(options, op);
+  const opc_value_t *given = given_value(options);
+  bool real = argument->type.kind == OPC_TYPE_FLOAT || argument->type.kind == OPC_TYPE_SCALAR;
+  double now = argument->default_text ? strtod(argument->default_text, NULL) : 0;
+  if (given) now = given->kind == OPC_VALUE_FLOAT ? given->floating : (double)given->integer;
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    bool whole = numbers[i] == (double)(int64_t)numbers[i];
+    if (numbers[i] == now || (!real && !whole)) continue;
+    opc_value_t value = {.kind = OPC_VALUE_INT, .integer = (int64_t)numbers[i]};
+    if (argument->type.kind == OPC_TYPE_FLOAT || !whole)
+      value = (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = numbers[i]};
+    offer(options, &value);
+  }
+}
+
+/* A word that no operator knows: what refuses it tells which ones it knows. */
+static void offer_words(opc_options_t *options, const opc_operator_t *op, const opc_type_t *type) {
+  opc_value_t value = {.kind = OPC_VALUE_STRING, .string = opc_string_copy(unknown_word)};
+  if (value.string) offer(options, &value);
+  offer_drawn(options, op, type, DRAWS);
+}
+
+/* A list of sizes: those that a tensor has already. There is nothing to do then, and operators like to give their
+ * argument back. */
+static void offer_own_sizes(opc_options_t *options) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  const opc_value_t *given = given_value(options);
+  size_t count = opc_slots_of(&options->all.sample, slots);
+  for (size_t i = 0; given && given->kind == OPC_VALUE_LIST && i < count; i++) {
+    opc_value_t value = {0};
+    if (slots[i].value->kind != OPC_VALUE_TENSOR) continue;
+    const opc_tensor_spec_t *spec = slots[i].value->tensor;
+    size_t length = given->list.count;
+    if ((size_t)spec->ndim < length || opc_value_copy(given, &value, NULL) != OPC_OK) return;
+    for (size_t k = 0; k < length; k++) value.list.items[k].integer = spec->sizes[(size_t)spec->ndim - length + k];
+    offer(options, &value);
+    return;
+  }
+}
+
+static void offer_none(opc_options_t *options) {
+  opc_value_t none = {.kind = OPC_VALUE_NONE};
+  offer(options, &none);
+}
+
+/* Lists of tensors, or, of what is tensors alone already, with a null among them; and some that are drawn. */
+static void offer_lists(opc_options_t *options, const opc_operator_t *op) {
+  opc_value_t lists[OPC_OPTION_LISTS_MAX];
+  const opc_type_t *type = &argument_of(options, op)->type;
+  const opc_value_t *given = given_value(options);
+  const size_t count = opc_option_lists_make(op, &options->all.sample, index_of(options), lists);
+  for (size_t i = 0; i < count; i++) offer(options, &lists[i]);
+  opc_type_t tensor = {.kind = OPC_TYPE_TENSOR}, tensors = {.kind = OPC_TYPE_LIST, .element = &tensor};
+  if (!given || !opc_option_list_is_full(given)) offer_drawn(options, op, &tensors, DRAWS);
+  if (given && type->kind == OPC_TYPE_OPTIONAL) offer_none(options);
+}
+
+static bool is_integer(const opc_type_t *type) { return type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT; }
+
+static void offer_optional(opc_options_t *options, const opc_operator_t *op) {
+  const opc_type_t *element = argument_of(options, op)->type.element;
+  if (given_value(options)) {
+    offer_none(options);
+    return;
+  }
+  switch (element->kind) {
+    case OPC_TYPE_TENSOR:
+      offer_alike(options);
+      break;
+    case OPC_TYPE_STRING:
+      offer_words(options, op, element);
+      return;
+    case OPC_TYPE_INT:
+    case OPC_TYPE_SYMINT:
+    case OPC_TYPE_FLOAT:
+    case OPC_TYPE_BOOL:
+    case OPC_TYPE_SCALAR:
+    case OPC_TYPE_DTYPE:
+    case OPC_TYPE_LIST:
+      break;
+    default: /* devices, layouts, generators: other checks' business, or nothing that could be made up */
+      return;
+  }
+  offer_drawn(options, op, element, DRAWS);
+}
+
+static void offer_values(opc_options_t *options, const opc_operator_t *op) {
+  const opc_argument_t *argument = argument_of(options, op);
+  const opc_value_t *given = given_value(options);
+  const opc_type_t *type = &argument->type;
+  if (type->kind == OPC_TYPE_BOOL) {
+    bool now = given ? given->boolean : argument->default_text && strcmp(argument->default_text, "True") == 0;
+    opc_value_t other = {.kind = OPC_VALUE_BOOL, .boolean = !now};
+    offer(options, &other);
+  } else if (opc_option_lists_are(type)) {
+    offer_lists(options, op);
+  } else if (type->kind == OPC_TYPE_OPTIONAL) {
+    offer_optional(options, op);
+  } else if (type->kind == OPC_TYPE_STRING) {
+    offer_words(options, op, type);
+  } else if (argument->has_default &&
+             (is_integer(type) || type->kind == OPC_TYPE_FLOAT || type->kind == OPC_TYPE_SCALAR)) {
+    offer_numbers(options, op);
+  } else if (type->kind == OPC_TYPE_LIST && is_integer(type->element)) {
+    offer_own_sizes(options);
+  }
+}
+
+static void offer_visible(opc_options_t *options) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  bool changed = false;
+  opc_sample_t *copy = opc_candidates_add(&options->candidates, &options->all.sample, OPC_FAMILY_OPTION);
+  if (!copy) return;
+  size_t count = opc_slots_of(copy, slots);
+  for (size_t i = 0; i < count; i++)
+    changed |= slots[i].value->kind == OPC_VALUE_TENSOR && make_visible(slots[i].value);
+  if (!changed) opc_candidates_drop_last(&options->candidates);
+}
+
+/* Integers and zeros are accepted where floating numbers are meant, and much cannot be seen with them: gradients,
+ * rounding, NaN. */
+static void offer_floating(opc_options_t *options) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  opc_dtype_t dtype = OPC_DTYPE_OTHER;
+  bool changed = false;
+  opc_sample_t *copy = opc_candidates_add(&options->candidates, &options->all.sample, OPC_FAMILY_OPTION);
+  if (!copy) return;
+  size_t count = opc_slots_of(copy, slots);
+  for (size_t i = 0; i < count && dtype == OPC_DTYPE_OTHER; i++) {
+    if (slots[i].value->kind == OPC_VALUE_TENSOR &&
+        opc_dtype_class(slots[i].value->tensor->dtype) == OPC_CLASS_FLOATING)
+      dtype = slots[i].value->tensor->dtype;
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (slots[i].value->kind != OPC_VALUE_TENSOR) continue;
+    opc_dtype_class_t class_ = opc_dtype_class(slots[i].value->tensor->dtype);
+    bool integers = class_ == OPC_CLASS_SIGNED || (dtype == OPC_DTYPE_OTHER && class_ != OPC_CLASS_COMPLEX);
+    if (integers && opc_edit_dtype(slots[i].value, dtype == OPC_DTYPE_OTHER ? OPC_DTYPE_FLOAT32 : dtype)) {
+      changed = true;
+      if (slots[i].value->tensor->fill.kind == OPC_FILL_NORMAL) (void)opc_edit_fill(slots[i].value, OPC_FILL_UNIFORM);
+    }
+    changed |= make_visible(slots[i].value);
+  }
+  if (!changed) opc_candidates_drop_last(&options->candidates);
+  offer_visible(options);
+}
+
+/* A dimension of 1 hides strides, and the rest that is left of steps of two, four or eight. */
+static void offer_wider(opc_options_t *options) {
+  enum { WIDER = 9 };
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  bool changed = false, fits = true;
+  opc_sample_t *copy = opc_candidates_add(&options->candidates, &options->all.sample, OPC_FAMILY_OPTION);
+  if (!copy) return;
+  size_t count = opc_slots_of(copy, slots);
+  for (size_t i = 0; i < count; i++) {
+    opc_value_t *value = slots[i].value;
+    for (int dim = 0; value->kind == OPC_VALUE_TENSOR && dim < value->tensor->ndim; dim++) {
+      if (value->tensor->sizes[dim] != 1) continue;
+      changed = true;
+      fits &= opc_edit_dim(value, dim, WIDER);
+    }
+  }
+  if (!changed || !fits) opc_candidates_drop_last(&options->candidates);
+}
+
+/* ---- where results are to go ---- */
+
+/* An out argument of another size is resized, and then it has no layout of its own. */
+static const opc_tensor_spec_t *out_of(const opc_sample_t *sample, const opc_operator_t *op, size_t index) {
+  const opc_argument_t *argument = &op->arguments[index];
+  const opc_value_t *value = &sample->arguments[index];
+  return argument->kwarg_only && argument->alias.is_write && !sample->absent[index] && value->kind == OPC_VALUE_TENSOR
+             ? value->tensor
+             : NULL;
+}
+
+/* Every out argument of this shape; nothing where they have it. */
+static void offer_out_shape(opc_options_t *options, const opc_operator_t *op, int ndim, const int64_t *sizes) {
+  bool changed = false;
+  opc_sample_t *copy = opc_candidates_add(&options->candidates, &options->all.sample, OPC_FAMILY_OPTION);
+  for (size_t i = 0; copy && i < copy->argument_count; i++)
+    if (out_of(copy, op, i)) changed |= opc_edit_shape(&copy->arguments[i], ndim, sizes);
+  if (copy && !changed) opc_candidates_drop_last(&options->candidates);
+}
+
+/* As large as the first of the other tensors, or that without its last or its first dimension. */
+static void offer_out(opc_options_t *options, const opc_operator_t *op) {
+  const opc_sample_t *sample = &options->all.sample;
+  int64_t sizes[OPC_MAX_DIMS];
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    const opc_value_t *value = &sample->arguments[i];
+    if (sample->absent[i] || value->kind != OPC_VALUE_TENSOR || op->arguments[i].alias.is_write) continue;
+    const int ndim = value->tensor->ndim;
+    memcpy(sizes, value->tensor->sizes, sizeof sizes);
+    offer_out_shape(options, op, ndim, sizes);
+    if (ndim > 0) offer_out_shape(options, op, ndim - 1, sizes);
+    if (ndim > 1) offer_out_shape(options, op, ndim - 1, sizes + 1);
+    return;
+  }
+}
+
+/* Whether the out arguments were as large as what was written. */
+static bool fits_out(const opc_operator_t *op, const opc_sample_t *tried, int64_t numel) {
+  int64_t largest = 0;
+  for (size_t i = 0; i < tried->argument_count; i++) {
+    const opc_tensor_spec_t *out = out_of(tried, op, i);
+    if (out && opc_tensor_spec_numel(out) > largest) largest = opc_tensor_spec_numel(out);
+  }
+  return largest == numel;
+}
+
+static size_t count_floating(const opc_sample_t *sample) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  size_t count = opc_slots_of(sample, slots), floating = 0;
+  for (size_t i = 0; i < count; i++) {
+    const opc_tensor_spec_t *spec = slots[i].value->kind == OPC_VALUE_TENSOR ? slots[i].value->tensor : NULL;
+    /* One of zeros hides as much as one of integers. */
+    floating += spec && opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING && spec->fill.kind != OPC_FILL_ZEROS &&
+                spec->fill.kind != OPC_FILL_FULL;
+  }
+  return floating;
+}
+
+/* ---- one after the other ---- */
+
+static void take_turn(opc_options_t *options, const opc_operator_t *op, size_t turn) {
+  opc_candidates_clear(&options->candidates);
+  opc_candidates_clear(&options->repairs);
+  options->turn = turn;
+  options->turn_tries = 0;
+  options->given = false;
+  options->place_count = 0;
+  if (turn == OPC_OPTION_DTYPES) offer_floating(options);
+  else if (turn == OPC_OPTION_SIZES) offer_wider(options);
+  else if (turn == OPC_OPTION_OUT) offer_out(options, op);
+  else if (opc_options_at_integers(options)) opc_option_integers_begin(op, &options->all.sample, &options->candidates);
+  else offer_values(options, op);
+}
+
+bool opc_options_begin(opc_options_t *options, const opc_operator_t *op, const opc_search_view_t *view,
+                       const opc_sample_t *base, uint64_t digest) {
+  options->begun = true;
+  /* A stream of its own: what the search itself finds does not depend on what comes after it. */
+  options->rng = (opc_rng_t){.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), OPC_FAMILY_OPTION), .view = view};
+  options->all.digest = digest;
+  options->over = opc_sample_copy(base, &options->all.sample, NULL) != OPC_OK;
+  if (!options->over) take_turn(options, op, OPC_OPTION_DTYPES);
+  return !options->over;
+}
+
+const opc_sample_t *opc_options_next(opc_options_t *options, const opc_operator_t *op) {
+  while (!options->over) {
+    opc_candidates_t *list = options->repairs.next < options->repairs.count ? &options->repairs : &options->candidates;
+    if (options->tries >= TRIES_MAX || options->crashes >= CRASHES_MAX) {
+      options->over = true;
+    } else if (list->next < list->count && options->turn_tries < TURN_TRIES_MAX) {
+      options->tries++;
+      options->turn_tries++;
+      return &list->items[list->next++].sample;
+    } else if (opc_options_at_integers(options)) {
+      options->over = true;
+    } else {
+      take_turn(options, op, options->turn + 1);
+    }
+  }
+  return NULL;
+}
+
+static bool differs_here_alone(const opc_options_t *options, const opc_sample_t *candidate) {
+  const opc_sample_t *base = &options->all.sample;
+  for (size_t i = 0; i < base->argument_count; i++) {
+    if (i == index_of(options)) continue;
+    if (base->absent[i] != candidate->absent[i]) return false;
+    if (!base->absent[i] &&
+        opc_search_digest_value(&base->arguments[i], false) != opc_search_digest_value(&candidate->arguments[i], false))
+      return false;
+  }
+  return true;
+}
+
+static bool is_new_place(opc_options_t *options, const char *message) {
+  uint64_t place = opc_clue_site(message);
+  for (size_t i = 0; i < options->place_count; i++)
+    if (options->places[i] == place) return false;
+  if (options->place_count < sizeof options->places / sizeof options->places[0])
+    options->places[options->place_count++] = place;
+  return true;
+}
+
+/* Words that were not said before of this argument: what they ask for is tried at once. */
+static void tell_refused(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried,
+                         const char *message) {
+  opc_candidates_t repairs = {0}, fitting = {0};
+  opc_sample_t copy = {0};
+  if (options->turn == OPC_OPTION_SIZES || options->turn == OPC_OPTION_OUT || opc_options_at_integers(options) ||
+      !message || !is_new_place(options, message) || opc_sample_copy(tried, &copy, NULL) != OPC_OK)
+    return;
+  opc_repair_message(op, &copy, message, &options->rng, &repairs);
+  for (size_t i = 0; i < repairs.count; i++) {
+    if (is_argument(options) && !differs_here_alone(options, &repairs.items[i].sample)) continue;
+    opc_sample_t *repair = opc_candidates_add(&fitting, &repairs.items[i].sample, OPC_FAMILY_OPTION);
+    if (repair && is_argument(options) && repair->arguments[index_of(options)].kind == OPC_VALUE_TENSOR)
+      (void)make_visible(&repair->arguments[index_of(options)]);
+  }
+  if (fitting.count > 0) {
+    opc_candidates_clear(&options->repairs);
+    options->repairs = fitting;
+  }
+  opc_candidates_clear(&repairs);
+  opc_sample_clear(&copy);
+}
+
+/* A mode, of which each has code of its own, or a size with which there is nothing to do. */
+static bool stands_alone(const opc_type_t *type) {
+  if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+  return type->kind == OPC_TYPE_STRING || type->kind == OPC_TYPE_LIST;
+}
+
+/* One is enough. The samples with zeros and ones stay as they are. */
+static void tell_integers(opc_options_t *options, const opc_sample_t *tried, const opc_try_outcome_t *outcome,
+                          bool effect) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  const bool returned = outcome->kind == OPC_TRY_RETURNED, uninitialised = outcome->kind == OPC_TRY_UNINITIALISED;
+  if (opc_option_integers_are_far(tried)) {
+    opc_option_integers_go_on(tried, returned || uninitialised, &options->repairs);
+    return;
+  }
+  /* Values that speak of another argument may be wrong; those of the only one cannot be. */
+  const bool another = returned && effect && outcome->digest != 0 && outcome->digest != options->all.digest;
+  if (another || (uninitialised && opc_slots_of(tried, slots) == 1)) {
+    options->data = (opc_option_sample_t){.digest = another ? outcome->digest : 0};
+    options->has_data = opc_sample_copy(tried, &options->data.sample, NULL) == OPC_OK;
+    options->turn_tries = TURN_TRIES_MAX;
+  }
+}
+
+static void tell_accepted(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried,
+                          uint64_t digest) {
+  enum { NULLS_TRIES_MAX = 4 };
+  const opc_type_t *type = is_argument(options) ? &argument_of(options, op)->type : NULL;
+  /* Of lists that may hold tensors one that has nothing else, and one with a null besides. */
+  const bool holds = type && opc_option_lists_are(type),
+             full = holds && opc_option_list_is_full(&tried->arguments[index_of(options)]);
+  bool alone = type && stands_alone(type), list = alone && (holds ? !full : type->kind == OPC_TYPE_LIST);
+  opc_option_sample_t found = {.digest = digest};
+  if (options->turn == OPC_OPTION_DTYPES && count_floating(tried) <= count_floating(&options->all.sample)) return;
+  if (type && digest != 0 && digest == options->all.digest)
+    return; /* what is another word for the same, or does nothing here */
+  if (alone && (options->given || list)) {
+    for (size_t i = 0; i < options->mode_count; i++)
+      if (digest != 0 && options->modes[i].digest == digest) return;
+    if (options->mode_count == OPC_OPTION_MODES_MAX || opc_sample_copy(tried, &found.sample, NULL) != OPC_OK) return;
+    options->modes[options->mode_count++] = found;
+    if (holds) options->turn_tries = TURN_TRIES_MAX;
+    return;
+  }
+  if (options->given || opc_sample_copy(tried, &found.sample, NULL) != OPC_OK) return;
+  opc_sample_clear(&options->all.sample);
+  options->all = found;
+  options->varied = options->given = true;
+  if (!alone) options->turn_tries = TURN_TRIES_MAX; /* one other value is enough */
+  if (!holds) return;
+  opc_candidates_clear(&options->candidates);
+  opc_candidates_clear(&options->repairs);
+  options->turn_tries = TURN_TRIES_MAX - NULLS_TRIES_MAX;
+  offer_lists(options, op);
+}
+
+/* No number and no tensor of integers that could say something about sizes. */
+static bool is_all_floating(const opc_sample_t *sample) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  size_t count = opc_slots_of(sample, slots);
+  for (size_t i = 0; i < count; i++) {
+    bool tensor = slots[i].value->kind == OPC_VALUE_TENSOR;
+    if (slots[i].value->kind == OPC_VALUE_INT ||
+        (tensor && opc_dtype_class(slots[i].value->tensor->dtype) != OPC_CLASS_FLOATING))
+      return false;
+  }
+  return true;
+}
+
+/* The first, where the option that it crashes with cannot be what is wrong. */
+static void keep_crashing(opc_options_t *options, const opc_sample_t *tried, bool harmless) {
+  if (!harmless || options->crashed) return;
+  options->crashed = opc_sample_copy(tried, &options->crashing, NULL) == OPC_OK;
+}
+
+void opc_options_tell(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried,
+                      const opc_try_outcome_t *outcome, bool effect) {
+  const opc_value_t *value = is_argument(options) ? &tried->arguments[index_of(options)] : NULL;
+  bool nonsense = value && value->kind == OPC_VALUE_STRING && strcmp(value->string, unknown_word) == 0;
+  const opc_type_kind_t kind = is_argument(options) ? argument_of(options, op)->type.kind : OPC_TYPE_OTHER;
+  const bool lists = is_argument(options) && opc_option_lists_are(&argument_of(options, op)->type);
+  if (opc_options_at_integers(options)) tell_integers(options, tried, outcome, effect);
+  switch (outcome->kind) {
+    case OPC_TRY_RETURNED:
+      if (opc_options_at_integers(options)) break;
+      if (options->turn == OPC_OPTION_OUT && !fits_out(op, tried, outcome->output_numel)) break;
+      if (effect && !nonsense) tell_accepted(options, op, tried, outcome->digest);
+      break;
+    case OPC_TRY_UNINITIALISED: /* with made-up tensors and numbers that may be the arguments' fault; a switch is never
+                                   wrong, and no size of tensors alone, nor a list of such as are there */
+      if (kind == OPC_TYPE_BOOL || kind == OPC_TYPE_STRING ||
+          ((options->turn == OPC_OPTION_SIZES || lists) && is_all_floating(tried)))
+        tell_accepted(options, op, tried, 0);
+      break;
+    case OPC_TRY_REJECTED:
+      tell_refused(options, op, tried, outcome->message);
+      break;
+    case OPC_TRY_CRASHED:
+      keep_crashing(
+          options, tried,
+          kind == OPC_TYPE_BOOL || (kind == OPC_TYPE_STRING && !nonsense) || (lists && is_all_floating(tried)));
+      options->crashes++;
+      break;
+    case OPC_TRY_TIMEOUT:
+    case OPC_TRY_OUT_OF_MEMORY:
+      options->over |= opc_options_at_integers(options); /* they are counts: that costs seconds each time */
+      options->crashes++;
+      break;
+    default:
+      break;
+  }
+}
+
+size_t opc_options_found(const opc_options_t *options, const opc_option_sample_t *out[OPC_OPTION_SAMPLES_MAX]) {
+  size_t count = 0;
+  if (options->varied) out[count++] = &options->all;
+  for (size_t i = 0; i < options->mode_count; i++) out[count++] = &options->modes[i];
+  if (options->has_data) out[count++] = &options->data;
+  return count;
+}

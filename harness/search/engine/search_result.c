@@ -1,0 +1,289 @@
+/* What a search has found so far. */
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "search/engine/search_state.h"
+
+const char *opc_search_state_name(opc_search_state_t state) {
+  static const char *const names[] = {
+#define X(constant, text) text,
+      OPC_SEARCH_STATES(X)
+#undef X
+  };
+  return state < OPC_SEARCH_STATE_COUNT ? names[state] : "?";
+}
+
+/* ---- digests ---- */
+
+static uint64_t mix(uint64_t digest, const void *data, size_t size) { return XXH3_64bits_withSeed(data, size, digest); }
+
+static uint64_t digest_value(const opc_value_t *value, uint64_t digest, bool shapes_only) {
+  int64_t kind = (int64_t)value->kind;
+  digest = mix(digest, &kind, sizeof kind);
+  if (value->kind == OPC_VALUE_TENSOR && value->tensor) {
+    const opc_tensor_spec_t *spec = value->tensor;
+    const int64_t fields[] = {spec->ndim, (int64_t)spec->dtype, (int64_t)spec->fill.kind, spec->fill.hi};
+    digest = mix(digest, fields, shapes_only ? sizeof fields[0] : sizeof fields);
+    digest = mix(digest, spec->sizes, (size_t)spec->ndim * sizeof spec->sizes[0]);
+    if (!shapes_only && spec->fill.kind == OPC_FILL_FULL)
+      digest = mix(digest, &spec->fill.value.i, sizeof spec->fill.value.i);
+    for (size_t i = 0; !shapes_only && spec->fill.kind == OPC_FILL_VALUES && i < spec->fill.value_count; i++)
+      digest = mix(digest, &spec->fill.values[i].i, sizeof spec->fill.values[i].i);
+  }
+  if (value->kind == OPC_VALUE_LIST) {
+    digest = mix(digest, &value->list.count, sizeof value->list.count);
+    for (size_t i = 0; i < value->list.count; i++) digest = digest_value(&value->list.items[i], digest, shapes_only);
+  }
+  if (value->kind == OPC_VALUE_OBJECT) {
+    for (size_t i = 0; i < value->object.init_count; i++)
+      digest = digest_value(&value->object.init[i], digest, shapes_only);
+  }
+  if (shapes_only) return digest;
+  if (value->kind == OPC_VALUE_INT) digest = mix(digest, &value->integer, sizeof value->integer);
+  if (value->kind == OPC_VALUE_BOOL) digest = mix(digest, &value->boolean, sizeof value->boolean);
+  if (value->kind == OPC_VALUE_FLOAT) digest = mix(digest, &value->floating, sizeof value->floating);
+  if (value->kind == OPC_VALUE_STRING && value->string) digest = mix(digest, value->string, strlen(value->string));
+  if (value->kind == OPC_VALUE_DTYPE) digest = mix(digest, &value->dtype, sizeof value->dtype);
+  if (value->kind == OPC_VALUE_COMPLEX) digest = mix(digest, &value->complex, sizeof value->complex);
+  return digest;
+}
+
+uint64_t opc_search_digest_value(const opc_value_t *value, bool shapes_only) {
+  return digest_value(value, 0, shapes_only);
+}
+
+uint64_t opc_search_digest(const opc_sample_t *sample, bool shapes_only) {
+  uint64_t digest = 0;
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    digest = mix(digest, &sample->absent[i], sizeof sample->absent[i]);
+    if (!sample->absent[i]) digest = digest_value(&sample->arguments[i], digest, shapes_only);
+  }
+  return digest;
+}
+
+/* Accepted tuples that differ in shape, at most `limit`: the richest first, among equals the smallest. */
+static size_t choose(const opc_search_t *search, size_t chosen[], size_t limit) {
+  size_t count = 0;
+  while (count < limit) {
+    size_t best = OPC_KEPT_MAX;
+    for (size_t i = 0; i < search->kept_count; i++) {
+      const opc_kept_t *kept = &search->kept[i];
+      bool taken = false;
+      for (size_t k = 0; k < count; k++) taken |= search->kept[chosen[k]].shape == kept->shape;
+      if (taken) continue;
+      const opc_kept_t *other = best < OPC_KEPT_MAX ? &search->kept[best] : NULL;
+      int rank = kept->rich + 2 * kept->depends_on_values,
+          other_rank = other ? other->rich + 2 * other->depends_on_values : -1;
+      if (!other || rank > other_rank || (rank == other_rank && kept->numel < other->numel)) best = i;
+    }
+    if (best == OPC_KEPT_MAX) break;
+    chosen[count++] = best;
+  }
+  return count;
+}
+
+bool opc_search_has_tensors(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->argument_count; i++) {
+    if (opc_type_holds_tensor(&op->arguments[i].type)) return true;
+  }
+  return false;
+}
+
+/* Enough: two shapes with results of some size that depend on what is computed (where any did). */
+bool opc_search_is_rich(const opc_search_t *search, bool with_values) {
+  size_t chosen[OPC_SEARCH_SHAPES_MAX], count = choose(search, chosen, OPC_SEARCH_SHAPES_MAX), rich = 0;
+  for (size_t i = 0; i < count; i++)
+    rich += search->kept[chosen[i]].rich && (!with_values || search->kept[chosen[i]].depends_on_values);
+  return rich >= 2 || (rich == 1 && search->op->argument_count == 0);
+}
+
+const opc_kept_t *opc_search_varied(const opc_search_t *search) {
+  size_t chosen[2], count = choose(search, chosen, 2);
+  return count > 0 ? &search->kept[chosen[count - 1]] : NULL;
+}
+
+/* ---- for the caller ---- */
+
+/* The place that was hardest to reach. */
+static const opc_site_t *deepest(const opc_search_t *search) {
+  const opc_site_t *best = NULL;
+  for (size_t i = 0; i < search->site_count; i++) {
+    if (!best || search->sites[i].depth > best->depth) best = &search->sites[i];
+  }
+  return best;
+}
+
+bool opc_suspects_are_convincing(const opc_suspects_t *suspects) {
+  bool several =
+      suspects->shape_count == sizeof suspects->shapes / sizeof suspects->shapes[0] && !suspects->places_differ;
+  return suspects->best.sample.arguments && (suspects->lone || several);
+}
+
+/* The tries that the operator's fault shows with, where nothing better was found; NULL: there are none. */
+static const opc_suspects_t *convincing(const opc_search_t *search) {
+  if (search->kept_count > 0) return NULL;
+  if (opc_suspects_are_convincing(&search->forgets)) return &search->forgets;
+  return opc_suspects_are_convincing(&search->leaves) ? &search->leaves : NULL;
+}
+
+/* No try was so much as refused, and hangs are too dear to repeat in every check. */
+static bool only_crashes(const opc_search_t *search) {
+  return search->crashes > 0 && search->crashes == search->tries && search->crashing.sample.arguments;
+}
+
+opc_search_state_t opc_search_state(const opc_search_t *search) {
+  if (search->kept_count > 0) return opc_search_is_rich(search, false) ? OPC_SEARCH_RICH : OPC_SEARCH_FOUND;
+  if (convincing(search)) return OPC_SEARCH_FOUND;
+  if (search->impossible) return OPC_SEARCH_IMPOSSIBLE;
+  if (search->trivial) return OPC_SEARCH_TRIVIAL;
+  const opc_site_t *last = deepest(search);
+  return last && last->crash ? OPC_SEARCH_CRASHES : OPC_SEARCH_NOT_FOUND;
+}
+
+/* The words of an inert function (bridge/inert/inert.h). */
+const char *opc_search_unprovided(const opc_search_t *search) {
+  static const char subject[] = "operator ";
+  const char *said = strstr(opc_text_c(&search->no_kernel), "operator called ");
+  return said ? said + sizeof subject - 1 : NULL;
+}
+
+static const char *tries_word(int count) { return count == 1 ? "try" : "tries"; }
+
+/* ", 2 of them crashed, 5 hung" */
+static void describe_crashes(const opc_search_t *search, opc_text_t *detail) {
+  if (search->crashes > 0) opc_text_addf(detail, ", %d of them crashed", search->crashes);
+  if (search->hangs > 0) opc_text_addf(detail, ", %d%s hung", search->hangs, search->crashes > 0 ? "" : " of them");
+}
+
+static bool has_cpu_kernel(const opc_operator_t *op) {
+  static const char *const keys[] = {"CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd"};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    const opc_kernel_t *kernel = opc_operator_kernel(op, keys[i]);
+    if (kernel && !kernel->fallthrough) return true;
+  }
+  return false;
+}
+
+void opc_search_describe(opc_search_t *search) {
+  opc_text_t *detail = &search->detail;
+  opc_text_reset(detail);
+  if (search->kept_count > 0) {
+    opc_text_addf(detail, "found after %d %s", search->earlier + search->found_at,
+                  tries_word(search->earlier + search->found_at));
+    return;
+  }
+  const opc_suspects_t *suspects = convincing(search);
+  if (suspects) {
+    opc_text_addf(detail, "found after %d %s; %s", search->earlier + suspects->first_at,
+                  tries_word(search->earlier + suspects->first_at),
+                  suspects == &search->leaves ? "it touches memory outside its tensors"
+                                              : "its result depends on uninitialised memory");
+    return;
+  }
+  const opc_site_t *last = deepest(search);
+  const char *called = opc_search_unprovided(search);
+  if (search->impossible && search->no_kernels > 0) {
+    if (called) opc_text_addf(detail, "it %.300s", called);
+    else
+      opc_text_add(detail, has_cpu_kernel(search->op) ? "its kernel calls operators that have none for the CPU"
+                                                      : "it has no kernel for the CPU");
+    return;
+  }
+  if (only_crashes(search)) {
+    opc_text_addf(detail, "every one of %d %s crashed; the simplest is taken", search->tries,
+                  tries_word(search->tries));
+    return;
+  }
+  opc_text_addf(detail, "not found in %d %s", search->earlier + search->tries,
+                tries_word(search->earlier + search->tries));
+  if (search->trivial) opc_text_add(detail, "; it returned only without an effect");
+  else describe_crashes(search, detail);
+  if (called) opc_text_addf(detail, "; where its arguments were taken it %.300s", called);
+  else if (last && !last->trivial) opc_text_addf(detail, "; last: %.300s", last->message);
+}
+
+json_t *opc_search_to_json(const opc_search_t *search) {
+  static const char *const names[] = {
+#define X(constant, text) text,
+      OPC_SEARCH_FAMILIES(X)
+#undef X
+  };
+  json_t *families = json_object();
+  for (size_t i = 0; i < OPC_FAMILY_COUNT; i++) {
+    if (search->tried[i] == 0) continue;
+    json_object_set_new(families, names[i],
+                        json_pack("[i, i, i]", search->tried[i], search->moved[i], search->accepted[i]));
+  }
+  return json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:o}", "state", opc_search_state_name(opc_search_state(search)),
+                   "tries", search->tries, "found_at", search->found_at > 0 ? search->earlier + search->found_at : 0,
+                   "crashes", search->crashes, "timeouts", search->hangs, "places", (json_int_t)search->site_count,
+                   "families", families);
+}
+
+const char *opc_search_detail(const opc_search_t *search) { return opc_text_c(&search->detail); }
+
+bool opc_search_is_clean(const opc_search_t *search) { return search->kept_count > 0; }
+
+bool opc_search_wants_cuda(const opc_search_t *search) { return search->wants_cuda; }
+
+static opc_status_t add_unchecked(const opc_search_t *search, const opc_sample_t *found, opc_sample_set_t *set,
+                                  opc_error_t *error) {
+  opc_sample_t sample = {0};
+  opc_status_t status = opc_sample_copy(found, &sample, error);
+  if (status == OPC_OK) status = opc_sample_name(&sample, search->op, error);
+  sample.unchecked = true;
+  if (status == OPC_OK) status = opc_sample_set_add(set, &sample, error);
+  opc_sample_clear(&sample);
+  return status;
+}
+
+opc_status_t opc_search_unchecked(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  if (search->leaves.first_at > 0 && !convincing(search))
+    status = add_unchecked(search, &search->leaves.best.sample, set, error);
+  if (status == OPC_OK && search->options.crashed)
+    status = add_unchecked(search, &search->options.crashing, set, error);
+  return status;
+}
+
+static opc_status_t add_sample(const opc_search_t *search, const opc_sample_t *found, bool varied,
+                               opc_sample_set_t *set, opc_error_t *error) {
+  opc_sample_t sample = {0};
+  opc_status_t status = opc_sample_copy(found, &sample, error);
+  sample.varied = varied;
+  if (status == OPC_OK) status = opc_sample_name(&sample, search->op, error);
+  if (status == OPC_OK) status = opc_sample_set_add(set, &sample, error);
+  opc_sample_clear(&sample);
+  return status;
+}
+
+opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set,
+                                uint64_t out_digests[OPC_SEARCH_SAMPLES_MAX], opc_error_t *error) {
+  size_t chosen[OPC_SEARCH_SHAPES_MAX], count = choose(search, chosen, OPC_SEARCH_SHAPES_MAX);
+  const opc_kept_t *last_resort = NULL; /* what came of these is the finding */
+  const opc_suspects_t *suspects = convincing(search);
+  opc_status_t status = OPC_OK;
+  if (suspects) last_resort = &suspects->best;
+  else if (count == 0 && only_crashes(search)) last_resort = &search->crashing;
+  if (last_resort) count = 1;
+  for (size_t i = 1; i < count; i++) { /* the smallest first */
+    for (size_t k = i; k > 0 && search->kept[chosen[k]].numel < search->kept[chosen[k - 1]].numel; k--) {
+      size_t swapped = chosen[k];
+      chosen[k] = chosen[k - 1];
+      chosen[k - 1] = swapped;
+    }
+  }
+  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+    const opc_kept_t *kept = last_resort ? last_resort : &search->kept[chosen[i]];
+    out_digests[i] = kept->digest;
+    status = add_sample(search, &kept->sample, false, set, error);
+  }
+  const opc_option_sample_t *options[OPC_OPTION_SAMPLES_MAX];
+  size_t option_count = opc_options_found(&search->options, options);
+  for (size_t i = 0; status == OPC_OK && i < option_count; i++) {
+    out_digests[count + i] = options[i]->digest;
+    status = add_sample(search, &options[i]->sample, true, set, error);
+  }
+  return status;
+}

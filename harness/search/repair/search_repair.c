@@ -1,0 +1,108 @@
+/* From a rejection's message to edited arguments: the families in the order of what each was worth when measured
+ * (SEARCH.md of the project's notes, section 5), and how many candidates each may make of one message. A new family is
+ * a row and a function. */
+#include <string.h>
+
+#include "search/repair/search_repair.h"
+
+/* ---- making candidates ---- */
+
+bool opc_repair_begin(opc_repair_t *r) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  if (r->limit == 0) return false;
+  opc_sample_t *sample = opc_candidates_add(r->out, r->sample, r->family);
+  if (!sample) return false;
+  opc_slots_of(sample, slots);
+  for (size_t i = 0; i < r->count; i++) r->copy[i] = slots[r->order[i]];
+  return true;
+}
+
+opc_sample_t *opc_repair_sample(opc_repair_t *r) { return &r->out->items[r->out->count - 1].sample; }
+
+void opc_repair_end(opc_repair_t *r, bool changed) {
+  if (!changed) opc_candidates_drop_last(r->out);
+  else r->limit--;
+}
+
+bool opc_repair_is_tensor(const opc_repair_t *r, size_t slot) { return r->slots[slot].value->kind == OPC_VALUE_TENSOR; }
+const opc_tensor_spec_t *opc_repair_spec(const opc_repair_t *r, size_t slot) { return r->slots[slot].value->tensor; }
+bool opc_repair_is_integer(const opc_repair_t *r, size_t slot) { return r->slots[slot].value->kind == OPC_VALUE_INT; }
+
+bool opc_repair_is_number(const opc_repair_t *r, size_t slot) {
+  return opc_repair_is_integer(r, slot) || r->slots[slot].value->kind == OPC_VALUE_FLOAT;
+}
+
+void opc_repair_set_number(opc_repair_t *r, size_t slot, int64_t number) {
+  if (opc_repair_begin(r)) opc_repair_end(r, opc_edit_number(r->copy[slot].value, number));
+}
+
+bool opc_repair_is_meant(const opc_repair_t *r, size_t slot) {
+  return r->certainty == 0 || r->named[slot] == r->certainty;
+}
+
+const char *opc_repair_name(const opc_repair_t *r, size_t slot) {
+  return r->op->arguments[r->slots[slot].argument].name;
+}
+
+void opc_repair_refill(const opc_repair_t *r, size_t slot) {
+  opc_tensor_spec_t *spec = r->copy[slot].value->tensor;
+  bool boxes = opc_seed_synonyms(opc_repair_name(r, slot), "boxes");
+  if (!boxes && r->named[slot] == r->certainty && opc_clue_has(r->clue, "boxes|rois|bbox")) boxes = spec->ndim == 2;
+  if (boxes) opc_seed_fill("boxes", spec);
+}
+
+static const struct {
+  opc_search_family_t family;
+  void (*run)(opc_repair_t *r);
+  size_t limit; /* candidates of one message */
+} repairs[] = {
+    {OPC_FAMILY_RANK_FROM_TO, opc_repair_rank_from_to, 8},
+    {OPC_FAMILY_SHAPE_PAIR, opc_repair_shape_pair, 6},
+    {OPC_FAMILY_VIEW, opc_repair_view, 8},
+    {OPC_FAMILY_GOT_EXPECTED, opc_repair_got_expected, 8},
+    {OPC_FAMILY_SCALAR_TYPE, opc_repair_scalar_type, 8},
+    {OPC_FAMILY_FLOAT8, opc_repair_float8, 6},
+    {OPC_FAMILY_NOT_IMPLEMENTED, opc_repair_not_implemented, 9},
+    {OPC_FAMILY_DTYPE_UNSAID, opc_repair_dtype_unsaid, 8},
+    {OPC_FAMILY_SHAPE_LITERAL, opc_repair_shape_literal, 6},
+    {OPC_FAMILY_EXPRESSION, opc_repair_expression, 6},
+    {OPC_FAMILY_SQUARE, opc_repair_square, 4},
+    {OPC_FAMILY_RANK, opc_repair_rank_wanted, 10},
+    {OPC_FAMILY_DIVISIBLE, opc_repair_divisible, 6},
+    {OPC_FAMILY_NUMBER_RANGE, opc_repair_number_range, 6},
+    {OPC_FAMILY_LIST_LENGTH, opc_repair_list_length, 5},
+    {OPC_FAMILY_DTYPE_ARGUMENT, opc_repair_dtype_argument, 6},
+    {OPC_FAMILY_SAME_DTYPE, opc_repair_same_dtype, 4},
+    {OPC_FAMILY_NUMBER_SWAP, opc_repair_number_swap, 6},
+    {OPC_FAMILY_SAME_SHAPE, opc_repair_same_shape, 12},
+    {OPC_FAMILY_INDEX_RANGE, opc_repair_index_range, 4},
+    {OPC_FAMILY_INT_VALUES, opc_repair_int_values, 10},
+    {OPC_FAMILY_STRING_WORD, opc_repair_string_word, 8},
+    {OPC_FAMILY_OPTIONAL, opc_repair_optional, 4},
+    {OPC_FAMILY_NUMBER_SET, opc_repair_number_set, 6},
+    {OPC_FAMILY_NAMED, opc_repair_named, 6},
+};
+
+void opc_repair_message(const opc_operator_t *op, const opc_sample_t *sample, const char *message, opc_rng_t *rng,
+                        opc_candidates_t *out) {
+  opc_clue_t clue;
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  opc_repair_t r = {.op = op, .sample = sample, .clue = &clue, .rng = rng, .out = out};
+  opc_clue_read(&clue, message);
+  size_t count = opc_slots_of(sample, slots);
+  for (int level = 2; level >= 0; level--) {
+    for (size_t i = 0; i < count; i++) {
+      int named = opc_clue_names(&clue, op->arguments[slots[i].argument].name);
+      if (named != level) continue;
+      r.slots[r.count] = slots[i];
+      r.order[r.count] = i;
+      r.named[r.count++] = named;
+      if (named > r.certainty) r.certainty = named;
+    }
+  }
+  for (size_t i = 0; i < sizeof repairs / sizeof repairs[0]; i++) {
+    r.family = repairs[i].family;
+    r.limit = repairs[i].limit;
+    repairs[i].run(&r);
+  }
+}

@@ -1,0 +1,9 @@
+#include "supervise/common/run_options.h"
+
+void opc_run_options_default(opc_run_options_t *options) {
+  *options = (opc_run_options_t){.timeout = 10, .operator_time = 300, .memory_mib = 4096};
+}
+
+double opc_run_pace(const opc_run_options_t *options) {
+  return options->memcheck ? OPC_MEMCHECK_PACE : options->sanitize != NULL ? OPC_SANITIZE_PACE : 1;
+}

@@ -1,0 +1,94 @@
+#include "supervise/common/xfail.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static char *cut_word(char **rest) {
+  char *start = *rest + strspn(*rest, " \t"), *end = start + strcspn(start, " \t\r\n");
+  *rest = *end != '\0' ? end + 1 : end;
+  *end = '\0';
+  return start;
+}
+
+static opc_status_t add(opc_xfail_t *list, char *line, int number, opc_error_t *error) {
+  char *rest = line, *pattern = cut_word(&rest), *rule = NULL;
+  rest += strspn(rest, " \t");
+  if (pattern[0] == '\0' || pattern[0] == '#') return OPC_OK;
+  if (strncmp(rest, "rule=", 5) == 0) rule = cut_word(&rest) + 5;
+  rest += strspn(rest, " \t");
+  for (size_t length = strlen(rest); length > 0 && isspace((unsigned char)rest[length - 1]); length--)
+    rest[length - 1] = '\0';
+  if (strchr(pattern, '/') == NULL && strchr(pattern, '*') == NULL) {
+    return opc_error_set(error, OPC_ERR_INPUT,
+                         "%s:%d: \"%s\" is no case id and no glob (ns::op/check/device/dtype/SAMPLE/VARIANT)",
+                         list->file, number, pattern);
+  }
+  if (rest[0] == '\0') {
+    return opc_error_set(error, OPC_ERR_INPUT, "%s:%d: no reason behind %s: write why the failure is expected",
+                         list->file, number, pattern);
+  }
+  opc_xfail_entry_t *grown = realloc(list->entries, (list->count + 1) * sizeof *grown);
+  if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  list->entries = grown;
+  opc_xfail_entry_t *entry = &grown[list->count++];
+  *entry = (opc_xfail_entry_t){.pattern = opc_string_copy(pattern),
+                               .rule = opc_string_copy(rule),
+                               .reason = opc_string_copy(rest),
+                               .line = number,
+                               .glob = strpbrk(pattern, "*?[") != NULL};
+  if (entry->pattern == NULL || entry->reason == NULL || (rule != NULL && entry->rule == NULL))
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  return OPC_OK;
+}
+
+opc_status_t opc_xfail_read(const char *file, opc_xfail_t **out, opc_error_t *error) {
+  *out = NULL;
+  FILE *stream = fopen(file, "re");
+  if (stream == NULL)
+    return opc_error_set(error, OPC_ERR_IO, "cannot read the expected failures %s: %s", file, strerror(errno));
+  char *line = NULL;
+  size_t size = 0;
+  opc_status_t status = OPC_OK;
+  opc_xfail_t *list = calloc(1, sizeof *list);
+  if (list == NULL || (list->file = opc_string_copy(file)) == NULL)
+    status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (int number = 1; status == OPC_OK && getline(&line, &size, stream) > 0; number++)
+    status = add(list, line, number, error);
+  if (status == OPC_OK && ferror(stream))
+    status = opc_error_set(error, OPC_ERR_IO, "cannot read the expected failures %s: %s", file, strerror(errno));
+  free(line);
+  fclose(stream);
+  if (status == OPC_OK) *out = list;
+  else opc_xfail_free(list);
+  return status;
+}
+
+void opc_xfail_free(opc_xfail_t *list) {
+  if (list == NULL) return;
+  for (size_t i = 0; i < list->count; i++) {
+    free(list->entries[i].pattern);
+    free(list->entries[i].rule);
+    free(list->entries[i].reason);
+    json_decref(list->entries[i].held);
+  }
+  free(list->entries);
+  free(list->file);
+  free(list);
+}
+
+opc_xfail_entry_t *opc_xfail_match(opc_xfail_t *list, const char *case_id, const char *rule) {
+  for (size_t i = 0; list != NULL && i < list->count; i++) {
+    opc_xfail_entry_t *entry = &list->entries[i];
+    if (rule != NULL && entry->rule != NULL && strcmp(entry->rule, rule) != 0) continue;
+    if (strcmp(entry->pattern, case_id) != 0 && fnmatch(entry->pattern, case_id, 0) != 0) continue;
+    entry->used = true;
+    return entry;
+  }
+  return NULL;
+}

@@ -1,0 +1,198 @@
+#include "supervise/evidence/crash_report.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "supervise/symbols/frames.h"
+#include "supervise/process/worker_process.h"
+
+enum { TAIL_SIZE = 2048, RECURSION = 12 };
+
+typedef struct scene {
+  opc_blackbox_t box; /* a copy: the original can still be written by what the child left behind */
+  opc_frames_t frames;
+  bool repeats; /* the same address again and again: recursion */
+} scene_t;
+
+static void read_scene(const opc_child_t *child, opc_symboliser_t *symboliser, const opc_crash_limits_t *limits,
+                       scene_t *scene) {
+  memset(scene, 0, sizeof *scene);
+  memcpy(&scene->box, (const void *)child->blackbox, sizeof scene->box);
+  scene->box.phase[sizeof scene->box.phase - 1] = '\0';
+  scene->box.terminate_text[sizeof scene->box.terminate_text - 1] = '\0';
+  scene->box.input[sizeof scene->box.input - 1] = '\0';
+  if (scene->box.crashed != 1 && scene->box.frame_count == 0) return;
+  uint32_t count = scene->box.frame_count <= OPC_BLACKBOX_FRAMES ? scene->box.frame_count : OPC_BLACKBOX_FRAMES;
+  uint32_t equal = 0;
+  for (uint32_t i = 2; i < count; i++)
+    equal += scene->box.frames[i] == scene->box.frames[i - 1] || scene->box.frames[i] == scene->box.frames[i - 2];
+  scene->repeats = equal >= RECURSION;
+  opc_frames_resolve(symboliser, limits->maps, limits->library, scene->box.frames, count,
+                     scene->box.frames[0] == scene->box.program_counter, &scene->frames);
+}
+
+static const char *signal_words(int number) {
+  switch (number) {
+    case SIGSEGV:
+      return "segmentation fault";
+    case SIGBUS:
+      return "bus error";
+    case SIGFPE:
+      return "arithmetic exception (an integer division by zero, most likely)";
+    case SIGILL:
+      return "illegal instruction";
+    case SIGABRT:
+      return "abort";
+    case SIGXFSZ:
+      return "a file grew beyond its limit";
+    default:
+      return sigdescr_np(number) != NULL ? sigdescr_np(number) : "unknown signal";
+  }
+}
+
+static void set_rule(opc_crash_t *out, const char *rule) { snprintf(out->rule, sizeof out->rule, "%s", rule); }
+
+static void by_signal(const opc_child_t *child, const opc_crash_limits_t *limits, const scene_t *scene, int number,
+                      opc_crash_t *out) {
+  const char *abbreviation = sigabbrev_np(number), *terminate = scene->box.terminate_text;
+  bool box = scene->box.crashed == 1 && scene->box.signal == number;
+  if (strstr(terminate, "bad_alloc") != NULL) {
+    set_rule(out, "memory");
+    opc_text_addf(&out->message, "out of memory (std::bad_alloc) with a limit of %d MiB", limits->memory_mib);
+  } else if (number == SIGKILL && child->max_rss_kib / 1024 > (int64_t)limits->memory_mib / 2) {
+    set_rule(out, "memory");
+    opc_text_addf(&out->message, "killed by the system while it held %lld MiB of memory",
+                  (long long)(child->max_rss_kib / 1024));
+  } else {
+    snprintf(out->rule, sizeof out->rule, "signal.SIG%s", abbreviation != NULL ? abbreviation : "?");
+    if (number == SIGABRT && terminate[0] != '\0') {
+      opc_text_addf(&out->message, "std::terminate was called for: %s", terminate);
+    } else if (number == SIGSEGV && box &&
+               (scene->repeats || (limits->maps != NULL && opc_maps_below_stack(limits->maps, scene->box.address)))) {
+      opc_text_add(&out->message, "stack overflow (segmentation fault below the stack)");
+    } else {
+      opc_text_add(&out->message, signal_words(number));
+      /* si_addr of a SIGSEGV that the kernel sends for a non-canonical address is 0 with code SI_KERNEL. */
+      if (box && (number == SIGSEGV || number == SIGBUS) && scene->box.code == SI_KERNEL)
+        opc_text_add(&out->message, " at a non-canonical address");
+      else if (box && (number == SIGSEGV || number == SIGBUS))
+        opc_text_addf(&out->message, " at address 0x%" PRIx64, scene->box.address);
+    }
+  }
+  opc_frames_say(&scene->frames, &out->message);
+}
+
+static void describe_end(const opc_child_t *child, const opc_crash_limits_t *limits, const scene_t *scene,
+                         opc_crash_t *out) {
+  switch (child->cause) {
+    case OPC_END_TIMEOUT:
+      set_rule(out, "timeout");
+      opc_text_addf(&out->message, "did not return within %g s and was killed", limits->seconds);
+      return;
+    case OPC_END_IDLE:
+      set_rule(out, "timeout");
+      opc_text_add(&out->message, "the process stopped answering between two cases and was killed");
+      return;
+    case OPC_END_GARBAGE:
+      set_rule(out, "exit");
+      opc_text_add(&out->message,
+                   "wrote into the channel that results come on: it writes to file descriptors that are not its own");
+      return;
+    case OPC_END_CHANNEL:
+      set_rule(out, "exit");
+      opc_text_add(&out->message,
+                   "closed the channel that results go to: it closes file descriptors that are not its own");
+      return;
+    case OPC_END_WORKER:
+      set_rule(out, "exit");
+      opc_text_add(&out->message, "killed the process that started it");
+      if (WIFSIGNALED(child->status)) opc_text_addf(&out->message, " (SIG%s)", sigabbrev_np(WTERMSIG(child->status)));
+      return;
+    case OPC_END_BY_ITSELF:
+      break;
+  }
+  if (WIFSIGNALED(child->status)) {
+    by_signal(child, limits, scene, WTERMSIG(child->status), out);
+  } else {
+    set_rule(out, "exit");
+    opc_text_addf(&out->message, "ended the process with exit code %d",
+                  WIFEXITED(child->status) ? WEXITSTATUS(child->status) : -1);
+    /* A child that cannot go on says why: memory that ran out, a channel that the operator closed. */
+    if (scene->box.crashed != 1 && scene->box.terminate_text[0] != '\0')
+      opc_text_addf(&out->message, " (%s)", scene->box.terminate_text);
+    opc_frames_say(&scene->frames, &out->message);
+  }
+}
+
+static double seconds_run(const opc_child_t *child, const scene_t *scene) {
+  double started = (double)scene->box.started_ns * 1e-9, now = opc_clock();
+  return scene->box.running == 1 && started >= child->opened && started <= now ? now - started : 0;
+}
+
+/* "the operator", "the operator, second run" */
+static bool is_own_call(const scene_t *scene) {
+  static const char words[] = "the operator";
+  const char *phase = scene->box.phase;
+  size_t length = sizeof words - 1;
+  return scene->box.running == 1 && strncmp(phase, words, length) == 0 &&
+         (phase[length] == '\0' || phase[length] == ',');
+}
+
+/* assert and CHECK print what is wrong before they abort. */
+static void add_last_line(const char *printed, opc_text_t *out) {
+  const char *end = strrchr(printed, '\n'), *line = end != NULL ? end + 1 : printed;
+  if (*line != '\0') opc_text_addf(out, "; what it printed last: %.300s", line);
+}
+
+opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symboliser,
+                                const opc_crash_limits_t *limits, opc_crash_t *out, opc_error_t *error) {
+  memset(out, 0, sizeof *out);
+  scene_t *scene = malloc(sizeof *scene);
+  if (scene == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  read_scene(child, symboliser, limits, scene);
+  describe_end(child, limits, scene, out);
+  out->seconds = seconds_run(child, scene);
+  out->own_call = is_own_call(scene);
+  if (scene->box.phase[0] != '\0' && scene->box.running == 1)
+    opc_text_addf(&out->message, ", while %s ran", scene->box.phase);
+  if (scene->frames.own != NULL) opc_frame_place(scene->frames.own, out->place, sizeof out->place);
+  else snprintf(out->place, sizeof out->place, "status %d", child->status);
+
+  out->evidence = json_object();
+  if (child->cause == OPC_END_BY_ITSELF && WIFSIGNALED(child->status)) {
+    json_object_set_new(out->evidence, "signal", json_integer(WTERMSIG(child->status)));
+  } else if (child->cause == OPC_END_BY_ITSELF) {
+    json_object_set_new(out->evidence, "exit_code", json_integer(WEXITSTATUS(child->status)));
+  }
+  if (scene->box.crashed == 1 && scene->box.signal != 0) {
+    char address[32];
+    snprintf(address, sizeof address, "0x%" PRIx64, scene->box.address);
+    json_object_set_new(out->evidence, "address", json_string(address));
+  }
+  json_t *input = json_loads(scene->box.input, 0, NULL);
+  if (json_is_object(input)) json_object_set(out->evidence, "input", input);
+  json_decref(input);
+  if (scene->frames.count > 0) json_object_set_new(out->evidence, "frames", opc_frames_json(&scene->frames));
+  if (child->max_rss_kib > 0) json_object_set_new(out->evidence, "max_rss_kib", json_integer(child->max_rss_kib));
+  opc_text_t tail = {0};
+  opc_output_tail(child->output, TAIL_SIZE, &tail);
+  if (tail.length > 0) json_object_set_new(out->evidence, "output", json_string(opc_text_c(&tail)));
+  const bool on_purpose =
+      child->cause == OPC_END_BY_ITSELF && (!WIFSIGNALED(child->status) || WTERMSIG(child->status) == SIGABRT);
+  if (on_purpose)
+    opc_text_add(&out->said, scene->box.terminate_text[0] != '\0' ? scene->box.terminate_text : opc_text_c(&tail));
+  if (on_purpose && scene->box.terminate_text[0] == '\0') add_last_line(opc_text_c(&tail), &out->message);
+  opc_text_clear(&tail);
+  free(scene);
+  return OPC_OK;
+}
+
+void opc_crash_clear(opc_crash_t *crash) {
+  opc_text_clear(&crash->message);
+  opc_text_clear(&crash->said);
+  json_decref(crash->evidence);
+  memset(crash, 0, sizeof *crash);
+}

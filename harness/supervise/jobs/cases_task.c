@@ -1,0 +1,268 @@
+/* The cases of an operator: results go to the journal as they come, findings wait for their confirmation, a dead child
+ * is replaced by one that goes on after the case that killed it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "checks/catalogue/rules.h"
+#include "model/json/json_write.h"
+#include "model/case/verdict.h"
+#include "supervise/jobs/task.h"
+
+enum { CRASHES_MAX = 3, TIMEOUTS_MAX = 2, HANGS_MAX = 3, STILLBORN_MAX = 3 };
+
+static const char *text_of(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
+
+static double seconds(const opc_task_t *task) { return task->session->options->timeout; }
+
+/* Of a single case nothing is taken away: its own time is bounded, and who asks for one wants it. */
+static bool has_used_its_time(const opc_task_t *task) {
+  return !task->session->has_only && opc_clock() - task->cases_began > task->session->options->operator_time;
+}
+
+static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
+  task->session->current = task->op->name;
+  task->first = task->order_count;
+  if (task->cases_began <= 0) task->cases_began = opc_clock();
+  task->out_of_time |= has_used_its_time(task);
+  *out = opc_task_cases_command(task, json_array_size(task->skips), json_array_size(task->crashed));
+  if (*out == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (task->session->has_only) json_object_set_new(*out, "only", json_string(task->session->options->case_id));
+  else if (task->out_of_time)
+    json_object_set_new(*out, "out_of_time", json_real(task->session->options->operator_time));
+  if (!task->session->has_only && task->order_count > 0)
+    json_object_set_new(*out, "after", json_string(task->order[task->order_count - 1]));
+  return OPC_OK;
+}
+
+/* The id of a case that has come to an end, in the order of the plan. */
+static opc_status_t note_order(opc_task_t *task, const char *case_id, opc_error_t *error) {
+  if (task->order_count == task->order_capacity) {
+    size_t capacity = task->order_capacity * 2 + 64;
+    char **grown = realloc(task->order, capacity * sizeof *grown);
+    if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    task->order = grown;
+    task->order_capacity = capacity;
+  }
+  task->order[task->order_count] = opc_string_copy(case_id);
+  if (task->order[task->order_count] == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  task->order_count++;
+  return OPC_OK;
+}
+
+static opc_status_t suspect(opc_task_t *task, json_t *result, opc_error_t *error) {
+  opc_suspect_t *grown = realloc(task->suspects, (task->suspect_count + 1) * sizeof *grown);
+  if (grown == NULL) {
+    json_decref(result);
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  }
+  task->suspects = grown;
+  grown[task->suspect_count++] = (opc_suspect_t){.result = result,
+                                                 .first = task->first,
+                                                 .position = task->order_count - 1,
+                                                 .skips = json_array_size(task->skips),
+                                                 .crashed = json_array_size(task->crashed)};
+  json_t *record = json_copy(result);
+  opc_case_id_t id;
+  if (record != NULL && opc_case_id_parse(text_of(result, "case"), &id, NULL) == OPC_OK) {
+    char *repro = opc_repro_line(task->session, task->op, text_of(result, "case"));
+    json_object_set_new(record, "t", json_string("suspect"));
+    json_object_set_new(record, "operator", json_string(task->op->name));
+    json_object_set_new(record, "check", json_string(id.check));
+    json_object_set_new(record, "repro", opc_json_string(repro));
+    free(repro);
+  }
+  return opc_journal_write(task->session->journal, record, error);
+}
+
+void opc_task_explain_no_sample(const opc_task_t *task, json_t *result) {
+  const char *reason = text_of(result, "reason");
+  if (task->detail == NULL || reason == NULL || strcmp(reason, opc_skip_reason_name(OPC_SKIP_NO_SAMPLE)) != 0) return;
+  char *text = opc_string_format("no sample file names it, and the search found no arguments: %s", task->detail);
+  json_object_set_new(result, "message", opc_json_string(text));
+  free(text);
+}
+
+/* A check that calls nothing reads what every child has from the worker: a run alone would be the same one again. */
+static bool is_static(const json_t *result) {
+  opc_case_id_t id;
+  int check = opc_case_id_parse(text_of(result, "case"), &id, NULL) == OPC_OK ? opc_check_info_find(id.check) : -1;
+  return check >= 0 && !opc_check_infos[check].calls &&
+         strcmp(text_of(result, "verdict"), opc_verdict_name(OPC_VERDICT_ERROR)) != 0;
+}
+
+/* Under Valgrind a run alone takes half a second. What Valgrind saw needs none, and of the checks' own findings the
+ * first of a rule has one for all. */
+static bool is_settled(const opc_task_t *task, const json_t *result) {
+  if (is_static(result)) return true;
+  if (task->session->memcheck == NULL) return false;
+  bool settled = json_is_true(json_object_get(json_object_get(result, "evidence"), "witnessed"));
+  for (size_t i = 0; i < task->suspect_count && !settled; i++) {
+    settled = json_equal(json_object_get(task->suspects[i].result, "rule"), json_object_get(result, "rule"));
+  }
+  return settled;
+}
+
+/* Its child has outlived the held result: it is final, or a suspect. */
+static opc_status_t settle(opc_task_t *task, opc_error_t *error) {
+  json_t *result = task->held;
+  if (result == NULL) return OPC_OK;
+  task->held = NULL;
+  int verdict = opc_verdict_find(text_of(result, "verdict"));
+  bool finding = verdict == OPC_VERDICT_FAIL || verdict == OPC_VERDICT_ERROR;
+  if (finding && !is_settled(task, result)) return suspect(task, result, error);
+  opc_task_explain_no_sample(task, result);
+  return opc_session_result(task->session, task->op, result, NULL, error);
+}
+
+static opc_status_t on_result(opc_task_t *task, json_t *message, opc_error_t *error) {
+  opc_status_t status = settle(task, error);
+  /* A case has one result: a second one would be a hostile child's. */
+  bool again =
+      task->order_count > task->first && strcmp(task->order[task->order_count - 1], text_of(message, "case")) == 0;
+  if (status != OPC_OK || again) return status;
+  task->held = json_incref(message);
+  task->stillborn = 0;
+  status = note_order(task, text_of(message, "case"), error);
+  if (status != OPC_OK || task->out_of_time || !has_used_its_time(task)) return status;
+  opc_task_release(task); /* the next child goes on behind this case, and skips what is left */
+  return settle(task, error);
+}
+
+static opc_status_t give_up(opc_task_t *task, const char *why, opc_error_t *error) {
+  task->session->trouble = true;
+  opc_task_enter(task, &opc_phase_confirm);
+  return opc_journal_note(task->session->journal, error, "%s: the rest of its cases could not be run: %s",
+                          task->op->name, why);
+}
+
+/* An operator that hangs again and again does so in all checks: each would cost two timeouts and their confirmations
+ * more. */
+static void skip_all(opc_task_t *task) {
+  size_t i;
+  json_t *name;
+  json_array_foreach(task->session->checks, i, name) json_array_append(task->skips, name);
+}
+
+/* Counts equal crashes; a check with too many is skipped from then on. */
+static opc_status_t tally(opc_task_t *task, const char *check, const opc_crash_t *crash, opc_error_t *error) {
+  bool timeout = strcmp(crash->rule, "timeout") == 0;
+  const char *place = timeout ? "" : crash->place;
+  size_t i = 0;
+  while (i < task->tally_count &&
+         (strcmp(task->tallies[i].check, check) != 0 || strcmp(task->tallies[i].rule, crash->rule) != 0 ||
+          strcmp(task->tallies[i].place, place) != 0)) {
+    i++;
+  }
+  if (i == task->tally_count) {
+    opc_tally_t *grown = realloc(task->tallies, (task->tally_count + 1) * sizeof *grown);
+    if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    task->tallies = grown;
+    grown[task->tally_count++] = (opc_tally_t){.count = 0};
+    snprintf(grown[i].check, sizeof grown[i].check, "%s", check);
+    snprintf(grown[i].rule, sizeof grown[i].rule, "%s", crash->rule);
+    snprintf(grown[i].place, sizeof grown[i].place, "%s", place);
+  }
+  if (++task->tallies[i].count == (timeout ? TIMEOUTS_MAX : CRASHES_MAX))
+    json_array_append_new(task->skips, json_string(check));
+  if (timeout && ++task->hangs == HANGS_MAX) skip_all(task);
+  return OPC_OK;
+}
+
+/* What it hung on is a variant: the same one of another sample would cost its time again and tell nothing new. As the
+ * samples themselves may, that is no rule for plain ones. */
+static void note_hung_variant(opc_task_t *task, const opc_case_id_t *id) {
+  opc_case_id_t of_all = *id;
+  char text[OPC_CASE_ID_SIZE];
+  if (id->variant[0] == '\0' || strcmp(id->variant, "plain") == 0) return;
+  of_all.sample[0] = '\0';
+  opc_case_id_format(&of_all, text);
+  json_array_append_new(task->crashed, json_string(text));
+}
+
+/* The process leaves, and another one goes on behind its last case. Where that broke it the check is given up after
+ * some. */
+static opc_status_t spent(opc_task_t *task, opc_error_t *error) {
+  opc_case_id_t id;
+  opc_crash_t fault = {0};
+  if (task->held == NULL)
+    return give_up(task, "the worker says that a case broke its process, and has run none", error);
+  snprintf(fault.rule, sizeof fault.rule, "%.31s",
+           text_of(task->held, "rule") != NULL ? text_of(task->held, "rule") : "");
+  opc_status_t status = opc_case_id_parse(text_of(task->held, "case"), &id, error);
+  if (status == OPC_OK && strcmp(fault.rule, "launch.asynchronous_error") == 0)
+    status = tally(task, id.check, &fault, error);
+  if (status == OPC_OK) status = settle(task, error);
+  if (task->session->has_only) opc_task_enter(task, &opc_phase_confirm);
+  else opc_task_release(task);
+  return status;
+}
+
+/* The child died with a case, with the last result on its lips, or before it began. */
+static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
+  opc_case_id_t id;
+  char blamed[OPC_CASE_ID_SIZE];
+  opc_status_t status = OPC_OK;
+  const char *held = text_of(task->held, "case");
+  bool after = held != NULL && (case_id[0] == '\0' || strcmp(case_id, held) == 0);
+  if (!after) status = settle(task, error);
+  if (status != OPC_OK) return status;
+  if (!after && case_id[0] == '\0') {
+    if (++task->stillborn < STILLBORN_MAX) return OPC_OK;
+    const char *output = text_of(crash->evidence, "output"); /* a child that could not be set up says why there */
+    return give_up(task, output != NULL ? output : opc_text_c(&crash->message), error);
+  }
+  snprintf(blamed, sizeof blamed, "%s", after ? held : case_id);
+  json_t *result = opc_task_crash_result(blamed, crash, task);
+  if (after && !crash->unwatchable) {
+    char *text = opc_string_format("%s, after the operator had returned", text_of(result, "message"));
+    json_object_set_new(result, "message", opc_json_string(text));
+    json_object_set_new(json_object_get(result, "evidence"), "had_returned", json_true());
+    free(text);
+  }
+  if (after) {
+    json_decref(task->held);
+    task->held = NULL;
+  } else {
+    status = note_order(task, blamed, error);
+  }
+  task->stillborn = 0;
+  if (status == OPC_OK && crash->unwatchable) status = opc_session_result(task->session, task->op, result, NULL, error);
+  else if (status == OPC_OK) status = suspect(task, result, error);
+  else json_decref(result);
+  if (status == OPC_OK) status = opc_case_id_parse(blamed, &id, error);
+  if (status == OPC_OK) status = tally(task, id.check, crash, error);
+  /* An aggregating case has no arguments of its own; after its return it is not known to be these arguments. */
+  if (status == OPC_OK && !after && crash->own_call && id.sample[0] != '\0') {
+    json_array_append_new(task->crashed, json_string(blamed));
+    if (strcmp(crash->rule, "timeout") == 0) note_hung_variant(task, &id);
+  }
+  if (status == OPC_OK && task->session->has_only) opc_task_enter(task, &opc_phase_confirm);
+  return status;
+}
+
+static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
+  const char *type = text_of(message, "t"), *why = text_of(message, "message");
+  opc_status_t status = OPC_OK;
+  if (type == NULL) return OPC_OK;
+  if (strcmp(type, "result") == 0 && opc_result_valid(message, task->op)) return on_result(task, message, error);
+  if (strcmp(type, "done") == 0) {
+    status = settle(task, error);
+    opc_task_enter(task, &opc_phase_confirm);
+  } else if (strcmp(type, "spent") == 0) {
+    status = spent(task, error);
+  } else if (strcmp(type, "refused") == 0) {
+    status = settle(task, error);
+    if (status == OPC_OK && task->session->has_only) {
+      opc_task_enter(task, &opc_phase_confirm);
+      return opc_journal_note(task->session->journal, error, "--case %s: there is no such case: %s",
+                              task->session->options->case_id, why != NULL ? why : "");
+    }
+    if (status == OPC_OK) status = give_up(task, why != NULL ? why : "the worker refuses", error);
+  }
+  return status;
+}
+
+const opc_phase_t opc_phase_cases = {.command = command, .message = message, .crash = crash, .seconds = seconds};

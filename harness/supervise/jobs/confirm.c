@@ -1,0 +1,230 @@
+/* Confirmation: a finding is run again, alone, in a fresh child, by the path of --case. Where it vanishes, the cases
+ * that its child ran before are run again in front of it, and halved until the one that it depends on is left. Where it
+ * still vanishes, it is a warning that says so.
+ *
+ * Of findings of one check and rule the simplest comes first, which is the one that is shown. The others follow it in
+ * its child, and say so
+ * ("confirmed_after"): hundreds of processes would tell no more. What does not show there has a child of its own after
+ * all. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/case/case.h"
+#include "model/json/json_write.h"
+#include "supervise/jobs/task.h"
+
+enum { ALONE_RUNS_MAX = 3, BISECTIONS_MAX = 8 };
+enum { STEP_ALONE = 0, STEP_STRETCH, STEP_HALVE };
+
+static const char *text_of(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
+
+static double seconds(const opc_task_t *task) { return task->session->options->timeout; }
+
+static opc_suspect_t *present(opc_task_t *task) { return &task->suspects[task->confirming]; }
+
+static void forget_outcome(opc_task_t *task) {
+  json_decref(task->outcome);
+  task->outcome = NULL;
+}
+
+/* The case that the stretch starts with. */
+static size_t stretch_start(const opc_task_t *task) {
+  return task->step == STEP_HALVE ? task->low + (task->high - task->low) / 2 : task->low;
+}
+
+static bool is_of(const json_t *left, const json_t *right) {
+  static const char *const keys[] = {"rule", "severity", "verdict"};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (!json_equal(json_object_get(left, keys[i]), json_object_get(right, keys[i]))) return false;
+  return true;
+}
+
+static int in_groups(const void *left, const void *right) {
+  const opc_suspect_t *a = left, *b = right;
+  if (a->group != b->group) return a->group < b->group ? -1 : 1;
+  if (a->complexity != b->complexity) return a->complexity < b->complexity ? -1 : 1;
+  return (a->position > b->position) - (a->position < b->position);
+}
+
+/* Groups in the order of their first cases. */
+static void arrange(opc_task_t *task) {
+  opc_case_id_t id, first;
+  for (size_t i = 0; i < task->suspect_count; i++) {
+    opc_suspect_t *suspect = &task->suspects[i];
+    suspect->group = i;
+    if (opc_case_id_parse(text_of(suspect->result, "case"), &id, NULL) != OPC_OK) continue;
+    suspect->complexity = opc_case_id_complexity(&id);
+    for (size_t k = 0; k < i; k++) {
+      const json_t *other = task->suspects[k].result;
+      if (task->suspects[k].group != k || !is_of(other, suspect->result) ||
+          opc_case_id_parse(text_of(other, "case"), &first, NULL) != OPC_OK || strcmp(first.check, id.check) != 0)
+        continue;
+      suspect->group = k;
+      break;
+    }
+  }
+  if (task->suspect_count > 0) qsort(task->suspects, task->suspect_count, sizeof *task->suspects, in_groups);
+}
+
+static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
+  if (task->confirming == 0 && task->step == STEP_ALONE && task->alone_runs == 0) arrange(task);
+  if (task->confirming == task->suspect_count) {
+    opc_task_enter(task, NULL);
+    return OPC_OK;
+  }
+  const opc_suspect_t *suspect = present(task);
+  const char *case_id = text_of(suspect->result, "case");
+  forget_outcome(task);
+  bool alone = task->step == STEP_ALONE;
+  *out = opc_task_cases_command(task, alone ? 0 : suspect->skips, alone ? 0 : suspect->crashed);
+  if (*out == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (alone) {
+    task->alone_runs += !task->in_company;
+    json_object_set_new(*out, "only", json_string(case_id));
+    json_object_set_new(*out, "only_ran", json_true());
+  } else {
+    json_object_set_new(*out, "from", json_string(task->order[stretch_start(task)]));
+    json_object_set_new(*out, "to", json_string(case_id));
+  }
+  return OPC_OK;
+}
+
+/* The finding is settled: `result` (taken) goes to the journal, the next one is begun. */
+static opc_status_t conclude(opc_task_t *task, json_t *result, const char *repro, opc_error_t *error) {
+  opc_status_t status = opc_session_result(task->session, task->op, result, repro, error);
+  forget_outcome(task);
+  task->confirming++;
+  task->step = STEP_ALONE;
+  task->alone_runs = 0;
+  return status;
+}
+
+static void add_words(json_t *result, const char *words) {
+  char *text = opc_string_format("%s%s", text_of(result, "message"), words);
+  json_object_set_new(result, "message", opc_json_string(text));
+  free(text);
+}
+
+static opc_status_t conclude_depends(opc_task_t *task, size_t on, opc_error_t *error) {
+  json_t *result = json_incref(present(task)->result), *evidence = json_object_get(result, "evidence");
+  char *words = opc_string_format(
+      ". It does so only after the case %s in the same process: what that call leaves behind matters", task->order[on]);
+  char *repro = opc_repro_line(task->session, task->op, NULL);
+  add_words(result, words);
+  json_object_set_new(evidence, "confirmed", json_true());
+  json_object_set_new(evidence, "depends_on", json_string(task->order[on]));
+  opc_status_t status = conclude(task, result, repro, error);
+  free(words);
+  free(repro);
+  return status;
+}
+
+static opc_status_t conclude_unconfirmed(opc_task_t *task, opc_error_t *error) {
+  json_t *result = json_incref(present(task)->result);
+  add_words(result, ". It showed once and could not be made to show again, alone or after the cases before it");
+  json_object_set_new(result, "severity", json_string("warning"));
+  json_object_set_new(json_object_get(result, "evidence"), "confirmed", json_false());
+  char *repro = opc_repro_line(task->session, task->op, NULL);
+  opc_status_t status = conclude(task, result, repro, error);
+  free(repro);
+  return status;
+}
+
+static bool showed_again(const opc_task_t *task) {
+  const json_t *result = task->suspects[task->confirming].result;
+  return task->outcome != NULL &&
+         json_equal(json_object_get(result, "verdict"), json_object_get(task->outcome, "verdict")) &&
+         json_equal(json_object_get(result, "rule"), json_object_get(task->outcome, "rule"));
+}
+
+/* A crash knows its input only where its case ran alone or last; the finding may have been made in a run of all. */
+static void learn_input(const opc_task_t *task) {
+  json_t *known = json_object_get(task->suspects[task->confirming].result, "evidence");
+  json_t *input = json_object_get(json_object_get(task->outcome, "evidence"), "input");
+  if (input != NULL && json_object_get(known, "input") == NULL) json_object_set(known, "input", input);
+}
+
+/* It showed again. The next of its group follows in the same child, unless that has ended. */
+static opc_status_t conclude_confirmed(opc_task_t *task, opc_error_t *error) {
+  json_t *evidence = json_object_get(task->outcome, "evidence");
+  size_t done = task->confirming;
+  json_object_set_new(evidence, "confirmed", json_true());
+  if (task->in_company)
+    json_object_set(evidence, "confirmed_after", json_object_get(task->suspects[task->leader].result, "case"));
+  else task->leader = done;
+  opc_status_t status = conclude(task, json_incref(task->outcome), NULL, error);
+  task->in_company = task->child != NULL && task->confirming < task->suspect_count &&
+                     present(task)->group == task->suspects[done].group;
+  if (status == OPC_OK && task->in_company) return opc_task_send(task, error);
+  opc_task_release(task);
+  return status;
+}
+
+/* One run is over: what to do next with this finding. */
+static opc_status_t evaluate(opc_task_t *task, opc_error_t *error) {
+  const opc_suspect_t *suspect = present(task);
+  bool again = showed_again(task), has_stretch = suspect->first < suspect->position, alone = !task->in_company;
+  if (again) learn_input(task);
+  if (again && task->step == STEP_ALONE) return conclude_confirmed(task, error);
+  opc_task_release(task);
+  task->in_company = false;
+  if (!alone) return OPC_OK; /* alone then */
+  if (task->step == STEP_ALONE) {
+    if (task->alone_runs == 1 && has_stretch) {
+      task->step = STEP_STRETCH;
+      task->low = suspect->first;
+      task->high = suspect->position;
+    } else if (task->alone_runs >= ALONE_RUNS_MAX) {
+      return conclude_unconfirmed(task, error);
+    }
+    return OPC_OK;
+  }
+  if (task->step == STEP_STRETCH && !again) {
+    task->step = STEP_ALONE;
+    return OPC_OK;
+  }
+  if (task->step == STEP_STRETCH) {
+    task->step = STEP_HALVE;
+    if (++task->bisections > BISECTIONS_MAX) return conclude_depends(task, task->low, error);
+  } else if (again) {
+    task->low = stretch_start(task);
+  } else {
+    task->high = stretch_start(task);
+  }
+  return task->high - task->low <= 1 ? conclude_depends(task, task->low, error) : OPC_OK;
+}
+
+static bool is_present_case(const opc_task_t *task, const char *case_id) {
+  return case_id != NULL && strcmp(case_id, text_of(task->suspects[task->confirming].result, "case")) == 0;
+}
+
+static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
+  const char *type = text_of(message, "t");
+  if (type == NULL || task->confirming == task->suspect_count) return OPC_OK;
+  if (strcmp(type, "result") == 0 && opc_result_valid(message, task->op) &&
+      is_present_case(task, text_of(message, "case"))) {
+    forget_outcome(task);
+    task->outcome = json_incref(message);
+  } else if (strcmp(type, "done") == 0 || strcmp(type, "spent") == 0 || strcmp(type, "refused") == 0) {
+    if (strcmp(type, "spent") == 0) opc_task_release(task); /* nothing can follow in that child */
+    return evaluate(task, error);
+  }
+  return OPC_OK;
+}
+
+static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
+  const char *own = text_of(present(task)->result, "case");
+  /* Nothing ran any more, and this case was the last that did. */
+  bool after = case_id[0] == '\0' && task->outcome != NULL;
+  if (after || is_present_case(task, case_id)) {
+    forget_outcome(task);
+    task->outcome = opc_task_crash_result(own, crash, task);
+    if (after) add_words(task->outcome, ", after the operator had returned");
+  }
+  return evaluate(task, error);
+}
+
+const opc_phase_t opc_phase_confirm = {.command = command, .message = message, .crash = crash, .seconds = seconds};

@@ -1,0 +1,390 @@
+#include "supervise/jobs/schedule.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "supervise/common/interrupt.h"
+#include "supervise/jobs/task.h"
+
+enum { LINES_A_TURN = 512, LINES_AT_END = 65536, POLL_MILLISECONDS = 200, IDLE_DEATHS_MAX = 3, FDS_A_CHILD = 3 };
+static const double progress_seconds = 0.25;
+static const double reap_seconds = 10; /* the worker must tell of a killed child within */
+
+typedef struct schedule {
+  opc_session_t *session;
+  const opc_operator_t *const *operators;
+  size_t operator_count, next;
+  opc_task_t **running; /* `jobs` places at most */
+  size_t running_count, jobs;
+  opc_task_t **exclusive; /* those that wait until nothing else runs */
+  size_t exclusive_count;
+  opc_child_t **children;
+  size_t child_count, child_capacity;
+  struct pollfd *fds;
+  uint64_t next_id;
+  opc_worker_command_t command; /* of a process a batch */
+  const char **paths;
+  int idle_deaths;
+  double told;
+} schedule_t;
+
+static void tell_progress(schedule_t *schedule, bool at_once) {
+  opc_session_t *session = schedule->session;
+  double now = opc_clock();
+  if (session->options->progress == NULL || (!at_once && now - schedule->told < progress_seconds)) return;
+  schedule->told = now;
+  opc_run_progress_t progress = {.operators_done = session->operators_done,
+                                 .operators_total = session->operators_total,
+                                 .cases_done = session->cases_done,
+                                 .findings = session->findings,
+                                 .current = session->current};
+  session->options->progress(&progress, session->options->progress_context);
+}
+
+static void drop_child(schedule_t *schedule, size_t index) {
+  opc_child_close(schedule->children[index]);
+  schedule->children[index] = schedule->children[--schedule->child_count];
+}
+
+/* ---- tasks ---- */
+
+static opc_status_t fill(schedule_t *schedule, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  while (status == OPC_OK && schedule->running_count < schedule->jobs && schedule->next < schedule->operator_count) {
+    opc_task_t *task = NULL;
+    status = opc_task_new(schedule->session, schedule->operators[schedule->next++], &task, error);
+    if (status == OPC_OK) schedule->running[schedule->running_count++] = task;
+  }
+  if (status == OPC_OK && schedule->running_count == 0 && schedule->exclusive_count > 0) {
+    schedule->running[schedule->running_count++] = schedule->exclusive[--schedule->exclusive_count];
+  }
+  return status;
+}
+
+static void retire(schedule_t *schedule) {
+  for (size_t i = 0; i < schedule->running_count;) {
+    opc_task_t *task = schedule->running[i];
+    if (opc_task_wants_child(task) || task->phase != NULL) {
+      i++;
+      continue;
+    }
+    opc_task_free(task);
+    schedule->session->operators_done++;
+    schedule->running[i] = schedule->running[--schedule->running_count];
+  }
+}
+
+/* Those that a worker died under go on one at a time, so that the next death has one suspect. */
+static opc_status_t set_aside(schedule_t *schedule, opc_error_t *error) {
+  for (size_t i = 0; i < schedule->running_count;) {
+    opc_task_t *task = schedule->running[i];
+    if (!task->exclusive) {
+      i++;
+      continue;
+    }
+    opc_task_t **grown = realloc(schedule->exclusive, (schedule->exclusive_count + 1) * sizeof *grown);
+    if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    schedule->exclusive = grown;
+    grown[schedule->exclusive_count++] = task;
+    schedule->running[i] = schedule->running[--schedule->running_count];
+  }
+  return OPC_OK;
+}
+
+/* ---- children ---- */
+
+static opc_status_t start_child(schedule_t *schedule, opc_task_t *task, opc_error_t *error) {
+  opc_loaded_t *loaded = &schedule->session->loaded;
+  if (schedule->child_count == schedule->child_capacity) {
+    size_t capacity = schedule->child_capacity * 2 + 8;
+    opc_child_t **children = realloc(schedule->children, capacity * sizeof *children);
+    if (children != NULL) schedule->children = children;
+    struct pollfd *fds = realloc(schedule->fds, (capacity * FDS_A_CHILD + 1) * sizeof *fds);
+    if (fds != NULL) schedule->fds = fds;
+    if (children == NULL || fds == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    schedule->child_capacity = capacity;
+  }
+  opc_child_t *child = NULL;
+  opc_status_t status = opc_child_open(++schedule->next_id, task, &child, error);
+  if (status != OPC_OK) return status;
+  schedule->children[schedule->child_count++] = child;
+  child->pace = opc_run_pace(schedule->session->options);
+  task->child = child;
+  if (loaded->exec_batch)
+    return opc_child_execute(child, &schedule->command, schedule->session->options->memory_mib, error);
+  /* A worker that is gone is found at its channel's end. */
+  if (opc_child_request(child, &loaded->worker.control, schedule->session->options->memory_mib, NULL) != OPC_OK) {
+    opc_pidfd_kill(loaded->worker.pidfd, loaded->worker.pid);
+  }
+  return OPC_OK;
+}
+
+static opc_status_t start_children(schedule_t *schedule, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < schedule->running_count && status == OPC_OK; i++) {
+    if (opc_task_wants_child(schedule->running[i])) status = start_child(schedule, schedule->running[i], error);
+  }
+  return status;
+}
+
+static opc_status_t read_lines(opc_child_t *child, int limit, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  while (status == OPC_OK && child->owner != NULL && !child->closed && limit-- > 0) {
+    json_t *message = NULL;
+    opc_channel_event_t event = opc_channel_next(&child->channel, &message);
+    if (event == OPC_CHANNEL_NOTHING) break;
+    if (event == OPC_CHANNEL_LINE) {
+      child->heard = opc_clock();
+      status = opc_task_message(child->owner, message, error);
+    } else {
+      child->closed = true;
+      child->closed_at = opc_clock();
+      if (event == OPC_CHANNEL_GARBAGE) opc_child_kill(child, OPC_END_GARBAGE);
+    }
+    json_decref(message);
+  }
+  return status;
+}
+
+/* A case writes garbage before its result is sent: the first result behind it is that case's. The child may be far
+ * beyond it when it is killed. */
+static void find_culprit(opc_child_t *child) {
+  for (int limit = LINES_AT_END; limit > 0 && child->culprit[0] == '\0'; limit--) {
+    json_t *message = NULL;
+    opc_channel_event_t event = opc_channel_next(&child->channel, &message);
+    const char *type = json_string_value(json_object_get(message, "t")),
+               *case_id = json_string_value(json_object_get(message, "case"));
+    if (type != NULL && case_id != NULL && strcmp(type, "result") == 0)
+      snprintf(child->culprit, sizeof child->culprit, "%s", case_id);
+    json_decref(message);
+    if (event == OPC_CHANNEL_NOTHING || event == OPC_CHANNEL_END) break;
+  }
+}
+
+/* The process is gone: what it sent last, then its end. */
+static opc_status_t child_ended(opc_child_t *child, opc_error_t *error) {
+  opc_status_t status = read_lines(child, LINES_AT_END, error);
+  if (child->cause == OPC_END_GARBAGE) find_culprit(child);
+  if (status == OPC_OK && child->owner != NULL) status = opc_task_child_ended(child->owner, error);
+  child->owner = NULL;
+  return status;
+}
+
+/* A process of its own says on its control channel when everything is loaded. */
+static opc_status_t read_own_control(opc_child_t *child, opc_error_t *error) {
+  json_t *message = NULL;
+  opc_status_t status = OPC_OK;
+  while (status == OPC_OK && opc_channel_next(&child->control, &message) == OPC_CHANNEL_LINE) {
+    const char *type = json_string_value(json_object_get(message, "t"));
+    child->heard = opc_clock();
+    if (type != NULL && strcmp(type, "ready") == 0 && child->owner != NULL) {
+      if (opc_maps_read(&child->maps, child->pid, NULL) != OPC_OK)
+        opc_maps_clear(&child->maps); /* names are missing then, no more */
+      status = opc_task_attach(child->owner, error);
+    }
+    json_decref(message);
+    message = NULL;
+  }
+  json_decref(message);
+  return status;
+}
+
+static opc_status_t serve_children(schedule_t *schedule, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < schedule->child_count && status == OPC_OK;) {
+    opc_child_t *child = schedule->children[i];
+    status = read_lines(child, LINES_A_TURN, error);
+    if (status == OPC_OK && child->own) status = read_own_control(child, error);
+    const opc_task_t *task = child->owner;
+    (void)opc_child_watch(
+        child, task != NULL && task->phase != NULL ? task->phase->seconds(task) : schedule->session->options->timeout);
+    if (status == OPC_OK && (child->reaped || opc_child_reap(child))) {
+      status = child_ended(child, error);
+      drop_child(schedule, i);
+      continue;
+    }
+    if (child->killed && !child->own && opc_clock() - child->killed_at > reap_seconds * child->pace) {
+      opc_pidfd_kill(schedule->session->loaded.worker.pidfd,
+                     schedule->session->loaded.worker.pid); /* it does not tell of its children any more */
+    }
+    i++;
+  }
+  return status;
+}
+
+/* ---- the worker ---- */
+
+static opc_child_t *child_of(schedule_t *schedule, const json_t *message) {
+  uint64_t id = (uint64_t)json_integer_value(json_object_get(message, "child"));
+  for (size_t i = 0; i < schedule->child_count; i++) {
+    if (schedule->children[i]->id == id) return schedule->children[i];
+  }
+  return NULL;
+}
+
+static opc_status_t on_control(schedule_t *schedule, const json_t *message, opc_error_t *error) {
+  const char *type = json_string_value(json_object_get(message, "t")),
+             *text = json_string_value(json_object_get(message, "message"));
+  opc_child_t *child = child_of(schedule, message);
+  if (type == NULL) return OPC_OK;
+  if (strcmp(type, "forked") == 0) {
+    int pidfd = opc_channel_take_fd(&schedule->session->loaded.worker.control);
+    if (child == NULL || child->pidfd >= 0) {
+      if (pidfd >= 0) close(pidfd);
+      return OPC_OK;
+    }
+    pid_t pid = (pid_t)json_integer_value(json_object_get(message, "pid"));
+    if (pidfd < 0) pidfd = pidfd_open(pid, 0); /* a worker under Valgrind 3.19 has no pidfds to send */
+    opc_child_started(child, pid, pidfd, false);
+    return child->owner != NULL ? opc_task_attach(child->owner, error) : OPC_OK;
+  }
+  if (strcmp(type, "reaped") == 0 && child != NULL) {
+    child->reaped = true;
+    child->status = (int)json_integer_value(json_object_get(message, "status"));
+    child->max_rss_kib = json_integer_value(json_object_get(message, "max_rss_kib"));
+  }
+  if (strcmp(type, "fork_failed") == 0)
+    return opc_error_set(error, OPC_ERR_SYSTEM, "the worker cannot fork: %s", text != NULL ? text : "?");
+  return OPC_OK;
+}
+
+/* The worker is gone. With one child at work, that child's operator took it along; with several, each goes on alone. */
+static opc_status_t on_worker_end(schedule_t *schedule, opc_error_t *error) {
+  opc_session_t *session = schedule->session;
+  opc_worker_t *worker = &session->loaded.worker;
+  opc_child_t *guilty = NULL;
+  size_t at_work = 0;
+  opc_status_t status = OPC_OK;
+  if (!opc_worker_wait(worker, 2000)) opc_pidfd_kill(worker->pidfd, worker->pid);
+  (void)opc_worker_wait(worker, -1);
+  for (size_t i = 0; i < schedule->child_count && status == OPC_OK; i++)
+    status = read_lines(schedule->children[i], LINES_AT_END, error);
+  for (size_t i = 0; i < schedule->child_count; i++) {
+    if (schedule->children[i]->owner == NULL || schedule->children[i]->pidfd < 0) continue;
+    guilty = schedule->children[i];
+    at_work++;
+  }
+  if (at_work == 0 && ++schedule->idle_deaths > IDLE_DEATHS_MAX) {
+    return opc_error_set(error, OPC_ERR_SYSTEM, "the worker ended %d times while no operator ran", IDLE_DEATHS_MAX);
+  }
+  if (status == OPC_OK && at_work == 1) {
+    guilty->cause = OPC_END_WORKER;
+    guilty->status = worker->status;
+    status = opc_task_child_ended(guilty->owner, error);
+    guilty->owner = NULL;
+  }
+  while (schedule->child_count > 0) {
+    opc_task_t *task = schedule->children[0]->owner;
+    bool started = schedule->children[0]->pidfd >= 0;
+    if (task != NULL && started) opc_task_child_lost(task);
+    else if (task != NULL) task->child = NULL;
+    drop_child(schedule, 0);
+  }
+  if (status == OPC_OK) status = set_aside(schedule, error);
+  if (status == OPC_OK) status = opc_load_again(session->options, &session->loaded, error);
+  if (status == OPC_OK) status = opc_maps_read(&session->maps, session->loaded.worker.pid, error);
+  return status;
+}
+
+static opc_status_t serve_worker(schedule_t *schedule, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (bool more = !schedule->session->loaded.exec_batch; more && status == OPC_OK;) {
+    json_t *message = NULL;
+    opc_channel_event_t event = opc_channel_next(&schedule->session->loaded.worker.control, &message);
+    more = event == OPC_CHANNEL_LINE || event == OPC_CHANNEL_GARBAGE;
+    if (event == OPC_CHANNEL_LINE) status = on_control(schedule, message, error);
+    if (event == OPC_CHANNEL_END) status = on_worker_end(schedule, error);
+    json_decref(message);
+  }
+  return status;
+}
+
+/* ---- the loop ---- */
+
+static void add_fd(schedule_t *schedule, nfds_t *count, int fd) {
+  if (fd >= 0) schedule->fds[(*count)++] = (struct pollfd){.fd = fd, .events = POLLIN};
+}
+
+/* Who runs its cases waits for no answer. */
+static bool is_awaited(const schedule_t *schedule) {
+  bool awaited = schedule->child_count == 0;
+  for (size_t i = 0; i < schedule->child_count && !awaited; i++) {
+    const opc_task_t *task = schedule->children[i]->owner;
+    awaited = task == NULL || task->phase != &opc_phase_cases || schedule->children[i]->blackbox->running != 1;
+  }
+  return awaited;
+}
+
+static void wait_for_something(schedule_t *schedule) {
+  static const struct timespec together = {.tv_nsec = 1000 * 1000};
+  nfds_t count = 0;
+  double seconds = POLL_MILLISECONDS * 1e-3;
+  if (schedule->fds == NULL) return;
+  /* What comes in a millisecond is read together: to be woken for each result costs both sides more than to make and to
+   * read it. */
+  if (!is_awaited(schedule)) (void)nanosleep(&together, NULL);
+  if (!schedule->session->loaded.exec_batch) add_fd(schedule, &count, schedule->session->loaded.worker.control.fd);
+  for (size_t i = 0; i < schedule->child_count; i++) {
+    opc_child_t *child = schedule->children[i];
+    const opc_task_t *task = child->owner;
+    if (!child->closed && task != NULL) add_fd(schedule, &count, child->channel.fd);
+    if (child->own) add_fd(schedule, &count, child->pidfd);
+    if (child->own && !child->control.ended) add_fd(schedule, &count, child->control.fd);
+    double left = opc_child_watch(
+        child, task != NULL && task->phase != NULL ? task->phase->seconds(task) : schedule->session->options->timeout);
+    if (left < seconds) seconds = left;
+  }
+  (void)poll(schedule->fds, count, (int)(seconds * 1e3) + 1);
+}
+
+static bool is_finished(const schedule_t *schedule) {
+  /* The last children are waited for: they have 2 s to leave. */
+  return schedule->running_count == 0 && schedule->exclusive_count == 0 && schedule->next == schedule->operator_count &&
+         schedule->child_count == 0;
+}
+
+opc_status_t opc_schedule_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count, int jobs,
+                              opc_error_t *error) {
+  schedule_t schedule = {.session = session, .operators = operators, .operator_count = count, .jobs = (size_t)jobs};
+  opc_status_t status = OPC_OK;
+  schedule.running = calloc(schedule.jobs, sizeof(opc_task_t *));
+  if (schedule.running == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (status == OPC_OK && session->loaded.exec_batch)
+    status = opc_load_command(session->options, &session->loaded, &schedule.command, &schedule.paths, error);
+  if (status == OPC_OK && session->loaded.exec_batch) opc_worker_stop(&session->loaded.worker);
+  while (status == OPC_OK) {
+    if (opc_interrupted()) {
+      status = opc_error_set(error, OPC_ERR_SYSTEM, "interrupted");
+      break;
+    }
+    retire(&schedule);
+    status = fill(&schedule, error);
+    if (status == OPC_OK && is_finished(&schedule)) break;
+    if (status == OPC_OK) status = start_children(&schedule, error);
+    tell_progress(&schedule, false);
+    wait_for_something(&schedule);
+    opc_journal_hold(session->journal);
+    if (status == OPC_OK) status = serve_worker(&schedule, error);
+    if (status == OPC_OK) status = serve_children(&schedule, error);
+    opc_status_t written = opc_journal_release(session->journal, status == OPC_OK ? error : NULL);
+    if (status == OPC_OK) status = written;
+  }
+  tell_progress(&schedule, true);
+  for (size_t i = 0; i < schedule.running_count; i++) {
+    schedule.running[i]->child = NULL;
+    opc_task_free(schedule.running[i]);
+  }
+  for (size_t i = 0; i < schedule.exclusive_count; i++) opc_task_free(schedule.exclusive[i]);
+  while (schedule.child_count > 0) drop_child(&schedule, 0);
+  free(schedule.running);
+  free(schedule.exclusive);
+  free(schedule.children);
+  free(schedule.fds);
+  free(schedule.paths);
+  return status;
+}

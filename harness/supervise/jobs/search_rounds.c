@@ -1,0 +1,156 @@
+#include "supervise/jobs/search_rounds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervise/jobs/schedule.h"
+
+int opc_search_round_budget(int round) {
+  static const int budgets[OPC_SEARCH_ROUNDS + 1] = {300, 900, 1800, 60};
+  return budgets[round - 1];
+}
+
+opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op) {
+  if (op->kind == OPC_OPERATOR_CLASS || op->kind == OPC_OPERATOR_LIBRARY) return NULL; /* none is searched for */
+  size_t index = (size_t)(op - session->loaded.operators);
+  return session->found != NULL && index < session->loaded.operator_count ? &session->found[index] : NULL;
+}
+
+/* Has a kernel at this key that does something. */
+static bool has_kernel(const opc_operator_t *op, const char *key) {
+  const opc_kernel_t *kernel = opc_operator_kernel(op, key);
+  return kernel != NULL && !kernel->fallthrough;
+}
+
+/* A kernel for any device, which may be one for CUDA devices that was registered without saying so. */
+static bool is_composite(const opc_operator_t *op) {
+  return has_kernel(op, "CompositeExplicitAutograd") || has_kernel(op, "CompositeImplicitAutograd") ||
+         has_kernel(op, "CompositeExplicitAutogradNonFunctional");
+}
+
+/* A kernel at Autograd computes by the one of the device. */
+static bool is_for_cuda_alone(const opc_operator_t *op) {
+  return has_kernel(op, "CUDA") && !has_kernel(op, "CPU") && !is_composite(op);
+}
+
+const char *opc_search_device(const opc_session_t *session, const opc_operator_t *op) {
+  size_t i;
+  json_t *device;
+  const opc_searched_t *found = opc_search_found(session, op);
+  const bool wants_cuda = found != NULL && found->wants_cuda && (has_kernel(op, "CUDA") || is_composite(op));
+  if (!is_for_cuda_alone(op) && !wants_cuda) return OPC_MODE_CPU;
+  json_array_foreach(session->devices, i, device) {
+    if (strcmp(json_string_value(device), OPC_MODE_CPU) != 0) return json_string_value(device);
+  }
+  return OPC_MODE_CPU;
+}
+
+static bool has_sample(const opc_session_t *session, const opc_operator_t *op) {
+  for (size_t i = 0; i < session->samples.count; i++)
+    if (strcmp(session->samples.samples[i].operator_name, op->name) == 0) return true;
+  return false;
+}
+
+/* Its helpers have come as far as its next round looks; otherwise they are to. What was found already, and what never
+ * will be, is not waited for. */
+static bool is_ready(opc_session_t *session, const opc_operator_t *op, int round, bool *out_wants_more) {
+  size_t helpers[OPC_HELPERS_MAX], count = round > 1 ? opc_search_helpers(session->library, op, round, helpers) : 0;
+  bool ready = true;
+  for (size_t i = 0; i < count; i++) {
+    opc_searched_t *helper = &session->found[helpers[i]];
+    if (helper->over || helper->rounds >= round - 1) continue;
+    ready = false;
+    if (helper->rounds_wanted >= round - 1) continue;
+    helper->rounds_wanted = round - 1;
+    *out_wants_more = true;
+  }
+  return ready;
+}
+
+/* The operators that can be searched now. */
+static size_t next_batch(opc_session_t *session, const opc_operator_t **batch) {
+  size_t count = 0;
+  bool more = true;
+  while (more && count == 0) {
+    more = false;
+    for (size_t i = 0; i < session->loaded.operator_count; i++) {
+      const opc_searched_t *found = &session->found[i];
+      const opc_operator_t *op = &session->loaded.operators[i];
+      if (found->over || found->rounds >= found->rounds_wanted) continue;
+      if (is_ready(session, op, found->rounds + 1, &more)) batch[count++] = op;
+    }
+  }
+  return count;
+}
+
+static opc_status_t classes_take(opc_session_t *session, opc_error_t *error) {
+  size_t i;
+  json_t *class_;
+  opc_status_t status = OPC_OK;
+  session->classes = calloc(json_array_size(session->loaded.classes) + 1, sizeof *session->classes);
+  if (session->classes == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  json_array_foreach(session->loaded.classes, i, class_) {
+    if (status == OPC_OK) status = opc_class_from_json(class_, &session->classes[session->class_count], error);
+    if (status == OPC_OK) session->class_count++;
+  }
+  return status;
+}
+
+/* The last one is of use where it has something to look at. */
+static int rounds_of(const opc_session_t *session, const opc_operator_t *op) {
+  size_t relatives[OPC_HELPERS_MAX];
+  return OPC_SEARCH_ROUNDS + (opc_search_helpers(session->library, op, OPC_SEARCH_ROUNDS + 1, relatives) > 0);
+}
+
+static opc_status_t begin(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
+                          opc_error_t *error) {
+  const opc_loaded_t *loaded = &session->loaded;
+  session->found = calloc(loaded->operator_count + 1, sizeof *session->found);
+  if (session->found == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; i < loaded->operator_count; i++)
+    session->found[i].over = loaded->operators[i].schema == NULL || has_sample(session, &loaded->operators[i]);
+  opc_status_t status = classes_take(session, error);
+  if (status == OPC_OK)
+    status = opc_search_library_new(loaded->operators, loaded->operator_count, session->classes, session->class_count,
+                                    &session->library, error);
+  /* Under Valgrind a try takes fifty times as long. */
+  for (size_t i = 0; i < count && status == OPC_OK; i++)
+    opc_search_found(session, operators[i])->rounds_wanted =
+        session->memcheck != NULL ? 1 : rounds_of(session, operators[i]);
+  return status;
+}
+
+opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
+                                   int jobs, opc_error_t *error) {
+  if (!session->calls || json_array_size(session->devices) == 0) return OPC_OK;
+  opc_status_t status = begin(session, operators, count, error);
+  const opc_operator_t **batch = calloc(session->loaded.operator_count + 1, sizeof(const opc_operator_t *));
+  if (batch == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  session->searching = true;
+  for (size_t ready = 1; status == OPC_OK && ready > 0;) {
+    ready = next_batch(session, batch);
+    if (ready > 0) status = opc_schedule_run(session, batch, ready, jobs, error);
+  }
+  session->searching = false;
+  session->operators_done = 0;
+  opc_search_library_free(session->library); /* the checks have the samples */
+  session->library = NULL;
+  free(batch);
+  return status;
+}
+
+void opc_search_rounds_end(opc_session_t *session) {
+  for (size_t i = 0; session->found != NULL && i < session->loaded.operator_count; i++) {
+    opc_sample_set_clear(&session->found[i].samples);
+    free(session->found[i].detail);
+    free(session->found[i].record);
+  }
+  free(session->found);
+  opc_search_library_free(session->library);
+  for (size_t i = 0; i < session->class_count; i++) opc_class_clear(&session->classes[i]);
+  free(session->classes);
+  session->found = NULL;
+  session->library = NULL;
+  session->classes = NULL;
+  session->class_count = 0;
+}

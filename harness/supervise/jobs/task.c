@@ -1,0 +1,269 @@
+#include "supervise/jobs/task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/json/json_write.h"
+#include "plan/variant/variant.h"
+#include "model/case/verdict.h"
+#include "supervise/symbols/frames.h"
+#include "supervise/load/libraries.h"
+#include "supervise/jobs/search_rounds.h"
+
+static const char *const sources[] = {"file", "file", "recorded", "searched"}; /* in the order of opc_sample_source_t */
+
+static opc_status_t copy_samples(const opc_sample_set_t *from, opc_sample_set_t *to, opc_error_t *error) {
+  opc_sample_t *grown = realloc(to->samples, (to->count + from->count + 1) * sizeof *grown);
+  if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  to->samples = grown;
+  for (size_t i = 0; i < from->count; i++) {
+    opc_status_t status = opc_sample_copy(&from->samples[i], &to->samples[to->count], error);
+    if (status != OPC_OK) return status;
+    to->count++;
+  }
+  return OPC_OK;
+}
+
+/* For --save-samples: those that are worth to be kept. */
+static opc_status_t save_samples(const opc_sample_set_t *from, opc_sample_set_t *to, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < from->count && status == OPC_OK; i++) {
+    const opc_sample_set_t one = {.samples = &from->samples[i], .count = 1};
+    if (!from->samples[i].unchecked) status = copy_samples(&one, to, error);
+  }
+  return status;
+}
+
+static opc_status_t take_found(opc_task_t *task, opc_error_t *error) {
+  const opc_searched_t *found = opc_search_found(task->session, task->op);
+  if (found == NULL || found->rounds == 0) return OPC_OK;
+  task->detail = opc_string_copy(found->detail);
+  task->search_record = json_loads(found->record, 0, NULL);
+  if (task->search_record == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  task->source = found->samples.count > 0 ? "searched" : "none";
+  opc_status_t status = copy_samples(&found->samples, &task->samples, error);
+  if (status == OPC_OK && task->session->options->save_samples != NULL && found->clean)
+    status = save_samples(&found->samples, &task->session->samples, error);
+  return status;
+}
+
+static opc_status_t take_samples(opc_task_t *task, opc_error_t *error) {
+  const opc_sample_set_t *all = &task->session->samples;
+  size_t count = 0;
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < all->count; i++) count += strcmp(all->samples[i].operator_name, task->op->name) == 0;
+  task->source = "none";
+  if (count == 0) return take_found(task, error);
+  task->samples.samples = calloc(count, sizeof *task->samples.samples);
+  if (task->samples.samples == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; i < all->count && status == OPC_OK; i++) {
+    if (strcmp(all->samples[i].operator_name, task->op->name) != 0) continue;
+    status = opc_sample_copy(&all->samples[i], &task->samples.samples[task->samples.count], error);
+    if (status == OPC_OK) task->samples.count++;
+  }
+  if (task->samples.count > 0) task->source = sources[task->samples.samples[0].source];
+  return status;
+}
+
+opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, opc_task_t **out, opc_error_t *error) {
+  *out = NULL;
+  opc_task_t *task = calloc(1, sizeof *task);
+  if (task == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  task->session = session;
+  task->op = op;
+  task->skips = json_array();
+  task->crashed = json_array();
+  opc_status_t status = OPC_OK;
+  if (task->skips == NULL || task->crashed == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (status == OPC_OK && session->searching) {
+    task->phase = &opc_phase_search;
+    task->source = "searched";
+  } else if (status == OPC_OK) {
+    task->phase = &opc_phase_cases;
+    status = take_samples(task, error);
+    if (status == OPC_OK) status = opc_task_samples_known(task, error);
+  }
+  if (status == OPC_OK) *out = task;
+  else opc_task_free(task);
+  return status;
+}
+
+void opc_task_free(opc_task_t *task) {
+  if (task == NULL) return;
+  opc_task_release(task);
+  opc_sample_set_clear(&task->samples);
+  free(task->detail);
+  opc_search_free(task->search);
+  json_decref(task->search_record);
+  if (task->attempting) opc_sample_clear(&task->attempt);
+  for (size_t i = 0; i < OPC_SEARCH_SAMPLES_MAX; i++) {
+    for (size_t k = 0; k < task->produced_count[i]; k++) opc_value_clear(&task->produced[i][k]);
+    free(task->produced[i]);
+  }
+  json_decref(task->held);
+  for (size_t i = 0; i < task->order_count; i++) free(task->order[i]);
+  free(task->order);
+  json_decref(task->skips);
+  json_decref(task->crashed);
+  free(task->tallies);
+  for (size_t i = 0; i < task->suspect_count; i++) json_decref(task->suspects[i].result);
+  free(task->suspects);
+  json_decref(task->outcome);
+  free(task);
+}
+
+opc_status_t opc_task_samples_known(opc_task_t *task, opc_error_t *error) {
+  const opc_recipe_t *recipe =
+      task->search_record != NULL ? opc_recipe_find(&task->session->recipes, task->op->name) : NULL;
+  return opc_journal_write(
+      task->session->journal,
+      json_pack("{s:s, s:s, s:s, s:o, s:O*, s:s*}", "t", "sample_source", "operator", task->op->name, "source",
+                task->source, "detail",
+                opc_json_string(task->detail != NULL      ? task->detail
+                                : task->samples.count > 0 ? task->samples.samples[0].origin
+                                                          : ""),
+                "search", task->search_record, "recipe", recipe != NULL ? opc_recipe_origin(recipe) : NULL),
+      error);
+}
+
+void opc_task_release(opc_task_t *task) {
+  if (task->child != NULL) opc_child_leave(task->child);
+  task->child = NULL;
+}
+
+void opc_task_enter(opc_task_t *task, const opc_phase_t *phase) {
+  opc_task_release(task);
+  task->phase = phase;
+}
+
+opc_status_t opc_task_send(opc_task_t *task, opc_error_t *error) {
+  json_t *command = NULL;
+  opc_child_t *child = task->child;
+  opc_status_t status = task->phase->command(task, &command, error);
+  if (status == OPC_OK && command != NULL && child != NULL) {
+    /* A child that is gone already is told of by its end: no error here. */
+    if (opc_channel_send(&child->channel, command, NULL, 0, NULL) != OPC_OK) opc_child_kill(child, OPC_END_CHANNEL);
+  }
+  json_decref(command);
+  return status;
+}
+
+bool opc_task_wants_child(opc_task_t *task) {
+  if (task->phase == &opc_phase_confirm && task->confirming == task->suspect_count) task->phase = NULL;
+  return task->phase != NULL && task->child == NULL;
+}
+
+opc_status_t opc_task_attach(opc_task_t *task, opc_error_t *error) { return opc_task_send(task, error); }
+
+static opc_memcheck_view_t view_of(const opc_task_t *task) {
+  const opc_maps_t *maps = task->child != NULL && task->child->own ? &task->child->maps : &task->session->maps;
+  return (opc_memcheck_view_t){.symboliser = task->session->symboliser, .maps = maps, .library = task->op->library};
+}
+
+/* Names of frames come from a process of their own, which reads debug information for seconds: what the journal holds
+ * is not to wait for them. */
+static opc_status_t flush_before_names(const opc_task_t *task, const json_t *message, opc_error_t *error) {
+  const json_t *accesses = json_object_get(json_object_get(message, "evidence"), "accesses");
+  bool named = task->session->memcheck != NULL || json_array_size(accesses) > 0;
+  return named ? opc_journal_flush(task->session->journal, error) : OPC_OK;
+}
+
+opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *error) {
+  opc_memcheck_view_t view = view_of(task);
+  opc_status_t status = flush_before_names(task, message, error);
+  if (status != OPC_OK) return status;
+  opc_frames_name_accesses(message, view.symboliser, view.maps, view.library);
+  status = opc_memcheck_judge(task->session->memcheck, task->child, &view, message, error);
+  return status == OPC_OK ? task->phase->message(task, message, error) : status;
+}
+
+/* What the black box names, if it can be believed; "" otherwise. A try of a search carries the operator's name or
+ * nothing. */
+static void running_case(const opc_task_t *task, char out[OPC_BLACKBOX_CASE_SIZE]) {
+  opc_case_id_t id;
+  if (task->child->culprit[0] != '\0') memcpy(out, task->child->culprit, OPC_BLACKBOX_CASE_SIZE);
+  else if (!opc_child_case(task->child, out)) out[0] = '\0';
+  bool search = task->phase == &opc_phase_search || task->phase == &opc_phase_search_confirm;
+  if (!search && (opc_case_id_parse(out, &id, NULL) != OPC_OK || strcmp(id.operator_name, task->op->name) != 0))
+    out[0] = '\0';
+}
+
+opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {
+  char case_id[OPC_BLACKBOX_CASE_SIZE];
+  opc_crash_t crash = {0};
+  opc_crash_limits_t limits = {.seconds = task->phase->seconds(task),
+                               .memory_mib = task->session->options->memory_mib,
+                               .library = task->op->library,
+                               .maps = task->child->own ? &task->child->maps : &task->session->maps};
+  running_case(task, case_id);
+  opc_memcheck_view_t view = view_of(task);
+  opc_memcheck_end_t end = OPC_MEMCHECK_END_OWN;
+  opc_status_t status = opc_journal_flush(task->session->journal, error); /* as before a message's names */
+  if (status == OPC_OK) status = opc_crash_describe(task->child, task->session->symboliser, &limits, &crash, error);
+  if (status == OPC_OK) status = opc_memcheck_crash(task->session->memcheck, task->child, &view, &crash, &end, error);
+  if (status == OPC_OK && end == OPC_MEMCHECK_END_FAILURE) {
+    task->session->trouble = true;
+    status = opc_journal_note(task->session->journal, error, "%s: %s", case_id[0] != '\0' ? case_id : task->op->name,
+                              opc_text_c(&crash.message));
+  }
+  crash.unwatchable = end == OPC_MEMCHECK_END_INSTRUCTION;
+  task->child = NULL;
+  if (status == OPC_OK) status = task->phase->crash(task, case_id, &crash, error);
+  opc_crash_clear(&crash);
+  return status;
+}
+
+void opc_task_child_lost(opc_task_t *task) {
+  task->child = NULL;
+  task->exclusive = true;
+  task->in_company = false;
+}
+
+/* Its first entries: a list that has grown since, as it was. */
+static json_t *first_of(const json_t *list, size_t count) {
+  json_t *first = json_array();
+  for (size_t i = 0; i < count; i++) json_array_append(first, json_array_get(list, i));
+  return first;
+}
+
+json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t crashed) {
+  json_t *samples = json_array();
+  for (size_t i = 0; i < task->samples.count; i++) {
+    json_t *sample = opc_sample_to_json(&task->samples.samples[i], task->op);
+    json_object_set_new(sample, "source", json_string(sources[task->samples.samples[i].source]));
+    if (task->samples.samples[i].unchecked) json_object_set_new(sample, "unchecked", json_true());
+    json_array_append_new(samples, sample);
+  }
+  return json_pack("{s:s, s:s, s:s*, s:o, s:O, s:O, s:I, s:o, s:o}", "t", "cases", "operator", task->op->name,
+                   "library", opc_library_file(&task->session->loaded, task->op), "samples", samples, "checks",
+                   task->session->checks, "devices", task->session->devices, "seed",
+                   (json_int_t)task->session->options->seed, "skip", first_of(task->skips, skips), "crashed",
+                   first_of(task->crashed, crashed));
+}
+
+json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, const opc_task_t *task) {
+  opc_case_id_t id;
+  opc_text_t text = {0};
+  if (crash->unwatchable)
+    return opc_result_new(case_id, opc_verdict_name(OPC_VERDICT_SKIP), "error", NULL,
+                          opc_skip_reason_name(OPC_SKIP_NOT_APPLICABLE), opc_text_c(&crash->message),
+                          json_incref(crash->evidence), crash->seconds);
+  opc_text_add(&text, opc_text_c(&crash->message));
+  bool varied =
+      opc_case_id_parse(case_id, &id, NULL) == OPC_OK && id.variant[0] != '\0' && strcmp(id.variant, "plain") != 0;
+  bool searched = strcmp(task->source, "searched") == 0;
+  if (searched) opc_text_add(&text, ". The arguments were found by the harness's own search");
+  if (varied)
+    opc_text_addf(&text, "%s the variant %s is the harness's", searched ? ", and" : ". The sample is as given;",
+                  id.variant);
+  opc_severity_t severity = OPC_SEVERITY_ERROR;
+  if (varied && strcmp(crash->rule, "timeout") == 0 && opc_variant_family(id.variant) == OPC_VARIANT_LARGE) {
+    opc_text_add(&text, ": tensors of gigabytes, on which the operator may only be slow");
+    severity = OPC_SEVERITY_WARNING;
+  }
+  json_t *result = opc_result_new(case_id, "error", opc_severity_name(severity), crash->rule, NULL, opc_text_c(&text),
+                                  json_incref(crash->evidence), crash->seconds);
+  opc_text_clear(&text);
+  return result;
+}

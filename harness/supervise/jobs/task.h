@@ -1,0 +1,123 @@
+/* One operator's work, step by step: search (only without samples), cases, confirmation of what they found. A task has
+ * one child at a time; the scheduler gives it one when it wants one, and tells it what the child said and how it ended.
+ *
+ * Ownership: opc_task_free; the operator and the session belong to the run, the child to the scheduler. Threads: one.
+ */
+#ifndef OPC_SUPERVISE_JOBS_TASK_H
+#define OPC_SUPERVISE_JOBS_TASK_H
+
+#include "search/engine/search.h"
+#include "supervise/process/batch_child.h"
+#include "supervise/evidence/crash_report.h"
+#include "supervise/session/session.h"
+
+typedef struct opc_task opc_task_t;
+
+/* A part of a task's work. Each function may move the task on to the next phase (opc_task_enter). */
+typedef struct opc_phase {
+  /* What to tell the child next; *out stays NULL when there is nothing: the task has moved on. */
+  opc_status_t (*command)(opc_task_t *task, json_t **out, opc_error_t *error);
+  opc_status_t (*message)(opc_task_t *task, json_t *message, opc_error_t *error);
+  /* The child died. case_id: what it ran, "" when nothing ran. */
+  opc_status_t (*crash)(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error);
+  double (*seconds)(const opc_task_t *task); /* a case's or try's time */
+} opc_phase_t;
+
+extern const opc_phase_t opc_phase_search, opc_phase_search_confirm, opc_phase_cases, opc_phase_confirm;
+
+/* A finding before its confirmation. */
+typedef struct opc_suspect {
+  json_t *result;
+  size_t first, position; /* in `order`: the first case of its child, and itself */
+  size_t skips, crashed;  /* how many checks and known arguments its child skipped */
+  size_t group;           /* confirm.c: equal for those of one check, rule and severity */
+  int complexity;         /* of its case */
+} opc_suspect_t;
+
+/* How often what happened, to know when to give a check up. */
+typedef struct opc_tally {
+  char check[32], rule[32], place[640];
+  int count;
+} opc_tally_t;
+
+struct opc_task {
+  opc_session_t *session;
+  const opc_operator_t *op;
+  const opc_phase_t *phase; /* NULL: done */
+  opc_child_t *child;       /* NULL: none */
+  bool exclusive;           /* runs only while no other task does: a worker died under it */
+
+  opc_sample_set_t samples;
+  const char *source; /* "file", "recorded", "searched", "none" */
+  char *detail;       /* of the search; NULL: none was made */
+
+  json_t *search_record; /* what the search did; NULL: none was made */
+  opc_search_t *search;
+  double search_began, search_cpu,
+      child_cpu; /* seconds; of processors: altogether, and what the present child has told */
+  size_t fresh;  /* index of the sample that is tried in a fresh child */
+  uint64_t digests[OPC_SEARCH_SAMPLES_MAX]; /* of what the samples came to, 0: not to be compared; then whether they
+                                               came to it again */
+  bool changed[OPC_SEARCH_SAMPLES_MAX], lost[OPC_SEARCH_SAMPLES_MAX];
+  opc_value_t *produced[OPC_SEARCH_SAMPLES_MAX]; /* tensors that they returned */
+  size_t produced_count[OPC_SEARCH_SAMPLES_MAX];
+  opc_sample_t attempt; /* the arguments that are tried now */
+  bool attempting;
+  int timeouts, crashes;
+
+  json_t *held; /* the last result, until it is known that its child outlived it */
+  char **order; /* ids of the cases, as they ran */
+  size_t order_count, order_capacity, first;
+  json_t *skips;   /* array of check names; only grows */
+  json_t *crashed; /* array of ids of cases whose arguments crash the operator; only grows */
+  opc_tally_t *tallies;
+  size_t tally_count;
+  int hangs;          /* of cases */
+  double cases_began; /* 0: not yet */
+  bool out_of_time;   /* its cases took too long altogether: the rest is skipped */
+  int stillborn;      /* children in a row that died before any case */
+  opc_suspect_t *suspects;
+  size_t suspect_count;
+
+  size_t confirming; /* index of the suspect */
+  int step;          /* confirm.c */
+  bool in_company;   /* the suspect runs behind others of its group, in the child of the first of them */
+  size_t leader;     /* that one */
+  int alone_runs, bisections;
+  size_t low, high;
+  json_t *outcome; /* what the suspect's case came to this time */
+};
+
+opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, opc_task_t **out,
+                          opc_error_t *error) OPC_CHECKED;
+void opc_task_free(opc_task_t *task);
+/* False as well when it is done. */
+bool opc_task_wants_child(opc_task_t *task);
+/* The child's process is there: it is sent what is next. */
+opc_status_t opc_task_attach(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *error) OPC_CHECKED;
+/* The task's child ended, and everything it sent was read. */
+opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
+/* The task's child went down with a worker that another child may have killed: the same again. */
+void opc_task_child_lost(opc_task_t *task);
+
+/* For the phases. */
+void opc_task_enter(opc_task_t *task, const opc_phase_t *phase); /* lets the child go */
+void opc_task_release(opc_task_t *task);                         /* lets the child go */
+opc_status_t opc_task_send(opc_task_t *task,
+                           opc_error_t *error) OPC_CHECKED; /* the phase's next command, to the present child */
+/* A "cases" command with the operator, samples, checks, devices and seed filled in, and so many of `skips` and
+ * `crashed`. */
+json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t crashed);
+json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, const opc_task_t *task);
+/* Why there was nothing to call with: the child does not know, the search does. Changes a result that is skipped for
+ * it. */
+void opc_task_explain_no_sample(const opc_task_t *task, json_t *result);
+/* The digest of a "tried" message; 0: it has none. */
+uint64_t opc_search_digest_of(const json_t *message);
+/* search_task.c: the search is over and its samples are tried again; all of it goes to the session. */
+opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
+/* The samples are known: says so in the journal. */
+opc_status_t opc_task_samples_known(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
+
+#endif

@@ -1,0 +1,488 @@
+#include "supervise/load/load.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "inspect/load_order.h"
+#include "inspect/package.h"
+#include "inspect/symbol_search.h"
+#include "supervise/process/batch_child.h"
+#include "supervise/common/interrupt.h"
+#include "supervise/tools/memcheck.h"
+#include "supervise/load/model_package_run.h"
+
+static const double hello_seconds = 120; /* libtorch from a cold disk */
+enum { POLL_MILLISECONDS = 100, TAIL_SIZE = 600, MEMCHECK_LEAVE_MS = 30000 };
+
+/* One worker's way to "ready". */
+typedef struct attempt {
+  const opc_run_options_t *options;
+  opc_loaded_t *loaded;
+  opc_library_t *current; /* whose load is going on */
+  opc_library_t *last;    /* the last one that loaded */
+  bool preloading, hello, ready, spoiled;
+  double deadline;
+  char terminate[1024];
+} attempt_t;
+
+static double load_seconds(const opc_run_options_t *options) {
+  double least = 30 * opc_run_pace(options);
+  return options->timeout * 3 > least ? options->timeout * 3 : least;
+}
+
+static opc_library_t *library_of(opc_loaded_t *loaded, const char *real) {
+  for (size_t i = 0; i < loaded->library_count; i++) {
+    if (loaded->libraries[i].real != NULL && strcmp(loaded->libraries[i].real, real) == 0) return &loaded->libraries[i];
+  }
+  return NULL;
+}
+
+static void fail(opc_library_t *library, const opc_library_error_t *why) {
+  library->state = OPC_LIBRARY_FAILED;
+  library->error = *why;
+}
+
+static void forget_registrations(opc_loaded_t *loaded) {
+  for (size_t i = 0; i < loaded->operator_count; i++) opc_operator_clear(&loaded->operators[i]);
+  free(loaded->operators);
+  loaded->operators = NULL;
+  loaded->operator_count = loaded->torch_operators = 0;
+  if (loaded->classes != NULL) json_array_clear(loaded->classes);
+}
+
+/* What the worker calls the library is its real path; reports call it what the user did. */
+static void rename_library(opc_loaded_t *loaded, json_t *message) {
+  const char *real = json_string_value(json_object_get(message, "library"));
+  opc_library_t *library = real != NULL ? library_of(loaded, real) : NULL;
+  if (library != NULL) json_object_set_new(message, "library", json_string(library->path));
+}
+
+static opc_status_t keep_operator(opc_loaded_t *loaded, json_t *message, opc_error_t *error) {
+  size_t count = loaded->operator_count;
+  rename_library(loaded, message);
+  if (json_string_value(json_object_get(message, "library")) == NULL) {
+    json_object_set_new(message, "library", json_string(OPC_LIBTORCH));
+    loaded->torch_operators++;
+  }
+  if ((count & (count - 1)) == 0) { /* grows at each power of two */
+    opc_operator_t *grown = realloc(loaded->operators, (count > 0 ? count * 2 : 1) * sizeof *grown);
+    if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    loaded->operators = grown;
+  }
+  opc_status_t status = opc_operator_from_json(message, &loaded->operators[count], error);
+  if (status != OPC_OK) return status;
+  json_t *inputs = json_object_get(message, "package_inputs");
+  if (inputs != NULL) json_object_set(loaded->package_inputs, loaded->operators[count].name, inputs);
+  if (json_is_true(json_object_get(message, "package_example")))
+    json_object_set_new(loaded->package_examples, loaded->operators[count].name, json_true());
+  loaded->operator_count++;
+  return OPC_OK;
+}
+
+static opc_status_t on_hello(attempt_t *attempt, const json_t *message, opc_error_t *error) {
+  opc_loaded_t *loaded = attempt->loaded;
+  const char *torch = json_string_value(json_object_get(message, "torch")),
+             *cuda = json_string_value(json_object_get(message, "cuda")),
+             *missing = json_string_value(json_object_get(message, "cuda_missing"));
+  if (json_integer_value(json_object_get(message, "protocol")) != OPC_PROTOCOL_VERSION || torch == NULL) {
+    return opc_error_set(error, OPC_ERR_PROTOCOL,
+                         "%s is of another version than this opcheck-c: build both from one source tree",
+                         loaded->plan.program);
+  }
+  attempt->hello = true;
+  snprintf(loaded->torch, sizeof loaded->torch, "%s", torch);
+  snprintf(loaded->cuda_version, sizeof loaded->cuda_version, "%s", cuda != NULL ? cuda : "");
+  if (missing != NULL) {
+    loaded->cuda.usable = false;
+    snprintf(loaded->cuda.why, sizeof loaded->cuda.why,
+             "libtorch_cuda does not load (%.300s): install what is missing with scripts/setup --full", missing);
+  }
+  return opc_worker_plan_check(&loaded->plan, torch, error);
+}
+
+/* The loader names the first symbol that it misses; another one may tell more. */
+static void explain_symbol(const attempt_t *attempt, opc_library_error_t *why) {
+  char folder[PATH_MAX], version[16], words[512];
+  opc_elf_file_t *file = NULL;
+  opc_symbol_search_t search = {0};
+  opc_error_t ignored;
+  opc_worker_torch(&attempt->loaded->plan, attempt->options->torch_root, folder, version);
+  if (folder[0] != '\0' && opc_elf_open(attempt->current->real, &file, &ignored) == OPC_OK &&
+      opc_symbol_search_run(file, folder, &search, &ignored) == OPC_OK) {
+    const char *symbol = opc_symbol_search_telling(&search);
+    snprintf(words, sizeof words, "undefined symbol: %s", symbol != NULL ? symbol : "");
+    if (symbol != NULL) opc_library_error_from_message(why, words, attempt->loaded->torch);
+  }
+  opc_symbol_search_clear(&search);
+  opc_elf_close(file);
+}
+
+static opc_status_t on_load_failed(attempt_t *attempt, const char *kind, const char *text, opc_error_t *error) {
+  opc_library_error_t why;
+  opc_package_hint_t package;
+  if (kind != NULL) opc_library_error_set(&why, kind, "%s", text);
+  else opc_library_error_from_message(&why, text, attempt->loaded->torch);
+  if (attempt->current == NULL)
+    return opc_error_set(error, OPC_ERR_LIBRARY, "a --preload library cannot be loaded: %s", why.message);
+  if (strcmp(why.kind, "undefined_symbol") == 0) explain_symbol(attempt, &why);
+  if (opc_package_hint_find(attempt->current->real, &package))
+    opc_library_error_add_package(&why, &package, attempt->loaded->torch);
+  fail(attempt->current, &why);
+  /* The loader refuses before any initialiser runs. Anything else has left half of its registrations behind: start
+   * again without it. */
+  if (kind == NULL)
+    attempt->spoiled |= strcmp(why.kind, "duplicate") == 0 || strcmp(why.kind, "schema") == 0 ||
+                        strcmp(why.kind, "initialiser_threw") == 0;
+  attempt->current = NULL;
+  return OPC_OK;
+}
+
+static void keep_note(opc_library_t *library, const char *note) {
+  free(library->note);
+  library->note = note != NULL && note[0] != '\0' ? opc_string_copy(note) : NULL;
+}
+
+static opc_status_t on_message(attempt_t *attempt, json_t *message, opc_error_t *error) {
+  opc_loaded_t *loaded = attempt->loaded;
+  const char *type = json_string_value(json_object_get(message, "t")),
+             *path = json_string_value(json_object_get(message, "library")),
+             *text = json_string_value(json_object_get(message, "message"));
+  opc_status_t status = OPC_OK;
+  if (type == NULL) return OPC_OK;
+  if (strcmp(type, "hello") == 0) {
+    status = on_hello(attempt, message, error);
+  } else if (strcmp(type, "loading") == 0) {
+    attempt->current = library_of(loaded, path != NULL ? path : "");
+    attempt->preloading = attempt->current == NULL;
+    attempt->deadline = opc_clock() + load_seconds(attempt->options);
+    if (attempt->options->progress != NULL) {
+      char current[PATH_MAX + 16];
+      snprintf(current, sizeof current, "loading %s", attempt->current != NULL ? attempt->current->path : path);
+      opc_run_progress_t progress = {.current = current};
+      attempt->options->progress(&progress, attempt->options->progress_context);
+    }
+  } else if (strcmp(type, "loaded") == 0 && attempt->current != NULL) {
+    attempt->current->state = OPC_LIBRARY_LOADED;
+    attempt->last = attempt->current;
+    keep_note(attempt->current, json_string_value(json_object_get(message, "note")));
+    attempt->current = NULL;
+  } else if (strcmp(type, "loaded") == 0) {
+    attempt->preloading = false;
+  } else if (strcmp(type, "load_failed") == 0) {
+    status =
+        on_load_failed(attempt, json_string_value(json_object_get(message, "kind")), text != NULL ? text : "", error);
+  } else if (strcmp(type, "operator") == 0) {
+    status = keep_operator(loaded, message, error);
+  } else if (strcmp(type, "class") == 0) {
+    rename_library(loaded, message);
+    json_array_append(loaded->classes, message);
+  } else if (strcmp(type, "terminate") == 0) {
+    snprintf(attempt->terminate, sizeof attempt->terminate, "%s", text != NULL ? text : "");
+  } else if (strcmp(type, "ready") == 0) {
+    attempt->ready = true;
+    loaded->threads = (int)json_integer_value(json_object_get(message, "threads"));
+    loaded->cpu_seconds = json_number_value(json_object_get(message, "cpu_seconds"));
+    loaded->cuda_initialised = json_is_true(json_object_get(message, "cuda_initialised"));
+    loaded->exec_batch = loaded->threads > 1 || loaded->cuda_initialised;
+  }
+  return status;
+}
+
+static void describe_death(const attempt_t *attempt, const char *output, opc_library_error_t *out) {
+  const opc_worker_t *worker = &attempt->loaded->worker;
+  opc_text_t bytes = {0};
+  opc_library_error_from_death(out, worker->status, attempt->terminate, output);
+  if (opc_memcheck_is_unwatchable(attempt->loaded->memcheck, worker->pid, worker->status, &bytes))
+    opc_library_error_set(out, "initialiser_aborted",
+                          "Valgrind does not know an instruction (%s) that runs while the library loads: nothing is "
+                          "wrong with the library "
+                          "by it, but --tool memcheck cannot watch it",
+                          opc_text_c(&bytes));
+  opc_text_clear(&bytes);
+}
+
+/* The worker is gone, or was killed because it hung. Whose fault it was, where it can be said. */
+static opc_status_t on_end(attempt_t *attempt, bool hung, opc_error_t *error) {
+  opc_loaded_t *loaded = attempt->loaded;
+  opc_library_error_t why;
+  opc_text_t tail = {0};
+  opc_output_tail(loaded->worker.output, TAIL_SIZE, &tail);
+  if (hung) opc_library_error_from_hang(&why, load_seconds(attempt->options));
+  else describe_death(attempt, opc_text_c(&tail), &why);
+  opc_library_t *guilty = attempt->current != NULL ? attempt->current : attempt->preloading ? NULL : attempt->last;
+  opc_status_t status = OPC_OK;
+  if (guilty != NULL) {
+    fail(guilty, &why);
+    attempt->spoiled = true;
+  } else if (attempt->preloading) {
+    status = opc_error_set(error, OPC_ERR_LIBRARY, "a --preload library cannot be loaded: %s", why.message);
+  } else if (hung) {
+    status = opc_error_set(error, OPC_ERR_SYSTEM, "%s does not answer", loaded->plan.program);
+  } else {
+    int code = loaded->worker.status;
+    if (tail.length == 0) opc_memcheck_last_words(loaded->memcheck, &tail);
+    status = opc_error_set(error, OPC_ERR_SYSTEM, "%s ended (%s %d) before it had loaded libtorch%s%s",
+                           loaded->plan.program, WIFSIGNALED(code) ? "signal" : "exit code",
+                           WIFSIGNALED(code) ? WTERMSIG(code) : WEXITSTATUS(code), tail.length > 0 ? ": " : "",
+                           opc_text_c(&tail));
+  }
+  opc_text_clear(&tail);
+  return status;
+}
+
+static opc_status_t serve(attempt_t *attempt, opc_error_t *error) {
+  opc_worker_t *worker = &attempt->loaded->worker;
+  opc_status_t status = OPC_OK;
+  while (status == OPC_OK && !attempt->ready && !attempt->spoiled) {
+    json_t *message = NULL;
+    opc_channel_event_t event = opc_channel_next(&worker->control, &message);
+    if (opc_interrupted()) {
+      status = opc_error_set(error, OPC_ERR_SYSTEM, "interrupted");
+    } else if (event == OPC_CHANNEL_LINE) {
+      status = on_message(attempt, message, error);
+    } else if (event == OPC_CHANNEL_NOTHING) {
+      if (opc_clock() > attempt->deadline) {
+        opc_pidfd_kill(worker->pidfd, worker->pid);
+        (void)opc_worker_wait(worker, -1);
+        status = on_end(attempt, true, error);
+      } else {
+        struct pollfd waiting = {.fd = worker->control.fd, .events = POLLIN};
+        (void)poll(&waiting, 1, POLL_MILLISECONDS);
+      }
+    } else if (event == OPC_CHANNEL_END) {
+      if (!opc_worker_wait(worker, 2000))
+        opc_pidfd_kill(worker->pidfd, worker->pid); /* it closed its channel and stayed */
+      (void)opc_worker_wait(worker, -1);
+      status = on_end(attempt, false, error);
+    } /* garbage: an initialiser wrote to a descriptor that is not its own; what it broke shows by itself */
+    json_decref(message);
+  }
+  return status;
+}
+
+opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded_t *loaded, opc_worker_command_t *out,
+                              const char ***out_paths, opc_error_t *error) {
+  *out_paths = calloc(loaded->library_count + 1, sizeof **out_paths);
+  if (*out_paths == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  *out = (opc_worker_command_t){.plan = &loaded->plan,
+                                .preloads = loaded->preloads,
+                                .preload_count = options->preload_count,
+                                .namespaces = options->namespaces,
+                                .namespace_count = options->namespace_count,
+                                .libraries = *out_paths,
+                                .mode = loaded->mode,
+                                .cuda_wrappers = loaded->cuda.wrappers,
+                                .cuda_architecture = options->cuda_architecture,
+                                .launcher = opc_memcheck_launcher(loaded->memcheck)};
+  for (size_t i = 0; i < loaded->library_count; i++) {
+    const opc_library_t *library = &loaded->libraries[loaded->order[i]];
+    if (library->state == OPC_LIBRARY_FAILED) continue;
+    if (library->package) out->package = library->real;
+    else (*out_paths)[out->library_count++] = library->real;
+  }
+  return OPC_OK;
+}
+
+static opc_status_t attempt_load(const opc_run_options_t *options, opc_loaded_t *loaded, bool *out_ready,
+                                 opc_error_t *error) {
+  const char **paths = NULL;
+  opc_worker_command_t command;
+  attempt_t attempt = {
+      .options = options, .loaded = loaded, .deadline = opc_clock() + hello_seconds * opc_run_pace(options)};
+  opc_worker_stop(&loaded->worker);
+  opc_status_t status = opc_load_command(options, loaded, &command, &paths, error);
+  if (status == OPC_OK) status = opc_worker_start(&command, &loaded->worker, error);
+  /* Who gives a case minutes gives its end seconds. */
+  if (status == OPC_OK && options->timeout > 10) loaded->worker.leave_ms = (int)(options->timeout * 1000 / 20);
+  if (status == OPC_OK && loaded->memcheck != NULL && loaded->worker.leave_ms < MEMCHECK_LEAVE_MS)
+    loaded->worker.leave_ms = MEMCHECK_LEAVE_MS;
+  if (status == OPC_OK) status = serve(&attempt, error);
+  free(paths);
+  *out_ready = attempt.ready;
+  return status;
+}
+
+static opc_status_t probe_libraries(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
+  size_t count = options->library_count + (options->package != NULL); /* the package is the last */
+  const opc_package_target_t target = {.device = options->device_count > 0 ? options->devices[0] : OPC_MODE_CPU,
+                                       .architecture = options->cuda_architecture};
+  loaded->libraries = calloc(count + 1, sizeof *loaded->libraries);
+  if (loaded->libraries == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; i < count; i++) {
+    bool package = i == options->library_count;
+    const char *path = package ? options->package : options->libraries[i],
+               *file = package ? path : opc_package_file(path);
+    char *real = realpath(file, NULL);
+    if (real != NULL && library_of(loaded, real) != NULL) { /* named twice */
+      free(real);
+      continue;
+    }
+    opc_library_t *library = &loaded->libraries[loaded->library_count++];
+    library->path = path;
+    library->real = real;
+    library->package = package;
+    if (!(package ? opc_package_probe(file, &target, &library->error) : opc_elf_probe(file, &library->error)))
+      library->state = OPC_LIBRARY_FAILED;
+    else if (real == NULL) return opc_error_set(error, OPC_ERR_SYSTEM, "%s: %s", library->path, strerror(errno));
+  }
+  return OPC_OK;
+}
+
+static opc_status_t find_preloads(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
+  loaded->preloads = calloc(options->preload_count + 1, sizeof *loaded->preloads);
+  if (loaded->preloads == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; i < options->preload_count; i++) loaded->preloads[i] = opc_package_file(options->preloads[i]);
+  return OPC_OK;
+}
+
+static opc_status_t order_libraries(opc_loaded_t *loaded, opc_error_t *error) {
+  const size_t count = loaded->library_count;
+  const char **paths = calloc(count + 1, sizeof *paths);
+  loaded->order = calloc(count + 1, sizeof *loaded->order);
+  opc_status_t status =
+      paths != NULL && loaded->order != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+    const opc_library_t *library = &loaded->libraries[i];
+    paths[i] = library->state != OPC_LIBRARY_FAILED ? library->real : library->path;
+  }
+  if (status == OPC_OK) status = opc_load_order(paths, count, loaded->order, error);
+  free(paths);
+  return status;
+}
+
+/* Where nobody has said which worker or libtorch, the libraries do. */
+static opc_status_t choose_worker(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
+  const size_t count = loaded->library_count;
+  if (options->worker != NULL || options->torch_root != NULL) return OPC_OK;
+  size_t *indices = calloc(count + 1, sizeof *indices), readable = 0;
+  const char **paths = calloc(count + 1, sizeof *paths);
+  opc_library_error_t *errors = calloc(count + 1, sizeof *errors);
+  opc_status_t status = indices != NULL && paths != NULL && errors != NULL
+                            ? OPC_OK
+                            : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+    if (loaded->libraries[i].state == OPC_LIBRARY_FAILED) continue;
+    paths[readable] = loaded->libraries[i].real;
+    indices[readable++] = i;
+  }
+  if (status == OPC_OK) status = opc_worker_plan_choose(&loaded->plan, paths, readable, errors, error);
+  for (size_t i = 0; status == OPC_OK && i < readable; i++) {
+    if (errors[i].kind[0] != '\0') fail(&loaded->libraries[indices[i]], &errors[i]);
+  }
+  free(indices);
+  free(paths);
+  free(errors);
+  return status;
+}
+
+/* The compiled code of a package needs the device, which operators do not need to be listed. */
+static void refuse_package(opc_loaded_t *loaded) {
+  opc_library_error_t why;
+  opc_library_error_set(&why, "device", "compiled for CUDA, and CUDA cannot be used: %s", loaded->cuda.why);
+  for (size_t i = 0; i < loaded->library_count; i++)
+    if (loaded->libraries[i].package && loaded->libraries[i].state != OPC_LIBRARY_FAILED)
+      fail(&loaded->libraries[i], &why);
+}
+
+/* Without its wrappers a real device can be used all the same, a simulated one cannot be. */
+static opc_status_t plan_cuda(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
+  opc_status_t status = opc_cuda_plan(&loaded->plan, options->torch_root, &loaded->cuda, error);
+  if (status != OPC_OK) return status;
+  bool simulated = strcmp(loaded->mode, OPC_MODE_SIMULATED) == 0;
+  if (simulated ? loaded->cuda.wrappers == NULL : !loaded->cuda.usable) refuse_package(loaded);
+  if (simulated && loaded->cuda.wrappers == NULL) loaded->mode = OPC_MODE_CPU;
+  return status;
+}
+
+/* A run of libtorch's own operators names no library. */
+static bool any_left(const opc_loaded_t *loaded) {
+  if (loaded->library_count == 0) return true;
+  for (size_t i = 0; i < loaded->library_count; i++) {
+    if (loaded->libraries[i].state != OPC_LIBRARY_FAILED) return true;
+  }
+  return false;
+}
+
+static void count_registrations(opc_loaded_t *loaded) {
+  size_t i;
+  json_t *entry;
+  for (size_t l = 0; l < loaded->library_count; l++) {
+    opc_library_t *library = &loaded->libraries[l];
+    for (i = 0; i < loaded->operator_count; i++)
+      library->operators += strcmp(loaded->operators[i].library, library->path) == 0;
+    json_array_foreach(loaded->classes, i, entry) {
+      const char *path = json_string_value(json_object_get(entry, "library"));
+      library->classes += path != NULL && strcmp(path, library->path) == 0;
+    }
+  }
+}
+
+opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const opc_memcheck_t *memcheck,
+                      opc_loaded_t *out, opc_error_t *error) {
+  memset(out, 0, sizeof *out);
+  out->memcheck = memcheck;
+  out->worker = (opc_worker_t)OPC_WORKER_INIT;
+  out->mode = mode;
+  out->classes = json_array();
+  out->package_inputs = json_object();
+  out->package_examples = json_object();
+  opc_status_t status = out->classes != NULL && out->package_inputs != NULL && out->package_examples != NULL
+                            ? OPC_OK
+                            : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (status == OPC_OK) status = opc_worker_plan(options->worker, options->torch_root, &out->plan, error);
+  if (status == OPC_OK) status = probe_libraries(options, out, error);
+  if (status == OPC_OK) status = find_preloads(options, out, error);
+  if (status == OPC_OK) status = choose_worker(options, out, error);
+  if (status == OPC_OK && strcmp(mode, OPC_MODE_CPU) != 0) status = plan_cuda(options, out, error);
+  if (status == OPC_OK) status = order_libraries(out, error);
+  /* Each attempt that is not ready has one library less. With none left there is nothing to start a worker for. */
+  for (bool ready = false; status == OPC_OK && !ready && any_left(out);) {
+    forget_registrations(out);
+    status = attempt_load(options, out, &ready, error);
+  }
+  if (status == OPC_OK) count_registrations(out);
+  return status;
+}
+
+opc_status_t opc_load_again(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
+  bool ready = false, exec_batch = loaded->exec_batch;
+  opc_operator_t *operators = loaded->operators; /* what was told the first time stays: tasks point at it */
+  size_t operator_count = loaded->operator_count, torch_operators = loaded->torch_operators;
+  loaded->operators = NULL;
+  loaded->operator_count = 0;
+  opc_status_t status = attempt_load(options, loaded, &ready, error);
+  forget_registrations(loaded);
+  loaded->operators = operators;
+  loaded->operator_count = operator_count;
+  loaded->torch_operators = torch_operators;
+  loaded->exec_batch |= exec_batch;
+  if (status == OPC_OK && !ready)
+    status = opc_error_set(error, OPC_ERR_SYSTEM, "the libraries loaded once, and do not load again into a new worker");
+  return status;
+}
+
+void opc_loaded_clear(opc_loaded_t *loaded) {
+  opc_worker_stop(&loaded->worker);
+  forget_registrations(loaded);
+  for (size_t i = 0; i < loaded->class_operator_count; i++) opc_operator_clear(&loaded->class_operators[i]);
+  free(loaded->class_operators);
+  for (size_t i = 0; i < loaded->library_operator_count; i++) opc_operator_clear(&loaded->library_operators[i]);
+  free(loaded->library_operators);
+  json_decref(loaded->classes);
+  json_decref(loaded->package_inputs);
+  json_decref(loaded->package_examples);
+  for (size_t i = 0; i < loaded->library_count; i++) {
+    free(loaded->libraries[i].real);
+    free(loaded->libraries[i].note);
+  }
+  free(loaded->libraries);
+  free(loaded->preloads);
+  free(loaded->order);
+  opc_worker_plan_clear(&loaded->plan);
+  opc_cuda_plan_clear(&loaded->cuda);
+  memset(loaded, 0, sizeof *loaded);
+}

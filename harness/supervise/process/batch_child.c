@@ -1,0 +1,242 @@
+#include "supervise/process/batch_child.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "supervise/process/worker_process.h"
+
+static const double start_seconds = 60; /* until "forked", or until a worker of its own has loaded everything */
+static const double idle_seconds = 30;  /* between cases: building the plan, making arguments */
+static const double leave_seconds = 2;
+static const double closed_seconds = 2;                         /* a channel that ends means a process that ends */
+static const double starved_share = 0.7, starved_patience = 10; /* of a case's time */
+enum { OUTPUT_KEPT = 1 << 20, FORKED_MAX = 16 };
+
+double opc_clock(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_error_t *error) {
+  *out = NULL;
+  opc_child_t *child = calloc(1, sizeof *child);
+  if (child == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  *child = (opc_child_t){.id = id,
+                         .channel = OPC_CHANNEL_INIT,
+                         .control = OPC_CHANNEL_INIT,
+                         .theirs = {-1, -1, -1},
+                         .output = -1,
+                         .pidfd = -1,
+                         .owner = owner};
+  child->opened = child->heard = opc_clock();
+  child->pace = 1;
+  opc_status_t status = opc_channel_open(&child->channel, &child->theirs[0], error);
+  if (status == OPC_OK) {
+    child->theirs[1] = memfd_create("opcheck-blackbox", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    child->output = opc_output_open();
+    void *map = MAP_FAILED;
+    /* Sealed: a child that shrinks the file under our mapping would kill us with SIGBUS. */
+    if (child->theirs[1] >= 0 && child->output >= 0 && ftruncate(child->theirs[1], OPC_BLACKBOX_SIZE) == 0 &&
+        fcntl(child->theirs[1], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
+      map = mmap(NULL, OPC_BLACKBOX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, child->theirs[1], 0);
+    }
+    if (map == MAP_FAILED) {
+      status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a memory file: %s", strerror(errno));
+    } else {
+      child->blackbox = map;
+      child->blackbox->magic = OPC_BLACKBOX_MAGIC;
+    }
+  }
+  if (status != OPC_OK) {
+    opc_child_close(child);
+    return status;
+  }
+  *out = child;
+  return OPC_OK;
+}
+
+static void close_theirs(opc_child_t *child) {
+  for (size_t i = 0; i < 2; i++) {
+    if (child->theirs[i] >= 0) close(child->theirs[i]);
+    child->theirs[i] = -1;
+  }
+}
+
+opc_status_t opc_child_request(opc_child_t *child, opc_channel_t *control, int memory_mib, opc_error_t *error) {
+  json_t *request = json_pack("{s:s, s:I, s:i}", "t", "fork", "child", (json_int_t)child->id, "memory_mib", memory_mib);
+  int fds[3] = {child->theirs[0], child->theirs[1], child->output};
+  opc_status_t status = opc_channel_send(control, request, fds, 3, error);
+  json_decref(request);
+  close_theirs(child);
+  return status;
+}
+
+opc_status_t opc_child_execute(opc_child_t *child, const opc_worker_command_t *command, int memory_mib,
+                               opc_error_t *error) {
+  int other = -1, pidfd = -1;
+  pid_t pid = 0;
+  opc_status_t status = opc_channel_open(&child->control, &other, error);
+  if (status == OPC_OK)
+    status = opc_worker_start_batch(command, memory_mib, other, child->theirs[0], child->theirs[1], child->output, &pid,
+                                    &pidfd, error);
+  if (other >= 0) close(other);
+  if (status == OPC_OK) opc_child_started(child, pid, pidfd, true);
+  return status;
+}
+
+void opc_child_started(opc_child_t *child, pid_t pid, int pidfd, bool own) {
+  child->pid = pid;
+  child->pidfd = pidfd;
+  child->own = own;
+  child->heard = opc_clock();
+  close_theirs(child);
+}
+
+void opc_child_kill(opc_child_t *child, opc_end_cause_t cause) {
+  if (child->killed || child->reaped) return;
+  child->killed = true;
+  child->killed_at = opc_clock();
+  child->cause = cause;
+  opc_pidfd_kill(child->pidfd, child->pid);
+}
+
+void opc_child_leave(opc_child_t *child) {
+  child->owner = NULL;
+  child->leaving = true;
+  child->closed_at = opc_clock();
+  opc_channel_finish(&child->channel);
+}
+
+/* An operator that prints for ever must not fill the memory; the file is opened for appending. */
+static void bound_output(const opc_child_t *child) {
+  struct stat status;
+  if (fstat(child->output, &status) == 0 && status.st_size > OUTPUT_KEPT) (void)ftruncate(child->output, 0);
+}
+
+/* Processor seconds that a process has used; -1: not known. */
+static double cpu_used(pid_t pid) {
+  clockid_t clock;
+  struct timespec used;
+  if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return -1;
+  return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
+}
+
+/* One of its threads would run if it could. */
+static bool is_runnable(pid_t pid) {
+  char path[64], line[512];
+  bool runnable = false;
+  snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+  DIR *threads = opendir(path);
+  for (const struct dirent *thread; threads != NULL && !runnable && (thread = readdir(threads)) != NULL;) {
+    snprintf(path, sizeof path, "/proc/%d/task/%.20s/stat", (int)pid, thread->d_name);
+    FILE *file = fopen(path, "re");
+    const char *state = file != NULL && fgets(line, sizeof line, file) != NULL
+                            ? strrchr(line, ')')
+                            : NULL; /* the name before it may hold anything */
+    runnable = state != NULL && (state[2] == 'R' || state[2] == 'D');
+    if (file != NULL) fclose(file);
+  }
+  if (threads != NULL) closedir(threads);
+  return runnable;
+}
+
+/* Its time is over by the clock, and it could not run for most of it: a machine under load must not change what a run
+ * finds. One that waits is not spared, but where it is for a process that it has forked: then that one's time counts.
+ */
+static bool is_starved(const opc_child_t *child, double started, double case_seconds, double now) {
+  char path[64];
+  double used = cpu_used(child->pid);
+  if (used < 0 || now - started >= starved_patience * case_seconds) return false;
+  bool runnable = is_runnable(child->pid);
+  snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)child->pid, (int)child->pid);
+  FILE *file = fopen(path, "re");
+  for (int forked, left = FORKED_MAX; file != NULL && left > 0 && fscanf(file, "%d", &forked) == 1; left--) {
+    double more = cpu_used(forked);
+    used += more > 0 ? more : 0;
+    runnable = runnable || is_runnable(forked);
+  }
+  if (file != NULL) fclose(file);
+  return runnable && used - child->cpu < starved_share * case_seconds;
+}
+
+double opc_child_watch(opc_child_t *child, double case_seconds) {
+  double now = opc_clock(), limit;
+  opc_end_cause_t cause = OPC_END_IDLE;
+  if (child->reaped || child->killed) return 60;
+  bound_output(child);
+  if (child->blackbox->sequence != child->sequence) {
+    child->sequence = child->blackbox->sequence;
+    child->heard = now;
+    child->cpu = cpu_used(child->pid);
+  }
+  if (child->leaving) {
+    double leave = leave_seconds * child->pace;
+    limit = child->closed_at + (case_seconds / 20 > leave ? case_seconds / 20 : leave);
+  } else if (child->closed) {
+    limit = child->closed_at + closed_seconds * child->pace;
+    cause = OPC_END_CHANNEL;
+  } else if (child->blackbox->running == 1) {
+    /* The black box is the child's to write: a start in the future, or before it was last seen to begin a case, gives
+     * it no more time than that. */
+    double started = (double)child->blackbox->started_ns * 1e-9;
+    if (started > now || started < child->opened) started = child->heard;
+    limit = started + case_seconds;
+    if (limit > child->heard + case_seconds) limit = child->heard + case_seconds;
+    cause = OPC_END_TIMEOUT;
+    if (now >= limit && is_starved(child, limit - case_seconds, case_seconds, now)) return case_seconds / 4;
+  } else {
+    limit = child->heard + (child->sequence == 0 ? start_seconds : idle_seconds) * child->pace;
+  }
+  if (now >= limit) {
+    opc_child_kill(child, cause);
+    return 60;
+  }
+  return limit - now;
+}
+
+bool opc_child_reap(opc_child_t *child) {
+  if (child->reaped) return true;
+  struct rusage usage;
+  pid_t got = child->own && child->pid > 0 ? wait4(child->pid, &child->status, WNOHANG, &usage) : 0;
+  if (got <= 0) return false;
+  child->reaped = true;
+  child->max_rss_kib = usage.ru_maxrss;
+  return true;
+}
+
+bool opc_child_case(const opc_child_t *child, char out[OPC_BLACKBOX_CASE_SIZE]) {
+  memcpy(out, (const void *)child->blackbox->case_id, OPC_BLACKBOX_CASE_SIZE);
+  out[OPC_BLACKBOX_CASE_SIZE - 1] = '\0';
+  return child->blackbox->running == 1 && out[0] != '\0';
+}
+
+void opc_child_close(opc_child_t *child) {
+  if (child == NULL) return;
+  if (!child->reaped) {
+    opc_pidfd_kill(child->pidfd, child->pid);
+    if (child->own && child->pid > 0) {
+      while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR) {
+      }
+    }
+  }
+  opc_channel_close(&child->channel);
+  opc_channel_close(&child->control);
+  opc_maps_clear(&child->maps);
+  close_theirs(child);
+  if (child->blackbox != NULL) munmap(child->blackbox, OPC_BLACKBOX_SIZE);
+  if (child->output >= 0) close(child->output);
+  if (child->pidfd >= 0) close(child->pidfd);
+  free(child);
+}

@@ -1,0 +1,114 @@
+#include "supervise/process/cuda_plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "inspect/library_search.h"
+#include "inspect/simulated_architectures.h"
+
+#define RUNTIME "libcudart.so."
+#define INSTALL "install CUDA's wheels with scripts/setup --full"
+
+/* Of the runtime that a library needs; 0: none. */
+static int runtime_major(const char *path) {
+  opc_elf_file_t *file = NULL;
+  opc_error_t ignored;
+  int major = 0;
+  if (opc_elf_open(path, &file, &ignored) != OPC_OK) return 0;
+  for (size_t i = 0; i < file->needed_count && major == 0; i++)
+    if (strncmp(file->needed[i], RUNTIME, strlen(RUNTIME)) == 0) major = atoi(file->needed[i] + strlen(RUNTIME));
+  opc_elf_close(file);
+  return major;
+}
+
+/* The first library that libtorch_cuda needs and that lies nowhere; the driver may be missing, the loader never asks
+ * for it. */
+static void find_missing(const char *path, const char *torch_folder, opc_cuda_plan_t *out) {
+  opc_elf_file_t *file = NULL;
+  opc_error_t why = {0};
+  if (opc_elf_open(path, &file, &why) != OPC_OK) {
+    snprintf(out->why, sizeof out->why, "libtorch_cuda cannot be read (%.200s): " INSTALL, why.message);
+    return;
+  }
+  for (size_t i = 0; i < file->needed_count && out->why[0] == '\0'; i++) {
+    opc_library_place_t place;
+    opc_library_find(file, file->needed[i], torch_folder, &place);
+    if (place.how == OPC_FOUND_NOWHERE)
+      snprintf(out->why, sizeof out->why, "libtorch_cuda needs %.100s, which is not installed: " INSTALL,
+               file->needed[i]);
+  }
+  opc_elf_close(file);
+}
+
+/* bin/../lib/opcheck-c, as for what `opcheck-c record` preloads. */
+static opc_status_t find_wrappers(opc_cuda_plan_t *out, opc_error_t *error) {
+  char self[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  self[length > 0 ? length : 0] = '\0';
+  char *slash = strrchr(self, '/');
+  if (slash != NULL) *slash = '\0';
+  char *beside = opc_string_format("%s/../lib/opcheck-c/libopcheck-cudart.so.%d", self, out->major),
+       *real = beside != NULL ? realpath(beside, NULL) : NULL;
+  opc_status_t status = beside != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (status == OPC_OK && real == NULL) {
+    snprintf(out->why, sizeof out->why,
+             "opcheck-c was built without its wrappers of CUDA %d's runtime (no %.300s): build it with an nvcc of CUDA "
+             "%d, CMake's OPC_CUDA=ON",
+             out->major, beside, out->major);
+  } else if (real != NULL && strpbrk(real, " :") != NULL) {
+    snprintf(out->why, sizeof out->why,
+             "%.300s cannot be preloaded, for its name has a space or a colon: move opcheck-c elsewhere", real);
+  } else {
+    out->wrappers = real;
+    real = NULL;
+  }
+  free(real);
+  free(beside);
+  return status;
+}
+
+opc_status_t opc_cuda_plan(const opc_worker_plan_t *worker, const char *torch_root, opc_cuda_plan_t *out,
+                           opc_error_t *error) {
+  char folder[PATH_MAX], version[16], path[PATH_MAX + 32];
+  *out = (opc_cuda_plan_t){0};
+  opc_worker_torch(worker, torch_root, folder, version);
+  if (folder[0] == '\0') {
+    snprintf(out->why, sizeof out->why, "the libtorch of %.200s is not found: name it with --torch", worker->program);
+    return OPC_OK;
+  }
+  snprintf(path, sizeof path, "%s/libc10_cuda.so", folder);
+  out->major = runtime_major(path);
+  if (out->major == 0) {
+    snprintf(out->why, sizeof out->why,
+             "this libtorch is CPU-only (%.300s): name one that is built for CUDA with --torch", folder);
+    return OPC_OK;
+  }
+  snprintf(path, sizeof path, "%s/libtorch_cuda.so", folder);
+  find_missing(path, folder, out);
+  out->usable = out->why[0] == '\0';
+  return out->usable ? find_wrappers(out, error) : OPC_OK;
+}
+
+opc_status_t opc_cuda_architecture_check(const char *name, opc_error_t *error) {
+  opc_text_t all = {0};
+  bool found = false;
+  for (size_t i = 0; i < OPC_SIMULATED_ARCHITECTURES; i++) {
+    found |= strcmp(opc_simulated_architectures[i].name, name) == 0;
+    opc_text_addf(&all, "%s%s", all.length > 0 ? ", " : "", opc_simulated_architectures[i].name);
+  }
+  opc_status_t status = OPC_OK;
+  if (!found)
+    status = opc_error_set(error, OPC_ERR_USAGE,
+                           "--cuda-arch %.40s: no device of that architecture is simulated; there are %s", name,
+                           opc_text_c(&all));
+  opc_text_clear(&all);
+  return status;
+}
+
+void opc_cuda_plan_clear(opc_cuda_plan_t *plan) {
+  free(plan->wrappers);
+  *plan = (opc_cuda_plan_t){0};
+}

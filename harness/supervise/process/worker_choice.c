@@ -1,0 +1,268 @@
+#include "supervise/process/worker_choice.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "inspect/elf_file.h"
+#include "inspect/library_search.h"
+#include "inspect/package_hint.h"
+#include "supervise/process/worker_find.h"
+
+/* ---- what the libraries need ---- */
+
+typedef struct need {
+  const char *name;
+  unsigned defined; /* a bit for each worker whose libtorch has it */
+} need_t;
+
+typedef struct needs {
+  need_t *items; /* of all libraries; sorted, each once */
+  size_t count, capacity;
+  size_t worker; /* whose libtorch is being read */
+  bool failed;
+} needs_t;
+
+typedef struct library {
+  opc_elf_file_t *file;     /* NULL: unreadable */
+  char home[16];            /* version; "": none is known */
+  char home_root[PATH_MAX]; /* its folder, or in words how it is known */
+  bool cxx;                 /* needs symbols of libtorch's C++ */
+  bool decided;             /* and there is a worker for its home */
+  unsigned refused;         /* a bit for each worker that lacks a symbol */
+  const char *missing[OPC_WORKERS];
+} library_t;
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const need_t *)a)->name, ((const need_t *)b)->name);
+}
+
+/* One with a version is another library's: libtorch's have none. It may define the same all the same: libc10 has inline
+ * functions of libstdc++. */
+static bool is_needed(const opc_elf_symbol_t *symbol) {
+  return !symbol->defined && symbol->binding != STB_WEAK && symbol->version == NULL;
+}
+
+/* In a mangled name the namespaces c10, at and torch are spelled with their lengths. */
+static bool is_torch_cxx(const char *name) {
+  return strncmp(name, "_Z", 2) == 0 &&
+         (strstr(name, "N3c10") != NULL || strstr(name, "N2at") != NULL || strstr(name, "N5torch") != NULL);
+}
+
+static bool note_cxx(const opc_elf_symbol_t *symbol, void *context) {
+  library_t *library = context;
+  library->cxx = is_needed(symbol) && is_torch_cxx(symbol->name);
+  return !library->cxx;
+}
+
+static bool collect(const opc_elf_symbol_t *symbol, void *context) {
+  needs_t *needs = context;
+  if (!is_needed(symbol)) return true;
+  if (needs->count == needs->capacity) {
+    const size_t capacity = needs->capacity > 0 ? needs->capacity * 2 : 1024;
+    need_t *grown = realloc(needs->items, capacity * sizeof *grown);
+    needs->failed = grown == NULL;
+    if (grown == NULL) return false;
+    needs->items = grown;
+    needs->capacity = capacity;
+  }
+  needs->items[needs->count++] = (need_t){.name = symbol->name};
+  return true;
+}
+
+static bool mark_defined(const opc_elf_symbol_t *symbol, void *context) {
+  needs_t *needs = context;
+  const need_t key = {.name = symbol->name};
+  need_t *need = symbol->defined ? bsearch(&key, needs->items, needs->count, sizeof key, by_name) : NULL;
+  if (need != NULL) need->defined |= 1U << needs->worker;
+  return true;
+}
+
+/* All symbols that the libraries need, and which worker's libtorch has them. What nobody's has is no evidence: it comes
+ * from elsewhere. */
+static opc_status_t read_needs(const opc_workers_t *workers, const library_t *libraries, size_t count, needs_t *needs,
+                               opc_error_t *error) {
+  for (size_t i = 0; i < count && !needs->failed; i++) {
+    if (libraries[i].file != NULL && !libraries[i].decided) opc_elf_each_symbol(libraries[i].file, collect, needs);
+  }
+  if (needs->failed) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (needs->count == 0) return OPC_OK;
+  qsort(needs->items, needs->count, sizeof *needs->items, by_name);
+  size_t kept = 1;
+  for (size_t i = 1; i < needs->count; i++) {
+    if (by_name(&needs->items[kept - 1], &needs->items[i]) != 0) needs->items[kept++] = needs->items[i];
+  }
+  needs->count = kept;
+
+  for (needs->worker = 0; needs->worker < workers->count; needs->worker++) {
+    static const char *const parts[] = {"libc10.so", "libtorch_cpu.so"};
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+      char path[PATH_MAX + 32];
+      opc_elf_file_t *file = NULL;
+      opc_error_t ignored;
+      snprintf(path, sizeof path, "%s/%s", workers->items[needs->worker].torch_folder, parts[p]);
+      if (opc_elf_open(path, &file, &ignored) == OPC_OK) opc_elf_each_symbol(file, mark_defined, needs);
+      opc_elf_close(file);
+    }
+  }
+  return OPC_OK;
+}
+
+typedef struct judging {
+  const opc_workers_t *workers;
+  const needs_t *needs;
+  library_t *library;
+} judging_t;
+
+static bool judge_symbol(const opc_elf_symbol_t *symbol, void *context) {
+  judging_t *judging = context;
+  const need_t key = {.name = symbol->name};
+  const need_t *need =
+      is_needed(symbol) ? bsearch(&key, judging->needs->items, judging->needs->count, sizeof key, by_name) : NULL;
+  if (need == NULL || need->defined == 0) return true;
+  for (size_t w = 0; w < judging->workers->count; w++) {
+    if ((need->defined & (1U << w)) != 0 || judging->workers->items[w].torch_folder[0] == '\0' ||
+        judging->library->missing[w] != NULL)
+      continue;
+    judging->library->refused |= 1U << w;
+    judging->library->missing[w] = need->name;
+  }
+  return true;
+}
+
+/* ---- where they are at home ---- */
+
+static bool take_home(library_t *library, const char *root) {
+  opc_torch_version_read(root, library->home);
+  snprintf(library->home_root, sizeof library->home_root, "%s", root);
+  return library->home[0] != '\0';
+}
+
+static void find_home(library_t *library) {
+  static const char *const names[] = {"site-packages", "dist-packages"};
+  opc_library_place_t torch;
+  char root[PATH_MAX];
+  opc_library_find(library->file, "libtorch_cpu.so", NULL, &torch);
+  if (opc_found_by_loader(torch.how)) { /* ROOT/lib/libtorch_cpu.so */
+    char *real = realpath(torch.path, NULL);
+    if (real != NULL) {
+      for (int up = 0; up < 2 && strrchr(real, '/') != NULL; up++) *strrchr(real, '/') = '\0';
+      snprintf(root, sizeof root, "%s", real);
+      free(real);
+      if (take_home(library, root)) return;
+    }
+  }
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *at = strstr(library->file->path, names[i]);
+    if (at == NULL) continue;
+    if (snprintf(root, sizeof root, "%.*s/torch", (int)(at - library->file->path + (ptrdiff_t)strlen(names[i])),
+                 library->file->path) >= (int)sizeof root)
+      continue;
+    if (take_home(library, root)) return;
+  }
+
+  opc_package_hint_t hint;
+  int major, minor;
+  if (opc_package_hint_find(library->file->path, &hint) && sscanf(hint.torch, "==%d.%d", &major, &minor) == 2) {
+    snprintf(library->home, sizeof library->home, "%d.%d", major % 1000, minor % 1000);
+    snprintf(library->home_root, sizeof library->home_root, "%s %s asks for torch%s", hint.name, hint.version,
+             hint.torch);
+  }
+}
+
+/* ---- the choice ---- */
+
+static bool is_home(const library_t *library, const opc_worker_candidate_t *worker) {
+  return library->home[0] != '\0' && strcmp(library->home, worker->version) == 0;
+}
+
+/* A worker that does not say its version is not refused for it. */
+static bool goes_with(const library_t *library, const opc_workers_t *workers, size_t index) {
+  const opc_worker_candidate_t *worker = &workers->items[index];
+  if (library->decided) return is_home(library, worker);
+  if ((library->refused & (1U << index)) != 0) return false;
+  return !library->cxx || library->home[0] == '\0' || worker->version[0] == '\0' || is_home(library, worker);
+}
+
+static void add_versions(opc_text_t *text, const library_t *library, const opc_workers_t *workers, bool fitting) {
+  for (size_t w = 0, added = 0; w < workers->count; w++) {
+    if (fitting && !goes_with(library, workers, w)) continue;
+    opc_text_addf(text, "%s%s", added++ > 0 ? ", " : "",
+                  workers->items[w].version[0] != '\0' ? workers->items[w].version : "unknown");
+  }
+}
+
+static void explain(const library_t *library, const opc_workers_t *workers, size_t chosen, opc_library_error_t *out) {
+  opc_text_t fitting = {0}, all = {0};
+  add_versions(&fitting, library, workers, true);
+  add_versions(&all, library, workers, false);
+  const char *own = workers->items[chosen].version;
+  if (fitting.length > 0) {
+    opc_library_error_set(out, "abi",
+                          "built for libtorch %s, and the other libraries of this command line for %s: a run has one "
+                          "libtorch; check it in a run of its own",
+                          opc_text_c(&fitting), own);
+  } else if (library->home[0] != '\0') {
+    opc_library_error_set(out, "abi",
+                          "wants libtorch %s (%s), and there are workers for %s: build one for %s (CMake's "
+                          "OPC_MORE_TORCH_ROOTS), or name another libtorch "
+                          "that fits it with --torch",
+                          library->home, library->home_root, opc_text_c(&all), library->home);
+  } else {
+    opc_library_error_set(out, "abi",
+                          "built for another libtorch than %s (%s has no symbol %s): build a worker for it (CMake's "
+                          "OPC_MORE_TORCH_ROOTS), or get the library "
+                          "for one of these",
+                          opc_text_c(&all), own[0] != '\0' ? own : "the first", library->missing[chosen]);
+  }
+  opc_text_clear(&fitting);
+  opc_text_clear(&all);
+}
+
+static size_t best_of(const opc_workers_t *workers, const library_t *libraries, size_t count) {
+  size_t best = 0, best_score = 0;
+  for (size_t w = 0; w < workers->count; w++) {
+    size_t score = 0;
+    for (size_t i = 0; i < count; i++)
+      score += goes_with(&libraries[i], workers, w) ? 2U + (is_home(&libraries[i], &workers->items[w]) ? 1U : 0U) : 0;
+    if (score > best_score) {
+      best = w;
+      best_score = score;
+    }
+  }
+  return best;
+}
+
+opc_status_t opc_worker_choose(const opc_workers_t *workers, const char *const *paths, size_t count, size_t *out_index,
+                               opc_library_error_t *errors, opc_error_t *error) {
+  needs_t needs = {0};
+  library_t *libraries = calloc(count + 1, sizeof *libraries);
+  opc_status_t status = libraries != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+    opc_error_t ignored;
+    if (opc_elf_open(paths[i], &libraries[i].file, &ignored) != OPC_OK) continue;
+    opc_elf_each_symbol(libraries[i].file, note_cxx, &libraries[i]);
+    find_home(&libraries[i]);
+    for (size_t w = 0; w < workers->count; w++)
+      libraries[i].decided |= libraries[i].cxx && is_home(&libraries[i], &workers->items[w]);
+  }
+  if (status == OPC_OK && workers->count > 1) status = read_needs(workers, libraries, count, &needs, error);
+  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+    judging_t judging = {.workers = workers, .needs = &needs, .library = &libraries[i]};
+    if (libraries[i].file != NULL && !libraries[i].decided && needs.count > 0)
+      opc_elf_each_symbol(libraries[i].file, judge_symbol, &judging);
+  }
+  if (status == OPC_OK) {
+    *out_index = best_of(workers, libraries, count);
+    for (size_t i = 0; i < count; i++) {
+      errors[i] = (opc_library_error_t){0};
+      if (!goes_with(&libraries[i], workers, *out_index)) explain(&libraries[i], workers, *out_index, &errors[i]);
+    }
+  }
+  for (size_t i = 0; libraries != NULL && i < count; i++) opc_elf_close(libraries[i].file);
+  free(libraries);
+  free(needs.items);
+  return status;
+}

@@ -1,0 +1,225 @@
+#include "supervise/process/worker_process.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "memory/heap_pages.h"
+#include "memory/scratch_memory.h"
+#include "supervise/process/cuda_plan.h"
+#include "wire/protocol.h"
+
+enum { FIXED_ARGUMENTS = 12, FIRST_FREE_FD = 64, BATCH_FDS = 4 };
+
+int opc_output_open(void) {
+  int fd = memfd_create("opcheck-output", MFD_CLOEXEC);
+  if (fd >= 0) (void)fcntl(fd, F_SETFL, O_APPEND); /* so that it can be emptied under whoever writes */
+  return fd;
+}
+
+void opc_output_tail(int fd, size_t size, opc_text_t *out) {
+  struct stat status;
+  if (fd < 0 || fstat(fd, &status) != 0 || status.st_size <= 0) return;
+  char *tail = malloc(size + 1);
+  off_t from = status.st_size > (off_t)size ? status.st_size - (off_t)size : 0;
+  ssize_t got = tail != NULL ? pread(fd, tail, size, from) : -1;
+  if (got > 0) {
+    size_t end = (size_t)got, start = 0;
+    while (end > 0 && isspace((unsigned char)tail[end - 1])) end--;
+    while (start < end && isspace((unsigned char)tail[start])) start++;
+    for (size_t i = start; i < end; i++) { /* JSON strings are UTF-8: other bytes are shown, not kept */
+      unsigned char byte = (unsigned char)tail[i];
+      if (byte >= 0x80 || (byte < 0x20 && byte != '\n' && byte != '\t')) opc_text_addf(out, "\\x%02x", byte);
+      else opc_text_add_bytes(out, &tail[i], 1);
+    }
+  }
+  free(tail);
+}
+
+bool opc_pidfd_wait(int pidfd, int milliseconds) {
+  struct pollfd waiting = {.fd = pidfd, .events = POLLIN};
+  int ready;
+  do {
+    ready = poll(&waiting, 1, milliseconds);
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+void opc_pidfd_kill(int pidfd, pid_t pid) {
+  if (pidfd < 0) return;
+  /* While the process exists, reaped or not, its number cannot be another's; signal 0 asks whether it exists. */
+  if (pid > 0 && pidfd_send_signal(pidfd, 0, NULL, 0) == 0 && getpgid(pid) == pid) (void)kill(-pid, SIGKILL);
+  (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
+}
+
+/* Beside what the user has set. Too long to fit: small blocks of malloc are not filled then, and less is found; and
+ * forks cost more. watched: under a tool that has a malloc of its own, where large pages gain nothing, and Valgrind
+ * counts how glibc 2.36 looks for them as an error. */
+static void tune_malloc(bool watched) {
+  char tunables[4096];
+  const char *given = getenv("GLIBC_TUNABLES");
+  int length = snprintf(tunables, sizeof tunables, "%s%s%s", given ? given : "", given && given[0] ? ":" : "",
+                        watched ? OPC_SCRATCH_MEMORY_TUNABLE : OPC_SCRATCH_MEMORY_TUNABLE ":" OPC_HEAP_PAGES_TUNABLE);
+  if (length > 0 && (size_t)length < sizeof tunables) setenv("GLIBC_TUNABLES", tunables, 1);
+}
+
+/* In front of what the user has set. The worker takes its own part out again before it loads anything. */
+static void wrap_cuda(const opc_worker_command_t *command) {
+  char preload[2 * PATH_MAX];
+  const char *given = getenv("LD_PRELOAD");
+  int length = snprintf(preload, sizeof preload, "%s%s%s", command->cuda_wrappers, given && given[0] ? ":" : "",
+                        given ? given : "");
+  if (length < 0 || (size_t)length >= sizeof preload) return; /* the worker says that it has no wrappers */
+  setenv("LD_PRELOAD", preload, 1);
+  setenv("OPC_CUDA_MODE", strcmp(command->mode, OPC_MODE_SIMULATED) == 0 ? "simulated" : "through", 1);
+  if (command->cuda_architecture != NULL) setenv("OPC_CUDA_ARCHITECTURE", command->cuda_architecture, 1);
+}
+
+/* In the forked process, until execve: only what is safe there. fds[i] becomes descriptor OPC_CONTROL_FD + i. */
+static _Noreturn void become(const opc_worker_command_t *command, char *const *arguments, const int *fds,
+                             size_t fd_count, int output, pid_t parent) {
+  const char *library_path = command->plan->library_path;
+  int moved[BATCH_FDS], null = open("/dev/null", O_RDWR), log = -1;
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  static const int defaults[] = {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ, SIGHUP};
+  for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) signal(defaults[i], SIG_DFL);
+  setpgid(0, 0); /* a Ctrl-C at the terminal is opcheck-c's to handle */
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);
+  for (size_t i = 0; i < fd_count; i++) moved[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+  if (command->launcher != NULL && command->launcher->log >= 0)
+    log = fcntl(command->launcher->log, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+  dup2(null, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
+  for (size_t i = 0; i < fd_count; i++) dup2(moved[i], OPC_CONTROL_FD + (int)i);
+  if (log >= 0) dup2(log, OPC_LOG_FD);
+  if (library_path != NULL) setenv("LD_LIBRARY_PATH", library_path, 1);
+  if (command->cuda_wrappers != NULL) wrap_cuda(command);
+  if (command->launcher != NULL) setenv(command->launcher->variable, command->launcher->value, 1);
+  tune_malloc(command->launcher != NULL);
+  setenv("OMP_WAIT_POLICY", "passive",
+         0); /* threads that wait would burn a processor each, long after the call that started them: 5 ms become 1 */
+  execv(arguments[0], arguments);
+  dprintf(STDERR_FILENO, "cannot execute %s: %s\n", arguments[0], strerror(errno));
+  _exit(127);
+}
+
+static size_t launcher_length(const opc_worker_command_t *command) {
+  size_t length = 0;
+  while (command->launcher != NULL && command->launcher->words[length] != NULL) length++;
+  return length;
+}
+
+static opc_status_t launch(const opc_worker_command_t *command, const char *batch_memory, const int *fds,
+                           size_t fd_count, int output, pid_t *out_pid, int *out_pidfd, opc_error_t *error) {
+  size_t launcher = launcher_length(command);
+  const char **arguments = calloc(
+      launcher + FIXED_ARGUMENTS + 2 * (command->preload_count + command->namespace_count) + command->library_count,
+      sizeof *arguments);
+  if (arguments == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  size_t count = 0;
+  for (size_t i = 0; i < launcher; i++) arguments[count++] = command->launcher->words[i];
+  arguments[count++] = command->plan->program;
+  if (launcher > 0 && command->launcher->tool != NULL) {
+    arguments[count++] = "--tool";
+    arguments[count++] = command->launcher->tool;
+  }
+  for (size_t i = 0; i < command->preload_count; i++) {
+    arguments[count++] = "--preload";
+    arguments[count++] = command->preloads[i];
+  }
+  for (size_t i = 0; i < command->namespace_count; i++) {
+    arguments[count++] = "--namespace";
+    arguments[count++] = command->namespaces[i];
+  }
+  arguments[count++] = "--mode";
+  arguments[count++] = command->mode;
+  if (command->package != NULL) {
+    arguments[count++] = "--package";
+    arguments[count++] = command->package;
+  }
+  if (batch_memory != NULL) {
+    arguments[count++] = "--exec-batch";
+    arguments[count++] = batch_memory;
+  }
+  for (size_t i = 0; i < command->library_count; i++) arguments[count++] = command->libraries[i];
+
+  pid_t parent = getpid(), pid = fork();
+  if (pid == 0) {
+    /* execv wants char *const *, and does not change the strings. */
+    char *const *words = (char *const *)(void *)arguments;
+    become(command, words, fds, fd_count, output, parent);
+  }
+  int number = errno;
+  free(arguments);
+  *out_pid = pid;
+  *out_pidfd = pid > 0 ? pidfd_open(pid, 0) : -1;
+  if (pid > 0 && *out_pidfd >= 0) return OPC_OK;
+  if (pid > 0) {
+    number = errno;
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    *out_pid = 0;
+  }
+  return opc_error_set(error, OPC_ERR_SYSTEM, "cannot start %s: %s", command->plan->program, strerror(number));
+}
+
+opc_status_t opc_worker_start(const opc_worker_command_t *command, opc_worker_t *worker, opc_error_t *error) {
+  *worker = (opc_worker_t)OPC_WORKER_INIT;
+  int other = -1;
+  opc_status_t status = opc_channel_open(&worker->control, &other, error);
+  if (status == OPC_OK) {
+    worker->output = opc_output_open();
+    if (worker->output < 0)
+      status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a memory file: %s", strerror(errno));
+  }
+  if (status == OPC_OK) status = launch(command, NULL, &other, 1, worker->output, &worker->pid, &worker->pidfd, error);
+  if (other >= 0) close(other);
+  if (status != OPC_OK) opc_worker_stop(worker);
+  return status;
+}
+
+opc_status_t opc_worker_start_batch(const opc_worker_command_t *command, int memory_mib, int control, int channel,
+                                    int blackbox, int output, pid_t *out_pid, int *out_pidfd, opc_error_t *error) {
+  char memory[16];
+  snprintf(memory, sizeof memory, "%d", memory_mib);
+  int fds[BATCH_FDS] = {control, channel, blackbox, output};
+  return launch(command, memory, fds, BATCH_FDS, output, out_pid, out_pidfd, error);
+}
+
+bool opc_worker_wait(opc_worker_t *worker, int milliseconds) {
+  if (worker->ended || worker->pid <= 0) return true;
+  if (!opc_pidfd_wait(worker->pidfd, milliseconds)) return false;
+  while (waitpid(worker->pid, &worker->status, 0) < 0 && errno == EINTR) {
+  }
+  worker->ended = true;
+  return true;
+}
+
+void opc_worker_stop(opc_worker_t *worker) {
+  if (worker->pid > 0 && !worker->ended) {
+    opc_channel_finish(&worker->control);
+    if (!opc_worker_wait(worker, worker->leave_ms)) {
+      opc_pidfd_kill(worker->pidfd, worker->pid);
+      (void)opc_worker_wait(worker, -1);
+    }
+  }
+  opc_channel_close(&worker->control);
+  if (worker->pidfd >= 0) close(worker->pidfd);
+  if (worker->output >= 0) close(worker->output);
+  *worker = (opc_worker_t)OPC_WORKER_INIT;
+}

@@ -1,0 +1,467 @@
+#include "supervise/run/run.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "checks/catalogue/rules.h"
+#include "inspect/package.h"
+#include "model/json/json_write.h"
+#include "model/case/verdict.h"
+#include "supervise/process/architecture_choice.h"
+#include "supervise/process/batch_child.h"
+#include "supervise/session/classes.h"
+#include "supervise/common/interrupt.h"
+#include "supervise/load/libraries.h"
+#include "supervise/load/model_package_run.h"
+#include "supervise/tools/sanitize.h"
+#include "supervise/jobs/schedule.h"
+#include "supervise/jobs/search_rounds.h"
+#include "supervise/session/select.h"
+
+#ifndef OPC_VERSION
+#error "the build defines OPC_VERSION"
+#endif
+
+enum { EXIT_GOOD = 0, EXIT_BROKEN = 1, EXIT_LIBRARY = 4, EXIT_NOTHING = 5 };
+
+static int processors(void) {
+  cpu_set_t set;
+  int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+  return count > 0 ? count : 1;
+}
+
+static opc_status_t begin_journal(opc_session_t *session, opc_error_t *error) {
+  const opc_run_options_t *options = session->options;
+  char started[32];
+  time_t now = time(NULL);
+  struct tm utc;
+  gmtime_r(&now, &utc);
+  strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  json_t *argv = json_array();
+  for (size_t i = 0; i < options->argc; i++) json_array_append_new(argv, opc_json_string(options->argv[i]));
+  opc_status_t status = opc_journal_open(options->journal, &session->journal, error);
+  json_t *record = json_pack("{s:s, s:s, s:s, s:o, s:I, s:s}", "t", "run", "format", "opcheck-c/journal/1", "version",
+                             OPC_VERSION, "argv", argv, "seed", (json_int_t)options->seed, "started", started);
+  if (status == OPC_OK) opc_journal_keep(session->journal, options->kept);
+  if (status == OPC_OK) return opc_journal_write(session->journal, record, error);
+  json_decref(record);
+  return status;
+}
+
+/* What was loaded, into the journal. */
+static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
+  const opc_loaded_t *loaded = &session->loaded;
+  opc_status_t status = opc_journal_write(session->journal,
+                                          json_pack("{s:s, s:s, s:s, s:f}", "t", "tool", "torch", loaded->torch, "cuda",
+                                                    loaded->cuda_version, "loading_cpu_seconds", loaded->cpu_seconds),
+                                          error);
+  for (size_t i = 0; i < loaded->library_count && status == OPC_OK; i++) {
+    const opc_library_t *library = &loaded->libraries[i];
+    bool failed = library->state == OPC_LIBRARY_FAILED;
+    json_t *why = failed ? json_pack("{s:s, s:o}", "kind", library->error.kind, "message",
+                                     opc_json_string(library->error.message))
+                         : json_null();
+    status = opc_journal_write(
+        session->journal,
+        json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o*}", "t", "library", "path", opc_json_string(library->path),
+                  "status", failed ? "failed" : "loaded", "error", why, "operators", (json_int_t)library->operators,
+                  "classes", (json_int_t)library->classes, "checked_as",
+                  library->checked_as != NULL ? opc_json_string(library->checked_as) : NULL),
+        error);
+    if (status == OPC_OK && !failed && library->note != NULL)
+      status = opc_journal_note(session->journal, error, "%s: %s", library->path, library->note);
+    if (status == OPC_OK && !failed && library->operators == 0) {
+      status = opc_journal_note(
+          session->journal, error, "%s registers no operators%s", library->path,
+          library->classes > 0 ? ", only classes"
+                               : ": what Python code defines with torch.library, or calls by ctypes, is not in it");
+    }
+  }
+  if (status == OPC_OK && loaded->torch_operators > 0) {
+    status =
+        opc_journal_write(session->journal,
+                          json_pack("{s:s, s:s, s:s, s:n, s:I, s:i}", "t", "library", "path", OPC_LIBTORCH, "status",
+                                    "loaded", "error", "operators", (json_int_t)loaded->torch_operators, "classes", 0),
+                          error);
+  }
+  for (size_t i = 0; i < loaded->operator_count && status == OPC_OK; i++) {
+    if (session->options->list_only && !opc_select_operator(session, &loaded->operators[i])) continue;
+    json_t *record = opc_operator_to_json(&loaded->operators[i]);
+    json_object_set_new(record, "t", json_string("operator"));
+    status = opc_journal_write(session->journal, record, error);
+  }
+  size_t i;
+  json_t *class_;
+  json_array_foreach(loaded->classes, i, class_) {
+    if (status == OPC_OK) status = opc_journal_write(session->journal, json_incref(class_), error);
+  }
+  if (status == OPC_OK && loaded->exec_batch) {
+    status = opc_journal_note(
+        session->journal, error,
+        "a library %s while it loads: every batch of cases gets a process of its own, which takes longer",
+        loaded->cuda_initialised ? "initialises CUDA" : "starts threads");
+  }
+  return status;
+}
+
+static const opc_operator_t *find_operator(const char *name, void *context) {
+  const opc_loaded_t *loaded = context;
+  for (size_t i = 0; i < loaded->operator_count; i++) {
+    if (strcmp(loaded->operators[i].name, name) == 0) return &loaded->operators[i];
+  }
+  for (size_t i = 0; i < loaded->class_operator_count; i++) {
+    if (strcmp(loaded->class_operators[i].name, name) == 0) return &loaded->class_operators[i];
+  }
+  return NULL;
+}
+
+/* What sample files may name. */
+typedef struct names {
+  opc_loaded_t *loaded;
+  opc_class_t *classes;
+  size_t class_count;
+} names_t;
+
+static opc_status_t names_take(names_t *names, opc_error_t *error) {
+  size_t i;
+  json_t *class_;
+  opc_status_t status = OPC_OK;
+  names->classes = calloc(json_array_size(names->loaded->classes) + 1, sizeof *names->classes);
+  if (names->classes == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  json_array_foreach(names->loaded->classes, i, class_) {
+    if (status == OPC_OK) status = opc_class_from_json(class_, &names->classes[names->class_count], error);
+    if (status == OPC_OK) names->class_count++;
+  }
+  return status;
+}
+
+static void names_clear(names_t *names) {
+  for (size_t i = 0; i < names->class_count; i++) opc_class_clear(&names->classes[i]);
+  free(names->classes);
+}
+
+static const opc_operator_t *named_operator(const char *name, void *context) {
+  const names_t *names = context;
+  return find_operator(name, names->loaded);
+}
+
+static const opc_class_t *named_class(const char *name, void *context) {
+  const names_t *names = context;
+  for (size_t i = 0; i < names->class_count; i++) {
+    if (strcmp(names->classes[i].name, name) == 0) return &names->classes[i];
+  }
+  return NULL;
+}
+
+/* "libx.samples.json" beside "libx.so", "model.samples.json" beside "model.pt2". False: there is none. */
+static bool file_beside(const char *library, char *out, size_t size) {
+  size_t length = strlen(library);
+  if (length > 3 && strcmp(library + length - 3, ".so") == 0) length -= 3;
+  else if (length > 4 && strcmp(library + length - 4, ".pt2") == 0) length -= 4;
+  int written = snprintf(out, size, "%.*s.samples.json", (int)length, library);
+  return written > 0 && (size_t)written < size && access(opc_package_file(out), F_OK) == 0;
+}
+
+static opc_status_t read_samples(opc_session_t *session, opc_error_t *error) {
+  const opc_run_options_t *options = session->options;
+  opc_loaded_t *loaded = &session->loaded;
+  names_t names = {.loaded = loaded};
+  /* The classes of a --preload library are not listed. */
+  opc_class_lookup_t *classes = options->preload_count > 0 ? NULL : named_class;
+  bool all_loaded = true;
+  opc_status_t status = names_take(&names, error);
+  for (size_t i = 0; i < loaded->library_count; i++) {
+    char beside[PATH_MAX];
+    all_loaded &= loaded->libraries[i].state == OPC_LIBRARY_LOADED;
+    if (options->sample_file_count > 0 || loaded->libraries[i].state != OPC_LIBRARY_LOADED || status != OPC_OK)
+      continue;
+    if (file_beside(loaded->libraries[i].path, beside, sizeof beside)) {
+      status = opc_sample_set_read(&session->samples, opc_package_file(beside), named_operator, classes, &names, error);
+    }
+  }
+  for (size_t i = 0; i < options->sample_file_count && status == OPC_OK; i++) {
+    size_t before = session->samples.count;
+    opc_error_t why = {0};
+    status = opc_sample_set_read(&session->samples, options->sample_files[i], named_operator, classes, &names, &why);
+    if (status == OPC_ERR_INPUT && !all_loaded) {
+      /* It may speak of the operators of a library that could not be loaded; that is what the run has to tell first. */
+      while (session->samples.count > before) opc_sample_clear(&session->samples.samples[--session->samples.count]);
+      status =
+          opc_journal_note(session->journal, error, "no sample of %s is used, as not all libraries could be loaded: %s",
+                           options->sample_files[i], why.message);
+    } else if (status != OPC_OK) {
+      status = opc_error_set(error, status, "%s", why.message);
+    }
+  }
+  names_clear(&names);
+  if (status == OPC_OK && options->package != NULL) status = opc_package_samples(session, error);
+  if (status == OPC_OK) status = opc_class_samples(session, error);
+  return status;
+}
+
+/* A device that was asked for and is not here: every calling check of every operator is skipped on it. */
+static opc_status_t skip_absent(opc_session_t *session, const opc_operator_t *op, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  const char *device;
+  json_t *why, *check;
+  size_t i;
+  json_object_foreach(session->absent, device, why) {
+    json_array_foreach(session->checks, i, check) {
+      const char *name = json_string_value(check);
+      const opc_check_info_t *info = &opc_check_infos[opc_check_info_find(name)];
+      if (status != OPC_OK || !info->calls || !opc_check_info_is_of(info, op)) continue;
+      opc_case_id_t id = {0};
+      char text[OPC_CASE_ID_SIZE];
+      snprintf(id.operator_name, sizeof id.operator_name, "%s", op->name);
+      snprintf(id.check, sizeof id.check, "%s", name);
+      snprintf(id.device, sizeof id.device, "%s", device);
+      opc_case_id_format(&id, text);
+      json_t *result = opc_result_new(text, "skip", "error", NULL, opc_skip_reason_name(OPC_SKIP_NO_DEVICE),
+                                      json_string_value(why), NULL, 0);
+      status = opc_session_result(session, op, result, NULL, error);
+    }
+  }
+  return status;
+}
+
+static bool has_device(const opc_session_t *session, const char *name) {
+  size_t i;
+  json_t *device;
+  json_array_foreach(session->devices, i, device) {
+    if (strcmp(json_string_value(device), name) == 0) return true;
+  }
+  return false;
+}
+
+static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, opc_error_t *error) {
+  opc_loaded_t *loaded = &session->loaded;
+  opc_status_t status = OPC_OK;
+  *out_selected = 0;
+  const opc_operator_t **selected =
+      calloc(loaded->operator_count + loaded->class_operator_count + loaded->library_operator_count + 1,
+             sizeof(const opc_operator_t *));
+  if (selected == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; i < loaded->operator_count && status == OPC_OK; i++) {
+    if (!opc_select_operator(session, &loaded->operators[i])) continue;
+    selected[(*out_selected)++] = &loaded->operators[i];
+    status = skip_absent(session, &loaded->operators[i], error);
+  }
+  size_t searched = *out_selected;
+  for (size_t i = 0; i < loaded->class_operator_count && status == OPC_OK; i++) {
+    if (!opc_select_operator(session, &loaded->class_operators[i])) continue;
+    selected[(*out_selected)++] = &loaded->class_operators[i];
+  }
+  if (*out_selected == 0 && session->options->op_glob_count > 0)
+    session->calls = false; /* files alone were asked for: there is nothing to be called */
+  for (size_t i = 0; i < loaded->library_operator_count && status == OPC_OK; i++) {
+    if (opc_select_operator(session, &loaded->library_operators[i]))
+      selected[(*out_selected)++] = &loaded->library_operators[i];
+  }
+  session->operators_total = *out_selected;
+  int jobs = session->options->jobs > 0 ? session->options->jobs : processors();
+  if (status == OPC_OK && *out_selected > 0) {
+    /* Names in crash reports are worth having, and not worth failing for. */
+    if (opc_maps_read(&session->maps, loaded->worker.pid, NULL) != OPC_OK) opc_maps_clear(&session->maps);
+    status = opc_search_rounds_run(session, selected, searched, jobs, error);
+    if (status == OPC_OK && session->sanitize != NULL && has_device(session, "cuda"))
+      status = opc_sanitize_run(session, selected, *out_selected, error);
+    else if (status == OPC_OK) status = opc_schedule_run(session, selected, *out_selected, jobs, error);
+  }
+  free(selected);
+  return status;
+}
+
+static opc_status_t tell_unused(opc_session_t *session, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; session->xfail != NULL && !session->has_only && i < session->xfail->count && status == OPC_OK;
+       i++) {
+    const opc_xfail_entry_t *entry = &session->xfail->entries[i];
+    if (!entry->used) {
+      status = opc_journal_note(session->journal, error, "%s:%d: \"%s\" matched no case of this run",
+                                session->xfail->file, entry->line, entry->pattern);
+    }
+  }
+  return status;
+}
+
+static int exit_code(const opc_session_t *session, size_t selected) {
+  const opc_loaded_t *loaded = &session->loaded;
+  for (size_t i = 0; i < loaded->library_count; i++) {
+    if (loaded->libraries[i].state == OPC_LIBRARY_FAILED) return EXIT_LIBRARY;
+  }
+  if (session->broken > 0) return EXIT_BROKEN;
+  if (session->options->list_only)
+    return loaded->operator_count > 0 || json_array_size(loaded->classes) > 0 ? EXIT_GOOD : EXIT_NOTHING;
+  bool ran = session->calls ? session->called > 0 : session->results > 0;
+  return selected > 0 && ran ? EXIT_GOOD : EXIT_NOTHING;
+}
+
+static opc_status_t check_options(const opc_run_options_t *options, opc_error_t *error) {
+  if (options->library_count == 0 && options->namespace_count == 0 && options->package == NULL)
+    return opc_error_set(error, OPC_ERR_USAGE, "no library was named");
+  if (!(options->timeout > 0)) return opc_error_set(error, OPC_ERR_USAGE, "--timeout must be more than 0 seconds");
+  if (options->memory_mib <= 0) return opc_error_set(error, OPC_ERR_USAGE, "--memory must be more than 0 MiB");
+  if (options->sanitize != NULL && options->memcheck)
+    return opc_error_set(error, OPC_ERR_USAGE, "--sanitize and --tool memcheck: one at a time");
+  if (options->sanitize != NULL && (options->device_count != 1 || strcmp(options->devices[0], "cuda") != 0))
+    return opc_error_set(
+        error, OPC_ERR_USAGE,
+        "--sanitize %s: give --device cuda with it, and no other device: compute-sanitizer watches kernels on a GPU",
+        options->sanitize);
+  if (options->jobs < 0) return opc_error_set(error, OPC_ERR_USAGE, "--jobs must be 1 or more");
+  if (options->shard_count != 0 && (options->shard_index < 1 || options->shard_index > options->shard_count)) {
+    return opc_error_set(error, OPC_ERR_USAGE, "--shard %d/%d: K goes from 1 to N", options->shard_index,
+                         options->shard_count);
+  }
+  return OPC_OK;
+}
+
+/* Which operators there are, where the options leave none of them. */
+static opc_status_t tell_unselected(opc_session_t *session, opc_error_t *error) {
+  enum { NAMES_SHOWN = 5 };
+  const opc_loaded_t *loaded = &session->loaded;
+  opc_text_t names = {0};
+  size_t own = 0;
+  for (size_t i = 0; i < loaded->operator_count; i++) {
+    if (loaded->operators[i].library == NULL) continue; /* libtorch's */
+    if (own++ < NAMES_SHOWN) opc_text_addf(&names, "%s%s", own > 1 ? ", " : "", loaded->operators[i].name);
+  }
+  opc_status_t status = OPC_OK;
+  if (loaded->library_count == 0 && loaded->operator_count == 0)
+    status = opc_journal_note(session->journal, error,
+                              "libtorch has no operator in the namespace %s: name the library that registers it",
+                              session->options->namespaces[0]);
+  else if (own > 0)
+    status = opc_journal_note(session->journal, error, "the options select none of the loaded operators (%zu): %s%s",
+                              own, opc_text_c(&names), own > NAMES_SHOWN ? ", …" : "");
+  opc_text_clear(&names);
+  return status;
+}
+
+/* The worker ends before: what it leaks shows at its end. */
+static opc_status_t tell_memcheck(opc_session_t *session, opc_error_t *error) {
+  opc_memcheck_view_t view = {.symboliser = session->symboliser, .maps = &session->maps};
+  opc_worker_stop(&session->loaded.worker);
+  bool lost = false;
+  opc_status_t status = opc_memcheck_note_rest(session->memcheck, &view, session->journal, &lost, error);
+  session->trouble |= lost;
+  return status;
+}
+
+static const char *mode_of(const opc_session_t *session) {
+  if (has_device(session, OPC_MODE_SIMULATED)) return OPC_MODE_SIMULATED;
+  return has_device(session, OPC_MODE_CUDA) ? OPC_MODE_CUDA : OPC_MODE_CPU;
+}
+
+/* A CUDA device that this libtorch cannot use is as good as none. */
+static void forget_absent(opc_session_t *session) {
+  const char *why = session->loaded.cuda.why;
+  size_t i;
+  json_t *device;
+  json_array_foreach(session->devices, i, device) {
+    const char *name = json_string_value(device);
+    bool simulated = strcmp(name, OPC_MODE_SIMULATED) == 0, needed = simulated || strcmp(name, OPC_MODE_CUDA) == 0;
+    /* A real device does without the wrappers. */
+    if (!needed || why[0] == '\0' || (!simulated && session->loaded.cuda.usable)) continue;
+    json_object_set_new(session->absent, name, opc_json_string(why));
+    json_array_remove(session->devices, i);
+    break; /* there is one of the two */
+  }
+}
+
+/* In the options, where the lines that reproduce a case take it from. A package says itself which one it was compiled
+ * for. */
+static opc_status_t choose_architecture(opc_session_t *session, opc_run_options_t *options, opc_error_t *error) {
+  if (!has_device(session, OPC_MODE_SIMULATED) || options->cuda_architecture != NULL || options->package != NULL)
+    return OPC_OK;
+  const char **files = calloc(options->library_count + 1, sizeof *files);
+  if (files == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; i < options->library_count; i++) files[i] = opc_package_file(options->libraries[i]);
+  options->cuda_architecture = opc_architecture_choose(files, options->library_count);
+  free(files);
+  if (options->cuda_architecture == NULL) return OPC_OK;
+  return opc_journal_note(session->journal, error,
+                          "the simulated devices are %s: there is no GPU code for " OPC_CUDA_ARCHITECTURE_USUAL
+                          ", which they usually are; --cuda-arch names another one",
+                          options->cuda_architecture);
+}
+
+static opc_status_t run(opc_session_t *session, opc_run_options_t *own, int *out_exit_code, opc_error_t *error) {
+  const opc_run_options_t *options = session->options;
+  size_t selected = 0;
+  opc_status_t status = check_options(options, error);
+  if (status == OPC_OK) status = opc_select_plan(session, error);
+  if (status == OPC_OK && options->xfail_file != NULL)
+    status = opc_xfail_read(options->xfail_file, &session->xfail, error);
+  if (status == OPC_OK) status = begin_journal(session, error);
+  if (status == OPC_OK) status = choose_architecture(session, own, error);
+  if (status == OPC_OK && options->memcheck) status = opc_memcheck_new(&session->memcheck, error);
+  /* Without a device the run says so, and needs nothing. */
+  if (status == OPC_OK && options->sanitize != NULL && has_device(session, "cuda"))
+    status = opc_sanitize_new(options->sanitize, options->libraries, options->library_count, &session->sanitize, error);
+  if (status == OPC_OK) status = opc_load(options, mode_of(session), session->memcheck, &session->loaded, error);
+  if (status == OPC_OK) forget_absent(session);
+  if (status == OPC_OK) status = opc_libraries_take(&session->loaded, error);
+  if (status == OPC_OK) status = tell_loaded(session, error);
+  if (status == OPC_OK) status = opc_classes_take(&session->loaded, error);
+  if (status == OPC_OK && !options->list_only) status = read_samples(session, error);
+  if (status == OPC_OK && !options->list_only) status = opc_session_read_recipes(session, error);
+  if (status == OPC_OK && !options->list_only) status = opc_symboliser_new(&session->symboliser, error);
+  if (status == OPC_OK && !options->list_only) status = run_operators(session, &selected, error);
+  if (status == OPC_OK && !options->list_only && selected == 0 && options->package == NULL)
+    status = tell_unselected(session, error);
+  if (status == OPC_OK && !options->list_only) status = opc_session_release(session, error);
+  if (status == OPC_OK && !options->list_only) status = tell_unused(session, error);
+  if (status == OPC_OK && session->memcheck != NULL) status = tell_memcheck(session, error);
+  if (status == OPC_OK && options->save_samples != NULL && !options->list_only) {
+    status = opc_sample_set_write(&session->samples, options->save_samples, find_operator, &session->loaded, error);
+  }
+  if (status == OPC_OK && session->trouble) {
+    status = opc_error_set(error, OPC_ERR_PROTOCOL, "not all cases could be run; the notes of the journal %s say which",
+                           options->journal);
+  }
+  if (status == OPC_OK) *out_exit_code = exit_code(session, selected);
+  return status;
+}
+
+/* The exit code that the error's status stands for, for the journal. */
+static int code_of(opc_status_t status) {
+  return status == OPC_ERR_USAGE || status == OPC_ERR_INPUT ? 2 : status == OPC_ERR_LIBRARY ? EXIT_LIBRARY : 3;
+}
+
+opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_code, opc_error_t *error) {
+  opc_run_options_t own = *options;
+  opc_session_t session = {.options = &own};
+  double began = opc_clock();
+  *out_exit_code = 3;
+  opc_interrupt_begin();
+  opc_status_t status = run(&session, &own, out_exit_code, error);
+  if (session.journal != NULL) {
+    bool complete = status == OPC_OK;
+    if (!complete) *out_exit_code = code_of(status);
+    json_t *end = json_pack("{s:s, s:f, s:i, s:b}", "t", "end", "seconds", opc_clock() - began, "exit_code",
+                            *out_exit_code, "complete", complete);
+    opc_status_t written = opc_journal_write(session.journal, end, complete ? error : NULL);
+    if (complete) status = written;
+  }
+  opc_search_rounds_end(&session);
+  opc_recipe_set_clear(&session.recipes); /* they know their operators */
+  opc_loaded_clear(&session.loaded);
+  opc_memcheck_free(session.memcheck);
+  opc_sanitize_free(session.sanitize);
+  opc_symboliser_free(session.symboliser);
+  opc_maps_clear(&session.maps);
+  opc_sample_set_clear(&session.samples);
+  opc_xfail_free(session.xfail);
+  json_decref(session.checks);
+  json_decref(session.devices);
+  json_decref(session.absent);
+  opc_journal_close(session.journal);
+  opc_interrupt_end();
+  return status;
+}

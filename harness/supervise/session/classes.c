@@ -1,0 +1,79 @@
+#include "supervise/session/classes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/value/simple_value.h"
+
+static bool is_operator(const opc_loaded_t *loaded, const char *name) {
+  for (size_t i = 0; i < loaded->operator_count; i++)
+    if (strcmp(loaded->operators[i].name, name) == 0) return true;
+  return false;
+}
+
+opc_status_t opc_classes_take(opc_loaded_t *loaded, opc_error_t *error) {
+  size_t i;
+  json_t *json;
+  opc_status_t status = OPC_OK;
+  loaded->class_operators = calloc(json_array_size(loaded->classes) + 1, sizeof *loaded->class_operators);
+  if (loaded->class_operators == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  json_array_foreach(loaded->classes, i, json) {
+    opc_class_t class_ = {0};
+    opc_operator_t *op = &loaded->class_operators[loaded->class_operator_count];
+    if (status == OPC_OK) status = opc_class_from_json(json, &class_, error);
+    if (status == OPC_OK) status = opc_operator_from_class(&class_, op, error);
+    if (status == OPC_OK && is_operator(loaded, op->name)) opc_operator_clear(op);
+    else if (status == OPC_OK) loaded->class_operator_count++;
+    opc_class_clear(&class_);
+  }
+  return status;
+}
+
+/* ---- arguments ---- */
+
+/* name: of the sample; NULL: any. */
+static bool has_sample(const opc_session_t *session, const char *op, const char *name) {
+  for (size_t i = 0; i < session->samples.count; i++) {
+    const opc_sample_t *sample = &session->samples.samples[i];
+    if (strcmp(sample->operator_name, op) == 0 && (name == NULL || strcmp(sample->name, name) == 0)) return true;
+  }
+  return false;
+}
+
+static opc_status_t add_sample(opc_session_t *session, const opc_operator_t *op, int round, opc_error_t *error) {
+  opc_sample_t sample = {0};
+  json_t *args = json_array();
+  bool possible = true;
+  for (size_t i = 0; i < op->argument_count && possible; i++) {
+    json_t *value = opc_simple_value(&op->arguments[i].type, round);
+    possible = value != NULL;
+    if (possible) json_array_append_new(args, value);
+  }
+  opc_status_t status = OPC_OK;
+  if (possible) {
+    json_t *text = json_pack("{s:s, s:O}", "operator", op->name, "args", args);
+    status = opc_sample_from_json(text, op, NULL, &sample, NULL, 0, error);
+    json_decref(text);
+    if (status == OPC_OK) status = opc_sample_name(&sample, op, error);
+    sample.source = OPC_SAMPLE_SEARCHED;
+    free(sample.origin);
+    sample.origin = opc_string_copy("simple values by the constructor's types");
+    if (status == OPC_OK && !has_sample(session, op->name, sample.name))
+      status = opc_sample_set_add(&session->samples, &sample, error);
+  }
+  json_decref(args);
+  opc_sample_clear(&sample);
+  return status;
+}
+
+opc_status_t opc_class_samples(opc_session_t *session, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; status == OPC_OK && i < session->loaded.class_operator_count; i++) {
+    const opc_operator_t *op = &session->loaded.class_operators[i];
+    if (op->schema == NULL || has_sample(session, op->name, NULL)) continue;
+    int rounds = op->argument_count > 0 ? OPC_SIMPLE_ROUNDS : 1;
+    for (int round = 0; round < rounds && status == OPC_OK; round++) status = add_sample(session, op, round, error);
+  }
+  return status;
+}

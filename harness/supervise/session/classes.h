@@ -1,0 +1,15 @@
+/* Custom classes as something to check: each one's constructor is an operator of its own kind, and gets arguments where
+ * no sample file has any.
+ *
+ * Ownership: the operators are the loaded libraries', samples go to the session. Threads: one. */
+#ifndef OPC_SUPERVISE_SESSION_CLASSES_H
+#define OPC_SUPERVISE_SESSION_CLASSES_H
+
+#include "supervise/session/session.h"
+
+/* Fills class_operators. A class that has the name of an operator is left out. */
+opc_status_t opc_classes_take(opc_loaded_t *loaded, opc_error_t *error) OPC_CHECKED;
+/* Simple arguments for constructors without a sample: a few of each kind, so that one may fit. */
+opc_status_t opc_class_samples(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
+
+#endif

@@ -1,0 +1,148 @@
+#include "supervise/session/select.h"
+
+#include <fnmatch.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/text.h"
+#include "checks/catalogue/rules.h"
+#include "model/json/json_write.h"
+#include "supervise/common/devices.h"
+
+static opc_status_t select_checks(opc_session_t *session, opc_error_t *error) {
+  const opc_run_options_t *options = session->options;
+  for (size_t i = 0; i < options->check_count; i++) {
+    if (opc_check_info_find(options->checks[i]) >= 0) continue;
+    opc_text_t known = {0};
+    for (size_t j = 0; j < opc_check_info_count; j++)
+      opc_text_addf(&known, "%s%s", j > 0 ? ", " : "", opc_check_infos[j].name);
+    opc_status_t status = opc_error_set(error, OPC_ERR_USAGE, "there is no check \"%s\"; there are %s",
+                                        options->checks[i], opc_text_c(&known));
+    opc_text_clear(&known);
+    return status;
+  }
+  for (size_t i = 0; i < opc_check_info_count; i++) {
+    const opc_check_info_t *info = &opc_check_infos[i];
+    /* compute-sanitizer wants each variant to be called, and once is enough: check memory does that. */
+    bool wanted = options->check_count == 0 && !session->has_only &&
+                  (options->sanitize == NULL || strcmp(info->name, "memory") == 0);
+    for (size_t j = 0; j < options->check_count; j++) wanted |= strcmp(options->checks[j], info->name) == 0;
+    if (session->has_only) wanted = strcmp(session->only.check, info->name) == 0;
+    if (!wanted) continue;
+    json_array_append_new(session->checks, json_string(info->name));
+    session->calls |= info->calls;
+  }
+  if (session->has_only && json_array_size(session->checks) == 0) {
+    return opc_error_set(error, OPC_ERR_USAGE, "--case %s: there is no check \"%s\"", options->case_id,
+                         session->only.check);
+  }
+  return OPC_OK;
+}
+
+static void add_device(opc_session_t *session, const char *name) {
+  size_t i;
+  json_t *there;
+  json_array_foreach(session->devices, i, there) {
+    if (strcmp(json_string_value(there), name) == 0) return;
+  }
+  json_array_append_new(session->devices, json_string(name));
+}
+
+static opc_status_t select_devices(opc_session_t *session, opc_error_t *error) {
+  const opc_run_options_t *options = session->options;
+  const char *of_case = session->has_only && session->only.device[0] != '\0' ? session->only.device : NULL;
+  bool cpu = options->device_count == 0, cuda = false, cuda_if_there = options->device_count == 0, simulated = false,
+       all = false;
+  for (size_t i = 0; i < options->device_count || (i == 0 && of_case != NULL); i++) {
+    const char *name = of_case != NULL ? of_case : options->devices[i];
+    if (of_case != NULL) cpu = cuda = cuda_if_there = simulated = all = false;
+    if (strcmp(name, "cpu") == 0) cpu = true;
+    else if (strcmp(name, "cuda") == 0) cuda = true;
+    else if (strcmp(name, "cuda-sim") == 0) simulated = true;
+    else if (strcmp(name, "all") == 0) cpu = cuda_if_there = all = true;
+    else
+      return opc_error_set(error, OPC_ERR_USAGE, "there is no device \"%s\"; there are cpu, cuda, cuda-sim and all",
+                           name);
+    if (of_case != NULL) break;
+  }
+  if (simulated && (cuda || all)) {
+    return opc_error_set(error, OPC_ERR_USAGE,
+                         "--device %s and cuda-sim do not go together: a CUDA library registers its kernels where it "
+                         "loads, with the real runtime or with "
+                         "the simulated one; make two runs of it",
+                         cuda ? "cuda" : "all");
+  }
+  if (simulated && options->memcheck)
+    return opc_error_set(error, OPC_ERR_USAGE, "--tool memcheck is for the CPU: leave --device cuda-sim away");
+  if (options->cuda_architecture != NULL && !simulated) {
+    return opc_error_set(error, OPC_ERR_USAGE,
+                         "--cuda-arch is of the simulated devices: give --device cuda-sim with it");
+  }
+  if (cpu) add_device(session, "cpu");
+  if (cuda || cuda_if_there) {
+    opc_cuda_devices_t found;
+    opc_cuda_devices_probe(&found);
+    if (found.count > 0) add_device(session, "cuda");
+    else if (cuda) json_object_set_new(session->absent, "cuda", opc_json_string(found.detail));
+  }
+  if (simulated) add_device(session, OPC_MODE_SIMULATED);
+  return OPC_OK;
+}
+
+opc_status_t opc_select_plan(opc_session_t *session, opc_error_t *error) {
+  session->checks = json_array();
+  session->devices = json_array();
+  session->absent = json_object();
+  if (session->checks == NULL || session->devices == NULL || session->absent == NULL)
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = OPC_OK;
+  if (session->options->case_id != NULL) {
+    session->has_only = true;
+    status = opc_case_id_parse(session->options->case_id, &session->only, error);
+    if (status == OPC_OK && session->options->check_count > 0) {
+      bool fits = false;
+      for (size_t i = 0; i < session->options->check_count; i++)
+        fits |= strcmp(session->options->checks[i], session->only.check) == 0;
+      if (!fits)
+        status = opc_error_set(error, OPC_ERR_USAGE, "--case %s is not one of the checks of --check",
+                               session->options->case_id);
+    }
+  }
+  if (status == OPC_OK) status = select_checks(session, error);
+  if (status == OPC_OK) status = select_devices(session, error);
+  return status;
+}
+
+static bool matches(const char *glob, const char *name) {
+  if (fnmatch(glob, name, 0) == 0) return true;
+  const char *part = strstr(name, "::");
+  return part != NULL && strstr(glob, "::") == NULL && fnmatch(glob, part + 2, 0) == 0;
+}
+
+/* Whether any of the checks is of its kind: nothing is searched for, or run, for an operator when only classes are
+ * checked. */
+static bool has_check(const opc_session_t *session, const opc_operator_t *op) {
+  size_t i;
+  json_t *name;
+  json_array_foreach(session->checks, i, name) {
+    if (opc_check_info_is_of(&opc_check_infos[opc_check_info_find(json_string_value(name))], op)) return true;
+  }
+  return false;
+}
+
+bool opc_select_operator(const opc_session_t *session, const opc_operator_t *op) {
+  const opc_run_options_t *options = session->options;
+  if (!has_check(session, op)) return false;
+  if (options->package != NULL && op->kind != OPC_OPERATOR_PACKAGE) return false;
+  if (session->has_only && strcmp(session->only.operator_name, op->name) != 0) return false;
+  bool wanted = options->op_glob_count == 0;
+  for (size_t i = 0; i < options->op_glob_count && !wanted; i++) wanted = matches(options->op_globs[i], op->name);
+  bool inside = options->namespace_count == 0;
+  for (size_t i = 0; i < options->namespace_count && !inside; i++) {
+    size_t length = strlen(options->namespaces[i]);
+    inside = strncmp(op->name, options->namespaces[i], length) == 0 && strncmp(op->name + length, "::", 2) == 0;
+  }
+  if (!wanted || !inside) return false;
+  if (options->shard_count <= 1) return true;
+  return XXH64(op->name, strlen(op->name), 0) % (unsigned)options->shard_count == (unsigned)(options->shard_index - 1);
+}

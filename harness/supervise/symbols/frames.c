@@ -1,0 +1,150 @@
+#include "supervise/symbols/frames.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_SHOWN = 80 }; /* the name of a lambda in a template fills a screen: then the module must do */
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+/* "void (anonymous namespace)::kernel<float>(at::Tensor const&)" as "kernel<float>"; the debug information's own name
+ * where there is one. */
+static void short_name(const opc_frame_t *frame, char *out, size_t size) {
+  static const char anonymous[] = "(anonymous namespace)::";
+  char plain[sizeof frame->symbol];
+  size_t length = 0, start = 0;
+  int depth = 0;
+  if (frame->function[0] != '\0') {
+    snprintf(out, size, "%.200s", frame->function);
+    return;
+  }
+  for (const char *at = frame->symbol; *at != '\0';) {
+    if (strncmp(at, anonymous, sizeof anonymous - 1) == 0) {
+      at += sizeof anonymous - 1;
+      continue;
+    }
+    if (*at == '<') depth++;
+    else if (*at == '>') depth--;
+    else if (*at == '(' && depth == 0 && length > 0) break;
+    else if (*at == ' ' && depth == 0) start = length + 1;
+    plain[length++] = *at++;
+  }
+  plain[length] = '\0';
+  snprintf(out, size, "%.200s", start < length ? plain + start : frame->symbol);
+}
+
+void opc_frames_resolve(opc_symboliser_t *symboliser, const opc_maps_t *maps, const char *library,
+                        const uint64_t *addresses, size_t count, bool first_is_instruction, opc_frames_t *out) {
+  char real[PATH_MAX];
+  memset(out, 0, sizeof *out);
+  if (library == NULL || realpath(library, real) == NULL) real[0] = '\0';
+  for (size_t i = 0; i < count && out->count < OPC_FRAMES_SHOWN; i++) {
+    opc_frame_t *frame = &out->frames[out->count++];
+    /* What called the library's code is the harness: where in its files says nothing about the operator. */
+    opc_symboliser_frame(symboliser, maps, addresses[i], !(i == 0 && first_is_instruction), out->own != NULL, frame);
+    if (real[0] == '\0' || strcmp(frame->module, real) != 0) continue;
+    if (out->own == NULL || (opc_is_library_header(out->own->file) && !opc_is_library_header(frame->file)))
+      out->own = frame;
+  }
+  for (size_t i = 0; i < out->count && out->own == NULL; i++) {
+    if (out->frames[i].symbol[0] != '\0') out->own = &out->frames[i];
+  }
+}
+
+void opc_frame_place(const opc_frame_t *frame, char *out, size_t size) {
+  snprintf(out, size, "%s+0x%" PRIx64, base_name(frame->module), frame->offset);
+}
+
+void opc_frames_say(const opc_frames_t *frames, opc_text_t *out) {
+  char name[256];
+  const opc_frame_t *own = frames->own, *first = frames->count > 0 ? &frames->frames[0] : NULL;
+  if (own == NULL) return;
+  if (first != own && first->symbol[0] != '\0') {
+    short_name(first, name, sizeof name);
+    opc_text_addf(out, " in %s, called from", strlen(name) <= NAME_SHOWN ? name : base_name(first->module));
+  } else {
+    opc_text_add(out, " in");
+  }
+  if (own->symbol[0] != '\0') {
+    short_name(own, name, sizeof name);
+    if (strlen(name) > NAME_SHOWN) memcpy(name + NAME_SHOWN, "...", sizeof "...");
+    opc_text_addf(out, " %s", name);
+  } else {
+    opc_text_addf(out, " %s+0x%" PRIx64, base_name(own->module), own->offset);
+  }
+  if (own->file[0] != '\0') opc_text_addf(out, " (%s:%d)", base_name(own->file), own->line);
+}
+
+json_t *opc_frames_json(const opc_frames_t *frames) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < frames->count; i++) {
+    const opc_frame_t *frame = &frames->frames[i];
+    char offset[32];
+    snprintf(offset, sizeof offset, "0x%" PRIx64, frame->offset);
+    json_t *object = json_pack("{s:s, s:s}", "module", frame->module, "offset", offset);
+    if (frame->symbol[0] != '\0') json_object_set_new(object, "symbol", json_string(frame->symbol));
+    if (frame->file[0] != '\0') {
+      json_object_set_new(object, "file", json_string(frame->file));
+      json_object_set_new(object, "line", json_integer(frame->line));
+    }
+    json_array_append_new(list, object);
+  }
+  return list;
+}
+
+/* ---- findings ---- */
+
+static void resolve_access(json_t *access, opc_symboliser_t *symboliser, const opc_maps_t *maps, const char *library,
+                           opc_text_t *place) {
+  uint64_t addresses[OPC_FRAMES_SHOWN];
+  size_t count = 0;
+  json_t *raw = json_object_get(access, "raw_frames");
+  for (size_t i = 0; i < json_array_size(raw) && count < OPC_FRAMES_SHOWN; i++) {
+    const char *text = json_string_value(json_array_get(raw, i));
+    if (text != NULL) addresses[count++] = strtoull(text, NULL, 16);
+  }
+  if (count == 0) return;
+  opc_frames_t *frames = malloc(sizeof *frames);
+  if (frames == NULL) return; /* names are missing then, no more */
+  opc_frames_resolve(symboliser, maps, library, addresses, count, true, frames);
+  opc_frames_say(frames, place);
+  json_object_set_new(access, "frames", opc_frames_json(frames));
+  json_object_del(access, "raw_frames");
+  free(frames);
+}
+
+/* The text of the rule gets the place, and what is to be said besides, unless it has one. */
+static void add_place(json_t *holder, json_t *told, const char *rule, const opc_text_t *place, const char *remark) {
+  const char *own = json_string_value(json_object_get(holder, "rule")),
+             *message = json_string_value(json_object_get(holder, "message"));
+  if (own == NULL || message == NULL || strcmp(own, rule) != 0 || json_object_get(told, rule) != NULL) return;
+  json_object_set_new(holder, "message",
+                      json_sprintf("%s%s%s%s", message, place->length > 0 ? "," : "", opc_text_c(place), remark));
+  json_object_set_new(told, rule, json_true());
+}
+
+void opc_frames_name_accesses(json_t *result, opc_symboliser_t *symboliser, const opc_maps_t *maps,
+                              const char *library) {
+  json_t *evidence = json_object_get(result, "evidence"), *access, *also;
+  size_t i, k;
+  json_t *told = json_object();
+  json_array_foreach(json_object_get(evidence, "accesses"), i, access) {
+    opc_text_t place = {0};
+    const char *rule = json_string_value(json_object_get(access, "rule"));
+    if (json_is_object(access)) resolve_access(access, symboliser, maps, library, &place);
+    const char *remark = json_string_value(json_object_get(access, "remark"));
+    if (rule != NULL) {
+      add_place(result, told, rule, &place, remark != NULL ? remark : "");
+      json_array_foreach(json_object_get(evidence, "also"), k, also)
+          add_place(also, told, rule, &place, remark != NULL ? remark : "");
+    }
+    opc_text_clear(&place);
+  }
+  json_decref(told);
+}

@@ -1,0 +1,131 @@
+#include "supervise/symbols/symbolise.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { HELPER_MILLISECONDS = 10000 };
+
+/* Findings of one operator share most of their frames, and a question takes libdw up to a tenth of a second. */
+enum { KNOWN_MAX = 2048 };
+typedef struct known {
+  opc_symbolise_question_t question;
+  opc_frame_t frame;
+} known_t;
+
+struct opc_symboliser {
+  known_t *known;
+  size_t known_count;
+  pid_t helper;
+  int socket;
+  int deaths; /* a helper that died twice is not asked again */
+};
+
+opc_status_t opc_symboliser_new(opc_symboliser_t **out, opc_error_t *error) {
+  *out = calloc(1, sizeof **out);
+  if (*out == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  (*out)->socket = -1;
+  return OPC_OK;
+}
+
+static void end_helper(opc_symboliser_t *symboliser) {
+  if (symboliser->socket >= 0) close(symboliser->socket);
+  symboliser->socket = -1;
+  if (symboliser->helper > 0) {
+    kill(symboliser->helper, SIGKILL);
+    while (waitpid(symboliser->helper, NULL, 0) < 0 && errno == EINTR) {
+    }
+  }
+  symboliser->helper = 0;
+}
+
+static bool start_helper(opc_symboliser_t *symboliser) {
+  int pair[2];
+  if (symboliser->helper > 0) return true;
+  if (symboliser->deaths >= 2 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return false;
+  pid_t parent = getpid();
+  fflush(NULL);
+  symboliser->helper = fork();
+  if (symboliser->helper == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(0);
+    signal(SIGINT, SIG_IGN); /* the parent decides when to end */
+    signal(SIGTERM, SIG_DFL);
+    close(pair[0]);
+    opc_symbolise_serve(pair[1]);
+    _exit(0);
+  }
+  close(pair[1]);
+  symboliser->socket = pair[0];
+  if (symboliser->helper < 0) end_helper(symboliser);
+  return symboliser->helper > 0;
+}
+
+static const opc_frame_t *recall(const opc_symboliser_t *symboliser, const opc_symbolise_question_t *question) {
+  for (size_t i = 0; i < symboliser->known_count; i++) {
+    const opc_symbolise_question_t *known = &symboliser->known[i].question;
+    if (known->file_offset == question->file_offset && known->name_only == question->name_only &&
+        strcmp(known->module, question->module) == 0)
+      return &symboliser->known[i].frame;
+  }
+  return NULL;
+}
+
+static void remember(opc_symboliser_t *symboliser, const opc_symbolise_question_t *question, const opc_frame_t *frame) {
+  if (symboliser->known == NULL) symboliser->known = malloc(KNOWN_MAX * sizeof *symboliser->known);
+  if (symboliser->known == NULL) return; /* it is asked again then */
+  if (symboliser->known_count == KNOWN_MAX) symboliser->known_count = 0;
+  symboliser->known[symboliser->known_count++] = (known_t){.question = *question, .frame = *frame};
+}
+
+static bool ask(opc_symboliser_t *symboliser, const opc_symbolise_question_t *question, opc_frame_t *out) {
+  if (!start_helper(symboliser)) return false;
+  struct pollfd waiting = {.fd = symboliser->socket, .events = POLLIN};
+  opc_frame_t answer;
+  int ready = 0;
+  if (send(symboliser->socket, question, sizeof *question, MSG_NOSIGNAL) == (ssize_t)sizeof *question) {
+    do {
+      ready = poll(&waiting, 1, HELPER_MILLISECONDS);
+    } while (ready < 0 && errno == EINTR);
+  }
+  if (ready > 0 && recv(symboliser->socket, &answer, sizeof answer, 0) == (ssize_t)sizeof answer) {
+    *out = answer;
+    return true;
+  }
+  symboliser->deaths++;
+  end_helper(symboliser);
+  return false;
+}
+
+void opc_symboliser_frame(opc_symboliser_t *symboliser, const opc_maps_t *maps, uint64_t address, bool is_return,
+                          bool program_by_name, opc_frame_t *out) {
+  memset(out, 0, sizeof *out);
+  if (is_return && address > 0) address--;
+  const struct opc_mapping *found = maps != NULL ? opc_maps_find(maps, address) : NULL;
+  if (found == NULL) {
+    out->offset = address;
+    return;
+  }
+  opc_symbolise_question_t question = {.file_offset = address - found->start + found->offset};
+  snprintf(question.module, sizeof question.module, "%s", found->path);
+  question.name_only = program_by_name && maps->program != NULL && strcmp(found->path, maps->program) == 0;
+  const opc_frame_t *known = recall(symboliser, &question);
+  if (known != NULL) *out = *known;
+  else if (ask(symboliser, &question, out)) remember(symboliser, &question, out);
+  else out->offset = question.file_offset;
+  snprintf(out->module, sizeof out->module, "%s", found->path);
+}
+
+void opc_symboliser_free(opc_symboliser_t *symboliser) {
+  if (symboliser == NULL) return;
+  end_helper(symboliser);
+  free(symboliser->known);
+  free(symboliser);
+}

@@ -1,0 +1,197 @@
+/* The process that holds libdw. It may crash on what it reads, and is asked again then, once. */
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "supervise/symbols/symbolise.h"
+
+enum { MODULES_MAX = 32 }; /* more are forgotten and read anew: a crash touches a handful */
+
+/* What names no file of its debug information has none but by its build id. The standard search would go on to servers,
+ * for which it loads some thirty libraries, also where none is to be asked. */
+static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base, const char *file,
+                          const char *link, GElf_Word crc, char **out) {
+  return (link != NULL ? dwfl_standard_find_debuginfo : dwfl_build_id_find_debuginfo)(module, user, name, base, file,
+                                                                                      link, crc, out);
+}
+
+static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+                                         .find_debuginfo = find_debuginfo,
+                                         .section_address = dwfl_offline_section_address};
+
+typedef char *demangle_t(const char *mangled, char *buffer, size_t *length, int *status);
+
+/* libstdc++ is here wherever a libtorch is; without it names stay mangled. */
+static void demangle(const char *name, char *out, size_t size) {
+  static demangle_t *function;
+  static bool looked;
+  if (!looked) {
+    looked = true;
+    void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+    union {
+      void *object;
+      demangle_t *function;
+    } found = {library != NULL ? dlsym(library, "__cxa_demangle") : NULL};
+    function = found.function;
+  }
+  char *plain = function != NULL && strncmp(name, "_Z", 2) == 0 ? function(name, NULL, NULL, NULL) : NULL;
+  snprintf(out, size, "%s", plain != NULL ? plain : name);
+  free(plain);
+}
+
+static bool to_virtual(Elf *elf, uint64_t file_offset, uint64_t *out) {
+  size_t count = 0;
+  if (elf == NULL || elf_getphdrnum(elf, &count) != 0) return false;
+  for (size_t i = 0; i < count; i++) {
+    GElf_Phdr segment;
+    if (gelf_getphdr(elf, (int)i, &segment) == NULL || segment.p_type != PT_LOAD) continue;
+    /* A mapping is page-wise, so it can start before the segment does. */
+    uint64_t start = segment.p_offset & ~(uint64_t)4095;
+    if (file_offset >= start && file_offset < segment.p_offset + segment.p_filesz) {
+      *out = file_offset - segment.p_offset + segment.p_vaddr;
+      return true;
+    }
+  }
+  return false;
+}
+
+static int binding_rank(const Elf64_Sym *symbol) {
+  int binding = ELF64_ST_BIND(symbol->st_info);
+  return binding == STB_GLOBAL ? 2 : binding == STB_WEAK;
+}
+
+/* The name of the symbol whose bytes hold the address; of several that start together the most widely bound. NULL:
+ * there is none. dwfl_module_addrname knows more, and looks at the text of every name for it: 25 ms for one of
+ * libtorch's half a million local ones. */
+static const char *covering_name(Elf *elf, GElf_Addr address) {
+  const Elf64_Sym *best = NULL;
+  size_t strings = 0;
+  bool whole = false; /* has seen .symtab, in which .dynsym's are too */
+  if (gelf_getclass(elf) != ELFCLASS64) return NULL;
+  for (Elf_Scn *section = NULL; !whole && (section = elf_nextscn(elf, section)) != NULL;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == NULL || (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+      continue;
+    Elf_Data *data = elf_getdata(section, NULL);
+    const Elf64_Sym *symbols = data != NULL ? data->d_buf : NULL;
+    whole = header.sh_type == SHT_SYMTAB;
+    for (size_t i = 0; symbols != NULL && i < data->d_size / sizeof *symbols; i++) {
+      const Elf64_Sym *symbol = &symbols[i];
+      if (address - symbol->st_value >= symbol->st_size || symbol->st_shndx == SHN_UNDEF || symbol->st_name == 0)
+        continue;
+      bool better = best == NULL || symbol->st_value > best->st_value ||
+                    (symbol->st_value == best->st_value && binding_rank(symbol) > binding_rank(best));
+      if (!better) continue;
+      best = symbol;
+      strings = header.sh_link;
+    }
+  }
+  return best != NULL ? elf_strptr(elf, strings, best->st_name) : NULL;
+}
+
+typedef struct loaded_module {
+  char path[512];
+  Dwfl *dwfl;
+  Dwfl_Module *module;
+} loaded_module_t;
+
+static loaded_module_t *find(loaded_module_t *modules, size_t *count, const char *path) {
+  for (size_t i = 0; i < *count; i++) {
+    if (strcmp(modules[i].path, path) == 0) return &modules[i];
+  }
+  if (*count == MODULES_MAX) {
+    for (size_t i = 0; i < *count; i++) dwfl_end(modules[i].dwfl);
+    *count = 0;
+  }
+  loaded_module_t *made = &modules[(*count)++];
+  snprintf(made->path, sizeof made->path, "%s", path);
+  made->dwfl = dwfl_begin(&callbacks);
+  made->module = made->dwfl != NULL ? dwfl_report_offline(made->dwfl, path, path, -1) : NULL;
+  if (made->dwfl != NULL) dwfl_report_end(made->dwfl, NULL, NULL);
+  return made;
+}
+
+bool opc_is_library_header(const char *file) {
+  static const char *const parts[] = {"/ATen/",        "/c10/",    "/torch/csrc/", "/torch/headeronly/",
+                                      "/include/c++/", "/lib/gcc/"};
+  for (size_t i = 0; file != NULL && i < sizeof parts / sizeof *parts; i++)
+    if (strstr(file, parts[i]) != NULL) return true;
+  return false;
+}
+
+/* File and line where an inlined function was called from. */
+static void call_site(Dwarf_Die *inlined, opc_frame_t *out) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word number = 0, line = 0;
+  Dwarf_Files *files = NULL;
+  Dwarf_Die unit;
+  if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &number) != 0) return;
+  if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &line) != 0) return;
+  if (dwarf_diecu(inlined, &unit, NULL, NULL) == NULL || dwarf_getsrcfiles(&unit, &files, NULL) != 0) return;
+  const char *file = dwarf_filesrc(files, number, NULL, NULL);
+  if (file == NULL) return;
+  snprintf(out->file, sizeof out->file, "%s", file);
+  out->line = (int)line;
+}
+
+/* The innermost function at the address, inlined ones included, that is none of libtorch's or the compiler's headers;
+ * file and line are the address's already. Where all are, the innermost. */
+static void name_function(Dwfl_Module *module, Dwarf_Addr address, opc_frame_t *out) {
+  Dwarf_Addr bias = 0;
+  Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias), *innermost = NULL, *scopes = NULL;
+  int count = unit != NULL ? dwarf_getscopes(unit, address - bias, &innermost) : 0;
+  opc_frame_t place = *out;
+  /* Behind an inlined function the first list goes on with where it was defined; wanted is where it was inlined. */
+  count = count > 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
+  for (int i = 0; i < count; i++) {
+    int tag = dwarf_tag(&scopes[i]);
+    if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
+    const char *name = dwarf_diename(&scopes[i]);
+    bool own = !opc_is_library_header(place.file);
+    if (name != NULL && (own || out->function[0] == '\0')) {
+      snprintf(out->function, sizeof out->function, "%s", name);
+      snprintf(out->file, sizeof out->file, "%s", place.file);
+      out->line = place.line;
+    }
+    if (own || tag == DW_TAG_subprogram) break;
+    call_site(&scopes[i], &place);
+  }
+  free(innermost);
+  free(scopes);
+}
+
+static void answer(loaded_module_t *modules, size_t *count, const opc_symbolise_question_t *question,
+                   opc_frame_t *out) {
+  memset(out, 0, sizeof *out);
+  out->offset = question->file_offset;
+  loaded_module_t *loaded = find(modules, count, question->module);
+  GElf_Addr bias = 0;
+  Elf *elf = loaded->module != NULL ? dwfl_module_getelf(loaded->module, &bias) : NULL;
+  if (!to_virtual(elf, question->file_offset, &out->offset)) return;
+  const char *name = covering_name(elf, out->offset);
+  if (name == NULL) name = dwfl_module_addrname(loaded->module, out->offset + bias);
+  if (name != NULL) demangle(name, out->symbol, sizeof out->symbol);
+  if (question->name_only) return;
+  Dwfl_Line *line = dwfl_module_getsrc(loaded->module, out->offset + bias);
+  const char *file = line != NULL ? dwfl_lineinfo(line, NULL, &out->line, NULL, NULL, NULL) : NULL;
+  if (file != NULL) snprintf(out->file, sizeof out->file, "%s", file);
+  name_function(loaded->module, out->offset + bias, out);
+}
+
+void opc_symbolise_serve(int fd) {
+  unsetenv("DEBUGINFOD_URLS"); /* no questions to the network */
+  loaded_module_t modules[MODULES_MAX];
+  size_t count = 0;
+  opc_symbolise_question_t question;
+  while (recv(fd, &question, sizeof question, 0) == (ssize_t)sizeof question) {
+    opc_frame_t frame;
+    question.module[sizeof question.module - 1] = '\0';
+    answer(modules, &count, &question, &frame);
+    if (send(fd, &frame, sizeof frame, MSG_NOSIGNAL) != (ssize_t)sizeof frame) break;
+  }
+}

@@ -1,0 +1,194 @@
+#include "supervise/tools/memcheck_state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "supervise/evidence/tool_files.h"
+#include "wire/protocol.h"
+
+/* ---- the command line ---- */
+
+/* A percent sign of the folder's own name would be one of Valgrind's. */
+static void add_doubled(opc_text_t *out, const char *path) {
+  for (; *path != '\0'; path++) {
+    opc_text_add_bytes(out, path, 1);
+    if (*path == '%') opc_text_add(out, "%");
+  }
+}
+
+static void add_word(opc_memcheck_t *memcheck, char *word) {
+  memcheck->owned[memcheck->word_count] = word;
+  memcheck->words[memcheck->word_count++] = word;
+}
+
+/* Mandatory are the options of the command line. The others stand in front of what the user has in VALGRIND_OPTS, and
+ * so give way to that: a file of suppressions, a leak check, --track-origins=no to be faster. */
+static opc_status_t make_command(opc_memcheck_t *memcheck, opc_error_t *error) {
+  static const char *const fixed[] = {
+      "--tool=memcheck", "--xml=yes",        "--trace-children=yes", "--child-silent-after-fork=no",
+      "--vgdb=no",       "--error-limit=no", "--error-exitcode=0",   "--sigill-diagnostics=yes"};
+  static const char usual[] = "--track-origins=yes --num-callers=24";
+  const char *given = getenv("VALGRIND_OPTS");
+  opc_text_t folder = {0};
+  add_doubled(&folder, memcheck->folder);
+  for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) add_word(memcheck, opc_string_copy(fixed[i]));
+  add_word(memcheck, opc_string_format("--xml-file=%s/%%p.xml", opc_text_c(&folder)));
+  /* No file of its own for each process: with both, a fork goes on in its parent's XML file (3.19). */
+  add_word(memcheck, opc_string_format("--log-fd=%d", OPC_LOG_FD));
+  memcheck->options = opc_string_format("%s %s", usual, given != NULL ? given : "");
+  bool complete = !folder.failed && memcheck->options != NULL;
+  for (size_t i = 0; i < memcheck->word_count; i++) complete &= memcheck->words[i] != NULL;
+  opc_text_clear(&folder);
+  memcheck->launcher.words = memcheck->words;
+  memcheck->launcher.tool = "memcheck";
+  memcheck->launcher.variable = "VALGRIND_OPTS";
+  memcheck->launcher.value = memcheck->options;
+  return complete ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+}
+
+static opc_status_t make_folder(opc_memcheck_t *memcheck, opc_error_t *error) {
+  opc_status_t status = opc_tool_folder_make("Valgrind", memcheck->folder, error);
+  snprintf(memcheck->log, sizeof memcheck->log, "%s/log", memcheck->folder);
+  /* For appending: a process a batch starts a Valgrind each. */
+  if (status == OPC_OK) memcheck->launcher.log = open(memcheck->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (status == OPC_OK && memcheck->launcher.log < 0)
+    status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s; set TMPDIR", memcheck->log, strerror(errno));
+  return status;
+}
+
+opc_status_t opc_memcheck_new(opc_memcheck_t **out, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  char *valgrind = opc_tool_on_path("valgrind");
+  *out = NULL;
+  opc_memcheck_t *memcheck = calloc(1, sizeof *memcheck);
+  if (memcheck != NULL) memcheck->launcher.log = -1;
+  if (memcheck == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  else if (valgrind == NULL)
+    status = opc_error_set(error, OPC_ERR_NOT_FOUND,
+                           "--tool memcheck: there is no valgrind on the PATH; install it: apt-get install valgrind");
+  if (status == OPC_OK) {
+    add_word(memcheck, valgrind);
+    valgrind = NULL;
+    status = make_folder(memcheck, error);
+  }
+  if (status == OPC_OK) status = make_command(memcheck, error);
+  if (status == OPC_OK) *out = memcheck;
+  else opc_memcheck_free(memcheck);
+  free(valgrind);
+  return status;
+}
+
+void opc_memcheck_free(opc_memcheck_t *memcheck) {
+  if (memcheck == NULL) return;
+  if (memcheck->launcher.log >= 0) close(memcheck->launcher.log);
+  opc_tool_folder_remove(memcheck->folder);
+  for (size_t i = 0; i < memcheck->word_count; i++) free(memcheck->owned[i]);
+  for (size_t i = 0; i < memcheck->process_count; i++) {
+    opc_memcheck_errors_clear(&memcheck->processes[i].errors);
+    free(memcheck->processes[i].counts.items);
+  }
+  free(memcheck->processes);
+  free(memcheck->options);
+  free(memcheck);
+}
+
+const opc_launcher_t *opc_memcheck_launcher(const opc_memcheck_t *memcheck) {
+  return memcheck != NULL ? &memcheck->launcher : NULL;
+}
+
+void opc_memcheck_xml_path(const opc_memcheck_t *memcheck, pid_t pid, char out[PATH_MAX + 32]) {
+  snprintf(out, PATH_MAX + 32, "%s/%d.xml", memcheck->folder, (int)pid);
+}
+
+void opc_memcheck_last_words(const opc_memcheck_t *memcheck, opc_text_t *out) {
+  if (memcheck != NULL) opc_memcheck_log_tail(memcheck->log, out);
+}
+
+bool opc_memcheck_is_unwatchable(const opc_memcheck_t *memcheck, pid_t pid, int wait_status, opc_text_t *bytes) {
+  return memcheck != NULL && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGILL &&
+         opc_memcheck_log_unknown_instruction(memcheck->log, pid, 0, bytes);
+}
+
+/* ---- the end of a run ---- */
+
+typedef struct rest {
+  const opc_memcheck_view_t *view;
+  opc_journal_t *journal;
+  size_t processes, errors, noted;
+} rest_t;
+
+/* "calloc, f (f.cpp:3), g": of no operator's library, so all of it is shown. */
+static void add_chain(opc_text_t *out, const json_t *frames) {
+  enum { SHOWN = 6 };
+  size_t i;
+  json_t *frame;
+  json_array_foreach(frames, i, frame) {
+    const char *symbol = json_string_value(json_object_get(frame, "symbol")),
+               *file = json_string_value(json_object_get(frame, "file"));
+    if (i == SHOWN) break;
+    opc_text_addf(out, "%s%.*s", i > 0 ? ", " : "", symbol != NULL ? (int)strcspn(symbol, "(") : 1,
+                  symbol != NULL ? symbol : "?");
+    if (file == NULL) continue;
+    const char *slash = strrchr(file, '/');
+    opc_text_addf(out, " (%s:%d)", slash != NULL ? slash + 1 : file,
+                  (int)json_integer_value(json_object_get(frame, "line")));
+  }
+}
+
+/* What came up before the first case, or when the process was over. */
+static opc_status_t note_file(rest_t *rest, const char *path, opc_error_t *error) {
+  enum { NOTES_MAX = 8 };
+  opc_memcheck_errors_t errors = {0};
+  opc_status_t status = opc_memcheck_xml_read(path, &errors, error);
+  rest->processes += errors.finished;
+  for (size_t i = 0; i < errors.count && status == OPC_OK; i++) {
+    const opc_memcheck_error_t *found = &errors.items[i];
+    if (found->number != 0 && strncmp(found->kind, "Leak_", strlen("Leak_")) != 0) continue;
+    rest->errors++;
+    if (rest->noted++ >= NOTES_MAX) continue;
+    opc_text_t chain = {0};
+    json_t *words = opc_memcheck_describe(found, rest->view);
+    add_chain(&chain, json_object_get(words, "frames"));
+    status = opc_journal_note(rest->journal, error, "memcheck, outside of any case: %s: %s", found->what,
+                              opc_text_c(&chain));
+    json_decref(words);
+    opc_text_clear(&chain);
+  }
+  opc_memcheck_errors_clear(&errors);
+  return status;
+}
+
+opc_status_t opc_memcheck_note_rest(opc_memcheck_t *memcheck, const opc_memcheck_view_t *view, opc_journal_t *journal,
+                                    bool *out_lost, opc_error_t *error) {
+  rest_t rest = {.view = view, .journal = journal};
+  *out_lost = memcheck != NULL && memcheck->lost.code != OPC_OK;
+  if (memcheck == NULL) return OPC_OK;
+  if (*out_lost) return opc_journal_note(journal, error, "memcheck: %s", memcheck->lost.message);
+  DIR *folder = opendir(memcheck->folder);
+  if (folder == NULL)
+    return opc_error_set(error, OPC_ERR_IO, "Valgrind's reports in %s are gone: %s", memcheck->folder, strerror(errno));
+  opc_status_t status = OPC_OK;
+  for (const struct dirent *entry; status == OPC_OK && (entry = readdir(folder)) != NULL;) {
+    char path[PATH_MAX + 300];
+    const char *suffix = strstr(entry->d_name, ".xml");
+    if (suffix == NULL || suffix[4] != '\0') continue;
+    snprintf(path, sizeof path, "%s/%s", memcheck->folder, entry->d_name);
+    status = note_file(&rest, path, error);
+  }
+  closedir(folder);
+  if (status != OPC_OK || rest.processes + rest.errors == 0) return status;
+  return opc_journal_note(
+      journal, error,
+      "memcheck: Valgrind watched %zu process%s to the end: %llu error%s in %llu case%s, %zu outside of cases",
+      rest.processes, rest.processes == 1 ? "" : "es", (unsigned long long)memcheck->errors,
+      memcheck->errors == 1 ? "" : "s", (unsigned long long)memcheck->cases, memcheck->cases == 1 ? "" : "s",
+      rest.errors);
+}

@@ -1,0 +1,80 @@
+/* What Valgrind knows of a child's death. */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "base/text.h"
+#include "supervise/symbols/frames.h"
+#include "supervise/tools/memcheck_state.h"
+#include "supervise/evidence/witness.h"
+
+static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child_t *child,
+                                 const opc_memcheck_view_t *view, bool new_failed, opc_crash_t *crash) {
+  const opc_blackbox_t *box = child->blackbox;
+  uint64_t counter = box->program_counter;
+  opc_text_t words = {0};
+  opc_memcheck_end_t end = OPC_MEMCHECK_END_OWN;
+  bool no_memory = false;
+  bool illegal = WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGILL && box->crashed == 1;
+  /* Where no code is, the operator jumped there by itself. */
+  if (illegal && view->maps != NULL && opc_maps_find(view->maps, counter) != NULL &&
+      opc_memcheck_log_unknown_instruction(memcheck->log, child->pid, counter, &words)) {
+    end = OPC_MEMCHECK_END_INSTRUCTION;
+    opc_frames_t *frames = calloc(1, sizeof *frames);
+    opc_text_t where = {0};
+    if (frames != NULL) {
+      opc_frames_resolve(view->symboliser, view->maps, view->library, &counter, 1, true, frames);
+      opc_frames_say(frames, &where);
+    }
+    opc_text_reset(&crash->message);
+    opc_text_addf(&crash->message,
+                  "Valgrind does not know an instruction (%s)%s, and ends the process there: what this case comes to "
+                  "is not known, and "
+                  "nothing is wrong with the operator by it. A library built for an older processor can be watched "
+                  "(-march=x86-64-v3 for one)",
+                  opc_text_c(&words), opc_text_c(&where));
+    opc_text_clear(&where);
+    free(frames);
+  } else if (box->crashed == 1 || child->cause != OPC_END_BY_ITSELF) {
+    /* It is told already. */
+  } else if (new_failed || (opc_memcheck_log_failure(memcheck->log, child->pid, &words, &no_memory) && no_memory)) {
+    opc_text_reset(&crash->message);
+    opc_text_addf(
+        &crash->message, "out of memory within the limit of --memory (%s)",
+        new_failed ? "operator new failed, where Valgrind cannot throw" : "Valgrind itself could get no more");
+    snprintf(crash->rule, sizeof crash->rule, "memory");
+  } else if (words.length > 0) {
+    end = OPC_MEMCHECK_END_FAILURE;
+    opc_text_reset(&crash->message);
+    opc_text_addf(&crash->message,
+                  "Valgrind itself broke down here: %s. Run this case without --tool memcheck; an operator that writes "
+                  "over foreign "
+                  "memory can be why",
+                  opc_text_c(&words));
+    snprintf(crash->rule, sizeof crash->rule, "harness");
+  }
+  opc_text_clear(&words);
+  return end;
+}
+
+opc_status_t opc_memcheck_crash(opc_memcheck_t *memcheck, const opc_child_t *child, const opc_memcheck_view_t *view,
+                                opc_crash_t *crash, opc_memcheck_end_t *out, opc_error_t *error) {
+  *out = OPC_MEMCHECK_END_OWN;
+  if (memcheck == NULL) return OPC_OK;
+  opc_memcheck_hits_t hits = {0};
+  opc_error_t why;
+  opc_memcheck_process_t *process = opc_memcheck_process(memcheck, child);
+  opc_status_t status = process != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  /* A child that died young has no file. */
+  bool readable = status == OPC_OK && opc_memcheck_read(memcheck, child, process, &why) == OPC_OK;
+  if (readable && child->blackbox->running == 1)
+    status = opc_memcheck_hits_of_number(process, child->blackbox->sequence, &hits, error);
+  if (status == OPC_OK && hits.count > 0) {
+    json_t *findings = opc_memcheck_findings(&hits, child->blackbox->sequence, view);
+    opc_witness_also(crash->evidence, findings);
+    json_decref(findings);
+  }
+  if (status == OPC_OK) *out = end_of(memcheck, child, view, process->errors.new_failed, crash);
+  free(hits.items);
+  return status;
+}

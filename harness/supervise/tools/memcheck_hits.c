@@ -1,0 +1,108 @@
+/* Which of Valgrind's errors belong to a case. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "supervise/tools/memcheck_state.h"
+
+static opc_status_t out_of_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory"); }
+
+/* ---- a process ---- */
+
+opc_memcheck_process_t *opc_memcheck_process(opc_memcheck_t *memcheck, const opc_child_t *child) {
+  for (size_t i = memcheck->process_count; i-- > 0;) {
+    if (memcheck->processes[i].child == child->id) return &memcheck->processes[i];
+  }
+  opc_memcheck_process_t *grown = realloc(memcheck->processes, (memcheck->process_count + 1) * sizeof *grown);
+  if (grown == NULL) return NULL;
+  memcheck->processes = grown;
+  grown[memcheck->process_count] = (opc_memcheck_process_t){.child = child->id};
+  return &grown[memcheck->process_count++];
+}
+
+opc_status_t opc_memcheck_read(const opc_memcheck_t *memcheck, const opc_child_t *child,
+                               opc_memcheck_process_t *process, opc_error_t *error) {
+  char path[PATH_MAX + 32];
+  struct stat info;
+  opc_memcheck_xml_path(memcheck, child->pid, path);
+  if (stat(path, &info) != 0)
+    return opc_error_set(error, OPC_ERR_IO, "Valgrind's report %s is missing: %s", path, strerror(errno));
+  if (info.st_size == process->xml_size) return OPC_OK;
+  process->xml_size = info.st_size;
+  return opc_memcheck_xml_read(path, &process->errors, error);
+}
+
+/* ---- which errors ---- */
+
+static opc_status_t add_hit(opc_memcheck_hits_t *hits, const opc_memcheck_error_t *error_found, uint64_t count,
+                            opc_error_t *error) {
+  opc_memcheck_hit_t *grown = realloc(hits->items, (hits->count + 1) * sizeof *grown);
+  if (grown == NULL) return out_of_memory(error);
+  hits->items = grown;
+  grown[hits->count++] = (opc_memcheck_hit_t){.error = error_found, .count = count};
+  return OPC_OK;
+}
+
+static const opc_memcheck_error_t *error_of(const opc_memcheck_process_t *process, uint64_t key) {
+  for (size_t i = 0; i < process->errors.count; i++) {
+    if (process->errors.items[i].key == key) return &process->errors.items[i];
+  }
+  return NULL; /* the process was forked with it: it is not of a case */
+}
+
+static uint64_t count_of(const opc_memcheck_counts_t *counts, uint64_t key) {
+  for (size_t i = 0; i < counts->count; i++) {
+    if (counts->items[i].key == key) return counts->items[i].count;
+  }
+  return 0;
+}
+
+/* The places whose counts have grown since the last list. */
+static opc_status_t hits_of_list(const opc_memcheck_t *memcheck, const opc_child_t *child,
+                                 opc_memcheck_process_t *process, opc_memcheck_hits_t *out, opc_error_t *error) {
+  opc_memcheck_counts_t now = {0};
+  opc_status_t status = OPC_OK;
+  if (!opc_memcheck_log_list(memcheck->log, child->pid, &process->log_offset, &now)) return OPC_OK;
+  for (size_t i = 0; i < now.count && status == OPC_OK; i++) {
+    uint64_t before = count_of(&process->counts, now.items[i].key);
+    const opc_memcheck_error_t *found = now.items[i].count > before ? error_of(process, now.items[i].key) : NULL;
+    if (found != NULL) status = add_hit(out, found, now.items[i].count - before, error);
+  }
+  free(process->counts.items);
+  process->counts = now;
+  return status;
+}
+
+/* The places that showed for the first time while this case ran. */
+opc_status_t opc_memcheck_hits_of_number(const opc_memcheck_process_t *process, uint64_t number,
+                                         opc_memcheck_hits_t *out, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < process->errors.count && status == OPC_OK; i++) {
+    if (number != 0 && process->errors.items[i].number == number)
+      status = add_hit(out, &process->errors.items[i], 1, error);
+  }
+  return status;
+}
+
+opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_child_t *child, const json_t *told,
+                                          opc_memcheck_hits_t *out, opc_error_t *error) {
+  uint64_t errors = (uint64_t)json_integer_value(json_object_get(told, "errors")),
+           number = (uint64_t)json_integer_value(json_object_get(told, "number"));
+  bool listed = json_is_true(json_object_get(told, "listed"));
+  opc_memcheck_process_t *process = opc_memcheck_process(memcheck, child);
+  opc_status_t status = process != NULL ? opc_memcheck_read(memcheck, child, process, error) : out_of_memory(error);
+  if (status == OPC_OK && listed) status = hits_of_list(memcheck, child, process, out, error);
+  if (status == OPC_OK && out->count == 0) status = opc_memcheck_hits_of_number(process, number, out, error);
+  /* It lists them a number of times only. After that a case may have errors at known places alone; which, nobody knows.
+   */
+  if (status == OPC_OK && out->count == 0 && !listed && process->errors.count > 0)
+    status = add_hit(out, &process->errors.items[process->errors.count - 1], errors, error);
+  if (status == OPC_OK && out->count == 0)
+    status = opc_error_set(
+        error, OPC_ERR_IO,
+        "Valgrind counted %llu error%s and does not report %s: is %s on a full disk (set TMPDIR to another), "
+        "or -q in VALGRIND_OPTS?",
+        (unsigned long long)errors, errors == 1 ? "" : "s", errors == 1 ? "it" : "them", memcheck->folder);
+  return status;
+}

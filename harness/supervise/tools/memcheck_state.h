@@ -1,0 +1,63 @@
+/* What the parts of memcheck.h share. */
+#ifndef OPC_SUPERVISE_TOOLS_MEMCHECK_STATE_H
+#define OPC_SUPERVISE_TOOLS_MEMCHECK_STATE_H
+
+#include <limits.h>
+
+#include "supervise/tools/memcheck.h"
+#include "supervise/tools/memcheck_log.h"
+
+enum { OPC_MEMCHECK_WORDS = 16 };
+
+/* A child, as far as it was read. */
+typedef struct opc_memcheck_process {
+  uint64_t child; /* opc_child_t.id */
+  opc_memcheck_errors_t errors;
+  int64_t xml_size, log_offset; /* as they were then */
+  opc_memcheck_counts_t counts; /* a place each, of the last list */
+} opc_memcheck_process_t;
+
+struct opc_memcheck {
+  char folder[PATH_MAX], log[PATH_MAX + 8];
+  char *owned[OPC_MEMCHECK_WORDS];
+  const char *words[OPC_MEMCHECK_WORDS + 1];
+  size_t word_count;
+  char *options;
+  opc_launcher_t launcher; /* of these */
+  opc_memcheck_process_t *processes;
+  size_t process_count;
+  uint64_t errors, cases; /* that were judged */
+  opc_error_t lost;       /* why errors of a case could not be read; code OPC_OK: all could */
+};
+
+/* An error of a case: a place, and how often it showed there. */
+typedef struct opc_memcheck_hit {
+  const opc_memcheck_error_t *error; /* the process's */
+  uint64_t count;
+} opc_memcheck_hit_t;
+
+typedef struct opc_memcheck_hits {
+  opc_memcheck_hit_t *items; /* the caller frees */
+  size_t count;
+} opc_memcheck_hits_t;
+
+/* NULL: out of memory. Valid until the next call with another child. */
+opc_memcheck_process_t *opc_memcheck_process(opc_memcheck_t *memcheck, const opc_child_t *child);
+/* Reads on in its XML. OPC_ERR_IO: there is none. */
+opc_status_t opc_memcheck_read(const opc_memcheck_t *memcheck, const opc_child_t *child,
+                               opc_memcheck_process_t *process, opc_error_t *error) OPC_CHECKED;
+/* Adds the places that showed for the first time while the case or try of this number ran. */
+opc_status_t opc_memcheck_hits_of_number(const opc_memcheck_process_t *process, uint64_t number,
+                                         opc_memcheck_hits_t *out, opc_error_t *error) OPC_CHECKED;
+/* Adds those that a message of the child tells of, its field "memcheck" (wire/protocol.h). OPC_ERR_IO: they are not in
+ * Valgrind's files. */
+opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_child_t *child, const json_t *told,
+                                          opc_memcheck_hits_t *out, opc_error_t *error) OPC_CHECKED;
+
+/* An array of findings (opc_memcheck_describe), one a rule, of its first place; errors before warnings. New reference;
+ * NULL: out of memory. */
+json_t *opc_memcheck_findings(const opc_memcheck_hits_t *hits, uint64_t number, const opc_memcheck_view_t *view);
+
+void opc_memcheck_xml_path(const opc_memcheck_t *memcheck, pid_t pid, char out[PATH_MAX + 32]);
+
+#endif

@@ -1,0 +1,58 @@
+/* One process's errors as Valgrind writes them (--xml=yes, protocol 4): read while the process still runs, or after it
+ * was killed in the middle of a line. What is complete is read, the rest is left out.
+ *
+ * Ownership: opc_memcheck_errors_clear. Threads: one. Sizes are bounded whatever the file holds. */
+#ifndef OPC_SUPERVISE_TOOLS_MEMCHECK_XML_H
+#define OPC_SUPERVISE_TOOLS_MEMCHECK_XML_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { OPC_MEMCHECK_FRAMES = 24, OPC_MEMCHECK_AUX = 3, OPC_MEMCHECK_ERRORS_MAX = 2000 };
+
+typedef struct opc_memcheck_stack {
+  uint64_t addresses[OPC_MEMCHECK_FRAMES]; /* the first of the instruction, the others inside their calls; one for a
+                                              function and all that is inlined there */
+  size_t count;
+  size_t skip;        /* of the first so many: Valgrind's own functions in place of the C library's */
+  char replaced[128]; /* the name of the first of these: "operator delete(void*)"; "": there is none */
+} opc_memcheck_stack_t;
+
+typedef struct opc_memcheck_error {
+  char kind[40];  /* "InvalidRead" */
+  char what[320]; /* "Invalid read of size 4" */
+  opc_memcheck_stack_t stack;
+  struct {
+    char text[320]; /* "Address 0x4a430c0 is 0 bytes after a block of size 64 alloc'd" */
+    opc_memcheck_stack_t stack;
+  } aux[OPC_MEMCHECK_AUX];
+  size_t aux_count;
+  uint64_t key;    /* of what and stack: opc_memcheck_key */
+  uint64_t number; /* of the case or try that was announced last; 0: none was */
+  /* The argument that the address lies in or beside; path "": none. As it was announced for the call that ran. */
+  struct {
+    char path[96];
+    uint64_t data, bytes;
+  } tensor;
+} opc_memcheck_error_t;
+
+typedef struct opc_memcheck_errors {
+  opc_memcheck_error_t *items; /* in the order in which they came up */
+  size_t count, capacity;
+  bool finished;   /* the process came to an end that Valgrind saw */
+  bool new_failed; /* operator new had no memory: Valgrind cannot throw, and ends the process */
+} opc_memcheck_errors_t;
+
+/* Equal for the same error at the same place, in XML and in the log. */
+uint64_t opc_memcheck_key(const char *what, const uint64_t *addresses, size_t count);
+/* Adds a frame's address, as long as there is room, and not twice for what is inlined. */
+void opc_memcheck_stack_add(opc_memcheck_stack_t *stack, uint64_t address);
+
+/* Replaces *out. OPC_ERR_IO: the file cannot be read; one that is cut off is no error. */
+opc_status_t opc_memcheck_xml_read(const char *path, opc_memcheck_errors_t *out, opc_error_t *error) OPC_CHECKED;
+void opc_memcheck_errors_clear(opc_memcheck_errors_t *errors);
+
+#endif

@@ -1,0 +1,147 @@
+#include "supervise/tools/sanitize.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "inspect/kernel_names.h"
+#include "inspect/package.h"
+#include "supervise/evidence/tool_files.h"
+
+/* Names beyond this many make a command line that nobody can read, and cost more than they save. */
+enum { KERNELS_MAX = 200, FIXED_WORDS = 24 };
+
+struct opc_sanitize {
+  const char *tool;
+  char *program, *save;
+  char folder[PATH_MAX];
+  opc_kernel_names_t kernels;
+  char **filters; /* "kns=copy_kernel" */
+  const char **words;
+  size_t word_count;
+  unsigned long processes;
+  opc_launcher_t launcher;
+};
+
+static char *find_in(const char *folder, const char *below) {
+  if (folder == NULL || folder[0] == '\0') return NULL;
+  char *file = opc_string_format("%s/%s", folder, below);
+  if (file == NULL || access(file, X_OK) == 0) return file;
+  free(file);
+  return NULL;
+}
+
+static opc_status_t find_program(opc_sanitize_t *sanitize, opc_error_t *error) {
+  static const char name[] = "compute-sanitizer";
+  const char *home = getenv("CUDA_HOME"), *path = getenv("CUDA_PATH"), *usual = "/usr/local/cuda";
+  sanitize->program = opc_tool_on_path(name);
+  const char *const roots[] = {home, path, usual};
+  for (size_t i = 0; i < sizeof roots / sizeof roots[0] && sanitize->program == NULL; i++) {
+    sanitize->program = find_in(roots[i], "bin/compute-sanitizer");
+    if (sanitize->program == NULL) sanitize->program = find_in(roots[i], "compute-sanitizer/compute-sanitizer");
+  }
+  if (sanitize->program != NULL) return OPC_OK;
+  return opc_error_set(error, OPC_ERR_NOT_FOUND,
+                       "--sanitize %s: there is no compute-sanitizer on the PATH, in $CUDA_HOME (%s), in $CUDA_PATH "
+                       "(%s) or in %s; install it: "
+                       "it is part of the CUDA toolkit (package cuda-sanitizer-13-0 or that of your version)",
+                       sanitize->tool, home != NULL ? home : "not set", path != NULL ? path : "not set", usual);
+}
+
+static opc_status_t read_kernels(opc_sanitize_t *sanitize, const char *const *libraries, size_t count,
+                                 opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < count && status == OPC_OK; i++) {
+    opc_elf_file_t *file = NULL;
+    opc_error_t ignored; /* a library that cannot be read is told of when it is loaded */
+    if (opc_elf_open(opc_package_file(libraries[i]), &file, &ignored) == OPC_OK)
+      status = opc_kernel_names_read(file, &sanitize->kernels, error);
+    opc_elf_close(file);
+  }
+  if (sanitize->kernels.count > KERNELS_MAX) opc_kernel_names_clear(&sanitize->kernels);
+  return status;
+}
+
+static void add_word(opc_sanitize_t *sanitize, const char *word) { sanitize->words[sanitize->word_count++] = word; }
+
+static void add_option(opc_sanitize_t *sanitize, const char *option, const char *value) {
+  add_word(sanitize, option);
+  add_word(sanitize, value);
+}
+
+/* The words, but for the report's path, which each process has its own of. */
+static opc_status_t make_words(opc_sanitize_t *sanitize, opc_error_t *error) {
+  size_t kernels = sanitize->kernels.count;
+  sanitize->filters = calloc(kernels + 1, sizeof *sanitize->filters);
+  sanitize->words = calloc(FIXED_WORDS + 2 * kernels, sizeof *sanitize->words);
+  if (sanitize->filters == NULL || sanitize->words == NULL)
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  add_word(sanitize, sanitize->program);
+  add_option(sanitize, "--tool", sanitize->tool);
+  add_option(sanitize, "--error-exitcode", "86");
+  add_option(sanitize, "--require-cuda-init", "no"); /* all cases of an operator may be skipped */
+  add_option(sanitize, "--launch-timeout", "300");   /* libtorch_cuda takes long to load */
+  add_option(sanitize, "--print-limit", "1000");     /* limits what is saved, too */
+  if (strcmp(sanitize->tool, "memcheck") == 0) {
+    add_option(sanitize, "--padding", "256"); /* so that no two tensors touch */
+    add_option(sanitize, "--report-api-errors",
+               "no"); /* a call that fails is the operator's to look at: check launch */
+  }
+  /* libtorch copies whole storages, gaps between a tensor's rows included. */
+  if (strcmp(sanitize->tool, "initcheck") == 0) add_option(sanitize, "--check-api-memory-access", "no");
+  for (size_t i = 0; i < kernels; i++) {
+    sanitize->filters[i] = opc_string_format("kns=%s", sanitize->kernels.items[i]);
+    if (sanitize->filters[i] == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    add_option(sanitize, "--kernel-name", sanitize->filters[i]);
+  }
+  add_word(sanitize, "--xml"); /* in front of another option: some versions would take the next word for its value */
+  add_word(sanitize, "--save");
+  return OPC_OK;
+}
+
+opc_status_t opc_sanitize_new(const char *tool, const char *const *libraries, size_t library_count,
+                              opc_sanitize_t **out, opc_error_t *error) {
+  *out = NULL;
+  opc_sanitize_t *sanitize = calloc(1, sizeof *sanitize);
+  if (sanitize == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  sanitize->tool = tool;
+  opc_status_t status = find_program(sanitize, error);
+  if (status == OPC_OK) status = read_kernels(sanitize, libraries, library_count, error);
+  if (status == OPC_OK) status = opc_tool_folder_make("compute-sanitizer", sanitize->folder, error);
+  if (status == OPC_OK) status = make_words(sanitize, error);
+  if (status == OPC_OK) *out = sanitize;
+  else opc_sanitize_free(sanitize);
+  return status;
+}
+
+void opc_sanitize_free(opc_sanitize_t *sanitize) {
+  if (sanitize == NULL) return;
+  opc_tool_folder_remove(sanitize->folder);
+  for (size_t i = 0; sanitize->filters != NULL && i < sanitize->kernels.count; i++) free(sanitize->filters[i]);
+  free(sanitize->filters);
+  free(sanitize->words);
+  opc_kernel_names_clear(&sanitize->kernels);
+  free(sanitize->save);
+  free(sanitize->program);
+  free(sanitize);
+}
+
+opc_status_t opc_sanitize_launcher(opc_sanitize_t *sanitize, const opc_launcher_t **out, char out_report[PATH_MAX + 32],
+                                   opc_error_t *error) {
+  snprintf(out_report, PATH_MAX + 32, "%s/%lu.xml", sanitize->folder, ++sanitize->processes);
+  free(sanitize->save);
+  sanitize->save = opc_string_copy(out_report);
+  if (sanitize->save == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  sanitize->words[sanitize->word_count] = sanitize->save;
+  sanitize->words[sanitize->word_count + 1] = NULL;
+  /* Without its cache each tensor is an allocation, with bounds that can be watched. */
+  sanitize->launcher =
+      (opc_launcher_t){.words = sanitize->words, .variable = "PYTORCH_NO_CUDA_MEMORY_CACHING", .value = "1", .log = -1};
+  *out = &sanitize->launcher;
+  return OPC_OK;
+}
+
+const char *opc_sanitize_tool(const opc_sanitize_t *sanitize) { return sanitize->tool; }
+size_t opc_sanitize_kernels(const opc_sanitize_t *sanitize) { return sanitize->kernels.count; }

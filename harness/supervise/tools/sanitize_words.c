@@ -1,0 +1,138 @@
+#include "supervise/tools/sanitize_words.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "checks/catalogue/rules.h"
+#include "model/json/json_write.h"
+
+const char *const opc_sanitize_tools[] = {"memcheck", "racecheck", "initcheck", "synccheck", NULL};
+
+/* ---- the rule ---- */
+
+static bool says(const opc_sanitize_record_t *record, const char *word) {
+  return strcasestr(record->text, word) != NULL;
+}
+
+static const char *memcheck_rule(const opc_sanitize_record_t *record) {
+  if (says(record, "leak")) return "sanitize.suspicious";
+  if (says(record, "misaligned")) return "sanitize.misaligned";
+  if (says(record, " write") || says(record, " atomic")) return "sanitize.invalid_write";
+  if (says(record, " read") || says(record, "memory access error")) return "sanitize.invalid_read";
+  return "sanitize.suspicious";
+}
+
+const char *opc_sanitize_rule(const char *tool, const opc_sanitize_record_t *record) {
+  /* A call of the runtime that failed: other checks see who did not look. */
+  if (strcasecmp(record->kind, "Api") == 0) return "sanitize.suspicious";
+  if (strcmp(tool, "memcheck") == 0) return memcheck_rule(record);
+  if (strcmp(tool, "racecheck") == 0 &&
+      (says(record, "race") || says(record, "hazard") || strcasecmp(record->kind, "Analysis") == 0))
+    return "sanitize.race";
+  if (strcmp(tool, "initcheck") == 0 && says(record, "uninitialized")) return "sanitize.uninitialised_read";
+  if (strcmp(tool, "synccheck") == 0) return "sanitize.synchronisation";
+  return "sanitize.suspicious";
+}
+
+static opc_severity_t severity_of(const char *tool, const opc_sanitize_record_t *record) {
+  const opc_rule_t *rule = opc_rule_find(opc_sanitize_rule(tool, record));
+  bool mild = strcasecmp(record->level, "Warning") == 0 || strcasecmp(record->level, "Info") == 0;
+  return mild || rule == NULL ? OPC_SEVERITY_WARNING : rule->severity;
+}
+
+/* ---- words ---- */
+
+static void say_frame(opc_text_t *out, const opc_sanitize_frame_t *frame) {
+  const char *slash = strrchr(frame->file, '/');
+  opc_text_add_utf8(out, frame->function, strcspn(frame->function, "("));
+  if (frame->file[0] == '\0') return;
+  opc_text_add(out, " (");
+  opc_text_add_utf8(out, slash != NULL ? slash + 1 : frame->file, strlen(slash != NULL ? slash + 1 : frame->file));
+  if (frame->line > 0) opc_text_addf(out, ":%d", frame->line);
+  opc_text_add(out, ")");
+}
+
+/* "Invalid __global__ write of size 4 bytes in copy_kernel (copy.cu:12), by thread (3,0,0) of block (1,0,0)" */
+static void say(const opc_sanitize_record_t *record, opc_text_t *out) {
+  opc_text_add_utf8(out, record->text, strlen(record->text));
+  if (record->text[0] == '\0') opc_text_addf(out, "a record without words");
+  if (record->where.function[0] != '\0') {
+    opc_text_add(out, " in ");
+    say_frame(out, &record->where);
+  }
+  for (size_t i = 0; i < record->place_count; i++) {
+    opc_text_add(out, i == 0 ? ": " : " and ");
+    opc_text_add_utf8(out, record->places[i].direction, strlen(record->places[i].direction));
+    opc_text_add(out, " in ");
+    say_frame(out, &record->places[i].where);
+  }
+  if (record->has_thread)
+    opc_text_addf(out, ", by thread (%d,%d,%d) of block (%d,%d,%d)", record->thread[0], record->thread[1],
+                  record->thread[2], record->block[0], record->block[1], record->block[2]);
+}
+
+static json_t *stack_json(const opc_sanitize_stack_t *stack) {
+  json_t *frames = json_array();
+  for (size_t i = 0; i < stack->count; i++) {
+    const opc_sanitize_frame_t *frame = &stack->frames[i];
+    json_t *object = json_object();
+    if (frame->module[0] != '\0') json_object_set_new(object, "module", opc_json_string(frame->module));
+    if (frame->function[0] != '\0') json_object_set_new(object, "symbol", opc_json_string(frame->function));
+    if (frame->file[0] != '\0') json_object_set_new(object, "file", opc_json_string(frame->file));
+    if (frame->line > 0) json_object_set_new(object, "line", json_integer(frame->line));
+    json_array_append_new(frames, object);
+  }
+  return frames;
+}
+
+/* Records of one rule, from the first on: how many there are, and at how many instructions. */
+static void count(const char *tool, const opc_sanitize_records_t *records, size_t first, size_t *out_records,
+                  size_t *out_places) {
+  const char *rule = opc_sanitize_rule(tool, &records->items[first]);
+  *out_records = *out_places = 0;
+  for (size_t i = first; i < records->count; i++) {
+    const opc_sanitize_record_t *record = &records->items[i];
+    if (strcmp(opc_sanitize_rule(tool, record), rule) != 0) continue;
+    (*out_records)++;
+    bool seen = false;
+    for (size_t k = first; k < i && !seen; k++) {
+      const opc_sanitize_frame_t *other = &records->items[k].where;
+      seen = strcmp(other->function, record->where.function) == 0 && strcmp(other->file, record->where.file) == 0 &&
+             other->line == record->where.line && strcmp(opc_sanitize_rule(tool, &records->items[k]), rule) == 0;
+    }
+    *out_places += !seen;
+  }
+}
+
+static json_t *describe(const char *tool, const opc_sanitize_records_t *records, size_t index) {
+  const opc_sanitize_record_t *record = &records->items[index];
+  size_t times, places;
+  opc_text_t message = {0};
+  count(tool, records, index, &times, &places);
+  say(record, &message);
+  if (times > 1) opc_text_addf(&message, "; %zu such records", times);
+  if (places > 1) opc_text_addf(&message, " at %zu places", places);
+  json_t *finding =
+      json_pack("{s:s, s:o, s:s, s:o, s:{s:s, s:o, s:o, s:I, s:I}}", "rule", opc_sanitize_rule(tool, record), "message",
+                opc_json_string(opc_text_c(&message)), "severity", opc_severity_name(severity_of(tool, record)),
+                "frames", stack_json(&record->host), "sanitizer", "tool", tool, "kind", opc_json_string(record->kind),
+                "text", opc_json_string(record->text), "records", (json_int_t)times, "places", (json_int_t)places);
+  if (record->device.count > 0) json_object_set_new(finding, "device_frames", stack_json(&record->device));
+  opc_text_clear(&message);
+  return finding;
+}
+
+json_t *opc_sanitize_findings(const char *tool, const opc_sanitize_records_t *records) {
+  static const opc_severity_t order[] = {OPC_SEVERITY_ERROR, OPC_SEVERITY_WARNING};
+  json_t *findings = json_array(), *told = json_object();
+  for (size_t s = 0; s < sizeof order / sizeof order[0]; s++) {
+    for (size_t i = 0; i < records->count; i++) {
+      const char *rule = opc_sanitize_rule(tool, &records->items[i]);
+      if (severity_of(tool, &records->items[i]) != order[s] || json_object_get(told, rule) != NULL) continue;
+      json_object_set_new(told, rule, json_true());
+      json_array_append_new(findings, describe(tool, records, i));
+    }
+  }
+  json_decref(told);
+  return findings;
+}

@@ -1,0 +1,152 @@
+#include "supervise/tools/sanitize_xml.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libxml/xmlreader.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "supervise/evidence/xml_node.h"
+
+/* ---- one record ---- */
+
+static void read_field(const xmlNode *node, const char *name, char *out, size_t size) {
+  opc_xml_text(opc_xml_child(node, name), out, size);
+}
+
+static int read_number(const xmlNode *node, const char *name) {
+  char text[32];
+  read_field(node, name, text, sizeof text);
+  long value = strtol(text, NULL, 0);
+  return value > 0 && value <= INT32_MAX ? (int)value : 0;
+}
+
+static void read_frame(const xmlNode *node, opc_sanitize_frame_t *out) {
+  if (node == NULL) return;
+  read_field(node, "func", out->function, sizeof out->function);
+  read_field(node, "module", out->module, sizeof out->module);
+  read_field(node, "path", out->file, sizeof out->file);
+  out->line = read_number(node, "line");
+}
+
+static void read_stack(const xmlNode *node, opc_sanitize_stack_t *out) {
+  for (const xmlNode *at = node != NULL ? node->children : NULL; at != NULL && out->count < OPC_SANITIZE_FRAMES;
+       at = at->next) {
+    if (opc_xml_is(at, "frame")) read_frame(at, &out->frames[out->count++]);
+  }
+}
+
+static bool read_axes(const xmlNode *node, int out[3]) {
+  if (node == NULL) return false;
+  out[0] = read_number(node, "x");
+  out[1] = read_number(node, "y");
+  out[2] = read_number(node, "z");
+  return true;
+}
+
+/* "source" and each "destination" of a race. */
+static void read_places(const xmlNode *what, opc_sanitize_record_t *out) {
+  for (const xmlNode *at = what != NULL ? what->children : NULL; at != NULL && out->place_count < OPC_SANITIZE_PLACES;
+       at = at->next) {
+    if (!opc_xml_is(at, "source") && !opc_xml_is(at, "destination")) continue;
+    read_field(at, "direction", out->places[out->place_count].direction, sizeof out->places[0].direction);
+    read_frame(opc_xml_child(at, "where"), &out->places[out->place_count].where);
+    out->place_count++;
+  }
+}
+
+static void read_record(const xmlNode *node, opc_sanitize_record_t *out) {
+  const xmlNode *what = opc_xml_child(node, "what"), *who = opc_xml_child(node, "who");
+  read_field(node, "kind", out->kind, sizeof out->kind);
+  read_field(node, "level", out->level, sizeof out->level);
+  read_field(what, "text", out->text, sizeof out->text);
+  read_field(what, "address", out->address, sizeof out->address);
+  if (out->address[0] == '\0') read_field(what, "accessAddress", out->address, sizeof out->address);
+  read_frame(opc_xml_child(node, "where"), &out->where);
+  out->has_thread =
+      read_axes(opc_xml_child(who, "threadIdx"), out->thread) && read_axes(opc_xml_child(who, "blockIdx"), out->block);
+  read_places(what, out);
+  read_stack(opc_xml_child(node, "deviceStack"), &out->device);
+  read_stack(opc_xml_child(node, "hostStack"), &out->host);
+}
+
+static bool keep_record(opc_sanitize_records_t *records, const xmlNode *node) {
+  if (records->count == OPC_SANITIZE_RECORDS_MAX) {
+    records->dropped++;
+    return true;
+  }
+  if (records->count == records->capacity) {
+    size_t capacity = records->capacity * 2 + 4;
+    opc_sanitize_record_t *grown = realloc(records->items, capacity * sizeof *grown);
+    if (grown == NULL) return false;
+    records->items = grown;
+    records->capacity = capacity;
+  }
+  opc_sanitize_record_t *record = &records->items[records->count++];
+  memset(record, 0, sizeof *record);
+  read_record(node, record);
+  return true;
+}
+
+/* ---- the file ---- */
+
+typedef enum report_end { REPORT_COMPLETE = 0, REPORT_CUT, REPORT_FOREIGN, REPORT_MEMORY } report_end_t;
+
+static report_end_t read_report(xmlTextReader *reader, opc_sanitize_records_t *out) {
+  enum { ROOT = 0, RECORD = 1 };
+  bool rooted = false;
+  int more = xmlTextReaderRead(reader);
+  while (more == 1) {
+    int type = xmlTextReaderNodeType(reader), depth = xmlTextReaderDepth(reader);
+    const char *name = (const char *)xmlTextReaderConstName(reader);
+    bool element = type == XML_READER_TYPE_ELEMENT && name != NULL,
+         record = element && depth == RECORD && strcmp(name, "record") == 0;
+    if (type == XML_READER_TYPE_DOCUMENT_TYPE) return REPORT_FOREIGN; /* entities may be made to grow without end */
+    if (element && depth == ROOT) {
+      if (strcmp(name, "ComputeSanitizerOutput") != 0) return REPORT_FOREIGN;
+      rooted = true;
+    }
+    if (record) {
+      const xmlNode *node = xmlTextReaderExpand(reader);
+      if (node == NULL) return REPORT_CUT;
+      if (!keep_record(out, node)) return REPORT_MEMORY;
+    }
+    more = record ? xmlTextReaderNext(reader) : xmlTextReaderRead(reader);
+  }
+  if (more < 0) return rooted ? REPORT_CUT : REPORT_FOREIGN;
+  return rooted ? REPORT_COMPLETE : REPORT_FOREIGN;
+}
+
+opc_status_t opc_sanitize_xml_read(const char *path, opc_sanitize_records_t *out, opc_error_t *error) {
+  enum { FILE_MAX = 256 << 20, OPTIONS = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING };
+  struct stat about;
+  out->count = out->dropped = 0;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* not blocking: it may be a pipe */
+  if (fd < 0 && errno == ENOENT) return opc_error_set(error, OPC_ERR_NOT_FOUND, "there is no report %s", path);
+  if (fd < 0) return opc_error_set(error, OPC_ERR_IO, "cannot read %s: %s", path, strerror(errno));
+  bool sound = fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0 && about.st_size <= FILE_MAX;
+  xmlTextReader *reader = sound ? xmlReaderForFd(fd, path, NULL, OPTIONS) : NULL;
+  report_end_t end = reader != NULL ? read_report(reader, out) : sound ? REPORT_MEMORY : REPORT_FOREIGN;
+  xmlFreeTextReader(reader);
+  close(fd);
+  switch (end) {
+    case REPORT_MEMORY:
+      return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    case REPORT_FOREIGN:
+      return opc_error_set(error, OPC_ERR_IO, "%s is no report of compute-sanitizer", path);
+    case REPORT_CUT:
+      return opc_error_set(error, OPC_ERR_IO, "the report %s is cut off after %zu record%s", path, out->count,
+                           out->count == 1 ? "" : "s");
+    case REPORT_COMPLETE:
+      break;
+  }
+  return OPC_OK;
+}
+
+void opc_sanitize_records_clear(opc_sanitize_records_t *records) {
+  free(records->items);
+  *records = (opc_sanitize_records_t){0};
+}

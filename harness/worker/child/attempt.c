@@ -1,0 +1,300 @@
+#include "worker/child/attempt.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "checks/call/call.h"
+#include "memory/cpu_memory.h"
+#include "memory/poison.h"
+#include "model/case/case.h"
+#include "worker/child/attempt_answer.h"
+#include "worker/child/attempt_cuda.h"
+#include "worker/child/batch.h"
+#include "worker/child/throw_site.h"
+#include "worker/child/try_folder.h"
+
+static double seconds_of(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* ---- what a call left behind ---- */
+
+/* Adds the words of everything in a return that is no tensor; true when there is any. `out` may be NULL. */
+static bool plain_values_add(const opc_value_t *value, opc_text_t *out) {
+  char text[256];
+  bool any = false;
+  if (value->kind == OPC_VALUE_NONE || value->kind == OPC_VALUE_TENSOR) return false;
+  if (value->kind == OPC_VALUE_LIST) {
+    for (size_t i = 0; i < value->list.count; i++) any = plain_values_add(&value->list.items[i], out) || any;
+    return any;
+  }
+  opc_value_describe(value, text, sizeof text);
+  if (out) opc_text_addf(out, "%s;", text);
+  return true;
+}
+
+/* Bytes of every output and of every argument that changed, in one text: two calls with equal effects have equal texts.
+ */
+static opc_status_t effects_collect(const opc_call_t *call, const opc_output_t *outputs, size_t output_count,
+                                    opc_text_t *out, opc_error_t *error) {
+  for (size_t i = 0; i < output_count; i++) {
+    void *bytes = NULL;
+    size_t size = 0;
+    const opc_tensor_meta_t *meta = &outputs[i].meta;
+    opc_text_addf(out, "%s:%s%d", outputs[i].path, meta->dtype_text, meta->ndim);
+    for (int d = 0; d < meta->ndim && d < OPC_MAX_DIMS; d++) opc_text_addf(out, ",%lld", (long long)meta->sizes[d]);
+    if (!opc_tensor_lies_inside(meta)) continue;
+    opc_status_t status = opc_tensor_logical_bytes(outputs[i].tensor, &bytes, &size, error);
+    if (status == OPC_ERR_UNSUPPORTED) continue; /* a layout without plain bytes: its shape must do */
+    if (status != OPC_OK) return status;
+    opc_text_add_bytes(out, bytes, size);
+    free(bytes);
+  }
+  for (size_t i = 0; i < call->return_count; i++) plain_values_add(&call->returns[i], out);
+  return out->failed ? opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the outputs' bytes") : OPC_OK;
+}
+
+static opc_status_t mutations_collect(const opc_call_t *call, json_t *paths, opc_text_t *out, opc_error_t *error) {
+  for (size_t i = 0; i < call->leaf_count; i++) {
+    opc_change_t change = {0};
+    opc_status_t status = opc_leaf_changed(&call->leaves[i], &change, error);
+    if (status != OPC_OK) return status;
+    if (!change.inside && !change.outside) continue;
+    const void *bytes = NULL;
+    void *owned = NULL;
+    size_t size = 0;
+    json_array_append_new(paths, json_string(call->leaves[i].path));
+    status = opc_tensor_storage_bytes(call->leaves[i].tensor, &bytes, &size, &owned, error);
+    if (status != OPC_OK) return status;
+    opc_text_addf(out, "%s:", call->leaves[i].path);
+    opc_text_add_bytes(out, bytes, size);
+    free(owned);
+  }
+  return OPC_OK;
+}
+
+/* What surrounds a call, and what the operator must not depend on. The two fills differ in sign, size and truth for
+ * every dtype. */
+typedef struct surroundings {
+  opc_guard_side_t side;
+  unsigned char poison; /* of memory that nothing has initialised */
+} surroundings_t;
+static const surroundings_t behind = {OPC_GUARD_BEHIND, 0x5a}, before = {OPC_GUARD_BEFORE, 0x00};
+
+static void attempt_clear(attempt_t *attempt) {
+  free(attempt->outputs);
+  json_decref(attempt->mutated);
+  opc_text_clear(&attempt->effects);
+  opc_call_clear(&attempt->call);
+}
+
+static opc_status_t attempt_results(attempt_t *attempt, opc_error_t *error) {
+  opc_status_t status = opc_call_outputs(&attempt->call, &attempt->outputs, &attempt->output_count, error);
+  if (status == OPC_OK)
+    status = effects_collect(&attempt->call, attempt->outputs, attempt->output_count, &attempt->effects, error);
+  if (status == OPC_OK) status = mutations_collect(&attempt->call, attempt->mutated, &attempt->effects, error);
+  return status;
+}
+
+/* The first one is kept: of those at a known instruction, where there is one, and beside an argument rather than beside
+ * the operator's own memory. */
+static void note_accesses(attempt_t *attempt) {
+  const opc_access_t *accesses = NULL;
+  size_t count = opc_guard_accesses(&accesses);
+  int best = -1;
+  for (size_t i = 0; i < count; i++) {
+    attempt->wrote_outside |= accesses[i].write;
+    attempt->read_outside |= !accesses[i].write;
+    int rank = (accesses[i].block.label[0] != '\0') + 2 * (accesses[i].frame_count > 0);
+    if (rank <= best) continue;
+    best = rank;
+    attempt->access = accesses[i];
+  }
+}
+
+/* One call with fresh arguments. The generators are seeded alike, so that only the arguments' values and the
+ * surroundings differ. */
+static opc_status_t attempt_call(attempt_t *attempt, const opc_operator_t *op, opc_op_handle_t *handle,
+                                 const opc_sample_t *sample, const surroundings_t *around, uint64_t fill_seed,
+                                 uint64_t seed, opc_error_t *error) {
+  opc_device_t cpu = {.type = OPC_DEVICE_CPU, .index = -1};
+  attempt->mutated = json_array();
+  opc_try_folder_reset();
+  opc_guard_accesses_reset();
+  unsigned char usual = opc_poison_byte();
+  opc_poison_pattern(around->poison);
+  opc_cpu_memory_guard(around->side);
+  size_t alignment = opc_cpu_memory_align_arguments(1);
+  opc_status_t status = opc_call_make(&attempt->call, op, sample, cpu, fill_seed, error);
+  if (status == OPC_OK) status = opc_call_snapshot(&attempt->call, error);
+  if (status != OPC_OK) {
+    /* Arguments that cannot be made are an outcome of the search, not a fault of the harness. */
+    attempt->call.outcome = status == OPC_ERR_MEMORY ? OPC_CALL_OUT_OF_MEMORY : OPC_CALL_UNCONVERTIBLE;
+    opc_text_reset(&attempt->call.message);
+    opc_text_add(&attempt->call.message, error->message);
+    status = OPC_OK;
+  } else {
+    opc_scratch_memory_fill(around->poison);
+    opc_call_outcome_t outcome = opc_call_run(&attempt->call, handle, seed);
+    opc_scratch_memory_plain();
+    note_accesses(attempt);
+    if (outcome == OPC_CALL_RETURNED) status = attempt_results(attempt, error);
+  }
+  opc_cpu_memory_plain();
+  opc_cpu_memory_align_arguments(alignment);
+  opc_poison_pattern(usual);
+  return status;
+}
+
+static bool attempt_equals(const attempt_t *left, const attempt_t *right) {
+  const opc_text_t *a = &left->effects, *b = &right->effects;
+  return left->call.outcome == right->call.outcome && a->length == b->length &&
+         (!a->length || memcmp(a->data, b->data, a->length) == 0);
+}
+
+/* Where there is nothing to return and nothing to change, to return is all that an operator can do. */
+static bool attempt_has_effect(const attempt_t *attempt, const opc_operator_t *op) {
+  if (op->return_count == 0 && !opc_operator_is_mutable(op)) return true;
+  for (size_t i = 0; i < attempt->output_count; i++) {
+    const opc_tensor_meta_t *meta = &attempt->outputs[i].meta;
+    bool nested = strcmp(meta->layout, "nested") == 0; /* has no sizes to count elements by */
+    if (meta->numel > 0 || (nested && meta->storage_bytes > 0)) return true;
+  }
+  for (size_t i = 0; i < attempt->call.return_count; i++)
+    if (plain_values_add(&attempt->call.returns[i], NULL)) return true;
+  return json_array_size(attempt->mutated) > 0;
+}
+
+/* ---- is it a call that anything can be concluded from? ---- */
+
+/* What a call's other surroundings showed. */
+typedef struct suspicion {
+  const char *outcome; /* "unclean", "uninitialised"; NULL: the arguments are clean */
+  const char *why;
+} suspicion_t;
+
+typedef struct trial {
+  const opc_operator_t *op;
+  opc_op_handle_t *handle;
+  const opc_sample_t *sample;
+  uint64_t seed;
+  opc_blackbox_t *box;
+} trial_t;
+
+static opc_status_t trial_call(const trial_t *trial, attempt_t *attempt, const surroundings_t *around,
+                               uint64_t fill_seed, opc_error_t *error) {
+  return attempt_call(attempt, trial->op, trial->handle, trial->sample, around, fill_seed, trial->seed, error);
+}
+
+/* Its result follows what lies around it. Is it only memory that nothing initialised, or the tensors' neighbours too?
+ */
+static opc_status_t trial_poison(const trial_t *trial, const attempt_t *first, suspicion_t *out, opc_error_t *error) {
+  attempt_t poisoned = {0}, moved = {0};
+  const surroundings_t other_poison = {behind.side, before.poison}, other_side = {before.side, behind.poison};
+  opc_status_t status = trial_call(trial, &poisoned, &other_poison, trial->seed, error);
+  if (status == OPC_OK) status = trial_call(trial, &moved, &other_side, trial->seed, error);
+  bool inside = attempt_equals(first, &moved) && poisoned.call.outcome == OPC_CALL_RETURNED;
+  if (status == OPC_OK && inside && !attempt_equals(first, &poisoned))
+    *out = (suspicion_t){"uninitialised", "with these arguments its result depends on memory that nothing initialised"};
+  else if (status == OPC_OK)
+    *out = (suspicion_t){
+        "unclean",
+        "with these arguments it reads outside its tensors' memory, or depends on memory that nothing initialised"};
+  attempt_clear(&moved);
+  attempt_clear(&poisoned);
+  return status;
+}
+
+/* The same call in other surroundings. A kernel that does not check its arguments accepts many that it then leaves:
+ * whatever a check found on them would be a false report. */
+static opc_status_t trial_surroundings(const trial_t *trial, attempt_t *first, suspicion_t *out, bool *out_steady,
+                                       opc_error_t *error) {
+  attempt_t second = {0}, again = {0};
+  opc_batch_phase(trial->box, "a call of the search in guarded memory");
+  opc_status_t status = trial_call(trial, &second, &before, trial->seed, error);
+  if (!first->wrote_outside && !first->read_outside)
+    first->access = second.access; /* where there is one, it is what is told */
+  if (status == OPC_OK && (first->wrote_outside || second.wrote_outside)) {
+    *out = (suspicion_t){"unclean", "with these arguments it writes outside its tensors' memory"};
+  } else if (status == OPC_OK && (first->read_outside || second.read_outside)) {
+    *out = (suspicion_t){"unclean", "with these arguments it reads outside its tensors' memory"};
+  } else if (status == OPC_OK && !attempt_equals(first, &second)) {
+    /* Unless it also differs where nothing around it does: then it is not the memory. */
+    status = trial_call(trial, &again, &behind, trial->seed, error);
+    *out_steady = attempt_equals(first, &again);
+    if (status == OPC_OK && *out_steady) status = trial_poison(trial, first, out, error);
+  }
+  first->wrote_outside |= second.wrote_outside;
+  first->read_outside |= second.read_outside;
+  attempt_clear(&again);
+  attempt_clear(&second);
+  return status;
+}
+
+static opc_status_t trial_values(const trial_t *trial, const attempt_t *first, bool *out_depends, opc_error_t *error) {
+  attempt_t other = {0};
+  opc_batch_phase(trial->box, "a call of the search with other values");
+  opc_status_t status = trial_call(trial, &other, &behind, ~trial->seed, error);
+  *out_depends = !attempt_equals(first, &other);
+  attempt_clear(&other);
+  return status;
+}
+
+opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sample, const char *device, uint64_t seed,
+                             bool values, opc_blackbox_t *box, json_t **out_answer, opc_error_t *error) {
+  static const opc_device_t cuda = {.type = OPC_DEVICE_CUDA, .index = -1};
+  bool on_cpu = !device || strcmp(device, "cpu") == 0;
+  opc_text_t why = {0};
+  attempt_t first = {0};
+  trial_t trial = {.op = op, .sample = sample, .seed = seed, .box = box};
+  suspicion_t suspicion = {0};
+  attempt_facts_t facts = {.steady = true, .values = values && on_cpu};
+  *out_answer = NULL;
+
+  /* What an operator says before it aborts is its last word on these arguments, and not on those before. */
+  if (ftruncate(STDERR_FILENO, 0) != 0) errno = 0; /* no file (under a tool): what is there stays */
+  opc_status_t status = opc_op_find(op->name, &trial.handle, error);
+  if (status == OPC_OK) {
+    opc_case_id_t id = {.check = "", .device = ""};
+    char id_text[OPC_CASE_ID_SIZE];
+    snprintf(id.operator_name, sizeof id.operator_name, "%s", op->name);
+    snprintf(id.sample, sizeof id.sample, "%s", sample->name ? sample->name : "");
+    snprintf(id.device, sizeof id.device, "%s", on_cpu ? "cpu" : device);
+    opc_case_id_format(&id, id_text);
+    opc_batch_begin(box, id_text, "a call of the search");
+    double began = seconds_of(CLOCK_MONOTONIC);
+    opc_throw_watch(true);
+    /* Guarded from the first call on: one that writes outside would spoil the process for all tries after it. */
+    if (on_cpu) status = trial_call(&trial, &first, &behind, seed, error);
+    else status = opc_attempt_cuda(op, trial.handle, sample, cuda, seed, box, &first, &facts, &why, error);
+    facts.seconds = seconds_of(CLOCK_MONOTONIC) - began;
+    if (first.call.outcome != OPC_CALL_RETURNED) opc_throw_site(op->library, facts.site, sizeof facts.site);
+    opc_throw_watch(false);
+  }
+  bool returned =
+      on_cpu && first.call.outcome == OPC_CALL_RETURNED; /* a refusal says more than what was touched before it */
+  if (status == OPC_OK && returned) facts.effect = attempt_has_effect(&first, op);
+  if (status == OPC_OK && returned && (facts.effect || first.wrote_outside || first.read_outside))
+    status = trial_surroundings(&trial, &first, &suspicion, &facts.steady, error);
+  if (status == OPC_OK && returned && facts.effect && !suspicion.outcome)
+    status = trial_values(&trial, &first, &facts.depends, error);
+  if (on_cpu) {
+    facts.outcome = suspicion.outcome;
+    facts.why = suspicion.why;
+  }
+  facts.cpu_seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+  if (status == OPC_OK) {
+    *out_answer = opc_attempt_answer(&first, &facts);
+    if (!*out_answer) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for an answer");
+  }
+  attempt_clear(&first);
+  opc_text_clear(&why);
+  opc_op_free(trial.handle);
+  return status;
+}

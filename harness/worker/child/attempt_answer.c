@@ -1,0 +1,100 @@
+#include "worker/child/attempt_answer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <xxhash.h>
+
+#include "model/json/json_write.h"
+#include "worker/child/batch.h"
+#include "worker/child/throw_site.h"
+
+enum { MESSAGE_LIMIT = 4096, VALUES_MAX = 2048 };
+
+static const char *outcome_name(opc_call_outcome_t outcome) {
+  switch (outcome) {
+    case OPC_CALL_RETURNED:
+      return "returned";
+    case OPC_CALL_REJECTED:
+      return "rejected";
+    case OPC_CALL_NO_KERNEL:
+      return "no_kernel";
+    case OPC_CALL_FAKE_IN_PYTHON:
+      return "fake_in_python";
+    case OPC_CALL_INTERNAL_ASSERT:
+      return "internal_assert";
+    case OPC_CALL_OUT_OF_MEMORY:
+      return "out_of_memory";
+    case OPC_CALL_FOREIGN_EXCEPTION:
+      return "foreign_exception";
+    case OPC_CALL_UNCONVERTIBLE:
+      return "unconvertible";
+  }
+  return "unconvertible";
+}
+
+/* Whole numbers and finite ones: what a sample file can say without tricks. */
+static json_t *values_to_json(const opc_output_t *output) {
+  void *bytes = NULL;
+  size_t size = 0, width = output->meta.dtype_known ? opc_dtype_size(output->meta.dtype) : 0;
+  bool wanted = output->meta.numel > 0 && output->meta.numel <= VALUES_MAX && width > 0 &&
+                opc_dtype_class(output->meta.dtype) != OPC_CLASS_COMPLEX;
+  if (!wanted || opc_tensor_logical_bytes(output->tensor, &bytes, &size, NULL) != OPC_OK) return NULL;
+  json_t *list = json_array();
+  for (size_t i = 0; i + width <= size; i += width) {
+    opc_number_t number = opc_number_load(output->meta.dtype, (const char *)bytes + i);
+    json_t *item =
+        number.kind == OPC_NUMBER_INT ? json_integer(number.i) : json_real(number.f); /* NULL for what is not finite */
+    if (item && json_array_append_new(list, item) == 0) continue;
+    json_decref(list);
+    list = NULL;
+    break;
+  }
+  free(bytes);
+  return list;
+}
+
+static json_t *tensor_to_json(const opc_output_t *output, bool values) {
+  const opc_tensor_meta_t *meta = &output->meta;
+  json_t *shape = json_array();
+  for (int i = 0; i < meta->ndim && i < OPC_MAX_DIMS; i++)
+    json_array_append_new(shape, json_integer((json_int_t)meta->sizes[i]));
+  return json_pack("{s:o, s:s, s:o*}", "shape", shape, "dtype",
+                   meta->dtype_known ? opc_dtype_name(meta->dtype) : meta->dtype_text, "values",
+                   values ? values_to_json(output) : NULL);
+}
+
+/* One entry a return, a list's tensors in its place. */
+static json_t *returns_to_json(const attempt_t *attempt, bool values) {
+  json_t *list = json_array();
+  size_t output = 0;
+  for (size_t i = 0; i < attempt->call.return_count; i++) {
+    size_t first = output;
+    for (; output < attempt->output_count && attempt->outputs[output].return_index == i; output++)
+      json_array_append_new(list, tensor_to_json(&attempt->outputs[output], values));
+    if (output == first) json_array_append_new(list, json_null());
+  }
+  return list;
+}
+
+static json_t *access_to_json(const attempt_t *attempt) {
+  char place[128] = "";
+  const opc_access_t *access = &attempt->access;
+  if (!attempt->wrote_outside && !attempt->read_outside) return NULL;
+  if (access->frame_count > 0) opc_address_place(access->frames[0], place, sizeof place);
+  int64_t beyond = access->offset < 0 ? access->offset : access->offset - (int64_t)access->block.bytes;
+  return json_pack("{s:s, s:b, s:I, s:s}", "argument", access->block.label, "write", access->write, "beyond",
+                   (json_int_t)beyond, "place", place);
+}
+
+json_t *opc_attempt_answer(const attempt_t *attempt, const attempt_facts_t *facts) {
+  char message[MESSAGE_LIMIT], digest[24];
+  snprintf(message, sizeof message, "%s", facts->outcome ? facts->why : opc_text_c(&attempt->call.message));
+  snprintf(digest, sizeof digest, "%016llx",
+           (unsigned long long)XXH3_64bits(opc_text_c(&attempt->effects), attempt->effects.length));
+  return json_pack("{s:s, s:s, s:o, s:s, s:f, s:f, s:o, s:O, s:b, s:b, s:b, s:s, s:o*}", "t", "tried", "outcome",
+                   facts->outcome ? facts->outcome : outcome_name(attempt->call.outcome), "message",
+                   opc_json_string(message), "site", facts->site, "seconds", facts->seconds, "cpu_seconds",
+                   facts->cpu_seconds, "returns", returns_to_json(attempt, facts->values), "mutated", attempt->mutated,
+                   "effect", facts->effect, "depends_on_values", facts->depends, "steady", facts->steady, "digest",
+                   digest, "access", access_to_json(attempt));
+}

@@ -1,0 +1,33 @@
+/* The "tried" message of one call of a search (wire/protocol.h). */
+#ifndef OPC_WORKER_CHILD_ATTEMPT_ANSWER_H
+#define OPC_WORKER_CHILD_ATTEMPT_ANSWER_H
+
+#include <jansson.h>
+
+#include "base/text.h"
+#include "checks/call/call.h"
+#include "memory/guard.h"
+
+typedef struct attempt {
+  opc_call_t call;
+  bool wrote_outside, read_outside;
+  opc_access_t access; /* of these the one that tells most */
+  opc_output_t *outputs;
+  size_t output_count;
+  json_t *mutated;
+  opc_text_t effects; /* bytes of outputs and changed arguments */
+} attempt_t;
+
+typedef struct attempt_facts {
+  const char *outcome, *why; /* what the call's surroundings showed: "unclean", "uninitialised"; NULL: nothing */
+  double seconds, cpu_seconds;
+  bool effect, depends;
+  bool steady; /* the same call again came to the same */
+  bool values; /* the values of small outputs are wanted */
+  char site[40];
+} attempt_facts_t;
+
+/* New reference; NULL: out of memory. */
+json_t *opc_attempt_answer(const attempt_t *attempt, const attempt_facts_t *facts);
+
+#endif

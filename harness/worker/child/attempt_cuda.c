@@ -1,0 +1,70 @@
+#include "worker/child/attempt_cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "checks/framework/simulated.h"
+#include "worker/child/batch.h"
+#include "worker/child/try_folder.h"
+
+/* Shapes and dtypes stand for what the call did. */
+static opc_status_t effects_collect(attempt_t *attempt, opc_error_t *error) {
+  opc_status_t status = opc_call_outputs(&attempt->call, &attempt->outputs, &attempt->output_count, error);
+  for (size_t i = 0; status == OPC_OK && i < attempt->output_count; i++) {
+    const opc_tensor_meta_t *meta = &attempt->outputs[i].meta;
+    opc_text_addf(&attempt->effects, "%s:%s%d", attempt->outputs[i].path, meta->dtype_text, meta->ndim);
+    for (int d = 0; d < meta->ndim && d < OPC_MAX_DIMS; d++)
+      opc_text_addf(&attempt->effects, ",%lld", (long long)meta->sizes[d]);
+  }
+  return status;
+}
+
+static bool has_effect(const attempt_t *attempt, const opc_operator_t *op) {
+  bool tensors = false;
+  for (size_t i = 0; i < attempt->output_count; i++)
+    if (attempt->outputs[i].meta.numel > 0) return true;
+  for (size_t i = 0; i < attempt->call.leaf_count; i++) {
+    tensors = true;
+    if (opc_leaf_is_mutable(&attempt->call.leaves[i]) && attempt->call.leaves[i].before.numel > 0) return true;
+  }
+  return attempt->output_count == 0 && (op->return_count > 0 || !tensors);
+}
+
+/* An error of a kernel comes late, and stays. */
+static void require_device(opc_blackbox_t *box) {
+  const opc_launch_api_t *launch = opc_launch();
+  int code = launch ? launch->synchronize() : 0;
+  if (code == 0) return;
+  opc_batch_phase(box, "the device, after a call of the search");
+  fprintf(stderr, "CUDA error %d behind a call of the search: this process can make no other\n", code);
+  abort();
+}
+
+opc_status_t opc_attempt_cuda(const opc_operator_t *op, opc_op_handle_t *handle, const opc_sample_t *sample,
+                              opc_device_t device, uint64_t seed, opc_blackbox_t *box, attempt_t *attempt,
+                              attempt_facts_t *facts, opc_text_t *why, opc_error_t *error) {
+  attempt->mutated = json_array();
+  opc_try_folder_reset();
+  opc_simulated_case_begin();
+  opc_status_t status = opc_call_make(&attempt->call, op, sample, device, seed, error);
+  if (status != OPC_OK) { /* an outcome of the search, not a fault of the harness */
+    attempt->call.outcome = status == OPC_ERR_MEMORY ? OPC_CALL_OUT_OF_MEMORY : OPC_CALL_UNCONVERTIBLE;
+    opc_text_reset(&attempt->call.message);
+    opc_text_add(&attempt->call.message, error->message);
+    return OPC_OK;
+  }
+  opc_call_outcome_t outcome = opc_call_run(&attempt->call, handle, seed);
+  require_device(box);
+  if (outcome == OPC_CALL_RETURNED) {
+    status = effects_collect(attempt, error);
+    facts->effect = facts->depends = has_effect(attempt, op);
+  } else if ((outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT) &&
+             opc_simulated_cause(opc_text_c(&attempt->call.message), why) == OPC_SIMULATED_LACKS) {
+    /* The operator's own questions are behind it: as arguments these will do, and its cases say what the device lacks.
+     */
+    facts->effect = facts->depends = true;
+    facts->outcome = "returned";
+    facts->why = opc_text_c(why);
+  }
+  return status;
+}

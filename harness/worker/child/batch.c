@@ -1,0 +1,319 @@
+#include "worker/child/batch.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "bridge/api/bridge.h"
+#include "checks/runner/runner.h"
+#include "memory/valgrind_requests.h"
+#include "model/json/json_write.h"
+#include "wire/channel.h"
+#include "worker/child/attempt.h"
+
+typedef struct batch {
+  opc_channel_t channel;
+  opc_blackbox_t *box;
+  const json_t *operators;
+  opc_status_t status; /* of the channel, for callbacks that cannot return it */
+  bool spent;          /* a case broke this process: nothing more is to run here */
+  opc_error_t *error;
+} batch_t;
+
+/* ---- Valgrind ---- */
+
+static uint64_t witnessed; /* errors when the case began */
+
+static void witness_begin(uint64_t number) {
+  if (!opc_valgrind_active()) return;
+  opc_valgrind_announce_case(number);
+  witnessed = opc_valgrind_errors();
+}
+
+/* A list holds every place so far, and grows long. */
+static void witness_add(uint64_t number, json_t *message) {
+  enum { LISTS_MAX = 50, NO_CASE = 0 };
+  static int lists;
+  if (!opc_valgrind_active()) return;
+  uint64_t errors = opc_valgrind_errors() - witnessed;
+  opc_valgrind_announce_case(NO_CASE);
+  if (errors == 0) return;
+  bool listed = lists++ < LISTS_MAX;
+  if (listed) opc_valgrind_list_errors();
+  json_object_set_new_nocheck(
+      message, "memcheck",
+      json_pack("{s:I, s:I, s:b}", "number", (json_int_t)number, "errors", (json_int_t)errors, "listed", listed));
+}
+
+/* ---- the black box ---- */
+
+static int64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void copy_cut(const char *from, char *to, size_t size) {
+  size_t length = strnlen(from, size - 1);
+  memcpy(to, from, length);
+  to[length] = '\0';
+}
+
+void opc_batch_phase(opc_blackbox_t *box, const char *phase) { copy_cut(phase, box->phase, sizeof box->phase); }
+
+void opc_batch_begin(opc_blackbox_t *box, const char *case_id, const char *phase) {
+  copy_cut(case_id, box->case_id, sizeof box->case_id);
+  box->input[0] = '\0';
+  opc_batch_phase(box, phase);
+  box->started_ns = now_ns();
+  box->sequence++;
+  witness_begin(box->sequence);
+  /* The other side reads while this one writes: it looks at `running` first. */
+  __atomic_store_n(&box->running, 1, __ATOMIC_RELEASE);
+}
+
+void opc_batch_end(opc_blackbox_t *box) { __atomic_store_n(&box->running, 0, __ATOMIC_RELEASE); }
+
+/* A check's phase callback has no context; a child has one box. */
+static opc_blackbox_t *phase_box;
+static void phase_write(const char *what) { opc_batch_phase(phase_box, what); }
+
+/* ---- answers ---- */
+
+static opc_status_t answer(batch_t *batch, json_t *message) {
+  opc_status_t status = opc_channel_send(&batch->channel, message, NULL, 0, batch->error);
+  json_decref(message);
+  if (status == OPC_ERR_SYSTEM) opc_error_prefix(batch->error, "the channel that results go to is broken");
+  return status;
+}
+
+static opc_status_t refuse(batch_t *batch, const opc_error_t *why) {
+  return answer(batch, json_pack("{s:s, s:o}", "t", "refused", "message", opc_json_string(why->message)));
+}
+
+static void case_begin(const char *case_id, void *context) {
+  batch_t *batch = context;
+  opc_batch_begin(batch->box, case_id, "the operator");
+}
+
+/* As many arguments as there is room for: what a crash report shows. */
+static void case_input(const json_t *input, void *context) {
+  enum { ROOM = OPC_BLACKBOX_INPUT_SIZE - 1, NOTE = 64 };
+  opc_blackbox_t *box = ((batch_t *)context)->box;
+  json_t *fitting = json_object(), *value;
+  const char *name;
+  int left_out = 0;
+  json_object_foreach((json_t *)input, name, value) {
+    json_object_set_nocheck(fitting, name, value);
+    if (json_dumpb(fitting, NULL, 0, JSON_COMPACT) <= ROOM - NOTE) continue;
+    json_object_del(fitting, name);
+    left_out++;
+  }
+  if (left_out) json_object_set_new_nocheck(fitting, "…", json_sprintf("%d more", left_out));
+  size_t length = json_dumpb(fitting, box->input, ROOM, JSON_COMPACT);
+  box->input[length <= ROOM ? length : 0] = '\0';
+  json_decref(fitting);
+}
+
+/* A hundred results an operator: what a reader takes for granted is left out (protocol.h). */
+static bool case_end(const char *case_id, const opc_finding_t *finding, double seconds, void *context) {
+  batch_t *batch = context;
+  json_t *result = json_object();
+  json_object_set_new_nocheck(result, "t", json_string("result"));
+  json_object_set_new_nocheck(result, "case", opc_json_string(case_id));
+  json_object_set_new_nocheck(result, "verdict", json_string(opc_verdict_name(finding->verdict)));
+  if (finding->rule) {
+    json_object_set_new_nocheck(result, "severity", json_string(opc_severity_name(finding->severity)));
+    json_object_set_new_nocheck(result, "rule", json_string(finding->rule));
+  }
+  if (finding->reason != OPC_SKIP_NONE)
+    json_object_set_new_nocheck(result, "reason", json_string(opc_skip_reason_name(finding->reason)));
+  json_object_set_new_nocheck(result, "message", opc_json_string(opc_text_c(&finding->message)));
+  json_object_set_new_nocheck(result, "evidence", finding->evidence ? json_incref(finding->evidence) : json_object());
+  json_object_set_new_nocheck(result, "seconds", json_real(seconds));
+  witness_add(batch->box->sequence, result);
+  batch->status = answer(batch, result);
+  /* Behind the result: a death in between is still this case's, and so is a channel that is gone. */
+  if (batch->status == OPC_OK) opc_batch_end(batch->box);
+  return batch->status == OPC_OK;
+}
+
+static void case_spent(void *context) { ((batch_t *)context)->spent = true; }
+
+/* ---- commands ---- */
+
+static opc_status_t operator_find(const batch_t *batch, const json_t *command, opc_operator_t *out,
+                                  opc_error_t *error) {
+  const char *name = json_string_value(json_object_get(command, "operator"));
+  if (!name) return opc_error_set(error, OPC_ERR_PROTOCOL, "a command without operator");
+  const char *library = json_string_value(json_object_get(command, "library"));
+  if (library) return opc_operator_from_library(name, library, out, error);
+  const json_t *listed = json_object_get(batch->operators, name);
+  if (listed) return opc_operator_from_json(listed, out, error);
+  return opc_bridge_describe(name, out, error);
+}
+
+static opc_status_t sample_read(const json_t *json, const opc_operator_t *op, opc_sample_t *out, opc_error_t *error) {
+  char field[256] = "";
+  json_t *plain = json_copy((json_t *)json); /* without what a sample file has not */
+  json_object_del(plain, "unchecked");
+  opc_status_t status = opc_sample_from_json(plain, op, NULL, out, field, sizeof field, error);
+  json_decref(plain);
+  out->unchecked = json_is_true(json_object_get(json, "unchecked"));
+  if (status == OPC_OK) status = opc_sample_name(out, op, error);
+  if (status != OPC_OK) return opc_error_prefix(error, "a sample of %s", op->name);
+  const char *source = json_string_value(json_object_get(json, "source"));
+  out->source = OPC_SAMPLE_SEARCHED;
+  if (source && strcmp(source, "file") == 0) out->source = OPC_SAMPLE_FILE;
+  if (source && strcmp(source, "recorded") == 0) out->source = OPC_SAMPLE_RECORDED;
+  return OPC_OK;
+}
+
+static opc_status_t samples_read(const json_t *list, const opc_operator_t *op, opc_sample_set_t *out,
+                                 opc_error_t *error) {
+  size_t count = json_array_size(list);
+  if (!count) return OPC_OK;
+  out->samples = calloc(count, sizeof *out->samples);
+  if (!out->samples) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the samples");
+  for (size_t i = 0; i < count; i++) {
+    opc_status_t status = sample_read(json_array_get(list, i), op, &out->samples[i], error);
+    if (status != OPC_OK) return status;
+    out->count++;
+  }
+  return OPC_OK;
+}
+
+/* The strings stay the JSON's. */
+static opc_status_t names_read(const json_t *list, const char ***out, size_t *out_count, opc_error_t *error) {
+  size_t count = json_array_size(list);
+  *out = calloc(count + 1, sizeof **out);
+  if (!*out) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a command");
+  for (size_t i = 0; i < count; i++) {
+    (*out)[i] = json_string_value(json_array_get(list, i));
+    if (!(*out)[i]) return opc_error_set(error, OPC_ERR_PROTOCOL, "a name in a command is no string");
+  }
+  *out_count = count;
+  return OPC_OK;
+}
+
+static const char *optional_string(const json_t *command, const char *key) {
+  return json_string_value(json_object_get(command, key));
+}
+
+static opc_status_t cases_run(batch_t *batch, const json_t *command) {
+  opc_error_t why = {0};
+  opc_operator_t op = {0};
+  opc_sample_set_t samples = {0};
+  const char **checks = NULL, **devices = NULL, **skip = NULL, **crashed = NULL;
+  opc_runner_request_t request = {.op = &op,
+                                  .seed = (uint64_t)json_integer_value(json_object_get(command, "seed")),
+                                  .only = optional_string(command, "only"),
+                                  .only_ran = json_is_true(json_object_get(command, "only_ran")),
+                                  .after = optional_string(command, "after"),
+                                  .from = optional_string(command, "from"),
+                                  .to = optional_string(command, "to"),
+                                  .out_of_time = json_number_value(json_object_get(command, "out_of_time"))};
+  opc_runner_sink_t sink = {.begin = case_begin,
+                            .input = case_input,
+                            .end = case_end,
+                            .phase = phase_write,
+                            .spent = case_spent,
+                            .context = batch};
+  uint64_t cases = 0;
+
+  opc_status_t status = operator_find(batch, command, &op, &why);
+  if (status == OPC_OK) status = samples_read(json_object_get(command, "samples"), &op, &samples, &why);
+  if (status == OPC_OK) status = names_read(json_object_get(command, "checks"), &checks, &request.check_count, &why);
+  if (status == OPC_OK) status = names_read(json_object_get(command, "devices"), &devices, &request.device_count, &why);
+  if (status == OPC_OK) status = names_read(json_object_get(command, "skip"), &skip, &request.skip_count, &why);
+  if (status == OPC_OK)
+    status = names_read(json_object_get(command, "crashed"), &crashed, &request.crashed_count, &why);
+  if (status == OPC_OK) {
+    request.samples = samples.samples;
+    request.sample_count = samples.count;
+    request.checks = checks;
+    request.devices = devices;
+    request.skip = skip;
+    request.crashed = crashed;
+    status = opc_runner_run(&request, &sink, &cases, &why);
+  }
+  opc_status_t told = batch->status;
+  if (told == OPC_OK && batch->spent && status == OPC_OK) {
+    told = answer(batch, json_pack("{s:s}", "t", "spent"));
+  } else if (told == OPC_OK) {
+    told = status == OPC_OK ? answer(batch, json_pack("{s:s, s:I}", "t", "done", "planned", (json_int_t)cases))
+                            : refuse(batch, &why);
+  }
+  free(checks);
+  free(devices);
+  free(skip);
+  free(crashed);
+  opc_sample_set_clear(&samples);
+  opc_operator_clear(&op);
+  return told;
+}
+
+static opc_status_t try_run(batch_t *batch, const json_t *command) {
+  opc_error_t why = {0};
+  opc_operator_t op = {0};
+  opc_sample_t sample = {0};
+  json_t *tried = NULL;
+  opc_status_t status = operator_find(batch, command, &op, &why);
+  if (status == OPC_OK) status = sample_read(json_object_get(command, "sample"), &op, &sample, &why);
+  if (status == OPC_OK) {
+    uint64_t seed = (uint64_t)json_integer_value(json_object_get(command, "seed"));
+    status = opc_attempt_run(&op, &sample, optional_string(command, "device"), seed,
+                             json_is_true(json_object_get(command, "values")), batch->box, &tried, &why);
+    if (status == OPC_OK) witness_add(batch->box->sequence, tried);
+  }
+  opc_status_t told = status == OPC_OK ? answer(batch, tried) : refuse(batch, &why);
+  if (told == OPC_OK) opc_batch_end(batch->box);
+  opc_sample_clear(&sample);
+  opc_operator_clear(&op);
+  return told;
+}
+
+static opc_status_t serve_one(batch_t *batch, const json_t *command) {
+  const char *kind = json_string_value(json_object_get(command, "t"));
+  if (kind && strcmp(kind, "cases") == 0) return cases_run(batch, command);
+  if (kind && strcmp(kind, "try") == 0) return try_run(batch, command);
+  opc_error_t why = {0};
+  opc_error_set(&why, OPC_ERR_PROTOCOL, "no such command: %s", kind ? kind : "(none)");
+  return refuse(batch, &why);
+}
+
+opc_status_t opc_batch_serve(int fd, opc_blackbox_t *box, const json_t *operators, opc_error_t *error) {
+  /* The supervisor is trusted: a sample may bring all its values. */
+  batch_t batch = {
+      .channel = {.fd = fd, .line_limit = (size_t)1 << 30}, .box = box, .operators = operators, .error = error};
+  static const opc_error_t garbage = {.code = OPC_ERR_PROTOCOL,
+                                      .message = "a command is no JSON object, or longer than a line may be"};
+  opc_status_t status = OPC_OK;
+  bool ended = false;
+  phase_box = box;
+  while (status == OPC_OK && !ended) {
+    json_t *command = NULL;
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+    switch (opc_channel_next(&batch.channel, &command)) {
+      case OPC_CHANNEL_LINE:
+        status = serve_one(&batch, command);
+        ended = batch.spent;
+        break;
+      case OPC_CHANNEL_GARBAGE:
+        status = refuse(&batch, &garbage);
+        break;
+      case OPC_CHANNEL_NOTHING:
+        (void)poll(&readable, 1, -1); /* an interruption looks again, too */
+        break;
+      case OPC_CHANNEL_END:
+        ended = true;
+        break;
+    }
+    json_decref(command);
+  }
+  opc_channel_close(&batch.channel);
+  return status;
+}

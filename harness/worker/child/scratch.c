@@ -1,0 +1,71 @@
+#include "worker/child/scratch.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { OLD_KERNEL_FDS = 4096, LOOK_AGAIN_MS = 200 };
+
+static char scratch_root[PATH_MAX];
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk) {
+  (void)status;
+  (void)type;
+  (void)walk;
+  (void)remove(path); /* what cannot be removed stays, the rest goes */
+  return 0;
+}
+
+void opc_scratch_remove(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
+
+/* The janitor: outlives the worker, so it must hold nothing that others wait to see closed, and must not be in the
+ * group that is killed. */
+static _Noreturn void janitor_run(pid_t worker) {
+  setsid();
+  signal(SIGHUP, SIG_IGN);
+  prctl(PR_SET_NAME, "opcheck-janitor");
+  if (chdir("/") != 0) _exit(1);
+  if (syscall(SYS_close_range, 0u, ~0u, 0u) != 0)
+    for (int fd = 0; fd < OLD_KERNEL_FDS; fd++) close(fd);
+  struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, worker, 0u), .events = POLLIN};
+  /* Looks at its parent too: before the pidfd was open the number may have become another process's, and Valgrind has
+   * no pidfds. */
+  while (getppid() == worker) (void)poll(&ended, ended.fd >= 0, ended.fd >= 0 ? -1 : LOOK_AGAIN_MS);
+  opc_scratch_remove(scratch_root);
+  /* The children die with the worker, but not in the same instant: what one of them wrote meanwhile goes now. */
+  usleep(200000);
+  opc_scratch_remove(scratch_root);
+  _exit(0);
+}
+
+opc_status_t opc_scratch_open(opc_error_t *error) {
+  const char *folder = getenv("TMPDIR");
+  if (!folder || !folder[0]) folder = "/tmp";
+  char made[PATH_MAX];
+  int length = snprintf(made, sizeof made, "%s/opcheck-c-XXXXXX", folder);
+  /* Absolute: a library may change the working directory. */
+  if (length < 0 || (size_t)length >= sizeof made || !mkdtemp(made) || !realpath(made, scratch_root))
+    return opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a working directory in %s: %s", folder, strerror(errno));
+  pid_t worker = getpid();
+  pid_t janitor = fork();
+  if (janitor == 0) janitor_run(worker);
+  if (janitor < 0) return opc_error_set(error, OPC_ERR_SYSTEM, "cannot fork: %s", strerror(errno));
+  return OPC_OK;
+}
+
+opc_status_t opc_scratch_make(char out[PATH_MAX], opc_error_t *error) {
+  int length = snprintf(out, PATH_MAX, "%s/child-XXXXXX", scratch_root);
+  if (length < 0 || length >= PATH_MAX || !mkdtemp(out))
+    return opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a working directory in %s: %s", scratch_root,
+                         strerror(errno));
+  return OPC_OK;
+}
+
+void opc_scratch_close(void) { opc_scratch_remove(scratch_root); }

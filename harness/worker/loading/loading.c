@@ -1,0 +1,246 @@
+#include "worker/loading/loading.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bridge/api/bridge.h"
+#include "bridge/api/prepare.h"
+#include "checks/framework/own_library.h"
+#include "model/json/json_write.h"
+#include "wire/protocol.h"
+#include "worker/child/batch.h"
+#include "worker/loading/package_load.h"
+
+typedef struct listing {
+  json_t *operators, *classes;
+} listing_t;
+
+static const opc_loading_t *terminating;
+
+static void on_terminate(const char *text) {
+  if (!terminating) return;
+  opc_error_t ignored;
+  json_t *message = json_pack("{s:s, s:o}", "t", "terminate", "message", opc_json_string(text));
+  (void)!opc_channel_send(terminating->control, message, NULL, 0, &ignored);
+  json_decref(message);
+}
+
+static opc_status_t tell(const opc_loading_t *loading, json_t *message, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  if (!message) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a message");
+  if (status == OPC_OK) status = opc_channel_send(loading->control, message, NULL, 0, error);
+  json_decref(message);
+  return status;
+}
+
+static void visit_operator(const opc_operator_t *op, void *context) {
+  json_array_append_new(((listing_t *)context)->operators, opc_operator_to_json(op));
+}
+
+static void visit_class(const opc_class_t *class_, void *context) {
+  json_array_append_new(((listing_t *)context)->classes, opc_class_to_json(class_));
+}
+
+static opc_status_t tell_each(const opc_loading_t *loading, const char *kind, json_t *list, opc_error_t *error) {
+  size_t i;
+  json_t *entry;
+  opc_status_t status = OPC_OK;
+  json_array_foreach(list, i, entry) {
+    json_object_set_new(entry, "t", json_string(kind));
+    if (status == OPC_OK) status = tell(loading, json_incref(entry), error);
+    json_object_del(entry, "t");
+  }
+  return status;
+}
+
+/* A class is called by the name of its constructor, unless an operator has that name. */
+static void add_class(json_t *all, const json_t *json) {
+  opc_class_t class_ = {0};
+  opc_operator_t op = {0};
+  if (opc_class_from_json(json, &class_, NULL) == OPC_OK && opc_operator_from_class(&class_, &op, NULL) == OPC_OK &&
+      !json_object_get(all, op.name))
+    json_object_set_new(all, op.name, opc_operator_to_json(&op));
+  opc_operator_clear(&op);
+  opc_class_clear(&class_);
+}
+
+/* The operators of a package are its models: what it says of their inputs goes with them. */
+static void describe_models(json_t *operators, const opc_package_t *package) {
+  static const char prefix[] = OPC_PACKAGE_NAMESPACE "::";
+  size_t i;
+  json_t *entry;
+  json_array_foreach(operators, i, entry) {
+    const char *name = json_string_value(json_object_get(entry, "name"));
+    if (!name || strncmp(name, prefix, strlen(prefix)) != 0) continue;
+    for (size_t m = 0; m < package->count; m++) {
+      if (strcmp(name + strlen(prefix), package->models[m].name) != 0) continue;
+      json_object_set_new(entry, "kind", json_string("package"));
+      json_object_set_new(entry, "package_bytes", json_integer((json_int_t)package->bytes));
+      if (package->models[m].inputs) json_object_set(entry, "package_inputs", package->models[m].inputs);
+      if (package->models[m].example) json_object_set_new(entry, "package_example", json_true());
+    }
+  }
+}
+
+/* When all is loaded, and not before: a library puts kernels on another one's operators, ahead of their definition as
+ * well as behind it. */
+static opc_status_t list_registered(const opc_loading_t *loading, const opc_package_t *package, json_t *all,
+                                    opc_error_t *error) {
+  size_t i;
+  json_t *entry;
+  listing_t listing = {.operators = json_array(), .classes = json_array()};
+  opc_status_t status = opc_bridge_list(visit_operator, visit_class, &listing, error);
+  describe_models(listing.operators, package);
+  if (status == OPC_OK) status = tell_each(loading, "operator", listing.operators, error);
+  if (status == OPC_OK) status = tell_each(loading, "class", listing.classes, error);
+  json_array_foreach(listing.operators, i, entry) {
+    const char *name = json_string_value(json_object_get(entry, "name"));
+    if (name) json_object_set(all, name, entry);
+  }
+  json_array_foreach(listing.classes, i, entry) add_class(all, entry);
+  json_decref(listing.operators);
+  json_decref(listing.classes);
+  return status;
+}
+
+static opc_status_t list_namespace(const opc_loading_t *loading, const char *name, json_t *all, opc_error_t *error) {
+  size_t i;
+  json_t *entry;
+  listing_t listing = {.operators = json_array()};
+  opc_status_t status = opc_bridge_list_namespace(name, visit_operator, &listing, error);
+  if (status == OPC_OK) status = tell_each(loading, "operator", listing.operators, error);
+  json_array_foreach(listing.operators, i, entry)
+      json_object_set(all, json_string_value(json_object_get(entry, "name")), entry);
+  json_decref(listing.operators);
+  return status;
+}
+
+static opc_status_t load_file(const char *path, const char *for_library, bool preload, opc_error_t *error) {
+  if (!preload) opc_library_note_own(path);
+  return preload ? opc_bridge_preload(path, error) : opc_bridge_load(path, for_library, error);
+}
+
+/* An initialiser may leave the process in another directory; the next path may be relative. */
+static opc_status_t load_from(int directory, const opc_loading_t *loading, const char *path, bool preload,
+                              opc_prepared_t *prepared, opc_error_t *error) {
+  opc_status_t status = opc_bridge_prepare(path, loading->cuda, prepared, error);
+  for (size_t i = 0; status == OPC_OK && i < prepared->sibling_count; i++)
+    status = load_file(prepared->siblings[i], path, preload, error);
+  if (status == OPC_OK) status = load_file(path, path, preload, error);
+  if (directory >= 0 && fchdir(directory) != 0)
+    return opc_error_set(error, OPC_ERR_SYSTEM, "cannot go back to the working directory");
+  return status;
+}
+
+static opc_status_t tell_loaded(const opc_loading_t *loading, const char *path, const char *note, opc_error_t *error) {
+  return tell(
+      loading,
+      json_pack("{s:s, s:o, s:o}", "t", "loaded", "library", opc_json_string(path), "note", opc_json_string(note)),
+      error);
+}
+
+static opc_status_t load_one(int directory, const opc_loading_t *loading, const char *path, bool preload,
+                             opc_error_t *error) {
+  opc_error_t why = {0};
+  opc_prepared_t prepared = {0};
+  opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_json_string(path)), error);
+  if (status != OPC_OK) return status;
+  status = load_from(directory, loading, path, preload, &prepared, &why);
+  if (status != OPC_OK)
+    status = tell(loading,
+                  json_pack("{s:s, s:o, s:o}", "t", "load_failed", "library", opc_json_string(path), "message",
+                            opc_json_string(why.message)),
+                  error);
+  else status = tell_loaded(loading, path, opc_text_c(&prepared.note), error);
+  opc_prepared_clear(&prepared);
+  return status;
+}
+
+/* out: without models where it could not be loaded, which is told. */
+static opc_status_t load_package(const opc_loading_t *loading, opc_package_t *out, opc_error_t *error) {
+  const char *path = loading->package;
+  opc_package_failure_t failure;
+  opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_json_string(path)), error);
+  if (status != OPC_OK) return status;
+  if (!opc_package_load(path, loading->cuda, out, &failure))
+    return tell(loading,
+                json_pack("{s:s, s:o, s:s, s:o}", "t", "load_failed", "library", opc_json_string(path), "kind",
+                          failure.kind, "message", opc_json_string(failure.message)),
+                error);
+  return tell_loaded(loading, path, "", error);
+}
+
+/* Before any library that registers kernels of CUDA. Its words where it does not load; NULL: it did, or is not wanted.
+ */
+static const char *load_cuda(const opc_loading_t *loading, opc_error_t *why) {
+  char path[PATH_MAX];
+  const char *folder = loading->cuda ? opc_bridge_torch_folder() : NULL;
+  if (!folder || snprintf(path, sizeof path, "%s/libtorch_cuda.so", folder) >= (int)sizeof path) return NULL;
+  return opc_bridge_preload(path, why) == OPC_OK ? NULL : why->message;
+}
+
+static int thread_count(void) {
+  int count = 0;
+  DIR *tasks = opendir("/proc/self/task");
+  if (!tasks) return 1;
+  for (const struct dirent *entry = readdir(tasks); entry; entry = readdir(tasks)) count += entry->d_name[0] != '.';
+  closedir(tasks);
+  return count;
+}
+
+/* What loading took, all threads. */
+static double cpu_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static int working_directory_open(void) {
+  int low = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  int high = low >= 0 ? fcntl(low, F_DUPFD_CLOEXEC, OPC_OWN_FD_AT_LEAST) : -1;
+  if (low >= 0) close(low);
+  return high;
+}
+
+opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operators, opc_error_t *error) {
+  int directory = working_directory_open();
+  opc_package_t package = {0};
+  json_t *all = json_object();
+  terminating = loading;
+  opc_bridge_on_terminate(on_terminate);
+  opc_error_t no_cuda;
+  const char *cuda_missing = load_cuda(loading, &no_cuda);
+  json_t *missing = cuda_missing ? opc_json_string(cuda_missing) : json_null();
+  opc_status_t status =
+      tell(loading,
+           json_pack("{s:s, s:i, s:s, s:s, s:o}", "t", "hello", "protocol", OPC_PROTOCOL_VERSION, "torch",
+                     opc_bridge_torch_version(), "cuda", opc_bridge_cuda_version(), "cuda_missing", missing),
+           error);
+  for (size_t i = 0; status == OPC_OK && i < loading->preload_count; i++)
+    status = load_one(directory, loading, loading->preloads[i], true, error);
+  for (size_t i = 0; status == OPC_OK && i < loading->library_count; i++)
+    status = load_one(directory, loading, loading->libraries[i], false, error);
+  if (status == OPC_OK && loading->package) status = load_package(loading, &package, error);
+  if (status == OPC_OK) status = list_registered(loading, &package, all, error);
+  for (size_t i = 0; status == OPC_OK && i < loading->namespace_count; i++)
+    status = list_namespace(loading, loading->namespaces[i], all, error);
+  if (status == OPC_OK)
+    status = tell(loading,
+                  json_pack("{s:s, s:i, s:i, s:b, s:f}", "t", "ready", "pid", (int)getpid(), "threads", thread_count(),
+                            "cuda_initialised", opc_bridge_cuda_initialised(), "cpu_seconds", cpu_seconds()),
+                  error);
+  terminating = NULL;
+  opc_package_clear(&package);
+  if (directory >= 0) close(directory);
+  if (status != OPC_OK) {
+    json_decref(all);
+    all = NULL;
+  }
+  *out_operators = all;
+  return status;
+}

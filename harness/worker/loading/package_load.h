@@ -1,0 +1,21 @@
+/* A package, after the libraries of operators: what it needs is looked for, it is loaded once in a process of its own,
+ * and its models become operators.
+ *
+ * Threads: before any. Fork: forks. */
+#ifndef OPC_WORKER_LOADING_PACKAGE_LOAD_H
+#define OPC_WORKER_LOADING_PACKAGE_LOAD_H
+
+#include <stdbool.h>
+
+#include "model/package/model_package.h"
+
+typedef struct opc_package_failure {
+  const char *kind; /* of the "load_failed" message */
+  char message[OPC_ERROR_MESSAGE_SIZE];
+} opc_package_failure_t;
+
+/* cuda: the process is for a CUDA device. False: *failure says why not. *out (released by opc_package_clear) is what
+ * the package says of itself; its operators are "package::NAME". */
+bool opc_package_load(const char *path, bool cuda, opc_package_t *out, opc_package_failure_t *failure);
+
+#endif

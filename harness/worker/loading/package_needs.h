@@ -1,0 +1,17 @@
+/* What a package calls by name, held against what is registered: operators with their arguments, and classes.
+ *
+ * Threads: one, after the libraries were loaded. */
+#ifndef OPC_WORKER_LOADING_PACKAGE_NEEDS_H
+#define OPC_WORKER_LOADING_PACKAGE_NEEDS_H
+
+#include "model/package/model_package.h"
+
+typedef struct opc_package_lack {
+  const char *kind; /* "missing_operator", "missing_class", "schema"; NULL: nothing is missing */
+  char message[OPC_ERROR_MESSAGE_SIZE];
+} opc_package_lack_t;
+
+/* `path` is the package's: libraries beside it are looked at, for one that could be meant. */
+void opc_package_needs_check(const char *path, const opc_package_model_t *model, opc_package_lack_t *out);
+
+#endif

@@ -1,0 +1,132 @@
+#include "worker/process/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "bridge/api/bridge.h"
+#include "memory/cpu_memory.h"
+#include "memory/red_zone.h"
+#include "memory/valgrind_requests.h"
+#include "worker/child/batch.h"
+#include "worker/child/crash.h"
+#include "worker/child/try_folder.h"
+
+enum { SANDBOX_FILE_LIMIT = 64 << 20, SANDBOX_STACK_LIMIT = 64 << 20 };
+/* Valgrind's own files are this process's, and so is what it knows of each byte: whether it is defined, and where it
+ * comes from. */
+enum { VALGRIND_FILE_LIMIT = 1 << 30, VALGRIND_OWN = 1 << 30, VALGRIND_SHARE = 4 };
+
+static void limit_set(int resource, rlim_t value) {
+  struct rlimit limit;
+  if (getrlimit(resource, &limit) != 0) return;
+  if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < value) value = limit.rlim_max;
+  limit.rlim_cur = value;
+  setrlimit(resource, &limit);
+}
+
+static rlim_t mapped_bytes(void) {
+  unsigned long long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "re");
+  if (!file) return 0;
+  if (fscanf(file, "%llu", &pages) != 1) pages = 0;
+  fclose(file);
+  return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+/* A package is unpacked by each child that runs it. */
+static rlim_t file_bytes(const json_t *operators) {
+  const char *name;
+  json_t *op;
+  json_int_t most = 0;
+  json_object_foreach((json_t *)operators, name, op) {
+    json_int_t bytes = json_integer_value(json_object_get(op, "package_bytes"));
+    if (bytes > most) most = bytes;
+  }
+  return SANDBOX_FILE_LIMIT + (rlim_t)most;
+}
+
+static void limits_set(long long memory_mib, rlim_t file_limit) {
+  /* 1, not 0: a core pattern that is a pipe ignores 0 and starts a program for every crash (core(5), fs/coredump.c). */
+  struct rlimit none = {1, 1};
+  setrlimit(RLIMIT_CORE, &none);
+  limit_set(RLIMIT_FSIZE, opc_valgrind_active() ? VALGRIND_FILE_LIMIT : file_limit);
+  /* An endless recursion on an unlimited stack would eat all memory before it faults. */
+  struct rlimit stack;
+  if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur > SANDBOX_STACK_LIMIT)
+    limit_set(RLIMIT_STACK, SANDBOX_STACK_LIMIT);
+  if (memory_mib <= 0) return;
+  rlim_t bytes = (rlim_t)memory_mib << 20;
+  if (opc_valgrind_active()) opc_red_zone_limit((size_t)bytes);
+  limit_set(RLIMIT_AS, mapped_bytes() + (opc_valgrind_active() ? VALGRIND_SHARE * bytes + VALGRIND_OWN : bytes));
+}
+
+/* A library's initialiser may have changed what a fresh process expects. */
+static void signals_reset(void) {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  signal(SIGCHLD, SIG_DFL);
+  signal(SIGPIPE, SIG_DFL);
+  /* Over the file limit a write fails; a verbose operator is not killed for it. */
+  signal(SIGXFSZ, SIG_IGN);
+}
+
+static opc_status_t streams_set(int output, opc_error_t *error) {
+  int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
+    return opc_error_set(error, OPC_ERR_SYSTEM, "cannot redirect the standard streams: %s", strerror(errno));
+  if (null > STDERR_FILENO) close(null);
+  if (output > STDERR_FILENO) close(output);
+  /* By lines: what was printed before a crash is seen. */
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  return OPC_OK;
+}
+
+void opc_sandbox_prepare(void) {
+  static bool prepared; /* before the fork: libtorch would make its thread pools anew */
+  if (prepared) return;
+  prepared = true;
+  /* More threads make results depend on the machine, and the first parallel kernel costs each child 4-13 ms. */
+  opc_bridge_threads(1);
+  opc_bridge_seed(0);
+  opc_bridge_no_backtraces();
+}
+
+static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_blackbox_t **out_box, opc_error_t *error) {
+  static const opc_cpu_allocator_t memory = {.allocate = opc_cpu_memory_allocate, .release = opc_cpu_memory_release};
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != sandbox->parent) _exit(OPC_SANDBOX_BROKEN); /* it died before the line above */
+  signals_reset();
+  opc_status_t status = streams_set(sandbox->output, error);
+  if (status == OPC_OK) status = opc_crash_map(sandbox->blackbox, out_box, error);
+  close(sandbox->blackbox);
+  if (status == OPC_OK) status = opc_crash_install(*out_box, error);
+  if (status == OPC_OK && chdir(sandbox->directory) != 0)
+    status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot enter %s: %s", sandbox->directory, strerror(errno));
+  if (status != OPC_OK) return status;
+  opc_try_folder_reset(); /* a searched sample may name the file that is in it */
+  opc_sandbox_prepare();
+  opc_bridge_set_allocator(&memory);
+  opc_scratch_memory_plain();
+  opc_bridge_before_call(opc_scratch_memory_before_call);
+  limits_set(sandbox->memory_mib, file_bytes(sandbox->operators));
+  return OPC_OK;
+}
+
+_Noreturn void opc_sandbox_run(const opc_sandbox_t *sandbox) {
+  opc_error_t error = {0};
+  opc_blackbox_t *box = NULL;
+  opc_status_t status = sandbox_set_up(sandbox, &box, &error);
+  if (status == OPC_OK) status = opc_batch_serve(sandbox->batch, box, sandbox->operators, &error);
+  if (status != OPC_OK) fprintf(stderr, "opcheck-worker: %s\n", error.message);
+  if (status != OPC_OK && box) snprintf(box->terminate_text, sizeof box->terminate_text, "%s", error.message);
+  fflush(NULL);
+  /* Not exit: static destructors of libraries under test are none of a batch's business. */
+  _exit(status == OPC_OK ? 0 : OPC_SANDBOX_BROKEN);
+}

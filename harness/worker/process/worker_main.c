@@ -1,0 +1,161 @@
+/* opcheck-worker: loads libraries of operators and runs their cases in children. Started by opcheck-c, see protocol.h;
+ * of no use alone. */
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "memory/valgrind_requests.h"
+#include "wire/protocol.h"
+#include "worker/loading/loading.h"
+#include "worker/process/sandbox.h"
+#include "worker/child/scratch.h"
+#include "worker/process/warm_up.h"
+#include "worker/process/zygote.h"
+
+typedef struct options {
+  opc_loading_t loading;
+  bool cuda, exec_batch, memcheck;
+  long long memory_mib;
+} options_t;
+
+static opc_status_t options_parse(int argc, char **argv, options_t *options, const char **preloads,
+                                  const char **namespaces, opc_error_t *error) {
+  static const struct option longs[] = {{"exec-batch", required_argument, NULL, 'e'},
+                                        {"preload", required_argument, NULL, 'p'},
+                                        {"mode", required_argument, NULL, 'm'},
+                                        {"namespace", required_argument, NULL, 'n'},
+                                        {"tool", required_argument, NULL, 't'},
+                                        {"package", required_argument, NULL, 'k'},
+                                        {NULL, 0, NULL, 0}};
+  size_t preload_count = 0, namespace_count = 0;
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "+", longs, NULL)) != -1;) {
+    if (option == 'e') {
+      options->exec_batch = true;
+      options->memory_mib = atoll(optarg);
+    } else if (option == 'p') {
+      preloads[preload_count++] = optarg;
+    } else if (option == 'n') {
+      namespaces[namespace_count++] = optarg;
+    } else if (option == 'm') {
+      options->cuda = options->loading.cuda = strcmp(optarg, "cpu") != 0;
+    } else if (option == 'k') {
+      options->loading.package = optarg;
+      setenv(
+          "AOTI_RUNTIME_CHECK_INPUTS", "1",
+          0); /* a model that is given other inputs than it was compiled for says so, instead of reading beside them */
+    } else if (option == 't') {
+      options->memcheck = strcmp(optarg, "memcheck") == 0;
+    } else {
+      return opc_error_set(error, OPC_ERR_USAGE, "opcheck-worker is started by opcheck-c; it does not know %s",
+                           argv[optind - 1]);
+    }
+  }
+  if (options->memcheck && !opc_valgrind_known())
+    return opc_error_set(
+        error, OPC_ERR_UNSUPPORTED,
+        "--tool memcheck: this opcheck-worker was built without Valgrind's headers; install them (apt-get install "
+        "valgrind) and build again");
+  if (options->memcheck && !opc_valgrind_active())
+    return opc_error_set(error, OPC_ERR_USAGE, "--tool memcheck: this process does not run under Valgrind");
+  if (options->memcheck) {
+    close(OPC_LOG_FD); /* Valgrind has its own descriptor for it by now */
+    opc_valgrind_leave_leaks();
+  }
+  options->loading.preloads = preloads;
+  options->loading.preload_count = preload_count;
+  options->loading.namespaces = namespaces;
+  options->loading.namespace_count = namespace_count;
+  options->loading.libraries = (const char *const *)argv + optind;
+  options->loading.library_count = (size_t)(argc - optind);
+  return OPC_OK;
+}
+
+static opc_status_t control_take(opc_channel_t *control, opc_error_t *error) {
+  int fd = fcntl(OPC_CONTROL_FD, F_DUPFD_CLOEXEC, OPC_OWN_FD_AT_LEAST);
+  if (fd < 0)
+    return opc_error_set(error, OPC_ERR_USAGE, "opcheck-worker is started by opcheck-c: descriptor 3 is its channel");
+  close(OPC_CONTROL_FD);
+  *control = (opc_channel_t){.fd = fd};
+  return OPC_OK;
+}
+
+/* One batch in this process, because one that has threads or CUDA cannot be forked. */
+static opc_status_t batch_run(options_t *options, opc_error_t *error) {
+  char directory[PATH_MAX];
+  opc_channel_t control = OPC_CHANNEL_INIT;
+  json_t *operators = NULL;
+  int fds[OPC_BATCH_FDS];
+  for (int i = 0; i < OPC_BATCH_FDS; i++) {
+    fds[i] = fcntl(OPC_BATCH_FD + i, F_DUPFD_CLOEXEC, OPC_OWN_FD_AT_LEAST);
+    if (fds[i] < 0)
+      return opc_error_set(error, OPC_ERR_USAGE, "--exec-batch: descriptor %d is missing", OPC_BATCH_FD + i);
+  }
+  for (int i = 0; i < OPC_BATCH_FDS; i++) close(OPC_BATCH_FD + i);
+  opc_status_t status = control_take(&control, error);
+  options->loading.control = &control;
+  if (status == OPC_OK) status = opc_loading_run(&options->loading, &operators, error);
+  opc_channel_close(&control);
+  if (options->memcheck) opc_valgrind_only_operators();
+  if (status == OPC_OK) status = opc_scratch_make(directory, error);
+  if (status != OPC_OK) return status;
+  opc_sandbox_t sandbox = {.batch = fds[0],
+                           .blackbox = fds[1],
+                           .output = fds[2],
+                           .directory = directory,
+                           .memory_mib = options->cuda ? 0 : options->memory_mib,
+                           .parent = getppid(),
+                           .operators = operators};
+  opc_sandbox_run(&sandbox);
+}
+
+static opc_status_t zygote_run(options_t *options, opc_error_t *error) {
+  opc_channel_t control = OPC_CHANNEL_INIT;
+  json_t *operators = NULL;
+  opc_status_t status = control_take(&control, error);
+  options->loading.control = &control;
+  if (!options->memcheck) opc_warm_up();
+  if (status == OPC_OK) status = opc_loading_run(&options->loading, &operators, error);
+  if (options->memcheck) opc_valgrind_only_operators();
+  if (status == OPC_OK) status = opc_zygote_run(&control, operators, !options->cuda, error);
+  json_decref(operators);
+  opc_channel_close(&control);
+  return status;
+}
+
+/* The wrappers of the CUDA runtime are here by now, and for no process that an operator starts. */
+static void preload_forget(void) {
+  const char *preload = getenv("LD_PRELOAD");
+  if (!preload || !strstr(preload, "libopcheck-cudart.so.")) return;
+  const char *rest = strchr(preload, ':');
+  char *kept = rest ? strdup(rest + 1) : NULL;
+  if (kept) setenv("LD_PRELOAD", kept, 1);
+  else unsetenv("LD_PRELOAD");
+  free(kept);
+}
+
+int main(int argc, char **argv) {
+  preload_forget();
+  opc_error_t error = {0};
+  options_t options = {0};
+  const char **preloads = calloc((size_t)argc, sizeof *preloads),
+             **namespaces = calloc((size_t)argc, sizeof *namespaces);
+  opc_status_t status = preloads && namespaces ? OPC_OK : opc_error_set(&error, OPC_ERR_MEMORY, "out of memory");
+  if (status == OPC_OK) status = options_parse(argc, argv, &options, preloads, namespaces, &error);
+  struct rlimit no_core = {1, 1}; /* an initialiser may crash; for the number see sandbox.c */
+  setrlimit(RLIMIT_CORE, &no_core);
+  if (status == OPC_OK) status = opc_scratch_open(&error);
+  if (status == OPC_OK) status = options.exec_batch ? batch_run(&options, &error) : zygote_run(&options, &error);
+  if (status != OPC_OK) fprintf(stderr, "opcheck-worker: %s\n", error.message);
+  opc_scratch_close();
+  free(preloads);
+  free(namespaces);
+  fflush(NULL);
+  /* Not exit: static destructors of libraries under test may crash or hang. */
+  _exit(status == OPC_OK ? 0 : OPC_SANDBOX_BROKEN);
+}

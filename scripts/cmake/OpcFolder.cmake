@@ -1,0 +1,72 @@
+# A static library for each folder of the harness, which links what harness/layers.txt lets the folder include, and no
+# more. The library of checks/cuda is opc_checks_cuda. A group, such as opc_checks, links all its folders that are built.
+
+# Static libraries may link each other in a circle; folders may not.
+set_property(GLOBAL PROPERTY GLOBAL_DEPENDS_NO_CYCLES ON)
+
+set(opc_layers_file "${PROJECT_SOURCE_DIR}/harness/layers.txt")
+set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${opc_layers_file}")
+set(OPC_LAYERS "") # the folders in the order of the file; OPC_LAYER_<folder>: what its row names
+file(STRINGS "${opc_layers_file}" opc_rows REGEX "^[^# ]")
+foreach(opc_row IN LISTS opc_rows)
+  if(NOT opc_row MATCHES "^([^:]+):(.*)$")
+    message(FATAL_ERROR "opcheck-c: harness/layers.txt: not FOLDER: NAME…: ${opc_row}")
+  endif()
+  set(opc_layer "${CMAKE_MATCH_1}")
+  list(APPEND OPC_LAYERS "${opc_layer}")
+  separate_arguments(OPC_LAYER_${opc_layer} UNIX_COMMAND "${CMAKE_MATCH_2}")
+endforeach()
+
+# opc_folder(FOLDER [EXCEPT FILE…]): the library of FOLDER, from all its .c and .cpp files but those. A folder without
+# any has a library all the same, which passes on what it links.
+function(opc_folder folder)
+  cmake_parse_arguments(PARSE_ARGV 1 opc "" "" "EXCEPT")
+  string(REPLACE "/" "_" name "opc_${folder}")
+  set(path "${PROJECT_SOURCE_DIR}/harness/${folder}")
+  if(NOT IS_DIRECTORY "${path}")
+    set(path "${PROJECT_SOURCE_DIR}/${folder}")
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS "${path}/*.c" "${path}/*.cpp")
+  list(TRANSFORM opc_EXCEPT PREPEND "${path}/")
+  if(opc_EXCEPT)
+    list(REMOVE_ITEM sources ${opc_EXCEPT})
+  endif()
+  set(links "")
+  foreach(other IN LISTS OPC_LAYER_${folder})
+    string(REPLACE "/" "_" other "opc_${other}")
+    list(APPEND links "${other}")
+  endforeach()
+  if(sources)
+    add_library(${name} STATIC ${sources})
+    target_link_libraries(${name} PUBLIC ${links} PRIVATE opc_warnings)
+  else()
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE ${links})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY OPC_FOLDERS_BUILT "${folder}")
+endfunction()
+
+# The same for every folder of a group.
+function(opc_folders_of group)
+  foreach(folder IN LISTS OPC_LAYERS)
+    if(folder MATCHES "^${group}/")
+      opc_folder("${folder}")
+    endif()
+  endforeach()
+endfunction()
+
+# Targets for the groups, when all folders are known.
+function(opc_folder_groups)
+  get_property(built GLOBAL PROPERTY OPC_FOLDERS_BUILT)
+  set(groups "")
+  foreach(folder IN LISTS built)
+    if(folder MATCHES "^([^/]+)/")
+      set(group "opc_${CMAKE_MATCH_1}")
+      if(NOT TARGET ${group})
+        add_library(${group} INTERFACE)
+      endif()
+      string(REPLACE "/" "_" name "opc_${folder}")
+      target_link_libraries(${group} INTERFACE ${name})
+    endif()
+  endforeach()
+endfunction()
