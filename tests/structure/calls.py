@@ -4,16 +4,23 @@
 Exits with 1 and names both files and the function where
   - a folder uses what only a folder that harness/layers.txt does not allow it defines;
   - files of one folder use each other in a circle.
-The library of folder model/json is libopc_model_json.a; where a folder has none, the objects of its target opc_model_json are read. A folder of
-which nothing was built is named and left out. Definitions that a program may have many times (inline functions of C++) count for nobody.
+The library of folder model/json is libopc_model_json.a; the objects of a folder's sources that are in no such library (of a program, of a library
+that is preloaded) are read where CMake put them. A folder of which nothing was built is named and left out.
+
+Two kinds of definitions do not count: what a program may have many times (inline functions of C++), and what the harness puts in front of a
+function of others (INTERPOSED), for who calls one of these means theirs.
 """
 import os
 import subprocess
 import sys
+from fnmatch import fnmatch
 
 import layers
 
-_EXECUTABLE_OR_DATA = set("TDBRSGAC")  # nm's letters for a definition that a program has once
+# The system's, CUDA's, c10's and torch's.
+INTERPOSED = ("mkdtemp", "dl*", "__cxa*", "cu*", "__cuda*", "_ZN3c10*", "_ZN5torch*")
+
+_ONE_DEFINITION = set("TDBRSGAC")  # nm's letters for a definition that a program has once
 
 
 def target_of(folder):
@@ -31,20 +38,34 @@ def find_archives(build):
     return found
 
 
-def built_files(folder, build, archives):
-    """The archive of a folder, or its objects; nothing where nothing was built."""
-    path = layers.Layers.path(folder)
+def find_objects(root, build):
+    """{folder: {source: path of its object}} of what CMake compiled, of whatever target; an object that lost its source is left out."""
+    found = {}
+    for top in ("harness", "reports"):
+        for place, _, names in os.walk(os.path.join(build, top)):
+            before, is_target, after = os.path.relpath(place, build).partition("/CMakeFiles/")
+            folder = os.path.normpath(os.path.join(before, *(".." if part == "__" else part for part in after.split("/")[1:])))
+            for name in names:
+                source = os.path.join(folder, name[:-2])
+                if is_target and name.endswith(".o") and os.path.isfile(os.path.join(root, source)):
+                    found.setdefault(layers.Layers.folder_of(source), {}).setdefault(name[:-2], os.path.join(place, name))
+    return found
+
+
+def built_parts(folder, build, archives, objects):
+    """What read_objects gives of a folder's library, and of those of its sources that another target has; [] where nothing was built."""
     archive = f"lib{target_of(folder)}.a"
-    own = os.path.join(build, path, archive)
-    if os.path.isfile(own) or archive in archives:
-        return [own if os.path.isfile(own) else archives[archive]]
-    objects = os.path.join(build, path, "CMakeFiles", target_of(folder) + ".dir")
-    return sorted(os.path.join(below, name) for below, _, names in os.walk(objects) for name in names if name.endswith(".o"))
+    own = os.path.join(build, layers.Layers.path(folder), archive)
+    path = own if os.path.isfile(own) else archives.get(archive)
+    parts = read_objects([path]) if path else []
+    inside = {name for name, _, _ in parts}
+    others = [path for source, path in sorted(objects.get(folder, {}).items()) if source not in inside]
+    return parts + (read_objects(others) if others else [])
 
 
 def read_objects(files):
-    """[(object's name, symbols that it defines, symbols that it needs)] of archives and objects."""
-    objects, at = [], None
+    """[(source's name, symbols that it defines, symbols that it needs)] of archives and objects."""
+    parts, at = [], None
     listed = subprocess.run(["nm", "-P", "-g", "-A", *files], capture_output=True, text=True, check=False)
     if listed.returncode != 0:
         sys.exit(f"structure.calls: nm failed: {listed.stderr.strip()}")
@@ -56,29 +77,36 @@ def read_objects(files):
         if place != at:
             at = place
             name = place[place.index("[") + 1:place.rindex("]")] if place.endswith("]") else os.path.basename(place)
-            objects.append((name.removesuffix(".o"), set(), set()))
+            parts.append((name.removesuffix(".o"), set(), set()))
         if fields[1] in "Uwv":
-            objects[-1][2].add(fields[0])
-        elif fields[1] in _EXECUTABLE_OR_DATA:
-            objects[-1][1].add(fields[0])
-    return objects
+            parts[-1][2].add(fields[0])
+        elif fields[1] in _ONE_DEFINITION:
+            parts[-1][1].add(fields[0])
+    return parts
+
+
+def interposed(symbols):
+    """Those of the symbols that stand in front of others' functions."""
+    return {symbol for symbol in symbols if any(fnmatch(symbol, glob) for glob in INTERPOSED)}
 
 
 def plain(symbols):
-    """A symbol as people write it."""
-    shown = subprocess.run(["c++filt", *symbols], capture_output=True, text=True, check=False) if any(s.startswith("_Z") for s in symbols) else None
-    return shown.stdout.split("\n") if shown and shown.returncode == 0 else list(symbols)
+    """Symbols as people write them."""
+    if not any(symbol.startswith("_Z") for symbol in symbols):
+        return symbols
+    shown = subprocess.run(["c++filt", *symbols], capture_output=True, text=True, check=False)
+    return shown.stdout.split("\n")[:len(symbols)] if shown.returncode == 0 else symbols
 
 
-def upward_calls(allowed, objects):
+def upward_calls(allowed, built):
     """The errors of folders that use folders which they may not."""
     home = {}
-    for folder, parts in objects.items():
+    for folder, parts in built.items():
         for name, defined, _ in parts:
-            for symbol in defined:
+            for symbol in defined - interposed(defined):
                 home.setdefault(symbol, []).append((folder, name))
     errors = []
-    for folder, parts in objects.items():
+    for folder, parts in built.items():
         for name, _, needed in parts:
             wrong = {}
             for symbol in sorted(needed):
@@ -111,21 +139,17 @@ def inner_circles(folder, parts):
 
 def main(root, build):
     allowed = layers.Layers(root)
-    archives = find_archives(build)
-    objects, missing = {}, []
-    for folder in allowed.names():
-        files = built_files(folder, build, archives)
-        if files:
-            objects[folder] = read_objects(files)
-        else:
-            missing.append(folder)
+    archives, objects = find_archives(build), find_objects(root, build)
+    built = {folder: built_parts(folder, build, archives, objects) for folder in allowed.names()}
+    missing = [folder for folder, parts in built.items() if not parts]
+    built = {folder: parts for folder, parts in built.items() if parts}
     if missing:
         print(f"not built: {', '.join(missing)}")
     errors = list(allowed.errors)
-    if not objects:
+    if not built:
         errors.append(f"no library of any folder was found below {build}; build first")
-    errors += upward_calls(allowed, objects)
-    for folder, parts in objects.items():
+    errors += upward_calls(allowed, built)
+    for folder, parts in built.items():
         errors += inner_circles(folder, parts)
     return layers.report("structure.calls", errors)
 
