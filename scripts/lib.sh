@@ -19,10 +19,10 @@ declare -A OPC_PIP_SMALL_OF=(
 # A compiler for .cu files; its headers and libraries are spread over these. Only installed for the first version.
 OPC_PIP_NVCC=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-cccl==13.0.85)
 
-# --full: what a Python that imports torch, libtorch_cuda and the tests need.
+# --full: what a Python that imports torch, libtorch_cuda and the tests need; clang-format is tests/structure's.
 declare -A OPC_PIP_FULL_OF=(
-  [2.11]="torch==2.11.0 torchvision==0.26.0 torchaudio==2.11.0 junitparser==4.0.2 lxml==6.0.2"
-  [2.15]="torch==2.15.0 torchvision==0.29.2 torchaudio==2.11.0 junitparser==4.0.2 lxml==6.0.2"
+  [2.11]="torch==2.11.0 torchvision==0.26.0 torchaudio==2.11.0 junitparser==4.0.2 lxml==6.0.2 clang-format==14.0.6"
+  [2.15]="torch==2.15.0 torchvision==0.29.2 torchaudio==2.11.0 junitparser==4.0.2 lxml==6.0.2 clang-format==14.0.6"
 )
 
 # --- Where it is ----------------------------------------------------------------------------------------------------------------

@@ -87,7 +87,8 @@ class Names:
             elif text == ";":
                 self._statement(statement, body)
                 at, statement, body = at + 1, [], None
-            elif text == "(" and len(statement) == 1 and statement[0][0] != "typedef":  # a macro's call, which needs no semicolon
+            elif text == "(" and len(statement) == 1 and self.tokens[at + 1:at + 2] and self.tokens[at + 1][0] != "*":
+                # A macro's call, which needs no semicolon; void (*f(…))(…) is none.
                 at, statement = self._skip(at, "(", ")"), []
             elif text == "(" and words[-1:] in (["__attribute__"], ["alignas"], ["_Alignas"], ["__declspec"]):
                 statement.pop()

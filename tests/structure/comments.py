@@ -21,7 +21,8 @@ FOREIGN_HEADERS = ("cuda*.h", "cublas*.h", "cupti*.h", "driver_types.h", "elf.h"
 # What a run of ours makes, or is given.
 MADE = ("summary.md", "reports/evidence/gpu.md", "version.py")
 
-_NAME = re.compile(r"(?<![\w.*/}$@~-])(?:[\w.*/-]|\{[\w.*,/-]*\})*[\w*}]\.(?:h|cpp|c|def|py|md|txt|cmake|cu|json)(?!\w|\.\w|[*/]|:\d)")
+_ENDING = r"(?:h|cpp|c|def|py|md|txt|cmake|cu|json)"
+_NAME = re.compile(r"(?<![\w.*/}$@~-])(?:[\w.*/-]|\{[\w.*,/-]*\})*[\w*}]\.(?:" + _ENDING + r"|\{" + _ENDING + "(?:," + _ENDING + r")*\})(?!\w|\.\w|[*/]|:\d)")
 _CAPITALS = re.compile(r"(?<![A-Za-z])[A-Z]+(?![A-Za-z])")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _C = (".c", ".h", ".cpp", ".def", ".cu")

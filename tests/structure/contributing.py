@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""contributing.py ROOT [--write]: CONTRIBUTING.md's table of folders, between its two marks, has a row for each row of harness/layers.txt.
+
+    | folder | what belongs in it | may include |
+
+Folders and what they may include are those of layers.txt, in its order, with "–" for nothing; the texts are written by hand, and none is empty.
+--write makes the table anew and keeps the texts.
+"""
+import os
+import sys
+
+import layers
+
+FILE, BEGIN, END = "CONTRIBUTING.md", "<!-- folders -->", "<!-- end of folders -->"
+HEAD = ["| folder | what belongs in it | may include |", "|---|---|---|"]
+REMEDY = "run tests/structure/contributing.py . --write"
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def row(folder, text, names):
+    return f"| {folder} | {text}{' ' if text else ''}| {', '.join(names) or '–'} |"
+
+
+def check(rows, table, first):
+    """The errors of a table, a list of lines that starts with line `first`."""
+    errors, folders = [], list(rows)
+    if table[:2] != HEAD:
+        errors.append(f"{FILE}:{first}: the table does not start with the line `{HEAD[0]}`; {REMEDY}")
+    found = [(number, cells(line)) for number, line in enumerate(table, first) if line.startswith("|") and line not in HEAD]
+    for number, fields in found:
+        if len(fields) != 3:
+            errors.append(f"{FILE}:{number}: this row has not three columns")
+        elif fields[0] not in rows:
+            errors.append(f"{FILE}:{number}: {fields[0]} has no row in {layers.FILE}; {REMEDY}")
+        elif fields[2] != (", ".join(rows[fields[0]]) or "–"):
+            errors.append(f"{FILE}:{number}: {fields[0]} may include something else: {', '.join(rows[fields[0]]) or '–'}; {REMEDY}")
+        elif not fields[1]:
+            errors.append(f"{FILE}:{number}: {fields[0]} has no text; write what belongs in it")
+    named = [fields[0] for _, fields in found]
+    missing = [folder for folder in folders if folder not in named]
+    if missing:
+        errors.append(f"{FILE}:{first}: there is no row for {', '.join(missing)}; {REMEDY}")
+    elif [name for name in named if name in rows] != folders:
+        errors.append(f"{FILE}:{first}: rows are doubled, or not in the order of {layers.FILE}; {REMEDY}")
+    return errors
+
+
+def main(root, write):
+    allowed = layers.Layers(root)
+    path = os.path.join(root, FILE)
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    if lines.count(BEGIN) != 1 or lines.count(END) != 1 or lines.index(END) < lines.index(BEGIN):
+        return layers.report("structure.contributing", allowed.errors + [f"{FILE}: the table of folders must be between a line {BEGIN} and a line {END}"])
+    begin, end = lines.index(BEGIN) + 1, lines.index(END)
+    table = [line for line in lines[begin:end] if line.strip()]
+    if write:
+        texts = {fields[0]: fields[1] for fields in map(cells, table) if len(fields) == 3 and fields[0] != "folder" and fields[0].strip("-")}
+        for folder in texts.keys() - allowed.rows.keys():
+            print(f"{folder} has no row in {layers.FILE}, its text is dropped: {texts[folder]}")
+        table = HEAD + [row(folder, texts.get(folder, ""), names) for folder, names in allowed.rows.items()]
+        lines[begin:end] = table
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines))
+    return layers.report("structure.contributing", allowed.errors + check(allowed.rows, table, begin + 1))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], "--write" in sys.argv[2:]))
