@@ -1,9 +1,10 @@
 """Names of files in comments and texts: each must be a file of the tree.
 
-A name counts where it ends as a source, a script or a text does. It is looked for from the root, from harness/ and from the folder of the file
-that names it; a name without a folder may be anywhere in the tree. `*` and `{a,b}` are globs, and so is a word in capitals (check_NAME.c). No name of
-ours, and not looked for: what stands in "quotes" or <brackets>, in an address, before a line number (conv.cpp:34), in another project's folder
-(FOREIGN), what some file of ours includes as <header>, a bare name of data (.json, .txt), and MADE.
+A name counts where it ends as a source, a script or a text does, or is a path from the root (harness/base, scripts/test). It is looked for from
+the root, from harness/ and from the folder of the file that names it; a name without a folder may be anywhere in the tree. `*` and `{a,b}` are
+globs, and so is a word in capitals (check_NAME.c). No name of ours, and not looked for: what stands in "quotes" or <brackets>, in an address,
+before a line number (conv.cpp:34), in another project's folder (FOREIGN), what some file of ours includes as <header>, a bare name of data (.json,
+.txt), and MADE.
 """
 import ast
 import os
@@ -23,6 +24,7 @@ MADE = ("summary.md", "reports/evidence/gpu.md", "version.py")
 
 _ENDING = r"(?:h|cpp|c|def|py|md|txt|cmake|cu|json)"
 _NAME = re.compile(r"(?<![\w.*/}$@~-])(?:[\w.*/-]|\{[\w.*,/-]*\})*[\w*}]\.(?:" + _ENDING + r"|\{" + _ENDING + "(?:," + _ENDING + r")*\})(?!\w|\.\w|[*/]|:\d)")
+_PATH = re.compile(r"(?<![\w.*/}$@~<\"'-])(?:harness|reports|scripts|tests|fixtures|ops)/[\w./-]*\w(?![\w.]*[*{])")
 _CAPITALS = re.compile(r"(?<![A-Za-z])[A-Z]+(?![A-Za-z])")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _C = (".c", ".h", ".cpp", ".def", ".cu")
@@ -79,6 +81,7 @@ class Tree:
 
     def __init__(self, files, system_headers):
         self.files = set(files)
+        self.folders = {path[:at.start()] for path in files for at in re.finditer("/", path)}
         self.by_name = {}
         for path in files:
             self.by_name.setdefault(os.path.basename(path), []).append(path)
@@ -104,4 +107,8 @@ class Tree:
                 continue
             globs = _alternatives(name if name.endswith(".md") else _CAPITALS.sub("*", name))
             if not self._exists(name, os.path.dirname(path)) and not all(self._exists(glob, os.path.dirname(path)) for glob in globs):
+                yield name
+        for match in _PATH.finditer(line):
+            name = match.group()
+            if not _NAME.fullmatch(name) and name not in self.files | self.folders and not _CAPITALS.search(name):
                 yield name

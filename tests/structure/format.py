@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """format.py ROOT [DEPS]: clang-format 14 would change no source, with .clang-format as it is at the root.
 
-Versions differ in what they write, so that it is 14 or none: clang-format-14, clang-format, or DEPS/venv/bin/clang-format, which scripts/setup --full
+Versions differ in what they write, so that it is 14 or none: clang-format-14, clang-format, or DEPS/venv*/bin/clang-format, which scripts/setup --full
 installs. Without one the test is skipped (77).
 """
+import glob
 import os
 import re
 import shutil
@@ -19,8 +20,8 @@ PROCESSES = 2
 
 def find_program(deps):
     """A clang-format of version 14, or None."""
-    for name in ("clang-format-14", "clang-format", os.path.join(deps, "venv", "bin", "clang-format") if deps else ""):
-        program = shutil.which(name) if name else None
+    for name in ["clang-format-14", "clang-format"] + sorted(glob.glob(os.path.join(glob.escape(deps), "venv*", "bin", "clang-format")) if deps else []):
+        program = shutil.which(name)
         if program:
             shown = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
             if re.search(r"version 14\.", shown.stdout):

@@ -5,6 +5,7 @@ A small tree that follows all rules passes; each test plants one violation in it
 the offender.
 """
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -216,6 +217,7 @@ class Sources(Planted):
                 ("scripts/test", "x=1 # see harness/run/gone.c\n", "harness/run/gone.c", 3),
                 ("scripts/part.py", '"""Reads gone.py."""\nx = "lost.py"  # and gone_too.json\n', "gone.py", 1),
                 ("tests/CMakeLists.txt", "# run_gone.c\n", "run_gone.c", 1),
+                ("tests/part.cmake", "# What harness/gone has, and harness/model.\n", "harness/gone", 1),
                 ("tests/kind/README.md", "Text with gone.cpp.\n", "gone.cpp", 1),
                 ("CONTRIBUTING.md", "\nand `harness/model/NAME.c`\n", "harness/model/NAME.c", 14)):
             with self.subTest(path + " " + name):
@@ -234,12 +236,14 @@ class Sources(Planted):
 
 class Calls(Planted):
     def build(self, *left_out, archive=True):
+        """Compiles the tree as CMake would: a library beside each folder's objects, else objects of targets of the folder above."""
         build = os.path.join(self.root, "build")
         for path in sorted(TREE):
             folder, name = os.path.split(path)
             target = "opc_" + folder.removeprefix("harness/").replace("/", "_")
             if path.endswith(".c") and not path.endswith("_absent.c") and folder not in left_out:
-                into = os.path.join(build, folder, "CMakeFiles", target + ".dir")
+                top, _, below = folder.partition("/")
+                into = os.path.join(build, *([folder, "CMakeFiles", target + ".dir"] if archive else [top, "CMakeFiles", target + ".dir", below]))
                 os.makedirs(into, exist_ok=True)
                 subprocess.run([CC, "-c", "-I", "harness", "-I", ".", "-o", os.path.join(into, name + ".o"), path], cwd=self.root, check=True)
                 if archive:
@@ -266,6 +270,7 @@ class Calls(Planted):
         for archive in (True, False):
             with self.subTest(archive=archive):
                 self.fails("calls.py", "reports/report.c uses opc_table of harness/run/run.c", arguments=[self.build(archive=archive)])
+                shutil.rmtree(os.path.join(self.root, "build"))
 
     def test_circle_in_a_folder(self):
         self.change("harness/model/json/write.c", "return helper()", "return helper() + opc_read(0)")

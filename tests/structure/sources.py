@@ -133,7 +133,7 @@ class Sources:
             if comments.is_read(path):
                 for line, comment in comments.texts(path, text):
                     for name in tree.missing(path, comment):
-                        self.error(path, line, f"{name} is named here, and there is no such file; name the file that is meant, or put an example in quotes")
+                        self.error(path, line, f"{name} is named here, and there is no such file; name what is meant, or put an example in quotes")
 
 
 def main(root):
