@@ -1,4 +1,4 @@
-/* The JSON report, `opcheck-c/report/1` (DESIGN.md, fixed). Streamed: one object of a list a line. */
+/* The JSON report, `opcheck-c/report/1` (programs of users read it). Streamed: one object of a list a line. */
 #include <stdlib.h>
 #include <string.h>
 

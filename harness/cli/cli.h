@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 
-/* DESIGN.md, "Exit" (fixed). */
+/* Exit codes; scripts of users depend on them. */
 enum {
   OPC_EXIT_OK = 0,
   OPC_EXIT_BROKEN = 1,

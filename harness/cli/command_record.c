@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "record/harvest.h"
-#include "record/launch.h"
+#include "record/program_launch.h"
 #include "record/record_folder.h"
 #include "record/record_settings.h"
 
@@ -226,12 +226,12 @@ static int end_as(int status, int own) {
 
 static int run(record_command_t *record, const opc_arguments_t *arguments) {
   int status = 0, code;
-  opc_launch_t launch = {.words = record->words,
-                         .shim = record->shim,
-                         .folder = record->folder,
-                         .pipe_ignored = arguments->pipe_ignored,
-                         .limit_ignored = arguments->limit_ignored};
-  if (opc_launch(&launch, &status, record->error) != OPC_OK) {
+  opc_program_launch_t launch = {.words = record->words,
+                                 .shim = record->shim,
+                                 .folder = record->folder,
+                                 .pipe_ignored = arguments->pipe_ignored,
+                                 .limit_ignored = arguments->limit_ignored};
+  if (opc_program_run(&launch, &status, record->error) != OPC_OK) {
     opc_complain("%s", record->error->message);
     return opc_exit_code(record->error->code);
   }

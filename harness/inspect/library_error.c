@@ -106,7 +106,8 @@ static void missing_dependency(opc_library_error_t *out, const char *message, co
 
 static bool has(const char *text, const char *part) { return strstr(text, part) != NULL; }
 
-/* The texts are c10's and torch's (aten/src/ATen/core/dispatch/Dispatcher.cpp, library.cpp, torch/csrc/jit/frontend).
+/* The texts are c10's and torch's (aten/src/ATen/core/dispatch/Dispatcher.cpp, torch/library.cpp,
+ * torch/csrc/jit/frontend).
  */
 static bool from_torch_text(opc_library_error_t *out, const char *text) {
   if (has(text, "Only a single TORCH_LIBRARY can be used")) {

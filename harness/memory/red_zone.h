@@ -9,7 +9,8 @@
 
 #include <stddef.h>
 
-/* Bytes on each side: an index that is wrong by a row falls in, too. supervise/memcheck_finding.c takes them off again.
+/* Bytes on each side: an index that is wrong by a row falls in, too. supervise/tools/memcheck_words.c takes them off
+ * again.
  */
 enum { OPC_RED_ZONE = 4096 };
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/launch.h"
+#include "record/program_launch.h"
 
 /* As execvp finds it. */
 static bool find_program(const char *word, char out[PATH_MAX]) {

@@ -1,4 +1,4 @@
-/* libcupti for the tests of calls that do not come through the wrappers: the functions that harness/launch asks for,
+/* libcupti for the tests of calls that do not come through the wrappers: the functions that harness/cuda asks for,
  * with CUPTI's own types. FAKE_CUPTI_REFUSES: the code that cuptiSubscribe comes to. */
 #include "fake_cupti.h"
 

@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "record/harvest.h"
-#include "record/launch.h"
+#include "record/program_launch.h"
 #include "record/record_folder.h"
 #include "record/record_settings.h"
 #include "temp_folder.h"

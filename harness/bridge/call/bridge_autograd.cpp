@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bridge/api/bridge.h"
-#include "bridge/torch/guard.h"
+#include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
 #include "bridge/torch/torch_names.h"
 

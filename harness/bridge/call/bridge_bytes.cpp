@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-#include "bridge/torch/guard.h"
+#include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
 #include "bridge/torch/torch_names.h"
 

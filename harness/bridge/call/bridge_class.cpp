@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bridge/api/bridge.h"
-#include "bridge/torch/guard.h"
+#include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
 #include "bridge/torch/values.h"
 

@@ -7,7 +7,7 @@
 
 #include "bridge/api/bridge.h"
 #include "bridge/torch/cuda_use.h"
-#include "bridge/torch/guard.h"
+#include "bridge/torch/exceptions.h"
 
 namespace {
 

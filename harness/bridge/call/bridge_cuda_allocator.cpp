@@ -9,7 +9,7 @@
 #include <c10/util/Exception.h>
 
 #include "bridge/api/bridge.h"
-#include "bridge/torch/guard.h"
+#include "bridge/torch/exceptions.h"
 
 struct CUstream_st;
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "bridge/api/bridge.h"
-#include "bridge/torch/guard.h"
+#include "bridge/torch/exceptions.h"
 
 struct opc_cuda_graph {
   alignas(std::max_align_t) unsigned char object[4096];  // some 250 bytes

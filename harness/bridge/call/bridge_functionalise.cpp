@@ -6,7 +6,7 @@
 
 #include "bridge/api/bridge.h"
 #include "bridge/torch/call_stack.h"
-#include "bridge/torch/guard.h"
+#include "bridge/torch/exceptions.h"
 
 namespace {
 

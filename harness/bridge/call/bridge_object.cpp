@@ -3,7 +3,7 @@
 #include <torch/custom_class.h>
 
 #include "bridge/api/bridge.h"
-#include "bridge/torch/guard.h"
+#include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
 #include "bridge/torch/values.h"
 

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "bridge/api/bridge.h"
-#include "bridge/torch/guard.h"
 #include "bridge/registry/registrations.h"
+#include "bridge/torch/exceptions.h"
 #include "bridge/torch/torch_version.h"
 
 namespace {

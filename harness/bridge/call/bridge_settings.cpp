@@ -20,7 +20,7 @@
 #include <string>
 
 #include "bridge/api/bridge.h"
-#include "bridge/torch/guard.h"
+#include "bridge/torch/exceptions.h"
 
 namespace {
 

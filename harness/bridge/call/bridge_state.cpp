@@ -17,7 +17,7 @@
 
 #include "bridge/api/bridge.h"
 #include "bridge/torch/cuda_use.h"
-#include "bridge/torch/guard.h"
+#include "bridge/torch/exceptions.h"
 #include "bridge/torch/torch_names.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "bridge/torch/cuda_use.h"
-#include "bridge/torch/guard.h"
+#include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
 #include "bridge/torch/torch_names.h"
 

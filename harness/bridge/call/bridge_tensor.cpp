@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "bridge/torch/guard.h"
+#include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
 #include "bridge/torch/torch_names.h"
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "bridge/api/bridge.h"
-#include "bridge/torch/describe.h"
-#include "bridge/torch/guard.h"
 #include "bridge/registry/registrations.h"
+#include "bridge/torch/describe.h"
+#include "bridge/torch/exceptions.h"
 #include "bridge/torch/torch_names.h"
 
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "bridge/api/bridge.h"
-#include "bridge/torch/guard.h"
 #include "bridge/inert/inert.h"
 #include "bridge/registry/registrations.h"
+#include "bridge/torch/exceptions.h"
 #include "bridge/torch/torch_version.h"
 #include "inspect/facts.h"
 #include "inspect/library_search.h"

@@ -7,10 +7,10 @@
 #include <map>
 
 #include "bridge/api/bridge.h"
-#include "bridge/torch/call_stack.h"
-#include "bridge/torch/guard.h"
 #include "bridge/symbolic/symbolic_node.h"
 #include "bridge/symbolic/symbolic_record.h"
+#include "bridge/torch/call_stack.h"
+#include "bridge/torch/exceptions.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "bridge/torch/guard.h"
+#include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
 #include "bridge/torch/torch_names.h"
 #include "bridge/torch/values.h"

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "checks/cuda_log/cuda_log_json.h"
 #include "checks/cuda/cuda_unseen.h"
+#include "checks/cuda_log/cuda_log_json.h"
 #include "checks/framework/outcome.h"
 #include "checks/framework/own_library.h"
-#include "checks/framework/simulated.h"
+#include "checks/framework/simulated_case.h"
 
 static opc_cuda_owner_t owner_of(const char *library, const void *context) {
   (void)context;

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/compare/tolerance.h"
 #include "checks/determinism/determinism.h"
 #include "checks/determinism/determinism_busy.h"
 #include "checks/determinism/determinism_generators.h"
 #include "checks/determinism/determinism_handle.h"
 #include "checks/determinism/determinism_late.h"
 #include "checks/framework/outcome.h"
-#include "checks/compare/tolerance.h"
 
 bool opc_operator_is_seeded(const opc_operator_t *op) { return opc_operator_has_tag(op, "nondeterministic_seeded"); }
 bool opc_operator_is_repeatable(const opc_operator_t *op) {
@@ -349,7 +349,7 @@ static opc_status_t run_case(sample_case_t *run) {
 /* ---- the check ---- */
 
 static opc_apart_t **apart_of(const opc_case_context_t *context) {
-  return (opc_apart_t **)((const opc_session_t *)context->session)->own;
+  return (opc_apart_t **)((const opc_check_session_t *)context->session)->own;
 }
 
 static void before(opc_case_context_t *context) {

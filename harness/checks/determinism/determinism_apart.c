@@ -28,7 +28,7 @@ typedef struct apart_log {
   opc_apart_stage_t stage;
   bool calling; /* a call of the stage: on arguments that the operator takes */
   bool strays, random;
-  opc_growth_t large, medium;
+  opc_enlargement_t large, medium;
   size_t refused;
   char before[BEFORE_SIZE], turned[96];
   size_t used; /* of records; whole ones only */
@@ -155,10 +155,10 @@ static double cpu_now(void) {
 static bool growth_run(life_t *life, const opc_trial_outcome_t *before) {
   apart_log_t *log = life->log;
   opc_trial_outcome_t after = {0};
-  opc_growth_t large, medium;
+  opc_enlargement_t large, medium;
   opc_error_t ignored;
-  if (opc_growth_search(&life->context, &life->context.samples[0], OPC_GROWTH_LARGE, OPC_GROWTH_MEDIUM, &large, &medium,
-                        &ignored) != OPC_OK)
+  if (opc_enlargement_search(&life->context, &life->context.samples[0], OPC_GROWTH_LARGE, OPC_GROWTH_MEDIUM, &large,
+                             &medium, &ignored) != OPC_OK)
     return true;
   if (opc_trial_strays()) return true;
   log->large = large;
@@ -356,7 +356,7 @@ const char *opc_apart_turned(const opc_apart_t *apart) { return apart->log->turn
 size_t opc_apart_refused(const opc_apart_t *apart) { return apart->log->refused; }
 bool opc_apart_random(const opc_apart_t *apart) { return apart->log->random; }
 
-void opc_apart_growth(const opc_apart_t *apart, opc_growth_t *out_large, opc_growth_t *out_medium) {
+void opc_apart_enlargement(const opc_apart_t *apart, opc_enlargement_t *out_large, opc_enlargement_t *out_medium) {
   *out_large = apart->log->large;
   *out_medium = apart->log->medium;
 }

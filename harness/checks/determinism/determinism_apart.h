@@ -54,7 +54,7 @@ size_t opc_apart_refused(const opc_apart_t *apart);
 /* Some call, on changed arguments too, took numbers from a generator. */
 bool opc_apart_random(const opc_apart_t *apart);
 /* What the first sample can grow by. */
-void opc_apart_growth(const opc_apart_t *apart, opc_growth_t *out_large, opc_growth_t *out_medium);
+void opc_apart_enlargement(const opc_apart_t *apart, opc_enlargement_t *out_large, opc_enlargement_t *out_medium);
 /* It read or wrote outside its tensors: check memory's business. */
 bool opc_apart_strays(const opc_apart_t *apart);
 

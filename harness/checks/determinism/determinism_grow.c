@@ -14,7 +14,7 @@ static const int64_t numel_max = 4 << 20;
 /* ---- sizes ---- */
 
 typedef struct sizes {
-  const opc_growth_t *growth;
+  const opc_enlargement_t *growth;
   int64_t largest;                 /* elements of the largest tensor */
   const opc_tensor_spec_t *chosen; /* that tensor */
   size_t seen, chosen_number;
@@ -40,7 +40,7 @@ static sizes_t sizes_of(const opc_operator_t *op, const opc_sample_t *sample) {
   return sizes;
 }
 
-static bool grows(const opc_tensor_spec_t *spec, int dim, const opc_growth_t *growth, bool chosen) {
+static bool grows(const opc_tensor_spec_t *spec, int dim, const opc_enlargement_t *growth, bool chosen) {
   return spec->sizes[dim] == growth->size && (growth->size != 1 || (dim == 0 && chosen));
 }
 
@@ -61,7 +61,7 @@ static void grow_tensor(const char *path, opc_value_t *value, void *context) {
 }
 
 /* *out_largest: elements of the largest tensor; 0: it cannot grow so. */
-static opc_status_t sample_grow(const opc_operator_t *op, const opc_sample_t *sample, const opc_growth_t *growth,
+static opc_status_t sample_grow(const opc_operator_t *op, const opc_sample_t *sample, const opc_enlargement_t *growth,
                                 opc_sample_t *out, int64_t *out_largest, opc_error_t *error) {
   sizes_t sizes = {.growth = growth, .chosen_number = sizes_of(op, sample).chosen_number};
   opc_status_t status = opc_sample_copy(sample, out, error);
@@ -83,7 +83,7 @@ static opc_status_t values_own(opc_case_context_t *context, const opc_sample_t *
   return status;
 }
 
-opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sample, const opc_growth_t *growth,
+opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sample, const opc_enlargement_t *growth,
                             bool others, opc_grown_t *out, opc_error_t *error) {
   int64_t ignored;
   bool differs;
@@ -106,13 +106,13 @@ static double cpu_now(void) {
 }
 
 typedef struct grown_size {
-  opc_growth_t growth;
+  opc_enlargement_t growth;
   size_t seen, chosen_number;
   double largest;
 } grown_size_t;
 
 /* One call. *out_largest: elements of the largest tensor; 0: not so. */
-static opc_status_t step(opc_case_context_t *context, const opc_sample_t *sample, const opc_growth_t *growth,
+static opc_status_t step(opc_case_context_t *context, const opc_sample_t *sample, const opc_enlargement_t *growth,
                          opc_replay_t *values, int64_t *out_largest, double *out_seconds, opc_error_t *error) {
   opc_sample_t larger = {0};
   opc_call_t call = {0};
@@ -159,21 +159,22 @@ static int64_t factor_within(const opc_operator_t *op, const opc_sample_t *sampl
 
 /* Time may grow with the cube of a size. Odd, so that the parts that threads get seldom have the same size or end where
  * a vector ends. */
-static int64_t next_factor(const opc_operator_t *op, const opc_sample_t *sample, const opc_growth_t *now,
+static int64_t next_factor(const opc_operator_t *op, const opc_sample_t *sample, const opc_enlargement_t *now,
                            double seconds, int64_t numel, int64_t fewer) {
   int64_t most = (int64_t)((double)now->factor * fmax(GROWTH, cbrt(seconds_most / fmax(seconds, seconds_least))));
   int64_t next = (factor_within(op, sample, now->size, most, fewer) - 1) | 1;
   return next > now->factor ? next : (factor_within(op, sample, now->size, most, numel - 1) + 1) | 1;
 }
 
-opc_status_t opc_growth_search(opc_case_context_t *context, const opc_sample_t *sample, int64_t numel, int64_t fewer,
-                               opc_growth_t *out, opc_growth_t *out_fewer, opc_error_t *error) {
+opc_status_t opc_enlargement_search(opc_case_context_t *context, const opc_sample_t *sample, int64_t numel,
+                                    int64_t fewer, opc_enlargement_t *out, opc_enlargement_t *out_fewer,
+                                    opc_error_t *error) {
   opc_replay_t values = {0};
   sizes_t sizes = sizes_of(context->op, sample);
-  *out = *out_fewer = (opc_growth_t){0};
+  *out = *out_fewer = (opc_enlargement_t){0};
   opc_status_t status = values_own(context, sample, &values, error);
   for (int dim = 0; status == OPC_OK && sizes.chosen && !out->factor && dim < sizes.chosen->ndim; dim++) {
-    opc_growth_t growth = {.size = sizes.chosen->sizes[dim], .factor = 1};
+    opc_enlargement_t growth = {.size = sizes.chosen->sizes[dim], .factor = 1};
     int64_t largest = sizes.largest;
     double seconds = 0;
     if (growth.size == 0 || (growth.size == 1 && dim > 0)) continue;

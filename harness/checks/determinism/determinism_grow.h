@@ -11,16 +11,17 @@
 
 /* Every dimension of one size is multiplied, in every tensor: a batch, or what all tensors have in common. Of size 1
  * only the first one of the largest tensor. */
-typedef struct opc_growth {
+typedef struct opc_enlargement {
   int64_t size;
   int64_t factor; /* 0: nothing can grow */
-} opc_growth_t;
+} opc_enlargement_t;
 
 /* The growth at which the largest tensor has `numel` elements, and the one on the way that has the `fewer` elements, or
  * that after which calls begin to take long: with it many are made. Stops before that where the operator refuses, or
  * takes long enough for one more step to be costly: what grows with the cube of a size must not run for minutes. */
-opc_status_t opc_growth_search(opc_case_context_t *context, const opc_sample_t *sample, int64_t numel, int64_t fewer,
-                               opc_growth_t *out, opc_growth_t *out_fewer, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_enlargement_search(opc_case_context_t *context, const opc_sample_t *sample, int64_t numel,
+                                    int64_t fewer, opc_enlargement_t *out, opc_enlargement_t *out_fewer,
+                                    opc_error_t *error) OPC_CHECKED;
 
 typedef struct opc_grown {
   opc_sample_t sample;
@@ -30,7 +31,7 @@ typedef struct opc_grown {
 } opc_grown_t;
 
 /* With growth->factor 0 the sample as it is. Calls nothing. */
-opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sample, const opc_growth_t *growth,
+opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sample, const opc_enlargement_t *growth,
                             bool others, opc_grown_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_grown_clear(opc_grown_t *grown);
 /* "x = float32[93750, 3]", for messages. */

@@ -257,10 +257,10 @@ static opc_status_t check_order(once_t *once, const opc_apart_t *apart) {
 static opc_status_t check_threads(once_t *once, const opc_apart_t *apart) {
   opc_case_context_t *context = once->context;
   const opc_sample_t *sample = &context->samples[0];
-  opc_growth_t large, medium;
+  opc_enlargement_t large, medium;
   opc_grown_t grown = {0};
   int64_t counted = 0, met = 0;
-  opc_apart_growth(apart, &large, &medium);
+  opc_apart_enlargement(apart, &large, &medium);
   opc_status_t status = opc_grown_make(context, sample, &large, false, &grown, once->error);
   if (status == OPC_OK) status = opc_thread_counts_check(context, &grown, &counted, once->finding, once->error);
   opc_grown_clear(&grown);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/case_run.h"
 #include "checks/device/device_values.h"
+#include "checks/framework/case_run.h"
 #include "checks/framework/outcome.h"
 
 static const opc_device_t meta_device = {OPC_DEVICE_META, -1};
@@ -268,7 +268,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_call_t call = {0};
   bool as_it_stands = strcmp(context->id.variant, "plain") == 0 && !context->id.dtype[0];
   if (context->device.type == OPC_DEVICE_CUDA && !context->simulated) opc_device_values_check(context, finding);
-  if (as_it_stands && opc_case_run(context, false, &call, finding)) {
+  if (as_it_stands && opc_case_call(context, false, &call, finding)) {
     check_outputs(context, &call, finding);
     check_argument(context, finding);
     if (!context->simulated) check_mixed(context, &call, finding); /* what comes back has no values there */

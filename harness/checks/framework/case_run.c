@@ -2,7 +2,7 @@
 
 #include "checks/framework/outcome.h"
 
-bool opc_case_run(opc_case_context_t *context, bool snapshot, opc_call_t *call, opc_finding_t *finding) {
+bool opc_case_call(opc_case_context_t *context, bool snapshot, opc_call_t *call, opc_finding_t *finding) {
   opc_error_t error = {0};
   opc_status_t status = opc_call_make(call, context->op, context->sample, context->device, context->seed, &error);
   if (status == OPC_OK && snapshot) status = opc_call_snapshot(call, &error);

@@ -1,17 +1,18 @@
 /* The calls of a case: the one that it is about, and others like it.
  *
- * Every call is announced by its phase, so that a crash says which one it was. Ownership, threads: as checks/call/call.h. */
+ * Every call is announced by its phase, so that a crash says which one it was. Ownership, threads: as
+ * checks/call/call.h. */
 #ifndef OPC_CHECKS_FRAMEWORK_CASE_RUN_H
 #define OPC_CHECKS_FRAMEWORK_CASE_RUN_H
 
 #include "checks/call/argument_places.h"
-#include "checks/framework/check.h"
 #include "checks/call/replay.h"
 #include "checks/call/result.h"
+#include "checks/framework/check.h"
 
 /* Makes the case's own arguments, keeps a copy of their storages where `snapshot` says so, and runs the operator.
  * False: the finding is made (refused, no kernel…); the call is to be cleared all the same. */
-bool opc_case_run(opc_case_context_t *context, bool snapshot, opc_call_t *call, opc_finding_t *finding);
+bool opc_case_call(opc_case_context_t *context, bool snapshot, opc_call_t *call, opc_finding_t *finding);
 
 /* How to make a call again: the sample, and the values to give it. */
 typedef struct opc_again {

@@ -15,9 +15,9 @@
 #include "checks/call/call.h"
 #include "checks/catalogue/rules.h"
 #include "model/case/case.h"
+#include "model/case/verdict.h"
 #include "model/sample/sample.h"
 #include "plan/variant/variant.h"
-#include "model/case/verdict.h"
 
 /* What one case came to. Zeroed it is "nothing proven": a check that returns without a verdict is a skip/not_applicable
  * with a text that says so. */
@@ -56,11 +56,11 @@ typedef struct opc_case_context {
   size_t sample_count;
   opc_case_id_t id;
   opc_device_t device; /* a CUDA device for "cuda-sim" too */
-  bool simulated;      /* it is: kernels are recorded and do not run, so that no output has values (cuda/log/launch.h) */
+  bool simulated; /* it is: kernels are recorded and do not run, so that no output has values (cuda/log/launch.h) */
   uint64_t seed;
   bool spent;    /* set by a check: this process is to run no further case */
-  void *session; /* opc_session_t (checks/framework/outcome.h): what lives across the cases of a child (earlier outputs for the
-                    alias check) */
+  void *session; /* opc_check_session_t (checks/framework/outcome.h): what lives across the cases of a child (earlier
+                    outputs for the alias check) */
   /* Names the call that is about to run, for the crash report: "the Meta kernel". "the operator", alone or with a comma
    * behind it, is one on the arguments of the case: after a crash other checks do not try these again. */
   void (*phase)(const char *what);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "checks/call/result.h"
-#include "checks/framework/simulated.h"
+#include "checks/framework/simulated_case.h"
 #include "memory/cpu_memory.h"
 
 enum { OUTCOME_MESSAGE_LIMIT = 4096 };
@@ -34,7 +34,7 @@ static void finding_from_rejection(opc_case_context_t *context, const opc_call_t
   const char *message = opc_text_c(&call->message);
   int length = first_line_length(message);
   bool internal = call->outcome == OPC_CALL_INTERNAL_ASSERT;
-  const opc_session_t *session = context->session;
+  const opc_check_session_t *session = context->session;
   bool wanted = context->base && context->base->expect.rejects;
   /* Between inaccessible pages a system call may fail that does not elsewhere: check memory's business. */
   bool report = !wanted && !opc_cpu_memory_guarded() && opc_case_is_declared(context) && session &&

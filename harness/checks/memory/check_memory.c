@@ -273,7 +273,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     opc_device_zones_check(context, finding);
     return;
   }
-  const opc_session_t *session = context->session;
+  const opc_check_session_t *session = context->session;
   bool special = opc_variant_family(context->id.variant) & OPC_VARIANT_SPECIAL;
   if (special && *session->own) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it leaves its tensors on ordinary values already");

@@ -259,7 +259,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error = {0};
   opc_device_t meta_device = {OPC_DEVICE_META, -1};
   opc_status_t status = OPC_OK;
-  if (!opc_case_run(context, false, &real.call, finding)) goto release;
+  if (!opc_case_call(context, false, &real.call, finding)) goto release;
   status = side_take(&real, &error);
   if (status == OPC_OK) status = opc_sample_copy(context->sample, &sample, &error);
   if (status != OPC_OK) goto release;

@@ -318,7 +318,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_call_t symbolic_arguments = {0};
   opc_device_t device = {OPC_DEVICE_META, -1};
   if (skip_operator(context->op, finding)) return;
-  if (!opc_case_run(context, false, &run.real, finding)) goto release;
+  if (!opc_case_call(context, false, &run.real, finding)) goto release;
   run.status = opc_call_outputs(&run.real, &run.outputs, &run.output_count, &run.error);
   if (run.status != OPC_OK || !call_on_meta(&run)) goto release;
   run.status = opc_call_make(&symbolic_arguments, context->op, context->sample, device, context->seed, &run.error);

@@ -334,7 +334,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error = {0};
   int known = 0;
   opc_status_t status = OPC_OK;
-  if (!opc_case_run(context, false, &call, finding)) goto release;
+  if (!opc_case_call(context, false, &call, finding)) goto release;
   status = opc_result_take(&got, &call, 0, &error);
   if (status == OPC_OK) status = check_shapes(context, &call, &got, &known, finding, &error);
   if (status == OPC_OK) status = check_poison(context, &got, finding, &error);

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/objects/class_state.h"
 #include "checks/framework/outcome.h"
-#include "checks/runner/runner_inside.h"
-#include "checks/framework/simulated.h"
+#include "checks/framework/simulated_case.h"
 #include "checks/framework/watch.h"
+#include "checks/objects/class_state.h"
+#include "checks/runner/runner_inside.h"
 
 static bool check_wanted(const opc_runner_request_t *request, size_t check) {
   bool asked =
@@ -372,7 +372,7 @@ static void checks_before(opc_run_t *run) {
       continue;
     for (run->device = 0; run->device < request->device_count && run->callable_count; run->device++) {
       opc_case_context_t context;
-      opc_session_t session = {.own = &run->own[run->check]};
+      opc_check_session_t session = {.own = &run->own[run->check]};
       context_init(run, &context, request->devices[run->device]);
       context.session = &session;
       if (run->device_usable[run->device] && run->kernel_usable[run->device] &&

@@ -3,12 +3,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "checks/framework/access.h"
-#include "checks/cuda_log/cuda_fault.h"
 #include "checks/cuda/cuda_unseen.h"
+#include "checks/cuda_log/cuda_fault.h"
+#include "checks/framework/access.h"
 #include "checks/framework/device_zones_use.h"
 #include "checks/framework/outcome.h"
-#include "checks/framework/simulated.h"
+#include "checks/framework/simulated_case.h"
 #include "checks/framework/watch.h"
 #include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
@@ -125,7 +125,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   const opc_case_id_t *crashed = crashed_in(run, context);
   const char *unsound = unsound_by(run, context), *unseen = unseen_in(run, context);
   opc_finding_t finding = {0};
-  opc_session_t session = {.own = &run->own[run->check]};
+  opc_check_session_t session = {.own = &run->own[run->check]};
   if (action.kind != OPC_ACTION_SKIP && context->device.type == OPC_DEVICE_CUDA &&
       !opc_device_zones_choose(check->device_zones)) {
     run->spent = true; /* before the case, which the next process begins with */

@@ -145,7 +145,7 @@ static void run_case(opc_case_context_t *context, opc_finding_t *finding) {
   size_t count = 0, defined = 0;
   opc_error_t error = {0};
   opc_status_t status = OPC_OK;
-  if (!opc_case_run(context, false, &call, finding)) goto release;
+  if (!opc_case_call(context, false, &call, finding)) goto release;
   status = opc_call_outputs(&call, &outputs, &count, &error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     if (!outputs[i].meta.defined) continue;

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/schema/functionalise.h"
-#include "checks/framework/outcome.h"
 #include "checks/compare/tolerance.h"
+#include "checks/framework/outcome.h"
+#include "model/schema/functionalise.h"
 
 typedef struct functional_case {
   opc_case_context_t *context;
@@ -135,7 +135,7 @@ static opc_status_t compare(functional_case_t *run) {
 static void run_sample(opc_case_context_t *context, opc_finding_t *finding) {
   functional_case_t run = {.context = context, .finding = finding};
   opc_status_t status = OPC_OK;
-  if (!opc_case_run(context, true, &run.plain, finding)) goto release;
+  if (!opc_case_call(context, true, &run.plain, finding)) goto release;
   status = call_functional(&run);
   if (status == OPC_OK) status = compare(&run);
 

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "checks/side_effects/leak_probe.h"
 #include "checks/framework/outcome.h"
 #include "checks/framework/watch.h"
+#include "checks/side_effects/leak_probe.h"
 #include "memory/cpu_memory.h"
 
 static json_t *readings_evidence(const opc_growth_t *growth, opc_growth_kind_t kind) {
@@ -163,7 +163,7 @@ static bool is_counted(const opc_case_context_t *context, opc_call_outcome_t out
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  const opc_session_t *session = context->session;
+  const opc_check_session_t *session = context->session;
   bool first_case = !*session->own;
   opc_leak_probe_t probe = {.context = context};
   opc_call_t call = {0};

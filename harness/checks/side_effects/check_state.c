@@ -83,7 +83,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   telling_t telling = {.finding = finding};
   opc_call_t call = {0}, again = {0};
   opc_error_t error = {0};
-  const opc_session_t *session = context->session;
+  const opc_check_session_t *session = context->session;
   bool first_case = !*session->own;
   *session->own = (void *)&opc_check_state;
   opc_status_t status = look(context, false, &call, &telling, &error);

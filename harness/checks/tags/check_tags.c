@@ -2,9 +2,9 @@
  * registration's. */
 #include <string.h>
 
-#include "model/schema/functionalise.h"
 #include "checks/framework/outcome.h"
 #include "checks/tags/tags.h"
+#include "model/schema/functionalise.h"
 
 static const struct {
   const char *tag; /* NULL: for operators without tags too */
@@ -43,7 +43,7 @@ static void run_sample(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error = {0};
   opc_text_t held = {0};
   opc_status_t status = OPC_OK;
-  if (!opc_case_run(context, true, &call, finding)) goto release;
+  if (!opc_case_call(context, true, &call, finding)) goto release;
   status = opc_result_take(&result, &call, OPC_RESULT_ARGUMENTS, &error);
   opc_tag_case_t tagged = {.context = context, .call = &call, .result = &result, .finding = finding};
   for (size_t i = 0; status == OPC_OK && i < TEST_COUNT; i++) {

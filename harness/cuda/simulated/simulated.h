@@ -8,7 +8,7 @@ size_t opc_simulated_memory(void); /* bytes of a device */
 /* Until every host function that was put into a stream has run. */
 void opc_host_functions_wait(void);
 /* How many blocks of so many threads a multiprocessor has room for. */
-uint32_t opc_blocks_resident(opc_kernel_t *kernel, uint64_t threads, uint64_t shared);
+uint32_t opc_blocks_resident(opc_cuda_kernel_t *kernel, uint64_t threads, uint64_t shared);
 
 /* ---- what goes into a stream: done at once, or captured (simulated_capture.c) and done by each launch of the graph
  * (simulated_graph.c) ---- */

@@ -5,7 +5,7 @@ enum { REGISTERS = 65536, WARP = 32, REGISTER_UNIT = 256, RESERVED_SHARED = 1024
 
 /* What the launch comes to, in the order in which CUDA looks: the kernel, its configuration, the stream, the resources,
  * a capture. */
-cudaError_t opc_launch_judge(opc_kernel_t *kernel, dim3 grid, dim3 block, uint64_t shared, cudaStream_t stream,
+cudaError_t opc_launch_judge(opc_cuda_kernel_t *kernel, dim3 grid, dim3 block, uint64_t shared, cudaStream_t stream,
                              bool cooperative) {
   const opc_cuda_limits_t *limits = &opc_runtime.limits;
   int device;
@@ -35,7 +35,7 @@ static uint64_t up(uint64_t value, uint64_t unit) { return (value + unit - 1) / 
 
 /* Blocks of a kernel that a multiprocessor has room for. CUDA Programming Guide, "Calculating Occupancy"; a kernel
  * whose image cannot be read counts as small. */
-uint32_t opc_blocks_resident(opc_kernel_t *kernel, uint64_t threads, uint64_t shared) {
+uint32_t opc_blocks_resident(opc_cuda_kernel_t *kernel, uint64_t threads, uint64_t shared) {
   const opc_kernel_image_t *image = opc_kernel_resources(kernel);
   const uint64_t warps = up(threads, WARP) / WARP;
   uint64_t blocks = opc_runtime.blocks_multiprocessor;
@@ -95,7 +95,7 @@ cudaError_t opc_sim_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const 
 /* ---- handles ---- */
 
 cudaError_t opc_sim_cudaGetKernel(cudaKernel_t *out, const void *function) {
-  opc_kernel_t *kernel = opc_kernel_find(function);
+  opc_cuda_kernel_t *kernel = opc_kernel_find(function);
   if (!out) return cudaErrorInvalidValue;
   *out = (cudaKernel_t)(void *)kernel;
   return kernel ? cudaSuccess : cudaErrorInvalidDeviceFunction;
@@ -106,7 +106,7 @@ cudaError_t opc_sim___cudaGetKernel(cudaKernel_t *out, const void *function) {
 }
 
 cudaError_t opc_sim_cudaGetFuncBySymbol(cudaFunction_t *out, const void *function) {
-  opc_kernel_t *kernel = opc_kernel_find(function);
+  opc_cuda_kernel_t *kernel = opc_kernel_find(function);
   if (!out) return cudaErrorInvalidValue;
   *out = (cudaFunction_t)(void *)kernel;
   return kernel ? opc_kernel_fits(kernel) : cudaErrorInvalidDeviceFunction;
@@ -114,13 +114,13 @@ cudaError_t opc_sim_cudaGetFuncBySymbol(cudaFunction_t *out, const void *functio
 
 /* ---- attributes ---- */
 
-static cudaError_t kernel_ready(const void *function, opc_kernel_t **out) {
+static cudaError_t kernel_ready(const void *function, opc_cuda_kernel_t **out) {
   *out = opc_kernel_find(function);
   return *out ? opc_kernel_fits(*out) : cudaErrorInvalidDeviceFunction;
 }
 
 cudaError_t opc_sim_cudaFuncGetAttributes(struct cudaFuncAttributes *out, const void *function) {
-  opc_kernel_t *kernel;
+  opc_cuda_kernel_t *kernel;
   if (!out) return cudaErrorInvalidValue;
   const cudaError_t code = kernel_ready(function, &kernel);
   if (code != cudaSuccess) return code;
@@ -145,7 +145,7 @@ cudaError_t opc_sim_cudaFuncGetAttributes(struct cudaFuncAttributes *out, const 
   return cudaSuccess;
 }
 
-static cudaError_t attribute_set(opc_kernel_t *kernel, enum cudaFuncAttribute attribute, int value, int device) {
+static cudaError_t attribute_set(opc_cuda_kernel_t *kernel, enum cudaFuncAttribute attribute, int value, int device) {
   const opc_kernel_image_t *image = opc_kernel_resources(kernel);
   const int room = (int)(opc_runtime.limits.shared_optin - (image ? image->shared_static : 0));
   switch ((int)attribute) {
@@ -170,27 +170,27 @@ static cudaError_t attribute_set(opc_kernel_t *kernel, enum cudaFuncAttribute at
 }
 
 cudaError_t opc_sim_cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value) {
-  opc_kernel_t *kernel;
+  opc_cuda_kernel_t *kernel;
   const cudaError_t code = kernel_ready(function, &kernel);
   return code == cudaSuccess ? attribute_set(kernel, attribute, value, opc_thread.device) : code;
 }
 
 cudaError_t opc_sim_cudaKernelSetAttributeForDevice(cudaKernel_t function, enum cudaFuncAttribute attribute, int value,
                                                     int device) {
-  opc_kernel_t *kernel;
+  opc_cuda_kernel_t *kernel;
   const cudaError_t code = kernel_ready(function, &kernel);
   if (device < 0 || device >= OPC_SIMULATED_DEVICES) return cudaErrorInvalidDevice;
   return code == cudaSuccess ? attribute_set(kernel, attribute, value, device) : code;
 }
 
 cudaError_t opc_sim_cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache config) {
-  opc_kernel_t *kernel;
+  opc_cuda_kernel_t *kernel;
   (void)config;
   return kernel_ready(function, &kernel);
 }
 
 cudaError_t opc_sim_cudaFuncGetName(const char **out, const void *function) {
-  opc_kernel_t *kernel;
+  opc_cuda_kernel_t *kernel;
   if (!out) return cudaErrorInvalidValue;
   const cudaError_t code = kernel_ready(function, &kernel);
   if (code == cudaSuccess) *out = kernel->name;
@@ -198,7 +198,7 @@ cudaError_t opc_sim_cudaFuncGetName(const char **out, const void *function) {
 }
 
 cudaError_t opc_sim_cudaFuncGetParamInfo(const void *function, size_t index, size_t *offset, size_t *size) {
-  opc_kernel_t *kernel;
+  opc_cuda_kernel_t *kernel;
   const cudaError_t code = kernel_ready(function, &kernel);
   if (code != cudaSuccess) return code;
   const opc_kernel_image_t *image = opc_kernel_image(kernel);
@@ -212,7 +212,7 @@ cudaError_t opc_sim_cudaFuncGetParamInfo(const void *function, size_t index, siz
 
 cudaError_t opc_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *out, const void *function, int block,
                                                                            size_t shared, unsigned flags) {
-  opc_kernel_t *kernel;
+  opc_cuda_kernel_t *kernel;
   if (!out || block <= 0 || flags > cudaOccupancyDisableCachingOverride) return cudaErrorInvalidValue;
   const cudaError_t code = kernel_ready(function, &kernel);
   if (code == cudaSuccess)
@@ -228,7 +228,7 @@ cudaError_t opc_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *out, cons
 
 cudaError_t opc_sim_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *out, const void *function, int blocks,
                                                               int block) {
-  opc_kernel_t *kernel;
+  opc_cuda_kernel_t *kernel;
   if (!out || blocks <= 0 || block <= 0) return cudaErrorInvalidValue;
   const cudaError_t code = kernel_ready(function, &kernel);
   if (code != cudaSuccess) return code;

@@ -100,7 +100,7 @@ void opc_note_launch(opc_cuda_call_t *call, const void *key, dim3 grid, dim3 blo
   call->block[0] = block.x, call->block[1] = block.y, call->block[2] = block.z;
   call->shared = shared;
   call->cooperative = cooperative;
-  opc_kernel_t *kernel = opc_kernel_find(key);
+  opc_cuda_kernel_t *kernel = opc_kernel_find(key);
   if (!kernel) return;
   const opc_kernel_image_t *image = opc_kernel_image(kernel);
   call->kernel = kernel->name;

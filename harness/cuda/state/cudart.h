@@ -164,10 +164,10 @@ bool opc_stream_usable(cudaStream_t stream, int *out_device);
 
 /* ---- kernels ---- */
 
-typedef struct opc_kernel opc_kernel_t;
+typedef struct opc_cuda_kernel opc_cuda_kernel_t;
 typedef struct opc_module opc_module_t;
 
-struct opc_kernel {
+struct opc_cuda_kernel {
   const void *host;
   opc_module_t *module;                      /* NULL: its library is gone */
   const char *name;                          /* as long as the library lives; kept for ever once image_read */
@@ -192,15 +192,15 @@ opc_module_t *opc_module_find(void **handle);
 void opc_module_end(opc_module_t *module);
 void opc_kernel_add(opc_module_t *module, const void *host, const char *name);
 /* By its host function or by a handle that was given out. NULL: it is not registered. */
-opc_kernel_t *opc_kernel_find(const void *key);
-void opc_kernel_handle(const void *handle, opc_kernel_t *kernel);
-const opc_kernel_image_t *opc_kernel_image(opc_kernel_t *kernel);
+opc_cuda_kernel_t *opc_kernel_find(const void *key);
+void opc_kernel_handle(const void *handle, opc_cuda_kernel_t *kernel);
+const opc_kernel_image_t *opc_kernel_image(opc_cuda_kernel_t *kernel);
 /* NULL for a kernel of libtorch's: its code is compressed, and it launches its own within their limits. */
-const opc_kernel_image_t *opc_kernel_resources(opc_kernel_t *kernel);
+const opc_kernel_image_t *opc_kernel_resources(opc_cuda_kernel_t *kernel);
 /* What the simulated device would run; cudaSuccess was what opc_kernel_fits said. */
-opc_image_code_t opc_kernel_code(const opc_kernel_t *kernel);
-const char *opc_kernel_library(opc_kernel_t *kernel);
-cudaError_t opc_kernel_fits(opc_kernel_t *kernel);
+opc_image_code_t opc_kernel_code(const opc_cuda_kernel_t *kernel);
+const char *opc_kernel_library(opc_cuda_kernel_t *kernel);
+cudaError_t opc_kernel_fits(opc_cuda_kernel_t *kernel);
 
 typedef struct opc_variable {
   const void *host;
@@ -213,7 +213,7 @@ void opc_variable_add(opc_module_t *module, const void *host, uint64_t bytes);
 bool opc_variable_find(const void *host, int device, uint64_t *out_at, uint64_t *out_bytes);
 
 /* Simulated: what the launch comes to. */
-cudaError_t opc_launch_judge(opc_kernel_t *kernel, dim3 grid, dim3 block, uint64_t shared, cudaStream_t stream,
+cudaError_t opc_launch_judge(opc_cuda_kernel_t *kernel, dim3 grid, dim3 block, uint64_t shared, cudaStream_t stream,
                              bool cooperative);
 
 /* ---- the driver's functions that libtorch asks the runtime for ---- */

@@ -4,13 +4,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cuda/state/call_log.h"
 #include "cuda/image/kernel_image.h"
+#include "cuda/state/call_log.h"
 
 enum { MODULES_MAX = 1 << 16, KERNELS_MAX = 1 << 20, VARIABLES_MAX = 1 << 16, MAP_FIRST = 1 << 12 };
 
 static opc_module_t *modules;
-static opc_kernel_t *kernels;
+static opc_cuda_kernel_t *kernels;
 static opc_variable_t *variables;
 static size_t module_count, kernel_count, variable_count;
 
@@ -102,21 +102,21 @@ void opc_module_end(opc_module_t *module) {
 void opc_kernel_add(opc_module_t *module, const void *host, const char *name) {
   pthread_mutex_lock(&opc_lock_kernels);
   if (module && kernel_count < KERNELS_MAX) {
-    kernels[kernel_count] = (opc_kernel_t){.host = host, .module = module, .name = name ? name : ""};
+    kernels[kernel_count] = (opc_cuda_kernel_t){.host = host, .module = module, .name = name ? name : ""};
     map_put(host, kernel_count++);
     module->end_kernel = kernel_count;
   }
   pthread_mutex_unlock(&opc_lock_kernels);
 }
 
-void opc_kernel_handle(const void *handle, opc_kernel_t *kernel) {
+void opc_kernel_handle(const void *handle, opc_cuda_kernel_t *kernel) {
   pthread_mutex_lock(&opc_lock_kernels);
   map_put(handle, (size_t)(kernel - kernels));
   pthread_mutex_unlock(&opc_lock_kernels);
 }
 
-opc_kernel_t *opc_kernel_find(const void *key) {
-  opc_kernel_t *found = NULL;
+opc_cuda_kernel_t *opc_kernel_find(const void *key) {
+  opc_cuda_kernel_t *found = NULL;
   pthread_mutex_lock(&opc_lock_kernels);
   if (map.size != 0 && key) {
     const struct map_entry *entry = map_entry(&map, key);
@@ -131,9 +131,11 @@ static const char *module_library(opc_module_t *module) {
   return module->library;
 }
 
-const char *opc_kernel_library(opc_kernel_t *kernel) { return kernel->module ? module_library(kernel->module) : ""; }
+const char *opc_kernel_library(opc_cuda_kernel_t *kernel) {
+  return kernel->module ? module_library(kernel->module) : "";
+}
 
-cudaError_t opc_kernel_fits(opc_kernel_t *kernel) {
+cudaError_t opc_kernel_fits(opc_cuda_kernel_t *kernel) {
   opc_module_t *module = kernel->module;
   if (!module) return cudaErrorInvalidDeviceFunction;
   if (!module->looked) {
@@ -144,18 +146,18 @@ cudaError_t opc_kernel_fits(opc_kernel_t *kernel) {
   return module->runs ? cudaSuccess : cudaErrorNoKernelImageForDevice;
 }
 
-opc_image_code_t opc_kernel_code(const opc_kernel_t *kernel) {
+opc_image_code_t opc_kernel_code(const opc_cuda_kernel_t *kernel) {
   return kernel->module ? kernel->module->code : (opc_image_code_t){0};
 }
 
-const opc_kernel_image_t *opc_kernel_resources(opc_kernel_t *kernel) {
+const opc_kernel_image_t *opc_kernel_resources(opc_cuda_kernel_t *kernel) {
   static const char libtorch[] = "libtorch_";
   const char *library = opc_kernel_library(kernel), *slash = strrchr(library, '/');
   if (strncmp(slash ? slash + 1 : library, libtorch, sizeof libtorch - 1) == 0) return NULL;
   return opc_kernel_image(kernel);
 }
 
-const opc_kernel_image_t *opc_kernel_image(opc_kernel_t *kernel) {
+const opc_kernel_image_t *opc_kernel_image(opc_cuda_kernel_t *kernel) {
   if (atomic_load_explicit(&kernel->image_read, memory_order_acquire)) return kernel->image;
   pthread_mutex_lock(&opc_lock_kernels);
   if (!atomic_load(&kernel->image_read) && kernel->module) {

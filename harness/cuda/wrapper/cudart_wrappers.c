@@ -6,7 +6,7 @@
 enum { LOG_QUIET, LOG_BEFORE, LOG_AFTER, LOG_REAL };
 
 static void opc_kernel_handle_given(const void *handle, const void *function) {
-  opc_kernel_t *kernel = opc_kernel_find(function);
+  opc_cuda_kernel_t *kernel = opc_kernel_find(function);
   if (kernel) opc_kernel_handle(handle, kernel);
 }
 

@@ -1,5 +1,5 @@
 /* A case and its id: `ns::op.overload/check/device/dtype/SAMPLE/VARIANT`, "-" for a part that does not apply.
- * The id is the filter, the JUnit name, and the argument of --case (DESIGN.md, fixed). */
+ * The id is the filter, the JUnit name, and the argument of --case (scripts of users depend on its form). */
 #ifndef OPC_MODEL_CASE_CASE_H
 #define OPC_MODEL_CASE_CASE_H
 

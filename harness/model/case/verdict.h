@@ -1,4 +1,5 @@
-/* Verdicts, severities and skip reasons (DESIGN.md, fixed): one X-macro each gives enum and text. */
+/* Verdicts, severities and skip reasons (reports of users depend on the texts): one X-macro each gives enum and text.
+ */
 #ifndef OPC_MODEL_CASE_VERDICT_H
 #define OPC_MODEL_CASE_VERDICT_H
 

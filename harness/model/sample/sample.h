@@ -2,7 +2,7 @@
  *
  * A sample's arguments are in schema order, one value an argument, defaults filled as `absent` (the bridge then uses
  * the schema's default). Files are read with positions: a mistake is told with file, line, column and field. Ownership:
- * opc_sample_clear. Threads: one sample, one thread. Format: DESIGN.md, "opcheck-c/samples/1". */
+ * opc_sample_clear. Threads: one sample, one thread. Format: "opcheck-c/samples/1", in README.md. */
 #ifndef OPC_MODEL_SAMPLE_SAMPLE_H
 #define OPC_MODEL_SAMPLE_SAMPLE_H
 

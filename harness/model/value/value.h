@@ -1,9 +1,9 @@
 /* Arguments before they become tensors: what a sample file says, what a search makes up, what a variant changes.
  *
- * A tensor here is a description (shape, dtype, strides, storage, fill); materialising it is checks/call/call.h's work, in a
- * worker's child. The same tree carries runtime values: `handle` then points at the bridge's object.
- * Ownership: opc_value_clear frees the tree, not the handles (their owner is opc_call_t, or whoever got the returns).
- * Shapes and strides are in elements. Threads: one tree, one thread. */
+ * A tensor here is a description (shape, dtype, strides, storage, fill); materialising it is checks/call/call.h's work,
+ * in a worker's child. The same tree carries runtime values: `handle` then points at the bridge's object. Ownership:
+ * opc_value_clear frees the tree, not the handles (their owner is opc_call_t, or whoever got the returns). Shapes and
+ * strides are in elements. Threads: one tree, one thread. */
 #ifndef OPC_MODEL_VALUE_VALUE_H
 #define OPC_MODEL_VALUE_VALUE_H
 
@@ -141,7 +141,7 @@ bool opc_tensor_spec_is_contiguous(const opc_tensor_spec_t *spec);
 typedef void opc_tensor_visit_t(const char *path, opc_value_t *tensor, void *context);
 void opc_value_visit_tensors(const char *path, opc_value_t *value, opc_tensor_visit_t *visit, void *context);
 
-/* Sample-file JSON (DESIGN.md) of a value; the reverse, with conversion by type, is in model/sample/sample.h. */
+/* A value as JSON, as sample files have it; the reverse, with conversion by type, is in model/sample/sample.h. */
 json_t *opc_value_to_json(const opc_value_t *value); /* new reference */
 /* Short text for messages: "float32[2, 3] strides [1, 2]", "3", "[1, 2]". */
 void opc_value_describe(const opc_value_t *value, char *out, size_t size);

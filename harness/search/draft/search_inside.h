@@ -1,9 +1,9 @@
-/* Inside of the search: what its files give each other. Not for use outside harness/plan/search*.c.
+/* Inside of the search: what its files give each other. Not for use outside harness/search.
  *
  *   search.c        the state: what was tried, what was accepted, what is tried next
  *   search_seed.c   fresh arguments from the schema and the hints of search_hints.def
  *   search_text.c   a message taken apart: names, numbers, ranks, dtypes, shapes
- *   search_repair.c message -> edited arguments, a row a family (search_repair.def)
+ *   search_repair.c message -> edited arguments, a row a family (search_repair.c)
  *   search_edit.c   the edits themselves
  *   search_library.c what other operators have found
  *   search_backward.c a backward operator's arguments after its forward operator's

@@ -2,13 +2,12 @@
  *
  * The search itself runs nothing and needs no libtorch: whoever holds it sends each try to a child and tells the
  * outcome (wire/protocol.h, "try"), so a crash costs a child and never the search's memory. Deterministic: the tries
- * are a function of (schema, seed, outcomes told). Ownership: opc_search_free. Threads: one search, one thread. Source
- * of the method: SEARCH.md of the project's notes. */
+ * are a function of (schema, seed, outcomes told). Ownership: opc_search_free. Threads: one search, one thread. */
 #ifndef OPC_SEARCH_ENGINE_SEARCH_H
 #define OPC_SEARCH_ENGINE_SEARCH_H
 
-#include "search/recipe/recipe.h"
 #include "search/draft/search_library.h"
+#include "search/recipe/recipe.h"
 
 typedef enum opc_try_kind {
   OPC_TRY_RETURNED = 0,
@@ -38,7 +37,7 @@ typedef struct opc_try_outcome {
   int64_t output_numel;   /* of the largest tensor output or mutated argument */
 } opc_try_outcome_t;
 
-/* States of an operator after its search (SEARCH.md). */
+/* States of an operator after its search. */
 #define OPC_SEARCH_STATES(X)                                                                                  \
   X(NOT_FOUND, "not found")                                                                                   \
   X(RICH, "rich")            /* non-empty inputs, output of two elements or more, two shapes */               \

@@ -1,12 +1,12 @@
 /* Lists that may hold tensors, or none: other lists for an argument of type Tensor?[], Tensor?[]? or Tensor[]?, of a
- * call that was accepted. Not for use outside harness/plan/search*.c.
+ * call that was accepted. Not for use outside harness/search/engine.
  *
  * Ownership: the caller clears what it gets. Threads: one. */
 #ifndef OPC_SEARCH_ENGINE_SEARCH_OPTION_LISTS_H
 #define OPC_SEARCH_ENGINE_SEARCH_OPTION_LISTS_H
 
-#include "search/engine/search.h"
 #include "search/draft/search_inside.h"
+#include "search/engine/search.h"
 
 enum { OPC_OPTION_LISTS_MAX = 10 };
 

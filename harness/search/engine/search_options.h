@@ -1,14 +1,14 @@
 /* Options: what accepted arguments left at its default, off or out. When the search has found arguments, each switch,
  * mode, optional argument and number with a default is given another value, one after the other, on the arguments that
  * were accepted last; in the end tensors of integers get other ones than 0 and 1. Not for use outside
- * harness/plan/search*.c.
+ * harness/search/engine.
  *
  * Ownership: opc_options_clear. Threads: one. */
 #ifndef OPC_SEARCH_ENGINE_SEARCH_OPTIONS_H
 #define OPC_SEARCH_ENGINE_SEARCH_OPTIONS_H
 
-#include "search/engine/search.h"
 #include "search/draft/search_inside.h"
+#include "search/engine/search.h"
 
 enum {
   OPC_OPTION_MODES_MAX = 2, /* further values of one argument, each a sample of its own */

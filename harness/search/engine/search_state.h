@@ -1,10 +1,10 @@
-/* The state of a search. Not for use outside harness/plan/search*.c. */
+/* The state of a search. Not for use outside harness/search/engine. */
 #ifndef OPC_SEARCH_ENGINE_SEARCH_STATE_H
 #define OPC_SEARCH_ENGINE_SEARCH_STATE_H
 
 #include "base/text.h"
-#include "search/engine/search.h"
 #include "search/draft/search_inside.h"
+#include "search/engine/search.h"
 #include "search/engine/search_options.h"
 
 enum {

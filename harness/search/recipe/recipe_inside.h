@@ -1,4 +1,4 @@
-/* Inside of recipes: what recipe_read.c makes of the file and recipe_draw.c draws from. For harness/plan/recipe*.c
+/* Inside of recipes: what recipe_read.c makes of the file and recipe_draw.c draws from. For harness/search/recipe
  * alone. */
 #ifndef OPC_SEARCH_RECIPE_RECIPE_INSIDE_H
 #define OPC_SEARCH_RECIPE_RECIPE_INSIDE_H

@@ -1,6 +1,5 @@
-/* From a rejection's message to edited arguments: the families in the order of what each was worth when measured
- * (SEARCH.md of the project's notes, section 5), and how many candidates each may make of one message. A new family is
- * a row and a function. */
+/* From a rejection's message to edited arguments: the families in the order of what each was worth when measured, and
+ * how many candidates each may make of one message. A new family is a row and a function. */
 #include <string.h>
 
 #include "search/repair/search_repair.h"

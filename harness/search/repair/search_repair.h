@@ -1,5 +1,5 @@
 /* Inside of the repairs: a message, the tuple that it rejects, and the candidates in the making. Not for use outside
- * harness/plan/search_repair*.c.
+ * harness/search/repair.
  *
  * A family of messages is a function here and a row in search_repair.c. */
 #ifndef OPC_SEARCH_REPAIR_SEARCH_REPAIR_H

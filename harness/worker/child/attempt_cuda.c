@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "checks/framework/simulated.h"
+#include "checks/framework/simulated_case.h"
 #include "worker/child/batch.h"
 #include "worker/child/try_folder.h"
 

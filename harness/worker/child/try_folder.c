@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "worker/child/scratch.h"
+#include "worker/child/child_folder.h"
 
 static const char file_name[] = "input.bin";
 static const char file_bytes[] = "opcheck-c: sixty-four bytes that stand for whatever a file holds";
@@ -22,7 +22,7 @@ static void remove_others(int folder) {
   for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 || strcmp(entry->d_name, file_name) == 0)
       continue;
-    if (unlinkat(folder, entry->d_name, 0) != 0) opc_scratch_remove(entry->d_name);
+    if (unlinkat(folder, entry->d_name, 0) != 0) opc_child_folder_remove(entry->d_name);
   }
   closedir(entries);
 }

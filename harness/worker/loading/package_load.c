@@ -13,8 +13,8 @@
 
 #include "bridge/api/bridge.h"
 #include "bridge/api/prepare.h"
+#include "worker/child/child_folder.h"
 #include "worker/loading/package_needs.h"
-#include "worker/child/scratch.h"
 
 /* What the process that loads it says through a pipe. */
 typedef struct trial {
@@ -54,7 +54,7 @@ static _Noreturn void trial_run(const char *path, const char *model, const char 
 static opc_status_t trial_make(const char *path, const char *model, trial_t *out, int *out_status, opc_error_t *error) {
   char folder[PATH_MAX];
   int ends[2];
-  opc_status_t status = opc_scratch_make(folder, error);
+  opc_status_t status = opc_child_folder_make(folder, error);
   if (status != OPC_OK) return status;
   if (pipe2(ends, O_CLOEXEC) != 0) return opc_error_set(error, OPC_ERR_SYSTEM, "no pipe: %s", strerror(errno));
   pid_t parent = getpid(), pid = fork();
@@ -67,7 +67,7 @@ static opc_status_t trial_make(const char *path, const char *model, trial_t *out
     }
   }
   close(ends[0]);
-  opc_scratch_remove(folder);
+  opc_child_folder_remove(folder);
   return status;
 }
 
@@ -140,13 +140,13 @@ static bool prepare_model(const char *path, const opc_package_model_t *model, bo
   char folder[PATH_MAX], file[PATH_MAX + 16];
   opc_prepared_t prepared = {0};
   opc_error_t error = {0};
-  if (opc_scratch_make(folder, &error) != OPC_OK) return fail(failure, "package", error.message);
+  if (opc_child_folder_make(folder, &error) != OPC_OK) return fail(failure, "package", error.message);
   snprintf(file, sizeof file, "%s/model.so", folder);
   opc_status_t status = opc_package_unpack_code(path, model->name, file, &error);
   bool has_code = status != OPC_ERR_NOT_FOUND; /* libtorch compiles the source then */
   if (status == OPC_OK) status = opc_bridge_prepare(file, cuda, &prepared, &error);
   opc_prepared_clear(&prepared);
-  opc_scratch_remove(folder);
+  opc_child_folder_remove(folder);
   return status == OPC_OK || !has_code || fail(failure, "package", error.message);
 }
 

@@ -11,9 +11,9 @@
 
 #include "memory/valgrind_requests.h"
 #include "wire/protocol.h"
+#include "worker/child/child_folder.h"
 #include "worker/loading/loading.h"
 #include "worker/process/sandbox.h"
-#include "worker/child/scratch.h"
 #include "worker/process/warm_up.h"
 #include "worker/process/zygote.h"
 
@@ -102,7 +102,7 @@ static opc_status_t batch_run(options_t *options, opc_error_t *error) {
   if (status == OPC_OK) status = opc_loading_run(&options->loading, &operators, error);
   opc_channel_close(&control);
   if (options->memcheck) opc_valgrind_only_operators();
-  if (status == OPC_OK) status = opc_scratch_make(directory, error);
+  if (status == OPC_OK) status = opc_child_folder_make(directory, error);
   if (status != OPC_OK) return status;
   opc_sandbox_t sandbox = {.batch = fds[0],
                            .blackbox = fds[1],
@@ -149,10 +149,10 @@ int main(int argc, char **argv) {
   if (status == OPC_OK) status = options_parse(argc, argv, &options, preloads, namespaces, &error);
   struct rlimit no_core = {1, 1}; /* an initialiser may crash; for the number see sandbox.c */
   setrlimit(RLIMIT_CORE, &no_core);
-  if (status == OPC_OK) status = opc_scratch_open(&error);
+  if (status == OPC_OK) status = opc_child_folder_open(&error);
   if (status == OPC_OK) status = options.exec_batch ? batch_run(&options, &error) : zygote_run(&options, &error);
   if (status != OPC_OK) fprintf(stderr, "opcheck-worker: %s\n", error.message);
-  opc_scratch_close();
+  opc_child_folder_close();
   free(preloads);
   free(namespaces);
   fflush(NULL);

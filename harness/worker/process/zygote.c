@@ -17,8 +17,8 @@
 #include "memory/valgrind_requests.h"
 #include "model/json/json_write.h"
 #include "worker/child/batch.h"
+#include "worker/child/child_folder.h"
 #include "worker/process/sandbox.h"
-#include "worker/child/scratch.h"
 
 enum { PASSED_FDS = 3, LOOK_AGAIN_MS = 200, JOIN_AT_FORK = 4 };
 
@@ -70,7 +70,7 @@ static opc_status_t fork_child(zygote_t *zygote, zygote_child_t *child, const in
                                opc_error_t *why) {
   for (int i = 0; i < PASSED_FDS; i++)
     if (fds[i] < 0) return opc_error_set(why, OPC_ERR_PROTOCOL, "a fork command comes with three descriptors");
-  opc_status_t status = opc_scratch_make(child->directory, why);
+  opc_status_t status = opc_child_folder_make(child->directory, why);
   if (status != OPC_OK) return status;
   pid_t parent = getpid();
   /* Valgrind looks for leaks in this process, and libtorch's thread pool is one to it. */
@@ -84,7 +84,7 @@ static opc_status_t fork_child(zygote_t *zygote, zygote_child_t *child, const in
     return OPC_OK;
   }
   status = opc_error_set(why, OPC_ERR_SYSTEM, "cannot fork: %s", strerror(errno));
-  opc_scratch_remove(child->directory);
+  opc_child_folder_remove(child->directory);
   return status;
 }
 
@@ -124,7 +124,7 @@ static bool child_reap(const zygote_child_t *child, int options, int *out_status
   if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOWAIT | options) != 0 || info.si_pid == 0) return false;
   kill(-child->pid, SIGKILL);
   if (wait4(child->pid, out_status, 0, out_usage) != child->pid) return false;
-  opc_scratch_remove(child->directory);
+  opc_child_folder_remove(child->directory);
   return true;
 }
 

@@ -3,8 +3,8 @@
  * own do not work there.
  *
  * Ownership: nothing is kept. Threads: one. */
-#ifndef OPC_CHECKS_FRAMEWORK_SIMULATED_H
-#define OPC_CHECKS_FRAMEWORK_SIMULATED_H
+#ifndef OPC_CHECKS_FRAMEWORK_SIMULATED_CASE_H
+#define OPC_CHECKS_FRAMEWORK_SIMULATED_CASE_H
 
 #include "base/text.h"
 #include "cuda/log/launch.h"

@@ -1,4 +1,4 @@
-#include "worker/child/scratch.h"
+#include "worker/child/child_folder.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -23,7 +23,7 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
   return 0;
 }
 
-void opc_scratch_remove(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
+void opc_child_folder_remove(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
 
 /* The janitor: outlives the worker, so it must hold nothing that others wait to see closed, and must not be in the
  * group that is killed. */
@@ -38,14 +38,14 @@ static _Noreturn void janitor_run(pid_t worker) {
   /* Looks at its parent too: before the pidfd was open the number may have become another process's, and Valgrind has
    * no pidfds. */
   while (getppid() == worker) (void)poll(&ended, ended.fd >= 0, ended.fd >= 0 ? -1 : LOOK_AGAIN_MS);
-  opc_scratch_remove(scratch_root);
+  opc_child_folder_remove(scratch_root);
   /* The children die with the worker, but not in the same instant: what one of them wrote meanwhile goes now. */
   usleep(200000);
-  opc_scratch_remove(scratch_root);
+  opc_child_folder_remove(scratch_root);
   _exit(0);
 }
 
-opc_status_t opc_scratch_open(opc_error_t *error) {
+opc_status_t opc_child_folder_open(opc_error_t *error) {
   const char *folder = getenv("TMPDIR");
   if (!folder || !folder[0]) folder = "/tmp";
   char made[PATH_MAX];
@@ -60,7 +60,7 @@ opc_status_t opc_scratch_open(opc_error_t *error) {
   return OPC_OK;
 }
 
-opc_status_t opc_scratch_make(char out[PATH_MAX], opc_error_t *error) {
+opc_status_t opc_child_folder_make(char out[PATH_MAX], opc_error_t *error) {
   int length = snprintf(out, PATH_MAX, "%s/child-XXXXXX", scratch_root);
   if (length < 0 || length >= PATH_MAX || !mkdtemp(out))
     return opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a working directory in %s: %s", scratch_root,
@@ -68,4 +68,4 @@ opc_status_t opc_scratch_make(char out[PATH_MAX], opc_error_t *error) {
   return OPC_OK;
 }
 
-void opc_scratch_close(void) { opc_scratch_remove(scratch_root); }
+void opc_child_folder_close(void) { opc_child_folder_remove(scratch_root); }

@@ -1,4 +1,4 @@
-#include "record/launch.h"
+#include "record/program_launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static void restore_signals(const struct sigaction before[FORWARDED + 1]) {
   sigaction(SIGCHLD, &before[FORWARDED], NULL);
 }
 
-static _Noreturn void become(const opc_launch_t *launch, const struct sigaction before[FORWARDED + 1],
+static _Noreturn void become(const opc_program_launch_t *launch, const struct sigaction before[FORWARDED + 1],
                              const sigset_t *mask, int tell) {
   const char *given = getenv("LD_PRELOAD");
   char *preload = given && *given ? opc_string_format("%s:%s", launch->shim, given) : opc_string_copy(launch->shim);
@@ -57,7 +57,7 @@ static _Noreturn void become(const opc_launch_t *launch, const struct sigaction 
   _exit(told == sizeof failure ? 127 : 126);
 }
 
-opc_status_t opc_launch(const opc_launch_t *launch, int *out_status, opc_error_t *error) {
+opc_status_t opc_program_run(const opc_program_launch_t *launch, int *out_status, opc_error_t *error) {
   struct sigaction before[FORWARDED + 1];
   sigset_t blocked, mask;
   int tell[2], failure = 0;

@@ -1,4 +1,4 @@
-#include "bridge/torch/guard.h"
+#include "bridge/torch/exceptions.h"
 
 #include <c10/util/Exception.h>
 #include <c10/util/Logging.h>

@@ -1,6 +1,6 @@
 // Exceptions become statuses and outcomes here: nothing is thrown across the bridge's C interface.
-#ifndef OPC_BRIDGE_TORCH_GUARD_H
-#define OPC_BRIDGE_TORCH_GUARD_H
+#ifndef OPC_BRIDGE_TORCH_EXCEPTIONS_H
+#define OPC_BRIDGE_TORCH_EXCEPTIONS_H
 
 #include <cxxabi.h>
 

@@ -1,4 +1,4 @@
-#include "checks/framework/simulated.h"
+#include "checks/framework/simulated_case.h"
 
 #include <string.h>
 
