@@ -45,7 +45,7 @@ if [[ "${OPC_BLESS:-0}" == 1 ]]; then
   cp "$folder/transcript" "$golden"
 else
   diff -u --label "$golden" "$golden" --label "this build" "$folder/transcript" || {
-    printf '\nIf that is as it should be: OPC_BLESS=1 ctest -L cli, and look at the difference.\n'
+    printf "\nIf that is as it should be, run: OPC_BLESS=1 ctest --test-dir build -L cli, and read the difference.\n"
     exit 1
   }
 fi
