@@ -5,11 +5,11 @@
 #include "cli/cli.h"
 #include "cli/execution.h"
 #include "model/case/case.h"
-#include "model/package/model_package.h"
 #include "model/case/verdict.h"
+#include "model/package/model_package.h"
 #include "reports/terminal.h"
-#include "supervise/process/cuda_plan.h"
 #include "supervise/load/model_package_run.h"
+#include "supervise/process/cuda_plan.h"
 
 enum {
   KEY_LIBRARY = 256,

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/gpu_cover.h"
 #include "cuda/image/kernel_image.h"
 #include "cuda/image/unpack_image.h"
+#include "inspect/gpu_cover.h"
 
 typedef struct reading {
   const opc_gpu_codes_t *whole;

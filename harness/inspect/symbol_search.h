@@ -1,6 +1,6 @@
 /* What loading a library would come to, found out without loading it: the libraries that it needs, directly or through
- * its own parts, and the symbols that none of them defines. It follows bridge/api/prepare.h: what is replaced there counts
- * as found here.
+ * its own parts, and the symbols that none of them defines. It follows bridge/api/prepare.h: what is replaced there
+ * counts as found here.
  *
  * Ownership: opc_symbol_search_clear; strings belong to the files inside. Threads, fork: no shared state. */
 #ifndef OPC_INSPECT_SYMBOL_SEARCH_H

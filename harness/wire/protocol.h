@@ -30,8 +30,8 @@
  *      {"t":"loaded","library":PATH,"note":TEXT} | {"t":"load_failed","library":PATH,"message":TEXT}
  *                                                     ("kind":KIND with load_failed: the message needs no more words)
  *                                                     preloads are told in the same way, with their own paths;
- *                                                     note: what is inert in this process (bridge/api/prepare.h), "" when
- * nothing
+ *                                                     note: what is inert in this process (bridge/api/prepare.h), ""
+ * when nothing
  *      {"t":"operator", …opc_operator_to_json…}       when all is loaded, in order of registration, with the kernels of
  * all the libraries; those of --namespace, without a library, behind all others in order of name
  *      {"t":"class", …opc_class_to_json…}

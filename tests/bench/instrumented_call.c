@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "bridge/api/bridge.h"
-#include "checks/framework/access.h"
 #include "checks/call/call.h"
+#include "checks/framework/access.h"
 #include "memory/cpu_memory.h"
 
 enum { ROUNDS = 401, CALLS = 50 };

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/catalogue/rules.h"
 #include "checks/cuda_log/cuda_ledger.h"
 #include "checks/cuda_log/cuda_log_json.h"
-#include "checks/catalogue/rules.h"
 #include "unit.h"
 
 #define FOLDER OPC_UNIT_FOLDER "/../../fixtures/cuda_logs"

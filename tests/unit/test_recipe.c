@@ -2,9 +2,9 @@
 #include "plan_fixture.h"
 #include "temp_folder.h"
 
+#include "search/draft/search_inside.h"
 #include "search/recipe/recipe.h"
 #include "search/recipe/recipe_expression.h"
-#include "search/draft/search_inside.h"
 
 enum { DRAWS = 300 };
 

@@ -1,5 +1,5 @@
-/* Gradients against the slopes of the operator's own results (checks/autograd/autograd_slope.h). Ownership: nothing. Threads:
- * one. */
+/* Gradients against the slopes of the operator's own results (checks/autograd/autograd_slope.h). Ownership: nothing.
+ * Threads: one. */
 #ifndef OPC_CHECKS_AUTOGRAD_AUTOGRAD_DIFFERENCE_H
 #define OPC_CHECKS_AUTOGRAD_AUTOGRAD_DIFFERENCE_H
 

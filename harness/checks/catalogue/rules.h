@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "model/schema/schema.h"
 #include "model/case/verdict.h"
+#include "model/schema/schema.h"
 
 typedef struct opc_rule {
   const char *name; /* "meta.stride"; "signal" stands for every signal.SIG… */

@@ -1,7 +1,7 @@
 /* device_memory: what the calls leave of device memory, pinned memory, streams and events, and of tensors on the
  * device, does not grow with their number. */
-#include "checks/cuda_log/cuda_ledger.h"
 #include "checks/cuda/cuda_watch.h"
+#include "checks/cuda_log/cuda_ledger.h"
 #include "checks/framework/outcome.h"
 
 enum { WARM_UP = 4, ROUND = 8, ROUNDS = OPC_CUDA_LEDGER_STEADY };

@@ -2,8 +2,8 @@
  * and when one fails, the operator says so. */
 #include <string.h>
 
-#include "checks/cuda_log/cuda_ledger.h"
 #include "checks/cuda/cuda_watch.h"
+#include "checks/cuda_log/cuda_ledger.h"
 #include "checks/framework/outcome.h"
 
 enum { INJECTED_LAUNCHES = 16, INJECTED_LAUNCHES_OF_VARIANT = 4 };

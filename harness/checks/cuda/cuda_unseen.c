@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "checks/framework/own_library.h"
-#include "inspect/cuda_calls.h"
 #include "cuda/log/launch.h"
+#include "inspect/cuda_calls.h"
 
 enum { NEEDS_DEPTH = 4 };
 

@@ -5,9 +5,9 @@
 #ifndef OPC_CHECKS_CUDA_CUDA_WATCH_H
 #define OPC_CHECKS_CUDA_CUDA_WATCH_H
 
-#include "checks/framework/check.h"
-#include "checks/cuda_log/cuda_judge.h"
 #include "checks/cuda/cuda_lasting.h"
+#include "checks/cuda_log/cuda_judge.h"
+#include "checks/framework/check.h"
 
 typedef struct opc_cuda_watch {
   opc_case_context_t *context;

@@ -6,9 +6,9 @@
 #define OPC_CHECKS_DETERMINISM_DETERMINISM_TRIAL_H
 
 #include "checks/call/argument_places.h"
-#include "checks/framework/check.h"
 #include "checks/call/replay.h"
 #include "checks/call/result.h"
+#include "checks/framework/check.h"
 
 typedef enum opc_trial_condition {
   OPC_TRIAL_ELSEWHERE = 1 << 0, /* tensors in other memory and in the opposite order, small blocks of malloc at other

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/outcome.h"
 #include "checks/compare/tolerance.h"
+#include "checks/framework/outcome.h"
 
 /* CUDA's mathematical functions are off by more than the CPU's: up to 8 units in the last place (CUDA C++ Programming
  * Guide, "Mathematical Functions"), and those of both are compared. */

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "checks/framework/outcome.h"
 #include "checks/call/result.h"
+#include "checks/framework/outcome.h"
 
 /* ---- arguments that may not be written ---- */
 

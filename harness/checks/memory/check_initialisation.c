@@ -4,11 +4,11 @@
  * The same call runs with other bytes in all of it. Empty inputs are the business of check empty (empty.poison). */
 #include <string.h>
 
-#include "checks/framework/access.h"
 #include "checks/compare/bool_bytes.h"
+#include "checks/compare/out_argument.h"
+#include "checks/framework/access.h"
 #include "checks/framework/case_run.h"
 #include "checks/framework/device_zones_use.h"
-#include "checks/compare/out_argument.h"
 #include "checks/framework/outcome.h"
 #include "memory/cpu_memory.h"
 #include "memory/device_zones.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/outcome.h"
 #include "checks/compare/tolerance.h"
+#include "checks/framework/outcome.h"
 
 /* ---- expect.same_bits ---- */
 

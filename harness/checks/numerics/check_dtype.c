@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/outcome.h"
 #include "checks/compare/sign_pairs.h"
 #include "checks/compare/tolerance.h"
+#include "checks/framework/outcome.h"
 
 enum {
   MESSAGE_SIZE = 300,

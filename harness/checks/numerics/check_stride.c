@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/outcome.h"
 #include "checks/compare/places.h"
 #include "checks/compare/tolerance.h"
+#include "checks/framework/outcome.h"
 
 typedef struct reference {
   opc_sample_t sample; /* contiguous */

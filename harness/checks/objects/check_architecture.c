@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "bridge/api/prepare.h"
-#include "checks/framework/check.h"
 #include "checks/cuda_log/cuda_judge.h"
+#include "checks/framework/check.h"
+#include "cuda/log/launch.h"
 #include "inspect/facts.h"
 #include "inspect/gpu_cover.h"
 #include "inspect/kernel_cover.h"
 #include "inspect/simulated_architectures.h"
-#include "cuda/log/launch.h"
 #include "model/json/json_write.h"
 
 typedef struct library {

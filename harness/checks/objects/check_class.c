@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/objects/class_state.h"
 #include "checks/framework/outcome.h"
+#include "checks/objects/class_state.h"
 #include "model/value/simple_value.h"
 
 /* An object and the arguments that it was made from, which it may hold. */

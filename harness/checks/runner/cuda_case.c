@@ -1,6 +1,6 @@
 /* After each case on a real CUDA device: what its kernels left behind. */
-#include "checks/framework/check.h"
 #include "checks/cuda_log/cuda_fault.h"
+#include "checks/framework/check.h"
 #include "cuda/log/launch.h"
 
 static bool is_watched(const opc_case_context_t *context) {

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/tags/tags.h"
 #include "checks/compare/tolerance.h"
+#include "checks/tags/tags.h"
 
 opc_status_t opc_tag_call_run(opc_case_context_t *context, const opc_sample_t *sample, const opc_tag_call_t *call,
                               opc_result_t *out, bool *out_returned, opc_error_t *error) {

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/state/cudart_table.h"
 #include "cuda/cupti/unwrapped.h"
+#include "cuda/state/cudart_table.h"
 
 static int current_device(void) {
   opc_runtime_ready();

@@ -4,9 +4,9 @@
 
 #include "base/text.h"
 #include "model/case/case.h"
-#include "model/sample/expect_json.h"
 #include "model/json/json_read.h"
 #include "model/json/json_write.h"
+#include "model/sample/expect_json.h"
 #include "model/sample/sample.h"
 #include "model/value/value_read.h"
 

@@ -1,5 +1,5 @@
-/* A VALUE of the sample format becomes an argument: the schema's type decides how (model/value/value.h writes the reverse).
- * Ownership: the caller clears *out, which is NONE after a failure. */
+/* A VALUE of the sample format becomes an argument: the schema's type decides how (model/value/value.h writes the
+ * reverse). Ownership: the caller clears *out, which is NONE after a failure. */
 #ifndef OPC_MODEL_VALUE_VALUE_READ_H
 #define OPC_MODEL_VALUE_VALUE_READ_H
 

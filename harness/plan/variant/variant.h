@@ -1,8 +1,9 @@
 /* Variants: transformations of a sample's arguments, each with a name that is part of the case id.
  *
  * VARIANT is "plain" or `argument.transformation[+argument.transformation…]`; an argument is a path ("x",
- * "tensors[1]"), or "all" for every tensor at once. Transformations change descriptions only (model/value/value.h), never
- * tensors. A variant is a function of (sample, name): opc_variant_apply can rebuild any variant from its name alone. */
+ * "tensors[1]"), or "all" for every tensor at once. Transformations change descriptions only (model/value/value.h),
+ * never tensors. A variant is a function of (sample, name): opc_variant_apply can rebuild any variant from its name
+ * alone. */
 #ifndef OPC_PLAN_VARIANT_VARIANT_H
 #define OPC_PLAN_VARIANT_VARIANT_H
 

@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "record/observer/observer_tensor.h"
 #include "bridge/torch/torch_names.h"
+#include "record/observer/observer_tensor.h"
 #include "record/readable.h"
 #include "record/recorder.h"
 

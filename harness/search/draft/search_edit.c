@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "search/draft/search_inside.h"
 #include "plan/variant/variant_table.h"
+#include "search/draft/search_inside.h"
 
 /* Each case computes on what is found here, some of them dozens of times: what is larger costs minutes an operator and
  * shows nothing more. */

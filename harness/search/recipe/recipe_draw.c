@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "model/value/value_read.h"
+#include "search/draft/search_inside.h"
 #include "search/recipe/recipe_expression.h"
 #include "search/recipe/recipe_inside.h"
-#include "search/draft/search_inside.h"
-#include "model/value/value_read.h"
 
 enum { ATTEMPTS = 200, LIST_MAX = 64, GIVEN_PERCENT = 70 };
 static const int64_t size_max = 4096, numel_max = 1 << 20;

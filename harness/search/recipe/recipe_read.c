@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "model/value/value_read.h"
 #include "search/recipe/recipe_expression.h"
 #include "search/recipe/recipe_inside.h"
-#include "model/value/value_read.h"
 
 static opc_status_t out_of_memory(opc_json_reader_t *reader) {
   return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "model/json/json_file.h"
-#include "search/recipe/recipe_inside.h"
 #include "search/draft/search_inside.h"
+#include "search/recipe/recipe_inside.h"
 
 static const char format_name[] = "opcheck-c/recipes/1";
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "supervise/symbols/frames.h"
 #include "supervise/process/worker_process.h"
+#include "supervise/symbols/frames.h"
 
 enum { TAIL_SIZE = 2048, RECURSION = 12 };
 

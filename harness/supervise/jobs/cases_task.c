@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "checks/catalogue/rules.h"
-#include "model/json/json_write.h"
 #include "model/case/verdict.h"
+#include "model/json/json_write.h"
 #include "supervise/jobs/task.h"
 
 enum { CRASHES_MAX = 3, TIMEOUTS_MAX = 2, HANGS_MAX = 3, STILLBORN_MAX = 3 };

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "model/case/verdict.h"
 #include "model/json/json_write.h"
 #include "plan/variant/variant.h"
-#include "model/case/verdict.h"
-#include "supervise/symbols/frames.h"
-#include "supervise/load/libraries.h"
 #include "supervise/jobs/search_rounds.h"
+#include "supervise/load/libraries.h"
+#include "supervise/symbols/frames.h"
 
 static const char *const sources[] = {"file", "file", "recorded", "searched"}; /* in the order of opc_sample_source_t */
 

@@ -7,8 +7,8 @@
 #define OPC_SUPERVISE_JOBS_TASK_H
 
 #include "search/engine/search.h"
-#include "supervise/process/batch_child.h"
 #include "supervise/evidence/crash_report.h"
+#include "supervise/process/batch_child.h"
 #include "supervise/session/session.h"
 
 typedef struct opc_task opc_task_t;

@@ -10,10 +10,10 @@
 #include "inspect/load_order.h"
 #include "inspect/package.h"
 #include "inspect/symbol_search.h"
-#include "supervise/process/batch_child.h"
 #include "supervise/common/interrupt.h"
-#include "supervise/tools/memcheck.h"
 #include "supervise/load/model_package_run.h"
+#include "supervise/process/batch_child.h"
+#include "supervise/tools/memcheck.h"
 
 static const double hello_seconds = 120; /* libtorch from a cold disk */
 enum { POLL_MILLISECONDS = 100, TAIL_SIZE = 600, MEMCHECK_LEAVE_MS = 30000 };

@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "supervise/symbols/symbolise.h"
 #include "supervise/process/worker_process.h"
+#include "supervise/symbols/symbolise.h"
 #include "wire/channel.h"
 #include "wire/protocol.h"
 

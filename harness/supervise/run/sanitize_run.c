@@ -6,13 +6,13 @@
 #include <sys/wait.h>
 
 #include "base/text.h"
-#include "model/json/json_write.h"
 #include "model/case/verdict.h"
-#include "supervise/symbols/frames.h"
+#include "model/json/json_write.h"
 #include "supervise/common/interrupt.h"
-#include "supervise/tools/sanitize.h"
-#include "supervise/jobs/task.h"
 #include "supervise/evidence/witness.h"
+#include "supervise/jobs/task.h"
+#include "supervise/symbols/frames.h"
+#include "supervise/tools/sanitize.h"
 
 enum { ENDS_MAX = 3, HALVED_MAX = 4, POLL_MILLISECONDS = 200, TAIL_SIZE = 600 };
 

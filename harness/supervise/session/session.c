@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "checks/catalogue/rules.h"
-#include "model/json/json_write.h"
 #include "model/case/verdict.h"
+#include "model/json/json_write.h"
 #include "supervise/session/session.h"
 
 json_t *opc_result_new(const char *case_id, const char *verdict, const char *severity, const char *rule,

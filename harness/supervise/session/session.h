@@ -6,14 +6,14 @@
 #define OPC_SUPERVISE_SESSION_SESSION_H
 
 #include "model/case/case.h"
-#include "search/recipe/recipe.h"
 #include "search/draft/search_library.h"
+#include "search/recipe/recipe.h"
 #include "supervise/common/journal.h"
-#include "supervise/load/load.h"
-#include "supervise/tools/memcheck.h"
 #include "supervise/common/run_options.h"
-#include "supervise/symbols/symbolise.h"
 #include "supervise/common/xfail.h"
+#include "supervise/load/load.h"
+#include "supervise/symbols/symbolise.h"
+#include "supervise/tools/memcheck.h"
 
 typedef struct opc_session {
   const opc_run_options_t *options;

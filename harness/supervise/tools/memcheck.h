@@ -9,12 +9,12 @@
 #ifndef OPC_SUPERVISE_TOOLS_MEMCHECK_H
 #define OPC_SUPERVISE_TOOLS_MEMCHECK_H
 
-#include "supervise/process/batch_child.h"
-#include "supervise/evidence/crash_report.h"
 #include "supervise/common/journal.h"
-#include "supervise/tools/memcheck_words.h"
 #include "supervise/common/run_options.h"
+#include "supervise/evidence/crash_report.h"
+#include "supervise/process/batch_child.h"
 #include "supervise/process/worker_process.h"
+#include "supervise/tools/memcheck_words.h"
 
 typedef struct opc_memcheck opc_memcheck_t;
 

@@ -4,9 +4,9 @@
 #include <sys/wait.h>
 
 #include "base/text.h"
+#include "supervise/evidence/witness.h"
 #include "supervise/symbols/frames.h"
 #include "supervise/tools/memcheck_state.h"
-#include "supervise/evidence/witness.h"
 
 static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child_t *child,
                                  const opc_memcheck_view_t *view, bool new_failed, opc_crash_t *crash) {

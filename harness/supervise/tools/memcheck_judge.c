@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "checks/catalogue/rules.h"
 #include "model/case/verdict.h"
-#include "supervise/tools/memcheck_state.h"
 #include "supervise/evidence/witness.h"
+#include "supervise/tools/memcheck_state.h"
 
 static const char *text_of(const json_t *object, const char *key) {
   return json_string_value(json_object_get(object, key));

@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-#include "supervise/tools/memcheck_xml.h"
 #include "supervise/symbols/symbolise.h"
+#include "supervise/tools/memcheck_xml.h"
 
 /* Whose addresses they are. */
 typedef struct opc_memcheck_view {

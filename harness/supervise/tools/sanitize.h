@@ -12,8 +12,8 @@
 #include <limits.h>
 
 #include "model/schema/schema.h"
-#include "supervise/tools/sanitize_words.h"
 #include "supervise/process/worker_process.h"
+#include "supervise/tools/sanitize_words.h"
 
 typedef struct opc_sanitize opc_sanitize_t;
 struct opc_session;
