@@ -2,8 +2,7 @@
  * lists them.
  *
  * Ownership: the caller's array. Threads, fork: no shared state. The bytes may be anything: what is damaged ends the
- * reading, and is told. Source of the layout: the files that nvcc 13 writes, compared with what cuobjdump says of them.
- */
+ * reading, and is told. */
 #ifndef OPC_INSPECT_FATBIN_H
 #define OPC_INSPECT_FATBIN_H
 

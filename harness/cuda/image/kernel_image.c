@@ -5,14 +5,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "cuda/image/fat_container.h"
 #include "cuda/image/unpack_image.h"
 
-/* ---- the container: see inspect/fatbin.h, which counts what a file has; here the loaded bytes are read, one module's
- * at a time ---- */
+/* ---- the code of one module ---- */
 
-enum { KIND_PTX = 1, KIND_MACHINE_CODE = 2, WRAPPER_MAGIC = 0x466243b1 };
-static const uint32_t container_magic = 0xba55ed50;
-static const uint64_t flag_lz4 = 0x2000, flag_zstd = 0x8000, flag_specific = 0x100000, flag_family = 0x200000;
+enum { WRAPPER_MAGIC = 0x466243b1 };
 
 typedef struct wrapper {
   uint32_t magic, version;
@@ -20,59 +18,12 @@ typedef struct wrapper {
   void *more; /* version 2: containers of the parts that were linked on the device, ended by NULL */
 } wrapper_t;
 
-typedef struct container {
-  uint32_t magic;
-  uint16_t version, header_size;
-  uint64_t size;
-} container_t;
-
-typedef struct entry {
-  uint16_t kind, version;
-  uint32_t header_size;
-  uint64_t size;
-  uint32_t compressed_size, options;
-  uint16_t minor, major;
-  uint32_t architecture, name, name_size;
-  uint32_t flags[2];
-  uint64_t unused, plain_size; /* of what is compressed, where the header has them */
-} entry_t;
-_Static_assert(sizeof(entry_t) == 64, "as they lie in memory");
-
-typedef struct part {
-  entry_t entry;
-  uint64_t flags;
-  const unsigned char *bytes;
-  size_t size; /* packed or not */
-} part_t;
-
-/* True: goes no further. */
-typedef bool visit_t(const part_t *part, void *data);
-
-static bool visit_container(const unsigned char *bytes, visit_t *visit, void *data) {
-  container_t container;
-  memcpy(&container, bytes, sizeof container);
-  if (container.magic != container_magic || container.header_size < sizeof container) return false;
-  const unsigned char *at = bytes + container.header_size, *const end = at + container.size;
-  while ((size_t)(end - at) >= offsetof(entry_t, unused)) {
-    part_t part = {0};
-    memcpy(&part.entry, at, offsetof(entry_t, unused));
-    const size_t left = (size_t)(end - at);
-    if (part.entry.header_size < offsetof(entry_t, unused) || part.entry.header_size > left ||
-        part.entry.size > left - part.entry.header_size)
-      return false;
-    if (part.entry.header_size >= sizeof part.entry) memcpy(&part.entry, at, sizeof part.entry);
-    part.flags = (uint64_t)part.entry.flags[1] << 32 | part.entry.flags[0];
-    part.bytes = at + part.entry.header_size;
-    part.size = (size_t)part.entry.size;
-    const bool packed = (part.flags & (flag_lz4 | flag_zstd)) != 0 && part.entry.compressed_size != 0;
-    if (packed && part.entry.compressed_size < part.size) part.size = part.entry.compressed_size;
-    if (visit(&part, data)) return true;
-    at = part.bytes + part.entry.size;
-  }
-  return false;
+static bool visit_container(const unsigned char *bytes, opc_fat_visit_t *visit, void *data) {
+  opc_fat_container_t container;
+  return opc_fat_container_read(bytes, SIZE_MAX, &container) && opc_fat_visit(bytes, visit, data) == OPC_FAT_STOPPED;
 }
 
-static bool visit_parts(const void *given, visit_t *visit, void *data) {
+static bool visit_parts(const void *given, opc_fat_visit_t *visit, void *data) {
   wrapper_t wrapper;
   memcpy(&wrapper, given, sizeof wrapper);
   if (wrapper.magic != WRAPPER_MAGIC || !wrapper.container) return false;
@@ -91,18 +42,19 @@ typedef struct device {
 } device_t;
 
 /* CUDA Programming Guide, "Binary Compatibility" and "Family-Specific and Architecture-Specific Features". */
-static bool fits(const part_t *part, const device_t *device) {
-  const int major = (int)part->entry.architecture / 10, minor = (int)part->entry.architecture % 10;
-  if ((part->flags & flag_specific) != 0) return major == device->major && minor == device->minor;
-  if (part->entry.kind == KIND_MACHINE_CODE || (part->flags & flag_family) != 0)
+static bool fits(const opc_fat_entry_t *part, const device_t *device) {
+  const int major = (int)part->header.architecture / 10, minor = (int)part->header.architecture % 10;
+  if ((part->flags & OPC_FAT_SPECIFIC) != 0) return major == device->major && minor == device->minor;
+  if (part->header.kind == OPC_FAT_MACHINE_CODE || (part->flags & OPC_FAT_FAMILY) != 0)
     return major == device->major && minor <= device->minor;
-  return part->entry.kind == KIND_PTX && (major < device->major || (major == device->major && minor <= device->minor));
+  return part->header.kind == OPC_FAT_PTX &&
+         (major < device->major || (major == device->major && minor <= device->minor));
 }
 
-static bool look(const part_t *part, void *data) {
+static bool look(const opc_fat_entry_t *part, void *data) {
   device_t *device = data;
-  unsigned *best = part->entry.kind == KIND_PTX ? &device->code.ptx : &device->code.machine;
-  if (fits(part, device) && part->entry.architecture > *best) *best = part->entry.architecture;
+  unsigned *best = part->header.kind == OPC_FAT_PTX ? &device->code.ptx : &device->code.machine;
+  if (fits(part, device) && part->header.architecture > *best) *best = part->header.architecture;
   return false;
 }
 
@@ -123,20 +75,20 @@ typedef struct wanted {
 } wanted_t;
 
 static bool read_plain(const wanted_t *wanted, const unsigned char *bytes, size_t size) {
-  if (wanted->kind == KIND_MACHINE_CODE) return opc_cubin_read(bytes, size, wanted->kernel, wanted->out);
+  if (wanted->kind == OPC_FAT_MACHINE_CODE) return opc_cubin_read(bytes, size, wanted->kernel, wanted->out);
   return opc_ptx_read((const char *)bytes, size, wanted->kernel, wanted->out);
 }
 
-static bool read_part(const part_t *part, void *data) {
+static bool read_part(const opc_fat_entry_t *part, void *data) {
   const wanted_t *wanted = data;
-  const uint64_t how = part->flags & (flag_lz4 | flag_zstd);
-  if (part->entry.kind != wanted->kind ||
-      (wanted->architecture != 0 && part->entry.architecture != wanted->architecture) || (how != 0 && !wanted->packed))
+  const uint64_t how = part->flags & (OPC_FAT_LZ4 | OPC_FAT_ZSTD);
+  if (part->header.kind != wanted->kind ||
+      (wanted->architecture != 0 && part->header.architecture != wanted->architecture) || (how != 0 && !wanted->packed))
     return false;
   if (how == 0) return read_plain(wanted, part->bytes, part->size);
   size_t size;
   unsigned char *plain =
-      opc_image_unpack(how == flag_zstd, part->bytes, part->size, (size_t)part->entry.plain_size, &size);
+      opc_image_unpack(how == OPC_FAT_ZSTD, part->bytes, part->size, (size_t)part->header.plain_size, &size);
   const bool found = plain && read_plain(wanted, plain, size);
   opc_image_unpacked_free(plain, size);
   return found;
@@ -146,14 +98,14 @@ void opc_image_read(const void *wrapper, const char *kernel, int major, int mino
   const opc_image_code_t code = opc_image_code(wrapper, major, minor);
   memset(out, 0, sizeof *out);
   wanted_t wanted = {
-      .kernel = kernel, .out = out, .kind = KIND_MACHINE_CODE, .architecture = code.machine, .packed = true};
+      .kernel = kernel, .out = out, .kind = OPC_FAT_MACHINE_CODE, .architecture = code.machine, .packed = true};
   if (code.machine != 0 && visit_parts(wrapper, read_part, &wanted)) return;
   /* Compiled for the device when it is loaded, or not for this one: the parameters are the same everywhere, the
    * resources are not. */
   static const struct {
     int kind;
     bool packed;
-  } order[] = {{KIND_MACHINE_CODE, false}, {KIND_PTX, true}, {KIND_MACHINE_CODE, true}};
+  } order[] = {{OPC_FAT_MACHINE_CODE, false}, {OPC_FAT_PTX, true}, {OPC_FAT_MACHINE_CODE, true}};
   bool found = false;
   wanted.architecture = 0;
   for (size_t i = 0; i < sizeof order / sizeof order[0] && !found; i++) {
@@ -166,9 +118,9 @@ void opc_image_read(const void *wrapper, const char *kernel, int major, int mino
 
 bool opc_image_has(const void *wrapper, const char *kernel) {
   opc_kernel_image_t image;
-  wanted_t wanted = {.kernel = kernel, .out = &image, .kind = KIND_MACHINE_CODE, .packed = true};
+  wanted_t wanted = {.kernel = kernel, .out = &image, .kind = OPC_FAT_MACHINE_CODE, .packed = true};
   if (visit_parts(wrapper, read_part, &wanted)) return true;
-  wanted.kind = KIND_PTX;
+  wanted.kind = OPC_FAT_PTX;
   return visit_parts(wrapper, read_part, &wanted);
 }
 
@@ -177,10 +129,10 @@ bool opc_image_has(const void *wrapper, const char *kernel) {
 typedef struct wrapped {
   wrapper_t wrapper; /* first: it is what is given out */
   size_t mapped;
-  container_t container;
-  entry_t entry;
+  opc_fat_container_t container;
+  opc_fat_header_t entry;
 } wrapped_t;
-_Static_assert(offsetof(wrapped_t, entry) == offsetof(wrapped_t, container) + sizeof(container_t),
+_Static_assert(offsetof(wrapped_t, entry) == offsetof(wrapped_t, container) + sizeof(opc_fat_container_t),
                "as they lie in a fat binary");
 
 /* The tables of sections and segments lie behind the sections. */
@@ -210,8 +162,9 @@ void *opc_image_wrap(const void *given, size_t size) {
   const char *text = given; /* compared as one: a short one ends before its fourth byte */
   const bool cubin = strncmp(text, ELFMAG, SELFMAG) == 0,
              packed = strncmp(text, (const char *)container_bytes, sizeof container_bytes) == 0;
-  container_t container = {.magic = container_magic, .version = 1, .header_size = sizeof container};
-  entry_t entry = {.kind = cubin ? KIND_MACHINE_CODE : KIND_PTX, .version = 0x0101, .header_size = sizeof entry};
+  opc_fat_container_t container = {.magic = OPC_FAT_MAGIC, .version = 1, .header_size = sizeof container};
+  opc_fat_header_t entry = {
+      .kind = cubin ? OPC_FAT_MACHINE_CODE : OPC_FAT_PTX, .version = 0x0101, .header_size = sizeof entry};
   size_t bytes;
   if (size != 0 && ((cubin && size < sizeof(Elf64_Ehdr)) || (packed && size < sizeof container))) return NULL;
   if (packed) {
