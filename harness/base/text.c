@@ -118,3 +118,8 @@ char *opc_string_format(const char *format, ...) {
   va_end(arguments);
   return opc_text_take(&text);
 }
+
+const char *opc_base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}

@@ -36,6 +36,8 @@ char *opc_text_take(opc_text_t *text);          /* the caller frees; NULL when n
 char *opc_string_copy(const char *string);
 /* As much of it as fits, NUL-terminated. What names every tensor of every call: printf takes ten times as long. */
 void opc_string_put(char *out, size_t size, const char *string);
+/* What follows the last slash of a path, inside it; all of it where there is none. */
+const char *opc_base_name(const char *path);
 /* printf into a new string; NULL when memory ran out; the caller frees. */
 char *opc_string_format(const char *format, ...) OPC_PRINTF(1, 2);
 

@@ -144,7 +144,7 @@ static opc_status_t make_folder(record_command_t *record) {
   } else {
     snprintf(absolute, sizeof absolute, "%s", temporary && *temporary == '/' ? temporary : "/tmp");
   }
-  const char *name = plain && strrchr(record->output, '/') ? strrchr(record->output, '/') + 1 : record->output;
+  const char *name = opc_base_name(record->output);
   record->folder = opc_string_format("%s/%s.recording-XXXXXX", absolute, plain ? name : "opcheck-c");
   if (record->values && plain) record->values_folder = opc_string_format("%s.values", name);
   if (record->values && !plain)

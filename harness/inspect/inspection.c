@@ -50,10 +50,9 @@ static json_t *registers_json(const opc_facts_t *facts) {
 
 static json_t *need_json(const inspecting_t *inspecting, const opc_need_t *need) {
   const bool own = need->by == inspecting->file;
-  const char *slash = strrchr(need->by->path, '/');
   return json_pack("{s:o, s:s, s:o, s:b, s:o}", "name", words(need->name), "found", opc_found_words(need->place.how),
                    "path", need->place.how == OPC_FOUND_NOWHERE ? json_null() : words(need->place.path), "replaced",
-                   need->replaced, "by", own ? json_null() : words(slash != NULL ? slash + 1 : need->by->path));
+                   need->replaced, "by", own ? json_null() : words(opc_base_name(need->by->path)));
 }
 
 static json_t *needs_json(const inspecting_t *inspecting) {

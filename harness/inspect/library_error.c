@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/text.h"
 #include "inspect/facts.h"
 
 void opc_library_error_set(opc_library_error_t *out, const char *kind, const char *format, ...) {
@@ -85,7 +86,7 @@ static void missing_dependency(opc_library_error_t *out, const char *message, co
   while (start > message && start[-1] != '(' && start[-1] != ' ') start--;
   size_t length = (size_t)(end - start);
   snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), start);
-  const char *base = strrchr(name, '/') != NULL ? strrchr(name, '/') + 1 : name;
+  const char *base = opc_base_name(name);
   if (strncmp(base, "libcudart.so", 12) == 0) {
     opc_library_error_set(out, "abi",
                           "needs %s, a CUDA runtime that is not here: it was built for another CUDA than this libtorch "

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "inspect/symbol_set.h"
 
 typedef struct library {
@@ -12,8 +13,7 @@ typedef struct library {
 } library_t;
 
 static bool names(const library_t *library, const library_t *other) {
-  const char *slash = strrchr(other->file->path, '/');
-  return opc_elf_needs(library->file, slash != NULL ? slash + 1 : other->file->path) ||
+  return opc_elf_needs(library->file, opc_base_name(other->file->path)) ||
          (other->file->soname != NULL && opc_elf_needs(library->file, other->file->soname));
 }
 

@@ -1,4 +1,5 @@
 #include "inspect/unpack.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +34,7 @@ static bool is_safe(const char *name) {
 
 /* "x.so", "x.so.1.2", the samples and recipes beside them, and what package_hint.h reads. */
 static bool is_wanted(const char *name) {
-  const char *base = strrchr(name, '/') != NULL ? strrchr(name, '/') + 1 : name, *so = strstr(base, ".so");
+  const char *base = opc_base_name(name), *so = strstr(base, ".so");
   const bool library =
       so != NULL && (so[3] == '\0' || (so[3] == '.' && strspn(so + 3, ".0123456789") == strlen(so + 3)));
   const bool inputs = strstr(name, ".samples.json") != NULL || strstr(name, ".recipes.json") != NULL;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "checks/cuda_log/cuda_judge.h"
 
 enum { LAUNCHES_SHOWN = 3 };
@@ -45,11 +46,6 @@ static size_t last_launches(const opc_cuda_log_t *log, size_t out[LAUNCHES_SHOWN
   return count;
 }
 
-static const char *file_name(const char *path) {
-  const char *slash = path ? strrchr(path, '/') : NULL;
-  return slash ? slash + 1 : path ? path : "";
-}
-
 void opc_cuda_fault_say(int code, const opc_cuda_log_t *log, opc_text_t *out) {
   const struct fault *fault = fault_of(code);
   size_t launches[LAUNCHES_SHOWN], count = last_launches(log, launches);
@@ -64,7 +60,7 @@ void opc_cuda_fault_say(int code, const opc_cuda_log_t *log, opc_text_t *out) {
         i == 0 ? (count > 1 ? "; the last launches before it, newest first: " : "; the last launch before it: ") : ", ",
         named ? opc_cuda_kernel_name(call->kernel, kernel, sizeof kernel) : "a kernel", call->grid[0], call->grid[1],
         call->grid[2], call->block[0], call->block[1], call->block[2]);
-    if (call->library && call->library[0]) opc_text_addf(out, " by %s", file_name(call->library));
+    if (call->library && call->library[0]) opc_text_addf(out, " by %s", opc_base_name(call->library));
   }
 }
 

@@ -1,5 +1,6 @@
 /* What the judges share: who made a call, what it is called, and the list of what was found. */
 #include "checks/cuda_log/cuda_judge.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -8,13 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 opc_cuda_owner_t opc_cuda_owner_of_file(const char *file) {
-  const char *name = base_name(file);
+  const char *name = opc_base_name(file);
   return strncmp(name, "libtorch", 8) == 0 || strncmp(name, "libc10", 6) == 0 ? OPC_CUDA_OF_TORCH : OPC_CUDA_OF_OTHERS;
 }
 

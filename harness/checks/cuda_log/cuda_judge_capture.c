@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "checks/cuda_log/cuda_judge.h"
 
 /* cudaError_t, "stream capture": what a call comes to that a capture does not bear. */
@@ -42,10 +43,9 @@ size_t opc_cuda_captured_work(const opc_cuda_log_t *log) {
 
 /* " (called by libtorch_cuda.so on the operator's behalf)" */
 static const char *by_whom(const opc_cuda_facts_t *facts, const opc_cuda_call_t *call, char *out, size_t size) {
-  const char *slash = strrchr(call->library, '/');
   *out = '\0';
   if (!opc_cuda_is_own(facts, call) && call->library[0])
-    snprintf(out, size, " (called by %.100s on the operator's behalf)", slash ? slash + 1 : call->library);
+    snprintf(out, size, " (called by %.100s on the operator's behalf)", opc_base_name(call->library));
   return out;
 }
 

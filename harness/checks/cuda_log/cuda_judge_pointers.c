@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "checks/cuda_log/cuda_judge.h"
 
 /* A closure's type in a mangled name: "UlfE_", "UliiE0_". */
@@ -36,7 +37,7 @@ static void judge_pointer(const opc_cuda_facts_t *facts, size_t index, size_t wh
 
 static void judge_access(const opc_cuda_facts_t *facts, size_t index, opc_cuda_founds_t *out) {
   const opc_cuda_call_t *call = &facts->log.calls[index];
-  const char *slash = strrchr(call->library, '/'), *file = slash ? slash + 1 : call->library;
+  const char *file = opc_base_name(call->library);
   bool own = opc_cuda_is_own(facts, call);
   opc_cuda_found_add(out, &facts->log, "launch.host_access", index, index,
                      "host code%s%s %s 0x%" PRIx64 ", which is memory of device %d", own ? "" : " of ", own ? "" : file,

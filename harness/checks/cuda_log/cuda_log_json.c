@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "model/json/json_write.h"
 
 const char *const opc_cuda_stream_words[] = {[OPC_CUDA_STREAM_LEGACY] = "legacy",
@@ -12,11 +13,6 @@ const char *const opc_cuda_stream_words[] = {[OPC_CUDA_STREAM_LEGACY] = "legacy"
 const char *const opc_cuda_place_words[] = {
     [OPC_CUDA_NOWHERE] = "nowhere", [OPC_CUDA_DEVICE] = "device",     [OPC_CUDA_MANAGED] = "managed",
     [OPC_CUDA_PINNED] = "pinned",   [OPC_CUDA_PAGEABLE] = "pageable", [OPC_CUDA_FREED] = "freed"};
-
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
 
 static json_t *hex(uint64_t number) { return json_sprintf("0x%" PRIx64, number); }
 
@@ -112,8 +108,8 @@ json_t *opc_cuda_file_json(const opc_cuda_facts_t *facts, const char *origin, co
   for (size_t i = 0; i < facts->log.count; i++) {
     const opc_cuda_call_t *call = &facts->log.calls[i];
     opc_cuda_call_t named = *call; /* a kept log is not to say where things lie on somebody's machine */
-    named.library = base_name(call->library);
-    named.kernel_library = call->kernel_library ? base_name(call->kernel_library) : "";
+    named.library = opc_base_name(call->library);
+    named.kernel_library = call->kernel_library ? opc_base_name(call->kernel_library) : "";
     opc_json_append(&calls, opc_cuda_call_json(&named));
     if (!opc_cuda_is_own(facts, call) || json_object_get(known, named.library)) continue;
     opc_json_put(&known, named.library, json_true());

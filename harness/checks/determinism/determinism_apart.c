@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "checks/determinism/determinism_change.h"
 #include "checks/determinism/determinism_generators.h"
 #include "checks/determinism/determinism_record.h"
@@ -145,12 +146,6 @@ static bool change_run(life_t *life, opc_sample_t *changed, const char *what, co
   return !differs;
 }
 
-static double cpu_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /* False: larger tensors made a difference. */
 static bool growth_run(life_t *life, const opc_trial_outcome_t *before) {
   apart_log_t *log = life->log;
@@ -174,8 +169,10 @@ static bool growth_run(life_t *life, const opc_trial_outcome_t *before) {
 static opc_status_t changes_run(life_t *life, opc_error_t *error) {
   opc_trial_outcome_t before = {0};
   opc_status_t status = other_call(life, OPC_APART_AFTER_OTHERS, 0, &before, error);
-  double began = cpu_now();
-  for (size_t number = 0; status == OPC_OK && !opc_trial_strays() && cpu_now() - began < seconds_of_changes; number++) {
+  double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
+  for (size_t number = 0;
+       status == OPC_OK && !opc_trial_strays() && opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began < seconds_of_changes;
+       number++) {
     opc_sample_t changed = {0};
     char what[96];
     if (number == opc_change_first_misfit && !growth_run(life, &before)) break;

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "memory/cpu_memory.h"
 #include "memory/trap.h"
@@ -63,12 +64,6 @@ typedef struct meeting {
   point_t point;
   atomic_bool over;
 } meeting_t;
-
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* ---- holding a thread ---- */
 
@@ -167,12 +162,12 @@ static opc_status_t caller_call(caller_t *caller, const meeting_t *meeting) {
   opc_status_t status = caller->writes ? opc_call_restore(call, &caller->error) : OPC_OK;
   if (status != OPC_OK) return status;
   if (meeting) arm(meeting);
-  double began = seconds_now();
+  double began = opc_clock();
   opc_text_reset(&call->message);
   call->outcome = opc_op_call(caller->handle, call->arguments, call->absent, call->argument_count, &call->returns,
                               &call->return_count, &call->message);
   if (meeting) disarm(meeting);
-  else caller->seconds = seconds_now() - began;
+  else caller->seconds = opc_clock() - began;
   return OPC_OK;
 }
 

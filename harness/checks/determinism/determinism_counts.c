@@ -4,6 +4,7 @@
 #include <math.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 #include "checks/compare/tolerance.h"
 #include "memory/cpu_memory.h"
@@ -83,18 +84,12 @@ static bool only_rounding(const opc_grown_t *grown, bool widest, const opc_trial
   return opc_result_compare(&one->result, &several->result, is_rounding, &rounding).kind == OPC_DIFFERENCE_NONE;
 }
 
-static double cpu_seconds(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static double linger_until; /* processor time of the process */
 
 /* In the fault handler. */
 static void linger(void) {
   const struct timespec time = {.tv_nsec = LINGER_STEP_NS};
-  for (int step = 0; step < LINGER_STEPS && cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) < linger_until; step++)
+  for (int step = 0; step < LINGER_STEPS && opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) < linger_until; step++)
     (void)nanosleep(&time, NULL);
 }
 
@@ -123,13 +118,13 @@ static opc_status_t call_with(const opc_trial_t *trial, int threads, held_up_t w
   opc_status_t status = opc_trial_make(trial, call, error);
   if (status != OPC_OK) return status;
   opc_bridge_threads(threads);
-  double own = cpu_seconds(CLOCK_THREAD_CPUTIME_ID), all = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
+  double own = opc_clock_of(CLOCK_THREAD_CPUTIME_ID), all = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
   linger_until = all + (effort ? effort->all * work_meanwhile : 0.0);
   hold_up(call, where);
   opc_trial_call(trial, call);
   opc_trap_disarm();
-  own = cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - own;
-  all = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - all;
+  own = opc_clock_of(CLOCK_THREAD_CPUTIME_ID) - own;
+  all = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - all;
   if (effort && (effort->all == 0.0 || all < effort->all)) *effort = (effort_t){.all = all, .others = all - own};
   opc_bridge_threads(1);
   return OPC_OK;

@@ -1,4 +1,5 @@
 #include "checks/determinism/determinism_grow.h"
+#include "base/clock.h"
 
 #include <math.h>
 #include <time.h>
@@ -99,12 +100,6 @@ opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sam
 
 /* ---- search ---- */
 
-static double cpu_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 typedef struct grown_size {
   opc_enlargement_t growth;
   size_t seen, chosen_number;
@@ -121,9 +116,9 @@ static opc_status_t step(opc_case_context_t *context, const opc_sample_t *sample
   if (status != OPC_OK || !*out_largest) goto release;
   status = opc_trial_make(&trial, &call, error);
   if (status != OPC_OK) goto release;
-  double began = cpu_now();
+  double began = opc_clock_of(CLOCK_THREAD_CPUTIME_ID);
   opc_trial_call(&trial, &call);
-  *out_seconds = cpu_now() - began;
+  *out_seconds = opc_clock_of(CLOCK_THREAD_CPUTIME_ID) - began;
   if (call.outcome != OPC_CALL_RETURNED || opc_trial_strays()) *out_largest = 0;
 
 release:

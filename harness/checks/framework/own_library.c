@@ -23,8 +23,7 @@ void opc_library_note_own(const char *file) {
 
 const char *opc_library_own_named(const char *name) {
   for (size_t i = 0; i < own_count; i++) {
-    const char *slash = owns[i].given ? strrchr(owns[i].given, '/') : NULL;
-    if (owns[i].given && strcmp(slash ? slash + 1 : owns[i].given, name) == 0) return owns[i].given;
+    if (owns[i].given && strcmp(opc_base_name(owns[i].given), name) == 0) return owns[i].given;
   }
   return NULL;
 }

@@ -1,4 +1,5 @@
 #include "checks/side_effects/leak_probe.h"
+#include "base/clock.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,19 +26,13 @@ typedef struct opc_leak_held {
   bool again; /* the tensor of an earlier one */
 } held_t;
 
-static double seconds_of(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static bool has_taken(const opc_leak_probe_t *probe, double seconds) {
   static double processors;
   if (processors < 1) processors = fmax(1, (double)sysconf(_SC_NPROCESSORS_ONLN));
-  double clock = seconds_of(CLOCK_MONOTONIC) - probe->began;
+  double clock = opc_clock() - probe->began;
   if (clock * processors <= seconds)
     return false; /* so no more can have been used: that is asked of the system, which takes as long as a short call */
-  return seconds_of(CLOCK_PROCESS_CPUTIME_ID) - probe->began_processor > seconds ||
+  return opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - probe->began_processor > seconds ||
          clock > fmin(seconds * clock_factor, clock_seconds);
 }
 
@@ -190,15 +185,15 @@ static opc_status_t wait_for_steps(opc_leak_probe_t *probe, opc_call_t *call, op
 
 /* What the first call sets up is no matter. */
 static void clocks_begin(opc_leak_probe_t *probe) {
-  probe->began = seconds_of(CLOCK_MONOTONIC);
-  probe->began_processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+  probe->began = opc_clock();
+  probe->began_processor = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static opc_status_t warm_up(opc_leak_probe_t *probe, opc_error_t *error) {
   bool refused = probe->outcome != OPC_CALL_RETURNED;
   clocks_begin(probe);
   opc_status_t status = call_once(probe, error);
-  probe->slow = seconds_of(CLOCK_MONOTONIC) - probe->began > (refused ? slow_refusal_seconds : slow_seconds);
+  probe->slow = opc_clock() - probe->began > (refused ? slow_refusal_seconds : slow_seconds);
   if (status != OPC_OK || probe->slow) return status;
   return read_after(probe, round_run(probe, (refused ? REFUSED_WARM_UP : WARM_UP) - 1, count_seconds / 4, error),
                     error);

@@ -4,6 +4,7 @@
 #include <time.h>
 #include <xxhash.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "supervise/jobs/search_rounds.h"
 #include "supervise/jobs/task.h"
@@ -38,13 +39,6 @@ static bool has_used_its_time(const opc_task_t *task) {
 static double seconds(const opc_task_t *task) {
   double given = task->session->options->timeout, longest = try_seconds * opc_run_pace(task->session->options);
   return given < longest ? given : longest;
-}
-
-/* Processor time of this process, in seconds. */
-static double own_cpu(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 static void count_child(opc_task_t *task) {
@@ -233,17 +227,17 @@ static opc_status_t next_try(opc_task_t *task, json_t **out, opc_error_t *error)
 }
 
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
-  double began = own_cpu();
+  double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
   opc_status_t status = next_try(task, out, error);
-  task->search_cpu += own_cpu() - began;
+  task->search_cpu += opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began;
   return status;
 }
 
 static void tell(opc_task_t *task, const opc_try_outcome_t *outcome) {
   if (!task->attempting) return; /* an answer to nothing: a hostile child */
-  double began = own_cpu();
+  double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
   opc_search_tell(task->search, outcome);
-  task->search_cpu += own_cpu() - began;
+  task->search_cpu += opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began;
   opc_sample_clear(&task->attempt);
   task->attempting = false;
 }

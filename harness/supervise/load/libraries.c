@@ -6,11 +6,6 @@
 #include "base/text.h"
 #include "inspect/elf_file.h"
 
-static const char *file_name(const opc_library_t *library) {
-  const char *slash = strrchr(library->path, '/');
-  return slash != NULL ? slash + 1 : library->path;
-}
-
 /* Relocatable GPU code, in a section of another name, cannot be loaded: it does not count. */
 static bool has_gpu_code(const opc_library_t *library) {
   opc_elf_file_t *file = NULL;
@@ -24,9 +19,9 @@ static bool has_gpu_code(const opc_library_t *library) {
 
 /* By the libraries before it, loaded or not: its name does not change with what becomes of them. */
 static char *name_of(const opc_loaded_t *loaded, size_t index) {
-  const char *name = file_name(&loaded->libraries[index]);
+  const char *name = opc_base_name(loaded->libraries[index].path);
   size_t number = 1;
-  for (size_t i = 0; i < index; i++) number += strcmp(file_name(&loaded->libraries[i]), name) == 0;
+  for (size_t i = 0; i < index; i++) number += strcmp(opc_base_name(loaded->libraries[i].path), name) == 0;
   return number == 1 ? opc_string_format("library::%s", name) : opc_string_format("library::%zu:%s", number, name);
 }
 

@@ -23,12 +23,6 @@ static const double closed_seconds = 2;                         /* a channel tha
 static const double starved_share = 0.7, starved_patience = 10; /* of a case's time */
 enum { OUTPUT_KEPT = 1 << 20, FORKED_MAX = 16 };
 
-double opc_clock(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_error_t *error) {
   *out = NULL;
   opc_child_t *child = calloc(1, sizeof *child);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/clock.h"
 #include "supervise/process/worker_process.h"
 #include "supervise/symbols/symbolise.h"
 #include "wire/channel.h"
@@ -50,8 +51,6 @@ typedef struct opc_child {
   double pace;                                /* how many times longer than usual everything but a case may take */
   void *owner;                                /* whose work it does; NULL once it is leaving */
 } opc_child_t;
-
-double opc_clock(void);
 
 opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_error_t *error) OPC_CHECKED;
 /* Asks the worker for the process; memory_mib is its limit. */

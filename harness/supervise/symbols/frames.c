@@ -1,4 +1,5 @@
 #include "supervise/symbols/frames.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -7,11 +8,6 @@
 #include <string.h>
 
 enum { NAME_SHOWN = 80 }; /* the name of a lambda in a template fills a screen: then the module must do */
-
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash != NULL ? slash + 1 : path;
-}
 
 /* "void (anonymous namespace)::kernel<float>(at::Tensor const&)" as "kernel<float>"; the debug information's own name
  * where there is one. */
@@ -58,7 +54,7 @@ void opc_frames_resolve(opc_symboliser_t *symboliser, const opc_maps_t *maps, co
 }
 
 void opc_frame_place(const opc_frame_t *frame, char *out, size_t size) {
-  snprintf(out, size, "%s+0x%" PRIx64, base_name(frame->module), frame->offset);
+  snprintf(out, size, "%s+0x%" PRIx64, opc_base_name(frame->module), frame->offset);
 }
 
 void opc_frames_say(const opc_frames_t *frames, opc_text_t *out) {
@@ -67,7 +63,7 @@ void opc_frames_say(const opc_frames_t *frames, opc_text_t *out) {
   if (own == NULL) return;
   if (first != own && first->symbol[0] != '\0') {
     short_name(first, name, sizeof name);
-    opc_text_addf(out, " in %s, called from", strlen(name) <= NAME_SHOWN ? name : base_name(first->module));
+    opc_text_addf(out, " in %s, called from", strlen(name) <= NAME_SHOWN ? name : opc_base_name(first->module));
   } else {
     opc_text_add(out, " in");
   }
@@ -76,9 +72,9 @@ void opc_frames_say(const opc_frames_t *frames, opc_text_t *out) {
     if (strlen(name) > NAME_SHOWN) memcpy(name + NAME_SHOWN, "...", sizeof "...");
     opc_text_addf(out, " %s", name);
   } else {
-    opc_text_addf(out, " %s+0x%" PRIx64, base_name(own->module), own->offset);
+    opc_text_addf(out, " %s+0x%" PRIx64, opc_base_name(own->module), own->offset);
   }
-  if (own->file[0] != '\0') opc_text_addf(out, " (%s:%d)", base_name(own->file), own->line);
+  if (own->file[0] != '\0') opc_text_addf(out, " (%s:%d)", opc_base_name(own->file), own->line);
 }
 
 json_t *opc_frames_json(const opc_frames_t *frames) {

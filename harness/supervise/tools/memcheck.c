@@ -137,9 +137,7 @@ static void add_chain(opc_text_t *out, const json_t *frames) {
     opc_text_addf(out, "%s%.*s", i > 0 ? ", " : "", symbol != NULL ? (int)strcspn(symbol, "(") : 1,
                   symbol != NULL ? symbol : "?");
     if (file == NULL) continue;
-    const char *slash = strrchr(file, '/');
-    opc_text_addf(out, " (%s:%d)", slash != NULL ? slash + 1 : file,
-                  (int)json_integer_value(json_object_get(frame, "line")));
+    opc_text_addf(out, " (%s:%d)", opc_base_name(file), (int)json_integer_value(json_object_get(frame, "line")));
   }
 }
 

@@ -43,11 +43,11 @@ static opc_severity_t severity_of(const char *tool, const opc_sanitize_record_t 
 /* ---- words ---- */
 
 static void say_frame(opc_text_t *out, const opc_sanitize_frame_t *frame) {
-  const char *slash = strrchr(frame->file, '/');
+  const char *file = opc_base_name(frame->file);
   opc_text_add_utf8(out, frame->function, strcspn(frame->function, "("));
   if (frame->file[0] == '\0') return;
   opc_text_add(out, " (");
-  opc_text_add_utf8(out, slash != NULL ? slash + 1 : frame->file, strlen(slash != NULL ? slash + 1 : frame->file));
+  opc_text_add_utf8(out, file, strlen(file));
   if (frame->line > 0) opc_text_addf(out, ":%d", frame->line);
   opc_text_add(out, ")");
 }

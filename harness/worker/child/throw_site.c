@@ -1,4 +1,5 @@
 #include "worker/child/throw_site.h"
+#include "base/text.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -54,11 +55,6 @@ typedef struct module_search {
   uint64_t base, end;
 } module_search_t;
 
-static const char *base_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 static int look_at_module(struct dl_phdr_info *info, size_t size, void *context) {
   module_search_t *search = context;
   uint64_t end = 0;
@@ -69,13 +65,13 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
       end = segment->p_vaddr + segment->p_memsz;
   }
   const char *path = info->dlpi_name ? info->dlpi_name : "";
-  bool fits = search->name ? strcmp(base_of(path), base_of(search->name)) == 0
+  bool fits = search->name ? strcmp(opc_base_name(path), opc_base_name(search->name)) == 0
                            : search->address >= info->dlpi_addr && search->address < info->dlpi_addr + end;
   if (!fits) return 0;
   search->found = true;
   search->base = info->dlpi_addr;
   search->end = info->dlpi_addr + end;
-  snprintf(search->base_name, sizeof search->base_name, "%s", base_of(path));
+  snprintf(search->base_name, sizeof search->base_name, "%s", opc_base_name(path));
   return 1;
 }
 

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bridge/api/bridge.h"
 #include "bridge/api/prepare.h"
 #include "checks/framework/own_library.h"
@@ -193,13 +194,6 @@ static int thread_count(void) {
   return count;
 }
 
-/* What loading took, all threads. */
-static double cpu_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static int working_directory_open(void) {
   int low = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
   int high = low >= 0 ? fcntl(low, F_DUPFD_CLOEXEC, OPC_OWN_FD_AT_LEAST) : -1;
@@ -232,7 +226,8 @@ opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operator
   if (status == OPC_OK)
     status = tell(loading,
                   json_pack("{s:s, s:i, s:i, s:b, s:f}", "t", "ready", "pid", (int)getpid(), "threads", thread_count(),
-                            "cuda_initialised", opc_bridge_cuda_initialised(), "cpu_seconds", cpu_seconds()),
+                            "cuda_initialised", opc_bridge_cuda_initialised(), "cpu_seconds",
+                            opc_clock_of(CLOCK_PROCESS_CPUTIME_ID)),
                   error);
   terminating = NULL;
   opc_package_clear(&package);
