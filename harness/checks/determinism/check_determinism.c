@@ -4,17 +4,13 @@
 #include <string.h>
 
 #include "checks/compare/tolerance.h"
-#include "checks/determinism/determinism.h"
 #include "checks/determinism/determinism_busy.h"
 #include "checks/determinism/determinism_generators.h"
 #include "checks/determinism/determinism_handle.h"
 #include "checks/determinism/determinism_late.h"
+#include "checks/determinism/determinism_once.h"
+#include "checks/determinism/determinism_tags.h"
 #include "checks/framework/outcome.h"
-
-bool opc_operator_is_seeded(const opc_operator_t *op) { return opc_operator_has_tag(op, "nondeterministic_seeded"); }
-bool opc_operator_is_repeatable(const opc_operator_t *op) {
-  return !opc_operator_has_tag(op, "nondeterministic_bitwise");
-}
 
 /* ---- the case of a sample ---- */
 

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/determinism/determinism.h"
 #include "checks/determinism/determinism_generators.h"
 #include "checks/determinism/determinism_late.h"
+#include "checks/determinism/determinism_once.h"
+#include "checks/determinism/determinism_tags.h"
 #include "checks/determinism/determinism_threads.h"
 #include "checks/framework/outcome.h"
 

@@ -1,0 +1,12 @@
+/* Inside of check determinism: its aggregating case.
+ *
+ * Ownership: see below. Threads: one. */
+#ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_ONCE_H
+#define OPC_CHECKS_DETERMINISM_DETERMINISM_ONCE_H
+
+#include "checks/determinism/determinism_apart.h"
+
+/* Clears the process apart; NULL: there is none. */
+void opc_determinism_run_once(opc_case_context_t *context, opc_apart_t *apart, opc_finding_t *finding);
+
+#endif
