@@ -4,7 +4,8 @@
 
 #include "checks/framework/case_run.h"
 #include "checks/framework/outcome.h"
-#include "checks/objects/package_case.h"
+#include "checks/objects/package_refusal.h"
+#include "checks/objects/package_simulated.h"
 #include "memory/poison.h"
 
 /* Says of each output which input's bits it has, for a person to see: no promise is needed for it. */
@@ -23,13 +24,6 @@ static void tell_same_bits(const opc_call_t *call, const opc_replay_t *values, c
       break;
     }
   }
-}
-
-bool opc_package_refuses_its_own(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
-  if (call->outcome != OPC_CALL_REJECTED || context->base->source == OPC_SAMPLE_FILE) return false;
-  opc_finding_fail(finding, "package.refused", "the model refuses the inputs that the package itself describes: %s",
-                   opc_text_c(&call->message));
-  return true;
 }
 
 static opc_status_t run_again(opc_case_context_t *context, opc_replay_t *values, opc_result_t *out,

@@ -6,7 +6,8 @@
 #include "checks/cuda/cuda_watch.h"
 #include "checks/framework/outcome.h"
 #include "checks/framework/simulated_case.h"
-#include "checks/objects/package_case.h"
+#include "checks/objects/package_refusal.h"
+#include "checks/objects/package_simulated.h"
 
 enum { NAMES_SHOWN = 4 };
 
