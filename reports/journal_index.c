@@ -224,8 +224,8 @@ static opc_status_t read_record(opc_journal_reader_t *reader, uint64_t offset, j
     *out_length = (ssize_t)known->length;
     return OPC_OK;
   }
-  opc_status_t status = opc_journal_line(reader, offset, out_length, error);
-  if (status == OPC_OK && *out_length > 0) *out = opc_journal_parse(reader->line, (size_t)*out_length);
+  opc_status_t status = opc_journal_line(&reader->lines, offset, out_length, error);
+  if (status == OPC_OK && *out_length > 0) *out = opc_journal_parse(reader->lines.text, (size_t)*out_length);
   return status;
 }
 
@@ -323,8 +323,8 @@ static void summarise(opc_journal_reader_t *reader) {
 opc_status_t opc_journal_index(opc_journal_reader_t *reader, opc_error_t *error) {
   opc_status_t status = index_file(reader, error);
   if (status == OPC_OK && reader->has_lines && !reader->has_run)
-    status =
-        opc_error_set(error, OPC_ERR_INPUT, "%s is no journal of opcheck-c: it has no \"run\" record", reader->path);
+    status = opc_error_set(error, OPC_ERR_INPUT, "%s is no journal of opcheck-c: it has no \"run\" record",
+                           reader->lines.path);
   if (status != OPC_OK) return status;
   summarise(reader);
   status = place_classes(reader, error);

@@ -2,26 +2,9 @@
 #ifndef OPC_REPORTS_JOURNAL_INDEX_H
 #define OPC_REPORTS_JOURNAL_INDEX_H
 
-#include <stdio.h>
-#include <sys/types.h>
-
 #include "model/case/kept_records.h"
+#include "reports/journal_line.h"
 #include "reports/journal_reader.h"
-
-typedef enum opc_record_kind {
-  OPC_RECORD_UNKNOWN = 0,
-  OPC_RECORD_RUN,
-  OPC_RECORD_TOOL,
-  OPC_RECORD_LIBRARY,
-  OPC_RECORD_OPERATOR,
-  OPC_RECORD_CLASS,
-  OPC_RECORD_SAMPLE_SOURCE,
-  OPC_RECORD_SUSPECT,
-  OPC_RECORD_RESULT,
-  OPC_RECORD_NOTE,
-  OPC_RECORD_END,
-  OPC_RECORD_COUNT
-} opc_record_kind_t;
 
 typedef struct opc_record {
   uint64_t offset;
@@ -34,11 +17,7 @@ typedef struct opc_operator_entry {
 } opc_operator_entry_t;
 
 struct opc_journal_reader {
-  FILE *file;
-  char *path;
-  uint64_t position; /* of the file; seeking throws away what stdio has read ahead */
-  char *line;
-  size_t line_capacity;
+  opc_journal_lines_t lines;
 
   const opc_kept_records_t *known; /* while indexing: records that whoever wrote the journal has kept; may be NULL */
   opc_kept_records_t kept;         /* what most journals hold is not parsed again by each report */
@@ -64,15 +43,8 @@ struct opc_journal_reader {
   bool has_run, has_lines;
 };
 
-opc_record_kind_t opc_record_kind_find(const char *name); /* OPC_RECORD_UNKNOWN where there is none */
-/* Reads the line at an offset into reader->line. *out_length excludes the newline; a torn last line counts as the end:
- * *out_length is -1.
- */
-opc_status_t opc_journal_line(opc_journal_reader_t *reader, uint64_t offset, ssize_t *out_length,
-                              opc_error_t *error) OPC_CHECKED;
-json_t *opc_journal_parse(const char *line, size_t length); /* new reference; NULL: no object */
-/* Indexes reader->file: records, operators, results by operator, summary. What it allocates is the reader's, also after
- * an error. */
+/* Indexes reader->lines: records, operators, results by operator, summary. What it allocates is the reader's, also
+ * after an error. */
 opc_status_t opc_journal_index(opc_journal_reader_t *reader, opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -7,47 +7,8 @@
 #include "base/text.h"
 #include "reports/journal_index.h"
 
-static const char *const kind_names[OPC_RECORD_COUNT] = {
-    NULL, "run", "tool", "library", "operator", "class", "sample_source", "suspect", "result", "note", "end"};
-
 static opc_status_t no_memory(opc_error_t *error) {
   return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while reading a journal");
-}
-
-const char *opc_record_text(const json_t *record, const char *key) {
-  const char *text = json_string_value(json_object_get(record, key));
-  return text ? text : "";
-}
-
-opc_status_t opc_journal_line(opc_journal_reader_t *reader, uint64_t offset, ssize_t *out_length, opc_error_t *error) {
-  if (reader->position != offset && fseeko(reader->file, (off_t)offset, SEEK_SET) != 0)
-    return opc_error_set(error, OPC_ERR_IO, "cannot read journal %s: %s", reader->path, strerror(errno));
-  errno = 0;
-  ssize_t length = getline(&reader->line, &reader->line_capacity, reader->file);
-  if (length < 0 && (ferror(reader->file) || errno == ENOMEM)) {
-    reader->position = UINT64_MAX;
-    return opc_error_set(error, OPC_ERR_IO, "cannot read journal %s: %s", reader->path, strerror(errno));
-  }
-  reader->position = length < 0 ? UINT64_MAX : offset + (uint64_t)length;
-  if (length > 0 && reader->line[length - 1] == '\n') reader->line[--length] = '\0';
-  else length = -1;
-  *out_length = length;
-  return OPC_OK;
-}
-
-json_t *opc_journal_parse(const char *line, size_t length) {
-  json_t *record = json_loadb(line, length, JSON_ALLOW_NUL, NULL);
-  if (record && !json_is_object(record)) {
-    json_decref(record);
-    record = NULL;
-  }
-  return record;
-}
-
-opc_record_kind_t opc_record_kind_find(const char *name) {
-  for (int i = 1; i < OPC_RECORD_COUNT; i++)
-    if (strcmp(kind_names[i], name) == 0) return (opc_record_kind_t)i;
-  return OPC_RECORD_UNKNOWN;
 }
 
 opc_status_t opc_journal_reader_open(const char *path, opc_journal_reader_t **out, opc_error_t *error) {
@@ -62,16 +23,16 @@ opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_reco
   if (!reader) return no_memory(error);
   reader->known = known;
   reader->summary.exit_code = -1;
-  reader->path = opc_string_copy(path);
+  reader->lines.path = opc_string_copy(path);
   reader->operator_indexes = json_object();
   reader->sample_sources = json_object();
   reader->libraries = json_object();
   reader->suspects = json_object();
   reader->classes = json_object();
-  if (!reader->path || !reader->operator_indexes || !reader->sample_sources || !reader->libraries ||
+  if (!reader->lines.path || !reader->operator_indexes || !reader->sample_sources || !reader->libraries ||
       !reader->suspects || !reader->classes)
     status = no_memory(error);
-  if (status == OPC_OK && !(reader->file = fopen(path, "re")))
+  if (status == OPC_OK && !(reader->lines.file = fopen(path, "re")))
     status = opc_error_set(error, OPC_ERR_IO, "cannot open journal %s: %s", path, strerror(errno));
   if (status == OPC_OK) status = opc_journal_index(reader, error);
   reader->known = NULL;
@@ -85,7 +46,7 @@ opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_reco
 
 void opc_journal_reader_close(opc_journal_reader_t *reader) {
   if (!reader) return;
-  if (reader->file) fclose(reader->file);
+  if (reader->lines.file) fclose(reader->lines.file);
   for (size_t i = 0; i < reader->operator_count; i++) free((char *)reader->operators[i].op.name);
   free(reader->operators);
   opc_kept_clear(&reader->kept);
@@ -93,8 +54,8 @@ void opc_journal_reader_close(opc_journal_reader_t *reader) {
   free(reader->result_offsets);
   free(reader->result_operators);
   free(reader->first_result);
-  free(reader->line);
-  free(reader->path);
+  free(reader->lines.text);
+  free(reader->lines.path);
   json_decref(reader->operator_indexes);
   json_decref(reader->sample_sources);
   json_decref(reader->libraries);
@@ -114,10 +75,10 @@ static opc_status_t visit_at(opc_journal_reader_t *reader, uint64_t offset, opc_
     *keep_going = visit(kept->record, context);
     return OPC_OK;
   }
-  opc_status_t status = opc_journal_line(reader, offset, &length, error);
+  opc_status_t status = opc_journal_line(&reader->lines, offset, &length, error);
   if (status != OPC_OK) return status;
-  json_t *record = length < 0 ? NULL : opc_journal_parse(reader->line, (size_t)length);
-  if (!record) return opc_error_set(error, OPC_ERR_IO, "journal %s changed while it was read", reader->path);
+  json_t *record = length < 0 ? NULL : opc_journal_parse(reader->lines.text, (size_t)length);
+  if (!record) return opc_error_set(error, OPC_ERR_IO, "journal %s changed while it was read", reader->lines.path);
   *keep_going = visit(record, context);
   json_decref(record);
   return OPC_OK;

@@ -27,6 +27,7 @@
 
 #include "base/status.h"
 #include "model/case/kept_records.h"
+#include "reports/journal_record.h"
 
 typedef struct opc_journal_reader opc_journal_reader_t;
 
@@ -85,8 +86,5 @@ opc_status_t opc_journal_reader_first(opc_journal_reader_t *reader, const char *
 /* The sample_source record of an operator, a new reference; NULL where there is none. */
 opc_status_t opc_journal_reader_sample_source(opc_journal_reader_t *reader, const char *operator_name, json_t **out,
                                               opc_error_t *error) OPC_CHECKED;
-
-/* Text of a record's field; "" where it is absent, null or no string. */
-const char *opc_record_text(const json_t *record, const char *key);
 
 #endif
