@@ -34,7 +34,4 @@ opc_status_t opc_worker_plan_check(const opc_worker_plan_t *plan, const char *to
 void opc_worker_torch(const opc_worker_plan_t *plan, const char *torch_root, char folder[PATH_MAX], char version[16]);
 void opc_worker_plan_clear(opc_worker_plan_t *plan);
 
-/* "2.11" of the libtorch in a folder that has include/ or version.py; "" where nothing says it. */
-void opc_torch_version_read(const char *root, char out[16]);
-
 #endif
