@@ -13,7 +13,7 @@
 #include "model/case/case.h"
 #include "worker/child/attempt_answer.h"
 #include "worker/child/attempt_cuda.h"
-#include "worker/child/batch.h"
+#include "worker/child/black_box.h"
 #include "worker/child/throw_site.h"
 #include "worker/child/try_folder.h"
 

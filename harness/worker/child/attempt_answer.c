@@ -5,7 +5,6 @@
 #include <xxhash.h>
 
 #include "model/json/json_write.h"
-#include "worker/child/batch.h"
 #include "worker/child/throw_site.h"
 
 enum { MESSAGE_LIMIT = 4096, VALUES_MAX = 2048 };

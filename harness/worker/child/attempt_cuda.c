@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "checks/framework/simulated_case.h"
-#include "worker/child/batch.h"
+#include "worker/child/black_box.h"
 #include "worker/child/try_folder.h"
 
 /* Shapes and dtypes stand for what the call did. */

@@ -3,16 +3,16 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "bridge/api/bridge.h"
 #include "checks/runner/runner.h"
-#include "memory/valgrind_requests.h"
 #include "model/json/json_write.h"
 #include "wire/channel.h"
 #include "worker/child/attempt.h"
+#include "worker/child/black_box.h"
+#include "worker/child/valgrind_case.h"
 
 typedef struct batch {
   opc_channel_t channel;
@@ -22,60 +22,6 @@ typedef struct batch {
   bool spent;          /* a case broke this process: nothing more is to run here */
   opc_error_t *error;
 } batch_t;
-
-/* ---- Valgrind ---- */
-
-static uint64_t witnessed; /* errors when the case began */
-
-static void witness_begin(uint64_t number) {
-  if (!opc_valgrind_active()) return;
-  opc_valgrind_announce_case(number);
-  witnessed = opc_valgrind_errors();
-}
-
-/* A list holds every place so far, and grows long. */
-static void witness_add(uint64_t number, json_t *message) {
-  enum { LISTS_MAX = 50, NO_CASE = 0 };
-  static int lists;
-  if (!opc_valgrind_active()) return;
-  uint64_t errors = opc_valgrind_errors() - witnessed;
-  opc_valgrind_announce_case(NO_CASE);
-  if (errors == 0) return;
-  bool listed = lists++ < LISTS_MAX;
-  if (listed) opc_valgrind_list_errors();
-  json_object_set_new_nocheck(
-      message, "memcheck",
-      json_pack("{s:I, s:I, s:b}", "number", (json_int_t)number, "errors", (json_int_t)errors, "listed", listed));
-}
-
-/* ---- the black box ---- */
-
-static int64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-static void copy_cut(const char *from, char *to, size_t size) {
-  size_t length = strnlen(from, size - 1);
-  memcpy(to, from, length);
-  to[length] = '\0';
-}
-
-void opc_batch_phase(opc_blackbox_t *box, const char *phase) { copy_cut(phase, box->phase, sizeof box->phase); }
-
-void opc_batch_begin(opc_blackbox_t *box, const char *case_id, const char *phase) {
-  copy_cut(case_id, box->case_id, sizeof box->case_id);
-  box->input[0] = '\0';
-  opc_batch_phase(box, phase);
-  box->started_ns = now_ns();
-  box->sequence++;
-  witness_begin(box->sequence);
-  /* The other side reads while this one writes: it looks at `running` first. */
-  __atomic_store_n(&box->running, 1, __ATOMIC_RELEASE);
-}
-
-void opc_batch_end(opc_blackbox_t *box) { __atomic_store_n(&box->running, 0, __ATOMIC_RELEASE); }
 
 /* A check's phase callback has no context; a child has one box. */
 static opc_blackbox_t *phase_box;
@@ -134,7 +80,7 @@ static bool case_end(const char *case_id, const opc_finding_t *finding, double s
   json_object_set_new_nocheck(result, "message", opc_json_string(opc_text_c(&finding->message)));
   json_object_set_new_nocheck(result, "evidence", finding->evidence ? json_incref(finding->evidence) : json_object());
   json_object_set_new_nocheck(result, "seconds", json_real(seconds));
-  witness_add(batch->box->sequence, result);
+  opc_valgrind_case_end(batch->box->sequence, result);
   batch->status = answer(batch, result);
   /* Behind the result: a death in between is still this case's, and so is a channel that is gone. */
   if (batch->status == OPC_OK) opc_batch_end(batch->box);
@@ -267,7 +213,7 @@ static opc_status_t try_run(batch_t *batch, const json_t *command) {
     uint64_t seed = (uint64_t)json_integer_value(json_object_get(command, "seed"));
     status = opc_attempt_run(&op, &sample, optional_string(command, "device"), seed,
                              json_is_true(json_object_get(command, "values")), batch->box, &tried, &why);
-    if (status == OPC_OK) witness_add(batch->box->sequence, tried);
+    if (status == OPC_OK) opc_valgrind_case_end(batch->box->sequence, tried);
   }
   opc_status_t told = status == OPC_OK ? answer(batch, tried) : refuse(batch, &why);
   if (told == OPC_OK) opc_batch_end(batch->box);

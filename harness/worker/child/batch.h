@@ -12,9 +12,4 @@
 /* Serves until the channel ends. Takes fd over. An error means that nothing more can be said on the channel. */
 opc_status_t opc_batch_serve(int fd, opc_blackbox_t *box, const json_t *operators, opc_error_t *error) OPC_CHECKED;
 
-/* The black box around a case or a try: written before, so that a death is known to be this one's. */
-void opc_batch_begin(opc_blackbox_t *box, const char *case_id, const char *phase);
-void opc_batch_phase(opc_blackbox_t *box, const char *phase);
-void opc_batch_end(opc_blackbox_t *box);
-
 #endif

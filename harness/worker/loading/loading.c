@@ -14,7 +14,6 @@
 #include "checks/framework/own_library.h"
 #include "model/json/json_write.h"
 #include "wire/protocol.h"
-#include "worker/child/batch.h"
 #include "worker/loading/package_load.h"
 
 typedef struct listing {

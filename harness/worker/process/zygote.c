@@ -16,7 +16,6 @@
 #include "memory/heap_pages.h"
 #include "memory/valgrind_requests.h"
 #include "model/json/json_write.h"
-#include "worker/child/batch.h"
 #include "worker/child/child_folder.h"
 #include "worker/process/sandbox.h"
 

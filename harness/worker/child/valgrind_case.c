@@ -1,0 +1,26 @@
+#include "worker/child/valgrind_case.h"
+
+#include "memory/valgrind_requests.h"
+
+static uint64_t witnessed; /* errors when the case began */
+
+void opc_valgrind_case_begin(uint64_t number) {
+  if (!opc_valgrind_active()) return;
+  opc_valgrind_announce_case(number);
+  witnessed = opc_valgrind_errors();
+}
+
+/* A list holds every place so far, and grows long. */
+void opc_valgrind_case_end(uint64_t number, json_t *message) {
+  enum { LISTS_MAX = 50, NO_CASE = 0 };
+  static int lists;
+  if (!opc_valgrind_active()) return;
+  uint64_t errors = opc_valgrind_errors() - witnessed;
+  opc_valgrind_announce_case(NO_CASE);
+  if (errors == 0) return;
+  bool listed = lists++ < LISTS_MAX;
+  if (listed) opc_valgrind_list_errors();
+  json_object_set_new_nocheck(
+      message, "memcheck",
+      json_pack("{s:I, s:I, s:b}", "number", (json_int_t)number, "errors", (json_int_t)errors, "listed", listed));
+}
