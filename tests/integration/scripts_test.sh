@@ -57,4 +57,12 @@ check "setup refuses another version" prints "1.4, supported are" env TORCH_ROOT
 rm "$torch/lib/libc10.so"
 check "setup refuses half a libtorch" prints "which has no lib/libc10.so" env TORCH_ROOT="$torch" "$source_dir/scripts/setup"
 
+# What CTest prints where a test that failed showed another CTest's output.
+printf '%s\n' '    Start 1: one' '    Start 2: two' '1/3 Test #2: two ........***Failed    1.50 sec' 'before' '1/1 Test #1: inner .....   Passed   77.00 sec' \
+  '100% tests passed, 0 tests failed out of 1' 'behind' '    Start 3: three' '2/3 Test #3: three ......   Passed    0.25 sec' '3/3 Test #1: one ........   Passed   12.00 sec' '' \
+  '66% tests passed, 1 tests failed out of 3' 'Total Test time (real) =  13.75 sec' '' 'The following tests FAILED:' '	  2 - two (Failed)' >"$work/ctest"
+slowest() { "$source_dir/scripts/slowest" <"$work/ctest"; }
+expected="$(sed '/^66%/,$d' "$work/ctest"; printf 'The slowest of 3 tests:\n    12.00 s  one\n     1.50 s  two\n     0.25 s  three\n\n'; sed -n '/^66%/,$p' "$work/ctest")"
+check "the slowest tests come before CTest's own summary" diff <(slowest) <(printf '%s\n' "$expected")
+
 exit "$((failures > 0))"
