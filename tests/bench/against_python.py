@@ -21,9 +21,9 @@ def read_reviewed():
         return json.load(stream)
 
 
-def run_python(python, libraries, folder=our_side.FIXTURES):
-    """The head that names the versions, and a row for each operator."""
-    plan = {"timeout": HANG_SECONDS, "memory": MEMORY_MIB, "folder": str(folder), "libraries": libraries}
+def run_python(python, libraries, folder=our_side.FIXTURES, costs=True):
+    """The head that names the versions, and a row for each operator; without costs its verdicts alone."""
+    plan = {"timeout": HANG_SECONDS, "memory": MEMORY_MIB, "folder": str(folder), "costs": costs, "libraries": libraries}
     command = [python, str(ROOT / "tests/bench/python_opcheck.py"), "--plan"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     process.stdin.write(json.dumps(plan))

@@ -3,7 +3,7 @@
     python_opcheck.py LIBRARY SAMPLES [OPERATOR…]    checks them as a test suite would, in this process; each failure is a line
     python_opcheck.py --plan                         reads a plan from standard input, and writes a JSON line for each of its operators
 
-A plan: {"timeout": seconds, "memory": MiB, "folder": of relative files and modules,
+A plan: {"timeout": seconds, "memory": MiB, "folder": of relative files and modules, "costs": false where nobody asks what the tests cost,
 "libraries": [{"library": FILE, "fakes": MODULE or null, "operators": {"ns::op": [SAMPLE, …]}}]}.
 Each operator runs in a fork of this process, which has imported torch and warmed opcheck up: a crash or a hang ends nothing but itself, and
 no operator pays for imports. A line: {"operator", "end": "ran" | "died" | "hung" | "unusable", "how": words,
@@ -81,8 +81,15 @@ def run_turn(operator, turn, sample, tests, tell):
 
 
 def verdicts(operator, usable, tell):
-    """All tests on each sample; then the first sample again, for the time that they take with everything warm."""
-    turns = [("first", sample) for sample in usable] + [("again", usable[0])] * AGAIN
+    """All tests on each sample."""
+    for sample in usable:
+        run_turn(operator, "first", sample, ALL_TEST_UTILS, tell)
+
+
+def verdicts_and_costs(operator, usable, tell):
+    """The verdicts; then the first sample again, for the time that the tests take with everything warm."""
+    verdicts(operator, usable, tell)
+    turns = [("again", usable[0])] * AGAIN
     if Arguments(usable[0], operator._schema, grad=True).tracked:
         turns += [("grad", usable[0])] * AGAIN
     for turn, sample in turns:
@@ -178,13 +185,13 @@ def run_child(body, library, fakes, name, samples, plan):
 
 
 def check_operator(library, fakes, name, samples, plan):
-    messages, in_time, status = run_child(verdicts, library, fakes, name, samples, plan)
+    messages, in_time, status = run_child(verdicts_and_costs if plan["costs"] else verdicts, library, fakes, name, samples, plan)
     row = fold(messages)
     if not in_time:
         row.update(end="hung", how=f"no end within {plan['timeout']} s")
     elif "end" not in row:
         row.update(end="died", how=signal.Signals(-status).name if status < 0 else f"exit {status}")
-    elif row["end"] == "ran":
+    elif row["end"] == "ran" and plan["costs"]:
         costs = [message for _ in range(AGAIN) for message in run_child(first_cost, library, fakes, name, samples, plan)[0]]
         row["once"] = fold(costs)["once"]
     if row.get("turn") in ("again", "grad"):

@@ -57,7 +57,7 @@ def expected_of(written, version):
 def python_verdicts(python, library, samples, operators):
     """The head that names the versions, and a row for each operator."""
     plan = {"library": library, "fakes": "parity_fakes", "operators": {name: [s for s in samples if s["operator"] == name] for name in operators}}
-    return run_python(python, [plan], FOLDER)
+    return run_python(python, [plan], FOLDER, costs=False)
 
 
 def our_verdicts(tool, library, operators):
