@@ -57,11 +57,12 @@ endif()
 include_directories("${PROJECT_SOURCE_DIR}/harness" "${PROJECT_SOURCE_DIR}")
 
 # The sloppiness lets ccache hit on files that use a precompiled header; without it each of them is a miss.
+# Files are named absolutely: where a compiler was started does not matter, and a build folder of the same sources takes what another one made.
 find_program(OPC_CCACHE ccache)
 mark_as_advanced(OPC_CCACHE)
 if(OPC_CCACHE AND NOT DEFINED CMAKE_C_COMPILER_LAUNCHER)
   set(opc_launcher "${CMAKE_COMMAND}" -E env
-      "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime" "${OPC_CCACHE}")
+      "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime" CCACHE_NOHASHDIR=1 "${OPC_CCACHE}")
   set(CMAKE_C_COMPILER_LAUNCHER "${opc_launcher}")
   set(CMAKE_CXX_COMPILER_LAUNCHER "${opc_launcher}")
   set(CMAKE_CUDA_COMPILER_LAUNCHER "${opc_launcher}")
