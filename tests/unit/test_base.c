@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/dtype.h"
 #include "base/random.h"
 #include "base/text.h"
@@ -80,6 +81,17 @@ static void test_text(void **state) {
   assert_string_equal(put, "ab");
   opc_string_put(put, sizeof put, "abcdef");
   assert_string_equal(put, "abc");
+  assert_string_equal(opc_base_name("/a/b.so"), "b.so");
+  assert_string_equal(opc_base_name("b.so"), "b.so");
+  assert_string_equal(opc_base_name("a/"), "");
+}
+
+static void test_clock(void **state) {
+  (void)state;
+  double before = opc_clock(), processor = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
+  assert_true(before > 0 && processor > 0);
+  assert_true(opc_clock() >= before);
+  assert_true(opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) >= processor);
 }
 
 static void test_status(void **state) {
@@ -119,12 +131,21 @@ static void test_random(void **state) {
   assert_true(opc_random_u64(0, 0, 0) == opc_random_u64(0, 0, 0));
   assert_true(opc_random_u64(0, 0, 0) != opc_random_u64(1, 0, 0));
   assert_true(opc_random_stream("x") != opc_random_stream("y"));
+  opc_rng_t rng = {.seed = 3}, again = rng;
+  for (int i = 0; i < 100; i++) {
+    int64_t drawn = opc_rng_below(&rng, 7);
+    assert_in_range(drawn, 0, 6);
+    assert_int_equal(drawn, opc_rng_below(&again, 7));
+  }
+  assert_int_equal(opc_rng_below(&rng, 0), 0);
+  assert_true(opc_rng_chance(&rng, 100));
+  assert_false(opc_rng_chance(&rng, 0));
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_dtypes), cmocka_unit_test(test_devices), cmocka_unit_test(test_text),
-      cmocka_unit_test(test_status), cmocka_unit_test(test_random),
+      cmocka_unit_test(test_clock),  cmocka_unit_test(test_status),  cmocka_unit_test(test_random),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
