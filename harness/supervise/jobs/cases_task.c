@@ -7,7 +7,7 @@
 #include "checks/catalogue/rules.h"
 #include "model/case/verdict.h"
 #include "model/json/json_write.h"
-#include "supervise/jobs/task.h"
+#include "supervise/jobs/task_phases.h"
 
 enum { CRASHES_MAX = 3, TIMEOUTS_MAX = 2, HANGS_MAX = 3, STILLBORN_MAX = 3 };
 
@@ -75,14 +75,6 @@ static opc_status_t suspect(opc_task_t *task, json_t *result, opc_error_t *error
     free(repro);
   }
   return opc_journal_write(task->session->journal, record, error);
-}
-
-void opc_task_explain_no_sample(const opc_task_t *task, json_t *result) {
-  const char *reason = text_of(result, "reason");
-  if (task->detail == NULL || reason == NULL || strcmp(reason, opc_skip_reason_name(OPC_SKIP_NO_SAMPLE)) != 0) return;
-  char *text = opc_string_format("no sample file names it, and the search found no arguments: %s", task->detail);
-  json_object_set_new(result, "message", opc_json_string(text));
-  free(text);
 }
 
 /* A check that calls nothing reads what every child has from the worker: a run alone would be the same one again. */

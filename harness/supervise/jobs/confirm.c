@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "model/case/case.h"
 #include "model/json/json_write.h"
-#include "supervise/jobs/task.h"
+#include "supervise/jobs/task_phases.h"
 
 enum { ALONE_RUNS_MAX = 3, BISECTIONS_MAX = 8 };
 enum { STEP_ALONE = 0, STEP_STRETCH, STEP_HALVE };
@@ -22,6 +22,8 @@ static const char *text_of(const json_t *object, const char *key) {
 }
 
 static double seconds(const opc_task_t *task) { return task->session->options->timeout; }
+
+static bool over(const opc_task_t *task) { return task->confirming == task->suspect_count; }
 
 static opc_suspect_t *present(opc_task_t *task) { return &task->suspects[task->confirming]; }
 
@@ -71,7 +73,7 @@ static void arrange(opc_task_t *task) {
 
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
   if (task->confirming == 0 && task->step == STEP_ALONE && task->alone_runs == 0) arrange(task);
-  if (task->confirming == task->suspect_count) {
+  if (over(task)) {
     opc_task_enter(task, NULL);
     return OPC_OK;
   }
@@ -203,7 +205,7 @@ static bool is_present_case(const opc_task_t *task, const char *case_id) {
 
 static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
   const char *type = text_of(message, "t");
-  if (type == NULL || task->confirming == task->suspect_count) return OPC_OK;
+  if (type == NULL || over(task)) return OPC_OK;
   if (strcmp(type, "result") == 0 && opc_result_valid(message, task->op) &&
       is_present_case(task, text_of(message, "case"))) {
     forget_outcome(task);
@@ -227,4 +229,5 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   return evaluate(task, error);
 }
 
-const opc_phase_t opc_phase_confirm = {.command = command, .message = message, .crash = crash, .seconds = seconds};
+const opc_phase_t opc_phase_confirm = {
+    .command = command, .message = message, .crash = crash, .seconds = seconds, .over = over};

@@ -3,12 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervise/jobs/search_rounds.h"
-#include "supervise/jobs/task.h"
+#include "supervise/jobs/search_over.h"
+#include "supervise/jobs/searched.h"
+#include "supervise/jobs/task_phases.h"
 
 enum { LARGEST = 1 << 18 }; /* elements of a result that is kept */
-
-static double seconds(const opc_task_t *task) { return opc_phase_search.seconds(task); }
 
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
   if (task->fresh >= task->samples.count) return opc_task_search_over(task, error);
@@ -18,11 +17,6 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
                    opc_sample_to_json(&task->samples.samples[task->fresh], task->op), "seed",
                    (json_int_t)task->session->options->seed, "values", 1);
   return *out != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-}
-
-uint64_t opc_search_digest_of(const json_t *message) {
-  const char *digest = json_string_value(json_object_get(message, "digest"));
-  return digest != NULL ? strtoull(digest, NULL, 16) : 0;
 }
 
 /* A tensor with all its values, or of its sizes alone; NULL: it makes no sense. */
@@ -91,11 +85,10 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   (void)case_id;
   (void)crash;
   (void)error;
-  task->search_cpu += task->child_cpu;
-  task->child_cpu = 0;
+  opc_task_search_count_child(task);
   if (task->fresh < task->samples.count) task->lost[task->fresh++] = true;
   return OPC_OK; /* the task wants a child again, and is asked for its next command then */
 }
 
 const opc_phase_t opc_phase_search_confirm = {
-    .command = command, .message = message, .crash = crash, .seconds = seconds};
+    .command = command, .message = message, .crash = crash, .seconds = opc_task_search_seconds, .searches = true};

@@ -7,7 +7,7 @@
 #include "model/case/verdict.h"
 #include "model/json/json_write.h"
 #include "plan/variant/variant.h"
-#include "supervise/jobs/search_rounds.h"
+#include "supervise/jobs/searched.h"
 #include "supervise/load/libraries.h"
 #include "supervise/symbols/frames.h"
 
@@ -66,23 +66,38 @@ static opc_status_t take_samples(opc_task_t *task, opc_error_t *error) {
   return status;
 }
 
-opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, opc_task_t **out, opc_error_t *error) {
+/* The samples are known: says so in the journal. */
+static opc_status_t tell_samples(opc_task_t *task, opc_error_t *error) {
+  const opc_recipe_t *recipe =
+      task->search_record != NULL ? opc_recipe_find(&task->session->recipes, task->op->name) : NULL;
+  return opc_journal_write(
+      task->session->journal,
+      json_pack("{s:s, s:s, s:s, s:o, s:O*, s:s*}", "t", "sample_source", "operator", task->op->name, "source",
+                task->source, "detail",
+                opc_json_string(task->detail != NULL      ? task->detail
+                                : task->samples.count > 0 ? task->samples.samples[0].origin
+                                                          : ""),
+                "search", task->search_record, "recipe", recipe != NULL ? opc_recipe_origin(recipe) : NULL),
+      error);
+}
+
+opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, const opc_phase_t *phase, opc_task_t **out,
+                          opc_error_t *error) {
   *out = NULL;
   opc_task_t *task = calloc(1, sizeof *task);
   if (task == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
   task->session = session;
   task->op = op;
+  task->phase = phase;
   task->skips = json_array();
   task->crashed = json_array();
   opc_status_t status = OPC_OK;
   if (task->skips == NULL || task->crashed == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
-  if (status == OPC_OK && session->searching) {
-    task->phase = &opc_phase_search;
+  if (status == OPC_OK && phase->searches) {
     task->source = "searched";
   } else if (status == OPC_OK) {
-    task->phase = &opc_phase_cases;
     status = take_samples(task, error);
-    if (status == OPC_OK) status = opc_task_samples_known(task, error);
+    if (status == OPC_OK) status = tell_samples(task, error);
   }
   if (status == OPC_OK) *out = task;
   else opc_task_free(task);
@@ -113,20 +128,6 @@ void opc_task_free(opc_task_t *task) {
   free(task);
 }
 
-opc_status_t opc_task_samples_known(opc_task_t *task, opc_error_t *error) {
-  const opc_recipe_t *recipe =
-      task->search_record != NULL ? opc_recipe_find(&task->session->recipes, task->op->name) : NULL;
-  return opc_journal_write(
-      task->session->journal,
-      json_pack("{s:s, s:s, s:s, s:o, s:O*, s:s*}", "t", "sample_source", "operator", task->op->name, "source",
-                task->source, "detail",
-                opc_json_string(task->detail != NULL      ? task->detail
-                                : task->samples.count > 0 ? task->samples.samples[0].origin
-                                                          : ""),
-                "search", task->search_record, "recipe", recipe != NULL ? opc_recipe_origin(recipe) : NULL),
-      error);
-}
-
 void opc_task_release(opc_task_t *task) {
   if (task->child != NULL) opc_child_leave(task->child);
   task->child = NULL;
@@ -150,7 +151,7 @@ opc_status_t opc_task_send(opc_task_t *task, opc_error_t *error) {
 }
 
 bool opc_task_wants_child(opc_task_t *task) {
-  if (task->phase == &opc_phase_confirm && task->confirming == task->suspect_count) task->phase = NULL;
+  if (task->phase != NULL && task->phase->over != NULL && task->phase->over(task)) task->phase = NULL;
   return task->phase != NULL && task->child == NULL;
 }
 
@@ -184,8 +185,8 @@ static void running_case(const opc_task_t *task, char out[OPC_BLACKBOX_CASE_SIZE
   opc_case_id_t id;
   if (task->child->culprit[0] != '\0') memcpy(out, task->child->culprit, OPC_BLACKBOX_CASE_SIZE);
   else if (!opc_child_case(task->child, out)) out[0] = '\0';
-  bool search = task->phase == &opc_phase_search || task->phase == &opc_phase_search_confirm;
-  if (!search && (opc_case_id_parse(out, &id, NULL) != OPC_OK || strcmp(id.operator_name, task->op->name) != 0))
+  if (!task->phase->searches &&
+      (opc_case_id_parse(out, &id, NULL) != OPC_OK || strcmp(id.operator_name, task->op->name) != 0))
     out[0] = '\0';
 }
 
@@ -266,4 +267,12 @@ json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, con
                                   json_incref(crash->evidence), crash->seconds);
   opc_text_clear(&text);
   return result;
+}
+
+void opc_task_explain_no_sample(const opc_task_t *task, json_t *result) {
+  const char *reason = json_string_value(json_object_get(result, "reason"));
+  if (task->detail == NULL || reason == NULL || strcmp(reason, opc_skip_reason_name(OPC_SKIP_NO_SAMPLE)) != 0) return;
+  char *text = opc_string_format("no sample file names it, and the search found no arguments: %s", task->detail);
+  json_object_set_new(result, "message", opc_json_string(text));
+  free(text);
 }

@@ -21,9 +21,9 @@ typedef struct opc_phase {
   /* The child died. case_id: what it ran, "" when nothing ran. */
   opc_status_t (*crash)(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error);
   double (*seconds)(const opc_task_t *task); /* a case's or try's time */
+  bool (*over)(const opc_task_t *task);      /* nothing is left to do; NULL: its command says so */
+  bool searches;                             /* its children make tries, and run no cases */
 } opc_phase_t;
-
-extern const opc_phase_t opc_phase_search, opc_phase_search_confirm, opc_phase_cases, opc_phase_confirm;
 
 /* A finding before its confirmation. */
 typedef struct opc_suspect {
@@ -88,7 +88,8 @@ struct opc_task {
   json_t *outcome; /* what the suspect's case came to this time */
 };
 
-opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, opc_task_t **out,
+/* phase: the first (task_phases.h). */
+opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, const opc_phase_t *phase, opc_task_t **out,
                           opc_error_t *error) OPC_CHECKED;
 void opc_task_free(opc_task_t *task);
 /* False as well when it is done. */
@@ -113,11 +114,5 @@ json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, con
 /* Why there was nothing to call with: the child does not know, the search does. Changes a result that is skipped for
  * it. */
 void opc_task_explain_no_sample(const opc_task_t *task, json_t *result);
-/* The digest of a "tried" message; 0: it has none. */
-uint64_t opc_search_digest_of(const json_t *message);
-/* search_task.c: the search is over and its samples are tried again; all of it goes to the session. */
-opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
-/* The samples are known: says so in the journal. */
-opc_status_t opc_task_samples_known(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -10,7 +10,7 @@
 #include "model/json/json_write.h"
 #include "supervise/common/interrupt.h"
 #include "supervise/evidence/witness.h"
-#include "supervise/jobs/task.h"
+#include "supervise/jobs/task_phases.h"
 #include "supervise/symbols/frames.h"
 #include "supervise/tools/sanitize.h"
 
@@ -429,7 +429,7 @@ opc_status_t opc_sanitize_run(opc_session_t *session, const opc_operator_t *cons
     run.op = operators[i];
     run.told = json_object();
     session->current = run.op->name;
-    status = opc_task_new(session, run.op, &run.task, error);
+    status = opc_task_new(session, run.op, &opc_phase_cases, &run.task, error);
     if (status == OPC_OK) status = run_operator(&run, error);
     opc_task_free(run.task);
     run.task = NULL;

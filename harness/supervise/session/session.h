@@ -22,7 +22,7 @@ typedef struct opc_session {
   opc_sample_set_t samples; /* of the files; those that a search found are added with --save-samples */
   opc_recipe_set_t recipes;
   struct opc_searched
-      *found; /* an entry an operator of `loaded`: what its search came to; NULL: there was none (search_rounds.h) */
+      *found; /* an entry an operator of `loaded`: what its search came to; NULL: there was none (searched.h) */
   opc_search_library_t *library; /* what searches found for one another; NULL as well */
   opc_class_t *classes;          /* of `loaded` */
   size_t class_count;

@@ -1,0 +1,12 @@
+/* The phases of a task, a file each. A search goes from its first phase to its second, cases to their confirmation. */
+#ifndef OPC_SUPERVISE_JOBS_TASK_PHASES_H
+#define OPC_SUPERVISE_JOBS_TASK_PHASES_H
+
+#include "supervise/jobs/task.h"
+
+extern const opc_phase_t opc_phase_search;         /* search_task.c */
+extern const opc_phase_t opc_phase_search_confirm; /* search_confirm.c */
+extern const opc_phase_t opc_phase_cases;          /* cases_task.c */
+extern const opc_phase_t opc_phase_confirm;        /* confirm.c */
+
+#endif
