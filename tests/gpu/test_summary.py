@@ -37,7 +37,7 @@ class Summary(unittest.TestCase):
             self.assertIn(words, done.stdout)
 
     def test_nothing_is_no_evidence(self):
-        for cases in ("", SKIPPED, FAILED, PASSED.replace("gpu.a", "package.export")):
+        for cases in ("", SKIPPED, FAILED, PASSED.replace("gpu.a", "package.export.cuda")):
             done = summary(cases, {})
             self.assertEqual(done.returncode, 1)
             self.assertIn("no evidence", done.stdout)
