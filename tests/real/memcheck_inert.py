@@ -20,7 +20,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")
         command = [tool, "run", "--tool", "memcheck", "--torch", make_small(root, folder), "--op", OPERATOR, "--check", "memory", "--json", report, library]
-        ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+        # Nobody asks here where a value comes from, and that costs a third more.
+        environment = {**os.environ, "VALGRIND_OPTS": "--track-origins=no"}
+        ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False, env=environment)
         if ended.returncode != 0:
             sys.exit(f"{' '.join(command)}: exit {ended.returncode}\n{ended.stdout}")
         with open(report, encoding="utf-8") as stream:
