@@ -32,4 +32,4 @@ release:
   opc_call_clear(&call);
 }
 
-const opc_check_t opc_check_example = {.name = "example", .families = OPC_VARIANT_PLAIN, .run = run};
+const opc_check_t opc_check_example = {.name = "example", .run = run};

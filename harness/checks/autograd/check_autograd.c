@@ -354,35 +354,6 @@ release:
   return status;
 }
 
-static bool is_plain(const char *variant) { return strcmp(variant, "plain") == 0; }
-
-static void count_tensor(const char *path, opc_value_t *value, void *context) {
-  (void)path;
-  (void)value;
-  ++*(size_t *)context;
-}
-
-/* Dimension 0 of every tensor: where there is one alone, its own variant. */
-static bool is_empty(const opc_sample_t *sample, const char *variant) {
-  size_t tensors = 0, length = strlen(variant);
-  for (size_t i = 0; i < sample->argument_count; i++)
-    opc_value_visit_tensors("", &sample->arguments[i], count_tensor, &tensors);
-  if (tensors > 1) return strcmp(variant, "all.empty0") == 0;
-  return length >= sizeof ".empty0" && strcmp(variant + length - (sizeof ".empty0" - 1), ".empty0") == 0;
-}
-
-/* One case of empty inputs, and where some derivative may be registered only: an empty tensor may crash forward
- * already, which ends the case. */
-static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
-  if (is_plain(variant)) return true;
-  if (!is_empty(sample, variant)) return false;
-  for (size_t i = 0; i < op->kernel_count; i++)
-    if (!op->kernels[i].fallthrough && (strncmp(op->kernels[i].key, "Autograd", 8) == 0 ||
-                                        strcmp(op->kernels[i].key, "CompositeImplicitAutograd") == 0))
-      return true;
-  return false;
-}
-
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   sample_facts_t facts = facts_of(context->sample), declared = facts_of(context->base);
   opc_call_t call = {0};
@@ -397,7 +368,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (opc_case_call(context, false, &call, finding)) { /* as it stands first: a refusal of the sample is told as one */
     if (registered) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
     if (context->id.dtype[0]) status = registered ? check_complex(context, finding, &error) : OPC_OK;
-    else if (!is_plain(context->id.variant)) status = registered ? check_empty(context, finding, &error) : OPC_OK;
+    else if (context->variant.families & OPC_VARIANT_EMPTY)
+      status = registered ? check_empty(context, finding, &error) : OPC_OK;
     else
       status = registered ? check_registered(context, finding, &error)
                           : check_unregistered(context, declared.asks, finding, &error);
@@ -406,8 +378,4 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_call_clear(&call);
 }
 
-const opc_check_t opc_check_autograd = {.name = "autograd",
-                                        .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY,
-                                        .dtypes = OPC_SWEEP_COMPLEX,
-                                        .applies = applies,
-                                        .run = run};
+const opc_check_t opc_check_autograd = {.name = "autograd", .run = run};

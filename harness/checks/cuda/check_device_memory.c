@@ -91,9 +91,4 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_cuda_watch_end(&watch);
 }
 
-const opc_check_t opc_check_device_memory = {
-    .name = "device_memory",
-    .devices = OPC_ON_CUDA | OPC_ON_SIMULATED,
-    .families = OPC_VARIANT_PLAIN,
-    .run = run,
-};
+const opc_check_t opc_check_device_memory = {.name = "device_memory", .run = run};

@@ -105,7 +105,7 @@ static int device_of_injection(const opc_cuda_watch_t *watch) {
 static opc_status_t inject_all(opc_cuda_watch_t *watch, injection_t *injection, opc_finding_t *finding,
                                opc_error_t *error) {
   const opc_case_context_t *context = watch->context;
-  bool whole = strcmp(context->id.variant, "plain") == 0 && !context->id.dtype[0];
+  bool whole = context->unmodified;
   find_launches(&watch->facts, whole ? INJECTED_LAUNCHES : INJECTED_LAUNCHES_OF_VARIANT, injection);
   if (!injection->count) return OPC_OK;
   watch->device = device_of_injection(watch);
@@ -151,7 +151,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   const char *why = NULL;
   size_t launches = 0;
   opc_status_t status = OPC_OK;
-  if (opc_variant_family(context->id.variant) & OPC_VARIANT_LARGE) status = look_at_sample(&watch, &why, &error);
+  if (context->rule->judge & OPC_JUDGE_IF_LAUNCHES) status = look_at_sample(&watch, &why, &error);
   if (why) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "not tried with gigabytes: %s", why);
   if (status != OPC_OK || why) goto release;
   status = opc_cuda_watch_make(&watch, &error);
@@ -176,11 +176,4 @@ release:
   opc_cuda_watch_end(&watch);
 }
 
-const opc_check_t opc_check_launch = {
-    .name = "launch",
-    .devices = OPC_ON_CUDA | OPC_ON_SIMULATED,
-    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES |
-                OPC_VARIANT_LARGE,
-    .dtypes = OPC_SWEEP_REPRESENTATIVE,
-    .run = run,
-};
+const opc_check_t opc_check_launch = {.name = "launch", .run = run};

@@ -30,9 +30,7 @@ bool opc_cuda_watch_begin(opc_cuda_watch_t *watch, opc_case_context_t *context, 
   return false;
 }
 
-static bool is_large(const opc_case_context_t *context) {
-  return (opc_variant_family(context->id.variant) & OPC_VARIANT_LARGE) != 0;
-}
+static bool is_large(const opc_case_context_t *context) { return (context->variant.families & OPC_VARIANT_LARGE) != 0; }
 
 opc_status_t opc_cuda_watch_make(opc_cuda_watch_t *watch, opc_error_t *error) {
   const opc_case_context_t *context = watch->context;

@@ -314,8 +314,7 @@ static opc_status_t check_busy(sample_case_t *run) {
 
 static opc_status_t run_case(sample_case_t *run) {
   opc_case_context_t *context = run->context;
-  bool plain = strcmp(context->id.variant, "plain") == 0 && !context->id.dtype[0],
-       cpu = context->device.type == OPC_DEVICE_CPU;
+  bool plain = context->unmodified, cpu = context->device.type == OPC_DEVICE_CPU;
   look_at_arguments(run);
   opc_status_t status = first_call(run, plain);
   if (status != OPC_OK || run->finding->decided) return status;
@@ -369,11 +368,4 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_trial_outcome_clear(&sample.first);
 }
 
-const opc_check_t opc_check_determinism = {
-    .name = "determinism",
-    .families = OPC_VARIANT_PLAIN,
-    .dtypes = OPC_SWEEP_REPRESENTATIVE,
-    .once = true,
-    .before = before,
-    .run = run,
-};
+const opc_check_t opc_check_determinism = {.name = "determinism", .before = before, .run = run};

@@ -266,9 +266,8 @@ static void check_mixed(opc_case_context_t *context, const opc_call_t *plain, op
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_call_t call = {0};
-  bool as_it_stands = strcmp(context->id.variant, "plain") == 0 && !context->id.dtype[0];
   if (context->device.type == OPC_DEVICE_CUDA && !context->simulated) opc_device_values_check(context, finding);
-  if (as_it_stands && opc_case_call(context, false, &call, finding)) {
+  if (context->unmodified && opc_case_call(context, false, &call, finding)) {
     check_outputs(context, &call, finding);
     check_argument(context, finding);
     if (!context->simulated) check_mixed(context, &call, finding); /* what comes back has no values there */
@@ -276,9 +275,4 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_call_clear(&call);
 }
 
-const opc_check_t opc_check_device = {.name = "device",
-                                      .devices = OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED,
-                                      .families = OPC_VARIANT_PLAIN,
-                                      .families_on_cuda = OPC_VARIANT_ALL & ~OPC_VARIANT_CAST,
-                                      .dtypes_on_cuda = OPC_SWEEP_REPRESENTATIVE,
-                                      .run = run};
+const opc_check_t opc_check_device = {.name = "device", .run = run};

@@ -1,6 +1,6 @@
 /* What a check is, and what it is given. A new check: one file check_NAME.c that defines `const opc_check_t
- * opc_check_NAME`, one row in checks.def, its rules in rules.def, a broken operator and its look-alike in
- * fixtures/broken.
+ * opc_check_NAME`, one row in checks.def, the cases that it wants in case_rules.c, its rules in rules.def, a broken
+ * operator and its look-alike in fixtures/broken.
  *
  * Runs in a worker's child. A check never prints, never exits, and reports through opc_finding_t; a crash of the
  * operator ends the child, which the supervisor attributes to the case that was announced. Ownership: the context and
@@ -17,6 +17,7 @@
 #include "model/case/case.h"
 #include "model/case/verdict.h"
 #include "model/sample/sample.h"
+#include "plan/cases/case_rule.h"
 #include "plan/variant/variant.h"
 
 /* What one case came to. Zeroed it is "nothing proven": a check that returns without a verdict is a skip/not_applicable
@@ -55,7 +56,12 @@ typedef struct opc_case_context {
   const opc_sample_t *samples; /* all samples of the operator (aggregating cases) */
   size_t sample_count;
   opc_case_id_t id;
-  opc_device_t device; /* a CUDA device for "cuda-sim" too */
+  const opc_case_rule_t
+      *rule; /* the row of checks/catalogue/case_rules.c that wants this case: what it judges, and why */
+  opc_variant_facts_t variant; /* what it changed in the base */
+  bool unmodified;             /* the base as it stands: variant plain, its own dtype */
+  const opc_method_t *method;  /* of a class, that the case is about; NULL: none */
+  opc_device_t device;         /* a CUDA device for "cuda-sim" too */
   bool simulated; /* it is: kernels are recorded and do not run, so that no output has values (cuda/log/launch.h) */
   uint64_t seed;
   bool spent;    /* set by a check: this process is to run no further case */
@@ -66,36 +72,10 @@ typedef struct opc_case_context {
   void (*phase)(const char *what);
 } opc_case_context_t;
 
-/* A dtype sweep: what `dtypes` of a check asks for. */
-typedef enum opc_dtype_sweep {
-  OPC_SWEEP_NONE = 0,
-  OPC_SWEEP_ALL,
-  OPC_SWEEP_REPRESENTATIVE, /* float64, float16, int64, bool, complex64 */
-  OPC_SWEEP_COMPLEX         /* complex64 of the first sample, where a derivative of the operator's own is registered */
-} opc_dtype_sweep_t;
-
-/* Where a check has cases: `devices` of a check. Without OPC_ON_CPU it has none on the CPU; without OPC_ON_SIMULATED
- * its case on the simulated device says that it needs kernels that run. */
-enum { OPC_ON_CPU = 1 << 0, OPC_ON_CUDA = 1 << 1, OPC_ON_SIMULATED = 1 << 2 };
-
 typedef struct opc_check {
   const char *name;
-  unsigned devices;         /* OPC_ON_… bits; 0: OPC_ON_CPU | OPC_ON_CUDA */
-  unsigned families;        /* OPC_VARIANT_… bits: one case a variant, at the sample's own dtype ("-" in the id) */
-  opc_dtype_sweep_t dtypes; /* besides: one case a dtype, variant plain */
-  bool long_in_narrow;    /* besides: bfloat16 of one sample with a variant all.longN, where all tensors are floating */
-  bool larger_in_float32; /* besides: float32 of the first sample with the variant all.larger */
-  bool device_zones;      /* on a CUDA device it wants tensors between zones (checks/framework/device_zones_use.h) */
-  unsigned families_on_cuda;        /* besides, on a real CUDA device */
-  opc_dtype_sweep_t dtypes_on_cuda; /* in place of `dtypes` there, where it asks for any */
-  bool once;           /* besides: one aggregating case `op/check/device/-/-/-` after all others (with samples) */
-  bool per_operator;   /* registration: only one case `op/check/-/-/-/-`, no device, no sample */
-  bool refused;        /* has its cases on samples that are there to be refused too: what a refusal leaves behind */
-  bool without_kernel; /* has its cases where no kernel serves the device too: it proves that the refusal is clean */
-  /* (optional) false: this case is not planned at all (it could prove nothing for this schema). */
-  bool (*applies)(const opc_operator_t *op, const opc_sample_t *sample, const char *variant);
-  /* (optional) For the aggregating case, where that is asked for: called before anything calls the operator, once for
-   * each device that has a kernel and samples. */
+  /* (optional) For the case about all samples, where that is asked for: called before anything calls the operator, once
+   * for each device that has a kernel and samples. */
   void (*before)(opc_case_context_t *context);
   void (*run)(opc_case_context_t *context, opc_finding_t *finding);
 } opc_check_t;

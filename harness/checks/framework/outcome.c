@@ -13,7 +13,8 @@ enum { OUTCOME_MESSAGE_LIMIT = 4096 };
 bool opc_case_is_declared(const opc_case_context_t *context) {
   const opc_case_id_t *id = &context->id;
   bool own_dtype = !id->dtype[0] || context->sample == context->base; /* a sweep comes by the sample's own dtype, too */
-  return context->base && context->base->source == OPC_SAMPLE_FILE && own_dtype && strcmp(id->variant, "plain") == 0;
+  return context->base && context->base->source == OPC_SAMPLE_FILE && own_dtype &&
+         (context->variant.families & OPC_VARIANT_PLAIN);
 }
 
 /* Exceptions of libtorch go on with a stack or a hint in further lines: the first says what was wrong. */
@@ -199,8 +200,7 @@ static void count_arguments(const opc_value_t *value, argument_count_t *count) {
 }
 
 bool opc_case_arguments_fit(const opc_case_context_t *context) {
-  const char *variant = context->id.variant;
-  unsigned family = opc_variant_family(variant);
+  unsigned family = context->variant.families;
   argument_count_t count = {0};
   if (context->base && context->base->unchecked) return false;
   if (!context->sample || (family & (OPC_VARIANT_PLAIN | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SAME)))
@@ -209,10 +209,11 @@ bool opc_case_arguments_fit(const opc_case_context_t *context) {
     if (!context->sample->absent || !context->sample->absent[i])
       count_arguments(&context->sample->arguments[i], &count);
   if (count.indices) return false; /* of another size, their values may lie outside of it */
-  bool grown = (family & (OPC_VARIANT_SIZES | OPC_VARIANT_LARGE)) || strcmp(variant, "all.larger") == 0;
+  bool grown = (family & (OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LARGE)) &&
+               (context->variant.keeps & OPC_KEEPS_EQUAL_SIZES);
   if (grown && count.tensors == 1) return true;
   return (family & (OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LARGE)) && !count.numbers &&
-         (count.tensors == 1 || strncmp(variant, "all.", 4) == 0);
+         (count.tensors == 1 || context->variant.changed == OPC_CHANGED_ALL);
 }
 
 static void see_repeated(const char *path, opc_value_t *tensor, void *context) {

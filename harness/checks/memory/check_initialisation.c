@@ -255,29 +255,4 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_cpu_memory_fix_slack(false);
 }
 
-static void tensor_count(const char *path, opc_value_t *value, void *context) {
-  (void)path;
-  (void)value;
-  ++*(size_t *)context;
-}
-
-/* Layouts and special values of all tensors at once: what a kernel forgets to write with one of them so it forgets with
- * all. */
-static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
-  size_t tensors = 0;
-  if (!op->return_count && !op->is_varret && !opc_operator_is_mutable(op)) return false;
-  if (!(opc_variant_family(variant) & (OPC_VARIANT_LAYOUT | OPC_VARIANT_SPECIAL)) || strncmp(variant, "all.", 4) == 0)
-    return true;
-  for (size_t i = 0; i < sample->argument_count; i++)
-    opc_value_visit_tensors("", &sample->arguments[i], tensor_count, &tensors);
-  return tensors == 1;
-}
-
-const opc_check_t opc_check_initialisation = {
-    .name = "initialisation",
-    .device_zones = true,
-    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_LAYOUT | OPC_VARIANT_SPECIAL | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES,
-    .dtypes = OPC_SWEEP_ALL,
-    .applies = applies,
-    .run = run,
-};
+const opc_check_t opc_check_initialisation = {.name = "initialisation", .run = run};

@@ -274,8 +274,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     return;
   }
   const opc_check_session_t *session = context->session;
-  bool special = opc_variant_family(context->id.variant) & OPC_VARIANT_SPECIAL;
-  if (special && *session->own) {
+  bool unless_found = context->rule->judge & OPC_JUDGE_UNLESS_FOUND;
+  if (unless_found && *session->own) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it leaves its tensors on ordinary values already");
     return;
   }
@@ -289,24 +289,14 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     status = settle_refusal(context, last, outcome, &message, finding, &error);
   /* Memory of quarantine is mapped anew, which costs more than all else: what an operator keeps or returns is the same
    * for every variant. */
-  bool as_it_stands = strcmp(context->id.variant, "plain") == 0 && !context->id.dtype[0];
-  if (status == OPC_OK && returned && as_it_stands) status = lifetime_pass(context, finding, &error);
+  if (status == OPC_OK && returned && context->unmodified) status = lifetime_pass(context, finding, &error);
   memory_mode_reset();
   opc_text_clear(&message);
-  if (finding->rule && !special) *session->own = (void *)&opc_check_memory;
+  if (finding->rule && !unless_found) *session->own = (void *)&opc_check_memory;
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (returned)
     opc_finding_pass(finding, "nothing beside its tensors%s is touched, with its tensors at guards behind and before",
-                     as_it_stands ? ", and nothing that was freed," : "");
+                     context->unmodified ? ", and nothing that was freed," : "");
 }
 
-const opc_check_t opc_check_memory = {
-    .name = "memory",
-    .devices = OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED,
-    .device_zones = true,
-    .families_on_cuda = OPC_VARIANT_SIZES,
-    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_SAME | OPC_VARIANT_SHAPE |
-                OPC_VARIANT_SPECIAL,
-    .dtypes = OPC_SWEEP_REPRESENTATIVE,
-    .run = run,
-};
+const opc_check_t opc_check_memory = {.name = "memory", .run = run};

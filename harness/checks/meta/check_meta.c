@@ -301,10 +301,4 @@ release:
   opc_sample_clear(&sample);
 }
 
-const opc_check_t opc_check_meta = {
-    .name = "meta",
-    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SAME |
-                OPC_VARIANT_SHAPE | OPC_VARIANT_CAST,
-    .dtypes = OPC_SWEEP_ALL,
-    .run = run,
-};
+const opc_check_t opc_check_meta = {.name = "meta", .run = run};

@@ -347,4 +347,4 @@ release:
   opc_call_clear(&run.real);
 }
 
-const opc_check_t opc_check_symbolic = {.name = "symbolic", .families = OPC_VARIANT_PLAIN, .run = run};
+const opc_check_t opc_check_symbolic = {.name = "symbolic", .run = run};

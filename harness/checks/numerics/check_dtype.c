@@ -117,7 +117,7 @@ static void report(const opc_bound_t *bound, const opc_difference_t *difference,
 static bool is_far_between(const opc_case_context_t *context, const opc_difference_t *difference,
                            const opc_result_t *got) {
   enum { MOST = 2 };
-  return opc_variant_family(context->id.variant) == OPC_VARIANT_LONG && difference->kind != OPC_DIFFERENCE_NONE &&
+  return (context->rule->judge & OPC_JUDGE_MOST_ELEMENTS) && difference->kind != OPC_DIFFERENCE_NONE &&
          difference->count * MOST < got->items[difference->item].meta.numel;
 }
 
@@ -126,7 +126,7 @@ static bool is_far_between(const opc_case_context_t *context, const opc_differen
 static opc_status_t at_least_of(const opc_case_context_t *context, const opc_result_t *reference, double **out,
                                 opc_error_t *error) {
   static const double part = 1.0 / 1024;
-  if (opc_variant_family(context->id.variant) != OPC_VARIANT_SHAPE) return OPC_OK;
+  if (!(context->rule->judge & OPC_JUDGE_BY_LARGEST)) return OPC_OK;
   *out = calloc(reference->count + 1, sizeof **out);
   if (!*out) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for bounds");
   for (size_t i = 0; i < reference->count; i++) (*out)[i] = part * opc_result_largest(&reference->items[i]);
@@ -240,5 +240,4 @@ release:
   opc_call_clear(&call);
 }
 
-const opc_check_t opc_check_dtype = {
-    .name = "dtype", .dtypes = OPC_SWEEP_ALL, .long_in_narrow = true, .larger_in_float32 = true, .run = run};
+const opc_check_t opc_check_dtype = {.name = "dtype", .run = run};

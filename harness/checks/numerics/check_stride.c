@@ -235,4 +235,4 @@ release:
   opc_call_clear(&call);
 }
 
-const opc_check_t opc_check_stride = {.name = "stride", .families = OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS, .run = run};
+const opc_check_t opc_check_stride = {.name = "stride", .run = run};

@@ -157,4 +157,4 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_elf_close(library.file);
 }
 
-const opc_check_t opc_check_architecture = {.name = "architecture", .per_operator = true, .run = run};
+const opc_check_t opc_check_architecture = {.name = "architecture", .run = run};

@@ -408,14 +408,9 @@ release:
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  char name[sizeof context->id.variant];
-  size_t length = strlen(context->id.variant), suffix = strlen(OPC_CLASS_CALLED);
-  bool called = length > suffix && strcmp(context->id.variant + length - suffix, OPC_CLASS_CALLED) == 0;
-  snprintf(name, sizeof name, "%.*s", called ? (int)(length - suffix) : 0, context->id.variant);
-  const opc_method_t *method = called ? opc_class_method(context->op, name) : NULL;
-  if (strcmp(context->id.variant, OPC_CLASS_USED) == 0) run_used(context, finding);
-  else if (method) run_method(context, method, finding);
+  if (context->variant.families & OPC_VARIANT_USED) run_used(context, finding);
+  else if (context->method) run_method(context, context->method, finding);
   else run_whole(context, finding);
 }
 
-const opc_check_t opc_check_class = {.name = "class", .families = OPC_VARIANT_PLAIN, .refused = true, .run = run};
+const opc_check_t opc_check_class = {.name = "class", .run = run};

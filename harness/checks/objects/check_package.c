@@ -88,7 +88,4 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   (context->simulated ? opc_package_run_simulated : run_for_values)(context, finding);
 }
 
-const opc_check_t opc_check_package = {.name = "package",
-                                       .devices = OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED,
-                                       .families = OPC_VARIANT_PLAIN,
-                                       .run = run};
+const opc_check_t opc_check_package = {.name = "package", .run = run};

@@ -3,28 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const opc_method_t *opc_class_method(const opc_operator_t *op, const char *name) {
-  for (size_t i = 0; i < op->method_count; i++)
-    if (strcmp(op->methods[i].name, name) == 0) return &op->methods[i];
-  return NULL;
-}
-
-bool opc_method_takes_arguments(const opc_method_t *method) {
-  opc_operator_t parsed = {0};
-  if (strncmp(method->name, "__", 2) == 0 || !method->schema ||
-      opc_schema_arguments(method->schema, &parsed, NULL) != OPC_OK)
-    return false;
-  bool takes = parsed.argument_count > 1;
-  opc_operator_clear(&parsed);
-  return takes;
-}
-
-bool opc_class_is_used_and_pickled(const opc_operator_t *op) {
-  bool takes = false;
-  for (size_t i = 0; i < op->method_count; i++) takes = takes || opc_method_takes_arguments(&op->methods[i]);
-  return takes && opc_class_method(op, "__getstate__") && opc_class_method(op, "__setstate__");
-}
-
 /* It tells something and wants nothing but the object. Those that Python's copy and pickle call have checks of their
  * own. */
 static bool is_view(const opc_method_t *method) {

@@ -8,11 +8,6 @@
 
 #include "checks/call/result.h"
 
-/* Variant of a case that calls one method: "forward.called". */
-#define OPC_CLASS_CALLED ".called"
-/* Variant of the case that pickles an object after calls of its methods that take arguments. */
-#define OPC_CLASS_USED "used"
-
 typedef struct opc_class_view {
   const char *method; /* the operator's */
   opc_call_outcome_t outcome;
@@ -25,11 +20,6 @@ typedef struct opc_class_state {
   size_t count;
 } opc_class_state_t;
 
-bool opc_method_takes_arguments(
-    const opc_method_t *method); /* besides the object; false for those with a meaning of their own, as __eq__ */
-bool opc_class_is_used_and_pickled(
-    const opc_operator_t *op); /* some method does, and both halves of pickling are there */
-const opc_method_t *opc_class_method(const opc_operator_t *op, const char *name); /* NULL: there is none */
 /* phase is told each method's name before it runs. */
 opc_status_t opc_class_state_take(const opc_operator_t *op, const opc_object_t *object, void (*phase)(const char *what),
                                   opc_class_state_t *out, opc_error_t *error) OPC_CHECKED;

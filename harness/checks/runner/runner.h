@@ -1,14 +1,8 @@
-/* The plan of an operator's cases, and its execution in a worker's child.
+/* Runs the planned cases of an operator (plan/cases/planner.h) in a worker's child.
  *
- * The plan is a function of (operator, samples, checks, devices) alone: no result changes it, so a case's id means the
- * same in every run. Order: each check in the order of checks.def; a check of the operator (registration) once; else
- * each device, each sample: the check's variants at the sample's own dtype, then its dtype sweep on the plain sample;
- * and last, a device, its aggregating case. Where there is nothing to call, a calling check has one case
- * `op/check/device/-/-/-`, a skip (no_sample, no_kernel, no_device). A sample that expects to be refused has one plain
- * case a calling check; the first of these makes the call, the others are skips. A check's `applies` is asked for cases
- * with a sample only. Ownership: the request is the caller's. Threads: one. Fork: runs after it. */
-#ifndef OPC_CHECKS_RUNNER_RUNNER_H
-#define OPC_CHECKS_RUNNER_RUNNER_H
+ * Ownership: the request is the caller's. Threads: one. Fork: runs after it. */
+#ifndef OPC_CHECKS_RUNNER_H
+#define OPC_CHECKS_RUNNER_H
 
 #include "checks/framework/check.h"
 

@@ -78,8 +78,8 @@ static int starved_max(const opc_run_t *run) { return run->starved_before ? 1 : 
 static void note_unsound(opc_run_t *run, const opc_case_context_t *context, const opc_finding_t *finding) {
   static const char *const rules[] = {"memory.out_of_bounds_write", "memory.use_after_free", "memory.dangling_output",
                                       "memory"};
-  bool as_it_stands = context->base && strcmp(context->id.variant, "plain") == 0 && !context->id.dtype[0];
-  if (!as_it_stands || !finding->rule || !opc_run_names(finding->rule, rules, sizeof rules / sizeof *rules)) return;
+  if (!context->unmodified || !finding->rule || !opc_run_names(finding->rule, rules, sizeof rules / sizeof *rules))
+    return;
   opc_unsound_t *unsound = &run->unsound[run->device * run->request->sample_count + run->sample];
   if (!unsound->rule) *unsound = (opc_unsound_t){.rule = finding->rule, .check = run->check};
 }
@@ -104,10 +104,10 @@ static const char *unseen_in(const opc_run_t *run, const opc_case_context_t *con
 }
 
 /* What the operator touched beside its tensors while another check than memory ran. */
-static void judge_accesses(const opc_run_t *run, const opc_case_context_t *context, opc_finding_t *finding) {
+static void judge_accesses(const opc_case_context_t *context, opc_finding_t *finding) {
   enum { OUTSIDE = 1u << OPC_ACCESS_OUTSIDE, FREED = 1u << OPC_ACCESS_FREED };
   if (opc_accesses_count(OUTSIDE | FREED) && !opc_case_arguments_fit(context) &&
-      opc_checks[run->check] != &opc_check_memory) {
+      !(context->rule->judge & OPC_JUDGE_ACCESSES)) {
     /* What came out of it followed other memory: it says nothing about this check's part of the contract. */
     opc_finding_clear(finding);
     *finding = (opc_finding_t){0};
@@ -119,15 +119,15 @@ static void judge_accesses(const opc_run_t *run, const opc_case_context_t *conte
   opc_accesses_report(context, OUTSIDE | FREED, OPC_ACCESSES_ALL, NULL, finding);
 }
 
-bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, opc_action_t action) {
+bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, const opc_planned_case_t *planned) {
   const opc_check_t *check = opc_checks[run->check];
   const opc_runner_request_t *request = run->request;
   const opc_case_id_t *crashed = crashed_in(run, context);
   const char *unsound = unsound_by(run, context), *unseen = unseen_in(run, context);
   opc_finding_t finding = {0};
   opc_check_session_t session = {.own = &run->own[run->check]};
-  if (action.kind != OPC_ACTION_SKIP && context->device.type == OPC_DEVICE_CUDA &&
-      !opc_device_zones_choose(check->device_zones)) {
+  bool zones = opc_case_table_needs(&opc_case_tables[run->check]) & OPC_NEEDS_DEVICE_ZONES;
+  if (planned->action != OPC_PLAN_SKIP && context->device.type == OPC_DEVICE_CUDA && !opc_device_zones_choose(zones)) {
     run->spent = true; /* before the case, which the next process begins with */
     if (run->sink->spent) run->sink->spent(run->sink->context);
     return false;
@@ -145,8 +145,8 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   tell_input(run, id_text, context);
   uint64_t witnessed = opc_valgrind_errors();
   double began = seconds_now();
-  if (action.kind == OPC_ACTION_SKIP) {
-    opc_finding_skip(&finding, action.reason, "%s", action.detail);
+  if (planned->action == OPC_PLAN_SKIP) {
+    opc_finding_skip(&finding, planned->reason, "%s", planned->detail);
   } else if (opc_run_names(check->name, request->skip, request->skip_count)) {
     opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: cases before it crashed or hung");
   } else if (request->out_of_time > 0 && opc_check_infos[run->check].calls) {
@@ -166,16 +166,16 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
         crashed->sample[0] ? "these arguments crashed the operator" : "with this variant of a sample the operator hung";
     opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: %s in check %s", what, crashed->check);
   } else {
-    if (action.kind == OPC_ACTION_MUST_REJECT) must_reject(context, &finding);
-    if (action.kind == OPC_ACTION_CHECK || check->refused) check->run(context, &finding);
+    if (planned->action == OPC_PLAN_MUST_REJECT) must_reject(context, &finding);
+    if (planned->action == OPC_PLAN_CHECK || (context->rule->samples & OPC_REFUSED)) check->run(context, &finding);
   }
-  judge_accesses(run, context, &finding);
+  judge_accesses(context, &finding);
   run->spent = opc_cuda_case_end(context, &finding) || context->spent;
   bool found = finding.decided && (finding.verdict == OPC_VERDICT_FAIL || finding.verdict == OPC_VERDICT_ERROR);
   if (context->sample && (found || opc_valgrind_errors() != witnessed))
     opc_finding_evidence(&finding, "input", opc_sample_evidence(context->op, context->sample));
   if (!finding.decided) opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "nothing here that this check could prove");
-  bool large = (opc_variant_family(context->id.variant) & OPC_VARIANT_LARGE) !=
+  bool large = (context->variant.families & OPC_VARIANT_LARGE) !=
                0; /* on purpose: that there is no room for it says nothing of what comes */
   if (finding.out_of_memory && !large) run->starved += run->starved < starved_max(run);
   note_unsound(run, context, &finding);

@@ -3,7 +3,9 @@
 #ifndef OPC_CHECKS_RUNNER_RUNNER_INSIDE_H
 #define OPC_CHECKS_RUNNER_RUNNER_INSIDE_H
 
+#include "checks/catalogue/case_rules.h"
 #include "checks/runner/runner.h"
+#include "plan/cases/planner.h"
 
 /* Which part of the plan is wanted, and where in it the enumeration stands. */
 typedef enum opc_selection { OPC_SELECTION_BEFORE = 0, OPC_SELECTION_INSIDE, OPC_SELECTION_OVER } opc_selection_t;
@@ -18,14 +20,13 @@ typedef struct opc_unsound {
 typedef struct opc_run {
   const opc_runner_request_t *request;
   const opc_runner_sink_t *sink;
+  opc_plan_request_t plan;
   opc_device_t *devices;
-  bool *simulated;        /* it is the simulated CUDA device */
-  bool *calling_seen;     /* on it, a calling check */
-  bool *device_usable;    /* there is such a device */
-  bool *kernel_usable;    /* and a kernel that could serve it */
+  opc_plan_device_t *plan_devices; /* the same for the planner */
+  bool *wanted;                    /* one a check */
   opc_sample_t *callable; /* shallow copies of the samples that are neither there to be refused nor unchecked */
-  size_t callable_count, checked_count; /* checked: samples that are not unchecked */
-  bool *reported;                       /* a device and a sample each: its refusal was told */
+  size_t callable_count;
+  bool *reported; /* a device and a sample each: its refusal was told */
   opc_op_handle_t *handle;
   void *own[64];               /* a check's own pointer each */
   int starved, starved_before; /* cases that ran out of memory: of the running check, and of those before it */
@@ -40,19 +41,11 @@ typedef struct opc_run {
   bool found_only, found_to;
   bool spent; /* the process cannot go on */
   uint64_t cases;
-  opc_status_t status; /* of a callback, which cannot return one */
   opc_error_t *error;
 } opc_run_t;
 
-/* What to do with a case that was selected. */
-typedef struct opc_action {
-  enum { OPC_ACTION_CHECK, OPC_ACTION_SKIP, OPC_ACTION_MUST_REJECT } kind;
-  opc_skip_reason_t reason;
-  const char *detail;
-} opc_action_t;
-
 bool opc_run_names(const char *name, const char *const *list, size_t count); /* the list has the name */
 /* Runs the case and tells the sink. False: the rest of the plan is not to run. */
-bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, opc_action_t action);
+bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, const opc_planned_case_t *planned);
 
 #endif

@@ -232,20 +232,4 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   else run_once(context, finding);
 }
 
-static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
-  (void)sample;
-  (void)variant;
-  for (size_t i = 0; i < op->return_count; i++)
-    if (opc_type_holds_tensor(&op->returns[i].type) || op->returns[i].type.kind == OPC_TYPE_OTHER) return true;
-  return op->is_varret;
-}
-
-const opc_check_t opc_check_alias = {
-    .name = "alias",
-    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SAME |
-                OPC_VARIANT_SHAPE,
-    .dtypes = OPC_SWEEP_REPRESENTATIVE,
-    .once = true,
-    .applies = applies,
-    .run = run,
-};
+const opc_check_t opc_check_alias = {.name = "alias", .run = run};

@@ -173,39 +173,4 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   else run_once(context, finding);
 }
 
-static bool is_annotated(const opc_operator_t *op) {
-  for (size_t i = 0; i < op->argument_count; i++)
-    if (op->arguments[i].alias.present) return true;
-  for (size_t i = 0; i < op->return_count; i++)
-    if (op->returns[i].alias.present) return true;
-  return false;
-}
-
-/* The C++ fallback unwraps tensors and lists of them; the kernel would see the wrapper of one in another place. */
-static bool is_unwrapped(const opc_operator_t *op) {
-  for (size_t i = 0; i < op->argument_count; i++) {
-    const opc_type_t *type = &op->arguments[i].type;
-    if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
-    if (type->kind == OPC_TYPE_OTHER ||
-        (type->kind == OPC_TYPE_LIST && type->element->kind != OPC_TYPE_TENSOR && opc_type_holds_tensor(type->element)))
-      return false;
-  }
-  return !op->is_vararg;
-}
-
-/* What has alias annotations the fallback refuses, as the rule says already. */
-static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
-  opc_text_t reason = {0};
-  (void)sample;
-  (void)variant;
-  bool built_in = opc_functionalise_rule(op, &reason) == OPC_FUNCTIONALISE_BUILT_IN;
-  opc_text_clear(&reason);
-  return !built_in && !is_annotated(op) && is_unwrapped(op);
-}
-
-const opc_check_t opc_check_functionalisation = {.name = "functionalisation",
-                                                 .families = OPC_VARIANT_PLAIN,
-                                                 .once = true,
-                                                 .without_kernel = true,
-                                                 .applies = applies,
-                                                 .run = run};
+const opc_check_t opc_check_functionalisation = {.name = "functionalisation", .run = run};

@@ -239,4 +239,4 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   else opc_finding_pass(finding, "%zu kernels and %zu tags agree with the schema", op->kernel_count, op->tag_count);
 }
 
-const opc_check_t opc_check_registration = {.name = "registration", .per_operator = true, .run = run};
+const opc_check_t opc_check_registration = {.name = "registration", .run = run};

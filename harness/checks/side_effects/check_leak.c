@@ -159,7 +159,7 @@ release:
  */
 static bool is_counted(const opc_case_context_t *context, opc_call_outcome_t outcome) {
   if (outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT) return true;
-  return outcome == OPC_CALL_RETURNED && !context->id.dtype[0] && strcmp(context->id.variant, "plain") == 0;
+  return outcome == OPC_CALL_RETURNED && context->unmodified;
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
@@ -203,10 +203,4 @@ release:
   opc_call_clear(&call);
 }
 
-const opc_check_t opc_check_leak = {
-    .name = "leak",
-    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY,
-    .dtypes = OPC_SWEEP_REPRESENTATIVE,
-    .refused = true,
-    .run = run,
-};
+const opc_check_t opc_check_leak = {.name = "leak", .run = run};

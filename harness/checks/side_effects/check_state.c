@@ -75,10 +75,6 @@ static void tell_first_call(telling_t *telling) {
   opc_text_clear(&when);
 }
 
-static bool is_plain(const opc_case_context_t *context) {
-  return !context->id.dtype[0] && strcmp(context->id.variant, "plain") == 0;
-}
-
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   telling_t telling = {.finding = finding};
   opc_call_t call = {0}, again = {0};
@@ -89,7 +85,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_status_t status = look(context, false, &call, &telling, &error);
   /* Of a refusal too: what an operator sets to what it is anyway shows only where it was something else. */
   bool refused = call.outcome != OPC_CALL_RETURNED;
-  if (status == OPC_OK && (is_plain(context) || refused)) status = look(context, true, &again, &telling, &error);
+  if (status == OPC_OK && (context->unmodified || refused)) status = look(context, true, &again, &telling, &error);
   if (status != OPC_OK) {
     opc_finding_from_error(context, &error, finding);
     goto release;
@@ -99,27 +95,11 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     opc_finding_pass(finding,
                      "settings, floating-point control, streams, locale, signals, directory and environment are as "
                      "before the call%s",
-                     is_plain(context) ? ", also under other settings" : "");
+                     context->unmodified ? ", also under other settings" : "");
 
 release:
   opc_call_clear(&again);
   opc_call_clear(&call);
 }
 
-/* Of other shapes those without dimensions: what a kernel has set before it looks at the shape shows where it refuses
- * one. */
-static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
-  (void)op;
-  (void)sample;
-  const char *dot = strrchr(variant, '.');
-  return opc_variant_family(variant) != OPC_VARIANT_SHAPE || (dot && strcmp(dot, ".scalar") == 0);
-}
-
-const opc_check_t opc_check_state = {
-    .name = "state",
-    .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE,
-    .applies = applies,
-    .dtypes = OPC_SWEEP_REPRESENTATIVE,
-    .refused = true,
-    .run = run,
-};
+const opc_check_t opc_check_state = {.name = "state", .run = run};

@@ -10,18 +10,9 @@ static const struct {
   const char *tag; /* NULL: for operators without tags too */
   opc_tag_test_t *test;
 } tests[] = {
-    {"pointwise", opc_tag_pointwise},
-    {"view_copy", opc_tag_view_copy},
-    {"flexible_layout", opc_tag_flexible},
-    {"needs_contiguous_strides", opc_tag_contiguous},
-    {"needs_fixed_stride_order", opc_tag_stride_order},
-    {"reduction", opc_tag_reduction},
-    {"inplace_view", opc_tag_inplace_view},
-    {"inplace", opc_tag_returned},
-    {"out", opc_tag_returned},
-    {"out", opc_tag_out},
-    {"out_variant", opc_tag_returned},
-    {"out_variant", opc_tag_out},
+#define OPC_TAG_PROMISE(tag, function) {tag, function},
+#include "checks/catalogue/promises.def"
+#undef OPC_TAG_PROMISE
     {NULL, opc_tag_missing},
 };
 enum { TEST_COUNT = sizeof tests / sizeof *tests };
@@ -174,13 +165,4 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   else run_once(context, finding);
 }
 
-static bool applies(const opc_operator_t *op, const opc_sample_t *sample, const char *variant) {
-  (void)sample;
-  (void)variant;
-  for (size_t i = 0; i < TEST_COUNT; i++)
-    if (is_concerned(op, i)) return true;
-  return false;
-}
-
-const opc_check_t opc_check_tags = {
-    .name = "tags", .families = OPC_VARIANT_PLAIN, .once = true, .applies = applies, .run = run};
+const opc_check_t opc_check_tags = {.name = "tags", .run = run};

@@ -74,3 +74,25 @@ opc_status_t opc_operator_from_class(const opc_class_t *class_, opc_operator_t *
   if (status != OPC_OK) opc_operator_clear(out);
   return status;
 }
+
+const opc_method_t *opc_class_method(const opc_operator_t *op, const char *name) {
+  for (size_t i = 0; i < op->method_count; i++)
+    if (strcmp(op->methods[i].name, name) == 0) return &op->methods[i];
+  return NULL;
+}
+
+bool opc_method_takes_arguments(const opc_method_t *method) {
+  opc_operator_t parsed = {0};
+  if (strncmp(method->name, "__", 2) == 0 || !method->schema ||
+      opc_schema_arguments(method->schema, &parsed, NULL) != OPC_OK)
+    return false;
+  bool takes = parsed.argument_count > 1;
+  opc_operator_clear(&parsed);
+  return takes;
+}
+
+bool opc_class_is_used_and_pickled(const opc_operator_t *op) {
+  bool takes = false;
+  for (size_t i = 0; i < op->method_count; i++) takes = takes || opc_method_takes_arguments(&op->methods[i]);
+  return takes && opc_class_method(op, "__getstate__") && opc_class_method(op, "__setstate__");
+}

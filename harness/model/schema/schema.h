@@ -143,6 +143,12 @@ opc_status_t opc_operator_from_class(const opc_class_t *class_, opc_operator_t *
 json_t *opc_class_to_json(const opc_class_t *class_);
 opc_status_t opc_class_from_json(const json_t *json, opc_class_t *out, opc_error_t *error) OPC_CHECKED;
 
+/* Besides the object; false for those with a meaning of their own, as __eq__. */
+bool opc_method_takes_arguments(const opc_method_t *method);
+/* Some method takes arguments, and both halves of pickling are there. */
+bool opc_class_is_used_and_pickled(const opc_operator_t *op);
+const opc_method_t *opc_class_method(const opc_operator_t *op, const char *name); /* NULL: there is none */
+
 /* A library's file as an operator of kind LIBRARY. Released by opc_operator_clear. */
 opc_status_t opc_operator_from_library(const char *name, const char *file, opc_operator_t *out,
                                        opc_error_t *error) OPC_CHECKED;

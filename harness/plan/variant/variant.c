@@ -24,8 +24,12 @@ const opc_transformation_t opc_transformations[] = {
 #define TENSOR(function) function, NULL
 #define SAMPLE(function) NULL, function
 #define BOTH(alone, together) alone, together
-#define OPC_TRANSFORMATION(name, parameter, family, reach, changes) \
-  {name, parameter, OPC_VARIANT_##family, reach, changes},
+#define VALUES OPC_KEEPS_VALUES
+#define SIZES OPC_KEEPS_SIZES | OPC_KEEPS_EQUAL_SIZES
+#define EQUAL_SIZES OPC_KEEPS_EQUAL_SIZES
+#define DTYPES OPC_KEEPS_DTYPES
+#define OPC_TRANSFORMATION(name, parameter, family, reach, keeps, changes) \
+  {name, parameter, OPC_VARIANT_##family, reach, keeps, changes},
 #include "plan/variant/variant.def"
 };
 const size_t opc_transformation_count = sizeof opc_transformations / sizeof opc_transformations[0];
@@ -150,6 +154,24 @@ unsigned opc_variant_family(const char *name) {
   const char *last = strrchr(name, '+');
   strcpy(text, last ? last + 1 : name);
   return split(text, &row, &step) ? row->family : 0;
+}
+
+opc_variant_facts_t opc_variant_facts(const char *name) {
+  char text[OPC_VARIANT_NAME_SIZE], *rest = text;
+  opc_variant_facts_t facts = {.keeps = OPC_KEEPS_ALL, .changed = OPC_CHANGED_ALL};
+  if (!name || strlen(name) >= sizeof text) return (opc_variant_facts_t){0};
+  if (strcmp(name, "plain") == 0) return (opc_variant_facts_t){OPC_VARIANT_PLAIN, OPC_KEEPS_ALL, OPC_CHANGED_NOTHING};
+  strcpy(text, name);
+  for (char *part; (part = strsep(&rest, "+")) != NULL;) {
+    const opc_transformation_t *row;
+    opc_variant_step_t step = {0};
+    const char *dot = split(part, &row, &step);
+    if (!dot) return (opc_variant_facts_t){0};
+    facts.families |= row->family;
+    facts.keeps &= row->keeps;
+    if (strncmp(part, "all.", 4) != 0) facts.changed = OPC_CHANGED_ONE;
+  }
+  return facts;
 }
 
 /* ---- application ---- */

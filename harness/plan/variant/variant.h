@@ -31,7 +31,32 @@ enum {
   OPC_VARIANT_LARGE =
       1 << 9 /* not among ALL, for what has gigabytes that nobody may touch: all.rows7 (every dimension of 7 becomes
                 65,536), all.huge7 (becomes so large that a tensor has more than 2^31 elements) */
+  ,
+  OPC_VARIANT_METHOD = 1 << 11, /* of a custom class: one of its methods is called, forward.called */
+  OPC_VARIANT_USED = 1 << 12    /* of a custom class: pickled after calls of its methods, used */
 };
+
+/* What a variant leaves as it is. */
+enum {
+  OPC_KEEPS_VALUES = 1 << 0, /* of every element, as far as its dtype holds it */
+  OPC_KEEPS_SIZES = 1 << 1,
+  OPC_KEEPS_EQUAL_SIZES = 1 << 2, /* sizes that were equal are equal, and none is smaller than it was */
+  OPC_KEEPS_DTYPES = 1 << 3,
+  OPC_KEEPS_ALL = (1 << 4) - 1
+};
+
+/* Which arguments a variant changes. */
+typedef enum opc_variant_changed {
+  OPC_CHANGED_NOTHING = 0,
+  OPC_CHANGED_ONE, /* one argument, or one tensor of it */
+  OPC_CHANGED_ALL  /* every tensor that the transformation applies to */
+} opc_variant_changed_t;
+
+typedef struct opc_variant_facts {
+  unsigned families; /* OPC_VARIANT_… of all its steps; 0: no variant has that name */
+  unsigned keeps;    /* OPC_KEEPS_…: what all its steps keep */
+  opc_variant_changed_t changed;
+} opc_variant_facts_t;
 
 /* Called once a variant, in a fixed order (simplest first). The sample is the callee's to read only. Return false to
  * stop. */
@@ -46,6 +71,7 @@ opc_status_t opc_variant_apply(const opc_sample_t *sample, const opc_operator_t 
                                opc_sample_t *out, opc_error_t *error) OPC_CHECKED;
 /* The family of a variant name (an OPC_VARIANT_ bit); of its last step for combinations; 0 when unknown. */
 unsigned opc_variant_family(const char *name);
+opc_variant_facts_t opc_variant_facts(const char *name);
 
 /* Gives every floating tensor of the sample (every tensor when it has none floating; dtype arguments are left alone)
  * the dtype. Also complex, integral and bool ones. Of a sample with float8 and wider floating tensors a float8 dtype is

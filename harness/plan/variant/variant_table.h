@@ -67,7 +67,7 @@ typedef bool opc_sample_change_t(opc_variant_step_t *step);
 typedef struct opc_transformation {
   const char *name;
   opc_variant_parameter_t parameter;
-  unsigned family, reach;
+  unsigned family, reach, keeps;
   opc_tensor_change_t
       *change_tensor; /* (optional) of a tensor alone, and of each in turn for "all" when change_sample is NULL */
   opc_sample_change_t *change_sample; /* (optional) */
@@ -82,7 +82,7 @@ enum { OPC_VARIANT_NAME_SIZE = 256 };
 #define TENSOR(function) opc_tensor_change_t function;
 #define SAMPLE(function) opc_sample_change_t function;
 #define BOTH(alone, together) TENSOR(alone) SAMPLE(together)
-#define OPC_TRANSFORMATION(name, parameter, family, reach, changes) changes
+#define OPC_TRANSFORMATION(name, parameter, family, reach, keeps, changes) changes
 #include "plan/variant/variant.def"
 #undef OPC_TRANSFORMATION
 #undef BOTH

@@ -1,0 +1,292 @@
+/* The rows of every check, in the order of checks.def. A new check: `NAME_cases`, an array here. Each row says why its
+ * cases are tried, in one line: reports show it as "tried because: …". */
+#include "checks/catalogue/case_rules.h"
+
+enum {
+  PLAIN = OPC_VARIANT_PLAIN,
+  EMPTY = OPC_VARIANT_EMPTY,
+  LAYOUT = OPC_VARIANT_LAYOUT,
+  BITS = OPC_VARIANT_BITS,
+  SPECIAL = OPC_VARIANT_SPECIAL,
+  SAME = OPC_VARIANT_SAME,
+  SHAPE = OPC_VARIANT_SHAPE,
+  CAST = OPC_VARIANT_CAST,
+  SIZES = OPC_VARIANT_SIZES,
+  LONG = OPC_VARIANT_LONG,
+  LARGE = OPC_VARIANT_LARGE,
+  EVERYWHERE = OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED,
+  CUDA_CALLS = OPC_ON_CUDA | OPC_ON_SIMULATED
+};
+
+#define AS_IT_IS "the sample as it is"
+#define OTHER_DTYPES "a kernel has code of its own for each dtype"
+
+static const opc_case_rule_t registration_cases[] = {
+    {.scope = OPC_SCOPE_OPERATOR, .why = "what is registered is known without a call"}};
+
+static const opc_case_rule_t architecture_cases[] = {
+    {.scope = OPC_SCOPE_OPERATOR, .why = "the GPU code in a library's file is known without a call"}};
+
+static const opc_case_rule_t memory_cases[] = {
+    {.devices = EVERYWHERE,
+     .samples = OPC_ACCEPTED | OPC_UNCHECKED,
+     .families = PLAIN,
+     .needs = OPC_NEEDS_DEVICE_ZONES,
+     .judge = OPC_JUDGE_ACCESSES,
+     .why = AS_IT_IS},
+    {.devices = EVERYWHERE,
+     .families = LAYOUT,
+     .judge = OPC_JUDGE_ACCESSES,
+     .why = "a kernel that ignores strides or offsets touches other memory than its tensors'"},
+    {.devices = EVERYWHERE,
+     .families = EMPTY,
+     .judge = OPC_JUDGE_ACCESSES,
+     .why = "a kernel that expects at least one element touches memory that an empty tensor does not have"},
+    {.devices = EVERYWHERE,
+     .families = SPECIAL,
+     .judge = OPC_JUDGE_ACCESSES | OPC_JUDGE_UNLESS_FOUND,
+     .why = "an index that is computed from NaN, infinity or an extreme value can point anywhere"},
+    {.devices = EVERYWHERE,
+     .families = SAME,
+     .judge = OPC_JUDGE_ACCESSES,
+     .why = "the same tensor given twice may be freed or resized once too often"},
+    {.devices = EVERYWHERE,
+     .families = SHAPE,
+     .judge = OPC_JUDGE_ACCESSES,
+     .why = "0-dim tensors, lists of one and larger tensors take other branches of a kernel"},
+    {.devices = OPC_ON_CUDA,
+     .families = SIZES,
+     .judge = OPC_JUDGE_ACCESSES,
+     .why = "sizes that are no multiple of a block leave a remainder, which a kernel has to leave out"},
+    {.devices = EVERYWHERE,
+     .families = PLAIN,
+     .dtypes = OPC_REPRESENTATIVE_DTYPES,
+     .judge = OPC_JUDGE_ACCESSES,
+     .why = OTHER_DTYPES}};
+
+static const opc_case_rule_t device_cases[] = {
+    {.devices = EVERYWHERE, .families = PLAIN, .why = AS_IT_IS},
+    {.devices = OPC_ON_CUDA,
+     .families = OPC_VARIANT_ALL & ~CAST,
+     .why = "the CUDA kernel is other code than the CPU kernel, for each variant"},
+    {.devices = OPC_ON_CUDA,
+     .families = PLAIN,
+     .dtypes = OPC_REPRESENTATIVE_DTYPES,
+     .why = "the CUDA kernel is other code than the CPU kernel, for each dtype"}};
+
+static const opc_case_rule_t dtype_cases[] = {
+    {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .why = "each dtype is compared with float64"},
+    {.scope = OPC_SCOPE_FIRST_SAMPLE,
+     .families = SHAPE,
+     .names = "all.larger",
+     .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_FLOAT32),
+     .when = OPC_WHEN_MAIN_FLOATING,
+     .numel_max = 4096, /* each of which is compared */
+     .judge = OPC_JUDGE_BY_LARGEST,
+     .why = "kernels have code of their own for whole vectors and tiles of float32, which a few numbers do not fill"},
+    /* Where there are indices too, a longer sample adds up many numbers at few places, which libtorch's own operators
+     * do with that loss. */
+    {.scope = OPC_SCOPE_FIRST_FIT,
+     .families = LONG,
+     .size = OPC_LAST_OF_FIRST_TENSOR,
+     .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_BFLOAT16),
+     .when = OPC_WHEN_ALL_FLOATING | OPC_WHEN_SIZE_ONCE | OPC_WHEN_DTYPE_CHANGES,
+     .judge = OPC_JUDGE_MOST_ELEMENTS,
+     .why = "what a sum loses that is kept in a narrow dtype shows in long rows only"}};
+
+static const opc_case_rule_t empty_cases[] = {
+    {.families = EMPTY, .why = "each dimension made 0 in turn: kernels forget that there may be no element"}};
+
+static const opc_case_rule_t stride_cases[] = {
+    {.families = LAYOUT | BITS, .why = "the same values in another layout must give the same result"}};
+
+static const opc_case_rule_t alias_cases[] = {
+    {.families = PLAIN, .when = OPC_WHEN_RETURNS_TENSOR, .why = AS_IT_IS},
+    {.families = LAYOUT | BITS,
+     .when = OPC_WHEN_RETURNS_TENSOR,
+     .why = "an operator may copy in one layout and return its argument in another"},
+    {.families = EMPTY | SAME | SHAPE,
+     .when = OPC_WHEN_RETURNS_TENSOR,
+     .why = "an operator may return its argument where there is nothing to do"},
+    {.families = PLAIN,
+     .dtypes = OPC_REPRESENTATIVE_DTYPES,
+     .when = OPC_WHEN_RETURNS_TENSOR,
+     .why = "an operator may convert one dtype and return its argument in another"},
+    {.scope = OPC_SCOPE_ALL_SAMPLES, .why = "whether a declared alias ever happens shows over all calls"}};
+
+static const opc_case_rule_t mutation_cases[] = {
+    {.families = PLAIN, .when = OPC_WHEN_TAKES_TENSOR, .why = AS_IT_IS},
+    {.families = LAYOUT | BITS,
+     .when = OPC_WHEN_TAKES_TENSOR,
+     .why = "an operator may write its argument in one layout and a copy in another"},
+    {.families = EMPTY | SPECIAL | SAME | SHAPE,
+     .when = OPC_WHEN_TAKES_TENSOR,
+     .why = "an operator may use an argument's memory as scratch space, or write it in some branch only"},
+    {.families = PLAIN,
+     .dtypes = OPC_REPRESENTATIVE_DTYPES,
+     .when = OPC_WHEN_TAKES_TENSOR,
+     .why = "an operator may write its argument in one dtype and a converted copy in another"},
+    {.scope = OPC_SCOPE_ALL_SAMPLES,
+     .why = "whether a declared mutable argument is ever written shows over all calls"}};
+
+static const opc_case_rule_t meta_cases[] = {
+    {.families = PLAIN, .why = AS_IT_IS},
+    {.families = LAYOUT | BITS, .why = "strides of an output often follow those of an input"},
+    {.families = EMPTY | SAME | SHAPE, .why = "a Meta kernel computes sizes, which are special here"},
+    {.families = CAST, .why = "arguments of different dtypes are promoted, in both kernels alike"},
+    {.families = PLAIN,
+     .dtypes = OPC_ALL_DTYPES,
+     .why = "an output's dtype follows the inputs', in both kernels alike"}};
+
+static const opc_case_rule_t initialisation_cases[] = {
+    {.families = PLAIN | SHAPE | SIZES,
+     .when = OPC_WHEN_RETURNS_OR_WRITES,
+     .needs = OPC_NEEDS_DEVICE_ZONES,
+     .why = "what a kernel leaves out at the edges of a shape keeps what new memory held"},
+    /* What a kernel forgets to write with one tensor so it forgets it with all. */
+    {.families = LAYOUT | SPECIAL,
+     .names = "all.*",
+     .when = OPC_WHEN_RETURNS_OR_WRITES,
+     .why = "a kernel may leave out elements with one layout or value"},
+    {.families = LAYOUT | SPECIAL,
+     .when = OPC_WHEN_RETURNS_OR_WRITES | OPC_WHEN_ONE_TENSOR,
+     .why = "a kernel may leave out elements with one layout or value"},
+    {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .when = OPC_WHEN_RETURNS_OR_WRITES, .why = OTHER_DTYPES}};
+
+static const opc_case_rule_t leak_cases[] = {
+    {.samples = OPC_ACCEPTED | OPC_REFUSED, .families = PLAIN, .why = AS_IT_IS},
+    {.families = EMPTY, .why = "what a refusal leaves behind shows where sizes are refused"},
+    {.families = PLAIN,
+     .dtypes = OPC_REPRESENTATIVE_DTYPES,
+     .why = "what a refusal leaves behind shows where a dtype is refused"}};
+
+static const opc_case_rule_t determinism_cases[] = {
+    {.families = PLAIN, .why = AS_IT_IS},
+    {.families = PLAIN, .dtypes = OPC_REPRESENTATIVE_DTYPES, .why = OTHER_DTYPES},
+    {.scope = OPC_SCOPE_ALL_SAMPLES,
+     .why = "the order of the samples, threads and settings have no say in any result"}};
+
+static const opc_case_rule_t state_cases[] = {
+    {.samples = OPC_ACCEPTED | OPC_REFUSED, .families = PLAIN, .why = AS_IT_IS},
+    {.families = EMPTY, .why = "state that a kernel changes before it refuses a size is not put back"},
+    {.families = SHAPE,
+     .names = "*.scalar",
+     .why = "state that a kernel changes before it refuses a tensor without dimensions is not put back"},
+    {.families = PLAIN,
+     .dtypes = OPC_REPRESENTATIVE_DTYPES,
+     .why = "state that a kernel changes before it refuses a dtype is not put back"}};
+
+static const opc_case_rule_t bitwise_cases[] = {
+    {.families = PLAIN | EMPTY | LAYOUT | BITS | SPECIAL | SAME | SHAPE,
+     .when = OPC_WHEN_SAME_BITS,
+     .why = "the sample promises bits, which hold for every variant of it"},
+    {.families = PLAIN, .when = OPC_WHEN_OUTPUTS, .why = "the sample states the outputs"},
+    {.families = PLAIN,
+     .dtypes = OPC_ALL_DTYPES,
+     .when = OPC_WHEN_SAME_BITS,
+     .why = "the sample promises bits, which hold for every dtype"},
+    {.families = PLAIN,
+     .dtypes = OPC_ALL_DTYPES,
+     .when = OPC_WHEN_OUTPUTS,
+     .why = "the sample states the outputs, which are those of its own dtype"}};
+
+static const char *const promising_tags[] = {
+#define OPC_TAG_PROMISE(tag, function) tag,
+#include "checks/catalogue/promises.def"
+#undef OPC_TAG_PROMISE
+    NULL};
+
+static const opc_case_rule_t tags_cases[] = {
+    {.families = PLAIN, .tags = promising_tags, .why = "the operator has a tag that promises something of each call"},
+    {.families = PLAIN,
+     .when = OPC_WHEN_META_KERNEL,
+     .why = "without a tag that says so, no shape of an operator with a Meta kernel may depend on values"},
+    {.scope = OPC_SCOPE_ALL_SAMPLES, .why = "what some tags promise shows over all calls"}};
+
+static const opc_case_rule_t functionalisation_cases[] = {
+    /* What has alias annotations the fallback refuses, as its rule says already. */
+    {.families = PLAIN,
+     .when = OPC_WHEN_NOT_BUILT_IN | OPC_WHEN_NO_ALIAS | OPC_WHEN_UNWRAPPED,
+     .needs = OPC_NEEDS_NO_KERNEL,
+     .why = "torch.compile calls the operator under functionalisation"},
+    {.scope = OPC_SCOPE_ALL_SAMPLES,
+     .why = "whether torch.compile can replace what is written is known from the schema"}};
+
+static const opc_case_rule_t symbolic_cases[] = {
+    {.families = PLAIN, .why = "torch.compile gives a Meta kernel symbols in place of this sample's sizes"}};
+
+static const opc_case_rule_t launch_cases[] = {
+    {.devices = CUDA_CALLS, .families = PLAIN, .why = AS_IT_IS},
+    {.devices = CUDA_CALLS, .families = LAYOUT, .why = "a kernel may be another one for each layout"},
+    {.devices = CUDA_CALLS, .families = EMPTY, .why = "a launch of no blocks fails: an empty tensor needs none"},
+    {.devices = CUDA_CALLS,
+     .families = SHAPE | SIZES,
+     .why = "the number of blocks follows from sizes, and a remainder needs a block of its own"},
+    {.devices = CUDA_CALLS,
+     .families = LARGE,
+     .judge = OPC_JUDGE_IF_LAUNCHES,
+     .why = "more than 65,535 blocks in y or z, or 2^31 elements, are more than a launch or an int takes"},
+    {.devices = CUDA_CALLS, .families = PLAIN, .dtypes = OPC_REPRESENTATIVE_DTYPES, .why = OTHER_DTYPES}};
+
+static const opc_case_rule_t stream_cases[] = {
+    {.devices = CUDA_CALLS, .families = PLAIN, .why = AS_IT_IS},
+    {.devices = CUDA_CALLS,
+     .families = EMPTY | LAYOUT,
+     .why = "a copy for another layout, or an early return, may use another stream"}};
+
+static const opc_case_rule_t device_guard_cases[] = {
+    {.devices = CUDA_CALLS, .families = PLAIN, .why = AS_IT_IS},
+    {.devices = CUDA_CALLS,
+     .families = EMPTY | LAYOUT,
+     .why = "a copy for another layout, or an early return, may miss the device guard"}};
+
+static const opc_case_rule_t sync_cases[] = {
+    {.devices = CUDA_CALLS, .families = PLAIN, .why = AS_IT_IS},
+    {.devices = CUDA_CALLS,
+     .families = EMPTY | LAYOUT,
+     .why = "a copy for another layout, or an early return, may wait for the device"}};
+
+static const opc_case_rule_t capture_cases[] = {
+    {.devices = CUDA_CALLS, .families = PLAIN, .why = AS_IT_IS},
+    {.devices = CUDA_CALLS,
+     .families = EMPTY | LAYOUT,
+     .why = "a copy for another layout, or an early return, may call what a capture does not allow"}};
+
+static const opc_case_rule_t device_memory_cases[] = {{.devices = CUDA_CALLS, .families = PLAIN, .why = AS_IT_IS}};
+
+static const opc_case_rule_t autograd_cases[] = {
+    {.families = PLAIN, .why = AS_IT_IS},
+    /* One case of empty inputs, and only where some derivative may be registered: an empty tensor may crash forward
+     * already, which ends the case. */
+    {.families = EMPTY,
+     .names = "all.empty0",
+     .when = OPC_WHEN_AUTOGRAD | OPC_WHEN_SEVERAL_TENSORS,
+     .why = "a backward that divides by a size, or reads a first element, fails on empty inputs"},
+    {.families = EMPTY,
+     .names = "*.empty0",
+     .when = OPC_WHEN_AUTOGRAD | OPC_WHEN_ONE_TENSOR,
+     .why = "a backward that divides by a size, or reads a first element, fails on an empty input"},
+    {.scope = OPC_SCOPE_FIRST_SAMPLE,
+     .families = PLAIN,
+     .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_COMPLEX64),
+     .when = OPC_WHEN_FORMULA | OPC_WHEN_DTYPE_CHANGES,
+     .why = "a formula that is right for real numbers often lacks a conjugate"}};
+
+static const opc_case_rule_t package_cases[] = {
+    {.devices = EVERYWHERE,
+     .families = PLAIN,
+     .why = "a package is compiled for the inputs that it was exported with"}};
+
+static const opc_case_rule_t class_cases[] = {
+    {.samples = OPC_ACCEPTED | OPC_REFUSED,
+     .families = PLAIN,
+     .judge = OPC_JUDGE_REFUSAL,
+     .why = "the object as its constructor makes it"},
+    {.families = OPC_VARIANT_METHOD, .why = "each method in a case of its own: one that crashes costs no other case"},
+    {.families = OPC_VARIANT_USED, .why = "what methods changed in the object must be pickled, too"}};
+
+const opc_case_table_t opc_case_tables[] = {
+#define OPC_CHECK(name, calls, summary) {#name, calls, name##_cases, sizeof name##_cases / sizeof *name##_cases},
+#include "checks/catalogue/checks.def"
+#undef OPC_CHECK
+};

@@ -1,0 +1,157 @@
+#include "plan/cases/conditions.h"
+
+#include <string.h>
+
+#include "model/schema/functionalise.h"
+
+/* ---- of an operator ---- */
+
+static bool takes_tensor(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->argument_count; i++)
+    if (opc_type_holds_tensor(&op->arguments[i].type)) return true;
+  return op->is_vararg;
+}
+
+static bool returns_tensor(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->return_count; i++)
+    if (opc_type_holds_tensor(&op->returns[i].type) || op->returns[i].type.kind == OPC_TYPE_OTHER) return true;
+  return op->is_varret;
+}
+
+static bool returns_or_writes(const opc_operator_t *op) {
+  return op->return_count || op->is_varret || opc_operator_is_mutable(op);
+}
+
+static bool is_not_built_in(const opc_operator_t *op) {
+  opc_text_t reason = {0};
+  bool built_in = opc_functionalise_rule(op, &reason) == OPC_FUNCTIONALISE_BUILT_IN;
+  opc_text_clear(&reason);
+  return !built_in;
+}
+
+static bool has_no_alias(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->argument_count; i++)
+    if (op->arguments[i].alias.present) return false;
+  for (size_t i = 0; i < op->return_count; i++)
+    if (op->returns[i].alias.present) return false;
+  return true;
+}
+
+/* The C++ fallback unwraps tensors and lists of them; the kernel would see the wrapper of one in another place. */
+static bool is_unwrapped(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->argument_count; i++) {
+    const opc_type_t *type = &op->arguments[i].type;
+    if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+    if (type->kind == OPC_TYPE_OTHER ||
+        (type->kind == OPC_TYPE_LIST && type->element->kind != OPC_TYPE_TENSOR && opc_type_holds_tensor(type->element)))
+      return false;
+  }
+  return !op->is_vararg;
+}
+
+static bool has_meta_kernel(const opc_operator_t *op) {
+  const opc_kernel_t *meta = opc_operator_kernel(op, "Meta");
+  return meta && !meta->fallthrough;
+}
+
+static bool may_have_derivative(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->kernel_count; i++)
+    if (!op->kernels[i].fallthrough && (strncmp(op->kernels[i].key, "Autograd", 8) == 0 ||
+                                        strcmp(op->kernels[i].key, "CompositeImplicitAutograd") == 0))
+      return true;
+  return false;
+}
+
+static bool has_tag_of(const opc_operator_t *op, const char *const *tags) {
+  for (; *tags; tags++)
+    if (opc_operator_has_tag(op, *tags)) return true;
+  return false;
+}
+
+/* ---- of a sample ---- */
+
+typedef struct tensor_facts {
+  size_t count;
+  size_t floating; /* how many of them are */
+  bool float8;
+  int64_t numel_max;
+  int64_t size; /* the last of the first tensor that has dimensions; 0: none has */
+} tensor_facts_t;
+
+static void see_tensor(const char *path, opc_value_t *value, void *context) {
+  tensor_facts_t *facts = context;
+  const opc_tensor_spec_t *spec = value->tensor;
+  (void)path;
+  int64_t numel = opc_tensor_spec_numel(spec);
+  facts->count++;
+  facts->floating += opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING;
+  facts->float8 |= opc_dtype_is_float8(spec->dtype);
+  if (numel > facts->numel_max) facts->numel_max = numel;
+  if (!facts->size && spec->ndim > 0) facts->size = spec->sizes[spec->ndim - 1];
+}
+
+static tensor_facts_t facts_of(const opc_sample_t *sample) {
+  tensor_facts_t facts = {0};
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], see_tensor, &facts);
+  return facts;
+}
+
+typedef struct repetition {
+  int64_t size;
+  bool found; /* a tensor has the size twice */
+} repetition_t;
+
+static void see_repetition(const char *path, opc_value_t *value, void *context) {
+  repetition_t *repetition = context;
+  int count = 0;
+  (void)path;
+  for (int dim = 0; dim < value->tensor->ndim; dim++) count += value->tensor->sizes[dim] == repetition->size;
+  repetition->found |= count > 1;
+}
+
+static bool has_size_once(const opc_sample_t *sample, int64_t size) {
+  repetition_t repetition = {.size = size};
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors("", &sample->arguments[i], see_repetition, &repetition);
+  return !repetition.found;
+}
+
+bool opc_sample_has_float8(const opc_sample_t *sample) { return facts_of(sample).float8; }
+int64_t opc_sample_numel_max(const opc_sample_t *sample) { return facts_of(sample).numel_max; }
+
+int64_t opc_case_size(const opc_case_rule_t *rule, const opc_sample_t *sample) {
+  return rule->size == OPC_LAST_OF_FIRST_TENSOR ? facts_of(sample).size : 0;
+}
+
+/* ---- all of them ---- */
+
+static bool operator_holds(unsigned when, const opc_operator_t *op) {
+  return (!(when & OPC_WHEN_TAKES_TENSOR) || takes_tensor(op)) &&
+         (!(when & OPC_WHEN_RETURNS_TENSOR) || returns_tensor(op)) &&
+         (!(when & OPC_WHEN_RETURNS_OR_WRITES) || returns_or_writes(op)) &&
+         (!(when & OPC_WHEN_NOT_BUILT_IN) || is_not_built_in(op)) &&
+         (!(when & OPC_WHEN_NO_ALIAS) || has_no_alias(op)) && (!(when & OPC_WHEN_UNWRAPPED) || is_unwrapped(op)) &&
+         (!(when & OPC_WHEN_META_KERNEL) || has_meta_kernel(op)) &&
+         (!(when & OPC_WHEN_FORMULA) || opc_operator_has_formula(op)) &&
+         (!(when & OPC_WHEN_AUTOGRAD) || may_have_derivative(op));
+}
+
+static bool sample_holds(const opc_case_rule_t *rule, const opc_sample_t *sample) {
+  enum { OF_TENSORS = OPC_WHEN_ONE_TENSOR | OPC_WHEN_SEVERAL_TENSORS | OPC_WHEN_ALL_FLOATING | OPC_WHEN_SIZE_ONCE };
+  unsigned when = rule->when;
+  if ((when & OPC_WHEN_SAME_BITS) && !sample->expect.same_bits_count) return false;
+  if ((when & OPC_WHEN_OUTPUTS) && !sample->expect.outputs) return false;
+  if ((when & OPC_WHEN_MAIN_FLOATING) && opc_dtype_class(opc_sample_main_dtype(sample)) != OPC_CLASS_FLOATING)
+    return false;
+  if (!(when & OF_TENSORS)) return true;
+  tensor_facts_t facts = facts_of(sample);
+  return (!(when & OPC_WHEN_ONE_TENSOR) || facts.count == 1) &&
+         (!(when & OPC_WHEN_SEVERAL_TENSORS) || facts.count > 1) &&
+         (!(when & OPC_WHEN_ALL_FLOATING) || facts.floating == facts.count) &&
+         (!(when & OPC_WHEN_SIZE_ONCE) || has_size_once(sample, opc_case_size(rule, sample)));
+}
+
+bool opc_case_conditions_hold(const opc_case_rule_t *rule, const opc_operator_t *op, const opc_sample_t *sample) {
+  return operator_holds(rule->when, op) && (!rule->tags || has_tag_of(op, rule->tags)) && sample_holds(rule, sample);
+}

@@ -1,0 +1,493 @@
+#include "plan/cases/planner.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/cases/conditions.h"
+#include "plan/variant/variant_table.h"
+
+#define CALLED ".called" /* behind a method's name */
+#define USED "used"
+
+/* Of cases that no row asks for. */
+static const opc_case_rule_t refusal_case = {.why = "the sample states that the operator refuses it"};
+static const opc_case_rule_t no_call_case = {.why = "there is nothing to call, and the case says why"};
+
+/* What families are for, whoever asks for them. A model is compiled for its inputs' sizes and dtypes, and a constructor
+ * has its own: nothing of those is varied. */
+static const struct {
+  unsigned families, devices, kinds; /* kinds: bits of opc_operator_kind_t */
+} limits[] = {
+    {OPC_VARIANT_LARGE, OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
+    {OPC_VARIANT_METHOD | OPC_VARIANT_USED, OPC_ON_CPU, 1U << OPC_OPERATOR_CLASS},
+    {OPC_VARIANT_ALL & ~OPC_VARIANT_PLAIN, OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
+    {OPC_VARIANT_LONG, OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
+};
+
+static const opc_dtype_t representative[] = {OPC_DTYPE_FLOAT64, OPC_DTYPE_FLOAT16, OPC_DTYPE_INT64, OPC_DTYPE_BOOL,
+                                             OPC_DTYPE_COMPLEX64};
+
+/* A walk through the cases of one table, one device and one sample. */
+typedef struct plan {
+  const opc_plan_request_t *request;
+  const opc_case_table_t *table;
+  const opc_plan_device_t *device;
+  opc_planned_case_t planned; /* what every case of this walk has */
+  opc_plan_emit_t *emit;
+  void *context;
+  bool stopped;
+  opc_status_t status; /* of a callback, which cannot return one */
+  opc_error_t *error;
+} plan_t;
+
+/* ---- rows ---- */
+
+static unsigned rule_devices(const opc_case_rule_t *rule) {
+  return rule->devices ? rule->devices : (unsigned)(OPC_ON_CPU | OPC_ON_CUDA);
+}
+
+static unsigned rule_samples(const opc_case_rule_t *rule) { return rule->samples ? rule->samples : OPC_ACCEPTED; }
+
+unsigned opc_case_table_devices(const opc_case_table_t *table) {
+  unsigned devices = 0;
+  for (size_t i = 0; i < table->rule_count; i++) devices |= rule_devices(&table->rules[i]);
+  return devices;
+}
+
+unsigned opc_case_table_needs(const opc_case_table_t *table) {
+  unsigned needs = 0;
+  for (size_t i = 0; i < table->rule_count; i++) needs |= table->rules[i].needs;
+  return needs;
+}
+
+bool opc_sample_is_callable(const opc_sample_t *sample) { return !sample->expect.rejects && !sample->unchecked; }
+
+static const opc_case_rule_t *rule_of_scope(const opc_case_table_t *table, opc_case_scope_t scope) {
+  for (size_t i = 0; i < table->rule_count; i++)
+    if (table->rules[i].scope == scope) return &table->rules[i];
+  return NULL;
+}
+
+/* The row for samples that are refused, or unchecked. */
+static const opc_case_rule_t *rule_of_samples(const opc_case_table_t *table, unsigned samples) {
+  for (size_t i = 0; i < table->rule_count; i++)
+    if (rule_samples(&table->rules[i]) & samples) return &table->rules[i];
+  return NULL;
+}
+
+/* Of the row's families those that exist for this operator on this device. */
+static unsigned rule_families(const plan_t *plan, const opc_case_rule_t *rule) {
+  unsigned families = rule->families;
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+    if (!(limits[i].devices & plan->device->bit) || !(limits[i].kinds & 1U << plan->request->op->kind))
+      families &= ~limits[i].families;
+  return families;
+}
+
+static bool name_matches(const opc_case_rule_t *rule, const char *variant) {
+  return !rule->names || fnmatch(rule->names, variant, 0) == 0;
+}
+
+/* ---- the variants of a row ---- */
+
+typedef bool variant_use_t(const char *variant, const opc_sample_t *sample, void *context);
+
+/* A name that is no pattern, or the name with the size that the row chooses. */
+static const char *rule_variant_name(const opc_case_rule_t *rule, const opc_sample_t *base, char *out, size_t size) {
+  if (rule->families == OPC_VARIANT_PLAIN) return "plain";
+  if (rule->names && !strpbrk(rule->names, "*?[\\")) return rule->names;
+  if (rule->size == OPC_EVERY_SIZE) return NULL;
+  int64_t chosen = opc_case_size(rule, base);
+  for (size_t i = 0; i < opc_transformation_count; i++)
+    if ((opc_transformations[i].family & rule->families) && opc_transformations[i].parameter == OPC_PARAMETER_SIZE)
+      snprintf(out, size, "all.%s%lld", opc_transformations[i].name, (long long)chosen);
+  return out;
+}
+
+typedef struct filtered {
+  const opc_case_rule_t *rule;
+  variant_use_t *use;
+  void *context;
+} filtered_t;
+
+static bool use_filtered(const char *variant, const opc_sample_t *sample, void *context) {
+  const filtered_t *filtered = context;
+  const opc_case_rule_t *rule = filtered->rule;
+  if (!name_matches(rule, variant) || (rule->numel_max && opc_sample_numel_max(sample) > rule->numel_max)) return true;
+  return filtered->use(variant, sample, filtered->context);
+}
+
+/* Those of one row alone. A variant that can be named is built without those beside it. */
+static opc_status_t rule_variants(const plan_t *plan, const opc_case_rule_t *rule, const opc_sample_t *base,
+                                  variant_use_t *use, void *context) {
+  char text[OPC_VARIANT_NAME_SIZE];
+  filtered_t filtered = {.rule = rule, .use = use, .context = context};
+  unsigned families = rule_families(plan, rule);
+  const char *name = rule_variant_name(rule, base, text, sizeof text);
+  if (!families || (rule->size != OPC_EVERY_SIZE && opc_case_size(rule, base) < 2)) return OPC_OK;
+  if (!name) return opc_variants_of(base, plan->request->op, families, use_filtered, &filtered, plan->error);
+  if (rule->families == OPC_VARIANT_PLAIN) {
+    (void)use_filtered(name, base, &filtered);
+    return OPC_OK;
+  }
+  opc_sample_t built;
+  opc_status_t status = opc_variant_apply(base, plan->request->op, name, &built, plan->error);
+  if (status == OPC_OK) (void)use_filtered(name, &built, &filtered);
+  opc_sample_clear(&built);
+  return status == OPC_ERR_NOT_FOUND ? OPC_OK : status;
+}
+
+/* ---- which rows have a say ---- */
+
+static bool note_fit(const char *variant, const opc_sample_t *sample, void *context) {
+  (void)variant;
+  (void)sample;
+  *(bool *)context = true;
+  return false;
+}
+
+static bool fits(plan_t *plan, const opc_case_rule_t *rule, const opc_sample_t *sample) {
+  bool fit = false;
+  if (!opc_sample_is_callable(sample) || !opc_case_conditions_hold(rule, plan->request->op, sample)) return false;
+  opc_status_t status = rule_variants(plan, rule, sample, note_fit, &fit);
+  if (status != OPC_OK) plan->status = status;
+  return fit;
+}
+
+/* The row has something to say about the variants of this accepted sample. */
+static bool is_active(plan_t *plan, const opc_case_rule_t *rule) {
+  size_t index = plan->planned.index;
+  if (!(rule_devices(rule) & plan->device->bit) || !(rule_samples(rule) & OPC_ACCEPTED)) return false;
+  if (rule->scope == OPC_SCOPE_ALL_SAMPLES || rule->scope == OPC_SCOPE_OPERATOR || !rule_families(plan, rule))
+    return false;
+  if (rule->scope == OPC_SCOPE_FIRST_SAMPLE && index != 0) return false;
+  if (!opc_case_conditions_hold(rule, plan->request->op, plan->planned.base)) return false;
+  for (size_t i = 0; rule->scope == OPC_SCOPE_FIRST_FIT && i < index; i++)
+    if (fits(plan, rule, &plan->request->samples[i])) return false;
+  return plan->status == OPC_OK;
+}
+
+/* Most kernels refuse float8, and those that take it take these two: the others are for samples that hold some. */
+static bool is_swept(opc_dtype_t dtype, bool sample_has_float8) {
+  return !opc_dtype_is_float8(dtype) || sample_has_float8 || dtype == OPC_DTYPE_FLOAT8_E4M3FN ||
+         dtype == OPC_DTYPE_FLOAT8_E5M2;
+}
+
+static bool sweep_has(const opc_case_rule_t *rule, opc_dtype_t dtype, bool sample_has_float8) {
+  switch (rule->dtypes.sweep) {
+    case OPC_SWEEP_OWN:
+      return dtype == OPC_DTYPE_OTHER;
+    case OPC_SWEEP_ONE:
+      return dtype == rule->dtypes.one;
+    case OPC_SWEEP_ALL:
+      return dtype != OPC_DTYPE_OTHER && is_swept(dtype, sample_has_float8);
+    case OPC_SWEEP_REPRESENTATIVE:
+      for (size_t i = 0; i < sizeof representative / sizeof *representative; i++)
+        if (dtype == representative[i]) return true;
+      return false;
+  }
+  return false;
+}
+
+/* An earlier row than `end` gives these arguments. */
+static bool is_given(plan_t *plan, const opc_case_rule_t *end, const char *variant, opc_dtype_t dtype, bool float8) {
+  unsigned families = opc_variant_facts(variant).families;
+  for (const opc_case_rule_t *rule = plan->table->rules; rule < end; rule++)
+    if (sweep_has(rule, dtype, float8) && (rule_families(plan, rule) & families) && name_matches(rule, variant) &&
+        is_active(plan, rule))
+      return true;
+  return false;
+}
+
+/* ---- cases of a sample ---- */
+
+static bool give(plan_t *plan, opc_planned_case_t planned) {
+  if (plan->stopped) return false;
+  plan->stopped = !plan->emit(&planned, plan->context);
+  return !plan->stopped;
+}
+
+static bool give_variant(plan_t *plan, const opc_case_rule_t *rule, const char *variant, opc_dtype_t dtype,
+                         const opc_sample_t *sample) {
+  opc_planned_case_t planned = plan->planned;
+  planned.rule = rule;
+  planned.variant = variant;
+  planned.facts = opc_variant_facts(variant);
+  planned.dtype = dtype;
+  planned.sample = sample;
+  if (dtype != OPC_DTYPE_OTHER && sample != planned.base) planned.facts.keeps &= ~(unsigned)OPC_KEEPS_DTYPES;
+  return give(plan, planned);
+}
+
+/* At the sample's own dtype: the first row that wants the variant has it. */
+typedef struct own_rows {
+  plan_t *plan;
+  const opc_case_rule_t *rules[64];
+  size_t count;
+  unsigned families;
+} own_rows_t;
+
+static bool give_own(const char *variant, const opc_sample_t *sample, void *context) {
+  const own_rows_t *own = context;
+  unsigned families = opc_variant_facts(variant).families;
+  for (size_t i = 0; i < own->count; i++) {
+    const opc_case_rule_t *rule = own->rules[i];
+    if ((rule_families(own->plan, rule) & families) && name_matches(rule, variant) &&
+        (!rule->numel_max || opc_sample_numel_max(sample) <= rule->numel_max))
+      return give_variant(own->plan, rule, variant, OPC_DTYPE_OTHER, sample);
+  }
+  return true;
+}
+
+/* A confirmation runs one case after another, each by its id: to go through hundreds of variants for each would take
+ * longer than the cases. */
+static void give_only_variant(plan_t *plan, own_rows_t *own) {
+  opc_sample_t variant;
+  const char *name = plan->request->only->variant;
+  plan->status = opc_variant_apply(plan->planned.base, plan->request->op, name, &variant, plan->error);
+  if (plan->status != OPC_OK) return;
+  (void)give_own(name, &variant, own);
+  opc_sample_clear(&variant);
+}
+
+static void plan_own_dtype(plan_t *plan) {
+  const opc_plan_request_t *request = plan->request;
+  own_rows_t own = {.plan = plan};
+  for (size_t i = 0; i < plan->table->rule_count; i++) {
+    const opc_case_rule_t *rule = &plan->table->rules[i];
+    if (rule->dtypes.sweep != OPC_SWEEP_OWN || own.count == sizeof own.rules / sizeof *own.rules ||
+        !is_active(plan, rule))
+      continue;
+    own.rules[own.count++] = rule;
+    own.families |= rule_families(plan, rule);
+  }
+  if (plan->status != OPC_OK || !own.families) return;
+  if (request->only_exists && request->only->dtype[0]) return;
+  if (request->only_exists) give_only_variant(plan, &own);
+  else plan->status = opc_variants_of(plan->planned.base, request->op, own.families, give_own, &own, plan->error);
+}
+
+typedef struct dtype_step {
+  plan_t *plan;
+  const opc_case_rule_t *rule;
+  opc_dtype_t dtype;
+  bool float8; /* the sample holds some */
+} dtype_step_t;
+
+static bool give_dtype(const char *variant, const opc_sample_t *sample, void *context) {
+  const dtype_step_t *step = context;
+  plan_t *plan = step->plan;
+  const opc_case_rule_t *rule = step->rule;
+  opc_sample_t cast = {0};
+  opc_dtype_t own = opc_sample_main_dtype(sample);
+  if (own == OPC_DTYPE_OTHER || is_given(plan, rule, variant, step->dtype, step->float8)) return true;
+  plan->status = opc_sample_copy(sample, &cast, plan->error);
+  if (plan->status != OPC_OK) return false;
+  bool changed = opc_sample_cast(&cast, step->dtype);
+  bool wanted = changed;
+  if (!changed && !(rule->when & OPC_WHEN_DTYPE_CHANGES))
+    wanted = (own == step->dtype || rule->dtypes.sweep == OPC_SWEEP_ONE) &&
+             !is_given(plan, rule, variant, OPC_DTYPE_OTHER, step->float8);
+  if (wanted) (void)give_variant(plan, rule, variant, step->dtype, changed ? &cast : sample);
+  opc_sample_clear(&cast);
+  return !plan->stopped;
+}
+
+static void plan_other_dtypes(plan_t *plan, const opc_case_rule_t *rule) {
+  dtype_step_t step = {.plan = plan, .rule = rule, .float8 = opc_sample_has_float8(plan->planned.base)};
+  bool in_order = rule->dtypes.sweep == OPC_SWEEP_REPRESENTATIVE; /* the list's; else that of dtype.def */
+  int count = in_order ? (int)(sizeof representative / sizeof *representative) : OPC_DTYPE_COUNT;
+  for (int i = in_order ? 0 : OPC_DTYPE_OTHER + 1; i < count && !plan->stopped && plan->status == OPC_OK; i++) {
+    step.dtype = in_order ? representative[i] : (opc_dtype_t)i;
+    if (!sweep_has(rule, step.dtype, step.float8)) continue;
+    opc_status_t status = rule_variants(plan, rule, plan->planned.base, give_dtype, &step);
+    if (status != OPC_OK) plan->status = status;
+  }
+}
+
+/* The class as it is, each of its methods in a case of its own (one that crashes costs its own case), and after calls
+ * of them. */
+static void plan_class(plan_t *plan) {
+  const opc_operator_t *op = plan->request->op;
+  char variant[96];
+  for (size_t i = 0; i < plan->table->rule_count; i++) {
+    const opc_case_rule_t *rule = &plan->table->rules[i];
+    opc_planned_case_t planned = plan->planned;
+    planned.rule = rule;
+    planned.sample = planned.base;
+    if (!is_active(plan, rule)) continue;
+    if (rule->families & OPC_VARIANT_PLAIN) (void)give_variant(plan, rule, "plain", OPC_DTYPE_OTHER, planned.base);
+    for (size_t k = 0; k < op->method_count && (rule->families & OPC_VARIANT_METHOD); k++) {
+      if (strncmp(op->methods[k].name, "__", 2) == 0) continue;
+      snprintf(variant, sizeof variant, "%.80s" CALLED, op->methods[k].name);
+      planned.variant = variant;
+      planned.method = &op->methods[k];
+      planned.facts = (opc_variant_facts_t){.families = OPC_VARIANT_METHOD, .keeps = OPC_KEEPS_ALL};
+      (void)give(plan, planned);
+    }
+    if ((rule->families & OPC_VARIANT_USED) && opc_class_is_used_and_pickled(op)) {
+      planned.variant = USED;
+      planned.method = NULL;
+      planned.facts = (opc_variant_facts_t){.families = OPC_VARIANT_USED, .keeps = OPC_KEEPS_ALL};
+      (void)give(plan, planned);
+    }
+  }
+}
+
+static void give_plain(plan_t *plan, const opc_case_rule_t *rule, opc_plan_action_t action) {
+  opc_planned_case_t planned = plan->planned;
+  planned.rule = rule;
+  planned.variant = "plain";
+  planned.facts = opc_variant_facts("plain");
+  planned.sample = planned.base;
+  planned.action = action;
+  planned.reason = action == OPC_PLAN_SKIP ? OPC_SKIP_NOT_APPLICABLE : OPC_SKIP_NONE;
+  planned.detail = action == OPC_PLAN_SKIP ? "the sample is there to be refused" : NULL;
+  (void)give(plan, planned);
+}
+
+/* No table before this one calls the operator on the device. */
+static bool is_first_to_call(const plan_t *plan) {
+  const opc_plan_request_t *request = plan->request;
+  for (size_t i = 0; i < plan->planned.table; i++) {
+    const opc_case_table_t *earlier = &request->tables[i];
+    if ((!request->wanted || request->wanted[i]) && earlier->calls &&
+        (opc_case_table_devices(earlier) & plan->device->bit))
+      return false;
+  }
+  return plan->table->calls && (opc_case_table_devices(plan->table) & plan->device->bit);
+}
+
+static void plan_refused(plan_t *plan) {
+  const opc_case_rule_t *rule = rule_of_samples(plan->table, OPC_REFUSED);
+  opc_plan_action_t action = rule ? OPC_PLAN_CHECK : OPC_PLAN_SKIP;
+  bool judged = rule && (rule->judge & OPC_JUDGE_REFUSAL);
+  if (!judged && is_first_to_call(plan)) action = OPC_PLAN_MUST_REJECT;
+  give_plain(plan, rule ? rule : &refusal_case, action);
+}
+
+opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, size_t device, size_t index,
+                             opc_plan_emit_t *emit, void *context, bool *out_stopped, opc_error_t *error) {
+  const opc_sample_t *base = &request->samples[index];
+  plan_t plan = {.request = request,
+                 .table = &request->tables[table],
+                 .device = &request->devices[device],
+                 .planned = {.table = table,
+                             .device = device,
+                             .device_name = request->devices[device].name,
+                             .index = index,
+                             .base = base,
+                             .source = base->source,
+                             .dtype = OPC_DTYPE_OTHER},
+                 .emit = emit,
+                 .context = context,
+                 .error = error};
+  *out_stopped = false;
+  if (request->only && strcmp(base->name, request->only->sample) != 0) return OPC_OK;
+  if (base->expect.rejects) {
+    plan_refused(&plan);
+  } else if (base->unchecked) {
+    const opc_case_rule_t *rule = rule_of_samples(plan.table, OPC_UNCHECKED);
+    if (rule) give_plain(&plan, rule, OPC_PLAN_CHECK);
+  } else if (request->op->kind == OPC_OPERATOR_CLASS) {
+    plan_class(&plan);
+  } else {
+    plan_own_dtype(&plan);
+    bool only_own = request->only_exists && !request->only->dtype[0];
+    for (size_t i = 0; i < plan.table->rule_count && !only_own && request->op->kind == OPC_OPERATOR; i++) {
+      const opc_case_rule_t *rule = &plan.table->rules[i];
+      if (rule->dtypes.sweep != OPC_SWEEP_OWN && !plan.stopped && plan.status == OPC_OK && is_active(&plan, rule))
+        plan_other_dtypes(&plan, rule);
+    }
+  }
+  *out_stopped = plan.stopped;
+  return plan.status;
+}
+
+/* ---- all cases ---- */
+
+/* Why there is nothing to call with on a device, or nothing to learn; NULL: there is. */
+static const char *nothing_to_run(const opc_plan_request_t *request, const opc_case_table_t *table,
+                                  const opc_plan_device_t *device, opc_skip_reason_t *out_reason) {
+  size_t checked = 0;
+  for (size_t i = 0; i < request->sample_count; i++) checked += !request->samples[i].unchecked;
+  if (!device->usable) {
+    *out_reason = OPC_SKIP_NO_DEVICE;
+    return "there is no such device here";
+  }
+  if (!device->served && !(opc_case_table_needs(table) & OPC_NEEDS_NO_KERNEL)) {
+    *out_reason = OPC_SKIP_NO_KERNEL;
+    return "the operator has no kernel for this device";
+  }
+  if (!(opc_case_table_devices(table) & device->bit)) {
+    *out_reason = OPC_SKIP_SIMULATED;
+    return "kernels do not run on the simulated device: this check needs what they compute. What is launched, where, "
+           "and what the host does meanwhile is checked there";
+  }
+  if (!request->sample_count || (!checked && !rule_of_samples(table, OPC_UNCHECKED))) {
+    *out_reason = OPC_SKIP_NO_SAMPLE;
+    return "there are no arguments to call the operator with";
+  }
+  return NULL;
+}
+
+static opc_status_t plan_device(const opc_plan_request_t *request, size_t index, size_t device_index,
+                                opc_plan_emit_t *emit, void *context, bool *out_stopped, opc_error_t *error) {
+  const opc_case_table_t *table = &request->tables[index];
+  const opc_plan_device_t *device = &request->devices[device_index];
+  const opc_case_rule_t *all_samples = rule_of_scope(table, OPC_SCOPE_ALL_SAMPLES);
+  bool here = opc_case_table_devices(table) & device->bit;
+  if (request->op->kind == OPC_OPERATOR_CLASS && device->bit != OPC_ON_CPU) return OPC_OK;
+  if (!here && !(table->calls && device->bit == OPC_ON_SIMULATED)) return OPC_OK;
+  opc_planned_case_t bare = {
+      .table = index, .device = device_index, .device_name = device->name, .rule = &no_call_case};
+  if (table->calls) bare.detail = nothing_to_run(request, table, device, &bare.reason);
+  if (bare.detail) {
+    bare.action = OPC_PLAN_SKIP;
+    *out_stopped = !emit(&bare, context);
+    return OPC_OK;
+  }
+  size_t callable = 0;
+  for (size_t i = 0; i < request->sample_count; i++) {
+    callable += opc_sample_is_callable(&request->samples[i]);
+    opc_status_t status = opc_plan_sample(request, index, device_index, i, emit, context, out_stopped, error);
+    if (status != OPC_OK || *out_stopped) return status;
+  }
+  if (!all_samples || !callable) return OPC_OK;
+  bare.rule = all_samples;
+  *out_stopped = !emit(&bare, context);
+  return OPC_OK;
+}
+
+opc_status_t opc_plan_all(const opc_plan_request_t *request, opc_plan_emit_t *emit, void *context, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  bool stopped = false;
+  for (size_t i = 0; i < request->table_count && status == OPC_OK && !stopped; i++) {
+    const opc_case_table_t *table = &request->tables[i];
+    const opc_case_rule_t *alone = rule_of_scope(table, OPC_SCOPE_OPERATOR);
+    if (request->wanted && !request->wanted[i]) continue;
+    if (request->only && strcmp(table->check, request->only->check) != 0) continue;
+    if (alone) stopped = !emit(&(opc_planned_case_t){.table = i, .rule = alone}, context);
+    for (size_t d = 0; d < request->device_count && !alone && status == OPC_OK && !stopped; d++)
+      status = plan_device(request, i, d, emit, context, &stopped, error);
+  }
+  return status;
+}
+
+/* ---- a planned case ---- */
+
+void opc_planned_case_id(const opc_plan_request_t *request, const opc_planned_case_t *planned, opc_case_id_t *out) {
+  *out = (opc_case_id_t){0};
+  snprintf(out->operator_name, sizeof out->operator_name, "%s", request->op->name);
+  snprintf(out->check, sizeof out->check, "%s", request->tables[planned->table].check);
+  if (planned->device_name) snprintf(out->device, sizeof out->device, "%s", planned->device_name);
+  if (!planned->base) return;
+  snprintf(out->sample, sizeof out->sample, "%s", planned->base->name);
+  snprintf(out->variant, sizeof out->variant, "%s", planned->variant);
+  if (planned->dtype != OPC_DTYPE_OTHER) snprintf(out->dtype, sizeof out->dtype, "%s", opc_dtype_name(planned->dtype));
+}
+
+bool opc_planned_is_unmodified(const opc_planned_case_t *planned) {
+  return planned->base && (planned->facts.families & OPC_VARIANT_PLAIN) && planned->dtype == OPC_DTYPE_OTHER;
+}

@@ -1,0 +1,467 @@
+/* The planner of cases and the conditions of its rules: which cases a table gives for a sample, in which order, and
+ * which it does not. */
+#include "plan_fixture.h"
+
+#include <string.h>
+
+#include "checks/catalogue/case_rules.h"
+#include "checks/catalogue/rules.h"
+#include "plan/cases/conditions.h"
+#include "plan/cases/planner.h"
+
+static const fixture_argument_t arguments[] = {
+    {"x", "Tensor", NULL, false}, {"y", "Tensor?", "None", false}, {"n", "int", "1", false}};
+static const fixture_argument_t returns[] = {{"", "Tensor", NULL, false}};
+static opc_operator_t op;
+
+static int make_operator(void **state) {
+  (void)state;
+  op = fixture_operator("ns::op", "ns::op(…)", arguments, COUNT(arguments), returns, COUNT(returns));
+  return 0;
+}
+
+static int clear_operator(void **state) {
+  (void)state;
+  opc_operator_clear(&op);
+  return 0;
+}
+
+/* text: a sample object, ' for ". */
+static opc_sample_t sample_of(const char *text) {
+  char json_text[1024];
+  opc_sample_t sample;
+  opc_error_t error = {0};
+  snprintf(json_text, sizeof json_text, "{'operator': 'ns::op', %s}", text);
+  for (char *c = json_text; *c; c++)
+    if (*c == '\'') *c = '"';
+  json_t *json = json_loads(json_text, 0, NULL);
+  assert_non_null(json);
+  assert_ok(opc_sample_from_json(json, &op, NULL, &sample, NULL, 0, &error), error);
+  sample.source = OPC_SAMPLE_FILE;
+  json_decref(json);
+  return sample;
+}
+
+#define TENSOR(shape, dtype) "{'tensor': {'shape': " shape ", 'dtype': '" dtype "'}}"
+
+/* ---- the plan as a text ---- */
+
+typedef struct listing {
+  const opc_plan_request_t *request;
+  opc_text_t text; /* "dtype/sample/variant:row action" each, a space between */
+  size_t stop_after;
+} listing_t;
+
+static bool list_case(const opc_planned_case_t *planned, void *context) {
+  static const char *const actions[] = {"", "!skip", "!must_reject"};
+  listing_t *listing = context;
+  const opc_case_table_t *table = &listing->request->tables[planned->table];
+  opc_case_id_t id;
+  opc_planned_case_id(listing->request, planned, &id);
+  opc_text_addf(&listing->text, "%s%s/%s/%s", listing->text.length ? " " : "", id.dtype[0] ? id.dtype : "-",
+                id.sample[0] ? id.sample : "-", id.variant[0] ? id.variant : "-");
+  assert_non_null(planned->rule);
+  assert_non_null(planned->rule->why);
+  if (planned->rule >= table->rules && planned->rule < table->rules + table->rule_count)
+    opc_text_addf(&listing->text, ":%d", (int)(planned->rule - table->rules));
+  opc_text_add(&listing->text, actions[planned->action]);
+  assert_true(planned->action != OPC_PLAN_SKIP || planned->detail);
+  assert_int_equal(planned->source, planned->base ? planned->base->source : OPC_SAMPLE_NONE);
+  return !listing->stop_after || --listing->stop_after > 0;
+}
+
+static const opc_plan_device_t cpu = {"cpu", OPC_ON_CPU, true, true};
+
+static void assert_plan(const opc_plan_request_t *request, const char *expected) {
+  listing_t listing = {.request = request};
+  opc_error_t error = {0};
+  assert_ok(opc_plan_all(request, list_case, &listing, &error), error);
+  assert_string_equal(opc_text_c(&listing.text), expected);
+  opc_text_clear(&listing.text);
+}
+
+/* Of one table, on the CPU. */
+static void assert_rules(const opc_case_rule_t *rules, size_t rule_count, const opc_sample_t *samples,
+                         size_t sample_count, const char *expected) {
+  opc_case_table_t table = {"check", true, rules, rule_count};
+  opc_plan_request_t request = {.op = &op,
+                                .tables = &table,
+                                .table_count = 1,
+                                .devices = &cpu,
+                                .device_count = 1,
+                                .samples = samples,
+                                .sample_count = sample_count};
+  assert_plan(&request, expected);
+}
+
+/* ---- tests ---- */
+
+static void every_check_has_a_table_with_reasons(void **state) {
+  (void)state;
+  for (size_t i = 0; i < opc_check_info_count; i++) {
+    const opc_case_table_t *table = &opc_case_tables[i];
+    assert_string_equal(table->check, opc_check_infos[i].name);
+    assert_int_equal(table->calls, opc_check_infos[i].calls);
+    assert_true(table->rule_count > 0 && table->rule_count <= 64);
+    for (size_t k = 0; k < table->rule_count; k++) {
+      const opc_case_rule_t *rule = &table->rules[k];
+      bool of_sample = rule->scope != OPC_SCOPE_ALL_SAMPLES && rule->scope != OPC_SCOPE_OPERATOR;
+      if (!rule->why || !rule->why[0] || strchr(rule->why, '\n') || strlen(rule->why) > 110)
+        fail_msg("row %zu of %s: its reason is not one line", k, table->check);
+      if (of_sample != (rule->families != 0)) fail_msg("row %zu of %s: families", k, table->check);
+      if (of_sample && strcmp(rule->why, "") == 0) fail_msg("row %zu of %s", k, table->check);
+    }
+  }
+}
+
+static void variants_are_in_the_order_of_their_table_whatever_the_rows(void **state) {
+  (void)state;
+  opc_sample_t sample = sample_of("'name': 's', 'args': [" TENSOR("[2, 3]", "float32") "]");
+  static const opc_case_rule_t rules[] = {
+      {.families = OPC_VARIANT_SPECIAL, .names = "*.nan", .why = "w"},
+      {.families = OPC_VARIANT_PLAIN, .why = "w"},
+      {.families = OPC_VARIANT_EMPTY | OPC_VARIANT_PLAIN, .why = "w"},
+  };
+  assert_rules(rules, COUNT(rules), &sample, 1, "-/s/plain:1 -/s/x.empty0:2 -/s/x.empty1:2 -/s/x.nan:0");
+  opc_sample_clear(&sample);
+}
+
+static void a_dtype_row_gives_nothing_that_an_earlier_row_gave(void **state) {
+  (void)state;
+  opc_sample_t sample = sample_of("'name': 's', 'args': [" TENSOR("[2]", "int64") "]");
+  static const opc_case_rule_t own[] = {
+      {.families = OPC_VARIANT_PLAIN, .why = "w"},
+      {.families = OPC_VARIANT_PLAIN, .dtypes = OPC_REPRESENTATIVE_DTYPES, .why = "w"},
+      {.families = OPC_VARIANT_PLAIN, .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_BOOL), .why = "w"},
+  };
+  assert_rules(own, COUNT(own), &sample, 1,
+               "-/s/plain:0 float64/s/plain:1 float16/s/plain:1 bool/s/plain:1 complex64/s/plain:1");
+  assert_rules(own + 1, COUNT(own) - 1, &sample, 1,
+               "float64/s/plain:0 float16/s/plain:0 int64/s/plain:0 bool/s/plain:0 complex64/s/plain:0");
+  opc_sample_clear(&sample);
+}
+
+static void float8_is_swept_as_far_as_the_sample_has_it(void **state) {
+  (void)state;
+  static const opc_case_rule_t all[] = {{.families = OPC_VARIANT_PLAIN, .dtypes = OPC_ALL_DTYPES, .why = "w"}};
+  static const struct {
+    const char *sample;
+    bool has; /* cases of float8_e5m2fnuz */
+  } rows[] = {{"'name': 's', 'args': [" TENSOR("[2]", "float32") "]", false},
+              {"'name': 's', 'args': [" TENSOR("[2]", "float8_e4m3fn") "]", true}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    opc_sample_t sample = sample_of(rows[i].sample);
+    opc_case_table_t table = {"check", true, all, COUNT(all)};
+    opc_plan_request_t request = {.op = &op,
+                                  .tables = &table,
+                                  .table_count = 1,
+                                  .devices = &cpu,
+                                  .device_count = 1,
+                                  .samples = &sample,
+                                  .sample_count = 1};
+    listing_t listing = {.request = &request};
+    opc_error_t error = {0};
+    assert_ok(opc_plan_all(&request, list_case, &listing, &error), error);
+    assert_int_equal(strstr(opc_text_c(&listing.text), "float8_e5m2fnuz/") != NULL, rows[i].has);
+    assert_non_null(strstr(opc_text_c(&listing.text), "float8_e5m2/"));
+    opc_text_clear(&listing.text);
+    opc_sample_clear(&sample);
+  }
+}
+
+static void the_first_sample_that_fits_has_the_case(void **state) {
+  (void)state;
+  static const opc_case_rule_t rules[] = {{.scope = OPC_SCOPE_FIRST_FIT,
+                                           .families = OPC_VARIANT_LONG,
+                                           .size = OPC_LAST_OF_FIRST_TENSOR,
+                                           .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_BFLOAT16),
+                                           .when = OPC_WHEN_ALL_FLOATING | OPC_WHEN_SIZE_ONCE | OPC_WHEN_DTYPE_CHANGES,
+                                           .why = "w"}};
+  opc_sample_t samples[] = {
+      sample_of("'name': 'a', 'args': [" TENSOR("[3]", "int64") "]"),
+      sample_of("'name': 'b', 'args': [" TENSOR("[3, 3]", "float32") "]"),
+      sample_of("'name': 'c', 'args': [" TENSOR("[3]", "float32") "]"),
+      sample_of("'name': 'd', 'args': [" TENSOR("[5]", "float32") "]"),
+  };
+  assert_rules(rules, 1, samples, COUNT(samples), "bfloat16/c/all.long3:0");
+  assert_rules(rules, 1, samples, 2, "");
+  assert_rules(rules, 1, samples + 3, 1, "bfloat16/d/all.long5:0");
+  for (size_t i = 0; i < COUNT(samples); i++) opc_sample_clear(&samples[i]);
+  /* What fits may have the dtype already: then no sample has the case. */
+  opc_sample_t narrow[] = {sample_of("'name': 'a', 'args': [" TENSOR("[3]", "bfloat16") "]"),
+                           sample_of("'name': 'b', 'args': [" TENSOR("[3]", "float32") "]")};
+  assert_rules(rules, 1, narrow, COUNT(narrow), "");
+  for (size_t i = 0; i < COUNT(narrow); i++) opc_sample_clear(&narrow[i]);
+}
+
+static void the_first_sample_alone_and_no_large_one(void **state) {
+  (void)state;
+  static const opc_case_rule_t rules[] = {{.scope = OPC_SCOPE_FIRST_SAMPLE,
+                                           .families = OPC_VARIANT_SHAPE,
+                                           .names = "all.larger",
+                                           .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_FLOAT32),
+                                           .numel_max = 4096,
+                                           .why = "w"}};
+  opc_sample_t samples[] = {sample_of("'name': 'a', 'args': [" TENSOR("[3]", "float32") "]"),
+                            sample_of("'name': 'b', 'args': [" TENSOR("[3]", "float64") "]"),
+                            sample_of("'name': 'c', 'args': [" TENSOR("[99, 99]", "float64") "]")};
+  assert_rules(rules, 1, samples, 2, "float32/a/all.larger:0");
+  assert_rules(rules, 1, samples + 1, 2, "float32/b/all.larger:0");
+  assert_rules(rules, 1, samples + 2, 1, "");
+  for (size_t i = 0; i < COUNT(samples); i++) opc_sample_clear(&samples[i]);
+}
+
+static void refused_and_unchecked_samples_have_the_plain_case(void **state) {
+  (void)state;
+  static const opc_case_rule_t usual[] = {{.families = OPC_VARIANT_ALL, .why = "w"},
+                                          {.scope = OPC_SCOPE_ALL_SAMPLES, .why = "w"}};
+  static const opc_case_rule_t refusing[] = {
+      {.samples = OPC_ACCEPTED | OPC_REFUSED, .families = OPC_VARIANT_PLAIN, .why = "w"}};
+  static const opc_case_rule_t judging[] = {
+      {.samples = OPC_ACCEPTED | OPC_REFUSED, .families = OPC_VARIANT_PLAIN, .judge = OPC_JUDGE_REFUSAL, .why = "w"}};
+  static const opc_case_rule_t unchecked[] = {
+      {.samples = OPC_ACCEPTED | OPC_UNCHECKED, .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY, .why = "w"}};
+  const opc_case_table_t tables[] = {{"a", true, usual, COUNT(usual)},
+                                     {"b", true, usual, COUNT(usual)},
+                                     {"c", true, refusing, 1},
+                                     {"d", true, judging, 1},
+                                     {"e", true, unchecked, 1}};
+  opc_sample_t sample = sample_of("'name': 's', 'args': [" TENSOR("[2]", "float32") "], 'expect': {'rejects': true}");
+  opc_plan_request_t request = {.op = &op,
+                                .tables = tables,
+                                .table_count = COUNT(tables),
+                                .devices = &cpu,
+                                .device_count = 1,
+                                .samples = &sample,
+                                .sample_count = 1};
+  assert_plan(&request, "-/s/plain!must_reject -/s/plain!skip -/s/plain:0 -/s/plain:0 -/s/plain!skip");
+  bool wanted[COUNT(tables)] = {false, false, true, true, false};
+  request.wanted = wanted;
+  assert_plan(&request, "-/s/plain:0!must_reject -/s/plain:0");
+  wanted[2] = false;
+  assert_plan(&request, "-/s/plain:0");
+
+  sample.expect.rejects = false;
+  sample.unchecked = true;
+  request.wanted = NULL;
+  assert_plan(&request, "-/-/-!skip -/-/-!skip -/-/-!skip -/-/-!skip -/s/plain:0");
+  opc_sample_clear(&sample);
+}
+
+static void devices_decide_what_there_is(void **state) {
+  (void)state;
+  static const opc_case_rule_t rules[] = {
+      {.families = OPC_VARIANT_PLAIN, .why = "w"},
+      {.devices = OPC_ON_CUDA, .families = OPC_VARIANT_EMPTY, .why = "w"},
+      {.devices = OPC_ON_SIMULATED | OPC_ON_CUDA, .families = OPC_VARIANT_LARGE, .why = "w"},
+      {.scope = OPC_SCOPE_ALL_SAMPLES, .why = "w"},
+  };
+  static const opc_case_rule_t alone[] = {{.scope = OPC_SCOPE_OPERATOR, .why = "w"}};
+  static const opc_case_rule_t unserved[] = {{.families = OPC_VARIANT_PLAIN, .needs = OPC_NEEDS_NO_KERNEL, .why = "w"}};
+  opc_sample_t sample = sample_of("'name': 's', 'args': [" TENSOR("[2]", "float32") "]");
+  opc_case_table_t table = {"check", true, rules, COUNT(rules)};
+  opc_plan_device_t device = cpu;
+  opc_plan_request_t request = {.op = &op,
+                                .tables = &table,
+                                .table_count = 1,
+                                .devices = &device,
+                                .device_count = 1,
+                                .samples = &sample,
+                                .sample_count = 1};
+  assert_plan(&request, "-/s/plain:0 -/-/-:3");
+  device.bit = OPC_ON_CUDA;
+  assert_plan(&request, "-/s/plain:0 -/s/x.empty0:1 -/-/-:3");
+  device.bit = OPC_ON_SIMULATED;
+  assert_plan(&request, "-/s/all.rows2:2 -/s/all.huge2:2 -/-/-:3");
+  table.rule_count = 1;
+  assert_plan(&request, "-/-/-!skip");
+  device.bit = OPC_ON_CPU;
+  device.served = false;
+  assert_plan(&request, "-/-/-!skip");
+  table.rules = unserved;
+  assert_plan(&request, "-/s/plain:0");
+  device.usable = false;
+  assert_plan(&request, "-/-/-!skip");
+  table.rules = alone;
+  assert_plan(&request, "-/-/-:0");
+  opc_sample_clear(&sample);
+}
+
+static void samples_that_are_found_later_are_planned_alone(void **state) {
+  (void)state;
+  static const opc_case_rule_t rules[] = {
+      {.families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY, .why = "w"},
+      {.families = OPC_VARIANT_PLAIN, .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_BOOL), .why = "w"}};
+  opc_case_table_t table = {"check", true, rules, COUNT(rules)};
+  opc_sample_t samples[] = {sample_of("'name': 'a', 'args': [" TENSOR("[2]", "float32") "]"),
+                            sample_of("'name': 'b', 'args': [" TENSOR("[2]", "float32") "]")};
+  opc_plan_request_t request = {.op = &op,
+                                .tables = &table,
+                                .table_count = 1,
+                                .devices = &cpu,
+                                .device_count = 1,
+                                .samples = samples,
+                                .sample_count = 2};
+  listing_t listing = {.request = &request};
+  opc_error_t error = {0};
+  bool stopped = true;
+  assert_ok(opc_plan_sample(&request, 0, 0, 1, list_case, &listing, &stopped, &error), error);
+  assert_false(stopped);
+  assert_string_equal(opc_text_c(&listing.text), "-/b/plain:0 -/b/x.empty0:0 bool/b/plain:1");
+  listing.stop_after = 2;
+  opc_text_reset(&listing.text);
+  assert_ok(opc_plan_sample(&request, 0, 0, 0, list_case, &listing, &stopped, &error), error);
+  assert_true(stopped);
+  assert_string_equal(opc_text_c(&listing.text), "-/a/plain:0 -/a/x.empty0:0");
+
+  /* A case that is known is found without those beside it. */
+  opc_case_id_t only = {.check = "check", .device = "cpu", .sample = "b", .variant = "x.empty0"};
+  request.only = &only;
+  request.only_exists = true;
+  assert_plan(&request, "-/b/x.empty0:0");
+  request.only_exists = false;
+  assert_plan(&request, "-/b/plain:0 -/b/x.empty0:0 bool/b/plain:1");
+  strcpy(only.check, "other");
+  assert_plan(&request, "");
+  opc_text_clear(&listing.text);
+  for (size_t i = 0; i < COUNT(samples); i++) opc_sample_clear(&samples[i]);
+}
+
+static void conditions_hold_of_operators_and_samples(void **state) {
+  (void)state;
+  opc_kernel_t meta = {.key = "Meta"}, autograd = {.key = "AutogradCPU"}, passed = {.key = "Meta", .fallthrough = true};
+  opc_kernel_t composite = {.key = "CompositeImplicitAutograd"};
+  char tag_text[] = "pointwise";
+  char *tags[] = {tag_text};
+  static const char *const asked[] = {"reduction", "pointwise", NULL};
+  opc_operator_t bare = {.name = op.name};
+  opc_operator_t with_meta = {.kernels = &meta, .kernel_count = 1, .tags = tags, .tag_count = 1};
+  opc_operator_t with_passed = {.kernels = &passed, .kernel_count = 1};
+  opc_operator_t with_autograd = {.kernels = &autograd, .kernel_count = 1};
+  opc_operator_t with_composite = {.kernels = &composite, .kernel_count = 1};
+  opc_sample_t one = sample_of("'name': 's', 'args': [" TENSOR("[2, 3]", "float32") "]");
+  opc_sample_t two = sample_of("'name': 's', 'args': [" TENSOR("[3, 3]", "float32") ", " TENSOR("[3]", "int64") "]");
+  opc_sample_t integers = sample_of("'name': 's', 'args': [" TENSOR("[2]", "int64") "]");
+  opc_sample_t bits =
+      sample_of("'name': 's', 'args': [" TENSOR("[2]", "int64") "], 'expect': {'same_bits': [[0, 'x']]}");
+  const struct {
+    unsigned when;
+    const opc_operator_t *op;
+    const opc_sample_t *sample;
+    bool holds;
+  } rows[] = {
+      {0, &bare, &one, true},
+      {OPC_WHEN_TAKES_TENSOR, &op, &one, true},
+      {OPC_WHEN_TAKES_TENSOR, &bare, &one, false},
+      {OPC_WHEN_RETURNS_TENSOR, &op, &one, true},
+      {OPC_WHEN_RETURNS_TENSOR, &bare, &one, false},
+      {OPC_WHEN_RETURNS_OR_WRITES, &op, &one, true},
+      {OPC_WHEN_RETURNS_OR_WRITES, &bare, &one, false},
+      {OPC_WHEN_NOT_BUILT_IN, &bare, &one, false}, /* no library registered it */
+      {OPC_WHEN_NO_ALIAS | OPC_WHEN_UNWRAPPED, &op, &one, true},
+      {OPC_WHEN_META_KERNEL, &with_meta, &one, true},
+      {OPC_WHEN_META_KERNEL, &with_passed, &one, false},
+      {OPC_WHEN_FORMULA, &with_autograd, &one, true},
+      {OPC_WHEN_FORMULA, &with_composite, &one, false},
+      {OPC_WHEN_AUTOGRAD, &with_autograd, &one, true},
+      {OPC_WHEN_AUTOGRAD, &with_composite, &one, true},
+      {OPC_WHEN_AUTOGRAD, &with_meta, &one, false},
+      {OPC_WHEN_AUTOGRAD | OPC_WHEN_ONE_TENSOR, &with_meta, &one, false},
+      {OPC_WHEN_ONE_TENSOR, &op, &one, true},
+      {OPC_WHEN_ONE_TENSOR, &op, &two, false},
+      {OPC_WHEN_SEVERAL_TENSORS, &op, &one, false},
+      {OPC_WHEN_SEVERAL_TENSORS, &op, &two, true},
+      {OPC_WHEN_MAIN_FLOATING, &op, &two, true},
+      {OPC_WHEN_MAIN_FLOATING, &op, &integers, false},
+      {OPC_WHEN_ALL_FLOATING, &op, &one, true},
+      {OPC_WHEN_ALL_FLOATING, &op, &two, false},
+      {OPC_WHEN_SIZE_ONCE, &op, &one, true},
+      {OPC_WHEN_SIZE_ONCE, &op, &two, false},
+      {OPC_WHEN_SAME_BITS, &op, &bits, true},
+      {OPC_WHEN_SAME_BITS, &op, &one, false},
+      {OPC_WHEN_OUTPUTS, &op, &bits, false},
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    opc_case_rule_t rule = {.when = rows[i].when, .size = OPC_LAST_OF_FIRST_TENSOR};
+    if (opc_case_conditions_hold(&rule, rows[i].op, rows[i].sample) != rows[i].holds) fail_msg("row %zu", i);
+  }
+  opc_case_rule_t tagged = {.tags = asked};
+  assert_true(opc_case_conditions_hold(&tagged, &with_meta, &one));
+  assert_false(opc_case_conditions_hold(&tagged, &with_passed, &one));
+  opc_sample_clear(&one);
+  opc_sample_clear(&two);
+  opc_sample_clear(&integers);
+  opc_sample_clear(&bits);
+}
+
+static void methods_of_a_class_have_cases_of_their_own(void **state) {
+  (void)state;
+  opc_method_t methods[] = {{(char *)"__init__", (char *)"__init__(__torch__.torch.classes.ns.C self) -> NoneType"},
+                            {(char *)"get", (char *)"get(__torch__.torch.classes.ns.C self) -> int"}};
+  opc_operator_t class_ = {.kind = OPC_OPERATOR_CLASS,
+                           .name = (char *)"ns::C",
+                           .methods = methods,
+                           .method_count = COUNT(methods),
+                           .arguments = op.arguments,
+                           .argument_count = op.argument_count};
+  opc_sample_t sample = sample_of("'name': 's', 'args': [" TENSOR("[2]", "float32") "]");
+  int table = opc_check_info_find("class");
+  opc_plan_request_t request = {.op = &class_,
+                                .tables = &opc_case_tables[table],
+                                .table_count = 1,
+                                .devices = &cpu,
+                                .device_count = 1,
+                                .samples = &sample,
+                                .sample_count = 1};
+  assert_plan(&request, "-/s/plain:0 -/s/get.called:1");
+  sample.expect.rejects = true;
+  assert_plan(&request, "-/s/plain:0");
+  sample.expect.rejects = false;
+  class_.kind = OPC_OPERATOR_PACKAGE; /* nothing of a package is varied */
+  request.tables = &opc_case_tables[opc_check_info_find("memory")];
+  assert_plan(&request, "-/s/plain:0");
+  opc_sample_clear(&sample);
+}
+
+static void a_variant_says_what_it_keeps(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    unsigned families, keeps;
+    opc_variant_changed_t changed;
+  } rows[] = {
+      {"plain", OPC_VARIANT_PLAIN, OPC_KEEPS_ALL, OPC_CHANGED_NOTHING},
+      {"x.sliced", OPC_VARIANT_LAYOUT, OPC_KEEPS_ALL, OPC_CHANGED_ONE},
+      {"all.sliced+all.offset", OPC_VARIANT_LAYOUT, OPC_KEEPS_ALL, OPC_CHANGED_ALL},
+      {"x.sliced+x.empty0", OPC_VARIANT_LAYOUT | OPC_VARIANT_EMPTY, OPC_KEEPS_DTYPES, OPC_CHANGED_ONE},
+      {"x.expanded0", OPC_VARIANT_LAYOUT, OPC_KEEPS_ALL & ~OPC_KEEPS_VALUES, OPC_CHANGED_ONE},
+      {"all.nan", OPC_VARIANT_SPECIAL, OPC_KEEPS_ALL & ~OPC_KEEPS_VALUES, OPC_CHANGED_ALL},
+      {"all.longer7", OPC_VARIANT_SIZES, OPC_KEEPS_EQUAL_SIZES | OPC_KEEPS_DTYPES, OPC_CHANGED_ALL},
+      {"y.float64", OPC_VARIANT_CAST, OPC_KEEPS_ALL & ~OPC_KEEPS_DTYPES, OPC_CHANGED_ONE},
+      {"x.no_such", 0, 0, OPC_CHANGED_NOTHING},
+      {NULL, 0, 0, OPC_CHANGED_NOTHING},
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    opc_variant_facts_t facts = opc_variant_facts(rows[i].name);
+    if (facts.families != rows[i].families || facts.keeps != rows[i].keeps || facts.changed != rows[i].changed)
+      fail_msg("%s: families %x, keeps %x, changed %d", rows[i].name, facts.families, facts.keeps, facts.changed);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_check_has_a_table_with_reasons),
+      cmocka_unit_test(variants_are_in_the_order_of_their_table_whatever_the_rows),
+      cmocka_unit_test(a_dtype_row_gives_nothing_that_an_earlier_row_gave),
+      cmocka_unit_test(float8_is_swept_as_far_as_the_sample_has_it),
+      cmocka_unit_test(the_first_sample_that_fits_has_the_case),
+      cmocka_unit_test(the_first_sample_alone_and_no_large_one),
+      cmocka_unit_test(refused_and_unchecked_samples_have_the_plain_case),
+      cmocka_unit_test(devices_decide_what_there_is),
+      cmocka_unit_test(samples_that_are_found_later_are_planned_alone),
+      cmocka_unit_test(conditions_hold_of_operators_and_samples),
+      cmocka_unit_test(methods_of_a_class_have_cases_of_their_own),
+      cmocka_unit_test(a_variant_says_what_it_keeps),
+  };
+  return cmocka_run_group_tests(tests, make_operator, clear_operator);
+}
