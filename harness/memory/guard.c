@@ -16,23 +16,9 @@
 
 typedef opc_guard_slot_t slot_t;
 
-static pthread_mutex_t guard_lock = PTHREAD_MUTEX_INITIALIZER;
 static void *guard_tree; /* of tsearch: the live ones by address */
-slot_t *opc_guard_slots; /* all */
 static uint64_t guard_numbers;
 static size_t guard_live_blocks, guard_live_bytes;
-
-void opc_guard_lock(void) { pthread_mutex_lock(&guard_lock); }
-void opc_guard_unlock(void) { pthread_mutex_unlock(&guard_lock); }
-
-bool opc_guard_try_lock(void) {
-  enum { PATIENCE = 10000 };
-  for (int i = 0; i < PATIENCE; i++) {
-    if (pthread_mutex_trylock(&guard_lock) == 0) return true;
-    sched_yield();
-  }
-  return false;
-}
 
 static int slot_compare(const void *left, const void *right) {
   const slot_t *a = left, *b = right;
@@ -108,29 +94,6 @@ static void slot_unmap(slot_t *slot) {
   free(slot);
 }
 
-/* ---- read-only ---- */
-
-static size_t guard_closed; /* those that the key closes now */
-
-static bool slot_close_to_writes(slot_t *slot) {
-  slot->closed_by_key = slot->keyed && opc_write_key_close();
-  if (slot->closed_by_key) guard_closed++;
-  return slot->closed_by_key || mprotect(slot->pages, slot->page_bytes, PROT_READ) == 0;
-}
-
-bool opc_guard_slot_lift(slot_t *slot) {
-  bool by_key = slot->closed_by_key;
-  slot->closed_by_key = false;
-  if (by_key && --guard_closed == 0) opc_write_key_open();
-  return (by_key && slot->keyed) || mprotect(slot->pages, slot->page_bytes, PROT_READ | PROT_WRITE) == 0;
-}
-
-bool opc_guard_slot_unkey(slot_t *slot, int protection) {
-  bool done = opc_write_key_take(slot->pages, slot->page_bytes, protection);
-  if (done) slot->keyed = false;
-  return done;
-}
-
 /* ---- allocations ---- */
 
 static bool rounded_up(size_t bytes, size_t to, size_t *out) {
@@ -172,7 +135,7 @@ void *opc_guard_allocate(size_t bytes, const opc_guard_policy_t *policy) {
   if (!bytes || !rounded_up(bytes, policy->alignment, &padded) || !rounded_up(padded, page_size(), &page_bytes))
     return NULL;
   opc_guard_lock();
-  bool keyed = policy->to_protect && !guard_closed && opc_write_key_present();
+  bool keyed = policy->to_protect && !opc_guard_closed && opc_write_key_present();
   slot_t *slot = spare_take(page_bytes, keyed);
   if (!slot) slot = slot_map(page_bytes, page_size(), keyed);
   if (slot && !slot_begin(slot, bytes, padded, policy)) {
@@ -236,12 +199,6 @@ bool opc_guard_release(void *data) {
 
 /* ---- questions ---- */
 
-opc_guard_block_t opc_guard_slot_block(const slot_t *slot) {
-  opc_guard_block_t block = {.data = slot->data, .bytes = slot->bytes, .number = slot->number, .freed = slot->freed};
-  memcpy(block.label, slot->label, sizeof block.label);
-  return block;
-}
-
 void opc_guard_label(const void *data, const char *label) {
   opc_guard_lock();
   slot_t *slot = slot_at(data);
@@ -272,7 +229,7 @@ bool opc_guard_protect(const void *data, bool read_only) {
   bool done = false;
   opc_guard_lock();
   slot_t *slot = slot_at(data);
-  if (slot && read_only) done = (!slot->read_only || opc_guard_slot_lift(slot)) && slot_close_to_writes(slot);
+  if (slot && read_only) done = (!slot->read_only || opc_guard_slot_lift(slot)) && opc_guard_slot_close_to_writes(slot);
   else if (slot && slot->read_only) done = opc_guard_slot_lift(slot);
   else if (slot) done = !slot->keyed || opc_guard_slot_unkey(slot, PROT_READ | PROT_WRITE);
   if (done) {

@@ -27,7 +27,8 @@ typedef struct opc_guard_slot {
 } opc_guard_slot_t;
 
 /* With the lock held. */
-extern opc_guard_slot_t *opc_guard_slots;
+extern opc_guard_slot_t *opc_guard_slots; /* all that are mapped */
+extern size_t opc_guard_closed;           /* how many the key closes now */
 void opc_guard_lock(void);
 void opc_guard_unlock(void);
 bool opc_guard_try_lock(
@@ -39,6 +40,8 @@ opc_guard_block_t opc_guard_slot_block(const opc_guard_slot_t *slot);
 void opc_guard_slot_look(opc_guard_slot_t *slot);
 /* Puts the guards back, and what is inside as it should be. */
 void opc_guard_slot_close(opc_guard_slot_t *slot);
+/* What is inside can be read only. False: the system refuses. */
+bool opc_guard_slot_close_to_writes(opc_guard_slot_t *slot);
 /* What is inside is writable again. */
 bool opc_guard_slot_lift(opc_guard_slot_t *slot);
 /* The pages are as others, with this protection (PROT_...). Async-signal-safe. */

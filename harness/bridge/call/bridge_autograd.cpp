@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bridge/api/bridge.h"
+#include "bridge/torch/call_stack.h"
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
 #include "bridge/torch/torch_names.h"
@@ -23,12 +24,6 @@ using torch::autograd::variable_list;
 
 // Graphs of a single operator are small; one that is not is looked at as far as this.
 constexpr size_t kNodesMax = 4096;
-
-void say(opc_text_t *message, const std::string &text) {
-  if (message == nullptr) return;
-  opc_text_reset(message);
-  opc_text_add(message, text.c_str());
-}
 
 bool starts_with(const std::string &text, const char *prefix) { return text.rfind(prefix, 0) == 0; }
 
@@ -131,7 +126,7 @@ opc_call_outcome_t opc_autograd_grad(const opc_autograd_request_t *request, opc_
       out_gradients[places[i]] = new opc_tensor{gradients[i]._is_zerotensor() ? gradients[i].clone() : gradients[i]};
     }
   });
-  say(message, text);
+  opc::say(message, text);
   return outcome;
 }
 
@@ -157,7 +152,7 @@ opc_call_outcome_t opc_autograd_raw_dtypes(const opc_autograd_request_t *request
         out_dtypes[place] = opc::dtype_of(gradients[i].scalar_type());
     }
   });
-  say(message, text);
+  opc::say(message, text);
   return outcome;
 }
 

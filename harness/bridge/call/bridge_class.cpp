@@ -9,17 +9,12 @@
 #include <vector>
 
 #include "bridge/api/bridge.h"
+#include "bridge/torch/call_stack.h"
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
 #include "bridge/torch/values.h"
 
 namespace {
-
-void say(opc_text_t *message, const std::string &text) {
-  if (message == nullptr) return;
-  opc_text_reset(message);
-  opc_text_add(message, text.c_str());
-}
 
 torch::jit::Function &find_method(const opc_object_t *object, const char *name) {
   auto *method = object->value.type()->expectRef<c10::ClassType>().findMethod(name);
@@ -70,7 +65,7 @@ opc_call_outcome_t opc_object_call(const opc_object_t *object, const char *metho
       opc_returns_free(returns, stack.size());
     }
   }
-  say(message, text);
+  opc::say(message, text);
   return outcome;
 }
 
@@ -84,6 +79,6 @@ opc_call_outcome_t opc_object_round_trip(const opc_object_t *object, opc_object_
     if (out_pickled != nullptr) *out_pickled = true;
     *out = new opc_object{torch::jit::pickle_load_obj(std::string_view(bytes.data(), bytes.size()))};
   });
-  say(message, text);
+  opc::say(message, text);
   return outcome;
 }

@@ -81,6 +81,19 @@ cudaError_t opc_capture_asked_event(const opc_captured_t *event);
 /* All of it under opc_lock_captures. A graph is a cudaGraph_t, and good until it is freed, a node a cudaGraphNode_t.
  * NULL: out of memory. */
 typedef struct opc_graph opc_graph_t;
+struct opc_graph_node {
+  opc_work_t work;
+  opc_nodes_t after;
+  bool reached;
+};
+
+struct opc_graph {
+  opc_graph_t *next;
+  opc_nodes_t nodes; /* each behind those that it comes after */
+};
+/* NULL: there is none, or it was destroyed. */
+opc_graph_t *opc_graph_find(cudaGraph_t handle);
+const opc_graph_node_t *opc_graph_node_find(cudaGraphNode_t handle);
 opc_graph_t *opc_graph_new(void);
 void opc_graph_free(opc_graph_t *graph);
 opc_graph_node_t *opc_graph_add(opc_graph_t *graph, const opc_work_t *work, const opc_nodes_t *after);

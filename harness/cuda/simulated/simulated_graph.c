@@ -1,20 +1,9 @@
-/* Graphs of the simulated devices: what was captured, node by node, and done again at each launch. Kernels do nothing
- * there either. */
+/* Graphs of the simulated devices as the runtime has them: looked at, instantiated, and done again at each launch.
+ * Kernels do nothing there either. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cuda/simulated/simulated.h"
-
-struct opc_graph_node {
-  opc_work_t work;
-  opc_nodes_t after;
-  bool reached;
-};
-
-struct opc_graph {
-  opc_graph_t *next;
-  opc_nodes_t nodes; /* each behind those that it comes after */
-};
 
 /* What cudaGraphInstantiate made: works without their order in time, which is that of the capture. */
 typedef struct exec {
@@ -24,102 +13,12 @@ typedef struct exec {
 } exec_t;
 
 static pthread_mutex_t *const lock = &opc_lock_captures;
-static opc_graph_t *graphs;
 static exec_t *execs;
 
-/* ---- nodes ---- */
-
-static bool nodes_append(opc_nodes_t *nodes, opc_graph_node_t *node) {
-  opc_graph_node_t **grown = realloc(nodes->items, (nodes->count + 1) * sizeof *grown);
-  if (!grown) return false;
-  nodes->items = grown;
-  nodes->items[nodes->count++] = node;
-  return true;
-}
-
-static bool nodes_have(const opc_nodes_t *nodes, const opc_graph_node_t *node) {
-  for (size_t i = 0; i < nodes->count; i++)
-    if (nodes->items[i] == node) return true;
-  return false;
-}
-
-bool opc_nodes_add(opc_nodes_t *nodes, const opc_nodes_t *more) {
-  for (size_t i = 0; i < more->count; i++)
-    if (!nodes_have(nodes, more->items[i]) && !nodes_append(nodes, more->items[i])) return false;
-  return true;
-}
-
-void opc_nodes_clear(opc_nodes_t *nodes) {
-  free(nodes->items);
-  *nodes = (opc_nodes_t){0};
-}
-
-/* ---- graphs ---- */
-
-opc_graph_t *opc_graph_new(void) {
-  opc_graph_t *graph = calloc(1, sizeof *graph);
-  if (!graph) return NULL;
-  graph->next = graphs;
-  graphs = graph;
-  return graph;
-}
-
-void opc_graph_free(opc_graph_t *graph) {
-  opc_graph_t **at = &graphs;
-  while (*at != graph) at = &(*at)->next;
-  *at = graph->next;
-  for (size_t i = 0; i < graph->nodes.count; i++) {
-    opc_nodes_clear(&graph->nodes.items[i]->after);
-    free(graph->nodes.items[i]);
-  }
-  opc_nodes_clear(&graph->nodes);
-  free(graph);
-}
-
-opc_graph_node_t *opc_graph_add(opc_graph_t *graph, const opc_work_t *work, const opc_nodes_t *after) {
-  opc_graph_node_t *node = calloc(1, sizeof *node);
-  if (!node) return NULL;
-  node->work = *work;
-  if (opc_nodes_add(&node->after, after) && nodes_append(&graph->nodes, node)) return node;
-  opc_nodes_clear(&node->after);
-  free(node);
-  return NULL;
-}
-
-static void reach(const opc_nodes_t *nodes) {
-  for (size_t i = 0; i < nodes->count; i++) nodes->items[i]->reached = true;
-}
-
-bool opc_graph_leads_to(const opc_graph_t *graph, const opc_nodes_t *nodes) {
-  bool all = true;
-  for (size_t i = 0; i < graph->nodes.count; i++) graph->nodes.items[i]->reached = false;
-  reach(nodes);
-  for (size_t i = graph->nodes.count; i-- > 0;) {
-    if (graph->nodes.items[i]->reached) reach(&graph->nodes.items[i]->after);
-    else all = false;
-  }
-  return all;
-}
-
-/* ---- what the runtime has for them ---- */
-
-/* These under the lock. NULL: none, or one that was destroyed. */
-static opc_graph_t *graph_of(cudaGraph_t handle) {
-  for (opc_graph_t *graph = graphs; graph; graph = graph->next)
-    if ((void *)graph == (void *)handle) return graph;
-  return NULL;
-}
-
+/* Under the lock. NULL: none, or one that was destroyed. */
 static exec_t *exec_of(cudaGraphExec_t handle) {
   for (exec_t *exec = execs; exec; exec = exec->next)
     if ((void *)exec == (void *)handle) return exec;
-  return NULL;
-}
-
-static const opc_graph_node_t *node_of(cudaGraphNode_t handle) {
-  for (const opc_graph_t *graph = graphs; graph; graph = graph->next)
-    if (nodes_have(&graph->nodes, (const opc_graph_node_t *)(const void *)handle))
-      return (const opc_graph_node_t *)(const void *)handle;
   return NULL;
 }
 
@@ -132,7 +31,7 @@ static void nodes_give(const opc_nodes_t *nodes, cudaGraphNode_t *out, size_t *c
 
 cudaError_t opc_sim_cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t *out, size_t *count) {
   pthread_mutex_lock(lock);
-  const opc_graph_t *graph = graph_of(handle);
+  const opc_graph_t *graph = opc_graph_find(handle);
   if (graph && count) nodes_give(&graph->nodes, out, count);
   pthread_mutex_unlock(lock);
   return graph && count ? cudaSuccess : cudaErrorInvalidValue;
@@ -140,7 +39,7 @@ cudaError_t opc_sim_cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t *out, 
 
 cudaError_t opc_sim_cudaGraphNodeGetType(cudaGraphNode_t handle, enum cudaGraphNodeType *out) {
   pthread_mutex_lock(lock);
-  const opc_graph_node_t *node = node_of(handle);
+  const opc_graph_node_t *node = opc_graph_node_find(handle);
   if (node && out) *out = node->work.type;
   pthread_mutex_unlock(lock);
   return node && out ? cudaSuccess : cudaErrorInvalidValue;
@@ -149,7 +48,7 @@ cudaError_t opc_sim_cudaGraphNodeGetType(cudaGraphNode_t handle, enum cudaGraphN
 cudaError_t opc_sim_cudaGraphNodeGetDependencies(cudaGraphNode_t handle, cudaGraphNode_t *out, cudaGraphEdgeData *edges,
                                                  size_t *count) {
   pthread_mutex_lock(lock);
-  const opc_graph_node_t *node = node_of(handle);
+  const opc_graph_node_t *node = opc_graph_node_find(handle);
   if (node && count) {
     if (edges) memset(edges, 0, *count * sizeof *edges);
     nodes_give(&node->after, out, count);
@@ -160,7 +59,7 @@ cudaError_t opc_sim_cudaGraphNodeGetDependencies(cudaGraphNode_t handle, cudaGra
 
 cudaError_t opc_sim_cudaGraphDestroy(cudaGraph_t handle) {
   pthread_mutex_lock(lock);
-  opc_graph_t *graph = graph_of(handle);
+  opc_graph_t *graph = opc_graph_find(handle);
   if (graph) opc_graph_free(graph);
   pthread_mutex_unlock(lock);
   return graph ? cudaSuccess : cudaErrorInvalidValue;
@@ -171,7 +70,7 @@ cudaError_t opc_sim_cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t handl
                                    cudaGraphInstantiateFlagDeviceLaunch | cudaGraphInstantiateFlagUseNodePriority;
   if (!out || (flags & ~known) != 0) return cudaErrorInvalidValue;
   pthread_mutex_lock(lock);
-  const opc_graph_t *graph = graph_of(handle);
+  const opc_graph_t *graph = opc_graph_find(handle);
   exec_t *exec = graph ? calloc(1, sizeof *exec + graph->nodes.count * sizeof exec->works[0]) : NULL;
   if (exec) {
     exec->count = graph->nodes.count;
