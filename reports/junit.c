@@ -157,7 +157,8 @@ static void describe(opc_text_t *out, const json_t *record) {
   json_t *value;
   json_object_foreach((json_t *)evidence, key, value) {
     char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    opc_text_addf(out, "%s: %s\n", key, text ? text : json_is_string(value) ? json_string_value(value) : "");
+    const char *label = strcmp(key, "why") == 0 ? "tried because" : key; /* "why" is the rule's */
+    opc_text_addf(out, "%s: %s\n", label, text ? text : json_is_string(value) ? json_string_value(value) : "");
     free(text);
   }
   add_line(out, "repro", opc_record_text(record, "repro"));

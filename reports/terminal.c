@@ -137,6 +137,9 @@ static void show_finding(const opc_screen_t *screen, const opc_digest_finding_t 
   opc_screen_line(screen, "registered", opc_text_c(&where));
   if (rule && !repeated) opc_screen_field(screen, "why", rule->why);
   opc_screen_line(screen, "case", opc_record_text(record, "case"));
+  opc_text_reset(&where);
+  opc_text_addf(&where, "because %s", opc_record_text(evidence, "why"));
+  if (*opc_record_text(evidence, "why")) opc_screen_field(screen, "tried", opc_text_c(&where));
   if (finding->cases > 1) {
     opc_text_reset(&where);
     opc_text_addf(&where, "%" PRIu64 " more case%s of this operator and rule", finding->cases - 1,

@@ -113,6 +113,7 @@ typedef struct opc_blackbox {
   volatile uint64_t sequence;  /* counts cases and tries of this child */
   volatile int64_t started_ns; /* CLOCK_MONOTONIC when it began */
   char case_id[OPC_BLACKBOX_CASE_SIZE];
+  char why[128];   /* why the case is tried; "" for a try */
   char phase[128]; /* "the operator", "the Meta kernel"…; "the operator, …": once more on the case's own arguments */
   char input[OPC_BLACKBOX_INPUT_SIZE]; /* the arguments of a case that "only" or "to" names, as a JSON object of
                                           strings; "" for any other */

@@ -110,6 +110,9 @@ def mistakes_of(operator, expectation, report):
     for rule in sorted(set(found) - {primary, *expectation.get("allowed", [])}):
         case, message, _ = found[rule]
         wrong.append(f"{rule} is not expected: {case}: {message}")
+    for result in report["results"]:
+        if result["operator"] == operator and result["verdict"] in ("fail", "error") and not result["evidence"].get("why"):
+            wrong.append(f"{result['case']}: its evidence does not say why it was tried")
     return [f"{operator}: {line}" for line in wrong]
 
 

@@ -57,6 +57,7 @@ def check_operator(results, name, rule, words):
     expect(all(words in r["message"] for r in errors), f"{name}: \"{words}\" is not in \"{[r['message'] for r in errors if words not in r['message']][:1]}\"")
     expect(all(r["severity"] == "error" and r["evidence"].get("confirmed") for r in errors), f"{name}: not confirmed")
     expect(all(r["evidence"].get("input", {}).get("when") == "1" for r in errors), f"{name}: its input is not shown")
+    expect(all(r["evidence"].get("why") for r in errors), f"{name}: why it was tried is not shown")
     return errors[0]["repro"] if errors else None
 
 

@@ -59,6 +59,7 @@ def check_finding(result, broken):
     frames = [frame for frame in evidence["frames"] if frame["module"] == os.path.realpath(broken)]
     expect(frames and all(frame["file"] and frame["line"] > 0 for frame in frames), f"{name}: no frame of the library: {evidence['frames'][:3]}")
     expect(evidence.get("input"), f"{name}: its input is not shown")
+    expect(evidence.get("why"), f"{name}: why it was tried is not shown")
     expect(f"--tool memcheck --case '{name}'" in result["repro"], f"{name}: {result['repro']}")
 
 

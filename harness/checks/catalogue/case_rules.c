@@ -18,7 +18,7 @@ enum {
   CUDA_CALLS = OPC_ON_CUDA | OPC_ON_SIMULATED
 };
 
-#define AS_IT_IS "the sample as it is"
+#define AS_IT_IS "this is the sample as it is"
 #define OTHER_DTYPES "a kernel has code of its own for each dtype"
 
 static const opc_case_rule_t registration_cases[] = {
@@ -94,8 +94,7 @@ static const opc_case_rule_t dtype_cases[] = {
      .judge = OPC_JUDGE_MOST_ELEMENTS,
      .why = "what a sum loses that is kept in a narrow dtype shows in long rows only"}};
 
-static const opc_case_rule_t empty_cases[] = {
-    {.families = EMPTY, .why = "each dimension made 0 in turn: kernels forget that there may be no element"}};
+static const opc_case_rule_t empty_cases[] = {{.families = EMPTY, .why = "kernels forget that a dimension may be 0"}};
 
 static const opc_case_rule_t stride_cases[] = {
     {.families = LAYOUT | BITS, .why = "the same values in another layout must give the same result"}};
@@ -281,8 +280,9 @@ static const opc_case_rule_t class_cases[] = {
     {.samples = OPC_ACCEPTED | OPC_REFUSED,
      .families = PLAIN,
      .judge = OPC_JUDGE_REFUSAL,
-     .why = "the object as its constructor makes it"},
-    {.families = OPC_VARIANT_METHOD, .why = "each method in a case of its own: one that crashes costs no other case"},
+     .why = "this is the object as its constructor makes it"},
+    {.families = OPC_VARIANT_METHOD,
+     .why = "each method has a case of its own, so that one that crashes costs no other"},
     {.families = OPC_VARIANT_USED, .why = "what methods changed in the object must be pickled, too"}};
 
 const opc_case_table_t opc_case_tables[] = {

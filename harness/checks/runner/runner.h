@@ -30,7 +30,7 @@ typedef struct opc_runner_request {
 } opc_runner_request_t;
 
 typedef struct opc_runner_sink {
-  void (*begin)(const char *case_id, void *context); /* before a case runs */
+  void (*begin)(const char *case_id, const char *why, void *context); /* before a case runs; why it is tried */
   /* (optional) After begin, for the case that `only` or `to` names: its arguments by name (opc_sample_evidence), the
    * runner's. */
   void (*input)(const json_t *input, void *context);

@@ -141,7 +141,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   opc_guard_accesses_reset();
   if (context->simulated) opc_simulated_case_begin();
   opc_cuda_case_begin(context);
-  run->sink->begin(id_text, run->sink->context);
+  run->sink->begin(id_text, planned->rule->why, run->sink->context);
   tell_input(run, id_text, context);
   uint64_t witnessed = opc_valgrind_errors();
   double began = seconds_now();
@@ -172,7 +172,9 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   judge_accesses(context, &finding);
   run->spent = opc_cuda_case_end(context, &finding) || context->spent;
   bool found = finding.decided && (finding.verdict == OPC_VERDICT_FAIL || finding.verdict == OPC_VERDICT_ERROR);
-  if (context->sample && (found || opc_valgrind_errors() != witnessed))
+  found = found || opc_valgrind_errors() != witnessed;
+  if (found) opc_finding_evidence(&finding, "why", json_string(planned->rule->why));
+  if (context->sample && found)
     opc_finding_evidence(&finding, "input", opc_sample_evidence(context->op, context->sample));
   if (!finding.decided) opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "nothing here that this check could prove");
   bool large = (context->variant.families & OPC_VARIANT_LARGE) !=

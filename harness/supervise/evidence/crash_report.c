@@ -24,6 +24,7 @@ static void read_scene(const opc_child_t *child, opc_symboliser_t *symboliser, c
   scene->box.phase[sizeof scene->box.phase - 1] = '\0';
   scene->box.terminate_text[sizeof scene->box.terminate_text - 1] = '\0';
   scene->box.input[sizeof scene->box.input - 1] = '\0';
+  scene->box.why[sizeof scene->box.why - 1] = '\0';
   if (scene->box.crashed != 1 && scene->box.frame_count == 0) return;
   uint32_t count = scene->box.frame_count <= OPC_BLACKBOX_FRAMES ? scene->box.frame_count : OPC_BLACKBOX_FRAMES;
   uint32_t equal = 0;
@@ -175,6 +176,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   json_t *input = json_loads(scene->box.input, 0, NULL);
   if (json_is_object(input)) json_object_set(out->evidence, "input", input);
   json_decref(input);
+  if (scene->box.why[0] != '\0') json_object_set_new(out->evidence, "why", json_string(scene->box.why));
   if (scene->frames.count > 0) json_object_set_new(out->evidence, "frames", opc_frames_json(&scene->frames));
   if (child->max_rss_kib > 0) json_object_set_new(out->evidence, "max_rss_kib", json_integer(child->max_rss_kib));
   opc_text_t tail = {0};

@@ -121,6 +121,8 @@ static void apply_xfail(opc_session_t *session, json_t *result, const char *id, 
     message = opc_string_format("passes, although line %d of %s expects a failure (%s): take the line out", entry->line,
                                 session->xfail->file, entry->reason);
     json_object_set_new(result, "rule", json_string("xfail.unexpected_pass"));
+    json_object_set_new(json_object_get(result, "evidence"), "why",
+                        json_string("the file of expected failures names it"));
   }
   json_object_set_new(result, "severity", json_string(opc_severity_name(OPC_SEVERITY_ERROR)));
   json_object_set_new(result, "verdict", json_string(opc_verdict_name(*verdict)));

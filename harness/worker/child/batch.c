@@ -40,8 +40,9 @@ static opc_status_t refuse(batch_t *batch, const opc_error_t *why) {
   return answer(batch, json_pack("{s:s, s:o}", "t", "refused", "message", opc_json_string(why->message)));
 }
 
-static void case_begin(const char *case_id, void *context) {
+static void case_begin(const char *case_id, const char *why, void *context) {
   batch_t *batch = context;
+  copy_cut(why, batch->box->why, sizeof batch->box->why);
   opc_batch_begin(batch->box, case_id, "the operator");
 }
 
