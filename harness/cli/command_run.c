@@ -27,6 +27,7 @@ enum {
   KEY_MEMORY,
   KEY_SHARD,
   KEY_CASE,
+  KEY_LIST_CASES,
   KEY_XFAIL,
   KEY_STRICT,
   KEY_TOOL,
@@ -43,7 +44,7 @@ typedef struct run_command {
   opc_execution_t execution;
   opc_strings_t libraries, preloads, samples, recipes, globs, namespaces, checks, devices;
   opc_progress_t progress;
-  bool timeout_given, operator_time_given;
+  bool timeout_given, operator_time_given, list_cases;
 } run_command_t;
 
 static const struct argp_option options[] = {
@@ -62,6 +63,10 @@ static const struct argp_option options[] = {
      ", or one that the libraries have code for",
      1},
     {"case", KEY_CASE, "ID", 0, "Exactly this case, as a report names it", 1},
+    {"list-cases", KEY_LIST_CASES, NULL, 0,
+     "Print each case that would run, and why it is tried, and run none. What has no sample would be searched first: "
+     "its cases are listed with a file of --save-samples",
+     1},
     {"shard", KEY_SHARD, "K/N", 0, "The K-th of N parts of the operators, to spread a run over machines", 1},
     {0, 0, 0, 0, "Inputs:", 2},
     {"samples", KEY_SAMPLES, "FILE", 0,
@@ -247,6 +252,9 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       status = opc_case_id_parse(value, &id, run->error);
       to->case_id = value;
       break;
+    case KEY_LIST_CASES:
+      run->list_cases = true;
+      break;
     case KEY_XFAIL:
       status = check_readable(run, "--xfail", value);
       to->xfail_file = value;
@@ -281,7 +289,9 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       status = opc_libraries_add(&run->libraries, value, run->error);
       break;
     case ARGP_KEY_END:
-      if (run->libraries.count == 0 && run->namespaces.count == 0)
+      if (run->list_cases && run->execution.target_count > 0)
+        status = opc_error_set(run->error, OPC_ERR_USAGE, "--list-cases runs nothing: there is no result to report");
+      else if (run->libraries.count == 0 && run->namespaces.count == 0)
         status = opc_error_set(run->error, OPC_ERR_USAGE,
                                "name at least one library to check, or --namespace aten for libtorch's own operators");
       break;
@@ -293,8 +303,15 @@ static error_t parse(int key, char *value, struct argp_state *state) {
 
 static const struct argp run_argp = {options, parse, "[LIB...]", doc, NULL, NULL, NULL};
 
+/* A line a case, with a tab before the reason. */
+static void print_planned(const char *name, bool skip, const char *why, void *context) {
+  (void)context;
+  printf("%s\t%s%s\n", name, skip ? "skip: " : "", why);
+}
+
 static opc_status_t show(opc_journal_reader_t *journal, int exit_code, void *context, opc_error_t *error) {
   run_command_t *run = context;
+  if (run->list_cases && exit_code == OPC_EXIT_OK) return OPC_OK;
   opc_screen_t screen = opc_screen_of(stdout);
   opc_status_t status = opc_terminal_report(journal, &screen, exit_code, error);
   for (size_t i = 0; status == OPC_OK && i < run->execution.target_count; i++) {
@@ -345,11 +362,12 @@ static void fill_in(run_command_t *run, const opc_arguments_t *arguments) {
   to->check_count = run->checks.count;
   to->devices = run->devices.items;
   to->device_count = run->devices.count;
+  if (run->list_cases) to->planned = print_planned;
   to->argv = arguments->full_argv;
   to->argc = (size_t)arguments->full_argc;
   run->execution.show = show;
   run->execution.context = run;
-  run->execution.progress = &run->progress;
+  if (!run->list_cases) run->execution.progress = &run->progress;
 }
 
 int opc_command_run(const opc_arguments_t *arguments) {

@@ -25,6 +25,10 @@ typedef struct opc_run_options {
   const char *torch_root; /* --torch; NULL: the worker's own */
   const char *worker;     /* path of opcheck-worker; NULL: beside the running program, else ../libexec/opcheck-c */
   bool list_only;         /* load and list; no case runs */
+  /* (optional) --list-cases: no case runs. It is given each planned case and why it is tried (skip: why it would be
+   * skipped), and the name of each operator that would be searched first. */
+  void (*planned)(const char *name, bool skip, const char *why, void *context);
+  void *planned_context;
   const char *const
       *sample_files; /* none: LIB without ".so" + ".samples.json" beside each library is used when it exists */
   size_t sample_file_count;

@@ -11,7 +11,6 @@
 #include "checks/catalogue/rules.h"
 #include "inspect/package.h"
 #include "model/case/verdict.h"
-#include "model/json/json_write.h"
 #include "supervise/common/interrupt.h"
 #include "supervise/jobs/schedule.h"
 #include "supervise/jobs/search_rounds.h"
@@ -19,6 +18,7 @@
 #include "supervise/load/model_package_run.h"
 #include "supervise/process/architecture_choice.h"
 #include "supervise/process/batch_child.h"
+#include "supervise/run/list_cases.h"
 #include "supervise/session/classes.h"
 #include "supervise/session/select.h"
 #include "supervise/tools/sanitize.h"
@@ -240,6 +240,7 @@ static bool has_device(const opc_session_t *session, const char *name) {
 
 static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, opc_error_t *error) {
   opc_loaded_t *loaded = &session->loaded;
+  bool listing = session->options->planned != NULL;
   opc_status_t status = OPC_OK;
   *out_selected = 0;
   const opc_operator_t **selected =
@@ -249,7 +250,7 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
   for (size_t i = 0; i < loaded->operator_count && status == OPC_OK; i++) {
     if (!opc_select_operator(session, &loaded->operators[i])) continue;
     selected[(*out_selected)++] = &loaded->operators[i];
-    status = skip_absent(session, &loaded->operators[i], error);
+    if (!listing) status = skip_absent(session, &loaded->operators[i], error);
   }
   size_t searched = *out_selected;
   for (size_t i = 0; i < loaded->class_operator_count && status == OPC_OK; i++) {
@@ -264,7 +265,9 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
   }
   session->operators_total = *out_selected;
   int jobs = session->options->jobs > 0 ? session->options->jobs : processors();
-  if (status == OPC_OK && *out_selected > 0) {
+  if (status == OPC_OK && listing) {
+    status = opc_list_cases(session, selected, *out_selected, searched, error);
+  } else if (status == OPC_OK && *out_selected > 0) {
     /* Names in crash reports are worth having, and not worth failing for. */
     if (opc_maps_read(&session->maps, loaded->worker.pid, NULL) != OPC_OK) opc_maps_clear(&session->maps);
     status = opc_search_rounds_run(session, selected, searched, jobs, error);
@@ -297,6 +300,7 @@ static int exit_code(const opc_session_t *session, size_t selected) {
   if (session->broken > 0) return EXIT_BROKEN;
   if (session->options->list_only)
     return loaded->operator_count > 0 || json_array_size(loaded->classes) > 0 ? EXIT_GOOD : EXIT_NOTHING;
+  if (session->options->planned != NULL) return selected > 0 ? EXIT_GOOD : EXIT_NOTHING;
   bool ran = session->calls ? session->called > 0 : session->results > 0;
   return selected > 0 && ran ? EXIT_GOOD : EXIT_NOTHING;
 }
@@ -313,6 +317,9 @@ static opc_status_t check_options(const opc_run_options_t *options, opc_error_t 
         error, OPC_ERR_USAGE,
         "--sanitize %s: give --device cuda with it, and no other device: compute-sanitizer watches kernels on a GPU",
         options->sanitize);
+  if (options->planned != NULL && (options->memcheck || options->sanitize != NULL || options->save_samples != NULL))
+    return opc_error_set(error, OPC_ERR_USAGE,
+                         "--list-cases runs nothing: leave --tool, --sanitize and --save-samples out");
   if (options->jobs < 0) return opc_error_set(error, OPC_ERR_USAGE, "--jobs must be 1 or more");
   if (options->shard_count != 0 && (options->shard_index < 1 || options->shard_index > options->shard_count)) {
     return opc_error_set(error, OPC_ERR_USAGE, "--shard %d/%d: K goes from 1 to N", options->shard_index,

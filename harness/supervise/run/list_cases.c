@@ -1,0 +1,118 @@
+#include "supervise/run/list_cases.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/catalogue/case_rules.h"
+#include "checks/catalogue/rules.h"
+#include "plan/cases/planner.h"
+#include "supervise/process/cuda_plan.h"
+
+enum { DEVICES_MAX = 8 };
+
+typedef struct lister {
+  const opc_session_t *session;
+  opc_plan_request_t request;
+  bool without_sample; /* a case would be there if the operator had one */
+} lister_t;
+
+static bool list_case(const opc_planned_case_t *planned, void *context) {
+  lister_t *lister = context;
+  const opc_run_options_t *options = lister->session->options;
+  bool skip = planned->action == OPC_PLAN_SKIP;
+  opc_case_id_t id;
+  char text[OPC_CASE_ID_SIZE];
+  if (skip && planned->reason == OPC_SKIP_NO_SAMPLE) {
+    lister->without_sample = true;
+    return true;
+  }
+  opc_planned_case_id(&lister->request, planned, &id);
+  opc_case_id_format(&id, text);
+  if (lister->session->has_only && strcmp(text, options->case_id) != 0) return true;
+  options->planned(text, skip, skip ? planned->detail : planned->rule->why, options->planned_context);
+  return true;
+}
+
+static size_t add_device(opc_plan_device_t *devices, size_t count, const char *name, bool usable,
+                         const opc_operator_t *op) {
+  bool simulated = strcmp(name, OPC_MODE_SIMULATED) == 0, cuda = simulated || strcmp(name, OPC_MODE_CUDA) == 0;
+  if (count == DEVICES_MAX) return count;
+  devices[count] = (opc_plan_device_t){.name = name,
+                                       .bit = simulated ? OPC_ON_SIMULATED
+                                              : cuda    ? OPC_ON_CUDA
+                                                        : OPC_ON_CPU,
+                                       .usable = usable,
+                                       .served = opc_operator_serves(op, cuda ? OPC_DEVICE_CUDA : OPC_DEVICE_CPU)};
+  return count + 1;
+}
+
+/* Those that a run would skip on are listed too. */
+static size_t devices_of(const opc_session_t *session, const opc_operator_t *op, opc_plan_device_t *out) {
+  size_t count = 0, i;
+  const char *name;
+  json_t *device;
+  json_array_foreach(session->devices, i, device) count = add_device(out, count, json_string_value(device), true, op);
+  json_object_foreach(session->absent, name, device) count = add_device(out, count, name, false, op);
+  return count;
+}
+
+/* The samples stay the session's. */
+static opc_status_t samples_of(const opc_session_t *session, const opc_operator_t *op, opc_sample_set_t *out,
+                               opc_error_t *error) {
+  const opc_sample_set_t *all = &session->samples;
+  *out = (opc_sample_set_t){.samples = calloc(all->count + 1, sizeof *out->samples)};
+  if (out->samples == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; i < all->count; i++)
+    if (strcmp(all->samples[i].operator_name, op->name) == 0) out->samples[out->count++] = all->samples[i];
+  return OPC_OK;
+}
+
+static void say_searched(const opc_session_t *session, const opc_operator_t *op) {
+  const opc_run_options_t *options = session->options;
+  const opc_recipe_t *recipe = opc_recipe_find(&session->recipes, op->name);
+  opc_text_t text = {0};
+  opc_text_add(&text, "would be searched: it has no sample");
+  if (recipe != NULL) opc_text_addf(&text, ", and a recipe (%s)", opc_recipe_origin(recipe));
+  options->planned(op->name, false, opc_text_c(&text), options->planned_context);
+  opc_text_clear(&text);
+}
+
+static opc_status_t list_operator(const opc_session_t *session, const opc_operator_t *op, bool searched,
+                                  const bool *wanted, opc_error_t *error) {
+  opc_plan_device_t devices[DEVICES_MAX];
+  bool of_kind[64] = {false};
+  opc_sample_set_t samples;
+  opc_status_t status = samples_of(session, op, &samples, error);
+  if (status != OPC_OK) return status;
+  for (size_t i = 0; i < opc_check_info_count && i < sizeof of_kind; i++)
+    of_kind[i] = wanted[i] && opc_check_info_is_of(&opc_check_infos[i], op);
+  lister_t lister = {.session = session,
+                     .request = {.op = op,
+                                 .tables = opc_case_tables,
+                                 .table_count = opc_check_info_count,
+                                 .wanted = of_kind,
+                                 .devices = devices,
+                                 .device_count = devices_of(session, op, devices),
+                                 .samples = samples.samples,
+                                 .sample_count = samples.count,
+                                 .only = session->has_only ? &session->only : NULL}};
+  status = opc_plan_all(&lister.request, list_case, &lister, error);
+  if (status == OPC_OK && searched && lister.without_sample) say_searched(session, op);
+  free(samples.samples);
+  return status;
+}
+
+opc_status_t opc_list_cases(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
+                            size_t searched, opc_error_t *error) {
+  bool wanted[64] = {false};
+  opc_status_t status = OPC_OK;
+  json_t *check;
+  size_t i;
+  json_array_foreach(session->checks, i, check) {
+    int index = opc_check_info_find(json_string_value(check));
+    if (index >= 0 && index < (int)sizeof wanted) wanted[index] = true;
+  }
+  for (i = 0; i < count && status == OPC_OK; i++)
+    status = list_operator(session, operators[i], i < searched, wanted, error);
+  return status;
+}
