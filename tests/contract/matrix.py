@@ -79,6 +79,11 @@ def run_opcheck(options, extra, operator):
             sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}exit {done.returncode}; no report: {error}")
 
 
+# Findings about arguments that the check made itself, beside those of the case.
+MADE_INSIDE = {"autograd.input_layout", "tags.flexible_layout", "tags.needs_fixed_stride_order", "tags.needs_contiguous_strides",
+               "symbolic.hard_coded", "symbolic.specialises", "determinism.threads", "determinism.concurrent"}
+
+
 def findings_of(report, operator):
     """Rule -> first (case, message, severity), those in evidence.also too."""
     found = {}
@@ -113,6 +118,8 @@ def mistakes_of(operator, expectation, report):
     for result in report["results"]:
         if result["operator"] == operator and result["verdict"] in ("fail", "error") and not result["evidence"].get("why"):
             wrong.append(f"{result['case']}: its evidence does not say why it was tried")
+        if result["operator"] == operator and result["rule"] in MADE_INSIDE and not result["evidence"].get("variants"):
+            wrong.append(f"{result['case']}: its evidence does not name the variant that the check made")
     return [f"{operator}: {line}" for line in wrong]
 
 

@@ -164,11 +164,13 @@ static opc_status_t inputs_in(opc_autograd_case_t *c, const char *variant, opc_e
     add_up_expanded(c->point, &call, right.values);
   }
   if (left.outcome != OPC_CALL_RETURNED) {
+    opc_finding_note_variant(c->finding, variant);
     opc_finding_fail(c->finding, "autograd.input_layout",
                      "backward throws for inputs that are %s, and not for contiguous ones: %.*s",
                      variant + sizeof "all." - 1, opc_autograd_line(&left), opc_text_c(&left.message));
   } else if (opc_autograd_differ(c, left.values, right.values, ORDER, &at) && forward_agrees(loss_left, loss_right)) {
     opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
+    opc_finding_note_variant(c->finding, variant);
     opc_finding_fail(
         c->finding, "autograd.input_layout",
         "the gradient of %s is %.9g where the inputs are %s, and %.9g where they are contiguous, with the same values",

@@ -31,7 +31,7 @@ typedef struct apart_log {
   bool strays, random;
   opc_enlargement_t large, medium;
   size_t refused;
-  char before[BEFORE_SIZE], turned[96];
+  char before[BEFORE_SIZE], changed[96], turned[96];
   size_t used; /* of records; whole ones only */
   unsigned char records[];
 } apart_log_t;
@@ -137,6 +137,7 @@ static bool change_run(life_t *life, opc_sample_t *changed, const char *what, co
   const char *message = opc_text_c(&outcome.message);
   snprintf(life->log->before, sizeof life->log->before, "%s%s%.*s", what, refused ? ", which throws: " : "",
            (int)strcspn(message, "\n"), message);
+  snprintf(life->log->changed, sizeof life->log->changed, "%s", what);
   life->log->refused += refused;
   bool made = other_call(life, stage, 0, &after, &ignored) == OPC_OK;
   bool differs = made && opc_trial_differ(&after, before, "", NULL);
@@ -159,6 +160,7 @@ static bool growth_run(life_t *life, const opc_trial_outcome_t *before) {
   log->large = large;
   log->medium = medium;
   snprintf(log->before, sizeof log->before, "calls on larger tensors");
+  snprintf(log->changed, sizeof log->changed, "calls on larger tensors");
   bool made = other_call(life, OPC_APART_AFTER_CHANGED, 0, &after, &ignored) == OPC_OK;
   bool differs = made && opc_trial_differ(&after, before, "", NULL);
   if (differs) record_write(log, OPC_APART_AFTER_CHANGED, 0, &after);
@@ -349,6 +351,7 @@ int opc_apart_signal(const opc_apart_t *apart, opc_apart_stage_t *out_stage) {
 }
 
 const char *opc_apart_before(const opc_apart_t *apart) { return apart->log->before; }
+const char *opc_apart_changed(const opc_apart_t *apart) { return apart->log->changed; }
 const char *opc_apart_turned(const opc_apart_t *apart) { return apart->log->turned; }
 size_t opc_apart_refused(const opc_apart_t *apart) { return apart->log->refused; }
 bool opc_apart_random(const opc_apart_t *apart) { return apart->log->random; }

@@ -47,6 +47,8 @@ const opc_trial_outcome_t *opc_apart_outcome(const opc_apart_t *apart, opc_apart
 int opc_apart_signal(const opc_apart_t *apart, opc_apart_stage_t *out_stage);
 /* The call before that of AFTER_CHANGED or AFTER_REFUSED, in words. */
 const char *opc_apart_before(const opc_apart_t *apart);
+/* The same without what became of it: what was changed in the sample. */
+const char *opc_apart_changed(const opc_apart_t *apart);
 /* What is other in the calls of TURNED_FIRST and TURNED_AFTER, in words. */
 const char *opc_apart_turned(const opc_apart_t *apart);
 /* How many calls threw. */

@@ -309,7 +309,7 @@ static void report(const opc_case_context_t *context, const opc_grown_t *grown, 
   opc_text_add(&text, "two threads call it at once, each with arguments of its own: ");
   opc_trial_differ(&caller->differing, &caller->alone, "alone the same call", &text);
   opc_text_add(&text, "; on ");
-  opc_grown_text(grown, context->op, &text);
+  opc_grown_note(grown, context->op, &text, finding);
   opc_finding_fail(finding, "determinism.concurrent", "%s", opc_text_c(&text));
   opc_text_clear(&text);
 }

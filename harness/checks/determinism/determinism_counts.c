@@ -31,7 +31,7 @@ static const double work_meanwhile = 0.6; /* of that of all threads */
 static void report(const opc_grown_t *grown, const opc_operator_t *op, const char *rule, opc_text_t *text,
                    opc_finding_t *finding) {
   opc_text_add(text, "; on ");
-  opc_grown_text(grown, op, text);
+  opc_grown_note(grown, op, text, finding);
   opc_finding_fail(finding, rule, "%s", opc_text_c(text));
 }
 

@@ -34,7 +34,7 @@ typedef struct opc_grown {
 opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sample, const opc_enlargement_t *growth,
                             bool others, opc_grown_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_grown_clear(opc_grown_t *grown);
-/* "x = float32[93750, 3]", for messages. */
-void opc_grown_text(const opc_grown_t *grown, const opc_operator_t *op, opc_text_t *out);
+/* "x = float32[93750, 3]", for messages; the finding gets it as the variant that it is about. */
+void opc_grown_note(const opc_grown_t *grown, const opc_operator_t *op, opc_text_t *out, opc_finding_t *finding);
 
 #endif

@@ -180,6 +180,7 @@ static bool compare_within(once_t *once, const opc_apart_t *apart, size_t sample
     char before[600];
     bool refused = stage == OPC_APART_AFTER_REFUSED, others = stage == OPC_APART_AFTER_OTHERS;
     snprintf(before, sizeof before, "after %.560s", others ? "a call with other values" : opc_apart_before(apart));
+    opc_finding_note_variant(once->finding, others ? "a call with other values" : opc_apart_changed(apart));
     report_apart(once, refused ? "determinism.after_failure" : "determinism.order", stages[stage], second,
                  "before that it", before, sample);
     return true;
@@ -220,6 +221,7 @@ static void compare_turned(once_t *once, const opc_apart_t *apart) {
   opc_text_t text = {0};
   if (!first || !after) return;
   opc_trial_differ(after, first, "as the only call of a process it", &text);
+  opc_finding_note_variant(once->finding, opc_apart_turned(apart));
   opc_finding_fail(once->finding, "determinism.order", "%s, after calls as the sample is: %s; sample %s",
                    opc_apart_turned(apart), opc_text_c(&text), once->context->samples[0].name);
   opc_text_clear(&text);
@@ -233,6 +235,7 @@ static void report_signal(once_t *once, const opc_apart_t *apart) {
   const char *before = refused || changed                ? opc_apart_before(apart)
                        : stage == OPC_APART_AFTER_OTHERS ? "calls with other values"
                                                          : "a call like it";
+  if (refused || changed) opc_finding_note_variant(once->finding, opc_apart_changed(apart));
   opc_finding_fail(once->finding, refused ? "determinism.after_failure" : "determinism.order",
                    "after %s the process ends with signal %d (%s) in a call that otherwise returns", before, number,
                    strsignal(number));

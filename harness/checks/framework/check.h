@@ -42,6 +42,9 @@ void opc_finding_fail(opc_finding_t *finding, const char *rule, const char *form
 void opc_finding_error(opc_finding_t *finding, const char *rule, const char *format, ...) OPC_PRINTF(3, 4);
 /* Adds to the evidence; takes the reference to value. */
 void opc_finding_evidence(opc_finding_t *finding, const char *key, json_t *value);
+/* The finding is about arguments that the check made itself, inside of the case: a variant's name, or what was done in
+ * words. It is noted in evidence "variants". */
+void opc_finding_note_variant(opc_finding_t *finding, const char *variant);
 void opc_finding_clear(opc_finding_t *finding);
 /* The arguments of a sample by name, as opc_value_describe words them: evidence "input" of every failure and error,
  * which the runner adds in one place. New reference; NULL: out of memory. */

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "checks/framework/check.h"
 
@@ -16,6 +17,17 @@ void opc_finding_evidence(opc_finding_t *finding, const char *key, json_t *value
   if (!finding->evidence) finding->evidence = json_object();
   if (!finding->evidence || json_object_set_new(finding->evidence, key, value) != 0)
     return; /* out of memory: less evidence */
+}
+
+void opc_finding_note_variant(opc_finding_t *finding, const char *variant) {
+  json_t *list = json_object_get(finding->evidence, "variants"), *noted;
+  size_t i;
+  if (!list) {
+    list = json_array();
+    opc_finding_evidence(finding, "variants", list);
+  }
+  json_array_foreach(list, i, noted) if (strcmp(json_string_value(noted), variant) == 0) return;
+  json_array_append_new(list, json_string(variant));
 }
 
 static void finding_add_also(opc_finding_t *finding, const char *rule, const char *message) {

@@ -176,6 +176,7 @@ static void report_guards(symbolic_case_t *run) {
       if (!other || other->value == event->value) continue;
       bool number = event->kind == OPC_SYMBOLIC_NUMBER;
       const char *yes = event->value ? "holds" : "does not hold";
+      opc_finding_note_variant(run->finding, run->others[k].variant);
       if (number)
         opc_finding_fail(run->finding, "symbolic.specialises",
                          "the Meta kernel turns %s into its number, %lld for the sample and %lld with %s, which the "
@@ -214,6 +215,7 @@ static void report_numbers(symbolic_case_t *run) {
       if (run->others[k].output_count != run->symbolic.output_count || real->ndim != output->ndim) continue;
       for (int d = 0; d < output->ndim && d < OPC_MAX_DIMS; d++) {
         if (!output->number[d] || real->sizes[d] == output->sizes[d]) continue;
+        opc_finding_note_variant(run->finding, run->others[k].variant);
         opc_finding_fail(
             run->finding, "symbolic.hard_coded",
             "the Meta kernel gives %s size %lld in dimension %d, whatever the sizes of the arguments are; the real "

@@ -102,6 +102,7 @@ static bool try_layout(const char *name, const opc_sample_t *sample, void *conte
   opc_call_outcome_t outcome = opc_call_run(&call, run->handle, run->seed);
   bool refused = outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT;
   layouts->tried = true;
+  if (refused) opc_finding_note_variant(layouts->tagged->finding, name);
   if (refused)
     opc_finding_fail(layouts->tagged->finding, layouts->rule,
                      "tagged %s, and it refuses the same values in another layout, %s: %.*s", layouts->tag, name,
