@@ -11,6 +11,7 @@
 #include "checks/catalogue/rules.h"
 #include "inspect/package.h"
 #include "model/case/verdict.h"
+#include "model/json/json_write.h"
 #include "supervise/common/interrupt.h"
 #include "supervise/jobs/schedule.h"
 #include "supervise/jobs/search_rounds.h"

@@ -42,7 +42,7 @@ static opc_status_t refuse(batch_t *batch, const opc_error_t *why) {
 
 static void case_begin(const char *case_id, const char *why, void *context) {
   batch_t *batch = context;
-  copy_cut(why, batch->box->why, sizeof batch->box->why);
+  opc_string_put(batch->box->why, sizeof batch->box->why, why);
   opc_batch_begin(batch->box, case_id, "the operator");
 }
 
