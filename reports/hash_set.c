@@ -23,7 +23,7 @@ static bool grow(opc_hash_set_t *set) {
 
 opc_status_t opc_hash_set_add(opc_hash_set_t *set, const void *bytes, size_t length, bool *out_added,
                               opc_error_t *error) {
-  if (set->count * 4 >= set->capacity * 3 && !grow(set)) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (set->count * 4 >= set->capacity * 3 && !grow(set)) return opc_out_of_memory(error);
   uint64_t hash = XXH3_64bits(bytes, length);
   if (hash == 0) hash = 1; /* 0 marks a free slot */
   size_t slot = slot_of(set, hash);

@@ -10,10 +10,6 @@ typedef enum tally { TALLY_PASS, TALLY_FAIL, TALLY_SKIP, TALLY_ERROR, TALLY_WARN
 
 enum { NO_OPERATOR = UINT32_MAX };
 
-static opc_status_t no_memory(opc_error_t *error) {
-  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while reading a journal");
-}
-
 /* Room for one more element: the array as it is or grown, NULL where memory ran out (the old one then still stands). */
 static void *grow(void *data, size_t count, size_t *capacity, size_t size) {
   if (count < *capacity) return data;
@@ -30,13 +26,13 @@ static opc_status_t operator_index(opc_journal_reader_t *reader, const char *nam
     return OPC_OK;
   }
   void *grown = grow(reader->operators, reader->operator_count, &reader->operator_capacity, sizeof *reader->operators);
-  if (!grown) return no_memory(error);
+  if (!grown) return opc_out_of_memory(error);
   reader->operators = grown;
   char *copy = opc_string_copy(name);
   if (!copy ||
       json_object_set_new(reader->operator_indexes, name, json_integer((json_int_t)reader->operator_count)) != 0) {
     free(copy);
-    return no_memory(error);
+    return opc_out_of_memory(error);
   }
   *out = (uint32_t)reader->operator_count;
   reader->operators[reader->operator_count++] = (opc_operator_entry_t){.op.name = copy};
@@ -52,7 +48,7 @@ static opc_status_t index_operator(opc_journal_reader_t *reader, uint64_t offset
   const char *library = opc_record_text(record, "library");
   if (entry->op.library && !json_is_true(json_object_get(record, "defined_here"))) return OPC_OK;
   if (!json_object_get(reader->libraries, library) && json_object_set_new(reader->libraries, library, json_null()) != 0)
-    return no_memory(error);
+    return opc_out_of_memory(error);
   entry->offset = offset;
   entry->op.library = json_object_iter_key(json_object_iter_at(reader->libraries, library));
   return OPC_OK;
@@ -67,7 +63,7 @@ static opc_status_t index_class(opc_journal_reader_t *reader, uint64_t offset, c
                           reader->classes, name,
                           json_pack("[s, I, b]", opc_record_text(record, "library"), (json_int_t)offset, 0)) == 0;
   free(name);
-  return kept ? OPC_OK : no_memory(error);
+  return kept ? OPC_OK : opc_out_of_memory(error);
 }
 
 static opc_status_t index_library(opc_journal_reader_t *reader, uint64_t offset, const json_t *record,
@@ -75,7 +71,7 @@ static opc_status_t index_library(opc_journal_reader_t *reader, uint64_t offset,
   const char *name = opc_record_text(record, "checked_as");
   if (*name && json_object_set_new(reader->classes, name,
                                    json_pack("[s, I, b]", opc_record_text(record, "path"), (json_int_t)offset, 1)) != 0)
-    return no_memory(error);
+    return opc_out_of_memory(error);
   return OPC_OK;
 }
 
@@ -90,7 +86,7 @@ static opc_status_t place_classes(opc_journal_reader_t *reader, opc_error_t *err
     op->is_file = json_is_true(json_array_get(known, 2));
     if (!json_object_get(reader->libraries, library) &&
         json_object_set_new(reader->libraries, library, json_null()) != 0)
-      return no_memory(error);
+      return opc_out_of_memory(error);
     op->library = json_object_iter_key(json_object_iter_at(reader->libraries, library));
   }
   return OPC_OK;
@@ -158,12 +154,12 @@ static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, 
   void *operators =
       grow(reader->result_operators, reader->result_count, &reader->result_capacity, sizeof *reader->result_operators);
   if (operators) reader->result_operators = operators;
-  if (!offsets || !operators) return no_memory(error);
+  if (!offsets || !operators) return opc_out_of_memory(error);
   reader->result_offsets[reader->result_count] = offset;
   reader->result_operators[reader->result_count] = index;
   if (kind == OPC_RECORD_SUSPECT) {
     json_t *pending = json_pack("[I, i]", (json_int_t)reader->result_count, (int)tally);
-    if (!pending || json_object_set_new(reader->suspects, case_id, pending) != 0) return no_memory(error);
+    if (!pending || json_object_set_new(reader->suspects, case_id, pending) != 0) return opc_out_of_memory(error);
   } else {
     if (earlier) json_object_del(reader->suspects, case_id);
     opc_journal_operator_t *op = &reader->operators[index].op;
@@ -182,7 +178,7 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
   if (kind == OPC_RECORD_RESULT || kind == OPC_RECORD_SUSPECT) return index_result(reader, offset, kind, record, error);
 
   void *grown = grow(reader->records, reader->record_count, &reader->record_capacity, sizeof *reader->records);
-  if (!grown) return no_memory(error);
+  if (!grown) return opc_out_of_memory(error);
   reader->records = grown;
   reader->records[reader->record_count++] = (opc_record_t){offset, kind};
   switch (kind) {
@@ -201,7 +197,7 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
     case OPC_RECORD_SAMPLE_SOURCE:
       if (json_object_set_new(reader->sample_sources, opc_record_text(record, "operator"),
                               json_integer((json_int_t)offset)) != 0)
-        return no_memory(error);
+        return opc_out_of_memory(error);
       break;
     case OPC_RECORD_END:
       summary->complete = json_is_true(json_object_get(record, "complete"));
@@ -277,7 +273,7 @@ static opc_status_t group_results(opc_journal_reader_t *reader, opc_error_t *err
   if (!first || !next) {
     free(first);
     free(next);
-    return no_memory(error);
+    return opc_out_of_memory(error);
   }
   for (size_t i = 0; i < reader->result_count; i++) first[group_of(reader, i) + 1]++;
   for (size_t i = 0; i < groups; i++) first[i + 1] += first[i];

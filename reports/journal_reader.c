@@ -7,10 +7,6 @@
 #include "base/text.h"
 #include "reports/journal_index.h"
 
-static opc_status_t no_memory(opc_error_t *error) {
-  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while reading a journal");
-}
-
 opc_status_t opc_journal_reader_open(const char *path, opc_journal_reader_t **out, opc_error_t *error) {
   return opc_journal_reader_open_known(path, NULL, out, error);
 }
@@ -20,7 +16,7 @@ opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_reco
   *out = NULL;
   opc_status_t status = OPC_OK;
   opc_journal_reader_t *reader = calloc(1, sizeof *reader);
-  if (!reader) return no_memory(error);
+  if (!reader) return opc_out_of_memory(error);
   reader->known = known;
   reader->summary.exit_code = -1;
   reader->lines.path = opc_string_copy(path);
@@ -31,7 +27,7 @@ opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_reco
   reader->classes = json_object();
   if (!reader->lines.path || !reader->operator_indexes || !reader->sample_sources || !reader->libraries ||
       !reader->suspects || !reader->classes)
-    status = no_memory(error);
+    status = opc_out_of_memory(error);
   if (status == OPC_OK && !(reader->lines.file = fopen(path, "re")))
     status = opc_error_set(error, OPC_ERR_IO, "cannot open journal %s: %s", path, strerror(errno));
   if (status == OPC_OK) status = opc_journal_index(reader, error);

@@ -6,10 +6,6 @@
 
 #include "base/text.h"
 
-static opc_status_t no_memory(opc_error_t *error) {
-  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while summing up results");
-}
-
 opc_status_t opc_rule_table_add(opc_rule_table_t *table, const char *rule, bool warning, const char *operator_name,
                                 uint64_t *out_before, opc_error_t *error) {
   size_t i = 0;
@@ -17,16 +13,16 @@ opc_status_t opc_rule_table_add(opc_rule_table_t *table, const char *rule, bool 
   while (i < table->count && (strcmp(table->rows[i].rule, rule) != 0 || table->rows[i].warning != warning)) i++;
   if (i == table->count) {
     opc_rule_row_t *rows = realloc(table->rows, (i + 1) * sizeof *rows);
-    if (!rows) return no_memory(error);
+    if (!rows) return opc_out_of_memory(error);
     table->rows = rows;
     rows[i] = (opc_rule_row_t){.rule = opc_string_copy(rule), .warning = warning};
-    if (!rows[i].rule) return no_memory(error);
+    if (!rows[i].rule) return opc_out_of_memory(error);
     table->count++;
   }
   opc_rule_row_t *row = &table->rows[i];
   *out_before = row->operators;
   if (row->operators < OPC_RULE_TABLE_NAMES && !(row->names[row->operators] = opc_string_copy(operator_name)))
-    return no_memory(error);
+    return opc_out_of_memory(error);
   row->operators++;
   return OPC_OK;
 }

@@ -14,6 +14,8 @@ opc_status_t opc_error_set(opc_error_t *error, opc_status_t code, const char *fo
   return code;
 }
 
+opc_status_t opc_out_of_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory"); }
+
 opc_status_t opc_error_prefix(opc_error_t *error, const char *format, ...) {
   if (!error) return OPC_ERR_SYSTEM;
   char old[OPC_ERROR_MESSAGE_SIZE];

@@ -40,6 +40,9 @@ typedef struct opc_error {
 /* Fills *error (when not NULL) and returns code, so that `return opc_error_set(error, …)` reads well. */
 opc_status_t opc_error_set(opc_error_t *error, opc_status_t code, const char *format, ...) OPC_PRINTF(3, 4);
 
+/* OPC_ERR_MEMORY, "out of memory". */
+opc_status_t opc_out_of_memory(opc_error_t *error);
+
 /* Puts "prefix: " in front of a message that is there already; returns the error's code. */
 opc_status_t opc_error_prefix(opc_error_t *error, const char *format, ...) OPC_PRINTF(2, 3);
 

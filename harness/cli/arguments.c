@@ -167,7 +167,7 @@ opc_status_t opc_strings_add(opc_strings_t *list, const char *item, opc_error_t 
   if (list->count == list->capacity) {
     size_t capacity = list->capacity ? list->capacity * 2 : 8;
     const char **grown = realloc(list->items, capacity * sizeof *grown);
-    if (!grown) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (!grown) return opc_out_of_memory(error);
     list->items = grown;
     list->capacity = capacity;
   }
@@ -181,7 +181,7 @@ opc_status_t opc_strings_split(opc_strings_t *list, const char *text, opc_error_
   if (owned) list->owned = owned;
   if (!owned || !copy) {
     free(copy);
-    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    return opc_out_of_memory(error);
   }
   list->owned[list->owned_count++] = copy;
   opc_status_t status = OPC_OK;

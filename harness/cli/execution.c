@@ -56,7 +56,7 @@ static opc_status_t choose_journal(opc_execution_t *execution, char **out, opc_e
     /* The reports are read back from it. */
     if (!regular) return opc_error_set(error, OPC_ERR_USAGE, "--journal %s: give a regular file", execution->journal);
     *out = opc_string_copy(execution->journal);
-    return *out ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    return *out ? OPC_OK : opc_out_of_memory(error);
   }
   const char *folder = getenv("TMPDIR"), *suffix = ".jsonl";
   char *path = opc_string_format("%s/opcheck-c-XXXXXX%s", folder && *folder ? folder : "/tmp", suffix);
@@ -66,7 +66,7 @@ static opc_status_t choose_journal(opc_execution_t *execution, char **out, opc_e
         path ? opc_error_set(error, OPC_ERR_IO,
                              "cannot write a temporary journal %s: %s; set TMPDIR, or give one with --journal", path,
                              strerror(errno))
-             : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+             : opc_out_of_memory(error);
     free(path);
     return status;
   }
@@ -84,7 +84,7 @@ static opc_status_t check_samples_target(const char *file, opc_error_t *error) {
   if (exists && !S_ISREG(info.st_mode))
     return opc_error_set(error, OPC_ERR_USAGE, "--save-samples %s: give a regular file", file);
   char *folder = opc_string_copy(file), *slash = folder ? strrchr(folder, '/') : NULL;
-  if (!folder) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (!folder) return opc_out_of_memory(error);
   if (slash) slash[slash == folder] = '\0';
   opc_status_t status = OPC_OK;
   if (access(slash ? folder : ".", W_OK) != 0)

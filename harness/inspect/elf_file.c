@@ -28,7 +28,7 @@ static opc_status_t add_needed(opc_elf_file_t *file, const char *name, opc_error
   /* Grown when the count is a power of two: no capacity to keep. */
   if ((file->needed_count & (file->needed_count - 1)) == 0) {
     const char **grown = realloc(file->needed, (file->needed_count > 0 ? file->needed_count * 2 : 1) * sizeof *grown);
-    if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (grown == NULL) return opc_out_of_memory(error);
     file->needed = grown;
   }
   file->needed[file->needed_count++] = name;
@@ -96,12 +96,12 @@ static opc_status_t open_file(opc_elf_file_t *file, opc_error_t *error) {
 opc_status_t opc_elf_open(const char *path, opc_elf_file_t **out, opc_error_t *error) {
   *out = NULL;
   opc_elf_file_t *file = calloc(1, sizeof *file);
-  if (file == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (file == NULL) return opc_out_of_memory(error);
   file->path = opc_string_copy(path);
   file->inside = calloc(1, sizeof *file->inside);
   opc_status_t status = OPC_OK;
   if (file->inside != NULL) file->inside->fd = -1;
-  if (file->path == NULL || file->inside == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (file->path == NULL || file->inside == NULL) status = opc_out_of_memory(error);
   if (status == OPC_OK) status = open_file(file, error);
   if (status != OPC_OK) opc_elf_close(file);
   else *out = file;

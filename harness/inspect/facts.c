@@ -117,7 +117,7 @@ opc_status_t opc_facts_read(const opc_elf_file_t *file, opc_facts_t *out, opc_er
   opc_elf_each_symbol(file, see, &reading);
   if (reading.failed) {
     opc_facts_clear(out);
-    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    return opc_out_of_memory(error);
   }
   size_t size = 0;
   const unsigned char *gpu = opc_elf_section(file, ".nv_fatbin", &size);

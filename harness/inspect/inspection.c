@@ -237,7 +237,7 @@ static opc_status_t make(inspecting_t *inspecting, const char *name, json_t **ou
                    debug_json(&inspecting->facts), "compiler", words(inspecting->facts.compiler), "loads", loads,
                    "verdict", words(opc_text_c(&verdict)), "remarks", inspecting->remarks);
   opc_text_clear(&verdict);
-  return *out != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  return *out != NULL ? OPC_OK : opc_out_of_memory(error);
 }
 
 opc_status_t opc_inspection_make(const char *path, const char *name, const opc_inspection_place_t *place, json_t **out,
@@ -248,7 +248,7 @@ opc_status_t opc_inspection_make(const char *path, const char *name, const opc_i
   if (!opc_elf_probe(path, &refusal)) {
     *out = json_pack("{s:o, s:s, s:{s:s, s:o}}", "path", words(name), "status", "failed", "error", "kind", refusal.kind,
                      "message", words(refusal.message));
-    return *out != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    return *out != NULL ? OPC_OK : opc_out_of_memory(error);
   }
   inspecting_t inspecting = {.place = place, .remarks = json_array()};
   opc_status_t status = opc_elf_open(path, &file, error);

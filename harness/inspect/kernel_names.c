@@ -37,12 +37,12 @@ static opc_status_t add(opc_kernel_names_t *names, const char *name, size_t leng
   if (names->count == names->capacity) {
     size_t capacity = names->capacity * 2 + 16;
     char **grown = realloc(names->items, capacity * sizeof *grown);
-    if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (grown == NULL) return opc_out_of_memory(error);
     names->items = grown;
     names->capacity = capacity;
   }
   names->items[names->count] = strndup(name, length);
-  if (names->items[names->count] == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (names->items[names->count] == NULL) return opc_out_of_memory(error);
   names->count++;
   return OPC_OK;
 }

@@ -41,8 +41,7 @@ opc_status_t opc_load_order(const char *const *paths, size_t count, size_t *out_
   if (count < 2) return OPC_OK;
   library_t *libraries = calloc(count, sizeof *libraries);
   bool *needs = calloc(count * count, sizeof *needs);
-  opc_status_t status =
-      libraries != NULL && needs != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = libraries != NULL && needs != NULL ? OPC_OK : opc_out_of_memory(error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     opc_error_t ignored;
     if (opc_elf_open(paths[i], &libraries[i].file, &ignored) != OPC_OK) continue;

@@ -71,7 +71,7 @@ static opc_status_t unpack_once(const char *package, const unpacked_t **out, opc
   const char *place = getenv("TMPDIR");
   unpacked_t *made = malloc(sizeof *made + strlen(package) + 1);
   char *folder = opc_string_format("%s/opcheck-c-wheel-XXXXXX", place != NULL && *place != '\0' ? place : "/tmp");
-  opc_status_t status = made != NULL && folder != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = made != NULL && folder != NULL ? OPC_OK : opc_out_of_memory(error);
   if (status == OPC_OK && mkdtemp(folder) == NULL) {
     status =
         opc_error_set(error, OPC_ERR_IO, "cannot make a temporary folder %s: %s; set TMPDIR", folder, strerror(errno));
@@ -173,14 +173,14 @@ opc_status_t opc_package_each(const char *path,
   finding = &found;
   if (status == OPC_OK) (void)nftw(folder, note_library, OPEN_FOLDERS, FTW_PHYS);
   finding = NULL;
-  if (found.failed) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (found.failed) status = opc_out_of_memory(error);
   if (found.count > 0) qsort(found.paths, found.count, sizeof *found.paths, compare);
   for (size_t i = 0; status == OPC_OK && i < found.count; i++) {
     const char *rest = found.paths[i] + strlen(folder) + strspn(found.paths[i] + strlen(folder), "/");
     char *name = opc_string_format("%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/", rest);
     const char *kept = name != NULL ? keep(name) : NULL;
     free(name);
-    status = kept != NULL ? visit(kept, context, error) : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    status = kept != NULL ? visit(kept, context, error) : opc_out_of_memory(error);
   }
   for (size_t i = 0; i < found.count; i++) free(found.paths[i]);
   free(found.paths);

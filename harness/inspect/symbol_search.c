@@ -21,7 +21,7 @@ static opc_status_t keep_file(running_t *running, opc_elf_file_t *file) {
   if (out->file_count == out->file_capacity) {
     const size_t capacity = out->file_capacity > 0 ? out->file_capacity * 2 : 32;
     opc_elf_file_t **grown = realloc(out->files, capacity * sizeof(opc_elf_file_t *));
-    if (grown == NULL) return opc_error_set(running->error, OPC_ERR_MEMORY, "out of memory");
+    if (grown == NULL) return opc_out_of_memory(running->error);
     out->files = grown;
     out->file_capacity = capacity;
   }
@@ -58,7 +58,7 @@ static opc_status_t add_need(running_t *running, const opc_elf_file_t *by, const
   if (out->need_count == out->need_capacity) {
     const size_t capacity = out->need_capacity > 0 ? out->need_capacity * 2 : 32;
     opc_need_t *grown = realloc(out->needs, capacity * sizeof *grown);
-    if (grown == NULL) return opc_error_set(running->error, OPC_ERR_MEMORY, "out of memory");
+    if (grown == NULL) return opc_out_of_memory(running->error);
     out->needs = grown;
     out->need_capacity = capacity;
   }

@@ -32,7 +32,7 @@ static int compare(const void *a, const void *b) {
 }
 
 opc_status_t opc_symbol_set_close(opc_symbol_set_t *set, opc_error_t *error) {
-  if (set->failed) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (set->failed) return opc_out_of_memory(error);
   if (set->count == 0) return OPC_OK;
   qsort(set->items, set->count, sizeof *set->items, compare);
   size_t kept = 0;

@@ -34,8 +34,6 @@ typedef struct gathering {
   opc_error_t *error;
 } gathering_t;
 
-static opc_status_t out_of_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory"); }
-
 static bool begins(const char *name, const char *prefix) { return strncmp(name, prefix, strlen(prefix)) == 0; }
 
 static FILE *open_in(const gathering_t *gathering, size_t file) {
@@ -59,7 +57,7 @@ static opc_harvest_operator_t *find_operator(gathering_t *gathering, const char 
 
 static opc_status_t gather_counts(gathering_t *gathering, FILE *file) {
   opc_record_counts_t *counts = malloc(sizeof *counts);
-  opc_status_t status = counts ? OPC_OK : out_of_memory(gathering->error);
+  opc_status_t status = counts ? OPC_OK : opc_out_of_memory(gathering->error);
   bool whole = counts && fread(counts, sizeof *counts, 1, file) == 1 && strcmp(counts->magic, OPC_RECORD_MAGIC) == 0;
   gathering->out->processes += whole;
   for (size_t i = 0; status == OPC_OK && whole && i < OPC_RECORD_ROWS; i++) {
@@ -67,7 +65,7 @@ static opc_status_t gather_counts(gathering_t *gathering, FILE *file) {
     row->operator_name[OPC_RECORD_NAME - 1] = '\0';
     if (!row->operator_name[0]) continue;
     opc_harvest_operator_t *op = find_operator(gathering, row->operator_name);
-    if (!op) status = out_of_memory(gathering->error);
+    if (!op) status = opc_out_of_memory(gathering->error);
     if (op) op->seen += atomic_load(&row->seen);
     for (size_t r = 0; op && r < OPC_REASON_COUNT; r++) op->left_out[r] += atomic_load(&row->left_out[r]);
   }
@@ -123,7 +121,7 @@ static opc_status_t gather_line(gathering_t *gathering, const char *line, size_t
                                                        .order = gathering->count,
                                                        .offset = offset};
     if (copy) gathering->count++;
-    else status = out_of_memory(gathering->error);
+    else status = opc_out_of_memory(gathering->error);
   }
   json_decref(json);
   return status;
@@ -221,7 +219,7 @@ static opc_status_t apply_limits(gathering_t *gathering) {
   for (size_t i = 0; i < gathering->count; i++) {
     entry_t *entry = &gathering->entries[i];
     opc_harvest_operator_t *op = find_operator(gathering, entry->name);
-    if (!op) status = out_of_memory(gathering->error);
+    if (!op) status = opc_out_of_memory(gathering->error);
     bool too_many = op && (int64_t)op->written >= gathering->settings->calls,
          full = (int64_t)kept >= gathering->settings->total;
     if (op && !too_many && !full) {
@@ -316,7 +314,7 @@ static opc_status_t write_output(const gathering_t *gathering) {
                        : opc_string_copy(gathering->output);
   FILE *to = beside ? fopen(beside, plain ? "wbxe" : "wbe") : NULL;
   opc_status_t status = OPC_OK;
-  if (!beside) status = out_of_memory(gathering->error);
+  if (!beside) status = opc_out_of_memory(gathering->error);
   else if (!to)
     status = opc_error_set(gathering->error, OPC_ERR_IO, "cannot write %s: %s", gathering->output, strerror(errno));
   if (status == OPC_OK) status = write_all(gathering, to);

@@ -55,7 +55,7 @@ opc_status_t opc_record_settings_write(const opc_record_settings_t *settings, co
   char *path = opc_string_format("%s/" OPC_RECORD_SETTINGS, folder);
   FILE *file = path ? fopen(path, "wbxe") : NULL;
   opc_status_t status = OPC_OK;
-  if (!path) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (!path) status = opc_out_of_memory(error);
   else if (!file) status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
   if (status == OPC_OK) {
     fprintf(file, "observers %s\nvalues %s\n", settings->observers, settings->values_folder);
@@ -106,8 +106,7 @@ static opc_status_t take_line(opc_record_settings_t *to, char *key, char *value)
 opc_status_t opc_record_settings_read(const char *folder, opc_record_settings_t *out, opc_error_t *error) {
   opc_record_settings_default(out);
   char *path = opc_string_format("%s/" OPC_RECORD_SETTINGS, folder), *line_end = NULL;
-  opc_status_t status =
-      path ? read_file(path, &out->owned, error) : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = path ? read_file(path, &out->owned, error) : opc_out_of_memory(error);
   free(path);
   for (char *line = out->owned; status == OPC_OK && line && *line; line = line_end) {
     line_end = line + strcspn(line, "\n");
@@ -115,7 +114,7 @@ opc_status_t opc_record_settings_read(const char *folder, opc_record_settings_t 
     char *value = strchr(line, ' ');
     if (!value) continue;
     *value++ = '\0';
-    if (take_line(out, line, value) != OPC_OK) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (take_line(out, line, value) != OPC_OK) status = opc_out_of_memory(error);
   }
   if (status != OPC_OK) opc_record_settings_clear(out);
   return status;

@@ -133,7 +133,7 @@ opc_status_t opc_channel_send(opc_channel_t *channel, const json_t *object, cons
     return opc_error_set(error, OPC_ERR_SYSTEM, "the channel is closed");
   size_t length, sent = 0;
   char *line = write_line(object, &length);
-  if (line == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (line == NULL) return opc_out_of_memory(error);
   union {
     char bytes[CMSG_SPACE(sizeof(int) * OPC_CHANNEL_FDS)];
     struct cmsghdr align;

@@ -165,7 +165,7 @@ opc_status_t opc_inert_load(const char *soname, const opc_inert_symbol_t *symbol
   void *handle = NULL;
   struct link_map *map = NULL;
   inert_library_t *library = malloc(sizeof *library + strlen(soname) + 1);
-  opc_status_t status = library != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = library != NULL ? OPC_OK : opc_out_of_memory(error);
   if (status == OPC_OK) status = opc_inert_image(soname, symbols, count, target_of, &image, &size, error);
   if (status == OPC_OK) {
     status = load_from(numbered(memfd_create(soname, MFD_CLOEXEC)), image, size, &handle, error);

@@ -186,7 +186,7 @@ opc_status_t opc_inert_image(const char *soname, const opc_inert_symbol_t *symbo
                              opc_inert_target_t (*target)(const char *name), unsigned char **out, size_t *out_size,
                              opc_error_t *error) {
   versions_t versions;
-  if (!collect_versions(symbols, count, &versions)) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (!collect_versions(symbols, count, &versions)) return opc_out_of_memory(error);
   const layout_t at = lay_out(soname, symbols, count, &versions);
   unsigned char *image = calloc(1, at.file_end);
   uint32_t *hash = calloc(2 + 2 * (count + 1), sizeof *hash);
@@ -194,7 +194,7 @@ opc_status_t opc_inert_image(const char *soname, const opc_inert_symbol_t *symbo
     free(image);
     free(hash);
     free(versions.names);
-    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    return opc_out_of_memory(error);
   }
   const uint32_t buckets = (uint32_t)count + 1;
   uint32_t *bucket = hash + 2, *chain = bucket + buckets;

@@ -74,7 +74,7 @@ static opc_status_t add_sibling(opc_prepared_t *out, const char *path, opc_error
     out->siblings = grown;
     grown[out->sibling_count] = opc_string_copy(path);
   }
-  if (grown == NULL || grown[out->sibling_count] == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (grown == NULL || grown[out->sibling_count] == NULL) return opc_out_of_memory(error);
   out->sibling_count++;
   return OPC_OK;
 }
@@ -87,7 +87,7 @@ static opc_status_t add_stand_in(preparation_t *preparation, const char *name, c
   *stand_in = (opc_stand_in_t){.soname = opc_string_copy(name),
                                .made = was_made(name),
                                .wanted_real = preparation->cuda || !opc_library_is_heavy(name)};
-  if (stand_in->soname == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (stand_in->soname == NULL) return opc_out_of_memory(error);
   preparation->stand_in_count++;
   if (real != NULL && opc_elf_open(real, &stand_in->real, error) != OPC_OK)
     stand_in->real = NULL; /* unreadable: as if it were not there */
@@ -220,7 +220,7 @@ static opc_status_t replace_all(preparation_t *preparation, opc_error_t *error) 
 opc_status_t opc_bridge_prepare(const char *library_path, bool cuda, opc_prepared_t *out, opc_error_t *error) {
   *out = (opc_prepared_t){0};
   preparation_t *preparation = calloc(1, sizeof *preparation);
-  if (preparation == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (preparation == NULL) return opc_out_of_memory(error);
   preparation->torch_folder = opc_bridge_torch_folder();
   preparation->cuda = cuda;
   preparation->out = out;

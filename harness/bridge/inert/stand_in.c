@@ -184,10 +184,10 @@ opc_status_t opc_stand_in_symbols(opc_elf_file_t *const *files, size_t file_coun
                                 .counts = calloc(stand_in_count + 1, sizeof *out->counts)};
   for (size_t i = 0; i < file_count; i++) opc_symbol_set_add(&set, files[i]);
   opc_status_t status = opc_symbol_set_close(&set, error);
-  if (out->lists == NULL || out->counts == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (out->lists == NULL || out->counts == NULL) status = opc_out_of_memory(error);
   for (size_t i = 0; status == OPC_OK && i <= stand_in_count; i++) {
     out->lists[i] = calloc(set.count + 1, sizeof **out->lists);
-    if (out->lists[i] == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (out->lists[i] == NULL) status = opc_out_of_memory(error);
   }
   if (status == OPC_OK) {
     for (size_t i = 0; i < file_count; i++) opc_symbol_set_settle_by(&set, files[i]);

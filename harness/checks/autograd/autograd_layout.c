@@ -7,10 +7,6 @@
 
 enum { ORDER = 1 << 16 /* units of epsilon that another order of summing may make */ };
 
-static opc_status_t no_memory(opc_error_t *error) {
-  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
-}
-
 /* ---- incoming gradients ---- */
 
 /* The gradient from weights in that layout against the one from the same weights, contiguous. */
@@ -43,7 +39,7 @@ static opc_status_t expanded(opc_autograd_case_t *c, opc_error_t *error) {
   opc_autograd_gradient_t plain = {0};
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   double *weights = calloc(c->point->outputs.numbers + 1, sizeof *weights);
-  if (!weights) return no_memory(error);
+  if (!weights) return opc_out_of_memory(error);
   for (size_t i = 0; i < c->point->outputs.numbers; i++) weights[i] = 1.25;
   backward.weights = weights;
   opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &plain, error);
@@ -60,7 +56,7 @@ static opc_status_t zero(opc_autograd_case_t *c, opc_error_t *error) {
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   double *weights = calloc(c->point->outputs.numbers + 1, sizeof *weights);
   char place[256];
-  if (!weights) return no_memory(error);
+  if (!weights) return opc_out_of_memory(error);
   backward.weights = weights;
   backward.phase = "the operator's backward, from a gradient of zeros";
   opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &got, error);

@@ -15,10 +15,6 @@ const opc_autograd_forward_t opc_autograd_forward_plain = {.track = true,
                                                            .phase = "the operator, with inputs that require grad"};
 const opc_autograd_backward_t opc_autograd_backward_plain = {.phase = "the operator's backward"};
 
-static opc_status_t no_memory(opc_error_t *error) {
-  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
-}
-
 bool opc_autograd_differ(const opc_autograd_case_t *c, const double *left, const double *right, double parts,
                          opc_gradient_place_t *out) {
   const opc_autograd_point_t *point = c->point;
@@ -103,7 +99,7 @@ static void report(const opc_autograd_case_t *c, size_t input, const opc_gradien
 
 opc_status_t opc_autograd_check_values(opc_autograd_case_t *c, opc_error_t *error) {
   double *direction = calloc(c->point->inputs.numbers + 1, sizeof *direction);
-  if (!direction) return no_memory(error);
+  if (!direction) return opc_out_of_memory(error);
   opc_autograd_path_t path = {.point = c->point, .direction = direction};
   opc_autograd_judge_t judge = {
       .point = c->point, .function = opc_autograd_path_loss, .context = &path, .direction = &direction};
@@ -182,7 +178,7 @@ static opc_status_t same_result(opc_autograd_case_t *c, const opc_sample_t *own,
   opc_autograd_point_t *point = c->point;
   opc_autograd_run_t runs[2] = {0};
   double *numbers = calloc(2 * point->outputs.numbers + 1, sizeof *numbers);
-  opc_status_t status = numbers ? OPC_OK : no_memory(error);
+  opc_status_t status = numbers ? OPC_OK : opc_out_of_memory(error);
   *out = status == OPC_OK;
   for (int i = 0; i < 2 && status == OPC_OK; i++) {
     opc_autograd_forward_t forward = {.sample = i ? own : NULL, .phase = "the operator in its own dtype"};
@@ -214,7 +210,7 @@ opc_status_t opc_autograd_check_precision(opc_autograd_case_t *c, opc_error_t *e
   opc_autograd_forward_t forward = opc_autograd_forward_plain;
   opc_gradient_place_t at;
   double *moves = calloc(c->point->inputs.count + 1, sizeof *moves);
-  if (!moves) return no_memory(error);
+  if (!moves) return opc_out_of_memory(error);
   opc_status_t status = opc_sample_copy(context->sample, &own, error);
   if (status != OPC_OK || !is_narrow(c->point)) goto release;
   opc_sample_make_contiguous(&own);
@@ -249,7 +245,7 @@ opc_status_t opc_autograd_check_dtypes(opc_autograd_case_t *c, opc_error_t *erro
   opc_autograd_gradient_t gradient = {0}; /* for its weights */
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   opc_dtype_t *dtypes = calloc(c->point->inputs.count + 1, sizeof *dtypes);
-  if (!dtypes) return no_memory(error);
+  if (!dtypes) return opc_out_of_memory(error);
   backward.retain_graph = true;
   opc_status_t status = opc_autograd_forward_run(c->point, &opc_autograd_forward_plain, &run, error);
   if (status != OPC_OK || run.call.outcome != OPC_CALL_RETURNED || !opc_autograd_run_fits(c->point, &run)) goto release;

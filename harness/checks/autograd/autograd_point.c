@@ -8,10 +8,6 @@
 #include "base/number.h"
 #include "base/random.h"
 
-static opc_status_t no_memory(opc_error_t *error) {
-  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
-}
-
 static bool is_differentiable(const opc_tensor_meta_t *meta) {
   opc_dtype_class_t kind = opc_dtype_class(meta->dtype);
   return meta->defined && strcmp(meta->layout, "strided") == 0 &&
@@ -21,7 +17,7 @@ static bool is_differentiable(const opc_tensor_meta_t *meta) {
 static opc_status_t part_add(opc_autograd_parts_t *parts, const char *path, const opc_tensor_meta_t *meta,
                              opc_error_t *error) {
   opc_autograd_part_t *grown = realloc(parts->items, (parts->count + 1) * sizeof *grown);
-  if (!grown) return no_memory(error);
+  if (!grown) return opc_out_of_memory(error);
   parts->items = grown;
   opc_autograd_part_t *part = &grown[parts->count++];
   *part = (opc_autograd_part_t){.meta = *meta, .first = parts->numbers, .tracked = meta->requires_grad};
@@ -76,7 +72,7 @@ static opc_status_t track(const opc_autograd_point_t *point, const opc_autograd_
   opc_status_t status = OPC_OK;
   run->leaf_count = point->inputs.count;
   run->leaves = calloc(point->inputs.count + 1, sizeof *run->leaves);
-  if (!run->leaves) return no_memory(error);
+  if (!run->leaves) return opc_out_of_memory(error);
   for (size_t i = 0; status == OPC_OK && how->track && i < point->inputs.count; i++) {
     const opc_autograd_part_t *part = &point->inputs.items[i];
     if (!how->only || how->only[i])
@@ -101,7 +97,7 @@ static opc_status_t collect(opc_autograd_run_t *run, opc_error_t *error) {
   size_t count = 0;
   opc_status_t status = opc_call_outputs(&run->call, &outputs, &count, error);
   if (status == OPC_OK) run->outputs = calloc(count + run->call.leaf_count + 1, sizeof *run->outputs);
-  if (status == OPC_OK && !run->outputs) status = no_memory(error);
+  if (status == OPC_OK && !run->outputs) status = opc_out_of_memory(error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     if (!is_differentiable(&outputs[i].meta) || is_argument(&run->call, outputs[i].meta.impl)) continue;
     run->outputs[run->parts.count] = outputs[i].tensor;
@@ -161,7 +157,7 @@ bool opc_autograd_run_fits(const opc_autograd_point_t *point, const opc_autograd
 opc_status_t opc_autograd_run_loss(const opc_autograd_run_t *run, const double *weights, double *out,
                                    opc_error_t *error) {
   double *numbers = malloc((run->parts.numbers + 1) * sizeof *numbers);
-  opc_status_t status = numbers ? OPC_OK : no_memory(error);
+  opc_status_t status = numbers ? OPC_OK : opc_out_of_memory(error);
   *out = 0.0;
   for (size_t i = 0; status == OPC_OK && i < run->parts.count; i++) {
     const opc_autograd_part_t *part = &run->parts.items[i];
@@ -211,7 +207,7 @@ static opc_status_t find_inputs(opc_autograd_point_t *point, opc_error_t *error)
   }
   opc_call_clear(&call);
   if (status == OPC_OK) point->scale = calloc(point->inputs.count + 1, sizeof *point->scale);
-  if (status == OPC_OK && !point->scale) status = no_memory(error);
+  if (status == OPC_OK && !point->scale) status = opc_out_of_memory(error);
   for (size_t i = 0; status == OPC_OK && i < point->inputs.count; i++) {
     double largest = point->replay.leaves[point->inputs.items[i].leaf].largest;
     point->scale[i] = largest > 0.0 ? largest : 1.0;
@@ -222,7 +218,7 @@ static opc_status_t find_inputs(opc_autograd_point_t *point, opc_error_t *error)
 /* Eighths between a half and one and a half: every floating dtype holds them. */
 static opc_status_t choose_weights(opc_autograd_point_t *point, opc_error_t *error) {
   point->weights = calloc(point->outputs.numbers + 1, sizeof *point->weights);
-  if (!point->weights) return no_memory(error);
+  if (!point->weights) return opc_out_of_memory(error);
   bool tracked = false;
   for (size_t i = 0; i < point->outputs.count; i++) tracked = tracked || point->outputs.items[i].tracked;
   for (size_t i = 0; i < point->outputs.count; i++) {

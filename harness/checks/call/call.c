@@ -30,10 +30,6 @@ typedef struct maker {
   opc_error_t *error;
 } maker_t;
 
-static opc_status_t out_of_memory(opc_error_t *error) {
-  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while making the arguments");
-}
-
 static size_t spec_bytes(const opc_tensor_spec_t *spec) {
   return (size_t)spec->storage_size * opc_dtype_size(spec->dtype);
 }
@@ -61,7 +57,7 @@ static void leaf_count(const char *path, opc_value_t *value, void *context) {
   if (!entry) {
     shared_storage_t *grown = realloc(maker->shared, (maker->shared_count + 1) * sizeof *grown);
     if (!grown) {
-      maker->status = out_of_memory(maker->error);
+      maker->status = opc_out_of_memory(maker->error);
       return;
     }
     maker->shared = grown;
@@ -83,7 +79,7 @@ static opc_status_t scatter_over(const opc_tensor_spec_t *spec, const void *logi
   }
   size_t size = spec_bytes(spec);
   unsigned char *low = malloc(size ? size : 1), *high = malloc(size ? size : 1);
-  opc_status_t status = low && high ? OPC_OK : out_of_memory(error);
+  opc_status_t status = low && high ? OPC_OK : opc_out_of_memory(error);
   if (status == OPC_OK) {
     opc_fill_scatter(spec, logical, 0x00, low);
     opc_fill_scatter(spec, logical, 0xff, high);
@@ -116,7 +112,7 @@ static opc_status_t leaf_fill(maker_t *maker, const char *path, const opc_tensor
   if (!entry->bytes) entry->bytes = malloc(entry->size + 1);
   unsigned char gap = maker->options->other_gaps ? OPC_OTHER_GAP_BYTE : OPC_GAP_BYTE;
   opc_status_t status =
-      logical && entry->bytes ? logical_fill(maker, path, spec, logical) : out_of_memory(maker->error);
+      logical && entry->bytes ? logical_fill(maker, path, spec, logical) : opc_out_of_memory(maker->error);
   if (status == OPC_OK) status = scatter_over(spec, logical, gap, entry, maker->error);
   if (status == OPC_OK) status = opc_storage_write(entry->storage, entry->bytes, entry->size, maker->error);
   free(logical);
@@ -253,7 +249,7 @@ static opc_status_t device_place(opc_call_t *call, const opc_operator_t *op, con
     if (!sample->absent || !sample->absent[i]) continue;
     if (!call->placed) {
       call->placed = malloc(call->argument_count * sizeof *call->placed);
-      if (!call->placed) return out_of_memory(error);
+      if (!call->placed) return opc_out_of_memory(error);
       memcpy(call->placed, sample->absent, call->argument_count * sizeof *call->placed);
       call->absent = call->placed;
     }
@@ -267,7 +263,7 @@ opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, cons
   *call = (opc_call_t){.absent = sample->absent};
   maker_t maker = {.call = call, .options = options, .status = OPC_OK, .error = error};
   call->arguments = calloc(sample->argument_count + 1, sizeof *call->arguments);
-  if (!call->arguments) maker.status = out_of_memory(error);
+  if (!call->arguments) maker.status = opc_out_of_memory(error);
 
   for (size_t i = 0; maker.status == OPC_OK && i < sample->argument_count; i++) {
     call->argument_count = i + 1;
@@ -277,7 +273,7 @@ opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, cons
   if (maker.status == OPC_OK) maker.status = device_place(call, op, sample, options->device, error);
   if (maker.status == OPC_OK) {
     call->leaves = calloc(call->leaf_count + 1, sizeof *call->leaves);
-    if (!call->leaves) maker.status = out_of_memory(error);
+    if (!call->leaves) maker.status = opc_out_of_memory(error);
   }
   for (size_t i = 0; maker.status == OPC_OK && i < sample->argument_count; i++) {
     maker.argument = i;

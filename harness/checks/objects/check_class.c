@@ -292,7 +292,7 @@ static opc_status_t method_read(const opc_method_t *method, opc_operator_t *out,
   opc_status_t status = opc_schema_arguments(method->schema ? method->schema : "", out, error);
   if (status != OPC_OK || out->argument_count == 0) return status;
   out->name = strdup(method->name);
-  if (!out->name) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (!out->name) return opc_out_of_memory(error);
   opc_argument_t self = out->arguments[0];
   memmove(&out->arguments[0], &out->arguments[1], (out->argument_count - 1) * sizeof *out->arguments);
   out->arguments[out->argument_count - 1] = self; /* beyond the count: cleared with the rest */

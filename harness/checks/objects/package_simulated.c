@@ -20,7 +20,7 @@ typedef struct work {
 
 static opc_status_t work_take(const opc_cuda_log_t *log, work_t *out, opc_error_t *error) {
   *out = (work_t){.calls = calloc(log->count + 1, sizeof *out->calls), .whole = log->dropped == 0};
-  if (!out->calls) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (!out->calls) return opc_out_of_memory(error);
   for (size_t i = 0; i < log->count; i++) {
     if (opc_cuda_is_work(&log->calls[i])) out->calls[out->count++] = log->calls[i];
   }

@@ -323,7 +323,7 @@ static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
   const opc_operator_t *op = context->op;
   written_use_t *uses = calloc(op->argument_count + 1, sizeof *uses);
   opc_error_t error = {0};
-  opc_status_t status = uses ? OPC_OK : opc_error_set(&error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = uses ? OPC_OK : opc_out_of_memory(&error);
   size_t declared = 0, given = 0;
   for (size_t i = 0; status == OPC_OK && i < context->sample_count; i++) {
     if (context->samples[i].expect.rejects) continue;

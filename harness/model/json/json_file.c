@@ -7,8 +7,6 @@
 
 #include "model/json/json_locate.h"
 
-static opc_status_t out_of_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory"); }
-
 static opc_status_t read_text(opc_json_file_t *file, const char *kind) {
   char block[65536];
   FILE *stream = fopen(file->name, "rbe");
@@ -20,7 +18,7 @@ static opc_status_t read_text(opc_json_file_t *file, const char *kind) {
   fclose(stream);
   if (failure)
     return opc_error_set(file->error, OPC_ERR_IO, "cannot read the %s %s: %s", kind, file->name, strerror(failure));
-  return file->text.failed ? out_of_memory(file->error) : OPC_OK;
+  return file->text.failed ? opc_out_of_memory(file->error) : OPC_OK;
 }
 
 opc_status_t opc_json_file_open(opc_json_file_t *file, const char *name, const char *kind, opc_error_t *error) {
@@ -30,7 +28,7 @@ opc_status_t opc_json_file_open(opc_json_file_t *file, const char *name, const c
   opc_status_t status = read_text(file, kind);
   if (status == OPC_OK && slash) {
     file->folder = strndup(name, slash == name ? 1 : (size_t)(slash - name));
-    if (!file->folder) status = out_of_memory(error);
+    if (!file->folder) status = opc_out_of_memory(error);
   }
   if (status != OPC_OK) return status;
   file->top = json_loadb(opc_text_c(&file->text), file->text.length, JSON_REJECT_DUPLICATES, &syntax);

@@ -18,6 +18,10 @@ json_t *opc_json_text(const char *text) {
 
 json_t *opc_json_string(const char *text) { return opc_json_text(text ? text : ""); }
 
+const char *opc_json_text_of(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
+
 void opc_json_put(json_t **object, const char *key, json_t *value) {
   if (*object && json_object_set_new(*object, key, value) == 0) return; /* consumes value even when it fails */
   if (!*object) json_decref(value);

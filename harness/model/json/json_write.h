@@ -13,6 +13,9 @@ json_t *opc_json_text(const char *text);
 /* The same, but "" for NULL. */
 json_t *opc_json_string(const char *text);
 
+/* The text of a member; NULL where there is none. Owned by the object. */
+const char *opc_json_text_of(const json_t *object, const char *key);
+
 /* An object under construction: NULL once a member could not be made, and every later step keeps it so. */
 void opc_json_put(json_t **object, const char *key, json_t *value);
 void opc_json_append(json_t **array, json_t *value);

@@ -36,14 +36,13 @@ static opc_status_t model_get(opc_package_t *package, const char *name, size_t l
     if (strlen((*out)->name) == length && memcmp((*out)->name, name, length) == 0) return OPC_OK;
   }
   opc_package_model_t *grown = realloc(package->models, (package->count + 1) * sizeof *grown);
-  if (!grown) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (!grown) return opc_out_of_memory(error);
   package->models = grown;
   *out = &grown[package->count];
   **out = (opc_package_model_t){
       .name = strndup(name, length), .kernels = true, .calls = json_object(), .classes = json_object()};
   package->count++;
-  return (*out)->name && (*out)->calls && (*out)->classes ? OPC_OK
-                                                          : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  return (*out)->name && (*out)->calls && (*out)->classes ? OPC_OK : opc_out_of_memory(error);
 }
 
 /* ---- metadata ---- */

@@ -13,12 +13,12 @@ static char *operator_name(const char *class_name) {
 
 static opc_status_t take_methods(const opc_class_t *class_, opc_operator_t *out, opc_error_t *error) {
   out->methods = calloc(class_->method_count + 1, sizeof *out->methods);
-  if (!out->methods) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (!out->methods) return opc_out_of_memory(error);
   for (size_t i = 0; i < class_->method_count; i++) {
     out->methods[i] = (opc_method_t){.name = opc_string_copy(class_->methods[i].name),
                                      .schema = opc_string_copy(class_->methods[i].schema)};
     out->method_count++;
-    if (!out->methods[i].name) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (!out->methods[i].name) return opc_out_of_memory(error);
   }
   return OPC_OK;
 }
@@ -53,7 +53,7 @@ opc_status_t opc_operator_from_library(const char *name, const char *file, opc_o
                           .defined_here = true};
   if (out->name && out->library) return OPC_OK;
   opc_operator_clear(out);
-  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  return opc_out_of_memory(error);
 }
 
 opc_status_t opc_operator_from_class(const opc_class_t *class_, opc_operator_t *out, opc_error_t *error) {
@@ -62,8 +62,7 @@ opc_status_t opc_operator_from_class(const opc_class_t *class_, opc_operator_t *
                           .library = opc_string_copy(class_->library),
                           .defined_here = true};
   out->kernels = calloc(1, sizeof *out->kernels);
-  opc_status_t status = out->name && out->kernels ? take_methods(class_, out, error)
-                                                  : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = out->name && out->kernels ? take_methods(class_, out, error) : opc_out_of_memory(error);
   if (status == OPC_OK) {
     out->kernels[0].key = opc_string_copy("CPU"); /* what a constructor makes, it makes on the host */
     out->kernel_count = 1;

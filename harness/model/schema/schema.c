@@ -28,7 +28,7 @@ static opc_status_t parse_base(const char *text, size_t length, opc_type_t *out,
   const size_t prefix = sizeof class_prefix - 1;
   if (length > prefix && strncmp(text, class_prefix, prefix) == 0) {
     out->class_name = strndup(text + prefix, length - prefix);
-    if (!out->class_name) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (!out->class_name) return opc_out_of_memory(error);
     out->kind = OPC_TYPE_OBJECT;
   }
   return OPC_OK;
@@ -36,7 +36,7 @@ static opc_status_t parse_base(const char *text, size_t length, opc_type_t *out,
 
 static opc_status_t wrap(opc_type_t *type, opc_type_kind_t kind, int64_t fixed_length, opc_error_t *error) {
   opc_type_t *element = malloc(sizeof *element);
-  if (!element) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (!element) return opc_out_of_memory(error);
   *element = *type;
   *type = (opc_type_t){.kind = kind, .element = element, .fixed_length = fixed_length};
   return OPC_OK;

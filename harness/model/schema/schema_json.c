@@ -106,7 +106,7 @@ static opc_status_t read_text(opc_json_reader_t *reader, const json_t *object, c
     opc_status_t status = opc_json_read_string(reader, json, &text);
     if (status != OPC_OK) return status;
     *out = opc_string_copy(text);
-    if (!*out) return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
+    if (!*out) return opc_out_of_memory(reader->error);
   }
   opc_json_leave(reader, before);
   return OPC_OK;
@@ -139,7 +139,7 @@ static opc_status_t read_list(opc_json_reader_t *reader, const json_t *object, c
     return opc_json_fail(reader, "expected a list");
   }
   items = calloc(json_array_size(list), item_size);
-  if (!items) return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
+  if (!items) return opc_out_of_memory(reader->error);
   memcpy(out_items, &items, sizeof items);
   size_t before = opc_json_enter(reader, key);
   for (size_t i = 0; i < json_array_size(list); i++) {
@@ -187,7 +187,7 @@ static opc_status_t read_tag(opc_json_reader_t *reader, const json_t *json, void
   if (status != OPC_OK) return status;
   char *copy = opc_string_copy(text);
   memcpy(item, &copy, sizeof copy);
-  return copy ? OPC_OK : opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
+  return copy ? OPC_OK : opc_out_of_memory(reader->error);
 }
 
 static opc_status_t read_method(opc_json_reader_t *reader, const json_t *json, void *item) {

@@ -27,7 +27,7 @@ static size_t length_until(const char *text, const char *ends) {
 /* "Type name=default" */
 static opc_status_t read_argument(const char *text, size_t length, opc_argument_t *out, opc_error_t *error) {
   char *whole = strndup(text, length);
-  if (!whole) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (!whole) return opc_out_of_memory(error);
   size_t declared = length_until(whole, "=");
   if (whole[declared]) {
     out->has_default = true;
@@ -39,8 +39,7 @@ static opc_status_t read_argument(const char *text, size_t length, opc_argument_
   out->name = opc_string_copy(name ? name : "");
   out->type_text = opc_string_copy(whole);
   free(whole);
-  if (!out->name || !out->type_text || (out->has_default && !out->default_text))
-    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (!out->name || !out->type_text || (out->has_default && !out->default_text)) return opc_out_of_memory(error);
   return opc_type_parse(out->type_text, &out->type, error);
 }
 
@@ -50,7 +49,7 @@ opc_status_t opc_schema_arguments(const char *schema, opc_operator_t *out, opc_e
   if (!*at) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "a schema without arguments: %.200s", schema);
   out->schema = opc_string_copy(schema);
   out->arguments = calloc(strlen(at) + 1, sizeof *out->arguments); /* there are fewer */
-  opc_status_t status = out->schema && out->arguments ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = out->schema && out->arguments ? OPC_OK : opc_out_of_memory(error);
   bool kwarg_only = false;
   while (status == OPC_OK && *at && *at != ')') {
     at += 1 + strspn(at + 1, " ");

@@ -41,7 +41,7 @@ static const char *advice(int number) {
 opc_status_t opc_journal_open(const char *path, opc_journal_t **out, opc_error_t *error) {
   *out = NULL;
   opc_journal_t *journal = calloc(1, sizeof *journal);
-  if (journal == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (journal == NULL) return opc_out_of_memory(error);
   journal->path = opc_string_copy(path);
   journal->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
   if (journal->path == NULL || journal->fd < 0) {

@@ -34,7 +34,7 @@ static opc_status_t add(opc_xfail_t *list, char *line, int number, opc_error_t *
                          list->file, number, pattern);
   }
   opc_xfail_entry_t *grown = realloc(list->entries, (list->count + 1) * sizeof *grown);
-  if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (grown == NULL) return opc_out_of_memory(error);
   list->entries = grown;
   opc_xfail_entry_t *entry = &grown[list->count++];
   *entry = (opc_xfail_entry_t){.pattern = opc_string_copy(pattern),
@@ -43,7 +43,7 @@ static opc_status_t add(opc_xfail_t *list, char *line, int number, opc_error_t *
                                .line = number,
                                .glob = strpbrk(pattern, "*?[") != NULL};
   if (entry->pattern == NULL || entry->reason == NULL || (rule != NULL && entry->rule == NULL))
-    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    return opc_out_of_memory(error);
   return OPC_OK;
 }
 
@@ -56,8 +56,7 @@ opc_status_t opc_xfail_read(const char *file, opc_xfail_t **out, opc_error_t *er
   size_t size = 0;
   opc_status_t status = OPC_OK;
   opc_xfail_t *list = calloc(1, sizeof *list);
-  if (list == NULL || (list->file = opc_string_copy(file)) == NULL)
-    status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (list == NULL || (list->file = opc_string_copy(file)) == NULL) status = opc_out_of_memory(error);
   for (int number = 1; status == OPC_OK && getline(&line, &size, stream) > 0; number++)
     status = add(list, line, number, error);
   if (status == OPC_OK && ferror(stream))

@@ -152,7 +152,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
                                 const opc_crash_limits_t *limits, opc_crash_t *out, opc_error_t *error) {
   memset(out, 0, sizeof *out);
   scene_t *scene = malloc(sizeof *scene);
-  if (scene == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (scene == NULL) return opc_out_of_memory(error);
   read_scene(child, symboliser, limits, scene);
   describe_end(child, limits, scene, out);
   out->seconds = seconds_run(child, scene);

@@ -25,7 +25,7 @@ opc_status_t opc_tool_folder_make(const char *whose, char out[PATH_MAX], opc_err
   char *made = opc_string_format("%s/opcheck-c-XXXXXX", base != NULL && base[0] != '\0' ? base : "/tmp");
   opc_status_t status = OPC_OK;
   out[0] = '\0';
-  if (made == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (made == NULL) status = opc_out_of_memory(error);
   else if (mkdtemp(made) == NULL || realpath(made, out) == NULL) {
     out[0] = '\0';
     status = opc_error_set(error, OPC_ERR_IO, "cannot make a folder for %s's reports: %s: %s; set TMPDIR", whose, made,

@@ -5,14 +5,11 @@
 
 #include "checks/catalogue/rules.h"
 #include "model/case/verdict.h"
-
-static const char *text_of(const json_t *object, const char *key) {
-  return json_string_value(json_object_get(object, key));
-}
+#include "model/json/json_write.h"
 
 static const char *severity_of(const json_t *finding) {
-  const opc_rule_t *rule = opc_rule_find(text_of(finding, "rule"));
-  const char *own = text_of(finding, "severity");
+  const opc_rule_t *rule = opc_rule_find(opc_json_text_of(finding, "rule"));
+  const char *own = opc_json_text_of(finding, "severity");
   return own != NULL ? own : opc_severity_name(rule != NULL ? rule->severity : OPC_SEVERITY_ERROR);
 }
 
@@ -27,10 +24,10 @@ void opc_witness_also(json_t *evidence, const json_t *findings) {
 
 /* A crash stays what the result is; so does what the check proved where the witness only warns. */
 static bool is_worse(const json_t *result, const json_t *finding) {
-  int verdict = opc_verdict_find(text_of(result, "verdict"));
+  int verdict = opc_verdict_find(opc_json_text_of(result, "verdict"));
   if (verdict == OPC_VERDICT_ERROR) return false;
   if (verdict != OPC_VERDICT_FAIL) return true;
-  const char *severity = text_of(result, "severity"), *warning = opc_severity_name(OPC_SEVERITY_WARNING);
+  const char *severity = opc_json_text_of(result, "severity"), *warning = opc_severity_name(OPC_SEVERITY_WARNING);
   return (severity != NULL && strcmp(severity, warning) == 0) || strcmp(severity_of(finding), warning) != 0;
 }
 
@@ -39,7 +36,7 @@ static void become(json_t *result, json_t *finding, json_t *others) {
   json_t *evidence = json_object_get(result, "evidence");
   const char *key;
   json_t *value;
-  if (opc_verdict_find(text_of(result, "verdict")) == OPC_VERDICT_FAIL) {
+  if (opc_verdict_find(opc_json_text_of(result, "verdict")) == OPC_VERDICT_FAIL) {
     json_array_append_new(others, json_pack("{s:O, s:O}", "rule", json_object_get(result, "rule"), "message",
                                             json_object_get(result, "message")));
   }

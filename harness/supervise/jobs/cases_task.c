@@ -11,10 +11,6 @@
 
 enum { CRASHES_MAX = 3, TIMEOUTS_MAX = 2, HANGS_MAX = 3, STILLBORN_MAX = 3 };
 
-static const char *text_of(const json_t *object, const char *key) {
-  return json_string_value(json_object_get(object, key));
-}
-
 static double seconds(const opc_task_t *task) { return task->session->options->timeout; }
 
 /* Of a single case nothing is taken away: its own time is bounded, and who asks for one wants it. */
@@ -28,7 +24,7 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
   if (task->cases_began <= 0) task->cases_began = opc_clock();
   task->out_of_time |= has_used_its_time(task);
   *out = opc_task_cases_command(task, json_array_size(task->skips), json_array_size(task->crashed));
-  if (*out == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (*out == NULL) return opc_out_of_memory(error);
   if (task->session->has_only) json_object_set_new(*out, "only", json_string(task->session->options->case_id));
   else if (task->out_of_time)
     json_object_set_new(*out, "out_of_time", json_real(task->session->options->operator_time));
@@ -42,12 +38,12 @@ static opc_status_t note_order(opc_task_t *task, const char *case_id, opc_error_
   if (task->order_count == task->order_capacity) {
     size_t capacity = task->order_capacity * 2 + 64;
     char **grown = realloc(task->order, capacity * sizeof *grown);
-    if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (grown == NULL) return opc_out_of_memory(error);
     task->order = grown;
     task->order_capacity = capacity;
   }
   task->order[task->order_count] = opc_string_copy(case_id);
-  if (task->order[task->order_count] == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (task->order[task->order_count] == NULL) return opc_out_of_memory(error);
   task->order_count++;
   return OPC_OK;
 }
@@ -56,7 +52,7 @@ static opc_status_t suspect(opc_task_t *task, json_t *result, opc_error_t *error
   opc_suspect_t *grown = realloc(task->suspects, (task->suspect_count + 1) * sizeof *grown);
   if (grown == NULL) {
     json_decref(result);
-    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    return opc_out_of_memory(error);
   }
   task->suspects = grown;
   grown[task->suspect_count++] = (opc_suspect_t){.result = result,
@@ -66,8 +62,8 @@ static opc_status_t suspect(opc_task_t *task, json_t *result, opc_error_t *error
                                                  .crashed = json_array_size(task->crashed)};
   json_t *record = json_copy(result);
   opc_case_id_t id;
-  if (record != NULL && opc_case_id_parse(text_of(result, "case"), &id, NULL) == OPC_OK) {
-    char *repro = opc_repro_line(task->session, task->op, text_of(result, "case"));
+  if (record != NULL && opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) == OPC_OK) {
+    char *repro = opc_repro_line(task->session, task->op, opc_json_text_of(result, "case"));
     json_object_set_new(record, "t", json_string("suspect"));
     json_object_set_new(record, "operator", json_string(task->op->name));
     json_object_set_new(record, "check", json_string(id.check));
@@ -80,9 +76,10 @@ static opc_status_t suspect(opc_task_t *task, json_t *result, opc_error_t *error
 /* A check that calls nothing reads what every child has from the worker: a run alone would be the same one again. */
 static bool is_static(const json_t *result) {
   opc_case_id_t id;
-  int check = opc_case_id_parse(text_of(result, "case"), &id, NULL) == OPC_OK ? opc_check_info_find(id.check) : -1;
+  int check =
+      opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) == OPC_OK ? opc_check_info_find(id.check) : -1;
   return check >= 0 && !opc_check_infos[check].calls &&
-         strcmp(text_of(result, "verdict"), opc_verdict_name(OPC_VERDICT_ERROR)) != 0;
+         strcmp(opc_json_text_of(result, "verdict"), opc_verdict_name(OPC_VERDICT_ERROR)) != 0;
 }
 
 /* Under Valgrind a run alone takes half a second. What Valgrind saw needs none, and of the checks' own findings the
@@ -102,7 +99,7 @@ static opc_status_t settle(opc_task_t *task, opc_error_t *error) {
   json_t *result = task->held;
   if (result == NULL) return OPC_OK;
   task->held = NULL;
-  int verdict = opc_verdict_find(text_of(result, "verdict"));
+  int verdict = opc_verdict_find(opc_json_text_of(result, "verdict"));
   bool finding = verdict == OPC_VERDICT_FAIL || verdict == OPC_VERDICT_ERROR;
   if (finding && !is_settled(task, result)) return suspect(task, result, error);
   opc_task_explain_no_sample(task, result);
@@ -112,12 +109,12 @@ static opc_status_t settle(opc_task_t *task, opc_error_t *error) {
 static opc_status_t on_result(opc_task_t *task, json_t *message, opc_error_t *error) {
   opc_status_t status = settle(task, error);
   /* A case has one result: a second one would be a hostile child's. */
-  bool again =
-      task->order_count > task->first && strcmp(task->order[task->order_count - 1], text_of(message, "case")) == 0;
+  bool again = task->order_count > task->first &&
+               strcmp(task->order[task->order_count - 1], opc_json_text_of(message, "case")) == 0;
   if (status != OPC_OK || again) return status;
   task->held = json_incref(message);
   task->stillborn = 0;
-  status = note_order(task, text_of(message, "case"), error);
+  status = note_order(task, opc_json_text_of(message, "case"), error);
   if (status != OPC_OK || task->out_of_time || !has_used_its_time(task)) return status;
   opc_task_release(task); /* the next child goes on behind this case, and skips what is left */
   return settle(task, error);
@@ -150,7 +147,7 @@ static opc_status_t tally(opc_task_t *task, const char *check, const opc_crash_t
   }
   if (i == task->tally_count) {
     opc_tally_t *grown = realloc(task->tallies, (task->tally_count + 1) * sizeof *grown);
-    if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (grown == NULL) return opc_out_of_memory(error);
     task->tallies = grown;
     grown[task->tally_count++] = (opc_tally_t){.count = 0};
     snprintf(grown[i].check, sizeof grown[i].check, "%s", check);
@@ -182,8 +179,8 @@ static opc_status_t spent(opc_task_t *task, opc_error_t *error) {
   if (task->held == NULL)
     return give_up(task, "the worker says that a case broke its process, and has run none", error);
   snprintf(fault.rule, sizeof fault.rule, "%.31s",
-           text_of(task->held, "rule") != NULL ? text_of(task->held, "rule") : "");
-  opc_status_t status = opc_case_id_parse(text_of(task->held, "case"), &id, error);
+           opc_json_text_of(task->held, "rule") != NULL ? opc_json_text_of(task->held, "rule") : "");
+  opc_status_t status = opc_case_id_parse(opc_json_text_of(task->held, "case"), &id, error);
   if (status == OPC_OK && strcmp(fault.rule, "launch.asynchronous_error") == 0)
     status = tally(task, id.check, &fault, error);
   if (status == OPC_OK) status = settle(task, error);
@@ -197,19 +194,20 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   opc_case_id_t id;
   char blamed[OPC_CASE_ID_SIZE];
   opc_status_t status = OPC_OK;
-  const char *held = text_of(task->held, "case");
+  const char *held = opc_json_text_of(task->held, "case");
   bool after = held != NULL && (case_id[0] == '\0' || strcmp(case_id, held) == 0);
   if (!after) status = settle(task, error);
   if (status != OPC_OK) return status;
   if (!after && case_id[0] == '\0') {
     if (++task->stillborn < STILLBORN_MAX) return OPC_OK;
-    const char *output = text_of(crash->evidence, "output"); /* a child that could not be set up says why there */
+    const char *output =
+        opc_json_text_of(crash->evidence, "output"); /* a child that could not be set up says why there */
     return give_up(task, output != NULL ? output : opc_text_c(&crash->message), error);
   }
   snprintf(blamed, sizeof blamed, "%s", after ? held : case_id);
   json_t *result = opc_task_crash_result(blamed, crash, task);
   if (after && !crash->unwatchable) {
-    char *text = opc_string_format("%s, after the operator had returned", text_of(result, "message"));
+    char *text = opc_string_format("%s, after the operator had returned", opc_json_text_of(result, "message"));
     json_object_set_new(result, "message", opc_json_string(text));
     json_object_set_new(json_object_get(result, "evidence"), "had_returned", json_true());
     free(text);
@@ -236,7 +234,7 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
 }
 
 static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
-  const char *type = text_of(message, "t"), *why = text_of(message, "message");
+  const char *type = opc_json_text_of(message, "t"), *why = opc_json_text_of(message, "message");
   opc_status_t status = OPC_OK;
   if (type == NULL) return OPC_OK;
   if (strcmp(type, "result") == 0 && opc_result_valid(message, task->op)) return on_result(task, message, error);

@@ -17,10 +17,6 @@
 enum { ALONE_RUNS_MAX = 3, BISECTIONS_MAX = 8 };
 enum { STEP_ALONE = 0, STEP_STRETCH, STEP_HALVE };
 
-static const char *text_of(const json_t *object, const char *key) {
-  return json_string_value(json_object_get(object, key));
-}
-
 static double seconds(const opc_task_t *task) { return task->session->options->timeout; }
 
 static bool over(const opc_task_t *task) { return task->confirming == task->suspect_count; }
@@ -57,12 +53,13 @@ static void arrange(opc_task_t *task) {
   for (size_t i = 0; i < task->suspect_count; i++) {
     opc_suspect_t *suspect = &task->suspects[i];
     suspect->group = i;
-    if (opc_case_id_parse(text_of(suspect->result, "case"), &id, NULL) != OPC_OK) continue;
+    if (opc_case_id_parse(opc_json_text_of(suspect->result, "case"), &id, NULL) != OPC_OK) continue;
     suspect->complexity = opc_case_id_complexity(&id);
     for (size_t k = 0; k < i; k++) {
       const json_t *other = task->suspects[k].result;
       if (task->suspects[k].group != k || !is_of(other, suspect->result) ||
-          opc_case_id_parse(text_of(other, "case"), &first, NULL) != OPC_OK || strcmp(first.check, id.check) != 0)
+          opc_case_id_parse(opc_json_text_of(other, "case"), &first, NULL) != OPC_OK ||
+          strcmp(first.check, id.check) != 0)
         continue;
       suspect->group = k;
       break;
@@ -78,11 +75,11 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
     return OPC_OK;
   }
   const opc_suspect_t *suspect = present(task);
-  const char *case_id = text_of(suspect->result, "case");
+  const char *case_id = opc_json_text_of(suspect->result, "case");
   forget_outcome(task);
   bool alone = task->step == STEP_ALONE;
   *out = opc_task_cases_command(task, alone ? 0 : suspect->skips, alone ? 0 : suspect->crashed);
-  if (*out == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (*out == NULL) return opc_out_of_memory(error);
   if (alone) {
     task->alone_runs += !task->in_company;
     json_object_set_new(*out, "only", json_string(case_id));
@@ -105,7 +102,7 @@ static opc_status_t conclude(opc_task_t *task, json_t *result, const char *repro
 }
 
 static void add_words(json_t *result, const char *words) {
-  char *text = opc_string_format("%s%s", text_of(result, "message"), words);
+  char *text = opc_string_format("%s%s", opc_json_text_of(result, "message"), words);
   json_object_set_new(result, "message", opc_json_string(text));
   free(text);
 }
@@ -200,14 +197,14 @@ static opc_status_t evaluate(opc_task_t *task, opc_error_t *error) {
 }
 
 static bool is_present_case(const opc_task_t *task, const char *case_id) {
-  return case_id != NULL && strcmp(case_id, text_of(task->suspects[task->confirming].result, "case")) == 0;
+  return case_id != NULL && strcmp(case_id, opc_json_text_of(task->suspects[task->confirming].result, "case")) == 0;
 }
 
 static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
-  const char *type = text_of(message, "t");
+  const char *type = opc_json_text_of(message, "t");
   if (type == NULL || over(task)) return OPC_OK;
   if (strcmp(type, "result") == 0 && opc_result_valid(message, task->op) &&
-      is_present_case(task, text_of(message, "case"))) {
+      is_present_case(task, opc_json_text_of(message, "case"))) {
     forget_outcome(task);
     task->outcome = json_incref(message);
   } else if (strcmp(type, "done") == 0 || strcmp(type, "spent") == 0 || strcmp(type, "refused") == 0) {
@@ -218,7 +215,7 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
 }
 
 static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
-  const char *own = text_of(present(task)->result, "case");
+  const char *own = opc_json_text_of(present(task)->result, "case");
   /* Nothing ran any more, and this case was the last that did. */
   bool after = case_id[0] == '\0' && task->outcome != NULL;
   if (after || is_present_case(task, case_id)) {

@@ -89,7 +89,7 @@ static opc_status_t set_aside(schedule_t *schedule, opc_error_t *error) {
       continue;
     }
     opc_task_t **grown = realloc(schedule->exclusive, (schedule->exclusive_count + 1) * sizeof *grown);
-    if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (grown == NULL) return opc_out_of_memory(error);
     schedule->exclusive = grown;
     grown[schedule->exclusive_count++] = task;
     schedule->running[i] = schedule->running[--schedule->running_count];
@@ -107,7 +107,7 @@ static opc_status_t start_child(schedule_t *schedule, opc_task_t *task, opc_erro
     if (children != NULL) schedule->children = children;
     struct pollfd *fds = realloc(schedule->fds, (capacity * FDS_A_CHILD + 1) * sizeof *fds);
     if (fds != NULL) schedule->fds = fds;
-    if (children == NULL || fds == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (children == NULL || fds == NULL) return opc_out_of_memory(error);
     schedule->child_capacity = capacity;
   }
   opc_child_t *child = NULL;
@@ -354,7 +354,7 @@ opc_status_t opc_schedule_run(opc_session_t *session, const opc_operator_t *cons
   schedule_t schedule = {.session = session, .operators = operators, .operator_count = count, .jobs = (size_t)jobs};
   opc_status_t status = OPC_OK;
   schedule.running = calloc(schedule.jobs, sizeof(opc_task_t *));
-  if (schedule.running == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (schedule.running == NULL) status = opc_out_of_memory(error);
   if (status == OPC_OK && session->loaded.exec_batch)
     status = opc_load_command(session->options, &session->loaded, &schedule.command, &schedule.paths, error);
   if (status == OPC_OK && session->loaded.exec_batch) opc_worker_stop(&session->loaded.worker);

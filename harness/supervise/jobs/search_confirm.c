@@ -16,7 +16,7 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
                    opc_search_device(task->session, task->op), "sample",
                    opc_sample_to_json(&task->samples.samples[task->fresh], task->op), "seed",
                    (json_int_t)task->session->options->seed, "values", 1);
-  return *out != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  return *out != NULL ? OPC_OK : opc_out_of_memory(error);
 }
 
 /* A tensor with all its values, or of its sizes alone; NULL: it makes no sense. */

@@ -55,7 +55,7 @@ static opc_status_t record(opc_task_t *task, opc_searched_t *found, const char *
          *before = found->record != NULL ? json_loads(found->record, 0, NULL) : NULL;
   if (made == NULL || (found->record != NULL && before == NULL)) {
     json_decref(made);
-    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    return opc_out_of_memory(error);
   }
   for (size_t i = 0; i < 2; i++)
     json_object_set_new(made, seconds[i], json_real(spent[i] + json_number_value(json_object_get(before, seconds[i]))));
@@ -67,7 +67,7 @@ static opc_status_t record(opc_task_t *task, opc_searched_t *found, const char *
   found->tries = (int)json_integer_value(json_object_get(made, "tries"));
   json_decref(before);
   json_decref(made);
-  return found->record != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  return found->record != NULL ? OPC_OK : opc_out_of_memory(error);
 }
 
 /* Samples that a fresh child did not accept are dropped; so are those that came to something else there, unless all

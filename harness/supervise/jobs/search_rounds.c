@@ -49,7 +49,7 @@ static opc_status_t classes_take(opc_session_t *session, opc_error_t *error) {
   json_t *class_;
   opc_status_t status = OPC_OK;
   session->classes = calloc(json_array_size(session->loaded.classes) + 1, sizeof *session->classes);
-  if (session->classes == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (session->classes == NULL) return opc_out_of_memory(error);
   json_array_foreach(session->loaded.classes, i, class_) {
     if (status == OPC_OK) status = opc_class_from_json(class_, &session->classes[session->class_count], error);
     if (status == OPC_OK) session->class_count++;
@@ -67,7 +67,7 @@ static opc_status_t begin(opc_session_t *session, const opc_operator_t *const *o
                           opc_error_t *error) {
   const opc_loaded_t *loaded = &session->loaded;
   session->found = calloc(loaded->operator_count + 1, sizeof *session->found);
-  if (session->found == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (session->found == NULL) return opc_out_of_memory(error);
   for (size_t i = 0; i < loaded->operator_count; i++)
     session->found[i].over = loaded->operators[i].schema == NULL || has_sample(session, &loaded->operators[i]);
   opc_status_t status = classes_take(session, error);
@@ -86,7 +86,7 @@ opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t 
   if (!session->calls || json_array_size(session->devices) == 0) return OPC_OK;
   opc_status_t status = begin(session, operators, count, error);
   const opc_operator_t **batch = calloc(session->loaded.operator_count + 1, sizeof(const opc_operator_t *));
-  if (batch == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (batch == NULL) status = opc_out_of_memory(error);
   session->searching = true;
   for (size_t ready = 1; status == OPC_OK && ready > 0;) {
     ready = next_batch(session, batch);

@@ -66,7 +66,7 @@ static opc_status_t next_try(opc_task_t *task, json_t **out, opc_error_t *error)
   *out = json_pack("{s:s, s:s, s:s, s:o, s:I}", "t", "try", "operator", task->op->name, "device",
                    opc_search_device(task->session, task->op), "sample", opc_sample_to_json(&task->attempt, task->op),
                    "seed", (json_int_t)task->session->options->seed);
-  return *out != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  return *out != NULL ? OPC_OK : opc_out_of_memory(error);
 }
 
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {

@@ -15,7 +15,7 @@ static const char *const sources[] = {"file", "file", "recorded", "searched"}; /
 
 static opc_status_t copy_samples(const opc_sample_set_t *from, opc_sample_set_t *to, opc_error_t *error) {
   opc_sample_t *grown = realloc(to->samples, (to->count + from->count + 1) * sizeof *grown);
-  if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (grown == NULL) return opc_out_of_memory(error);
   to->samples = grown;
   for (size_t i = 0; i < from->count; i++) {
     opc_status_t status = opc_sample_copy(&from->samples[i], &to->samples[to->count], error);
@@ -40,7 +40,7 @@ static opc_status_t take_found(opc_task_t *task, opc_error_t *error) {
   if (found == NULL || found->rounds == 0) return OPC_OK;
   task->detail = opc_string_copy(found->detail);
   task->search_record = json_loads(found->record, 0, NULL);
-  if (task->search_record == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (task->search_record == NULL) return opc_out_of_memory(error);
   task->source = found->samples.count > 0 ? "searched" : "none";
   opc_status_t status = copy_samples(&found->samples, &task->samples, error);
   if (status == OPC_OK && task->session->options->save_samples != NULL && found->clean)
@@ -56,7 +56,7 @@ static opc_status_t take_samples(opc_task_t *task, opc_error_t *error) {
   task->source = "none";
   if (count == 0) return take_found(task, error);
   task->samples.samples = calloc(count, sizeof *task->samples.samples);
-  if (task->samples.samples == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (task->samples.samples == NULL) return opc_out_of_memory(error);
   for (size_t i = 0; i < all->count && status == OPC_OK; i++) {
     if (strcmp(all->samples[i].operator_name, task->op->name) != 0) continue;
     status = opc_sample_copy(&all->samples[i], &task->samples.samples[task->samples.count], error);
@@ -85,14 +85,14 @@ opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, cons
                           opc_error_t *error) {
   *out = NULL;
   opc_task_t *task = calloc(1, sizeof *task);
-  if (task == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (task == NULL) return opc_out_of_memory(error);
   task->session = session;
   task->op = op;
   task->phase = phase;
   task->skips = json_array();
   task->crashed = json_array();
   opc_status_t status = OPC_OK;
-  if (task->skips == NULL || task->crashed == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (task->skips == NULL || task->crashed == NULL) status = opc_out_of_memory(error);
   if (status == OPC_OK && phase->searches) {
     task->source = "searched";
   } else if (status == OPC_OK) {

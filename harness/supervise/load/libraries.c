@@ -28,14 +28,14 @@ static char *name_of(const opc_loaded_t *loaded, size_t index) {
 opc_status_t opc_libraries_take(opc_loaded_t *loaded, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   loaded->library_operators = calloc(loaded->library_count + 1, sizeof *loaded->library_operators);
-  if (loaded->library_operators == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (loaded->library_operators == NULL) return opc_out_of_memory(error);
   for (size_t i = 0; i < loaded->library_count && status == OPC_OK; i++) {
     opc_library_t *library = &loaded->libraries[i];
     if (!has_gpu_code(library)) continue;
     char *name = name_of(loaded, i);
     status = name != NULL ? opc_operator_from_library(name, library->path,
                                                       &loaded->library_operators[loaded->library_operator_count], error)
-                          : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+                          : opc_out_of_memory(error);
     free(name);
     if (status == OPC_OK) library->checked_as = loaded->library_operators[loaded->library_operator_count++].name;
   }

@@ -70,7 +70,7 @@ static opc_status_t keep_operator(opc_loaded_t *loaded, json_t *message, opc_err
   }
   if ((count & (count - 1)) == 0) { /* grows at each power of two */
     opc_operator_t *grown = realloc(loaded->operators, (count > 0 ? count * 2 : 1) * sizeof *grown);
-    if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (grown == NULL) return opc_out_of_memory(error);
     loaded->operators = grown;
   }
   opc_status_t status = opc_operator_from_json(message, &loaded->operators[count], error);
@@ -267,7 +267,7 @@ static opc_status_t serve(attempt_t *attempt, opc_error_t *error) {
 opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded_t *loaded, opc_worker_command_t *out,
                               const char ***out_paths, opc_error_t *error) {
   *out_paths = calloc(loaded->library_count + 1, sizeof **out_paths);
-  if (*out_paths == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (*out_paths == NULL) return opc_out_of_memory(error);
   *out = (opc_worker_command_t){.plan = &loaded->plan,
                                 .preloads = loaded->preloads,
                                 .preload_count = options->preload_count,
@@ -311,7 +311,7 @@ static opc_status_t probe_libraries(const opc_run_options_t *options, opc_loaded
   const opc_package_target_t target = {.device = options->device_count > 0 ? options->devices[0] : OPC_MODE_CPU,
                                        .architecture = options->cuda_architecture};
   loaded->libraries = calloc(count + 1, sizeof *loaded->libraries);
-  if (loaded->libraries == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (loaded->libraries == NULL) return opc_out_of_memory(error);
   for (size_t i = 0; i < count; i++) {
     bool package = i == options->library_count;
     const char *path = package ? options->package : options->libraries[i],
@@ -334,7 +334,7 @@ static opc_status_t probe_libraries(const opc_run_options_t *options, opc_loaded
 
 static opc_status_t find_preloads(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
   loaded->preloads = calloc(options->preload_count + 1, sizeof *loaded->preloads);
-  if (loaded->preloads == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (loaded->preloads == NULL) return opc_out_of_memory(error);
   for (size_t i = 0; i < options->preload_count; i++) loaded->preloads[i] = opc_package_file(options->preloads[i]);
   return OPC_OK;
 }
@@ -343,8 +343,7 @@ static opc_status_t order_libraries(opc_loaded_t *loaded, opc_error_t *error) {
   const size_t count = loaded->library_count;
   const char **paths = calloc(count + 1, sizeof *paths);
   loaded->order = calloc(count + 1, sizeof *loaded->order);
-  opc_status_t status =
-      paths != NULL && loaded->order != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = paths != NULL && loaded->order != NULL ? OPC_OK : opc_out_of_memory(error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     const opc_library_t *library = &loaded->libraries[i];
     paths[i] = library->state != OPC_LIBRARY_FAILED ? library->real : library->path;
@@ -361,9 +360,7 @@ static opc_status_t choose_worker(const opc_run_options_t *options, opc_loaded_t
   size_t *indices = calloc(count + 1, sizeof *indices), readable = 0;
   const char **paths = calloc(count + 1, sizeof *paths);
   opc_library_error_t *errors = calloc(count + 1, sizeof *errors);
-  opc_status_t status = indices != NULL && paths != NULL && errors != NULL
-                            ? OPC_OK
-                            : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = indices != NULL && paths != NULL && errors != NULL ? OPC_OK : opc_out_of_memory(error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     if (loaded->libraries[i].state == OPC_LIBRARY_FAILED) continue;
     paths[readable] = loaded->libraries[i].real;
@@ -432,7 +429,7 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
   out->package_examples = json_object();
   opc_status_t status = out->classes != NULL && out->package_inputs != NULL && out->package_examples != NULL
                             ? OPC_OK
-                            : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+                            : opc_out_of_memory(error);
   if (status == OPC_OK) status = opc_worker_plan(options->worker, options->torch_root, &out->plan, error);
   if (status == OPC_OK) status = probe_libraries(options, out, error);
   if (status == OPC_OK) status = find_preloads(options, out, error);

@@ -26,7 +26,7 @@ enum { OUTPUT_KEPT = 1 << 20, FORKED_MAX = 16 };
 opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_error_t *error) {
   *out = NULL;
   opc_child_t *child = calloc(1, sizeof *child);
-  if (child == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (child == NULL) return opc_out_of_memory(error);
   *child = (opc_child_t){.id = id,
                          .channel = OPC_CHANNEL_INIT,
                          .control = OPC_CHANNEL_INIT,

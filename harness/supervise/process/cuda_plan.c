@@ -52,7 +52,7 @@ static opc_status_t find_wrappers(opc_cuda_plan_t *out, opc_error_t *error) {
   if (slash != NULL) *slash = '\0';
   char *beside = opc_string_format("%s/../lib/opcheck-c/libopcheck-cudart.so.%d", self, out->major),
        *real = beside != NULL ? realpath(beside, NULL) : NULL;
-  opc_status_t status = beside != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = beside != NULL ? OPC_OK : opc_out_of_memory(error);
   if (status == OPC_OK && real == NULL) {
     snprintf(out->why, sizeof out->why,
              "opcheck-c was built without its wrappers of CUDA %d's runtime (no %.300s): build it with an nvcc of CUDA "

@@ -87,7 +87,7 @@ static opc_status_t read_needs(const opc_workers_t *workers, const library_t *li
   for (size_t i = 0; i < count && !needs->failed; i++) {
     if (libraries[i].file != NULL && !libraries[i].decided) opc_elf_each_symbol(libraries[i].file, collect, needs);
   }
-  if (needs->failed) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (needs->failed) return opc_out_of_memory(error);
   if (needs->count == 0) return OPC_OK;
   qsort(needs->items, needs->count, sizeof *needs->items, by_name);
   size_t kept = 1;
@@ -239,7 +239,7 @@ opc_status_t opc_worker_choose(const opc_workers_t *workers, const char *const *
                                opc_library_error_t *errors, opc_error_t *error) {
   needs_t needs = {0};
   library_t *libraries = calloc(count + 1, sizeof *libraries);
-  opc_status_t status = libraries != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = libraries != NULL ? OPC_OK : opc_out_of_memory(error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     opc_error_t ignored;
     if (opc_elf_open(paths[i], &libraries[i].file, &ignored) != OPC_OK) continue;

@@ -44,8 +44,7 @@ static opc_status_t take_worker(const char *folder, const char *wanted, opc_text
     else opc_text_addf(there, "%s%s", there->length > 0 ? ", " : "", version);
   }
   if (found == NULL) found = silent;
-  if (found != NULL && (*out = opc_string_copy(found->program)) == NULL)
-    status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (found != NULL && (*out = opc_string_copy(found->program)) == NULL) status = opc_out_of_memory(error);
   opc_workers_clear(&workers);
   return status;
 }
@@ -92,11 +91,11 @@ opc_status_t opc_worker_plan(const char *worker, const char *torch_root, opc_wor
     }
     opc_torch_version_read(torch_root, out->wanted);
     out->library_path = library_path(torch_root);
-    if (out->library_path == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (out->library_path == NULL) status = opc_out_of_memory(error);
   }
   if (status == OPC_OK && worker != NULL) {
     out->program = opc_string_copy(worker);
-    if (out->program == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (out->program == NULL) status = opc_out_of_memory(error);
     else if (access(worker, X_OK) != 0)
       status = opc_error_set(error, OPC_ERR_NOT_FOUND, "%s cannot be executed: %s", worker, strerror(errno));
   } else if (status == OPC_OK) {
@@ -112,14 +111,13 @@ opc_status_t opc_worker_plan_choose(opc_worker_plan_t *plan, const char *const *
   size_t index = 0;
   char *folder = opc_string_format("%.*s", (int)(strrchr(plan->program, '/') - plan->program), plan->program),
        *chosen = NULL;
-  opc_status_t status = folder != NULL ? opc_workers_find(folder, &workers, error)
-                                       : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = folder != NULL ? opc_workers_find(folder, &workers, error) : opc_out_of_memory(error);
   if (status == OPC_OK && workers.count == 0)
     status = opc_error_set(error, OPC_ERR_NOT_FOUND, "%s is gone: build it again", plan->program);
   if (status == OPC_OK) status = opc_worker_choose(&workers, libraries, count, &index, errors, error);
   if (status == OPC_OK) {
     chosen = opc_string_copy(workers.items[index].program);
-    if (chosen == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (chosen == NULL) status = opc_out_of_memory(error);
   }
   if (status == OPC_OK) {
     free(plan->program);

@@ -40,7 +40,7 @@ static opc_status_t add_worker(opc_workers_t *workers, const char *path, opc_err
   opc_worker_candidate_t *worker = &workers->items[workers->count++];
   worker->real = real;
   worker->program = opc_string_copy(path);
-  if (worker->program == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (worker->program == NULL) return opc_out_of_memory(error);
   describe(worker);
   return OPC_OK;
 }

@@ -130,7 +130,7 @@ static opc_status_t launch(const opc_worker_command_t *command, const char *batc
   const char **arguments = calloc(
       launcher + FIXED_ARGUMENTS + 2 * (command->preload_count + command->namespace_count) + command->library_count,
       sizeof *arguments);
-  if (arguments == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (arguments == NULL) return opc_out_of_memory(error);
   size_t count = 0;
   for (size_t i = 0; i < launcher; i++) arguments[count++] = command->launcher->words[i];
   arguments[count++] = command->plan->program;

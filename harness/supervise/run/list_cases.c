@@ -61,7 +61,7 @@ static opc_status_t samples_of(const opc_session_t *session, const opc_operator_
                                opc_error_t *error) {
   const opc_sample_set_t *all = &session->samples;
   *out = (opc_sample_set_t){.samples = calloc(all->count + 1, sizeof *out->samples)};
-  if (out->samples == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (out->samples == NULL) return opc_out_of_memory(error);
   for (size_t i = 0; i < all->count; i++)
     if (strcmp(all->samples[i].operator_name, op->name) == 0) out->samples[out->count++] = all->samples[i];
   return OPC_OK;

@@ -133,7 +133,7 @@ static opc_status_t names_take(names_t *names, opc_error_t *error) {
   json_t *class_;
   opc_status_t status = OPC_OK;
   names->classes = calloc(json_array_size(names->loaded->classes) + 1, sizeof *names->classes);
-  if (names->classes == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (names->classes == NULL) return opc_out_of_memory(error);
   json_array_foreach(names->loaded->classes, i, class_) {
     if (status == OPC_OK) status = opc_class_from_json(class_, &names->classes[names->class_count], error);
     if (status == OPC_OK) names->class_count++;
@@ -247,7 +247,7 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
   const opc_operator_t **selected =
       calloc(loaded->operator_count + loaded->class_operator_count + loaded->library_operator_count + 1,
              sizeof(const opc_operator_t *));
-  if (selected == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (selected == NULL) return opc_out_of_memory(error);
   for (size_t i = 0; i < loaded->operator_count && status == OPC_OK; i++) {
     if (!opc_select_operator(session, &loaded->operators[i])) continue;
     selected[(*out_selected)++] = &loaded->operators[i];
@@ -388,7 +388,7 @@ static opc_status_t choose_architecture(opc_session_t *session, opc_run_options_
   if (!has_device(session, OPC_MODE_SIMULATED) || options->cuda_architecture != NULL || options->package != NULL)
     return OPC_OK;
   const char **files = calloc(options->library_count + 1, sizeof *files);
-  if (files == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (files == NULL) return opc_out_of_memory(error);
   for (size_t i = 0; i < options->library_count; i++) files[i] = opc_package_file(options->libraries[i]);
   options->cuda_architecture = opc_architecture_choose(files, options->library_count);
   free(files);

@@ -42,10 +42,6 @@ typedef struct outcome {
   char *lost; /* why its report says nothing; NULL: it is there and whole */
 } outcome_t;
 
-static const char *text_of(const json_t *object, const char *key) {
-  return json_string_value(json_object_get(object, key));
-}
-
 static void outcome_clear(outcome_t *outcome) {
   json_decref(outcome->results);
   if (outcome->crashed) opc_crash_clear(&outcome->crash);
@@ -60,7 +56,7 @@ static void outcome_clear(outcome_t *outcome) {
 static opc_status_t send_command(operator_run_t *run, opc_child_t *child, const stretch_t *stretch,
                                  opc_error_t *error) {
   json_t *command = opc_task_cases_command(run->task, json_array_size(run->task->skips), 0);
-  if (command == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (command == NULL) return opc_out_of_memory(error);
   if (stretch->only != NULL) json_object_set_new(command, "only", json_string(stretch->only));
   if (stretch->after != NULL) json_object_set_new(command, "after", json_string(stretch->after));
   if (stretch->from != NULL) json_object_set_new(command, "from", json_string(stretch->from));
@@ -72,13 +68,13 @@ static opc_status_t send_command(operator_run_t *run, opc_child_t *child, const 
 }
 
 static void take_message(operator_run_t *run, opc_child_t *child, json_t *message, outcome_t *out) {
-  const char *type = text_of(message, "t"), *why = text_of(message, "message");
+  const char *type = opc_json_text_of(message, "t"), *why = opc_json_text_of(message, "message");
   if (type == NULL || out->done) return;
   if (strcmp(type, "result") == 0 && opc_result_valid(message, run->op)) {
     size_t count = json_array_size(out->results);
-    const char *last = text_of(json_array_get(out->results, count - 1), "case");
+    const char *last = opc_json_text_of(json_array_get(out->results, count - 1), "case");
     opc_frames_name_accesses(message, run->session->symboliser, &child->maps, run->op->library);
-    if (count == 0 || strcmp(last, text_of(message, "case")) != 0)
+    if (count == 0 || strcmp(last, opc_json_text_of(message, "case")) != 0)
       json_array_append(out->results, message); /* a case has one result */
     return;
   }
@@ -94,7 +90,7 @@ static opc_status_t read_channels(operator_run_t *run, opc_child_t *child, const
   opc_status_t status = OPC_OK;
   opc_channel_event_t event;
   while (status == OPC_OK && opc_channel_next(&child->control, &message) == OPC_CHANNEL_LINE) {
-    const char *type = text_of(message, "t");
+    const char *type = opc_json_text_of(message, "t");
     child->heard = opc_clock();
     if (type != NULL && strcmp(type, "ready") == 0) {
       json_int_t pid = json_integer_value(json_object_get(message, "pid")); /* compute-sanitizer is between */
@@ -153,9 +149,9 @@ static bool has_called(const outcome_t *outcome) {
   size_t i;
   json_t *result;
   json_array_foreach(outcome->results, i, result) {
-    const char *reason = text_of(result, "reason");
+    const char *reason = opc_json_text_of(result, "reason");
     bool rejected = reason != NULL && strcmp(reason, opc_skip_reason_name(OPC_SKIP_REJECTED)) == 0;
-    if (strcmp(text_of(result, "verdict"), opc_verdict_name(OPC_VERDICT_SKIP)) != 0 || rejected) return true;
+    if (strcmp(opc_json_text_of(result, "verdict"), opc_verdict_name(OPC_VERDICT_SKIP)) != 0 || rejected) return true;
   }
   return false;
 }
@@ -211,7 +207,7 @@ static bool shows(const opc_session_t *session, const outcome_t *outcome, const 
 }
 
 static const char *case_at(const json_t *results, size_t index) {
-  return text_of(json_array_get(results, index), "case");
+  return opc_json_text_of(json_array_get(results, index), "case");
 }
 
 /* The first of these cases that shows the rule, by halves: what runs up to it shows it, what runs up to the one before
@@ -234,7 +230,7 @@ static opc_status_t find_first(operator_run_t *run, const json_t *results, const
 }
 
 static void add_words(json_t *result, const char *words) {
-  char *text = opc_string_format("%s%s", text_of(result, "message"), words);
+  char *text = opc_string_format("%s%s", opc_json_text_of(result, "message"), words);
   json_object_set_new(result, "message", opc_json_string(text));
   free(text);
 }
@@ -244,7 +240,7 @@ static opc_status_t blame(operator_run_t *run, json_t *result, const outcome_t *
                           opc_error_t *error) {
   const char *tool = opc_sanitize_tool(run->session->sanitize);
   outcome_t outcome = {0};
-  stretch_t alone = {.only = text_of(result, "case")};
+  stretch_t alone = {.only = opc_json_text_of(result, "case")};
   opc_status_t status = alone_already ? OPC_OK : run_stretch(run, &alone, &outcome, error);
   bool own = alone_already || outcome.records.count > 0;
   json_t *findings = status == OPC_OK
@@ -253,7 +249,7 @@ static opc_status_t blame(operator_run_t *run, json_t *result, const outcome_t *
          *finding;
   size_t i;
   json_array_foreach(findings, i, finding) {
-    json_object_set_new(run->told, text_of(finding, "rule"), json_true());
+    json_object_set_new(run->told, opc_json_text_of(finding, "rule"), json_true());
     if (!own)
       add_words(finding, ". It showed in a process that ran other cases before this one, and not in this case alone");
   }
@@ -266,7 +262,7 @@ static opc_status_t blame(operator_run_t *run, json_t *result, const outcome_t *
 
 /* A case behind one with records, in the same process: its own are not known. */
 static void set_aside(json_t *result, const char *first) {
-  if (opc_verdict_find(text_of(result, "verdict")) != OPC_VERDICT_PASS) return;
+  if (opc_verdict_find(opc_json_text_of(result, "verdict")) != OPC_VERDICT_PASS) return;
   char *text =
       opc_string_format("compute-sanitizer's records of this process are told at %s; run this case alone", first);
   json_object_set_new(result, "verdict", json_string(opc_verdict_name(OPC_VERDICT_SKIP)));
@@ -305,15 +301,15 @@ static opc_status_t attribute(operator_run_t *run, outcome_t *outcome, opc_error
 
 /* As without compute-sanitizer a finding is run again alone; of each rule the first one, for all. */
 static opc_status_t confirm(operator_run_t *run, json_t *result, opc_error_t *error) {
-  int verdict = opc_verdict_find(text_of(result, "verdict"));
+  int verdict = opc_verdict_find(opc_json_text_of(result, "verdict"));
   json_t *evidence = json_object_get(result, "evidence");
-  const char *rule = text_of(result, "rule");
+  const char *rule = opc_json_text_of(result, "rule");
   if ((verdict != OPC_VERDICT_FAIL && verdict != OPC_VERDICT_ERROR) ||
       json_is_true(json_object_get(evidence, "witnessed")) || rule == NULL)
     return OPC_OK;
   if (json_object_get(run->told, rule) != NULL) return OPC_OK;
   outcome_t outcome;
-  stretch_t alone = {.only = text_of(result, "case")};
+  stretch_t alone = {.only = opc_json_text_of(result, "case")};
   opc_status_t status = run_stretch(run, &alone, &outcome, error);
   const json_t *again = status == OPC_OK ? json_array_get(outcome.results, 0) : NULL;
   bool same = (outcome.crashed && strcmp(outcome.crash.rule, rule) == 0) ||
@@ -339,7 +335,7 @@ static opc_status_t lose(operator_run_t *run, outcome_t *outcome, opc_error_t *e
   char *words = opc_string_format("compute-sanitizer left no report that says how this case went: %s", outcome->lost);
   run->session->trouble = true;
   json_array_foreach(outcome->results, i, result) {
-    if (opc_verdict_find(text_of(result, "verdict")) != OPC_VERDICT_PASS) continue;
+    if (opc_verdict_find(opc_json_text_of(result, "verdict")) != OPC_VERDICT_PASS) continue;
     json_object_set_new(result, "verdict", json_string(opc_verdict_name(OPC_VERDICT_ERROR)));
     json_object_set_new(result, "rule", json_string("harness"));
     json_object_set_new(result, "message", opc_json_string(words));
@@ -386,7 +382,7 @@ static opc_status_t run_operator(operator_run_t *run, opc_error_t *error) {
     status = run_stretch(run, &rest, &outcome, error);
     bool stillborn = outcome.crashed && outcome.crashed_case[0] == '\0' && json_array_size(outcome.results) == 0;
     if (status == OPC_OK && (stillborn || outcome.refused != NULL)) {
-      const char *output = outcome.crashed ? text_of(outcome.crash.evidence, "output") : NULL;
+      const char *output = outcome.crashed ? opc_json_text_of(outcome.crash.evidence, "output") : NULL;
       const char *why = outcome.refused != NULL ? outcome.refused
                         : output != NULL        ? output
                                                 : opc_text_c(&outcome.crash.message);

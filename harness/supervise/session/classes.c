@@ -17,7 +17,7 @@ opc_status_t opc_classes_take(opc_loaded_t *loaded, opc_error_t *error) {
   json_t *json;
   opc_status_t status = OPC_OK;
   loaded->class_operators = calloc(json_array_size(loaded->classes) + 1, sizeof *loaded->class_operators);
-  if (loaded->class_operators == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (loaded->class_operators == NULL) return opc_out_of_memory(error);
   json_array_foreach(loaded->classes, i, json) {
     opc_class_t class_ = {0};
     opc_operator_t *op = &loaded->class_operators[loaded->class_operator_count];

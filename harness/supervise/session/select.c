@@ -93,8 +93,7 @@ opc_status_t opc_select_plan(opc_session_t *session, opc_error_t *error) {
   session->checks = json_array();
   session->devices = json_array();
   session->absent = json_object();
-  if (session->checks == NULL || session->devices == NULL || session->absent == NULL)
-    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (session->checks == NULL || session->devices == NULL || session->absent == NULL) return opc_out_of_memory(error);
   opc_status_t status = OPC_OK;
   if (session->options->case_id != NULL) {
     session->has_only = true;

@@ -15,19 +15,15 @@ json_t *opc_result_new(const char *case_id, const char *verdict, const char *sev
                    "evidence", evidence != NULL ? evidence : json_object(), "seconds", seconds);
 }
 
-static const char *text_of(const json_t *object, const char *key) {
-  return json_string_value(json_object_get(object, key));
-}
-
 bool opc_result_valid(const json_t *message, const opc_operator_t *op) {
-  const char *id = text_of(message, "case"), *verdict = text_of(message, "verdict");
+  const char *id = opc_json_text_of(message, "case"), *verdict = opc_json_text_of(message, "verdict");
   opc_case_id_t parsed;
-  if (id == NULL || verdict == NULL || text_of(message, "message") == NULL || opc_verdict_find(verdict) < 0 ||
+  if (id == NULL || verdict == NULL || opc_json_text_of(message, "message") == NULL || opc_verdict_find(verdict) < 0 ||
       opc_case_id_parse(id, &parsed, NULL) != OPC_OK)
     return false;
   int kind = opc_verdict_find(verdict);
   bool finding = kind == OPC_VERDICT_FAIL || kind == OPC_VERDICT_ERROR;
-  return strcmp(parsed.operator_name, op->name) == 0 && (!finding || text_of(message, "rule") != NULL);
+  return strcmp(parsed.operator_name, op->name) == 0 && (!finding || opc_json_text_of(message, "rule") != NULL);
 }
 
 static void shell_text(opc_text_t *out, const char *word) {
@@ -106,13 +102,13 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
 static void apply_xfail(opc_session_t *session, json_t *result, const char *id, opc_verdict_kind_t *verdict) {
   bool finding = *verdict == OPC_VERDICT_FAIL || *verdict == OPC_VERDICT_ERROR;
   if (!finding && *verdict != OPC_VERDICT_PASS) return;
-  opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, id, finding ? text_of(result, "rule") : NULL);
+  opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, id, finding ? opc_json_text_of(result, "rule") : NULL);
   if (entry == NULL || (!finding && entry->glob)) return;
   char *message;
   if (finding) {
     entry->findings++;
     *verdict = OPC_VERDICT_SKIP;
-    message = opc_string_format("%s (expected: %s)", text_of(result, "message"), entry->reason);
+    message = opc_string_format("%s (expected: %s)", opc_json_text_of(result, "message"), entry->reason);
     json_object_set_new(result, "reason", json_string(opc_skip_reason_name(OPC_SKIP_XFAIL)));
     json_object_set(json_object_get(result, "evidence"), "rule", json_object_get(result, "rule"));
     json_object_set_new(result, "rule", json_null());
@@ -156,12 +152,12 @@ opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op
                                 opc_error_t *error) {
   opc_case_id_t id;
   char *made = NULL;
-  const char *case_id = text_of(result, "case"), *reason = text_of(result, "reason");
+  const char *case_id = opc_json_text_of(result, "case"), *reason = opc_json_text_of(result, "reason");
   if (case_id == NULL || opc_case_id_parse(case_id, &id, error) != OPC_OK) {
     json_decref(result);
     return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a result");
   }
-  opc_verdict_kind_t verdict = (opc_verdict_kind_t)opc_verdict_find(text_of(result, "verdict"));
+  opc_verdict_kind_t verdict = (opc_verdict_kind_t)opc_verdict_find(opc_json_text_of(result, "verdict"));
   if (verdict == OPC_VERDICT_PASS && hold_pass(session, op, result, case_id)) return OPC_OK;
   int check = opc_check_info_find(id.check);
   /* A sample that was refused was called with, all the same. */
@@ -169,7 +165,7 @@ opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op
   if (check >= 0 && opc_check_infos[check].calls && (verdict != OPC_VERDICT_SKIP || rejected)) session->called++;
   apply_xfail(session, result, case_id, &verdict);
   bool finding = verdict == OPC_VERDICT_FAIL || verdict == OPC_VERDICT_ERROR;
-  const char *severity = text_of(result, "severity");
+  const char *severity = opc_json_text_of(result, "severity");
   session->results++;
   session->cases_done++;
   session->findings += finding;

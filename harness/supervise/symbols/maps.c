@@ -22,13 +22,13 @@ static opc_status_t keep(opc_maps_t *maps, const struct opc_mapping *mapping, op
   if (maps->count == maps->capacity) {
     size_t capacity = maps->capacity * 2 + 64;
     struct opc_mapping *grown = realloc(maps->mappings, capacity * sizeof *grown);
-    if (grown == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (grown == NULL) return opc_out_of_memory(error);
     maps->mappings = grown;
     maps->capacity = capacity;
   }
   maps->mappings[maps->count] = *mapping;
   maps->mappings[maps->count].path = opc_string_copy(mapping->path);
-  if (maps->mappings[maps->count].path == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (maps->mappings[maps->count].path == NULL) return opc_out_of_memory(error);
   maps->count++;
   return OPC_OK;
 }

@@ -30,7 +30,7 @@ struct opc_symboliser {
 
 opc_status_t opc_symboliser_new(opc_symboliser_t **out, opc_error_t *error) {
   *out = calloc(1, sizeof **out);
-  if (*out == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (*out == NULL) return opc_out_of_memory(error);
   (*out)->socket = -1;
   return OPC_OK;
 }

@@ -51,7 +51,7 @@ static opc_status_t make_command(opc_memcheck_t *memcheck, opc_error_t *error) {
   memcheck->launcher.tool = "memcheck";
   memcheck->launcher.variable = "VALGRIND_OPTS";
   memcheck->launcher.value = memcheck->options;
-  return complete ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  return complete ? OPC_OK : opc_out_of_memory(error);
 }
 
 static opc_status_t make_folder(opc_memcheck_t *memcheck, opc_error_t *error) {
@@ -70,7 +70,7 @@ opc_status_t opc_memcheck_new(opc_memcheck_t **out, opc_error_t *error) {
   *out = NULL;
   opc_memcheck_t *memcheck = calloc(1, sizeof *memcheck);
   if (memcheck != NULL) memcheck->launcher.log = -1;
-  if (memcheck == NULL) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (memcheck == NULL) status = opc_out_of_memory(error);
   else if (valgrind == NULL)
     status = opc_error_set(error, OPC_ERR_NOT_FOUND,
                            "--tool memcheck: there is no valgrind on the PATH; install it: apt-get install valgrind");

@@ -64,7 +64,7 @@ opc_status_t opc_memcheck_crash(opc_memcheck_t *memcheck, const opc_child_t *chi
   opc_memcheck_hits_t hits = {0};
   opc_error_t why;
   opc_memcheck_process_t *process = opc_memcheck_process(memcheck, child);
-  opc_status_t status = process != NULL ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = process != NULL ? OPC_OK : opc_out_of_memory(error);
   /* A child that died young has no file. */
   bool readable = status == OPC_OK && opc_memcheck_read(memcheck, child, process, &why) == OPC_OK;
   if (readable && child->blackbox->running == 1)

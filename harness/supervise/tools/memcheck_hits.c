@@ -6,8 +6,6 @@
 
 #include "supervise/tools/memcheck_state.h"
 
-static opc_status_t out_of_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory"); }
-
 /* ---- a process ---- */
 
 opc_memcheck_process_t *opc_memcheck_process(opc_memcheck_t *memcheck, const opc_child_t *child) {
@@ -38,7 +36,7 @@ opc_status_t opc_memcheck_read(const opc_memcheck_t *memcheck, const opc_child_t
 static opc_status_t add_hit(opc_memcheck_hits_t *hits, const opc_memcheck_error_t *error_found, uint64_t count,
                             opc_error_t *error) {
   opc_memcheck_hit_t *grown = realloc(hits->items, (hits->count + 1) * sizeof *grown);
-  if (grown == NULL) return out_of_memory(error);
+  if (grown == NULL) return opc_out_of_memory(error);
   hits->items = grown;
   grown[hits->count++] = (opc_memcheck_hit_t){.error = error_found, .count = count};
   return OPC_OK;
@@ -91,7 +89,7 @@ opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_ch
            number = (uint64_t)json_integer_value(json_object_get(told, "number"));
   bool listed = json_is_true(json_object_get(told, "listed"));
   opc_memcheck_process_t *process = opc_memcheck_process(memcheck, child);
-  opc_status_t status = process != NULL ? opc_memcheck_read(memcheck, child, process, error) : out_of_memory(error);
+  opc_status_t status = process != NULL ? opc_memcheck_read(memcheck, child, process, error) : opc_out_of_memory(error);
   if (status == OPC_OK && listed) status = hits_of_list(memcheck, child, process, out, error);
   if (status == OPC_OK && out->count == 0) status = opc_memcheck_hits_of_number(process, number, out, error);
   /* It lists them a number of times only. After that a case may have errors at known places alone; which, nobody knows.

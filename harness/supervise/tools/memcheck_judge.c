@@ -5,12 +5,9 @@
 #include "base/text.h"
 #include "checks/catalogue/rules.h"
 #include "model/case/verdict.h"
+#include "model/json/json_write.h"
 #include "supervise/evidence/witness.h"
 #include "supervise/tools/memcheck_state.h"
-
-static const char *text_of(const json_t *object, const char *key) {
-  return json_string_value(json_object_get(object, key));
-}
 
 static opc_severity_t severity_of(const char *rule_name) {
   const opc_rule_t *rule = opc_rule_find(rule_name);
@@ -20,7 +17,7 @@ static opc_severity_t severity_of(const char *rule_name) {
 static void add_counts(json_t *finding, uint64_t errors, uint64_t places, bool earlier) {
   opc_text_t words = {0};
   json_t *valgrind = json_object_get(finding, "valgrind");
-  opc_text_add(&words, text_of(finding, "message"));
+  opc_text_add(&words, opc_json_text_of(finding, "message"));
   if (earlier) opc_text_add(&words, ", as it was first seen in an earlier case");
   if (errors > 1) opc_text_addf(&words, "; %llu such errors", (unsigned long long)errors);
   if (places > 1) opc_text_addf(&words, " at %llu places", (unsigned long long)places);
@@ -62,7 +59,7 @@ static void witness(json_t *result, const opc_memcheck_hits_t *hits, uint64_t nu
 /* Something is wrong with the case, and nobody can say what. */
 static void lose(opc_memcheck_t *memcheck, json_t *result, const opc_error_t *why) {
   if (memcheck->lost.code == OPC_OK) memcheck->lost = *why;
-  if (opc_verdict_find(text_of(result, "verdict")) == OPC_VERDICT_ERROR) return;
+  if (opc_verdict_find(opc_json_text_of(result, "verdict")) == OPC_VERDICT_ERROR) return;
   json_object_set_new(result, "verdict", json_string(opc_verdict_name(OPC_VERDICT_ERROR)));
   json_object_set_new(result, "severity", json_string(opc_severity_name(OPC_SEVERITY_ERROR)));
   json_object_set_new(result, "reason", json_null());
@@ -86,14 +83,14 @@ static void soil(json_t *answer, const opc_memcheck_hits_t *hits) {
 opc_status_t opc_memcheck_judge(opc_memcheck_t *memcheck, const opc_child_t *child, const opc_memcheck_view_t *view,
                                 json_t *message, opc_error_t *error) {
   json_t *told = json_incref(json_object_get(message, "memcheck")), *evidence = json_object_get(message, "evidence");
-  const char *type = text_of(message, "t");
+  const char *type = opc_json_text_of(message, "t");
   opc_status_t status = OPC_OK;
   opc_memcheck_hits_t hits = {0};
   json_object_del(message, "memcheck");
   json_object_del(evidence, "witnessed"); /* not the child's to say */
   uint64_t errors = (uint64_t)json_integer_value(json_object_get(told, "errors"));
-  bool result =
-      type != NULL && strcmp(type, "result") == 0 && json_is_object(evidence) && text_of(message, "message") != NULL;
+  bool result = type != NULL && strcmp(type, "result") == 0 && json_is_object(evidence) &&
+                opc_json_text_of(message, "message") != NULL;
   bool answer = type != NULL && strcmp(type, "tried") == 0;
   if (memcheck != NULL && errors > 0 && (result || answer)) {
     opc_error_t why = {0};

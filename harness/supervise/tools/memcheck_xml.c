@@ -182,7 +182,7 @@ static opc_status_t load_file(const char *path, opc_text_t *out, opc_error_t *er
   while (out->length < FILE_MAX && (got = fread(buffer, 1, sizeof buffer, file)) > 0)
     opc_text_add_bytes(out, buffer, got);
   fclose(file);
-  if (out->failed) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (out->failed) return opc_out_of_memory(error);
   for (size_t i = 0; i < sizeof ends / sizeof ends[0] && out->length > 0; i++) {
     size_t size = strlen(ends[i]);
     for (size_t at = out->length; at-- > complete;) {
@@ -193,7 +193,7 @@ static opc_status_t load_file(const char *path, opc_text_t *out, opc_error_t *er
   }
   if (out->length > 0) out->data[out->length = complete] = '\0';
   opc_text_add(out, "</valgrindoutput>");
-  return out->failed || complete > INT_MAX / 2 ? opc_error_set(error, OPC_ERR_MEMORY, "out of memory") : OPC_OK;
+  return out->failed || complete > INT_MAX / 2 ? opc_out_of_memory(error) : OPC_OK;
 }
 
 opc_status_t opc_memcheck_xml_read(const char *path, opc_memcheck_errors_t *out, opc_error_t *error) {
@@ -201,12 +201,11 @@ opc_status_t opc_memcheck_xml_read(const char *path, opc_memcheck_errors_t *out,
   out->count = 0;
   out->finished = out->new_failed = false;
   scan_t scan = {.errors = out, .announced = calloc(1, sizeof *scan.announced)};
-  opc_status_t status =
-      scan.announced != NULL ? load_file(path, &text, error) : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = scan.announced != NULL ? load_file(path, &text, error) : opc_out_of_memory(error);
   if (status == OPC_OK) {
     int options = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_HUGE;
     xmlTextReader *reader = xmlReaderForMemory(text.data, (int)text.length, NULL, NULL, options);
-    if (reader == NULL || !read_elements(reader, &scan)) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (reader == NULL || !read_elements(reader, &scan)) status = opc_out_of_memory(error);
     xmlFreeTextReader(reader);
   }
   opc_text_clear(&text);

@@ -76,8 +76,7 @@ static opc_status_t make_words(opc_sanitize_t *sanitize, opc_error_t *error) {
   size_t kernels = sanitize->kernels.count;
   sanitize->filters = calloc(kernels + 1, sizeof *sanitize->filters);
   sanitize->words = calloc(FIXED_WORDS + 2 * kernels, sizeof *sanitize->words);
-  if (sanitize->filters == NULL || sanitize->words == NULL)
-    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (sanitize->filters == NULL || sanitize->words == NULL) return opc_out_of_memory(error);
   add_word(sanitize, sanitize->program);
   add_option(sanitize, "--tool", sanitize->tool);
   add_option(sanitize, "--error-exitcode", "86");
@@ -93,7 +92,7 @@ static opc_status_t make_words(opc_sanitize_t *sanitize, opc_error_t *error) {
   if (strcmp(sanitize->tool, "initcheck") == 0) add_option(sanitize, "--check-api-memory-access", "no");
   for (size_t i = 0; i < kernels; i++) {
     sanitize->filters[i] = opc_string_format("kns=%s", sanitize->kernels.items[i]);
-    if (sanitize->filters[i] == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+    if (sanitize->filters[i] == NULL) return opc_out_of_memory(error);
     add_option(sanitize, "--kernel-name", sanitize->filters[i]);
   }
   add_word(sanitize, "--xml"); /* in front of another option: some versions would take the next word for its value */
@@ -105,7 +104,7 @@ opc_status_t opc_sanitize_new(const char *tool, const char *const *libraries, si
                               opc_sanitize_t **out, opc_error_t *error) {
   *out = NULL;
   opc_sanitize_t *sanitize = calloc(1, sizeof *sanitize);
-  if (sanitize == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (sanitize == NULL) return opc_out_of_memory(error);
   sanitize->tool = tool;
   opc_status_t status = find_program(sanitize, error);
   if (status == OPC_OK) status = read_kernels(sanitize, libraries, library_count, error);
@@ -133,7 +132,7 @@ opc_status_t opc_sanitize_launcher(opc_sanitize_t *sanitize, const opc_launcher_
   snprintf(out_report, PATH_MAX + 32, "%s/%lu.xml", sanitize->folder, ++sanitize->processes);
   free(sanitize->save);
   sanitize->save = opc_string_copy(out_report);
-  if (sanitize->save == NULL) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (sanitize->save == NULL) return opc_out_of_memory(error);
   sanitize->words[sanitize->word_count] = sanitize->save;
   sanitize->words[sanitize->word_count + 1] = NULL;
   /* Without its cache each tensor is an allocation, with bounds that can be watched. */

@@ -134,7 +134,7 @@ opc_status_t opc_sanitize_xml_read(const char *path, opc_sanitize_records_t *out
   close(fd);
   switch (end) {
     case REPORT_MEMORY:
-      return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+      return opc_out_of_memory(error);
     case REPORT_FOREIGN:
       return opc_error_set(error, OPC_ERR_IO, "%s is no report of compute-sanitizer", path);
     case REPORT_CUT:

@@ -145,7 +145,7 @@ int main(int argc, char **argv) {
   options_t options = {0};
   const char **preloads = calloc((size_t)argc, sizeof *preloads),
              **namespaces = calloc((size_t)argc, sizeof *namespaces);
-  opc_status_t status = preloads && namespaces ? OPC_OK : opc_error_set(&error, OPC_ERR_MEMORY, "out of memory");
+  opc_status_t status = preloads && namespaces ? OPC_OK : opc_out_of_memory(&error);
   if (status == OPC_OK) status = options_parse(argc, argv, &options, preloads, namespaces, &error);
   struct rlimit no_core = {1, 1}; /* an initialiser may crash; for the number see sandbox.c */
   setrlimit(RLIMIT_CORE, &no_core);
