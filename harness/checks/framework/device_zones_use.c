@@ -47,7 +47,7 @@ static bool find_all(void) {
 static enum { CHOICE_OPEN = 0, CHOICE_CACHE, CHOICE_ZONES } chosen;
 static char missing[512] = "the memory of this device is not instrumented";
 
-static bool is_watched_by_another(void) {
+bool opc_device_zones_elsewhere(void) {
   const char *given = getenv("PYTORCH_NO_CUDA_MEMORY_CACHING");
   return given && given[0] && given[0] != '0';
 }
@@ -67,7 +67,7 @@ static bool set_up(void) {
 }
 
 bool opc_device_zones_choose(bool zones) {
-  if (is_watched_by_another()) {
+  if (opc_device_zones_elsewhere()) {
     snprintf(missing, sizeof missing, "PYTORCH_NO_CUDA_MEMORY_CACHING is set: another tool watches this memory");
     return true;
   }
@@ -129,7 +129,7 @@ void opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding)
   size_t count = 0;
   opc_error_t error = {0};
   const char *why = opc_device_zones_missing();
-  if (why && !is_watched_by_another()) {
+  if (why && !opc_device_zones_elsewhere()) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
     return;
   }

@@ -11,6 +11,8 @@
 
 /* False: the process has the other kind of memory already. */
 bool opc_device_zones_choose(bool zones);
+/* Another tool watches the memory of devices, and may find something after the check. */
+bool opc_device_zones_elsewhere(void);
 /* NULL: tensors lie between zones; else why not, in words. */
 const char *opc_device_zones_missing(void);
 

@@ -173,7 +173,8 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   run->spent = opc_cuda_case_end(context, &finding) || context->spent;
   bool found = finding.decided && (finding.verdict == OPC_VERDICT_FAIL || finding.verdict == OPC_VERDICT_ERROR);
   found = found || opc_valgrind_errors() != witnessed;
-  if (found) opc_finding_evidence(&finding, "why", json_string(planned->rule->why));
+  if (found || (context->device.type == OPC_DEVICE_CUDA && opc_device_zones_elsewhere()))
+    opc_finding_evidence(&finding, "why", json_string(planned->rule->why));
   if (context->sample && found)
     opc_finding_evidence(&finding, "input", opc_sample_evidence(context->op, context->sample));
   if (!finding.decided) opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "nothing here that this check could prove");
