@@ -1,4 +1,4 @@
-/* The rows of every check, in the order of checks.def. A new check: `NAME_cases`, an array here. Each row says why its
+/* The rows of every check. A new check: `NAME_cases`, an array here. Each row says why its
  * cases are tried, in one line: reports show it as "tried because: …". */
 #include "checks/catalogue/case_rules.h"
 
@@ -286,7 +286,7 @@ static const opc_case_rule_t class_cases[] = {
     {.families = OPC_VARIANT_USED, .why = "what methods changed in the object must be pickled, too"}};
 
 const opc_case_table_t opc_case_tables[] = {
-#define OPC_CHECK(name, calls, summary) {#name, calls, name##_cases, sizeof name##_cases / sizeof *name##_cases},
-#include "checks/catalogue/checks.def"
-#undef OPC_CHECK
+#define OPC_CHECK_ROW(calls, kinds, name, summary) \
+  {#name, calls, name##_cases, sizeof name##_cases / sizeof *name##_cases},
+#include "checks/catalogue/checks_in_order.def"
 };

@@ -21,10 +21,8 @@ const opc_rule_t *opc_rule_find(const char *name) {
 }
 
 const opc_check_info_t opc_check_infos[] = {
-#define OPC_CHECK(name, calls, summary) {#name, calls, summary, OPC_OF_OPERATOR},
-#define OPC_CHECK_OF(kinds, name, calls, summary) {#name, calls, summary, kinds},
-#include "checks/catalogue/checks.def"
-#undef OPC_CHECK
+#define OPC_CHECK_ROW(calls, kinds, name, summary) {#name, calls, summary, kinds},
+#include "checks/catalogue/checks_in_order.def"
 };
 const size_t opc_check_info_count = sizeof opc_check_infos / sizeof opc_check_infos[0];
 

@@ -44,7 +44,7 @@ typedef struct opc_check_info {
   unsigned kinds; /* OPC_OF_… bits */
 } opc_check_info_t;
 
-extern const opc_check_info_t opc_check_infos[];
+extern const opc_check_info_t opc_check_infos[]; /* in the order in which they run */
 extern const size_t opc_check_info_count;
 int opc_check_info_find(const char *name); /* index; -1: no such check */
 bool opc_check_info_is_of(const opc_check_info_t *info, const opc_operator_t *op);

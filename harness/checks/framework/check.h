@@ -83,9 +83,8 @@ typedef struct opc_check {
   void (*run)(opc_case_context_t *context, opc_finding_t *finding);
 } opc_check_t;
 
-#define OPC_CHECK(name, calls, summary) extern const opc_check_t opc_check_##name;
-#include "checks/catalogue/checks.def"
-#undef OPC_CHECK
+#define OPC_CHECK_ROW(calls, kinds, name, summary) extern const opc_check_t opc_check_##name;
+#include "checks/catalogue/checks_in_order.def"
 extern const opc_check_t *const opc_checks[]; /* in the order of opc_check_infos */
 
 #endif

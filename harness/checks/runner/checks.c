@@ -1,7 +1,6 @@
 #include "checks/framework/check.h"
 
 const opc_check_t *const opc_checks[] = {
-#define OPC_CHECK(name, calls, summary) &opc_check_##name,
-#include "checks/catalogue/checks.def"
-#undef OPC_CHECK
+#define OPC_CHECK_ROW(calls, kinds, name, summary) &opc_check_##name,
+#include "checks/catalogue/checks_in_order.def"
 };
