@@ -7,6 +7,7 @@
  *   search_edit.c   the edits themselves
  *   search_library.c what other operators have found
  *   search_backward.c a backward operator's arguments after its forward operator's
+ *   search_digest.c digests of tuples and values
  *   search_tabu.c   forms of arguments that only kill
  *   search_redraw.c other sizes and values for a tuple whose dtypes and ranks got far
  *   search_options.c other values of the switches, modes and optional arguments of what was accepted
