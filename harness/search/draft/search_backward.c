@@ -9,28 +9,6 @@
 
 #include "search/draft/search_inside.h"
 
-/* ---- which operators belong together ---- */
-
-/* "deform_conv2d_backward" of "torchvision::_deform_conv2d_backward.out". */
-static const char *stem_of(const char *name, size_t *out_length) {
-  const char *base = strstr(name, "::");
-  base = base ? base + 2 : name;
-  base += strspn(base, "_");
-  *out_length = strcspn(base, ".");
-  return base;
-}
-
-bool opc_search_is_backward_of(const opc_operator_t *op, const opc_operator_t *forward) {
-  static const char suffix[] = "_backward";
-  size_t length, forward_length, space = strcspn(op->name, ":");
-  const char *stem = stem_of(op->name, &length), *forward_stem = stem_of(forward->name, &forward_length);
-  bool same_space = strncmp(op->name, forward->name, space) == 0 && forward->name[space] == ':';
-  return same_space && length > forward_length && strncmp(stem, forward_stem, forward_length) == 0 &&
-         strncmp(stem + forward_length, suffix, strlen(suffix)) == 0;
-}
-
-/* ---- one tuple ---- */
-
 typedef struct backward {
   const opc_operator_t *op;
   const opc_search_entry_t *forward;

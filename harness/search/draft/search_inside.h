@@ -6,6 +6,8 @@
  *   search_repair.c message -> edited arguments, a row a family (search_repair.c)
  *   search_edit.c   the edits themselves
  *   search_library.c what other operators have found
+ *   search_offer.c  what an operator is offered of that
+ *   search_alike.c  which operators belong together by their names
  *   search_backward.c a backward operator's arguments after its forward operator's
  *   search_digest.c digests of tuples and values
  *   search_tabu.c   forms of arguments that only kill

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "search/draft/search_inside.h"
 
@@ -120,36 +119,6 @@ opc_status_t opc_search_library_add(opc_search_library_t *library, const opc_ope
 
 /* ---- which operators are alike ---- */
 
-/* "decode_png" of "image::decode_png.overload". */
-static const char *base_name(const char *name, size_t *out_length) {
-  const char *base = strstr(name, "::");
-  base = base ? base + 2 : name;
-  *out_length = strcspn(base, ".");
-  return base;
-}
-
-static bool has_word(const char *name, size_t length, const char *word, size_t word_length) {
-  for (size_t i = 0; i + word_length <= length; i++) {
-    bool whole = (i == 0 || name[i - 1] == '_') && (i + word_length == length || name[i + word_length] == '_');
-    if (whole && strncasecmp(name + i, word, word_length) == 0) return true;
-  }
-  return false;
-}
-
-int opc_search_shared_words(const char *left, const char *right) {
-  size_t left_length, right_length;
-  int shared = 0;
-  left = base_name(left, &left_length);
-  right = base_name(right, &right_length);
-  for (size_t i = 0; i < left_length;) {
-    size_t length = 0;
-    while (i + length < left_length && left[i + length] != '_') length++;
-    shared += length > 1 && has_word(right, right_length, left + i, length);
-    i += length + 1;
-  }
-  return shared;
-}
-
 static bool are_relatives(const opc_operator_t *op, const opc_operator_t *other) {
   return opc_search_is_backward_of(op, other) || opc_search_is_backward_of(other, op);
 }
@@ -226,109 +195,4 @@ const char *opc_search_constructor(const opc_search_view_t *view, const char *cl
       if (strcmp(view->classes[i].methods[k].name, "__init__") == 0) return view->classes[i].methods[k].schema;
   }
   return NULL;
-}
-
-/* ---- what it offers ---- */
-
-/* The first ones are the best; later ones come less and less often. */
-static size_t draw_early(opc_rng_t *rng, size_t count, int percent) {
-  size_t i = 0;
-  while (i + 1 < count && opc_rng_chance(rng, percent)) i++;
-  return i;
-}
-
-static const opc_value_t *value_called(const opc_search_entry_t *entry, const opc_argument_t *argument,
-                                       bool *out_absent) {
-  for (size_t i = 0; i < entry->op->argument_count && i < entry->sample.argument_count; i++) {
-    const opc_argument_t *own = &entry->op->arguments[i];
-    if (strcmp(own->name, argument->name) != 0 || strcmp(own->type_text, argument->type_text) != 0) continue;
-    *out_absent = entry->sample.absent[i];
-    return *out_absent ? NULL : &entry->sample.arguments[i];
-  }
-  return NULL;
-}
-
-/* A tensor that another operator returned; of operators that are alike in name before others. */
-static const opc_search_output_t *produced(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng) {
-  const opc_search_output_t *found[64];
-  size_t count = 0;
-  for (int named = 1; named >= 0; named--) {
-    for (size_t i = 0; i < view->count; i++) {
-      if ((opc_search_shared_words(op->name, view->entries[i]->op->name) > 0) != (named == 1)) continue;
-      for (size_t k = 0; k < view->entries[i]->output_count && count < 64; k++)
-        found[count++] = &view->entries[i]->outputs[k];
-    }
-  }
-  return count == 0 ? NULL : found[draw_early(rng, count, 75)];
-}
-
-static bool produce(const opc_search_view_t *view, const opc_operator_t *op, const opc_type_t *type, opc_rng_t *rng,
-                    opc_value_t *out) {
-  if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
-  bool list = type->kind == OPC_TYPE_LIST && type->element->kind == OPC_TYPE_TENSOR;
-  if (!list && type->kind != OPC_TYPE_TENSOR) return false;
-  const opc_search_output_t *output = produced(view, op, rng);
-  if (!output) return false;
-  if (!list) return opc_search_output_value(output, out);
-  *out = (opc_value_t){.kind = OPC_VALUE_LIST};
-  out->list.items = calloc(1, sizeof *out->list.items);
-  out->list.count = out->list.items && opc_search_output_value(output, &out->list.items[0]);
-  return out->list.count == 1;
-}
-
-/* A value that an argument of this name and type has had elsewhere. */
-static bool known_value(const opc_search_view_t *view, const opc_argument_t *argument, opc_rng_t *rng,
-                        opc_value_t *out) {
-  const opc_value_t *found[32];
-  size_t count = 0;
-  bool absent;
-  for (size_t i = 0; i < view->count && count < 32; i++) {
-    const opc_value_t *value = value_called(view->entries[i], argument, &absent);
-    if (value) found[count++] = value;
-  }
-  return count > 0 && opc_value_copy(found[draw_early(rng, count, 60)], out, NULL) == OPC_OK;
-}
-
-bool opc_search_view_tuple(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *out) {
-  if (view->count == 0 || opc_sample_init(out, op, NULL) != OPC_OK) return false;
-  out->source = OPC_SAMPLE_SEARCHED;
-  opc_seed_t seed;
-  opc_seed_begin(&seed, rng);
-  const opc_search_entry_t *like = view->entries[draw_early(rng, view->count, 75)];
-  for (size_t i = 0; i < op->argument_count; i++) {
-    const opc_argument_t *argument = &op->arguments[i];
-    opc_value_t *value = &out->arguments[i];
-    bool absent = false, made = false;
-    const opc_value_t *same = value_called(like, argument, &absent);
-    if (same) made = opc_value_copy(same, value, NULL) == OPC_OK;
-    else if (absent && argument->has_default) continue;
-    if (!made && opc_rng_chance(rng, 35)) made = produce(view, op, &argument->type, rng, value);
-    if (!made && opc_rng_chance(rng, 60)) made = known_value(view, argument, rng, value);
-    if (!made && argument->has_default && !opc_rng_chance(rng, 30)) continue;
-    if (!made) made = opc_seed_value(&seed, argument, value);
-    if (!made) {
-      opc_sample_clear(out);
-      return false;
-    }
-    out->absent[i] = false;
-    if (value->kind == OPC_VALUE_TENSOR) opc_seed_follow(&seed, value->tensor);
-  }
-  return true;
-}
-
-bool opc_search_view_replace(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng,
-                             opc_sample_t *sample) {
-  if (view->count == 0 || op->argument_count == 0) return false;
-  size_t argument = (size_t)opc_rng_below(rng, (int64_t)op->argument_count);
-  opc_value_t value = {0};
-  bool made = opc_rng_chance(rng, 50) && produce(view, op, &op->arguments[argument].type, rng, &value);
-  if (!made) made = known_value(view, &op->arguments[argument], rng, &value);
-  if (!made) {
-    opc_value_clear(&value);
-    return false;
-  }
-  opc_value_clear(&sample->arguments[argument]);
-  sample->arguments[argument] = value;
-  sample->absent[argument] = false;
-  return true;
 }
