@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/text.h"
 #include "model/case/case.h"
@@ -37,6 +38,47 @@ json_t *opc_sample_to_json(const opc_sample_t *sample, const opc_operator_t *op)
   else json_decref(kwargs);
   if (!json_is_null(expect)) opc_json_put(&json, "expect", expect);
   return json;
+}
+
+/* ---- the name, which is made of what is written ---- */
+
+/* A .npy file counts by its name: a digest that held the folder would differ from one checkout to the next. */
+static void shorten_files(json_t *json) {
+  const char *key;
+  json_t *item;
+  size_t index;
+  if (json_is_array(json)) {
+    json_array_foreach(json, index, item) shorten_files(item);
+    return;
+  }
+  json_t *file = json_object_get(json_object_get(json, "fill"), "file");
+  const char *slash = json_is_string(file) ? strrchr(json_string_value(file), '/') : NULL;
+  if (slash) {
+    char *name = opc_string_copy(slash + 1); /* json_string_set frees what slash points into */
+    if (name) json_string_set(file, name);
+    free(name);
+  }
+  json_object_foreach(json, key, item) shorten_files(item);
+}
+
+opc_status_t opc_sample_name(opc_sample_t *sample, const opc_operator_t *op, opc_error_t *error) {
+  if (sample->name && sample->name[0]) return OPC_OK;
+  json_t *whole = opc_sample_to_json(sample, op), *arguments = json_object();
+  char *text = NULL;
+  opc_json_put(&arguments, "args", whole ? json_incref(json_object_get(whole, "args")) : NULL);
+  if (json_object_get(whole, "kwargs"))
+    opc_json_put(&arguments, "kwargs", json_incref(json_object_get(whole, "kwargs")));
+  shorten_files(arguments);
+  if (arguments) text = json_dumps(arguments, JSON_COMPACT | JSON_SORT_KEYS);
+  if (text) {
+    free(sample->name);
+    sample->name = opc_string_format("s-%08x", (unsigned)(XXH3_64bits(text, strlen(text)) & 0xffffffffu));
+  }
+  bool named = text && sample->name;
+  free(text);
+  json_decref(arguments);
+  json_decref(whole);
+  return named ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
 }
 
 /* ---- reading ---- */
