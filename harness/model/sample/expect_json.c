@@ -7,15 +7,11 @@
 #include "model/json/json_write.h"
 #include "model/value/value_read.h"
 
-static opc_status_t out_of_memory(opc_json_reader_t *reader) {
-  return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
-}
-
 /* The path has to name a tensor that the sample gives: "x", or "tensors[1]". */
 static opc_status_t check_tensor_path(opc_json_reader_t *reader, const char *path, const opc_operator_t *op,
                                       const opc_sample_t *sample) {
   char *name = strndup(path, strcspn(path, "["));
-  if (!name) return out_of_memory(reader);
+  if (!name) return opc_out_of_memory(reader->error);
   int index = opc_operator_argument(op, name);
   free(name);
   if (index < 0) {
@@ -66,7 +62,7 @@ static opc_status_t read_same_bits(opc_json_reader_t *reader, const json_t *json
   if (!json_is_array(json)) return opc_json_fail(reader, "expected a list of pairs [output, \"argument\"]");
   if (count == 0) return OPC_OK;
   expect->same_bits = calloc(count, sizeof *expect->same_bits);
-  if (!expect->same_bits) return out_of_memory(reader);
+  if (!expect->same_bits) return opc_out_of_memory(reader->error);
   expect->same_bits_count = count;
   for (size_t i = 0; i < count; i++) {
     const json_t *pair = json_array_get(json, i);
@@ -88,7 +84,7 @@ static opc_status_t read_same_bits(opc_json_reader_t *reader, const json_t *json
     if (status != OPC_OK) return status;
     expect->same_bits[i].output = (size_t)output;
     expect->same_bits[i].argument = opc_string_copy(path);
-    if (!expect->same_bits[i].argument) return out_of_memory(reader);
+    if (!expect->same_bits[i].argument) return opc_out_of_memory(reader->error);
     opc_json_leave(reader, before);
   }
   return OPC_OK;
@@ -105,7 +101,7 @@ static opc_status_t read_outputs(opc_json_reader_t *reader, const json_t *json, 
                          op->return_count, op->return_count == 1 ? "" : "s", op->name);
   if (count == 0) return OPC_OK;
   expect->outputs = calloc(count, sizeof *expect->outputs);
-  if (!expect->outputs) return out_of_memory(reader);
+  if (!expect->outputs) return opc_out_of_memory(reader->error);
   expect->output_count = count;
   for (size_t i = 0; i < count; i++) {
     const opc_argument_t *output = i < op->return_count ? &op->returns[i] : NULL;
@@ -129,7 +125,7 @@ static opc_status_t read_tolerance(opc_json_reader_t *reader, const json_t *json
     opc_dtype_t dtype = OPC_DTYPE_OTHER;
     size_t before = opc_json_enter(reader, json_object_iter_key(at));
     json_t *key = json_string(json_object_iter_key(at));
-    opc_status_t status = key ? opc_dtype_read(reader, key, &dtype) : out_of_memory(reader);
+    opc_status_t status = key ? opc_dtype_read(reader, key, &dtype) : opc_out_of_memory(reader->error);
     json_decref(key);
     if (status == OPC_OK && expect->tolerance[dtype] >= 0.0)
       status =

@@ -5,8 +5,6 @@
 
 #include "base/text.h"
 
-static opc_status_t out_of_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory"); }
-
 static void values_free(opc_value_t *values, size_t count) {
   for (size_t i = 0; values && i < count; i++) opc_value_clear(&values[i]);
   free(values);
@@ -39,7 +37,7 @@ opc_status_t opc_sample_init(opc_sample_t *sample, const opc_operator_t *op, opc
   sample->absent = calloc(count + 1, sizeof *sample->absent);
   if (!sample->operator_name || !sample->arguments || !sample->absent) {
     opc_sample_clear(sample);
-    return out_of_memory(error);
+    return opc_out_of_memory(error);
   }
   for (size_t i = 0; i < count; i++) sample->absent[i] = op->arguments[i].has_default;
   return OPC_OK;
@@ -48,7 +46,7 @@ opc_status_t opc_sample_init(opc_sample_t *sample, const opc_operator_t *op, opc
 static opc_status_t values_copy(const opc_value_t *values, size_t count, opc_value_t **out, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   *out = calloc(count + 1, sizeof **out);
-  if (!*out) return out_of_memory(error);
+  if (!*out) return opc_out_of_memory(error);
   for (size_t i = 0; i < count && status == OPC_OK; i++) status = opc_value_copy(&values[i], &(*out)[i], error);
   return status;
 }
@@ -60,12 +58,12 @@ static opc_status_t expect_copy(const opc_expect_t *expect, opc_expect_t *out, o
   out->outputs = NULL;
   if (expect->same_bits_count) {
     out->same_bits = calloc(expect->same_bits_count, sizeof *out->same_bits);
-    if (!out->same_bits) return out_of_memory(error);
+    if (!out->same_bits) return opc_out_of_memory(error);
   }
   for (size_t i = 0; i < expect->same_bits_count && status == OPC_OK; i++) {
     out->same_bits[i].output = expect->same_bits[i].output;
     out->same_bits[i].argument = opc_string_copy(expect->same_bits[i].argument);
-    if (!out->same_bits[i].argument) status = out_of_memory(error);
+    if (!out->same_bits[i].argument) status = opc_out_of_memory(error);
   }
   if (status == OPC_OK && expect->outputs)
     status = values_copy(expect->outputs, expect->output_count, &out->outputs, error);
@@ -75,7 +73,7 @@ static opc_status_t expect_copy(const opc_expect_t *expect, opc_expect_t *out, o
 /* A copy of a string that may be NULL. */
 static opc_status_t text_copy(const char *text, char **out, opc_error_t *error) {
   *out = opc_string_copy(text);
-  return text && !*out ? out_of_memory(error) : OPC_OK;
+  return text && !*out ? opc_out_of_memory(error) : OPC_OK;
 }
 
 opc_status_t opc_sample_copy(const opc_sample_t *sample, opc_sample_t *out, opc_error_t *error) {
@@ -85,7 +83,7 @@ opc_status_t opc_sample_copy(const opc_sample_t *sample, opc_sample_t *out, opc_
   if (status == OPC_OK) status = text_copy(sample->name, &out->name, error);
   if (status == OPC_OK) status = text_copy(sample->origin, &out->origin, error);
   if (status == OPC_OK) status = values_copy(sample->arguments, count, &out->arguments, error);
-  if (status == OPC_OK && !(out->absent = calloc(count + 1, sizeof *out->absent))) status = out_of_memory(error);
+  if (status == OPC_OK && !(out->absent = calloc(count + 1, sizeof *out->absent))) status = opc_out_of_memory(error);
   if (status == OPC_OK && count) memcpy(out->absent, sample->absent, count * sizeof *out->absent);
   if (status == OPC_OK) status = expect_copy(&sample->expect, &out->expect, error);
   if (status != OPC_OK) opc_sample_clear(out);

@@ -78,14 +78,10 @@ opc_status_t opc_sample_name(opc_sample_t *sample, const opc_operator_t *op, opc
   free(text);
   json_decref(arguments);
   json_decref(whole);
-  return named ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  return named ? OPC_OK : opc_out_of_memory(error);
 }
 
 /* ---- reading ---- */
-
-static opc_status_t out_of_memory(opc_json_reader_t *reader) {
-  return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
-}
 
 static const char *schema_text(const opc_operator_t *op) { return op->schema ? op->schema : op->name; }
 
@@ -157,7 +153,7 @@ static opc_status_t read_arguments(opc_json_reader_t *reader, const json_t *json
                                    opc_sample_t *sample) {
   const json_t *args = json_object_get(json, "args"), *kwargs = json_object_get(json, "kwargs");
   bool *given = calloc(op->argument_count + 1, sizeof *given);
-  opc_status_t status = given ? OPC_OK : out_of_memory(reader);
+  opc_status_t status = given ? OPC_OK : opc_out_of_memory(reader->error);
   size_t before = strlen(reader->path);
   if (status == OPC_OK && args) {
     opc_json_enter(reader, "args");
@@ -196,7 +192,7 @@ static opc_status_t read_name(opc_json_reader_t *reader, const json_t *json, opc
   }
   opc_json_leave(reader, before);
   sample->name = opc_string_copy(text);
-  return sample->name ? OPC_OK : out_of_memory(reader);
+  return sample->name ? OPC_OK : opc_out_of_memory(reader->error);
 }
 
 static opc_status_t read_source(opc_json_reader_t *reader, const json_t *json, opc_sample_t *sample) {

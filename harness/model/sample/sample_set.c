@@ -17,11 +17,9 @@ void opc_sample_set_clear(opc_sample_set_t *set) {
   *set = (opc_sample_set_t){0};
 }
 
-static opc_status_t out_of_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory"); }
-
 opc_status_t opc_sample_set_add(opc_sample_set_t *set, opc_sample_t *sample, opc_error_t *error) {
   opc_sample_t *samples = realloc(set->samples, (set->count + 1) * sizeof *samples);
-  if (!samples) return out_of_memory(error);
+  if (!samples) return opc_out_of_memory(error);
   set->samples = samples;
   set->samples[set->count++] = *sample;
   *sample = (opc_sample_t){0};
@@ -86,7 +84,7 @@ static opc_status_t read_sample(const sample_file_t *file, const json_t *json, s
   }
   if (status == OPC_OK) {
     sample.origin = opc_json_file_place(&file->json, "samples", index);
-    status = sample.origin ? opc_sample_set_add(set, &sample, file->json.error) : out_of_memory(file->json.error);
+    status = sample.origin ? opc_sample_set_add(set, &sample, file->json.error) : opc_out_of_memory(file->json.error);
   }
   opc_sample_clear(&sample);
   return status;
@@ -119,7 +117,7 @@ static opc_status_t write_samples(const opc_sample_set_t *set, FILE *stream, opc
     char *line = json ? json_dumps(json, 0) : NULL;
     if (line) fprintf(stream, "%s\n  %s", i ? "," : "", line);
     json_decref(json);
-    if (!line) return out_of_memory(error);
+    if (!line) return opc_out_of_memory(error);
     free(line);
   }
   fputs("\n]}\n", stream);
@@ -133,7 +131,7 @@ opc_status_t opc_sample_set_write(const opc_sample_set_t *set, const char *file,
   FILE *stream = beside ? fopen(beside, "wbe") : NULL;
   bool made = stream != NULL, renamed = false;
   opc_status_t status = OPC_OK;
-  if (!beside) status = out_of_memory(error);
+  if (!beside) status = opc_out_of_memory(error);
   else if (!stream)
     status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
   if (status == OPC_OK) status = write_samples(set, stream, lookup, context, error);

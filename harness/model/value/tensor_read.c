@@ -92,7 +92,7 @@ static opc_status_t read_values(opc_json_reader_t *reader, const json_t *json, o
                          count, count == 1 ? "" : "s", (long long)numel, numel == 1 ? "" : "s");
   if (count == 0) return OPC_OK;
   spec->fill.values = calloc(count, sizeof *spec->fill.values);
-  if (!spec->fill.values) return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
+  if (!spec->fill.values) return opc_out_of_memory(reader->error);
   spec->fill.value_count = count;
   for (size_t i = 0; i < count; i++) {
     size_t before = opc_json_enter_index(reader, i);
@@ -131,7 +131,7 @@ static opc_status_t read_file(opc_json_reader_t *reader, const json_t *json, opc
   /* The sample travels to processes that may stand in another folder. */
   spec->fill.file = path ? realpath(path, NULL) : NULL;
   if (path && !spec->fill.file) status = opc_json_fail(reader, "cannot open %s", path);
-  if (!path) status = opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
+  if (!path) status = opc_out_of_memory(reader->error);
   free(path);
   if (status != OPC_OK) return status;
 
@@ -280,7 +280,7 @@ static opc_status_t read_text_field(opc_json_reader_t *reader, const json_t *jso
   if (status != OPC_OK) return status;
   opc_json_leave(reader, before);
   *out = opc_string_copy(text);
-  return *out ? OPC_OK : opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
+  return *out ? OPC_OK : opc_out_of_memory(reader->error);
 }
 
 static opc_status_t read_special(opc_json_reader_t *reader, const json_t *json, opc_special_t *out) {
@@ -355,7 +355,7 @@ opc_status_t opc_tensor_spec_read(opc_json_reader_t *reader, const json_t *json,
     return opc_json_fail(reader, "expected an object like {\"shape\": [2, 3]}, not %s",
                          opc_json_what(json, there, sizeof there));
   opc_tensor_spec_t *spec = opc_tensor_spec_new(OPC_DTYPE_FLOAT32, 0, NULL);
-  if (!spec) return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
+  if (!spec) return opc_out_of_memory(reader->error);
   opc_status_t status = read_spec(reader, json, spec);
   if (status == OPC_OK) *out = spec;
   else opc_tensor_spec_free(spec);

@@ -34,13 +34,11 @@ void opc_value_clear(opc_value_t *value) {
   *value = (opc_value_t){0};
 }
 
-static opc_status_t out_of_memory(opc_error_t *error) { return opc_error_set(error, OPC_ERR_MEMORY, "out of memory"); }
-
 static opc_status_t values_copy(const opc_value_t *values, size_t count, opc_value_t **out, opc_error_t *error) {
   *out = NULL;
   if (count == 0) return OPC_OK;
   opc_value_t *copies = calloc(count, sizeof *copies);
-  if (!copies) return out_of_memory(error);
+  if (!copies) return opc_out_of_memory(error);
   opc_status_t status = OPC_OK;
   for (size_t i = 0; i < count && status == OPC_OK; i++) status = opc_value_copy(&values[i], &copies[i], error);
   if (status != OPC_OK) {
@@ -78,7 +76,7 @@ opc_status_t opc_value_copy(const opc_value_t *value, opc_value_t *out, opc_erro
     default:
       break;
   }
-  if (status == OPC_OK && !whole) status = out_of_memory(error);
+  if (status == OPC_OK && !whole) status = opc_out_of_memory(error);
   *out = status == OPC_OK ? copy : (opc_value_t){0};
   return status;
 }

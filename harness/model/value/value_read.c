@@ -6,10 +6,6 @@
 #include "base/text.h"
 #include "model/schema/schema.h"
 
-static opc_status_t out_of_memory(opc_json_reader_t *reader) {
-  return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
-}
-
 static const char *const tag_words[] = {"tensor", "dtype", "device", "generator", "complex", "bits", "object", NULL};
 
 static opc_status_t expected(opc_json_reader_t *reader, const char *what, const json_t *json, const char *type_text) {
@@ -79,7 +75,7 @@ static opc_status_t read_scalar(opc_json_reader_t *reader, const json_t *json, c
 
 static opc_status_t read_string(const char *text, opc_json_reader_t *reader, opc_value_t *out) {
   char *copy = opc_string_copy(text);
-  if (!copy) return out_of_memory(reader);
+  if (!copy) return opc_out_of_memory(reader->error);
   *out = (opc_value_t){.kind = OPC_VALUE_STRING, .string = copy};
   return OPC_OK;
 }
@@ -143,7 +139,7 @@ static opc_status_t read_items(opc_json_reader_t *reader, const json_t *json, si
   opc_value_t list = {.kind = OPC_VALUE_LIST};
   opc_status_t status = OPC_OK;
   if (count) list.list.items = calloc(count, sizeof(opc_value_t));
-  if (count && !list.list.items) return out_of_memory(reader);
+  if (count && !list.list.items) return opc_out_of_memory(reader->error);
   list.list.count = count;
   for (size_t i = 0; i < count && status == OPC_OK; i++) {
     size_t before = repeat ? strlen(reader->path) : opc_json_enter_index(reader, i);
@@ -184,7 +180,7 @@ static opc_status_t read_constructor(opc_json_reader_t *reader, const json_t *li
   opc_value_t values = {.kind = OPC_VALUE_LIST};
   opc_status_t status = OPC_OK;
   if (count) values.list.items = calloc(count, sizeof(opc_value_t));
-  if (count && !values.list.items) return out_of_memory(reader);
+  if (count && !values.list.items) return opc_out_of_memory(reader->error);
   values.list.count = count;
   for (size_t i = 0; i < count && status == OPC_OK; i++) {
     const opc_argument_t *argument = &constructor->arguments[i + 1];
@@ -264,7 +260,7 @@ static opc_status_t read_object(opc_json_reader_t *reader, const json_t *json, c
   object.object.class_name = opc_string_copy(name);
   if (object.object.class_name) *out = object;
   else opc_value_clear(&object);
-  return out->kind == OPC_VALUE_OBJECT ? OPC_OK : out_of_memory(reader);
+  return out->kind == OPC_VALUE_OBJECT ? OPC_OK : opc_out_of_memory(reader->error);
 }
 
 /* By the JSON alone. */

@@ -8,10 +8,6 @@
 #include "search/recipe/recipe_expression.h"
 #include "search/recipe/recipe_inside.h"
 
-static opc_status_t out_of_memory(opc_json_reader_t *reader) {
-  return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory");
-}
-
 static bool is_integer(const opc_type_t *type) { return type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT; }
 
 static bool is_real(const opc_type_t *type) { return type->kind == OPC_TYPE_FLOAT || type->kind == OPC_TYPE_SCALAR; }
@@ -29,7 +25,7 @@ static opc_status_t add_size(opc_json_reader_t *reader, opc_recipe_t *recipe, co
   if (recipe->size_count == OPC_RECIPE_SIZES_MAX)
     return opc_json_fail(reader, "more than %d sizes in one recipe", OPC_RECIPE_SIZES_MAX);
   char *copy = opc_string_copy(name);
-  if (!copy) return out_of_memory(reader);
+  if (!copy) return opc_out_of_memory(reader->error);
   *out = &recipe->sizes[recipe->size_count++];
   **out = (opc_recipe_size_t){.name = copy, .argument = argument, .want = {.dtype_of = -1}};
   return OPC_OK;
@@ -64,7 +60,8 @@ static bool name_known(const char *name, int64_t *out, void *context) {
   if (naming->status != OPC_OK) return true;
   opc_want_t *want = argument >= 0 ? &naming->recipe->wants[argument] : &size->want;
   if (argument >= 0) naming->recipe->wanted[argument] = true;
-  if (!set_bounds(&want->between, "1", argument >= 0 ? "3" : "5")) naming->status = out_of_memory(naming->reader);
+  if (!set_bounds(&want->between, "1", argument >= 0 ? "3" : "5"))
+    naming->status = opc_out_of_memory(naming->reader->error);
   return true;
 }
 
@@ -78,7 +75,7 @@ static opc_status_t read_expression(opc_json_reader_t *reader, opc_recipe_t *rec
                          opc_json_what(json, there, sizeof there));
   *out = json_is_string(json) ? opc_string_copy(json_string_value(json))
                               : opc_string_format("%" JSON_INTEGER_FORMAT, json_integer_value(json));
-  if (!*out) return out_of_memory(reader);
+  if (!*out) return opc_out_of_memory(reader->error);
   if (opc_expression_value(*out, name_known, &naming, &value, why, sizeof why) == OPC_EXPRESSION_SYNTAX)
     return opc_json_fail(reader, "\"%.60s\" is no expression: %s", *out, why);
   return naming.status;
@@ -115,7 +112,7 @@ static opc_status_t read_real_bounds(opc_json_reader_t *reader, const json_t *js
   if (out->real_low > out->real_high)
     return opc_json_fail(reader, "nothing is at least %g and at most %g", out->real_low, out->real_high);
   out->low = opc_string_copy(""); /* says that they are given */
-  return out->low ? OPC_OK : out_of_memory(reader);
+  return out->low ? OPC_OK : opc_out_of_memory(reader->error);
 }
 
 /* ---- fills ---- */
@@ -174,7 +171,7 @@ static opc_status_t read_fill(opc_json_reader_t *reader, opc_recipe_t *recipe, c
 static opc_status_t add_choice(opc_json_reader_t *reader, const json_t *json, opc_want_t *want) {
   static const opc_type_t integer = {.kind = OPC_TYPE_INT};
   opc_value_t *choices = realloc(want->choices, (want->choice_count + 1) * sizeof *choices);
-  if (!choices) return out_of_memory(reader);
+  if (!choices) return opc_out_of_memory(reader->error);
   want->choices = choices;
   opc_status_t status = opc_value_read(reader, json, want->type ? want->type : &integer,
                                        want->type ? want->type_text : "size", &choices[want->choice_count]);
@@ -204,7 +201,7 @@ static opc_status_t read_shape(opc_json_reader_t *reader, opc_recipe_t *recipe, 
     return opc_json_fail(reader, "expected the list of the dimensions, such as [\"N\", \"C\", 3]");
   if (json_array_size(json) > OPC_MAX_DIMS) return opc_json_fail(reader, "more than %d dimensions", OPC_MAX_DIMS);
   want->shape = calloc(json_array_size(json) + 1, sizeof *want->shape);
-  if (!want->shape) return out_of_memory(reader);
+  if (!want->shape) return opc_out_of_memory(reader->error);
   want->has_shape = true;
   for (size_t i = 0; i < json_array_size(json); i++) {
     size_t before = opc_json_enter_index(reader, i);
@@ -228,7 +225,7 @@ static opc_status_t read_dtypes(opc_json_reader_t *reader, const opc_recipe_t *r
   }
   if (count == 0) return opc_json_fail(reader, "expected a dtype, or a list of them");
   want->dtypes = calloc(count, sizeof *want->dtypes);
-  if (!want->dtypes) return out_of_memory(reader);
+  if (!want->dtypes) return opc_out_of_memory(reader->error);
   for (; want->dtype_count < count; want->dtype_count++) {
     size_t before = json_is_array(json) ? opc_json_enter_index(reader, want->dtype_count) : strlen(reader->path);
     opc_status_t status = opc_dtype_read(reader, json_is_array(json) ? json_array_get(json, want->dtype_count) : json,
@@ -248,7 +245,7 @@ static opc_status_t read_items(opc_json_reader_t *reader, opc_recipe_t *recipe, 
   if (!each && want->type->fixed_length > 0 && (int64_t)count != want->type->fixed_length)
     return opc_json_fail(reader, "%zu items where the schema says %s", count, want->type_text);
   want->items = calloc(count + 1, sizeof *want->items);
-  if (!want->items) return out_of_memory(reader);
+  if (!want->items) return opc_out_of_memory(reader->error);
   want->each = each;
   opc_type_t *element =
       want->type->element->kind == OPC_TYPE_OPTIONAL ? want->type->element->element : want->type->element;
@@ -406,7 +403,7 @@ static opc_status_t read_sizes(opc_json_reader_t *reader, opc_recipe_t *recipe, 
 
 static opc_status_t unknown_argument(opc_json_reader_t *reader, const opc_operator_t *op, const char *name) {
   const char **known = calloc(op->argument_count + 1, sizeof *known);
-  if (!known) return out_of_memory(reader);
+  if (!known) return opc_out_of_memory(reader->error);
   for (size_t i = 0; i < op->argument_count; i++) known[i] = op->arguments[i].name;
   const char *nearest = opc_json_nearest(name, known), *schema = op->schema ? op->schema : op->name;
   opc_status_t status = nearest ? opc_json_fail(reader, "no such argument, did you mean \"%s\"? %s", nearest, schema)
@@ -440,7 +437,7 @@ static opc_status_t read_arguments(opc_json_reader_t *reader, opc_recipe_t *reci
 static opc_status_t read_conditions(opc_json_reader_t *reader, opc_recipe_t *recipe, const json_t *json) {
   if (!json_is_array(json)) return opc_json_fail(reader, "expected a list of conditions such as \"C %% G == 0\"");
   recipe->conditions = calloc(json_array_size(json) + 1, sizeof *recipe->conditions);
-  if (!recipe->conditions) return out_of_memory(reader);
+  if (!recipe->conditions) return opc_out_of_memory(reader->error);
   for (size_t i = 0; i < json_array_size(json); i++) {
     size_t before = opc_json_enter_index(reader, i);
     opc_status_t status =
@@ -482,11 +479,11 @@ opc_status_t opc_recipe_read(opc_json_reader_t *reader, const json_t *json, cons
                              opc_recipe_t **out) {
   opc_recipe_t *recipe = calloc(1, sizeof *recipe);
   *out = recipe;
-  if (!recipe) return out_of_memory(reader);
+  if (!recipe) return opc_out_of_memory(reader->error);
   recipe->op = op;
   recipe->wants = calloc(op->argument_count + 1, sizeof *recipe->wants);
   recipe->wanted = calloc(op->argument_count + 1, sizeof *recipe->wanted);
-  if (!recipe->wants || !recipe->wanted) return out_of_memory(reader);
+  if (!recipe->wants || !recipe->wanted) return opc_out_of_memory(reader->error);
   for (size_t i = 0; i < op->argument_count; i++) {
     opc_argument_t *argument = &op->arguments[i];
     opc_type_t *type = argument->type.kind == OPC_TYPE_OPTIONAL ? argument->type.element : &argument->type;

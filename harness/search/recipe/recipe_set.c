@@ -73,7 +73,7 @@ static opc_status_t try_out(const opc_recipe_t *recipe, opc_error_t *error) {
 
 static opc_status_t keep(opc_recipe_set_t *set, opc_recipe_t *recipe, opc_error_t *error) {
   opc_recipe_t **grown = realloc(set->recipes, (set->count + 1) * sizeof(opc_recipe_t *));
-  if (!grown) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory");
+  if (!grown) return opc_out_of_memory(error);
   set->recipes = grown;
   grown[set->count++] = recipe;
   return OPC_OK;
@@ -99,7 +99,7 @@ static opc_status_t read_recipe(const opc_json_file_t *file, const json_t *json,
   }
   opc_status_t status = opc_recipe_read(&reader, json, op, &recipe);
   if (status == OPC_OK && !(recipe->origin = opc_json_file_place(file, "recipes", index)))
-    status = opc_error_set(&trouble, OPC_ERR_MEMORY, "out of memory");
+    status = opc_out_of_memory(&trouble);
   if (status == OPC_OK) status = try_out(recipe, &trouble);
   if (status == OPC_OK) status = keep(set, recipe, &trouble);
   if (status == OPC_OK) return OPC_OK;
