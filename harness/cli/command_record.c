@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
-#include "record/harvest.h"
+#include "record/merge_recordings.h"
 #include "record/program_launch.h"
 #include "record/record_folder.h"
 #include "record/record_settings.h"
@@ -182,28 +182,29 @@ static opc_status_t prepare(record_command_t *record) {
 
 /* ---- the end ---- */
 
-static void tell_nothing(const record_command_t *record, const opc_harvest_t *harvest) {
+static void tell_nothing(const record_command_t *record, const opc_recordings_t *recordings) {
   const char *kind = opc_program_kind(record->words[0]);
   if (kind) opc_complain("nothing was recorded: %s: %s", record->words[0], kind);
-  else if (harvest->troubles.length) opc_complain("nothing was recorded");
-  else if (harvest->processes == 0) opc_complain("nothing was recorded: no process of the program had libtorch in it");
-  else if (harvest->operator_count == 0)
+  else if (recordings->troubles.length) opc_complain("nothing was recorded");
+  else if (recordings->processes == 0)
+    opc_complain("nothing was recorded: no process of the program had libtorch in it");
+  else if (recordings->operator_count == 0)
     opc_complain("nothing was recorded: no operator that was asked for was called");
   else opc_complain("nothing was recorded: no call could be");
 }
 
 static int gather(const record_command_t *record) {
-  opc_harvest_t harvest;
+  opc_recordings_t recordings;
   opc_error_t error;
-  opc_status_t status = opc_harvest(record->folder, record->output, &record->settings, &harvest, &error);
-  int code = status != OPC_OK ? OPC_EXIT_HARNESS : harvest.samples == 0 ? OPC_EXIT_NOTHING : OPC_EXIT_OK;
-  if (harvest.troubles.length && code == OPC_EXIT_NOTHING) code = OPC_EXIT_HARNESS;
+  opc_status_t status = opc_recordings_merge(record->folder, record->output, &record->settings, &recordings, &error);
+  int code = status != OPC_OK ? OPC_EXIT_HARNESS : recordings.samples == 0 ? OPC_EXIT_NOTHING : OPC_EXIT_OK;
+  if (recordings.troubles.length && code == OPC_EXIT_NOTHING) code = OPC_EXIT_HARNESS;
   if (status != OPC_OK) opc_complain("%s", error.message);
-  else if (code != OPC_EXIT_OK) tell_nothing(record, &harvest);
-  if (status == OPC_OK) opc_harvest_tell(&harvest, record->output, stderr);
-  for (char *rest = harvest.troubles.data, *line; rest && (line = strsep(&rest, "\n"));)
+  else if (code != OPC_EXIT_OK) tell_nothing(record, &recordings);
+  if (status == OPC_OK) opc_recordings_report(&recordings, record->output, stderr);
+  for (char *rest = recordings.troubles.data, *line; rest && (line = strsep(&rest, "\n"));)
     if (*line) opc_complain("a process could not be observed: %s", line);
-  opc_harvest_clear(&harvest);
+  opc_recordings_clear(&recordings);
   return code;
 }
 

@@ -13,7 +13,7 @@ typedef struct opc_need {
   const char *name;
   const opc_elf_file_t *by; /* the library itself, or a part of it */
   opc_library_place_t place;
-  bool replaced; /* an inert library stands in for it */
+  bool replaced; /* an stub library stands in for it */
 } opc_need_t;
 
 typedef struct opc_symbol_search {

@@ -22,40 +22,40 @@ static struct {
   opc_device_zone_hit_t hits[OPC_DEVICE_ZONE_HITS];
   size_t hit_count;
   pthread_mutex_t lock;
-} ledger = {.poison = 0xa5, .lock = PTHREAD_MUTEX_INITIALIZER};
+} tracker = {.poison = 0xa5, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-void opc_device_zones_begin(const opc_device_calls_t *calls) { ledger.calls = calls; }
+void opc_device_zones_begin(const opc_device_calls_t *calls) { tracker.calls = calls; }
 
 /* ---- one allocation ---- */
 
 static bool keep(block_t block) {
-  if (ledger.count == ledger.capacity) {
-    size_t capacity = ledger.capacity * 2 + 64;
-    block_t *grown = realloc(ledger.blocks, capacity * sizeof *grown);
+  if (tracker.count == tracker.capacity) {
+    size_t capacity = tracker.capacity * 2 + 64;
+    block_t *grown = realloc(tracker.blocks, capacity * sizeof *grown);
     if (!grown) return false;
-    ledger.blocks = grown;
-    ledger.capacity = capacity;
+    tracker.blocks = grown;
+    tracker.capacity = capacity;
   }
-  ledger.blocks[ledger.count++] = block;
+  tracker.blocks[tracker.count++] = block;
   return true;
 }
 
 /* Of the upper half, none twice in 128 allocations. */
-static unsigned char next_zone(void) { return (unsigned char)(0x80 | (ledger.made++ * 37 & 0x7f)); }
+static unsigned char next_zone(void) { return (unsigned char)(0x80 | (tracker.made++ * 37 & 0x7f)); }
 
 static void *allocate(size_t bytes) {
   void *base = NULL;
   if (bytes > SIZE_MAX - 2 * (size_t)OPC_DEVICE_ZONE - ROUND) return NULL;
   size_t rounded = (bytes + ROUND - 1) / ROUND * ROUND;
   block_t block = {.bytes = bytes, .behind = rounded - bytes + OPC_DEVICE_ZONE, .zone = next_zone()};
-  if (ledger.calls->allocate(&base, OPC_DEVICE_ZONE + bytes + block.behind) != 0 || !base) return NULL;
+  if (tracker.calls->allocate(&base, OPC_DEVICE_ZONE + bytes + block.behind) != 0 || !base) return NULL;
   block.data = (unsigned char *)base + OPC_DEVICE_ZONE;
-  bool filled = ledger.calls->fill(base, block.zone, OPC_DEVICE_ZONE) == 0 &&
-                ledger.calls->fill(block.data, ledger.poison, bytes) == 0 &&
-                ledger.calls->fill(block.data + bytes, block.zone, block.behind) == 0 &&
-                ledger.calls->wait() == 0; /* the fills are on another stream than whoever uses the memory */
+  bool filled = tracker.calls->fill(base, block.zone, OPC_DEVICE_ZONE) == 0 &&
+                tracker.calls->fill(block.data, tracker.poison, bytes) == 0 &&
+                tracker.calls->fill(block.data + bytes, block.zone, block.behind) == 0 &&
+                tracker.calls->wait() == 0; /* the fills are on another stream than whoever uses the memory */
   if (filled && keep(block)) return block.data;
-  (void)ledger.calls->release(base);
+  (void)tracker.calls->release(base);
   return NULL;
 }
 
@@ -63,16 +63,16 @@ static void *allocate(size_t bytes) {
 static void look(const block_t *block, unsigned char *zone, size_t size, long long offset) {
   static unsigned char bytes[OPC_DEVICE_ZONE + ROUND];
   size_t first = size, count = 0;
-  if (ledger.calls->read(bytes, zone, size) != 0) return; /* a fault of the context is told elsewhere */
+  if (tracker.calls->read(bytes, zone, size) != 0) return; /* a fault of the context is told elsewhere */
   for (size_t i = 0; i < size; i++) {
     if (bytes[i] == block->zone) continue;
     if (first == size) first = i;
     count++;
   }
   if (!count) return;
-  (void)ledger.calls->fill(zone, block->zone, size);
-  if (ledger.hit_count == OPC_DEVICE_ZONE_HITS) return;
-  ledger.hits[ledger.hit_count++] = (opc_device_zone_hit_t){
+  (void)tracker.calls->fill(zone, block->zone, size);
+  if (tracker.hit_count == OPC_DEVICE_ZONE_HITS) return;
+  tracker.hits[tracker.hit_count++] = (opc_device_zone_hit_t){
       .data = block->data, .bytes = block->bytes, .offset = offset + (long long)first, .count = count};
 }
 
@@ -82,52 +82,52 @@ static void look_at(const block_t *block) {
 }
 
 static void release(void *data) {
-  for (size_t i = ledger.count; i-- > 0;) {
-    block_t block = ledger.blocks[i];
+  for (size_t i = tracker.count; i-- > 0;) {
+    block_t block = tracker.blocks[i];
     if (block.data != data) continue;
-    if (ledger.calls->wait() == 0) look_at(&block);
-    ledger.blocks[i] = ledger.blocks[--ledger.count];
-    (void)ledger.calls->release(block.data - OPC_DEVICE_ZONE);
+    if (tracker.calls->wait() == 0) look_at(&block);
+    tracker.blocks[i] = tracker.blocks[--tracker.count];
+    (void)tracker.calls->release(block.data - OPC_DEVICE_ZONE);
     return;
   }
-  (void)ledger.calls->release(data);
+  (void)tracker.calls->release(data);
 }
 
 /* ---- all of them ---- */
 
 void *opc_device_zones_allocate(size_t bytes) {
   if (bytes == 0) return NULL;
-  pthread_mutex_lock(&ledger.lock);
+  pthread_mutex_lock(&tracker.lock);
   void *data = allocate(bytes);
-  pthread_mutex_unlock(&ledger.lock);
+  pthread_mutex_unlock(&tracker.lock);
   return data;
 }
 
 void opc_device_zones_release(void *data) {
   if (!data) return;
-  pthread_mutex_lock(&ledger.lock);
+  pthread_mutex_lock(&tracker.lock);
   release(data);
-  pthread_mutex_unlock(&ledger.lock);
+  pthread_mutex_unlock(&tracker.lock);
 }
 
 void opc_device_zones_poison(unsigned char byte) {
-  pthread_mutex_lock(&ledger.lock);
-  ledger.poison = byte;
-  pthread_mutex_unlock(&ledger.lock);
+  pthread_mutex_lock(&tracker.lock);
+  tracker.poison = byte;
+  pthread_mutex_unlock(&tracker.lock);
 }
 
 void opc_device_zones_verify(void) {
-  pthread_mutex_lock(&ledger.lock);
-  bool ready = ledger.count > 0 && ledger.calls->wait() == 0;
-  for (size_t i = 0; ready && i < ledger.count; i++) look_at(&ledger.blocks[i]);
-  pthread_mutex_unlock(&ledger.lock);
+  pthread_mutex_lock(&tracker.lock);
+  bool ready = tracker.count > 0 && tracker.calls->wait() == 0;
+  for (size_t i = 0; ready && i < tracker.count; i++) look_at(&tracker.blocks[i]);
+  pthread_mutex_unlock(&tracker.lock);
 }
 
 size_t opc_device_zones_hits(const opc_device_zone_hit_t **out) {
-  *out = ledger.hits;
-  return ledger.hit_count;
+  *out = tracker.hits;
+  return tracker.hit_count;
 }
 
-void opc_device_zones_reset(void) { ledger.hit_count = 0; }
+void opc_device_zones_reset(void) { tracker.hit_count = 0; }
 
-size_t opc_device_zones_live(void) { return ledger.count; }
+size_t opc_device_zones_live(void) { return tracker.count; }

@@ -2,7 +2,7 @@
  * until it is written: what a kernel writes beside a tensor shows afterwards, and what it never writes shows too. Reads
  * beside a tensor do not show.
  *
- * The zones lie on the device; the ledger is the host's. The zone behind begins with the first byte that is not the
+ * The zones lie on the device; the tracker is the host's. The zone behind begins with the first byte that is not the
  * tensor's, whatever the alignment. Ownership: what opc_device_zones_allocate gave goes to opc_device_zones_release.
  * Threads: any. CUDA is called by the functions that are given, so that all of this is tested on host memory. */
 #ifndef OPC_MEMORY_DEVICE_ZONES_H

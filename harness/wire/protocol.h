@@ -7,8 +7,8 @@
  *    stdout and stderr are a memfd already (its tail is evidence), stdin is /dev/null, LD_LIBRARY_PATH is set for
  * --torch.
  *    --exec-batch: a process a batch, for libraries that make forking unsafe. Fd 3 tells of the loading as usual and is
- * closed after "ready"; then the process is the child itself: fd 4 is the batch channel, fd 5 the black box, fd 6 the
- * output memfd.
+ * closed after "ready"; then the process is the child itself: fd 4 is the batch channel, fd 5 the crash record, fd 6
+ * the output memfd.
  *    --namespace: the operators of this namespace are listed as well that none of the libraries registered, libtorch's
  * own among them.
  *    --package: loaded after the libraries, and told of in the same way: its operators are its models, with
@@ -43,7 +43,7 @@
  * directory removed
  *      {"t":"fork_failed","child":ID,"message":TEXT}
  *    supervisor -> worker
- *      {"t":"fork","child":ID,"memory_mib":N}          with three fds by SCM_RIGHTS: batch channel, black box memfd,
+ *      {"t":"fork","child":ID,"memory_mib":N}          with three fds by SCM_RIGHTS: batch channel, crash record memfd,
  * output memfd End of file on fd 3: the worker kills its children and leaves.
  *
  * 2. Batch channel: a SOCK_STREAM socketpair a child.
@@ -87,8 +87,8 @@
  * instruction ("lib.so+1a2b")
  *      {"t":"refused","message":TEXT}   the command itself was wrong (harness error)
  *
- * 3. Black box: a memfd of OPC_BLACKBOX_SIZE bytes that child and supervisor map. The child writes the case before it
- * runs; the fault handler writes the crash. The supervisor reads it for deadlines and after a death. No message is
+ * 3. Black box: a memfd of OPC_CRASH_RECORD_SIZE bytes that child and supervisor map. The child writes the case before
+ * it runs; the fault handler writes the crash. The supervisor reads it for deadlines and after a death. No message is
  * needed, so a begin costs no system call. */
 #ifndef OPC_WIRE_PROTOCOL_H
 #define OPC_WIRE_PROTOCOL_H
@@ -98,37 +98,38 @@
 enum {
   OPC_PROTOCOL_VERSION = 1,
   OPC_CONTROL_FD = 3,
-  OPC_BATCH_FD = 4, /* --exec-batch: batch channel, black box, output */
+  OPC_BATCH_FD = 4, /* --exec-batch: batch channel, crash record, output */
   OPC_BATCH_FDS = 3,
   OPC_LOG_FD = 7, /* --tool memcheck: Valgrind's log; the worker closes it */
-  OPC_BLACKBOX_SIZE = 8192,
-  OPC_BLACKBOX_FRAMES = 48,
-  OPC_BLACKBOX_CASE_SIZE = 768,
-  OPC_BLACKBOX_INPUT_SIZE = 4096
+  OPC_CRASH_RECORD_SIZE = 8192,
+  OPC_CRASH_RECORD_FRAMES = 48,
+  OPC_CRASH_RECORD_CASE_SIZE = 768,
+  OPC_CRASH_RECORD_INPUT_SIZE = 4096
 };
 
-typedef struct opc_blackbox {
-  uint32_t magic;              /* OPC_BLACKBOX_MAGIC, written by the supervisor */
+typedef struct opc_crash_record {
+  uint32_t magic;              /* OPC_CRASH_RECORD_MAGIC, written by the supervisor */
   volatile uint32_t running;   /* 1 while a case or a try runs */
   volatile uint64_t sequence;  /* counts cases and tries of this child */
   volatile int64_t started_ns; /* CLOCK_MONOTONIC when it began */
-  char case_id[OPC_BLACKBOX_CASE_SIZE];
+  char case_id[OPC_CRASH_RECORD_CASE_SIZE];
   char why[128];   /* why the case is tried; "" for a try */
   char phase[128]; /* "the operator", "the Meta kernel"…; "the operator, …": once more on the case's own arguments */
-  char input[OPC_BLACKBOX_INPUT_SIZE]; /* the arguments of a case that "only" or "to" names, as a JSON object of
+  char input[OPC_CRASH_RECORD_INPUT_SIZE]; /* the arguments of a case that "only" or "to" names, as a JSON object of
                                           strings; "" for any other */
-  volatile uint32_t crashed;           /* 1 once the fault handler has filled in the rest */
+  volatile uint32_t crashed;               /* 1 once the fault handler has filled in the rest */
   int32_t signal,
       code;         /* si_signo, si_code; signal 0: exit() was called with status `code`, and frames say from where */
   uint64_t address; /* si_addr */
   uint64_t program_counter;
   uint32_t frame_count;
-  uint64_t frames[OPC_BLACKBOX_FRAMES]; /* the first is program_counter for a signal; the others are return addresses */
-  char terminate_text[1024];            /* what std::terminate was called for; why a child left with exit code 125 */
-} opc_blackbox_t;
+  uint64_t
+      frames[OPC_CRASH_RECORD_FRAMES]; /* the first is program_counter for a signal; the others are return addresses */
+  char terminate_text[1024];           /* what std::terminate was called for; why a child left with exit code 125 */
+} opc_crash_record_t;
 
-_Static_assert(sizeof(opc_blackbox_t) <= OPC_BLACKBOX_SIZE, "the black box has grown out of its file");
+_Static_assert(sizeof(opc_crash_record_t) <= OPC_CRASH_RECORD_SIZE, "the black box has grown out of its file");
 
-enum { OPC_BLACKBOX_MAGIC = 0x6f706362 };
+enum { OPC_CRASH_RECORD_MAGIC = 0x6f706362 };
 
 #endif

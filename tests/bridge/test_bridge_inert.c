@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bridge/inert/inert.h"
+#include "bridge/stub/stub_library.h"
 #include "bridge_test.h"
 
 static jmp_buf called_from;
@@ -24,12 +24,12 @@ static void call(void *address) {
 
 static void test_functions_and_data(void **state) {
   (void)state;
-  const opc_inert_symbol_t symbols[] = {{.name = "inert_first"},
-                                        {.name = "inert_data", .size = 100},
-                                        {.name = "inert_second"},
-                                        {.name = "inert_more", .size = 1}};
-  opc_inert_on_call(on_call);
-  assert_ok(opc_inert_load("libinert_test.so.1", symbols, 4, &error));
+  const opc_stub_symbol_t symbols[] = {{.name = "inert_first"},
+                                       {.name = "inert_data", .size = 100},
+                                       {.name = "inert_second"},
+                                       {.name = "inert_more", .size = 1}};
+  opc_stub_on_call(on_call);
+  assert_ok(opc_stub_load("libinert_test.so.1", symbols, 4, &error));
   void *handle = dlopen("libinert_test.so.1", RTLD_NOW | RTLD_NOLOAD); /* by its soname, as whoever needs it finds it */
   assert_non_null(handle);
   call(dlsym(handle, "inert_first"));
@@ -46,10 +46,10 @@ static void test_functions_and_data(void **state) {
 
 static void test_versions(void **state) {
   (void)state;
-  const opc_inert_symbol_t symbols[] = {{.name = "inert_old", .version = "INERT_1"},
-                                        {.name = "inert_plain"},
-                                        {.name = "inert_new", .version = "INERT_2"}};
-  assert_ok(opc_inert_load("libinert_versions.so", symbols, 3, &error));
+  const opc_stub_symbol_t symbols[] = {{.name = "inert_old", .version = "INERT_1"},
+                                       {.name = "inert_plain"},
+                                       {.name = "inert_new", .version = "INERT_2"}};
+  assert_ok(opc_stub_load("libinert_versions.so", symbols, 3, &error));
   assert_non_null(dlvsym(RTLD_DEFAULT, "inert_old", "INERT_1"));
   assert_non_null(dlvsym(RTLD_DEFAULT, "inert_new", "INERT_2"));
   assert_null(dlvsym(RTLD_DEFAULT, "inert_old", "INERT_2"));
@@ -62,14 +62,14 @@ static void test_none_and_many(void **state) {
   (void)state;
   enum { MANY = 20000 };
   char(*names)[32] = calloc(MANY, sizeof *names);
-  opc_inert_symbol_t *symbols = calloc(MANY, sizeof *symbols);
+  opc_stub_symbol_t *symbols = calloc(MANY, sizeof *symbols);
   assert_true(names != NULL && symbols != NULL);
   for (size_t i = 0; i < MANY; i++) {
     (void)snprintf(names[i], sizeof names[i], "inert_many_%zu", i);
-    symbols[i] = (opc_inert_symbol_t){.name = names[i], .size = i % 3 == 0 ? 8 : 0};
+    symbols[i] = (opc_stub_symbol_t){.name = names[i], .size = i % 3 == 0 ? 8 : 0};
   }
-  assert_ok(opc_inert_load("libinert_none.so", NULL, 0, &error));
-  assert_ok(opc_inert_load("libinert_many.so", symbols, MANY, &error));
+  assert_ok(opc_stub_load("libinert_none.so", NULL, 0, &error));
+  assert_ok(opc_stub_load("libinert_many.so", symbols, MANY, &error));
   for (size_t i = 1; i < MANY; i += 999) {
     void *address = dlsym(RTLD_DEFAULT, names[i]);
     assert_non_null(address);
@@ -84,9 +84,9 @@ static void test_none_and_many(void **state) {
 /* What is true without an interpreter or a device is answered. */
 static void test_answers(void **state) {
   (void)state;
-  const opc_inert_symbol_t symbols[] = {
+  const opc_stub_symbol_t symbols[] = {
       {.name = "Py_IsInitialized"}, {.name = "hipGetDeviceCount"}, {.name = "__hipRegisterFatBinary"}};
-  assert_ok(opc_inert_load("libinert_answers.so", symbols, 3, &error));
+  assert_ok(opc_stub_load("libinert_answers.so", symbols, 3, &error));
   int (*initialised)(void) = NULL, (*devices)(int *) = NULL, count = 7;
   void *(*register_code)(void *) = NULL;
   *(void **)&initialised = dlsym(RTLD_DEFAULT, "Py_IsInitialized");

@@ -87,7 +87,7 @@ static void test_no_driver(void **state) {
   (void)state;
   if (dlopen("libcuda.so.1", RTLD_LAZY)) skip();
   if (cupti) assert_non_null(dlopen(cupti, RTLD_LAZY));
-  const char *why = api->watch_unwrapped(NULL);
+  const char *why = api->watch_untracked(NULL);
   assert_true(strcmp(why, "there is no CUDA driver (libcuda.so.1)") == 0 ||
               (!cupti && strstr(why, "is not there: install nvidia-cuda-cupti")));
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "checks/cuda_log/cuda_judge.h"
+#include "checks/cuda_log/cuda_analysis.h"
 #include "sim_test.h"
 #include "static_user.h"
 
@@ -164,11 +164,11 @@ static const char *judged(cudaStream_t current) {
   static opc_cuda_founds_t founds;
   const opc_cuda_facts_t facts = {.log = api->log_end(), .stream = number(current), .returned = true, .owner = owner};
   founds.count = 0;
-  opc_cuda_judge_launches(&facts, &founds);
-  opc_cuda_judge_pointers(&facts, &founds);
-  opc_cuda_judge_streams(&facts, &founds);
-  opc_cuda_judge_devices(&facts, &founds);
-  opc_cuda_judge_waits(&facts, &founds);
+  opc_cuda_analyse_launches(&facts, &founds);
+  opc_cuda_analyse_pointers(&facts, &founds);
+  opc_cuda_analyse_streams(&facts, &founds);
+  opc_cuda_analyse_devices(&facts, &founds);
+  opc_cuda_analyse_waits(&facts, &founds);
   return founds.count ? founds.items[0].rule : "";
 }
 
@@ -229,7 +229,7 @@ static void test_threads(void **state) {
 
 static void test_refused(void **state) {
   (void)state;
-  const char *why = api->watch_unwrapped(is_own), *code = getenv("FAKE_CUPTI_REFUSES");
+  const char *why = api->watch_untracked(is_own), *code = getenv("FAKE_CUPTI_REFUSES");
   assert_non_null(strstr(why, code));
   assert_non_null(strstr(why, strcmp(code, "39") == 0
                                   ? "another one has it: a profiler, a debugger or compute-sanitizer"
@@ -238,7 +238,7 @@ static void test_refused(void **state) {
   api->log_begin();
   user->stub(1, NULL, arguments);
   assert_int_equal(0, api->log_end().count);
-  assert_string_equal(why, api->watch_unwrapped(is_own));
+  assert_string_equal(why, api->watch_untracked(is_own));
 }
 
 static const static_user_t *user_of(const char *path) {
@@ -261,8 +261,8 @@ int main(int argc, char **argv) {
   if (argc != 3 || !api || !(user = user_of(argv[1])) || !(other = user_of(argv[2])))
     return 1; /* the wrappers are not preloaded */
   if (getenv("FAKE_CUPTI_REFUSES")) return cmocka_run_group_tests(refused, NULL, NULL);
-  if (api->watch_unwrapped(is_own)[0]) {
-    printf("%s\n", api->watch_unwrapped(is_own));
+  if (api->watch_untracked(is_own)[0]) {
+    printf("%s\n", api->watch_untracked(is_own));
     return 1;
   }
   return cmocka_run_group_tests(tests, NULL, NULL);

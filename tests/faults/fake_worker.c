@@ -25,7 +25,7 @@ enum { OPERATORS = sizeof operators / sizeof operators[0], CASES = 10 };
 
 static int *ever; /* shared by all children: how often "flaky" ran */
 static opc_channel_t control = OPC_CHANNEL_INIT, batch = OPC_CHANNEL_INIT;
-static opc_blackbox_t *box;
+static opc_crash_record_t *box;
 static bool ran[CASES];
 static const json_t *crashed; /* of the present command */
 static const char *device = "cpu";
@@ -48,7 +48,7 @@ static void begin(const char *id) {
   box->running = 1;
 }
 
-/* A record of compute-sanitizer, for the stand-in that this runs under (tests/sanitize). */
+/* A record of compute-sanitizer, for the stub that this runs under (tests/sanitize). */
 static void record(const char *text) {
   const char *path = getenv("OPC_STAND_IN_RECORDS");
   FILE *file = path != NULL ? fopen(path, "ae") : NULL;
@@ -190,7 +190,7 @@ static _Noreturn void child(const int fds[3], pid_t parent) {
                               SIGFPE}; /* a sanitizer's handlers would call them errors of this program */
   for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) signal(fatal[i], SIG_DFL);
   batch = (opc_channel_t){.fd = fds[0]};
-  box = mmap(NULL, OPC_BLACKBOX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);
+  box = mmap(NULL, OPC_CRASH_RECORD_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);
   dup2(fds[2], STDOUT_FILENO);
   setvbuf(stdout, NULL, _IOLBF, 0);
   for (json_t *command; (command = wait_for(&batch)) != NULL;) {

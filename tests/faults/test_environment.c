@@ -47,7 +47,7 @@ static void journal_beyond_the_limit(void **state) {
   if (child == 0) {
     static const char *const ops[] = {"fake::[!rl]*"};
     opc_run_options_t options = run_options(ops);
-    struct rlimit limit = {9000, 9000}; /* above the black box of a child */
+    struct rlimit limit = {9000, 9000}; /* above the crash record of a child */
     int code;
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(2);
     opc_status_t result = run_with(&options, &code, &error);

@@ -1,4 +1,4 @@
-/* A run under a stand-in for compute-sanitizer: whose records they are, what becomes of results, and all that can go
+/* A run under a stub for compute-sanitizer: whose records they are, what becomes of results, and all that can go
  * wrong with its report. */
 #include "run_fixture.h"
 
@@ -89,7 +89,7 @@ static void what_depends_on_another_case_says_so(void **state) {
   json_decref(records);
 }
 
-/* The exit code hides the signal; the black box has it. What the report holds goes with the crash. */
+/* The exit code hides the signal; the crash record has it. What the report holds goes with the crash. */
 static void a_crash_is_seen_through_the_exit_code(void **state) {
   (void)state;
   json_t *records = run_one("hidden", "", 1, OPC_OK), *crash = run_find(records, "result", "/v2");

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "checks/catalogue/rules.h"
-#include "checks/cuda_log/cuda_ledger.h"
 #include "checks/cuda_log/cuda_log_json.h"
+#include "checks/cuda_log/cuda_tracker.h"
 #include "unit.h"
 
 #define FOLDER OPC_UNIT_FOLDER "/../../fixtures/cuda_logs"
@@ -28,32 +28,32 @@ static void judge_round(const opc_cuda_file_t *file, opc_cuda_founds_t *out) {
   for (size_t i = 0; i < facts.log.count; i++) injected = injected || facts.log.calls[i].injected;
   (void)opc_cuda_facts_cut(&facts);
   if (injected) {
-    opc_cuda_judge_injected(&facts, out);
+    opc_cuda_analyse_injected(&facts, out);
     return;
   }
   if (opc_cuda_capture_find(&facts.log, &capture)) {
-    opc_cuda_judge_capture(&facts, out);
+    opc_cuda_analyse_capture(&facts, out);
     return;
   }
-  opc_cuda_judge_launches(&facts, out);
-  opc_cuda_judge_pointers(&facts, out);
-  opc_cuda_judge_streams(&facts, out);
-  opc_cuda_judge_devices(&facts, out);
-  opc_cuda_judge_waits(&facts, out);
+  opc_cuda_analyse_launches(&facts, out);
+  opc_cuda_analyse_pointers(&facts, out);
+  opc_cuda_analyse_streams(&facts, out);
+  opc_cuda_analyse_devices(&facts, out);
+  opc_cuda_analyse_waits(&facts, out);
 }
 
 static void judge_rounds(const opc_cuda_file_t *file, opc_cuda_founds_t *out) {
-  opc_cuda_ledger_t ledger = {0};
+  opc_cuda_tracker_t tracker = {0};
   opc_cuda_call_t makers[OPC_CUDA_HOLDINGS];
   for (size_t i = 0; i < file->round_count; i++) {
     const opc_cuda_round_t *round = &file->rounds[i];
     opc_cuda_facts_t facts = file->facts;
     facts.log = (opc_cuda_log_t){.calls = round->calls, .count = round->count, .dropped = round->dropped};
-    opc_cuda_ledger_add(&ledger, &facts);
-    opc_cuda_ledger_read(&ledger, round->operator_calls, round->tensor_bytes);
+    opc_cuda_tracker_add(&tracker, &facts);
+    opc_cuda_tracker_read(&tracker, round->operator_calls, round->tensor_bytes);
   }
-  opc_cuda_judge_ledger(&ledger, makers, out);
-  opc_cuda_ledger_clear(&ledger);
+  opc_cuda_analyse_ledger(&tracker, makers, out);
+  opc_cuda_tracker_clear(&tracker);
 }
 
 static bool is_found(const opc_cuda_founds_t *founds, const char *rule) {

@@ -2,7 +2,7 @@
  * folder. */
 #include "unit.h"
 
-#include "record/harvest.h"
+#include "record/merge_recordings.h"
 #include "record/program_launch.h"
 #include "record/record_folder.h"
 #include "record/record_settings.h"
@@ -81,7 +81,7 @@ static void test_harvest(void **state) {
           "\n{\"class\": \"01\", \"sample\": {\"operator\": \"ns::a\", \"source\": \"recorded\", \"args\": [2.5]}}\n"
           "\n{\"class\": \"04\", \"sample\": {\"operator\": \"ns::a\", \"source\": \"recorded\", \"args\": [3.5]}}\n";
   opc_record_settings_t settings;
-  opc_harvest_t harvest;
+  opc_recordings_t recordings;
   opc_error_t error;
   char text[512] = "", output[1024];
   (void)state;
@@ -92,12 +92,12 @@ static void test_harvest(void **state) {
   temp_write("trouble.8.1", "too old", 7);
   temp_write("trouble.9.1", "too old", 7);
   opc_record_settings_default(&settings);
-  assert_int_equal(opc_harvest(temp_folder, output, &settings, &harvest, &error), OPC_OK);
-  assert_int_equal(harvest.samples, 2); /* 03 is 01 in other words, 01 of the second process is the first's */
-  assert_int_equal(harvest.damaged, 1);
-  assert_int_equal(harvest.processes, 0);
-  assert_string_equal(opc_text_c(&harvest.troubles), "too old\n");
-  opc_harvest_clear(&harvest);
+  assert_int_equal(opc_recordings_merge(temp_folder, output, &settings, &recordings, &error), OPC_OK);
+  assert_int_equal(recordings.samples, 2); /* 03 is 01 in other words, 01 of the second process is the first's */
+  assert_int_equal(recordings.damaged, 1);
+  assert_int_equal(recordings.processes, 0);
+  assert_string_equal(opc_text_c(&recordings.troubles), "too old\n");
+  opc_recordings_clear(&recordings);
   FILE *written = fopen(output, "r");
   assert_non_null(written);
   assert_true(fread(text, 1, sizeof text - 1, written) > 0);
@@ -106,10 +106,10 @@ static void test_harvest(void **state) {
   assert_non_null(strstr(text, "[3.5]"));
   assert_null(strstr(text, "[2.5]"));
   settings.calls = 1;
-  assert_int_equal(opc_harvest(temp_folder, output, &settings, &harvest, &error), OPC_OK);
-  assert_int_equal(harvest.samples, 1);
-  assert_int_equal(harvest.operators[0].left_out[OPC_REASON_OPERATOR_LIMIT], 1);
-  opc_harvest_clear(&harvest);
+  assert_int_equal(opc_recordings_merge(temp_folder, output, &settings, &recordings, &error), OPC_OK);
+  assert_int_equal(recordings.samples, 1);
+  assert_int_equal(recordings.operators[0].left_out[OPC_REASON_OPERATOR_LIMIT], 1);
+  opc_recordings_clear(&recordings);
 }
 
 int main(void) {

@@ -252,7 +252,7 @@ static opc_search_t *drive(const fake_t *fake, const opc_operator_t *op, uint64_
     check_caps(&sample);
     fake->run(&sample, &outcome, message);
     outcome.message = outcome.kind == OPC_TRY_RETURNED ? NULL : message;
-    opc_search_tell(search, &outcome);
+    opc_search_report(search, &outcome);
     assert_ok(opc_sample_name(&sample, op, &error), error);
     if (trace) opc_text_addf(trace, "%s ", sample.name);
     opc_sample_clear(&sample);
@@ -756,7 +756,7 @@ static void test_library(void **state) {
       opc_try_outcome_t outcome = {0};
       rows[i].fake.run(&sample, &outcome, message);
       outcome.message = message;
-      opc_search_tell(search, &outcome);
+      opc_search_report(search, &outcome);
       opc_sample_clear(&sample);
     }
     if (opc_search_state(search) != rows[i].wanted)

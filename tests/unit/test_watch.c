@@ -64,9 +64,9 @@ static bool is_killed(void (*work)(void)) {
     _exit(0);
   }
   opc_child_started(child, pid, (int)syscall(SYS_pidfd_open, pid, 0), true);
-  child->blackbox->running = 1;
-  child->blackbox->started_ns = (int64_t)(opc_clock() * 1e9);
-  child->blackbox->sequence = 1;
+  child->crash_record->running = 1;
+  child->crash_record->started_ns = (int64_t)(opc_clock() * 1e9);
+  child->crash_record->sequence = 1;
   double begun = opc_clock();
   while (!child->killed && opc_clock() < begun + 3 * case_seconds) {
     double rest = opc_child_watch(child, case_seconds);

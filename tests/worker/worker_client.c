@@ -102,10 +102,10 @@ static void child_prepare(client_child_t *child, int *out_other, int *out_box) {
   assert_int_equal(opc_channel_open(&child->channel, out_other, &error), OPC_OK);
   *out_box = memory_file("blackbox");
   child->output = memory_file("output");
-  assert_int_equal(ftruncate(*out_box, OPC_BLACKBOX_SIZE), 0);
-  child->box = mmap(NULL, OPC_BLACKBOX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, *out_box, 0);
+  assert_int_equal(ftruncate(*out_box, OPC_CRASH_RECORD_SIZE), 0);
+  child->box = mmap(NULL, OPC_CRASH_RECORD_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, *out_box, 0);
   assert_ptr_not_equal(child->box, MAP_FAILED);
-  child->box->magic = OPC_BLACKBOX_MAGIC;
+  child->box->magic = OPC_CRASH_RECORD_MAGIC;
 }
 
 void child_fork(client_t *client, client_child_t *child, int id, int memory_mib) {
@@ -172,7 +172,7 @@ int child_finish(client_t *client, client_child_t *child) {
 void child_release(client_child_t *child) {
   opc_channel_close(&child->channel);
   opc_channel_close(&child->control);
-  munmap(child->box, OPC_BLACKBOX_SIZE);
+  munmap(child->box, OPC_CRASH_RECORD_SIZE);
   close(child->output);
   if (child->pidfd >= 0) close(child->pidfd);
 }

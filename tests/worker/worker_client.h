@@ -23,7 +23,7 @@ typedef struct client_child {
   int output;
   opc_channel_t channel;
   opc_channel_t control; /* of a process of its own */
-  opc_blackbox_t *box;
+  opc_crash_record_t *box;
 } client_child_t;
 
 /* Executes the worker with these arguments (NULL at the end). */

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* ---- loading and listing (the zygote) ---- */
+/* ---- loading and listing (the fork server) ---- */
 
 const char *opc_bridge_torch_version(void); /* of the libtorch that is loaded: "2.11.0" */
 const char *opc_bridge_cuda_version(void);  /* what it was built for, "13.0"; "" for a CPU-only one */
@@ -294,9 +294,9 @@ opc_status_t opc_cuda_allocator_set(const opc_device_allocator_t *allocator, opc
 bool opc_cuda_tf32_set(bool allowed);
 /* Puts some milliseconds of work into a stream of the pool; the current stream stays. The caller ends it, which waits
  * for the work. */
-typedef struct opc_cuda_busy opc_cuda_busy_t;
-opc_status_t opc_cuda_busy_begin(int device, opc_cuda_busy_t **out, opc_error_t *error) OPC_CHECKED;
-void opc_cuda_busy_end(opc_cuda_busy_t *busy); /* NULL is fine */
+typedef struct opc_cuda_load opc_cuda_load_t;
+opc_status_t opc_cuda_load_begin(int device, opc_cuda_load_t **out, opc_error_t *error) OPC_CHECKED;
+void opc_cuda_load_end(opc_cuda_load_t *busy); /* NULL is fine */
 /* at::cuda::CUDAGraph: what the current stream, which is none of the default ones, is given from begin to end is
  * captured and not run, with the memory of a pool of its own. OPC_ERR_UNSUPPORTED: this libtorch_cuda has no such
  * class. An end that fails leaves libtorch's allocator as it was during the capture, and so the process: it is to

@@ -3,10 +3,10 @@
  *
  * - libtorch's own libraries come from the folder of this process's libtorch_cpu.so, CUDA's from beside it: wheels need
  * both without saying where they are.
- * - libtorch_python and libpython are replaced by inert libraries (inert.h), and so are parts of CUDA that are not
- * here; they have just the symbols that the library and its siblings leave undefined. libtorch_cuda costs 0.3 s and 350
- * MB, and much more under Valgrind: it is replaced even where it is here, unless the process is for a CUDA device. What
- * was loaded with --preload is never replaced.
+ * - libtorch_python and libpython are replaced by stub libraries (stub_library.h), and so are parts of CUDA that are
+ * not here; they have just the symbols that the library and its siblings leave undefined. libtorch_cuda costs 0.3 s and
+ * 350 MB, and much more under Valgrind: it is replaced even where it is here, unless the process is for a CUDA device.
+ * What was loaded with --preload is never replaced.
  * - Siblings that lie beside the library, where the loader would not look, are named in the order in which they are to
  * be loaded with it: what they register is the library's. What cannot be made ready is left to the loader, which says
  * what is missing. Threads: one. Call it in the process that will load the library. */

@@ -76,12 +76,12 @@ bool opc_cuda_tf32_set(bool allowed) {
   return before;
 }
 
-struct opc_cuda_busy {
+struct opc_cuda_load {
   c10::Stream stream;
   at::Tensor tensor;
 };
 
-opc_status_t opc_cuda_busy_begin(int device, opc_cuda_busy_t **out, opc_error_t *error) {
+opc_status_t opc_cuda_load_begin(int device, opc_cuda_load_t **out, opc_error_t *error) {
   *out = nullptr;
   return opc::guarded(error, [&] {
     constexpr int64_t elements = int64_t{1} << 22;
@@ -92,7 +92,7 @@ opc_status_t opc_cuda_busy_begin(int device, opc_cuda_busy_t **out, opc_error_t 
     try {
       auto tensor = at::ones({elements}, at::TensorOptions(cuda_device(device)).dtype(at::kFloat));
       for (int i = 0; i < steps; i++) tensor.mul_(-1);
-      *out = new opc_cuda_busy{stream, tensor};
+      *out = new opc_cuda_load{stream, tensor};
     } catch (...) {
       cuda().exchangeStream(before);
       throw;
@@ -102,7 +102,7 @@ opc_status_t opc_cuda_busy_begin(int device, opc_cuda_busy_t **out, opc_error_t 
   });
 }
 
-void opc_cuda_busy_end(opc_cuda_busy_t *busy) {
+void opc_cuda_load_end(opc_cuda_load_t *busy) {
   if (busy == nullptr) return;
   (void)opc::guarded(nullptr, [&] {
     cuda().synchronizeStream(busy->stream);

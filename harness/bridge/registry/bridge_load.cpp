@@ -9,8 +9,8 @@
 #include <string>
 
 #include "bridge/api/bridge.h"
-#include "bridge/inert/inert.h"
 #include "bridge/registry/registrations.h"
+#include "bridge/stub/stub_library.h"
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/torch_version.h"
 #include "inspect/facts.h"
@@ -43,7 +43,7 @@ std::string demangled(const char *symbol) {
   return name ? name.get() : symbol;
 }
 
-// Thrown through the library's own frames: an inert function leaves none. noexcept frames among them end the process,
+// Thrown through the library's own frames: an stub function leaves none. noexcept frames among them end the process,
 // with the same text.
 [[noreturn]] void inert_called(const char *symbol, const char *library) {
   const std::string name = demangled(symbol);
@@ -79,7 +79,7 @@ opc_status_t opc_bridge_load(const char *path, const char *for_library, opc_erro
           error, OPC_ERR_TORCH,
           "libtorch's registrations do not pass through opcheck-worker: it was linked without exporting its symbols");
     }
-    opc_inert_on_call(inert_called);
+    opc_stub_on_call(inert_called);
     const opc::Attribution attribution(for_library);
     return open_library(path, error);
   });
@@ -87,7 +87,7 @@ opc_status_t opc_bridge_load(const char *path, const char *for_library, opc_erro
 
 opc_status_t opc_bridge_preload(const char *path, opc_error_t *error) {
   return opc::guarded(error, [&] {
-    opc_inert_on_call(inert_called);
+    opc_stub_on_call(inert_called);
     return open_library(path, error);
   });
 }

@@ -17,7 +17,7 @@ struct Unconvertible : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The operator called an inert function (inert.h): it cannot run here, whatever its arguments.
+// The operator called an stub function (stub_library.h): it cannot run here, whatever its arguments.
 struct Unprovided : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

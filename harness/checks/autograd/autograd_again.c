@@ -173,7 +173,8 @@ static opc_status_t overwritten(opc_autograd_case_t *c, size_t index, opc_error_
   opc_error_t refused = {0};
   opc_status_t status = opc_autograd_forward_run(c->point, &opc_autograd_forward_plain, &run, error);
   if (status != OPC_OK || run.call.outcome != OPC_CALL_RETURNED || !opc_autograd_run_fits(c->point, &run)) goto release;
-  opc_tensor_t *target = input ? run.call.leaves[part->leaf].tensor : run.outputs[index - c->point->inputs.count];
+  opc_tensor_t *target =
+      input ? run.call.tensor_args[part->tensor_arg].tensor : run.outputs[index - c->point->inputs.count];
   if (opc_tensor_overwrite(target, &refused) != OPC_OK)
     goto release; /* libtorch itself says that this must not be written */
   snprintf(how, sizeof how, "the operator's backward, after %.60s was written in place", part->path);

@@ -34,14 +34,14 @@ static opc_status_t watch_add(watch_list_t *list, const opc_tensor_t *tensor, co
 static opc_status_t watch_begin(watch_list_t *list, const opc_autograd_run_t *run,
                                 const opc_autograd_gradient_t *gradient, opc_error_t *error) {
   opc_status_t status = OPC_OK;
-  list->items = calloc(run->call.leaf_count + 2 * run->parts.count + 1, sizeof *list->items);
+  list->items = calloc(run->call.tensor_arg_count + 2 * run->parts.count + 1, sizeof *list->items);
   if (!list->items) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
   for (size_t i = 0; status == OPC_OK && i < run->parts.count; i++)
     if (gradient->weights[i])
       status =
           watch_add(list, gradient->weights[i], "the gradient that it is given for ", run->parts.items[i].path, error);
-  for (size_t i = 0; status == OPC_OK && i < run->call.leaf_count; i++)
-    status = watch_add(list, run->call.leaves[i].tensor, "argument ", run->call.leaves[i].path, error);
+  for (size_t i = 0; status == OPC_OK && i < run->call.tensor_arg_count; i++)
+    status = watch_add(list, run->call.tensor_args[i].tensor, "argument ", run->call.tensor_args[i].path, error);
   for (size_t i = 0; status == OPC_OK && i < run->parts.count; i++)
     status = watch_add(list, run->outputs[i], "output ", run->parts.items[i].path, error);
   return status;

@@ -119,7 +119,7 @@ enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 static void add_up_expanded(const opc_autograd_point_t *point, const opc_call_t *call, double *values) {
   for (size_t i = 0; i < point->inputs.count; i++) {
     const opc_autograd_part_t *part = &point->inputs.items[i];
-    const opc_tensor_meta_t *meta = &call->leaves[part->leaf].before;
+    const opc_tensor_meta_t *meta = &call->tensor_args[part->tensor_arg].before;
     size_t width = meta->numel ? part->count / (size_t)meta->numel : 0;
     for (size_t k = 0; k < part->count; k++) {
       int64_t first = 0, step = 1;

@@ -127,7 +127,7 @@ opc_status_t opc_autograd_check_values(opc_autograd_case_t *c, opc_error_t *erro
 
 static bool is_narrow(const opc_autograd_point_t *point) {
   for (size_t i = 0; i < point->inputs.count; i++)
-    if (opc_dtype_digits(point->replay.leaves[point->inputs.items[i].leaf].dtype) <
+    if (opc_dtype_digits(point->replay.tensor_args[point->inputs.items[i].tensor_arg].dtype) <
         opc_dtype_digits(point->inputs.items[i].meta.dtype))
       return true;
   return false;
@@ -155,7 +155,7 @@ static opc_status_t measure_moves(opc_autograd_case_t *c, double *moves, opc_err
 static bool beyond(const opc_autograd_case_t *c, size_t input, const double *own, double moved,
                    opc_gradient_place_t *out) {
   const opc_autograd_part_t *part = &c->point->inputs.items[input];
-  opc_dtype_t dtype = c->point->replay.leaves[part->leaf].dtype;
+  opc_dtype_t dtype = c->point->replay.tensor_args[part->tensor_arg].dtype;
   double largest = 0.0, worst = 0.0;
   for (size_t k = part->first; k < part->first + part->count; k++)
     if (isfinite(c->plain.values[k])) largest = fmax(largest, fabs(c->plain.values[k]));
@@ -229,7 +229,7 @@ opc_status_t opc_autograd_check_precision(opc_autograd_case_t *c, opc_error_t *e
     opc_autograd_place(part, at.number, place, sizeof place);
     opc_finding_fail(c->finding, "autograd.precision",
                      "in %s the gradient of %s is %.9g, and %.9g in %s, for the same values",
-                     opc_dtype_name(c->point->replay.leaves[part->leaf].dtype), place, at.left, at.right,
+                     opc_dtype_name(c->point->replay.tensor_args[part->tensor_arg].dtype), place, at.left, at.right,
                      opc_dtype_name(part->meta.dtype));
   }
 

@@ -9,26 +9,28 @@
 static const double FAR =
     4096.0; /* of the input's largest value: what wins for its value, as a maximum does, wins there */
 
-static int64_t index_at(const struct opc_replay_leaf *leaf, size_t element) {
-  return opc_number_load(leaf->dtype, (const char *)leaf->bytes + element * opc_dtype_size(leaf->dtype)).i;
+static int64_t index_at(const struct opc_replay_tensor_arg *tensor_arg, size_t element) {
+  return opc_number_load(tensor_arg->dtype,
+                         (const char *)tensor_arg->bytes + element * opc_dtype_size(tensor_arg->dtype))
+      .i;
 }
 
-static bool holds_indices(const struct opc_replay_leaf *leaf, size_t elements) {
-  opc_dtype_class_t kind = opc_dtype_class(leaf->dtype);
-  return (kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED) && (size_t)leaf->numel == elements;
+static bool holds_indices(const struct opc_replay_tensor_arg *tensor_arg, size_t elements) {
+  opc_dtype_class_t kind = opc_dtype_class(tensor_arg->dtype);
+  return (kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED) && (size_t)tensor_arg->numel == elements;
 }
 
 /* Gives every other element that has this one's index another index, which is in use already. False: there is no such
  * element, or no such index. */
-static bool move_others(struct opc_replay_leaf *leaf, size_t element) {
-  size_t width = opc_dtype_size(leaf->dtype), moved = 0;
-  char *bytes = leaf->bytes;
-  int64_t shared = index_at(leaf, element);
+static bool move_others(struct opc_replay_tensor_arg *tensor_arg, size_t element) {
+  size_t width = opc_dtype_size(tensor_arg->dtype), moved = 0;
+  char *bytes = tensor_arg->bytes;
+  int64_t shared = index_at(tensor_arg, element);
   const char *other = NULL;
-  for (size_t i = 0; i < (size_t)leaf->numel && !other; i++)
-    if (index_at(leaf, i) != shared) other = bytes + i * width;
-  for (size_t i = 0; other && i < (size_t)leaf->numel; i++) {
-    if (i == element || index_at(leaf, i) != shared) continue;
+  for (size_t i = 0; i < (size_t)tensor_arg->numel && !other; i++)
+    if (index_at(tensor_arg, i) != shared) other = bytes + i * width;
+  for (size_t i = 0; other && i < (size_t)tensor_arg->numel; i++) {
+    if (i == element || index_at(tensor_arg, i) != shared) continue;
     memcpy(bytes + i * width, other, width);
     moved++;
   }
@@ -49,23 +51,23 @@ opc_status_t opc_autograd_is_overwritten(const opc_autograd_judge_t *judge, size
   const opc_autograd_part_t *part = &judge->point->inputs.items[input];
   opc_replay_t *replay = &judge->point->replay;
   size_t elements = (size_t)part->meta.numel, element = number / (part->count / elements);
-  bool unseen = false;
+  bool untracked = false;
   *out = false;
-  opc_status_t status = never_matters(judge, &unseen, error);
-  for (size_t i = 0; status == OPC_OK && unseen && !*out && i < replay->count; i++) {
-    struct opc_replay_leaf *leaf = &replay->leaves[i];
+  opc_status_t status = never_matters(judge, &untracked, error);
+  for (size_t i = 0; status == OPC_OK && untracked && !*out && i < replay->count; i++) {
+    struct opc_replay_tensor_arg *tensor_arg = &replay->tensor_args[i];
     opc_slope_t slope;
-    if (!holds_indices(leaf, elements)) continue;
-    size_t size = (size_t)leaf->numel * opc_dtype_size(leaf->dtype);
+    if (!holds_indices(tensor_arg, elements)) continue;
+    size_t size = (size_t)tensor_arg->numel * opc_dtype_size(tensor_arg->dtype);
     void *kept = malloc(size + 1);
     if (!kept) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for indices");
-    memcpy(kept, leaf->bytes, size);
-    if (move_others(leaf, element)) {
+    memcpy(kept, tensor_arg->bytes, size);
+    if (move_others(tensor_arg, element)) {
       status = opc_slope_take(judge->function, judge->context, judge->point->epsilon, &slope, error);
       *out = status == OPC_OK && analytic != 0.0 &&
              opc_slope_compare(&slope, analytic, fabs(analytic), judge->point->epsilon) == OPC_AGREES;
     }
-    memcpy(leaf->bytes, kept, size);
+    memcpy(tensor_arg->bytes, kept, size);
     free(kept);
   }
   return status;

@@ -41,14 +41,14 @@ typedef struct values {
   double step;
 } values_t;
 
-static opc_status_t values_moved(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+static opc_status_t values_moved(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                  void *context, opc_error_t *error) {
   const values_t *values = context;
-  opc_status_t status = opc_replay_values(leaf, path, spec, logical, values->replay, error);
+  opc_status_t status = opc_replay_values(tensor_arg, path, spec, logical, values->replay, error);
   const opc_autograd_parts_t *inputs = &values->point->inputs;
   for (size_t i = 0; status == OPC_OK && values->direction && i < inputs->count; i++) {
     const opc_autograd_part_t *part = &inputs->items[i];
-    if (part->leaf != leaf) continue;
+    if (part->tensor_arg != tensor_arg) continue;
     size_t width = opc_dtype_size(spec->dtype), step = opc_dtype_class(spec->dtype) == OPC_CLASS_COMPLEX ? 2 : 1;
     for (size_t e = 0; e * step < part->count; e++) {
       const double *by = values->direction + part->first + e * step;
@@ -76,7 +76,8 @@ static opc_status_t track(const opc_autograd_point_t *point, const opc_autograd_
   for (size_t i = 0; status == OPC_OK && how->track && i < point->inputs.count; i++) {
     const opc_autograd_part_t *part = &point->inputs.items[i];
     if (!how->only || how->only[i])
-      status = opc_autograd_track(run->call.leaves[part->leaf].tensor, part->written, &run->leaves[i], error);
+      status =
+          opc_autograd_track(run->call.tensor_args[part->tensor_arg].tensor, part->written, &run->leaves[i], error);
   }
   return status;
 }
@@ -85,8 +86,8 @@ static opc_status_t track(const opc_autograd_point_t *point, const opc_autograd_
  * behind the returns. */
 static bool is_argument(const opc_call_t *call, const void *impl) {
   opc_tensor_meta_t meta;
-  for (size_t i = 0; i < call->leaf_count; i++) {
-    opc_tensor_describe(call->leaves[i].tensor, &meta);
+  for (size_t i = 0; i < call->tensor_arg_count; i++) {
+    opc_tensor_describe(call->tensor_args[i].tensor, &meta);
     if (meta.impl == impl) return true;
   }
   return false;
@@ -96,20 +97,20 @@ static opc_status_t collect(opc_autograd_run_t *run, opc_error_t *error) {
   opc_output_t *outputs = NULL;
   size_t count = 0;
   opc_status_t status = opc_call_outputs(&run->call, &outputs, &count, error);
-  if (status == OPC_OK) run->outputs = calloc(count + run->call.leaf_count + 1, sizeof *run->outputs);
+  if (status == OPC_OK) run->outputs = calloc(count + run->call.tensor_arg_count + 1, sizeof *run->outputs);
   if (status == OPC_OK && !run->outputs) status = opc_out_of_memory(error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     if (!is_differentiable(&outputs[i].meta) || is_argument(&run->call, outputs[i].meta.impl)) continue;
     run->outputs[run->parts.count] = outputs[i].tensor;
     status = part_add(&run->parts, outputs[i].path, &outputs[i].meta, error);
   }
-  for (size_t i = 0; status == OPC_OK && i < run->call.leaf_count; i++) {
+  for (size_t i = 0; status == OPC_OK && i < run->call.tensor_arg_count; i++) {
     opc_tensor_meta_t meta;
-    const opc_leaf_t *leaf = &run->call.leaves[i];
-    opc_tensor_describe(leaf->tensor, &meta);
-    if (!opc_leaf_is_mutable(leaf) || !is_differentiable(&meta)) continue;
-    run->outputs[run->parts.count] = leaf->tensor;
-    status = part_add(&run->parts, leaf->path, &meta, error);
+    const opc_tensor_arg_t *tensor_arg = &run->call.tensor_args[i];
+    opc_tensor_describe(tensor_arg->tensor, &meta);
+    if (!opc_tensor_arg_is_mutable(tensor_arg) || !is_differentiable(&meta)) continue;
+    run->outputs[run->parts.count] = tensor_arg->tensor;
+    status = part_add(&run->parts, tensor_arg->path, &meta, error);
   }
   free(outputs);
   return status;
@@ -184,9 +185,10 @@ void opc_autograd_forget_grad(opc_sample_t *sample) {
     opc_value_visit_tensors("", &sample->arguments[i], forget_grad, NULL);
 }
 
-static bool is_twin(const opc_call_t *call, size_t leaf) {
-  for (size_t i = 0; i < leaf; i++)
-    if (call->leaves[i].tensor && call->leaves[i].before.impl == call->leaves[leaf].before.impl) return true;
+static bool is_twin(const opc_call_t *call, size_t tensor_arg) {
+  for (size_t i = 0; i < tensor_arg; i++)
+    if (call->tensor_args[i].tensor && call->tensor_args[i].before.impl == call->tensor_args[tensor_arg].before.impl)
+      return true;
   return false;
 }
 
@@ -194,22 +196,23 @@ static opc_status_t find_inputs(opc_autograd_point_t *point, opc_error_t *error)
   opc_call_t call = {0};
   opc_case_context_t *context = point->context;
   opc_status_t status = opc_call_make(&call, context->op, &point->sample, context->device, context->seed, error);
-  for (size_t i = 0; status == OPC_OK && i < call.leaf_count; i++) {
-    const opc_leaf_t *leaf = &call.leaves[i];
+  for (size_t i = 0; status == OPC_OK && i < call.tensor_arg_count; i++) {
+    const opc_tensor_arg_t *tensor_arg = &call.tensor_args[i];
     /* What is stored in so few digits has no slope. */
-    if (!is_differentiable(&leaf->before) || opc_dtype_is_float8(leaf->before.dtype) || is_twin(&call, i)) continue;
-    status = part_add(&point->inputs, leaf->path, &leaf->before, error);
+    if (!is_differentiable(&tensor_arg->before) || opc_dtype_is_float8(tensor_arg->before.dtype) || is_twin(&call, i))
+      continue;
+    status = part_add(&point->inputs, tensor_arg->path, &tensor_arg->before, error);
     if (status != OPC_OK) break;
     opc_autograd_part_t *part = &point->inputs.items[point->inputs.count - 1];
-    part->leaf = i;
-    part->written = opc_leaf_is_mutable(leaf);
-    point->epsilon = fmax(point->epsilon, opc_dtype_ulp(leaf->before.dtype, 1.0));
+    part->tensor_arg = i;
+    part->written = opc_tensor_arg_is_mutable(tensor_arg);
+    point->epsilon = fmax(point->epsilon, opc_dtype_ulp(tensor_arg->before.dtype, 1.0));
   }
   opc_call_clear(&call);
   if (status == OPC_OK) point->scale = calloc(point->inputs.count + 1, sizeof *point->scale);
   if (status == OPC_OK && !point->scale) status = opc_out_of_memory(error);
   for (size_t i = 0; status == OPC_OK && i < point->inputs.count; i++) {
-    double largest = point->replay.leaves[point->inputs.items[i].leaf].largest;
+    double largest = point->replay.tensor_args[point->inputs.items[i].tensor_arg].largest;
     point->scale[i] = largest > 0.0 ? largest : 1.0;
   }
   return status;

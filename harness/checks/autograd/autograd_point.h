@@ -14,7 +14,7 @@ typedef struct opc_autograd_part {
   char path[96];
   opc_tensor_meta_t meta;
   size_t first, count; /* numbers: one a real element, two a complex one */
-  size_t leaf;         /* of an input: which tensor of the call it is */
+  size_t tensor_arg;   /* of an input: which tensor of the call it is */
   bool written;        /* of an input: the schema says that the operator writes it */
   bool symmetric; /* of an input: one triangle of its matrices is read, and its gradient is that among symmetric ones
                      (autograd_difference.h) */

@@ -22,7 +22,7 @@ typedef struct maker {
   const opc_call_options_t *options;
   shared_storage_t *shared;
   size_t shared_count;
-  size_t next_leaf, next_storage;
+  size_t next_tensor_arg, next_storage;
   size_t argument;     /* whose tensors are being counted or made */
   opc_storage_t *made; /* of the last tensor */
   const opc_alias_t *alias;
@@ -47,11 +47,11 @@ static shared_storage_t *shared_find(maker_t *maker, const char *id) {
 }
 
 /* First pass: how large every storage must be. A storage is as large as the largest of the tensors that name it say. */
-static void leaf_count(const char *path, opc_value_t *value, void *context) {
+static void tensor_arg_count(const char *path, opc_value_t *value, void *context) {
   maker_t *maker = context;
   const opc_tensor_spec_t *spec = value->tensor;
   (void)path;
-  maker->call->leaf_count++;
+  maker->call->tensor_arg_count++;
   if (!spec || !spec->storage || maker->status != OPC_OK) return;
   shared_storage_t *entry = shared_find(maker, spec->storage);
   if (!entry) {
@@ -94,7 +94,7 @@ static opc_status_t scatter_over(const opc_tensor_spec_t *spec, const void *logi
 static opc_status_t logical_fill(const maker_t *maker, const char *path, const opc_tensor_spec_t *spec, void *logical) {
   const opc_call_options_t *options = maker->options;
   if (options->values)
-    return options->values(maker->next_leaf, path, spec, logical, options->values_context, maker->error);
+    return options->values(maker->next_tensor_arg, path, spec, logical, options->values_context, maker->error);
   return opc_fill_kept(spec, path, options->seed, logical, maker->error);
 }
 
@@ -122,8 +122,8 @@ static opc_status_t leaf_fill(maker_t *maker, const char *path, const opc_tensor
 /* The very same tensor as an earlier argument. */
 static opc_tensor_t *find_identity(const opc_call_t *call, size_t count, const char *identity) {
   for (size_t i = 0; identity && i < count; i++)
-    if (call->leaves[i].spec->identity && strcmp(call->leaves[i].spec->identity, identity) == 0)
-      return call->leaves[i].tensor;
+    if (call->tensor_args[i].spec->identity && strcmp(call->tensor_args[i].spec->identity, identity) == 0)
+      return call->tensor_args[i].tensor;
   return NULL;
 }
 
@@ -180,7 +180,7 @@ static void leaf_make(const char *path, opc_value_t *value, void *context) {
     return;
   }
   maker->made = NULL;
-  opc_tensor_t *tensor = find_identity(call, maker->next_leaf, value->tensor->identity);
+  opc_tensor_t *tensor = find_identity(call, maker->next_tensor_arg, value->tensor->identity);
   if (tensor) tensor = opc_tensor_ref(tensor);
   else maker->status = leaf_new(maker, path, value->tensor, &tensor);
   if (maker->status != OPC_OK) {
@@ -189,15 +189,15 @@ static void leaf_make(const char *path, opc_value_t *value, void *context) {
   }
 
   value->handle = tensor;
-  opc_leaf_t *leaf = &call->leaves[maker->next_leaf++];
-  opc_string_put(leaf->path, sizeof leaf->path, path);
-  leaf->argument = maker->argument;
-  leaf->alias = maker->alias;
-  leaf->spec = value->tensor;
-  leaf->tensor = tensor;
-  leaf->storage = maker->made;
-  opc_tensor_describe(tensor, &leaf->before);
-  opc_guard_label(leaf->before.storage_data, path); /* of several tensors on one storage, the last */
+  opc_tensor_arg_t *tensor_arg = &call->tensor_args[maker->next_tensor_arg++];
+  opc_string_put(tensor_arg->path, sizeof tensor_arg->path, path);
+  tensor_arg->argument = maker->argument;
+  tensor_arg->alias = maker->alias;
+  tensor_arg->spec = value->tensor;
+  tensor_arg->tensor = tensor;
+  tensor_arg->storage = maker->made;
+  opc_tensor_describe(tensor, &tensor_arg->before);
+  opc_guard_label(tensor_arg->before.storage_data, path); /* of several tensors on one storage, the last */
 }
 
 static opc_status_t objects_make(opc_value_t *value, opc_error_t *error) {
@@ -221,11 +221,11 @@ static opc_status_t objects_make(opc_value_t *value, opc_error_t *error) {
 }
 
 /* The first leaf on a shared storage holds it. */
-static void hold_storage(opc_call_t *call, size_t leaf_count, shared_storage_t *shared) {
-  for (size_t i = 0; shared->storage && i < leaf_count; i++) {
-    const char *id = call->leaves[i].spec->storage;
+static void hold_storage(opc_call_t *call, size_t tensor_arg_count, shared_storage_t *shared) {
+  for (size_t i = 0; shared->storage && i < tensor_arg_count; i++) {
+    const char *id = call->tensor_args[i].spec->storage;
     if (!id || strcmp(id, shared->id) != 0) continue;
-    call->leaves[i].storage = shared->storage;
+    call->tensor_args[i].storage = shared->storage;
     shared->storage = NULL;
   }
   opc_storage_free(shared->storage);
@@ -235,7 +235,7 @@ static void hold_storage(opc_call_t *call, size_t leaf_count, shared_storage_t *
  * made up is no wish of anybody's. */
 static opc_status_t device_place(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample,
                                  opc_device_t device, opc_error_t *error) {
-  if (device.type != OPC_DEVICE_CUDA || call->leaf_count) return OPC_OK;
+  if (device.type != OPC_DEVICE_CUDA || call->tensor_arg_count) return OPC_OK;
   for (size_t i = 0; i < call->argument_count; i++) {
     const opc_type_t *type = &op->arguments[i].type;
     opc_value_t *value = &call->arguments[i];
@@ -268,12 +268,13 @@ opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, cons
   for (size_t i = 0; maker.status == OPC_OK && i < sample->argument_count; i++) {
     call->argument_count = i + 1;
     maker.status = opc_value_copy(&sample->arguments[i], &call->arguments[i], error);
-    if (maker.status == OPC_OK) opc_value_visit_tensors(op->arguments[i].name, &call->arguments[i], leaf_count, &maker);
+    if (maker.status == OPC_OK)
+      opc_value_visit_tensors(op->arguments[i].name, &call->arguments[i], tensor_arg_count, &maker);
   }
   if (maker.status == OPC_OK) maker.status = device_place(call, op, sample, options->device, error);
   if (maker.status == OPC_OK) {
-    call->leaves = calloc(call->leaf_count + 1, sizeof *call->leaves);
-    if (!call->leaves) maker.status = opc_out_of_memory(error);
+    call->tensor_args = calloc(call->tensor_arg_count + 1, sizeof *call->tensor_args);
+    if (!call->tensor_args) maker.status = opc_out_of_memory(error);
   }
   for (size_t i = 0; maker.status == OPC_OK && i < sample->argument_count; i++) {
     maker.argument = i;
@@ -283,11 +284,11 @@ opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, cons
   }
 
   for (size_t i = 0; i < maker.shared_count; i++) {
-    hold_storage(call, maker.next_leaf, &maker.shared[i]);
+    hold_storage(call, maker.next_tensor_arg, &maker.shared[i]);
     free(maker.shared[i].bytes);
   }
   free(maker.shared);
-  call->leaf_count = maker.next_leaf; /* of what was made, so that clearing half a call is safe */
+  call->tensor_arg_count = maker.next_tensor_arg; /* of what was made, so that clearing half a call is safe */
   if (maker.status != OPC_OK) opc_call_clear(call);
   return maker.status;
 }
@@ -312,9 +313,9 @@ opc_call_count_t opc_call_count(void) { return calls_counted; }
 
 /* Valgrind knows addresses alone. */
 static void announce_leaves(const opc_call_t *call) {
-  for (size_t i = 0; opc_valgrind_active() && i < call->leaf_count; i++) {
-    const opc_leaf_t *leaf = &call->leaves[i];
-    opc_valgrind_announce_tensor(leaf->path, leaf->before.storage_data, leaf->before.storage_bytes);
+  for (size_t i = 0; opc_valgrind_active() && i < call->tensor_arg_count; i++) {
+    const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
+    opc_valgrind_announce_tensor(tensor_arg->path, tensor_arg->before.storage_data, tensor_arg->before.storage_bytes);
   }
 }
 
@@ -334,22 +335,22 @@ opc_call_outcome_t opc_call_run(opc_call_t *call, opc_op_handle_t *handle, uint6
 
 void opc_call_clear_arguments(opc_call_t *call) {
   opc_valgrind_operator_begin();
-  for (size_t i = 0; i < call->leaf_count; i++) {
-    free(call->leaves[i].storage_before);
-    opc_storage_free(call->leaves[i].storage);
+  for (size_t i = 0; i < call->tensor_arg_count; i++) {
+    free(call->tensor_args[i].storage_before);
+    opc_storage_free(call->tensor_args[i].storage);
   }
-  free(call->leaves);
+  free(call->tensor_args);
   free(call->placed);
   for (size_t i = 0; i < call->argument_count; i++) {
     opc_handle_free(&call->arguments[i]);
     opc_value_clear(&call->arguments[i]);
   }
   free(call->arguments);
-  call->leaves = NULL;
+  call->tensor_args = NULL;
   call->arguments = NULL;
   call->placed = NULL;
   call->absent = NULL;
-  call->leaf_count = call->argument_count = 0;
+  call->tensor_arg_count = call->argument_count = 0;
   opc_valgrind_operator_end();
 }
 

@@ -10,7 +10,7 @@
 #include "model/sample/sample.h"
 
 /* One tensor argument, wherever it is (lists and optionals too). */
-typedef struct opc_leaf {
+typedef struct opc_tensor_arg {
   char path[96];            /* "x", "tensors[1]" */
   size_t argument;          /* index in the schema */
   const opc_alias_t *alias; /* of its schema argument */
@@ -21,7 +21,7 @@ typedef struct opc_leaf {
                                another leaf does */
   void *storage_before; /* copy of the whole storage's bytes, when asked for; shared storages have one copy each leaf */
   size_t storage_bytes;
-} opc_leaf_t;
+} opc_tensor_arg_t;
 
 typedef struct opc_call {
   opc_value_t *arguments; /* copies of the sample's, with handles */
@@ -29,8 +29,8 @@ typedef struct opc_call {
   bool *placed; /* where an argument that the sample leaves out is given: the device that a factory makes its tensors
                    on; NULL: nowhere */
   size_t argument_count;
-  opc_leaf_t *leaves;
-  size_t leaf_count;
+  opc_tensor_arg_t *tensor_args;
+  size_t tensor_arg_count;
   opc_value_t *returns;
   size_t return_count;
   opc_call_outcome_t outcome;
@@ -46,8 +46,8 @@ opc_status_t opc_call_make(opc_call_t *call, const opc_operator_t *op, const opc
 
 /* Gives the logical values of a tensor (contiguous, row-major, in the spec's dtype; conj and neg resolved) in place of
  * its fill. `leaf` counts the tensors depth first, as call->leaves does. */
-typedef opc_status_t opc_leaf_values_t(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
-                                       void *context, opc_error_t *error);
+typedef opc_status_t opc_tensor_arg_values_t(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec,
+                                             void *logical, void *context, opc_error_t *error);
 /* Where CPU storages get their memory. give: NULL and libtorch's allocator is asked; `number` counts storages. release:
  * the storage's last tensor is gone, which may be long after the call, where the operator keeps one. */
 typedef struct opc_call_memory {
@@ -58,7 +58,7 @@ typedef struct opc_call_memory {
 typedef struct opc_call_options {
   opc_device_t device;
   uint64_t seed;
-  opc_leaf_values_t *values; /* may be NULL */
+  opc_tensor_arg_values_t *values; /* may be NULL */
   void *values_context;
   const opc_call_memory_t *memory; /* may be NULL */
   const char *elsewhere;           /* path of one tensor that is made on elsewhere_device; NULL: none */
@@ -70,7 +70,7 @@ typedef struct opc_call_options {
 opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample,
                                 const opc_call_options_t *options, opc_error_t *error) OPC_CHECKED;
 
-/* Keeps a copy of every argument's storage for opc_leaf_changed. */
+/* Keeps a copy of every argument's storage for opc_tensor_arg_changed. */
 opc_status_t opc_call_snapshot(opc_call_t *call, opc_error_t *error) OPC_CHECKED;
 /* After it: puts the bytes back, so that the call can be run again on the same arguments. */
 opc_status_t opc_call_restore(const opc_call_t *call, opc_error_t *error) OPC_CHECKED;
@@ -87,9 +87,9 @@ void opc_call_clear(opc_call_t *call);
 void opc_call_clear_arguments(opc_call_t *call);
 
 /* Declared mutable: `Tensor(a!)`. */
-bool opc_leaf_is_mutable(const opc_leaf_t *leaf);
+bool opc_tensor_arg_is_mutable(const opc_tensor_arg_t *tensor_arg);
 /* No call gave it other sizes, strides, or another storage than it was made with. */
-bool opc_leaf_is_in_place(const opc_leaf_t *leaf);
+bool opc_tensor_arg_is_in_place(const opc_tensor_arg_t *tensor_arg);
 /* Several elements of the tensor lie in one place (stride 0, overlapping windows). */
 bool opc_spec_overlaps_itself(const opc_tensor_spec_t *spec);
 
@@ -112,7 +112,8 @@ typedef struct opc_change {
   int64_t first_element; /* logical, row-major index of the first element that changed; -1: none inside */
   size_t first_outside;  /* byte in the storage; meaningful when outside */
 } opc_change_t;
-opc_status_t opc_leaf_changed(const opc_leaf_t *leaf, opc_change_t *out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_tensor_arg_changed(const opc_tensor_arg_t *tensor_arg, opc_change_t *out,
+                                    opc_error_t *error) OPC_CHECKED;
 
 /* Flat list of the tensors in the returns, with paths: "returns[0]", "returns[1][2]". */
 typedef struct opc_output {

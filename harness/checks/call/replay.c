@@ -13,18 +13,18 @@ static bool is_whole(double value, opc_dtype_t dtype) {
 }
 
 /* Fills in the leaf's largest value. True: some value is no integer. */
-static bool look_over(struct opc_replay_leaf *leaf) {
+static bool look_over(struct opc_replay_tensor_arg *tensor_arg) {
   bool fractions = false;
-  opc_dtype_class_t kind = opc_dtype_class(leaf->dtype);
-  size_t width = opc_dtype_size(leaf->dtype);
+  opc_dtype_class_t kind = opc_dtype_class(tensor_arg->dtype);
+  size_t width = opc_dtype_size(tensor_arg->dtype);
   if (kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX) return false;
-  for (int64_t i = 0; i < leaf->numel; i++) {
-    opc_number_t number = opc_number_load(leaf->dtype, (const char *)leaf->bytes + (size_t)i * width);
+  for (int64_t i = 0; i < tensor_arg->numel; i++) {
+    opc_number_t number = opc_number_load(tensor_arg->dtype, (const char *)tensor_arg->bytes + (size_t)i * width);
     double parts[2] = {number.kind == OPC_NUMBER_COMPLEX ? number.c.re : number.f,
                        number.kind == OPC_NUMBER_COMPLEX ? number.c.im : 0.0};
     for (int part = 0; part < 2; part++) {
       if (!isfinite(parts[part])) continue;
-      leaf->largest = fmax(leaf->largest, fabs(parts[part]));
+      tensor_arg->largest = fmax(tensor_arg->largest, fabs(parts[part]));
       fractions = fractions || parts[part] != trunc(parts[part]);
     }
   }
@@ -33,53 +33,53 @@ static bool look_over(struct opc_replay_leaf *leaf) {
 
 opc_status_t opc_replay_take(opc_replay_t *replay, const opc_call_t *call, opc_error_t *error) {
   *replay = (opc_replay_t){0};
-  replay->leaves = calloc(call->leaf_count + 1, sizeof *replay->leaves);
-  if (!replay->leaves) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the arguments' values");
-  for (size_t i = 0; i < call->leaf_count; i++) {
-    const opc_leaf_t *leaf = &call->leaves[i];
+  replay->tensor_args = calloc(call->tensor_arg_count + 1, sizeof *replay->tensor_args);
+  if (!replay->tensor_args) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the arguments' values");
+  for (size_t i = 0; i < call->tensor_arg_count; i++) {
+    const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
     size_t size = 0;
     replay->count = i + 1;
-    replay->leaves[i].dtype = leaf->before.dtype;
-    replay->leaves[i].numel = leaf->before.numel;
-    opc_status_t status = opc_tensor_logical_bytes(leaf->tensor, &replay->leaves[i].bytes, &size, error);
+    replay->tensor_args[i].dtype = tensor_arg->before.dtype;
+    replay->tensor_args[i].numel = tensor_arg->before.numel;
+    opc_status_t status = opc_tensor_logical_bytes(tensor_arg->tensor, &replay->tensor_args[i].bytes, &size, error);
     if (status != OPC_OK) {
       opc_replay_clear(replay);
       return status;
     }
-    replay->fractions |= look_over(&replay->leaves[i]);
+    replay->fractions |= look_over(&replay->tensor_args[i]);
   }
   return OPC_OK;
 }
 
 void opc_replay_clear(opc_replay_t *replay) {
   for (size_t i = 0; i < replay->count; i++) {
-    free(replay->leaves[i].bytes);
-    free(replay->leaves[i].converted);
+    free(replay->tensor_args[i].bytes);
+    free(replay->tensor_args[i].converted);
   }
-  free(replay->leaves);
+  free(replay->tensor_args);
   *replay = (opc_replay_t){0};
 }
 
-static double moved(double value, const opc_replay_t *replay, const struct opc_replay_leaf *leaf, uint64_t stream,
-                    uint64_t counter) {
+static double moved(double value, const opc_replay_t *replay, const struct opc_replay_tensor_arg *tensor_arg,
+                    uint64_t stream, uint64_t counter) {
   if (!isfinite(value) || value == 0.0)
     return value; /* a zero is often a mark (a pad, a mask), not a measured number */
   /* A batch index one unit off is another image, and the result's jump would be a tolerance in which every mistake
    * hides. */
-  if (replay->fractions && is_whole(value, leaf->dtype)) return value;
+  if (replay->fractions && is_whole(value, tensor_arg->dtype)) return value;
   /* float8 is computed with in wider dtypes, and its own units are as large as its numbers. */
-  opc_dtype_t dtype = opc_dtype_is_float8(leaf->dtype) ? OPC_DTYPE_BFLOAT16 : leaf->dtype;
+  opc_dtype_t dtype = opc_dtype_is_float8(tensor_arg->dtype) ? OPC_DTYPE_BFLOAT16 : tensor_arg->dtype;
   int pattern = replay->pattern;
   bool away = pattern == OPC_REPLAY_PATTERNS || (opc_random_u64((uint64_t)pattern, stream, counter) & 1) != 0;
   /* Of two numbers random directions are often the same, and what follows their difference alone would not move. */
   if (pattern == OPC_REPLAY_BY_TURNS) away = (value > 0.0) == ((counter >> 1 & 1) != 0);
-  double step = replay->far ? OPC_REPLAY_FAR * opc_dtype_ulp(dtype, leaf->largest) : opc_dtype_ulp(dtype, value);
+  double step = replay->far ? OPC_REPLAY_FAR * opc_dtype_ulp(dtype, tensor_arg->largest) : opc_dtype_ulp(dtype, value);
   double result = value + (away == (value > 0.0) ? step : -step);
-  return fabs(result) > opc_dtype_max(leaf->dtype) ? value : result;
+  return fabs(result) > opc_dtype_max(tensor_arg->dtype) ? value : result;
 }
 
-static bool fits(const opc_replay_t *replay, const struct opc_replay_leaf *leaf, int64_t numel) {
-  return leaf->numel == numel || (replay->repeats && leaf->numel > 0 && leaf->numel < numel);
+static bool fits(const opc_replay_t *replay, const struct opc_replay_tensor_arg *tensor_arg, int64_t numel) {
+  return tensor_arg->numel == numel || (replay->repeats && tensor_arg->numel > 0 && tensor_arg->numel < numel);
 }
 
 /* What is there already, twice as much each time. */
@@ -91,22 +91,22 @@ static void repeat(void *bytes, size_t there, size_t wanted) {
 }
 
 /* Without memory for it they are converted again each time. */
-static void converted_keep(struct opc_replay_leaf *leaf, opc_dtype_t dtype, const void *values) {
-  size_t size = (size_t)leaf->numel * opc_dtype_size(dtype);
-  free(leaf->converted);
-  leaf->converted = malloc(size + 1);
-  leaf->converted_to = dtype;
-  if (leaf->converted) memcpy(leaf->converted, values, size);
+static void converted_keep(struct opc_replay_tensor_arg *tensor_arg, opc_dtype_t dtype, const void *values) {
+  size_t size = (size_t)tensor_arg->numel * opc_dtype_size(dtype);
+  free(tensor_arg->converted);
+  tensor_arg->converted = malloc(size + 1);
+  tensor_arg->converted_to = dtype;
+  if (tensor_arg->converted) memcpy(tensor_arg->converted, values, size);
 }
 
-opc_status_t opc_replay_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+opc_status_t opc_replay_values(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                void *context, opc_error_t *error) {
   const opc_replay_t *replay = context;
   const int64_t numel = opc_tensor_spec_numel(spec);
-  if (leaf >= replay->count || !fits(replay, &replay->leaves[leaf], numel))
+  if (tensor_arg >= replay->count || !fits(replay, &replay->tensor_args[tensor_arg], numel))
     return opc_error_set(error, OPC_ERR_UNSUPPORTED, "%s: the arguments' values do not fit another shape", path);
 
-  struct opc_replay_leaf *source = &replay->leaves[leaf];
+  struct opc_replay_tensor_arg *source = &replay->tensor_args[tensor_arg];
   size_t from = opc_dtype_size(source->dtype), to = opc_dtype_size(spec->dtype);
   opc_dtype_class_t kind = opc_dtype_class(source->dtype);
   bool fractional = kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX, move = replay->pattern && fractional;

@@ -11,7 +11,7 @@
 enum { OPC_REPLAY_PATTERNS = 4, OPC_REPLAY_BY_TURNS = 2, OPC_REPLAY_FAR = 8 };
 
 typedef struct opc_replay {
-  struct opc_replay_leaf {
+  struct opc_replay_tensor_arg {
     opc_dtype_t dtype;
     int64_t numel;
     double largest; /* absolute value of a finite element */
@@ -19,7 +19,7 @@ typedef struct opc_replay {
     opc_dtype_t converted_to; /* floating and complex values, unmoved, in the dtype that they were given in last; a
                                  slope is taken at hundreds of points */
     void *converted;          /* NULL: none yet */
-  } * leaves;
+  } * tensor_args;
   size_t count;
   /* 0: the values as they are. 1 … OPC_REPLAY_PATTERNS: floating and complex ones moved by one unit in the last place
    * of the dtype they were taken in, in random directions; OPC_REPLAY_BY_TURNS moves neighbours apart, up and down by
@@ -35,8 +35,8 @@ typedef struct opc_replay {
 /* Takes the values of a call that did not run yet. */
 opc_status_t opc_replay_take(opc_replay_t *replay, const opc_call_t *call, opc_error_t *error) OPC_CHECKED;
 void opc_replay_clear(opc_replay_t *replay);
-/* An opc_leaf_values_t; context is the opc_replay_t. Elements are converted where the dtypes differ. */
-opc_status_t opc_replay_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+/* An opc_tensor_arg_values_t; context is the opc_replay_t. Elements are converted where the dtypes differ. */
+opc_status_t opc_replay_values(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                void *context, opc_error_t *error);
 
 /* Makes every tensor of a sample contiguous, at offset 0, in a storage of its own, with conj and neg resolved. The same

@@ -130,8 +130,9 @@ opc_status_t opc_result_take(opc_result_t *result, const opc_call_t *call, unsig
     snprintf(path, sizeof path, "returns[%zu]", i);
     take_value(&taker, path, &call->returns[i]);
   }
-  for (size_t i = 0; (flags & OPC_RESULT_ARGUMENTS) && taker.status == OPC_OK && i < call->leaf_count; i++)
-    if (opc_leaf_is_mutable(&call->leaves[i])) take_tensor(&taker, call->leaves[i].path, call->leaves[i].tensor, true);
+  for (size_t i = 0; (flags & OPC_RESULT_ARGUMENTS) && taker.status == OPC_OK && i < call->tensor_arg_count; i++)
+    if (opc_tensor_arg_is_mutable(&call->tensor_args[i]))
+      take_tensor(&taker, call->tensor_args[i].path, call->tensor_args[i].tensor, true);
   if (taker.status != OPC_OK) opc_result_clear(result);
   return taker.status;
 }

@@ -8,16 +8,16 @@ static bool is_bool(const opc_tensor_meta_t *meta) {
 
 static size_t count_sharing(const opc_call_t *call, const void *storage) {
   size_t count = 0;
-  for (size_t i = 0; i < call->leaf_count; i++) count += call->leaves[i].before.storage_data == storage;
+  for (size_t i = 0; i < call->tensor_arg_count; i++) count += call->tensor_args[i].before.storage_data == storage;
   return count;
 }
 
 static bool is_own(const opc_result_item_t *item, const opc_call_t *call) {
   const size_t sharing = item->meta.storage_data ? count_sharing(call, item->meta.storage_data) : 0;
   if (!item->argument || sharing != 1) return sharing == 0;
-  for (size_t i = 0; i < call->leaf_count; i++)
-    if (strcmp(call->leaves[i].path, item->path) == 0)
-      return is_bool(&call->leaves[i].before) && opc_leaf_is_in_place(&call->leaves[i]);
+  for (size_t i = 0; i < call->tensor_arg_count; i++)
+    if (strcmp(call->tensor_args[i].path, item->path) == 0)
+      return is_bool(&call->tensor_args[i].before) && opc_tensor_arg_is_in_place(&call->tensor_args[i]);
   return false;
 }
 

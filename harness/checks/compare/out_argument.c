@@ -7,12 +7,13 @@
 #include "checks/call/result.h"
 
 /* Nothing else lies on its storage: what is found in it was put there as this argument. */
-static bool is_out_alone(const opc_operator_t *op, const opc_call_t *call, size_t leaf) {
-  const opc_leaf_t *out = &call->leaves[leaf];
-  if (!op->arguments[out->argument].kwarg_only || !opc_leaf_is_mutable(out) || opc_spec_overlaps_itself(out->spec))
+static bool is_out_alone(const opc_operator_t *op, const opc_call_t *call, size_t tensor_arg) {
+  const opc_tensor_arg_t *out = &call->tensor_args[tensor_arg];
+  if (!op->arguments[out->argument].kwarg_only || !opc_tensor_arg_is_mutable(out) ||
+      opc_spec_overlaps_itself(out->spec))
     return false;
-  for (size_t i = 0; i < call->leaf_count; i++)
-    if (i != leaf && call->leaves[i].before.storage == out->before.storage) return false;
+  for (size_t i = 0; i < call->tensor_arg_count; i++)
+    if (i != tensor_arg && call->tensor_args[i].before.storage == out->before.storage) return false;
   return true;
 }
 
@@ -47,11 +48,11 @@ static void element_change(opc_dtype_t dtype, char *element) {
   if (!store_other(zero, dtype, element, width)) (void)store_other(one, dtype, element, width);
 }
 
-static opc_status_t give_other_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+static opc_status_t give_other_values(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                       void *context, opc_error_t *error) {
   const filling_t *filling = context;
   opc_status_t status = opc_fill_logical(spec, path, filling->seed, logical, error);
-  if (status != OPC_OK || !is_out_alone(filling->op, filling->model, leaf)) return status;
+  if (status != OPC_OK || !is_out_alone(filling->op, filling->model, tensor_arg)) return status;
   int64_t numel = opc_tensor_spec_numel(spec);
   for (int64_t i = 0; i < numel; i++)
     element_change(spec->dtype, (char *)logical + (size_t)i * opc_dtype_size(spec->dtype));
@@ -108,11 +109,12 @@ static bool may_be_logical(opc_dtype_t dtype, const bool written_as[2]) {
   return dtype == OPC_DTYPE_BOOL && !(written_as[0] && written_as[1]);
 }
 
-static void compare_argument(const filled_call_t *first, const filled_call_t *second, size_t leaf,
+static void compare_argument(const filled_call_t *first, const filled_call_t *second, size_t tensor_arg,
                              opc_finding_t *finding) {
-  const opc_leaf_t *out = &first->call.leaves[leaf];
+  const opc_tensor_arg_t *out = &first->call.tensor_args[tensor_arg];
   const opc_result_item_t *one = argument_after(first, out->path), *two = argument_after(second, out->path);
-  const struct opc_replay_leaf *one_before = &first->before.leaves[leaf], *two_before = &second->before.leaves[leaf];
+  const struct opc_replay_tensor_arg *one_before = &first->before.tensor_args[tensor_arg],
+                                     *two_before = &second->before.tensor_args[tensor_arg];
   size_t width = out->before.itemsize;
   int64_t kept = 0, first_kept = 0, written = 0, computed = 0;
   bool written_as[2] = {false, false};
@@ -152,7 +154,7 @@ opc_status_t opc_out_arguments_check(opc_case_context_t *context, opc_finding_t 
   if (status == OPC_OK) status = filled_call_run(context, &first, &returned, error);
   if (status == OPC_OK && returned) status = filled_call_run(context, &second, &returned, error);
   if (status != OPC_OK || !returned) goto release;
-  for (size_t i = 0; i < first.call.leaf_count; i++)
+  for (size_t i = 0; i < first.call.tensor_arg_count; i++)
     if (is_out_alone(context->op, &first.call, i)) compare_argument(&first, &second, i, finding);
 
 release:

@@ -15,8 +15,8 @@ static void shift_generators(opc_value_t *value, uint64_t by) {
     shift_generators(&value->list.items[i], by);
 }
 
-opc_status_t opc_result_is_unsteady(const opc_again_t *again, const opc_result_t *result, bool *out,
-                                    opc_error_t *error) {
+opc_status_t opc_result_is_nondeterministic(const opc_again_t *again, const opc_result_t *result, bool *out,
+                                            opc_error_t *error) {
   static const struct {
     uint64_t seed;
     unsigned char pattern; /* of new memory, and of what lies around the tensors */
@@ -259,15 +259,15 @@ bool opc_result_moves_data(const opc_result_item_t *item, const opc_replay_t *re
   if (!opc_result_is_measurable(item) || item->kind != OPC_VALUE_TENSOR || item->meta.numel == 0) return false;
   size_t width = item->meta.itemsize, total = 0;
   for (size_t i = 0; i < replay->count; i++)
-    if (replay->leaves[i].dtype == item->meta.dtype) total += (size_t)replay->leaves[i].numel;
+    if (replay->tensor_args[i].dtype == item->meta.dtype) total += (size_t)replay->tensor_args[i].numel;
   unsigned char *pool = calloc(total + 1, width);
   if (!pool) return false;
   size_t used = 1; /* one zero element, for padding */
   for (size_t i = 0; i < replay->count; i++) {
-    if (replay->leaves[i].dtype != item->meta.dtype) continue;
-    size_t bytes = (size_t)replay->leaves[i].numel * width;
-    if (bytes) memcpy(pool + used * width, replay->leaves[i].bytes, bytes);
-    used += (size_t)replay->leaves[i].numel;
+    if (replay->tensor_args[i].dtype != item->meta.dtype) continue;
+    size_t bytes = (size_t)replay->tensor_args[i].numel * width;
+    if (bytes) memcpy(pool + used * width, replay->tensor_args[i].bytes, bytes);
+    used += (size_t)replay->tensor_args[i].numel;
   }
   compared_width = width;
   qsort(pool, used, width, compare_elements);

@@ -40,9 +40,9 @@ void opc_tolerance_clear(opc_tolerance_t *tolerance);
 /* The result changes for reasons that are no layout's and no dtype's: random numbers, hidden state, time, memory that
  * was never written. Runs the call again with other bytes in new memory, with its tensors elsewhere, and with another
  * seed. */
-opc_status_t opc_result_is_unsteady(const opc_again_t *again, const opc_result_t *result, bool *out,
-                                    opc_error_t *error) OPC_CHECKED;
-#define OPC_UNSTEADY_TEXT                                                                                         \
+opc_status_t opc_result_is_nondeterministic(const opc_again_t *again, const opc_result_t *result, bool *out,
+                                            opc_error_t *error) OPC_CHECKED;
+#define OPC_NONDETERMINISTIC_TEXT                                                                                 \
   "the result differs from call to call, or follows random numbers or memory that was never written: nothing to " \
   "compare"
 

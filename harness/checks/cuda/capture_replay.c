@@ -12,11 +12,11 @@ typedef struct values {
   uint64_t usual, other;
 } values_t;
 
-static opc_status_t values_give(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+static opc_status_t values_give(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                 void *context, opc_error_t *error) {
   const values_t *values = context;
   bool on_host = spec->device_given && spec->device.type == OPC_DEVICE_CPU;
-  (void)leaf;
+  (void)tensor_arg;
   return opc_fill_logical(spec, path, on_host ? values->usual : values->other, logical, error);
 }
 
@@ -46,13 +46,13 @@ static opc_status_t result_of_call(opc_cuda_watch_t *watch, values_t *values, op
 static opc_status_t inputs_write(opc_cuda_watch_t *watch, values_t *values, opc_error_t *error) {
   opc_call_t call = {0};
   opc_status_t status = call_make(watch, values, &call, error);
-  for (size_t i = 0; i < call.leaf_count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < call.tensor_arg_count && status == OPC_OK; i++) {
     const void *bytes = NULL;
     void *owned = NULL;
     size_t size = 0;
-    if (!watch->call.leaves[i].storage || call.leaves[i].before.device.type != OPC_DEVICE_CUDA) continue;
-    status = opc_tensor_storage_bytes(call.leaves[i].tensor, &bytes, &size, &owned, error);
-    if (status == OPC_OK) status = opc_storage_write(watch->call.leaves[i].storage, bytes, size, error);
+    if (!watch->call.tensor_args[i].storage || call.tensor_args[i].before.device.type != OPC_DEVICE_CUDA) continue;
+    status = opc_tensor_storage_bytes(call.tensor_args[i].tensor, &bytes, &size, &owned, error);
+    if (status == OPC_OK) status = opc_storage_write(watch->call.tensor_args[i].storage, bytes, size, error);
     free(owned);
   }
   opc_call_clear(&call);

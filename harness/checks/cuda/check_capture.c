@@ -7,7 +7,7 @@
 static bool judge(opc_cuda_watch_t *watch, const opc_error_t *error, opc_finding_t *finding) {
   opc_cuda_founds_t founds = {0};
   const opc_call_t *call = &watch->call;
-  opc_cuda_judge_capture(&watch->facts, &founds);
+  opc_cuda_analyse_capture(&watch->facts, &founds);
   if (opc_cuda_watch_lacks(watch, &founds, finding)) return true;
   opc_cuda_report(&founds, watch->facts.log.calls, finding);
   if (finding->decided) return true;
@@ -72,7 +72,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (status != OPC_OK) goto release;
   opc_cuda_watch_run(&watch, "the operator");
   if (opc_cuda_watch_settle(&watch, &founds, finding)) goto release;
-  opc_cuda_lasting_see(&watch.lasting, &watch.facts.log);
+  opc_cuda_host_lifetime_see(&watch.lasting, &watch.facts.log);
 
   status = opc_cuda_watch_make(&watch, &error);
   if (status != OPC_OK) goto release;

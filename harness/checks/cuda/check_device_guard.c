@@ -10,9 +10,9 @@ enum { CURRENT = 0, TENSORS = 1 };
 /* Why the tensors are not all on the second device, or the operator may choose another; NULL: nothing speaks against
  * it. */
 static const char *why_not(const opc_call_t *call) {
-  if (!call->leaf_count) return "without a tensor among the arguments no device is the right one";
-  for (size_t i = 0; i < call->leaf_count; i++)
-    if (call->leaves[i].spec->device_given) return "the sample puts its tensors on devices of its own choice";
+  if (!call->tensor_arg_count) return "without a tensor among the arguments no device is the right one";
+  for (size_t i = 0; i < call->tensor_arg_count; i++)
+    if (call->tensor_args[i].spec->device_given) return "the sample puts its tensors on devices of its own choice";
   for (size_t i = 0; i < call->argument_count; i++)
     if (call->arguments[i].kind == OPC_VALUE_DEVICE && !(call->absent && call->absent[i]))
       return "a device is among the arguments";
@@ -55,7 +55,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     goto release;
   }
   opc_cuda_watch_run(&watch, "the operator");
-  opc_cuda_judge_devices(&watch.facts, &founds);
+  opc_cuda_analyse_devices(&watch.facts, &founds);
   status = judge_outputs(&watch, &founds, &error);
   if (status != OPC_OK) goto release;
   size_t work = opc_cuda_own_work(&watch);

@@ -1,16 +1,16 @@
 /* device_memory: what the calls leave of device memory, pinned memory, streams and events, and of tensors on the
  * device, does not grow with their number. */
 #include "checks/cuda/cuda_watch.h"
-#include "checks/cuda_log/cuda_ledger.h"
+#include "checks/cuda_log/cuda_tracker.h"
 #include "checks/framework/outcome.h"
 
-enum { WARM_UP = 4, ROUND = 8, ROUNDS = OPC_CUDA_LEDGER_STEADY };
+enum { WARM_UP = 4, ROUND = 8, ROUNDS = OPC_CUDA_TRACKER_STEADY };
 /* Where something grew: how many calls a cache may take to be full. */
 static const uint64_t cache_totals[] = {64, 128, 256, 512};
 
 typedef struct probe {
   opc_cuda_watch_t *watch;
-  opc_cuda_ledger_t ledger;
+  opc_cuda_tracker_t tracker;
   uint64_t calls;
   opc_call_outcome_t outcome; /* of the first */
   bool broken;                /* a later one ended in another way */
@@ -30,7 +30,7 @@ static opc_status_t call_once(probe_t *probe, opc_error_t *error) {
   probe->calls++;
   if (outcome == OPC_CALL_RETURNED) opc_call_clear(&watch->call);
   watch->facts.log = watch->api->log_end();
-  opc_cuda_ledger_add(&probe->ledger, &watch->facts);
+  opc_cuda_tracker_add(&probe->tracker, &watch->facts);
   return OPC_OK;
 }
 
@@ -43,7 +43,7 @@ static opc_status_t round_run(probe_t *probe, uint64_t total, opc_error_t *error
     if (status != OPC_OK || probe->outcome != OPC_CALL_RETURNED || probe->broken) return status;
   }
   if (status == OPC_OK) status = opc_cuda_allocated(probe->watch->device, &bytes, error);
-  if (status == OPC_OK) opc_cuda_ledger_read(&probe->ledger, probe->calls, bytes);
+  if (status == OPC_OK) opc_cuda_tracker_read(&probe->tracker, probe->calls, bytes);
   return status;
 }
 
@@ -52,7 +52,7 @@ static opc_status_t probe_run(probe_t *probe, opc_error_t *error) {
   for (uint64_t i = 1; i <= ROUNDS && status == OPC_OK && !probe->broken && probe->outcome == OPC_CALL_RETURNED; i++)
     status = round_run(probe, WARM_UP + i * ROUND, error);
   for (size_t i = 0; i < sizeof cache_totals / sizeof *cache_totals && status == OPC_OK; i++) {
-    if (probe->broken || probe->outcome != OPC_CALL_RETURNED || !opc_cuda_ledger_grew(&probe->ledger)) break;
+    if (probe->broken || probe->outcome != OPC_CALL_RETURNED || !opc_cuda_tracker_grew(&probe->tracker)) break;
     status = round_run(probe, cache_totals[i], error);
   }
   return status;
@@ -65,10 +65,10 @@ static void judge(probe_t *probe, opc_finding_t *finding) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "call %llu on the same arguments ended in another way than the first",
                      (unsigned long long)probe->calls);
-  } else if (probe->ledger.incomplete) {
+  } else if (probe->tracker.incomplete) {
     opc_finding_skip(finding, OPC_SKIP_BUDGET, "more calls of the CUDA runtime than a log holds");
   } else {
-    opc_cuda_judge_ledger(&probe->ledger, makers, &founds);
+    opc_cuda_analyse_ledger(&probe->tracker, makers, &founds);
     opc_cuda_report(&founds, makers, finding);
   }
   if (!finding->decided && !opc_cuda_watch_is_blind(probe->watch, finding))
@@ -87,7 +87,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (probe.outcome != OPC_CALL_RETURNED) opc_finding_from_outcome(context, &watch.call, finding);
   else judge(&probe, finding);
-  opc_cuda_ledger_clear(&probe.ledger);
+  opc_cuda_tracker_clear(&probe.tracker);
   opc_cuda_watch_end(&watch);
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "checks/cuda/cuda_watch.h"
-#include "checks/cuda_log/cuda_ledger.h"
+#include "checks/cuda_log/cuda_tracker.h"
 #include "checks/framework/outcome.h"
 
 enum { INJECTED_LAUNCHES = 16, INJECTED_LAUNCHES_OF_VARIANT = 4 };
@@ -51,7 +51,7 @@ static void judge_injected(const opc_cuda_watch_t *watch, uint64_t left, opc_cud
   size_t failed = find_injected(facts);
   char name[256];
   *out = (opc_cuda_founds_t){0};
-  opc_cuda_judge_injected(facts, out);
+  opc_cuda_analyse_injected(facts, out);
   if (left && failed != OPC_CUDA_NO_CALL && !facts->returned)
     opc_cuda_found_add(out, &facts->log, "launch.failure_leaks", failed, failed,
                        "when the launch of %s fails, %llu bytes of tensors on the device stay behind",
@@ -98,7 +98,8 @@ static void find_launches(const opc_cuda_facts_t *facts, size_t most, injection_
  * device is put back. */
 static int device_of_injection(const opc_cuda_watch_t *watch) {
   bool second = watch->api->mode == OPC_LAUNCH_SIMULATED && watch->device == 0 && watch->api->device_count() > 1;
-  for (size_t i = 0; i < watch->call.leaf_count; i++) second = second && !watch->call.leaves[i].spec->device_given;
+  for (size_t i = 0; i < watch->call.tensor_arg_count; i++)
+    second = second && !watch->call.tensor_args[i].spec->device_given;
   return second ? 1 : watch->device;
 }
 
@@ -157,8 +158,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   status = opc_cuda_watch_make(&watch, &error);
   if (status != OPC_OK) goto release;
   opc_cuda_watch_run(&watch, "the operator");
-  opc_cuda_judge_launches(&watch.facts, &founds);
-  opc_cuda_judge_pointers(&watch.facts, &founds);
+  opc_cuda_analyse_launches(&watch.facts, &founds);
+  opc_cuda_analyse_pointers(&watch.facts, &founds);
   launches = opc_cuda_count(&watch.facts, OPC_CUDA_LAUNCH, OPC_CUDA_OF_OWN);
   bool is_whole = !opc_cuda_watch_settle(&watch, &founds, finding) && !watch.facts.empty && !watch.facts.large;
   if (is_whole) status = inject_all(&watch, &injection, finding, &error);

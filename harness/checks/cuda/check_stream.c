@@ -22,7 +22,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_cuda_watch_run(&watch, "the operator on another stream");
   status = opc_cuda_stream_use_default(watch.device, &error);
   if (status != OPC_OK) goto release;
-  opc_cuda_judge_streams(&watch.facts, &founds);
+  opc_cuda_analyse_streams(&watch.facts, &founds);
   size_t work = opc_cuda_own_work(&watch);
   if (!opc_cuda_watch_settle(&watch, &founds, finding))
     opc_cuda_pass(&watch, work, finding,

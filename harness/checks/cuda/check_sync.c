@@ -15,7 +15,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   status = opc_cuda_watch_make(&watch, &error);
   if (status != OPC_OK) goto release;
   opc_cuda_watch_run(&watch, "the operator, again");
-  opc_cuda_judge_waits(&watch.facts, &founds);
+  opc_cuda_analyse_waits(&watch.facts, &founds);
   size_t work = opc_cuda_own_work(&watch), torch = opc_cuda_waits_of_torch(&watch.facts);
   if (opc_cuda_watch_settle(&watch, &founds, finding)) goto release;
   if (torch)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "checks/cuda/cuda_unseen.h"
+#include "checks/cuda/cuda_untracked.h"
 #include "checks/cuda_log/cuda_log_json.h"
 #include "checks/framework/outcome.h"
 #include "checks/framework/own_library.h"
@@ -75,8 +75,8 @@ static void keep_log(const opc_cuda_watch_t *watch) {
 /* ---- a call ---- */
 
 static bool has_empty(const opc_call_t *call) {
-  for (size_t i = 0; i < call->leaf_count; i++)
-    if (call->leaves[i].before.numel == 0) return true;
+  for (size_t i = 0; i < call->tensor_arg_count; i++)
+    if (call->tensor_args[i].before.numel == 0) return true;
   return false;
 }
 
@@ -129,7 +129,7 @@ opc_call_outcome_t opc_cuda_watch_run(opc_cuda_watch_t *watch, const char *phase
   if (watch->facts.device_after != watch->facts.device_before)
     (void)!opc_cuda_device_use(watch->facts.device_before, NULL);
   if (watch->capture) {
-    opc_cuda_lasting_find(&watch->lasting, &watch->facts.log, &watch->call);
+    opc_cuda_host_lifetime_find(&watch->lasting, &watch->facts.log, &watch->call);
     watch->facts.lasting = watch->lasting.found;
     watch->facts.lasting_count = watch->lasting.found_count;
   }
@@ -213,10 +213,10 @@ bool opc_cuda_watch_settle(opc_cuda_watch_t *watch, const opc_cuda_founds_t *fou
 }
 
 bool opc_cuda_watch_is_blind(const opc_cuda_watch_t *watch, opc_finding_t *finding) {
-  const char *unseen = opc_cuda_unseen(watch->context->op);
-  if (unseen[0])
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "nothing is found in what is seen of it, and %s", unseen);
-  return unseen[0] != '\0';
+  const char *untracked = opc_cuda_untracked(watch->context->op);
+  if (untracked[0])
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "nothing is found in what is seen of it, and %s", untracked);
+  return untracked[0] != '\0';
 }
 
 void opc_cuda_pass(const opc_cuda_watch_t *watch, size_t seen, opc_finding_t *finding, const char *format, ...) {

@@ -5,8 +5,8 @@
 #ifndef OPC_CHECKS_CUDA_CUDA_WATCH_H
 #define OPC_CHECKS_CUDA_CUDA_WATCH_H
 
-#include "checks/cuda/cuda_lasting.h"
-#include "checks/cuda_log/cuda_judge.h"
+#include "checks/cuda/cuda_host_lifetime.h"
+#include "checks/cuda_log/cuda_analysis.h"
 #include "checks/framework/check.h"
 
 typedef struct opc_cuda_watch {
@@ -25,7 +25,7 @@ typedef struct opc_cuda_watch {
   opc_cuda_graph_t *graph; /* of the last one that was; NULL: no capture could be begun */
   opc_status_t captured;   /* what its end came to, or its beginning */
   opc_error_t capture_error;
-  opc_cuda_lasting_t lasting;
+  opc_cuda_host_lifetime_t lasting;
 } opc_cuda_watch_t;
 
 /* False: the finding says why nothing can be watched here. The watch is ended with opc_cuda_watch_end all the same. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "checks/cuda_log/cuda_judge.h"
+#include "checks/cuda_log/cuda_analysis.h"
 
 enum { LAUNCHES_SHOWN = 3 };
 

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "checks/cuda_log/cuda_judge.h"
+#include "checks/cuda_log/cuda_analysis.h"
 #include "model/json/json_read.h"
 
 #define OPC_CUDA_LOG_FORMAT "opcheck-c/cuda-log/1"

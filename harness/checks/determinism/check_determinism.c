@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "checks/compare/tolerance.h"
-#include "checks/determinism/determinism_busy.h"
+#include "checks/determinism/determinism_asynchronous.h"
 #include "checks/determinism/determinism_generators.h"
 #include "checks/determinism/determinism_handle.h"
-#include "checks/determinism/determinism_late.h"
 #include "checks/determinism/determinism_once.h"
 #include "checks/determinism/determinism_tags.h"
+#include "checks/determinism/determinism_under_load.h"
 #include "checks/framework/outcome.h"
 
 /* ---- the case of a sample ---- */
@@ -91,7 +91,8 @@ static opc_status_t first_call(sample_case_t *run, bool plain) {
   run->calls++;
   status = opc_result_take(&run->first.result, &call, OPC_RESULT_ARGUMENTS, run->error);
   if (status == OPC_OK) status = opc_generators_used(context, &generators, &run->uses_generator, run->error);
-  if (status == OPC_OK && plain) status = opc_late_check(&call, &threads, &run->first.result, run->finding, run->error);
+  if (status == OPC_OK && plain)
+    status = opc_asynchronous_check(&call, &threads, &run->first.result, run->finding, run->error);
   if (status == OPC_OK && run->uses_generator && !opc_operator_is_seeded(context->op))
     opc_finding_fail(run->finding, "determinism.untagged_random",
                      "the call takes numbers from the default generator, whose state is another one afterwards; the "
@@ -304,7 +305,7 @@ static opc_status_t check_busy(sample_case_t *run) {
   opc_text_t text = {0};
   int calls = 0;
   opc_trial_t trial = trial_of(run, 0, "a call while another stream is busy");
-  opc_status_t status = opc_determinism_busy(&trial, &run->first, &run->differs, &calls, &text, run->error);
+  opc_status_t status = opc_determinism_under_load(&trial, &run->first, &run->differs, &calls, &text, run->error);
   run->calls += calls;
   if (status == OPC_OK && run->differs)
     opc_finding_fail(run->finding, "determinism.busy_stream", "%s", opc_text_c(&text));
@@ -343,13 +344,13 @@ static opc_status_t run_case(sample_case_t *run) {
 
 /* ---- the check ---- */
 
-static opc_apart_t **apart_of(const opc_case_context_t *context) {
-  return (opc_apart_t **)((const opc_check_session_t *)context->session)->own;
+static opc_subprocess_t **apart_of(const opc_case_context_t *context) {
+  return (opc_subprocess_t **)((const opc_check_session_t *)context->session)->own;
 }
 
 static void before(opc_case_context_t *context) {
   bool cpu = context->device.type == OPC_DEVICE_CPU;
-  if (cpu && opc_operator_is_repeatable(context->op)) *apart_of(context) = opc_apart_start(context);
+  if (cpu && opc_operator_is_repeatable(context->op)) *apart_of(context) = opc_subprocess_start(context);
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
@@ -357,7 +358,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   sample_case_t sample = {.context = context, .finding = finding, .error = &error};
   bool cpu = context->device.type == OPC_DEVICE_CPU;
   opc_trial_memory_begin();
-  if (cpu && *apart_of(context)) opc_apart_wake(*apart_of(context));
+  if (cpu && *apart_of(context)) opc_subprocess_wake(*apart_of(context));
   if (!context->sample) {
     opc_determinism_run_once(context, cpu ? *apart_of(context) : NULL, finding);
     if (cpu) *apart_of(context) = NULL;

@@ -132,9 +132,9 @@ static void arm(const meeting_t *meeting) {
   point = meeting->point;
   allocations = 0;
   reached = false;
-  if (point.kind == POINT_ARGUMENT && point.number < call->leaf_count) {
+  if (point.kind == POINT_ARGUMENT && point.number < call->tensor_arg_count) {
     opc_tensor_meta_t now;
-    opc_tensor_describe(call->leaves[point.number].tensor, &now);
+    opc_tensor_describe(call->tensor_args[point.number].tensor, &now);
     stop_at(now.storage_data, now.storage_bytes);
   } else if (point.kind == POINT_ALLOCATION) {
     opc_cpu_memory_tell(on_allocation);
@@ -279,7 +279,8 @@ static opc_status_t caller_prepare(caller_t *caller, opc_case_context_t *context
   if (status == OPC_OK) status = opc_call_snapshot(&caller->call, error);
   if (status == OPC_OK) status = opc_op_find(context->op->name, &caller->handle, error);
   if (status != OPC_OK) return status;
-  for (size_t i = 0; i < caller->call.leaf_count; i++) caller->writes |= opc_leaf_is_mutable(&caller->call.leaves[i]);
+  for (size_t i = 0; i < caller->call.tensor_arg_count; i++)
+    caller->writes |= opc_tensor_arg_is_mutable(&caller->call.tensor_args[i]);
   context->phase("a call on larger tensors");
   status = caller_call(caller, NULL);
   if (status == OPC_OK) status = opc_trial_take(&caller->call, &caller->alone, &caller->error);
@@ -288,8 +289,8 @@ static opc_status_t caller_prepare(caller_t *caller, opc_case_context_t *context
   if (status == OPC_OK) status = opc_trial_look(&caller->call, &again, &caller->error);
   *out_steady = status == OPC_OK && caller->alone.outcome == OPC_CALL_RETURNED &&
                 !opc_trial_differ(&caller->alone, &again, "", NULL);
-  for (size_t i = 0; i < caller->call.leaf_count; i++)
-    *out_steady = *out_steady && opc_leaf_is_in_place(&caller->call.leaves[i]);
+  for (size_t i = 0; i < caller->call.tensor_arg_count; i++)
+    *out_steady = *out_steady && opc_tensor_arg_is_in_place(&caller->call.tensor_args[i]);
   opc_trial_outcome_clear(&again);
   caller_returns_free(caller);
   if (status != OPC_OK) *error = caller->error;

@@ -65,11 +65,11 @@ static bool is_rounding(size_t number, int64_t element, void *context) {
   const opc_result_item_t *left = &rounding->left->items[number], *right = &rounding->right->items[number];
   if (!opc_result_is_measurable(left) || !opc_result_is_measurable(right)) return false;
   size_t at = (size_t)element * left->meta.itemsize;
-  double size, apart = number_distance(opc_number_load(left->meta.dtype, (const char *)left->bytes + at),
-                                       opc_number_load(right->meta.dtype, (const char *)right->bytes + at), &size);
+  double size, subprocess = number_distance(opc_number_load(left->meta.dtype, (const char *)left->bytes + at),
+                                            opc_number_load(right->meta.dtype, (const char *)right->bytes + at), &size);
   double terms = fmax(1.0, rounding->numel / (double)left->meta.numel);
   double unit = fmax(opc_dtype_ulp(left->meta.dtype, 1.0), rounding->unit);
-  return apart == 0.0 || apart <= rounding->numel * unit * fmax(size, terms * rounding->largest);
+  return subprocess == 0.0 || subprocess <= rounding->numel * unit * fmax(size, terms * rounding->largest);
 }
 
 /* widest: the arguments are as wide as can be. */
@@ -78,8 +78,8 @@ static bool only_rounding(const opc_grown_t *grown, bool widest, const opc_trial
   rounding_t rounding = {.left = &one->result, .right = &several->result, .numel = (double)grown->numel};
   if (one->outcome != OPC_CALL_RETURNED || several->outcome != OPC_CALL_RETURNED) return false;
   for (size_t i = 0; i < grown->values.count; i++) {
-    rounding.largest = fmax(rounding.largest, grown->values.leaves[i].largest);
-    if (!widest) rounding.unit = fmax(rounding.unit, opc_dtype_ulp(grown->values.leaves[i].dtype, 1.0));
+    rounding.largest = fmax(rounding.largest, grown->values.tensor_args[i].largest);
+    if (!widest) rounding.unit = fmax(rounding.unit, opc_dtype_ulp(grown->values.tensor_args[i].dtype, 1.0));
   }
   return opc_result_compare(&one->result, &several->result, is_rounding, &rounding).kind == OPC_DIFFERENCE_NONE;
 }
@@ -97,8 +97,9 @@ static void linger(void) {
 static void hold_up(const opc_call_t *call, held_up_t where) {
   static const uintptr_t page = 4096;
   const opc_tensor_meta_t *largest = NULL;
-  for (size_t i = 0; i < call->leaf_count; i++)
-    if (!largest || call->leaves[i].before.storage_bytes > largest->storage_bytes) largest = &call->leaves[i].before;
+  for (size_t i = 0; i < call->tensor_arg_count; i++)
+    if (!largest || call->tensor_args[i].before.storage_bytes > largest->storage_bytes)
+      largest = &call->tensor_args[i].before;
   if (where < HELD_FIRST || !largest || opc_valgrind_active()) return;
   uintptr_t end = ((uintptr_t)largest->storage_data + largest->storage_bytes) / page * page;
   uintptr_t start =
@@ -212,7 +213,7 @@ opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *g
                        .phase = "a call with several intra-op threads"};
   opc_trial_outcome_t one = {0}, first = {0};
   opc_text_t text = {0}, whole = {0};
-  bool rounding = false, inside = false, differs = false, unsteady = false;
+  bool rounding = false, inside = false, differs = false, nondeterministic = false;
   trial.places = opc_places_new(&grown->sample);
   if (!trial.places) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a larger sample");
   opc_cpu_memory_plain(); /* to map guards for large tensors, again and again, would cost more than the calls */
@@ -220,11 +221,11 @@ opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *g
   opc_status_t status = run_with(&trial, 1, &one, error);
   if (status == OPC_OK) status = run_first(&trial, &effort, &one, &first, &differs, error);
   bool divided = effort.others > seconds_of_a_thread;
-  for (int run = HELD_NOWHERE_AGAIN; status == OPC_OK && divided && run < RUNS && !unsteady; run++)
-    status = run_again(&trial, (held_up_t)run, &effort, differs ? &first : &one, &text, &unsteady, error);
+  for (int run = HELD_NOWHERE_AGAIN; status == OPC_OK && divided && run < RUNS && !nondeterministic; run++)
+    status = run_again(&trial, (held_up_t)run, &effort, differs ? &first : &one, &text, &nondeterministic, error);
   if (status != OPC_OK) goto release;
   if (divided) *out_compared += opc_result_numel(&one.result);
-  if (unsteady) {
+  if (nondeterministic) {
     opc_text_addf(&whole, "with %d threads %s", THREADS, opc_text_c(&text));
     report(grown, context->op, "determinism.threads", &whole, finding);
     goto release;

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "memory/peek.h"
+#include "memory/safe_read.h"
 
 enum { WORD = sizeof(void *) };
 
@@ -12,7 +12,7 @@ static bool is_address(const char *at) {
   uintptr_t word;
   char byte;
   memcpy(&word, at, WORD);
-  return opc_memory_peek((const void *)word, &byte, 1);
+  return opc_memory_safe_read((const void *)word, &byte, 1);
 }
 
 static bool words_are_handles(const opc_result_item_t *left, const opc_result_item_t *right, size_t *count) {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/determinism/determinism_asynchronous.h"
 #include "checks/determinism/determinism_generators.h"
-#include "checks/determinism/determinism_late.h"
 #include "checks/determinism/determinism_once.h"
 #include "checks/determinism/determinism_tags.h"
 #include "checks/determinism/determinism_threads.h"
@@ -15,19 +15,19 @@ typedef struct once {
   opc_case_context_t *context;
   opc_finding_t *finding;
   opc_error_t *error;
-  size_t returned;      /* samples that were called */
-  bool unsteady;        /* differs by itself: the samples' own cases say so */
-  bool random;          /* takes numbers from a generator */
-  bool follows_seed;    /* another seed, other bits */
-  bool given_generator; /* a sample brings one of its own */
-  bool callable[OPC_APART_SAMPLES];
+  size_t returned;       /* samples that were called */
+  bool nondeterministic; /* differs by itself: the samples' own cases say so */
+  bool random;           /* takes numbers from a generator */
+  bool follows_seed;     /* another seed, other bits */
+  bool given_generator;  /* a sample brings one of its own */
+  bool callable[OPC_SUBPROCESS_SAMPLES];
   int64_t compared;
   opc_text_t done; /* for the words of a pass */
 } once_t;
 
 static size_t sample_count(const once_t *once) {
   size_t count = once->context->sample_count;
-  return count < OPC_APART_SAMPLES ? count : OPC_APART_SAMPLES;
+  return count < OPC_SUBPROCESS_SAMPLES ? count : OPC_SUBPROCESS_SAMPLES;
 }
 
 static bool holds(const opc_value_t *value, opc_value_kind_t kind) {
@@ -121,13 +121,13 @@ static opc_status_t see_sample(once_t *once, size_t number) {
   once->returned++;
   once->random |= used;
   once->given_generator |= sample_holds(sample, OPC_VALUE_GENERATOR);
-  if (number < OPC_APART_SAMPLES) once->callable[number] = true;
+  if (number < OPC_SUBPROCESS_SAMPLES) once->callable[number] = true;
   if (used && context->device.type == OPC_DEVICE_CPU)
     status = see_given_generator(once, sample); /* given generators are the CPU's */
   if (status != OPC_OK) goto release;
   trial.conditions = OPC_TRIAL_ELSEWHERE;
   status = opc_trial_run(&trial, &again, once->error);
-  once->unsteady |= status == OPC_OK && opc_trial_differ(&first, &again, "", NULL);
+  once->nondeterministic |= status == OPC_OK && opc_trial_differ(&first, &again, "", NULL);
   if (status != OPC_OK || used || !opc_operator_is_seeded(context->op)) goto release;
   trial.conditions = OPC_TRIAL_OTHER_SEED;
   status = opc_trial_run(&trial, &other, once->error);
@@ -140,8 +140,8 @@ release:
   return status == OPC_ERR_UNSUPPORTED ? OPC_OK : status; /* that sample has its own verdicts */
 }
 
-static void check_seeded_tag(once_t *once, const opc_apart_t *apart) {
-  if (apart && opc_apart_random(apart)) return;
+static void check_seeded_tag(once_t *once, const opc_subprocess_t *subprocess) {
+  if (subprocess && opc_subprocess_random(subprocess)) return;
   if (!opc_operator_is_seeded(once->context->op) || !once->returned || once->random || once->follows_seed ||
       once->given_generator)
     return;
@@ -164,23 +164,24 @@ static void report_apart(once_t *once, const char *rule, const opc_trial_outcome
 }
 
 /* Within that process. True: all that can be said is said. */
-static bool compare_within(once_t *once, const opc_apart_t *apart, size_t sample) {
-  const opc_trial_outcome_t *stages[OPC_APART_STAGES];
-  for (int stage = 0; stage < OPC_APART_STAGES; stage++)
-    stages[stage] = opc_apart_outcome(apart, (opc_apart_stage_t)stage, sample);
-  const opc_trial_outcome_t *first = stages[OPC_APART_FIRST], *second = stages[OPC_APART_SECOND],
-                            *third = stages[OPC_APART_THIRD];
+static bool compare_within(once_t *once, const opc_subprocess_t *subprocess, size_t sample) {
+  const opc_trial_outcome_t *stages[OPC_SUBPROCESS_STAGES];
+  for (int stage = 0; stage < OPC_SUBPROCESS_STAGES; stage++)
+    stages[stage] = opc_subprocess_outcome(subprocess, (opc_subprocess_stage_t)stage, sample);
+  const opc_trial_outcome_t *first = stages[OPC_SUBPROCESS_FIRST], *second = stages[OPC_SUBPROCESS_SECOND],
+                            *third = stages[OPC_SUBPROCESS_THIRD];
   if (!first || !second || !third || opc_trial_differ(second, third, "", NULL)) return true;
   if (opc_trial_differ(first, second, "", NULL)) {
     report_apart(once, "determinism.order", first, second, "the second one", "in the first call of a process", sample);
     return true;
   }
-  for (int stage = OPC_APART_AFTER_OTHERS; stage <= OPC_APART_AFTER_REFUSED; stage++) {
+  for (int stage = OPC_SUBPROCESS_AFTER_OTHERS; stage <= OPC_SUBPROCESS_AFTER_REFUSED; stage++) {
     if (!stages[stage] || !opc_trial_differ(stages[stage], second, "", NULL)) continue;
     char before[600];
-    bool refused = stage == OPC_APART_AFTER_REFUSED, others = stage == OPC_APART_AFTER_OTHERS;
-    snprintf(before, sizeof before, "after %.560s", others ? "a call with other values" : opc_apart_before(apart));
-    opc_finding_note_variant(once->finding, others ? "a call with other values" : opc_apart_changed(apart));
+    bool refused = stage == OPC_SUBPROCESS_AFTER_REFUSED, others = stage == OPC_SUBPROCESS_AFTER_OTHERS;
+    snprintf(before, sizeof before, "after %.560s",
+             others ? "a call with other values" : opc_subprocess_before(subprocess));
+    opc_finding_note_variant(once->finding, others ? "a call with other values" : opc_subprocess_changed(subprocess));
     report_apart(once, refused ? "determinism.after_failure" : "determinism.order", stages[stage], second,
                  "before that it", before, sample);
     return true;
@@ -189,14 +190,14 @@ static bool compare_within(once_t *once, const opc_apart_t *apart, size_t sample
 }
 
 /* The same calls here, where the operator was called with much else before. */
-static opc_status_t compare_here(once_t *once, const opc_apart_t *apart, size_t sample) {
+static opc_status_t compare_here(once_t *once, const opc_subprocess_t *subprocess, size_t sample) {
   opc_case_context_t *context = once->context;
   opc_replay_t other = {0};
   opc_trial_outcome_t here = {0}, elsewhere = {0};
   bool changed = false;
   opc_trial_t trial = {
       .context = context, .sample = &context->samples[sample], .values = &other, .phase = "a call with other values"};
-  const opc_trial_outcome_t *apart_first = opc_apart_outcome(apart, OPC_APART_FIRST, sample);
+  const opc_trial_outcome_t *apart_first = opc_subprocess_outcome(subprocess, OPC_SUBPROCESS_FIRST, sample);
   opc_status_t status = opc_trial_other_values(context, &context->samples[sample], &other, &changed, once->error);
   if (status == OPC_OK) status = opc_trial_run(&trial, &here, once->error);
   trial.conditions = OPC_TRIAL_ELSEWHERE;
@@ -215,56 +216,57 @@ release:
   return status;
 }
 
-static void compare_turned(once_t *once, const opc_apart_t *apart) {
-  const opc_trial_outcome_t *first = opc_apart_outcome(apart, OPC_APART_TURNED_FIRST, 0),
-                            *after = opc_apart_outcome(apart, OPC_APART_TURNED_AFTER, 0);
+static void compare_turned(once_t *once, const opc_subprocess_t *subprocess) {
+  const opc_trial_outcome_t *first = opc_subprocess_outcome(subprocess, OPC_SUBPROCESS_TURNED_FIRST, 0),
+                            *after = opc_subprocess_outcome(subprocess, OPC_SUBPROCESS_TURNED_AFTER, 0);
   opc_text_t text = {0};
   if (!first || !after) return;
   opc_trial_differ(after, first, "as the only call of a process it", &text);
-  opc_finding_note_variant(once->finding, opc_apart_turned(apart));
+  opc_finding_note_variant(once->finding, opc_subprocess_turned(subprocess));
   opc_finding_fail(once->finding, "determinism.order", "%s, after calls as the sample is: %s; sample %s",
-                   opc_apart_turned(apart), opc_text_c(&text), once->context->samples[0].name);
+                   opc_subprocess_turned(subprocess), opc_text_c(&text), once->context->samples[0].name);
   opc_text_clear(&text);
 }
 
-static void report_signal(once_t *once, const opc_apart_t *apart) {
-  opc_apart_stage_t stage;
-  int number = opc_apart_signal(apart, &stage);
+static void report_signal(once_t *once, const opc_subprocess_t *subprocess) {
+  opc_subprocess_stage_t stage;
+  int number = opc_subprocess_signal(subprocess, &stage);
   if (!number) return;
-  bool refused = stage == OPC_APART_AFTER_REFUSED, changed = stage == OPC_APART_AFTER_CHANGED;
-  const char *before = refused || changed                ? opc_apart_before(apart)
-                       : stage == OPC_APART_AFTER_OTHERS ? "calls with other values"
-                                                         : "a call like it";
-  if (refused || changed) opc_finding_note_variant(once->finding, opc_apart_changed(apart));
+  bool refused = stage == OPC_SUBPROCESS_AFTER_REFUSED, changed = stage == OPC_SUBPROCESS_AFTER_CHANGED;
+  const char *before = refused || changed                     ? opc_subprocess_before(subprocess)
+                       : stage == OPC_SUBPROCESS_AFTER_OTHERS ? "calls with other values"
+                                                              : "a call like it";
+  if (refused || changed) opc_finding_note_variant(once->finding, opc_subprocess_changed(subprocess));
   opc_finding_fail(once->finding, refused ? "determinism.after_failure" : "determinism.order",
                    "after %s the process ends with signal %d (%s) in a call that otherwise returns", before, number,
                    strsignal(number));
 }
 
-static opc_status_t check_order(once_t *once, const opc_apart_t *apart) {
+static opc_status_t check_order(once_t *once, const opc_subprocess_t *subprocess) {
   opc_status_t status = OPC_OK;
-  bool decided = opc_apart_strays(apart);
+  bool decided = opc_subprocess_strays(subprocess);
   for (size_t i = 0; status == OPC_OK && !decided && i < sample_count(once); i++) {
     if (!once->callable[i]) continue;
-    decided = compare_within(once, apart, i);
-    if (!decided) status = compare_here(once, apart, i);
+    decided = compare_within(once, subprocess, i);
+    if (!decided) status = compare_here(once, subprocess, i);
   }
-  if (status == OPC_OK && !once->finding->decided && !opc_apart_strays(apart)) compare_turned(once, apart);
-  if (status == OPC_OK) report_signal(once, apart);
+  if (status == OPC_OK && !once->finding->decided && !opc_subprocess_strays(subprocess))
+    compare_turned(once, subprocess);
+  if (status == OPC_OK) report_signal(once, subprocess);
   if (once->compared) add_done(once, "in other orders");
-  if (once->compared && opc_apart_refused(apart)) add_done(once, "after calls that threw");
+  if (once->compared && opc_subprocess_refused(subprocess)) add_done(once, "after calls that threw");
   return status;
 }
 
 /* ---- threads ---- */
 
-static opc_status_t check_threads(once_t *once, const opc_apart_t *apart) {
+static opc_status_t check_threads(once_t *once, const opc_subprocess_t *subprocess) {
   opc_case_context_t *context = once->context;
   const opc_sample_t *sample = &context->samples[0];
   opc_enlargement_t large, medium;
   opc_grown_t grown = {0};
   int64_t counted = 0, met = 0;
-  opc_apart_enlargement(apart, &large, &medium);
+  opc_subprocess_enlargement(subprocess, &large, &medium);
   opc_status_t status = opc_grown_make(context, sample, &large, false, &grown, once->error);
   if (status == OPC_OK) status = opc_thread_counts_check(context, &grown, &counted, once->finding, once->error);
   opc_grown_clear(&grown);
@@ -279,20 +281,21 @@ static opc_status_t check_threads(once_t *once, const opc_apart_t *apart) {
   return status == OPC_ERR_UNSUPPORTED ? OPC_OK : status;
 }
 
-void opc_determinism_run_once(opc_case_context_t *context, opc_apart_t *apart, opc_finding_t *finding) {
+void opc_determinism_run_once(opc_case_context_t *context, opc_subprocess_t *subprocess, opc_finding_t *finding) {
   opc_error_t error = {0};
   once_t once = {.context = context, .finding = finding, .error = &error};
   opc_status_t status = OPC_OK;
   for (size_t i = 0; status == OPC_OK && i < context->sample_count; i++) status = see_sample(&once, i);
-  if (apart) {
+  if (subprocess) {
     context->phase("the operator in a process of its own");
-    opc_apart_join(apart);
+    opc_subprocess_join(subprocess);
   }
-  if (status == OPC_OK) check_seeded_tag(&once, apart);
-  bool comparable =
-      apart && opc_operator_is_repeatable(context->op) && !once.unsteady && !opc_late_found() && !opc_trial_strays();
-  if (status == OPC_OK && comparable) status = check_order(&once, apart);
-  if (status == OPC_OK && comparable && !finding->decided && once.callable[0]) status = check_threads(&once, apart);
+  if (status == OPC_OK) check_seeded_tag(&once, subprocess);
+  bool comparable = subprocess && opc_operator_is_repeatable(context->op) && !once.nondeterministic &&
+                    !opc_asynchronous_found() && !opc_trial_strays();
+  if (status == OPC_OK && comparable) status = check_order(&once, subprocess);
+  if (status == OPC_OK && comparable && !finding->decided && once.callable[0])
+    status = check_threads(&once, subprocess);
 
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (once.compared)
@@ -300,15 +303,15 @@ void opc_determinism_run_once(opc_case_context_t *context, opc_apart_t *apart, o
   else if (!once.returned) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no sample's call returned");
   else if (!opc_operator_is_repeatable(context->op))
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is tagged nondeterministic_bitwise");
-  else if (!apart)
+  else if (!subprocess)
     opc_finding_skip(
         finding, OPC_SKIP_NOT_APPLICABLE,
         "this process cannot be forked: it has threads of the library's, uses CUDA, or runs under Valgrind");
   else
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     opc_late_found() ? "its results are written after the call has returned"
-                     : once.unsteady  ? "the same call differs by itself"
-                                      : "the operator gives nothing that could be compared");
-  opc_apart_clear(apart);
+                     opc_asynchronous_found() ? "its results are written after the call has returned"
+                     : once.nondeterministic  ? "the same call differs by itself"
+                                              : "the operator gives nothing that could be compared");
+  opc_subprocess_clear(subprocess);
   opc_text_clear(&once.done);
 }

@@ -4,9 +4,9 @@
 #ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_ONCE_H
 #define OPC_CHECKS_DETERMINISM_DETERMINISM_ONCE_H
 
-#include "checks/determinism/determinism_apart.h"
+#include "checks/determinism/determinism_subprocess.h"
 
 /* Clears the process apart; NULL: there is none. */
-void opc_determinism_run_once(opc_case_context_t *context, opc_apart_t *apart, opc_finding_t *finding);
+void opc_determinism_run_once(opc_case_context_t *context, opc_subprocess_t *subprocess, opc_finding_t *finding);
 
 #endif

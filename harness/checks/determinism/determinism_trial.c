@@ -182,12 +182,12 @@ static bool nudge(opc_dtype_t dtype, size_t numel, void *values) {
   return changed;
 }
 
-static opc_status_t fill_otherwise(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+static opc_status_t fill_otherwise(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                    void *context, opc_error_t *error) {
   other_values_t *other = context;
   size_t numel = (size_t)opc_tensor_spec_numel(spec), bytes = numel * opc_dtype_size(spec->dtype);
   void *before = malloc(bytes + 1);
-  (void)leaf;
+  (void)tensor_arg;
   if (!before) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for other values");
   opc_status_t status = opc_fill_logical(spec, path, other->seed, before, error);
   if (status == OPC_OK)

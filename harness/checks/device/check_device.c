@@ -33,8 +33,8 @@ static bool is_number(const opc_tensor_meta_t *meta) { return meta->ndim == 0 &&
 static bool common_device(const opc_call_t *call, opc_device_t *out) {
   bool found = false, numbers = false;
   opc_device_t number_device = {OPC_DEVICE_CPU, -1};
-  for (size_t i = 0; i < call->leaf_count; i++) {
-    const opc_tensor_meta_t *meta = &call->leaves[i].before;
+  for (size_t i = 0; i < call->tensor_arg_count; i++) {
+    const opc_tensor_meta_t *meta = &call->tensor_args[i].before;
     if (is_number(meta)) {
       numbers = true;
       continue;
@@ -52,7 +52,8 @@ static void check_placed(const opc_case_context_t *context, const opc_call_t *ca
   opc_output_t *outputs = NULL;
   size_t count = 0;
   opc_error_t error = {0};
-  if (call->leaf_count || call->arguments[index].kind != OPC_VALUE_DEVICE || context->device.type != OPC_DEVICE_CUDA)
+  if (call->tensor_arg_count || call->arguments[index].kind != OPC_VALUE_DEVICE ||
+      context->device.type != OPC_DEVICE_CUDA)
     return;
   if (opc_call_outputs(call, &outputs, &count, &error) != OPC_OK) {
     opc_finding_from_error(context, &error, finding);
@@ -150,10 +151,10 @@ typedef struct other_values {
 } other_values_t;
 
 /* The sample's values, and for one tensor those of another seed. */
-static opc_status_t give_other_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+static opc_status_t give_other_values(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                       void *context, opc_error_t *error) {
   const other_values_t *other = context;
-  (void)leaf;
+  (void)tensor_arg;
   return opc_fill_logical(spec, path, strcmp(path, other->path) == 0 ? other->seed + 1 : other->seed, logical, error);
 }
 
@@ -199,16 +200,16 @@ static opc_status_t only_handed_back(const opc_call_t *call, const opc_result_it
                                      opc_error_t *error) {
   opc_status_t status = OPC_OK;
   *out = false;
-  for (size_t i = 0; status == OPC_OK && i < call->leaf_count && !*out; i++) {
-    const opc_leaf_t *leaf = &call->leaves[i];
+  for (size_t i = 0; status == OPC_OK && i < call->tensor_arg_count && !*out; i++) {
+    const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
     const void *now = NULL;
     void *owned = NULL;
     size_t size = 0;
-    if (!leaf->storage_before || leaf->before.storage != item->meta.storage) continue;
-    status = opc_tensor_storage_bytes(leaf->tensor, &now, &size, &owned, error);
-    *out =
-        status == OPC_OK && size >= leaf->storage_bytes && memcmp(now, leaf->storage_before, leaf->storage_bytes) == 0;
-    for (size_t k = leaf->storage_bytes; *out && k < size; k++)
+    if (!tensor_arg->storage_before || tensor_arg->before.storage != item->meta.storage) continue;
+    status = opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error);
+    *out = status == OPC_OK && size >= tensor_arg->storage_bytes &&
+           memcmp(now, tensor_arg->storage_before, tensor_arg->storage_bytes) == 0;
+    for (size_t k = tensor_arg->storage_bytes; *out && k < size; k++)
       *out = ((const unsigned char *)now)[k] == OPC_PATTERN_FIRST;
     free(owned);
   }
@@ -255,9 +256,9 @@ release:
 
 static void check_mixed(opc_case_context_t *context, const opc_call_t *plain, opc_finding_t *finding) {
   opc_error_t error = {0};
-  if (plain->leaf_count < 2) return;
-  for (size_t i = 0; i < plain->leaf_count; i++) {
-    opc_status_t status = check_mixed_leaf(context, plain->leaves[i].path, finding, &error);
+  if (plain->tensor_arg_count < 2) return;
+  for (size_t i = 0; i < plain->tensor_arg_count; i++) {
+    opc_status_t status = check_mixed_leaf(context, plain->tensor_args[i].path, finding, &error);
     if (status == OPC_OK) continue;
     opc_finding_from_error(context, &error, finding);
     return;

@@ -65,13 +65,14 @@ static opc_status_t judge(comparison_t *comparison, opc_difference_t difference,
                        .tolerance = &tolerance,
                        .ulps = CUDA_ULPS,
                        .narrow = OPC_DTYPE_OTHER};
-  bool unsteady = false, *exact = calloc(comparison->cpu.count + 1, sizeof *exact);
+  bool nondeterministic = false, *exact = calloc(comparison->cpu.count + 1, sizeof *exact);
   opc_status_t status = exact ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a comparison");
-  if (status == OPC_OK) status = opc_result_is_unsteady(&on_cpu, &comparison->cpu, &unsteady, error);
-  if (status == OPC_OK && !unsteady) status = opc_result_is_unsteady(&on_cuda, &comparison->cuda, &unsteady, error);
+  if (status == OPC_OK) status = opc_result_is_nondeterministic(&on_cpu, &comparison->cpu, &nondeterministic, error);
+  if (status == OPC_OK && !nondeterministic)
+    status = opc_result_is_nondeterministic(&on_cuda, &comparison->cuda, &nondeterministic, error);
   if (status != OPC_OK) goto release;
-  if (unsteady) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_UNSTEADY_TEXT);
+  if (nondeterministic) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
     goto release;
   }
   if (context->base && context->base->expect.has_tolerance) bound.relative = context->base->expect.tolerance;

@@ -84,9 +84,9 @@ const char *opc_device_zones_missing(void) { return missing[0] ? missing : NULL;
 
 static void name_hit(const opc_device_zone_hit_t *hit, const opc_call_t *call, const opc_output_t *outputs,
                      size_t output_count, char *out, size_t size) {
-  for (size_t i = 0; i < call->leaf_count; i++) {
-    if (call->leaves[i].before.storage_data != hit->data) continue;
-    snprintf(out, size, "%s (%zu bytes)", call->leaves[i].path, hit->bytes);
+  for (size_t i = 0; i < call->tensor_arg_count; i++) {
+    if (call->tensor_args[i].before.storage_data != hit->data) continue;
+    snprintf(out, size, "%s (%zu bytes)", call->tensor_args[i].path, hit->bytes);
     return;
   }
   for (size_t i = 0; i < output_count; i++) {

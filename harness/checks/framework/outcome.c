@@ -91,10 +91,10 @@ static bool report_unreadable(const opc_case_context_t *context, const opc_call_
     return false; /* out of memory: who needs the outputs says so */
   for (size_t i = 0; i < count; i++)
     reported = report_outside(context, outputs[i].path, &outputs[i].meta, finding) || reported;
-  for (size_t i = 0; i < call->leaf_count; i++) {
+  for (size_t i = 0; i < call->tensor_arg_count; i++) {
     opc_tensor_meta_t now;
-    opc_tensor_describe(call->leaves[i].tensor, &now);
-    reported = report_outside(context, call->leaves[i].path, &now, finding) || reported;
+    opc_tensor_describe(call->tensor_args[i].tensor, &now);
+    reported = report_outside(context, call->tensor_args[i].path, &now, finding) || reported;
   }
   free(outputs);
   return reported;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "checks/cuda_log/cuda_judge.h"
+#include "checks/cuda_log/cuda_analysis.h"
 
 /* Words of libtorch around the failures of libraries that link a CUDA runtime of their own, or load code while they
  * run, and what they are of. */

@@ -6,9 +6,9 @@
 
 #include "checks/compare/bool_bytes.h"
 #include "checks/compare/out_argument.h"
-#include "checks/framework/access.h"
 #include "checks/framework/case_run.h"
 #include "checks/framework/device_zones_use.h"
+#include "checks/framework/guard_findings.h"
 #include "checks/framework/outcome.h"
 #include "memory/cpu_memory.h"
 #include "memory/device_zones.h"

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/access.h"
 #include "checks/framework/case_run.h"
 #include "checks/framework/device_zones_use.h"
+#include "checks/framework/guard_findings.h"
 #include "checks/framework/outcome.h"
 #include "memory/cpu_memory.h"
-#include "memory/peek.h"
+#include "memory/safe_read.h"
 #include "memory/scratch_memory.h"
 
 enum { OUTSIDE = 1u << OPC_ACCESS_OUTSIDE, FREED = 1u << OPC_ACCESS_FREED, CACHE_LINE = 64 };
@@ -175,9 +175,9 @@ static void check_foreign_buffer(const opc_output_t *output, opc_finding_t *find
   if (!output->meta.storage_data || !bytes || output->meta.device.type != OPC_DEVICE_CPU ||
       opc_guard_find(output->meta.storage_data, &block))
     return;
-  bool readable = opc_memory_peek(output->meta.storage_data, before, bytes);
+  bool readable = opc_memory_safe_read(output->meta.storage_data, before, bytes);
   if (readable) use_freed_memory(output->meta.storage_bytes);
-  readable = readable && opc_memory_peek(output->meta.storage_data, after, bytes);
+  readable = readable && opc_memory_safe_read(output->meta.storage_data, after, bytes);
   if (!readable)
     opc_finding_fail(finding, "memory.dangling_output", "%s lies on memory that is not there any more", output->path);
   else if (memcmp(before, after, bytes) != 0)
@@ -213,11 +213,11 @@ static opc_status_t check_alone(opc_case_context_t *context, size_t number, opc_
   }
   opc_call_clear_arguments(&call);
   size_t bytes = alone.meta.storage_bytes < LOOKED_AT ? alone.meta.storage_bytes : LOOKED_AT;
-  bool readable = alone.tensor && opc_memory_peek(alone.meta.storage_data, before, bytes), was_readable = readable;
+  bool readable = alone.tensor && opc_memory_safe_read(alone.meta.storage_data, before, bytes), was_readable = readable;
   opc_call_clear(&call);
   for (size_t i = 1; i <= TIMES && readable; i++)
     use_freed_memory(i * alone.meta.storage_bytes); /* its owner's block is larger */
-  readable = readable && opc_memory_peek(alone.meta.storage_data, after, bytes);
+  readable = readable && opc_memory_safe_read(alone.meta.storage_data, after, bytes);
   if (was_readable && (!readable || memcmp(before, after, bytes) != 0))
     opc_finding_fail(
         finding, "memory.dangling_output",

@@ -54,11 +54,11 @@ static bool same_storage(const opc_tensor_meta_t *left, const opc_tensor_meta_t 
 static sharing_t sharing_of(const side_t *side, size_t output) {
   sharing_t result = {0};
   const opc_tensor_meta_t *meta = &side->outputs[output].meta;
-  for (size_t i = 0; i < side->call.leaf_count; i++) {
+  for (size_t i = 0; i < side->call.tensor_arg_count; i++) {
     opc_tensor_meta_t now;
-    opc_tensor_describe(side->call.leaves[i].tensor, &now);
+    opc_tensor_describe(side->call.tensor_args[i].tensor, &now);
     result.is_input |= meta->impl == now.impl;
-    result.with_input |= same_storage(meta, &now) || same_storage(meta, &side->call.leaves[i].before);
+    result.with_input |= same_storage(meta, &now) || same_storage(meta, &side->call.tensor_args[i].before);
   }
   for (size_t i = 0; i < side->output_count; i++)
     result.with_output |= i != output && same_storage(meta, &side->outputs[i].meta);
@@ -170,14 +170,14 @@ static void compare_results(const comparison_t *comparison) {
 }
 
 /* A device argument would send the outputs past the Meta kernel: it becomes meta too. True: the call reaches Meta. */
-static bool move_to_meta(const opc_operator_t *op, opc_sample_t *sample, size_t leaf_count) {
-  bool reaches = leaf_count > 0;
+static bool move_to_meta(const opc_operator_t *op, opc_sample_t *sample, size_t tensor_arg_count) {
+  bool reaches = tensor_arg_count > 0;
   for (size_t i = 0; i < op->argument_count && i < sample->argument_count; i++) {
     const opc_type_t *type = &op->arguments[i].type;
     if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
     if (type->kind != OPC_TYPE_DEVICE) continue;
     bool given = !sample->absent[i] && sample->arguments[i].kind == OPC_VALUE_DEVICE;
-    if (!given && leaf_count > 0) continue;
+    if (!given && tensor_arg_count > 0) continue;
     opc_value_clear(&sample->arguments[i]);
     sample->arguments[i] = (opc_value_t){.kind = OPC_VALUE_DEVICE, .device = {OPC_DEVICE_META, -1}};
     sample->absent[i] = false;
@@ -263,7 +263,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   status = side_take(&real, &error);
   if (status == OPC_OK) status = opc_sample_copy(context->sample, &sample, &error);
   if (status != OPC_OK) goto release;
-  if (!move_to_meta(context->op, &sample, real.call.leaf_count)) {
+  if (!move_to_meta(context->op, &sample, real.call.tensor_arg_count)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor argument selects the Meta kernel");
     goto release;
   }

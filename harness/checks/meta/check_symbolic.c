@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/access.h"
 #include "checks/framework/case_run.h"
+#include "checks/framework/guard_findings.h"
 #include "checks/framework/outcome.h"
 #include "memory/cpu_memory.h"
 
@@ -49,9 +49,9 @@ static opc_status_t call_symbolic(symbolic_case_t *run, opc_call_t *meta, opc_sy
 /* ---- other sizes ---- */
 
 static bool same_ranks(const symbolic_case_t *run, const opc_call_t *call) {
-  if (call->leaf_count != run->real.leaf_count) return false;
-  for (size_t i = 0; i < call->leaf_count; i++)
-    if (call->leaves[i].before.ndim != run->real.leaves[i].before.ndim) return false;
+  if (call->tensor_arg_count != run->real.tensor_arg_count) return false;
+  for (size_t i = 0; i < call->tensor_arg_count; i++)
+    if (call->tensor_args[i].before.ndim != run->real.tensor_args[i].before.ndim) return false;
   return true;
 }
 
@@ -147,7 +147,8 @@ static void report_reads(symbolic_case_t *run) {
   for (size_t i = 0; i < run->symbolic.event_count; i++) {
     const opc_symbolic_event_t *event = &run->symbolic.events[i];
     if (event->kind != OPC_SYMBOLIC_READ) continue;
-    const char *path = (size_t)event->leaf < run->meta.leaf_count ? run->meta.leaves[event->leaf].path : "an argument";
+    const char *path =
+        (size_t)event->leaf < run->meta.tensor_arg_count ? run->meta.tensor_args[event->leaf].path : "an argument";
     opc_finding_fail(
         run->finding, "symbolic.plain_size",
         "called on Meta the operator asks for %s.%s, a plain number, where under dynamic shapes there is a symbol",

@@ -8,11 +8,11 @@
 
 /* ---- expect.same_bits ---- */
 
-static const opc_leaf_t *leaf_called(const opc_call_t *call, const char *path, size_t *out_index) {
-  for (size_t i = 0; i < call->leaf_count; i++) {
-    if (strcmp(call->leaves[i].path, path) != 0) continue;
+static const opc_tensor_arg_t *leaf_called(const opc_call_t *call, const char *path, size_t *out_index) {
+  for (size_t i = 0; i < call->tensor_arg_count; i++) {
+    if (strcmp(call->tensor_args[i].path, path) != 0) continue;
     *out_index = i;
-    return &call->leaves[i];
+    return &call->tensor_args[i];
   }
   return NULL;
 }
@@ -25,15 +25,15 @@ static const opc_result_item_t *output_number(const opc_result_t *result, size_t
   return NULL;
 }
 
-static void compare_promise(const opc_case_context_t *context, const opc_leaf_t *leaf,
-                            const struct opc_replay_leaf *values, const opc_result_item_t *output, int64_t *compared,
-                            opc_finding_t *finding) {
+static void compare_promise(const opc_case_context_t *context, const opc_tensor_arg_t *tensor_arg,
+                            const struct opc_replay_tensor_arg *values, const opc_result_item_t *output,
+                            int64_t *compared, opc_finding_t *finding) {
   const opc_tensor_meta_t *meta = &output->meta;
   if (output->kind != OPC_VALUE_TENSOR || meta->numel != values->numel || meta->dtype != values->dtype) {
     if (opc_case_is_declared(context))
       opc_finding_fail(finding, "bitwise.same_bits",
                        "%s has %lld elements of %s, %s, whose bits it is promised to have, has %lld of %s",
-                       output->path, (long long)meta->numel, opc_meta_dtype_text(meta), leaf->path,
+                       output->path, (long long)meta->numel, opc_meta_dtype_text(meta), tensor_arg->path,
                        (long long)values->numel, opc_dtype_name(values->dtype));
     return;
   }
@@ -52,7 +52,7 @@ static void compare_promise(const opc_case_context_t *context, const opc_leaf_t 
   opc_element_text(meta->dtype, (const char *)output->bytes + (size_t)first * width, here, sizeof here);
   opc_element_text(meta->dtype, (const char *)values->bytes + (size_t)first * width, there, sizeof there);
   opc_finding_fail(finding, "bitwise.same_bits", "%s%s is %s, %s has %s there; %lld of %lld elements differ",
-                   output->path, index, here, leaf->path, there, (long long)wrong, (long long)meta->numel);
+                   output->path, index, here, tensor_arg->path, there, (long long)wrong, (long long)meta->numel);
 }
 
 static void check_promises(const opc_case_context_t *context, const opc_call_t *call, const opc_replay_t *values,
@@ -60,13 +60,14 @@ static void check_promises(const opc_case_context_t *context, const opc_call_t *
   const opc_expect_t *expect = &context->base->expect;
   for (size_t i = 0; i < expect->same_bits_count; i++) {
     size_t index = 0;
-    const opc_leaf_t *leaf = leaf_called(call, expect->same_bits[i].argument, &index);
+    const opc_tensor_arg_t *tensor_arg = leaf_called(call, expect->same_bits[i].argument, &index);
     const opc_result_item_t *output = output_number(result, expect->same_bits[i].output);
-    if (leaf && output) compare_promise(context, leaf, &values->leaves[index], output, compared, finding);
+    if (tensor_arg && output)
+      compare_promise(context, tensor_arg, &values->tensor_args[index], output, compared, finding);
     else if (opc_case_is_declared(context))
       opc_finding_fail(
           finding, "bitwise.same_bits", "the sample promises that returns[%zu] has the bits of %s; there is no such %s",
-          expect->same_bits[i].output, expect->same_bits[i].argument, leaf ? "tensor output" : "tensor argument");
+          expect->same_bits[i].output, expect->same_bits[i].argument, tensor_arg ? "tensor output" : "tensor argument");
   }
 }
 

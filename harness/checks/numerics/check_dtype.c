@@ -141,7 +141,7 @@ static opc_status_t compare_with_float64(opc_case_context_t *context, opc_dtype_
   opc_text_t message = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   double *at_least = NULL;
-  bool unsteady = false, signs = false;
+  bool nondeterministic = false, signs = false;
   opc_again_t again = {
       .context = context, .sample = &wide, .replay = replay, .seed = context->seed, .phase = "the float64 reference"};
   opc_status_t status = opc_sample_copy(context->sample, &wide, error);
@@ -190,9 +190,10 @@ static opc_status_t compare_with_float64(opc_case_context_t *context, opc_dtype_
   if (difference.kind != OPC_DIFFERENCE_NONE) status = opc_signs_differ_only(&bound, &signs, error);
   if (status != OPC_OK) goto release;
   if (signs) difference.kind = OPC_DIFFERENCE_NONE;
-  if (difference.kind != OPC_DIFFERENCE_NONE) status = opc_result_is_unsteady(&again, &reference, &unsteady, error);
+  if (difference.kind != OPC_DIFFERENCE_NONE)
+    status = opc_result_is_nondeterministic(&again, &reference, &nondeterministic, error);
   if (status != OPC_OK) goto release;
-  if (unsteady) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_UNSTEADY_TEXT);
+  if (nondeterministic) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
   else if (difference.kind != OPC_DIFFERENCE_NONE) report(&bound, &difference, finding);
   else if (compared)
     opc_finding_pass(finding, "%lld elements agree with the same operator in float64", (long long)compared);

@@ -23,14 +23,15 @@ typedef struct narrower {
 } narrower_t;
 
 static bool same_tree(const opc_call_t *base, const opc_call_t *empty) {
-  if (base->leaf_count != empty->leaf_count) return false;
-  for (size_t i = 0; i < base->leaf_count; i++)
-    if (base->leaves[i].spec->ndim != empty->leaves[i].spec->ndim) return false;
+  if (base->tensor_arg_count != empty->tensor_arg_count) return false;
+  for (size_t i = 0; i < base->tensor_arg_count; i++)
+    if (base->tensor_args[i].spec->ndim != empty->tensor_args[i].spec->ndim) return false;
   return true;
 }
 
-static bool emptied(const narrower_t *narrower, size_t leaf, int dim) {
-  return narrower->empty->leaves[leaf].spec->sizes[dim] == 0 && narrower->base->leaves[leaf].spec->sizes[dim] > 0;
+static bool emptied(const narrower_t *narrower, size_t tensor_arg, int dim) {
+  return narrower->empty->tensor_args[tensor_arg].spec->sizes[dim] == 0 &&
+         narrower->base->tensor_args[tensor_arg].spec->sizes[dim] > 0;
 }
 
 /* All the same: zeros, or `integer` where they are integers. */
@@ -43,15 +44,15 @@ static void give_others(const opc_tensor_spec_t *spec, unsigned char integer, un
     logical[at] = integer; /* the machine is little-endian, as elf_probe.c wants it */
 }
 
-static opc_status_t give_narrowed(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+static opc_status_t give_narrowed(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                   void *context, opc_error_t *error) {
   const narrower_t *narrower = context;
-  const opc_tensor_spec_t *base = narrower->base->leaves[leaf].spec;
+  const opc_tensor_spec_t *base = narrower->base->tensor_args[tensor_arg].spec;
   size_t width = opc_dtype_size(spec->dtype);
   int64_t numel = opc_tensor_spec_numel(spec), index[OPC_MAX_DIMS] = {0};
   (void)path;
   (void)error;
-  if (leaf >= narrower->others_from && leaf < narrower->others_to) {
+  if (tensor_arg >= narrower->others_from && tensor_arg < narrower->others_to) {
     give_others(spec, narrower->other, logical);
     return OPC_OK;
   }
@@ -59,7 +60,7 @@ static opc_status_t give_narrowed(size_t leaf, const char *path, const opc_tenso
     int64_t from = 0;
     for (int d = 0; d < spec->ndim; d++) from = from * base->sizes[d] + index[d];
     memcpy((char *)logical + (size_t)e * width,
-           (const char *)narrower->values->leaves[leaf].bytes + (size_t)from * width, width);
+           (const char *)narrower->values->tensor_args[tensor_arg].bytes + (size_t)from * width, width);
     for (int d = spec->ndim - 1; d >= 0; d--) {
       if (++index[d] < spec->sizes[d]) break;
       index[d] = 0;
@@ -70,7 +71,7 @@ static opc_status_t give_narrowed(size_t leaf, const char *path, const opc_tenso
 
 typedef struct resizer {
   const narrower_t *narrower;
-  size_t leaf;
+  size_t tensor_arg;
   bool fits;
 } resizer_t;
 
@@ -78,11 +79,11 @@ static void tensor_resize(const char *path, opc_value_t *value, void *context) {
   resizer_t *resizer = context;
   const narrower_t *narrower = resizer->narrower;
   opc_tensor_spec_t *spec = value->tensor;
-  size_t leaf = resizer->leaf++;
+  size_t tensor_arg = resizer->tensor_arg++;
   (void)path;
   for (int d = 0; d < spec->ndim; d++) {
-    if (!emptied(narrower, leaf, d)) continue;
-    if (narrower->base->leaves[leaf].spec->sizes[d] < narrower->size) resizer->fits = false;
+    if (!emptied(narrower, tensor_arg, d)) continue;
+    if (narrower->base->tensor_args[tensor_arg].spec->sizes[d] < narrower->size) resizer->fits = false;
     spec->sizes[d] = narrower->size;
   }
 }
@@ -231,7 +232,7 @@ static bool breaks_row(const shape_oracle_t *oracle, const opc_result_t *got) {
  * both. */
 static opc_status_t ask_others(opc_case_context_t *context, narrower_t *narrower, shape_oracle_t *oracle,
                                opc_error_t *error) {
-  const size_t count = narrower->base->leaf_count;
+  const size_t count = narrower->base->tensor_arg_count;
   opc_status_t status = OPC_OK;
   for (size_t round = 0; status == OPC_OK && round < 2 * (count > 1 ? count + 1 : 1); round++) {
     const size_t probe = round / 2;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/compare/places.h"
+#include "checks/compare/as_strided_like.h"
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
 
@@ -24,17 +24,18 @@ static opc_again_t reference_again(opc_case_context_t *context, reference_t *ref
 
 /* Copies cannot stand for arguments that write over each other. */
 static const char *why_not_comparable(const opc_call_t *call) {
-  for (size_t i = 0; i < call->leaf_count; i++) {
-    const opc_leaf_t *leaf = &call->leaves[i];
-    if (!opc_leaf_is_mutable(leaf)) continue;
-    if (opc_spec_overlaps_itself(leaf->spec)) return "a mutable argument whose elements overlap has no defined result";
+  for (size_t i = 0; i < call->tensor_arg_count; i++) {
+    const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
+    if (!opc_tensor_arg_is_mutable(tensor_arg)) continue;
+    if (opc_spec_overlaps_itself(tensor_arg->spec))
+      return "a mutable argument whose elements overlap has no defined result";
     opc_tensor_meta_t now;
-    opc_tensor_describe(leaf->tensor, &now);
-    if (now.numel != leaf->before.numel && !opc_tensor_spec_is_contiguous(leaf->spec))
+    opc_tensor_describe(tensor_arg->tensor, &now);
+    if (now.numel != tensor_arg->before.numel && !opc_tensor_spec_is_contiguous(tensor_arg->spec))
       return "a mutable argument was resized, so that it shows its memory and not its values";
-    for (size_t k = 0; k < call->leaf_count; k++)
-      if (k != i && call->leaves[k].before.storage == leaf->before.storage &&
-          call->leaves[k].before.impl != leaf->before.impl)
+    for (size_t k = 0; k < call->tensor_arg_count; k++)
+      if (k != i && call->tensor_args[k].before.storage == tensor_arg->before.storage &&
+          call->tensor_args[k].before.impl != tensor_arg->before.impl)
         return "a mutable argument shares its storage with another one";
   }
   return NULL;
@@ -132,7 +133,7 @@ static opc_status_t judge(opc_case_context_t *context, reference_t *reference, c
                           opc_error_t *error) {
   opc_again_t again = reference_again(context, reference);
   opc_tolerance_t tolerance = {0};
-  bool unsteady = false, follows = true, names_places = false, *exact = NULL;
+  bool nondeterministic = false, follows = true, names_places = false, *exact = NULL;
   opc_status_t status = opc_call_names_places(call, &names_places, error);
   if (status == OPC_OK && names_places) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
@@ -140,10 +141,10 @@ static opc_status_t judge(opc_case_context_t *context, reference_t *reference, c
                      "is another question");
     goto release;
   }
-  if (status == OPC_OK) status = opc_result_is_unsteady(&again, &reference->result, &unsteady, error);
+  if (status == OPC_OK) status = opc_result_is_nondeterministic(&again, &reference->result, &nondeterministic, error);
   if (status != OPC_OK) goto release;
-  if (unsteady) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_UNSTEADY_TEXT);
+  if (nondeterministic) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
     goto release;
   }
   bool plain_value =

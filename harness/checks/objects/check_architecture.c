@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bridge/api/prepare.h"
-#include "checks/cuda_log/cuda_judge.h"
+#include "checks/cuda_log/cuda_analysis.h"
 #include "checks/framework/check.h"
 #include "cuda/log/launch.h"
 #include "inspect/facts.h"

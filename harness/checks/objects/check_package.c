@@ -15,12 +15,12 @@ static void tell_same_bits(const opc_call_t *call, const opc_replay_t *values, c
     const opc_result_item_t *item = &result->items[i];
     if (item->argument || item->kind != OPC_VALUE_TENSOR || !item->bytes || item->meta.numel == 0) continue;
     for (size_t k = 0; k < values->count; k++) {
-      const struct opc_replay_leaf *leaf = &values->leaves[k];
-      bool alike = leaf->dtype == item->meta.dtype && leaf->numel == item->meta.numel &&
-                   memcmp(leaf->bytes, item->bytes, item->size) == 0;
+      const struct opc_replay_tensor_arg *tensor_arg = &values->tensor_args[k];
+      bool alike = tensor_arg->dtype == item->meta.dtype && tensor_arg->numel == item->meta.numel &&
+                   memcmp(tensor_arg->bytes, item->bytes, item->size) == 0;
       if (!alike) continue;
       opc_text_addf(out, "; the output's bits equal the input's: %s is %s, all %lld elements of %s", item->path,
-                    call->leaves[k].path, (long long)leaf->numel, opc_dtype_name(leaf->dtype));
+                    call->tensor_args[k].path, (long long)tensor_arg->numel, opc_dtype_name(tensor_arg->dtype));
       break;
     }
   }

@@ -107,9 +107,9 @@ static bool run_once(opc_cuda_watch_t *watch, const char *phase, bool judge_stre
       opc_simulated_cause_in(&watch->facts.log, opc_text_c(&watch->call.message), &why) != OPC_SIMULATED_NONE;
   opc_text_clear(&why);
   if (!of_device && opc_package_refuses_its_own(watch->context, &watch->call, finding)) return false;
-  opc_cuda_judge_launches(&watch->facts, &founds);
-  opc_cuda_judge_pointers(&watch->facts, &founds);
-  if (judge_streams) opc_cuda_judge_streams(&watch->facts, &founds);
+  opc_cuda_analyse_launches(&watch->facts, &founds);
+  opc_cuda_analyse_pointers(&watch->facts, &founds);
+  if (judge_streams) opc_cuda_analyse_streams(&watch->facts, &founds);
   return !opc_cuda_watch_settle(watch, &founds, finding);
 }
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/framework/first_call.h"
 #include "checks/framework/outcome.h"
 #include "checks/framework/simulated_case.h"
-#include "checks/framework/watch.h"
 #include "checks/runner/runner_inside.h"
 
 static bool check_wanted(const opc_runner_request_t *request, size_t check) {
@@ -221,7 +221,7 @@ opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runne
   opc_status_t status = run_prepare(&run);
   if (status == OPC_OK) {
     checks_before(&run);
-    opc_watch_begin(); /* what was prepared is no operator's doing */
+    opc_first_call_begin(); /* what was prepared is no operator's doing */
     status = opc_plan_all(&run.plan, planned_one, &run, error);
   }
   if (status == OPC_OK) status = selection_verdict(&run);

@@ -3,13 +3,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "checks/cuda/cuda_unseen.h"
+#include "checks/cuda/cuda_untracked.h"
 #include "checks/cuda_log/cuda_fault.h"
-#include "checks/framework/access.h"
 #include "checks/framework/device_zones_use.h"
+#include "checks/framework/first_call.h"
+#include "checks/framework/guard_findings.h"
 #include "checks/framework/outcome.h"
 #include "checks/framework/simulated_case.h"
-#include "checks/framework/watch.h"
 #include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
 
@@ -97,10 +97,10 @@ static const char *unsound_by(const opc_run_t *run, const opc_case_context_t *co
 
 /* Before the operator is called, so that CUPTI watches it where it must; on the simulated device there is nothing to
  * judge where calls are not seen. "": they are. */
-static const char *unseen_in(const opc_run_t *run, const opc_case_context_t *context) {
+static const char *untracked_in(const opc_run_t *run, const opc_case_context_t *context) {
   if (context->device.type != OPC_DEVICE_CUDA || !opc_check_infos[run->check].calls) return "";
-  const char *unseen = opc_cuda_unseen(context->op);
-  return context->simulated ? unseen : "";
+  const char *untracked = opc_cuda_untracked(context->op);
+  return context->simulated ? untracked : "";
 }
 
 /* What the operator touched beside its tensors while another check than memory ran. */
@@ -123,7 +123,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   const opc_check_t *check = opc_checks[run->check];
   const opc_runner_request_t *request = run->request;
   const opc_case_id_t *crashed = crashed_in(run, context);
-  const char *unsound = unsound_by(run, context), *unseen = unseen_in(run, context);
+  const char *unsound = unsound_by(run, context), *untracked = untracked_in(run, context);
   opc_finding_t finding = {0};
   opc_check_session_t session = {.own = &run->own[run->check]};
   bool zones = opc_case_table_needs(&opc_case_tables[run->check]) & OPC_NEEDS_DEVICE_ZONES;
@@ -153,8 +153,8 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
     opc_finding_skip(&finding, OPC_SKIP_BUDGET,
                      "not run: the operator's cases had taken more than %g s by then (--operator-time)",
                      request->out_of_time);
-  } else if (unseen[0]) {
-    opc_finding_skip(&finding, OPC_SKIP_SIMULATED, "%s", unseen);
+  } else if (untracked[0]) {
+    opc_finding_skip(&finding, OPC_SKIP_SIMULATED, "%s", untracked);
   } else if (run->starved == starved_max(run)) {
     opc_finding_skip(&finding, OPC_SKIP_BUDGET, "not run: %d cases before it ran out of memory",
                      run->starved + run->starved_before);
@@ -183,7 +183,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   if (finding.out_of_memory && !large) run->starved += run->starved < starved_max(run);
   note_unsound(run, context, &finding);
   opc_cpu_memory_plain();
-  opc_watch_case(id_text);
+  opc_first_call_case(id_text);
   bool go_on = run->sink->end(id_text, &finding, seconds_now() - began, run->sink->context);
   run->cases++;
   opc_finding_clear(&finding);

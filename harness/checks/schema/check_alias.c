@@ -60,19 +60,19 @@ static bool same_storage(const opc_tensor_meta_t *left, const opc_tensor_meta_t 
 static void check_output(const opc_case_context_t *context, const opc_call_t *call, const opc_output_t *output,
                          opc_finding_t *finding) {
   const opc_alias_t *declared = output_alias(context->op, output);
-  const opc_leaf_t *shares = NULL, *identical = NULL;
+  const opc_tensor_arg_t *shares = NULL, *identical = NULL;
   bool allowed = false, returned_mutable = false;
-  for (size_t i = 0; i < call->leaf_count; i++) {
-    const opc_leaf_t *leaf = &call->leaves[i];
+  for (size_t i = 0; i < call->tensor_arg_count; i++) {
+    const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
     opc_tensor_meta_t now;
-    opc_tensor_describe(leaf->tensor, &now); /* a mutable argument may have got another storage */
-    bool is_same = output->meta.impl == leaf->before.impl;
-    if (!is_same && !same_storage(&output->meta, &now) && !same_storage(&output->meta, &leaf->before)) continue;
-    if (!shares) shares = leaf;
-    if (is_same && !identical) identical = leaf;
-    if (!may_alias(declared, leaf->alias)) continue;
+    opc_tensor_describe(tensor_arg->tensor, &now); /* a mutable argument may have got another storage */
+    bool is_same = output->meta.impl == tensor_arg->before.impl;
+    if (!is_same && !same_storage(&output->meta, &now) && !same_storage(&output->meta, &tensor_arg->before)) continue;
+    if (!shares) shares = tensor_arg;
+    if (is_same && !identical) identical = tensor_arg;
+    if (!may_alias(declared, tensor_arg->alias)) continue;
     allowed = true;
-    if (is_same && opc_leaf_is_mutable(leaf)) returned_mutable = true;
+    if (is_same && opc_tensor_arg_is_mutable(tensor_arg)) returned_mutable = true;
   }
   if (identical && !allowed)
     opc_finding_fail(finding, "alias.input_returned",
@@ -96,8 +96,8 @@ static void check_pairs(const opc_case_context_t *context, const opc_call_t *cal
       if (may_alias(output_alias(context->op, &outputs[i]), output_alias(context->op, &outputs[k]))) continue;
       /* Both are the argument, by different declarations or by none: said above already, once an output. */
       bool through_input = false;
-      for (size_t l = 0; l < call->leaf_count; l++)
-        through_input |= same_storage(&outputs[i].meta, &call->leaves[l].before);
+      for (size_t l = 0; l < call->tensor_arg_count; l++)
+        through_input |= same_storage(&outputs[i].meta, &call->tensor_args[l].before);
       if (through_input) continue;
       opc_finding_fail(finding, "alias.outputs_share", "%s and %s %s", outputs[i].path, outputs[k].path,
                        outputs[i].meta.impl == outputs[k].meta.impl ? "are one tensor" : "share one storage");
@@ -120,17 +120,17 @@ static opc_status_t check_earlier(opc_case_context_t *context, const opc_call_t 
   for (size_t i = 0; status == OPC_OK && i < later_count; i++) {
     const opc_output_t *output = &later[i];
     bool own = is_wildcard(output_alias(context->op, output));
-    for (size_t l = 0; l < call.leaf_count; l++) own |= same_storage(&output->meta, &call.leaves[l].before);
+    for (size_t l = 0; l < call.tensor_arg_count; l++) own |= same_storage(&output->meta, &call.tensor_args[l].before);
     if (own) continue;
     for (size_t k = 0; k < count; k++)
       if (same_storage(&output->meta, &outputs[k].meta))
         opc_finding_fail(finding, "alias.earlier_output",
                          "%s shares storage with %s of an earlier call, which is still in use", output->path,
                          outputs[k].path);
-    for (size_t l = 0; l < first->leaf_count; l++)
-      if (same_storage(&output->meta, &first->leaves[l].before))
+    for (size_t l = 0; l < first->tensor_arg_count; l++)
+      if (same_storage(&output->meta, &first->tensor_args[l].before))
         opc_finding_fail(finding, "alias.earlier_output", "%s shares storage with argument %s of an earlier call",
-                         output->path, first->leaves[l].path);
+                         output->path, first->tensor_args[l].path);
   }
 
 release:
@@ -183,13 +183,13 @@ static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *
   status = opc_call_outputs(&call, &outputs, &count, error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     if (outputs[i].return_index >= op->return_count) continue;
-    for (size_t l = 0; l < call.leaf_count; l++) {
+    for (size_t l = 0; l < call.tensor_arg_count; l++) {
       declared_use_t *use = &uses[outputs[i].return_index];
-      if (!may_alias(call.leaves[l].alias, output_alias(op, &outputs[i]))) continue;
+      if (!may_alias(call.tensor_args[l].alias, output_alias(op, &outputs[i]))) continue;
       use->possible = true;
       opc_tensor_meta_t now;
-      opc_tensor_describe(call.leaves[l].tensor, &now);
-      use->seen |= same_storage(&outputs[i].meta, &now) || same_storage(&outputs[i].meta, &call.leaves[l].before);
+      opc_tensor_describe(call.tensor_args[l].tensor, &now);
+      use->seen |= same_storage(&outputs[i].meta, &now) || same_storage(&outputs[i].meta, &call.tensor_args[l].before);
     }
   }
 

@@ -22,30 +22,30 @@ static opc_status_t call_functional(functional_case_t *run) {
   opc_status_t status = opc_call_make(call, context->op, context->sample, context->device, context->seed, &run->error);
   if (status == OPC_OK) status = opc_call_snapshot(call, &run->error);
   if (status != OPC_OK) return status;
-  run->replaced = calloc(call->leaf_count + 1, sizeof *run->replaced);
+  run->replaced = calloc(call->tensor_arg_count + 1, sizeof *run->replaced);
   if (!run->replaced) return opc_error_set(&run->error, OPC_ERR_MEMORY, "out of memory for a call");
   context->phase("the operator under functionalisation");
   opc_bridge_seed(context->seed);
   call->outcome =
       opc_op_call_functional(context->handle, call->arguments, call->absent, call->argument_count, run->replaced,
-                             call->leaf_count, &call->returns, &call->return_count, &call->message);
+                             call->tensor_arg_count, &call->returns, &call->return_count, &call->message);
   return OPC_OK;
 }
 
 /* Whether a call on plain tensors writes the argument too: then check mutation tells. */
-static opc_status_t changes_plainly(const functional_case_t *run, size_t leaf, bool *out, opc_error_t *error) {
+static opc_status_t changes_plainly(const functional_case_t *run, size_t tensor_arg, bool *out, opc_error_t *error) {
   opc_change_t change;
-  opc_status_t status = opc_leaf_changed(&run->plain.leaves[leaf], &change, error);
+  opc_status_t status = opc_tensor_arg_changed(&run->plain.tensor_args[tensor_arg], &change, error);
   *out = status == OPC_OK && (change.inside || change.outside);
   return status;
 }
 
 static opc_status_t compare_arguments(functional_case_t *run) {
-  for (size_t i = 0; i < run->functional.leaf_count && i < run->plain.leaf_count; i++) {
-    const opc_leaf_t *leaf = &run->functional.leaves[i];
+  for (size_t i = 0; i < run->functional.tensor_arg_count && i < run->plain.tensor_arg_count; i++) {
+    const opc_tensor_arg_t *tensor_arg = &run->functional.tensor_args[i];
     opc_change_t change;
     bool plainly = false;
-    opc_status_t status = opc_leaf_changed(leaf, &change, &run->error);
+    opc_status_t status = opc_tensor_arg_changed(tensor_arg, &change, &run->error);
     if (status == OPC_OK) status = changes_plainly(run, i, &plainly, &run->error);
     if (status != OPC_OK) return status;
     bool base = change.inside || change.outside;
@@ -55,7 +55,7 @@ static opc_status_t compare_arguments(functional_case_t *run) {
                             "otherwise and which its schema does not declare mutable"
                           : "under functionalisation argument %s has another value after the call, though its schema "
                             "does not declare it mutable",
-                     leaf->path);
+                     tensor_arg->path);
   }
   return OPC_OK;
 }
@@ -66,7 +66,7 @@ static opc_status_t judge(functional_case_t *run, opc_difference_t difference) {
   opc_call_t fresh = {0};
   opc_replay_t values = {0};
   opc_tolerance_t tolerance = {0};
-  bool unsteady = false;
+  bool nondeterministic = false;
   opc_text_t text = {0};
   opc_again_t again = {.context = context,
                        .sample = context->sample,
@@ -76,9 +76,11 @@ static opc_status_t judge(functional_case_t *run, opc_difference_t difference) {
   opc_status_t status =
       opc_call_make(&fresh, context->op, context->sample, context->device, context->seed, &run->error);
   if (status == OPC_OK) status = opc_replay_take(&values, &fresh, &run->error);
-  if (status == OPC_OK) status = opc_result_is_unsteady(&again, &run->plain_result, &unsteady, &run->error);
-  if (status == OPC_OK && unsteady) opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, OPC_UNSTEADY_TEXT);
-  if (status != OPC_OK || unsteady) goto release;
+  if (status == OPC_OK)
+    status = opc_result_is_nondeterministic(&again, &run->plain_result, &nondeterministic, &run->error);
+  if (status == OPC_OK && nondeterministic)
+    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
+  if (status != OPC_OK || nondeterministic) goto release;
 
   status = opc_tolerance_measure(&tolerance, &again, &run->plain_result, &run->error);
   if (status != OPC_OK) goto release;
@@ -125,7 +127,7 @@ static opc_status_t compare(functional_case_t *run) {
   if (has_other_code(run->context->op))
     difference = opc_result_compare(&run->functional_result, &run->plain_result, NULL, NULL);
   if (difference.kind != OPC_DIFFERENCE_NONE) status = judge(run, difference);
-  if (status == OPC_OK && run->functional.leaf_count)
+  if (status == OPC_OK && run->functional.tensor_arg_count)
     opc_finding_pass(run->finding, "under functionalisation the call returns and no argument changes%s",
                      has_other_code(run->context->op) ? "; its results are those of a plain call" : "");
   else if (status == OPC_OK) opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "no tensor among the arguments");

@@ -3,62 +3,65 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/access.h"
 #include "checks/framework/case_run.h"
+#include "checks/framework/guard_findings.h"
 #include "checks/framework/outcome.h"
 #include "memory/cpu_memory.h"
 #include "memory/scratch_memory.h"
 
-static bool shares_storage(const opc_leaf_t *left, const opc_leaf_t *right) {
+static bool shares_storage(const opc_tensor_arg_t *left, const opc_tensor_arg_t *right) {
   return left->before.storage && left->before.storage == right->before.storage;
 }
 
 /* A mutable argument over the same storage answers for its bytes, and for the version counter of views. */
-static bool storage_is_mutable(const opc_call_t *call, const opc_leaf_t *leaf) {
-  for (size_t i = 0; i < call->leaf_count; i++)
-    if (opc_leaf_is_mutable(&call->leaves[i]) && (shares_storage(&call->leaves[i], leaf) || &call->leaves[i] == leaf))
+static bool storage_is_mutable(const opc_call_t *call, const opc_tensor_arg_t *tensor_arg) {
+  for (size_t i = 0; i < call->tensor_arg_count; i++)
+    if (opc_tensor_arg_is_mutable(&call->tensor_args[i]) &&
+        (shares_storage(&call->tensor_args[i], tensor_arg) || &call->tensor_args[i] == tensor_arg))
       return true;
   return false;
 }
 
-static bool tensor_is_mutable(const opc_call_t *call, const opc_leaf_t *leaf) {
-  for (size_t i = 0; i < call->leaf_count; i++)
-    if (opc_leaf_is_mutable(&call->leaves[i]) && call->leaves[i].before.impl == leaf->before.impl) return true;
+static bool tensor_is_mutable(const opc_call_t *call, const opc_tensor_arg_t *tensor_arg) {
+  for (size_t i = 0; i < call->tensor_arg_count; i++)
+    if (opc_tensor_arg_is_mutable(&call->tensor_args[i]) && call->tensor_args[i].before.impl == tensor_arg->before.impl)
+      return true;
   return false;
 }
 
-static bool is_first_of_storage(const opc_call_t *call, const opc_leaf_t *leaf) {
-  for (const opc_leaf_t *other = call->leaves; other < leaf; other++)
-    if (shares_storage(other, leaf)) return false;
+static bool is_first_of_storage(const opc_call_t *call, const opc_tensor_arg_t *tensor_arg) {
+  for (const opc_tensor_arg_t *other = call->tensor_args; other < tensor_arg; other++)
+    if (shares_storage(other, tensor_arg)) return false;
   return true;
 }
 
-static void add_elements(const opc_leaf_t *leaf, const opc_change_t *change, const void *now, opc_text_t *text) {
+static void add_elements(const opc_tensor_arg_t *tensor_arg, const opc_change_t *change, const void *now,
+                         opc_text_t *text) {
   char index[160], before[160], after[160];
-  int64_t rest = change->first_element, offset = leaf->before.storage_offset;
-  for (int d = leaf->before.ndim - 1; d >= 0; d--) {
-    offset += rest % leaf->before.sizes[d] * leaf->before.strides[d];
-    rest /= leaf->before.sizes[d];
+  int64_t rest = change->first_element, offset = tensor_arg->before.storage_offset;
+  for (int d = tensor_arg->before.ndim - 1; d >= 0; d--) {
+    offset += rest % tensor_arg->before.sizes[d] * tensor_arg->before.strides[d];
+    rest /= tensor_arg->before.sizes[d];
   }
-  size_t at = (size_t)offset * leaf->before.itemsize;
-  opc_index_text(&leaf->before, change->first_element, index, sizeof index);
-  opc_element_text(leaf->before.dtype, (const char *)leaf->storage_before + at, before, sizeof before);
-  opc_element_text(leaf->before.dtype, (const char *)now + at, after, sizeof after);
-  opc_text_addf(text, "%s%s was %s and is %s; %lld of %lld elements changed", leaf->path, index, before, after,
-                (long long)change->inside_count, (long long)leaf->before.numel);
+  size_t at = (size_t)offset * tensor_arg->before.itemsize;
+  opc_index_text(&tensor_arg->before, change->first_element, index, sizeof index);
+  opc_element_text(tensor_arg->before.dtype, (const char *)tensor_arg->storage_before + at, before, sizeof before);
+  opc_element_text(tensor_arg->before.dtype, (const char *)now + at, after, sizeof after);
+  opc_text_addf(text, "%s%s was %s and is %s; %lld of %lld elements changed", tensor_arg->path, index, before, after,
+                (long long)change->inside_count, (long long)tensor_arg->before.numel);
 }
 
-static opc_status_t report_elements(const opc_leaf_t *leaf, const opc_change_t *change, opc_finding_t *finding,
-                                    opc_error_t *error) {
+static opc_status_t report_elements(const opc_tensor_arg_t *tensor_arg, const opc_change_t *change,
+                                    opc_finding_t *finding, opc_error_t *error) {
   const void *now = NULL;
   size_t size = 0;
   void *owned = NULL;
   opc_text_t text = {0};
-  opc_status_t status = opc_tensor_storage_bytes(leaf->tensor, &now, &size, &owned, error);
+  opc_status_t status = opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error);
   if (status == OPC_OK) {
-    add_elements(leaf, change, now, &text);
+    add_elements(tensor_arg, change, now, &text);
     opc_finding_fail(finding, "mutation.undeclared", "argument %s is not declared mutable and was changed: %s",
-                     leaf->path, opc_text_c(&text));
+                     tensor_arg->path, opc_text_c(&text));
   }
   opc_text_clear(&text);
   free(owned);
@@ -66,26 +69,27 @@ static opc_status_t report_elements(const opc_leaf_t *leaf, const opc_change_t *
 }
 
 /* Bytes that no mutable argument of this storage covers. */
-static opc_status_t count_outside(const opc_call_t *call, const opc_leaf_t *leaf, size_t *out_bytes, size_t *out_first,
-                                  opc_error_t *error) {
+static opc_status_t count_outside(const opc_call_t *call, const opc_tensor_arg_t *tensor_arg, size_t *out_bytes,
+                                  size_t *out_first, opc_error_t *error) {
   const void *now = NULL;
   size_t size = 0;
   void *owned = NULL;
   unsigned char *mask = NULL;
   *out_bytes = 0;
-  opc_status_t status = opc_tensor_storage_bytes(leaf->tensor, &now, &size, &owned, error);
+  opc_status_t status = opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error);
   if (status != OPC_OK) return status;
-  size_t common = size < leaf->storage_bytes ? size : leaf->storage_bytes;
+  size_t common = size < tensor_arg->storage_bytes ? size : tensor_arg->storage_bytes;
   mask = calloc(common + 1, 1);
-  if (!mask) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory while comparing %s", leaf->path);
-  for (size_t i = 0; status == OPC_OK && i < call->leaf_count; i++) {
+  if (!mask) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory while comparing %s", tensor_arg->path);
+  for (size_t i = 0; status == OPC_OK && i < call->tensor_arg_count; i++) {
     opc_tensor_meta_t after;
-    if (!opc_leaf_is_mutable(&call->leaves[i]) || !shares_storage(&call->leaves[i], leaf)) continue;
-    opc_tensor_describe(call->leaves[i].tensor, &after); /* resized in place: elements where none were */
-    opc_elements_mark(&call->leaves[i].before, mask, common);
+    if (!opc_tensor_arg_is_mutable(&call->tensor_args[i]) || !shares_storage(&call->tensor_args[i], tensor_arg))
+      continue;
+    opc_tensor_describe(call->tensor_args[i].tensor, &after); /* resized in place: elements where none were */
+    opc_elements_mark(&call->tensor_args[i].before, mask, common);
     opc_elements_mark(&after, mask, common);
   }
-  const unsigned char *before = leaf->storage_before, *after = now;
+  const unsigned char *before = tensor_arg->storage_before, *after = now;
   for (size_t i = 0; status == OPC_OK && i < common; i++) {
     if (mask[i] || before[i] == after[i]) continue;
     if ((*out_bytes)++ == 0) *out_first = i;
@@ -95,25 +99,25 @@ static opc_status_t count_outside(const opc_call_t *call, const opc_leaf_t *leaf
   return status;
 }
 
-static opc_status_t check_bytes(const opc_call_t *call, const opc_leaf_t *leaf, opc_finding_t *finding,
+static opc_status_t check_bytes(const opc_call_t *call, const opc_tensor_arg_t *tensor_arg, opc_finding_t *finding,
                                 opc_error_t *error) {
   opc_change_t change;
   opc_tensor_meta_t now;
-  opc_status_t status = opc_leaf_changed(leaf, &change, error);
+  opc_status_t status = opc_tensor_arg_changed(tensor_arg, &change, error);
   if (status != OPC_OK || (!change.inside && !change.outside)) return status;
-  opc_tensor_describe(leaf->tensor, &now);
-  bool mutable_storage = storage_is_mutable(call, leaf);
-  if (change.inside && !mutable_storage) return report_elements(leaf, &change, finding, error);
-  if (!is_first_of_storage(call, leaf)) return OPC_OK;
-  if (now.storage != leaf->before.storage || now.storage_bytes != leaf->before.storage_bytes)
+  opc_tensor_describe(tensor_arg->tensor, &now);
+  bool mutable_storage = storage_is_mutable(call, tensor_arg);
+  if (change.inside && !mutable_storage) return report_elements(tensor_arg, &change, finding, error);
+  if (!is_first_of_storage(call, tensor_arg)) return OPC_OK;
+  if (now.storage != tensor_arg->before.storage || now.storage_bytes != tensor_arg->before.storage_bytes)
     return OPC_OK; /* resized: the schema allows it of a mutable argument; for others the metadata tell */
 
   size_t bytes = change.outside_bytes, first = change.first_outside;
-  if (mutable_storage) status = count_outside(call, leaf, &bytes, &first, error);
+  if (mutable_storage) status = count_outside(call, tensor_arg, &bytes, &first, error);
   if (status == OPC_OK && bytes)
     opc_finding_fail(finding, "mutation.outside_view",
                      "%zu bytes of argument %s's storage that are no element of it were written, the first at byte %zu",
-                     bytes, leaf->path, first);
+                     bytes, tensor_arg->path, first);
   return status;
 }
 
@@ -139,39 +143,39 @@ static void add_layout(const opc_tensor_meta_t *meta, char *out, size_t size) {
   snprintf(out, size, "%s strides %s offset %lld", sizes, strides, (long long)meta->storage_offset);
 }
 
-static void check_metadata(const opc_call_t *call, const opc_leaf_t *leaf, opc_finding_t *finding) {
+static void check_metadata(const opc_call_t *call, const opc_tensor_arg_t *tensor_arg, opc_finding_t *finding) {
   opc_tensor_meta_t now;
   char before[360], after[360];
-  opc_tensor_describe(leaf->tensor, &now);
-  if (tensor_is_mutable(call, leaf)) return;
-  const char *what = changed_metadata(&leaf->before, &now);
-  bool storage_shared = storage_is_mutable(call, leaf); /* set_ and resize_ of the mutable one show here too */
+  opc_tensor_describe(tensor_arg->tensor, &now);
+  if (tensor_is_mutable(call, tensor_arg)) return;
+  const char *what = changed_metadata(&tensor_arg->before, &now);
+  bool storage_shared = storage_is_mutable(call, tensor_arg); /* set_ and resize_ of the mutable one show here too */
   if (!what || (storage_shared && strcmp(what, "storage size") == 0)) return;
-  add_layout(&leaf->before, before, sizeof before);
+  add_layout(&tensor_arg->before, before, sizeof before);
   add_layout(&now, after, sizeof after);
-  opc_finding_fail(finding, "mutation.metadata", "the %s of argument %s changed: it was %s and is %s", what, leaf->path,
-                   before, after);
+  opc_finding_fail(finding, "mutation.metadata", "the %s of argument %s changed: it was %s and is %s", what,
+                   tensor_arg->path, before, after);
 }
 
-static opc_status_t check_version(const opc_call_t *call, const opc_leaf_t *leaf, opc_finding_t *finding,
+static opc_status_t check_version(const opc_call_t *call, const opc_tensor_arg_t *tensor_arg, opc_finding_t *finding,
                                   opc_error_t *error) {
   opc_tensor_meta_t now;
   opc_change_t change;
-  opc_tensor_describe(leaf->tensor, &now);
-  opc_status_t status = opc_leaf_changed(leaf, &change, error);
-  if (status != OPC_OK || leaf->before.version < 0 || now.version < 0) return status;
-  if (opc_leaf_is_mutable(leaf)) {
-    if (change.inside && now.version == leaf->before.version)
+  opc_tensor_describe(tensor_arg->tensor, &now);
+  opc_status_t status = opc_tensor_arg_changed(tensor_arg, &change, error);
+  if (status != OPC_OK || tensor_arg->before.version < 0 || now.version < 0) return status;
+  if (opc_tensor_arg_is_mutable(tensor_arg)) {
+    if (change.inside && now.version == tensor_arg->before.version)
       opc_finding_fail(finding, "mutation.version_counter",
-                       "argument %s was written and its version counter is still %lld", leaf->path,
+                       "argument %s was written and its version counter is still %lld", tensor_arg->path,
                        (long long)now.version);
-  } else if (!storage_is_mutable(call, leaf) && now.version != leaf->before.version && !change.inside &&
-             leaf->before.numel > 0 && !changed_metadata(&leaf->before, &now)) {
+  } else if (!storage_is_mutable(call, tensor_arg) && now.version != tensor_arg->before.version && !change.inside &&
+             tensor_arg->before.numel > 0 && !changed_metadata(&tensor_arg->before, &now)) {
     opc_finding_fail(finding, "mutation.undeclared",
                      "argument %s is not declared mutable, and its version counter went from %lld to %lld: an "
                      "operation in place ran on it, though its values are "
                      "as before",
-                     leaf->path, (long long)leaf->before.version, (long long)now.version);
+                     tensor_arg->path, (long long)tensor_arg->before.version, (long long)now.version);
   }
   return OPC_OK;
 }
@@ -254,18 +258,18 @@ static void run_case(opc_case_context_t *context, opc_finding_t *finding) {
   opc_status_t status = OPC_OK;
   size_t bytes = 0;
   if (!run_operator(context, &call, finding)) goto release;
-  for (size_t i = 0; status == OPC_OK && i < call.leaf_count; i++) {
-    const opc_leaf_t *leaf = &call.leaves[i];
-    check_metadata(&call, leaf, finding);
-    status = check_bytes(&call, leaf, finding, &error);
-    if (status == OPC_OK) status = check_version(&call, leaf, finding, &error);
-    bytes += leaf->storage_bytes;
+  for (size_t i = 0; status == OPC_OK && i < call.tensor_arg_count; i++) {
+    const opc_tensor_arg_t *tensor_arg = &call.tensor_args[i];
+    check_metadata(&call, tensor_arg, finding);
+    status = check_bytes(&call, tensor_arg, finding, &error);
+    if (status == OPC_OK) status = check_version(&call, tensor_arg, finding, &error);
+    bytes += tensor_arg->storage_bytes;
   }
   if (status != OPC_OK) goto release;
   opc_accesses_report_writes(context, &call, finding);
-  if (call.leaf_count)
-    opc_finding_pass(finding, "%zu tensor arguments, %zu bytes compared: changed only as declared", call.leaf_count,
-                     bytes);
+  if (call.tensor_arg_count)
+    opc_finding_pass(finding, "%zu tensor arguments, %zu bytes compared: changed only as declared",
+                     call.tensor_arg_count, bytes);
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor among the arguments");
 
 release:
@@ -284,10 +288,10 @@ typedef struct values_use {
   uint64_t seed, other;
 } values_use_t;
 
-static opc_status_t give_values(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+static opc_status_t give_values(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                 void *context, opc_error_t *error) {
   const values_use_t *use = context;
-  (void)leaf;
+  (void)tensor_arg;
   return opc_sample_fill_other(use->sample, spec, path, use->seed, use->other, logical, error);
 }
 
@@ -302,16 +306,17 @@ static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *
   if (status != OPC_OK) goto release;
   context->phase("the operator");
   if (opc_call_run(&call, context->handle, seed) != OPC_CALL_RETURNED) goto release;
-  for (size_t i = 0; status == OPC_OK && i < call.leaf_count; i++) {
-    const opc_leaf_t *leaf = &call.leaves[i];
+  for (size_t i = 0; status == OPC_OK && i < call.tensor_arg_count; i++) {
+    const opc_tensor_arg_t *tensor_arg = &call.tensor_args[i];
     opc_tensor_meta_t now;
     opc_change_t change;
-    if (!opc_leaf_is_mutable(leaf)) continue;
-    opc_tensor_describe(leaf->tensor, &now);
-    status = opc_leaf_changed(leaf, &change, error);
-    bool changed = change.inside || changed_metadata(&leaf->before, &now) || now.version != leaf->before.version;
-    uses[leaf->argument].given |= leaf->before.numel > 0 || changed;
-    uses[leaf->argument].written |= changed;
+    if (!opc_tensor_arg_is_mutable(tensor_arg)) continue;
+    opc_tensor_describe(tensor_arg->tensor, &now);
+    status = opc_tensor_arg_changed(tensor_arg, &change, error);
+    bool changed =
+        change.inside || changed_metadata(&tensor_arg->before, &now) || now.version != tensor_arg->before.version;
+    uses[tensor_arg->argument].given |= tensor_arg->before.numel > 0 || changed;
+    uses[tensor_arg->argument].written |= changed;
   }
 
 release:

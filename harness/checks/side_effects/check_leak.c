@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "checks/framework/first_call.h"
 #include "checks/framework/outcome.h"
-#include "checks/framework/watch.h"
 #include "checks/side_effects/leak_probe.h"
 #include "memory/cpu_memory.h"
 
@@ -91,7 +91,7 @@ static void report_earlier(const opc_leak_probe_t *probe, opc_finding_t *finding
     const char *rule, *what;
   } rows[] = {{OPC_GROWTH_DESCRIPTORS, "leak.file_descriptor", "file descriptors"},
               {OPC_GROWTH_THREADS, "leak.thread", "threads"}};
-  const opc_process_use_t *first = &opc_watch_seen()->use;
+  const opc_process_use_t *first = &opc_first_call_changes()->use;
   uint64_t calls = opc_call_count().made;
   for (size_t i = 0; i < sizeof rows / sizeof *rows && first->threads && probe->growth.count; i++) {
     size_t before = rows[i].kind == OPC_GROWTH_THREADS ? first->threads : first->descriptors;

@@ -2,9 +2,9 @@
  * arguments. */
 #include <string.h>
 
+#include "checks/framework/first_call.h"
 #include "checks/framework/global_state.h"
 #include "checks/framework/outcome.h"
-#include "checks/framework/watch.h"
 
 /* An operator that seeds by itself takes 0, or another small number. */
 enum { CALL_SEED = 715827883 };
@@ -68,7 +68,7 @@ static opc_status_t look(opc_case_context_t *context, bool other, opc_call_t *ca
 
 /* What the first call of all did, and later ones have no need to do again. */
 static void tell_first_call(telling_t *telling) {
-  const opc_watch_t *seen = opc_watch_seen();
+  const opc_first_call_t *seen = opc_first_call_changes();
   opc_text_t when = {0};
   opc_text_addf(&when, "the first call in the process (case %s), and after no later one", seen->case_id);
   tell(telling, &seen->changes, opc_text_c(&when));

@@ -39,16 +39,16 @@ static bool has_taken(const opc_leak_probe_t *probe, double seconds) {
 /* ---- one call ---- */
 
 static opc_status_t hold_arguments(opc_leak_probe_t *probe, const opc_call_t *call, opc_error_t *error) {
-  if (call->leaf_count > probe->held_room) {
-    held_t *grown = realloc(probe->held, call->leaf_count * sizeof *grown);
+  if (call->tensor_arg_count > probe->held_room) {
+    held_t *grown = realloc(probe->held, call->tensor_arg_count * sizeof *grown);
     if (!grown) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for handles to the arguments");
     probe->held = grown;
-    probe->held_room = call->leaf_count;
+    probe->held_room = call->tensor_arg_count;
   }
-  for (size_t i = 0; i < call->leaf_count; i++) {
+  for (size_t i = 0; i < call->tensor_arg_count; i++) {
     held_t *held = &probe->held[i];
-    held->tensor = opc_tensor_ref(call->leaves[i].tensor);
-    opc_string_put(held->path, sizeof held->path, call->leaves[i].path);
+    held->tensor = opc_tensor_ref(call->tensor_args[i].tensor);
+    opc_string_put(held->path, sizeof held->path, call->tensor_args[i].path);
   }
   return OPC_OK;
 }
@@ -100,7 +100,7 @@ static opc_status_t call_once(opc_leak_probe_t *probe, opc_error_t *error) {
   context->phase("the operator, again and again");
   probe->broken = opc_call_run(&call, context->handle, context->seed) != probe->outcome;
   probe->calls++;
-  size_t count = call.leaf_count;
+  size_t count = call.tensor_arg_count;
   status = hold_arguments(probe, &call, error);
   opc_call_clear(&call);
   if (status != OPC_OK) return status;
@@ -155,9 +155,9 @@ static opc_status_t quick_round_run(opc_leak_probe_t *probe, opc_call_t *call, i
                                     opc_error_t *error) {
   opc_status_t status = OPC_OK;
   bool written = false, in_place = true;
-  for (size_t i = 0; i < call->leaf_count; i++) {
-    written = written || opc_leaf_is_mutable(&call->leaves[i]);
-    in_place = in_place && opc_leaf_is_in_place(&call->leaves[i]);
+  for (size_t i = 0; i < call->tensor_arg_count; i++) {
+    written = written || opc_tensor_arg_is_mutable(&call->tensor_args[i]);
+    in_place = in_place && opc_tensor_arg_is_in_place(&call->tensor_args[i]);
   }
   if (!in_place) return round_run(probe, calls, seconds, error);
   for (int i = 0; status == OPC_OK && i < calls && !probe->broken && !has_taken(probe, seconds); i++) {

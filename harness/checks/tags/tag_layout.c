@@ -38,14 +38,14 @@ static int64_t foreign_part(const opc_result_item_t *item, const opc_replay_t *v
   size_t total = 0, used = 0, own = 0, width = part_width(item->meta.dtype);
   int64_t found = -1;
   for (size_t i = 0; i < values->count; i++)
-    if (same_parts(item->meta.dtype, values->leaves[i].dtype))
-      total += (size_t)values->leaves[i].numel * opc_dtype_size(values->leaves[i].dtype);
+    if (same_parts(item->meta.dtype, values->tensor_args[i].dtype))
+      total += (size_t)values->tensor_args[i].numel * opc_dtype_size(values->tensor_args[i].dtype);
   if (!total || !item->bytes || !width) return -2;
   unsigned char *pool = malloc(total), *parts = malloc(item->size + 1);
   for (size_t i = 0; pool && i < values->count; i++)
-    if (same_parts(item->meta.dtype, values->leaves[i].dtype))
-      add_parts(pool, &used, values->leaves[i].dtype, values->leaves[i].bytes,
-                (size_t)values->leaves[i].numel * opc_dtype_size(values->leaves[i].dtype));
+    if (same_parts(item->meta.dtype, values->tensor_args[i].dtype))
+      add_parts(pool, &used, values->tensor_args[i].dtype, values->tensor_args[i].bytes,
+                (size_t)values->tensor_args[i].numel * opc_dtype_size(values->tensor_args[i].dtype));
   if (parts) add_parts(parts, &own, item->meta.dtype, item->bytes, item->size);
   compared_width = width;
   if (pool) qsort(pool, total / width, width, compare_parts);

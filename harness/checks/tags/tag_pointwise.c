@@ -10,8 +10,8 @@ typedef struct shape {
   int64_t sizes[OPC_MAX_DIMS];
 } shape_t;
 
-static bool is_input(const opc_operator_t *op, const opc_leaf_t *leaf) {
-  return !(op->arguments[leaf->argument].kwarg_only && opc_leaf_is_mutable(leaf));
+static bool is_input(const opc_operator_t *op, const opc_tensor_arg_t *tensor_arg) {
+  return !(op->arguments[tensor_arg->argument].kwarg_only && opc_tensor_arg_is_mutable(tensor_arg));
 }
 
 /* Each item of a list stands for itself, as in _foreach operators: nothing is said of those. */
@@ -46,16 +46,16 @@ static bool shapes_hold(const opc_tag_case_t *tagged, size_t *out_inputs) {
   shape_t all = {0};
   char here[160], there[160];
   *out_inputs = 0;
-  for (size_t i = 0; i < tagged->call->leaf_count; i++) {
-    const opc_leaf_t *leaf = &tagged->call->leaves[i];
-    if (!is_input(tagged->context->op, leaf)) continue;
+  for (size_t i = 0; i < tagged->call->tensor_arg_count; i++) {
+    const opc_tensor_arg_t *tensor_arg = &tagged->call->tensor_args[i];
+    if (!is_input(tagged->context->op, tensor_arg)) continue;
     ++*out_inputs;
-    if (shape_join(&all, &leaf->before)) continue;
-    opc_sizes_text(leaf->before.ndim, leaf->before.sizes, here, sizeof here);
+    if (shape_join(&all, &tensor_arg->before)) continue;
+    opc_sizes_text(tensor_arg->before.ndim, tensor_arg->before.sizes, here, sizeof here);
     opc_sizes_text(all.ndim, all.sizes, there, sizeof there);
     opc_finding_fail(tagged->finding, "tags.pointwise",
                      "tagged pointwise, and it takes %s of shape %s with others of shape %s, which do not broadcast",
-                     leaf->path, here, there);
+                     tensor_arg->path, here, there);
     return false;
   }
   for (size_t i = 0; *out_inputs && i < tagged->result->count; i++) {
@@ -75,44 +75,44 @@ static bool shapes_hold(const opc_tag_case_t *tagged, size_t *out_inputs) {
 
 typedef struct move {
   const opc_replay_t *values;
-  size_t leaf;
+  size_t tensor_arg;
   int64_t element;
   bool up;      /* above all others; below all others otherwise */
   bool changed; /* it is another number now */
 } move_t;
 
 /* Integers may be indices or shifts: they stay within what the tensor holds. */
-static int64_t extreme_of(const struct opc_replay_leaf *leaf, bool up) {
-  size_t width = opc_dtype_size(leaf->dtype);
-  int64_t found = opc_number_load(leaf->dtype, leaf->bytes).i;
-  for (int64_t i = 1; i < leaf->numel; i++) {
-    int64_t value = opc_number_load(leaf->dtype, (const char *)leaf->bytes + (size_t)i * width).i;
+static int64_t extreme_of(const struct opc_replay_tensor_arg *tensor_arg, bool up) {
+  size_t width = opc_dtype_size(tensor_arg->dtype);
+  int64_t found = opc_number_load(tensor_arg->dtype, tensor_arg->bytes).i;
+  for (int64_t i = 1; i < tensor_arg->numel; i++) {
+    int64_t value = opc_number_load(tensor_arg->dtype, (const char *)tensor_arg->bytes + (size_t)i * width).i;
     if (up ? value > found : value < found) found = value;
   }
   return found;
 }
 
-static bool element_move(const struct opc_replay_leaf *leaf, char *element, bool up) {
+static bool element_move(const struct opc_replay_tensor_arg *tensor_arg, char *element, bool up) {
   char candidate[16];
-  size_t width = opc_dtype_size(leaf->dtype);
-  opc_number_t number = opc_number_load(leaf->dtype, element);
-  double beyond = (up ? 1.0 : -1.0) * (2.0 * leaf->largest + 1.0);
+  size_t width = opc_dtype_size(tensor_arg->dtype);
+  opc_number_t number = opc_number_load(tensor_arg->dtype, element);
+  double beyond = (up ? 1.0 : -1.0) * (2.0 * tensor_arg->largest + 1.0);
   if (number.kind == OPC_NUMBER_FLOAT) number.f = beyond;
   else if (number.kind == OPC_NUMBER_COMPLEX) number.c.re = beyond;
-  else if (leaf->dtype == OPC_DTYPE_BOOL) number.i = up;
-  else number.i = extreme_of(leaf, up);
-  if (width > sizeof candidate || fabs(beyond) > opc_dtype_max(leaf->dtype)) return false;
-  if (!opc_number_store(number, leaf->dtype, candidate) || memcmp(candidate, element, width) == 0) return false;
+  else if (tensor_arg->dtype == OPC_DTYPE_BOOL) number.i = up;
+  else number.i = extreme_of(tensor_arg, up);
+  if (width > sizeof candidate || fabs(beyond) > opc_dtype_max(tensor_arg->dtype)) return false;
+  if (!opc_number_store(number, tensor_arg->dtype, candidate) || memcmp(candidate, element, width) == 0) return false;
   memcpy(element, candidate, width);
   return true;
 }
 
-static opc_status_t give_moved(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+static opc_status_t give_moved(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                void *context, opc_error_t *error) {
   move_t *move = context;
-  opc_status_t status = opc_replay_values(leaf, path, spec, logical, (void *)(uintptr_t)move->values, error);
-  if (status == OPC_OK && leaf == move->leaf)
-    move->changed = element_move(&move->values->leaves[leaf],
+  opc_status_t status = opc_replay_values(tensor_arg, path, spec, logical, (void *)(uintptr_t)move->values, error);
+  if (status == OPC_OK && tensor_arg == move->tensor_arg)
+    move->changed = element_move(&move->values->tensor_args[tensor_arg],
                                  (char *)logical + (size_t)move->element * opc_dtype_size(spec->dtype), move->up);
   return status;
 }
@@ -142,23 +142,23 @@ static int64_t stray_element(const opc_result_item_t *before, const opc_result_i
   return -1;
 }
 
-static opc_status_t report_stray(const opc_tag_case_t *tagged, const opc_leaf_t *leaf, int64_t element,
+static opc_status_t report_stray(const opc_tag_case_t *tagged, const opc_tensor_arg_t *tensor_arg, int64_t element,
                                  const opc_result_item_t *item, int64_t at, opc_error_t *error) {
-  bool unsteady = false;
-  opc_status_t status = opc_tag_is_unsteady(tagged, &unsteady, error);
-  if (status != OPC_OK || unsteady) return status;
+  bool nondeterministic = false;
+  opc_status_t status = opc_tag_is_nondeterministic(tagged, &nondeterministic, error);
+  if (status != OPC_OK || nondeterministic) return status;
   char here[160], there[160];
   opc_index_text(&item->meta, at, here, sizeof here);
-  opc_index_text(&leaf->before, element, there, sizeof there);
+  opc_index_text(&tensor_arg->before, element, there, sizeof there);
   opc_finding_fail(tagged->finding, "tags.pointwise",
                    "tagged pointwise, and %s%s changes when nothing but %s%s does, which is not its element",
-                   item->path, here, leaf->path, there);
+                   item->path, here, tensor_arg->path, there);
   return OPC_OK;
 }
 
 /* *out_done: something was found, or the element cannot be changed. */
 static opc_status_t try_element(const opc_tag_case_t *tagged, move_t *move, bool *out_found, opc_error_t *error) {
-  const opc_leaf_t *leaf = &tagged->call->leaves[move->leaf];
+  const opc_tensor_arg_t *tensor_arg = &tagged->call->tensor_args[move->tensor_arg];
   opc_tag_call_t call = {
       .values = give_moved, .values_context = move, .phase = "the operator with one element changed"};
   opc_result_t moved = {0};
@@ -166,19 +166,19 @@ static opc_status_t try_element(const opc_tag_case_t *tagged, move_t *move, bool
   opc_status_t status = opc_tag_call_run(tagged->context, tagged->context->sample, &call, &moved, &returned, error);
   for (size_t i = 0;
        status == OPC_OK && returned && move->changed && moved.count == tagged->result->count && i < moved.count; i++) {
-    int64_t stray = stray_element(&tagged->result->items[i], &moved.items[i], &leaf->before, move->element);
+    int64_t stray = stray_element(&tagged->result->items[i], &moved.items[i], &tensor_arg->before, move->element);
     if (stray < 0) continue;
     *out_found = true;
-    status = report_stray(tagged, leaf, move->element, &tagged->result->items[i], stray, error);
+    status = report_stray(tagged, tensor_arg, move->element, &tagged->result->items[i], stray, error);
     break;
   }
   opc_result_clear(&moved);
   return status;
 }
 
-static bool is_tried(const opc_operator_t *op, const opc_leaf_t *leaf) {
-  return is_input(op, leaf) && leaf->before.numel > 0 && !leaf->spec->storage && !leaf->spec->identity &&
-         !opc_spec_overlaps_itself(leaf->spec);
+static bool is_tried(const opc_operator_t *op, const opc_tensor_arg_t *tensor_arg) {
+  return is_input(op, tensor_arg) && tensor_arg->before.numel > 0 && !tensor_arg->spec->storage &&
+         !tensor_arg->spec->identity && !opc_spec_overlaps_itself(tensor_arg->spec);
 }
 
 /* The first and the last element of each tensor, above and below all others: what sums, scans or takes an extreme shows
@@ -190,12 +190,14 @@ static opc_status_t elements_hold(const opc_tag_case_t *tagged, opc_error_t *err
   opc_case_context_t *context = tagged->context;
   opc_status_t status = opc_call_make(&fresh, context->op, context->sample, context->device, context->seed, error);
   if (status == OPC_OK) status = opc_replay_take(&values, &fresh, error);
-  for (size_t i = 0; status == OPC_OK && !found && i < tagged->call->leaf_count; i++) {
-    const opc_leaf_t *leaf = &tagged->call->leaves[i];
-    if (!is_tried(context->op, leaf)) continue;
+  for (size_t i = 0; status == OPC_OK && !found && i < tagged->call->tensor_arg_count; i++) {
+    const opc_tensor_arg_t *tensor_arg = &tagged->call->tensor_args[i];
+    if (!is_tried(context->op, tensor_arg)) continue;
     for (int trial = 0; status == OPC_OK && !found && trial < 4; trial++) {
-      move_t move = {
-          .values = &values, .leaf = i, .element = trial < 2 ? 0 : leaf->before.numel - 1, .up = trial % 2 == 0};
+      move_t move = {.values = &values,
+                     .tensor_arg = i,
+                     .element = trial < 2 ? 0 : tensor_arg->before.numel - 1,
+                     .up = trial % 2 == 0};
       status = try_element(tagged, &move, &found, error);
     }
   }

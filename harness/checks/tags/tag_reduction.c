@@ -31,9 +31,9 @@ static bool broadcast_add(opc_tensor_meta_t *shape, const opc_tensor_meta_t *nex
 static bool is_left_of_arguments(const opc_call_t *call, const opc_tensor_meta_t *output, bool *out_known) {
   opc_tensor_meta_t all = {0};
   bool broadcasts = true, left = false;
-  for (size_t i = 0; i < call->leaf_count; i++) {
-    const opc_tensor_meta_t *meta = &call->leaves[i].before;
-    if (opc_leaf_is_mutable(&call->leaves[i]) || !meta->defined || meta->ndim > OPC_MAX_DIMS) continue;
+  for (size_t i = 0; i < call->tensor_arg_count; i++) {
+    const opc_tensor_meta_t *meta = &call->tensor_args[i].before;
+    if (opc_tensor_arg_is_mutable(&call->tensor_args[i]) || !meta->defined || meta->ndim > OPC_MAX_DIMS) continue;
     *out_known = true;
     left = left || is_left(meta->sizes, meta->ndim, output->sizes, output->ndim);
     broadcasts = broadcasts && broadcast_add(&all, meta);

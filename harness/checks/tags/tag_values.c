@@ -21,7 +21,7 @@ opc_status_t opc_tag_call_run(opc_case_context_t *context, const opc_sample_t *s
   return status;
 }
 
-opc_status_t opc_tag_is_unsteady(const opc_tag_case_t *tagged, bool *out, opc_error_t *error) {
+opc_status_t opc_tag_is_nondeterministic(const opc_tag_case_t *tagged, bool *out, opc_error_t *error) {
   opc_case_context_t *context = tagged->context;
   opc_call_t fresh = {0};
   opc_replay_t values = {0};
@@ -32,7 +32,7 @@ opc_status_t opc_tag_is_unsteady(const opc_tag_case_t *tagged, bool *out, opc_er
                        .phase = "the operator once more"};
   opc_status_t status = opc_call_make(&fresh, context->op, context->sample, context->device, context->seed, error);
   if (status == OPC_OK) status = opc_replay_take(&values, &fresh, error);
-  if (status == OPC_OK) status = opc_result_is_unsteady(&again, tagged->result, out, error);
+  if (status == OPC_OK) status = opc_result_is_nondeterministic(&again, tagged->result, out, error);
   opc_replay_clear(&values);
   opc_call_clear(&fresh);
   return status;
@@ -68,14 +68,14 @@ static void negate(char *elements, int64_t count, opc_dtype_t dtype) {
 }
 
 /* Integers may be indices, lengths, divisors: they take no value that none of them had. */
-static opc_status_t give_other(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+static opc_status_t give_other(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                void *context, opc_error_t *error) {
   const giving_t *giving = context;
   int64_t numel = opc_tensor_spec_numel(spec);
   size_t width = opc_dtype_size(spec->dtype);
   opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
   bool whole = kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX && spec->dtype != OPC_DTYPE_BOOL;
-  (void)leaf;
+  (void)tensor_arg;
   opc_status_t status = opc_fill_logical(spec, path, giving->seed + (giving->how == OPC_OTHER_SEED), logical, error);
   if (status != OPC_OK) return status;
   if (giving->how == OPC_OTHER_ZEROS && !whole) memset(logical, 0, (size_t)numel * width);
@@ -136,9 +136,9 @@ static opc_status_t meta_answers(opc_case_context_t *context, bool *out, opc_err
 }
 
 static opc_status_t report_missing(const opc_tag_case_t *tagged, const opc_follows_t *follows, opc_error_t *error) {
-  bool unsteady = false, answers = false;
-  opc_status_t status = opc_tag_is_unsteady(tagged, &unsteady, error);
-  if (status == OPC_OK && !unsteady) status = meta_answers(tagged->context, &answers, error);
+  bool nondeterministic = false, answers = false;
+  opc_status_t status = opc_tag_is_nondeterministic(tagged, &nondeterministic, error);
+  if (status == OPC_OK && !nondeterministic) status = meta_answers(tagged->context, &answers, error);
   if (status != OPC_OK || !answers) return status;
   if (follows->shape)
     opc_finding_fail(tagged->finding, "tags.dynamic_output_shape",
@@ -161,7 +161,7 @@ opc_status_t opc_tag_missing(const opc_tag_case_t *tagged, bool *out_tested, opc
   opc_status_t status = OPC_OK;
   opc_follows_t follows = {0};
   const opc_kernel_t *meta = opc_operator_kernel(tagged->context->op, "Meta");
-  if (!meta || meta->fallthrough || said_by_tag(tagged->context->op) || tagged->call->leaf_count == 0 ||
+  if (!meta || meta->fallthrough || said_by_tag(tagged->context->op) || tagged->call->tensor_arg_count == 0 ||
       tagged->result->count == 0)
     return OPC_OK;
   for (opc_other_values_t how = OPC_OTHER_SEED; status == OPC_OK && !follows.path[0] && how <= OPC_OTHER_ZEROS; how++) {

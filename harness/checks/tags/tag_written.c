@@ -8,13 +8,13 @@ static bool same_set(const opc_alias_t *left, const opc_alias_t *right) {
 }
 
 /* The only tensor among the arguments that a return is declared to be; NULL: there is none, or there are several. */
-static const opc_leaf_t *declared_leaf(const opc_tag_case_t *tagged, const opc_alias_t *alias) {
-  const opc_leaf_t *found = NULL;
-  for (size_t i = 0; i < tagged->call->leaf_count; i++) {
-    const opc_leaf_t *leaf = &tagged->call->leaves[i];
-    if (!opc_leaf_is_mutable(leaf) || !same_set(leaf->alias, alias)) continue;
+static const opc_tensor_arg_t *declared_leaf(const opc_tag_case_t *tagged, const opc_alias_t *alias) {
+  const opc_tensor_arg_t *found = NULL;
+  for (size_t i = 0; i < tagged->call->tensor_arg_count; i++) {
+    const opc_tensor_arg_t *tensor_arg = &tagged->call->tensor_args[i];
+    if (!opc_tensor_arg_is_mutable(tensor_arg) || !same_set(tensor_arg->alias, alias)) continue;
     if (found) return NULL;
-    found = leaf;
+    found = tensor_arg;
   }
   return found;
 }
@@ -23,37 +23,38 @@ opc_status_t opc_tag_returned(const opc_tag_case_t *tagged, bool *out_tested, op
   const opc_operator_t *op = tagged->context->op;
   (void)error;
   for (size_t i = 0; i < op->return_count && i < tagged->call->return_count; i++) {
-    const opc_leaf_t *leaf = declared_leaf(tagged, &op->returns[i].alias);
+    const opc_tensor_arg_t *tensor_arg = declared_leaf(tagged, &op->returns[i].alias);
     const opc_value_t *value = &tagged->call->returns[i];
     opc_tensor_meta_t meta = {0};
-    if (!leaf) continue;
+    if (!tensor_arg) continue;
     *out_tested = true;
     if (value->kind == OPC_VALUE_TENSOR) opc_tensor_describe(value->handle, &meta);
-    if (meta.impl == leaf->before.impl) continue;
+    if (meta.impl == tensor_arg->before.impl) continue;
     opc_finding_fail(tagged->finding, "tags.returned", "returns[%zu] is %s, and not argument %s itself (%s)", i,
-                     !meta.defined                          ? "no tensor"
-                     : meta.storage == leaf->before.storage ? "a view"
-                                                            : "another tensor",
-                     leaf->path, op->schema);
+                     !meta.defined                                ? "no tensor"
+                     : meta.storage == tensor_arg->before.storage ? "a view"
+                                                                  : "another tensor",
+                     tensor_arg->path, op->schema);
   }
   return OPC_OK;
 }
 
 opc_status_t opc_tag_inplace_view(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
   opc_status_t status = OPC_OK;
-  for (size_t i = 0; status == OPC_OK && i < tagged->call->leaf_count; i++) {
-    const opc_leaf_t *leaf = &tagged->call->leaves[i];
+  for (size_t i = 0; status == OPC_OK && i < tagged->call->tensor_arg_count; i++) {
+    const opc_tensor_arg_t *tensor_arg = &tagged->call->tensor_args[i];
     opc_tensor_meta_t now;
     opc_change_t change;
-    if (!opc_leaf_is_mutable(leaf)) continue;
-    opc_tensor_describe(leaf->tensor, &now);
-    if (now.storage != leaf->before.storage) continue; /* another storage was set: its values are nobody's change */
-    status = opc_leaf_changed(leaf, &change, error);
-    *out_tested |= leaf->storage_bytes > 0;
+    if (!opc_tensor_arg_is_mutable(tensor_arg)) continue;
+    opc_tensor_describe(tensor_arg->tensor, &now);
+    if (now.storage != tensor_arg->before.storage)
+      continue; /* another storage was set: its values are nobody's change */
+    status = opc_tensor_arg_changed(tensor_arg, &change, error);
+    *out_tested |= tensor_arg->storage_bytes > 0;
     if (status == OPC_OK && (change.inside || change.outside))
       opc_finding_fail(tagged->finding, "tags.inplace_view",
-                       "tagged inplace_view, and the values of %s changed, from byte %zu of its storage on", leaf->path,
-                       change.first_byte);
+                       "tagged inplace_view, and the values of %s changed, from byte %zu of its storage on",
+                       tensor_arg->path, change.first_byte);
   }
   return status;
 }
@@ -67,14 +68,15 @@ typedef struct held {
   int64_t value; /* of every element of an out argument */
 } held_t;
 
-static bool is_out(const opc_operator_t *op, const opc_leaf_t *leaf) {
-  return op->arguments[leaf->argument].kwarg_only && opc_leaf_is_mutable(leaf);
+static bool is_out(const opc_operator_t *op, const opc_tensor_arg_t *tensor_arg) {
+  return op->arguments[tensor_arg->argument].kwarg_only && opc_tensor_arg_is_mutable(tensor_arg);
 }
 
-static opc_status_t give_held(size_t leaf, const char *path, const opc_tensor_spec_t *spec, void *logical,
+static opc_status_t give_held(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                               void *context, opc_error_t *error) {
   const held_t *held = context;
-  if (!is_out(held->op, &held->model->leaves[leaf])) return opc_fill_logical(spec, path, held->seed, logical, error);
+  if (!is_out(held->op, &held->model->tensor_args[tensor_arg]))
+    return opc_fill_logical(spec, path, held->seed, logical, error);
   const opc_number_t number = {.kind = OPC_NUMBER_INT, .i = held->value};
   size_t width = opc_dtype_size(spec->dtype);
   for (int64_t i = 0; i < opc_tensor_spec_numel(spec); i++)
@@ -87,12 +89,12 @@ static opc_status_t report_kept(const opc_tag_case_t *tagged, const opc_result_i
                                 const opc_result_item_t *right, opc_error_t *error) {
   size_t width = left->meta.itemsize;
   int64_t kept = 0, first = 0;
-  bool unsteady = false;
+  bool nondeterministic = false;
   if (!left->argument || !left->bytes || !right->bytes || left->size != right->size ||
       memcmp(left->bytes, right->bytes, left->size) == 0)
     return OPC_OK;
-  opc_status_t status = opc_tag_is_unsteady(tagged, &unsteady, error);
-  if (status != OPC_OK || unsteady) return status;
+  opc_status_t status = opc_tag_is_nondeterministic(tagged, &nondeterministic, error);
+  if (status != OPC_OK || nondeterministic) return status;
   for (int64_t i = 0; i < left->meta.numel; i++) {
     size_t at = (size_t)i * width;
     if (memcmp((const char *)left->bytes + at, (const char *)right->bytes + at, width) != 0 && kept++ == 0) first = i;
@@ -110,11 +112,11 @@ opc_status_t opc_tag_out(const opc_tag_case_t *tagged, bool *out_tested, opc_err
   opc_result_t results[2] = {{0}};
   bool any = false, returned = true;
   opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < tagged->call->leaf_count; i++) {
-    const opc_leaf_t *leaf = &tagged->call->leaves[i];
-    if (!is_out(context->op, leaf)) continue;
-    if (leaf->spec->storage || leaf->spec->identity) return OPC_OK; /* it is an input as well */
-    any |= leaf->before.numel > 0;
+  for (size_t i = 0; i < tagged->call->tensor_arg_count; i++) {
+    const opc_tensor_arg_t *tensor_arg = &tagged->call->tensor_args[i];
+    if (!is_out(context->op, tensor_arg)) continue;
+    if (tensor_arg->spec->storage || tensor_arg->spec->identity) return OPC_OK; /* it is an input as well */
+    any |= tensor_arg->before.numel > 0;
   }
   for (int64_t value = 0; any && returned && status == OPC_OK && value < 2; value++) {
     held_t held = {.op = context->op, .model = tagged->call, .seed = context->seed, .value = value};

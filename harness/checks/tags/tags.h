@@ -49,13 +49,13 @@ void opc_follows_compare(const opc_result_t *left, const opc_result_t *right, op
 
 /* A call with the values that a function gives. */
 typedef struct opc_tag_call {
-  opc_leaf_values_t *values;
+  opc_tensor_arg_values_t *values;
   void *values_context;
   const char *phase;
 } opc_tag_call_t;
 opc_status_t opc_tag_call_run(opc_case_context_t *context, const opc_sample_t *sample, const opc_tag_call_t *call,
                               opc_result_t *out, bool *out_returned, opc_error_t *error) OPC_CHECKED;
 /* The result is another one each time, for reasons that are not a tag's. */
-opc_status_t opc_tag_is_unsteady(const opc_tag_case_t *tagged, bool *out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_tag_is_nondeterministic(const opc_tag_case_t *tagged, bool *out, opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -79,7 +79,7 @@ typedef struct opc_launch_api {
    * linked statically. Through mode, by CUPTI; to be asked for before the first call that matters, in the process that
    * makes it, as often as one likes. "": they are; else why they are not, in words. is_own: whose kernels are looked at
    * for what their parameters are, which takes its time; any thread may ask. */
-  const char *(*watch_unwrapped)(bool (*is_own)(const char *library));
+  const char *(*watch_untracked)(bool (*is_own)(const char *library));
 } opc_launch_api_t;
 
 /* The table of this process; NULL: nothing is wrapped, as in every worker for the CPU. */

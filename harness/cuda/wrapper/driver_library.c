@@ -1,5 +1,5 @@
 /* libcuda.so.1 where the devices are simulated: ATen loads a library of this name, and on a machine without a GPU there
- * is none. Each function is found when it is first looked up, and is then driver_stand_in.c's. */
+ * is none. Each function is found when it is first looked up, and is then driver_stub.c's. */
 #include <cuda_runtime_api.h>
 #include <stddef.h>
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/cupti/unwrapped.h"
+#include "cuda/cupti/untracked.h"
 #include "cuda/state/cudart_table.h"
 
 static int current_device(void) {
@@ -92,7 +92,7 @@ opc_launch_api_t opc_launch_api = {
     .locate = locate,
     .host_access = opc_device_touched,
     .real = real,
-    .watch_unwrapped = opc_unwrapped_watch,
+    .watch_untracked = opc_untracked_watch,
 };
 
 /* ---- when the library is loaded ---- */

@@ -92,7 +92,7 @@ opc_seen_tensor_t tensor_seen(const at::Tensor &tensor, const CallTensors &all, 
     if (inside && bytes != nullptr)
       seen.data = bytes + seen.storage_offset * static_cast<int64_t>(opc_dtype_size(seen.dtype));
   } else if (opc_recorder_values_folder()[0] != '\0') {
-    const at::DisableRecordFunctionGuard unseen;
+    const at::DisableRecordFunctionGuard untracked;
     const c10::AutoGradMode no_grad(false);
     *copy = tensor.resolve_conj().resolve_neg().to(c10::kCPU).contiguous();
     std::copy(copy->strides().begin(), copy->strides().end(), seen.data_strides);

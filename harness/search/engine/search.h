@@ -70,7 +70,7 @@ void opc_search_free(opc_search_t *search);
 /* The next arguments to try; false: the search is over. The caller clears *out. */
 bool opc_search_next(opc_search_t *search, opc_sample_t *out);
 /* What came of the arguments of the last opc_search_next. */
-void opc_search_tell(opc_search_t *search, const opc_try_outcome_t *outcome);
+void opc_search_report(opc_search_t *search, const opc_try_outcome_t *outcome);
 opc_search_state_t opc_search_state(const opc_search_t *search);
 /* In words: "found after 31 tries", or the deepest message: "not found in 300 tries; last: Expected 4-D…". What says
  * nothing of the search itself

@@ -511,8 +511,8 @@ static void keep_crashing(opc_options_t *options, const opc_sample_t *tried, boo
   options->crashed = opc_sample_copy(tried, &options->crashing, NULL) == OPC_OK;
 }
 
-void opc_options_tell(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried,
-                      const opc_try_outcome_t *outcome, bool effect) {
+void opc_options_report(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried,
+                        const opc_try_outcome_t *outcome, bool effect) {
   const opc_value_t *value = is_argument(options) ? &tried->arguments[index_of(options)] : NULL;
   bool nonsense = value && value->kind == OPC_VALUE_STRING && strcmp(value->string, unknown_word) == 0;
   const opc_type_kind_t kind = is_argument(options) ? argument_of(options, op)->type.kind : OPC_TYPE_OTHER;

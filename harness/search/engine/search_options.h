@@ -53,8 +53,8 @@ bool opc_options_begin(opc_options_t *options, const opc_operator_t *op, const o
 const opc_sample_t *opc_options_next(opc_options_t *options, const opc_operator_t *op);
 /* What came of them: `tried` is what opc_options_next gave. effect: as in the outcome, and not all tensors are empty.
  */
-void opc_options_tell(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried,
-                      const opc_try_outcome_t *outcome, bool effect);
+void opc_options_report(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried,
+                        const opc_try_outcome_t *outcome, bool effect);
 /* Whether it is the integers' turn: what was tried last may be no input that anybody would give. */
 bool opc_options_at_integers(const opc_options_t *options);
 /* The samples that it found, at most OPC_OPTION_SAMPLES_MAX. */

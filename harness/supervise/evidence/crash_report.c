@@ -12,7 +12,7 @@
 enum { TAIL_SIZE = 2048, RECURSION = 12 };
 
 typedef struct scene {
-  opc_blackbox_t box; /* a copy: the original can still be written by what the child left behind */
+  opc_crash_record_t box; /* a copy: the original can still be written by what the child left behind */
   opc_frames_t frames;
   bool repeats; /* the same address again and again: recursion */
 } scene_t;
@@ -20,13 +20,13 @@ typedef struct scene {
 static void read_scene(const opc_child_t *child, opc_symboliser_t *symboliser, const opc_crash_limits_t *limits,
                        scene_t *scene) {
   memset(scene, 0, sizeof *scene);
-  memcpy(&scene->box, (const void *)child->blackbox, sizeof scene->box);
+  memcpy(&scene->box, (const void *)child->crash_record, sizeof scene->box);
   scene->box.phase[sizeof scene->box.phase - 1] = '\0';
   scene->box.terminate_text[sizeof scene->box.terminate_text - 1] = '\0';
   scene->box.input[sizeof scene->box.input - 1] = '\0';
   scene->box.why[sizeof scene->box.why - 1] = '\0';
   if (scene->box.crashed != 1 && scene->box.frame_count == 0) return;
-  uint32_t count = scene->box.frame_count <= OPC_BLACKBOX_FRAMES ? scene->box.frame_count : OPC_BLACKBOX_FRAMES;
+  uint32_t count = scene->box.frame_count <= OPC_CRASH_RECORD_FRAMES ? scene->box.frame_count : OPC_CRASH_RECORD_FRAMES;
   uint32_t equal = 0;
   for (uint32_t i = 2; i < count; i++)
     equal += scene->box.frames[i] == scene->box.frames[i - 1] || scene->box.frames[i] == scene->box.frames[i - 2];

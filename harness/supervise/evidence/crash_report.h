@@ -1,5 +1,5 @@
-/* What a child's end says about the operator: a rule, a sentence, evidence. From the wait status and the black box; a
- * hostile child may have written the black box, so it is read once, bounded, and only believed for its words.
+/* What a child's end says about the operator: a rule, a sentence, evidence. From the wait status and the crash record;
+ * a hostile child may have written the crash record, so it is read once, bounded, and only believed for its words.
  *
  * Ownership: opc_crash_clear. Threads: one. */
 #ifndef OPC_SUPERVISE_EVIDENCE_CRASH_REPORT_H

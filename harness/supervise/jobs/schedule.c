@@ -316,7 +316,7 @@ static bool is_awaited(const schedule_t *schedule) {
   bool awaited = schedule->child_count == 0;
   for (size_t i = 0; i < schedule->child_count && !awaited; i++) {
     const opc_task_t *task = schedule->children[i]->owner;
-    awaited = task == NULL || task->phase != &opc_phase_cases || schedule->children[i]->blackbox->running != 1;
+    awaited = task == NULL || task->phase != &opc_phase_cases || schedule->children[i]->crash_record->running != 1;
   }
   return awaited;
 }

@@ -79,7 +79,7 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
 static void tell(opc_task_t *task, const opc_try_outcome_t *outcome) {
   if (!task->attempting) return; /* an answer to nothing: a hostile child */
   double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
-  opc_search_tell(task->search, outcome);
+  opc_search_report(task->search, outcome);
   task->search_cpu += opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began;
   opc_sample_clear(&task->attempt);
   task->attempting = false;

@@ -8,7 +8,7 @@
 #include "model/json/json_write.h"
 #include "plan/variant/variant.h"
 #include "supervise/jobs/searched.h"
-#include "supervise/load/libraries.h"
+#include "supervise/load/library_operators.h"
 #include "supervise/symbols/frames.h"
 
 static const char *const sources[] = {"file", "file", "recorded", "searched"}; /* in the order of opc_sample_source_t */
@@ -179,11 +179,11 @@ opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *er
   return status == OPC_OK ? task->phase->message(task, message, error) : status;
 }
 
-/* What the black box names, if it can be believed; "" otherwise. A try of a search carries the operator's name or
+/* What the crash record names, if it can be believed; "" otherwise. A try of a search carries the operator's name or
  * nothing. */
-static void running_case(const opc_task_t *task, char out[OPC_BLACKBOX_CASE_SIZE]) {
+static void running_case(const opc_task_t *task, char out[OPC_CRASH_RECORD_CASE_SIZE]) {
   opc_case_id_t id;
-  if (task->child->culprit[0] != '\0') memcpy(out, task->child->culprit, OPC_BLACKBOX_CASE_SIZE);
+  if (task->child->culprit[0] != '\0') memcpy(out, task->child->culprit, OPC_CRASH_RECORD_CASE_SIZE);
   else if (!opc_child_case(task->child, out)) out[0] = '\0';
   if (!task->phase->searches &&
       (opc_case_id_parse(out, &id, NULL) != OPC_OK || strcmp(id.operator_name, task->op->name) != 0))
@@ -191,7 +191,7 @@ static void running_case(const opc_task_t *task, char out[OPC_BLACKBOX_CASE_SIZE
 }
 
 opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {
-  char case_id[OPC_BLACKBOX_CASE_SIZE];
+  char case_id[OPC_CRASH_RECORD_CASE_SIZE];
   opc_crash_t crash = {0};
   opc_crash_limits_t limits = {.seconds = task->phase->seconds(task),
                                .memory_mib = task->session->options->memory_mib,

@@ -42,15 +42,15 @@ opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_err
     child->output = opc_output_open();
     void *map = MAP_FAILED;
     /* Sealed: a child that shrinks the file under our mapping would kill us with SIGBUS. */
-    if (child->theirs[1] >= 0 && child->output >= 0 && ftruncate(child->theirs[1], OPC_BLACKBOX_SIZE) == 0 &&
+    if (child->theirs[1] >= 0 && child->output >= 0 && ftruncate(child->theirs[1], OPC_CRASH_RECORD_SIZE) == 0 &&
         fcntl(child->theirs[1], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
-      map = mmap(NULL, OPC_BLACKBOX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, child->theirs[1], 0);
+      map = mmap(NULL, OPC_CRASH_RECORD_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, child->theirs[1], 0);
     }
     if (map == MAP_FAILED) {
       status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a memory file: %s", strerror(errno));
     } else {
-      child->blackbox = map;
-      child->blackbox->magic = OPC_BLACKBOX_MAGIC;
+      child->crash_record = map;
+      child->crash_record->magic = OPC_CRASH_RECORD_MAGIC;
     }
   }
   if (status != OPC_OK) {
@@ -170,8 +170,8 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
   opc_end_cause_t cause = OPC_END_IDLE;
   if (child->reaped || child->killed) return 60;
   bound_output(child);
-  if (child->blackbox->sequence != child->sequence) {
-    child->sequence = child->blackbox->sequence;
+  if (child->crash_record->sequence != child->sequence) {
+    child->sequence = child->crash_record->sequence;
     child->heard = now;
     child->cpu = cpu_used(child->pid);
   }
@@ -181,10 +181,10 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
   } else if (child->closed) {
     limit = child->closed_at + closed_seconds * child->pace;
     cause = OPC_END_CHANNEL;
-  } else if (child->blackbox->running == 1) {
-    /* The black box is the child's to write: a start in the future, or before it was last seen to begin a case, gives
-     * it no more time than that. */
-    double started = (double)child->blackbox->started_ns * 1e-9;
+  } else if (child->crash_record->running == 1) {
+    /* The crash record is the child's to write: a start in the future, or before it was last seen to begin a case,
+     * gives it no more time than that. */
+    double started = (double)child->crash_record->started_ns * 1e-9;
     if (started > now || started < child->opened) started = child->heard;
     limit = started + case_seconds;
     if (limit > child->heard + case_seconds) limit = child->heard + case_seconds;
@@ -210,10 +210,10 @@ bool opc_child_reap(opc_child_t *child) {
   return true;
 }
 
-bool opc_child_case(const opc_child_t *child, char out[OPC_BLACKBOX_CASE_SIZE]) {
-  memcpy(out, (const void *)child->blackbox->case_id, OPC_BLACKBOX_CASE_SIZE);
-  out[OPC_BLACKBOX_CASE_SIZE - 1] = '\0';
-  return child->blackbox->running == 1 && out[0] != '\0';
+bool opc_child_case(const opc_child_t *child, char out[OPC_CRASH_RECORD_CASE_SIZE]) {
+  memcpy(out, (const void *)child->crash_record->case_id, OPC_CRASH_RECORD_CASE_SIZE);
+  out[OPC_CRASH_RECORD_CASE_SIZE - 1] = '\0';
+  return child->crash_record->running == 1 && out[0] != '\0';
 }
 
 void opc_child_close(opc_child_t *child) {
@@ -229,7 +229,7 @@ void opc_child_close(opc_child_t *child) {
   opc_channel_close(&child->control);
   opc_maps_clear(&child->maps);
   close_theirs(child);
-  if (child->blackbox != NULL) munmap(child->blackbox, OPC_BLACKBOX_SIZE);
+  if (child->crash_record != NULL) munmap(child->crash_record, OPC_CRASH_RECORD_SIZE);
   if (child->output >= 0) close(child->output);
   if (child->pidfd >= 0) close(child->pidfd);
   free(child);

@@ -1,5 +1,5 @@
 /* One batch child: a process that is sent commands for one operator, and watched. Nothing it does is trusted: its
- * channel may carry garbage or nothing, its black box anything, its end may come at any time.
+ * channel may carry garbage or nothing, its crash record anything, its end may come at any time.
  *
  * Life: opc_child_open, then "forked" of the worker gives it a process (or opc_worker_start_batch does),
  * opc_child_command, lines…, and its end: told by the worker ("reaped"), or by its pidfd where it is this process's own
@@ -30,8 +30,8 @@ typedef enum opc_end_cause {
 typedef struct opc_child {
   uint64_t id;
   opc_channel_t channel;
-  int theirs[3]; /* batch channel, black box, output: the other ends, until they are sent; -1 then */
-  opc_blackbox_t *blackbox;
+  int theirs[3]; /* batch channel, crash record, output: the other ends, until they are sent; -1 then */
+  opc_crash_record_t *crash_record;
   int output; /* memfd */
   int pidfd;  /* -1: not forked yet */
   pid_t pid;
@@ -42,11 +42,12 @@ typedef struct opc_child {
   int status; /* wait status, once reaped */
   int64_t max_rss_kib;
   opc_end_cause_t cause;
-  char culprit[OPC_BLACKBOX_CASE_SIZE]; /* OPC_END_GARBAGE: the case that wrote it, where that is known; "" otherwise */
-  bool killed, closed;                  /* closed: the channel has ended */
+  char culprit[OPC_CRASH_RECORD_CASE_SIZE];   /* OPC_END_GARBAGE: the case that wrote it, where that is known; ""
+                                                 otherwise */
+  bool killed, closed;                        /* closed: the channel has ended */
   double opened, heard, closed_at, killed_at; /* closed_at: when the channel ended, or when it was told to leave */
   bool leaving;                               /* its work is done; it may go */
-  uint64_t sequence;                          /* of the black box when last looked at */
+  uint64_t sequence;                          /* of the crash record when last looked at */
   double cpu;                                 /* processor time that it had used then, seconds */
   double pace;                                /* how many times longer than usual everything but a case may take */
   void *owner;                                /* whose work it does; NULL once it is leaving */
@@ -68,8 +69,8 @@ void opc_child_leave(opc_child_t *child);
 double opc_child_watch(opc_child_t *child, double case_seconds);
 /* An own child that ended is reaped; true when it is (or was). */
 bool opc_child_reap(opc_child_t *child);
-/* The case or try that the black box names, cut to size; false when none was running. */
-bool opc_child_case(const opc_child_t *child, char out[OPC_BLACKBOX_CASE_SIZE]);
+/* The case or try that the crash record names, cut to size; false when none was running. */
+bool opc_child_case(const opc_child_t *child, char out[OPC_CRASH_RECORD_CASE_SIZE]);
 void opc_child_close(opc_child_t *child);
 
 #endif

@@ -194,10 +194,10 @@ opc_status_t opc_worker_start(const opc_worker_command_t *command, opc_worker_t 
 }
 
 opc_status_t opc_worker_start_batch(const opc_worker_command_t *command, int memory_mib, int control, int channel,
-                                    int blackbox, int output, pid_t *out_pid, int *out_pidfd, opc_error_t *error) {
+                                    int crash_record, int output, pid_t *out_pid, int *out_pidfd, opc_error_t *error) {
   char memory[16];
   snprintf(memory, sizeof memory, "%d", memory_mib);
-  int fds[BATCH_FDS] = {control, channel, blackbox, output};
+  int fds[BATCH_FDS] = {control, channel, crash_record, output};
   return launch(command, memory, fds, BATCH_FDS, output, out_pid, out_pidfd, error);
 }
 

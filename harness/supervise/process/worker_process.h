@@ -55,7 +55,7 @@ opc_status_t opc_worker_start(const opc_worker_command_t *command, opc_worker_t 
                               opc_error_t *error) OPC_CHECKED;
 /* Executes a worker that is one batch's child itself (--exec-batch). The descriptors stay the caller's. */
 opc_status_t opc_worker_start_batch(const opc_worker_command_t *command, int memory_mib, int control, int channel,
-                                    int blackbox, int output, pid_t *out_pid, int *out_pidfd,
+                                    int crash_record, int output, pid_t *out_pid, int *out_pidfd,
                                     opc_error_t *error) OPC_CHECKED;
 /* Waits up to milliseconds for the end of the worker; true once it ended, `status` is filled in then. */
 bool opc_worker_wait(opc_worker_t *worker, int milliseconds);

@@ -15,7 +15,7 @@
 #include "supervise/common/interrupt.h"
 #include "supervise/jobs/schedule.h"
 #include "supervise/jobs/search_rounds.h"
-#include "supervise/load/libraries.h"
+#include "supervise/load/library_operators.h"
 #include "supervise/load/model_package_run.h"
 #include "supervise/process/architecture_choice.h"
 #include "supervise/process/batch_child.h"

@@ -9,7 +9,7 @@
 #include "model/case/verdict.h"
 #include "model/json/json_write.h"
 #include "supervise/common/interrupt.h"
-#include "supervise/evidence/witness.h"
+#include "supervise/evidence/external_tool.h"
 #include "supervise/jobs/task_phases.h"
 #include "supervise/symbols/frames.h"
 #include "supervise/tools/sanitize.h"
@@ -36,7 +36,7 @@ typedef struct outcome {
   bool spent;      /* the process could not go on after the last result; another one can */
   char *refused;   /* the worker does not take the command; NULL: it did */
   bool crashed;
-  char crashed_case[OPC_BLACKBOX_CASE_SIZE]; /* "": none ran */
+  char crashed_case[OPC_CRASH_RECORD_CASE_SIZE]; /* "": none ran */
   opc_crash_t crash;
   opc_sanitize_records_t records;
   char *lost; /* why its report says nothing; NULL: it is there and whole */
@@ -125,7 +125,7 @@ static void wait_for_something(opc_child_t *child, double seconds) {
   (void)poll(fds, sizeof fds / sizeof fds[0], milliseconds);
 }
 
-/* compute-sanitizer ends with a code of its own: a fault of the worker stands in the black box. */
+/* compute-sanitizer ends with a code of its own: a fault of the worker stands in the crash record. */
 static opc_status_t describe_crash(const operator_run_t *run, opc_child_t *child, outcome_t *out, opc_error_t *error) {
   const opc_run_options_t *options = run->session->options;
   opc_crash_limits_t limits = {.seconds = options->timeout,
@@ -133,8 +133,9 @@ static opc_status_t describe_crash(const operator_run_t *run, opc_child_t *child
                                .library = run->op->library,
                                .maps = &child->maps};
   opc_case_id_t id;
-  int signal_number = child->blackbox->signal;
-  if (child->cause == OPC_END_BY_ITSELF && child->blackbox->crashed == 1 && signal_number > 0 && signal_number < NSIG)
+  int signal_number = child->crash_record->signal;
+  if (child->cause == OPC_END_BY_ITSELF && child->crash_record->crashed == 1 && signal_number > 0 &&
+      signal_number < NSIG)
     child->status = signal_number;
   if (!opc_child_case(child, out->crashed_case) || opc_case_id_parse(out->crashed_case, &id, NULL) != OPC_OK ||
       strcmp(id.operator_name, run->op->name) != 0)
@@ -253,7 +254,7 @@ static opc_status_t blame(operator_run_t *run, json_t *result, const outcome_t *
     if (!own)
       add_words(finding, ". It showed in a process that ran other cases before this one, and not in this case alone");
   }
-  if (findings != NULL) opc_witness_merge(result, findings);
+  if (findings != NULL) opc_external_tool_merge(result, findings);
   if (findings != NULL) json_object_set_new(json_object_get(result, "evidence"), "confirmed", json_boolean(own));
   json_decref(findings);
   outcome_clear(&outcome);

@@ -1,4 +1,4 @@
-/* Valgrind as a second witness (--tool memcheck): the worker and its children run under it, and what it finds while an
+/* Valgrind as a second tool (--tool memcheck): the worker and its children run under it, and what it finds while an
  * operator runs becomes findings.
  *
  * A child says with each result how many errors Valgrind counted during the case. Which they were is read from files

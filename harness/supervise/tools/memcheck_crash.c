@@ -4,13 +4,13 @@
 #include <sys/wait.h>
 
 #include "base/text.h"
-#include "supervise/evidence/witness.h"
+#include "supervise/evidence/external_tool.h"
 #include "supervise/symbols/frames.h"
 #include "supervise/tools/memcheck_state.h"
 
 static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child_t *child,
                                  const opc_memcheck_view_t *view, bool new_failed, opc_crash_t *crash) {
-  const opc_blackbox_t *box = child->blackbox;
+  const opc_crash_record_t *box = child->crash_record;
   uint64_t counter = box->program_counter;
   opc_text_t words = {0};
   opc_memcheck_end_t end = OPC_MEMCHECK_END_OWN;
@@ -67,11 +67,11 @@ opc_status_t opc_memcheck_crash(opc_memcheck_t *memcheck, const opc_child_t *chi
   opc_status_t status = process != NULL ? OPC_OK : opc_out_of_memory(error);
   /* A child that died young has no file. */
   bool readable = status == OPC_OK && opc_memcheck_read(memcheck, child, process, &why) == OPC_OK;
-  if (readable && child->blackbox->running == 1)
-    status = opc_memcheck_hits_of_number(process, child->blackbox->sequence, &hits, error);
+  if (readable && child->crash_record->running == 1)
+    status = opc_memcheck_hits_of_number(process, child->crash_record->sequence, &hits, error);
   if (status == OPC_OK && hits.count > 0) {
-    json_t *findings = opc_memcheck_findings(&hits, child->blackbox->sequence, view);
-    opc_witness_also(crash->evidence, findings);
+    json_t *findings = opc_memcheck_findings(&hits, child->crash_record->sequence, view);
+    opc_external_tool_also(crash->evidence, findings);
     json_decref(findings);
   }
   if (status == OPC_OK) *out = end_of(memcheck, child, view, process->errors.new_failed, crash);

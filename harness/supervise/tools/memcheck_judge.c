@@ -6,7 +6,7 @@
 #include "checks/catalogue/rules.h"
 #include "model/case/verdict.h"
 #include "model/json/json_write.h"
-#include "supervise/evidence/witness.h"
+#include "supervise/evidence/external_tool.h"
 #include "supervise/tools/memcheck_state.h"
 
 static opc_severity_t severity_of(const char *rule_name) {
@@ -52,7 +52,7 @@ json_t *opc_memcheck_findings(const opc_memcheck_hits_t *hits, uint64_t number, 
 
 static void witness(json_t *result, const opc_memcheck_hits_t *hits, uint64_t number, const opc_memcheck_view_t *view) {
   json_t *findings = opc_memcheck_findings(hits, number, view);
-  opc_witness_merge(result, findings);
+  opc_external_tool_merge(result, findings);
   json_decref(findings);
 }
 

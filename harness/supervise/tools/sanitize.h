@@ -1,4 +1,4 @@
-/* NVIDIA's compute-sanitizer as a second witness (--sanitize TOOL): each process that runs cases on a CUDA device runs
+/* NVIDIA's compute-sanitizer as a second tool (--sanitize TOOL): each process that runs cases on a CUDA device runs
  * under it, and what it finds becomes findings.
  *
  * Unlike Valgrind it says what it found at the end of a process, and not when: so a process runs the cases of one

@@ -13,7 +13,7 @@
 #include "model/case/case.h"
 #include "worker/child/attempt_answer.h"
 #include "worker/child/attempt_cuda.h"
-#include "worker/child/black_box.h"
+#include "worker/child/crash_record.h"
 #include "worker/child/throw_site.h"
 #include "worker/child/try_folder.h"
 
@@ -61,18 +61,18 @@ static opc_status_t effects_collect(const opc_call_t *call, const opc_output_t *
 }
 
 static opc_status_t mutations_collect(const opc_call_t *call, json_t *paths, opc_text_t *out, opc_error_t *error) {
-  for (size_t i = 0; i < call->leaf_count; i++) {
+  for (size_t i = 0; i < call->tensor_arg_count; i++) {
     opc_change_t change = {0};
-    opc_status_t status = opc_leaf_changed(&call->leaves[i], &change, error);
+    opc_status_t status = opc_tensor_arg_changed(&call->tensor_args[i], &change, error);
     if (status != OPC_OK) return status;
     if (!change.inside && !change.outside) continue;
     const void *bytes = NULL;
     void *owned = NULL;
     size_t size = 0;
-    json_array_append_new(paths, json_string(call->leaves[i].path));
-    status = opc_tensor_storage_bytes(call->leaves[i].tensor, &bytes, &size, &owned, error);
+    json_array_append_new(paths, json_string(call->tensor_args[i].path));
+    status = opc_tensor_storage_bytes(call->tensor_args[i].tensor, &bytes, &size, &owned, error);
     if (status != OPC_OK) return status;
-    opc_text_addf(out, "%s:", call->leaves[i].path);
+    opc_text_addf(out, "%s:", call->tensor_args[i].path);
     opc_text_add_bytes(out, bytes, size);
     free(owned);
   }
@@ -184,7 +184,7 @@ typedef struct trial {
   opc_op_handle_t *handle;
   const opc_sample_t *sample;
   uint64_t seed;
-  opc_blackbox_t *box;
+  opc_crash_record_t *box;
 } trial_t;
 
 static opc_status_t trial_call(const trial_t *trial, attempt_t *attempt, const surroundings_t *around,
@@ -247,7 +247,7 @@ static opc_status_t trial_values(const trial_t *trial, const attempt_t *first, b
 }
 
 opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sample, const char *device, uint64_t seed,
-                             bool values, opc_blackbox_t *box, json_t **out_answer, opc_error_t *error) {
+                             bool values, opc_crash_record_t *box, json_t **out_answer, opc_error_t *error) {
   static const opc_device_t cuda = {.type = OPC_DEVICE_CUDA, .index = -1};
   bool on_cpu = !device || strcmp(device, "cpu") == 0;
   opc_text_t why = {0};

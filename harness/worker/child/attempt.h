@@ -11,6 +11,6 @@
  * values of small outputs. *out_answer: the "tried" message (new reference). An error means that the harness, not the
  * operator, failed. */
 opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sample, const char *device, uint64_t seed,
-                             bool values, opc_blackbox_t *box, json_t **out_answer, opc_error_t *error) OPC_CHECKED;
+                             bool values, opc_crash_record_t *box, json_t **out_answer, opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "checks/framework/simulated_case.h"
-#include "worker/child/black_box.h"
+#include "worker/child/crash_record.h"
 #include "worker/child/try_folder.h"
 
 /* Shapes and dtypes stand for what the call did. */
@@ -23,15 +23,16 @@ static bool has_effect(const attempt_t *attempt, const opc_operator_t *op) {
   bool tensors = false;
   for (size_t i = 0; i < attempt->output_count; i++)
     if (attempt->outputs[i].meta.numel > 0) return true;
-  for (size_t i = 0; i < attempt->call.leaf_count; i++) {
+  for (size_t i = 0; i < attempt->call.tensor_arg_count; i++) {
     tensors = true;
-    if (opc_leaf_is_mutable(&attempt->call.leaves[i]) && attempt->call.leaves[i].before.numel > 0) return true;
+    if (opc_tensor_arg_is_mutable(&attempt->call.tensor_args[i]) && attempt->call.tensor_args[i].before.numel > 0)
+      return true;
   }
   return attempt->output_count == 0 && (op->return_count > 0 || !tensors);
 }
 
 /* An error of a kernel comes late, and stays. */
-static void require_device(opc_blackbox_t *box) {
+static void require_device(opc_crash_record_t *box) {
   const opc_launch_api_t *launch = opc_launch();
   int code = launch ? launch->synchronize() : 0;
   if (code == 0) return;
@@ -41,7 +42,7 @@ static void require_device(opc_blackbox_t *box) {
 }
 
 opc_status_t opc_attempt_cuda(const opc_operator_t *op, opc_op_handle_t *handle, const opc_sample_t *sample,
-                              opc_device_t device, uint64_t seed, opc_blackbox_t *box, attempt_t *attempt,
+                              opc_device_t device, uint64_t seed, opc_crash_record_t *box, attempt_t *attempt,
                               attempt_facts_t *facts, opc_text_t *why, opc_error_t *error) {
   attempt->mutated = json_array();
   opc_try_folder_reset();

@@ -10,7 +10,7 @@
  * holds the words, for as long as the facts are used. A device that is lost by it ends the process: nothing could be
  * tried on it any more. */
 opc_status_t opc_attempt_cuda(const opc_operator_t *op, opc_op_handle_t *handle, const opc_sample_t *sample,
-                              opc_device_t device, uint64_t seed, opc_blackbox_t *box, attempt_t *attempt,
+                              opc_device_t device, uint64_t seed, opc_crash_record_t *box, attempt_t *attempt,
                               attempt_facts_t *facts, opc_text_t *why, opc_error_t *error) OPC_CHECKED;
 
 #endif

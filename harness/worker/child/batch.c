@@ -11,12 +11,12 @@
 #include "model/json/json_write.h"
 #include "wire/channel.h"
 #include "worker/child/attempt.h"
-#include "worker/child/black_box.h"
+#include "worker/child/crash_record.h"
 #include "worker/child/valgrind_case.h"
 
 typedef struct batch {
   opc_channel_t channel;
-  opc_blackbox_t *box;
+  opc_crash_record_t *box;
   const json_t *operators;
   opc_status_t status; /* of the channel, for callbacks that cannot return it */
   bool spent;          /* a case broke this process: nothing more is to run here */
@@ -24,7 +24,7 @@ typedef struct batch {
 } batch_t;
 
 /* A check's phase callback has no context; a child has one box. */
-static opc_blackbox_t *phase_box;
+static opc_crash_record_t *phase_box;
 static void phase_write(const char *what) { opc_batch_phase(phase_box, what); }
 
 /* ---- answers ---- */
@@ -48,8 +48,8 @@ static void case_begin(const char *case_id, const char *why, void *context) {
 
 /* As many arguments as there is room for: what a crash report shows. */
 static void case_input(const json_t *input, void *context) {
-  enum { ROOM = OPC_BLACKBOX_INPUT_SIZE - 1, NOTE = 64 };
-  opc_blackbox_t *box = ((batch_t *)context)->box;
+  enum { ROOM = OPC_CRASH_RECORD_INPUT_SIZE - 1, NOTE = 64 };
+  opc_crash_record_t *box = ((batch_t *)context)->box;
   json_t *fitting = json_object(), *value;
   const char *name;
   int left_out = 0;
@@ -232,7 +232,7 @@ static opc_status_t serve_one(batch_t *batch, const json_t *command) {
   return refuse(batch, &why);
 }
 
-opc_status_t opc_batch_serve(int fd, opc_blackbox_t *box, const json_t *operators, opc_error_t *error) {
+opc_status_t opc_batch_serve(int fd, opc_crash_record_t *box, const json_t *operators, opc_error_t *error) {
   /* The supervisor is trusted: a sample may bring all its values. */
   batch_t batch = {
       .channel = {.fd = fd, .line_limit = (size_t)1 << 30}, .box = box, .operators = operators, .error = error};

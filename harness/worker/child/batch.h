@@ -10,6 +10,6 @@
 #include "wire/protocol.h"
 
 /* Serves until the channel ends. Takes fd over. An error means that nothing more can be said on the channel. */
-opc_status_t opc_batch_serve(int fd, opc_blackbox_t *box, const json_t *operators, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_batch_serve(int fd, opc_crash_record_t *box, const json_t *operators, opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -19,18 +19,18 @@
 
 enum { CRASH_STACK_SIZE = 128 << 10 };
 
-static opc_blackbox_t *crash_box;
+static opc_crash_record_t *crash_box;
 static pid_t crash_owner;
 static const opc_launch_api_t *crash_cuda; /* looked up before: it could not be in a handler */
 static atomic_flag crash_entered = ATOMIC_FLAG_INIT;
 
-opc_status_t opc_crash_map(int fd, opc_blackbox_t **out, opc_error_t *error) {
-  void *memory = mmap(NULL, OPC_BLACKBOX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+opc_status_t opc_crash_map(int fd, opc_crash_record_t **out, opc_error_t *error) {
+  void *memory = mmap(NULL, OPC_CRASH_RECORD_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED)
     return opc_error_set(error, OPC_ERR_SYSTEM, "cannot map the black box: %s", strerror(errno));
-  opc_blackbox_t *box = memory;
-  if (box->magic != OPC_BLACKBOX_MAGIC) {
-    munmap(memory, OPC_BLACKBOX_SIZE);
+  opc_crash_record_t *box = memory;
+  if (box->magic != OPC_CRASH_RECORD_MAGIC) {
+    munmap(memory, OPC_CRASH_RECORD_SIZE);
     return opc_error_set(error, OPC_ERR_PROTOCOL, "the black box has no magic");
   }
   *out = box;
@@ -57,7 +57,7 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg
     if (*walk->count >= walk->room) return _URC_END_OF_STACK;
     walk->frames[(*walk->count)++] = address;
   }
-  return ++walk->depth < 4 * OPC_BLACKBOX_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
+  return ++walk->depth < 4 * OPC_CRASH_RECORD_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 /* Frames from the one that executes `start`; where the unwinder never comes by it, that address alone is known. */
@@ -72,7 +72,7 @@ static void walk_frames(uint64_t start, uint64_t *frames, uint32_t room, uint32_
 }
 
 static void record_frames(uint64_t start) {
-  walk_frames(start, crash_box->frames, OPC_BLACKBOX_FRAMES, &crash_box->frame_count);
+  walk_frames(start, crash_box->frames, OPC_CRASH_RECORD_FRAMES, &crash_box->frame_count);
 }
 
 static uint64_t context_counter(const ucontext_t *context) {
@@ -173,7 +173,7 @@ static void on_terminate(const char *text) {
   if (owns_box()) snprintf(crash_box->terminate_text, sizeof crash_box->terminate_text, "%s", text);
 }
 
-opc_status_t opc_crash_install(opc_blackbox_t *box, opc_error_t *error) {
+opc_status_t opc_crash_install(opc_crash_record_t *box, opc_error_t *error) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
   void *memory = mmap(NULL, CRASH_STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) return opc_error_set(error, OPC_ERR_SYSTEM, "no signal stack: %s", strerror(errno));

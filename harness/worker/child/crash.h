@@ -1,4 +1,4 @@
-/* The black box's writer: what a child tells of its own death.
+/* The crash record's writer: what a child tells of its own death.
  *
  * SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP and SIGSYS fill in signal, address and frames, then take their
  * default course. An exit() from inside an operator leaves its frames with signal 0 and keeps its status; static
@@ -13,9 +13,9 @@
 #include "base/status.h"
 #include "wire/protocol.h"
 
-/* Maps a black box from its memfd; the supervisor has written its magic. Kept for the life of the process. */
-opc_status_t opc_crash_map(int fd, opc_blackbox_t **out, opc_error_t *error) OPC_CHECKED;
+/* Maps a crash record from its memfd; the supervisor has written its magic. Kept for the life of the process. */
+opc_status_t opc_crash_map(int fd, opc_crash_record_t **out, opc_error_t *error) OPC_CHECKED;
 /* From now on this process writes its death into the box, which outlives the process. */
-opc_status_t opc_crash_install(opc_blackbox_t *box, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_crash_install(opc_crash_record_t *box, opc_error_t *error) OPC_CHECKED;
 
 #endif

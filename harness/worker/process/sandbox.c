@@ -98,14 +98,14 @@ void opc_sandbox_prepare(void) {
   opc_bridge_no_backtraces();
 }
 
-static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_blackbox_t **out_box, opc_error_t *error) {
+static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_crash_record_t **out_box, opc_error_t *error) {
   static const opc_cpu_allocator_t memory = {.allocate = opc_cpu_memory_allocate, .release = opc_cpu_memory_release};
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != sandbox->parent) _exit(OPC_SANDBOX_BROKEN); /* it died before the line above */
   signals_reset();
   opc_status_t status = streams_set(sandbox->output, error);
-  if (status == OPC_OK) status = opc_crash_map(sandbox->blackbox, out_box, error);
-  close(sandbox->blackbox);
+  if (status == OPC_OK) status = opc_crash_map(sandbox->crash_record, out_box, error);
+  close(sandbox->crash_record);
   if (status == OPC_OK) status = opc_crash_install(*out_box, error);
   if (status == OPC_OK && chdir(sandbox->directory) != 0)
     status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot enter %s: %s", sandbox->directory, strerror(errno));
@@ -121,7 +121,7 @@ static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_blackbox_t 
 
 _Noreturn void opc_sandbox_run(const opc_sandbox_t *sandbox) {
   opc_error_t error = {0};
-  opc_blackbox_t *box = NULL;
+  opc_crash_record_t *box = NULL;
   opc_status_t status = sandbox_set_up(sandbox, &box, &error);
   if (status == OPC_OK) status = opc_batch_serve(sandbox->batch, box, sandbox->operators, &error);
   if (status != OPC_OK) fprintf(stderr, "opcheck-worker: %s\n", error.message);

@@ -52,7 +52,7 @@ static void warm_call(opc_op_handle_t *handle, const opc_operator_t *op, const o
                              &call.return_count, &call.message);
   if (call.outcome == OPC_CALL_RETURNED && device == OPC_DEVICE_CPU) warm_returns(&call);
   if (device == OPC_DEVICE_CPU &&
-      opc_op_call_functional(handle, call.arguments, call.absent, call.argument_count, replaced, call.leaf_count,
+      opc_op_call_functional(handle, call.arguments, call.absent, call.argument_count, replaced, call.tensor_arg_count,
                              &returns, &count, &call.message) == OPC_CALL_RETURNED)
     opc_returns_free(returns, count);
   opc_call_clear(&call);

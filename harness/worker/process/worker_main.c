@@ -13,9 +13,9 @@
 #include "wire/protocol.h"
 #include "worker/child/child_folder.h"
 #include "worker/loading/loading.h"
+#include "worker/process/fork_server.h"
 #include "worker/process/sandbox.h"
 #include "worker/process/warm_up.h"
-#include "worker/process/zygote.h"
 
 typedef struct options {
   opc_loading_t loading;
@@ -105,7 +105,7 @@ static opc_status_t batch_run(options_t *options, opc_error_t *error) {
   if (status == OPC_OK) status = opc_child_folder_make(directory, error);
   if (status != OPC_OK) return status;
   opc_sandbox_t sandbox = {.batch = fds[0],
-                           .blackbox = fds[1],
+                           .crash_record = fds[1],
                            .output = fds[2],
                            .directory = directory,
                            .memory_mib = options->cuda ? 0 : options->memory_mib,
@@ -114,7 +114,7 @@ static opc_status_t batch_run(options_t *options, opc_error_t *error) {
   opc_sandbox_run(&sandbox);
 }
 
-static opc_status_t zygote_run(options_t *options, opc_error_t *error) {
+static opc_status_t fork_server_run(options_t *options, opc_error_t *error) {
   opc_channel_t control = OPC_CHANNEL_INIT;
   json_t *operators = NULL;
   opc_status_t status = control_take(&control, error);
@@ -122,7 +122,7 @@ static opc_status_t zygote_run(options_t *options, opc_error_t *error) {
   if (!options->memcheck) opc_warm_up();
   if (status == OPC_OK) status = opc_loading_run(&options->loading, &operators, error);
   if (options->memcheck) opc_valgrind_only_operators();
-  if (status == OPC_OK) status = opc_zygote_run(&control, operators, !options->cuda, error);
+  if (status == OPC_OK) status = opc_fork_server_run(&control, operators, !options->cuda, error);
   json_decref(operators);
   opc_channel_close(&control);
   return status;
@@ -150,7 +150,7 @@ int main(int argc, char **argv) {
   struct rlimit no_core = {1, 1}; /* an initialiser may crash; for the number see sandbox.c */
   setrlimit(RLIMIT_CORE, &no_core);
   if (status == OPC_OK) status = opc_child_folder_open(&error);
-  if (status == OPC_OK) status = options.exec_batch ? batch_run(&options, &error) : zygote_run(&options, &error);
+  if (status == OPC_OK) status = options.exec_batch ? batch_run(&options, &error) : fork_server_run(&options, &error);
   if (status != OPC_OK) fprintf(stderr, "opcheck-worker: %s\n", error.message);
   opc_child_folder_close();
   free(preloads);

@@ -1,0 +1,246 @@
+#include "bridge/api/prepare.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bridge/stub/stub_library.h"
+#include "bridge/stub/stub_symbols.h"
+#include "inspect/library_search.h"
+
+static const char python_soname[] = "libpython";
+
+enum { FILES = 256, STAND_INS = 64, DEEPEST = 32 };
+
+typedef struct preparation {
+  const char *torch_folder;
+  bool cuda;
+  opc_elf_file_t *files[FILES]; /* the library and what is loaded with it */
+  size_t file_count;
+  opc_elf_file_t *others[FILES]; /* what the loader finds in the system: they define symbols too */
+  size_t other_count;
+  const char *seen[2 * FILES]; /* names that were dealt with: of the files */
+  size_t seen_count;
+  opc_stub_source_t stand_ins[STAND_INS];
+  size_t stand_in_count;
+  opc_prepared_t *out;
+} preparation_t;
+
+/* Sonames of the libraries that an inert one was loaded for, in this process. */
+static char *made[STAND_INS];
+static size_t made_count;
+
+static int note_torch_folder(struct dl_phdr_info *info, size_t size, void *context) {
+  (void)size;
+  char *folder = context;
+  const char *slash = strrchr(info->dlpi_name, '/');
+  if (slash == NULL || strcmp(slash + 1, "libtorch_cpu.so") != 0) return 0;
+  (void)snprintf(folder, PATH_MAX, "%.*s", (int)(slash - info->dlpi_name), info->dlpi_name);
+  return 1;
+}
+
+const char *opc_bridge_torch_folder(void) {
+  static char folder[PATH_MAX];
+  if (*folder == '\0') (void)dl_iterate_phdr(note_torch_folder, folder);
+  return *folder != '\0' ? folder : NULL;
+}
+
+static bool is_loaded(const char *name) {
+  void *handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle != NULL) (void)dlclose(handle);
+  return handle != NULL;
+}
+
+static bool was_made(const char *name) {
+  for (size_t i = 0; i < made_count; i++) {
+    if (strcmp(made[i], name) == 0) return true;
+  }
+  return false;
+}
+
+/* A file of this name among libtorch's own; false: there is none. */
+static bool torch_file(const preparation_t *preparation, const char *name, char path[PATH_MAX]) {
+  return preparation->torch_folder != NULL &&
+         snprintf(path, PATH_MAX, "%s/%s", preparation->torch_folder, name) < PATH_MAX && access(path, R_OK) == 0;
+}
+
+static opc_status_t add_sibling(opc_prepared_t *out, const char *path, opc_error_t *error) {
+  char **grown = realloc(out->siblings, (out->sibling_count + 1) * sizeof *grown);
+  if (grown != NULL) {
+    out->siblings = grown;
+    grown[out->sibling_count] = opc_string_copy(path);
+  }
+  if (grown == NULL || grown[out->sibling_count] == NULL) return opc_out_of_memory(error);
+  out->sibling_count++;
+  return OPC_OK;
+}
+
+/* real: where a file of it lies; NULL: nowhere. */
+static opc_status_t add_stand_in(preparation_t *preparation, const char *name, const char *real, opc_error_t *error) {
+  if (preparation->stand_in_count == STAND_INS)
+    return opc_error_set(error, OPC_ERR_LIBRARY, "it needs more than %d libraries that are not here", STAND_INS);
+  opc_stub_source_t *stand_in = &preparation->stand_ins[preparation->stand_in_count];
+  *stand_in = (opc_stub_source_t){.soname = opc_string_copy(name),
+                                  .made = was_made(name),
+                                  .wanted_real = preparation->cuda || !opc_library_is_heavy(name)};
+  if (stand_in->soname == NULL) return opc_out_of_memory(error);
+  preparation->stand_in_count++;
+  if (real != NULL && opc_elf_open(real, &stand_in->real, error) != OPC_OK)
+    stand_in->real = NULL; /* unreadable: as if it were not there */
+  return OPC_OK;
+}
+
+static opc_status_t walk(preparation_t *preparation, const char *path, int depth, opc_error_t *error);
+
+/* One that lies in libtorch's folder, or among the CUDA packages beside it: by its path, because the loader does not
+ * look there. */
+static opc_status_t open_or_replace(preparation_t *preparation, const char *name, const char *path,
+                                    opc_error_t *error) {
+  if (dlopen(path, RTLD_NOW | RTLD_GLOBAL) != NULL) return OPC_OK;
+  const char *words = dlerror();
+  if (opc_library_is_accelerator(name) || strcmp(name, "libtorch.so") == 0)
+    return add_stand_in(preparation, name, path, error);
+  return opc_error_set(error, OPC_ERR_LIBRARY, "it needs %s, which does not load: %s", name,
+                       words != NULL ? words : "no reason given");
+}
+
+static opc_status_t provide_found(preparation_t *preparation, const char *name, const opc_library_place_t *place,
+                                  int depth, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  switch (place->how) {
+    case OPC_FOUND_NOWHERE:
+      return opc_library_is_accelerator(name) ? add_stand_in(preparation, name, NULL, error) : OPC_OK;
+    case OPC_FOUND_SYSTEM:
+      /* Not in the process yet: without a look at its symbols some of them would be replaced. */
+      if (preparation->other_count < FILES &&
+          opc_elf_open(place->path, &preparation->others[preparation->other_count], error) == OPC_OK) {
+        preparation->other_count++;
+      }
+      return OPC_OK;
+    case OPC_FOUND_TORCH:
+    case OPC_FOUND_CUDA:
+      return open_or_replace(preparation, name, place->path, error);
+    case OPC_FOUND_BESIDE:
+    case OPC_FOUND_PACKAGE:
+      status = walk(preparation, place->path, depth + 1, error);
+      if (status == OPC_OK) status = add_sibling(preparation->out, place->path, error);
+      break;
+    case OPC_FOUND_RPATH:
+    case OPC_FOUND_LIBRARY_PATH:
+    case OPC_FOUND_RUNPATH:
+      status = walk(preparation, place->path, depth + 1, error);
+      break;
+  }
+  return status == OPC_OK ? OPC_OK : opc_error_prefix(error, "%s, which it needs", name);
+}
+
+static opc_status_t provide(preparation_t *preparation, const opc_elf_file_t *needing, const char *name, int depth,
+                            opc_error_t *error) {
+  char path[PATH_MAX];
+  opc_library_place_t place;
+  for (size_t i = 0; i < preparation->seen_count; i++) {
+    if (strcmp(preparation->seen[i], name) == 0) return OPC_OK;
+  }
+  if (preparation->seen_count == sizeof preparation->seen / sizeof *preparation->seen)
+    return OPC_OK; /* the loader's, then */
+  preparation->seen[preparation->seen_count++] = name;
+  const bool of_torch = torch_file(preparation, name, path);
+  if (is_loaded(name) && !was_made(name)) return OPC_OK;
+  /* One that was replaced for an earlier library may want more symbols for this one. */
+  const bool replaced =
+      opc_library_is_python(name) || was_made(name) || (!preparation->cuda && opc_library_is_heavy(name));
+  if (replaced) return add_stand_in(preparation, name, of_torch ? path : NULL, error);
+  if (of_torch) return open_or_replace(preparation, name, path, error);
+  opc_library_find(needing, name, preparation->torch_folder, &place);
+  return provide_found(preparation, name, &place, depth, error);
+}
+
+/* A library's own parts need libtorch as it does. */
+static opc_status_t walk(preparation_t *preparation, const char *path, int depth, opc_error_t *error) {
+  opc_elf_file_t *file = NULL;
+  if (depth == DEEPEST || preparation->file_count == FILES) return OPC_OK;
+  opc_status_t status = opc_elf_open(path, &file, error);
+  if (status != OPC_OK) return status;
+  preparation->files[preparation->file_count++] = file;
+  for (size_t i = 0; status == OPC_OK && i < file->needed_count; i++)
+    status = provide(preparation, file, file->needed[i], depth, error);
+  return status;
+}
+
+/* ---- what is replaced ---- */
+
+static void tell(opc_text_t *note, const char *soname, const opc_stub_symbol_t *symbols, size_t count, bool python) {
+  enum { NAMED = 3 };
+  opc_text_addf(note, "%s%zu symbol%s of %s %s inert (", note->length > 0 ? "; " : "", count, count > 1 ? "s" : "",
+                python ? "Python" : soname, count > 1 ? "are" : "is");
+  for (size_t i = 0; i < count && i < NAMED; i++) opc_text_addf(note, "%s%s", i > 0 ? ", " : "", symbols[i].name);
+  opc_text_addf(note, "%s): a call that needs %s ends with an error that says so", count > NAMED ? ", …" : "",
+                count > 1 ? "them" : "it");
+}
+
+static opc_status_t replace(const char *soname, bool exists, const opc_stub_symbol_t *symbols, size_t count,
+                            opc_error_t *error) {
+  if (exists && count == 0) return OPC_OK;
+  char name[256];
+  /* The loader keeps the first library of a name; further symbols come in one with another name. */
+  if (exists) (void)snprintf(name, sizeof name, "%s, continued", soname);
+  else (void)snprintf(name, sizeof name, "%s", soname);
+  opc_status_t status = opc_stub_load(name, symbols, count, error);
+  if (status != OPC_OK || exists || made_count == STAND_INS) return status;
+  made[made_count] = opc_string_copy(soname);
+  made_count += made[made_count] != NULL;
+  return OPC_OK;
+}
+
+static opc_status_t replace_all(preparation_t *preparation, opc_error_t *error) {
+  const size_t count = preparation->stand_in_count;
+  opc_wanted_symbols_t wanted = {0};
+  opc_status_t status =
+      opc_stub_symbols(preparation->files, preparation->file_count, preparation->others, preparation->other_count,
+                       preparation->stand_ins, count, preparation->torch_folder, &wanted, error);
+  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+    const opc_stub_source_t *stand_in = &preparation->stand_ins[i];
+    status = replace(stand_in->soname, stand_in->made, wanted.lists[i], wanted.counts[i], error);
+    if (wanted.counts[i] > 0 && stand_in->wanted_real)
+      tell(&preparation->out->note, stand_in->soname, wanted.lists[i], wanted.counts[i],
+           opc_library_is_python(stand_in->soname));
+  }
+  if (status == OPC_OK && wanted.counts[count] > 0) {
+    status = replace(python_soname, was_made(python_soname), wanted.lists[count], wanted.counts[count], error);
+    tell(&preparation->out->note, python_soname, wanted.lists[count], wanted.counts[count], true);
+  }
+  opc_wanted_symbols_clear(&wanted, count);
+  return status;
+}
+
+opc_status_t opc_bridge_prepare(const char *library_path, bool cuda, opc_prepared_t *out, opc_error_t *error) {
+  *out = (opc_prepared_t){0};
+  preparation_t *preparation = calloc(1, sizeof *preparation);
+  if (preparation == NULL) return opc_out_of_memory(error);
+  preparation->torch_folder = opc_bridge_torch_folder();
+  preparation->cuda = cuda;
+  preparation->out = out;
+  opc_status_t status = walk(preparation, library_path, 0, error);
+  if (status == OPC_OK) status = replace_all(preparation, error);
+
+  for (size_t i = 0; i < preparation->stand_in_count; i++) {
+    opc_elf_close(preparation->stand_ins[i].real);
+    free(preparation->stand_ins[i].soname);
+  }
+  for (size_t i = 0; i < preparation->file_count; i++) opc_elf_close(preparation->files[i]);
+  for (size_t i = 0; i < preparation->other_count; i++) opc_elf_close(preparation->others[i]);
+  free(preparation);
+  if (status != OPC_OK) opc_prepared_clear(out);
+  return status;
+}
+
+void opc_prepared_clear(opc_prepared_t *prepared) {
+  for (size_t i = 0; i < prepared->sibling_count; i++) free(prepared->siblings[i]);
+  free(prepared->siblings);
+  opc_text_clear(&prepared->note);
+  *prepared = (opc_prepared_t){0};
+}

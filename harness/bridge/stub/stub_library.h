@@ -1,0 +1,37 @@
+/* Inert libraries: shared libraries made in memory, without a compiler, that have the names that a library under test
+ * asks for and nothing behind them. So a library that uses Python, or CUDA where there is none, loads with all its
+ * symbols bound (RTLD_NOW), and whatever of it needs neither can be checked.
+ *
+ * A call of an stub function ends in the function of opc_stub_on_call, which does not return. A few have a harmless
+ * answer that is true: that no interpreter is initialised, that there is no CUDA device, that GPU code was registered.
+ * Inert data are zeros, and may be written. Threads: one while loading; calls from any. Fork: safe. */
+#ifndef OPC_BRIDGE_STUB_STUB_LIBRARY_H
+#define OPC_BRIDGE_STUB_STUB_LIBRARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct opc_stub_symbol {
+  const char *name;    /* the caller's */
+  const char *version; /* the caller's; NULL: none */
+  uint64_t size;       /* bytes of data; 0: a function */
+} opc_stub_symbol_t;
+
+/* Makes a library and loads it for everybody (RTLD_GLOBAL), for the process's life. A library that needs `soname` is
+ * satisfied by it. */
+opc_status_t opc_stub_load(const char *soname, const opc_stub_symbol_t *symbols, size_t count,
+                           opc_error_t *error) OPC_CHECKED;
+
+/* called: throws, or ends the process; `library` is the soname. */
+void opc_stub_on_call(void (*called)(const char *symbol, const char *library));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

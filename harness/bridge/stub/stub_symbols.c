@@ -1,0 +1,208 @@
+#include "bridge/stub/stub_symbols.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/facts.h"
+#include "inspect/library_search.h"
+#include "inspect/symbol_set.h"
+
+/* ---- what kind of symbol it is, by its name ---- */
+
+static bool begins(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+
+static bool ends(const char *text, const char *suffix) {
+  const size_t length = strlen(text), size = strlen(suffix);
+  return length >= size && strcmp(text + length - size, suffix) == 0;
+}
+
+/* Bytes of a variable of Python; 0: a function. The undefined symbol of a library does not say which it is. */
+static uint64_t python_size(const char *name) {
+  enum { OBJECT = 1024, RUNTIME = 1 << 20 }; /* a type object has some 400 bytes; _PyRuntime some 300 KiB */
+  if (strcmp(name, "_PyRuntime") == 0) return RUNTIME;
+  if (strcmp(name, "PyObject_Type") == 0) return 0;
+  const bool data = begins(name, "PyExc_") || ends(name, "_Type") || ends(name, "Struct") || ends(name, "Flag") ||
+                    ends(name, "Type_Type") || begins(name, "_PyWeakref_") || ends(name, "Hook") ||
+                    ends(name, "_UnnamedField") || strcmp(name, "_Py_RefTotal") == 0 ||
+                    strcmp(name, "_Py_EllipsisObject") == 0 || strcmp(name, "_Py_ctype_table") == 0 ||
+                    strcmp(name, "_Py_ctype_tolower") == 0 || strcmp(name, "Py_hexdigits") == 0 ||
+                    strcmp(name, "Py_Version") == 0;
+  return data ? OBJECT : 0;
+}
+
+/* Virtual tables, type information and guards of C++ are data, whatever they are called. */
+static uint64_t other_size(const char *name) {
+  enum { TABLE = 4096 };
+  return begins(name, "_ZTV") || begins(name, "_ZTI") || begins(name, "_ZTS") || begins(name, "_ZTT") ||
+                 begins(name, "_ZGV")
+             ? TABLE
+             : 0;
+}
+
+/* ---- the lists ---- */
+
+typedef struct filling {
+  opc_symbol_set_t *set;
+  opc_wanted_symbols_t *out;
+  size_t index; /* of the list */
+  const char
+      *soname; /* of the file that is gone through: a symbol of another library's version is not meant; NULL: any is */
+} filling_t;
+
+static void put(filling_t *filling, opc_wanted_symbol_t *wanted, uint64_t size) {
+  size_t *count = &filling->out->counts[filling->index];
+  filling->out->lists[filling->index][(*count)++] =
+      (opc_stub_symbol_t){.name = wanted->name, .version = wanted->version, .size = size};
+  opc_symbol_set_settle(filling->set, wanted);
+}
+
+static bool put_defined(const opc_elf_symbol_t *symbol, void *context) {
+  filling_t *filling = context;
+  opc_wanted_symbol_t *wanted =
+      symbol->defined && symbol->type != STT_TLS ? opc_symbol_set_find(filling->set, symbol->name) : NULL;
+  const bool data = symbol->type == STT_OBJECT || symbol->type == STT_COMMON;
+  const bool other = wanted != NULL && wanted->library != NULL && filling->soname != NULL &&
+                     strcmp(wanted->library, filling->soname) != 0;
+  if (wanted != NULL && !wanted->settled && !other)
+    put(filling, wanted, !data ? 0 : symbol->size > 0 ? symbol->size : sizeof(void *));
+  return true;
+}
+
+/* Of a library of which no file is here, its interface's habits of naming tell what is its own; a name stands before
+ * those that it begins with. */
+static const struct {
+  const char *symbol, *library;
+} habits[] = {{"_ZN3c104cuda", "libc10_cuda."},
+              {"_ZN", "libtorch_cuda."},
+              {"aoti_torch_", "libtorch_cuda."},
+              {"torch_", "libtorch_cuda."},
+              {"cublasLt", "libcublasLt."},
+              {"cublas", "libcublas."},
+              {"cudnn", "libcudnn"},
+              {"cufft", "libcufft."},
+              {"curand", "libcurand."},
+              {"cusolver", "libcusolver."},
+              {"cusparseLt", "libcusparseLt."},
+              {"cusparse", "libcusparse."},
+              {"cupti", "libcupti."},
+              {"nvrtc", "libnvrtc."},
+              {"nvml", "libnvidia-ml."},
+              {"nvJitLink", "libnvJitLink."},
+              {"nccl", "libnccl."},
+              {"__cuda", "libcudart."},
+              {"cuda", "libcudart."},
+              {"cu", "libcuda."},
+              {"__hip", "libamdhip"},
+              {"hip", "libamdhip"}};
+
+/* How the library's name begins; "": no habit is known. */
+static const char *library_by_habit(const char *symbol) {
+  for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
+    if (begins(symbol, habits[i].symbol)) return habits[i].library;
+  }
+  return "";
+}
+
+/* Which of those that are not here at all it is of, the surest sign first; count: of none, which is an error to be told
+ * and not to be hidden. */
+static size_t owner_of(const opc_wanted_symbol_t *wanted, const opc_stub_source_t *stand_ins, size_t count) {
+  const char *library = library_by_habit(wanted->name);
+  size_t first = count, named = count;
+  if (wanted->type == STT_TLS) return count;
+  for (size_t i = count; i-- > 0;) {
+    if (wanted->library != NULL && strcmp(wanted->library, stand_ins[i].soname) == 0) return i;
+    if (stand_ins[i].real != NULL) continue;
+    first = i;
+    if (*library != '\0' && begins(stand_ins[i].soname, library)) named = i;
+  }
+  if (wanted->library != NULL || !opc_symbol_is_accelerator(wanted->name)) return count;
+  return named < count ? named : first;
+}
+
+static bool is_wanted_of(const opc_symbol_set_t *set, const char *soname) {
+  for (size_t i = 0; i < set->count; i++) {
+    const char *library = set->items[i].settled ? "" : library_by_habit(set->items[i].name);
+    if (*library != '\0' && begins(soname, library)) return true;
+  }
+  return false;
+}
+
+/* libtorch_cuda brings cuBLAS and others along, and some libraries use them without naming them: what its replacement
+ * does not bring is inert as well. */
+static void put_brought(const opc_stub_source_t *stand_in, const char *torch_folder, filling_t *filling) {
+  for (size_t i = 0; stand_in->real != NULL && i < stand_in->real->needed_count; i++) {
+    const char *name = stand_in->real->needed[i];
+    opc_library_place_t place;
+    opc_elf_file_t *file = NULL;
+    opc_error_t ignored;
+    if (!opc_library_is_accelerator(name) || opc_library_is_torch(name) || !is_wanted_of(filling->set, name)) continue;
+    opc_library_find(stand_in->real, name, torch_folder, &place);
+    if (place.how == OPC_FOUND_NOWHERE || opc_elf_open(place.path, &file, &ignored) != OPC_OK) continue;
+    filling->soname = name;
+    opc_elf_each_symbol(file, put_defined, filling);
+    filling->soname = NULL;
+    opc_elf_close(file);
+  }
+}
+
+/* The CUDA runtime of another version does not do. */
+static bool is_in_process(const opc_wanted_symbol_t *wanted) {
+  return (wanted->version != NULL ? dlvsym(RTLD_DEFAULT, wanted->name, wanted->version)
+                                  : dlsym(RTLD_DEFAULT, wanted->name)) != NULL;
+}
+
+static void fill_lists(opc_symbol_set_t *set, const opc_stub_source_t *stand_ins, size_t count,
+                       const char *torch_folder, opc_wanted_symbols_t *out) {
+  filling_t filling = {.set = set, .out = out, .index = count};
+  for (size_t i = 0; i < set->count; i++) {
+    opc_wanted_symbol_t *wanted = &set->items[i];
+    if (!wanted->settled && is_in_process(wanted)) opc_symbol_set_settle(set, wanted);
+    if (!wanted->settled && wanted->type != STT_TLS && opc_symbol_is_python(wanted->name))
+      put(&filling, wanted, wanted->called ? 0 : python_size(wanted->name));
+  }
+  /* What a file says is certain, for all libraries, before anything is guessed for one. */
+  for (filling.index = 0; filling.index < count; filling.index++) {
+    if (stand_ins[filling.index].real != NULL)
+      opc_elf_each_symbol(stand_ins[filling.index].real, put_defined, &filling);
+  }
+  for (filling.index = 0; filling.index < count; filling.index++)
+    put_brought(&stand_ins[filling.index], torch_folder, &filling);
+  for (size_t i = 0; i < set->count; i++) {
+    opc_wanted_symbol_t *wanted = &set->items[i];
+    filling.index = wanted->settled ? count : owner_of(wanted, stand_ins, count);
+    if (filling.index < count) put(&filling, wanted, wanted->called ? 0 : other_size(wanted->name));
+  }
+}
+
+opc_status_t opc_stub_symbols(opc_elf_file_t *const *files, size_t file_count, opc_elf_file_t *const *others,
+                              size_t other_count, const opc_stub_source_t *stand_ins, size_t stand_in_count,
+                              const char *torch_folder, opc_wanted_symbols_t *out, opc_error_t *error) {
+  opc_symbol_set_t set = {0};
+  *out = (opc_wanted_symbols_t){.lists = calloc(stand_in_count + 1, sizeof *out->lists),
+                                .counts = calloc(stand_in_count + 1, sizeof *out->counts)};
+  for (size_t i = 0; i < file_count; i++) opc_symbol_set_add(&set, files[i]);
+  opc_status_t status = opc_symbol_set_close(&set, error);
+  if (out->lists == NULL || out->counts == NULL) status = opc_out_of_memory(error);
+  for (size_t i = 0; status == OPC_OK && i <= stand_in_count; i++) {
+    out->lists[i] = calloc(set.count + 1, sizeof **out->lists);
+    if (out->lists[i] == NULL) status = opc_out_of_memory(error);
+  }
+  if (status == OPC_OK) {
+    for (size_t i = 0; i < file_count; i++) opc_symbol_set_settle_by(&set, files[i]);
+    for (size_t i = 0; i < other_count; i++) opc_symbol_set_settle_by(&set, others[i]);
+    fill_lists(&set, stand_ins, stand_in_count, torch_folder, out);
+  } else {
+    opc_wanted_symbols_clear(out, stand_in_count);
+  }
+  opc_symbol_set_clear(&set);
+  return status;
+}
+
+void opc_wanted_symbols_clear(opc_wanted_symbols_t *wanted, size_t stand_in_count) {
+  for (size_t i = 0; wanted->lists != NULL && i <= stand_in_count; i++) free(wanted->lists[i]);
+  free(wanted->lists);
+  free(wanted->counts);
+  *wanted = (opc_wanted_symbols_t){0};
+}

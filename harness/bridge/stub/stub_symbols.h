@@ -1,0 +1,42 @@
+/* Which symbols an stub library has to have: those that libraries leave undefined, that nothing defines, and that
+ * belong to Python or to a library that is not here. A symbol that belongs to neither stays undefined: that is an error
+ * to be told, not to be hidden.
+ *
+ * Ownership: names belong to the ELF files, which outlive the set. Threads: one. */
+#ifndef OPC_BRIDGE_STUB_STUB_SYMBOLS_H
+#define OPC_BRIDGE_STUB_STUB_SYMBOLS_H
+
+#include "bridge/stub/stub_library.h"
+#include "inspect/elf_file.h"
+
+/* A library that is replaced. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct opc_stub_source {
+  char *soname;
+  opc_elf_file_t
+      *real; /* its file, where there is one that does not load here: it says which symbols are its own; may be NULL */
+  bool made; /* an stub library of that name is loaded already */
+  bool wanted_real; /* it is replaced because it is not here, which is worth telling */
+} opc_stub_source_t;
+
+/* `files`: the library and all that is loaded with it; `others` define symbols too, and are loaded by the loader. Fills
+ * *out (the caller frees it) for each stub: out[i] with out_counts[i] symbols; symbols of Python's own interface go
+ * to index stand_in_count. torch_folder: where what a replaced part of libtorch would bring along is looked for; may be
+ * NULL. */
+typedef struct opc_wanted_symbols {
+  opc_stub_symbol_t **lists;
+  size_t *counts;
+} opc_wanted_symbols_t;
+
+opc_status_t opc_stub_symbols(opc_elf_file_t *const *files, size_t file_count, opc_elf_file_t *const *others,
+                              size_t other_count, const opc_stub_source_t *stand_ins, size_t stand_in_count,
+                              const char *torch_folder, opc_wanted_symbols_t *out, opc_error_t *error) OPC_CHECKED;
+void opc_wanted_symbols_clear(opc_wanted_symbols_t *wanted, size_t stand_in_count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

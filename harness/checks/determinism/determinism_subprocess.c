@@ -1,0 +1,369 @@
+#include "checks/determinism/determinism_subprocess.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "checks/determinism/determinism_change.h"
+#include "checks/determinism/determinism_generators.h"
+#include "checks/determinism/determinism_record.h"
+#include "memory/valgrind_requests.h"
+
+enum { LOG_BYTES = 32 << 20, BEFORE_SIZE = 512, SECONDS_MOST = 3 };
+static const double seconds_of_changes = 0.05; /* of processor time */
+
+/* Shared memory: what the process apart has come to. */
+typedef struct subprocess_log {
+  sem_t wanted;
+  opc_subprocess_stage_t stage;
+  bool calling; /* a call of the stage: on arguments that the operator takes */
+  bool strays, random;
+  opc_enlargement_t large, medium;
+  size_t refused;
+  char before[BEFORE_SIZE], changed[96], turned[96];
+  size_t used; /* of records; whole ones only */
+  unsigned char records[];
+} subprocess_log_t;
+
+struct opc_subprocess {
+  pid_t pid; /* 0: joined */
+  int signal;
+  subprocess_log_t *log;
+  opc_trial_outcome_t outcomes[OPC_SUBPROCESS_STAGES][OPC_SUBPROCESS_SAMPLES];
+  bool present[OPC_SUBPROCESS_STAGES][OPC_SUBPROCESS_SAMPLES];
+};
+
+/* ---- records ---- */
+
+/* Where the log has no room for it the outcome is left out. */
+static void record_write(subprocess_log_t *log, opc_subprocess_stage_t stage, size_t sample,
+                         const opc_trial_outcome_t *outcome) {
+  opc_record_key_t key = {.stage = stage, .sample = sample};
+  log->used += opc_record_write(log->records + log->used, LOG_BYTES - sizeof *log - log->used, key, outcome);
+}
+
+static void records_read(opc_subprocess_t *subprocess) {
+  const subprocess_log_t *log = subprocess->log;
+  size_t most = LOG_BYTES - sizeof *log, end = log->used < most ? log->used : most;
+  for (size_t at = 0, step; at < end; at += step) {
+    opc_record_key_t key;
+    opc_trial_outcome_t outcome;
+    step = opc_record_read(log->records + at, end - at, &key, &outcome);
+    if (!step) return;
+    bool known = key.stage < OPC_SUBPROCESS_STAGES && key.sample < OPC_SUBPROCESS_SAMPLES;
+    opc_trial_outcome_t *place = known ? &subprocess->outcomes[key.stage][key.sample] : &outcome;
+    opc_trial_outcome_clear(place);
+    if (!known) return;
+    *place = outcome;
+    subprocess->present[key.stage][key.sample] = true;
+  }
+}
+
+/* ---- in the process apart ---- */
+
+typedef struct life {
+  opc_case_context_t context;
+  subprocess_log_t *log;
+  opc_replay_t other[OPC_SUBPROCESS_SAMPLES];
+  size_t count; /* of samples */
+} life_t;
+
+static void say_nothing(const char *what) { (void)what; } /* the crash record is the parent's */
+
+static opc_status_t other_call(life_t *life, opc_subprocess_stage_t stage, size_t sample, opc_trial_outcome_t *out,
+                               opc_error_t *error) {
+  opc_trial_t trial = {
+      .context = &life->context, .sample = &life->context.samples[sample], .values = &life->other[sample], .phase = ""};
+  if (stage == OPC_SUBPROCESS_THIRD) trial.conditions = OPC_TRIAL_ELSEWHERE;
+  life->log->stage = stage;
+  life->log->calling = true;
+  opc_status_t status = opc_trial_run(&trial, out, error);
+  life->log->calling = false;
+  return status;
+}
+
+static opc_status_t stage_run(life_t *life, opc_subprocess_stage_t stage, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; status == OPC_OK && i < life->count; i++) {
+    opc_trial_outcome_t outcome = {0};
+    status = other_call(life, stage, i, &outcome, error);
+    if (status == OPC_OK) record_write(life->log, stage, i, &outcome);
+    opc_trial_outcome_clear(&outcome);
+  }
+  return status;
+}
+
+static opc_status_t own_values_run(life_t *life, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; status == OPC_OK && i < life->count; i++) {
+    opc_trial_t trial = {.context = &life->context, .sample = &life->context.samples[i], .phase = ""};
+    opc_trial_outcome_t outcome = {0};
+    status = opc_trial_run(&trial, &outcome, error);
+    opc_trial_outcome_clear(&outcome);
+  }
+  return status;
+}
+
+/* A call with something changed, and then the one that is compared. False: it made a difference, and that is written
+ * down. */
+static bool change_run(life_t *life, opc_sample_t *changed, const char *what, const opc_trial_outcome_t *before) {
+  opc_trial_t trial = {.context = &life->context, .sample = changed, .phase = ""};
+  opc_trial_outcome_t outcome = {0}, after = {0};
+  opc_generators_t generators = {0};
+  opc_error_t ignored;
+  bool random = false;
+  opc_status_t status = opc_generators_keep(&life->context, &generators, &ignored);
+  if (status == OPC_OK) status = opc_trial_run(&trial, &outcome, &ignored);
+  if (status == OPC_OK) status = opc_generators_used(&life->context, &generators, &random, &ignored);
+  life->log->random |= random;
+  opc_generators_clear(&generators);
+  if (status != OPC_OK) return true; /* the arguments cannot be made */
+  if (opc_trial_strays()) {          /* memory outside its tensors may be another thing's now */
+    opc_trial_outcome_clear(&outcome);
+    return true;
+  }
+  bool refused = outcome.outcome != OPC_CALL_RETURNED;
+  opc_subprocess_stage_t stage = refused ? OPC_SUBPROCESS_AFTER_REFUSED : OPC_SUBPROCESS_AFTER_CHANGED;
+  const char *message = opc_text_c(&outcome.message);
+  snprintf(life->log->before, sizeof life->log->before, "%s%s%.*s", what, refused ? ", which throws: " : "",
+           (int)strcspn(message, "\n"), message);
+  snprintf(life->log->changed, sizeof life->log->changed, "%s", what);
+  life->log->refused += refused;
+  bool made = other_call(life, stage, 0, &after, &ignored) == OPC_OK;
+  bool differs = made && opc_trial_differ(&after, before, "", NULL);
+  if (differs) record_write(life->log, stage, 0, &after);
+  opc_trial_outcome_clear(&after);
+  opc_trial_outcome_clear(&outcome);
+  return !differs;
+}
+
+/* False: larger tensors made a difference. */
+static bool growth_run(life_t *life, const opc_trial_outcome_t *before) {
+  subprocess_log_t *log = life->log;
+  opc_trial_outcome_t after = {0};
+  opc_enlargement_t large, medium;
+  opc_error_t ignored;
+  if (opc_enlargement_search(&life->context, &life->context.samples[0], OPC_GROWTH_LARGE, OPC_GROWTH_MEDIUM, &large,
+                             &medium, &ignored) != OPC_OK)
+    return true;
+  if (opc_trial_strays()) return true;
+  log->large = large;
+  log->medium = medium;
+  snprintf(log->before, sizeof log->before, "calls on larger tensors");
+  snprintf(log->changed, sizeof log->changed, "calls on larger tensors");
+  bool made = other_call(life, OPC_SUBPROCESS_AFTER_CHANGED, 0, &after, &ignored) == OPC_OK;
+  bool differs = made && opc_trial_differ(&after, before, "", NULL);
+  if (differs) record_write(log, OPC_SUBPROCESS_AFTER_CHANGED, 0, &after);
+  opc_trial_outcome_clear(&after);
+  return !differs;
+}
+
+static opc_status_t changes_run(life_t *life, opc_error_t *error) {
+  opc_trial_outcome_t before = {0};
+  opc_status_t status = other_call(life, OPC_SUBPROCESS_AFTER_OTHERS, 0, &before, error);
+  double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
+  for (size_t number = 0;
+       status == OPC_OK && !opc_trial_strays() && opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began < seconds_of_changes;
+       number++) {
+    opc_sample_t changed = {0};
+    char what[96];
+    if (number == opc_change_first_misfit && !growth_run(life, &before)) break;
+    opc_change_state_t state =
+        opc_change_make(life->context.op, &life->context.samples[0], number, &changed, what, sizeof what);
+    bool go_on = state == OPC_CHANGE_MADE ? change_run(life, &changed, what, &before) : state != OPC_CHANGES_OVER;
+    opc_sample_clear(&changed);
+    if (!go_on) break;
+  }
+  opc_trial_outcome_clear(&before);
+  return status;
+}
+
+/* ---- other flags and numbers, first and last ---- */
+
+/* Twice, with the same outcome, and nothing by chance. */
+static bool turned_call(life_t *life, opc_trial_outcome_t *out) {
+  opc_sample_t changed = {0};
+  opc_trial_t trial = {.context = &life->context, .sample = &changed, .phase = ""};
+  opc_trial_outcome_t again = {0};
+  opc_generators_t generators = {0};
+  opc_error_t ignored;
+  bool random = true, holds = opc_change_options(life->context.op, &life->context.samples[0], &changed,
+                                                 life->log->turned, sizeof life->log->turned) == OPC_CHANGE_MADE;
+  holds = holds && opc_generators_keep(&life->context, &generators, &ignored) == OPC_OK &&
+          opc_trial_run(&trial, out, &ignored) == OPC_OK &&
+          opc_generators_used(&life->context, &generators, &random, &ignored) == OPC_OK && !random &&
+          out->outcome == OPC_CALL_RETURNED;
+  trial.conditions = OPC_TRIAL_ELSEWHERE;
+  holds = holds && opc_trial_run(&trial, &again, &ignored) == OPC_OK && !opc_trial_differ(out, &again, "", NULL) &&
+          !opc_trial_strays();
+  opc_generators_clear(&generators);
+  opc_trial_outcome_clear(&again);
+  opc_sample_clear(&changed);
+  return holds;
+}
+
+static bool can_be_turned(const life_t *life) {
+  opc_sample_t changed = {0};
+  char what[96];
+  bool can =
+      opc_change_options(life->context.op, &life->context.samples[0], &changed, what, sizeof what) == OPC_CHANGE_MADE;
+  opc_sample_clear(&changed);
+  return can;
+}
+
+/* A result that is kept under a key with too little in it is right for whoever came first: this call comes first in a
+ * process that makes no other. */
+static void turned_first(life_t *life) {
+  if (!can_be_turned(life)) return;
+  pid_t parent = getpid(), child = fork();
+  if (child == 0) {
+    struct itimerval most = {.it_value = {.tv_sec = SECONDS_MOST / 2}};
+    opc_trial_outcome_t outcome = {0};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    setitimer(ITIMER_REAL, &most, NULL);
+    if (turned_call(life, &outcome)) record_write(life->log, OPC_SUBPROCESS_TURNED_FIRST, 0, &outcome);
+    _exit(0);
+  }
+  while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+  }
+}
+
+static void turned_last(life_t *life) {
+  const subprocess_log_t *log = life->log;
+  opc_record_key_t key = {0};
+  opc_trial_outcome_t first = {0}, last = {0};
+  if (log->used && opc_record_read(log->records, log->used, &key, &first) && key.stage == OPC_SUBPROCESS_TURNED_FIRST &&
+      turned_call(life, &last) && opc_trial_differ(&last, &first, "", NULL))
+    record_write(life->log, OPC_SUBPROCESS_TURNED_AFTER, 0, &last);
+  opc_trial_outcome_clear(&first);
+  opc_trial_outcome_clear(&last);
+}
+
+static opc_status_t life_run(life_t *life, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  opc_trial_memory_begin();
+  turned_first(life);
+  for (size_t i = 0; status == OPC_OK && i < life->count; i++) {
+    bool changed = false;
+    status = opc_trial_other_values(&life->context, &life->context.samples[i], &life->other[i], &changed, error);
+  }
+  for (opc_subprocess_stage_t stage = OPC_SUBPROCESS_FIRST; status == OPC_OK && stage <= OPC_SUBPROCESS_THIRD; stage++)
+    status = stage_run(life, stage, error);
+  if (status == OPC_OK) status = own_values_run(life, error);
+  if (status == OPC_OK) status = stage_run(life, OPC_SUBPROCESS_AFTER_OTHERS, error);
+  life->log->strays = opc_trial_strays();
+  if (status == OPC_OK) status = changes_run(life, error);
+  if (status == OPC_OK && !opc_trial_strays()) turned_last(life);
+  return status;
+}
+
+static _Noreturn void live(const opc_case_context_t *context, subprocess_log_t *log, pid_t parent) {
+  life_t life = {.context = *context, .log = log, .count = context->sample_count};
+  struct itimerval most = {.it_value = {.tv_sec = SECONDS_MOST}};
+  opc_error_t error;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  while (sem_wait(&log->wanted) != 0) {
+  }
+  signal(SIGALRM, SIG_DFL);
+  setitimer(ITIMER_REAL, &most,
+            NULL); /* what hangs here may hang for what was changed; the parent would find the other hangs by itself */
+  int null =
+      open("/dev/null", O_RDWR | O_CLOEXEC); /* whether the operator prints is seen in the parent, and told once */
+  if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0) dup2(null, STDERR_FILENO);
+  if (life.count > OPC_SUBPROCESS_SAMPLES) life.count = OPC_SUBPROCESS_SAMPLES;
+  life.context.phase = say_nothing;
+  _exit(life_run(&life, &error) == OPC_OK ? 0 : 1);
+}
+
+/* ---- in the parent ---- */
+
+/* Only the forking thread goes on in a fork: a lock that another one holds would never be released. Valgrind would tell
+ * of what it does as of the operator's cases. */
+static bool may_fork(void) {
+  struct stat tasks;
+  return !opc_valgrind_active() && !opc_bridge_cuda_initialised() && stat("/proc/self/task", &tasks) == 0 &&
+         tasks.st_nlink == 3;
+}
+
+opc_subprocess_t *opc_subprocess_start(const opc_case_context_t *context) {
+  if (!context->sample_count || !may_fork()) return NULL;
+  opc_subprocess_t *subprocess = calloc(1, sizeof *subprocess);
+  if (!subprocess) return NULL;
+  void *memory = mmap(NULL, LOG_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) goto fail;
+  subprocess->log = memory;
+  (void)sem_init(&subprocess->log->wanted, true, 0); /* cannot fail with this value */
+  pid_t parent = getpid();
+  subprocess->pid = fork();
+  if (subprocess->pid == 0) live(context, subprocess->log, parent);
+  if (subprocess->pid > 0) return subprocess;
+  munmap(memory, LOG_BYTES);
+
+fail:
+  free(subprocess);
+  return NULL;
+}
+
+void opc_subprocess_wake(opc_subprocess_t *subprocess) { (void)sem_post(&subprocess->log->wanted); }
+
+void opc_subprocess_join(opc_subprocess_t *subprocess) {
+  int status = 0;
+  if (!subprocess->pid) return;
+  pid_t ended;
+  do {
+    ended = waitpid(subprocess->pid, &status, 0);
+  } while (ended < 0 && errno == EINTR);
+  if (ended == subprocess->pid && WIFSIGNALED(status)) subprocess->signal = WTERMSIG(status);
+  subprocess->pid = 0;
+  records_read(subprocess);
+}
+
+void opc_subprocess_clear(opc_subprocess_t *subprocess) {
+  if (!subprocess) return;
+  if (subprocess->pid) kill(subprocess->pid, SIGKILL);
+  opc_subprocess_join(subprocess);
+  for (size_t stage = 0; stage < OPC_SUBPROCESS_STAGES; stage++)
+    for (size_t sample = 0; sample < OPC_SUBPROCESS_SAMPLES; sample++)
+      opc_trial_outcome_clear(&subprocess->outcomes[stage][sample]);
+  munmap(subprocess->log, LOG_BYTES);
+  free(subprocess);
+}
+
+const opc_trial_outcome_t *opc_subprocess_outcome(const opc_subprocess_t *subprocess, opc_subprocess_stage_t stage,
+                                                  size_t sample) {
+  return sample < OPC_SUBPROCESS_SAMPLES && subprocess->present[stage][sample] ? &subprocess->outcomes[stage][sample]
+                                                                               : NULL;
+}
+
+int opc_subprocess_signal(const opc_subprocess_t *subprocess, opc_subprocess_stage_t *out_stage) {
+  *out_stage = subprocess->log->stage;
+  return subprocess->log->calling && subprocess->signal != SIGALRM && subprocess->signal != SIGKILL ? subprocess->signal
+                                                                                                    : 0;
+}
+
+const char *opc_subprocess_before(const opc_subprocess_t *subprocess) { return subprocess->log->before; }
+const char *opc_subprocess_changed(const opc_subprocess_t *subprocess) { return subprocess->log->changed; }
+const char *opc_subprocess_turned(const opc_subprocess_t *subprocess) { return subprocess->log->turned; }
+size_t opc_subprocess_refused(const opc_subprocess_t *subprocess) { return subprocess->log->refused; }
+bool opc_subprocess_random(const opc_subprocess_t *subprocess) { return subprocess->log->random; }
+
+void opc_subprocess_enlargement(const opc_subprocess_t *subprocess, opc_enlargement_t *out_large,
+                                opc_enlargement_t *out_medium) {
+  *out_large = subprocess->log->large;
+  *out_medium = subprocess->log->medium;
+}
+
+bool opc_subprocess_strays(const opc_subprocess_t *subprocess) { return subprocess->log->strays; }

@@ -1,0 +1,186 @@
+#include "checks/framework/guard_findings.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "checks/call/result.h"
+#include "checks/framework/outcome.h"
+
+/* ---- arguments that may not be written ---- */
+
+static bool may_be_written(const opc_call_t *call, const opc_tensor_arg_t *tensor_arg) {
+  for (size_t i = 0; i < call->tensor_arg_count; i++)
+    if (opc_tensor_arg_is_mutable(&call->tensor_args[i]) &&
+        call->tensor_args[i].before.storage == tensor_arg->before.storage)
+      return true;
+  return false;
+}
+
+void opc_call_protect(const opc_call_t *call, bool read_only) {
+  for (size_t i = 0; i < call->tensor_arg_count; i++) {
+    const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
+    if (tensor_arg->before.storage_data)
+      opc_guard_protect(tensor_arg->before.storage_data, read_only && !may_be_written(call, tensor_arg));
+  }
+}
+
+/* ---- words ---- */
+
+/* "argument x", "argument x of an earlier call", "64 bytes that the operator allocated" */
+static void add_block(const opc_access_t *access, opc_text_t *text) {
+  const opc_guard_block_t *block = &access->block;
+  if (block->label[0]) opc_text_addf(text, "argument %s", block->label);
+  else opc_text_addf(text, "%zu bytes that the operator allocated", block->bytes);
+}
+
+static void add_outside(const opc_access_t *access, opc_text_t *text) {
+  int64_t beyond = access->offset - (int64_t)access->block.bytes;
+  opc_text_add(text, access->write ? "writes " : "reads ");
+  if (access->offset < 0) opc_text_addf(text, "%" PRId64 " bytes before ", -access->offset);
+  else if (beyond == 0) opc_text_add(text, "right behind ");
+  else opc_text_addf(text, "%" PRId64 " bytes behind the end of ", beyond);
+  add_block(access, text);
+  if (access->block.label[0]) opc_text_addf(text, ", whose storage has %zu bytes", access->block.bytes);
+}
+
+static void add_freed(const opc_access_t *access, opc_text_t *text) {
+  opc_text_addf(text, "%s ", access->write ? "writes" : "reads");
+  add_block(access, text);
+  opc_text_addf(text, "%s, after that memory was freed (byte %" PRId64 " of %zu)",
+                access->block.label[0] ? " of an earlier call" : "", access->offset, access->block.bytes);
+}
+
+/* The tensor argument that has an element at the byte; NULL: none has. *out_element: its logical index. */
+static const opc_tensor_arg_t *element_at(const opc_call_t *call, const opc_access_t *access, int64_t *out_element) {
+  for (size_t i = 0; call && i < call->tensor_arg_count; i++) {
+    const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
+    if (tensor_arg->before.storage_data != access->block.data) continue;
+    *out_element = opc_element_at_byte(&tensor_arg->before, (size_t)access->offset);
+    if (*out_element >= 0) return tensor_arg;
+  }
+  return NULL;
+}
+
+static const char *add_read_only(const opc_access_t *access, const opc_call_t *call, opc_text_t *text) {
+  int64_t element = -1;
+  const opc_tensor_arg_t *tensor_arg = element_at(call, access, &element);
+  if (!tensor_arg) {
+    opc_text_addf(text,
+                  "byte %" PRId64
+                  " of argument %s's storage, which is no element of it, is written, though it is as before in the end",
+                  access->offset, access->block.label);
+    return "mutation.outside_view";
+  }
+  char index[160];
+  opc_index_text(&tensor_arg->before, element, index, sizeof index);
+  opc_text_addf(
+      text,
+      "argument %s is not declared mutable and is written, at %s%s first, though its values are as before in the end",
+      tensor_arg->path, tensor_arg->path, index);
+  return "mutation.undeclared";
+}
+
+static const char *words_of(const opc_case_context_t *context, const opc_access_t *access, const opc_call_t *call,
+                            opc_text_t *text) {
+  switch (access->kind) {
+    case OPC_ACCESS_OUTSIDE:
+      add_outside(access, text);
+      if (context->base && context->base->unchecked)
+        opc_text_add(text, ", on arguments that the search made up and the operator does not refuse");
+      /* Beside an argument it may be that the kernel reads a repeated element as many. */
+      if (!opc_case_arguments_fit(context) || (!access->block.label[0] && opc_case_has_other_integers(context)))
+        return "memory.unchecked_arguments";
+      return access->write ? "memory.out_of_bounds_write" : "memory.out_of_bounds_read";
+    case OPC_ACCESS_FREED:
+      add_freed(access, text);
+      return "memory.use_after_free";
+    case OPC_ACCESS_READ_ONLY:
+      return add_read_only(access, call, text);
+  }
+  return NULL;
+}
+
+/* ---- evidence ---- */
+
+static void hex(uint64_t number, char out[24]) { snprintf(out, 24, "0x%" PRIx64, number); }
+
+/* "raw" frames: the supervisor replaces them by names. */
+static json_t *access_evidence(const opc_access_t *access, const char *rule, const char *remark) {
+  char text[24];
+  json_t *raw = json_array();
+  for (uint32_t i = 0; i < access->frame_count; i++) {
+    hex(access->frames[i], text);
+    json_array_append_new(raw, json_string(text));
+  }
+  hex(access->address, text);
+  json_t *object =
+      json_pack("{s:s, s:s, s:s, s:I, s:I}", "rule", rule, "access", access->write ? "write" : "read", "address", text,
+                "offset", (json_int_t)access->offset, "bytes", (json_int_t)access->block.bytes);
+  if (object && access->block.label[0]) json_object_set_new(object, "argument", json_string(access->block.label));
+  if (object && remark && remark[0]) json_object_set_new(object, "remark", json_string(remark));
+  if (object && access->frame_count) json_object_set(object, "raw_frames", raw);
+  json_decref(raw);
+  return object;
+}
+
+static json_t *told_accesses(opc_finding_t *finding) {
+  json_t *told = finding->evidence ? json_object_get(finding->evidence, "accesses") : NULL;
+  if (told) return told;
+  told = json_array();
+  opc_finding_evidence(finding, "accesses", told);
+  return told;
+}
+
+/* The same instruction, found in another pass or on another of several tensors, is the same mistake. */
+static bool is_told(const json_t *told, const json_t *evidence) {
+  const json_t *raw = json_object_get(evidence, "raw_frames");
+  size_t i;
+  json_t *other;
+  json_array_foreach((json_t *)told, i, other) {
+    if (!json_equal(json_object_get(other, "rule"), json_object_get(evidence, "rule"))) continue;
+    const json_t *its = json_object_get(other, "raw_frames");
+    if (!raw || !its || json_equal(json_array_get(raw, 0), json_array_get(its, 0))) return true;
+  }
+  return false;
+}
+
+static void report(const opc_case_context_t *context, const opc_access_t *access, const opc_call_t *call,
+                   const char *remark, opc_finding_t *finding) {
+  opc_text_t text = {0};
+  const char *rule = words_of(context, access, call, &text);
+  bool fitting =
+      strcmp(rule, "memory.unchecked_arguments") != 0; /* nothing else is to be said of arguments that do not fit */
+  json_t *evidence = access_evidence(access, rule, fitting ? remark : NULL);
+  bool told = evidence && finding->evidence && is_told(json_object_get(finding->evidence, "accesses"), evidence);
+  /* The bytes have told already that it is written; the instruction is new. */
+  bool known = access->kind == OPC_ACCESS_READ_ONLY && finding->rule && strcmp(finding->rule, rule) == 0;
+  if (!told && !known) opc_finding_fail(finding, rule, "%s", opc_text_c(&text));
+  if (!told && evidence) json_array_append(told_accesses(finding), evidence);
+  json_decref(evidence);
+  opc_text_clear(&text);
+}
+
+void opc_accesses_report(const opc_case_context_t *context, unsigned kinds, opc_accesses_wanted_t wanted,
+                         const char *remark, opc_finding_t *finding) {
+  const opc_access_t *accesses = NULL;
+  size_t count = opc_guard_accesses(&accesses);
+  for (int placed = 1; placed >= (wanted == OPC_ACCESSES_PLACED); placed--)
+    for (size_t i = 0; i < count; i++)
+      if ((kinds & 1u << accesses[i].kind) && (accesses[i].frame_count > 0) == placed)
+        report(context, &accesses[i], NULL, remark, finding);
+}
+
+void opc_accesses_report_writes(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
+  const opc_access_t *accesses = NULL;
+  size_t count = opc_guard_accesses(&accesses);
+  for (size_t i = 0; i < count; i++)
+    if (accesses[i].kind == OPC_ACCESS_READ_ONLY) report(context, &accesses[i], call, NULL, finding);
+}
+
+size_t opc_accesses_count(unsigned kinds) {
+  const opc_access_t *accesses = NULL;
+  size_t count = opc_guard_accesses(&accesses), found = 0;
+  for (size_t i = 0; i < count; i++) found += (kinds & 1u << accesses[i].kind) != 0;
+  return found;
+}

@@ -1,0 +1,294 @@
+/* What came of a try: which place it ended at, what that suggests, whether it is kept. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "search/engine/search_state.h"
+
+enum {
+  TIMEOUT_COSTS = 8,  /* crashes: it is the most expensive event */
+  SPOKEN_A_CRASH = 4, /* aborts with words lead on as exceptions do: so many cost what one crash does */
+  NO_KERNELS_MAX = 6,
+  HOPELESS_MAX = 8
+};
+
+/* Elements of all given tensors; *out_tensors and *out_empty count them. */
+static int64_t count_elements(const opc_sample_t *sample, size_t *out_tensors, size_t *out_empty) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  int64_t numel = 0;
+  size_t count = opc_slots_of(sample, slots);
+  *out_tensors = *out_empty = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (slots[i].value->kind != OPC_VALUE_TENSOR) continue;
+    int64_t own = opc_tensor_spec_numel(slots[i].value->tensor);
+    numel += own;
+    (*out_tensors)++;
+    *out_empty += own == 0;
+  }
+  return numel;
+}
+
+/* ---- what came of it ---- */
+
+static int depth_of(const opc_search_t *search) {
+  return search->parent < OPC_SITES_MAX ? search->sites[search->parent].depth : 0;
+}
+
+/* The site of an outcome, new or known. NULL: no room. */
+static opc_site_t *visit(opc_search_t *search, uint64_t id, const char *message, bool *out_new) {
+  *out_new = false;
+  for (size_t i = 0; i < search->site_count; i++) {
+    if (search->sites[i].id != id) continue;
+    search->sites[i].hits++;
+    return &search->sites[i];
+  }
+  if (search->site_count == OPC_SITES_MAX) return NULL;
+  opc_site_t *site = &search->sites[search->site_count];
+  *site = (opc_site_t){.id = id, .hits = 1, .depth = depth_of(search) + (search->parent < OPC_SITES_MAX)};
+  site->line = opc_clue_line(message);
+  site->message = opc_string_copy(message ? message : "");
+  if (!site->message || opc_sample_copy(&search->current, &site->sample, NULL) != OPC_OK) {
+    free(site->message);
+    return NULL;
+  }
+  search->site_count++;
+  *out_new = true;
+  return site;
+}
+
+/* Repairs are made when a place is new, and again now and then: other arguments there, other numbers in the text. */
+static bool is_due(int hits) { return hits == 1 || hits == 3 || hits == 9 || hits == 27 || hits == 81; }
+
+/* Equal words are said at many places: the place of the throw tells them apart. */
+static uint64_t place_of(const char *where) { return where && where[0] ? XXH3_64bits(where, strlen(where)) : 0; }
+
+static void tell_rejected(opc_search_t *search, const char *message, const char *where) {
+  bool is_new;
+  search->wants_cuda |= opc_clue_wants_cuda(message);
+  if (opc_clue_is_hopeless(message) && ++search->hopeless >= HOPELESS_MAX && search->kept_count == 0 &&
+      2 * search->hopeless > search->tries) {
+    search->over = search->impossible = true;
+  }
+  opc_site_t *site = visit(search, opc_clue_site(message) ^ place_of(where), message, &is_new);
+  if (!site) return;
+  if (is_new) search->moved[search->family]++;
+  if (!is_due(site->hits)) return;
+  if (!is_new) {
+    opc_sample_t copy;
+    char *text = opc_string_copy(message ? message : "");
+    if (!text || opc_sample_copy(&search->current, &copy, NULL) != OPC_OK) {
+      free(text);
+      return;
+    }
+    opc_sample_clear(&site->sample);
+    free(site->message);
+    site->sample = copy;
+    site->message = text;
+  }
+  opc_candidates_clear(&site->candidates);
+  opc_repair_message(search->op, &site->sample, site->message, &search->rng, &site->candidates);
+}
+
+/* The text tells nothing that an edit could be taken from: as after a crash, calmer arguments are tried. */
+static void tell_unclean(opc_search_t *search, const char *message) {
+  bool is_new;
+  opc_site_t *site = visit(search, opc_clue_site(message), message, &is_new);
+  if (!site) return;
+  if (is_new) search->moved[search->family]++;
+  if (!is_due(site->hits)) return;
+  opc_candidates_clear(&site->candidates);
+  opc_repair_crash(search->op, &search->current, &site->candidates);
+}
+
+/* One is kept, in case no try will do anything else. */
+static void keep_crashing(opc_search_t *search) {
+  size_t tensors, empty;
+  int64_t numel = count_elements(&search->current, &tensors, &empty);
+  opc_kept_t kept = {.numel = numel, .rich = empty == 0}, *best = &search->crashing;
+  bool better = search->crashes == 0 || (kept.rich != best->rich ? kept.rich : numel < best->numel);
+  if (!better || opc_sample_copy(&search->current, &kept.sample, NULL) != OPC_OK) return;
+  opc_sample_clear(&best->sample);
+  *best = kept;
+}
+
+/* An operator that aborts where it should throw says as much of its arguments. */
+static bool speaks(const opc_try_outcome_t *outcome) {
+  return outcome->kind == OPC_TRY_CRASHED && outcome->said && outcome->said[0];
+}
+
+static void tell_crashed(opc_search_t *search, const opc_try_outcome_t *outcome) {
+  bool is_new;
+  char name[64];
+  bool hung = outcome->kind == OPC_TRY_TIMEOUT, spoke = speaks(outcome);
+  if (!hung) keep_crashing(search);
+  search->crashes += !hung;
+  search->hangs += hung;
+  if (!spoke || search->spoken++ % SPOKEN_A_CRASH == 0) search->crash_cost += hung ? TIMEOUT_COSTS : 1;
+  /* Where the place is not known, how far the arguments got must do. */
+  bool placed = outcome->site && outcome->site[0];
+  int id = snprintf(name, sizeof name, "crash %d %d", (int)outcome->kind, placed ? 0 : depth_of(search));
+  uint64_t words = spoke ? opc_clue_site(outcome->said) : 0;
+  opc_site_t *site = visit(search, XXH3_64bits(name, (size_t)id) ^ place_of(outcome->site) ^ words,
+                           spoke ? outcome->said : outcome->message, &is_new);
+  if (!site) return;
+  if (is_new && spoke) search->moved[search->family]++;
+  site->crash = true;
+  site->spoke = spoke;
+  if (!is_due(site->hits)) return;
+  opc_candidates_clear(&site->candidates);
+  if (spoke) opc_repair_message(search->op, &search->current, outcome->said, &search->rng, &site->candidates);
+  opc_repair_crash(search->op, &search->current, &site->candidates);
+}
+
+static opc_kept_t kept_of(const opc_search_t *search, const opc_try_outcome_t *outcome, bool empties, int64_t numel) {
+  return (opc_kept_t){.shape = opc_search_digest(&search->current, opc_search_has_tensors(search->op)),
+                      .numel = numel,
+                      .rich = !empties && (outcome->output_numel >= 2 || !opc_search_has_tensors(search->op)),
+                      .depends_on_values = outcome->depends_on_values,
+                      .digest = outcome->digest};
+}
+
+static size_t count_numbers(const opc_value_t *value) {
+  size_t count = value->kind == OPC_VALUE_INT;
+  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
+    count += count_numbers(&value->list.items[i]);
+  return count;
+}
+
+/* One tensor, and no number that could say something about its size: whatever it is, an operator that accepts it may
+ * not leave it. */
+static bool is_lone_tensor(const opc_search_t *search, size_t tensors) {
+  size_t numbers = 0;
+  for (size_t i = 0; i < search->current.argument_count; i++)
+    if (!search->current.absent || !search->current.absent[i]) numbers += count_numbers(&search->current.arguments[i]);
+  return tensors == 1 && numbers == 0;
+}
+
+/* One is kept, in case there will be no clean try. */
+static void keep_suspect(opc_search_t *search, const opc_try_outcome_t *outcome, opc_suspects_t *suspects) {
+  size_t tensors, empty;
+  int64_t numel = count_elements(&search->current, &tensors, &empty);
+  opc_kept_t kept = kept_of(search, outcome, empty > 0, numel), *best = &suspects->best;
+  uint64_t place = place_of(outcome->overrun);
+  bool lone = is_lone_tensor(search, tensors), known = false;
+  if (tensors > 0 && empty == tensors) return;
+  for (size_t i = 0; i < suspects->shape_count; i++) known |= suspects->shapes[i] == kept.shape;
+  if (!known && suspects->shape_count < sizeof suspects->shapes / sizeof suspects->shapes[0])
+    suspects->shapes[suspects->shape_count++] = kept.shape;
+  if (suspects->first_at == 0) suspects->place = place;
+  suspects->places_differ |= place != suspects->place;
+  bool better = suspects->first_at == 0 || (lone != suspects->lone    ? lone
+                                            : kept.rich != best->rich ? kept.rich
+                                                                      : numel < best->numel);
+  suspects->lone |= lone;
+  if (suspects->first_at == 0) suspects->first_at = search->tries;
+  if (!better || opc_sample_copy(&search->current, &kept.sample, NULL) != OPC_OK) return;
+  opc_sample_clear(&best->sample);
+  *best = kept;
+}
+
+static void keep(opc_search_t *search, const opc_try_outcome_t *outcome, bool empties, int64_t numel) {
+  opc_kept_t kept = kept_of(search, outcome, empties, numel);
+  size_t place = search->kept_count;
+  for (size_t i = 0; i < search->kept_count; i++) {
+    const opc_kept_t *other = &search->kept[i];
+    if (other->shape != kept.shape) continue;
+    if (kept.rich + 2 * kept.depends_on_values <= other->rich + 2 * other->depends_on_values) return;
+    place = i;
+  }
+  if (place == OPC_KEPT_MAX) return;
+  if (opc_sample_copy(&search->current, &kept.sample, NULL) != OPC_OK) return;
+  if (place < search->kept_count) opc_sample_clear(&search->kept[place].sample);
+  else search->kept_count++;
+  search->kept[place] = kept;
+  if (search->found_at == 0) search->found_at = search->tries;
+  search->accepted[search->family]++;
+  if (numel > OPC_SEARCH_LARGE &&
+      (search->shrunk == 0 ||
+       numel < search->shrunk / 2)) { /* what is much smaller is tried to be made smaller again */
+    search->shrunk = numel;
+    opc_candidates_clear(&search->derived);
+    opc_derive_smaller(&search->current, &search->derived);
+  }
+  if (search->derived.next >=
+      search->derived.count) { /* the shapes of the first, and of a later one when those are through */
+    opc_candidates_clear(&search->derived);
+    opc_derive_shapes(search->op, &search->current, &search->derived);
+  }
+}
+
+static void tell_returned(opc_search_t *search, const opc_try_outcome_t *outcome) {
+  size_t tensors, empty;
+  int64_t numel = count_elements(&search->current, &tensors, &empty);
+  if (outcome->effect && (tensors == 0 || empty < tensors)) {
+    keep(search, outcome, empty > 0, numel);
+    return;
+  }
+  bool is_new;
+  search->trivial = true;
+  opc_site_t *site = visit(search, 1, "", &is_new);
+  if (!site) return;
+  site->trivial = true;
+  if (!is_due(site->hits)) return;
+  opc_candidates_clear(&site->candidates);
+  opc_repair_empty(search->op, &search->current, &site->candidates);
+  opc_derive_shapes(search->op, &search->current, &site->candidates);
+}
+
+static void tell_option(opc_search_t *search, const opc_try_outcome_t *outcome) {
+  const opc_option_sample_t *found[OPC_OPTION_SAMPLES_MAX];
+  const bool integers = opc_options_at_integers(&search->options);
+  size_t tensors, empty, before = opc_options_found(&search->options, found);
+  (void)count_elements(&search->current, &tensors, &empty);
+  opc_options_report(&search->options, search->op, &search->current, outcome,
+                     outcome->effect && (tensors == 0 || empty < tensors));
+  search->accepted[OPC_FAMILY_OPTION] += opc_options_found(&search->options, found) > before;
+  search->crashes += outcome->kind == OPC_TRY_CRASHED;
+  search->hangs += outcome->kind == OPC_TRY_TIMEOUT;
+  /* Integers that nobody promised to be indices: no wonder, and no fault. */
+  if (outcome->kind == OPC_TRY_UNCLEAN && outcome->overrun && !integers) keep_suspect(search, outcome, &search->leaves);
+}
+
+void opc_search_report(opc_search_t *search, const opc_try_outcome_t *outcome) {
+  if (search->options.begun) {
+    tell_option(search, outcome);
+    return;
+  }
+  if (outcome->kind != OPC_TRY_NO_KERNEL) search->no_kernels = 0;
+  opc_tabu_note(search, outcome->kind == OPC_TRY_TIMEOUT ? OPC_TABU_DEATHS
+                                                         : outcome->kind == OPC_TRY_CRASHED && !speaks(outcome));
+  switch (outcome->kind) {
+    case OPC_TRY_RETURNED:
+      tell_returned(search, outcome);
+      break;
+    case OPC_TRY_NO_KERNEL:
+      if (!opc_search_unprovided(search)) {
+        opc_text_reset(&search->no_kernel);
+        opc_text_add(&search->no_kernel, outcome->message);
+      }
+      if (++search->no_kernels < NO_KERNELS_MAX) break;
+      search->over = true;
+      search->impossible = search->kept_count == 0;
+      break;
+    case OPC_TRY_REJECTED:
+    case OPC_TRY_OUT_OF_MEMORY:
+    case OPC_TRY_FOREIGN_EXCEPTION:
+    case OPC_TRY_UNCONVERTIBLE:
+      tell_rejected(search, outcome->message, outcome->site);
+      break;
+    case OPC_TRY_UNINITIALISED:
+      keep_suspect(search, outcome, &search->forgets);
+      tell_unclean(search, outcome->message);
+      break;
+    case OPC_TRY_UNCLEAN:
+      if (outcome->overrun) keep_suspect(search, outcome, &search->leaves);
+      tell_unclean(search, outcome->message);
+      break;
+    case OPC_TRY_CRASHED:
+    case OPC_TRY_TIMEOUT:
+      tell_crashed(search, outcome);
+      break;
+  }
+  opc_search_describe(search);
+}

@@ -1,0 +1,51 @@
+#include "supervise/load/library_operators.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "inspect/elf_file.h"
+
+/* Relocatable GPU code, in a section of another name, cannot be loaded: it does not count. */
+static bool has_gpu_code(const opc_library_t *library) {
+  opc_elf_file_t *file = NULL;
+  size_t size = 0;
+  if (library->state != OPC_LIBRARY_LOADED || library->package || opc_elf_open(library->real, &file, NULL) != OPC_OK)
+    return false;
+  const bool has = opc_elf_section(file, ".nv_fatbin", &size) != NULL && size > 0;
+  opc_elf_close(file);
+  return has;
+}
+
+/* By the libraries before it, loaded or not: its name does not change with what becomes of them. */
+static char *name_of(const opc_loaded_t *loaded, size_t index) {
+  const char *name = opc_base_name(loaded->libraries[index].path);
+  size_t number = 1;
+  for (size_t i = 0; i < index; i++) number += strcmp(opc_base_name(loaded->libraries[i].path), name) == 0;
+  return number == 1 ? opc_string_format("library::%s", name) : opc_string_format("library::%zu:%s", number, name);
+}
+
+opc_status_t opc_libraries_take(opc_loaded_t *loaded, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  loaded->library_operators = calloc(loaded->library_count + 1, sizeof *loaded->library_operators);
+  if (loaded->library_operators == NULL) return opc_out_of_memory(error);
+  for (size_t i = 0; i < loaded->library_count && status == OPC_OK; i++) {
+    opc_library_t *library = &loaded->libraries[i];
+    if (!has_gpu_code(library)) continue;
+    char *name = name_of(loaded, i);
+    status = name != NULL ? opc_operator_from_library(name, library->path,
+                                                      &loaded->library_operators[loaded->library_operator_count], error)
+                          : opc_out_of_memory(error);
+    free(name);
+    if (status == OPC_OK) library->checked_as = loaded->library_operators[loaded->library_operator_count++].name;
+  }
+  return status;
+}
+
+const char *opc_library_file(const opc_loaded_t *loaded, const opc_operator_t *op) {
+  for (size_t i = 0; i < loaded->library_count && op->kind == OPC_OPERATOR_LIBRARY; i++) {
+    if (loaded->libraries[i].checked_as != NULL && strcmp(loaded->libraries[i].checked_as, op->name) == 0)
+      return loaded->libraries[i].real;
+  }
+  return NULL;
+}

@@ -1,0 +1,13 @@
+/* The crash record around a case or a try: written before, so that a death is known to be this one's.
+ *
+ * Ownership: the box is the caller's. Threads: one writes; the supervisor reads at any time. */
+#ifndef OPC_WORKER_CHILD_CRASH_RECORD_H
+#define OPC_WORKER_CHILD_CRASH_RECORD_H
+
+#include "wire/protocol.h"
+
+void opc_batch_begin(opc_crash_record_t *box, const char *case_id, const char *phase);
+void opc_batch_phase(opc_crash_record_t *box, const char *phase);
+void opc_batch_end(opc_crash_record_t *box);
+
+#endif

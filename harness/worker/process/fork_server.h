@@ -1,0 +1,16 @@
+/* The worker after loading: forks a child for each "fork" command, tells their ends, leaves when the supervisor does.
+ *
+ * No operator runs here. Threads: one. */
+#ifndef OPC_WORKER_PROCESS_FORK_SERVER_H
+#define OPC_WORKER_PROCESS_FORK_SERVER_H
+
+#include <jansson.h>
+
+#include "wire/channel.h"
+
+/* limit_memory false: children get no limit, whatever the command says. Returns when the control channel has ended and
+ * all children are gone. */
+opc_status_t opc_fork_server_run(opc_channel_t *control, const json_t *operators, bool limit_memory,
+                                 opc_error_t *error) OPC_CHECKED;
+
+#endif
