@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "checks/catalogue/rules.h"
-#include "checks/cuda_log/cuda_log_json.h"
 #include "checks/cuda_log/cuda_tracker.h"
+#include "cuda_log_file.h"
 #include "unit.h"
 
 #define FOLDER OPC_UNIT_FOLDER "/../../fixtures/cuda_logs"

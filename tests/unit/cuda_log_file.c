@@ -2,8 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/cuda_log/cuda_log_json.h"
+#include "cuda_log_file.h"
 #include "model/json/json_file.h"
+#include "model/json/json_read.h"
 
 /* One member of an object: nothing happens where it is not there, or where something was wrong before. */
 typedef struct members {
@@ -136,7 +137,7 @@ static void get_pointers(members_t *members, opc_cuda_call_t *out) {
   if (members->status == OPC_OK) opc_json_leave(members->reader, before);
 }
 
-opc_status_t opc_cuda_call_read(opc_json_reader_t *reader, const json_t *json, opc_cuda_call_t *out) {
+static opc_status_t call_read(opc_json_reader_t *reader, const json_t *json, opc_cuda_call_t *out) {
   static const char *const fields[] = {
       "kind",     "function",    "library",     "caller",        "thread",    "device", "code",
       "injected", "stream",      "stream_kind", "stream_device", "captured",  "kernel", "kernel_library",
@@ -202,7 +203,7 @@ static opc_status_t calls_read(opc_json_reader_t *reader, const json_t *object, 
   if (!out->calls) return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory for a log");
   for (; out->count < json_array_size(list); out->count++) {
     size_t item = opc_json_enter_index(reader, out->count);
-    opc_status_t status = opc_cuda_call_read(reader, json_array_get(list, out->count), &out->calls[out->count]);
+    opc_status_t status = call_read(reader, json_array_get(list, out->count), &out->calls[out->count]);
     if (status != OPC_OK) return status;
     opc_json_leave(reader, item);
   }
