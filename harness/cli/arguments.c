@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "checks/catalogue/rules.h"
 #include "cli/cli.h"
@@ -164,26 +165,16 @@ opc_status_t opc_check_names_validate(const opc_strings_t *names, opc_error_t *e
 /* ---- lists of strings ---- */
 
 opc_status_t opc_strings_add(opc_strings_t *list, const char *item, opc_error_t *error) {
-  if (list->count == list->capacity) {
-    size_t capacity = list->capacity ? list->capacity * 2 : 8;
-    const char **grown = realloc(list->items, capacity * sizeof *grown);
-    if (!grown) return opc_out_of_memory(error);
-    list->items = grown;
-    list->capacity = capacity;
-  }
+  if (!OPC_ARRAY_GROW(list->items, list->count)) return opc_out_of_memory(error);
   list->items[list->count++] = item;
   return OPC_OK;
 }
 
 opc_status_t opc_strings_split(opc_strings_t *list, const char *text, opc_error_t *error) {
-  char **owned = realloc(list->owned, (list->owned_count + 1) * sizeof *owned);
-  char *copy = opc_string_copy(text), *rest = copy;
-  if (owned) list->owned = owned;
-  if (!owned || !copy) {
-    free(copy);
-    return opc_out_of_memory(error);
-  }
-  list->owned[list->owned_count++] = copy;
+  if (!OPC_ARRAY_GROW(list->owned, list->owned_count)) return opc_out_of_memory(error);
+  char *rest = list->owned[list->owned_count] = opc_string_copy(text);
+  if (!rest) return opc_out_of_memory(error);
+  list->owned_count++;
   opc_status_t status = OPC_OK;
   for (char *part; status == OPC_OK && (part = strsep(&rest, ","));)
     if (*part) status = opc_strings_add(list, part, error);

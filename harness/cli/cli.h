@@ -56,7 +56,7 @@ opc_status_t opc_value_seconds(const char *option, const char *text, double *out
 /* A growing list of strings. The array is the list's, the strings are not unless they came from opc_strings_split. */
 typedef struct opc_strings {
   const char **items;
-  size_t count, capacity;
+  size_t count;
   char **owned;
   size_t owned_count;
 } opc_strings_t;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 /* Of the dynamic symbols: what is needed to visit them. */
@@ -25,12 +26,7 @@ static const char *string_of(const opc_elf_inside_t *inside, const GElf_Shdr *he
 }
 
 static opc_status_t add_needed(opc_elf_file_t *file, const char *name, opc_error_t *error) {
-  /* Grown when the count is a power of two: no capacity to keep. */
-  if ((file->needed_count & (file->needed_count - 1)) == 0) {
-    const char **grown = realloc(file->needed, (file->needed_count > 0 ? file->needed_count * 2 : 1) * sizeof *grown);
-    if (grown == NULL) return opc_out_of_memory(error);
-    file->needed = grown;
-  }
+  if (!OPC_ARRAY_GROW(file->needed, file->needed_count)) return opc_out_of_memory(error);
   file->needed[file->needed_count++] = name;
   return OPC_OK;
 }

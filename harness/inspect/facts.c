@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 typedef struct reading {
   opc_facts_t *facts;
   bool failed;
@@ -83,14 +85,8 @@ static void see_undefined(reading_t *reading, const opc_elf_symbol_t *symbol) {
   }
   if (has(name, "__cxx11")) facts->strings |= OPC_STRINGS_NEW;
   if (!opc_symbol_is_python(name) || symbol->binding == STB_WEAK) return;
-  if ((facts->python_count & (facts->python_count - 1)) == 0) { /* grows at each power of two */
-    const char **grown =
-        realloc(facts->python_symbols, (facts->python_count > 0 ? facts->python_count * 2 : 1) * sizeof *grown);
-    reading->failed |= grown == NULL;
-    if (grown == NULL) return;
-    facts->python_symbols = grown;
-  }
-  facts->python_symbols[facts->python_count++] = name;
+  reading->failed |= !OPC_ARRAY_GROW(facts->python_symbols, facts->python_count);
+  if (!reading->failed) facts->python_symbols[facts->python_count++] = name;
 }
 
 static bool see(const opc_elf_symbol_t *symbol, void *context) {

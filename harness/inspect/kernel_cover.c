@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cuda/image/kernel_image.h"
 #include "cuda/image/unpack_image.h"
 #include "inspect/gpu_cover.h"
@@ -42,15 +43,9 @@ static void visit_kernels(const opc_fatbin_t *fatbin, void (*visit)(const char *
 static void kernel_add(const char *kernel, void *context) {
   const reading_t *reading = context;
   opc_uneven_t *out = reading->out;
-  if (out->count == out->capacity) {
-    const size_t capacity = out->capacity ? 2 * out->capacity : 64;
-    opc_uneven_kernel_t *grown = realloc(out->items, capacity * sizeof *grown);
-    if (!grown) {
-      out->incomplete = true;
-      return;
-    }
-    out->items = grown;
-    out->capacity = capacity;
+  if (!OPC_ARRAY_GROW(out->items, out->count)) {
+    out->incomplete = true;
+    return;
   }
   opc_uneven_kernel_t *item = &out->items[out->count];
   *item = (opc_uneven_kernel_t){.name = strdup(kernel), .codes = *reading->codes};

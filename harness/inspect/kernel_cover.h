@@ -22,7 +22,7 @@ typedef struct opc_uneven_kernel {
 
 typedef struct opc_uneven {
   opc_uneven_kernel_t *items; /* by name */
-  size_t count, capacity;
+  size_t count;
   bool incomplete; /* out of memory */
 } opc_uneven_t;
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 enum { NAMES_MAX = 4096, NAME_MAX_LENGTH = 4096 };
@@ -34,13 +35,7 @@ static opc_status_t add(opc_kernel_names_t *names, const char *name, size_t leng
     if (strlen(names->items[i]) == length && memcmp(names->items[i], name, length) == 0) return OPC_OK;
   }
   if (names->count == NAMES_MAX) return OPC_OK;
-  if (names->count == names->capacity) {
-    size_t capacity = names->capacity * 2 + 16;
-    char **grown = realloc(names->items, capacity * sizeof *grown);
-    if (grown == NULL) return opc_out_of_memory(error);
-    names->items = grown;
-    names->capacity = capacity;
-  }
+  if (!OPC_ARRAY_GROW(names->items, names->count)) return opc_out_of_memory(error);
   names->items[names->count] = strndup(name, length);
   if (names->items[names->count] == NULL) return opc_out_of_memory(error);
   names->count++;

@@ -18,7 +18,7 @@ extern "C" {
 
 typedef struct opc_kernel_names {
   char **items; /* identifiers, without namespaces and template arguments: "copy_kernel" */
-  size_t count, capacity;
+  size_t count;
 } opc_kernel_names_t;
 
 /* Adds those that are not there yet; a library without GPU code adds none. */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "inspect/facts.h"
 #include "inspect/library_search.h"
@@ -124,7 +125,7 @@ bool opc_package_is(const char *path) {
 
 typedef struct found {
   char **paths;
-  size_t count, capacity;
+  size_t count;
   bool failed; /* out of memory */
 } found_t;
 static found_t *finding; /* nftw hands nothing on */
@@ -147,14 +148,8 @@ static int note_library(const char *path, const struct stat *about, int kind, st
   if (kind != FTW_F || strstr(path + where->base, ".so") == NULL || opc_library_is_torch(path + where->base) ||
       !registers_operators(path))
     return 0;
-  if (finding->count == finding->capacity) {
-    const size_t capacity = finding->capacity > 0 ? finding->capacity * 2 : 16;
-    char **grown = realloc(finding->paths, capacity * sizeof *grown);
-    finding->failed |= grown == NULL;
-    if (grown == NULL) return 1;
-    finding->paths = grown;
-    finding->capacity = capacity;
-  }
+  finding->failed |= !OPC_ARRAY_GROW(finding->paths, finding->count);
+  if (finding->failed) return 1;
   char *copy = opc_string_copy(path);
   finding->failed |= copy == NULL;
   if (copy != NULL) finding->paths[finding->count++] = copy;

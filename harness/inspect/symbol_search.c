@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "inspect/facts.h"
 
 enum { FILES_MAX = 512 }; /* a process with more libraries is another kind of problem */
@@ -18,13 +19,7 @@ typedef struct running {
 
 static opc_status_t keep_file(running_t *running, opc_elf_file_t *file) {
   opc_symbol_search_t *out = running->out;
-  if (out->file_count == out->file_capacity) {
-    const size_t capacity = out->file_capacity > 0 ? out->file_capacity * 2 : 32;
-    opc_elf_file_t **grown = realloc(out->files, capacity * sizeof(opc_elf_file_t *));
-    if (grown == NULL) return opc_out_of_memory(running->error);
-    out->files = grown;
-    out->file_capacity = capacity;
-  }
+  if (!OPC_ARRAY_GROW(out->files, out->file_count)) return opc_out_of_memory(running->error);
   out->files[out->file_count++] = file;
   return OPC_OK;
 }
@@ -55,13 +50,7 @@ static opc_status_t add_need(running_t *running, const opc_elf_file_t *by, const
   opc_symbol_search_t *out = running->out;
   *out_need = NULL;
   if (find_need(out, name) != NULL) return OPC_OK;
-  if (out->need_count == out->need_capacity) {
-    const size_t capacity = out->need_capacity > 0 ? out->need_capacity * 2 : 32;
-    opc_need_t *grown = realloc(out->needs, capacity * sizeof *grown);
-    if (grown == NULL) return opc_out_of_memory(running->error);
-    out->needs = grown;
-    out->need_capacity = capacity;
-  }
+  if (!OPC_ARRAY_GROW(out->needs, out->need_count)) return opc_out_of_memory(running->error);
   opc_need_t *need = &out->needs[out->need_count++];
   *need = (opc_need_t){.name = name, .by = by};
   if (opc_library_is_torch(name) && torch_file(running, name, need->place.path)) need->place.how = OPC_FOUND_TORCH;

@@ -18,9 +18,9 @@ typedef struct opc_need {
 
 typedef struct opc_symbol_search {
   opc_need_t *needs; /* those of the library first */
-  size_t need_count, need_capacity;
+  size_t need_count;
   opc_elf_file_t **files; /* the library, its parts, and what defines symbols for them */
-  size_t file_count, file_capacity;
+  size_t file_count;
   opc_symbol_set_t symbols;    /* what the library and its parts leave undefined */
   const char *lacking_version; /* "GLIBC_2.38": that a needed library does not have; NULL */
   const char *lacking_in;      /* "libc.so.6" */

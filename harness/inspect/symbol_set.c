@@ -4,17 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 static bool add_undefined(const opc_elf_symbol_t *symbol, void *context) {
   opc_symbol_set_t *set = context;
   if (symbol->defined || symbol->binding == STB_WEAK) return true;
-  if (set->count == set->capacity) {
-    const size_t capacity = set->capacity > 0 ? set->capacity * 2 : 256;
-    opc_wanted_symbol_t *grown = realloc(set->items, capacity * sizeof *grown);
-    set->failed |= grown == NULL;
-    if (grown == NULL) return false;
-    set->items = grown;
-    set->capacity = capacity;
-  }
+  set->failed |= !OPC_ARRAY_GROW(set->items, set->count);
+  if (set->failed) return false;
   set->items[set->count++] = (opc_wanted_symbol_t){.name = symbol->name,
                                                    .library = symbol->library,
                                                    .version = symbol->version,

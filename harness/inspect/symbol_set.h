@@ -19,9 +19,9 @@ typedef struct opc_wanted_symbol {
 } opc_wanted_symbol_t;
 
 typedef struct opc_symbol_set {
-  opc_wanted_symbol_t *items;   /* in order of name, each once, after opc_symbol_set_close */
-  size_t count, capacity, left; /* left: not settled */
-  bool failed;                  /* out of memory */
+  opc_wanted_symbol_t *items; /* in order of name, each once, after opc_symbol_set_close */
+  size_t count, left;         /* left: not settled */
+  bool failed;                /* out of memory */
 } opc_symbol_set_t;
 
 /* Adds what a library leaves undefined and must have: weak symbols may be missing. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { ROUND = 512 };
 
 typedef struct block {
@@ -17,7 +19,7 @@ typedef struct block {
 static struct {
   const opc_device_calls_t *calls;
   block_t *blocks;
-  size_t count, capacity, made;
+  size_t count, made;
   unsigned char poison;
   opc_device_zone_hit_t hits[OPC_DEVICE_ZONE_HITS];
   size_t hit_count;
@@ -29,13 +31,7 @@ void opc_device_zones_begin(const opc_device_calls_t *calls) { tracker.calls = c
 /* ---- one allocation ---- */
 
 static bool keep(block_t block) {
-  if (tracker.count == tracker.capacity) {
-    size_t capacity = tracker.capacity * 2 + 64;
-    block_t *grown = realloc(tracker.blocks, capacity * sizeof *grown);
-    if (!grown) return false;
-    tracker.blocks = grown;
-    tracker.capacity = capacity;
-  }
+  if (!OPC_ARRAY_GROW(tracker.blocks, tracker.count)) return false;
   tracker.blocks[tracker.count++] = block;
   return true;
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "record/record_folder.h"
 #include "record/stale_values.h"
 
@@ -29,7 +30,7 @@ typedef struct gathering {
   struct dirent **files;
   size_t file_count;
   entry_t *entries;
-  size_t count, capacity;
+  size_t count;
   opc_recordings_t *out;
   opc_error_t *error;
 } gathering_t;
@@ -46,11 +47,9 @@ static opc_recordings_operator_t *find_operator(gathering_t *gathering, const ch
   opc_recordings_t *out = gathering->out;
   for (size_t i = 0; i < out->operator_count; i++)
     if (strcmp(out->operators[i].name, name) == 0) return &out->operators[i];
-  opc_recordings_operator_t *grown = realloc(out->operators, (out->operator_count + 1) * sizeof *grown);
-  if (!grown) return NULL;
-  out->operators = grown;
-  grown[out->operator_count] = (opc_recordings_operator_t){.name = opc_string_copy(name)};
-  return grown[out->operator_count].name ? &grown[out->operator_count++] : NULL;
+  if (!OPC_ARRAY_GROW(out->operators, out->operator_count)) return NULL;
+  out->operators[out->operator_count] = (opc_recordings_operator_t){.name = opc_string_copy(name)};
+  return out->operators[out->operator_count].name ? &out->operators[out->operator_count++] : NULL;
 }
 
 /* ---- counts and troubles ---- */
@@ -104,15 +103,7 @@ static opc_status_t gather_line(gathering_t *gathering, const char *line, size_t
   if (!class_ || !name) {
     gathering->out->damaged++;
   } else {
-    if (gathering->count == gathering->capacity) {
-      size_t capacity = gathering->capacity ? gathering->capacity * 2 : 64;
-      entry_t *grown = realloc(gathering->entries, capacity * sizeof *grown);
-      if (grown) {
-        gathering->entries = grown;
-        gathering->capacity = capacity;
-      }
-    }
-    char *copy = gathering->count < gathering->capacity ? opc_string_copy(name) : NULL;
+    char *copy = OPC_ARRAY_GROW(gathering->entries, gathering->count) ? opc_string_copy(name) : NULL;
     if (copy)
       gathering->entries[gathering->count] = (entry_t){.name = copy,
                                                        .class_ = strtoull(class_, NULL, 16),

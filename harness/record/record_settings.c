@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "record/record_folder.h"
 
@@ -96,10 +97,8 @@ static opc_status_t take_line(opc_record_settings_t *to, char *key, char *value)
   if (!is_namespace && strcmp(key, "op") != 0) return OPC_OK;
   const char ***list = is_namespace ? &to->namespaces : &to->globs;
   size_t *count = is_namespace ? &to->namespace_count : &to->glob_count;
-  const char **grown = realloc(*list, (*count + 1) * sizeof *grown);
-  if (!grown) return OPC_ERR_MEMORY;
-  *list = grown;
-  grown[(*count)++] = value;
+  if (!OPC_ARRAY_GROW(*list, *count)) return OPC_ERR_MEMORY;
+  (*list)[(*count)++] = value;
   return OPC_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/dtype.h"
 #include "base/text.h"
 
@@ -30,30 +31,18 @@ static char *name_before(const char *line, const char *end) {
   return opc_string_format("%.*s.npy", (int)(end - start), start);
 }
 
-static void add(opc_stale_values_t *values, size_t *capacity, char *name) {
-  if (values->count == *capacity) {
-    size_t wanted = *capacity ? *capacity * 2 : 64;
-    char **grown = realloc(values->names, wanted * sizeof *grown);
-    if (grown) {
-      values->names = grown;
-      *capacity = wanted;
-    }
-  }
-  if (values->count < *capacity) values->names[values->count++] = name;
-  else free(name);
-}
-
 static int compare(const void *left, const void *right) { return strcmp(*(char *const *)left, *(char *const *)right); }
 
 opc_stale_values_t opc_stale_values_of(const char *samples) {
   opc_stale_values_t values = {0};
   char *line = NULL;
-  size_t size = 0, capacity = 0;
+  size_t size = 0;
   FILE *file = fopen(samples, "re");
   while (file && getline(&line, &size, file) > 0) {
     for (const char *at = strstr(line, ending); at; at = strstr(at + ENDING, ending)) {
       char *name = name_before(line, at);
-      if (name) add(&values, &capacity, name);
+      if (name && OPC_ARRAY_GROW(values.names, values.count)) values.names[values.count++] = name;
+      else free(name);
     }
   }
   if (file) fclose(file);

@@ -1,4 +1,5 @@
 #include "bridge/api/prepare.h"
+#include "base/array.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -69,12 +70,9 @@ static bool torch_file(const preparation_t *preparation, const char *name, char 
 }
 
 static opc_status_t add_sibling(opc_prepared_t *out, const char *path, opc_error_t *error) {
-  char **grown = realloc(out->siblings, (out->sibling_count + 1) * sizeof *grown);
-  if (grown != NULL) {
-    out->siblings = grown;
-    grown[out->sibling_count] = opc_string_copy(path);
-  }
-  if (grown == NULL || grown[out->sibling_count] == NULL) return opc_out_of_memory(error);
+  if (!OPC_ARRAY_GROW(out->siblings, out->sibling_count)) return opc_out_of_memory(error);
+  out->siblings[out->sibling_count] = opc_string_copy(path);
+  if (out->siblings[out->sibling_count] == NULL) return opc_out_of_memory(error);
   out->sibling_count++;
   return OPC_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/number.h"
 #include "base/random.h"
 
@@ -16,10 +17,8 @@ static bool is_differentiable(const opc_tensor_meta_t *meta) {
 
 static opc_status_t part_add(opc_autograd_parts_t *parts, const char *path, const opc_tensor_meta_t *meta,
                              opc_error_t *error) {
-  opc_autograd_part_t *grown = realloc(parts->items, (parts->count + 1) * sizeof *grown);
-  if (!grown) return opc_out_of_memory(error);
-  parts->items = grown;
-  opc_autograd_part_t *part = &grown[parts->count++];
+  if (!OPC_ARRAY_GROW(parts->items, parts->count)) return opc_out_of_memory(error);
+  opc_autograd_part_t *part = &parts->items[parts->count++];
   *part = (opc_autograd_part_t){.meta = *meta, .first = parts->numbers, .tracked = meta->requires_grad};
   part->count = (size_t)meta->numel * (opc_dtype_class(meta->dtype) == OPC_CLASS_COMPLEX ? 2 : 1);
   snprintf(part->path, sizeof part->path, "%s", path);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cuda/log/launch.h"
 #include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
@@ -55,13 +56,11 @@ static void tensor_arg_count(const char *path, opc_value_t *value, void *context
   if (!spec || !spec->storage || maker->status != OPC_OK) return;
   shared_storage_t *entry = shared_find(maker, spec->storage);
   if (!entry) {
-    shared_storage_t *grown = realloc(maker->shared, (maker->shared_count + 1) * sizeof *grown);
-    if (!grown) {
+    if (!OPC_ARRAY_GROW(maker->shared, maker->shared_count)) {
       maker->status = opc_out_of_memory(maker->error);
       return;
     }
-    maker->shared = grown;
-    entry = &grown[maker->shared_count++];
+    entry = &maker->shared[maker->shared_count++];
     *entry = (shared_storage_t){.id = spec->storage};
   }
   if (spec_bytes(spec) > entry->size) entry->size = spec_bytes(spec);

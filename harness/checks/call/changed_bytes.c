@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "checks/call/call.h"
 
 bool opc_tensor_arg_is_mutable(const opc_tensor_arg_t *tensor_arg) {
@@ -173,13 +174,11 @@ typedef struct collector {
 
 static void output_collect(const char *path, opc_value_t *value, void *context) {
   collector_t *collector = context;
-  opc_output_t *grown = realloc(collector->outputs, (collector->count + 1) * sizeof *grown);
-  if (!grown) {
+  if (!OPC_ARRAY_GROW(collector->outputs, collector->count)) {
     collector->failed = true;
     return;
   }
-  collector->outputs = grown;
-  opc_output_t *output = &grown[collector->count++];
+  opc_output_t *output = &collector->outputs[collector->count++];
   *output = (opc_output_t){.return_index = collector->return_index, .tensor = value->handle};
   snprintf(output->path, sizeof output->path, "%s", path);
   opc_tensor_describe(output->tensor, &output->meta);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/number.h"
 
 typedef struct taker {
@@ -15,13 +16,11 @@ typedef struct taker {
 
 static opc_result_item_t *item_add(taker_t *taker, const char *path, opc_value_kind_t kind) {
   opc_result_t *result = taker->result;
-  opc_result_item_t *grown = realloc(result->items, (result->count + 1) * sizeof *grown);
-  if (!grown) {
+  if (!OPC_ARRAY_GROW(result->items, result->count)) {
     taker->status = opc_error_set(taker->error, OPC_ERR_MEMORY, "out of memory for the results of a call");
     return NULL;
   }
-  result->items = grown;
-  opc_result_item_t *item = &grown[result->count++];
+  opc_result_item_t *item = &result->items[result->count++];
   *item = (opc_result_item_t){.kind = kind};
   opc_string_put(item->path, sizeof item->path, path);
   return item;

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 static const struct {
   const char *rule, *what;
 } holdings[OPC_CUDA_HOLDINGS] = {
@@ -49,15 +51,9 @@ static bool is_about(const opc_cuda_call_t *call, opc_cuda_holding_t *out_holdin
 
 static void take(opc_cuda_tracker_t *tracker, opc_cuda_holding_t holding, uint64_t handle,
                  const opc_cuda_call_t *call) {
-  if (tracker->count == tracker->capacity) {
-    size_t capacity = tracker->capacity ? 2 * tracker->capacity : 64;
-    struct opc_cuda_item *grown = realloc(tracker->items, capacity * sizeof *grown);
-    if (!grown) {
-      tracker->incomplete = true;
-      return;
-    }
-    tracker->items = grown;
-    tracker->capacity = capacity;
+  if (!OPC_ARRAY_GROW(tracker->items, tracker->count)) {
+    tracker->incomplete = true;
+    return;
   }
   tracker->items[tracker->count++] =
       (struct opc_cuda_item){.holding = holding, .handle = handle, .bytes = call->bytes, .made_by = *call};

@@ -33,7 +33,7 @@ typedef struct opc_cuda_tracker {
     uint64_t bytes;
     opc_cuda_call_t made_by;
   } * items;
-  size_t count, capacity;
+  size_t count;
   opc_cuda_reading_t readings[OPC_CUDA_TRACKER_ROUNDS];
   size_t reading_count;
   bool incomplete; /* a log had lost calls, or memory ran out: nothing is said */

@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 enum { STEP_NS = 1000 * 1000, STEPS = 100 };
 
 static bool is_alone(void) {
@@ -14,20 +16,14 @@ static bool is_alone(void) {
 }
 
 opc_status_t opc_threads_list(opc_threads_t *out, opc_error_t *error) {
-  size_t room = 0;
   DIR *folder = NULL;
   opc_status_t status = OPC_OK;
   *out = (opc_threads_t){0};
   if (!is_alone()) folder = opendir("/proc/self/task");
   for (const struct dirent *entry = NULL; folder && status == OPC_OK && (entry = readdir(folder));) {
     if (entry->d_name[0] == '.') continue;
-    if (out->count == room) {
-      room = 2 * room + 16;
-      pid_t *grown = realloc(out->ids, room * sizeof *grown);
-      if (grown) out->ids = grown;
-      else status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a list of threads");
-    }
-    if (status == OPC_OK) out->ids[out->count++] = (pid_t)strtol(entry->d_name, NULL, 10);
+    if (!OPC_ARRAY_GROW(out->ids, out->count)) status = opc_out_of_memory(error);
+    else out->ids[out->count++] = (pid_t)strtol(entry->d_name, NULL, 10);
   }
   if (folder) closedir(folder);
   if (status != OPC_OK) opc_threads_clear(out);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 typedef struct own {
@@ -15,9 +16,7 @@ static own_t *owns;
 static size_t own_count;
 
 void opc_library_note_own(const char *file) {
-  own_t *grown = realloc(owns, (own_count + 1) * sizeof *grown);
-  if (!grown) return; /* it is taken for somebody else's: less is found, and nothing wrong said */
-  owns = grown;
+  if (!OPC_ARRAY_GROW(owns, own_count)) return; /* taken for somebody else's: less is found, and nothing wrong said */
   owns[own_count++] = (own_t){.given = opc_string_copy(file), .real = realpath(file, NULL)};
 }
 

@@ -2,18 +2,14 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 void opc_kept_add(opc_kept_records_t *kept, uint64_t offset, size_t length, json_t *record) {
   if (kept->bytes + length > OPC_KEPT_BYTES) {
     kept->bytes = OPC_KEPT_BYTES; /* a shorter one behind it is not kept either: they are the first ones */
     return;
   }
-  if (kept->count == kept->capacity) {
-    size_t capacity = kept->capacity > 0 ? kept->capacity * 2 : 64;
-    opc_kept_record_t *grown = realloc(kept->items, capacity * sizeof *grown);
-    if (grown == NULL) return;
-    kept->items = grown;
-    kept->capacity = capacity;
-  }
+  if (!OPC_ARRAY_GROW(kept->items, kept->count)) return;
   kept->items[kept->count++] = (opc_kept_record_t){.offset = offset, .length = length, .record = json_incref(record)};
   kept->bytes += length;
 }

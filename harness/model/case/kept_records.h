@@ -20,7 +20,7 @@ typedef struct opc_kept_record {
 
 typedef struct opc_kept_records {
   opc_kept_record_t *items; /* by offset */
-  size_t count, capacity, bytes;
+  size_t count, bytes;
 } opc_kept_records_t;
 
 /* Behind all others. The record must not be changed any more. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "model/package/archive.h"
 #include "model/package/model_inputs.h"
@@ -35,10 +36,8 @@ static opc_status_t model_get(opc_package_t *package, const char *name, size_t l
     *out = &package->models[i];
     if (strlen((*out)->name) == length && memcmp((*out)->name, name, length) == 0) return OPC_OK;
   }
-  opc_package_model_t *grown = realloc(package->models, (package->count + 1) * sizeof *grown);
-  if (!grown) return opc_out_of_memory(error);
-  package->models = grown;
-  *out = &grown[package->count];
+  if (!OPC_ARRAY_GROW(package->models, package->count)) return opc_out_of_memory(error);
+  *out = &package->models[package->count];
   **out = (opc_package_model_t){
       .name = strndup(name, length), .kernels = true, .calls = json_object(), .classes = json_object()};
   package->count++;

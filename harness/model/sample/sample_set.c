@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "model/json/json_file.h"
 #include "model/sample/sample.h"
@@ -18,9 +19,7 @@ void opc_sample_set_clear(opc_sample_set_t *set) {
 }
 
 opc_status_t opc_sample_set_add(opc_sample_set_t *set, opc_sample_t *sample, opc_error_t *error) {
-  opc_sample_t *samples = realloc(set->samples, (set->count + 1) * sizeof *samples);
-  if (!samples) return opc_out_of_memory(error);
-  set->samples = samples;
+  if (!OPC_ARRAY_GROW(set->samples, set->count)) return opc_out_of_memory(error);
   set->samples[set->count++] = *sample;
   *sample = (opc_sample_t){0};
   return OPC_OK;

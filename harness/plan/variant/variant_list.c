@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/array.h"
 #include "plan/variant/variant_table.h"
 
 enum { TENSORS_ALONE_MAX = 8 };
@@ -59,13 +60,11 @@ static bool is_new(enumeration_t *e, uint64_t digest) {
   for (size_t i = 0; i < e->seen_count; i++) {
     if (e->seen[i] == digest) return false;
   }
-  uint64_t *seen = realloc(e->seen, (e->seen_count + 1) * sizeof *seen);
-  if (!seen) {
+  if (!OPC_ARRAY_GROW(e->seen, e->seen_count)) {
     e->status = opc_error_set(e->error, OPC_ERR_MEMORY, "out of memory for the variants of a sample");
     return false;
   }
-  e->seen = seen;
-  seen[e->seen_count++] = digest;
+  e->seen[e->seen_count++] = digest;
   return true;
 }
 

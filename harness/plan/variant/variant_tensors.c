@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "plan/variant/variant_table.h"
 
@@ -16,19 +17,14 @@ static void collect(const char *path, opc_value_t *value, void *context) {
   collection_t *collection = context;
   opc_variant_tensors_t *tensors = collection->tensors;
   if (!value->tensor || tensors->failed) return;
-  opc_variant_tensor_t *items = realloc(tensors->items, (tensors->count + 1) * sizeof *items);
-  char *copy = opc_string_copy(path);
-  if (items) tensors->items = items;
-  if (!items || !copy) {
-    free(copy);
-    tensors->failed = true;
-    return;
-  }
-  items[tensors->count] = (opc_variant_tensor_t){.path = copy,
-                                                 .value = value,
-                                                 .argument = collection->argument,
-                                                 .written = collection->written,
-                                                 .twin = tensors->count};
+  char *copy = OPC_ARRAY_GROW(tensors->items, tensors->count) ? opc_string_copy(path) : NULL;
+  tensors->failed = copy == NULL;
+  if (!copy) return;
+  tensors->items[tensors->count] = (opc_variant_tensor_t){.path = copy,
+                                                          .value = value,
+                                                          .argument = collection->argument,
+                                                          .written = collection->written,
+                                                          .twin = tensors->count};
   tensors->count++;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/number.h"
 #include "plan/variant/variant_table.h"
 #include "search/draft/search_inside.h"
@@ -16,12 +17,10 @@ enum { RANK_MAX = 8 };
 
 opc_sample_t *opc_candidates_add(opc_candidates_t *list, const opc_sample_t *base, opc_search_family_t family) {
   if (list->count >= OPC_CANDIDATES_MAX) return NULL;
-  opc_candidate_t *items = realloc(list->items, (list->count + 1) * sizeof *items);
-  if (!items) return NULL;
-  list->items = items;
-  items[list->count] = (opc_candidate_t){.family = family};
-  if (opc_sample_copy(base, &items[list->count].sample, NULL) != OPC_OK) return NULL;
-  return &items[list->count++].sample;
+  if (!OPC_ARRAY_GROW(list->items, list->count)) return NULL;
+  list->items[list->count] = (opc_candidate_t){.family = family};
+  if (opc_sample_copy(base, &list->items[list->count].sample, NULL) != OPC_OK) return NULL;
+  return &list->items[list->count++].sample;
 }
 
 void opc_candidates_drop_last(opc_candidates_t *list) {

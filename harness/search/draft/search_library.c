@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "search/draft/search_inside.h"
 
 struct opc_search_library {
@@ -103,14 +104,11 @@ void opc_search_library_free(opc_search_library_t *library) {
 opc_status_t opc_search_library_add(opc_search_library_t *library, const opc_operator_t *op, int round,
                                     const opc_sample_t *sample, opc_value_t *outputs, size_t output_count,
                                     opc_error_t *error) {
-  opc_search_entry_t *entry = entry_new(op, round, outputs, output_count), **grown = NULL;
+  opc_search_entry_t *entry = entry_new(op, round, outputs, output_count);
   opc_status_t status = OPC_OK;
   if (entry) status = opc_sample_copy(sample, &entry->sample, error);
-  if (entry && status == OPC_OK)
-    grown = realloc(library->entries, (library->entry_count + 1) * sizeof(opc_search_entry_t *));
-  if (grown) {
-    library->entries = grown;
-    grown[library->entry_count++] = entry;
+  if (entry && status == OPC_OK && OPC_ARRAY_GROW(library->entries, library->entry_count)) {
+    library->entries[library->entry_count++] = entry;
     return OPC_OK;
   }
   entry_free(entry);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/array.h"
 #include "search/engine/search_state.h"
 
 enum {
@@ -25,10 +26,8 @@ static bool remember(opc_search_t *search, const opc_sample_t *sample) {
   for (size_t i = 0; i < search->seen_count; i++) {
     if (search->seen[i] == digest) return false;
   }
-  uint64_t *seen = realloc(search->seen, (search->seen_count + 1) * sizeof *seen);
-  if (!seen) return false;
-  search->seen = seen;
-  seen[search->seen_count++] = digest;
+  if (!OPC_ARRAY_GROW(search->seen, search->seen_count)) return false;
+  search->seen[search->seen_count++] = digest;
   return true;
 }
 

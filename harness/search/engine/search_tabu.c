@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "base/array.h"
 #include "search/engine/search_state.h"
 
 static uint64_t form_of_value(const opc_value_t *value, uint64_t form) {
@@ -45,10 +46,8 @@ void opc_tabu_note(opc_search_t *search, int deaths) {
   opc_form_t *form = find(search, id);
   if (!form) {
     if (deaths == 0) return; /* only of those that killed is it of use that they did not always */
-    opc_form_t *forms = realloc(search->forms, (search->form_count + 1) * sizeof *forms);
-    if (!forms) return;
-    search->forms = forms;
-    form = &forms[search->form_count++];
+    if (!OPC_ARRAY_GROW(search->forms, search->form_count)) return;
+    form = &search->forms[search->form_count++];
     *form = (opc_form_t){.id = id};
   }
   form->deaths += deaths;

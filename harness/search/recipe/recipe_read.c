@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "model/value/value_read.h"
 #include "search/recipe/recipe_expression.h"
@@ -170,11 +171,9 @@ static opc_status_t read_fill(opc_json_reader_t *reader, opc_recipe_t *recipe, c
 
 static opc_status_t add_choice(opc_json_reader_t *reader, const json_t *json, opc_want_t *want) {
   static const opc_type_t integer = {.kind = OPC_TYPE_INT};
-  opc_value_t *choices = realloc(want->choices, (want->choice_count + 1) * sizeof *choices);
-  if (!choices) return opc_out_of_memory(reader->error);
-  want->choices = choices;
+  if (!OPC_ARRAY_GROW(want->choices, want->choice_count)) return opc_out_of_memory(reader->error);
   opc_status_t status = opc_value_read(reader, json, want->type ? want->type : &integer,
-                                       want->type ? want->type_text : "size", &choices[want->choice_count]);
+                                       want->type ? want->type_text : "size", &want->choices[want->choice_count]);
   if (status == OPC_OK) want->choice_count++;
   return status;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "model/json/json_file.h"
 #include "search/draft/search_inside.h"
 #include "search/recipe/recipe_inside.h"
@@ -72,10 +73,8 @@ static opc_status_t try_out(const opc_recipe_t *recipe, opc_error_t *error) {
 }
 
 static opc_status_t keep(opc_recipe_set_t *set, opc_recipe_t *recipe, opc_error_t *error) {
-  opc_recipe_t **grown = realloc(set->recipes, (set->count + 1) * sizeof(opc_recipe_t *));
-  if (!grown) return opc_out_of_memory(error);
-  set->recipes = grown;
-  grown[set->count++] = recipe;
+  if (!OPC_ARRAY_GROW(set->recipes, set->count)) return opc_out_of_memory(error);
+  set->recipes[set->count++] = recipe;
   return OPC_OK;
 }
 

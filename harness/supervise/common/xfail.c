@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 static char *cut_word(char **rest) {
@@ -33,10 +34,8 @@ static opc_status_t add(opc_xfail_t *list, char *line, int number, opc_error_t *
     return opc_error_set(error, OPC_ERR_INPUT, "%s:%d: no reason behind %s: write why the failure is expected",
                          list->file, number, pattern);
   }
-  opc_xfail_entry_t *grown = realloc(list->entries, (list->count + 1) * sizeof *grown);
-  if (grown == NULL) return opc_out_of_memory(error);
-  list->entries = grown;
-  opc_xfail_entry_t *entry = &grown[list->count++];
+  if (!OPC_ARRAY_GROW(list->entries, list->count)) return opc_out_of_memory(error);
+  opc_xfail_entry_t *entry = &list->entries[list->count++];
   *entry = (opc_xfail_entry_t){.pattern = opc_string_copy(pattern),
                                .rule = opc_string_copy(rule),
                                .reason = opc_string_copy(rest),

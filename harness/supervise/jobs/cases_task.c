@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "checks/catalogue/rules.h"
 #include "model/case/verdict.h"
@@ -35,13 +36,7 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
 
 /* The id of a case that has come to an end, in the order of the plan. */
 static opc_status_t note_order(opc_task_t *task, const char *case_id, opc_error_t *error) {
-  if (task->order_count == task->order_capacity) {
-    size_t capacity = task->order_capacity * 2 + 64;
-    char **grown = realloc(task->order, capacity * sizeof *grown);
-    if (grown == NULL) return opc_out_of_memory(error);
-    task->order = grown;
-    task->order_capacity = capacity;
-  }
+  if (!OPC_ARRAY_GROW(task->order, task->order_count)) return opc_out_of_memory(error);
   task->order[task->order_count] = opc_string_copy(case_id);
   if (task->order[task->order_count] == NULL) return opc_out_of_memory(error);
   task->order_count++;
@@ -49,17 +44,15 @@ static opc_status_t note_order(opc_task_t *task, const char *case_id, opc_error_
 }
 
 static opc_status_t suspect(opc_task_t *task, json_t *result, opc_error_t *error) {
-  opc_suspect_t *grown = realloc(task->suspects, (task->suspect_count + 1) * sizeof *grown);
-  if (grown == NULL) {
+  if (!OPC_ARRAY_GROW(task->suspects, task->suspect_count)) {
     json_decref(result);
     return opc_out_of_memory(error);
   }
-  task->suspects = grown;
-  grown[task->suspect_count++] = (opc_suspect_t){.result = result,
-                                                 .first = task->first,
-                                                 .position = task->order_count - 1,
-                                                 .skips = json_array_size(task->skips),
-                                                 .crashed = json_array_size(task->crashed)};
+  task->suspects[task->suspect_count++] = (opc_suspect_t){.result = result,
+                                                          .first = task->first,
+                                                          .position = task->order_count - 1,
+                                                          .skips = json_array_size(task->skips),
+                                                          .crashed = json_array_size(task->crashed)};
   json_t *record = json_copy(result);
   opc_case_id_t id;
   if (record != NULL && opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) == OPC_OK) {
@@ -146,13 +139,11 @@ static opc_status_t tally(opc_task_t *task, const char *check, const opc_crash_t
     i++;
   }
   if (i == task->tally_count) {
-    opc_tally_t *grown = realloc(task->tallies, (task->tally_count + 1) * sizeof *grown);
-    if (grown == NULL) return opc_out_of_memory(error);
-    task->tallies = grown;
-    grown[task->tally_count++] = (opc_tally_t){.count = 0};
-    snprintf(grown[i].check, sizeof grown[i].check, "%s", check);
-    snprintf(grown[i].rule, sizeof grown[i].rule, "%s", crash->rule);
-    snprintf(grown[i].place, sizeof grown[i].place, "%s", place);
+    if (!OPC_ARRAY_GROW(task->tallies, task->tally_count)) return opc_out_of_memory(error);
+    task->tallies[task->tally_count++] = (opc_tally_t){.count = 0};
+    snprintf(task->tallies[i].check, sizeof task->tallies[i].check, "%s", check);
+    snprintf(task->tallies[i].rule, sizeof task->tallies[i].rule, "%s", crash->rule);
+    snprintf(task->tallies[i].place, sizeof task->tallies[i].place, "%s", place);
   }
   if (++task->tallies[i].count == (timeout ? TIMEOUTS_MAX : CRASHES_MAX))
     json_array_append_new(task->skips, json_string(check));

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "supervise/common/interrupt.h"
 #include "supervise/jobs/task_phases.h"
 
@@ -88,10 +89,8 @@ static opc_status_t set_aside(schedule_t *schedule, opc_error_t *error) {
       i++;
       continue;
     }
-    opc_task_t **grown = realloc(schedule->exclusive, (schedule->exclusive_count + 1) * sizeof *grown);
-    if (grown == NULL) return opc_out_of_memory(error);
-    schedule->exclusive = grown;
-    grown[schedule->exclusive_count++] = task;
+    if (!OPC_ARRAY_GROW(schedule->exclusive, schedule->exclusive_count)) return opc_out_of_memory(error);
+    schedule->exclusive[schedule->exclusive_count++] = task;
     schedule->running[i] = schedule->running[--schedule->running_count];
   }
   return OPC_OK;

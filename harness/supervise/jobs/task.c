@@ -13,25 +13,11 @@
 
 static const char *const sources[] = {"file", "file", "recorded", "searched"}; /* in the order of opc_sample_source_t */
 
-static opc_status_t copy_samples(const opc_sample_set_t *from, opc_sample_set_t *to, opc_error_t *error) {
-  opc_sample_t *grown = realloc(to->samples, (to->count + from->count + 1) * sizeof *grown);
-  if (grown == NULL) return opc_out_of_memory(error);
-  to->samples = grown;
-  for (size_t i = 0; i < from->count; i++) {
-    opc_status_t status = opc_sample_copy(&from->samples[i], &to->samples[to->count], error);
-    if (status != OPC_OK) return status;
-    to->count++;
-  }
-  return OPC_OK;
-}
-
-/* For --save-samples: those that are worth to be kept. */
-static opc_status_t save_samples(const opc_sample_set_t *from, opc_sample_set_t *to, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < from->count && status == OPC_OK; i++) {
-    const opc_sample_set_t one = {.samples = &from->samples[i], .count = 1};
-    if (!from->samples[i].unchecked) status = copy_samples(&one, to, error);
-  }
+static opc_status_t add_copy(opc_sample_set_t *set, const opc_sample_t *sample, opc_error_t *error) {
+  opc_sample_t copy = {0};
+  opc_status_t status = opc_sample_copy(sample, &copy, error);
+  if (status == OPC_OK) status = opc_sample_set_add(set, &copy, error);
+  opc_sample_clear(&copy);
   return status;
 }
 
@@ -42,28 +28,24 @@ static opc_status_t take_found(opc_task_t *task, opc_error_t *error) {
   task->search_record = json_loads(found->record, 0, NULL);
   if (task->search_record == NULL) return opc_out_of_memory(error);
   task->source = found->samples.count > 0 ? "searched" : "none";
-  opc_status_t status = copy_samples(&found->samples, &task->samples, error);
-  if (status == OPC_OK && task->session->options->save_samples != NULL && found->clean)
-    status = save_samples(&found->samples, &task->session->samples, error);
+  const bool saves = task->session->options->save_samples != NULL && found->clean; /* those that are worth to be kept */
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < found->samples.count && status == OPC_OK; i++) {
+    const opc_sample_t *sample = &found->samples.samples[i];
+    status = add_copy(&task->samples, sample, error);
+    if (status == OPC_OK && saves && !sample->unchecked) status = add_copy(&task->session->samples, sample, error);
+  }
   return status;
 }
 
 static opc_status_t take_samples(opc_task_t *task, opc_error_t *error) {
   const opc_sample_set_t *all = &task->session->samples;
-  size_t count = 0;
   opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < all->count; i++) count += strcmp(all->samples[i].operator_name, task->op->name) == 0;
-  task->source = "none";
-  if (count == 0) return take_found(task, error);
-  task->samples.samples = calloc(count, sizeof *task->samples.samples);
-  if (task->samples.samples == NULL) return opc_out_of_memory(error);
-  for (size_t i = 0; i < all->count && status == OPC_OK; i++) {
-    if (strcmp(all->samples[i].operator_name, task->op->name) != 0) continue;
-    status = opc_sample_copy(&all->samples[i], &task->samples.samples[task->samples.count], error);
-    if (status == OPC_OK) task->samples.count++;
-  }
-  if (task->samples.count > 0) task->source = sources[task->samples.samples[0].source];
-  return status;
+  for (size_t i = 0; i < all->count && status == OPC_OK; i++)
+    if (strcmp(all->samples[i].operator_name, task->op->name) == 0)
+      status = add_copy(&task->samples, &all->samples[i], error);
+  task->source = task->samples.count > 0 ? sources[task->samples.samples[0].source] : "none";
+  return status == OPC_OK && task->samples.count == 0 ? take_found(task, error) : status;
 }
 
 /* The samples are known: says so in the journal. */

@@ -67,7 +67,7 @@ struct opc_task {
 
   json_t *held; /* the last result, until it is known that its child outlived it */
   char **order; /* ids of the cases, as they ran */
-  size_t order_count, order_capacity, first;
+  size_t order_count, first;
   json_t *skips;   /* array of check names; only grows */
   json_t *crashed; /* array of ids of cases whose arguments crash the operator; only grows */
   opc_tally_t *tallies;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/array.h"
 #include "inspect/load_order.h"
 #include "inspect/package.h"
 #include "inspect/symbol_search.h"
@@ -68,11 +69,7 @@ static opc_status_t keep_operator(opc_loaded_t *loaded, json_t *message, opc_err
     json_object_set_new(message, "library", json_string(OPC_LIBTORCH));
     loaded->torch_operators++;
   }
-  if ((count & (count - 1)) == 0) { /* grows at each power of two */
-    opc_operator_t *grown = realloc(loaded->operators, (count > 0 ? count * 2 : 1) * sizeof *grown);
-    if (grown == NULL) return opc_out_of_memory(error);
-    loaded->operators = grown;
-  }
+  if (!OPC_ARRAY_GROW(loaded->operators, count)) return opc_out_of_memory(error);
   opc_status_t status = opc_operator_from_json(message, &loaded->operators[count], error);
   if (status != OPC_OK) return status;
   json_t *inputs = json_object_get(message, "package_inputs");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "inspect/elf_file.h"
 #include "inspect/library_search.h"
@@ -20,7 +21,7 @@ typedef struct need {
 
 typedef struct needs {
   need_t *items; /* of all libraries; sorted, each once */
-  size_t count, capacity;
+  size_t count;
   size_t worker; /* whose libtorch is being read */
   bool failed;
 } needs_t;
@@ -60,14 +61,8 @@ static bool note_cxx(const opc_elf_symbol_t *symbol, void *context) {
 static bool collect(const opc_elf_symbol_t *symbol, void *context) {
   needs_t *needs = context;
   if (!is_needed(symbol)) return true;
-  if (needs->count == needs->capacity) {
-    const size_t capacity = needs->capacity > 0 ? needs->capacity * 2 : 1024;
-    need_t *grown = realloc(needs->items, capacity * sizeof *grown);
-    needs->failed = grown == NULL;
-    if (grown == NULL) return false;
-    needs->items = grown;
-    needs->capacity = capacity;
-  }
+  needs->failed = !OPC_ARRAY_GROW(needs->items, needs->count);
+  if (needs->failed) return false;
   needs->items[needs->count++] = (need_t){.name = symbol->name};
   return true;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "supervise/symbols/symbolise.h"
 
@@ -19,13 +20,7 @@ static void empty(opc_maps_t *maps) {
 }
 
 static opc_status_t keep(opc_maps_t *maps, const struct opc_mapping *mapping, opc_error_t *error) {
-  if (maps->count == maps->capacity) {
-    size_t capacity = maps->capacity * 2 + 64;
-    struct opc_mapping *grown = realloc(maps->mappings, capacity * sizeof *grown);
-    if (grown == NULL) return opc_out_of_memory(error);
-    maps->mappings = grown;
-    maps->capacity = capacity;
-  }
+  if (!OPC_ARRAY_GROW(maps->mappings, maps->count)) return opc_out_of_memory(error);
   maps->mappings[maps->count] = *mapping;
   maps->mappings[maps->count].path = opc_string_copy(mapping->path);
   if (maps->mappings[maps->count].path == NULL) return opc_out_of_memory(error);

@@ -34,7 +34,7 @@ typedef struct opc_maps {
     uint64_t start, end, offset; /* offset: in the file */
     char *path;
   } * mappings;
-  size_t count, capacity;
+  size_t count;
   char *program;      /* the process's own; NULL: unknown */
   uint64_t stack_end; /* of the main thread; 0: unknown */
 } opc_maps_t;

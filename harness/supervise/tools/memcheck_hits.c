@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "supervise/tools/memcheck_state.h"
 
 /* ---- a process ---- */
@@ -12,11 +13,9 @@ opc_memcheck_process_t *opc_memcheck_process(opc_memcheck_t *memcheck, const opc
   for (size_t i = memcheck->process_count; i-- > 0;) {
     if (memcheck->processes[i].child == child->id) return &memcheck->processes[i];
   }
-  opc_memcheck_process_t *grown = realloc(memcheck->processes, (memcheck->process_count + 1) * sizeof *grown);
-  if (grown == NULL) return NULL;
-  memcheck->processes = grown;
-  grown[memcheck->process_count] = (opc_memcheck_process_t){.child = child->id};
-  return &grown[memcheck->process_count++];
+  if (!OPC_ARRAY_GROW(memcheck->processes, memcheck->process_count)) return NULL;
+  memcheck->processes[memcheck->process_count] = (opc_memcheck_process_t){.child = child->id};
+  return &memcheck->processes[memcheck->process_count++];
 }
 
 opc_status_t opc_memcheck_read(const opc_memcheck_t *memcheck, const opc_child_t *child,
@@ -35,10 +34,8 @@ opc_status_t opc_memcheck_read(const opc_memcheck_t *memcheck, const opc_child_t
 
 static opc_status_t add_hit(opc_memcheck_hits_t *hits, const opc_memcheck_error_t *error_found, uint64_t count,
                             opc_error_t *error) {
-  opc_memcheck_hit_t *grown = realloc(hits->items, (hits->count + 1) * sizeof *grown);
-  if (grown == NULL) return opc_out_of_memory(error);
-  hits->items = grown;
-  grown[hits->count++] = (opc_memcheck_hit_t){.error = error_found, .count = count};
+  if (!OPC_ARRAY_GROW(hits->items, hits->count)) return opc_out_of_memory(error);
+  hits->items[hits->count++] = (opc_memcheck_hit_t){.error = error_found, .count = count};
   return OPC_OK;
 }
 

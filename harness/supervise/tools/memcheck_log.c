@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "supervise/tools/memcheck_xml.h"
 
 typedef struct log_reader {
@@ -48,13 +49,7 @@ static uint64_t number_with_commas(const char *text) {
 }
 
 static bool keep_count(opc_memcheck_counts_t *counts, uint64_t key, uint64_t count) {
-  if (counts->count == counts->capacity) {
-    size_t capacity = counts->capacity * 2 + 32;
-    opc_memcheck_count_t *grown = realloc(counts->items, capacity * sizeof *grown);
-    if (grown == NULL) return false;
-    counts->items = grown;
-    counts->capacity = capacity;
-  }
+  if (!OPC_ARRAY_GROW(counts->items, counts->count)) return false;
   counts->items[counts->count++] = (opc_memcheck_count_t){.key = key, .count = count};
   return true;
 }

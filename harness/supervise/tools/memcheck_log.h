@@ -20,7 +20,7 @@ typedef struct opc_memcheck_count {
 
 typedef struct opc_memcheck_counts {
   opc_memcheck_count_t *items; /* the caller frees */
-  size_t count, capacity;
+  size_t count;
 } opc_memcheck_counts_t;
 
 /* The first list of its errors (opc_valgrind_list_errors) that the process has in the log from *offset on; *offset

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "memory/red_zone.h"
 #include "memory/valgrind_requests.h"
@@ -104,13 +105,7 @@ static void read_error(const xmlNode *node, const announced_t *announced, opc_me
 static bool keep_error(scan_t *scan, const xmlNode *node) {
   opc_memcheck_errors_t *errors = scan->errors;
   if (errors->count == OPC_MEMCHECK_ERRORS_MAX) return true;
-  if (errors->count == errors->capacity) {
-    size_t capacity = errors->capacity * 2 + 16;
-    opc_memcheck_error_t *grown = realloc(errors->items, capacity * sizeof *grown);
-    if (grown == NULL) return false;
-    errors->items = grown;
-    errors->capacity = capacity;
-  }
+  if (!OPC_ARRAY_GROW(errors->items, errors->count)) return false;
   opc_memcheck_error_t *error = &errors->items[errors->count++];
   memset(error, 0, sizeof *error);
   read_error(node, scan->announced, error);

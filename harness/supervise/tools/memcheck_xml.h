@@ -41,7 +41,7 @@ typedef struct opc_memcheck_error {
 
 typedef struct opc_memcheck_errors {
   opc_memcheck_error_t *items; /* in the order in which they came up */
-  size_t count, capacity;
+  size_t count;
   bool finished;   /* the process came to an end that Valgrind saw */
   bool new_failed; /* operator new had no memory: Valgrind cannot throw, and ends the process */
 } opc_memcheck_errors_t;

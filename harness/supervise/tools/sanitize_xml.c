@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "supervise/evidence/xml_node.h"
 
 /* ---- one record ---- */
@@ -78,13 +79,7 @@ static bool keep_record(opc_sanitize_records_t *records, const xmlNode *node) {
     records->dropped++;
     return true;
   }
-  if (records->count == records->capacity) {
-    size_t capacity = records->capacity * 2 + 4;
-    opc_sanitize_record_t *grown = realloc(records->items, capacity * sizeof *grown);
-    if (grown == NULL) return false;
-    records->items = grown;
-    records->capacity = capacity;
-  }
+  if (!OPC_ARRAY_GROW(records->items, records->count)) return false;
   opc_sanitize_record_t *record = &records->items[records->count++];
   memset(record, 0, sizeof *record);
   read_record(node, record);

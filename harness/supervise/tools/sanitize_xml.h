@@ -45,7 +45,7 @@ typedef struct opc_sanitize_record {
 
 typedef struct opc_sanitize_records {
   opc_sanitize_record_t *items;
-  size_t count, capacity;
+  size_t count;
   size_t dropped; /* beyond OPC_SANITIZE_RECORDS_MAX */
 } opc_sanitize_records_t;
 
