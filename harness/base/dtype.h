@@ -49,6 +49,7 @@ opc_encoding_t opc_dtype_encoding(opc_dtype_t dtype);
 /* Kernels store float8 and convert it, and hardly any compute in it: beside wider floating tensors it is a thing of its
  * own. */
 bool opc_dtype_is_float8(opc_dtype_t dtype);
+bool opc_dtype_is_inexact(opc_dtype_t dtype); /* floating or complex */
 
 typedef enum opc_device_type {
   OPC_DEVICE_CPU = 0,

@@ -71,7 +71,7 @@ static bool is_zero(const opc_seen_values_t *values) {
 /* A fill that gives values of the same kind. */
 static void write_kind(const opc_seen_tensor_t *tensor, const opc_seen_values_t *values, opc_text_t *out) {
   const opc_dtype_class_t kind = opc_dtype_class(tensor->dtype);
-  const bool floating = kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX;
+  const bool floating = opc_dtype_is_inexact(tensor->dtype);
   const double span = values->highest - values->lowest;
   if (kind == OPC_CLASS_BOOLEAN) opc_text_add(out, "\"uniform\"");
   else if (!floating && values->counting) opc_text_add(out, "\"arange\"");
@@ -108,8 +108,7 @@ static void write_notes(const opc_seen_tensor_t *tensor, const opc_seen_values_t
 
 static void write_fill(const opc_seen_tensor_t *tensor, const opc_seen_values_t *values, const char *path,
                        opc_text_t *out, opc_text_t *notes) {
-  const opc_dtype_class_t kind = opc_dtype_class(tensor->dtype);
-  const bool floating = kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX;
+  const bool floating = opc_dtype_is_inexact(tensor->dtype);
   const int64_t most = floating ? opc_recorder_elements() : opc_recorder_elements() * INTEGERS_A_FLOAT;
   if (values->numel == 0) return;
   opc_text_add(out, ", \"fill\": ");

@@ -10,9 +10,8 @@
 #include "base/random.h"
 
 static bool is_differentiable(const opc_tensor_meta_t *meta) {
-  opc_dtype_class_t kind = opc_dtype_class(meta->dtype);
-  return meta->defined && strcmp(meta->layout, "strided") == 0 &&
-         (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX) && meta->ndim <= OPC_MAX_DIMS;
+  return meta->defined && strcmp(meta->layout, "strided") == 0 && opc_dtype_is_inexact(meta->dtype) &&
+         meta->ndim <= OPC_MAX_DIMS;
 }
 
 static opc_status_t part_add(opc_autograd_parts_t *parts, const char *path, const opc_tensor_meta_t *meta,
@@ -173,15 +172,9 @@ opc_status_t opc_autograd_run_loss(const opc_autograd_run_t *run, const double *
 
 /* ---- the point ---- */
 
-static void forget_grad(const char *path, opc_value_t *value, void *context) {
-  (void)path;
-  (void)context;
-  value->tensor->requires_grad = false;
-}
-
 void opc_autograd_forget_grad(opc_sample_t *sample) {
-  for (size_t i = 0; i < sample->argument_count; i++)
-    opc_value_visit_tensors("", &sample->arguments[i], forget_grad, NULL);
+  opc_tensor_spec_t *spec;
+  for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++) spec->requires_grad = false;
 }
 
 static bool is_twin(const opc_call_t *call, size_t tensor_arg) {

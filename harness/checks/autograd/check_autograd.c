@@ -48,19 +48,14 @@ typedef struct sample_facts {
   bool floating, asks; /* some tensor is floating or complex, and no float8; some says requires_grad */
 } sample_facts_t;
 
-static void see_tensor(const char *path, opc_value_t *value, void *context) {
-  sample_facts_t *facts = context;
-  opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
-  (void)path;
-  facts->floating = facts->floating || (kind == OPC_CLASS_FLOATING && !opc_dtype_is_float8(value->tensor->dtype)) ||
-                    kind == OPC_CLASS_COMPLEX;
-  facts->asks = facts->asks || value->tensor->requires_grad;
-}
-
 static sample_facts_t facts_of(const opc_sample_t *sample) {
   sample_facts_t facts = {0};
-  for (size_t i = 0; i < sample->argument_count; i++)
-    opc_value_visit_tensors("", &sample->arguments[i], see_tensor, &facts);
+  const opc_tensor_spec_t *spec;
+  for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++) {
+    opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
+    facts.floating |= (kind == OPC_CLASS_FLOATING && !opc_dtype_is_float8(spec->dtype)) || kind == OPC_CLASS_COMPLEX;
+    facts.asks |= spec->requires_grad;
+  }
   return facts;
 }
 

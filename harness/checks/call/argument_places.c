@@ -26,19 +26,14 @@ struct opc_places {
 
 static size_t place_step(size_t bytes) { return (bytes / CACHE_LINE + 2) * CACHE_LINE; }
 
-static void place_reserve(const char *path, opc_value_t *value, void *context) {
-  size_t *size = context;
-  (void)path;
-  *size += place_step((size_t)value->tensor->storage_size * opc_dtype_size(value->tensor->dtype));
-}
-
 opc_places_t *opc_places_new(const opc_sample_t *sample) {
   static uintptr_t next = places_first;
+  const opc_tensor_spec_t *spec;
   opc_places_t *places = calloc(1, sizeof *places);
   if (!places) return NULL;
   places->left = SLACK;
-  for (size_t i = 0; i < sample->argument_count; i++)
-    opc_value_visit_tensors("", &sample->arguments[i], place_reserve, &places->left);
+  for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++)
+    places->left += place_step((size_t)spec->storage_size * opc_dtype_size(spec->dtype));
   places->bytes = places->left + SLACK;
   void *memory =
       mmap((void *)next, places->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

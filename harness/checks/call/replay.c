@@ -15,9 +15,8 @@ static bool is_whole(double value, opc_dtype_t dtype) {
 /* Fills in the leaf's largest value. True: some value is no integer. */
 static bool look_over(struct opc_replay_tensor_arg *tensor_arg) {
   bool fractions = false;
-  opc_dtype_class_t kind = opc_dtype_class(tensor_arg->dtype);
   size_t width = opc_dtype_size(tensor_arg->dtype);
-  if (kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX) return false;
+  if (!opc_dtype_is_inexact(tensor_arg->dtype)) return false;
   for (int64_t i = 0; i < tensor_arg->numel; i++) {
     opc_number_t number = opc_number_load(tensor_arg->dtype, (const char *)tensor_arg->bytes + (size_t)i * width);
     double parts[2] = {number.kind == OPC_NUMBER_COMPLEX ? number.c.re : number.f,
@@ -108,8 +107,7 @@ opc_status_t opc_replay_values(size_t tensor_arg, const char *path, const opc_te
 
   struct opc_replay_tensor_arg *source = &replay->tensor_args[tensor_arg];
   size_t from = opc_dtype_size(source->dtype), to = opc_dtype_size(spec->dtype);
-  opc_dtype_class_t kind = opc_dtype_class(source->dtype);
-  bool fractional = kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX, move = replay->pattern && fractional;
+  bool fractional = opc_dtype_is_inexact(source->dtype), move = replay->pattern && fractional;
   const void *ready = source->dtype == spec->dtype          ? source->bytes
                       : source->converted_to == spec->dtype ? source->converted
                                                             : NULL;
@@ -134,43 +132,26 @@ opc_status_t opc_replay_values(size_t tensor_arg, const char *path, const opc_te
   return OPC_OK;
 }
 
-static void tensor_make_contiguous(const char *path, opc_value_t *value, void *context) {
-  (void)path;
-  (void)context;
-  opc_tensor_spec_make_contiguous(value->tensor);
-  value->tensor->conj = value->tensor->neg = false;
-  free(value->tensor->storage);
-  value->tensor->storage = NULL;
-}
-
-static bool is_wide(opc_dtype_t dtype) {
-  opc_dtype_class_t kind = opc_dtype_class(dtype);
-  return (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX) && !opc_dtype_is_float8(dtype);
-}
-
-static void tensor_look(const char *path, opc_value_t *value, void *context) {
-  (void)path;
-  *(bool *)context |= is_wide(value->tensor->dtype);
-}
-
-static void tensor_widen(const char *path, opc_value_t *value, void *context) {
-  (void)path;
-  const bool *some_wide = context;
-  opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
-  if (*some_wide && opc_dtype_is_float8(value->tensor->dtype)) return; /* what is quantised stays so beside numbers */
-  if (kind == OPC_CLASS_FLOATING) value->tensor->dtype = OPC_DTYPE_FLOAT64;
-  if (kind == OPC_CLASS_COMPLEX) value->tensor->dtype = OPC_DTYPE_COMPLEX128;
-}
+static bool is_wide(opc_dtype_t dtype) { return opc_dtype_is_inexact(dtype) && !opc_dtype_is_float8(dtype); }
 
 void opc_sample_make_contiguous(opc_sample_t *sample) {
-  for (size_t i = 0; i < sample->argument_count; i++)
-    opc_value_visit_tensors("", &sample->arguments[i], tensor_make_contiguous, NULL);
+  opc_tensor_spec_t *spec;
+  for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++) {
+    opc_tensor_spec_make_contiguous(spec);
+    spec->conj = spec->neg = false;
+    free(spec->storage);
+    spec->storage = NULL;
+  }
 }
 
 void opc_sample_widen(opc_sample_t *sample) {
+  opc_tensor_spec_t *spec;
   bool some_wide = false;
-  for (size_t i = 0; i < sample->argument_count; i++)
-    opc_value_visit_tensors("", &sample->arguments[i], tensor_look, &some_wide);
-  for (size_t i = 0; i < sample->argument_count; i++)
-    opc_value_visit_tensors("", &sample->arguments[i], tensor_widen, &some_wide);
+  for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++) some_wide |= is_wide(spec->dtype);
+  for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++) {
+    opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
+    if (some_wide && opc_dtype_is_float8(spec->dtype)) continue; /* what is quantised stays so beside numbers */
+    if (kind == OPC_CLASS_FLOATING) spec->dtype = OPC_DTYPE_FLOAT64;
+    if (kind == OPC_CLASS_COMPLEX) spec->dtype = OPC_DTYPE_COMPLEX128;
+  }
 }

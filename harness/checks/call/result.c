@@ -240,7 +240,7 @@ void opc_element_text(opc_dtype_t dtype, const void *element, char *out, size_t 
   size_t width = opc_dtype_size(dtype), half = width;
   opc_number_format(dtype, element, number, sizeof number);
   opc_dtype_class_t kind = opc_dtype_class(dtype);
-  if (kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX) {
+  if (!opc_dtype_is_inexact(dtype)) {
     snprintf(out, size, "%s", number);
     return;
   }

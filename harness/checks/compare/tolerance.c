@@ -66,9 +66,8 @@ static opc_number_t element(const opc_result_item_t *item, int64_t i) {
 }
 
 bool opc_result_is_measurable(const opc_result_item_t *item) {
-  opc_dtype_class_t kind = opc_dtype_class(item->meta.dtype);
   bool has_values = item->kind == OPC_VALUE_TENSOR || item->kind == OPC_VALUE_FLOAT || item->kind == OPC_VALUE_COMPLEX;
-  return has_values && item->bytes && (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX);
+  return has_values && item->bytes && opc_dtype_is_inexact(item->meta.dtype);
 }
 
 static void change_add(opc_tolerance_t *tolerance, size_t i, const opc_result_item_t *before,

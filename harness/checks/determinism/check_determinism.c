@@ -46,19 +46,6 @@ static opc_status_t compare_under(sample_case_t *run, const opc_trial_t *trial, 
   return status;
 }
 
-typedef struct tensor_kinds {
-  bool floating, other;
-} tensor_kinds_t;
-
-static void see_tensor(const char *path, opc_value_t *value, void *context) {
-  tensor_kinds_t *kinds = context;
-  opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
-  bool floating = kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX;
-  (void)path;
-  kinds->floating |= floating;
-  kinds->other |= !floating;
-}
-
 /* By PyTorch's convention the default dtype decides where a result is floating and no argument says how: all are
  * integers, each item of a list has a result of its own, a dtype that could be given is not. */
 static void look_at_arguments(sample_case_t *run) {
@@ -66,11 +53,13 @@ static void look_at_arguments(sample_case_t *run) {
   bool decides = false;
   for (size_t i = 0; i < sample->argument_count; i++) {
     const opc_type_t *type = &run->context->op->arguments[i].type;
-    tensor_kinds_t kinds = {0};
     if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
-    opc_value_visit_tensors("", &sample->arguments[i], see_tensor, &kinds);
-    run->floating |= kinds.floating;
-    decides |= type->kind == OPC_TYPE_LIST && kinds.other;
+    const opc_tensor_spec_t *spec;
+    for (size_t k = 0, number = 0; (spec = opc_value_tensor(&sample->arguments[i], &number)); number = ++k) {
+      bool floating = opc_dtype_is_inexact(spec->dtype);
+      run->floating |= floating;
+      decides |= type->kind == OPC_TYPE_LIST && !floating;
+    }
     decides |= type->kind == OPC_TYPE_DTYPE && (sample->absent[i] || sample->arguments[i].kind == OPC_VALUE_NONE);
   }
   run->says_dtype = !decides && run->floating;

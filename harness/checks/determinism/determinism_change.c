@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/variant/resize.h"
 #include "plan/variant/variant.h"
 
 /* ---- every tensor: a dtype, a variant ---- */
@@ -60,27 +61,16 @@ typedef enum shape_change { SHAPE_LONGER = 0, SHAPE_DIMENSION, SHAPE_CHANGES } s
 static const char *const shape_words[SHAPE_CHANGES] = {"made longer by one", "given one dimension more"};
 enum { SHAPED_TENSORS = 3 };
 
-typedef struct shaping {
-  size_t wanted, seen;
-  shape_change_t change;
-  char path[48];
-} shaping_t;
-
-static void shape_tensor(const char *path, opc_value_t *value, void *context) {
-  shaping_t *shaping = context;
-  opc_tensor_spec_t *spec = value->tensor;
-  if (shaping->seen++ != shaping->wanted || spec->storage || spec->identity) return;
-  if (shaping->change == SHAPE_LONGER && spec->ndim > 0) {
-    spec->sizes[spec->ndim - 1]++;
-  } else if (shaping->change == SHAPE_DIMENSION && spec->ndim < OPC_MAX_DIMS) {
-    spec->sizes[spec->ndim++] = 1;
-  } else {
-    return;
-  }
+/* False: it has no such shape. */
+static bool shape_tensor(opc_tensor_spec_t *spec, shape_change_t change) {
+  if (spec->storage || spec->identity || (change == SHAPE_LONGER ? spec->ndim == 0 : spec->ndim == OPC_MAX_DIMS))
+    return false;
+  if (change == SHAPE_LONGER) spec->sizes[spec->ndim - 1]++;
+  else spec->sizes[spec->ndim++] = 1;
   opc_tensor_spec_make_contiguous(spec);
   if (spec->fill.kind == OPC_FILL_VALUES || spec->fill.kind == OPC_FILL_FILE)
     spec->fill.kind = OPC_FILL_ZEROS; /* as many as there were elements */
-  snprintf(shaping->path, sizeof shaping->path, "%s", path);
+  return true;
 }
 
 /* ---- all of them ---- */
@@ -110,12 +100,15 @@ opc_change_state_t opc_change_make(const opc_operator_t *op, const opc_sample_t 
     return changed == plain_changes[number].kinds ? OPC_CHANGE_MADE : OPC_CHANGE_NOT_HERE;
   }
   number -= PLAIN_CHANGES;
-  shaping_t shaping = {.wanted = number / SHAPE_CHANGES, .change = (shape_change_t)(number % SHAPE_CHANGES)};
-  if (shaping.wanted >= SHAPED_TENSORS) return OPC_CHANGES_OVER;
-  for (size_t i = 0; i < out->argument_count; i++)
-    opc_value_visit_tensors(op->arguments[i].name, &out->arguments[i], shape_tensor, &shaping);
-  snprintf(what, size, "a call with %s %s", shaping.path, shape_words[shaping.change]);
-  return shaping.path[0] ? OPC_CHANGE_MADE : OPC_CHANGE_NOT_HERE;
+  const size_t tensor = number / SHAPE_CHANGES;
+  const shape_change_t change = (shape_change_t)(number % SHAPE_CHANGES);
+  opc_variant_tensors_t tensors;
+  if (tensor >= SHAPED_TENSORS || opc_variant_tensors_collect(out, op, &tensors, &ignored) != OPC_OK)
+    return OPC_CHANGES_OVER;
+  bool made = tensor < tensors.count && shape_tensor(tensors.items[tensor].value->tensor, change);
+  if (made) snprintf(what, size, "a call with %s %s", tensors.items[tensor].path, shape_words[change]);
+  opc_variant_tensors_clear(&tensors);
+  return made ? OPC_CHANGE_MADE : OPC_CHANGE_NOT_HERE;
 }
 
 opc_change_state_t opc_change_options(const opc_operator_t *op, const opc_sample_t *sample, opc_sample_t *out,

@@ -1,8 +1,10 @@
 #include "checks/determinism/determinism_grow.h"
-#include "base/clock.h"
 
 #include <math.h>
 #include <time.h>
+
+#include "base/clock.h"
+#include "plan/variant/resize.h"
 
 /* Of a size, at a time; more after a step that took little time, as far as the next one can be expected to take no more
  * than seconds_most. */
@@ -14,62 +16,49 @@ static const int64_t numel_max = 4 << 20;
 
 /* ---- sizes ---- */
 
-typedef struct sizes {
-  const opc_enlargement_t *growth;
-  int64_t largest;                 /* elements of the largest tensor */
-  const opc_tensor_spec_t *chosen; /* that tensor */
-  size_t seen, chosen_number;
-  bool impossible;
-} sizes_t;
-
-static void see_tensor(const char *path, opc_value_t *value, void *context) {
-  sizes_t *sizes = context;
-  int64_t numel = opc_tensor_spec_numel(value->tensor);
-  (void)path;
-  if (!sizes->chosen || numel > sizes->largest) {
-    sizes->largest = numel;
-    sizes->chosen = value->tensor;
-    sizes->chosen_number = sizes->seen;
+static const opc_tensor_spec_t *largest_of(const opc_sample_t *sample, size_t *out_number) {
+  const opc_tensor_spec_t *largest = NULL, *spec;
+  for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++) {
+    if (largest && opc_tensor_spec_numel(spec) <= opc_tensor_spec_numel(largest)) continue;
+    largest = spec;
+    *out_number = i;
   }
-  sizes->seen++;
+  return largest;
 }
 
-static sizes_t sizes_of(const opc_operator_t *op, const opc_sample_t *sample) {
-  sizes_t sizes = {0};
-  for (size_t i = 0; i < sample->argument_count; i++)
-    opc_value_visit_tensors(op->arguments[i].name, &sample->arguments[i], see_tensor, &sizes);
-  return sizes;
+typedef struct growing {
+  opc_enlargement_t growth;
+  size_t largest; /* that tensor's number */
+} growing_t;
+
+static bool where_grows(const opc_variant_tensor_t *tensor, size_t number, int dim, void *context) {
+  const growing_t *growing = context;
+  return tensor->value->tensor->sizes[dim] == growing->growth.size &&
+         (growing->growth.size != 1 || (dim == 0 && number == growing->largest));
 }
 
-static bool grows(const opc_tensor_spec_t *spec, int dim, const opc_enlargement_t *growth, bool chosen) {
-  return spec->sizes[dim] == growth->size && (growth->size != 1 || (dim == 0 && chosen));
-}
-
-static void grow_tensor(const char *path, opc_value_t *value, void *context) {
-  sizes_t *sizes = context;
-  opc_tensor_spec_t *spec = value->tensor;
-  bool changed = false, chosen = sizes->seen++ == sizes->chosen_number;
-  (void)path;
-  for (int dim = 0; dim < spec->ndim; dim++) {
-    if (!grows(spec, dim, sizes->growth, chosen)) continue;
-    spec->sizes[dim] *= sizes->growth->factor;
-    changed = true;
-  }
-  int64_t numel = opc_tensor_spec_numel(spec);
-  sizes->impossible |= numel > numel_max || (changed && spec->storage);
-  if (changed) opc_tensor_spec_make_contiguous(spec);
-  if (numel > sizes->largest) sizes->largest = numel;
-}
-
-/* *out_largest: elements of the largest tensor; 0: it cannot grow so. */
-static opc_status_t sample_grow(const opc_operator_t *op, const opc_sample_t *sample, const opc_enlargement_t *growth,
-                                opc_sample_t *out, int64_t *out_largest, opc_error_t *error) {
-  sizes_t sizes = {.growth = growth, .chosen_number = sizes_of(op, sample).chosen_number};
-  opc_status_t status = opc_sample_copy(sample, out, error);
-  for (size_t i = 0; status == OPC_OK && growth->factor && i < out->argument_count; i++)
-    opc_value_visit_tensors(op->arguments[i].name, &out->arguments[i], grow_tensor, &sizes);
-  *out_largest = sizes.impossible ? 0 : sizes.largest;
+/* *out_largest: elements of the largest tensor; 0: it cannot grow so. measures: the sample stays what it is. */
+static opc_status_t grow(opc_sample_t *sample, const opc_enlargement_t *growth, int64_t numel, bool measures,
+                         int64_t *out_largest, opc_error_t *error) {
+  growing_t growing = {.growth = *growth};
+  opc_resized_t resized;
+  bool possible = false;
+  const opc_resize_t resize = {.where = where_grows,
+                               .context = &growing,
+                               .factor = growth->factor,
+                               .values = OPC_RESIZE_GIVEN,
+                               .numel_max = numel,
+                               .measures = measures};
+  (void)largest_of(sample, &growing.largest);
+  opc_status_t status = opc_sample_resize(sample, &resize, &resized, &possible, error);
+  *out_largest = status == OPC_OK && possible ? resized.largest : 0;
   return status;
+}
+
+static opc_status_t sample_grow(const opc_sample_t *sample, const opc_enlargement_t *growth, opc_sample_t *out,
+                                int64_t *out_largest, opc_error_t *error) {
+  opc_status_t status = opc_sample_copy(sample, out, error);
+  return status == OPC_OK && growth->factor ? grow(out, growth, numel_max, false, out_largest, error) : status;
 }
 
 /* ---- values ---- */
@@ -87,24 +76,20 @@ static opc_status_t values_own(opc_case_context_t *context, const opc_sample_t *
 opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sample, const opc_enlargement_t *growth,
                             bool others, opc_grown_t *out, opc_error_t *error) {
   int64_t ignored;
+  size_t number;
   bool differs;
   *out = (opc_grown_t){0};
   opc_status_t status = values_own(context, sample, &out->values, error);
   if (status == OPC_OK && others) status = opc_trial_other_values(context, sample, &out->other, &differs, error);
-  if (status == OPC_OK) status = sample_grow(context->op, sample, growth, &out->sample, &ignored, error);
+  if (status == OPC_OK) status = sample_grow(sample, growth, &out->sample, &ignored, error);
   out->other.repeats = true;
-  out->numel = sizes_of(context->op, &out->sample).largest;
+  const opc_tensor_spec_t *largest = largest_of(&out->sample, &number);
+  out->numel = largest ? opc_tensor_spec_numel(largest) : 0;
   if (status != OPC_OK) opc_grown_clear(out);
   return status;
 }
 
 /* ---- search ---- */
-
-typedef struct grown_size {
-  opc_enlargement_t growth;
-  size_t seen, chosen_number;
-  double largest;
-} grown_size_t;
 
 /* One call. *out_largest: elements of the largest tensor; 0: not so. */
 static opc_status_t step(opc_case_context_t *context, const opc_sample_t *sample, const opc_enlargement_t *growth,
@@ -112,7 +97,7 @@ static opc_status_t step(opc_case_context_t *context, const opc_sample_t *sample
   opc_sample_t larger = {0};
   opc_call_t call = {0};
   opc_trial_t trial = {.context = context, .sample = &larger, .values = values, .phase = "a call on larger tensors"};
-  opc_status_t status = sample_grow(context->op, sample, growth, &larger, out_largest, error);
+  opc_status_t status = sample_grow(sample, growth, &larger, out_largest, error);
   if (status != OPC_OK || !*out_largest) goto release;
   status = opc_trial_make(&trial, &call, error);
   if (status != OPC_OK) goto release;
@@ -127,55 +112,42 @@ release:
   return status;
 }
 
-static void see_grown(const char *path, opc_value_t *value, void *context) {
-  grown_size_t *grown = context;
-  double numel = (double)opc_tensor_spec_numel(value->tensor);
-  bool chosen = grown->seen++ == grown->chosen_number;
-  (void)path;
-  for (int dim = 0; dim < value->tensor->ndim; dim++)
-    if (grows(value->tensor, dim, &grown->growth, chosen)) numel *= (double)grown->growth.factor;
-  grown->largest = fmax(grown->largest, numel);
-}
-
 /* The largest factor up to `most` at which no tensor has more than `numel` elements; at least 1. */
-static int64_t factor_within(const opc_operator_t *op, const opc_sample_t *sample, int64_t size, int64_t most,
-                             int64_t numel) {
-  int64_t within = 1;
+static int64_t factor_within(const opc_sample_t *sample, int64_t size, int64_t most, int64_t numel) {
+  int64_t within = 1, largest;
   for (int64_t beyond = most + 1; beyond - within > 1;) {
-    grown_size_t grown = {.growth = {.size = size, .factor = within + (beyond - within) / 2},
-                          .chosen_number = sizes_of(op, sample).chosen_number};
-    for (size_t i = 0; i < sample->argument_count; i++)
-      opc_value_visit_tensors("", &sample->arguments[i], see_grown, &grown);
-    if (grown.largest <= (double)numel) within = grown.growth.factor;
-    else beyond = grown.growth.factor;
+    const opc_enlargement_t growth = {.size = size, .factor = within + (beyond - within) / 2};
+    opc_sample_t same = *sample;
+    if (grow(&same, &growth, numel, true, &largest, NULL) == OPC_OK && largest) within = growth.factor;
+    else beyond = growth.factor;
   }
   return within;
 }
 
 /* Time may grow with the cube of a size. Odd, so that the parts that threads get seldom have the same size or end where
  * a vector ends. */
-static int64_t next_factor(const opc_operator_t *op, const opc_sample_t *sample, const opc_enlargement_t *now,
-                           double seconds, int64_t numel, int64_t fewer) {
+static int64_t next_factor(const opc_sample_t *sample, const opc_enlargement_t *now, double seconds, int64_t numel,
+                           int64_t fewer) {
   int64_t most = (int64_t)((double)now->factor * fmax(GROWTH, cbrt(seconds_most / fmax(seconds, seconds_least))));
-  int64_t next = (factor_within(op, sample, now->size, most, fewer) - 1) | 1;
-  return next > now->factor ? next : (factor_within(op, sample, now->size, most, numel - 1) + 1) | 1;
+  int64_t next = (factor_within(sample, now->size, most, fewer) - 1) | 1;
+  return next > now->factor ? next : (factor_within(sample, now->size, most, numel - 1) + 1) | 1;
 }
 
 opc_status_t opc_enlargement_search(opc_case_context_t *context, const opc_sample_t *sample, int64_t numel,
                                     int64_t fewer, opc_enlargement_t *out, opc_enlargement_t *out_fewer,
                                     opc_error_t *error) {
   opc_replay_t values = {0};
-  sizes_t sizes = sizes_of(context->op, sample);
+  size_t number;
+  const opc_tensor_spec_t *chosen = largest_of(sample, &number);
   *out = *out_fewer = (opc_enlargement_t){0};
   opc_status_t status = values_own(context, sample, &values, error);
-  for (int dim = 0; status == OPC_OK && sizes.chosen && !out->factor && dim < sizes.chosen->ndim; dim++) {
-    opc_enlargement_t growth = {.size = sizes.chosen->sizes[dim], .factor = 1};
-    int64_t largest = sizes.largest;
+  for (int dim = 0; status == OPC_OK && chosen && !out->factor && dim < chosen->ndim; dim++) {
+    opc_enlargement_t growth = {.size = chosen->sizes[dim], .factor = 1};
+    int64_t largest = opc_tensor_spec_numel(chosen);
     double seconds = 0;
     if (growth.size == 0 || (growth.size == 1 && dim > 0)) continue;
     while (status == OPC_OK && largest < numel && seconds < seconds_enough) {
-      growth.factor =
-          next_factor(context->op, sample, &growth, growth.factor == 1 ? seconds_most : seconds, numel, fewer);
+      growth.factor = next_factor(sample, &growth, growth.factor == 1 ? seconds_most : seconds, numel, fewer);
       status = step(context, sample, &growth, &values, &largest, &seconds, error);
       if (status != OPC_OK || !largest) break;
       *out = growth;

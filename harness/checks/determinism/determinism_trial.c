@@ -24,25 +24,14 @@ bool opc_trial_strays(void) {
 
 /* ---- one call ---- */
 
-typedef struct grad_request {
-  const opc_operator_t *op;
-  size_t argument;
-} grad_request_t;
-
-static void require_grad(const char *path, opc_value_t *value, void *context) {
-  const grad_request_t *request = context;
-  const opc_alias_t *alias = &request->op->arguments[request->argument].alias;
-  opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
-  (void)path;
-  if ((kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX) && !(alias->present && alias->is_write))
-    value->tensor->requires_grad = true;
-}
-
 static opc_status_t sample_with_grad(const opc_trial_t *trial, opc_sample_t *out, opc_error_t *error) {
   opc_status_t status = opc_sample_copy(trial->sample, out, error);
-  grad_request_t request = {.op = trial->context->op};
-  for (; status == OPC_OK && request.argument < out->argument_count; request.argument++)
-    opc_value_visit_tensors("", &out->arguments[request.argument], require_grad, &request);
+  for (size_t i = 0; status == OPC_OK && i < out->argument_count; i++) {
+    const opc_alias_t *alias = &trial->context->op->arguments[i].alias;
+    opc_tensor_spec_t *spec;
+    for (size_t k = 0, number = 0; (spec = opc_value_tensor(&out->arguments[i], &number)); number = ++k)
+      spec->requires_grad |= opc_dtype_is_inexact(spec->dtype) && !(alias->present && alias->is_write);
+  }
   return status;
 }
 

@@ -212,7 +212,6 @@ release:
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_dtype_t dtype = opc_dtype_find(context->id.dtype);
-  opc_dtype_class_t kind = opc_dtype_class(dtype);
   opc_call_t call = {0};
   opc_replay_t replay = {0};
   opc_result_t got = {0};
@@ -225,7 +224,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_call_run(&call, context->handle, context->seed);
   if (opc_finding_from_outcome(context, &call, finding)) goto release;
 
-  if (kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX) {
+  if (!opc_dtype_is_inexact(dtype)) {
     opc_finding_pass(finding, "it runs on %s (integers have no float64 reference)", context->id.dtype);
   } else if (dtype == OPC_DTYPE_FLOAT64 || dtype == OPC_DTYPE_COMPLEX128) {
     opc_finding_pass(finding, "it runs on %s, the reference of the other dtypes", context->id.dtype);

@@ -8,6 +8,7 @@
 #include "checks/framework/outcome.h"
 #include "memory/poison.h"
 #include "memory/scratch_memory.h"
+#include "plan/variant/resize.h"
 
 enum { STEPS = 3 /* sizes 1, 2, 3 */ };
 
@@ -29,7 +30,9 @@ static bool same_tree(const opc_call_t *base, const opc_call_t *empty) {
   return true;
 }
 
-static bool emptied(const narrower_t *narrower, size_t tensor_arg, int dim) {
+static bool where_emptied(const opc_variant_tensor_t *tensor, size_t tensor_arg, int dim, void *context) {
+  const narrower_t *narrower = context;
+  (void)tensor;
   return narrower->empty->tensor_args[tensor_arg].spec->sizes[dim] == 0 &&
          narrower->base->tensor_args[tensor_arg].spec->sizes[dim] > 0;
 }
@@ -69,23 +72,12 @@ static opc_status_t give_narrowed(size_t tensor_arg, const char *path, const opc
   return OPC_OK;
 }
 
-typedef struct resizer {
-  const narrower_t *narrower;
-  size_t tensor_arg;
-  bool fits;
-} resizer_t;
-
-static void tensor_resize(const char *path, opc_value_t *value, void *context) {
-  resizer_t *resizer = context;
-  const narrower_t *narrower = resizer->narrower;
-  opc_tensor_spec_t *spec = value->tensor;
-  size_t tensor_arg = resizer->tensor_arg++;
-  (void)path;
-  for (int d = 0; d < spec->ndim; d++) {
-    if (!emptied(narrower, tensor_arg, d)) continue;
-    if (narrower->base->tensor_args[tensor_arg].spec->sizes[d] < narrower->size) resizer->fits = false;
-    spec->sizes[d] = narrower->size;
-  }
+static bool fits(narrower_t *narrower) {
+  for (size_t i = 0; i < narrower->base->tensor_arg_count; i++)
+    for (int d = 0; d < narrower->base->tensor_args[i].spec->ndim; d++)
+      if (where_emptied(NULL, i, d, narrower) && narrower->base->tensor_args[i].spec->sizes[d] < narrower->size)
+        return false;
+  return true;
 }
 
 /* Result of the call with size n; *out_ran false: not to be had. */
@@ -93,17 +85,18 @@ static opc_status_t run_narrowed(opc_case_context_t *context, narrower_t *narrow
                                  opc_error_t *error) {
   opc_sample_t sample = {0};
   opc_call_t call = {0};
-  resizer_t resizer = {.narrower = narrower, .fits = true};
+  opc_resized_t resized;
+  const opc_resize_t resize = {
+      .where = where_emptied, .context = narrower, .add = narrower->size, .values = OPC_RESIZE_GIVEN, .sharing = true};
+  bool possible;
   opc_call_options_t options = {
       .device = context->device, .seed = context->seed, .values = give_narrowed, .values_context = narrower};
   char phase[96];
   *out_ran = false;
   opc_status_t status = opc_sample_copy(context->base, &sample, error);
-  if (status != OPC_OK) goto release;
-  for (size_t i = 0; i < sample.argument_count; i++)
-    opc_value_visit_tensors("", &sample.arguments[i], tensor_resize, &resizer);
+  if (status == OPC_OK) status = opc_sample_resize(&sample, &resize, &resized, &possible, error);
+  if (status != OPC_OK || !fits(narrower)) goto release;
   opc_sample_make_contiguous(&sample);
-  if (!resizer.fits) goto release;
   status = opc_call_make_with(&call, context->op, &sample, &options, error);
   if (status != OPC_OK) goto release;
   snprintf(phase, sizeof phase, "the operator with size %lld instead of 0", (long long)narrower->size);

@@ -114,14 +114,6 @@ static void report_pass(const opc_leak_probe_t *probe, opc_finding_t *finding) {
 
 /* ---- what a graph holds ---- */
 
-static void want_gradient(const char *path, opc_value_t *value, void *context) {
-  (void)path;
-  opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
-  if (kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX) return;
-  value->tensor->requires_grad = true;
-  *(bool *)context = true;
-}
-
 /* A result that its own node holds, in saved_data or in a member, goes round in a circle: without arguments that
  * require grad there is no node. */
 static opc_status_t look_at_graph(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
@@ -129,13 +121,16 @@ static opc_status_t look_at_graph(opc_case_context_t *context, opc_finding_t *fi
   opc_call_t call = {0};
   opc_case_context_t with_grad = *context;
   opc_leak_probe_t probe = {.context = &with_grad, .with_grad = true};
+  opc_tensor_spec_t *spec;
   bool some = false;
   if (context->device.type != OPC_DEVICE_CPU || !opc_operator_has_formula(context->op) ||
       opc_operator_is_mutable(context->op))
     return OPC_OK;
   opc_status_t status = opc_sample_copy(context->sample, &sample, error);
-  for (size_t i = 0; status == OPC_OK && i < sample.argument_count; i++)
-    opc_value_visit_tensors("", &sample.arguments[i], want_gradient, &some);
+  for (size_t i = 0; status == OPC_OK && (spec = opc_sample_tensor(&sample, i)); i++) {
+    spec->requires_grad |= opc_dtype_is_inexact(spec->dtype);
+    some |= opc_dtype_is_inexact(spec->dtype);
+  }
   if (status != OPC_OK || !some) goto release;
   with_grad.sample = &sample;
   status = opc_call_make(&call, context->op, &sample, context->device, context->seed, error);

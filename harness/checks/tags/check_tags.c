@@ -62,19 +62,14 @@ typedef struct seen {
   size_t calls;
 } seen_t;
 
-static void see_integers(const char *path, opc_value_t *value, void *context) {
-  opc_dtype_class_t kind = opc_dtype_class(value->tensor->dtype);
-  (void)path;
-  *(bool *)context |= kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX && value->tensor->dtype != OPC_DTYPE_BOOL;
-}
-
 /* Integers may be lengths or indices: other values only change their order, and what follows the largest of them stays.
  */
 static bool has_integers(const opc_sample_t *sample) {
-  bool found = false;
-  for (size_t i = 0; i < sample->argument_count; i++)
-    opc_value_visit_tensors("", &sample->arguments[i], see_integers, &found);
-  return found;
+  const opc_tensor_spec_t *spec;
+  for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++) {
+    if (!opc_dtype_is_inexact(spec->dtype) && spec->dtype != OPC_DTYPE_BOOL) return true;
+  }
+  return false;
 }
 
 static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *sample, seen_t *seen,

@@ -4,8 +4,6 @@
 
 #include "checks/tags/tags.h"
 
-enum { OPC_TAG_TENSORS = 64 };
-
 /* ---- view_copy ---- */
 
 /* A copy of a view may be conjugated, negated, or have complex numbers as pairs: signs apart, its numbers are the
@@ -15,10 +13,9 @@ static size_t part_width(opc_dtype_t dtype) {
 }
 
 static bool same_parts(opc_dtype_t left, opc_dtype_t right) {
-  opc_dtype_class_t one = opc_dtype_class(left), two = opc_dtype_class(right);
-  bool numbers = (one == OPC_CLASS_FLOATING || one == OPC_CLASS_COMPLEX) &&
-                 (two == OPC_CLASS_FLOATING || two == OPC_CLASS_COMPLEX);
-  return left == right || (numbers && one != two && part_width(left) == part_width(right));
+  bool numbers = opc_dtype_is_inexact(left) && opc_dtype_is_inexact(right);
+  return left == right ||
+         (numbers && opc_dtype_class(left) != opc_dtype_class(right) && part_width(left) == part_width(right));
 }
 
 static size_t compared_width;
@@ -26,10 +23,8 @@ static int compare_parts(const void *left, const void *right) { return memcmp(le
 
 static void add_parts(unsigned char *pool, size_t *used, opc_dtype_t dtype, const void *bytes, size_t size) {
   size_t width = part_width(dtype);
-  opc_dtype_class_t kind = opc_dtype_class(dtype);
   memcpy(pool + *used, bytes, size);
-  for (size_t at = *used; (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX) && at < *used + size; at += width)
-    pool[at + width - 1] &= 0x7f;
+  for (size_t at = *used; opc_dtype_is_inexact(dtype) && at < *used + size; at += width) pool[at + width - 1] &= 0x7f;
   *used += size;
 }
 
@@ -131,25 +126,6 @@ opc_status_t opc_tag_flexible(const opc_tag_case_t *tagged, bool *out_tested, op
   return try_layouts(&layouts, out_tested);
 }
 
-typedef struct specs {
-  const opc_tensor_spec_t *items[OPC_TAG_TENSORS];
-  size_t count;
-} specs_t;
-
-static void see_spec(const char *path, opc_value_t *value, void *context) {
-  specs_t *specs = context;
-  (void)path;
-  if (specs->count < OPC_TAG_TENSORS) specs->items[specs->count] = value->tensor;
-  specs->count++;
-}
-
-static specs_t specs_of(const opc_sample_t *sample) {
-  specs_t specs = {0};
-  for (size_t i = 0; i < sample->argument_count; i++)
-    opc_value_visit_tensors("", &sample->arguments[i], see_spec, &specs);
-  return specs;
-}
-
 static int order(int64_t left, int64_t right) { return (left > right) - (left < right); }
 
 static bool spec_keeps_order(const opc_tensor_spec_t *given, const opc_tensor_spec_t *laid) {
@@ -166,10 +142,12 @@ static bool spec_keeps_order(const opc_tensor_spec_t *given, const opc_tensor_sp
 }
 
 static bool keeps_order(const opc_sample_t *given, const opc_sample_t *laid) {
-  specs_t before = specs_of(given), after = specs_of(laid);
-  bool keeps = before.count == after.count && before.count <= OPC_TAG_TENSORS;
-  for (size_t i = 0; keeps && i < before.count; i++) keeps = spec_keeps_order(before.items[i], after.items[i]);
-  return keeps;
+  const opc_tensor_spec_t *before, *after;
+  for (size_t i = 0; (before = opc_sample_tensor(given, i)); i++) {
+    after = opc_sample_tensor(laid, i);
+    if (!after || !spec_keeps_order(before, after)) return false;
+  }
+  return true;
 }
 
 opc_status_t opc_tag_stride_order(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {

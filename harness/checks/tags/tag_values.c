@@ -73,8 +73,7 @@ static opc_status_t give_other(size_t tensor_arg, const char *path, const opc_te
   const giving_t *giving = context;
   int64_t numel = opc_tensor_spec_numel(spec);
   size_t width = opc_dtype_size(spec->dtype);
-  opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
-  bool whole = kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX && spec->dtype != OPC_DTYPE_BOOL;
+  bool whole = !opc_dtype_is_inexact(spec->dtype) && spec->dtype != OPC_DTYPE_BOOL;
   (void)tensor_arg;
   opc_status_t status = opc_fill_logical(spec, path, giving->seed + (giving->how == OPC_OTHER_SEED), logical, error);
   if (status != OPC_OK) return status;

@@ -95,3 +95,10 @@ opc_status_t opc_sample_fill_other(const opc_sample_t *sample, const opc_tensor_
   bool may_be_index = spec->dtype == OPC_DTYPE_INT64 || spec->dtype == OPC_DTYPE_INT32;
   return opc_fill_logical(spec, path, may_be_index && sample->source == OPC_SAMPLE_SEARCHED ? seed : other, out, error);
 }
+
+opc_tensor_spec_t *opc_sample_tensor(const opc_sample_t *sample, size_t number) {
+  opc_tensor_spec_t *found = NULL;
+  for (size_t i = 0; !found && i < sample->argument_count; i++)
+    found = opc_value_tensor(&sample->arguments[i], &number);
+  return found;
+}

@@ -50,6 +50,8 @@ void opc_sample_clear(opc_sample_t *sample);
 opc_status_t opc_sample_copy(const opc_sample_t *sample, opc_sample_t *out, opc_error_t *error) OPC_CHECKED;
 /* An empty sample for the operator: every argument absent where it has a default, NONE otherwise. */
 opc_status_t opc_sample_init(opc_sample_t *sample, const opc_operator_t *op, opc_error_t *error) OPC_CHECKED;
+/* The tensor number `number` of the arguments, in their order; NULL: there are fewer. */
+opc_tensor_spec_t *opc_sample_tensor(const opc_sample_t *sample, size_t number);
 /* Gives the sample its "s-…" name from its arguments when it has none. */
 opc_status_t opc_sample_name(opc_sample_t *sample, const opc_operator_t *op, opc_error_t *error) OPC_CHECKED;
 

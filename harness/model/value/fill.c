@@ -196,7 +196,7 @@ static bool special_element(opc_special_t special, opc_dtype_t dtype, bool odd, 
   size_t size = opc_dtype_size(dtype);
   uint64_t bits;
   if (special == OPC_SPECIAL_NONE) return false;
-  if (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX) {
+  if (opc_dtype_is_inexact(dtype)) {
     size_t part = kind == OPC_CLASS_COMPLEX ? size / 2 : size;
     if (!special_floating(special, dtype, odd, &bits)) return false;
     memcpy(out, &bits, part);

@@ -37,7 +37,7 @@ static opc_status_t read_element(opc_json_reader_t *reader, const json_t *json, 
     out->kind = OPC_NUMBER_COMPLEX;
     return opc_complex_read(reader, parts, &out->c.re, &out->c.im);
   }
-  if (kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX) {
+  if (opc_dtype_is_inexact(dtype)) {
     if (json_is_integer(json)) {
       out->i = json_integer_value(json);
       return OPC_OK;
@@ -75,7 +75,7 @@ static opc_status_t read_range(opc_json_reader_t *reader, const json_t *json, op
                          (long long)fill->lo, (long long)fill->hi);
   opc_dtype_class_t kind = opc_dtype_class(dtype);
   double largest = opc_dtype_max(dtype), lowest = kind == OPC_CLASS_SIGNED ? -largest - 1.0 : 0.0;
-  bool limited = kind != OPC_CLASS_FLOATING && kind != OPC_CLASS_COMPLEX;
+  bool limited = !opc_dtype_is_inexact(dtype);
   if (limited && ((double)fill->lo < lowest || (double)(fill->hi - 1) > largest))
     return opc_json_fail(reader, "the range [%lld, %lld) does not fit %s", (long long)fill->lo, (long long)fill->hi,
                          opc_dtype_name(dtype));
@@ -338,7 +338,7 @@ static opc_status_t read_spec(opc_json_reader_t *reader, const json_t *json, opc
     if (status == OPC_OK) opc_json_leave(reader, before);
   }
   opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
-  bool floating = kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX;
+  bool floating = opc_dtype_is_inexact(spec->dtype);
   if (status == OPC_OK)
     status = read_flag(reader, json, "requires_grad", floating, "floating and complex", &spec->requires_grad);
   if (status == OPC_OK) status = read_flag(reader, json, "conj", kind == OPC_CLASS_COMPLEX, "complex", &spec->conj);

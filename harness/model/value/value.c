@@ -186,6 +186,16 @@ void opc_value_visit_tensors(const char *path, opc_value_t *value, opc_tensor_vi
   }
 }
 
+opc_tensor_spec_t *opc_value_tensor(const opc_value_t *value, size_t *number) {
+  opc_tensor_spec_t *found = NULL;
+  if (value->kind == OPC_VALUE_TENSOR && value->tensor && (*number)-- == 0) found = value->tensor;
+  for (size_t i = 0; value->kind == OPC_VALUE_LIST && !found && i < value->list.count; i++)
+    found = opc_value_tensor(&value->list.items[i], number);
+  for (size_t i = 0; value->kind == OPC_VALUE_OBJECT && !found && i < value->object.init_count; i++)
+    found = opc_value_tensor(&value->object.init[i], number);
+  return found;
+}
+
 /* ---- words for messages ---- */
 
 static void describe_integers(opc_text_t *text, const int64_t *values, int count) {

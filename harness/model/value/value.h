@@ -140,6 +140,8 @@ bool opc_tensor_spec_is_contiguous(const opc_tensor_spec_t *spec);
 /* Calls visit for every tensor in a value, depth first, with its path: "x", "tensors[1]". */
 typedef void opc_tensor_visit_t(const char *path, opc_value_t *tensor, void *context);
 void opc_value_visit_tensors(const char *path, opc_value_t *value, opc_tensor_visit_t *visit, void *context);
+/* The tensor number *number of the value, depth first; NULL: it has fewer, *number is less by as many. */
+opc_tensor_spec_t *opc_value_tensor(const opc_value_t *value, size_t *number);
 
 /* A value as JSON, as sample files have it; the reverse, with conversion by type, is in model/sample/sample.h. */
 json_t *opc_value_to_json(const opc_value_t *value); /* new reference */

@@ -78,43 +78,28 @@ typedef struct tensor_facts {
   int64_t size; /* the last of the first tensor that has dimensions; 0: none has */
 } tensor_facts_t;
 
-static void see_tensor(const char *path, opc_value_t *value, void *context) {
-  tensor_facts_t *facts = context;
-  const opc_tensor_spec_t *spec = value->tensor;
-  (void)path;
-  int64_t numel = opc_tensor_spec_numel(spec);
-  facts->count++;
-  facts->floating += opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING;
-  facts->float8 |= opc_dtype_is_float8(spec->dtype);
-  if (numel > facts->numel_max) facts->numel_max = numel;
-  if (!facts->size && spec->ndim > 0) facts->size = spec->sizes[spec->ndim - 1];
-}
-
 static tensor_facts_t facts_of(const opc_sample_t *sample) {
   tensor_facts_t facts = {0};
-  for (size_t i = 0; i < sample->argument_count; i++)
-    opc_value_visit_tensors("", &sample->arguments[i], see_tensor, &facts);
+  const opc_tensor_spec_t *spec;
+  for (; (spec = opc_sample_tensor(sample, facts.count)); facts.count++) {
+    int64_t numel = opc_tensor_spec_numel(spec);
+    facts.floating += opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING;
+    facts.float8 |= opc_dtype_is_float8(spec->dtype);
+    if (numel > facts.numel_max) facts.numel_max = numel;
+    if (!facts.size && spec->ndim > 0) facts.size = spec->sizes[spec->ndim - 1];
+  }
   return facts;
 }
 
-typedef struct repetition {
-  int64_t size;
-  bool found; /* a tensor has the size twice */
-} repetition_t;
-
-static void see_repetition(const char *path, opc_value_t *value, void *context) {
-  repetition_t *repetition = context;
-  int count = 0;
-  (void)path;
-  for (int dim = 0; dim < value->tensor->ndim; dim++) count += value->tensor->sizes[dim] == repetition->size;
-  repetition->found |= count > 1;
-}
-
+/* False: a tensor has the size twice. */
 static bool has_size_once(const opc_sample_t *sample, int64_t size) {
-  repetition_t repetition = {.size = size};
-  for (size_t i = 0; i < sample->argument_count; i++)
-    opc_value_visit_tensors("", &sample->arguments[i], see_repetition, &repetition);
-  return !repetition.found;
+  const opc_tensor_spec_t *spec;
+  for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++) {
+    int count = 0;
+    for (int dim = 0; dim < spec->ndim; dim++) count += spec->sizes[dim] == size;
+    if (count > 1) return false;
+  }
+  return true;
 }
 
 bool opc_sample_has_float8(const opc_sample_t *sample) { return facts_of(sample).float8; }

@@ -137,19 +137,6 @@ static bool step_run(const opc_transformation_t *row, opc_variant_step_t *step) 
   return changed;
 }
 
-/* Arguments that are the very same tensor stay so. */
-static bool twins_follow(const opc_variant_tensors_t *tensors) {
-  for (size_t i = 0; i < tensors->count; i++) {
-    size_t twin = tensors->items[i].twin;
-    if (twin == i) continue;
-    opc_tensor_spec_t *copy = opc_tensor_spec_copy(tensors->items[twin].value->tensor);
-    if (!copy) return false;
-    opc_tensor_spec_free(tensors->items[i].value->tensor);
-    tensors->items[i].value->tensor = copy;
-  }
-  return true;
-}
-
 /* Logical values come from a stream that is named after the argument: fix the name before anything moves. */
 static bool streams_fix(const opc_variant_tensors_t *tensors) {
   for (size_t i = 0; i < tensors->count; i++) {
@@ -172,7 +159,7 @@ static opc_status_t step_apply(opc_sample_t *sample, const opc_operator_t *op, c
   bool room = streams_fix(&tensors);
   bool applied = room && step_run(row, &step);
   /* Without items there is no tensor left in the list that was collected. */
-  if (applied && !(row->reach & OPC_REACH_LIST)) room = twins_follow(&tensors);
+  if (applied && !(row->reach & OPC_REACH_LIST)) room = opc_variant_twins_follow(&tensors);
   *dot = '.';
   if (!room) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a variant");
   else if (!applied) status = opc_error_set(error, OPC_ERR_NOT_FOUND, "'%s' does not apply to these arguments", text);

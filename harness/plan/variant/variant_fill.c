@@ -4,11 +4,6 @@
 
 #include "plan/variant/variant_table.h"
 
-static bool is_floating(opc_dtype_t dtype) {
-  opc_dtype_class_t class_ = opc_dtype_class(dtype);
-  return class_ == OPC_CLASS_FLOATING || class_ == OPC_CLASS_COMPLEX;
-}
-
 static bool is_integral(opc_dtype_t dtype) {
   opc_dtype_class_t class_ = opc_dtype_class(dtype);
   return class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
@@ -61,7 +56,8 @@ bool opc_bits_conj(opc_tensor_spec_t *spec, int64_t number) {
 
 bool opc_bits_neg(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
-  if (spec->neg || !is_floating(spec->dtype) || opc_dtype_is_float8(spec->dtype) || opc_tensor_spec_numel(spec) == 0)
+  if (spec->neg || !opc_dtype_is_inexact(spec->dtype) || opc_dtype_is_float8(spec->dtype) ||
+      opc_tensor_spec_numel(spec) == 0)
     return false;
   spec->neg = true;
   return true;
@@ -75,8 +71,8 @@ void opc_variant_cast(opc_tensor_spec_t *spec, opc_dtype_t dtype) {
   if (is_random && opc_dtype_class(dtype) == OPC_CLASS_COMPLEX) spec->fill.filled_as = OPC_DTYPE_OTHER;
   if (!opc_special_exists(spec->fill.special, dtype)) spec->fill.special = OPC_SPECIAL_NONE;
   if (opc_dtype_class(dtype) != OPC_CLASS_COMPLEX) spec->conj = false;
-  if (!is_floating(dtype) || opc_dtype_is_float8(dtype)) spec->neg = false;
-  if (!is_floating(dtype)) spec->requires_grad = false; /* libtorch refuses it */
+  if (!opc_dtype_is_inexact(dtype) || opc_dtype_is_float8(dtype)) spec->neg = false;
+  if (!opc_dtype_is_inexact(dtype)) spec->requires_grad = false; /* libtorch refuses it */
   spec->dtype = dtype;
 }
 

@@ -1,6 +1,5 @@
 /* Very large tensors, whose memory nobody is to touch: for devices that only simulate kernels. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/variant/variant_table.h"
@@ -9,16 +8,6 @@ enum { ROWS = 65536 };                                    /* one more than gridD
 static const int64_t huge_numel = ((int64_t)1 << 31) + 1; /* one more than an int counts, and one more */
 static const int64_t bytes_max = (int64_t)36 << 30; /* with a result of the same size it fits a device of 80 GiB */
 
-/* Nothing reads them; of zeros the simulated device makes gigabytes for nothing. */
-static void forget_values(opc_fill_t *fill) {
-  free(fill->file);
-  free(fill->values);
-  fill->file = NULL;
-  fill->values = NULL;
-  fill->value_count = 0;
-  fill->kind = OPC_FILL_ZEROS;
-}
-
 static int count_dims(const opc_tensor_spec_t *spec, int64_t size) {
   int count = 0;
   for (int dim = 0; dim < spec->ndim; dim++) count += spec->sizes[dim] == size;
@@ -26,27 +15,18 @@ static int count_dims(const opc_tensor_spec_t *spec, int64_t size) {
 }
 
 /* Every dimension of this size in every tensor, so that what has to be equal stays equal. A size of 1 broadcasts: it
- * changes in a tensor alone only. */
+ * changes in a tensor alone only. Nothing reads the values; of zeros the simulated device makes gigabytes for nothing.
+ */
 static bool change_size(opc_variant_step_t *step, int64_t from, int64_t to) {
-  bool changed = false;
+  opc_resized_t resized;
+  const opc_resize_t resize = {
+      .where = opc_resize_where_size, .context = &from, .add = to, .values = OPC_RESIZE_FORGET, .bytes_max = bytes_max};
   if (strcmp(step->path, "all") != 0 || to <= from || from < 1 || (from == 1 && step->tensors->count > 1)) return false;
   for (size_t i = 0; i < step->tensors->count; i++) {
-    const opc_variant_tensor_t *tensor = &step->tensors->items[i];
-    opc_tensor_spec_t *spec = tensor->value->tensor;
-    int64_t sizes[OPC_MAX_DIMS],
-        numel = 1, numel_max = bytes_max / (int64_t)(opc_dtype_size(spec->dtype) ? opc_dtype_size(spec->dtype) : 1);
-    if (tensor->twin != i || !count_dims(spec, from)) continue;
-    for (int dim = 0; dim < spec->ndim; dim++) {
-      sizes[dim] = spec->sizes[dim] == from ? to : spec->sizes[dim];
-      if (sizes[dim] > 0 && numel > numel_max / sizes[dim]) return false;
-      numel *= sizes[dim];
-    }
-    if (tensor->shared || numel == 0) return false;
-    forget_values(&spec->fill);
-    if (!opc_variant_resize(spec, spec->ndim, sizes)) return false;
-    changed = true;
+    const opc_tensor_spec_t *spec = step->tensors->items[i].value->tensor;
+    if (count_dims(spec, from) && opc_tensor_spec_numel(spec) == 0) return false;
   }
-  return changed;
+  return opc_tensors_resize(step->tensors, &resize, &resized) && resized.changed > 0;
 }
 
 bool opc_large_rows(opc_variant_step_t *step) { return change_size(step, step->number, ROWS); }

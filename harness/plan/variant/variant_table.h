@@ -1,36 +1,10 @@
 /* Inside of the variants: what a transformation is, and what it is given. Not for use outside harness/plan (the search
- * resizes and casts with it).
- *
- * Ownership: the tensors' list borrows the sample's values and owns its paths; opc_variant_tensors_clear. Threads: none
- * shared. */
+ * casts with it). */
 #ifndef OPC_PLAN_VARIANT_VARIANT_TABLE_H
 #define OPC_PLAN_VARIANT_VARIANT_TABLE_H
 
+#include "plan/variant/resize.h"
 #include "plan/variant/variant.h"
-
-/* A tensor of a sample, wherever it is. */
-typedef struct opc_variant_tensor {
-  char *path; /* "x", "tensors[1]" */
-  opc_value_t *value;
-  size_t argument;
-  bool written; /* the schema says that the operator writes it */
-  bool shared;  /* another tensor (that is not its twin) has the same storage */
-  size_t twin;  /* the first tensor with the same identity: they are one tensor, what changes one changes all; itself
-                   otherwise */
-} opc_variant_tensor_t;
-
-typedef struct opc_variant_tensors {
-  opc_variant_tensor_t *items;
-  size_t count;
-  bool failed; /* memory ran out */
-} opc_variant_tensors_t;
-
-/* op may be NULL: then nothing counts as written. */
-opc_status_t opc_variant_tensors_collect(opc_sample_t *sample, const opc_operator_t *op, opc_variant_tensors_t *out,
-                                         opc_error_t *error) OPC_CHECKED;
-void opc_variant_tensors_clear(opc_variant_tensors_t *tensors);
-/* NULL: no tensor there. */
-opc_variant_tensor_t *opc_variant_tensors_find(const opc_variant_tensors_t *tensors, const char *path);
 
 /* One `path.transformation` of a variant's name, on the sample that is being changed. */
 typedef struct opc_variant_step {
@@ -89,9 +63,6 @@ enum { OPC_VARIANT_NAME_SIZE = 256 };
 #undef SAMPLE
 #undef TENSOR
 
-/* Gives a tensor other sizes: contiguous where it was, the same strides otherwise. The fill follows (explicit values
- * repeat). False: a fill from a file cannot follow. */
-bool opc_variant_resize(opc_tensor_spec_t *spec, int ndim, const int64_t *sizes);
 /* The dtype of one tensor; the fill keeps its logical values where the dtype can hold them. */
 void opc_variant_cast(opc_tensor_spec_t *spec, opc_dtype_t dtype);
 

@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "plan/variant/variant_table.h"
+#include "plan/variant/resize.h"
 
 typedef struct collection {
   opc_variant_tensors_t *tensors;
@@ -69,4 +69,16 @@ opc_variant_tensor_t *opc_variant_tensors_find(const opc_variant_tensors_t *tens
     if (strcmp(tensors->items[i].path, path) == 0) return &tensors->items[i];
   }
   return NULL;
+}
+
+bool opc_variant_twins_follow(const opc_variant_tensors_t *tensors) {
+  for (size_t i = 0; i < tensors->count; i++) {
+    size_t twin = tensors->items[i].twin;
+    if (twin == i) continue;
+    opc_tensor_spec_t *copy = opc_tensor_spec_copy(tensors->items[twin].value->tensor);
+    if (!copy) return false;
+    opc_tensor_spec_free(tensors->items[i].value->tensor);
+    tensors->items[i].value->tensor = copy;
+  }
+  return true;
 }
