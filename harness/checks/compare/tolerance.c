@@ -29,11 +29,11 @@ opc_status_t opc_result_is_nondeterministic(const opc_again_t *again, const opc_
     opc_sample_t sample = {0};
     opc_result_t second = {0};
     opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-    status = opc_sample_copy(again->sample, &sample, error);
+    status = opc_sample_copy(again->sample ? again->sample : again->context->sample, &sample, error);
     if (status != OPC_OK) break;
     for (size_t a = 0; a < sample.argument_count; a++) shift_generators(&sample.arguments[a], runs[i].seed);
     repeat.sample = &sample;
-    repeat.seed += runs[i].seed;
+    repeat.other_seed += runs[i].seed;
     if (runs[i].elsewhere && again->context->device.type == OPC_DEVICE_CPU) repeat.places = opc_places_new(&sample);
     opc_poison_pattern(runs[i].pattern);
     opc_scratch_memory_shift(true);

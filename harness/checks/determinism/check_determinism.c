@@ -170,11 +170,8 @@ static opc_status_t is_rounding(sample_case_t *run, const opc_result_t *got, boo
   opc_replay_t values = {0};
   opc_tolerance_t tolerance = {0};
   opc_trial_t trial = trial_of(run, 0, "");
-  opc_again_t again = {.context = context,
-                       .sample = context->sample,
-                       .replay = &values,
-                       .seed = context->seed,
-                       .phase = "a call on values moved by a unit in the last place"};
+  opc_again_t again = {
+      .context = context, .replay = &values, .phase = "a call on values moved by a unit in the last place"};
   opc_bound_t bound = {.got = got,
                        .reference = &run->first.result,
                        .tolerance = &tolerance,

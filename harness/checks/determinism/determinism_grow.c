@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "checks/framework/case_run.h"
 #include "plan/variant/resize.h"
 
 /* Of a size, at a time; more after a step that took little time, as far as the next one can be expected to take no more
@@ -65,12 +66,8 @@ static opc_status_t sample_grow(const opc_sample_t *sample, const opc_enlargemen
 
 static opc_status_t values_own(opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *out,
                                opc_error_t *error) {
-  opc_call_t call = {0};
-  opc_status_t status = opc_call_make(&call, context->op, sample, context->device, context->seed, error);
-  if (status == OPC_OK) status = opc_replay_take(out, &call, error);
   out->repeats = true;
-  opc_call_clear(&call);
-  return status;
+  return opc_again_values(&(opc_again_t){.context = context, .sample = sample}, out, error);
 }
 
 opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sample, const opc_enlargement_t *growth,

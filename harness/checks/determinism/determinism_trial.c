@@ -36,23 +36,16 @@ static opc_status_t sample_with_grad(const opc_trial_t *trial, opc_sample_t *out
 }
 
 opc_status_t opc_trial_make(const opc_trial_t *trial, opc_call_t *call, opc_error_t *error) {
-  const opc_case_context_t *context = trial->context;
-  opc_call_memory_t memory = opc_places_memory(trial->places);
-  opc_call_options_t options = {.device = context->device, .seed = context->seed};
+  opc_again_t again = {
+      .context = trial->context, .sample = trial->sample, .replay = trial->values, .places = trial->places};
   opc_sample_t with_grad = {0};
-  const opc_sample_t *sample = trial->sample;
   opc_status_t status = OPC_OK;
   *call = (opc_call_t){0};
-  if (trial->values) {
-    options.values = opc_replay_values;
-    options.values_context = trial->values;
-  }
-  if (trial->places) options.memory = &memory;
   if (trial->conditions & OPC_TRIAL_REQUIRES_GRAD) {
     status = sample_with_grad(trial, &with_grad, error);
-    sample = &with_grad;
+    again.sample = &with_grad;
   }
-  if (status == OPC_OK) status = opc_call_make_with(call, context->op, sample, &options, error);
+  if (status == OPC_OK) status = opc_again_make(&again, call, error);
   call->absent = trial->sample->absent; /* the same, and outlives the copy */
   opc_sample_clear(&with_grad);
   return status;
@@ -192,12 +185,8 @@ static opc_status_t fill_otherwise(size_t tensor_arg, const char *path, const op
 opc_status_t opc_trial_other_values(opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *out,
                                     bool *out_changed, opc_error_t *error) {
   other_values_t other = {.sample = sample, .seed = context->seed};
-  opc_call_options_t options = {
-      .device = context->device, .seed = context->seed, .values = fill_otherwise, .values_context = &other};
-  opc_call_t call = {0};
-  opc_status_t status = opc_call_make_with(&call, context->op, sample, &options, error);
-  if (status == OPC_OK) status = opc_replay_take(out, &call, error);
+  const opc_again_t again = {.context = context, .sample = sample, .values = fill_otherwise, .values_context = &other};
+  opc_status_t status = opc_again_values(&again, out, error);
   *out_changed = other.changed;
-  opc_call_clear(&call);
   return status;
 }

@@ -116,13 +116,10 @@ static void check_argument(opc_case_context_t *context, opc_finding_t *finding) 
     opc_value_clear(&sample.arguments[index]);
     sample.arguments[index] = (opc_value_t){.kind = OPC_VALUE_DEVICE, .device = meta_device};
     sample.absent[index] = false;
-    status = opc_call_make(&call, context->op, &sample, context->device, context->seed, &error);
+    const opc_again_t again = {.context = context, .sample = &sample, .phase = "the operator with device=meta"};
+    status = opc_again_call(&again, &call, &error);
   }
-  if (status != OPC_OK) goto release;
-
-  context->phase("the operator with device=meta");
-  if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED)
-    goto release; /* a clean refusal is an answer */
+  if (status != OPC_OK || call.outcome != OPC_CALL_RETURNED) goto release; /* a clean refusal is an answer */
   status = opc_call_outputs(&call, &outputs, &count, &error);
   size_t defined = 0, honoured = 0;
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
@@ -168,16 +165,11 @@ static opc_status_t depends_on(opc_case_context_t *context, const char *path, si
   *out = false;
   for (int i = 0; status == OPC_OK && i < 2; i++) {
     other_values_t other = {.path = i ? path : "", .seed = context->seed};
-    opc_call_options_t options = {
-        .device = context->device, .seed = context->seed, .values = give_other_values, .values_context = &other};
-    opc_call_t call = {0};
-    status = opc_call_make_with(&call, context->op, context->sample, &options, error);
-    if (status == OPC_OK) {
-      context->phase(i ? "the operator on other values" : "the operator");
-      outcomes[i] = opc_call_run(&call, context->handle, context->seed);
-      if (outcomes[i] == OPC_CALL_RETURNED) status = opc_result_take(&results[i], &call, 0, error);
-    }
-    opc_call_clear(&call);
+    const opc_again_t again = {.context = context,
+                               .values = give_other_values,
+                               .values_context = &other,
+                               .phase = i ? "the operator on other values" : "the operator"};
+    status = opc_again_run(&again, &results[i], &outcomes[i], NULL, error);
   }
   if (status == OPC_OK && outcomes[0] == OPC_CALL_RETURNED && outcomes[1] == OPC_CALL_RETURNED)
     *out = results[0].count != results[1].count || opc_result_item_differs(&results[0], &results[1], item);

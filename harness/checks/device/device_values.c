@@ -19,11 +19,8 @@ typedef struct comparison {
 } comparison_t;
 
 static opc_again_t again_on(comparison_t *comparison, opc_case_context_t *context, const char *phase) {
-  return (opc_again_t){.context = context,
-                       .sample = comparison->context->sample,
-                       .replay = &comparison->values,
-                       .seed = comparison->context->seed,
-                       .phase = phase};
+  return (opc_again_t){
+      .context = context, .sample = comparison->context->sample, .replay = &comparison->values, .phase = phase};
 }
 
 static bool must_be_equal(const comparison_t *comparison, size_t item) {
@@ -127,14 +124,9 @@ void opc_device_values_check(opc_case_context_t *context, opc_finding_t *finding
   }
   comparison.host.device = (opc_device_t){OPC_DEVICE_CPU, -1};
   bool rounding = opc_cuda_tf32_set(false); /* convolutions round their arguments to 10 bits where nobody forbids it */
-  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
-  if (status == OPC_OK) status = opc_replay_take(&comparison.values, &call, &error);
-  if (status == OPC_OK) {
-    context->phase("the operator");
-    opc_call_run(&call, context->handle, context->seed);
-    if (opc_finding_from_outcome(context, &call, finding)) goto release;
-    status = opc_result_take(&comparison.cuda, &call, OPC_RESULT_ARGUMENTS, &error);
-  }
+  opc_status_t status = OPC_OK;
+  if (!opc_case_call_keeping(context, &comparison.values, &call, finding)) goto release;
+  status = opc_result_take(&comparison.cuda, &call, OPC_RESULT_ARGUMENTS, &error);
   opc_call_clear(&call);
   if (status == OPC_OK) status = compare(&comparison, finding, &error);
 

@@ -2,10 +2,12 @@
 
 #include "checks/framework/outcome.h"
 
-bool opc_case_call(opc_case_context_t *context, bool snapshot, opc_call_t *call, opc_finding_t *finding) {
+static bool case_call(opc_case_context_t *context, bool snapshot, opc_replay_t *values, opc_call_t *call,
+                      opc_finding_t *finding) {
   opc_error_t error = {0};
   opc_status_t status = opc_call_make(call, context->op, context->sample, context->device, context->seed, &error);
   if (status == OPC_OK && snapshot) status = opc_call_snapshot(call, &error);
+  if (status == OPC_OK && values) status = opc_replay_take(values, call, &error);
   if (status != OPC_OK) {
     opc_finding_from_error(context, &error, finding);
     return false;
@@ -15,25 +17,52 @@ bool opc_case_call(opc_case_context_t *context, bool snapshot, opc_call_t *call,
   return !opc_finding_from_outcome(context, call, finding);
 }
 
+bool opc_case_call(opc_case_context_t *context, bool snapshot, opc_call_t *call, opc_finding_t *finding) {
+  return case_call(context, snapshot, NULL, call, finding);
+}
+
+bool opc_case_call_keeping(opc_case_context_t *context, opc_replay_t *values, opc_call_t *call,
+                           opc_finding_t *finding) {
+  return case_call(context, false, values, call, finding);
+}
+
+opc_status_t opc_again_make(const opc_again_t *again, opc_call_t *call, opc_error_t *error) {
+  const opc_case_context_t *context = again->context;
+  opc_call_memory_t memory = opc_places_memory(again->places);
+  const opc_call_options_t options = {.device = again->device ? *again->device : context->device,
+                                      .seed = context->seed + again->other_seed,
+                                      .values = again->replay ? opc_replay_values : again->values,
+                                      .values_context = again->replay ? again->replay : again->values_context,
+                                      .memory = again->places ? &memory : NULL,
+                                      .other_gaps = again->other_gaps};
+  return opc_call_make_with(call, context->op, again->sample ? again->sample : context->sample, &options, error);
+}
+
+opc_status_t opc_again_call(const opc_again_t *again, opc_call_t *call, opc_error_t *error) {
+  opc_status_t status = opc_again_make(again, call, error);
+  if (status != OPC_OK) return status;
+  again->context->phase(again->phase);
+  opc_call_run(call, again->context->handle, again->context->seed + again->other_seed);
+  return OPC_OK;
+}
+
 opc_status_t opc_again_run(const opc_again_t *again, opc_result_t *out, opc_call_outcome_t *out_outcome,
                            opc_text_t *message, opc_error_t *error) {
-  opc_case_context_t *context = again->context;
-  opc_call_options_t options = {.device = context->device, .seed = again->seed, .other_gaps = again->other_gaps};
-  opc_call_memory_t memory = opc_places_memory(again->places);
-  if (again->places) options.memory = &memory;
-  if (again->replay) {
-    options.values = opc_replay_values;
-    options.values_context = again->replay;
-  }
   opc_call_t call = {0};
   *out = (opc_result_t){0};
-  opc_status_t status = opc_call_make_with(&call, context->op, again->sample, &options, error);
-  if (status != OPC_OK) return status;
+  opc_status_t status = opc_again_call(again, &call, error);
+  if (status == OPC_OK) *out_outcome = call.outcome;
+  if (status == OPC_OK && call.outcome == OPC_CALL_RETURNED)
+    status = opc_result_take(out, &call, again->only_shapes ? OPC_RESULT_META : OPC_RESULT_ARGUMENTS, error);
+  else if (status == OPC_OK && message) opc_text_add(message, opc_text_c(&call.message));
+  opc_call_clear(&call);
+  return status;
+}
 
-  context->phase(again->phase);
-  *out_outcome = opc_call_run(&call, context->handle, again->seed);
-  if (*out_outcome == OPC_CALL_RETURNED) status = opc_result_take(out, &call, OPC_RESULT_ARGUMENTS, error);
-  else if (message) opc_text_add(message, opc_text_c(&call.message));
+opc_status_t opc_again_values(const opc_again_t *again, opc_replay_t *out, opc_error_t *error) {
+  opc_call_t call = {0};
+  opc_status_t status = opc_again_make(again, &call, error);
+  if (status == OPC_OK) status = opc_replay_take(out, &call, error);
   opc_call_clear(&call);
   return status;
 }

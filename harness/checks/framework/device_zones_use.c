@@ -134,12 +134,8 @@ void opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding)
     return;
   }
   opc_device_zones_reset();
-  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
-  if (status == OPC_OK) {
-    context->phase("the operator");
-    opc_call_run(&call, context->handle, context->seed);
-    if (call.outcome == OPC_CALL_RETURNED) status = opc_call_outputs(&call, &outputs, &count, &error);
-  }
+  opc_status_t status = opc_again_call(&(opc_again_t){.context = context, .phase = "the operator"}, &call, &error);
+  if (status == OPC_OK && call.outcome == OPC_CALL_RETURNED) status = opc_call_outputs(&call, &outputs, &count, &error);
   if (status == OPC_OK && !why) {
     opc_device_zones_verify();
     report_hits(&call, outputs, count, finding);

@@ -46,11 +46,8 @@ static opc_status_t pass_run(opc_case_context_t *context, const pass_t *pass, op
   opc_cpu_memory_align(pass->own_alignment);
   opc_cpu_memory_align_arguments(pass->argument_alignment);
   opc_cpu_memory_guard(pass->side);
-  opc_status_t status = opc_call_make(call, context->op, context->sample, context->device, context->seed, error);
-  if (status == OPC_OK) {
-    context->phase(pass->phase);
-    opc_call_run(call, context->handle, context->seed);
-  }
+  const opc_again_t again = {.context = context, .phase = pass->phase};
+  opc_status_t status = opc_again_call(&again, call, error);
   opc_cpu_memory_align(CACHE_LINE);
   return status;
 }
@@ -84,11 +81,8 @@ static opc_status_t pass_check(opc_case_context_t *context, const pass_t *pass, 
 static opc_status_t plain_run(opc_case_context_t *context, opc_call_t *call, opc_error_t *error) {
   opc_guard_accesses_reset();
   opc_cpu_memory_plain();
-  opc_status_t status = opc_call_make(call, context->op, context->sample, context->device, context->seed, error);
-  if (status != OPC_OK) return status;
-  context->phase("the operator, on plain memory");
-  opc_call_run(call, context->handle, context->seed);
-  return OPC_OK;
+  const opc_again_t again = {.context = context, .phase = "the operator, on plain memory"};
+  return opc_again_call(&again, call, error);
 }
 
 /* Refused between guards and not on plain memory, each time: what an operator finds beside a list of numbers, or in
@@ -201,12 +195,9 @@ static opc_status_t check_alone(opc_case_context_t *context, size_t number, opc_
   opc_call_t call = {0};
   opc_output_t *outputs = NULL, alone = {0};
   size_t count = 0;
-  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, error);
-  if (status == OPC_OK) {
-    context->phase("the operator, before all its outputs but one are released");
-    if (opc_call_run(&call, context->handle, context->seed) == OPC_CALL_RETURNED)
-      status = opc_call_outputs(&call, &outputs, &count, error);
-  }
+  const opc_again_t again = {.context = context, .phase = "the operator, before all its outputs but one are released"};
+  opc_status_t status = opc_again_call(&again, &call, error);
+  if (status == OPC_OK && call.outcome == OPC_CALL_RETURNED) status = opc_call_outputs(&call, &outputs, &count, error);
   if (status == OPC_OK && number < count && is_foreign(&outputs[number].meta)) {
     alone = outputs[number];
     alone.tensor = opc_tensor_ref(alone.tensor);
@@ -236,21 +227,18 @@ static opc_status_t lifetime_pass(opc_case_context_t *context, opc_finding_t *fi
   opc_guard_accesses_reset();
   opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   opc_guard_quarantine(true);
-  opc_status_t status = opc_call_make(&first, context->op, context->sample, context->device, context->seed, error);
-  if (status != OPC_OK) goto release;
-  context->phase("the operator, where freed memory stays inaccessible");
-  if (opc_call_run(&first, context->handle, context->seed) != OPC_CALL_RETURNED) goto release;
+  opc_again_t again = {.context = context, .phase = "the operator, where freed memory stays inaccessible"};
+  opc_status_t status = opc_again_call(&again, &first, error);
+  if (status != OPC_OK || first.outcome != OPC_CALL_RETURNED) goto release;
   status = opc_call_outputs(&first, &outputs, &count, error);
   if (status != OPC_OK) goto release;
   check_outputs_live(outputs, count, "before the call returned", finding);
   for (size_t i = 0; i < count; i++) check_foreign_buffer(&outputs[i], finding);
   opc_call_clear_arguments(&first);
   if (!finding->decided) check_outputs_live(outputs, count, "with the arguments", finding);
-  if (status == OPC_OK)
-    status = opc_call_make(&second, context->op, context->sample, context->device, context->seed, error);
+  again.phase = "the operator, after the arguments of an earlier call were freed";
+  status = opc_again_call(&again, &second, error);
   if (status != OPC_OK) goto release;
-  context->phase("the operator, after the arguments of an earlier call were freed");
-  opc_call_run(&second, context->handle, context->seed);
   opc_accesses_report(context, FREED, OPC_ACCESSES_ALL, NULL, finding);
   for (size_t i = 0; i < count && count > 1 && status == OPC_OK && !finding->decided; i++)
     if (is_foreign(&outputs[i].meta)) status = check_alone(context, i, finding, error);

@@ -267,11 +267,10 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor argument selects the Meta kernel");
     goto release;
   }
-  status = opc_call_make(&meta.call, context->op, &sample, meta_device, context->seed, &error);
+  const opc_again_t again = {.context = context, .sample = &sample, .device = &meta_device, .phase = "the Meta kernel"};
+  status = opc_again_call(&again, &meta.call, &error);
   if (status != OPC_OK) goto release;
-
-  context->phase("the Meta kernel");
-  if (opc_call_run(&meta.call, context->handle, context->seed) != OPC_CALL_RETURNED) {
+  if (meta.call.outcome != OPC_CALL_RETURNED) {
     judge_refusal(context, &meta.call, finding);
     goto release;
   }

@@ -307,10 +307,10 @@ static bool skip_operator(const opc_operator_t *op, opc_finding_t *finding) {
 static bool call_on_meta(symbolic_case_t *run) {
   opc_case_context_t *context = run->context;
   opc_device_t device = {OPC_DEVICE_META, -1};
-  run->status = opc_call_make(&run->meta, context->op, context->sample, device, context->seed, &run->error);
+  const opc_again_t again = {.context = context, .device = &device, .phase = "the Meta kernel"};
+  run->status = opc_again_call(&again, &run->meta, &run->error);
   if (run->status != OPC_OK) return false;
-  context->phase("the Meta kernel");
-  if (opc_call_run(&run->meta, context->handle, context->seed) == OPC_CALL_RETURNED) return true;
+  if (run->meta.outcome == OPC_CALL_RETURNED) return true;
   opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
                    "the Meta kernel refuses these sizes as numbers already: see check meta");
   return false;

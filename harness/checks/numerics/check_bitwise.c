@@ -173,13 +173,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_result_t result = {0};
   opc_error_t error = {0};
   int64_t promised = 0;
-  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
-  if (status == OPC_OK) status = opc_replay_take(&values, &call, &error);
-  if (status != OPC_OK) goto release;
-
-  context->phase("the operator");
-  opc_call_run(&call, context->handle, context->seed);
-  if (opc_finding_from_outcome(context, &call, finding)) goto release;
+  opc_status_t status = OPC_OK;
+  if (!opc_case_call_keeping(context, &values, &call, finding)) goto release;
   status = opc_result_take(&result, &call, OPC_RESULT_ARGUMENTS, &error);
   if (status != OPC_OK) goto release;
   check_promises(context, &call, &values, &result, &promised, finding);

@@ -52,11 +52,7 @@ static double with_own_noise(double change, double own, double unit, opc_dtype_t
 
 static opc_status_t add_own_noise(opc_case_context_t *context, opc_dtype_t dtype, opc_replay_t *replay,
                                   const opc_result_t *got, opc_tolerance_t *tolerance, opc_error_t *error) {
-  opc_again_t again = {.context = context,
-                       .sample = context->sample,
-                       .replay = replay,
-                       .seed = context->seed,
-                       .phase = "the operator on moved inputs"};
+  opc_again_t again = {.context = context, .replay = replay, .phase = "the operator on moved inputs"};
   opc_tolerance_t own = {0};
   opc_status_t status = opc_tolerance_measure(&own, &again, got, error);
   for (size_t i = 0; status == OPC_OK && i < tolerance->count && i < own.count; i++)
@@ -142,8 +138,7 @@ static opc_status_t compare_with_float64(opc_case_context_t *context, opc_dtype_
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   double *at_least = NULL;
   bool nondeterministic = false, signs = false;
-  opc_again_t again = {
-      .context = context, .sample = &wide, .replay = replay, .seed = context->seed, .phase = "the float64 reference"};
+  opc_again_t again = {.context = context, .sample = &wide, .replay = replay, .phase = "the float64 reference"};
   opc_status_t status = opc_sample_copy(context->sample, &wide, error);
   if (status != OPC_OK) goto release;
   opc_sample_widen(&wide);
@@ -217,12 +212,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_result_t got = {0};
   opc_error_t error = {0};
 
-  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
-  if (status == OPC_OK) status = opc_replay_take(&replay, &call, &error);
-  if (status != OPC_OK) goto release;
-  context->phase("the operator");
-  opc_call_run(&call, context->handle, context->seed);
-  if (opc_finding_from_outcome(context, &call, finding)) goto release;
+  opc_status_t status = OPC_OK;
+  if (!opc_case_call_keeping(context, &replay, &call, finding)) goto release;
 
   if (!opc_dtype_is_inexact(dtype)) {
     opc_finding_pass(finding, "it runs on %s (integers have no float64 reference)", context->id.dtype);

@@ -84,30 +84,28 @@ static bool fits(narrower_t *narrower) {
 static opc_status_t run_narrowed(opc_case_context_t *context, narrower_t *narrower, opc_result_t *out, bool *out_ran,
                                  opc_error_t *error) {
   opc_sample_t sample = {0};
-  opc_call_t call = {0};
   opc_resized_t resized;
   const opc_resize_t resize = {
       .where = where_emptied, .context = narrower, .add = narrower->size, .values = OPC_RESIZE_GIVEN, .sharing = true};
   bool possible;
-  opc_call_options_t options = {
-      .device = context->device, .seed = context->seed, .values = give_narrowed, .values_context = narrower};
+  opc_call_outcome_t outcome;
   char phase[96];
   *out_ran = false;
   opc_status_t status = opc_sample_copy(context->base, &sample, error);
   if (status == OPC_OK) status = opc_sample_resize(&sample, &resize, &resized, &possible, error);
   if (status != OPC_OK || !fits(narrower)) goto release;
   opc_sample_make_contiguous(&sample);
-  status = opc_call_make_with(&call, context->op, &sample, &options, error);
-  if (status != OPC_OK) goto release;
   snprintf(phase, sizeof phase, "the operator with size %lld instead of 0", (long long)narrower->size);
-  context->phase(phase);
-  if (opc_call_run(&call, context->handle, context->seed) == OPC_CALL_RETURNED) {
-    status = opc_result_take(out, &call, OPC_RESULT_META, error);
-    *out_ran = status == OPC_OK;
-  }
+  const opc_again_t again = {.context = context,
+                             .sample = &sample,
+                             .values = give_narrowed,
+                             .values_context = narrower,
+                             .phase = phase,
+                             .only_shapes = true};
+  status = opc_again_run(&again, out, &outcome, NULL, error);
+  *out_ran = status == OPC_OK && outcome == OPC_CALL_RETURNED;
 
 release:
-  opc_call_clear(&call);
   opc_sample_clear(&sample);
   return status;
 }
@@ -134,18 +132,11 @@ static bool extrapolate(const opc_result_t *steps, size_t i, int64_t *sizes) {
 /* ---- what the Meta kernel says ---- */
 
 static opc_status_t run_meta(opc_case_context_t *context, opc_result_t *out, bool *out_ran, opc_error_t *error) {
-  opc_device_t meta = {OPC_DEVICE_META, -1};
-  opc_call_t call = {0};
-  *out_ran = false;
-  opc_status_t status = opc_call_make(&call, context->op, context->sample, meta, context->seed, error);
-  if (status == OPC_OK) {
-    context->phase("the Meta kernel");
-    if (opc_call_run(&call, context->handle, context->seed) == OPC_CALL_RETURNED) {
-      status = opc_result_take(out, &call, OPC_RESULT_META, error);
-      *out_ran = status == OPC_OK;
-    }
-  }
-  opc_call_clear(&call);
+  const opc_device_t meta = {OPC_DEVICE_META, -1};
+  const opc_again_t again = {.context = context, .device = &meta, .phase = "the Meta kernel", .only_shapes = true};
+  opc_call_outcome_t outcome;
+  opc_status_t status = opc_again_run(&again, out, &outcome, NULL, error);
+  *out_ran = status == OPC_OK && outcome == OPC_CALL_RETURNED;
   return status;
 }
 
@@ -290,8 +281,7 @@ static opc_status_t check_poison(opc_case_context_t *context, const opc_result_t
   opc_result_t other = {0}, again = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   opc_text_t text = {0};
-  opc_again_t same = {
-      .context = context, .sample = context->sample, .seed = context->seed, .phase = "the operator, second run"};
+  opc_again_t same = {.context = context, .phase = "the operator, second run"};
   opc_poison_pattern(OPC_PATTERN_SECOND);
   opc_scratch_memory_fill(OPC_PATTERN_SECOND);
   opc_status_t status = opc_again_run(&same, &other, &outcome, NULL, error);

@@ -18,7 +18,6 @@ static opc_again_t reference_again(opc_case_context_t *context, reference_t *ref
   return (opc_again_t){.context = context,
                        .sample = &reference->sample,
                        .replay = &reference->values,
-                       .seed = context->seed,
                        .phase = "the operator on contiguous copies"};
 }
 
@@ -51,7 +50,7 @@ static opc_status_t follows_values(const opc_again_t *again, const reference_t *
   *out = false;
   for (uint64_t i = 1; i <= 3 && !*out; i++) {
     fresh.replay = NULL;
-    fresh.seed = again->seed + i;
+    fresh.other_seed = again->other_seed + i;
     opc_status_t status = opc_again_run(&fresh, &other, &outcome, NULL, error);
     if (status != OPC_OK) return status;
     if (outcome == OPC_CALL_RETURNED) *out = opc_result_item_differs(&reference->result, &other, item);
@@ -83,10 +82,7 @@ static void report(const opc_bound_t *bound, const opc_difference_t *difference,
 static opc_status_t follows_gaps(opc_case_context_t *context, const opc_result_t *got, opc_result_t *other, bool *out,
                                  opc_error_t *error) {
   enum { CALLS = 4 };
-  opc_again_t again = {.context = context,
-                       .sample = context->sample,
-                       .seed = context->seed,
-                       .phase = "the operator with other bytes beside the elements"};
+  opc_again_t again = {.context = context, .phase = "the operator with other bytes beside the elements"};
   *out = true;
   for (int i = 0; *out && i < CALLS; i++) {
     opc_result_t result = {0};
@@ -214,15 +210,10 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_call_t call = {0};
   reference_t reference = {0};
   opc_error_t error = {0};
-  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
-  if (status == OPC_OK) status = opc_replay_take(&reference.values, &call, &error);
-  if (status == OPC_OK) status = opc_sample_copy(context->sample, &reference.sample, &error);
+  opc_status_t status = opc_sample_copy(context->sample, &reference.sample, &error);
   if (status != OPC_OK) goto release;
   opc_sample_make_contiguous(&reference.sample);
-
-  context->phase("the operator");
-  opc_call_run(&call, context->handle, context->seed);
-  if (opc_finding_from_outcome(context, &call, finding)) goto release;
+  if (!opc_case_call_keeping(context, &reference.values, &call, finding)) goto release;
   const char *why = why_not_comparable(&call);
   if (why) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it returns; %s", why);
   else status = compare(context, &reference, &call, finding, &error);

@@ -28,11 +28,7 @@ static void tell_same_bits(const opc_call_t *call, const opc_replay_t *values, c
 
 static opc_status_t run_again(opc_case_context_t *context, opc_replay_t *values, opc_result_t *out,
                               opc_finding_t *finding, opc_error_t *error) {
-  opc_again_t again = {.context = context,
-                       .sample = context->sample,
-                       .replay = values,
-                       .seed = context->seed,
-                       .phase = "the operator, a second time"};
+  opc_again_t again = {.context = context, .replay = values, .phase = "the operator, a second time"};
   opc_call_outcome_t outcome;
   opc_text_t message = {0};
   unsigned char before = opc_poison_byte();

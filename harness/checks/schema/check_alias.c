@@ -112,10 +112,9 @@ static opc_status_t check_earlier(opc_case_context_t *context, const opc_call_t 
   opc_call_t call = {0};
   opc_output_t *later = NULL;
   size_t later_count = 0;
-  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, error);
-  if (status != OPC_OK) goto release;
-  context->phase("the operator, second call");
-  if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) goto release;
+  const opc_again_t again = {.context = context, .phase = "the operator, second call"};
+  opc_status_t status = opc_again_call(&again, &call, error);
+  if (status != OPC_OK || call.outcome != OPC_CALL_RETURNED) goto release;
   status = opc_call_outputs(&call, &later, &later_count, error);
   for (size_t i = 0; status == OPC_OK && i < later_count; i++) {
     const opc_output_t *output = &later[i];
@@ -176,10 +175,9 @@ static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *
   opc_call_t call = {0};
   opc_output_t *outputs = NULL;
   size_t count = 0;
-  opc_status_t status = opc_call_make(&call, op, sample, context->device, context->seed, error);
-  if (status != OPC_OK) goto release;
-  context->phase("the operator");
-  if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) goto release;
+  const opc_again_t again = {.context = context, .sample = sample, .phase = "the operator"};
+  opc_status_t status = opc_again_call(&again, &call, error);
+  if (status != OPC_OK || call.outcome != OPC_CALL_RETURNED) goto release;
   status = opc_call_outputs(&call, &outputs, &count, error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     if (outputs[i].return_index >= op->return_count) continue;

@@ -63,19 +63,12 @@ static opc_status_t compare_arguments(functional_case_t *run) {
 /* The results differ in bits: by chance, by rounding, or wrongly. */
 static opc_status_t judge(functional_case_t *run, opc_difference_t difference) {
   opc_case_context_t *context = run->context;
-  opc_call_t fresh = {0};
   opc_replay_t values = {0};
   opc_tolerance_t tolerance = {0};
   bool nondeterministic = false;
   opc_text_t text = {0};
-  opc_again_t again = {.context = context,
-                       .sample = context->sample,
-                       .replay = &values,
-                       .seed = context->seed,
-                       .phase = "the operator once more"};
-  opc_status_t status =
-      opc_call_make(&fresh, context->op, context->sample, context->device, context->seed, &run->error);
-  if (status == OPC_OK) status = opc_replay_take(&values, &fresh, &run->error);
+  opc_again_t again = {.context = context, .replay = &values, .phase = "the operator once more"};
+  opc_status_t status = opc_again_values(&(opc_again_t){.context = context}, &values, &run->error);
   if (status == OPC_OK)
     status = opc_result_is_nondeterministic(&again, &run->plain_result, &nondeterministic, &run->error);
   if (status == OPC_OK && nondeterministic)
@@ -99,7 +92,6 @@ release:
   opc_text_clear(&text);
   opc_tolerance_clear(&tolerance);
   opc_replay_clear(&values);
-  opc_call_clear(&fresh);
   return status;
 }
 

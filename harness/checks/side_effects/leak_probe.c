@@ -1,5 +1,6 @@
 #include "checks/side_effects/leak_probe.h"
 #include "base/clock.h"
+#include "checks/framework/case_run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -93,12 +94,11 @@ static void look_who_holds(opc_leak_probe_t *probe, size_t count) {
 }
 
 static opc_status_t call_once(opc_leak_probe_t *probe, opc_error_t *error) {
-  opc_case_context_t *context = probe->context;
   opc_call_t call = {0};
-  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, error);
+  const opc_again_t again = {.context = probe->context, .phase = "the operator, again and again"};
+  opc_status_t status = opc_again_call(&again, &call, error);
   if (status != OPC_OK) return status;
-  context->phase("the operator, again and again");
-  probe->broken = opc_call_run(&call, context->handle, context->seed) != probe->outcome;
+  probe->broken = call.outcome != probe->outcome;
   probe->calls++;
   size_t count = call.tensor_arg_count;
   status = hold_arguments(probe, &call, error);

@@ -75,15 +75,16 @@ static bool has_integers(const opc_sample_t *sample) {
 static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *sample, seen_t *seen,
                                opc_error_t *error) {
   opc_result_t first = {0};
-  bool returned = false;
-  opc_tag_call_t call = {.phase = "the operator"};
-  opc_status_t status = opc_tag_call_run(context, sample, &call, &first, &returned, error);
-  for (opc_other_values_t how = 0; status == OPC_OK && returned && how < OPC_OTHER_COUNT; how++) {
+  opc_call_outcome_t outcome, others;
+  const opc_again_t again = {.context = context, .sample = sample, .phase = "the operator"};
+  opc_status_t status = opc_again_run(&again, &first, &outcome, NULL, error);
+  for (opc_other_values_t how = 0; status == OPC_OK && outcome == OPC_CALL_RETURNED && how < OPC_OTHER_COUNT; how++) {
     opc_result_t other = {0};
-    bool other_returned = false;
-    status = opc_other_values_run(context, sample, how, &other, &other_returned, error);
-    seen->calls += status == OPC_OK && other_returned;
-    if (status == OPC_OK && other_returned) opc_follows_compare(&first, &other, &seen->follows);
+    status = opc_other_values_run(context, sample, how, &other, &others, error);
+    if (status == OPC_OK && others == OPC_CALL_RETURNED) {
+      seen->calls++;
+      opc_follows_compare(&first, &other, &seen->follows);
+    }
     opc_result_clear(&other);
   }
   opc_result_clear(&first);

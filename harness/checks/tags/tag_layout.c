@@ -53,10 +53,8 @@ static int64_t foreign_part(const opc_result_item_t *item, const opc_replay_t *v
 
 opc_status_t opc_tag_view_copy(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
   opc_case_context_t *context = tagged->context;
-  opc_call_t fresh = {0};
   opc_replay_t values = {0};
-  opc_status_t status = opc_call_make(&fresh, context->op, context->sample, context->device, context->seed, error);
-  if (status == OPC_OK) status = opc_replay_take(&values, &fresh, error);
+  opc_status_t status = opc_again_values(&(opc_again_t){.context = context}, &values, error);
   for (size_t i = 0; status == OPC_OK && i < tagged->result->count; i++) {
     const opc_result_item_t *item = &tagged->result->items[i];
     char index[160], text[160];
@@ -71,7 +69,6 @@ opc_status_t opc_tag_view_copy(const opc_tag_case_t *tagged, bool *out_tested, o
                      item->path, index, text);
   }
   opc_replay_clear(&values);
-  opc_call_clear(&fresh);
   return status;
 }
 

@@ -159,13 +159,16 @@ static opc_status_t report_stray(const opc_tag_case_t *tagged, const opc_tensor_
 /* *out_done: something was found, or the element cannot be changed. */
 static opc_status_t try_element(const opc_tag_case_t *tagged, move_t *move, bool *out_found, opc_error_t *error) {
   const opc_tensor_arg_t *tensor_arg = &tagged->call->tensor_args[move->tensor_arg];
-  opc_tag_call_t call = {
-      .values = give_moved, .values_context = move, .phase = "the operator with one element changed"};
+  const opc_again_t again = {.context = tagged->context,
+                             .values = give_moved,
+                             .values_context = move,
+                             .phase = "the operator with one element changed"};
   opc_result_t moved = {0};
-  bool returned = false;
-  opc_status_t status = opc_tag_call_run(tagged->context, tagged->context->sample, &call, &moved, &returned, error);
-  for (size_t i = 0;
-       status == OPC_OK && returned && move->changed && moved.count == tagged->result->count && i < moved.count; i++) {
+  opc_call_outcome_t outcome;
+  opc_status_t status = opc_again_run(&again, &moved, &outcome, NULL, error);
+  for (size_t i = 0; status == OPC_OK && outcome == OPC_CALL_RETURNED && move->changed &&
+                     moved.count == tagged->result->count && i < moved.count;
+       i++) {
     int64_t stray = stray_element(&tagged->result->items[i], &moved.items[i], &tensor_arg->before, move->element);
     if (stray < 0) continue;
     *out_found = true;
@@ -184,12 +187,10 @@ static bool is_tried(const opc_operator_t *op, const opc_tensor_arg_t *tensor_ar
 /* The first and the last element of each tensor, above and below all others: what sums, scans or takes an extreme shows
  * in one of them. */
 static opc_status_t elements_hold(const opc_tag_case_t *tagged, opc_error_t *error) {
-  opc_call_t fresh = {0};
   opc_replay_t values = {0};
   bool found = false;
   opc_case_context_t *context = tagged->context;
-  opc_status_t status = opc_call_make(&fresh, context->op, context->sample, context->device, context->seed, error);
-  if (status == OPC_OK) status = opc_replay_take(&values, &fresh, error);
+  opc_status_t status = opc_again_values(&(opc_again_t){.context = context}, &values, error);
   for (size_t i = 0; status == OPC_OK && !found && i < tagged->call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &tagged->call->tensor_args[i];
     if (!is_tried(context->op, tensor_arg)) continue;
@@ -202,7 +203,6 @@ static opc_status_t elements_hold(const opc_tag_case_t *tagged, opc_error_t *err
     }
   }
   opc_replay_clear(&values);
-  opc_call_clear(&fresh);
   return status;
 }
 

@@ -5,36 +5,13 @@
 #include "checks/compare/tolerance.h"
 #include "checks/tags/tags.h"
 
-opc_status_t opc_tag_call_run(opc_case_context_t *context, const opc_sample_t *sample, const opc_tag_call_t *call,
-                              opc_result_t *out, bool *out_returned, opc_error_t *error) {
-  opc_call_options_t options = {
-      .device = context->device, .seed = context->seed, .values = call->values, .values_context = call->values_context};
-  opc_call_t made = {0};
-  *out = (opc_result_t){0};
-  *out_returned = false;
-  opc_status_t status = opc_call_make_with(&made, context->op, sample, &options, error);
-  if (status != OPC_OK) return status;
-  context->phase(call->phase);
-  *out_returned = opc_call_run(&made, context->handle, context->seed) == OPC_CALL_RETURNED;
-  if (*out_returned) status = opc_result_take(out, &made, OPC_RESULT_ARGUMENTS, error);
-  opc_call_clear(&made);
-  return status;
-}
-
 opc_status_t opc_tag_is_nondeterministic(const opc_tag_case_t *tagged, bool *out, opc_error_t *error) {
   opc_case_context_t *context = tagged->context;
-  opc_call_t fresh = {0};
   opc_replay_t values = {0};
-  opc_again_t again = {.context = context,
-                       .sample = context->sample,
-                       .replay = &values,
-                       .seed = context->seed,
-                       .phase = "the operator once more"};
-  opc_status_t status = opc_call_make(&fresh, context->op, context->sample, context->device, context->seed, error);
-  if (status == OPC_OK) status = opc_replay_take(&values, &fresh, error);
+  opc_again_t again = {.context = context, .replay = &values, .phase = "the operator once more"};
+  opc_status_t status = opc_again_values(&(opc_again_t){.context = context}, &values, error);
   if (status == OPC_OK) status = opc_result_is_nondeterministic(&again, tagged->result, out, error);
   opc_replay_clear(&values);
-  opc_call_clear(&fresh);
   return status;
 }
 
@@ -84,10 +61,14 @@ static opc_status_t give_other(size_t tensor_arg, const char *path, const opc_te
 }
 
 opc_status_t opc_other_values_run(opc_case_context_t *context, const opc_sample_t *sample, opc_other_values_t how,
-                                  opc_result_t *out, bool *out_returned, opc_error_t *error) {
+                                  opc_result_t *out, opc_call_outcome_t *out_outcome, opc_error_t *error) {
   giving_t giving = {.how = how, .seed = context->seed};
-  opc_tag_call_t call = {.values = give_other, .values_context = &giving, .phase = "the operator on other values"};
-  return opc_tag_call_run(context, sample, &call, out, out_returned, error);
+  const opc_again_t again = {.context = context,
+                             .sample = sample,
+                             .values = give_other,
+                             .values_context = &giving,
+                             .phase = "the operator on other values"};
+  return opc_again_run(&again, out, out_outcome, NULL, error);
 }
 
 /* ---- what follows them ---- */
@@ -125,13 +106,11 @@ void opc_follows_compare(const opc_result_t *left, const opc_result_t *right, op
 static opc_status_t meta_answers(opc_case_context_t *context, bool *out, opc_error_t *error) {
   opc_call_t call = {0};
   opc_device_t meta = {OPC_DEVICE_META, -1};
-  *out = false;
-  opc_status_t status = opc_call_make(&call, context->op, context->sample, meta, context->seed, error);
-  if (status != OPC_OK) return status;
-  context->phase("the Meta kernel");
-  *out = opc_call_run(&call, context->handle, context->seed) == OPC_CALL_RETURNED;
+  const opc_again_t again = {.context = context, .device = &meta, .phase = "the Meta kernel"};
+  opc_status_t status = opc_again_call(&again, &call, error);
+  *out = status == OPC_OK && call.outcome == OPC_CALL_RETURNED;
   opc_call_clear(&call);
-  return OPC_OK;
+  return status;
 }
 
 static opc_status_t report_missing(const opc_tag_case_t *tagged, const opc_follows_t *follows, opc_error_t *error) {
@@ -165,9 +144,9 @@ opc_status_t opc_tag_missing(const opc_tag_case_t *tagged, bool *out_tested, opc
     return OPC_OK;
   for (opc_other_values_t how = OPC_OTHER_SEED; status == OPC_OK && !follows.path[0] && how <= OPC_OTHER_ZEROS; how++) {
     opc_result_t other = {0};
-    bool returned = false;
-    status = opc_other_values_run(tagged->context, tagged->context->sample, how, &other, &returned, error);
-    if (status == OPC_OK && returned) {
+    opc_call_outcome_t outcome;
+    status = opc_other_values_run(tagged->context, tagged->context->sample, how, &other, &outcome, error);
+    if (status == OPC_OK && outcome == OPC_CALL_RETURNED) {
       *out_tested = true;
       opc_follows_compare(tagged->result, &other, &follows);
     }

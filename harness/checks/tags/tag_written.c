@@ -110,7 +110,8 @@ static opc_status_t report_kept(const opc_tag_case_t *tagged, const opc_result_i
 opc_status_t opc_tag_out(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
   opc_case_context_t *context = tagged->context;
   opc_result_t results[2] = {{0}};
-  bool any = false, returned = true;
+  opc_call_outcome_t outcome = OPC_CALL_RETURNED;
+  bool any = false;
   opc_status_t status = OPC_OK;
   for (size_t i = 0; i < tagged->call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &tagged->call->tensor_args[i];
@@ -118,12 +119,15 @@ opc_status_t opc_tag_out(const opc_tag_case_t *tagged, bool *out_tested, opc_err
     if (tensor_arg->spec->storage || tensor_arg->spec->identity) return OPC_OK; /* it is an input as well */
     any |= tensor_arg->before.numel > 0;
   }
-  for (int64_t value = 0; any && returned && status == OPC_OK && value < 2; value++) {
+  for (int64_t value = 0; any && outcome == OPC_CALL_RETURNED && status == OPC_OK && value < 2; value++) {
     held_t held = {.op = context->op, .model = tagged->call, .seed = context->seed, .value = value};
-    opc_tag_call_t call = {
-        .values = give_held, .values_context = &held, .phase = "the operator with other values in its out arguments"};
-    status = opc_tag_call_run(context, context->sample, &call, &results[value], &returned, error);
+    const opc_again_t again = {.context = context,
+                               .values = give_held,
+                               .values_context = &held,
+                               .phase = "the operator with other values in its out arguments"};
+    status = opc_again_run(&again, &results[value], &outcome, NULL, error);
   }
+  const bool returned = status == OPC_OK && outcome == OPC_CALL_RETURNED;
   *out_tested |= any && returned;
   for (size_t i = 0; status == OPC_OK && returned && i < results[0].count && i < results[1].count; i++)
     status = report_kept(tagged, &results[0].items[i], &results[1].items[i], error);

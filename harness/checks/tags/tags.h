@@ -36,9 +36,9 @@ typedef enum opc_other_values {
   OPC_OTHER_REVERSED,
   OPC_OTHER_COUNT
 } opc_other_values_t;
-/* Runs the operator on a sample with them. *out_returned false: the result is empty. */
+/* Runs the operator on a sample with them, as opc_again_run. */
 opc_status_t opc_other_values_run(opc_case_context_t *context, const opc_sample_t *sample, opc_other_values_t how,
-                                  opc_result_t *out, bool *out_returned, opc_error_t *error) OPC_CHECKED;
+                                  opc_result_t *out, opc_call_outcome_t *out_outcome, opc_error_t *error) OPC_CHECKED;
 /* What of a result depends on values. */
 typedef struct opc_follows {
   bool shape, number;
@@ -47,14 +47,6 @@ typedef struct opc_follows {
 } opc_follows_t;
 void opc_follows_compare(const opc_result_t *left, const opc_result_t *right, opc_follows_t *follows);
 
-/* A call with the values that a function gives. */
-typedef struct opc_tag_call {
-  opc_tensor_arg_values_t *values;
-  void *values_context;
-  const char *phase;
-} opc_tag_call_t;
-opc_status_t opc_tag_call_run(opc_case_context_t *context, const opc_sample_t *sample, const opc_tag_call_t *call,
-                              opc_result_t *out, bool *out_returned, opc_error_t *error) OPC_CHECKED;
 /* The result is another one each time, for reasons that are not a tag's. */
 opc_status_t opc_tag_is_nondeterministic(const opc_tag_case_t *tagged, bool *out, opc_error_t *error) OPC_CHECKED;
 
