@@ -5,12 +5,12 @@
 #include "cli/execution.h"
 #include "reports/terminal.h"
 
-enum { KEY_FORMAT = 256, KEY_NAMESPACE, KEY_PRELOAD, KEY_TORCH };
+enum { KEY_FORMAT = OPC_KEY_OWN, KEY_NAMESPACE };
 
 typedef struct list_command {
   opc_error_t *error;
   opc_execution_t execution;
-  opc_strings_t libraries, preloads, namespaces;
+  opc_strings_t namespaces;
   bool json;
 } list_command_t;
 
@@ -18,9 +18,9 @@ static const struct argp_option options[] = {
     {"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json: the JSON report with empty results", 0},
     {"namespace", KEY_NAMESPACE, "NS", 0,
      "Only operators of this namespace, libtorch's own too: aten (again: any of them)", 0},
-    {"preload", KEY_PRELOAD, "LIB", 0, "Load this library first, without listing it", 0},
-    {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/. Default: the one that LIB needs",
-     0},
+    {"preload", OPC_KEY_PRELOAD, "LIB", 0, "Load this library first, without listing it", 0},
+    {"torch", OPC_KEY_TORCH, "ROOT", 0,
+     "The libtorch to use: the folder with its lib/. Default: the one that LIB needs", 0},
     {0}};
 
 static error_t parse(int key, char *value, struct argp_state *state) {
@@ -35,21 +35,15 @@ static error_t parse(int key, char *value, struct argp_state *state) {
     case KEY_NAMESPACE:
       status = opc_strings_add(&list->namespaces, value, list->error);
       break;
-    case KEY_PRELOAD:
-      status = opc_strings_add(&list->preloads, value, list->error);
-      break;
-    case KEY_TORCH:
-      list->execution.options.torch_root = value;
-      break;
     case ARGP_KEY_ARG:
-      status = opc_libraries_add(&list->libraries, value, list->error);
+      status = opc_libraries_add(&list->execution.libraries, value, list->error);
       break;
     case ARGP_KEY_END:
-      if (list->libraries.count == 0)
+      if (list->execution.libraries.count == 0)
         status = opc_error_set(list->error, OPC_ERR_USAGE, "name at least one library to list");
       break;
     default:
-      return ARGP_ERR_UNKNOWN;
+      if (!opc_execution_option(&list->execution, key, value, &status, list->error)) return ARGP_ERR_UNKNOWN;
   }
   return status == OPC_OK ? 0 : EINVAL;
 }
@@ -87,20 +81,14 @@ int opc_command_list(const opc_arguments_t *arguments) {
   } else {
     opc_run_options_t *run = &list.execution.options;
     run->list_only = true;
-    run->libraries = list.libraries.items;
-    run->library_count = list.libraries.count;
-    run->preloads = list.preloads.items;
-    run->preload_count = list.preloads.count;
+    opc_execution_options(&list.execution, arguments);
     run->namespaces = list.namespaces.items;
     run->namespace_count = list.namespaces.count;
-    run->argv = arguments->full_argv;
-    run->argc = (size_t)arguments->full_argc;
     list.execution.show = show;
     list.execution.context = &list;
     code = opc_execution_run(&list.execution);
   }
-  opc_strings_clear(&list.libraries);
-  opc_strings_clear(&list.preloads);
+  opc_execution_clear(&list.execution);
   opc_strings_clear(&list.namespaces);
   return code;
 }

@@ -11,25 +11,11 @@
 #include "supervise/load/model_package_run.h"
 #include "supervise/process/cuda_plan.h"
 
-enum {
-  KEY_LIBRARY = 256,
-  KEY_SAMPLES,
-  KEY_DEVICE,
-  KEY_CUDA_ARCH,
-  KEY_CASE,
-  KEY_SEED,
-  KEY_TIMEOUT,
-  KEY_MEMORY,
-  KEY_JSON,
-  KEY_JUNIT,
-  KEY_PRELOAD,
-  KEY_TORCH
-};
+enum { KEY_LIBRARY = OPC_KEY_OWN, KEY_DEVICE, KEY_CASE };
 
 typedef struct package_command {
   opc_error_t *error;
   opc_execution_t execution;
-  opc_strings_t libraries, preloads, samples;
   opc_progress_t progress;
   const char *device; /* NULL: the package says */
   char device_of_case[16];
@@ -37,7 +23,7 @@ typedef struct package_command {
 
 static const struct argp_option options[] = {
     {"library", KEY_LIBRARY, "LIB", 0, "A library of operators that the package needs (again: more)", 1},
-    {"samples", KEY_SAMPLES, "FILE", 0,
+    {"samples", OPC_KEY_SAMPLES, "FILE", 0,
      "Sample file (again: more), operator \"package::model\". Default: MODEL.samples.json beside the package, else the "
      "example "
      "that the package holds, else inputs of the shapes and dtypes that it describes",
@@ -47,16 +33,16 @@ static const struct argp_option options[] = {
      "simulated device, without a "
      "GPU; no kernel runs, what is launched and how is checked",
      1},
-    {"cuda-arch", KEY_CUDA_ARCH, "ARCH", 0,
+    {"cuda-arch", OPC_KEY_CUDA_ARCH, "ARCH", 0,
      "Architecture of the simulated device, default: the one that the package was compiled for", 1},
     {"case", KEY_CASE, "ID", 0, "Exactly this case, as a report names it", 1},
-    {"seed", KEY_SEED, "N", 0, "Of all random numbers, default 0", 1},
-    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one case, default 10", 2},
-    {"memory", KEY_MEMORY, "MIB", 0, "Of one child, default 4096", 2},
-    {"preload", KEY_PRELOAD, "LIB", 0, "Load this library first", 2},
-    {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/", 2},
-    {"json", KEY_JSON, "FILE", 0, "Write the whole result as JSON", 3},
-    {"junit", KEY_JUNIT, "FILE", 0, "Write the result as JUnit XML", 3},
+    {"seed", OPC_KEY_SEED, "N", 0, "Of all random numbers, default 0", 1},
+    {"timeout", OPC_KEY_TIMEOUT, "SECONDS", 0, "Of one case, default 10", 2},
+    {"memory", OPC_KEY_MEMORY, "MIB", 0, "Of one child, default 4096", 2},
+    {"preload", OPC_KEY_PRELOAD, "LIB", 0, "Load this library first", 2},
+    {"torch", OPC_KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/", 2},
+    {"json", OPC_KEY_JSON, "FILE", 0, "Write the whole result as JSON", 3},
+    {"junit", OPC_KEY_JUNIT, "FILE", 0, "Write the result as JUnit XML", 3},
     {0}};
 
 static const char doc[] =
@@ -76,25 +62,6 @@ static const char doc[] =
     "  opcheck-c package model.pt2 --library libmy_ops.so\n"
     "  opcheck-c package model_cuda.pt2 --library libmy_ops.so --device cuda-sim\n"
     "  opcheck-c package model.pt2 --library libmy_ops.so --samples model.samples.json --json report.json\n";
-
-static opc_status_t add_target(package_command_t *package, const char *option, const opc_report_t *report,
-                               const char *file) {
-  opc_execution_t *execution = &package->execution;
-  if (!*file) return opc_error_set(package->error, OPC_ERR_USAGE, "%s: name a file", option);
-  for (size_t i = 0; i < execution->target_count; i++)
-    if (strcmp(execution->targets[i].file, file) == 0)
-      return opc_error_set(package->error, OPC_ERR_USAGE, "%s %s: another option writes this file", option, file);
-  if (execution->target_count == OPC_REPORT_TARGETS)
-    return opc_error_set(package->error, OPC_ERR_USAGE, "%s: more than %d reports", option, OPC_REPORT_TARGETS);
-  execution->targets[execution->target_count++] = (opc_report_target_t){.report = report, .file = file};
-  return OPC_OK;
-}
-
-static opc_status_t add_samples(package_command_t *package, const char *file) {
-  if (access(file, R_OK) != 0)
-    return opc_error_set(package->error, OPC_ERR_USAGE, "--samples %s: %s", file, strerror(errno));
-  return opc_strings_add(&package->samples, file, package->error);
-}
 
 static opc_status_t set_package(package_command_t *package, const char *path) {
   opc_run_options_t *to = &package->execution.options;
@@ -128,47 +95,16 @@ static opc_status_t set_case(package_command_t *package, const char *value) {
 static error_t parse(int key, char *value, struct argp_state *state) {
   package_command_t *package = state->input;
   opc_run_options_t *to = &package->execution.options;
-  int64_t number = 0;
   opc_status_t status = OPC_OK;
   switch (key) {
     case KEY_LIBRARY:
-      status = opc_libraries_add(&package->libraries, value, package->error);
-      break;
-    case KEY_PRELOAD:
-      status = opc_strings_add(&package->preloads, value, package->error);
-      break;
-    case KEY_SAMPLES:
-      status = add_samples(package, value);
+      status = opc_libraries_add(&package->execution.libraries, value, package->error);
       break;
     case KEY_DEVICE:
       status = set_device(package, value);
       break;
-    case KEY_CUDA_ARCH:
-      status = opc_cuda_architecture_check(value, package->error);
-      to->cuda_architecture = value;
-      break;
     case KEY_CASE:
       status = set_case(package, value);
-      break;
-    case KEY_SEED:
-      status = opc_value_integer("--seed", value, 0, INT64_MAX, &number, package->error);
-      to->seed = (uint64_t)number;
-      break;
-    case KEY_MEMORY:
-      status = opc_value_integer("--memory", value, 1, INT32_MAX, &number, package->error);
-      to->memory_mib = (int)number;
-      break;
-    case KEY_TIMEOUT:
-      status = opc_value_seconds("--timeout", value, &to->timeout, package->error);
-      break;
-    case KEY_TORCH:
-      to->torch_root = value;
-      break;
-    case KEY_JSON:
-      status = add_target(package, "--json", &opc_report_json, value);
-      break;
-    case KEY_JUNIT:
-      status = add_target(package, "--junit", &opc_report_junit, value);
       break;
     case ARGP_KEY_ARG:
       status = set_package(package, value);
@@ -177,7 +113,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       if (!to->package) status = opc_error_set(package->error, OPC_ERR_USAGE, "name the package to run, a .pt2 file");
       break;
     default:
-      return ARGP_ERR_UNKNOWN;
+      if (!opc_execution_option(&package->execution, key, value, &status, package->error)) return ARGP_ERR_UNKNOWN;
   }
   return status == OPC_OK ? 0 : EINVAL;
 }
@@ -205,13 +141,7 @@ static opc_status_t show(opc_journal_reader_t *journal, int exit_code, void *con
   opc_status_t status = opc_journal_reader_each(journal, "result", show_pass, &screen, error);
   if (summary.pass) fputc('\n', stdout);
   if (status == OPC_OK) status = opc_terminal_report(journal, &screen, exit_code, error);
-  for (size_t i = 0; status == OPC_OK && i < package->execution.target_count; i++) {
-    const opc_report_target_t *target = &package->execution.targets[i];
-    if (!target->written) continue;
-    printf("%s report: ", target->report->name);
-    opc_screen_text(&screen, OPC_TONE_PLAIN, target->file);
-    fputc('\n', stdout);
-  }
+  if (status == OPC_OK) opc_execution_show_targets(&package->execution, &screen);
   return status;
 }
 
@@ -230,16 +160,9 @@ static void choose_target(package_command_t *package) {
 static void fill_in(package_command_t *package, const opc_arguments_t *arguments) {
   opc_run_options_t *to = &package->execution.options;
   choose_target(package);
-  to->libraries = package->libraries.items;
-  to->library_count = package->libraries.count;
-  to->preloads = package->preloads.items;
-  to->preload_count = package->preloads.count;
-  to->sample_files = package->samples.items;
-  to->sample_file_count = package->samples.count;
+  opc_execution_options(&package->execution, arguments);
   to->devices = &package->device;
   to->device_count = 1;
-  to->argv = arguments->full_argv;
-  to->argc = (size_t)arguments->full_argc;
   package->execution.show = show;
   package->execution.context = package;
   package->execution.progress = &package->progress;
@@ -256,7 +179,6 @@ int opc_command_package(const opc_arguments_t *arguments) {
     fill_in(&package, arguments);
     code = opc_execution_run(&package.execution);
   }
-  opc_strings_t *const lists[] = {&package.libraries, &package.preloads, &package.samples};
-  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) opc_strings_clear(lists[i]);
+  opc_execution_clear(&package.execution);
   return code;
 }

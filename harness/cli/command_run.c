@@ -12,19 +12,14 @@
 #include "supervise/tools/sanitize_words.h"
 
 enum {
-  KEY_SAMPLES = 256,
-  KEY_SAVE_SAMPLES,
+  KEY_SAVE_SAMPLES = OPC_KEY_OWN,
   KEY_RECIPES,
   KEY_OP,
   KEY_NAMESPACE,
   KEY_CHECK,
   KEY_DEVICE,
-  KEY_CUDA_ARCH,
-  KEY_SEED,
   KEY_JOBS,
-  KEY_TIMEOUT,
   KEY_OPERATOR_TIME,
-  KEY_MEMORY,
   KEY_SHARD,
   KEY_CASE,
   KEY_LIST_CASES,
@@ -32,19 +27,15 @@ enum {
   KEY_STRICT,
   KEY_TOOL,
   KEY_SANITIZE,
-  KEY_JSON,
-  KEY_JUNIT,
-  KEY_JOURNAL,
-  KEY_PRELOAD,
-  KEY_TORCH
+  KEY_JOURNAL
 };
 
 typedef struct run_command {
   opc_error_t *error;
   opc_execution_t execution;
-  opc_strings_t libraries, preloads, samples, recipes, globs, namespaces, checks, devices;
+  opc_strings_t recipes, globs, namespaces, checks, devices;
   opc_progress_t progress;
-  bool timeout_given, operator_time_given, list_cases;
+  bool operator_time_given, list_cases;
 } run_command_t;
 
 static const struct argp_option options[] = {
@@ -58,7 +49,7 @@ static const struct argp_option options[] = {
      "cpu, cuda, cuda-sim or all. Default: cpu, and cuda where there is one. cuda-sim: two simulated CUDA devices, "
      "without a GPU; no kernel runs, what is launched and how is checked",
      1},
-    {"cuda-arch", KEY_CUDA_ARCH, "ARCH", 0,
+    {"cuda-arch", OPC_KEY_CUDA_ARCH, "ARCH", 0,
      "Architecture of the simulated devices, default: " OPC_CUDA_ARCHITECTURE_USUAL
      ", or one that the libraries have code for",
      1},
@@ -69,21 +60,21 @@ static const struct argp_option options[] = {
      1},
     {"shard", KEY_SHARD, "K/N", 0, "The K-th of N parts of the operators, to spread a run over machines", 1},
     {0, 0, 0, 0, "Inputs:", 2},
-    {"samples", KEY_SAMPLES, "FILE", 0,
+    {"samples", OPC_KEY_SAMPLES, "FILE", 0,
      "Sample file (again: more). Default: LIB.samples.json beside the library; what has no sample is searched", 2},
     {"save-samples", KEY_SAVE_SAMPLES, "FILE", 0, "Write the inputs that the search found", 2},
     {"recipes", KEY_RECIPES, "FILE", 0,
      "Recipe file: what the arguments of an operator have to be, for its search (again: more). Default: "
      "LIB.recipes.json beside the library",
      2},
-    {"seed", KEY_SEED, "N", 0, "Of all random numbers, default 0", 2},
+    {"seed", OPC_KEY_SEED, "N", 0, "Of all random numbers, default 0", 2},
     {"xfail", KEY_XFAIL, "FILE", 0, "Expected failures, a line each: case id or glob, [rule=NAME], the reason", 2},
     {0, 0, 0, 0, "How it runs:", 3},
     {"jobs", KEY_JOBS, "N", 0, "Operators at once, default: as many as processors", 3},
-    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of one case, default 10", 3},
+    {"timeout", OPC_KEY_TIMEOUT, "SECONDS", 0, "Of one case, default 10", 3},
     {"operator-time", KEY_OPERATOR_TIME, "SECONDS", 0,
      "Of all cases of one operator, default 300; what is left of them is skipped", 3},
-    {"memory", KEY_MEMORY, "MIB", 0, "Of one child, default 4096", 3},
+    {"memory", OPC_KEY_MEMORY, "MIB", 0, "Of one child, default 4096", 3},
     {"tool", KEY_TOOL, "TOOL", 0,
      "memcheck: run the operators under Valgrind and report what it finds; some fifty times slower", 3},
     {"sanitize", KEY_SANITIZE, "TOOL", 0,
@@ -91,13 +82,13 @@ static const struct argp_option options[] = {
      "report what it finds; with --device cuda. Default of "
      "--check with it: memory",
      3},
-    {"preload", KEY_PRELOAD, "LIB", 0, "Load this library first, without checking it", 3},
-    {"torch", KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/. Default: the one that LIB needs",
-     3},
+    {"preload", OPC_KEY_PRELOAD, "LIB", 0, "Load this library first, without checking it", 3},
+    {"torch", OPC_KEY_TORCH, "ROOT", 0,
+     "The libtorch to use: the folder with its lib/. Default: the one that LIB needs", 3},
     {0, 0, 0, 0, "Results:", 4},
     {"strict", KEY_STRICT, NULL, 0, "Warnings make the exit status 1 too", 4},
-    {"json", KEY_JSON, "FILE", 0, "Write the whole result as JSON", 4},
-    {"junit", KEY_JUNIT, "FILE", 0, "Write the result as JUnit XML", 4},
+    {"json", OPC_KEY_JSON, "FILE", 0, "Write the whole result as JSON", 4},
+    {"junit", OPC_KEY_JUNIT, "FILE", 0, "Write the result as JUnit XML", 4},
     {"journal", KEY_JOURNAL, "FILE", 0, "Keep the run's journal here", 4},
     {0}};
 
@@ -165,32 +156,6 @@ static opc_status_t set_shard(run_command_t *run, const char *value) {
   return OPC_OK;
 }
 
-/* Told before anything is loaded: it is a mistake of the command line. */
-static opc_status_t check_readable(const run_command_t *run, const char *option, const char *file) {
-  return access(file, R_OK) == 0 ? OPC_OK
-                                 : opc_error_set(run->error, OPC_ERR_USAGE, "%s %s: %s", option, file, strerror(errno));
-}
-
-/* Targets that are one file would overwrite each other without a word. */
-static opc_status_t claim_file(const run_command_t *run, const char *option, const char *file) {
-  const opc_execution_t *execution = &run->execution;
-  bool taken = (execution->journal && strcmp(execution->journal, file) == 0) ||
-               (execution->options.save_samples && strcmp(execution->options.save_samples, file) == 0);
-  for (size_t i = 0; i < execution->target_count; i++) taken |= strcmp(execution->targets[i].file, file) == 0;
-  if (!*file) return opc_error_set(run->error, OPC_ERR_USAGE, "%s: name a file", option);
-  return taken ? opc_error_set(run->error, OPC_ERR_USAGE, "%s %s: another option writes this file", option, file)
-               : OPC_OK;
-}
-
-static opc_status_t add_target(run_command_t *run, const char *option, const opc_report_t *report, const char *file) {
-  opc_status_t status = claim_file(run, option, file);
-  if (status != OPC_OK) return status;
-  if (run->execution.target_count == OPC_REPORT_TARGETS)
-    return opc_error_set(run->error, OPC_ERR_USAGE, "%s: more than %d reports", option, OPC_REPORT_TARGETS);
-  run->execution.targets[run->execution.target_count++] = (opc_report_target_t){.report = report, .file = file};
-  return OPC_OK;
-}
-
 static error_t parse(int key, char *value, struct argp_state *state) {
   run_command_t *run = state->input;
   opc_run_options_t *to = &run->execution.options;
@@ -198,12 +163,8 @@ static error_t parse(int key, char *value, struct argp_state *state) {
   int64_t number = 0;
   opc_status_t status = OPC_OK;
   switch (key) {
-    case KEY_SAMPLES:
-      status = check_readable(run, "--samples", value);
-      if (status == OPC_OK) status = opc_strings_add(&run->samples, value, run->error);
-      break;
     case KEY_RECIPES:
-      status = check_readable(run, "--recipes", value);
+      status = opc_execution_readable("--recipes", value, run->error);
       if (status == OPC_OK) status = opc_strings_add(&run->recipes, value, run->error);
       break;
     case KEY_OP:
@@ -212,37 +173,18 @@ static error_t parse(int key, char *value, struct argp_state *state) {
     case KEY_NAMESPACE:
       status = opc_strings_add(&run->namespaces, value, run->error);
       break;
-    case KEY_PRELOAD:
-      status = opc_strings_add(&run->preloads, value, run->error);
-      break;
     case KEY_CHECK:
       status = add_checks(run, value);
       break;
     case KEY_DEVICE:
       status = add_devices(run, value);
       break;
-    case KEY_CUDA_ARCH:
-      status = opc_cuda_architecture_check(value, run->error);
-      to->cuda_architecture = value;
-      break;
     case KEY_SHARD:
       status = set_shard(run, value);
-      break;
-    case KEY_SEED:
-      status = opc_value_integer("--seed", value, 0, INT64_MAX, &number, run->error);
-      to->seed = (uint64_t)number;
       break;
     case KEY_JOBS:
       status = opc_value_integer("--jobs", value, 1, 1024, &number, run->error);
       to->jobs = (int)number;
-      break;
-    case KEY_MEMORY:
-      status = opc_value_integer("--memory", value, 1, INT32_MAX, &number, run->error);
-      to->memory_mib = (int)number;
-      break;
-    case KEY_TIMEOUT:
-      status = opc_value_seconds("--timeout", value, &to->timeout, run->error);
-      run->timeout_given = true;
       break;
     case KEY_OPERATOR_TIME:
       status = opc_value_seconds("--operator-time", value, &to->operator_time, run->error);
@@ -256,7 +198,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       run->list_cases = true;
       break;
     case KEY_XFAIL:
-      status = check_readable(run, "--xfail", value);
+      status = opc_execution_readable("--xfail", value, run->error);
       to->xfail_file = value;
       break;
     case KEY_TOOL:
@@ -265,38 +207,29 @@ static error_t parse(int key, char *value, struct argp_state *state) {
     case KEY_SANITIZE:
       status = set_sanitize(run, value);
       break;
-    case KEY_TORCH:
-      to->torch_root = value;
-      break;
     case KEY_STRICT:
       run->execution.strict = true;
       break;
     case KEY_SAVE_SAMPLES:
-      status = claim_file(run, "--save-samples", value);
+      status = opc_execution_claim(&run->execution, "--save-samples", value, run->error);
       to->save_samples = value;
       break;
     case KEY_JOURNAL:
-      status = claim_file(run, "--journal", value);
+      status = opc_execution_claim(&run->execution, "--journal", value, run->error);
       run->execution.journal = value;
       break;
-    case KEY_JSON:
-      status = add_target(run, "--json", &opc_report_json, value);
-      break;
-    case KEY_JUNIT:
-      status = add_target(run, "--junit", &opc_report_junit, value);
-      break;
     case ARGP_KEY_ARG:
-      status = opc_libraries_add(&run->libraries, value, run->error);
+      status = opc_libraries_add(&run->execution.libraries, value, run->error);
       break;
     case ARGP_KEY_END:
       if (run->list_cases && run->execution.target_count > 0)
         status = opc_error_set(run->error, OPC_ERR_USAGE, "--list-cases runs nothing: there is no result to report");
-      else if (run->libraries.count == 0 && run->namespaces.count == 0)
+      else if (run->execution.libraries.count == 0 && run->namespaces.count == 0)
         status = opc_error_set(run->error, OPC_ERR_USAGE,
                                "name at least one library to check, or --namespace aten for libtorch's own operators");
       break;
     default:
-      return ARGP_ERR_UNKNOWN;
+      if (!opc_execution_option(&run->execution, key, value, &status, run->error)) return ARGP_ERR_UNKNOWN;
   }
   return status == OPC_OK ? 0 : EINVAL;
 }
@@ -314,20 +247,14 @@ static opc_status_t show(opc_journal_reader_t *journal, int exit_code, void *con
   if (run->list_cases && exit_code == OPC_EXIT_OK) return OPC_OK;
   opc_screen_t screen = opc_screen_of(stdout);
   opc_status_t status = opc_terminal_report(journal, &screen, exit_code, error);
-  for (size_t i = 0; status == OPC_OK && i < run->execution.target_count; i++) {
-    const opc_report_target_t *target = &run->execution.targets[i];
-    if (!target->written) continue;
-    printf("%s report: ", target->report->name);
-    opc_screen_text(&screen, OPC_TONE_PLAIN, target->file);
-    fputc('\n', stdout);
-  }
+  if (status == OPC_OK) opc_execution_show_targets(&run->execution, &screen);
   return status;
 }
 
 /* Under a tool everything takes longer. */
 static void scale_times(run_command_t *run) {
   opc_run_options_t *to = &run->execution.options;
-  if (!run->timeout_given) to->timeout *= opc_run_pace(to);
+  if (!run->execution.timeout_given) to->timeout *= opc_run_pace(to);
   if (!run->operator_time_given) to->operator_time *= opc_run_pace(to);
 }
 
@@ -346,12 +273,7 @@ static void fill_in(run_command_t *run, const opc_arguments_t *arguments) {
   opc_run_options_t *to = &run->execution.options;
   scale_times(run);
   prepare_memcheck(run);
-  to->libraries = run->libraries.items;
-  to->library_count = run->libraries.count;
-  to->preloads = run->preloads.items;
-  to->preload_count = run->preloads.count;
-  to->sample_files = run->samples.items;
-  to->sample_file_count = run->samples.count;
+  opc_execution_options(&run->execution, arguments);
   to->recipe_files = run->recipes.items;
   to->recipe_file_count = run->recipes.count;
   to->op_globs = run->globs.items;
@@ -363,8 +285,6 @@ static void fill_in(run_command_t *run, const opc_arguments_t *arguments) {
   to->devices = run->devices.items;
   to->device_count = run->devices.count;
   if (run->list_cases) to->planned = print_planned;
-  to->argv = arguments->full_argv;
-  to->argc = (size_t)arguments->full_argc;
   run->execution.show = show;
   run->execution.context = run;
   if (!run->list_cases) run->execution.progress = &run->progress;
@@ -381,8 +301,8 @@ int opc_command_run(const opc_arguments_t *arguments) {
     fill_in(&run, arguments);
     code = opc_execution_run(&run.execution);
   }
-  opc_strings_t *const lists[] = {&run.libraries, &run.preloads,   &run.samples, &run.recipes,
-                                  &run.globs,     &run.namespaces, &run.checks,  &run.devices};
+  opc_strings_t *const lists[] = {&run.recipes, &run.globs, &run.namespaces, &run.checks, &run.devices};
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) opc_strings_clear(lists[i]);
+  opc_execution_clear(&run.execution);
   return code;
 }

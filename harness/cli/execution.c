@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "inspect/package.h"
 #include "supervise/common/visible_devices.h"
+#include "supervise/process/cuda_plan.h"
 
 /* Appends a record to a journal that nobody else writes at the moment. */
 static opc_status_t append_record(const char *path, json_t *record, opc_error_t *error) {
@@ -208,4 +209,100 @@ opc_status_t opc_libraries_add(opc_strings_t *libraries, const char *path, opc_e
     if (status != OPC_OK) opc_complain("%s", error->message);
   }
   return add_library(path, libraries, error); /* a package without any is told like any file that is no library */
+}
+
+/* ---- options ---- */
+
+opc_status_t opc_execution_readable(const char *option, const char *file, opc_error_t *error) {
+  return access(file, R_OK) == 0 ? OPC_OK
+                                 : opc_error_set(error, OPC_ERR_USAGE, "%s %s: %s", option, file, strerror(errno));
+}
+
+opc_status_t opc_execution_claim(const opc_execution_t *execution, const char *option, const char *file,
+                                 opc_error_t *error) {
+  bool taken = (execution->journal && strcmp(execution->journal, file) == 0) ||
+               (execution->options.save_samples && strcmp(execution->options.save_samples, file) == 0);
+  for (size_t i = 0; i < execution->target_count; i++) taken |= strcmp(execution->targets[i].file, file) == 0;
+  if (!*file) return opc_error_set(error, OPC_ERR_USAGE, "%s: name a file", option);
+  return taken ? opc_error_set(error, OPC_ERR_USAGE, "%s %s: another option writes this file", option, file) : OPC_OK;
+}
+
+static opc_status_t add_target(opc_execution_t *execution, const char *option, const opc_report_t *report,
+                               const char *file, opc_error_t *error) {
+  opc_status_t status = opc_execution_claim(execution, option, file, error);
+  if (status != OPC_OK) return status;
+  if (execution->target_count == OPC_REPORT_TARGETS)
+    return opc_error_set(error, OPC_ERR_USAGE, "%s: more than %d reports", option, OPC_REPORT_TARGETS);
+  execution->targets[execution->target_count++] = (opc_report_target_t){.report = report, .file = file};
+  return OPC_OK;
+}
+
+bool opc_execution_option(opc_execution_t *execution, int key, const char *value, opc_status_t *out_status,
+                          opc_error_t *error) {
+  opc_run_options_t *to = &execution->options;
+  int64_t number = 0;
+  switch (key) {
+    case OPC_KEY_SAMPLES:
+      *out_status = opc_execution_readable("--samples", value, error);
+      if (*out_status == OPC_OK) *out_status = opc_strings_add(&execution->samples, value, error);
+      return true;
+    case OPC_KEY_PRELOAD:
+      *out_status = opc_strings_add(&execution->preloads, value, error);
+      return true;
+    case OPC_KEY_CUDA_ARCH:
+      *out_status = opc_cuda_architecture_check(value, error);
+      to->cuda_architecture = value;
+      return true;
+    case OPC_KEY_SEED:
+      *out_status = opc_value_integer("--seed", value, 0, INT64_MAX, &number, error);
+      to->seed = (uint64_t)number;
+      return true;
+    case OPC_KEY_MEMORY:
+      *out_status = opc_value_integer("--memory", value, 1, INT32_MAX, &number, error);
+      to->memory_mib = (int)number;
+      return true;
+    case OPC_KEY_TIMEOUT:
+      *out_status = opc_value_seconds("--timeout", value, &to->timeout, error);
+      execution->timeout_given = true;
+      return true;
+    case OPC_KEY_TORCH:
+      to->torch_root = value;
+      return true;
+    case OPC_KEY_JSON:
+      *out_status = add_target(execution, "--json", &opc_report_json, value, error);
+      return true;
+    case OPC_KEY_JUNIT:
+      *out_status = add_target(execution, "--junit", &opc_report_junit, value, error);
+      return true;
+    default:
+      return false;
+  }
+}
+
+void opc_execution_options(opc_execution_t *execution, const opc_arguments_t *arguments) {
+  opc_run_options_t *to = &execution->options;
+  to->libraries = execution->libraries.items;
+  to->library_count = execution->libraries.count;
+  to->preloads = execution->preloads.items;
+  to->preload_count = execution->preloads.count;
+  to->sample_files = execution->samples.items;
+  to->sample_file_count = execution->samples.count;
+  to->argv = arguments->full_argv;
+  to->argc = (size_t)arguments->full_argc;
+}
+
+void opc_execution_show_targets(const opc_execution_t *execution, const opc_screen_t *screen) {
+  for (size_t i = 0; i < execution->target_count; i++) {
+    const opc_report_target_t *target = &execution->targets[i];
+    if (!target->written) continue;
+    printf("%s report: ", target->report->name);
+    opc_screen_text(screen, OPC_TONE_PLAIN, target->file);
+    fputc('\n', stdout);
+  }
+}
+
+void opc_execution_clear(opc_execution_t *execution) {
+  opc_strings_clear(&execution->libraries);
+  opc_strings_clear(&execution->preloads);
+  opc_strings_clear(&execution->samples);
 }

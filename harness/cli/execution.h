@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "reports/report.h"
+#include "reports/screen.h"
 #include "supervise/run/run.h"
 
 typedef struct opc_report_target {
@@ -18,17 +19,45 @@ typedef struct opc_report_target {
 
 enum { OPC_REPORT_TARGETS = 8 };
 
+/* Keys of the options that every command which runs something has; a command's own begin with OPC_KEY_OWN. */
+enum {
+  OPC_KEY_SAMPLES = 256,
+  OPC_KEY_PRELOAD,
+  OPC_KEY_CUDA_ARCH,
+  OPC_KEY_SEED,
+  OPC_KEY_MEMORY,
+  OPC_KEY_TIMEOUT,
+  OPC_KEY_TORCH,
+  OPC_KEY_JSON,
+  OPC_KEY_JUNIT,
+  OPC_KEY_OWN
+};
+
 typedef struct opc_execution {
   opc_run_options_t options; /* journal is filled in by opc_execution_run */
   const char *journal; /* --journal; NULL: a temporary one, removed after a complete run and named after a broken one */
   opc_report_target_t targets[OPC_REPORT_TARGETS];
   size_t target_count;
-  bool strict;
+  opc_strings_t libraries, preloads, samples; /* opc_execution_options puts them into the options */
+  bool strict, timeout_given;
   opc_progress_t *progress; /* (optional) shown during the run */
   /* Shows the finished (or broken) run on stdout; exit_code is the one that the program will end with. */
   opc_status_t (*show)(opc_journal_reader_t *journal, int exit_code, void *context, opc_error_t *error);
   void *context;
 } opc_execution_t;
+
+/* Takes the value of an option above. False: the key is another one. */
+bool opc_execution_option(opc_execution_t *execution, int key, const char *value, opc_status_t *out_status,
+                          opc_error_t *error);
+/* A file that an option reads, told before anything is loaded: it is a mistake of the command line. */
+opc_status_t opc_execution_readable(const char *option, const char *file, opc_error_t *error) OPC_CHECKED;
+/* A file that an option writes: targets that are one file would overwrite each other without a word. */
+opc_status_t opc_execution_claim(const opc_execution_t *execution, const char *option, const char *file,
+                                 opc_error_t *error) OPC_CHECKED;
+void opc_execution_options(opc_execution_t *execution, const opc_arguments_t *arguments);
+/* "JSON report: FILE", a line a report that was written. */
+void opc_execution_show_targets(const opc_execution_t *execution, const opc_screen_t *screen);
+void opc_execution_clear(opc_execution_t *execution);
 
 /* Errors are told on stderr. Returns the exit code. */
 int opc_execution_run(opc_execution_t *execution);

@@ -33,7 +33,6 @@ typedef struct opc_seen_tensor {
   int storage_id, identity_id; /* shared with another tensor of the call; -1: its own */
 } opc_seen_tensor_t;
 
-int64_t opc_seen_numel(const opc_seen_tensor_t *tensor);
 bool opc_seen_is_contiguous(const opc_seen_tensor_t *tensor);
 /* Elements of storage that the view reaches, offset included. */
 int64_t opc_seen_needed(const opc_seen_tensor_t *tensor);

@@ -9,7 +9,7 @@ enum { LOOKED_AT = 1 << 22 };          /* elements of a tensor: some 20 ms, once
 enum { HANDLE_BYTES = 1024 };          /* an object in a tensor's bytes is not larger */
 static const int64_t widest = 1 << 28; /* bytes between the first and the last element of a tensor that is walked */
 
-int64_t opc_seen_numel(const opc_seen_tensor_t *tensor) {
+static int64_t seen_numel(const opc_seen_tensor_t *tensor) {
   int64_t numel = 1;
   for (int i = 0; i < tensor->ndim; i++)
     if (__builtin_mul_overflow(numel, tensor->sizes[i], &numel)) return INT64_MAX;
@@ -41,7 +41,7 @@ int64_t opc_seen_needed(const opc_seen_tensor_t *tensor) {
 }
 
 static int64_t walked(const opc_seen_tensor_t *tensor, int64_t most) {
-  const int64_t numel = opc_seen_numel(tensor), elements = reach(tensor, tensor->data_strides);
+  const int64_t numel = seen_numel(tensor), elements = reach(tensor, tensor->data_strides);
   return elements == numel && elements > most ? most : elements; /* dense: no further than it is walked */
 }
 
@@ -67,7 +67,7 @@ static void resolve(const opc_seen_tensor_t *tensor, unsigned char *element, siz
 
 bool opc_seen_visit(const opc_seen_tensor_t *tensor, int64_t most, opc_seen_visit_t *visit, void *context) {
   const size_t size = opc_dtype_size(tensor->dtype);
-  const int64_t numel = opc_seen_numel(tensor), count = numel < most ? numel : most;
+  const int64_t numel = seen_numel(tensor), count = numel < most ? numel : most;
   int64_t index[OPC_SEEN_DIMS] = {0}, place = 0, elements = walked(tensor, count);
   if (count == 0) return true;
   if (!tensor->data || elements > INT64_MAX / 16 || !opc_memory_readable(tensor->data, (size_t)elements * size))
@@ -150,7 +150,7 @@ static void look_at(const void *element, int64_t number, void *context) {
 bool opc_seen_look(const opc_seen_tensor_t *tensor, opc_seen_values_t *out) {
   const opc_dtype_class_t kind = opc_dtype_class(tensor->dtype);
   const size_t size = opc_dtype_size(tensor->dtype);
-  const int64_t numel = opc_seen_numel(tensor);
+  const int64_t numel = seen_numel(tensor);
   const bool words = kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED;
   looking_t looking = {.dtype = tensor->dtype, .kind = kind, .size = size, .out = out};
   *out = (opc_seen_values_t){.numel = numel,

@@ -101,7 +101,8 @@ bool opc_cuda_tracker_grew(const opc_cuda_tracker_t *tracker) {
   return false;
 }
 
-bool opc_cuda_tracker_is_steady(const opc_cuda_tracker_t *tracker, opc_cuda_holding_t holding) {
+/* In each of the last OPC_CUDA_TRACKER_STEADY rounds. */
+static bool is_steady(const opc_cuda_tracker_t *tracker, opc_cuda_holding_t holding) {
   size_t count = tracker->reading_count;
   if (count <= OPC_CUDA_TRACKER_STEADY || tracker->incomplete) return false;
   for (size_t i = count - OPC_CUDA_TRACKER_STEADY; i < count; i++)
@@ -126,7 +127,7 @@ void opc_cuda_analyse_ledger(const opc_cuda_tracker_t *tracker, opc_cuda_call_t 
     opc_cuda_holding_t holding = (opc_cuda_holding_t)i;
     const opc_cuda_log_t makers = {.calls = out_makers, .count = OPC_CUDA_HOLDINGS};
     char bytes[64] = "";
-    if (!opc_cuda_tracker_is_steady(tracker, holding)) continue;
+    if (!is_steady(tracker, holding)) continue;
     size_t maker = find_maker(tracker, holding, &out_makers[i]) ? (size_t)i : OPC_CUDA_NO_CALL;
     uint64_t calls = last->calls - first->calls, held = last->held[i] - first->held[i];
     if (holding == OPC_CUDA_HOLDS_MEMORY || holding == OPC_CUDA_HOLDS_PINNED)

@@ -45,8 +45,6 @@ void opc_cuda_tracker_add(opc_cuda_tracker_t *tracker, const opc_cuda_facts_t *f
 void opc_cuda_tracker_read(opc_cuda_tracker_t *tracker, uint64_t calls, uint64_t tensor_bytes);
 /* Something grew between the last two readings. */
 bool opc_cuda_tracker_grew(const opc_cuda_tracker_t *tracker);
-/* In each of the last OPC_CUDA_TRACKER_STEADY rounds. */
-bool opc_cuda_tracker_is_steady(const opc_cuda_tracker_t *tracker, opc_cuda_holding_t holding);
 /* What grows, as rules device_memory.…; `calls` of what is found are indices into `out_makers`, the calls that made
  * what is held (OPC_CUDA_HOLDINGS of them). */
 void opc_cuda_analyse_ledger(const opc_cuda_tracker_t *tracker, opc_cuda_call_t *out_makers, opc_cuda_founds_t *out);

@@ -164,7 +164,8 @@ static void *function_among(const opc_driver_row_t *rows, const char *name) {
   return *(void *const *)&rows->function;
 }
 
-void *opc_driver_function(const char *name) {
+/* ---- the driver's functions that libtorch asks the runtime for ---- */
+static void *driver_function(const char *name) {
   void *found = function_among(functions, name);
   if (!found) found = function_among(opc_driver_module_functions, name);
   if (!found) found = opc_library_function(name);
@@ -185,7 +186,7 @@ cudaError_t opc_sim_cudaGetDriverEntryPointByVersion(const char *name, void **ou
                                                      enum cudaDriverEntryPointQueryResult *status) {
   (void)driver_version, (void)flags;
   if (!name || !out) return cudaErrorInvalidValue;
-  *out = opc_driver_function(name);
+  *out = driver_function(name);
   if (status) *status = *out ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
   return *out ? cudaSuccess : cudaErrorSymbolNotFound;
 }

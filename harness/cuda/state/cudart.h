@@ -60,8 +60,6 @@ static inline void opc_runtime_ready(void) {
 }
 /* The real runtime's function, or one that returns cudaErrorNotSupported where it has none. Never NULL. */
 void *opc_real_function(const char *name);
-/* The real library's handle; NULL in simulated mode. */
-void *opc_real_library(void);
 /* Taken around fork. */
 extern pthread_mutex_t opc_lock_addresses, opc_lock_kernels, opc_lock_copies, opc_lock_streams, opc_lock_jobs,
     opc_lock_texts, opc_lock_captures;
@@ -212,12 +210,6 @@ void opc_variable_add(opc_module_t *module, const void *host, uint64_t bytes);
 /* Its memory on a device; false: there is no such variable, or no memory. */
 bool opc_variable_find(const void *host, int device, uint64_t *out_at, uint64_t *out_bytes);
 
-/* Simulated: what the launch comes to. */
-cudaError_t opc_launch_judge(opc_cuda_kernel_t *kernel, dim3 grid, dim3 block, uint64_t shared, cudaStream_t stream,
-                             bool cooperative);
-
-/* ---- the driver's functions that libtorch asks the runtime for ---- */
-void *opc_driver_function(const char *name);
 /* Those of cuBLAS and cuFFT; NULL: there is no such function. */
 void *opc_library_function(const char *name);
 

@@ -19,7 +19,8 @@ static void library_find(void) {
   if (!library) fprintf(stderr, "opcheck-c: the CUDA runtime cannot be loaded: %s\n", dlerror());
 }
 
-void *opc_real_library(void) {
+/* The real library's handle; NULL in simulated mode. */
+static void *real_library(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (opc_runtime.simulated) return NULL;
   pthread_once(&once, library_find);
@@ -28,7 +29,7 @@ void *opc_real_library(void) {
 
 void *opc_real_function(const char *name) {
   cudaError_t (*fallback)(void) = absent;
-  void *handle = opc_real_library();
+  void *handle = real_library();
   void *found = handle ? dlsym(handle, name) : NULL;
   if (!handle) fallback = unloadable;
   return found ? found : *(void **)&fallback;
@@ -61,7 +62,7 @@ static const char *no_text(cudaError_t error) {
 /* As opc_real_function, for what gives a text. */
 static void *real_text_function(const char *name) {
   const char *(*fallback)(cudaError_t) = no_text;
-  void *handle = opc_real_library(), *found = handle ? dlsym(handle, name) : NULL;
+  void *handle = real_library(), *found = handle ? dlsym(handle, name) : NULL;
   return found ? found : *(void **)&fallback;
 }
 

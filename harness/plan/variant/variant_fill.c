@@ -63,7 +63,8 @@ bool opc_bits_neg(opc_tensor_spec_t *spec, int64_t number) {
   return true;
 }
 
-void opc_variant_cast(opc_tensor_spec_t *spec, opc_dtype_t dtype) {
+/* The dtype of one tensor; the fill keeps its logical values where the dtype can hold them. */
+static void tensor_cast(opc_tensor_spec_t *spec, opc_dtype_t dtype) {
   if (spec->fill.filled_as == OPC_DTYPE_OTHER) spec->fill.filled_as = spec->dtype;
   if (spec->fill.filled_as == dtype) spec->fill.filled_as = OPC_DTYPE_OTHER;
   /* Random complex numbers with an imaginary part of 0 would show nothing of complex arithmetic. */
@@ -88,7 +89,7 @@ bool opc_cast_alone(opc_variant_step_t *step) {
   opc_tensor_spec_t *spec = step->target->value->tensor;
   if (is_alone(step->tensors) || spec->dtype == dtype || opc_dtype_class(spec->dtype) != opc_dtype_class(dtype))
     return false;
-  opc_variant_cast(spec, dtype);
+  tensor_cast(spec, dtype);
   return true;
 }
 
@@ -153,7 +154,7 @@ bool opc_sample_cast(opc_sample_t *sample, opc_dtype_t dtype) {
   }
   for (size_t i = 0; i < tensors.count; i++) {
     if (!changes[i]) continue;
-    opc_variant_cast(tensors.items[i].value->tensor, dtype);
+    tensor_cast(tensors.items[i].value->tensor, dtype);
     changed = true;
   }
 done:

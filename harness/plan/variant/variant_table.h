@@ -1,5 +1,4 @@
-/* Inside of the variants: what a transformation is, and what it is given. Not for use outside harness/plan (the search
- * casts with it). */
+/* Inside of the variants: what a transformation is, and what it is given. Not for use outside harness/plan. */
 #ifndef OPC_PLAN_VARIANT_VARIANT_TABLE_H
 #define OPC_PLAN_VARIANT_VARIANT_TABLE_H
 
@@ -62,8 +61,5 @@ enum { OPC_VARIANT_NAME_SIZE = 256 };
 #undef BOTH
 #undef SAMPLE
 #undef TENSOR
-
-/* The dtype of one tensor; the fill keeps its logical values where the dtype can hold them. */
-void opc_variant_cast(opc_tensor_spec_t *spec, opc_dtype_t dtype);
 
 #endif

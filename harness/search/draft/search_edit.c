@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "base/number.h"
-#include "plan/variant/variant_table.h"
+#include "plan/variant/resize.h"
 #include "search/draft/search_inside.h"
 
 /* Each case computes on what is found here, some of them dozens of times: what is larger costs minutes an operator and

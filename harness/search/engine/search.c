@@ -109,7 +109,9 @@ static bool take(opc_search_t *search, opc_candidates_t *list, const opc_sample_
   return false;
 }
 
-double opc_site_line_rank(const opc_search_t *search, const opc_site_t *site) {
+/* How far down in its source a place is, among those whose line is known: 0 to 1. Checks stand in the order in which
+ * they are passed. */
+static double line_rank(const opc_search_t *search, const opc_site_t *site) {
   int known = 0, before = 0;
   for (size_t i = 0; i < search->site_count; i++) {
     known += search->sites[i].line > 0;
@@ -125,7 +127,7 @@ static opc_site_t *best_repairs(opc_search_t *search) {
   for (size_t i = 0; i < search->site_count; i++) {
     opc_site_t *site = &search->sites[i];
     if (site->candidates.next >= site->candidates.count) continue;
-    double score = site->depth + 6 * opc_site_line_rank(search, site) - 0.08 * site->used -
+    double score = site->depth + 6 * line_rank(search, site) - 0.08 * site->used -
                    (site->crash && !site->spoke ? 1.5 : 0.0) + (site->trivial ? 3.0 : 0.0);
     for (int k = 0; k < 3; k++) {
       if (score <= scores[k]) continue;
@@ -168,8 +170,8 @@ static bool propose_mutation(opc_search_t *search, opc_sample_t *out) {
   double total = 0, weights[OPC_SITES_MAX];
   for (size_t i = 0; i < search->site_count; i++) {
     const opc_site_t *site = &search->sites[i];
-    weights[i] = (1.0 + 0.6 * site->depth) * (1.0 + 3.0 * opc_site_line_rank(search, site)) /
-                 (1.0 + 0.12 * site->hits) * (site->crash && !site->spoke ? 0.35 : 1.0) * (site->trivial ? 3.0 : 1.0);
+    weights[i] = (1.0 + 0.6 * site->depth) * (1.0 + 3.0 * line_rank(search, site)) / (1.0 + 0.12 * site->hits) *
+                 (site->crash && !site->spoke ? 0.35 : 1.0) * (site->trivial ? 3.0 : 1.0);
     total += weights[i];
   }
   double draw = (double)opc_rng_below(&search->rng, 1 << 20) / (double)(1 << 20) * total;

@@ -67,7 +67,8 @@ static const opc_site_t *deepest(const opc_search_t *search) {
   return best;
 }
 
-bool opc_suspects_are_convincing(const opc_suspects_t *suspects) {
+/* Whether they are the operator's fault whatever the arguments: of several shapes, and the same mistake each time. */
+static bool are_convincing(const opc_suspects_t *suspects) {
   bool several =
       suspects->shape_count == sizeof suspects->shapes / sizeof suspects->shapes[0] && !suspects->places_differ;
   return suspects->best.sample.arguments && (suspects->lone || several);
@@ -76,8 +77,8 @@ bool opc_suspects_are_convincing(const opc_suspects_t *suspects) {
 /* The tries that the operator's fault shows with, where nothing better was found; NULL: there are none. */
 static const opc_suspects_t *convincing(const opc_search_t *search) {
   if (search->kept_count > 0) return NULL;
-  if (opc_suspects_are_convincing(&search->forgets)) return &search->forgets;
-  return opc_suspects_are_convincing(&search->leaves) ? &search->leaves : NULL;
+  if (are_convincing(&search->forgets)) return &search->forgets;
+  return are_convincing(&search->leaves) ? &search->leaves : NULL;
 }
 
 /* No try was so much as refused, and hangs are too dear to repeat in every check. */

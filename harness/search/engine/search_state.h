@@ -91,11 +91,6 @@ struct opc_search {
   opc_text_t no_kernel; /* what the operator said last of a kernel that it has not */
 };
 
-/* How far down in its source a place is, among those whose line is known: 0 to 1. Checks stand in the order in which
- * they are passed. */
-double opc_site_line_rank(const opc_search_t *search, const opc_site_t *site);
-/* Whether they are the operator's fault whatever the arguments: of several shapes, and the same mistake each time. */
-bool opc_suspects_are_convincing(const opc_suspects_t *suspects);
 /* "called f of libx.so; …": where it took its arguments, the operator called a function of a library that is not here.
  * NULL: it did not. */
 const char *opc_search_unprovided(const opc_search_t *search);

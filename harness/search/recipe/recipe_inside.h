@@ -76,7 +76,6 @@ struct opc_recipe {
 
 opc_status_t opc_recipe_read(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
                              opc_recipe_t **out) OPC_CHECKED;
-void opc_recipe_free(opc_recipe_t *recipe);
 const opc_recipe_size_t *opc_recipe_size_find(const opc_recipe_t *recipe, const char *name);
 
 #endif

@@ -31,7 +31,7 @@ static void want_clear(opc_want_t *want) {
   json_decref(want->fill.plain);
 }
 
-void opc_recipe_free(opc_recipe_t *recipe) {
+static void recipe_free(opc_recipe_t *recipe) {
   if (!recipe) return;
   for (size_t i = 0; recipe->wants && i < recipe->op->argument_count; i++) want_clear(&recipe->wants[i]);
   for (size_t i = 0; i < recipe->size_count; i++) {
@@ -47,7 +47,7 @@ void opc_recipe_free(opc_recipe_t *recipe) {
 }
 
 void opc_recipe_set_clear(opc_recipe_set_t *set) {
-  for (size_t i = 0; i < set->count; i++) opc_recipe_free(set->recipes[i]);
+  for (size_t i = 0; i < set->count; i++) recipe_free(set->recipes[i]);
   free(set->recipes);
   *set = (opc_recipe_set_t){0};
 }
@@ -102,7 +102,7 @@ static opc_status_t read_recipe(const opc_json_file_t *file, const json_t *json,
   if (status == OPC_OK) status = try_out(recipe, &trouble);
   if (status == OPC_OK) status = keep(set, recipe, &trouble);
   if (status == OPC_OK) return OPC_OK;
-  opc_recipe_free(recipe);
+  recipe_free(recipe);
   if (status == OPC_ERR_INPUT) return opc_json_file_item_mistake(file, "recipes", index, reader.path, trouble.message);
   return opc_error_set(file->error, status, "%s: %.900s", file->name, trouble.message);
 }

@@ -47,7 +47,8 @@ void opc_output_tail(int fd, size_t size, opc_text_t *out) {
   free(tail);
 }
 
-bool opc_pidfd_wait(int pidfd, int milliseconds) {
+/* Waits for a process's end by its pidfd; true once it ended. -1: for ever. */
+static bool pidfd_wait(int pidfd, int milliseconds) {
   struct pollfd waiting = {.fd = pidfd, .events = POLLIN};
   int ready;
   do {
@@ -203,7 +204,7 @@ opc_status_t opc_worker_start_batch(const opc_worker_command_t *command, int mem
 
 bool opc_worker_wait(opc_worker_t *worker, int milliseconds) {
   if (worker->ended || worker->pid <= 0) return true;
-  if (!opc_pidfd_wait(worker->pidfd, milliseconds)) return false;
+  if (!pidfd_wait(worker->pidfd, milliseconds)) return false;
   while (waitpid(worker->pid, &worker->status, 0) < 0 && errno == EINTR) {
   }
   worker->ended = true;

@@ -66,8 +66,6 @@ void opc_worker_stop(opc_worker_t *worker);
 int opc_output_open(void);
 /* Adds the last `size` bytes of an output memfd at most, with leading and trailing blanks left out. */
 void opc_output_tail(int fd, size_t size, opc_text_t *out);
-/* Waits for a process's end by its pidfd; true once it ended. -1: for ever. */
-bool opc_pidfd_wait(int pidfd, int milliseconds);
 /* Sends SIGKILL to the process and, when it leads one, to its process group. A process that has been reaped is left
  * alone. */
 void opc_pidfd_kill(int pidfd, pid_t pid);
