@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/owned.h"
 #include "base/status.h"
 
 #ifdef __cplusplus

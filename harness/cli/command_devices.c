@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/owned.h"
 #include "cli/cli.h"
 #include "inspect/simulated_architectures.h"
 #include "supervise/common/devices.h"
@@ -62,13 +63,12 @@ static int processor_count(void) {
 
 /* Why there are none in detail: of the libtorch that is taken where nothing says which. */
 static opc_status_t plan_simulated(opc_cuda_plan_t *out, opc_error_t *error) {
-  opc_worker_plan_t worker = {0};
+  OPC_SCOPED(opc_worker_plan_clear) opc_worker_plan_t worker = {0};
   *out = (opc_cuda_plan_t){0};
   opc_error_t why;
   opc_status_t status = OPC_OK;
   if (opc_worker_plan(NULL, NULL, &worker, &why) == OPC_OK) status = opc_cuda_plan(&worker, NULL, out, error);
   else snprintf(out->why, sizeof out->why, "%.500s", why.message); /* the others are there all the same */
-  opc_worker_plan_clear(&worker);
   return status;
 }
 
@@ -139,11 +139,10 @@ int opc_command_devices(const opc_arguments_t *arguments) {
     opc_cuda_plan_clear(&simulated);
     return OPC_EXIT_OK;
   }
-  json_t *json = command.format == FORMAT_CTEST ? ctest_resources(&cuda) : as_json(&cuda, &simulated);
+  json_auto_t *json = command.format == FORMAT_CTEST ? ctest_resources(&cuda) : as_json(&cuda, &simulated);
   opc_cuda_plan_clear(&simulated);
   int code = json && json_dumpf(json, stdout, JSON_INDENT(2)) == 0 ? OPC_EXIT_OK : OPC_EXIT_HARNESS;
   if (code == OPC_EXIT_OK) fputc('\n', stdout);
   else opc_complain("the devices could not be written as JSON");
-  json_decref(json);
   return code;
 }

@@ -113,7 +113,7 @@ static opc_status_t show(const inspect_command_t *inspect, json_t *libraries, op
 int opc_command_inspect(const opc_arguments_t *arguments) {
   opc_error_t error;
   inspect_command_t inspect = {.error = &error};
-  json_t *libraries = json_array();
+  json_auto_t *libraries = json_array();
   bool failed = false;
   int code = OPC_EXIT_OK;
   if (opc_arguments_parse(arguments, &inspect_argp, &inspect, &error) != OPC_OK) {
@@ -124,7 +124,6 @@ int opc_command_inspect(const opc_arguments_t *arguments) {
     if (status != OPC_OK) opc_complain("%s", error.message);
     code = status != OPC_OK ? opc_exit_code(status) : failed ? OPC_EXIT_LOAD : OPC_EXIT_OK;
   }
-  json_decref(libraries);
   opc_strings_clear(&inspect.libraries);
   return code;
 }

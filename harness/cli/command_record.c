@@ -112,7 +112,7 @@ static opc_status_t find_libraries(record_command_t *record) {
     return opc_error_set(record->error, OPC_ERR_SYSTEM, "cannot read /proc/self/exe: %s", strerror(errno));
   self[length] = '\0';
   *strrchr(self, '/') = '\0';
-  char *beside = opc_string_format("%s/../lib/opcheck-c", self);
+  OPC_SCOPED(opc_scope_free) char *beside = opc_string_format("%s/../lib/opcheck-c", self);
   record->observers = beside ? realpath(beside, NULL) : NULL;
   record->shim = record->observers ? opc_string_format("%s/" OPC_RECORD_SHIM, record->observers) : NULL;
   opc_status_t status = OPC_OK;
@@ -124,7 +124,6 @@ static opc_status_t find_libraries(record_command_t *record) {
     status = opc_error_set(record->error, OPC_ERR_UNSUPPORTED,
                            "%s cannot be preloaded, for its name has a space or a colon: move opcheck-c elsewhere",
                            record->shim);
-  free(beside);
   return status;
 }
 
@@ -159,9 +158,8 @@ static opc_status_t make_folder(record_command_t *record) {
     return status;
   }
   if (!record->values) return OPC_OK;
-  char *inside = opc_string_format("%s/" OPC_RECORD_VALUES, record->folder);
+  OPC_SCOPED(opc_scope_free) char *inside = opc_string_format("%s/" OPC_RECORD_VALUES, record->folder);
   bool made = inside && mkdir(inside, 0700) == 0;
-  free(inside);
   return made ? OPC_OK
               : opc_error_set(record->error, OPC_ERR_IO, "--output %s: cannot write there: %s", record->output,
                               strerror(errno));

@@ -16,14 +16,13 @@
 /* Appends a record to a journal that nobody else writes at the moment. */
 static opc_status_t append_record(const char *path, json_t *record, opc_error_t *error) {
   opc_status_t status = OPC_OK;
-  char *line = record ? json_dumps(record, JSON_COMPACT) : NULL;
+  OPC_SCOPED(opc_scope_free) char *line = record ? json_dumps(record, JSON_COMPACT) : NULL;
   FILE *file = line ? fopen(path, "ae") : NULL;
   if (!line) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory while writing journal %s", path);
   else if (!file || fprintf(file, "%s\n", line) < 0)
     status = opc_error_set(error, OPC_ERR_IO, "cannot write journal %s: %s", path, strerror(errno));
   if (file && fclose(file) != 0 && status == OPC_OK)
     status = opc_error_set(error, OPC_ERR_IO, "cannot write journal %s: %s", path, strerror(errno));
-  free(line);
   json_decref(record);
   return status;
 }
@@ -152,7 +151,7 @@ static int make_reports(opc_execution_t *execution, opc_status_t run_status, int
 int opc_execution_run(opc_execution_t *execution) {
   opc_error_t error = {0};
   char *journal = NULL;
-  opc_kept_records_t kept = {0};
+  OPC_SCOPED(opc_kept_clear) opc_kept_records_t kept = {0};
   int code = OPC_EXIT_HARNESS;
   bool worth = false;
   opc_visible_devices_take();
@@ -183,7 +182,6 @@ int opc_execution_run(opc_execution_t *execution) {
   }
   if (journal && worth) opc_complain("what was found is in the journal %s (opcheck-c report render shows it)", journal);
   if (journal && !worth && !execution->journal) unlink(journal);
-  opc_kept_clear(&kept);
   free(journal);
   return code;
 }

@@ -34,7 +34,7 @@ static void print_help(void) {
 
 static int unknown_command(const char *name) {
   opc_nearest_t nearest = {.word = name};
-  opc_text_t known = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t known = {0};
   for (size_t i = 0; i < command_count; i++) {
     opc_nearest_try(&nearest, commands[i].name);
     opc_text_addf(&known, "%s%s", i ? ", " : "", commands[i].name);
@@ -42,7 +42,6 @@ static int unknown_command(const char *name) {
   if (nearest.best)
     opc_complain("no command is called \"%s\"; did you mean %s? There are: %s", name, nearest.best, opc_text_c(&known));
   else opc_complain("no command is called \"%s\"; there are: %s", name, opc_text_c(&known));
-  opc_text_clear(&known);
   return OPC_EXIT_USAGE;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/owned.h"
 #include "reports/xml_text.h"
 
 enum { DEFAULT_WIDTH = 80 };
@@ -15,7 +16,7 @@ opc_progress_t opc_progress_start(void) {
 void opc_progress_show(const opc_run_progress_t *state, void *context) {
   opc_progress_t *progress = context;
   if (!progress->enabled) return;
-  opc_text_t line = {0}, clean = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t line = {0}, clean = {0};
   opc_text_addf(&line, "[%" PRIu64 "/%" PRIu64 "] %" PRIu64 " cases", state->operators_done, state->operators_total,
                 state->cases_done);
   if (state->findings)
@@ -29,8 +30,6 @@ void opc_progress_show(const opc_run_progress_t *state, void *context) {
   fprintf(stderr, "\r%.*s\x1b[K", (int)length, opc_text_c(&clean));
   fflush(stderr);
   progress->shown = true;
-  opc_text_clear(&line);
-  opc_text_clear(&clean);
 }
 
 void opc_progress_clear(opc_progress_t *progress) {

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/text.h"
 
 /* Of the dynamic symbols: what is needed to visit them. */

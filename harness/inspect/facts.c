@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/owned.h"
 
 typedef struct reading {
   opc_facts_t *facts;

@@ -20,11 +20,10 @@ typedef struct inspecting {
 
 /* Bytes of a file as a JSON string: what is no UTF-8 is shown. */
 static json_t *words(const char *text) {
-  opc_text_t shown = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t shown = {0};
   if (text == NULL) return json_null();
   opc_text_add_utf8(&shown, text, strlen(text));
   json_t *string = json_string(opc_text_c(&shown));
-  opc_text_clear(&shown);
   return string;
 }
 
@@ -225,7 +224,7 @@ static void add_remarks(inspecting_t *inspecting) {
 
 static opc_status_t make(inspecting_t *inspecting, const char *name, json_t **out, opc_error_t *error) {
   opc_package_hint_t package = {0};
-  opc_text_t verdict = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t verdict = {0};
   (void)opc_package_hint_find(inspecting->file->path, &package);
   add_remarks(inspecting);
   const char *loads = judge(inspecting, &verdict);
@@ -236,7 +235,6 @@ static opc_status_t make(inspecting_t *inspecting, const char *name, json_t **ou
                    python_json(&inspecting->facts), "gpu", gpu_json(&inspecting->facts), "debug",
                    debug_json(&inspecting->facts), "compiler", words(inspecting->facts.compiler), "loads", loads,
                    "verdict", words(opc_text_c(&verdict)), "remarks", inspecting->remarks);
-  opc_text_clear(&verdict);
   return *out != NULL ? OPC_OK : opc_out_of_memory(error);
 }
 

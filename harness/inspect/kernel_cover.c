@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "cuda/image/kernel_image.h"
 #include "cuda/image/unpack_image.h"
 #include "inspect/gpu_cover.h"

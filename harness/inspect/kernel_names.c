@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/text.h"
 
 enum { NAMES_MAX = 4096, NAME_MAX_LENGTH = 4096 };

@@ -39,8 +39,8 @@ static size_t next(const library_t *libraries, const bool *needs, size_t count) 
 opc_status_t opc_load_order(const char *const *paths, size_t count, size_t *out_order, opc_error_t *error) {
   for (size_t i = 0; i < count; i++) out_order[i] = i;
   if (count < 2) return OPC_OK;
-  library_t *libraries = calloc(count, sizeof *libraries);
-  bool *needs = calloc(count * count, sizeof *needs);
+  OPC_SCOPED(opc_scope_free) library_t *libraries = calloc(count, sizeof *libraries);
+  OPC_SCOPED(opc_scope_free) bool *needs = calloc(count * count, sizeof *needs);
   opc_status_t status = libraries != NULL && needs != NULL ? OPC_OK : opc_out_of_memory(error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     opc_error_t ignored;
@@ -59,7 +59,5 @@ opc_status_t opc_load_order(const char *const *paths, size_t count, size_t *out_
     opc_symbol_set_clear(&libraries[i].undefined);
     opc_elf_close(libraries[i].file);
   }
-  free(libraries);
-  free(needs);
   return status;
 }

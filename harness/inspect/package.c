@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/text.h"
 #include "inspect/facts.h"
 #include "inspect/library_search.h"

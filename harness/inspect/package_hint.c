@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
+
 /* Names of packages and of their folders differ in case and in their dashes. */
 static bool same_name(const char *folder, const char *package, size_t length) {
   for (size_t i = 0; i < length; i++) {
@@ -77,7 +79,7 @@ static bool find_in(const char *folder, const char *relative, opc_package_hint_t
 
 bool opc_package_hint_find(const char *library_path, opc_package_hint_t *out) {
   enum { LEVELS = 6 };
-  char *real = realpath(library_path, NULL);
+  OPC_SCOPED(opc_scope_free) char *real = realpath(library_path, NULL);
   bool found = false;
   size_t end = real != NULL ? strlen(real) : 0;
   for (int level = 0; !found && level < LEVELS && end > 0; level++) {
@@ -88,6 +90,5 @@ bool opc_package_hint_find(const char *library_path, opc_package_hint_t *out) {
     real[end - 1] = '/';
     end--;
   }
-  free(real);
   return found;
 }

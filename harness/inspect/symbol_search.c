@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
+#include "base/owned.h"
 #include "inspect/facts.h"
 
 enum { FILES_MAX = 512 }; /* a process with more libraries is another kind of problem */

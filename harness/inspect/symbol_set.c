@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/owned.h"
 
 static bool add_undefined(const opc_elf_symbol_t *symbol, void *context) {
   opc_symbol_set_t *set = context;

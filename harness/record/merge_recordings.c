@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "record/record_folder.h"
 #include "record/stale_values.h"
 

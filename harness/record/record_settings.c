@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/text.h"
 #include "record/record_folder.h"
 
@@ -74,7 +73,7 @@ opc_status_t opc_record_settings_write(const opc_record_settings_t *settings, co
 }
 
 static opc_status_t read_file(const char *path, char **out, opc_error_t *error) {
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   char block[4096];
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return opc_error_set(error, OPC_ERR_IO, "cannot open %s: %s", path, strerror(errno));
@@ -82,7 +81,6 @@ static opc_status_t read_file(const char *path, char **out, opc_error_t *error) 
   while ((got = read(fd, block, sizeof block)) > 0) opc_text_add_bytes(&text, block, (size_t)got);
   close(fd);
   *out = got == 0 && !text.failed ? opc_text_take(&text) : NULL;
-  opc_text_clear(&text);
   return *out ? OPC_OK : opc_error_set(error, OPC_ERR_IO, "cannot read %s", path);
 }
 

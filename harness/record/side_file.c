@@ -43,7 +43,7 @@ static char kind_letter(opc_dtype_t dtype) {
 
 static void write_header(const opc_seen_tensor_t *tensor, const writing_t *writing) {
   char header[HEADER + 1];
-  opc_text_t shape = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t shape = {0};
   for (int i = 0; i < tensor->ndim; i++) opc_text_addf(&shape, "%" PRId64 ",", tensor->sizes[i]);
   int length = snprintf(header + 10, HEADER - 10, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (%s)}",
                         writing->size == 1 ? '|' : '<', kind_letter(writing->to), writing->size, opc_text_c(&shape));
@@ -53,7 +53,6 @@ static void write_header(const opc_seen_tensor_t *tensor, const writing_t *writi
   header[9] = 0;
   header[HEADER - 1] = '\n';
   fwrite(header, 1, HEADER, writing->file);
-  opc_text_clear(&shape);
 }
 
 static void write_element(const void *element, int64_t number, void *context) {

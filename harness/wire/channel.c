@@ -113,13 +113,12 @@ int opc_channel_take_fd(opc_channel_t *channel) {
 
 /* With its newline; NULL: out of memory. */
 static char *write_line(const json_t *object, size_t *out_length) {
-  opc_text_t plain = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t plain = {0};
   if (opc_plain_line_write(&plain, object)) {
     opc_text_add(&plain, "\n");
     *out_length = plain.length;
     return opc_text_take(&plain);
   }
-  opc_text_clear(&plain);
   char *line = json_dumps(object, JSON_COMPACT);
   if (line == NULL) return NULL;
   *out_length = strlen(line) + 1;

@@ -1,5 +1,4 @@
 #include "bridge/api/prepare.h"
-#include "base/array.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -217,7 +216,7 @@ static opc_status_t replace_all(preparation_t *preparation, opc_error_t *error) 
 
 opc_status_t opc_bridge_prepare(const char *library_path, bool cuda, opc_prepared_t *out, opc_error_t *error) {
   *out = (opc_prepared_t){0};
-  preparation_t *preparation = calloc(1, sizeof *preparation);
+  OPC_SCOPED(opc_scope_free) preparation_t *preparation = calloc(1, sizeof *preparation);
   if (preparation == NULL) return opc_out_of_memory(error);
   preparation->torch_folder = opc_bridge_torch_folder();
   preparation->cuda = cuda;
@@ -231,7 +230,6 @@ opc_status_t opc_bridge_prepare(const char *library_path, bool cuda, opc_prepare
   }
   for (size_t i = 0; i < preparation->file_count; i++) opc_elf_close(preparation->files[i]);
   for (size_t i = 0; i < preparation->other_count; i++) opc_elf_close(preparation->others[i]);
-  free(preparation);
   if (status != OPC_OK) opc_prepared_clear(out);
   return status;
 }

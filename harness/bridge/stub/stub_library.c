@@ -160,7 +160,7 @@ static opc_status_t load_from(int fd, const unsigned char *image, size_t size, v
 }
 
 opc_status_t opc_stub_load(const char *soname, const opc_stub_symbol_t *symbols, size_t count, opc_error_t *error) {
-  unsigned char *image = NULL;
+  OPC_SCOPED(opc_scope_free) unsigned char *image = NULL;
   size_t size = 0;
   void *handle = NULL;
   struct link_map *map = NULL;
@@ -178,6 +178,5 @@ opc_status_t opc_stub_load(const char *soname, const opc_stub_symbol_t *symbols,
     library = NULL;
   }
   free(library);
-  free(image);
   return status;
 }

@@ -21,7 +21,7 @@ static void fail_differs(opc_autograd_case_t *c, const char *rule, const char *h
 /* ---- again ---- */
 
 static opc_status_t fresh_graph(opc_autograd_case_t *c, opc_error_t *error) {
-  opc_autograd_gradient_t other = {0};
+  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t other = {0};
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   opc_gradient_place_t at;
   backward.phase = "the operator's backward, a second time";
@@ -33,13 +33,12 @@ static opc_status_t fresh_graph(opc_autograd_case_t *c, opc_error_t *error) {
   if (status == OPC_OK && other.outcome == OPC_CALL_RETURNED &&
       opc_autograd_differ(c, other.values, c->plain.values, 0.0, &at))
     fail_differs(c, "autograd.nondeterministic", "from a second call with the same arguments", other.values);
-  opc_autograd_gradient_clear(&other);
   return status;
 }
 
 static opc_status_t same_graph(opc_autograd_case_t *c, opc_error_t *error) {
-  opc_autograd_gradient_t first = {0}, second = {0};
-  opc_autograd_run_t run = {0};
+  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t first = {0}, second = {0};
+  OPC_SCOPED(opc_autograd_run_clear) opc_autograd_run_t run = {0};
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   opc_gradient_place_t at;
   opc_status_t status = opc_autograd_forward_run(c->point, &opc_autograd_forward_plain, &run, error);
@@ -54,9 +53,6 @@ static opc_status_t same_graph(opc_autograd_case_t *c, opc_error_t *error) {
                      opc_autograd_line(&second), opc_text_c(&second.message));
   else if (usable && status == OPC_OK && opc_autograd_differ(c, second.values, c->plain.values, 0.0, &at))
     fail_differs(c, "autograd.backward_twice", "from a second backward through the same retained graph", second.values);
-  opc_autograd_gradient_clear(&second);
-  opc_autograd_gradient_clear(&first);
-  opc_autograd_run_clear(&run);
   return status;
 }
 
@@ -69,13 +65,13 @@ opc_status_t opc_autograd_check_repeat(opc_autograd_case_t *c, opc_error_t *erro
 
 static opc_status_t one_input(opc_autograd_case_t *c, size_t input, opc_error_t *error) {
   const opc_autograd_part_t *part = &c->point->inputs.items[input];
-  opc_autograd_gradient_t alone = {0};
+  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t alone = {0};
   opc_autograd_forward_t forward = opc_autograd_forward_plain;
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   opc_gradient_place_t at;
   char how[160];
   bool *only = calloc(c->point->inputs.count + 1, sizeof *only);
-  double *expected = calloc(c->point->inputs.numbers + 1, sizeof *expected);
+  OPC_SCOPED(opc_scope_free) double *expected = calloc(c->point->inputs.numbers + 1, sizeof *expected);
   opc_status_t status =
       only && expected ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
   if (status != OPC_OK) goto release;
@@ -98,9 +94,7 @@ static opc_status_t one_input(opc_autograd_case_t *c, size_t input, opc_error_t 
   }
 
 release:
-  opc_autograd_gradient_clear(&alone);
   free(only);
-  free(expected);
   return status;
 }
 
@@ -116,11 +110,11 @@ static opc_status_t each_output(opc_autograd_case_t *c, opc_error_t *error) {
   opc_gradient_place_t at;
   char how[160], place[256];
   bool *chosen = calloc(outputs->count + 1, sizeof *chosen), complete = true;
-  double *sum = calloc(c->point->inputs.numbers + 1, sizeof *sum);
+  OPC_SCOPED(opc_scope_free) double *sum = calloc(c->point->inputs.numbers + 1, sizeof *sum);
   opc_status_t status =
       chosen && sum ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
   for (size_t i = 0; status == OPC_OK && i < outputs->count && !opc_autograd_failed(c); i++) {
-    opc_autograd_gradient_t one = {0};
+    OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t one = {0};
     opc_autograd_backward_t backward = opc_autograd_backward_plain;
     if (!outputs->items[i].tracked) continue;
     chosen[i] = true;
@@ -134,7 +128,6 @@ static opc_status_t each_output(opc_autograd_case_t *c, opc_error_t *error) {
                        outputs->items[i].path, opc_autograd_line(&one), opc_text_c(&one.message));
     complete = complete && one.outcome == OPC_CALL_RETURNED;
     for (size_t k = 0; one.values && k < c->point->inputs.numbers; k++) sum[k] += one.values[k];
-    opc_autograd_gradient_clear(&one);
   }
   if (status == OPC_OK && complete && !opc_autograd_failed(c) &&
       opc_autograd_differ(c, sum, c->plain.values, SUMMED, &at)) {
@@ -145,7 +138,6 @@ static opc_status_t each_output(opc_autograd_case_t *c, opc_error_t *error) {
                      place, at.left, at.right);
   }
   free(chosen);
-  free(sum);
   return status;
 }
 
@@ -162,8 +154,8 @@ opc_status_t opc_autograd_check_alone(opc_autograd_case_t *c, opc_error_t *error
 
 /* `index` counts the inputs, and behind them the outputs. */
 static opc_status_t overwritten(opc_autograd_case_t *c, size_t index, opc_error_t *error) {
-  opc_autograd_run_t run = {0};
-  opc_autograd_gradient_t after = {0};
+  OPC_SCOPED(opc_autograd_run_clear) opc_autograd_run_t run = {0};
+  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t after = {0};
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   opc_gradient_place_t at;
   bool input = index < c->point->inputs.count;
@@ -172,11 +164,12 @@ static opc_status_t overwritten(opc_autograd_case_t *c, size_t index, opc_error_
   char how[160], place[256];
   opc_error_t refused = {0};
   opc_status_t status = opc_autograd_forward_run(c->point, &opc_autograd_forward_plain, &run, error);
-  if (status != OPC_OK || run.call.outcome != OPC_CALL_RETURNED || !opc_autograd_run_fits(c->point, &run)) goto release;
+  if (status != OPC_OK || run.call.outcome != OPC_CALL_RETURNED || !opc_autograd_run_fits(c->point, &run))
+    return status;
   opc_tensor_t *target =
       input ? run.call.tensor_args[part->tensor_arg].tensor : run.outputs[index - c->point->inputs.count];
   if (opc_tensor_overwrite(target, &refused) != OPC_OK)
-    goto release; /* libtorch itself says that this must not be written */
+    return status; /* libtorch itself says that this must not be written */
   snprintf(how, sizeof how, "the operator's backward, after %.60s was written in place", part->path);
   backward.phase = how;
   status = opc_autograd_backward_run(c->point, &run, &backward, &after, error);
@@ -188,10 +181,6 @@ static opc_status_t overwritten(opc_autograd_case_t *c, size_t index, opc_error_
                      "gradient of %s is %.9g, and %.9g without the write",
                      input ? "argument" : "output", part->path, place, at.left, at.right);
   }
-
-release:
-  opc_autograd_gradient_clear(&after);
-  opc_autograd_run_clear(&run);
   return status;
 }
 

@@ -50,12 +50,11 @@ static opc_status_t watch_begin(watch_list_t *list, const opc_autograd_run_t *ru
 static opc_status_t watch_end(watch_list_t *list, opc_autograd_gradient_t *gradient, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (size_t i = 0; status == OPC_OK && !gradient->mutated && i < list->count; i++) {
-    void *now = NULL;
+    OPC_SCOPED(opc_scope_free) void *now = NULL;
     size_t size = 0;
     status = opc_tensor_logical_bytes(list->items[i].tensor, &now, &size, error);
     if (status == OPC_OK && (size != list->items[i].size || memcmp(now, list->items[i].bytes, size) != 0))
       gradient->mutated = strdup(list->items[i].name);
-    free(now);
   }
   return status;
 }

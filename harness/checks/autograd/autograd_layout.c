@@ -36,7 +36,7 @@ static opc_status_t weights_in(opc_autograd_case_t *c, opc_weights_layout_t layo
 }
 
 static opc_status_t expanded(opc_autograd_case_t *c, opc_error_t *error) {
-  opc_autograd_gradient_t plain = {0};
+  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t plain = {0};
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   double *weights = calloc(c->point->outputs.numbers + 1, sizeof *weights);
   if (!weights) return opc_out_of_memory(error);
@@ -45,14 +45,13 @@ static opc_status_t expanded(opc_autograd_case_t *c, opc_error_t *error) {
   opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &plain, error);
   if (status == OPC_OK && plain.outcome == OPC_CALL_RETURNED)
     status = weights_in(c, OPC_WEIGHTS_EXPANDED, weights, plain.values, "an expanded (all strides 0)", error);
-  opc_autograd_gradient_clear(&plain);
   free(weights);
   return status;
 }
 
 /* A derivative is linear in what comes in. */
 static opc_status_t zero(opc_autograd_case_t *c, opc_error_t *error) {
-  opc_autograd_gradient_t got = {0};
+  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t got = {0};
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   double *weights = calloc(c->point->outputs.numbers + 1, sizeof *weights);
   char place[256];
@@ -72,7 +71,6 @@ static opc_status_t zero(opc_autograd_case_t *c, opc_error_t *error) {
                        "the gradient of %s is %.9g where the incoming gradient is zero everywhere", place, value);
     }
   }
-  opc_autograd_gradient_clear(&got);
   free(weights);
   return status;
 }
@@ -136,10 +134,10 @@ static void add_up_expanded(const opc_autograd_point_t *point, const opc_call_t 
 
 static opc_status_t inputs_in(opc_autograd_case_t *c, const char *variant, opc_error_t *error) {
   opc_case_context_t *context = c->point->context;
-  opc_sample_t laid = {0}, dense = {0};
-  opc_call_t call = {0};
-  opc_replay_t replay = {0};
-  opc_autograd_gradient_t left = {0}, right = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t laid = {0}, dense = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t replay = {0};
+  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t left = {0}, right = {0};
   opc_gradient_place_t at;
   opc_error_t none = {0};
   char place[256], phase[160];
@@ -147,14 +145,14 @@ static opc_status_t inputs_in(opc_autograd_case_t *c, const char *variant, opc_e
   if (opc_variant_apply(&c->point->sample, context->op, variant, &laid, &none) != OPC_OK) return OPC_OK;
   snprintf(phase, sizeof phase, "the operator's backward, for inputs that are %s", variant + sizeof "all." - 1);
   opc_status_t status = opc_sample_copy(&laid, &dense, error);
-  if (status != OPC_OK) goto release;
+  if (status != OPC_OK) return status;
   opc_sample_make_contiguous(&dense);
   status = opc_call_make(&call, context->op, &laid, context->device, context->seed, error);
   if (status == OPC_OK) status = opc_replay_take(&replay, &call, error);
   if (status == OPC_OK) status = gradient_of(c, &dense, &replay, "the operator's backward", &right, &loss_right, error);
-  if (status != OPC_OK || right.outcome != OPC_CALL_RETURNED) goto release;
+  if (status != OPC_OK || right.outcome != OPC_CALL_RETURNED) return status;
   status = gradient_of(c, &laid, &replay, phase, &left, &loss_left, error);
-  if (status != OPC_OK || left.outcome == OPC_CALL_UNCONVERTIBLE) goto release;
+  if (status != OPC_OK || left.outcome == OPC_CALL_UNCONVERTIBLE) return status;
   if (left.outcome == OPC_CALL_RETURNED) {
     add_up_expanded(c->point, &call, left.values);
     add_up_expanded(c->point, &call, right.values);
@@ -172,14 +170,6 @@ static opc_status_t inputs_in(opc_autograd_case_t *c, const char *variant, opc_e
         "the gradient of %s is %.9g where the inputs are %s, and %.9g where they are contiguous, with the same values",
         place, at.left, variant + sizeof "all." - 1, at.right);
   }
-
-release:
-  opc_autograd_gradient_clear(&left);
-  opc_autograd_gradient_clear(&right);
-  opc_replay_clear(&replay);
-  opc_call_clear(&call);
-  opc_sample_clear(&dense);
-  opc_sample_clear(&laid);
   return status;
 }
 

@@ -98,7 +98,7 @@ static void report(const opc_autograd_case_t *c, size_t input, const opc_gradien
 }
 
 opc_status_t opc_autograd_check_values(opc_autograd_case_t *c, opc_error_t *error) {
-  double *direction = calloc(c->point->inputs.numbers + 1, sizeof *direction);
+  OPC_SCOPED(opc_scope_free) double *direction = calloc(c->point->inputs.numbers + 1, sizeof *direction);
   if (!direction) return opc_out_of_memory(error);
   opc_autograd_path_t path = {.point = c->point, .direction = direction};
   opc_autograd_judge_t judge = {
@@ -119,7 +119,6 @@ opc_status_t opc_autograd_check_values(opc_autograd_case_t *c, opc_error_t *erro
         rounds ? "the operator rounds: its slopes are 0, and what its gradients should be is the author's choice"
                : "the operator has kinks or jumps wherever these arguments are: there is no slope to compare gradients "
                  "with");
-  free(direction);
   return status;
 }
 
@@ -137,7 +136,7 @@ static bool is_narrow(const opc_autograd_point_t *point) {
 static opc_status_t measure_moves(opc_autograd_case_t *c, double *moves, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (int pattern = 1; status == OPC_OK && pattern <= MOVED_PATTERNS; pattern++) {
-    opc_autograd_gradient_t moved = {0};
+    OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t moved = {0};
     c->point->replay.pattern = pattern;
     status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &opc_autograd_backward_plain, &moved, error);
     c->point->replay.pattern = 0;
@@ -146,7 +145,6 @@ static opc_status_t measure_moves(opc_autograd_case_t *c, double *moves, opc_err
       for (size_t k = part->first; k < part->first + part->count; k++)
         moves[i] = fmax(moves[i], fabs(moved.values[k] - c->plain.values[k]));
     }
-    opc_autograd_gradient_clear(&moved);
   }
   return status;
 }
@@ -177,7 +175,7 @@ static bool beyond(const opc_autograd_case_t *c, size_t input, const double *own
 static opc_status_t same_result(opc_autograd_case_t *c, const opc_sample_t *own, bool *out, opc_error_t *error) {
   opc_autograd_point_t *point = c->point;
   opc_autograd_run_t runs[2] = {0};
-  double *numbers = calloc(2 * point->outputs.numbers + 1, sizeof *numbers);
+  OPC_SCOPED(opc_scope_free) double *numbers = calloc(2 * point->outputs.numbers + 1, sizeof *numbers);
   opc_status_t status = numbers ? OPC_OK : opc_out_of_memory(error);
   *out = status == OPC_OK;
   for (int i = 0; i < 2 && status == OPC_OK; i++) {
@@ -198,29 +196,28 @@ static opc_status_t same_result(opc_autograd_case_t *c, const opc_sample_t *own,
   }
   *out = *out && off <= 0.02 * largest;
   for (int i = 0; i < 2; i++) opc_autograd_run_clear(&runs[i]);
-  free(numbers);
   return status;
 }
 
 opc_status_t opc_autograd_check_precision(opc_autograd_case_t *c, opc_error_t *error) {
   opc_case_context_t *context = c->point->context;
   bool same = false;
-  opc_sample_t own = {0};
-  opc_autograd_gradient_t gradient = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t own = {0};
+  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t gradient = {0};
   opc_autograd_forward_t forward = opc_autograd_forward_plain;
   opc_gradient_place_t at;
-  double *moves = calloc(c->point->inputs.count + 1, sizeof *moves);
+  OPC_SCOPED(opc_scope_free) double *moves = calloc(c->point->inputs.count + 1, sizeof *moves);
   if (!moves) return opc_out_of_memory(error);
   opc_status_t status = opc_sample_copy(context->sample, &own, error);
-  if (status != OPC_OK || !is_narrow(c->point)) goto release;
+  if (status != OPC_OK || !is_narrow(c->point)) return status;
   opc_sample_make_contiguous(&own);
   opc_autograd_forget_grad(&own);
   forward.sample = &own;
   forward.phase = "the operator in its own dtype, with inputs that require grad";
   status = same_result(c, &own, &same, error);
-  if (status != OPC_OK || !same) goto release;
+  if (status != OPC_OK || !same) return status;
   status = opc_autograd_both(c->point, &forward, &opc_autograd_backward_plain, &gradient, error);
-  if (status != OPC_OK || gradient.outcome != OPC_CALL_RETURNED) goto release;
+  if (status != OPC_OK || gradient.outcome != OPC_CALL_RETURNED) return status;
   status = measure_moves(c, moves, error);
   for (size_t i = 0; status == OPC_OK && i < c->point->inputs.count && !opc_autograd_failed(c); i++) {
     const opc_autograd_part_t *part = &c->point->inputs.items[i];
@@ -232,19 +229,14 @@ opc_status_t opc_autograd_check_precision(opc_autograd_case_t *c, opc_error_t *e
                      opc_dtype_name(c->point->replay.tensor_args[part->tensor_arg].dtype), place, at.left, at.right,
                      opc_dtype_name(part->meta.dtype));
   }
-
-release:
-  opc_autograd_gradient_clear(&gradient);
-  opc_sample_clear(&own);
-  free(moves);
   return status;
 }
 
 opc_status_t opc_autograd_check_dtypes(opc_autograd_case_t *c, opc_error_t *error) {
-  opc_autograd_run_t run = {0};
+  OPC_SCOPED(opc_autograd_run_clear) opc_autograd_run_t run = {0};
   opc_autograd_gradient_t gradient = {0}; /* for its weights */
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
-  opc_dtype_t *dtypes = calloc(c->point->inputs.count + 1, sizeof *dtypes);
+  OPC_SCOPED(opc_scope_free) opc_dtype_t *dtypes = calloc(c->point->inputs.count + 1, sizeof *dtypes);
   if (!dtypes) return opc_out_of_memory(error);
   backward.retain_graph = true;
   opc_status_t status = opc_autograd_forward_run(c->point, &opc_autograd_forward_plain, &run, error);
@@ -271,7 +263,5 @@ opc_status_t opc_autograd_check_dtypes(opc_autograd_case_t *c, opc_error_t *erro
 
 release:
   opc_autograd_gradient_clear(&gradient);
-  opc_autograd_run_clear(&run);
-  free(dtypes);
   return status;
 }

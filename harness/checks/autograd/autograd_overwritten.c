@@ -59,7 +59,7 @@ opc_status_t opc_autograd_is_overwritten(const opc_autograd_judge_t *judge, size
     opc_slope_t slope;
     if (!holds_indices(tensor_arg, elements)) continue;
     size_t size = (size_t)tensor_arg->numel * opc_dtype_size(tensor_arg->dtype);
-    void *kept = malloc(size + 1);
+    OPC_SCOPED(opc_scope_free) void *kept = malloc(size + 1);
     if (!kept) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for indices");
     memcpy(kept, tensor_arg->bytes, size);
     if (move_others(tensor_arg, element)) {
@@ -68,7 +68,6 @@ opc_status_t opc_autograd_is_overwritten(const opc_autograd_judge_t *judge, size
              opc_slope_compare(&slope, analytic, fabs(analytic), judge->point->epsilon) == OPC_AGREES;
     }
     memcpy(tensor_arg->bytes, kept, size);
-    free(kept);
   }
   return status;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/number.h"
 #include "base/random.h"
 
@@ -92,7 +91,7 @@ static bool is_argument(const opc_call_t *call, const void *impl) {
 }
 
 static opc_status_t collect(opc_autograd_run_t *run, opc_error_t *error) {
-  opc_output_t *outputs = NULL;
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
   opc_status_t status = opc_call_outputs(&run->call, &outputs, &count, error);
   if (status == OPC_OK) run->outputs = calloc(count + run->call.tensor_arg_count + 1, sizeof *run->outputs);
@@ -110,7 +109,6 @@ static opc_status_t collect(opc_autograd_run_t *run, opc_error_t *error) {
     run->outputs[run->parts.count] = tensor_arg->tensor;
     status = part_add(&run->parts, tensor_arg->path, &meta, error);
   }
-  free(outputs);
   return status;
 }
 

@@ -20,7 +20,7 @@ typedef struct second {
 static opc_status_t dotted(double step, void *context, double *out, opc_error_t *error) {
   second_t *s = context;
   opc_autograd_point_t *point = s->c->point;
-  opc_autograd_gradient_t gradient = {0};
+  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t gradient = {0};
   opc_autograd_forward_t forward = opc_autograd_forward_plain;
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   forward.direction = s->direction;
@@ -34,7 +34,6 @@ static opc_status_t dotted(double step, void *context, double *out, opc_error_t 
     *out = 0.0;
     for (size_t k = 0; k < point->inputs.numbers; k++) *out += s->by[k] * gradient.values[k];
   }
-  opc_autograd_gradient_clear(&gradient);
   return status;
 }
 
@@ -110,8 +109,8 @@ static opc_status_t second_backward(const second_t *s, opc_autograd_run_t *run, 
 
 static opc_status_t take_analytic(const second_t *s, analytic_t *out, opc_error_t *error) {
   opc_autograd_point_t *point = s->c->point;
-  opc_autograd_run_t run = {0};
-  opc_autograd_gradient_t first = {0};
+  OPC_SCOPED(opc_autograd_run_clear) opc_autograd_run_t run = {0};
+  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t first = {0};
   opc_autograd_backward_t backward = {.retain_graph = true,
                                       .create_graph = true,
                                       .track_weights = true,
@@ -124,8 +123,6 @@ static opc_status_t take_analytic(const second_t *s, analytic_t *out, opc_error_
     out->usable = status == OPC_OK;
     if (status == OPC_OK && !out->thrown) status = second_backward(s, &run, &first, out, error);
   }
-  opc_autograd_gradient_clear(&first);
-  opc_autograd_run_clear(&run);
   return status;
 }
 

@@ -189,9 +189,9 @@ static opc_status_t check_untracked(opc_autograd_case_t *c, opc_error_t *error) 
 }
 
 static opc_status_t check_registered(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
-  opc_autograd_point_t point = {0};
+  OPC_SCOPED(opc_autograd_point_clear) opc_autograd_point_t point = {0};
   opc_autograd_case_t c = {.point = &point, .finding = finding};
-  opc_text_t message = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   bool usable = false;
   opc_status_t status = make_point(&point, context, &usable, &message, error);
   const opc_autograd_part_t *tracked = usable ? tracked_output(&point) : NULL;
@@ -226,8 +226,6 @@ static opc_status_t check_registered(opc_case_context_t *context, opc_finding_t 
 
 release:
   opc_autograd_gradient_clear(&c.plain);
-  opc_text_clear(&message);
-  opc_autograd_point_clear(&point);
   return status;
 }
 
@@ -247,7 +245,7 @@ static void negate_imaginary(const opc_autograd_parts_t *parts, double *numbers)
  * imaginary part that it takes for 0) is its own affair. A gradient that is right but for a conj() is a mistake all the
  * same. */
 static opc_status_t check_conjugate(opc_autograd_case_t *c, opc_finding_t *finding, opc_error_t *error) {
-  opc_finding_t as_is = {0}, conjugate = {0};
+  OPC_SCOPED(opc_finding_clear) opc_finding_t as_is = {0}, conjugate = {0};
   c->finding = &as_is;
   opc_status_t status = opc_autograd_check_values(c, error);
   bool wrong = as_is.rule && strcmp(as_is.rule, "autograd.wrong_gradient") == 0;
@@ -263,17 +261,15 @@ static opc_status_t check_conjugate(opc_autograd_case_t *c, opc_finding_t *findi
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "for complex numbers, which the sample has none of: %s",
                      opc_text_c(&as_is.message));
   c->finding = finding;
-  opc_finding_clear(&as_is);
-  opc_finding_clear(&conjugate);
   return status;
 }
 
 /* Values alone: a backward that throws, and what does not hang on the numbers, are the sample's own case. The weights
  * are real, so that a conj() that is missing makes the gradient's conjugate. */
 static opc_status_t check_complex(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
-  opc_autograd_point_t point = {0};
+  OPC_SCOPED(opc_autograd_point_clear) opc_autograd_point_t point = {0};
   opc_autograd_case_t c = {.point = &point, .finding = finding};
-  opc_text_t message = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   bool usable = false;
   opc_status_t status = make_point(&point, context, &usable, &message, error);
   if (status != OPC_OK) goto release;
@@ -300,8 +296,6 @@ static opc_status_t check_complex(opc_case_context_t *context, opc_finding_t *fi
 
 release:
   opc_autograd_gradient_clear(&c.plain);
-  opc_text_clear(&message);
-  opc_autograd_point_clear(&point);
   return status;
 }
 
@@ -326,7 +320,7 @@ static opc_status_t backward_of(opc_case_context_t *context, const opc_sample_t 
 
 /* A backward that throws for the sample too has been told there. */
 static opc_status_t check_empty(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
-  opc_autograd_gradient_t empty = {0}, full = {0};
+  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t empty = {0}, full = {0};
   opc_status_t status =
       backward_of(context, context->sample, "the operator's backward, for empty inputs", &empty, error);
   if (status == OPC_OK && empty.outcome == OPC_CALL_RETURNED)
@@ -336,22 +330,18 @@ static opc_status_t check_empty(opc_case_context_t *context, opc_finding_t *find
                      opc_text_c(&empty.message));
   if (status != OPC_OK || empty.outcome == OPC_CALL_RETURNED || empty.outcome == OPC_CALL_UNCONVERTIBLE ||
       opc_autograd_is_refusal(&empty))
-    goto release;
+    return status;
   status = backward_of(context, context->base, "the operator's backward", &full, error);
   if (status == OPC_OK && full.outcome == OPC_CALL_RETURNED)
     opc_finding_fail(finding, "autograd.empty",
                      "with dimension 0 of every input empty the operator returns and its backward throws: %.*s",
                      opc_autograd_line(&empty), opc_text_c(&empty.message));
-
-release:
-  opc_autograd_gradient_clear(&empty);
-  opc_autograd_gradient_clear(&full);
   return status;
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   sample_facts_t facts = facts_of(context->sample), declared = facts_of(context->base);
-  opc_call_t call = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_error_t error = {0};
   opc_status_t status = OPC_OK;
   bool registered = has_autograd(context->op, context->device);
@@ -370,7 +360,6 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
                           : check_unregistered(context, declared.asks, finding, &error);
   }
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  opc_call_clear(&call);
 }
 
 const opc_check_t opc_check_autograd = {.name = "autograd", .run = run};

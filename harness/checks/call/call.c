@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "cuda/log/launch.h"
 #include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
@@ -207,7 +206,7 @@ static opc_status_t objects_make(opc_value_t *value, opc_error_t *error) {
     }
   }
   if (value->kind != OPC_VALUE_OBJECT) return OPC_OK;
-  opc_text_t message = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   opc_object_t *object = NULL;
   opc_status_t status = OPC_OK;
   if (opc_object_new(value->object.class_name, value->object.init, value->object.init_count, &object, &message) !=
@@ -215,7 +214,6 @@ static opc_status_t objects_make(opc_value_t *value, opc_error_t *error) {
     status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "an object of class %s cannot be made: %s",
                            value->object.class_name, opc_text_c(&message));
   value->handle = object;
-  opc_text_clear(&message);
   return status;
 }
 

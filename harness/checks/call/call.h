@@ -1,8 +1,8 @@
 /* Materialised calls: tensors made from a sample's descriptions, the operator called, inputs compared with what they
  * were.
  *
- * Ownership: opc_call_t owns its storages, tensors and objects; opc_call_clear ends them. Threads: one. Memory:
- * storages come from libtorch's allocator, under which the worker's children put harness/memory. */
+ * Ownership: opc_call_t owns its storages, tensors and objects; opc_call_clear ends them (OPC_SCOPED). Threads: one.
+ * Memory: storages come from libtorch's allocator, under which the worker's children put harness/memory. */
 #ifndef OPC_CHECKS_CALL_CALL_H
 #define OPC_CHECKS_CALL_CALL_H
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "checks/call/call.h"
 
 bool opc_tensor_arg_is_mutable(const opc_tensor_arg_t *tensor_arg) {
@@ -124,17 +123,17 @@ opc_status_t opc_tensor_arg_changed(const opc_tensor_arg_t *tensor_arg, opc_chan
   if (!tensor_arg->storage_before) return OPC_OK;
   const void *now = NULL;
   size_t size = 0;
-  void *owned = NULL;
-  unsigned char *mask = NULL;
+  OPC_SCOPED(opc_scope_free) void *owned = NULL;
+  OPC_SCOPED(opc_scope_free) unsigned char *mask = NULL;
   opc_status_t status = opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error);
   const unsigned char *before = tensor_arg->storage_before, *after = now;
   size_t common = size < tensor_arg->storage_bytes ? size : tensor_arg->storage_bytes;
-  if (status != OPC_OK || common == 0 || memcmp(before, after, common) == 0) goto release;
+  if (status != OPC_OK || common == 0 || memcmp(before, after, common) == 0) return status;
 
   mask = calloc(common, 1);
   if (!mask) {
     status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory while comparing %s", tensor_arg->path);
-    goto release;
+    return status;
   }
   opc_elements_mark(&tensor_arg->before, mask, common);
   bool found = false;
@@ -158,10 +157,6 @@ opc_status_t opc_tensor_arg_changed(const opc_tensor_arg_t *tensor_arg, opc_chan
       out->inside_count++;
     }
   }
-
-release:
-  free(mask);
-  free(owned);
   return status;
 }
 

@@ -94,25 +94,23 @@ static opc_status_t output_names_places(const opc_call_t *call, const opc_output
     const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
     const void *storage = NULL;
     size_t bytes = 0;
-    void *owned = NULL;
+    OPC_SCOPED(opc_scope_free) void *owned = NULL;
     places_t places = {.tensor_arg = tensor_arg, .strides = strides};
     if (tensor_arg->before.dtype != meta->dtype || tensor_arg->before.device.type == OPC_DEVICE_META) continue;
     status = opc_tensor_storage_bytes(tensor_arg->tensor, &storage, &bytes, &owned, error);
-    char *resolved = status == OPC_OK ? malloc(bytes + 1) : NULL;
+    OPC_SCOPED(opc_scope_free) char *resolved = status == OPC_OK ? malloc(bytes + 1) : NULL;
     if (status == OPC_OK && !resolved)
       status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a copy of %s", tensor_arg->path);
     if (resolved && bytes) memcpy(resolved, storage, bytes);
     if (resolved && (tensor_arg->before.conj || tensor_arg->before.neg)) resolve_bits(tensor_arg, resolved, bytes);
     *out = status == OPC_OK && lies_from_some_offset(call, meta, values, &places, resolved, bytes, out_differs);
-    free(resolved);
-    free(owned);
   }
   free(values);
   return status;
 }
 
 opc_status_t opc_call_names_places(const opc_call_t *call, bool *out, opc_error_t *error) {
-  opc_output_t *outputs = NULL;
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
   bool differs = false, all = true;
   *out = false;
@@ -134,6 +132,5 @@ opc_status_t opc_call_names_places(const opc_call_t *call, bool *out, opc_error_
     all = named;
   }
   *out = status == OPC_OK && count && all && differs;
-  free(outputs);
   return status;
 }

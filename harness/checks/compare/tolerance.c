@@ -26,8 +26,8 @@ opc_status_t opc_result_is_nondeterministic(const opc_again_t *again, const opc_
   *out = false;
   for (size_t i = 0; status == OPC_OK && !*out && i < sizeof runs / sizeof runs[0]; i++) {
     opc_again_t repeat = *again;
-    opc_sample_t sample = {0};
-    opc_result_t second = {0};
+    OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
+    OPC_SCOPED(opc_result_clear) opc_result_t second = {0};
     opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
     status = opc_sample_copy(again->sample ? again->sample : again->context->sample, &sample, error);
     if (status != OPC_OK) break;
@@ -43,8 +43,6 @@ opc_status_t opc_result_is_nondeterministic(const opc_again_t *again, const opc_
     opc_poison_pattern(OPC_PATTERN_FIRST);
     *out = status == OPC_OK && (outcome != OPC_CALL_RETURNED ||
                                 opc_result_compare(result, &second, NULL, NULL).kind != OPC_DIFFERENCE_NONE);
-    opc_result_clear(&second);
-    opc_sample_clear(&sample);
   }
   return status;
 }
@@ -164,13 +162,12 @@ opc_status_t opc_tolerance_measure_far(opc_tolerance_t *tolerance, const opc_aga
   opc_status_t status = OPC_OK;
   again->replay->far = true;
   for (int pattern = 1; status == OPC_OK && pattern <= OPC_REPLAY_PATTERNS; pattern++) {
-    opc_result_t moved = {0};
+    OPC_SCOPED(opc_result_clear) opc_result_t moved = {0};
     opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
     again->replay->pattern = pattern;
     status = opc_again_run(again, &moved, &outcome, NULL, error);
     for (size_t i = 0; status == OPC_OK && moved.count == reference->count && i < reference->count; i++)
       far_add(tolerance->far[i], &reference->items[i], &moved.items[i]);
-    opc_result_clear(&moved);
   }
   again->replay->pattern = 0;
   again->replay->far = false;
@@ -259,7 +256,7 @@ bool opc_result_moves_data(const opc_result_item_t *item, const opc_replay_t *re
   size_t width = item->meta.itemsize, total = 0;
   for (size_t i = 0; i < replay->count; i++)
     if (replay->tensor_args[i].dtype == item->meta.dtype) total += (size_t)replay->tensor_args[i].numel;
-  unsigned char *pool = calloc(total + 1, width);
+  OPC_SCOPED(opc_scope_free) unsigned char *pool = calloc(total + 1, width);
   if (!pool) return false;
   size_t used = 1; /* one zero element, for padding */
   for (size_t i = 0; i < replay->count; i++) {
@@ -277,6 +274,5 @@ bool opc_result_moves_data(const opc_result_item_t *item, const opc_replay_t *re
     any = any || memcmp(bytes, zero, width < sizeof zero ? width : sizeof zero) != 0;
     moves = bsearch(bytes, pool, used, width, compare_elements) != NULL;
   }
-  free(pool);
   return moves && any;
 }

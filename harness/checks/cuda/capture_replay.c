@@ -44,18 +44,16 @@ static opc_status_t result_of_call(opc_cuda_watch_t *watch, values_t *values, op
 
 /* The captured call's tensors get the values that a new call's have. */
 static opc_status_t inputs_write(opc_cuda_watch_t *watch, values_t *values, opc_error_t *error) {
-  opc_call_t call = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_status_t status = call_make(watch, values, &call, error);
   for (size_t i = 0; i < call.tensor_arg_count && status == OPC_OK; i++) {
     const void *bytes = NULL;
-    void *owned = NULL;
+    OPC_SCOPED(opc_scope_free) void *owned = NULL;
     size_t size = 0;
     if (!watch->call.tensor_args[i].storage || call.tensor_args[i].before.device.type != OPC_DEVICE_CUDA) continue;
     status = opc_tensor_storage_bytes(call.tensor_args[i].tensor, &bytes, &size, &owned, error);
     if (status == OPC_OK) status = opc_storage_write(watch->call.tensor_args[i].storage, bytes, size, error);
-    free(owned);
   }
-  opc_call_clear(&call);
   return status;
 }
 
@@ -72,27 +70,22 @@ static opc_status_t result_of_replay(opc_cuda_watch_t *watch, values_t *values, 
 }
 
 static opc_status_t compare(opc_cuda_watch_t *watch, values_t *values, opc_capture_replay_t *out, opc_error_t *error) {
-  opc_result_t called = {0}, again = {0}, replayed = {0};
+  OPC_SCOPED(opc_result_clear) opc_result_t called = {0}, again = {0}, replayed = {0};
   bool returned = false;
   opc_status_t status = result_of_call(watch, values, &called, &returned, error);
   if (status == OPC_OK && returned) status = result_of_call(watch, values, &again, &returned, error);
-  if (status != OPC_OK) goto release;
+  if (status != OPC_OK) return status;
   if (!returned) out->why_not = "it refuses other values than the sample's";
   else if (opc_result_numel(&called) == 0) out->why_not = "nothing comes back that could be compared";
   else if (opc_result_compare(&called, &again, NULL, NULL).kind != OPC_DIFFERENCE_NONE)
     out->why_not = "it does not give the same bits from call to call";
-  if (out->why_not) goto release;
+  if (out->why_not) return status;
   status = result_of_replay(watch, values, &replayed, error);
-  if (status != OPC_OK) goto release;
+  if (status != OPC_OK) return status;
   out->replays++;
   opc_difference_t difference = opc_result_compare(&replayed, &called, NULL, NULL);
   out->differs = difference.kind != OPC_DIFFERENCE_NONE;
   if (out->differs) opc_difference_text(&difference, &replayed, &called, "an ordinary call", &out->text);
-
-release:
-  opc_result_clear(&called);
-  opc_result_clear(&again);
-  opc_result_clear(&replayed);
   return status;
 }
 

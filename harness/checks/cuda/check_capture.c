@@ -56,7 +56,7 @@ release:
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_cuda_watch_t watch;
+  OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
   opc_cuda_founds_t founds = {0};
   opc_error_t error = {0};
   uint64_t pool;
@@ -96,7 +96,6 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   if (opc_cuda_stream_use_default(watch.device, &error) != OPC_OK) context->spent = true;
-  opc_cuda_watch_end(&watch);
 }
 
 const opc_check_t opc_check_capture = {.name = "capture", .run = run};

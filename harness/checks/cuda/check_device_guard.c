@@ -20,7 +20,7 @@ static const char *why_not(const opc_call_t *call) {
 }
 
 static opc_status_t judge_outputs(const opc_cuda_watch_t *watch, opc_cuda_founds_t *out, opc_error_t *error) {
-  opc_output_t *outputs = NULL;
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
   opc_status_t status =
       watch->facts.returned && !watch->facts.cut ? opc_call_outputs(&watch->call, &outputs, &count, error) : OPC_OK;
@@ -31,12 +31,11 @@ static opc_status_t judge_outputs(const opc_cuda_watch_t *watch, opc_cuda_founds
                        "%s is on device %d while all tensors are on device %d", outputs[i].path, meta->device.index,
                        TENSORS);
   }
-  free(outputs);
   return status;
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_cuda_watch_t watch;
+  OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
   opc_cuda_founds_t founds = {0};
   opc_error_t error = {0};
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;
@@ -67,7 +66,6 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  opc_cuda_watch_end(&watch);
 }
 
 const opc_check_t opc_check_device_guard = {.name = "device_guard", .run = run};

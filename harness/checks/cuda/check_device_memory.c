@@ -78,7 +78,7 @@ static void judge(probe_t *probe, opc_finding_t *finding) {
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_cuda_watch_t watch;
+  OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
   opc_error_t error = {0};
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;
   probe_t probe = {.watch = &watch};
@@ -88,7 +88,6 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   else if (probe.outcome != OPC_CALL_RETURNED) opc_finding_from_outcome(context, &watch.call, finding);
   else judge(&probe, finding);
   opc_cuda_tracker_clear(&probe.tracker);
-  opc_cuda_watch_end(&watch);
 }
 
 const opc_check_t opc_check_device_memory = {.name = "device_memory", .run = run};

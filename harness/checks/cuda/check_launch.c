@@ -144,7 +144,7 @@ static opc_status_t look_at_sample(opc_cuda_watch_t *watch, const char **out_why
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_cuda_watch_t watch;
+  OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
   opc_cuda_founds_t founds = {0};
   injection_t injection = {0};
   opc_error_t error = {0};
@@ -174,7 +174,6 @@ release:
   else if (!finding->decided)
     opc_cuda_pass(&watch, launches, finding, "launches of the library's kernels (%zu) succeed and are checked",
                   launches);
-  opc_cuda_watch_end(&watch);
 }
 
 const opc_check_t opc_check_launch = {.name = "launch", .run = run};

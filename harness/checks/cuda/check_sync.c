@@ -3,7 +3,7 @@
 #include "checks/framework/outcome.h"
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_cuda_watch_t watch;
+  OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
   opc_cuda_founds_t founds = {0};
   opc_error_t error = {0};
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;
@@ -27,7 +27,6 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  opc_cuda_watch_end(&watch);
 }
 
 const opc_check_t opc_check_sync = {.name = "sync", .run = run};

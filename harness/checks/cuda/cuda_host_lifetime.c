@@ -40,14 +40,13 @@ static bool is_inside(const opc_tensor_meta_t *meta, uint64_t address) {
 }
 
 static bool is_of_tensors(const opc_call_t *call, uint64_t address) {
-  opc_output_t *outputs = NULL;
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
   bool found = false;
   for (size_t i = 0; i < call->tensor_arg_count && !found; i++)
     found = is_inside(&call->tensor_args[i].before, address);
   if (!found && call->outcome == OPC_CALL_RETURNED && opc_call_outputs(call, &outputs, &count, NULL) == OPC_OK)
     for (size_t i = 0; i < count && !found; i++) found = is_inside(&outputs[i].meta, address);
-  free(outputs);
   return found;
 }
 

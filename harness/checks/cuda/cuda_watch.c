@@ -63,13 +63,12 @@ static void keep_log(const opc_cuda_watch_t *watch) {
   time_t now = time(NULL);
   struct tm parts;
   if (gmtime_r(&now, &parts)) strftime(date, sizeof date, "%Y-%m-%d", &parts);
-  json_t *versions = versions_of(watch);
+  json_auto_t *versions = versions_of(watch);
   json_t *file =
       opc_cuda_file_json(&watch->facts, watch->api->mode == OPC_LAUNCH_SIMULATED ? "simulated" : "gpu", versions);
   if (file) json_object_set_new(file, "date", json_string(date));
   if (file) json_dump_file(file, path, JSON_INDENT(1)); /* without it the run is as good */
   json_decref(file);
-  json_decref(versions);
 }
 
 /* ---- a call ---- */
@@ -92,11 +91,10 @@ void opc_cuda_watch_facts(opc_cuda_watch_t *watch) {
 
 /* A library with a runtime of its own went as far as it goes without a device, and nothing in the log is it. */
 static bool is_refused_by_device(const opc_cuda_watch_t *watch, opc_call_outcome_t outcome) {
-  opc_text_t cause = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t cause = {0};
   bool threw = watch->facts.simulated && (outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT);
   bool refused = threw && opc_simulated_cause_in(&watch->facts.log, opc_text_c(&watch->call.message), &cause) ==
                               OPC_SIMULATED_LACKS;
-  opc_text_clear(&cause);
   return refused;
 }
 
@@ -170,14 +168,13 @@ static json_t *access_of(const opc_cuda_found_t *found, const opc_cuda_call_t *c
 }
 
 void opc_cuda_report(const opc_cuda_founds_t *founds, const opc_cuda_call_t *calls, opc_finding_t *finding) {
-  json_t *accesses = finding->evidence ? json_incref(json_object_get(finding->evidence, "accesses")) : NULL;
+  json_auto_t *accesses = finding->evidence ? json_incref(json_object_get(finding->evidence, "accesses")) : NULL;
   if (!accesses) accesses = json_array();
   for (size_t i = 0; i < founds->count; i++) {
     opc_finding_fail(finding, founds->items[i].rule, "%s", founds->items[i].message);
     if (founds->items[i].call_count) json_array_append_new(accesses, access_of(&founds->items[i], calls));
   }
   if (json_array_size(accesses)) opc_finding_evidence(finding, "accesses", json_incref(accesses));
-  json_decref(accesses);
 }
 
 /* What was found before the log's end stands; that nothing was found says nothing of what comes behind it. */

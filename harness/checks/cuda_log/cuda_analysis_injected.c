@@ -1,4 +1,5 @@
 /* A launch that was made to fail: the operator throws, and leaves nothing behind. */
+#include "base/owned.h"
 #include "checks/cuda_log/cuda_analysis.h"
 #include "checks/cuda_log/cuda_tracker.h"
 
@@ -11,7 +12,7 @@ static size_t find_injected(const opc_cuda_facts_t *facts) {
 static void judge_left(const opc_cuda_facts_t *facts, size_t failed, opc_cuda_founds_t *out) {
   static const char *const words[OPC_CUDA_HOLDINGS] = {"device memory", "pinned memory", "a stream", "an event",
                                                        "a tensor"};
-  opc_cuda_tracker_t tracker = {0};
+  OPC_SCOPED(opc_cuda_tracker_clear) opc_cuda_tracker_t tracker = {0};
   char name[256];
   opc_cuda_tracker_add(&tracker, facts);
   for (size_t i = 0; i < tracker.count && !tracker.incomplete; i++) {
@@ -28,7 +29,6 @@ static void judge_left(const opc_cuda_facts_t *facts, size_t failed, opc_cuda_fo
       break;
     }
   }
-  opc_cuda_tracker_clear(&tracker);
 }
 
 void opc_cuda_analyse_injected(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out) {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/array.h"
+#include "base/owned.h"
 
 static const struct {
   const char *rule, *what;

@@ -69,14 +69,14 @@ static void look_at_arguments(sample_case_t *run) {
 static opc_status_t first_call(sample_case_t *run, bool plain) {
   opc_case_context_t *context = run->context;
   opc_trial_t trial = trial_of(run, 0, "the operator");
-  opc_call_t call = {0};
-  opc_generators_t generators = {0};
-  opc_threads_t threads = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_generators_clear) opc_generators_t generators = {0};
+  OPC_SCOPED(opc_threads_clear) opc_threads_t threads = {0};
   opc_status_t status = opc_generators_keep(context, &generators, run->error);
   if (status == OPC_OK) status = opc_threads_list(&threads, run->error);
   if (status == OPC_OK) status = opc_trial_make(&trial, &call, run->error);
   if (status == OPC_OK) opc_trial_call(&trial, &call);
-  if (status != OPC_OK || opc_finding_from_outcome(context, &call, run->finding)) goto release;
+  if (status != OPC_OK || opc_finding_from_outcome(context, &call, run->finding)) return status;
   run->calls++;
   status = opc_result_take(&run->first.result, &call, OPC_RESULT_ARGUMENTS, run->error);
   if (status == OPC_OK) status = opc_generators_used(context, &generators, &run->uses_generator, run->error);
@@ -86,26 +86,19 @@ static opc_status_t first_call(sample_case_t *run, bool plain) {
     opc_finding_fail(run->finding, "determinism.untagged_random",
                      "the call takes numbers from the default generator, whose state is another one afterwards; the "
                      "operator has no tag that says so");
-
-release:
-  opc_generators_clear(&generators);
-  opc_threads_clear(&threads);
-  opc_call_clear(&call);
   return status;
 }
 
 /* The same call a few times: whether they differ among each other. */
 static opc_status_t differ_among_each_other(sample_case_t *run, const opc_trial_t *trial, bool *out_differ) {
-  opc_trial_outcome_t first = {0};
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t first = {0};
   opc_status_t status = opc_trial_run(trial, &first, run->error);
   *out_differ = false;
   for (int i = 0; i < 2 && status == OPC_OK && !*out_differ; i++) {
-    opc_trial_outcome_t again = {0};
+    OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
     status = opc_trial_run(trial, &again, run->error);
     *out_differ = status == OPC_OK && opc_trial_differ(&first, &again, "", NULL);
-    opc_trial_outcome_clear(&again);
   }
-  opc_trial_outcome_clear(&first);
   return status;
 }
 
@@ -127,7 +120,7 @@ static opc_status_t is_of_address(sample_case_t *run, bool *out_of_address) {
 }
 
 static opc_status_t check_again(sample_case_t *run) {
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   bool of_address = false;
   opc_trial_t trial = trial_of(run, 0, "the operator, second run");
   opc_status_t status = compare_under(run, &trial, "a second run", &text, &run->differs);
@@ -143,7 +136,6 @@ static opc_status_t check_again(sample_case_t *run) {
   else if (status == OPC_OK && run->differs)
     opc_finding_fail(run->finding, "determinism.address",
                      "%s; with the arguments in the same memory again it does not differ", opc_text_c(&text));
-  opc_text_clear(&text);
   return status;
 }
 
@@ -166,9 +158,9 @@ enum { CONDITION_ROWS = sizeof condition_rows / sizeof *condition_rows, AGAIN = 
 /* Another path for gradients may round otherwise, as some of libtorch's own do. */
 static opc_status_t is_rounding(sample_case_t *run, const opc_result_t *got, bool *out_rounding) {
   opc_case_context_t *context = run->context;
-  opc_call_t call = {0};
-  opc_replay_t values = {0};
-  opc_tolerance_t tolerance = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
+  OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t tolerance = {0};
   opc_trial_t trial = trial_of(run, 0, "");
   opc_again_t again = {
       .context = context, .replay = &values, .phase = "a call on values moved by a unit in the last place"};
@@ -182,16 +174,13 @@ static opc_status_t is_rounding(sample_case_t *run, const opc_result_t *got, boo
   if (status == OPC_OK) status = opc_tolerance_measure(&tolerance, &again, &run->first.result, run->error);
   *out_rounding = status == OPC_OK &&
                   opc_result_compare(got, &run->first.result, opc_bound_holds, &bound).kind == OPC_DIFFERENCE_NONE;
-  opc_tolerance_clear(&tolerance);
-  opc_replay_clear(&values);
-  opc_call_clear(&call);
   return status;
 }
 
 /* A refusal of arguments for their requires_grad is check autograd's business. */
 static opc_status_t check_grad(sample_case_t *run, const struct condition_row *row, bool *out_differs) {
-  opc_trial_outcome_t again = {0};
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   bool rounding = false;
   opc_trial_t trial = trial_of(run, row->condition, row->phase);
   opc_status_t status = opc_trial_run(&trial, &again, run->error);
@@ -202,14 +191,12 @@ static opc_status_t check_grad(sample_case_t *run, const struct condition_row *r
   if (*out_differs && returned) status = is_rounding(run, &again.result, &rounding);
   if (*out_differs && status == OPC_OK)
     opc_finding_fail(run->finding, rounding ? "determinism.grad_rounding" : row->rule, "%s", opc_text_c(&text));
-  opc_text_clear(&text);
-  opc_trial_outcome_clear(&again);
   return status;
 }
 
 /* All at once; only where that differs, each alone. */
 static opc_status_t check_conditions(sample_case_t *run) {
-  opc_text_t together = {0}, text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t together = {0}, text = {0};
   unsigned conditions = OPC_TRIAL_ELSEWHERE | OPC_TRIAL_NO_GRAD;
   bool found = false;
   if (run->says_dtype) conditions |= OPC_TRIAL_DEFAULT_DTYPE;
@@ -225,7 +212,7 @@ static opc_status_t check_conditions(sample_case_t *run) {
       opc_finding_fail(run->finding, run->handles ? "determinism.handle" : "determinism.run_to_run", "%s",
                        opc_text_c(&text));
   }
-  if (found) goto release;
+  if (found) return status;
   for (size_t i = 0; status == OPC_OK && run->differs && i < CONDITION_ROWS; i++) {
     const struct condition_row *row = &condition_rows[i];
     bool differs = false;
@@ -242,10 +229,6 @@ static opc_status_t check_conditions(sample_case_t *run) {
   if (status == OPC_OK && run->differs && !found && !opc_trial_strays())
     opc_finding_fail(run->finding, "determinism.run_to_run", "%s; none of what was changed there does that alone",
                      opc_text_c(&together));
-
-release:
-  opc_text_clear(&text);
-  opc_text_clear(&together);
   return status;
 }
 
@@ -254,7 +237,7 @@ static opc_status_t check_same_place(sample_case_t *run) {
   opc_places_t *places = NULL;
   opc_trial_outcome_t own = {0}, there = {0}, elsewhere = {0};
   opc_replay_t other = {0};
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   bool changed = false;
   opc_trial_t trial = trial_of(run, 0, "a call before other data come into its arguments' memory");
   opc_status_t status = opc_trial_other_values(run->context, run->context->sample, &other, &changed, run->error);
@@ -277,7 +260,6 @@ static opc_status_t check_same_place(sample_case_t *run) {
                      "after other data had been in its arguments' memory, %s", opc_text_c(&text));
 
 release:
-  opc_text_clear(&text);
   opc_replay_clear(&other);
   opc_trial_outcome_clear(&own);
   opc_trial_outcome_clear(&there);
@@ -288,14 +270,13 @@ release:
 
 /* On a real device: the kernels of the call share it with others. */
 static opc_status_t check_busy(sample_case_t *run) {
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   int calls = 0;
   opc_trial_t trial = trial_of(run, 0, "a call while another stream is busy");
   opc_status_t status = opc_determinism_under_load(&trial, &run->first, &run->differs, &calls, &text, run->error);
   run->calls += calls;
   if (status == OPC_OK && run->differs)
     opc_finding_fail(run->finding, "determinism.busy_stream", "%s", opc_text_c(&text));
-  opc_text_clear(&text);
   return status;
 }
 

@@ -6,8 +6,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/array.h"
-
 enum { STEP_NS = 1000 * 1000, STEPS = 100 };
 
 static bool is_alone(void) {
@@ -53,11 +51,10 @@ static opc_status_t wait_for_threads(const opc_threads_t *before, size_t new_one
   opc_status_t status = OPC_OK;
   *out_ended = false;
   for (size_t steps = 0; status == OPC_OK && !*out_ended && steps < STEPS; steps++) {
-    opc_threads_t now = {0};
+    OPC_SCOPED(opc_threads_clear) opc_threads_t now = {0};
     (void)nanosleep(&step, NULL);
     if (new_ones) status = opc_threads_list(&now, error);
     *out_ended = new_ones && status == OPC_OK && count_new(before, &now) == 0;
-    opc_threads_clear(&now);
   }
   return status;
 }

@@ -167,13 +167,12 @@ void opc_grown_clear(opc_grown_t *grown) {
 void opc_grown_note(const opc_grown_t *grown, const opc_operator_t *op, opc_text_t *out, opc_finding_t *finding) {
   json_t *input = opc_sample_evidence(op, &grown->sample), *value;
   const char *name, *separator = "";
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   json_object_foreach(input, name, value) {
     opc_text_addf(&text, "%s%s = %s", separator, name, json_string_value(value) ? json_string_value(value) : "…");
     separator = ", ";
   }
   opc_text_add(out, opc_text_c(&text));
   opc_finding_note_variant(finding, opc_text_c(&text));
-  opc_text_clear(&text);
   json_decref(input);
 }

@@ -52,7 +52,7 @@ static void add_done(once_t *once, const char *words) {
 /* These arguments were taken before. A call that is refused and, made again, is not, was refused for what calls before
  * it have left. */
 static opc_status_t see_refusal(once_t *once, const opc_trial_t *trial, const opc_trial_outcome_t *first) {
-  opc_trial_outcome_t again = {0};
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
   bool any_refused = opc_call_count().refused > 1;
   opc_status_t status = opc_trial_run(trial, &again, once->error);
   const char *message = opc_text_c(&first->message);
@@ -61,7 +61,6 @@ static opc_status_t see_refusal(once_t *once, const opc_trial_t *trial, const op
                      "%s a call on sample %s throws, and the same call made again returns: %.*s",
                      any_refused ? "after calls that threw" : "after calls that returned", trial->sample->name,
                      (int)strcspn(message, "\n"), message);
-  opc_trial_outcome_clear(&again);
   return status;
 }
 
@@ -82,13 +81,13 @@ static bool give_generators(const opc_operator_t *op, opc_sample_t *sample) {
 
 /* It takes numbers from the default generator; given one of its own it has to take them from there. */
 static opc_status_t see_given_generator(once_t *once, const opc_sample_t *sample) {
-  opc_sample_t given = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t given = {0};
   opc_trial_t trial = {.context = once->context, .sample = &given, .phase = "a call with a generator given"};
-  opc_trial_outcome_t outcome = {0};
-  opc_generators_t generators = {0};
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0};
+  OPC_SCOPED(opc_generators_clear) opc_generators_t generators = {0};
   bool used = false;
   opc_status_t status = opc_sample_copy(sample, &given, once->error);
-  if (status != OPC_OK || !give_generators(once->context->op, &given)) goto release;
+  if (status != OPC_OK || !give_generators(once->context->op, &given)) return status;
   status = opc_generators_keep(once->context, &generators, once->error);
   if (status == OPC_OK) status = opc_trial_run(&trial, &outcome, once->error);
   if (status == OPC_OK) status = opc_generators_used(once->context, &generators, &used, once->error);
@@ -97,11 +96,6 @@ static opc_status_t see_given_generator(once_t *once, const opc_sample_t *sample
                      "sample %s with a generator given: the call takes numbers from the default generator, whose state "
                      "is another one afterwards",
                      sample->name);
-
-release:
-  opc_trial_outcome_clear(&outcome);
-  opc_generators_clear(&generators);
-  opc_sample_clear(&given);
   return status;
 }
 
@@ -192,8 +186,8 @@ static bool compare_within(once_t *once, const opc_subprocess_t *subprocess, siz
 /* The same calls here, where the operator was called with much else before. */
 static opc_status_t compare_here(once_t *once, const opc_subprocess_t *subprocess, size_t sample) {
   opc_case_context_t *context = once->context;
-  opc_replay_t other = {0};
-  opc_trial_outcome_t here = {0}, elsewhere = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t other = {0};
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t here = {0}, elsewhere = {0};
   bool changed = false;
   opc_trial_t trial = {
       .context = context, .sample = &context->samples[sample], .values = &other, .phase = "a call with other values"};
@@ -203,29 +197,23 @@ static opc_status_t compare_here(once_t *once, const opc_subprocess_t *subproces
   trial.conditions = OPC_TRIAL_ELSEWHERE;
   if (status == OPC_OK) status = opc_trial_run(&trial, &elsewhere, once->error);
   if (status != OPC_OK || !apart_first || opc_trial_differ(&here, &elsewhere, "", NULL))
-    goto release; /* the latter: check address's finding */
+    return status; /* the latter: check address's finding */
   once->compared += opc_result_numel(&here.result);
   if (opc_trial_differ(&here, apart_first, "", NULL))
     report_apart(once, "determinism.order", &here, apart_first, "as the first call of a process it",
                  "after calls with other values", sample);
-
-release:
-  opc_replay_clear(&other);
-  opc_trial_outcome_clear(&here);
-  opc_trial_outcome_clear(&elsewhere);
   return status;
 }
 
 static void compare_turned(once_t *once, const opc_subprocess_t *subprocess) {
   const opc_trial_outcome_t *first = opc_subprocess_outcome(subprocess, OPC_SUBPROCESS_TURNED_FIRST, 0),
                             *after = opc_subprocess_outcome(subprocess, OPC_SUBPROCESS_TURNED_AFTER, 0);
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   if (!first || !after) return;
   opc_trial_differ(after, first, "as the only call of a process it", &text);
   opc_finding_note_variant(once->finding, opc_subprocess_turned(subprocess));
   opc_finding_fail(once->finding, "determinism.order", "%s, after calls as the sample is: %s; sample %s",
                    opc_subprocess_turned(subprocess), opc_text_c(&text), once->context->samples[0].name);
-  opc_text_clear(&text);
 }
 
 static void report_signal(once_t *once, const opc_subprocess_t *subprocess) {

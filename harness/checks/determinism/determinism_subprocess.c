@@ -96,10 +96,9 @@ static opc_status_t other_call(life_t *life, opc_subprocess_stage_t stage, size_
 static opc_status_t stage_run(life_t *life, opc_subprocess_stage_t stage, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (size_t i = 0; status == OPC_OK && i < life->count; i++) {
-    opc_trial_outcome_t outcome = {0};
+    OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0};
     status = other_call(life, stage, i, &outcome, error);
     if (status == OPC_OK) record_write(life->log, stage, i, &outcome);
-    opc_trial_outcome_clear(&outcome);
   }
   return status;
 }
@@ -108,9 +107,8 @@ static opc_status_t own_values_run(life_t *life, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (size_t i = 0; status == OPC_OK && i < life->count; i++) {
     opc_trial_t trial = {.context = &life->context, .sample = &life->context.samples[i], .phase = ""};
-    opc_trial_outcome_t outcome = {0};
+    OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0};
     status = opc_trial_run(&trial, &outcome, error);
-    opc_trial_outcome_clear(&outcome);
   }
   return status;
 }
@@ -119,7 +117,7 @@ static opc_status_t own_values_run(life_t *life, opc_error_t *error) {
  * down. */
 static bool change_run(life_t *life, opc_sample_t *changed, const char *what, const opc_trial_outcome_t *before) {
   opc_trial_t trial = {.context = &life->context, .sample = changed, .phase = ""};
-  opc_trial_outcome_t outcome = {0}, after = {0};
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0}, after = {0};
   opc_generators_t generators = {0};
   opc_error_t ignored;
   bool random = false;
@@ -143,15 +141,13 @@ static bool change_run(life_t *life, opc_sample_t *changed, const char *what, co
   bool made = other_call(life, stage, 0, &after, &ignored) == OPC_OK;
   bool differs = made && opc_trial_differ(&after, before, "", NULL);
   if (differs) record_write(life->log, stage, 0, &after);
-  opc_trial_outcome_clear(&after);
-  opc_trial_outcome_clear(&outcome);
   return !differs;
 }
 
 /* False: larger tensors made a difference. */
 static bool growth_run(life_t *life, const opc_trial_outcome_t *before) {
   subprocess_log_t *log = life->log;
-  opc_trial_outcome_t after = {0};
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t after = {0};
   opc_enlargement_t large, medium;
   opc_error_t ignored;
   if (opc_enlargement_search(&life->context, &life->context.samples[0], OPC_GROWTH_LARGE, OPC_GROWTH_MEDIUM, &large,
@@ -165,12 +161,11 @@ static bool growth_run(life_t *life, const opc_trial_outcome_t *before) {
   bool made = other_call(life, OPC_SUBPROCESS_AFTER_CHANGED, 0, &after, &ignored) == OPC_OK;
   bool differs = made && opc_trial_differ(&after, before, "", NULL);
   if (differs) record_write(log, OPC_SUBPROCESS_AFTER_CHANGED, 0, &after);
-  opc_trial_outcome_clear(&after);
   return !differs;
 }
 
 static opc_status_t changes_run(life_t *life, opc_error_t *error) {
-  opc_trial_outcome_t before = {0};
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t before = {0};
   opc_status_t status = other_call(life, OPC_SUBPROCESS_AFTER_OTHERS, 0, &before, error);
   double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
   for (size_t number = 0;
@@ -185,7 +180,6 @@ static opc_status_t changes_run(life_t *life, opc_error_t *error) {
     opc_sample_clear(&changed);
     if (!go_on) break;
   }
-  opc_trial_outcome_clear(&before);
   return status;
 }
 
@@ -193,10 +187,10 @@ static opc_status_t changes_run(life_t *life, opc_error_t *error) {
 
 /* Twice, with the same outcome, and nothing by chance. */
 static bool turned_call(life_t *life, opc_trial_outcome_t *out) {
-  opc_sample_t changed = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t changed = {0};
   opc_trial_t trial = {.context = &life->context, .sample = &changed, .phase = ""};
-  opc_trial_outcome_t again = {0};
-  opc_generators_t generators = {0};
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
+  OPC_SCOPED(opc_generators_clear) opc_generators_t generators = {0};
   opc_error_t ignored;
   bool random = true, holds = opc_change_options(life->context.op, &life->context.samples[0], &changed,
                                                  life->log->turned, sizeof life->log->turned) == OPC_CHANGE_MADE;
@@ -207,18 +201,14 @@ static bool turned_call(life_t *life, opc_trial_outcome_t *out) {
   trial.conditions = OPC_TRIAL_ELSEWHERE;
   holds = holds && opc_trial_run(&trial, &again, &ignored) == OPC_OK && !opc_trial_differ(out, &again, "", NULL) &&
           !opc_trial_strays();
-  opc_generators_clear(&generators);
-  opc_trial_outcome_clear(&again);
-  opc_sample_clear(&changed);
   return holds;
 }
 
 static bool can_be_turned(const life_t *life) {
-  opc_sample_t changed = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t changed = {0};
   char what[96];
   bool can =
       opc_change_options(life->context.op, &life->context.samples[0], &changed, what, sizeof what) == OPC_CHANGE_MADE;
-  opc_sample_clear(&changed);
   return can;
 }
 
@@ -243,12 +233,10 @@ static void turned_first(life_t *life) {
 static void turned_last(life_t *life) {
   const subprocess_log_t *log = life->log;
   opc_record_key_t key = {0};
-  opc_trial_outcome_t first = {0}, last = {0};
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t first = {0}, last = {0};
   if (log->used && opc_record_read(log->records, log->used, &key, &first) && key.stage == OPC_SUBPROCESS_TURNED_FIRST &&
       turned_call(life, &last) && opc_trial_differ(&last, &first, "", NULL))
     record_write(life->log, OPC_SUBPROCESS_TURNED_AFTER, 0, &last);
-  opc_trial_outcome_clear(&first);
-  opc_trial_outcome_clear(&last);
 }
 
 static opc_status_t life_run(life_t *life, opc_error_t *error) {

@@ -38,7 +38,7 @@ static opc_status_t sample_with_grad(const opc_trial_t *trial, opc_sample_t *out
 opc_status_t opc_trial_make(const opc_trial_t *trial, opc_call_t *call, opc_error_t *error) {
   opc_again_t again = {
       .context = trial->context, .sample = trial->sample, .replay = trial->values, .places = trial->places};
-  opc_sample_t with_grad = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t with_grad = {0};
   opc_status_t status = OPC_OK;
   *call = (opc_call_t){0};
   if (trial->conditions & OPC_TRIAL_REQUIRES_GRAD) {
@@ -47,7 +47,6 @@ opc_status_t opc_trial_make(const opc_trial_t *trial, opc_call_t *call, opc_erro
   }
   if (status == OPC_OK) status = opc_again_make(&again, call, error);
   call->absent = trial->sample->absent; /* the same, and outlives the copy */
-  opc_sample_clear(&with_grad);
   return status;
 }
 

@@ -49,7 +49,7 @@ static bool common_device(const opc_call_t *call, opc_device_t *out) {
 
 /* An operator without tensor arguments makes its outputs on the device that it was given (opc_call_make). */
 static void check_placed(const opc_case_context_t *context, const opc_call_t *call, int index, opc_finding_t *finding) {
-  opc_output_t *outputs = NULL;
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
   opc_error_t error = {0};
   if (call->tensor_arg_count || call->arguments[index].kind != OPC_VALUE_DEVICE ||
@@ -71,11 +71,10 @@ static void check_placed(const opc_case_context_t *context, const opc_call_t *ca
   if (count)
     opc_finding_pass(finding, "%zu outputs are on %s, as argument %s says", count, there,
                      context->op->arguments[index].name);
-  free(outputs);
 }
 
 static void check_outputs(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
-  opc_output_t *outputs = NULL;
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
   opc_device_t wanted;
   opc_error_t error = {0};
@@ -99,15 +98,14 @@ static void check_outputs(const opc_case_context_t *context, const opc_call_t *c
   }
   if (count) opc_finding_pass(finding, "%zu outputs are on %s", count, there);
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns no tensor");
-  free(outputs);
 }
 
 /* The same arguments with device=meta: the cheapest device there is everywhere. */
 static void check_argument(opc_case_context_t *context, opc_finding_t *finding) {
   int index = device_argument(context->op);
-  opc_sample_t sample = {0};
-  opc_call_t call = {0};
-  opc_output_t *outputs = NULL;
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
   opc_error_t error = {0};
   if (index < 0) return;
@@ -137,9 +135,6 @@ static void check_argument(opc_case_context_t *context, opc_finding_t *finding) 
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  free(outputs);
-  opc_call_clear(&call);
-  opc_sample_clear(&sample);
 }
 
 typedef struct other_values {
@@ -195,7 +190,7 @@ static opc_status_t only_handed_back(const opc_call_t *call, const opc_result_it
   for (size_t i = 0; status == OPC_OK && i < call->tensor_arg_count && !*out; i++) {
     const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
     const void *now = NULL;
-    void *owned = NULL;
+    OPC_SCOPED(opc_scope_free) void *owned = NULL;
     size_t size = 0;
     if (!tensor_arg->storage_before || tensor_arg->before.storage != item->meta.storage) continue;
     status = opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error);
@@ -203,7 +198,6 @@ static opc_status_t only_handed_back(const opc_call_t *call, const opc_result_it
            memcmp(now, tensor_arg->storage_before, tensor_arg->storage_bytes) == 0;
     for (size_t k = tensor_arg->storage_bytes; *out && k < size; k++)
       *out = ((const unsigned char *)now)[k] == OPC_PATTERN_FIRST;
-    free(owned);
   }
   return status;
 }
@@ -258,14 +252,13 @@ static void check_mixed(opc_case_context_t *context, const opc_call_t *plain, op
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_call_t call = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   if (context->device.type == OPC_DEVICE_CUDA && !context->simulated) opc_device_values_check(context, finding);
   if (context->unmodified && opc_case_call(context, false, &call, finding)) {
     check_outputs(context, &call, finding);
     check_argument(context, finding);
     if (!context->simulated) check_mixed(context, &call, finding); /* what comes back has no values there */
   }
-  opc_call_clear(&call);
 }
 
 const opc_check_t opc_check_device = {.name = "device", .run = run};

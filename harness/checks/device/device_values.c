@@ -34,10 +34,9 @@ static bool must_be_equal(const comparison_t *comparison, size_t item) {
 }
 
 static void report(const opc_bound_t *bound, const opc_difference_t *difference, opc_finding_t *finding) {
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   opc_difference_text(difference, bound->got, bound->reference, "on the CPU it", &text);
   opc_finding_fail(finding, "device.other_values", "on cuda %s", opc_text_c(&text));
-  opc_text_clear(&text);
   if (difference->kind != OPC_DIFFERENCE_VALUE || bound->got->items[difference->item].kind != OPC_VALUE_TENSOR) return;
   if (bound->exact[difference->item]) {
     opc_finding_evidence(finding, "tolerance",
@@ -95,7 +94,7 @@ release:
 static opc_status_t compare(comparison_t *comparison, opc_finding_t *finding, opc_error_t *error) {
   opc_again_t on_cpu = again_on(comparison, &comparison->host, "the operator on the CPU");
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-  opc_text_t message = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   opc_status_t status = opc_again_run(&on_cpu, &comparison->cpu, &outcome, &message, error);
   int64_t numel = opc_result_numel(&comparison->cuda);
   if (status != OPC_OK) {
@@ -110,14 +109,13 @@ static opc_status_t compare(comparison_t *comparison, opc_finding_t *finding, op
     if (difference.kind != OPC_DIFFERENCE_NONE) status = judge(comparison, difference, finding, error);
     else opc_finding_pass(finding, "%lld values have the bits of the CPU kernel's", (long long)numel);
   }
-  opc_text_clear(&message);
   return status;
 }
 
 void opc_device_values_check(opc_case_context_t *context, opc_finding_t *finding) {
   comparison_t comparison = {.context = context, .host = *context};
   opc_error_t error = {0};
-  opc_call_t call = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   if (!opc_operator_serves(context->op, OPC_DEVICE_CPU)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "there is no CPU kernel to compare with");
     return;
@@ -136,5 +134,4 @@ release:
   opc_result_clear(&comparison.cuda);
   opc_result_clear(&comparison.cpu);
   opc_replay_clear(&comparison.values);
-  opc_call_clear(&call);
 }

@@ -60,9 +60,8 @@ opc_status_t opc_again_run(const opc_again_t *again, opc_result_t *out, opc_call
 }
 
 opc_status_t opc_again_values(const opc_again_t *again, opc_replay_t *out, opc_error_t *error) {
-  opc_call_t call = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_status_t status = opc_again_make(again, &call, error);
   if (status == OPC_OK) status = opc_replay_take(out, &call, error);
-  opc_call_clear(&call);
   return status;
 }

@@ -124,8 +124,8 @@ static void report_hits(const opc_call_t *call, const opc_output_t *outputs, siz
 }
 
 void opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_call_t call = {0};
-  opc_output_t *outputs = NULL;
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
   opc_error_t error = {0};
   const char *why = opc_device_zones_missing();
@@ -147,6 +147,4 @@ void opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding)
       opc_finding_pass(finding, "nothing is written in the %d bytes on either side of its tensors%s", OPC_DEVICE_ZONE,
                        context->simulated ? ", by copies and fills; kernels do not run here" : "");
   }
-  free(outputs);
-  opc_call_clear(&call);
 }

@@ -108,7 +108,7 @@ static void hex(uint64_t number, char out[24]) { snprintf(out, 24, "0x%" PRIx64,
 /* "raw" frames: the supervisor replaces them by names. */
 static json_t *access_evidence(const opc_access_t *access, const char *rule, const char *remark) {
   char text[24];
-  json_t *raw = json_array();
+  json_auto_t *raw = json_array();
   for (uint32_t i = 0; i < access->frame_count; i++) {
     hex(access->frames[i], text);
     json_array_append_new(raw, json_string(text));
@@ -120,7 +120,6 @@ static json_t *access_evidence(const opc_access_t *access, const char *rule, con
   if (object && access->block.label[0]) json_object_set_new(object, "argument", json_string(access->block.label));
   if (object && remark && remark[0]) json_object_set_new(object, "remark", json_string(remark));
   if (object && access->frame_count) json_object_set(object, "raw_frames", raw);
-  json_decref(raw);
   return object;
 }
 

@@ -221,39 +221,34 @@ static opc_status_t check_alone(opc_case_context_t *context, size_t number, opc_
 
 /* Two calls, with all that the first one had freed in between. */
 static opc_status_t lifetime_pass(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
-  opc_call_t first = {0}, second = {0};
-  opc_output_t *outputs = NULL;
+  OPC_SCOPED(opc_call_clear) opc_call_t first = {0}, second = {0};
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
   opc_guard_accesses_reset();
   opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   opc_guard_quarantine(true);
   opc_again_t again = {.context = context, .phase = "the operator, where freed memory stays inaccessible"};
   opc_status_t status = opc_again_call(&again, &first, error);
-  if (status != OPC_OK || first.outcome != OPC_CALL_RETURNED) goto release;
+  if (status != OPC_OK || first.outcome != OPC_CALL_RETURNED) return status;
   status = opc_call_outputs(&first, &outputs, &count, error);
-  if (status != OPC_OK) goto release;
+  if (status != OPC_OK) return status;
   check_outputs_live(outputs, count, "before the call returned", finding);
   for (size_t i = 0; i < count; i++) check_foreign_buffer(&outputs[i], finding);
   opc_call_clear_arguments(&first);
   if (!finding->decided) check_outputs_live(outputs, count, "with the arguments", finding);
   again.phase = "the operator, after the arguments of an earlier call were freed";
   status = opc_again_call(&again, &second, error);
-  if (status != OPC_OK) goto release;
+  if (status != OPC_OK) return status;
   opc_accesses_report(context, FREED, OPC_ACCESSES_ALL, NULL, finding);
   for (size_t i = 0; i < count && count > 1 && status == OPC_OK && !finding->decided; i++)
     if (is_foreign(&outputs[i].meta)) status = check_alone(context, i, finding, error);
-
-release:
-  free(outputs);
-  opc_call_clear(&second);
-  opc_call_clear(&first);
   return status;
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   static const pass_t *const passes[] = {&aligned, &flush, &ahead};
   opc_error_t error = {0};
-  opc_text_t message = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   opc_status_t status = OPC_OK;
   opc_call_outcome_t outcome = OPC_CALL_RETURNED;
   const pass_t *last = NULL;
@@ -279,7 +274,6 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
    * for every variant. */
   if (status == OPC_OK && returned && context->unmodified) status = lifetime_pass(context, finding, &error);
   memory_mode_reset();
-  opc_text_clear(&message);
   if (finding->rule && !unless_found) *session->own = (void *)&opc_check_memory;
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (returned)

@@ -255,7 +255,7 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   side_t real = {0}, meta = {0};
-  opc_sample_t sample = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   opc_error_t error = {0};
   opc_device_t meta_device = {OPC_DEVICE_META, -1};
   opc_status_t status = OPC_OK;
@@ -297,7 +297,6 @@ release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   side_clear(&meta);
   side_clear(&real);
-  opc_sample_clear(&sample);
 }
 
 const opc_check_t opc_check_meta = {.name = "meta", .run = run};

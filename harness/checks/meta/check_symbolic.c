@@ -102,12 +102,11 @@ static bool try_sizes(const char *name, const opc_sample_t *sample, void *contex
   snprintf(other->variant, sizeof other->variant, "%s", name);
   run->status = call_real(run, sample, other, &accepted);
   if (run->status == OPC_OK && accepted && run->symbolic.event_count) {
-    opc_call_t meta = {0};
+    OPC_SCOPED(opc_call_clear) opc_call_t meta = {0};
     opc_device_t device = {OPC_DEVICE_META, -1};
     run->status = opc_call_make(&meta, run->context->op, sample, device, run->context->seed, &run->error);
     if (run->status == OPC_OK) run->status = call_symbolic(run, &meta, &other->symbolic);
     other->has_symbolic = run->status == OPC_OK && run->outcome == OPC_CALL_RETURNED;
-    opc_call_clear(&meta);
   }
   run->other_count += accepted;
   return run->status == OPC_OK && run->other_count < SHAPES_MAX;
@@ -318,7 +317,7 @@ static bool call_on_meta(symbolic_case_t *run) {
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   symbolic_case_t run = {.context = context, .finding = finding};
-  opc_call_t symbolic_arguments = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t symbolic_arguments = {0};
   opc_device_t device = {OPC_DEVICE_META, -1};
   if (skip_operator(context->op, finding)) return;
   if (!opc_case_call(context, false, &run.real, finding)) goto release;
@@ -345,7 +344,6 @@ release:
   free(run.others);
   free(run.outputs);
   opc_text_clear(&run.message);
-  opc_call_clear(&symbolic_arguments);
   opc_call_clear(&run.meta);
   opc_call_clear(&run.real);
 }

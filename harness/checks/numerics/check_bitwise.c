@@ -168,9 +168,9 @@ static opc_status_t check_goldens(const opc_case_context_t *context, const opc_r
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_call_t call = {0};
-  opc_replay_t values = {0};
-  opc_result_t result = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
+  OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
   opc_error_t error = {0};
   int64_t promised = 0;
   opc_status_t status = OPC_OK;
@@ -187,9 +187,6 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  opc_result_clear(&result);
-  opc_replay_clear(&values);
-  opc_call_clear(&call);
 }
 
 const opc_check_t opc_check_bitwise = {.name = "bitwise", .run = run};

@@ -81,7 +81,7 @@ static opc_status_t add_scalar_moves(const opc_again_t *again, opc_dtype_t dtype
   opc_status_t status = OPC_OK;
   bool some = true;
   for (double by = -1.0; status == OPC_OK && some && by <= 1.0; by += 2.0) {
-    opc_sample_t sample = {0};
+    OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
     opc_again_t moved = *again;
     status = opc_sample_copy(again->sample, &sample, error);
     if (status != OPC_OK) break;
@@ -90,13 +90,12 @@ static opc_status_t add_scalar_moves(const opc_again_t *again, opc_dtype_t dtype
       if (!sample.absent || !sample.absent[i]) some = move_scalars(&sample.arguments[i], dtype, by) || some;
     moved.sample = &sample;
     if (some) status = opc_tolerance_add(tolerance, &moved, reference, error);
-    opc_sample_clear(&sample);
   }
   return status;
 }
 
 static void report(const opc_bound_t *bound, const opc_difference_t *difference, opc_finding_t *finding) {
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   const opc_result_item_t *item = &bound->got->items[difference->item];
   double allowed = opc_bound_value(bound, difference->item, difference->first);
   opc_difference_text(difference, bound->got, bound->reference, "the same operator in float64", &text);
@@ -105,7 +104,6 @@ static void report(const opc_bound_t *bound, const opc_difference_t *difference,
                                 "change_by_one_ulp", bound->tolerance->change[difference->item], "factor",
                                 OPC_TOLERANCE_FACTOR, "ulps", opc_bound_ulps(bound, difference->item));
   if (tolerance) opc_finding_evidence(finding, "tolerance", tolerance);
-  opc_text_clear(&text);
 }
 
 /* A sum that stood still is wrong in most elements; of thousands some lie where the result jumps, and not each of them
@@ -207,9 +205,9 @@ release:
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_dtype_t dtype = opc_dtype_find(context->id.dtype);
-  opc_call_t call = {0};
-  opc_replay_t replay = {0};
-  opc_result_t got = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t replay = {0};
+  OPC_SCOPED(opc_result_clear) opc_result_t got = {0};
   opc_error_t error = {0};
 
   opc_status_t status = OPC_OK;
@@ -226,9 +224,6 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  opc_result_clear(&got);
-  opc_replay_clear(&replay);
-  opc_call_clear(&call);
 }
 
 const opc_check_t opc_check_dtype = {.name = "dtype", .run = run};

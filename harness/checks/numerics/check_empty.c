@@ -220,14 +220,13 @@ static opc_status_t ask_others(opc_case_context_t *context, narrower_t *narrower
   opc_status_t status = OPC_OK;
   for (size_t round = 0; status == OPC_OK && round < 2 * (count > 1 ? count + 1 : 1); round++) {
     const size_t probe = round / 2;
-    opc_result_t others = {0};
+    OPC_SCOPED(opc_result_clear) opc_result_t others = {0};
     bool ran = false;
     narrower->other = round % 2;
     narrower->others_from = probe > 0 ? probe - 1 : 0;
     narrower->others_to = probe > 0 ? probe : count;
     status = run_narrowed(context, narrower, &others, &ran, error);
     if (ran) note_other_shapes(oracle, &others);
-    opc_result_clear(&others);
   }
   return status;
 }
@@ -313,8 +312,8 @@ release:
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_call_t call = {0};
-  opc_result_t got = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_result_clear) opc_result_t got = {0};
   opc_error_t error = {0};
   int known = 0;
   opc_status_t status = OPC_OK;
@@ -331,8 +330,6 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  opc_result_clear(&got);
-  opc_call_clear(&call);
 }
 
 const opc_check_t opc_check_empty = {.name = "empty", .run = run};

@@ -109,11 +109,10 @@ static opc_status_t excused(opc_case_context_t *context, const opc_result_t *got
   opc_status_t status = follows_gaps(context, got, &other, &follows, error);
   if (status == OPC_OK && follows) {
     opc_difference_t difference = opc_result_compare(&other, got, NULL, NULL);
-    opc_text_t text = {0};
+    OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
     opc_difference_text(&difference, &other, got, "before it", &text);
     opc_finding_fail(finding, "stride.wrong_result", "with other bytes in the storage, beside the elements, %s",
                      opc_text_c(&text));
-    opc_text_clear(&text);
   } else if (status == OPC_OK) {
     opc_finding_pass(finding,
                      "equal within the operator's own sensitivity to the last place (%d times the change measured)",
@@ -207,7 +206,7 @@ release:
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_call_t call = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   reference_t reference = {0};
   opc_error_t error = {0};
   opc_status_t status = opc_sample_copy(context->sample, &reference.sample, &error);
@@ -224,7 +223,6 @@ release:
   opc_text_clear(&reference.message);
   opc_replay_clear(&reference.values);
   opc_sample_clear(&reference.sample);
-  opc_call_clear(&call);
 }
 
 const opc_check_t opc_check_stride = {.name = "stride", .run = run};

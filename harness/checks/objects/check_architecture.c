@@ -64,12 +64,11 @@ static void check_devices(const library_t *library, const char *has, opc_finding
 }
 
 static void check_torch(const library_t *library, const char *has, opc_finding_t *finding) {
-  opc_text_t missing = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t missing = {0};
   if (opc_gpu_codes_missing(&library->facts.gpu, &library->torch, &missing) > 0)
     opc_finding_fail(finding, "architecture.missing",
                      "it has code for %s: nothing of it runs on %s, where libtorch's own kernels do", has,
                      opc_text_c(&missing));
-  opc_text_clear(&missing);
 }
 
 /* ---- kernels that have less than the rest ---- */
@@ -83,7 +82,7 @@ static void missing_of(const library_t *library, const opc_uneven_kernel_t *kern
 
 /* One finding for those that lack the same as kernel `first`; none where an earlier one lacks it too. */
 static void report_like(const library_t *library, const opc_uneven_t *uneven, size_t first, opc_finding_t *finding) {
-  opc_text_t lacks = {0}, other = {0}, names = {0}, has = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t lacks = {0}, other = {0}, names = {0}, has = {0};
   char name[256];
   size_t count = 0;
   bool told = false;
@@ -103,31 +102,25 @@ static void report_like(const library_t *library, const opc_uneven_t *uneven, si
         finding, "architecture.uneven",
         "kernel%s %s: there is code for %s and nothing that runs on %s, where other kernels of the library run",
         count > 1 ? "s" : "", opc_text_c(&names), opc_text_c(&has), opc_text_c(&lacks));
-  opc_text_clear(&lacks);
-  opc_text_clear(&other);
-  opc_text_clear(&names);
-  opc_text_clear(&has);
 }
 
 static void check_kernels(const library_t *library, opc_finding_t *finding) {
-  opc_uneven_t uneven = {0};
+  OPC_SCOPED(opc_uneven_clear) opc_uneven_t uneven = {0};
   size_t size = 0;
   const unsigned char *bytes = opc_elf_section(library->file, ".nv_fatbin", &size);
   if (bytes) opc_uneven_read(bytes, size, &library->facts.gpu, &uneven);
-  json_t *kernels = json_array();
+  json_auto_t *kernels = json_array();
   for (size_t i = 0; i < uneven.count; i++) {
     report_like(library, &uneven, i, finding);
     if (i < KERNELS_AS_EVIDENCE) json_array_append_new(kernels, opc_json_text(uneven.items[i].name));
   }
   if (uneven.count > 0) opc_finding_evidence(finding, "kernels", json_incref(kernels));
-  json_decref(kernels);
-  opc_uneven_clear(&uneven);
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   library_t library = {0};
   opc_error_t error = {0};
-  opc_text_t has = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t has = {0};
   opc_status_t status = opc_elf_open(context->op->library, &library.file, &error);
   if (status == OPC_OK) status = opc_facts_read(library.file, &library.facts, &error);
   if (status == OPC_OK) {
@@ -152,7 +145,6 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   } else {
     opc_finding_error(finding, "harness", "%s cannot be read: %s", context->op->library, error.message);
   }
-  opc_text_clear(&has);
   opc_facts_clear(&library.facts);
   opc_elf_close(library.file);
 }

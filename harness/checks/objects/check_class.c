@@ -99,7 +99,7 @@ static bool is_pairs(const opc_value_t *value) {
 
 static void check_flatten(subject_t *subject) {
   opc_value_t *returns = NULL;
-  opc_text_t message = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   char text[160] = "nothing";
   size_t count = 0;
   if (!opc_class_method(subject->context->op, "__obj_flatten__")) return;
@@ -114,7 +114,6 @@ static void check_flatten(subject_t *subject) {
     opc_finding_fail(subject->finding, "class.flatten_form",
                      "__obj_flatten__ returns %s, not a tuple of (name, value) pairs", text);
   else opc_text_add(&subject->done, ", flattened");
-  opc_text_clear(&message);
   opc_returns_free(returns, count);
 }
 
@@ -123,7 +122,7 @@ static opc_status_t check_pickle(subject_t *subject, opc_error_t *error) {
   bool get = opc_class_method(op, "__getstate__") != NULL, set = opc_class_method(op, "__setstate__") != NULL,
        pickled = false;
   opc_object_t *other = NULL;
-  opc_text_t message = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   opc_class_state_t state = {0};
   opc_status_t status = OPC_OK;
   if (get != set) {
@@ -142,7 +141,6 @@ static opc_status_t check_pickle(subject_t *subject, opc_error_t *error) {
   }
   opc_class_state_clear(&state);
   opc_object_free(other);
-  opc_text_clear(&message);
   return status;
 }
 
@@ -150,7 +148,7 @@ static opc_status_t check_pickle(subject_t *subject, opc_error_t *error) {
 static opc_status_t check_copy(subject_t *subject, const char *method, bool deep, opc_error_t *error) {
   opc_value_t *returns = NULL, none = {.kind = OPC_VALUE_NONE};
   size_t count = 0;
-  opc_text_t message = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   opc_class_state_t state = {0};
   opc_operator_t schema = {0};
   const opc_method_t *found = opc_class_method(subject->context->op, method);
@@ -169,7 +167,7 @@ static opc_status_t check_copy(subject_t *subject, const char *method, bool deep
   } else {
     opc_text_addf(&subject->done, ", copied by %s", method);
     status = compare(subject, returns[0].handle, "the copy", "class.copy_differs", &state, error);
-    opc_class_state_t own = {0};
+    OPC_SCOPED(opc_class_state_clear) opc_class_state_t own = {0};
     if (status == OPC_OK && deep)
       status = opc_class_state_take(subject->context->op, subject->object.object, subject->context->phase, &own, error);
     int shared = status == OPC_OK && deep ? opc_class_state_shared(&own, &subject->control, &state) : -1;
@@ -177,13 +175,11 @@ static opc_status_t check_copy(subject_t *subject, const char *method, bool deep
       opc_finding_fail(subject->finding, "class.copy_shares",
                        "%s() of the copy and of the original return tensors that share storage",
                        own.views[shared].method);
-    opc_class_state_clear(&own);
   }
 
 release:
   opc_class_state_clear(&state);
   opc_returns_free(returns, count);
-  opc_text_clear(&message);
   return status;
 }
 
@@ -301,8 +297,8 @@ static opc_status_t method_read(const opc_method_t *method, opc_operator_t *out,
 
 static void run_method(opc_case_context_t *context, const opc_method_t *method, opc_finding_t *finding) {
   opc_error_t error = {0};
-  opc_operator_t schema = {0};
-  opc_call_t call = {0};
+  OPC_SCOPED(opc_operator_clear) opc_operator_t schema = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   char text[160] = "nothing";
   opc_status_t status = method_read(method, &schema, &error);
   size_t all = schema.argument_count;
@@ -321,8 +317,6 @@ static void run_method(opc_case_context_t *context, const opc_method_t *method, 
     opc_finding_pass(finding, "%s returns %s", method->name, text);
   }
   schema.argument_count = all;
-  opc_operator_clear(&schema);
-  opc_call_clear(&call);
 }
 
 /* ---- an object that was used ---- */
@@ -333,7 +327,7 @@ static opc_status_t use(opc_case_context_t *context, const opc_object_t *object,
   opc_status_t status = OPC_OK;
   *out_calls = 0;
   for (size_t i = 0; status == OPC_OK && i < context->op->method_count; i++) {
-    opc_operator_t schema = {0};
+    OPC_SCOPED(opc_operator_clear) opc_operator_t schema = {0};
     opc_call_t call = {0};
     if (!opc_method_takes_arguments(&context->op->methods[i])) continue;
     status = method_read(&context->op->methods[i], &schema, error);
@@ -347,14 +341,13 @@ static opc_status_t use(opc_case_context_t *context, const opc_object_t *object,
     *out_calls += status == OPC_OK && call.outcome == OPC_CALL_RETURNED;
     if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that method is left alone */
     schema.argument_count = all;
-    opc_operator_clear(&schema);
     opc_call_clear(&call);
   }
   return status;
 }
 
 static void report_used(opc_class_state_t states[3], size_t calls, opc_finding_t *finding) {
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   size_t compared = 0;
   if (opc_class_state_compare(&states[0], &states[1], &states[2], "the unpickled one", &text, &compared) >= 0)
     opc_finding_fail(finding, "class.pickle_forgets_changes", "after calls of its methods (%zu): %s", calls,
@@ -363,7 +356,6 @@ static void report_used(opc_class_state_t states[3], size_t calls, opc_finding_t
     opc_finding_pass(finding, "after calls of its methods (%zu) %zu others tell the same before and after pickling",
                      calls, compared);
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no method tells what it holds");
-  opc_text_clear(&text);
 }
 
 /* Two that nothing was done to but the same calls, and one that was pickled and unpickled after them. */
@@ -371,7 +363,7 @@ static void run_used(opc_case_context_t *context, opc_finding_t *finding) {
   made_t made[3] = {0};
   opc_class_state_t states[3] = {0};
   opc_object_t *other = NULL;
-  opc_text_t message = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   opc_error_t error = {0};
   opc_status_t status = OPC_OK;
   size_t calls = 0;
@@ -403,7 +395,6 @@ release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   for (int i = 0; i < 3; i++) opc_class_state_clear(&states[i]);
   opc_object_free(other);
-  opc_text_clear(&message);
   for (int i = 0; i < 3; i++) made_clear(&made[i]);
 }
 

@@ -43,10 +43,10 @@ static opc_status_t run_again(opc_case_context_t *context, opc_replay_t *values,
 }
 
 static void run_for_values(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_call_t call = {0};
-  opc_replay_t values = {0};
-  opc_result_t first = {0}, second = {0};
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
+  OPC_SCOPED(opc_result_clear) opc_result_t first = {0}, second = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   opc_error_t error = {0};
   opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
   if (status == OPC_OK) status = opc_replay_take(&values, &call, &error);
@@ -73,11 +73,6 @@ static void run_for_values(opc_case_context_t *context, opc_finding_t *finding) 
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  opc_text_clear(&text);
-  opc_result_clear(&first);
-  opc_result_clear(&second);
-  opc_replay_clear(&values);
-  opc_call_clear(&call);
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {

@@ -7,7 +7,7 @@
  * own. */
 static bool is_view(const opc_method_t *method) {
   static const char *const others[] = {"__init__", "__getstate__", "__setstate__", "__copy__", "__deepcopy__"};
-  opc_operator_t parsed = {0};
+  OPC_SCOPED(opc_operator_clear) opc_operator_t parsed = {0};
   const char *arrow = method->schema ? strstr(method->schema, "->") : NULL;
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (strcmp(method->name, others[i]) == 0) return false;
@@ -16,7 +16,6 @@ static bool is_view(const opc_method_t *method) {
     return false;
   bool wants = parsed.argument_count == 0;
   for (size_t i = 1; i < parsed.argument_count; i++) wants = wants || !parsed.arguments[i].has_default;
-  opc_operator_clear(&parsed);
   return !wants;
 }
 

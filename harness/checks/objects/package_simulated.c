@@ -51,7 +51,7 @@ static void describe(const work_t *work, size_t index, opc_text_t *out) {
 
 static void compare(const work_t *first, const work_t *second, opc_finding_t *finding) {
   size_t i = 0;
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   while (i < first->count && i < second->count && asks_the_same(&first->calls[i], &second->calls[i])) i++;
   if (i == first->count && i == second->count) return;
   opc_text_addf(&text, "on the same inputs, number %zu of what one run asks of the device is ", i + 1);
@@ -59,7 +59,6 @@ static void compare(const work_t *first, const work_t *second, opc_finding_t *fi
   opc_text_add(&text, ", of the next run ");
   describe(second, i, &text);
   opc_finding_fail(finding, "package.other_calls", "%s", opc_text_c(&text));
-  opc_text_clear(&text);
 }
 
 static bool is_alike(const opc_cuda_call_t *left, const opc_cuda_call_t *right) {
@@ -114,7 +113,7 @@ static bool run_once(opc_cuda_watch_t *watch, const char *phase, bool judge_stre
 }
 
 static void tell(const opc_cuda_watch_t *watch, const work_t *work, bool compared, opc_finding_t *finding) {
-  opc_text_t names = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t names = {0};
   name_work(work, &names);
   if (work->count == 0) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
@@ -130,13 +129,12 @@ static void tell(const opc_cuda_watch_t *watch, const work_t *work, bool compare
         compared ? ", and the next run asked for the same"
                  : ". The next run is not held against it, for it may follow values that a kernel should have written");
   }
-  opc_text_clear(&names);
 }
 
 void opc_package_run_simulated(opc_case_context_t *context, opc_finding_t *finding) {
   opc_cuda_watch_t watch;
   work_t first = {0}, second = {0};
-  opc_text_t why = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t why = {0};
   opc_error_t error = {0};
   opc_status_t status;
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;
@@ -156,6 +154,5 @@ release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   free(first.calls);
   free(second.calls);
-  opc_text_clear(&why);
   opc_cuda_watch_end(&watch);
 }

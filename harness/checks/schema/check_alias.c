@@ -139,8 +139,8 @@ release:
 }
 
 static void run_case(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_call_t call = {0};
-  opc_output_t *outputs = NULL;
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0, defined = 0;
   opc_error_t error = {0};
   opc_status_t status = OPC_OK;
@@ -159,8 +159,6 @@ static void run_case(opc_case_context_t *context, opc_finding_t *finding) {
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  free(outputs);
-  opc_call_clear(&call);
 }
 
 /* ---- over all samples: does a declared alias ever happen ---- */
@@ -199,7 +197,7 @@ release:
 
 static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
   const opc_operator_t *op = context->op;
-  declared_use_t *uses = calloc(op->return_count + 1, sizeof *uses);
+  OPC_SCOPED(opc_scope_free) declared_use_t *uses = calloc(op->return_count + 1, sizeof *uses);
   opc_error_t error = {0};
   opc_status_t status = uses ? OPC_OK : opc_out_of_memory(&error);
   size_t declared = 0, possible = 0;
@@ -222,7 +220,6 @@ static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
   else
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      declared ? "no call returned an output with a declared alias" : "the schema declares no alias");
-  free(uses);
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {

@@ -63,20 +63,20 @@ static opc_status_t compare_arguments(functional_case_t *run) {
 /* The results differ in bits: by chance, by rounding, or wrongly. */
 static opc_status_t judge(functional_case_t *run, opc_difference_t difference) {
   opc_case_context_t *context = run->context;
-  opc_replay_t values = {0};
-  opc_tolerance_t tolerance = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
+  OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t tolerance = {0};
   bool nondeterministic = false;
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   opc_again_t again = {.context = context, .replay = &values, .phase = "the operator once more"};
   opc_status_t status = opc_again_values(&(opc_again_t){.context = context}, &values, &run->error);
   if (status == OPC_OK)
     status = opc_result_is_nondeterministic(&again, &run->plain_result, &nondeterministic, &run->error);
   if (status == OPC_OK && nondeterministic)
     opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
-  if (status != OPC_OK || nondeterministic) goto release;
+  if (status != OPC_OK || nondeterministic) return status;
 
   status = opc_tolerance_measure(&tolerance, &again, &run->plain_result, &run->error);
-  if (status != OPC_OK) goto release;
+  if (status != OPC_OK) return status;
   opc_bound_t bound = {.got = &run->functional_result,
                        .reference = &run->plain_result,
                        .tolerance = &tolerance,
@@ -84,23 +84,17 @@ static opc_status_t judge(functional_case_t *run, opc_difference_t difference) {
                        .narrow = OPC_DTYPE_OTHER};
   if (difference.kind == OPC_DIFFERENCE_VALUE)
     difference = opc_result_compare(bound.got, bound.reference, opc_bound_holds, &bound);
-  if (difference.kind == OPC_DIFFERENCE_NONE) goto release;
+  if (difference.kind == OPC_DIFFERENCE_NONE) return status;
   opc_difference_text(&difference, bound.got, bound.reference, "on plain tensors it", &text);
   opc_finding_fail(run->finding, "functionalisation.wrong_result", "under functionalisation %s", opc_text_c(&text));
-
-release:
-  opc_text_clear(&text);
-  opc_tolerance_clear(&tolerance);
-  opc_replay_clear(&values);
   return status;
 }
 
 /* The fallback calls the very kernel that a plain call does: a result that differs then is no doing of
  * functionalisation's. */
 static bool has_other_code(const opc_operator_t *op) {
-  opc_text_t reason = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t reason = {0};
   opc_functionalise_t rule = opc_functionalise_rule(op, &reason);
-  opc_text_clear(&reason);
   return rule == OPC_FUNCTIONALISE_OWN_KERNEL || rule == OPC_FUNCTIONALISE_DECOMPOSED;
 }
 
@@ -143,7 +137,7 @@ release:
 }
 
 static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_text_t reason = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t reason = {0};
   switch (opc_functionalise_rule(context->op, &reason)) {
     case OPC_FUNCTIONALISE_REFUSED:
       opc_finding_fail(finding, "functionalisation.refused", "torch.compile refuses this operator: %s",
@@ -159,7 +153,6 @@ static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
       opc_finding_pass(finding, "torch.compile can functionalise it: %s", opc_text_c(&reason));
       break;
   }
-  opc_text_clear(&reason);
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {

@@ -231,7 +231,7 @@ static opc_status_t is_refusal_steady(opc_case_context_t *context, opc_call_t *c
  * is open. False: the finding is made. */
 static bool run_operator(opc_case_context_t *context, opc_call_t *call, opc_finding_t *finding) {
   opc_error_t error = {0};
-  opc_text_t message = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   bool steady = false;
   opc_status_t status = run_arranged(context, READ_ONLY, call, &error);
   if (status == OPC_OK) opc_text_add(&message, opc_text_c(&call->message));
@@ -246,14 +246,13 @@ static bool run_operator(opc_case_context_t *context, opc_call_t *call, opc_find
     opc_finding_fail(finding, "mutation.system_call",
                      "returns, and fails where the arguments that are not declared mutable are read-only: %.300s",
                      opc_text_c(&message));
-  opc_text_clear(&message);
   if (status == OPC_OK) return !opc_finding_from_outcome(context, call, finding);
   opc_finding_from_error(context, &error, finding);
   return false;
 }
 
 static void run_case(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_call_t call = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_error_t error = {0};
   opc_status_t status = OPC_OK;
   size_t bytes = 0;
@@ -274,7 +273,6 @@ static void run_case(opc_case_context_t *context, opc_finding_t *finding) {
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  opc_call_clear(&call);
 }
 
 /* ---- over all samples: is a declared mutable argument ever written ---- */
@@ -326,7 +324,7 @@ release:
 
 static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
   const opc_operator_t *op = context->op;
-  written_use_t *uses = calloc(op->argument_count + 1, sizeof *uses);
+  OPC_SCOPED(opc_scope_free) written_use_t *uses = calloc(op->argument_count + 1, sizeof *uses);
   opc_error_t error = {0};
   opc_status_t status = uses ? OPC_OK : opc_out_of_memory(&error);
   size_t declared = 0, given = 0;
@@ -351,7 +349,6 @@ static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
   else
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      declared ? "no call returned with a mutable argument" : "no argument is declared mutable");
-  free(uses);
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {

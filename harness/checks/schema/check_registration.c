@@ -102,13 +102,12 @@ static void check_meta_kernel(const opc_operator_t *op, opc_finding_t *finding, 
     *fake_in_python = true;
     return;
   }
-  opc_text_t keys = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t keys = {0};
   for (size_t i = 0; i < op->kernel_count; i++)
     if (!op->kernels[i].fallthrough) opc_text_addf(&keys, "%s%s", keys.length ? ", " : "", op->kernels[i].key);
   opc_finding_fail(finding, "registration.no_meta_kernel", "%s has kernels for %s and none for Meta tensors%s",
                    op->name, opc_text_c(&keys),
                    opc_operator_has_tag(op, "pt2_compliant_tag") ? ", although it is tagged pt2_compliant_tag" : "");
-  opc_text_clear(&keys);
 }
 
 /* The types of a C++ signature "(Tensor _0, int[] _1) -> Tensor _0", one after the other. False: no more. */

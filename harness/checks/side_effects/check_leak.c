@@ -117,10 +117,10 @@ static void report_pass(const opc_leak_probe_t *probe, opc_finding_t *finding) {
 /* A result that its own node holds, in saved_data or in a member, goes round in a circle: without arguments that
  * require grad there is no node. */
 static opc_status_t look_at_graph(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
-  opc_sample_t sample = {0};
-  opc_call_t call = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_case_context_t with_grad = *context;
-  opc_leak_probe_t probe = {.context = &with_grad, .with_grad = true};
+  OPC_SCOPED(opc_leak_probe_clear) opc_leak_probe_t probe = {.context = &with_grad, .with_grad = true};
   opc_tensor_spec_t *spec;
   bool some = false;
   if (context->device.type != OPC_DEVICE_CPU || !opc_operator_has_formula(context->op) ||
@@ -131,20 +131,15 @@ static opc_status_t look_at_graph(opc_case_context_t *context, opc_finding_t *fi
     spec->requires_grad |= opc_dtype_is_inexact(spec->dtype);
     some |= opc_dtype_is_inexact(spec->dtype);
   }
-  if (status != OPC_OK || !some) goto release;
+  if (status != OPC_OK || !some) return status;
   with_grad.sample = &sample;
   status = opc_call_make(&call, context->op, &sample, context->device, context->seed, error);
-  if (status != OPC_OK) goto release;
+  if (status != OPC_OK) return status;
   probe.outcome = opc_call_run(&call, context->handle, context->seed);
-  if (probe.outcome != OPC_CALL_RETURNED) goto release;
+  if (probe.outcome != OPC_CALL_RETURNED) return status;
   opc_call_clear(&call);
   status = opc_leak_probe_run(&probe, NULL, false, error);
   if (status == OPC_OK) report_growth(&probe, finding);
-
-release:
-  opc_leak_probe_clear(&probe);
-  opc_call_clear(&call);
-  opc_sample_clear(&sample);
   return status;
 }
 
@@ -160,8 +155,8 @@ static bool is_counted(const opc_case_context_t *context, opc_call_outcome_t out
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   const opc_check_session_t *session = context->session;
   bool first_case = !*session->own;
-  opc_leak_probe_t probe = {.context = context};
-  opc_call_t call = {0};
+  OPC_SCOPED(opc_leak_probe_clear) opc_leak_probe_t probe = {.context = context};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_error_t error = {0};
   *session->own = (void *)&opc_check_leak;
   opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
@@ -194,8 +189,6 @@ release:
   else if (!finding->decided)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "accepted: what is left behind is counted on the sample as it stands");
-  opc_leak_probe_clear(&probe);
-  opc_call_clear(&call);
 }
 
 const opc_check_t opc_check_leak = {.name = "leak", .run = run};

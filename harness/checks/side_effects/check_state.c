@@ -69,15 +69,14 @@ static opc_status_t look(opc_case_context_t *context, bool other, opc_call_t *ca
 /* What the first call of all did, and later ones have no need to do again. */
 static void tell_first_call(telling_t *telling) {
   const opc_first_call_t *seen = opc_first_call_changes();
-  opc_text_t when = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t when = {0};
   opc_text_addf(&when, "the first call in the process (case %s), and after no later one", seen->case_id);
   tell(telling, &seen->changes, opc_text_c(&when));
-  opc_text_clear(&when);
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   telling_t telling = {.finding = finding};
-  opc_call_t call = {0}, again = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0}, again = {0};
   opc_error_t error = {0};
   const opc_check_session_t *session = context->session;
   bool first_case = !*session->own;
@@ -88,7 +87,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (status == OPC_OK && (context->unmodified || refused)) status = look(context, true, &again, &telling, &error);
   if (status != OPC_OK) {
     opc_finding_from_error(context, &error, finding);
-    goto release;
+    return;
   }
   if (first_case) tell_first_call(&telling);
   if (!opc_finding_from_outcome(context, &call, finding))
@@ -96,10 +95,6 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
                      "settings, floating-point control, streams, locale, signals, directory and environment are as "
                      "before the call%s",
                      context->unmodified ? ", also under other settings" : "");
-
-release:
-  opc_call_clear(&again);
-  opc_call_clear(&call);
 }
 
 const opc_check_t opc_check_state = {.name = "state", .run = run};

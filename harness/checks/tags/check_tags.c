@@ -29,10 +29,10 @@ static bool is_concerned(const opc_operator_t *op, size_t test) {
 /* ---- on a sample ---- */
 
 static void run_sample(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_call_t call = {0};
-  opc_result_t result = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
   opc_error_t error = {0};
-  opc_text_t held = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t held = {0};
   opc_status_t status = OPC_OK;
   if (!opc_case_call(context, true, &call, finding)) goto release;
   status = opc_result_take(&result, &call, OPC_RESULT_ARGUMENTS, &error);
@@ -50,9 +50,6 @@ static void run_sample(opc_case_context_t *context, opc_finding_t *finding) {
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  opc_text_clear(&held);
-  opc_result_clear(&result);
-  opc_call_clear(&call);
 }
 
 /* ---- over all samples ---- */
@@ -79,13 +76,12 @@ static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *
   const opc_again_t again = {.context = context, .sample = sample, .phase = "the operator"};
   opc_status_t status = opc_again_run(&again, &first, &outcome, NULL, error);
   for (opc_other_values_t how = 0; status == OPC_OK && outcome == OPC_CALL_RETURNED && how < OPC_OTHER_COUNT; how++) {
-    opc_result_t other = {0};
+    OPC_SCOPED(opc_result_clear) opc_result_t other = {0};
     status = opc_other_values_run(context, sample, how, &other, &others, error);
     if (status == OPC_OK && others == OPC_CALL_RETURNED) {
       seen->calls++;
       opc_follows_compare(&first, &other, &seen->follows);
     }
-    opc_result_clear(&other);
   }
   opc_result_clear(&first);
   return status;
@@ -131,7 +127,7 @@ static bool holds_tensors(const opc_operator_t *op) {
 
 /* The tag is a promise of the library's author that torch.compile works. */
 static void check_pt2_compliant(const opc_operator_t *op, opc_finding_t *finding, opc_text_t *held) {
-  opc_text_t reason = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t reason = {0};
   if (!opc_operator_has_tag(op, "pt2_compliant_tag") || !op->library || !op->defined_here || !holds_tensors(op)) return;
   bool composite = opc_operator_kernel(op, "CompositeImplicitAutograd") ||
                    opc_operator_kernel(op, "CompositeExplicitAutograd") ||
@@ -142,18 +138,16 @@ static void check_pt2_compliant(const opc_operator_t *op, opc_finding_t *finding
   /* Without a kernel for Meta tensors in C++ a Python module may bring one: registration.no_meta_kernel warns, and
    * nothing is proved here. */
   if (has_meta_kernel(op) || composite) opc_text_addf(held, "%spt2_compliant_tag", held->length ? ", " : "");
-  opc_text_clear(&reason);
 }
 
 static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error = {0};
-  opc_text_t held = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t held = {0};
   opc_status_t status = check_unneeded(context, finding, &held, &error);
   check_pt2_compliant(context->op, finding, &held);
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (held.length) opc_finding_pass(finding, "what the tags promise over all calls holds: %s", opc_text_c(&held));
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tag says anything that only many calls could show");
-  opc_text_clear(&held);
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {

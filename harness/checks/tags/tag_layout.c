@@ -53,7 +53,7 @@ static int64_t foreign_part(const opc_result_item_t *item, const opc_replay_t *v
 
 opc_status_t opc_tag_view_copy(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
   opc_case_context_t *context = tagged->context;
-  opc_replay_t values = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   opc_status_t status = opc_again_values(&(opc_again_t){.context = context}, &values, error);
   for (size_t i = 0; status == OPC_OK && i < tagged->result->count; i++) {
     const opc_result_item_t *item = &tagged->result->items[i];
@@ -68,7 +68,6 @@ opc_status_t opc_tag_view_copy(const opc_tag_case_t *tagged, bool *out_tested, o
     opc_finding_fail(tagged->finding, "tags.view_copy", "tagged view_copy, and %s%s is %s, which no argument holds",
                      item->path, index, text);
   }
-  opc_replay_clear(&values);
   return status;
 }
 
@@ -86,7 +85,7 @@ typedef struct layouts {
 static bool try_layout(const char *name, const opc_sample_t *sample, void *context) {
   layouts_t *layouts = context;
   opc_case_context_t *run = layouts->tagged->context;
-  opc_call_t call = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   if (!layouts->wanted(run->sample, sample)) return true;
   layouts->status = opc_call_make(&call, run->op, sample, run->device, run->seed, layouts->error);
   if (layouts->status != OPC_OK) return false;
@@ -99,7 +98,6 @@ static bool try_layout(const char *name, const opc_sample_t *sample, void *conte
     opc_finding_fail(layouts->tagged->finding, layouts->rule,
                      "tagged %s, and it refuses the same values in another layout, %s: %.*s", layouts->tag, name,
                      (int)strcspn(opc_text_c(&call.message), "\n"), opc_text_c(&call.message));
-  opc_call_clear(&call);
   return !refused;
 }
 
@@ -163,13 +161,12 @@ opc_status_t opc_tag_contiguous(const opc_tag_case_t *tagged, bool *out_tested, 
                        .rule = "tags.needs_contiguous_strides",
                        .wanted = any_layout,
                        .error = error};
-  opc_sample_t dense = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t dense = {0};
   opc_status_t status = opc_sample_copy(tagged->context->sample, &dense, error);
   if (status == OPC_OK) {
     opc_sample_make_contiguous(&dense);
     (void)try_layout("contiguous", &dense, &layouts);
     *out_tested |= layouts.tried;
   }
-  opc_sample_clear(&dense);
   return status == OPC_OK ? layouts.status : status;
 }

@@ -163,7 +163,7 @@ static opc_status_t try_element(const opc_tag_case_t *tagged, move_t *move, bool
                              .values = give_moved,
                              .values_context = move,
                              .phase = "the operator with one element changed"};
-  opc_result_t moved = {0};
+  OPC_SCOPED(opc_result_clear) opc_result_t moved = {0};
   opc_call_outcome_t outcome;
   opc_status_t status = opc_again_run(&again, &moved, &outcome, NULL, error);
   for (size_t i = 0; status == OPC_OK && outcome == OPC_CALL_RETURNED && move->changed &&
@@ -175,7 +175,6 @@ static opc_status_t try_element(const opc_tag_case_t *tagged, move_t *move, bool
     status = report_stray(tagged, tensor_arg, move->element, &tagged->result->items[i], stray, error);
     break;
   }
-  opc_result_clear(&moved);
   return status;
 }
 
@@ -187,7 +186,7 @@ static bool is_tried(const opc_operator_t *op, const opc_tensor_arg_t *tensor_ar
 /* The first and the last element of each tensor, above and below all others: what sums, scans or takes an extreme shows
  * in one of them. */
 static opc_status_t elements_hold(const opc_tag_case_t *tagged, opc_error_t *error) {
-  opc_replay_t values = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   bool found = false;
   opc_case_context_t *context = tagged->context;
   opc_status_t status = opc_again_values(&(opc_again_t){.context = context}, &values, error);
@@ -202,7 +201,6 @@ static opc_status_t elements_hold(const opc_tag_case_t *tagged, opc_error_t *err
       status = try_element(tagged, &move, &found, error);
     }
   }
-  opc_replay_clear(&values);
   return status;
 }
 

@@ -7,11 +7,10 @@
 
 opc_status_t opc_tag_is_nondeterministic(const opc_tag_case_t *tagged, bool *out, opc_error_t *error) {
   opc_case_context_t *context = tagged->context;
-  opc_replay_t values = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   opc_again_t again = {.context = context, .replay = &values, .phase = "the operator once more"};
   opc_status_t status = opc_again_values(&(opc_again_t){.context = context}, &values, error);
   if (status == OPC_OK) status = opc_result_is_nondeterministic(&again, tagged->result, out, error);
-  opc_replay_clear(&values);
   return status;
 }
 
@@ -104,12 +103,11 @@ void opc_follows_compare(const opc_result_t *left, const opc_result_t *right, op
 /* True: a Meta kernel of the operator's own has an answer to these arguments. It has one alone, whatever the values
  * are. */
 static opc_status_t meta_answers(opc_case_context_t *context, bool *out, opc_error_t *error) {
-  opc_call_t call = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_device_t meta = {OPC_DEVICE_META, -1};
   const opc_again_t again = {.context = context, .device = &meta, .phase = "the Meta kernel"};
   opc_status_t status = opc_again_call(&again, &call, error);
   *out = status == OPC_OK && call.outcome == OPC_CALL_RETURNED;
-  opc_call_clear(&call);
   return status;
 }
 
@@ -143,14 +141,13 @@ opc_status_t opc_tag_missing(const opc_tag_case_t *tagged, bool *out_tested, opc
       tagged->result->count == 0)
     return OPC_OK;
   for (opc_other_values_t how = OPC_OTHER_SEED; status == OPC_OK && !follows.path[0] && how <= OPC_OTHER_ZEROS; how++) {
-    opc_result_t other = {0};
+    OPC_SCOPED(opc_result_clear) opc_result_t other = {0};
     opc_call_outcome_t outcome;
     status = opc_other_values_run(tagged->context, tagged->context->sample, how, &other, &outcome, error);
     if (status == OPC_OK && outcome == OPC_CALL_RETURNED) {
       *out_tested = true;
       opc_follows_compare(tagged->result, &other, &follows);
     }
-    opc_result_clear(&other);
   }
   if (status == OPC_OK && follows.path[0]) status = report_missing(tagged, &follows, error);
   opc_text_clear(&follows.text);

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/array.h"
+#include "base/owned.h"
 
 void opc_kept_add(opc_kept_records_t *kept, uint64_t offset, size_t length, json_t *record) {
   if (kept->bytes + length > OPC_KEPT_BYTES) {

@@ -90,9 +90,8 @@ static bool next_component(const char **field, component_t *out) {
 
 /* Whether the string literal that begins at `literal` says key, escapes undone. */
 static bool literal_is(const char *literal, size_t length, const char *key) {
-  json_t *json = json_loadb(literal, length, JSON_DECODE_ANY, NULL);
+  json_auto_t *json = json_loadb(literal, length, JSON_DECODE_ANY, NULL);
   bool same = json_is_string(json) && strcmp(json_string_value(json), key) == 0;
-  json_decref(json);
   return same;
 }
 

@@ -9,10 +9,9 @@ json_t *opc_json_text(const char *text) {
   json_t *json = json_string(text);
   if (json) return json;
 
-  opc_text_t clean = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t clean = {0};
   opc_text_add_utf8(&clean, text, strlen(text));
   json = clean.failed ? NULL : json_string(opc_text_c(&clean));
-  opc_text_clear(&clean);
   return json;
 }
 

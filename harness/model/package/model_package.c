@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/text.h"
 #include "model/package/archive.h"
 #include "model/package/model_inputs.h"
@@ -76,7 +75,7 @@ static void take_calls(opc_package_model_t *model, const json_t *nodes) {
   json_array_foreach(nodes, i, entry) {
     const json_t *node = json_object_get(entry, "node");
     const char *target = json_string_value(json_object_get(node, "target"));
-    json_t *names = json_array();
+    json_auto_t *names = json_array();
     json_array_foreach(json_object_get(node, "inputs"), k, input) {
       take_class(model, json_object_get(input, "arg"));
       json_array_append(names, json_object_get(input, "name"));
@@ -84,7 +83,6 @@ static void take_calls(opc_package_model_t *model, const json_t *nodes) {
     /* call_torchbind is no operator: it is a method of a class. */
     if (target && strstr(target, "::") && !json_object_get(model->calls, target))
       json_object_set(model->calls, target, names);
-    json_decref(names);
   }
 }
 
@@ -118,13 +116,12 @@ static opc_status_t take_entry(opc_package_t *package, const opc_archive_t *arch
   if (status == OPC_OK && source) take_source(model, bytes);
   if (status == OPC_OK && description) {
     json_error_t where;
-    json_t *json = json_loadb(bytes, (size_t)entry->size, 0, &where);
+    json_auto_t *json = json_loadb(bytes, (size_t)entry->size, 0, &where);
     if (!json)
       status =
           opc_error_set(error, OPC_ERR_INPUT, "%s in it is no JSON: line %d: %s", entry->name, where.line, where.text);
     else if (json_object_get(json, "nodes")) take_calls(model, json_object_get(json, "nodes"));
     else take_metadata(model, json);
-    json_decref(json);
   }
   free(bytes);
   return status;
@@ -159,7 +156,7 @@ static bool has_values(const json_t *example) {
  * says. */
 static opc_status_t take_example(const opc_archive_t *archive, opc_package_model_t *model, opc_error_t *error) {
   char end[512], *bytes = NULL;
-  json_t *example = NULL;
+  json_auto_t *example = NULL;
   opc_error_t none = {0};
   const opc_archive_entry_t *entry = NULL;
   snprintf(end, sizeof end, EXAMPLES_FOLDER "%s.pt", model->name);
@@ -173,7 +170,6 @@ static opc_status_t take_example(const opc_archive_t *archive, opc_package_model
     model->inputs = json_incref(example);
     model->example = has_values(example);
   }
-  json_decref(example);
   free(bytes);
   return status;
 }
@@ -221,11 +217,10 @@ opc_status_t opc_package_unpack_code(const char *path, const char *model, const 
         ends_with(archive.entries[i].name, ".so"))
       code = &archive.entries[i];
   }
-  char *bytes = NULL;
+  OPC_SCOPED(opc_scope_free) char *bytes = NULL;
   status = code ? opc_archive_read(&archive, code, &bytes, error)
                 : opc_error_set(error, OPC_ERR_NOT_FOUND, "model %s has no compiled library", model);
   if (status == OPC_OK) status = write_file(target, bytes, (size_t)code->size, error);
-  free(bytes);
   opc_archive_close(&archive);
   return status;
 }

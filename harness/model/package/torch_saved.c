@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "model/package/archive.h"
 #include "model/package/pickle.h"
 #include "model/value/value.h"
@@ -186,13 +187,13 @@ static opc_status_t add_value(reader_t *reader, const json_t *value, int depth) 
 opc_status_t opc_torch_saved_read(const char *bytes, size_t size, json_t **out, opc_error_t *error) {
   opc_archive_t archive;
   json_t *value = NULL;
-  char *pickle = NULL;
+  OPC_SCOPED(opc_scope_free) char *pickle = NULL;
   *out = NULL;
   opc_status_t status = opc_archive_open_bytes(bytes, size, &archive, error);
   if (status != OPC_OK) return status;
   reader_t reader = {.archive = &archive, .tensors = json_array(), .error = error};
   const opc_archive_entry_t *order = find_entry(&archive, "/byteorder"), *entry = find_entry(&archive, "/data.pkl");
-  char *order_text = NULL;
+  OPC_SCOPED(opc_scope_free) char *order_text = NULL;
   if (!reader.tensors) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for an example");
   else if (!entry) status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "torch.save did not write it");
   if (status == OPC_OK && order) status = opc_archive_read(&archive, order, &order_text, error);
@@ -204,8 +205,6 @@ opc_status_t opc_torch_saved_read(const char *bytes, size_t size, json_t **out, 
   if (status == OPC_OK) *out = json_incref(reader.tensors);
   json_decref(reader.tensors);
   json_decref(value);
-  free(order_text);
-  free(pickle);
   opc_archive_close(&archive);
   return status;
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/text.h"
 #include "model/json/json_file.h"
 #include "model/sample/sample.h"
@@ -50,7 +49,7 @@ static const opc_sample_t *find_name(const opc_sample_set_t *set, const opc_samp
 static opc_status_t read_sample(const sample_file_t *file, const json_t *json, size_t index, opc_sample_set_t *set) {
   char field[OPC_FIELD_SIZE], what[512];
   opc_error_t trouble = {0};
-  opc_sample_t sample = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   const char *name = json_string_value(json_object_get(json, "operator"));
   if (!json_is_object(json)) return sample_mistake(file, index, "", "expected an object with operator and args");
   if (!name) {
@@ -85,7 +84,6 @@ static opc_status_t read_sample(const sample_file_t *file, const json_t *json, s
     sample.origin = opc_json_file_place(&file->json, "samples", index);
     status = sample.origin ? opc_sample_set_add(set, &sample, file->json.error) : opc_out_of_memory(file->json.error);
   }
-  opc_sample_clear(&sample);
   return status;
 }
 
@@ -113,11 +111,10 @@ static opc_status_t write_samples(const opc_sample_set_t *set, FILE *stream, opc
     if (!op)
       return opc_error_set(error, OPC_ERR_NOT_FOUND, "no loaded library has an operator %.200s", sample->operator_name);
     json_t *json = opc_sample_to_json(sample, op);
-    char *line = json ? json_dumps(json, 0) : NULL;
+    OPC_SCOPED(opc_scope_free) char *line = json ? json_dumps(json, 0) : NULL;
     if (line) fprintf(stream, "%s\n  %s", i ? "," : "", line);
     json_decref(json);
     if (!line) return opc_out_of_memory(error);
-    free(line);
   }
   fputs("\n]}\n", stream);
   return OPC_OK;

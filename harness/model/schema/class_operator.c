@@ -81,12 +81,11 @@ const opc_method_t *opc_class_method(const opc_operator_t *op, const char *name)
 }
 
 bool opc_method_takes_arguments(const opc_method_t *method) {
-  opc_operator_t parsed = {0};
+  OPC_SCOPED(opc_operator_clear) opc_operator_t parsed = {0};
   if (strncmp(method->name, "__", 2) == 0 || !method->schema ||
       opc_schema_arguments(method->schema, &parsed, NULL) != OPC_OK)
     return false;
   bool takes = parsed.argument_count > 1;
-  opc_operator_clear(&parsed);
   return takes;
 }
 

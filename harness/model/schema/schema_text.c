@@ -26,7 +26,7 @@ static size_t length_until(const char *text, const char *ends) {
 
 /* "Type name=default" */
 static opc_status_t read_argument(const char *text, size_t length, opc_argument_t *out, opc_error_t *error) {
-  char *whole = strndup(text, length);
+  OPC_SCOPED(opc_scope_free) char *whole = strndup(text, length);
   if (!whole) return opc_out_of_memory(error);
   size_t declared = length_until(whole, "=");
   if (whole[declared]) {
@@ -38,7 +38,6 @@ static opc_status_t read_argument(const char *text, size_t length, opc_argument_
   if (name) *name++ = '\0';
   out->name = opc_string_copy(name ? name : "");
   out->type_text = opc_string_copy(whole);
-  free(whole);
   if (!out->name || !out->type_text || (out->has_default && !out->default_text)) return opc_out_of_memory(error);
   return opc_type_parse(out->type_text, &out->type, error);
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/owned.h"
+
 enum { HEADER_MAX = 65536 };
 
 static opc_dtype_t dtype_of_descr(const char *descr) {
@@ -91,7 +93,7 @@ static opc_status_t parse_header(const char *file, const char *header, opc_npy_t
 
 static opc_status_t read_header(const char *file, FILE *stream, opc_npy_t *out, opc_error_t *error) {
   unsigned char start[12];
-  char *header = NULL;
+  OPC_SCOPED(opc_scope_free) char *header = NULL;
   opc_status_t status = OPC_OK;
   if (fread(start, 1, 10, stream) != 10 || memcmp(start, "\x93NUMPY", 6) != 0)
     return opc_error_set(error, OPC_ERR_INPUT, "%s: this is no .npy file", file);
@@ -108,7 +110,6 @@ static opc_status_t read_header(const char *file, FILE *stream, opc_npy_t *out, 
   if (length > HEADER_MAX || !(header = calloc(1, length + 1)) || fread(header, 1, length, stream) != length)
     status = opc_error_set(error, OPC_ERR_INPUT, "%s: the header of the .npy file is cut off or too long", file);
   if (status == OPC_OK) status = parse_header(file, header, out, error);
-  free(header);
   out->data_offset = prefix + length;
   return status;
 }

@@ -290,9 +290,8 @@ static void describe(opc_text_t *text, const opc_value_t *value) {
 }
 
 void opc_value_describe(const opc_value_t *value, char *out, size_t size) {
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   describe(&text, value);
   if (size) snprintf(out, size, "%s", opc_text_c(&text));
   if (size && text.length >= size && size > 4) memcpy(out + size - 4, "...", 4);
-  opc_text_clear(&text);
 }

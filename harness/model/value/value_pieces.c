@@ -13,7 +13,7 @@ opc_status_t opc_dtype_read(opc_json_reader_t *reader, const json_t *json, opc_d
   *out = opc_dtype_find(name);
   if (*out != OPC_DTYPE_OTHER) return OPC_OK;
 
-  opc_text_t all = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t all = {0};
   for (int i = 1; i < OPC_DTYPE_COUNT; i++) {
     known[i - 1] = opc_dtype_name((opc_dtype_t)i);
     opc_text_addf(&all, "%s%s", i > 1 ? ", " : "", known[i - 1]);
@@ -22,7 +22,6 @@ opc_status_t opc_dtype_read(opc_json_reader_t *reader, const json_t *json, opc_d
   status = nearest ? opc_json_fail(reader, "no such dtype: \"%.40s\", did you mean \"%s\"? (known: %s)", name, nearest,
                                    opc_text_c(&all))
                    : opc_json_fail(reader, "no such dtype: \"%.40s\" (known: %s)", name, opc_text_c(&all));
-  opc_text_clear(&all);
   return status;
 }
 

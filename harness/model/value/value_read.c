@@ -222,11 +222,10 @@ static opc_status_t read_class(opc_json_reader_t *reader, const json_t *json, co
 
 static opc_status_t read_init(opc_json_reader_t *reader, const json_t *list, const char *schema, opc_value_t *out) {
   const opc_type_t any = {0};
-  opc_operator_t constructor = {0};
+  OPC_SCOPED(opc_operator_clear) opc_operator_t constructor = {0};
   if (!schema) return read_items(reader, list, 0, &any, "any", out);
   opc_status_t status = opc_schema_arguments(schema, &constructor, reader->error);
   if (status == OPC_OK) status = read_constructor(reader, list, &constructor, out);
-  opc_operator_clear(&constructor);
   return status;
 }
 

@@ -23,9 +23,8 @@ static bool returns_or_writes(const opc_operator_t *op) {
 }
 
 static bool is_not_built_in(const opc_operator_t *op) {
-  opc_text_t reason = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t reason = {0};
   bool built_in = opc_functionalise_rule(op, &reason) == OPC_FUNCTIONALISE_BUILT_IN;
-  opc_text_clear(&reason);
   return !built_in;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "plan/cases/conditions.h"
 #include "plan/variant/variant_table.h"
 
@@ -279,7 +280,7 @@ static bool give_dtype(const char *variant, const opc_sample_t *sample, void *co
   const dtype_step_t *step = context;
   plan_t *plan = step->plan;
   const opc_case_rule_t *rule = step->rule;
-  opc_sample_t cast = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t cast = {0};
   opc_dtype_t own = opc_sample_main_dtype(sample);
   if (own == OPC_DTYPE_OTHER || is_given(plan, rule, variant, step->dtype, step->float8)) return true;
   plan->status = opc_sample_copy(sample, &cast, plan->error);
@@ -290,7 +291,6 @@ static bool give_dtype(const char *variant, const opc_sample_t *sample, void *co
     wanted = (own == step->dtype || rule->dtypes.sweep == OPC_SWEEP_ONE) &&
              !is_given(plan, rule, variant, OPC_DTYPE_OTHER, step->float8);
   if (wanted) (void)give_variant(plan, rule, variant, step->dtype, changed ? &cast : sample);
-  opc_sample_clear(&cast);
   return !plan->stopped;
 }
 

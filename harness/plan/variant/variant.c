@@ -148,7 +148,7 @@ static bool streams_fix(const opc_variant_tensors_t *tensors) {
 }
 
 static opc_status_t step_apply(opc_sample_t *sample, const opc_operator_t *op, char *text, opc_error_t *error) {
-  opc_variant_tensors_t tensors = {0};
+  OPC_SCOPED(opc_variant_tensors_clear) opc_variant_tensors_t tensors = {0};
   opc_variant_step_t step = {.sample = sample, .op = op, .tensors = &tensors, .path = text};
   const opc_transformation_t *row;
   char *dot = split(text, &row, &step);
@@ -163,7 +163,6 @@ static opc_status_t step_apply(opc_sample_t *sample, const opc_operator_t *op, c
   *dot = '.';
   if (!room) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a variant");
   else if (!applied) status = opc_error_set(error, OPC_ERR_NOT_FOUND, "'%s' does not apply to these arguments", text);
-  opc_variant_tensors_clear(&tensors);
   return status;
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "plan/variant/variant_table.h"
 
 static bool is_integral(opc_dtype_t dtype) {
@@ -106,11 +107,10 @@ static opc_dtype_t main_dtype(const opc_variant_tensors_t *tensors) {
 }
 
 opc_dtype_t opc_sample_main_dtype(const opc_sample_t *sample) {
-  opc_variant_tensors_t tensors = {0};
+  OPC_SCOPED(opc_variant_tensors_clear) opc_variant_tensors_t tensors = {0};
   /* The collection only reads; it takes no const because its other users change the values that it finds. */
   opc_status_t status = opc_variant_tensors_collect((opc_sample_t *)sample, NULL, &tensors, NULL);
   opc_dtype_t dtype = status == OPC_OK ? main_dtype(&tensors) : OPC_DTYPE_OTHER;
-  opc_variant_tensors_clear(&tensors);
   return dtype;
 }
 
@@ -139,7 +139,7 @@ static bool has_both_widths(const opc_variant_tensors_t *tensors) {
 }
 
 bool opc_sample_cast(opc_sample_t *sample, opc_dtype_t dtype) {
-  opc_variant_tensors_t tensors = {0};
+  OPC_SCOPED(opc_variant_tensors_clear) opc_variant_tensors_t tensors = {0};
   bool *changes = NULL, changed = false;
   if (dtype == OPC_DTYPE_OTHER || opc_variant_tensors_collect(sample, NULL, &tensors, NULL) != OPC_OK) goto done;
   opc_dtype_t from = main_dtype(&tensors);
@@ -159,6 +159,5 @@ bool opc_sample_cast(opc_sample_t *sample, opc_dtype_t dtype) {
   }
 done:
   free(changes);
-  opc_variant_tensors_clear(&tensors);
   return changed;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/array.h"
+#include "base/owned.h"
 #include "plan/variant/variant_table.h"
 
 enum { TENSORS_ALONE_MAX = 8 };

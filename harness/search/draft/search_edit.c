@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/number.h"
+#include "base/owned.h"
 #include "plan/variant/resize.h"
 #include "search/draft/search_inside.h"
 

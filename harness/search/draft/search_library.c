@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/owned.h"
 #include "search/draft/search_inside.h"
 
 struct opc_search_library {

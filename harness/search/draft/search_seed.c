@@ -313,7 +313,7 @@ static bool make_list(opc_seed_t *seed, const char *name, const opc_type_t *type
 /* By the constructor's schema, whose first argument is the object itself. */
 static bool make_object(opc_seed_t *seed, const opc_type_t *type, opc_value_t *out) {
   const char *schema = opc_search_constructor(seed->rng->view, type->class_name);
-  opc_operator_t constructor = {0};
+  OPC_SCOPED(opc_operator_clear) opc_operator_t constructor = {0};
   if (!schema || opc_schema_arguments(schema, &constructor, NULL) != OPC_OK) return false;
   *out = (opc_value_t){.kind = OPC_VALUE_OBJECT, .object = {.class_name = opc_string_copy(type->class_name)}};
   out->object.init = calloc(constructor.argument_count + 1, sizeof *out->object.init);
@@ -324,7 +324,6 @@ static bool make_object(opc_seed_t *seed, const opc_type_t *type, opc_value_t *o
     made = make_value(seed, argument->name, &argument->type, &out->object.init[out->object.init_count]);
     if (made) out->object.init_count++;
   }
-  opc_operator_clear(&constructor);
   return made;
 }
 

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/array.h"
 #include "search/engine/search_state.h"
 
 enum {

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-#include "base/array.h"
 #include "search/engine/search_state.h"
 
 static uint64_t form_of_value(const opc_value_t *value, uint64_t form) {

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "model/json/json_file.h"
 #include "search/draft/search_inside.h"
 #include "search/recipe/recipe_inside.h"

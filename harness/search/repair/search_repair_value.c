@@ -259,7 +259,7 @@ void opc_repair_list_length(opc_repair_t *r) {
 /* ---- strings ---- */
 
 static void set_string(opc_repair_t *r, size_t argument, const char *word, size_t length) {
-  char *copy = opc_string_format("%.*s", (int)length, word);
+  OPC_SCOPED(opc_scope_free) char *copy = opc_string_format("%.*s", (int)length, word);
   if (copy && opc_repair_begin(r)) {
     opc_sample_t *sample = opc_repair_sample(r);
     opc_value_clear(&sample->arguments[argument]);
@@ -268,7 +268,6 @@ static void set_string(opc_repair_t *r, size_t argument, const char *word, size_
     copy = NULL;
     opc_repair_end(r, true);
   }
-  free(copy);
 }
 
 /* Words in quotes, or where choices are listed ("must be either add or multiply"). */

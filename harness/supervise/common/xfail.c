@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/text.h"
 
 static char *cut_word(char **rest) {
@@ -51,7 +50,7 @@ opc_status_t opc_xfail_read(const char *file, opc_xfail_t **out, opc_error_t *er
   FILE *stream = fopen(file, "re");
   if (stream == NULL)
     return opc_error_set(error, OPC_ERR_IO, "cannot read the expected failures %s: %s", file, strerror(errno));
-  char *line = NULL;
+  OPC_SCOPED(opc_scope_free) char *line = NULL;
   size_t size = 0;
   opc_status_t status = OPC_OK;
   opc_xfail_t *list = calloc(1, sizeof *list);
@@ -60,7 +59,6 @@ opc_status_t opc_xfail_read(const char *file, opc_xfail_t **out, opc_error_t *er
     status = add(list, line, number, error);
   if (status == OPC_OK && ferror(stream))
     status = opc_error_set(error, OPC_ERR_IO, "cannot read the expected failures %s: %s", file, strerror(errno));
-  free(line);
   fclose(stream);
   if (status == OPC_OK) *out = list;
   else opc_xfail_free(list);

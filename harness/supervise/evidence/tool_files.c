@@ -22,6 +22,7 @@ char *opc_tool_on_path(const char *name) {
 
 opc_status_t opc_tool_folder_make(const char *whose, char out[PATH_MAX], opc_error_t *error) {
   const char *base = getenv("TMPDIR");
+  OPC_SCOPED(opc_scope_free)
   char *made = opc_string_format("%s/opcheck-c-XXXXXX", base != NULL && base[0] != '\0' ? base : "/tmp");
   opc_status_t status = OPC_OK;
   out[0] = '\0';
@@ -31,7 +32,6 @@ opc_status_t opc_tool_folder_make(const char *whose, char out[PATH_MAX], opc_err
     status = opc_error_set(error, OPC_ERR_IO, "cannot make a folder for %s's reports: %s: %s; set TMPDIR", whose, made,
                            strerror(errno));
   }
-  free(made);
   return status;
 }
 

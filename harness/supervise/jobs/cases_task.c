@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/text.h"
 #include "checks/catalogue/rules.h"
 #include "model/case/verdict.h"
@@ -56,12 +55,11 @@ static opc_status_t suspect(opc_task_t *task, json_t *result, opc_error_t *error
   json_t *record = json_copy(result);
   opc_case_id_t id;
   if (record != NULL && opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) == OPC_OK) {
-    char *repro = opc_repro_line(task->session, task->op, opc_json_text_of(result, "case"));
+    OPC_SCOPED(opc_scope_free) char *repro = opc_repro_line(task->session, task->op, opc_json_text_of(result, "case"));
     json_object_set_new(record, "t", json_string("suspect"));
     json_object_set_new(record, "operator", json_string(task->op->name));
     json_object_set_new(record, "check", json_string(id.check));
     json_object_set_new(record, "repro", opc_json_string(repro));
-    free(repro);
   }
   return opc_journal_write(task->session->journal, record, error);
 }
@@ -198,10 +196,10 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   snprintf(blamed, sizeof blamed, "%s", after ? held : case_id);
   json_t *result = opc_task_crash_result(blamed, crash, task);
   if (after && !crash->unwatchable) {
+    OPC_SCOPED(opc_scope_free)
     char *text = opc_string_format("%s, after the operator had returned", opc_json_text_of(result, "message"));
     json_object_set_new(result, "message", opc_json_string(text));
     json_object_set_new(json_object_get(result, "evidence"), "had_returned", json_true());
-    free(text);
   }
   if (after) {
     json_decref(task->held);

@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "supervise/common/interrupt.h"
 #include "supervise/jobs/task_phases.h"
 
@@ -135,7 +134,7 @@ static opc_status_t start_children(schedule_t *schedule, opc_error_t *error) {
 static opc_status_t read_lines(opc_child_t *child, int limit, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   while (status == OPC_OK && child->owner != NULL && !child->closed && limit-- > 0) {
-    json_t *message = NULL;
+    json_auto_t *message = NULL;
     opc_channel_event_t event = opc_channel_next(&child->channel, &message);
     if (event == OPC_CHANNEL_NOTHING) break;
     if (event == OPC_CHANNEL_LINE) {
@@ -146,7 +145,6 @@ static opc_status_t read_lines(opc_child_t *child, int limit, opc_error_t *error
       child->closed_at = opc_clock();
       if (event == OPC_CHANNEL_GARBAGE) opc_child_kill(child, OPC_END_GARBAGE);
     }
-    json_decref(message);
   }
   return status;
 }
@@ -294,12 +292,11 @@ static opc_status_t on_worker_end(schedule_t *schedule, opc_error_t *error) {
 static opc_status_t serve_worker(schedule_t *schedule, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (bool more = !schedule->session->loaded.exec_batch; more && status == OPC_OK;) {
-    json_t *message = NULL;
+    json_auto_t *message = NULL;
     opc_channel_event_t event = opc_channel_next(&schedule->session->loaded.worker.control, &message);
     more = event == OPC_CHANNEL_LINE || event == OPC_CHANNEL_GARBAGE;
     if (event == OPC_CHANNEL_LINE) status = on_control(schedule, message, error);
     if (event == OPC_CHANNEL_END) status = on_worker_end(schedule, error);
-    json_decref(message);
   }
   return status;
 }

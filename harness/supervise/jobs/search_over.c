@@ -65,7 +65,6 @@ static opc_status_t record(opc_task_t *task, opc_searched_t *found, const char *
   free(found->record);
   found->record = json_dumps(made, JSON_COMPACT);
   found->tries = (int)json_integer_value(json_object_get(made, "tries"));
-  json_decref(before);
   json_decref(made);
   return found->record != NULL ? OPC_OK : opc_out_of_memory(error);
 }

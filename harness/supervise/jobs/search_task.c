@@ -123,7 +123,7 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
              *name = json_string_value(json_object_get(message, "outcome"));
   opc_try_outcome_t outcome = {.kind = OPC_TRY_UNCONVERTIBLE,
                                .message = json_string_value(json_object_get(message, "message"))};
-  char *overrun = NULL;
+  OPC_SCOPED(opc_scope_free) char *overrun = NULL;
   if (outcome.message == NULL) outcome.message = "";
   if (type != NULL && strcmp(type, "tried") == 0 && name != NULL) {
     for (size_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++) {
@@ -141,7 +141,6 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
     return OPC_OK; /* neither: not an answer */
   }
   tell(task, &outcome);
-  free(overrun);
   return opc_task_send(task, error);
 }
 

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/array.h"
 #include "inspect/load_order.h"
 #include "inspect/package.h"
 #include "inspect/symbol_search.h"
@@ -191,7 +190,7 @@ static opc_status_t on_message(attempt_t *attempt, json_t *message, opc_error_t 
 
 static void describe_death(const attempt_t *attempt, const char *output, opc_library_error_t *out) {
   const opc_worker_t *worker = &attempt->loaded->worker;
-  opc_text_t bytes = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t bytes = {0};
   opc_library_error_from_death(out, worker->status, attempt->terminate, output);
   if (opc_memcheck_is_unwatchable(attempt->loaded->memcheck, worker->pid, worker->status, &bytes))
     opc_library_error_set(out, "initialiser_aborted",
@@ -199,14 +198,13 @@ static void describe_death(const attempt_t *attempt, const char *output, opc_lib
                           "wrong with the library "
                           "by it, but --tool memcheck cannot watch it",
                           opc_text_c(&bytes));
-  opc_text_clear(&bytes);
 }
 
 /* The worker is gone, or was killed because it hung. Whose fault it was, where it can be said. */
 static opc_status_t on_end(attempt_t *attempt, bool hung, opc_error_t *error) {
   opc_loaded_t *loaded = attempt->loaded;
   opc_library_error_t why;
-  opc_text_t tail = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t tail = {0};
   opc_output_tail(loaded->worker.output, TAIL_SIZE, &tail);
   if (hung) opc_library_error_from_hang(&why, load_seconds(attempt->options));
   else describe_death(attempt, opc_text_c(&tail), &why);
@@ -227,7 +225,6 @@ static opc_status_t on_end(attempt_t *attempt, bool hung, opc_error_t *error) {
                            WIFSIGNALED(code) ? WTERMSIG(code) : WEXITSTATUS(code), tail.length > 0 ? ": " : "",
                            opc_text_c(&tail));
   }
-  opc_text_clear(&tail);
   return status;
 }
 
@@ -235,7 +232,7 @@ static opc_status_t serve(attempt_t *attempt, opc_error_t *error) {
   opc_worker_t *worker = &attempt->loaded->worker;
   opc_status_t status = OPC_OK;
   while (status == OPC_OK && !attempt->ready && !attempt->spoiled) {
-    json_t *message = NULL;
+    json_auto_t *message = NULL;
     opc_channel_event_t event = opc_channel_next(&worker->control, &message);
     if (opc_interrupted()) {
       status = opc_error_set(error, OPC_ERR_SYSTEM, "interrupted");
@@ -256,7 +253,6 @@ static opc_status_t serve(attempt_t *attempt, opc_error_t *error) {
       (void)opc_worker_wait(worker, -1);
       status = on_end(attempt, false, error);
     } /* garbage: an initialiser wrote to a descriptor that is not its own; what it broke shows by itself */
-    json_decref(message);
   }
   return status;
 }
@@ -356,7 +352,7 @@ static opc_status_t choose_worker(const opc_run_options_t *options, opc_loaded_t
   if (options->worker != NULL || options->torch_root != NULL) return OPC_OK;
   size_t *indices = calloc(count + 1, sizeof *indices), readable = 0;
   const char **paths = calloc(count + 1, sizeof *paths);
-  opc_library_error_t *errors = calloc(count + 1, sizeof *errors);
+  OPC_SCOPED(opc_scope_free) opc_library_error_t *errors = calloc(count + 1, sizeof *errors);
   opc_status_t status = indices != NULL && paths != NULL && errors != NULL ? OPC_OK : opc_out_of_memory(error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     if (loaded->libraries[i].state == OPC_LIBRARY_FAILED) continue;
@@ -369,7 +365,6 @@ static opc_status_t choose_worker(const opc_run_options_t *options, opc_loaded_t
   }
   free(indices);
   free(paths);
-  free(errors);
   return status;
 }
 

@@ -93,7 +93,7 @@ opc_status_t opc_cuda_plan(const opc_worker_plan_t *worker, const char *torch_ro
 }
 
 opc_status_t opc_cuda_architecture_check(const char *name, opc_error_t *error) {
-  opc_text_t all = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t all = {0};
   bool found = false;
   for (size_t i = 0; i < OPC_SIMULATED_ARCHITECTURES; i++) {
     found |= strcmp(opc_simulated_architectures[i].name, name) == 0;
@@ -104,7 +104,6 @@ opc_status_t opc_cuda_architecture_check(const char *name, opc_error_t *error) {
     status = opc_error_set(error, OPC_ERR_USAGE,
                            "--cuda-arch %.40s: no device of that architecture is simulated; there are %s", name,
                            opc_text_c(&all));
-  opc_text_clear(&all);
   return status;
 }
 

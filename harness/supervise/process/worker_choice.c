@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/text.h"
 #include "inspect/elf_file.h"
 #include "inspect/library_search.h"
@@ -190,7 +189,7 @@ static void add_versions(opc_text_t *text, const library_t *library, const opc_w
 }
 
 static void explain(const library_t *library, const opc_workers_t *workers, size_t chosen, opc_library_error_t *out) {
-  opc_text_t fitting = {0}, all = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t fitting = {0}, all = {0};
   add_versions(&fitting, library, workers, true);
   add_versions(&all, library, workers, false);
   const char *own = workers->items[chosen].version;
@@ -212,8 +211,6 @@ static void explain(const library_t *library, const opc_workers_t *workers, size
                           "for one of these",
                           opc_text_c(&all), own[0] != '\0' ? own : "the first", library->missing[chosen]);
   }
-  opc_text_clear(&fitting);
-  opc_text_clear(&all);
 }
 
 static size_t best_of(const opc_workers_t *workers, const library_t *libraries, size_t count) {

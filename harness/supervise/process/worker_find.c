@@ -53,7 +53,7 @@ static opc_status_t take_worker(const char *folder, const char *wanted, opc_text
 static opc_status_t find_worker(const char *wanted, opc_worker_plan_t *out, opc_error_t *error) {
   static const char *const folders[] = {"", "/../libexec/opcheck-c"};
   char self[PATH_MAX], folder[PATH_MAX + 32];
-  opc_text_t where = {0}, there = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t where = {0}, there = {0};
   opc_status_t status = OPC_OK;
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   self[length > 0 ? length : 0] = '\0';
@@ -72,8 +72,6 @@ static opc_status_t find_worker(const char *wanted, opc_worker_plan_t *out, opc_
         wanted[0] != '\0' ? " for libtorch " : "", wanted, opc_text_c(&where),
         there.length > 0 ? " (there are workers for " : "", opc_text_c(&there), there.length > 0 ? ")" : "");
   }
-  opc_text_clear(&where);
-  opc_text_clear(&there);
   return status;
 }
 

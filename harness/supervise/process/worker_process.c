@@ -31,7 +31,7 @@ int opc_output_open(void) {
 void opc_output_tail(int fd, size_t size, opc_text_t *out) {
   struct stat status;
   if (fd < 0 || fstat(fd, &status) != 0 || status.st_size <= 0) return;
-  char *tail = malloc(size + 1);
+  OPC_SCOPED(opc_scope_free) char *tail = malloc(size + 1);
   off_t from = status.st_size > (off_t)size ? status.st_size - (off_t)size : 0;
   ssize_t got = tail != NULL ? pread(fd, tail, size, from) : -1;
   if (got > 0) {
@@ -44,7 +44,6 @@ void opc_output_tail(int fd, size_t size, opc_text_t *out) {
       else opc_text_add_bytes(out, &tail[i], 1);
     }
   }
-  free(tail);
 }
 
 /* Waits for a process's end by its pidfd; true once it ended. -1: for ever. */

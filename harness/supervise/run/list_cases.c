@@ -70,11 +70,10 @@ static opc_status_t samples_of(const opc_session_t *session, const opc_operator_
 static void say_searched(const opc_session_t *session, const opc_operator_t *op) {
   const opc_run_options_t *options = session->options;
   const opc_recipe_t *recipe = opc_recipe_find(&session->recipes, op->name);
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   opc_text_add(&text, "would be searched: it has no sample");
   if (recipe != NULL) opc_text_addf(&text, ", and a recipe (%s)", opc_recipe_origin(recipe));
   options->planned(op->name, false, opc_text_c(&text), options->planned_context);
-  opc_text_clear(&text);
 }
 
 static opc_status_t list_operator(const opc_session_t *session, const opc_operator_t *op, bool searched,

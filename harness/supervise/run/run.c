@@ -333,7 +333,7 @@ static opc_status_t check_options(const opc_run_options_t *options, opc_error_t 
 static opc_status_t tell_unselected(opc_session_t *session, opc_error_t *error) {
   enum { NAMES_SHOWN = 5 };
   const opc_loaded_t *loaded = &session->loaded;
-  opc_text_t names = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t names = {0};
   size_t own = 0;
   for (size_t i = 0; i < loaded->operator_count; i++) {
     if (loaded->operators[i].library == NULL) continue; /* libtorch's */
@@ -347,7 +347,6 @@ static opc_status_t tell_unselected(opc_session_t *session, opc_error_t *error) 
   else if (own > 0)
     status = opc_journal_note(session->journal, error, "the options select none of the loaded operators (%zu): %s%s",
                               own, opc_text_c(&names), own > NAMES_SHOWN ? ", …" : "");
-  opc_text_clear(&names);
   return status;
 }
 

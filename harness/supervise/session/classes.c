@@ -19,13 +19,12 @@ opc_status_t opc_classes_take(opc_loaded_t *loaded, opc_error_t *error) {
   loaded->class_operators = calloc(json_array_size(loaded->classes) + 1, sizeof *loaded->class_operators);
   if (loaded->class_operators == NULL) return opc_out_of_memory(error);
   json_array_foreach(loaded->classes, i, json) {
-    opc_class_t class_ = {0};
+    OPC_SCOPED(opc_class_clear) opc_class_t class_ = {0};
     opc_operator_t *op = &loaded->class_operators[loaded->class_operator_count];
     if (status == OPC_OK) status = opc_class_from_json(json, &class_, error);
     if (status == OPC_OK) status = opc_operator_from_class(&class_, op, error);
     if (status == OPC_OK && is_operator(loaded, op->name)) opc_operator_clear(op);
     else if (status == OPC_OK) loaded->class_operator_count++;
-    opc_class_clear(&class_);
   }
   return status;
 }
@@ -42,8 +41,8 @@ static bool has_sample(const opc_session_t *session, const char *op, const char 
 }
 
 static opc_status_t add_sample(opc_session_t *session, const opc_operator_t *op, int round, opc_error_t *error) {
-  opc_sample_t sample = {0};
-  json_t *args = json_array();
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
+  json_auto_t *args = json_array();
   bool possible = true;
   for (size_t i = 0; i < op->argument_count && possible; i++) {
     json_t *value = opc_simple_value(&op->arguments[i].type, round);
@@ -62,8 +61,6 @@ static opc_status_t add_sample(opc_session_t *session, const opc_operator_t *op,
     if (status == OPC_OK && !has_sample(session, op->name, sample.name))
       status = opc_sample_set_add(&session->samples, &sample, error);
   }
-  json_decref(args);
-  opc_sample_clear(&sample);
   return status;
 }
 

@@ -18,7 +18,7 @@ opc_status_t opc_package_samples(opc_session_t *session, opc_error_t *error) {
     const opc_operator_t *op = &session->loaded.operators[i];
     json_t *inputs = json_object_get(session->loaded.package_inputs, op->name);
     if (op->kind != OPC_OPERATOR_PACKAGE || inputs == NULL || has_sample(session, op->name)) continue;
-    opc_sample_t sample = {0};
+    OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
     bool example = json_object_get(session->loaded.package_examples, op->name) != NULL;
     json_t *text =
         json_pack("{s:s, s:s, s:O}", "operator", op->name, "name", example ? "example" : "own", "args", inputs);
@@ -31,7 +31,6 @@ opc_status_t opc_package_samples(opc_session_t *session, opc_error_t *error) {
                                               : "shapes and dtypes from the package itself, the values are random");
       status = opc_sample_set_add(&session->samples, &sample, error);
     }
-    opc_sample_clear(&sample);
   }
   return status;
 }

@@ -131,7 +131,7 @@ void opc_frames_name_accesses(json_t *result, opc_symboliser_t *symboliser, cons
   size_t i, k;
   json_t *told = json_object();
   json_array_foreach(json_object_get(evidence, "accesses"), i, access) {
-    opc_text_t place = {0};
+    OPC_SCOPED(opc_text_clear) opc_text_t place = {0};
     const char *rule = json_string_value(json_object_get(access, "rule"));
     if (json_is_object(access)) resolve_access(access, symboliser, maps, library, &place);
     const char *remark = json_string_value(json_object_get(access, "remark"));
@@ -140,7 +140,6 @@ void opc_frames_name_accesses(json_t *result, opc_symboliser_t *symboliser, cons
       json_array_foreach(json_object_get(evidence, "also"), k, also)
           add_place(also, told, rule, &place, remark != NULL ? remark : "");
     }
-    opc_text_clear(&place);
   }
   json_decref(told);
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/array.h"
 #include "base/text.h"
 #include "supervise/symbols/symbolise.h"
 

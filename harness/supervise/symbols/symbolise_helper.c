@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/owned.h"
 #include "supervise/symbols/symbolise.h"
 
 enum { MODULES_MAX = 32 }; /* more are forgotten and read anew: a crash touches a handful */
@@ -39,9 +40,9 @@ static void demangle(const char *name, char *out, size_t size) {
     } found = {library != NULL ? dlsym(library, "__cxa_demangle") : NULL};
     function = found.function;
   }
+  OPC_SCOPED(opc_scope_free)
   char *plain = function != NULL && strncmp(name, "_Z", 2) == 0 ? function(name, NULL, NULL, NULL) : NULL;
   snprintf(out, size, "%s", plain != NULL ? plain : name);
-  free(plain);
 }
 
 static bool to_virtual(Elf *elf, uint64_t file_offset, uint64_t *out) {

@@ -37,7 +37,7 @@ static opc_status_t make_command(opc_memcheck_t *memcheck, opc_error_t *error) {
       "--vgdb=no",       "--error-limit=no", "--error-exitcode=0",   "--sigill-diagnostics=yes"};
   static const char usual[] = "--track-origins=yes --num-callers=24";
   const char *given = getenv("VALGRIND_OPTS");
-  opc_text_t folder = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t folder = {0};
   add_doubled(&folder, memcheck->folder);
   for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) add_word(memcheck, opc_string_copy(fixed[i]));
   add_word(memcheck, opc_string_format("--xml-file=%s/%%p.xml", opc_text_c(&folder)));
@@ -46,7 +46,6 @@ static opc_status_t make_command(opc_memcheck_t *memcheck, opc_error_t *error) {
   memcheck->options = opc_string_format("%s %s", usual, given != NULL ? given : "");
   bool complete = !folder.failed && memcheck->options != NULL;
   for (size_t i = 0; i < memcheck->word_count; i++) complete &= memcheck->words[i] != NULL;
-  opc_text_clear(&folder);
   memcheck->launcher.words = memcheck->words;
   memcheck->launcher.tool = "memcheck";
   memcheck->launcher.variable = "VALGRIND_OPTS";
@@ -66,7 +65,7 @@ static opc_status_t make_folder(opc_memcheck_t *memcheck, opc_error_t *error) {
 
 opc_status_t opc_memcheck_new(opc_memcheck_t **out, opc_error_t *error) {
   opc_status_t status = OPC_OK;
-  char *valgrind = opc_tool_on_path("valgrind");
+  OPC_SCOPED(opc_scope_free) char *valgrind = opc_tool_on_path("valgrind");
   *out = NULL;
   opc_memcheck_t *memcheck = calloc(1, sizeof *memcheck);
   if (memcheck != NULL) memcheck->launcher.log = -1;
@@ -82,7 +81,6 @@ opc_status_t opc_memcheck_new(opc_memcheck_t **out, opc_error_t *error) {
   if (status == OPC_OK) status = make_command(memcheck, error);
   if (status == OPC_OK) *out = memcheck;
   else opc_memcheck_free(memcheck);
-  free(valgrind);
   return status;
 }
 
@@ -144,7 +142,7 @@ static void add_chain(opc_text_t *out, const json_t *frames) {
 /* What came up before the first case, or when the process was over. */
 static opc_status_t note_file(rest_t *rest, const char *path, opc_error_t *error) {
   enum { NOTES_MAX = 8 };
-  opc_memcheck_errors_t errors = {0};
+  OPC_SCOPED(opc_memcheck_errors_clear) opc_memcheck_errors_t errors = {0};
   opc_status_t status = opc_memcheck_xml_read(path, &errors, error);
   rest->processes += errors.finished;
   for (size_t i = 0; i < errors.count && status == OPC_OK; i++) {
@@ -152,15 +150,12 @@ static opc_status_t note_file(rest_t *rest, const char *path, opc_error_t *error
     if (found->number != 0 && strncmp(found->kind, "Leak_", strlen("Leak_")) != 0) continue;
     rest->errors++;
     if (rest->noted++ >= NOTES_MAX) continue;
-    opc_text_t chain = {0};
-    json_t *words = opc_memcheck_describe(found, rest->view);
+    OPC_SCOPED(opc_text_clear) opc_text_t chain = {0};
+    json_auto_t *words = opc_memcheck_describe(found, rest->view);
     add_chain(&chain, json_object_get(words, "frames"));
     status = opc_journal_note(rest->journal, error, "memcheck, outside of any case: %s: %s", found->what,
                               opc_text_c(&chain));
-    json_decref(words);
-    opc_text_clear(&chain);
   }
-  opc_memcheck_errors_clear(&errors);
   return status;
 }
 

@@ -20,8 +20,8 @@ static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child
   if (illegal && view->maps != NULL && opc_maps_find(view->maps, counter) != NULL &&
       opc_memcheck_log_unknown_instruction(memcheck->log, child->pid, counter, &words)) {
     end = OPC_MEMCHECK_END_INSTRUCTION;
-    opc_frames_t *frames = calloc(1, sizeof *frames);
-    opc_text_t where = {0};
+    OPC_SCOPED(opc_scope_free) opc_frames_t *frames = calloc(1, sizeof *frames);
+    OPC_SCOPED(opc_text_clear) opc_text_t where = {0};
     if (frames != NULL) {
       opc_frames_resolve(view->symboliser, view->maps, view->library, &counter, 1, true, frames);
       opc_frames_say(frames, &where);
@@ -33,8 +33,6 @@ static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child
                   "nothing is wrong with the operator by it. A library built for an older processor can be watched "
                   "(-march=x86-64-v3 for one)",
                   opc_text_c(&words), opc_text_c(&where));
-    opc_text_clear(&where);
-    free(frames);
   } else if (box->crashed == 1 || child->cause != OPC_END_BY_ITSELF) {
     /* It is told already. */
   } else if (new_failed || (opc_memcheck_log_failure(memcheck->log, child->pid, &words, &no_memory) && no_memory)) {
@@ -70,9 +68,8 @@ opc_status_t opc_memcheck_crash(opc_memcheck_t *memcheck, const opc_child_t *chi
   if (readable && child->crash_record->running == 1)
     status = opc_memcheck_hits_of_number(process, child->crash_record->sequence, &hits, error);
   if (status == OPC_OK && hits.count > 0) {
-    json_t *findings = opc_memcheck_findings(&hits, child->crash_record->sequence, view);
+    json_auto_t *findings = opc_memcheck_findings(&hits, child->crash_record->sequence, view);
     opc_external_tool_also(crash->evidence, findings);
-    json_decref(findings);
   }
   if (status == OPC_OK) *out = end_of(memcheck, child, view, process->errors.new_failed, crash);
   free(hits.items);

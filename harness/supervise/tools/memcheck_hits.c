@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/array.h"
 #include "supervise/tools/memcheck_state.h"
 
 /* ---- a process ---- */

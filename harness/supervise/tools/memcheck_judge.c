@@ -15,7 +15,7 @@ static opc_severity_t severity_of(const char *rule_name) {
 }
 
 static void add_counts(json_t *finding, uint64_t errors, uint64_t places, bool earlier) {
-  opc_text_t words = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t words = {0};
   json_t *valgrind = json_object_get(finding, "valgrind");
   opc_text_add(&words, opc_json_text_of(finding, "message"));
   if (earlier) opc_text_add(&words, ", as it was first seen in an earlier case");
@@ -24,7 +24,6 @@ static void add_counts(json_t *finding, uint64_t errors, uint64_t places, bool e
   json_object_set_new(finding, "message", json_string(opc_text_c(&words)));
   json_object_set_new(valgrind, "errors", json_integer((json_int_t)errors));
   json_object_set_new(valgrind, "places", json_integer((json_int_t)places));
-  opc_text_clear(&words);
 }
 
 json_t *opc_memcheck_findings(const opc_memcheck_hits_t *hits, uint64_t number, const opc_memcheck_view_t *view) {
@@ -51,9 +50,8 @@ json_t *opc_memcheck_findings(const opc_memcheck_hits_t *hits, uint64_t number, 
 }
 
 static void witness(json_t *result, const opc_memcheck_hits_t *hits, uint64_t number, const opc_memcheck_view_t *view) {
-  json_t *findings = opc_memcheck_findings(hits, number, view);
+  json_auto_t *findings = opc_memcheck_findings(hits, number, view);
   opc_external_tool_merge(result, findings);
-  json_decref(findings);
 }
 
 /* Something is wrong with the case, and nobody can say what. */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "supervise/tools/memcheck_xml.h"
 
 typedef struct log_reader {

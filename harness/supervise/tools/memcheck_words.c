@@ -154,10 +154,9 @@ static void say_access(const scene_t *scene, const char *verb, opc_text_t *out) 
   opc_text_addf(out, "%s %" PRIu64 " byte%s", verb, size, size == 1 ? "" : "s");
   if (place.known) {
     say_place(scene, &place, out);
-    opc_text_t source = {0};
+    OPC_SCOPED(opc_text_clear) opc_text_t source = {0};
     say_source(scene, place.freed ? 1 : 0, &source);
     if (scene->error->tensor.path[0] == '\0' && source.length > 0) opc_text_addf(out, " (made%s)", opc_text_c(&source));
-    opc_text_clear(&source);
   } else {
     opc_text_addf(out, " at 0x%" PRIx64, place.address);
     if (is != NULL) opc_text_addf(out, ", which%s", is);
@@ -169,7 +168,7 @@ static void say_write(const scene_t *scene, opc_text_t *out) { say_access(scene,
 
 /* " (a tensor made in f (f.cpp:3))" */
 static void say_origin(const scene_t *scene, opc_text_t *out) {
-  opc_text_t source = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t source = {0};
   const opc_memcheck_error_t *error = scene->error;
   const char *text = "";
   for (size_t i = 0; i < error->aux_count; i++) {
@@ -181,7 +180,6 @@ static void say_origin(const scene_t *scene, opc_text_t *out) {
                      : strstr(text, "heap allocation") != NULL ? "memory of malloc or new, got"
                                                                : "a tensor made";
   if (source.length > 0) opc_text_addf(out, " (%s%s)", what, opc_text_c(&source));
-  opc_text_clear(&source);
 }
 
 static void say_branch(const scene_t *scene, opc_text_t *out) {
@@ -210,7 +208,7 @@ static void say_free(const scene_t *scene, opc_text_t *out) {
     opc_text_addf(out, "frees 0x%" PRIx64 ", which is no block of malloc or new", place.address);
     return;
   }
-  opc_text_t freed = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t freed = {0};
   say_source(scene, 0, &freed);
   if (place.freed && place.distance == 0)
     opc_text_addf(out, "frees a block of %" PRIu64 " bytes a second time", place.size);
@@ -218,7 +216,6 @@ static void say_free(const scene_t *scene, opc_text_t *out) {
     opc_text_addf(out, "frees a pointer to byte %" PRIu64 " of a block of %" PRIu64 " bytes", place.distance,
                   place.size);
   if (place.freed && freed.length > 0) opc_text_addf(out, " (the first time%s)", opc_text_c(&freed));
-  opc_text_clear(&freed);
 }
 
 /* "operator new[](unsigned long)" without what it takes. */
@@ -272,9 +269,9 @@ static void read_scene(const opc_memcheck_error_t *error, const opc_memcheck_vie
 
 json_t *opc_memcheck_describe(const opc_memcheck_error_t *error, const opc_memcheck_view_t *view) {
   const struct kind *kind = kind_of(error->kind);
-  scene_t *scene = calloc(1, sizeof *scene);
+  OPC_SCOPED(opc_scope_free) scene_t *scene = calloc(1, sizeof *scene);
   if (scene == NULL) return NULL;
-  opc_text_t message = {0}, shown = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0}, shown = {0};
   read_scene(error, view, scene);
   kind->say(scene, &message);
   if (scene->frames.own != NULL) opc_text_add(&message, ",");
@@ -290,8 +287,5 @@ json_t *opc_memcheck_describe(const opc_memcheck_error_t *error, const opc_memch
   json_object_set_new(object, "valgrind",
                       json_pack("{s:o, s:o, s:o}", "kind", opc_json_string(error->kind), "what",
                                 opc_json_string(error->what), "about", about));
-  opc_text_clear(&message);
-  opc_text_clear(&shown);
-  free(scene);
   return object;
 }

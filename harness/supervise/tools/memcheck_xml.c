@@ -10,7 +10,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/array.h"
 #include "base/text.h"
 #include "memory/red_zone.h"
 #include "memory/valgrind_requests.h"
@@ -192,7 +191,7 @@ static opc_status_t load_file(const char *path, opc_text_t *out, opc_error_t *er
 }
 
 opc_status_t opc_memcheck_xml_read(const char *path, opc_memcheck_errors_t *out, opc_error_t *error) {
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   out->count = 0;
   out->finished = out->new_failed = false;
   scan_t scan = {.errors = out, .announced = calloc(1, sizeof *scan.announced)};
@@ -203,7 +202,6 @@ opc_status_t opc_memcheck_xml_read(const char *path, opc_memcheck_errors_t *out,
     if (reader == NULL || !read_elements(reader, &scan)) status = opc_out_of_memory(error);
     xmlFreeTextReader(reader);
   }
-  opc_text_clear(&text);
   free(scan.announced);
   return status;
 }

@@ -107,7 +107,7 @@ static void count(const char *tool, const opc_sanitize_records_t *records, size_
 static json_t *describe(const char *tool, const opc_sanitize_records_t *records, size_t index) {
   const opc_sanitize_record_t *record = &records->items[index];
   size_t times, places;
-  opc_text_t message = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   count(tool, records, index, &times, &places);
   say(record, &message);
   if (times > 1) opc_text_addf(&message, "; %zu such records", times);
@@ -118,7 +118,6 @@ static json_t *describe(const char *tool, const opc_sanitize_records_t *records,
                 "frames", stack_json(&record->host), "sanitizer", "tool", tool, "kind", opc_json_string(record->kind),
                 "text", opc_json_string(record->text), "records", (json_int_t)times, "places", (json_int_t)places);
   if (record->device.count > 0) json_object_set_new(finding, "device_frames", stack_json(&record->device));
-  opc_text_clear(&message);
   return finding;
 }
 

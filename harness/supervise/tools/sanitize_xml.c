@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/array.h"
+#include "base/owned.h"
 #include "supervise/evidence/xml_node.h"
 
 /* ---- one record ---- */

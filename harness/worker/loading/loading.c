@@ -25,9 +25,8 @@ static const opc_loading_t *terminating;
 static void on_terminate(const char *text) {
   if (!terminating) return;
   opc_error_t ignored;
-  json_t *message = json_pack("{s:s, s:o}", "t", "terminate", "message", opc_json_string(text));
+  json_auto_t *message = json_pack("{s:s, s:o}", "t", "terminate", "message", opc_json_string(text));
   (void)!opc_channel_send(terminating->control, message, NULL, 0, &ignored);
-  json_decref(message);
 }
 
 static opc_status_t tell(const opc_loading_t *loading, json_t *message, opc_error_t *error) {
@@ -60,13 +59,11 @@ static opc_status_t tell_each(const opc_loading_t *loading, const char *kind, js
 
 /* A class is called by the name of its constructor, unless an operator has that name. */
 static void add_class(json_t *all, const json_t *json) {
-  opc_class_t class_ = {0};
-  opc_operator_t op = {0};
+  OPC_SCOPED(opc_class_clear) opc_class_t class_ = {0};
+  OPC_SCOPED(opc_operator_clear) opc_operator_t op = {0};
   if (opc_class_from_json(json, &class_, NULL) == OPC_OK && opc_operator_from_class(&class_, &op, NULL) == OPC_OK &&
       !json_object_get(all, op.name))
     json_object_set_new(all, op.name, opc_operator_to_json(&op));
-  opc_operator_clear(&op);
-  opc_class_clear(&class_);
 }
 
 /* The operators of a package are its models: what it says of their inputs goes with them. */

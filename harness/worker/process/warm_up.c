@@ -30,14 +30,13 @@ static const struct {
 };
 
 static void warm_returns(const opc_call_t *call) {
-  opc_output_t *outputs = NULL;
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0, size;
   if (opc_call_outputs(call, &outputs, &count, NULL) != OPC_OK) return;
   for (size_t i = 0; i < count; i++) {
     void *bytes = NULL;
     if (opc_tensor_logical_bytes(outputs[i].tensor, &bytes, &size, NULL) == OPC_OK) free(bytes);
   }
-  free(outputs);
 }
 
 static void warm_call(opc_op_handle_t *handle, const opc_operator_t *op, const opc_sample_t *sample,
@@ -59,10 +58,10 @@ static void warm_call(opc_op_handle_t *handle, const opc_operator_t *op, const o
 }
 
 static void warm_operator(const char *name, const char *arguments) {
-  opc_operator_t op = {0};
-  opc_sample_t sample = {0};
+  OPC_SCOPED(opc_operator_clear) opc_operator_t op = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   opc_op_handle_t *handle = NULL;
-  json_t *json = json_pack("{s:s, s:o*}", "operator", name, "args", json_loads(arguments, 0, NULL));
+  json_auto_t *json = json_pack("{s:s, s:o*}", "operator", name, "args", json_loads(arguments, 0, NULL));
   opc_status_t status = opc_bridge_describe(name, &op, NULL);
   if (status == OPC_OK) status = opc_sample_from_json(json, &op, NULL, &sample, NULL, 0, NULL);
   if (status == OPC_OK) status = opc_op_find(name, &handle, NULL);
@@ -71,9 +70,6 @@ static void warm_operator(const char *name, const char *arguments) {
     warm_call(handle, &op, &sample, OPC_DEVICE_META);
   }
   opc_op_free(handle);
-  opc_sample_clear(&sample);
-  opc_operator_clear(&op);
-  json_decref(json);
 }
 
 void opc_warm_up(void) {

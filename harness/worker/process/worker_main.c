@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/owned.h"
 #include "memory/valgrind_requests.h"
 #include "wire/protocol.h"
 #include "worker/child/child_folder.h"
@@ -133,10 +134,9 @@ static void preload_forget(void) {
   const char *preload = getenv("LD_PRELOAD");
   if (!preload || !strstr(preload, "libopcheck-cudart.so.")) return;
   const char *rest = strchr(preload, ':');
-  char *kept = rest ? strdup(rest + 1) : NULL;
+  OPC_SCOPED(opc_scope_free) char *kept = rest ? strdup(rest + 1) : NULL;
   if (kept) setenv("LD_PRELOAD", kept, 1);
   else unsetenv("LD_PRELOAD");
-  free(kept);
 }
 
 int main(int argc, char **argv) {

@@ -1,13 +1,20 @@
-#include "base/array.h"
+#include "base/owned.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* Pointers are copied as bytes: the caller's are pointers to other types. */
 bool opc_array_grow(void *array, size_t count, size_t item_size) {
-  void *items; /* copied as bytes: the caller's pointer is one to another type */
+  void *items;
   if (count & (count - 1)) return true;
   memcpy(&items, array, sizeof items);
   items = realloc(items, (count > 0 ? 2 * count : 1) * item_size);
   if (items) memcpy(array, &items, sizeof items);
   return items != NULL;
+}
+
+void opc_scope_free(void *pointer) {
+  void *memory;
+  memcpy(&memory, pointer, sizeof memory);
+  free(memory);
 }
