@@ -28,9 +28,18 @@ static void forget_outcome(opc_task_t *task) {
   task->outcome = NULL;
 }
 
+size_t opc_bisection_middle(const opc_bisection_t *bisection) {
+  return bisection->low + (bisection->high - bisection->low) / 2;
+}
+
+bool opc_bisection_narrow(opc_bisection_t *bisection, bool from_middle) {
+  *(from_middle ? &bisection->low : &bisection->high) = opc_bisection_middle(bisection);
+  return bisection->high - bisection->low <= 1;
+}
+
 /* The case that the stretch starts with. */
 static size_t stretch_start(const opc_task_t *task) {
-  return task->step == STEP_HALVE ? task->low + (task->high - task->low) / 2 : task->low;
+  return task->step == STEP_HALVE ? opc_bisection_middle(&task->halves) : task->halves.low;
 }
 
 static bool is_of(const json_t *left, const json_t *right) {
@@ -101,34 +110,27 @@ static opc_status_t conclude(opc_task_t *task, json_t *result, const char *repro
   return status;
 }
 
-static void add_words(json_t *result, const char *words) {
-  char *text = opc_string_format("%s%s", opc_json_text_of(result, "message"), words);
-  json_object_set_new(result, "message", opc_json_string(text));
-  free(text);
-}
-
 static opc_status_t conclude_depends(opc_task_t *task, size_t on, opc_error_t *error) {
   json_t *result = json_incref(present(task)->result), *evidence = json_object_get(result, "evidence");
   char *words = opc_string_format(
       ". It does so only after the case %s in the same process: what that call leaves behind matters", task->order[on]);
-  char *repro = opc_repro_line(task->session, task->op, NULL);
-  add_words(result, words);
+  OPC_SCOPED(opc_scope_free) char *repro = opc_repro_line(task->session, task->op, NULL);
+  opc_task_result_add(result, words);
   json_object_set_new(evidence, "confirmed", json_true());
   json_object_set_new(evidence, "depends_on", json_string(task->order[on]));
   opc_status_t status = conclude(task, result, repro, error);
   free(words);
-  free(repro);
   return status;
 }
 
 static opc_status_t conclude_unconfirmed(opc_task_t *task, opc_error_t *error) {
   json_t *result = json_incref(present(task)->result);
-  add_words(result, ". It showed once and could not be made to show again, alone or after the cases before it");
+  opc_task_result_add(result,
+                      ". It showed once and could not be made to show again, alone or after the cases before it");
   json_object_set_new(result, "severity", json_string("warning"));
   json_object_set_new(json_object_get(result, "evidence"), "confirmed", json_false());
-  char *repro = opc_repro_line(task->session, task->op, NULL);
+  OPC_SCOPED(opc_scope_free) char *repro = opc_repro_line(task->session, task->op, NULL);
   opc_status_t status = conclude(task, result, repro, error);
-  free(repro);
   return status;
 }
 
@@ -174,8 +176,7 @@ static opc_status_t evaluate(opc_task_t *task, opc_error_t *error) {
   if (task->step == STEP_ALONE) {
     if (task->alone_runs == 1 && has_stretch) {
       task->step = STEP_STRETCH;
-      task->low = suspect->first;
-      task->high = suspect->position;
+      task->halves = (opc_bisection_t){.low = suspect->first, .high = suspect->position};
     } else if (task->alone_runs >= ALONE_RUNS_MAX) {
       return conclude_unconfirmed(task, error);
     }
@@ -185,15 +186,11 @@ static opc_status_t evaluate(opc_task_t *task, opc_error_t *error) {
     task->step = STEP_ALONE;
     return OPC_OK;
   }
-  if (task->step == STEP_STRETCH) {
-    task->step = STEP_HALVE;
-    if (++task->bisections > BISECTIONS_MAX) return conclude_depends(task, task->low, error);
-  } else if (again) {
-    task->low = stretch_start(task);
-  } else {
-    task->high = stretch_start(task);
-  }
-  return task->high - task->low <= 1 ? conclude_depends(task, task->low, error) : OPC_OK;
+  bool found = task->step == STEP_STRETCH
+                   ? ++task->bisections > BISECTIONS_MAX || task->halves.high - task->halves.low <= 1
+                   : opc_bisection_narrow(&task->halves, again);
+  task->step = STEP_HALVE;
+  return found ? conclude_depends(task, task->halves.low, error) : OPC_OK;
 }
 
 static bool is_present_case(const opc_task_t *task, const char *case_id) {
@@ -221,7 +218,7 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   if (after || is_present_case(task, case_id)) {
     forget_outcome(task);
     task->outcome = opc_task_crash_result(own, crash, task);
-    if (after) add_words(task->outcome, ", after the operator had returned");
+    if (after) opc_task_result_add(task->outcome, ", after the operator had returned");
   }
   return evaluate(task, error);
 }

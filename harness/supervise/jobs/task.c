@@ -14,10 +14,9 @@
 static const char *const sources[] = {"file", "file", "recorded", "searched"}; /* in the order of opc_sample_source_t */
 
 static opc_status_t add_copy(opc_sample_set_t *set, const opc_sample_t *sample, opc_error_t *error) {
-  opc_sample_t copy = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t copy = {0};
   opc_status_t status = opc_sample_copy(sample, &copy, error);
   if (status == OPC_OK) status = opc_sample_set_add(set, &copy, error);
-  opc_sample_clear(&copy);
   return status;
 }
 
@@ -121,14 +120,13 @@ void opc_task_enter(opc_task_t *task, const opc_phase_t *phase) {
 }
 
 opc_status_t opc_task_send(opc_task_t *task, opc_error_t *error) {
-  json_t *command = NULL;
+  json_auto_t *command = NULL;
   opc_child_t *child = task->child;
   opc_status_t status = task->phase->command(task, &command, error);
   if (status == OPC_OK && command != NULL && child != NULL) {
     /* A child that is gone already is told of by its end: no error here. */
     if (opc_channel_send(&child->channel, command, NULL, 0, NULL) != OPC_OK) opc_child_kill(child, OPC_END_CHANNEL);
   }
-  json_decref(command);
   return status;
 }
 
@@ -174,7 +172,7 @@ static void running_case(const opc_task_t *task, char out[OPC_CRASH_RECORD_CASE_
 
 opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {
   char case_id[OPC_CRASH_RECORD_CASE_SIZE];
-  opc_crash_t crash = {0};
+  OPC_SCOPED(opc_crash_clear) opc_crash_t crash = {0};
   opc_crash_limits_t limits = {.seconds = task->phase->seconds(task),
                                .memory_mib = task->session->options->memory_mib,
                                .library = task->op->library,
@@ -193,7 +191,6 @@ opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {
   crash.unwatchable = end == OPC_MEMCHECK_END_INSTRUCTION;
   task->child = NULL;
   if (status == OPC_OK) status = task->phase->crash(task, case_id, &crash, error);
-  opc_crash_clear(&crash);
   return status;
 }
 
@@ -227,7 +224,7 @@ json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t cras
 
 json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, const opc_task_t *task) {
   opc_case_id_t id;
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   if (crash->unwatchable)
     return opc_result_new(case_id, opc_verdict_name(OPC_VERDICT_SKIP), "error", NULL,
                           opc_skip_reason_name(OPC_SKIP_NOT_APPLICABLE), opc_text_c(&crash->message),
@@ -247,14 +244,18 @@ json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, con
   }
   json_t *result = opc_result_new(case_id, "error", opc_severity_name(severity), crash->rule, NULL, opc_text_c(&text),
                                   json_incref(crash->evidence), crash->seconds);
-  opc_text_clear(&text);
   return result;
 }
 
 void opc_task_explain_no_sample(const opc_task_t *task, json_t *result) {
   const char *reason = json_string_value(json_object_get(result, "reason"));
   if (task->detail == NULL || reason == NULL || strcmp(reason, opc_skip_reason_name(OPC_SKIP_NO_SAMPLE)) != 0) return;
+  OPC_SCOPED(opc_scope_free)
   char *text = opc_string_format("no sample file names it, and the search found no arguments: %s", task->detail);
   json_object_set_new(result, "message", opc_json_string(text));
-  free(text);
+}
+
+void opc_task_result_add(json_t *result, const char *words) {
+  OPC_SCOPED(opc_scope_free) char *text = opc_string_format("%s%s", opc_json_text_of(result, "message"), words);
+  json_object_set_new(result, "message", opc_json_string(text));
 }

@@ -25,6 +25,14 @@ typedef struct opc_phase {
   bool searches;                             /* its children make tries, and run no cases */
 } opc_phase_t;
 
+/* Halving to a culprit, which is one of low … high - 1: the middle parts them, and one half is found to have it. */
+typedef struct opc_bisection {
+  size_t low, high;
+} opc_bisection_t;
+size_t opc_bisection_middle(const opc_bisection_t *bisection);
+/* True: one is left, low. */
+bool opc_bisection_narrow(opc_bisection_t *bisection, bool from_middle);
+
 /* A finding before its confirmation. */
 typedef struct opc_suspect {
   json_t *result;
@@ -84,7 +92,7 @@ struct opc_task {
   bool in_company;   /* the suspect runs behind others of its group, in the child of the first of them */
   size_t leader;     /* that one */
   int alone_runs, bisections;
-  size_t low, high;
+  opc_bisection_t halves;
   json_t *outcome; /* what the suspect's case came to this time */
 };
 
@@ -111,6 +119,8 @@ opc_status_t opc_task_send(opc_task_t *task,
  * `crashed`. */
 json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t crashed);
 json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, const opc_task_t *task);
+/* Puts words behind the result's message. */
+void opc_task_result_add(json_t *result, const char *words);
 /* Why there was nothing to call with: the child does not know, the search does. Changes a result that is skipped for
  * it. */
 void opc_task_explain_no_sample(const opc_task_t *task, json_t *result);

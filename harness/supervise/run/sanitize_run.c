@@ -167,11 +167,10 @@ static opc_status_t read_report(const char *path, const opc_child_t *child, outc
   if (status == OPC_OK && says_found && out->records.count == 0) {
     out->lost = opc_string_copy("it ends with the exit code for errors, and its report holds none");
   } else if (status != OPC_OK && !out->crashed && (has_called(out) || says_found)) {
-    opc_text_t tail = {0};
+    OPC_SCOPED(opc_text_clear) opc_text_t tail = {0};
     opc_output_tail(child->output, TAIL_SIZE, &tail);
     out->lost =
         opc_string_format("%s%s%s", why.message, tail.length > 0 ? "; its last words: " : "", opc_text_c(&tail));
-    opc_text_clear(&tail);
   }
   return OPC_OK;
 }
@@ -215,25 +214,17 @@ static const char *case_at(const json_t *results, size_t index) {
  * does not. */
 static opc_status_t find_first(operator_run_t *run, const json_t *results, const char *rule, size_t *out,
                                opc_error_t *error) {
-  size_t low = 0, high = json_array_size(results) - 1;
+  opc_bisection_t cases = {.high = json_array_size(results)};
   opc_status_t status = OPC_OK;
-  while (status == OPC_OK && low < high) {
-    size_t middle = low + (high - low) / 2;
-    stretch_t half = {.from = case_at(results, low), .to = case_at(results, middle)};
+  for (bool found = cases.high == 1; status == OPC_OK && !found;) {
+    stretch_t half = {.from = case_at(results, cases.low), .to = case_at(results, opc_bisection_middle(&cases) - 1)};
     outcome_t outcome;
     status = run_stretch(run, &half, &outcome, error);
-    if (status == OPC_OK && shows(run->session, &outcome, rule)) high = middle;
-    else low = middle + 1;
+    found = opc_bisection_narrow(&cases, status != OPC_OK || !shows(run->session, &outcome, rule));
     outcome_clear(&outcome);
   }
-  *out = low;
+  *out = cases.low;
   return status;
-}
-
-static void add_words(json_t *result, const char *words) {
-  char *text = opc_string_format("%s%s", opc_json_text_of(result, "message"), words);
-  json_object_set_new(result, "message", opc_json_string(text));
-  free(text);
 }
 
 /* The case runs alone, and its report is its own. Where nothing shows then, what its process showed is told with it. */
@@ -252,7 +243,8 @@ static opc_status_t blame(operator_run_t *run, json_t *result, const outcome_t *
   json_array_foreach(findings, i, finding) {
     json_object_set_new(run->told, opc_json_text_of(finding, "rule"), json_true());
     if (!own)
-      add_words(finding, ". It showed in a process that ran other cases before this one, and not in this case alone");
+      opc_task_result_add(finding,
+                          ". It showed in a process that ran other cases before this one, and not in this case alone");
   }
   if (findings != NULL) opc_external_tool_merge(result, findings);
   if (findings != NULL) json_object_set_new(json_object_get(result, "evidence"), "confirmed", json_boolean(own));
@@ -320,7 +312,7 @@ static opc_status_t confirm(operator_run_t *run, json_t *result, opc_error_t *er
     json_object_set_new(evidence, "confirmed", json_boolean(same));
     if (!same) {
       json_object_set_new(result, "severity", json_string("warning"));
-      add_words(result, ". It showed once, and not again when the case ran alone");
+      opc_task_result_add(result, ". It showed once, and not again when the case ran alone");
     }
   }
   outcome_clear(&outcome);
@@ -333,6 +325,7 @@ static opc_status_t confirm(operator_run_t *run, json_t *result, opc_error_t *er
 static opc_status_t lose(operator_run_t *run, outcome_t *outcome, opc_error_t *error) {
   size_t i;
   json_t *result;
+  OPC_SCOPED(opc_scope_free)
   char *words = opc_string_format("compute-sanitizer left no report that says how this case went: %s", outcome->lost);
   run->session->trouble = true;
   json_array_foreach(outcome->results, i, result) {
@@ -344,7 +337,6 @@ static opc_status_t lose(operator_run_t *run, outcome_t *outcome, opc_error_t *e
   }
   opc_status_t status =
       opc_journal_note(run->session->journal, error, "%s: %s", run->op->name, words != NULL ? words : "out of memory");
-  free(words);
   return status;
 }
 
@@ -367,7 +359,7 @@ static void take_crash(const operator_run_t *run, outcome_t *outcome) {
   const char *last = count > 0 ? case_at(outcome->results, count - 1) : NULL;
   bool after = last != NULL && (outcome->crashed_case[0] == '\0' || strcmp(outcome->crashed_case, last) == 0);
   json_t *result = opc_task_crash_result(after ? last : outcome->crashed_case, &outcome->crash, run->task);
-  if (after) add_words(result, ", after the operator had returned");
+  if (after) opc_task_result_add(result, ", after the operator had returned");
   if (after) json_array_remove(outcome->results, count - 1);
   json_array_append_new(outcome->results, result);
 }
