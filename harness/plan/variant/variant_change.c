@@ -1,0 +1,185 @@
+#include "plan/variant/variant_change.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/variant/variant_table.h"
+
+enum { COMPARED_MAX = 1 << 16 }; /* elements of a tensor whose values are compared */
+
+const char *opc_input_change_name(opc_input_change_t change) {
+  static const char *const names[] = {"same_values", "related", "alone"};
+  return names[change];
+}
+
+/* ---- what differs ---- */
+
+enum {
+  DIFFERS_SIZES = 1 << 0,
+  DIFFERS_DTYPE = 1 << 1,
+  DIFFERS_VALUES = 1 << 2,
+  DIFFERS_RANDOMLY = 1 << 3 /* with DIFFERS_VALUES: other random numbers of the same kind */
+};
+
+static bool is_integral(const opc_tensor_spec_t *spec) {
+  opc_dtype_class_t class_ = opc_dtype_class(spec->dtype);
+  return class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
+}
+
+static bool is_floating(const opc_tensor_spec_t *spec) {
+  opc_dtype_class_t class_ = opc_dtype_class(spec->dtype);
+  return class_ == OPC_CLASS_FLOATING || class_ == OPC_CLASS_COMPLEX;
+}
+
+static bool is_random(const opc_fill_t *fill) {
+  return fill->kind == OPC_FILL_NORMAL || fill->kind == OPC_FILL_UNIFORM || fill->kind == OPC_FILL_RANGE;
+}
+
+static bool repeats(const opc_tensor_spec_t *spec) {
+  for (int dim = 0; dim < spec->ndim; dim++)
+    if (spec->sizes[dim] > 1 && spec->strides[dim] == 0) return true;
+  return false;
+}
+
+static bool same_text(const char *left, const char *right) {
+  return left == right || (left && right && strcmp(left, right) == 0);
+}
+
+/* Element by element, of a tensor that may repeat some. The seed is any: of random numbers the streams decide. */
+static bool equal_elements(const opc_tensor_spec_t *left, const opc_tensor_spec_t *right, const char *path) {
+  const int64_t numel = opc_tensor_spec_numel(left);
+  const size_t bytes = (size_t)numel * opc_dtype_size(left->dtype);
+  if (numel > COMPARED_MAX || bytes == 0) return numel == 0;
+  char *values = calloc(2, bytes);
+  bool equal = values && opc_fill_logical(left, path, 0, values, NULL) == OPC_OK &&
+               opc_fill_logical(right, path, 0, values + bytes, NULL) == OPC_OK &&
+               memcmp(values, values + bytes, bytes) == 0;
+  free(values);
+  return equal;
+}
+
+/* Sizes and dtype are the same. Where a fill is as it was so are the values, unless elements repeat that did not, or
+ * the fill is of another argument's stream. */
+static unsigned values_differ(const opc_tensor_spec_t *from, const opc_tensor_spec_t *to, const char *path) {
+  if (from->fill.special != to->fill.special) return DIFFERS_VALUES;
+  bool moved = (repeats(to) && !repeats(from)) || !same_text(from->identity, to->identity);
+  bool filled = from->fill.kind == to->fill.kind && from->fill.filled_as == to->fill.filled_as &&
+                from->fill.rounded_to == to->fill.rounded_to && from->fill.lo == to->fill.lo &&
+                from->fill.hi == to->fill.hi && from->fill.value_count == to->fill.value_count;
+  if (!moved && filled && from->fill.kind != OPC_FILL_VALUES) return 0;
+  if (equal_elements(from, to, path)) return 0;
+  return DIFFERS_VALUES | (filled && is_random(&from->fill) ? DIFFERS_RANDOMLY : 0);
+}
+
+static unsigned tensor_differs(const opc_tensor_spec_t *from, const opc_tensor_spec_t *to, const char *path) {
+  unsigned differs = from->dtype != to->dtype ? DIFFERS_DTYPE : 0;
+  if (from->ndim != to->ndim ||
+      (from->ndim > 0 && memcmp(from->sizes, to->sizes, (size_t)from->ndim * sizeof from->sizes[0]) != 0))
+    return differs | DIFFERS_SIZES;
+  if (differs) return differs | (from->fill.special != to->fill.special ? DIFFERS_VALUES : 0);
+  return values_differ(from, to, path);
+}
+
+/* ---- what a sample has beside floating tensors ---- */
+
+static bool has_integer(const opc_value_t *value) {
+  if (value->kind == OPC_VALUE_INT) return true;
+  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
+    if (has_integer(&value->list.items[i])) return true;
+  return false;
+}
+
+static bool equal_plain(const opc_value_t *left, const opc_value_t *right) {
+  if (left->kind != right->kind) return false;
+  if (left->kind == OPC_VALUE_INT) return left->integer == right->integer;
+  /* No variant changes other values that are no tensors; lists of tensors are compared by their tensors. */
+  if (left->kind != OPC_VALUE_LIST || !has_integer(left)) return true;
+  if (left->list.count != right->list.count) return false;
+  for (size_t i = 0; i < left->list.count; i++)
+    if (!equal_plain(&left->list.items[i], &right->list.items[i])) return false;
+  return true;
+}
+
+typedef struct comparison {
+  opc_variant_tensors_t from, to;
+  bool integers; /* a given argument is an integer, or holds some */
+  bool plain_differs;
+  bool lists_differ;
+  bool integral; /* a tensor of integers */
+  size_t own;    /* tensors, the same one once */
+} comparison_t;
+
+static bool compare(comparison_t *c, const opc_sample_t *base, const opc_operator_t *op, const opc_sample_t *varied) {
+  /* Collecting takes no const for the sake of those who change what is found. */
+  if (opc_variant_tensors_collect((opc_sample_t *)base, op, &c->from, NULL) != OPC_OK) return false;
+  if (opc_variant_tensors_collect((opc_sample_t *)varied, op, &c->to, NULL) != OPC_OK) return false;
+  for (size_t i = 0; i < base->argument_count; i++) {
+    if (base->absent[i]) continue;
+    c->integers |= has_integer(&base->arguments[i]);
+    c->plain_differs |= !equal_plain(&base->arguments[i], &varied->arguments[i]);
+  }
+  c->lists_differ = c->from.count != c->to.count;
+  for (size_t i = 0; i < c->from.count && !c->lists_differ; i++)
+    c->lists_differ = strcmp(c->from.items[i].path, c->to.items[i].path) != 0;
+  for (size_t i = 0; i < c->from.count; i++) {
+    c->integral |= is_integral(c->from.items[i].value->tensor);
+    c->own += c->from.items[i].twin == i;
+  }
+  return true;
+}
+
+/* Sizes that were equal are equal. */
+static bool equal_stay_equal(const comparison_t *c) {
+  for (size_t i = 0; i < c->from.count; i++) {
+    const opc_tensor_spec_t *from = c->from.items[i].value->tensor, *to = c->to.items[i].value->tensor;
+    if (from->ndim != to->ndim) return false;
+    for (int dim = 0; dim < from->ndim; dim++) {
+      for (size_t j = 0; j < c->from.count; j++) {
+        const opc_tensor_spec_t *other = c->from.items[j].value->tensor, *other_to = c->to.items[j].value->tensor;
+        for (int k = 0; k < other->ndim && k < other_to->ndim; k++)
+          if (other->sizes[k] == from->sizes[dim] && other_to->sizes[k] != to->sizes[dim]) return false;
+      }
+    }
+  }
+  return true;
+}
+
+/* Without relations between the arguments: a lone tensor has no other argument to agree with. Of several the equal
+ * sizes are changed together, which is enough where no integer says anything about a size. */
+static opc_input_change_t change_of_sizes(const comparison_t *c, const char *variant) {
+  if (c->integers || c->integral) return OPC_INPUT_ALONE;
+  if (c->own == 1) return OPC_INPUT_RELATED;
+  bool together = strncmp(variant, "all.", 4) == 0 && equal_stay_equal(c);
+  return together ? OPC_INPUT_RELATED : OPC_INPUT_ALONE;
+}
+
+static opc_input_change_t change_of(const comparison_t *c, const char *variant) {
+  opc_input_change_t change = OPC_INPUT_SAME_VALUES;
+  bool resized = false;
+  if (c->lists_differ)
+    return c->from.items[0].argument == c->from.items[c->from.count - 1].argument && !c->integers && !c->integral &&
+                   !c->plain_differs
+               ? OPC_INPUT_RELATED
+               : OPC_INPUT_ALONE;
+  for (size_t i = 0; i < c->from.count; i++) {
+    const opc_tensor_spec_t *from = c->from.items[i].value->tensor, *to = c->to.items[i].value->tensor;
+    unsigned differs = tensor_differs(from, to, c->from.items[i].path);
+    if (!differs) continue;
+    change = OPC_INPUT_RELATED;
+    if (!same_text(from->identity, to->identity)) return OPC_INPUT_ALONE;
+    if ((differs & (DIFFERS_DTYPE | DIFFERS_VALUES)) && !is_floating(from)) return OPC_INPUT_ALONE;
+    resized |= (differs & DIFFERS_SIZES) != 0;
+  }
+  if (c->plain_differs) return OPC_INPUT_ALONE;
+  return resized ? change_of_sizes(c, variant) : change;
+}
+
+opc_input_change_t opc_variant_change(const opc_sample_t *base, const opc_operator_t *op, const opc_sample_t *varied,
+                                      const char *variant) {
+  comparison_t comparison = {0};
+  opc_input_change_t change = OPC_INPUT_ALONE;
+  if (compare(&comparison, base, op, varied)) change = change_of(&comparison, variant);
+  opc_variant_tensors_clear(&comparison.from);
+  opc_variant_tensors_clear(&comparison.to);
+  return change;
+}

@@ -1,0 +1,127 @@
+/* How far variants go away from their sample. */
+#include "plan_fixture.h"
+
+#include <string.h>
+
+#include "model/sample/sample.h"
+#include "plan/variant/variant_change.h"
+
+static const fixture_argument_t arguments[] = {{"x", "Tensor?", NULL, false},
+                                               {"y", "Tensor?", "None", false},
+                                               {"tensors", "Tensor[]", "[]", false},
+                                               {"n", "int", "1", false}};
+static const fixture_argument_t returns[] = {{"", "Tensor", NULL, false}};
+static opc_operator_t op;
+
+static int make_operator(void **state) {
+  (void)state;
+  op = fixture_operator("ns::op", "ns::op(…)", arguments, COUNT(arguments), returns, COUNT(returns));
+  return 0;
+}
+
+static int clear_operator(void **state) {
+  (void)state;
+  opc_operator_clear(&op);
+  return 0;
+}
+
+/* fields: the JSON of the sample behind its operator, ' for ". */
+static opc_sample_t sample_of(const char *fields) {
+  opc_sample_t sample;
+  opc_error_t error = {0};
+  char text[2048];
+  snprintf(text, sizeof text, "{'operator': 'ns::op', %s}", fields);
+  for (char *c = text; *c; c++) {
+    if (*c == '\'') *c = '"';
+  }
+  json_t *json = json_loads(text, 0, NULL);
+  assert_non_null(json);
+  assert_ok(opc_sample_from_json(json, &op, NULL, &sample, NULL, 0, &error), error);
+  json_decref(json);
+  return sample;
+}
+
+static void assert_change(const char *fields, const char *variant, opc_dtype_t dtype, const char *expected) {
+  opc_error_t error = {0};
+  opc_sample_t base = sample_of(fields), varied = {0};
+  opc_status_t status = opc_variant_apply(&base, &op, variant, &varied, &error);
+  if (status != OPC_OK) fail_msg("%s of %s: %s", variant, fields, error.message);
+  if (dtype != OPC_DTYPE_OTHER) assert_true(opc_sample_cast(&varied, dtype));
+  const char *change = opc_input_change_name(opc_variant_change(&base, &op, &varied, variant));
+  if (strcmp(change, expected) != 0) fail_msg("%s of %s: %s, not %s", variant, fields, change, expected);
+  opc_sample_clear(&varied);
+  opc_sample_clear(&base);
+}
+
+#define F23 "{'tensor': {'shape': [2, 3]}}"
+#define F3 "{'tensor': {'shape': [3]}}"
+#define ONE "'args': [" F23 "]"
+#define TWO "'args': [" F23 ", " F23 "]"
+#define INDEX "'args': [" F23 ", {'tensor': {'shape': [3], 'dtype': 'int64', 'fill': {'values': [0, 1, 1]}}}]"
+
+static void test_what_keeps_the_values(void **state) {
+  (void)state;
+  static const char *const kept[] = {"plain",    "x.transposed", "x.sliced",          "x.offset",       "x.misaligned",
+                                     "x.padded", "x.neg",        "x.sliced+x.offset", "x.size1_strides"};
+  for (size_t i = 0; i < COUNT(kept); i++)
+    assert_change("'args': [{'tensor': {'shape': [1, 2, 3]}}]", kept[i], OPC_DTYPE_OTHER, "same_values");
+  assert_change(INDEX, "y.sliced", OPC_DTYPE_OTHER, "same_values");
+  assert_change(INDEX, "all.offset", OPC_DTYPE_OTHER, "same_values");
+  /* One element stands for all: that is other data, unless they are equal. */
+  assert_change("'args': [{'tensor': {'shape': [4], 'fill': 'ones'}}]", "x.expanded0", OPC_DTYPE_OTHER, "same_values");
+  assert_change("'args': [{'tensor': {'shape': [3], 'dtype': 'int32', 'fill': {'values': [7, 7, 7]}}}]", "x.expanded0",
+                OPC_DTYPE_OTHER, "same_values");
+  assert_change("'args': [{'tensor': {'shape': [3], 'dtype': 'int32', 'fill': {'values': [0, 1, 3]}}}]", "x.expanded0",
+                OPC_DTYPE_OTHER, "alone");
+  assert_change(INDEX, "y.expanded0", OPC_DTYPE_OTHER, "alone");
+  assert_change(ONE, "x.expanded0", OPC_DTYPE_OTHER, "related");
+}
+
+static void test_sizes_without_relations(void **state) {
+  (void)state;
+  static const char *const of_one[] = {"x.empty0", "x.empty1", "x.scalar", "all.larger", "all.uneven", "all.longer3"};
+  for (size_t i = 0; i < COUNT(of_one); i++) assert_change(ONE, of_one[i], OPC_DTYPE_OTHER, "related");
+  static const char *const together[] = {"all.larger", "all.empty_size3", "all.longer2", "all.uneven"};
+  for (size_t i = 0; i < COUNT(together); i++) assert_change(TWO, together[i], OPC_DTYPE_OTHER, "related");
+  assert_change(TWO, "x.empty0", OPC_DTYPE_OTHER, "alone");
+  assert_change(TWO, "y.scalar", OPC_DTYPE_OTHER, "alone");
+  /* all.empty0 empties the first dimension alone, and the same size is in another one. */
+  assert_change("'args': [{'tensor': {'shape': [2, 2]}}, " F23 "]", "all.empty0", OPC_DTYPE_OTHER, "alone");
+  /* Integers may say something about sizes. */
+  assert_change("'args': [" F23 ", null, [], 3]", "x.empty0", OPC_DTYPE_OTHER, "alone");
+  assert_change("'args': [" F23 ", " F23 ", [], 3]", "all.larger", OPC_DTYPE_OTHER, "alone");
+  assert_change(INDEX, "all.larger", OPC_DTYPE_OTHER, "alone");
+  assert_change(INDEX, "y.empty0", OPC_DTYPE_OTHER, "alone");
+}
+
+static void test_values_and_dtypes(void **state) {
+  (void)state;
+  assert_change(ONE, "x.nan", OPC_DTYPE_OTHER, "related");
+  assert_change(TWO, "all.infinity", OPC_DTYPE_OTHER, "related");
+  assert_change("'args': [{'tensor': {'shape': [3], 'dtype': 'int64'}}]", "x.extreme", OPC_DTYPE_OTHER, "alone");
+  assert_change(ONE, "plain", OPC_DTYPE_FLOAT64, "related");
+  assert_change(ONE, "plain", OPC_DTYPE_INT64, "related");
+  assert_change(TWO, "y.float64", OPC_DTYPE_OTHER, "related");
+  assert_change(INDEX, "y.int32", OPC_DTYPE_OTHER, "alone");
+  assert_change(INDEX, "plain", OPC_DTYPE_FLOAT16, "related"); /* the index keeps its dtype */
+  assert_change(ONE, "x.transposed", OPC_DTYPE_FLOAT64, "related");
+}
+
+static void test_the_same_tensor_and_lists(void **state) {
+  (void)state;
+  assert_change(TWO, "y.same_as_x", OPC_DTYPE_OTHER, "alone");
+  assert_change("'args': [{'tensor': {'shape': [2], 'fill': 'zeros'}}, {'tensor': {'shape': [2], 'fill': 'zeros'}}]",
+                "y.same_as_x", OPC_DTYPE_OTHER, "same_values");
+  assert_change("'args': [null, null, [" F3 ", " F3 "]]", "tensors.no_items", OPC_DTYPE_OTHER, "related");
+  assert_change("'args': [" F3 ", null, [" F3 ", " F3 "]]", "tensors.one_item", OPC_DTYPE_OTHER, "alone");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_what_keeps_the_values),
+      cmocka_unit_test(test_sizes_without_relations),
+      cmocka_unit_test(test_values_and_dtypes),
+      cmocka_unit_test(test_the_same_tensor_and_lists),
+  };
+  return cmocka_run_group_tests(tests, make_operator, clear_operator);
+}
