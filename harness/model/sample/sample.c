@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "model/sample/relations.h"
 
 static void values_free(opc_value_t *values, size_t count) {
   for (size_t i = 0; values && i < count; i++) opc_value_clear(&values[i]);
@@ -25,6 +26,7 @@ void opc_sample_clear(opc_sample_t *sample) {
   free(sample->absent);
   values_free(sample->arguments, sample->argument_count);
   expect_clear(&sample->expect);
+  opc_relations_free(sample->relations);
   *sample = (opc_sample_t){0};
 }
 
@@ -86,6 +88,7 @@ opc_status_t opc_sample_copy(const opc_sample_t *sample, opc_sample_t *out, opc_
   if (status == OPC_OK && !(out->absent = calloc(count + 1, sizeof *out->absent))) status = opc_out_of_memory(error);
   if (status == OPC_OK && count) memcpy(out->absent, sample->absent, count * sizeof *out->absent);
   if (status == OPC_OK) status = expect_copy(&sample->expect, &out->expect, error);
+  if (status == OPC_OK) status = opc_relations_copy(sample->relations, &out->relations, error);
   if (status != OPC_OK) opc_sample_clear(out);
   return status;
 }

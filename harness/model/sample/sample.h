@@ -44,6 +44,7 @@ typedef struct opc_sample {
   bool unchecked; /* the operator accepts these arguments and leaves its tensors with them, or crashes: only that is to
                      be told */
   char *origin;   /* "file.json:12" for a file, "search" …; for messages; may be NULL */
+  struct opc_relations *relations; /* what its arguments have to do with each other (relations.h); NULL: not known */
 } opc_sample_t;
 
 void opc_sample_clear(opc_sample_t *sample);

@@ -8,6 +8,7 @@
 #include "model/json/json_read.h"
 #include "model/json/json_write.h"
 #include "model/sample/expect_json.h"
+#include "model/sample/relations.h"
 #include "model/sample/sample.h"
 #include "model/value/value_read.h"
 
@@ -37,6 +38,7 @@ json_t *opc_sample_to_json(const opc_sample_t *sample, const opc_operator_t *op)
   if (!kwargs || json_object_size(kwargs)) opc_json_put(&json, "kwargs", kwargs);
   else json_decref(kwargs);
   if (!json_is_null(expect)) opc_json_put(&json, "expect", expect);
+  if (sample->relations) opc_json_put(&json, "relations", opc_relations_to_json(sample->relations));
   return json;
 }
 
@@ -230,8 +232,8 @@ opc_status_t opc_sample_from_json(const json_t *json, const opc_operator_t *op, 
 opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const opc_sample_names_t *names,
                              opc_sample_t *out, char *field, size_t field_size, opc_error_t *error) {
   static const char *const fields[] = {
-      "operator", "name",   "args",     "kwargs",
-      "expect",   "source", "recorded", NULL}; /* recorded: notes of `opcheck-c record`, for people */
+      "operator", "name",     "args",      "kwargs", "expect",
+      "source",   "recorded", "relations", NULL}; /* recorded: notes of `opcheck-c record`, for people */
   opc_json_reader_t reader = {
       .folder = names->folder, .error = error, .find_class = names->find_class, .context = names->context};
   char there[64];
@@ -248,6 +250,11 @@ opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const
   if (status == OPC_OK && json_object_get(json, "expect")) {
     size_t before = opc_json_enter(&reader, "expect");
     status = opc_expect_read(&reader, json_object_get(json, "expect"), op, out);
+    if (status == OPC_OK) opc_json_leave(&reader, before);
+  }
+  if (status == OPC_OK && json_object_get(json, "relations")) {
+    size_t before = opc_json_enter(&reader, "relations");
+    status = opc_relations_read(&reader, json_object_get(json, "relations"), op, out);
     if (status == OPC_OK) opc_json_leave(&reader, before);
   }
   if (status == OPC_OK) status = opc_sample_name(out, op, error);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/variant/variant_related.h"
 #include "plan/variant/variant_table.h"
 
 const opc_transformation_t opc_transformations[] = {
@@ -166,6 +167,34 @@ static opc_status_t step_apply(opc_sample_t *sample, const opc_operator_t *op, c
   return status;
 }
 
+static opc_status_t twins_of(opc_sample_t *sample, const opc_operator_t *op, opc_error_t *error) {
+  opc_variant_tensors_t tensors = {0};
+  opc_status_t status = opc_variant_tensors_collect(sample, op, &tensors, error);
+  if (status == OPC_OK && !twins_follow(&tensors)) status = opc_out_of_memory(error);
+  opc_variant_tensors_clear(&tensors);
+  return status;
+}
+
+/* Other sizes of all tensors follow what is known of the sample, where they can; otherwise they stay as they are. */
+static opc_status_t follow_relations(const opc_sample_t *base, const opc_operator_t *op, const char *name,
+                                     opc_sample_t *varied, opc_error_t *error) {
+  const unsigned sizes = OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LONG;
+  opc_sample_t fitted;
+  if (!base->relations || base->relations->count == 0 || strncmp(name, "all.", 4) != 0 || strchr(name, '+') ||
+      !(opc_variant_family(name) & sizes))
+    return OPC_OK;
+  opc_status_t status = opc_sample_copy(varied, &fitted, error);
+  if (status != OPC_OK) return status;
+  if (opc_related_fit(&fitted, base, op)) {
+    status = twins_of(&fitted, op, error);
+    opc_sample_t unfitted = *varied;
+    *varied = fitted;
+    fitted = unfitted;
+  }
+  opc_sample_clear(&fitted);
+  return status;
+}
+
 opc_status_t opc_variant_apply(const opc_sample_t *sample, const opc_operator_t *op, const char *name,
                                opc_sample_t *out, opc_error_t *error) {
   char text[OPC_VARIANT_NAME_SIZE], *rest = text;
@@ -175,6 +204,7 @@ opc_status_t opc_variant_apply(const opc_sample_t *sample, const opc_operator_t 
   opc_status_t status = opc_sample_copy(sample, out, error);
   if (strcmp(name, "plain") == 0) return status;
   for (char *step; status == OPC_OK && (step = strsep(&rest, "+")) != NULL;) status = step_apply(out, op, step, error);
+  if (status == OPC_OK) status = follow_relations(sample, op, name, out, error);
   if (status != OPC_OK) opc_sample_clear(out);
   return status;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/sample/relations.h"
 #include "plan/variant/variant_table.h"
 
 enum { COMPARED_MAX = 1 << 16 }; /* elements of a tensor whose values are compared */
@@ -153,6 +154,70 @@ static opc_input_change_t change_of_sizes(const comparison_t *c, const char *var
   return together ? OPC_INPUT_RELATED : OPC_INPUT_ALONE;
 }
 
+/* Relations name arguments and what is in them: "tensors" of "tensors[1]". */
+static bool is_within(const char *path, const char *argument) {
+  const size_t length = strlen(argument);
+  return strncmp(path, argument, length) == 0 && (path[length] == '\0' || path[length] == '[');
+}
+
+/* An argument or a size of which nothing is known has changed. */
+static bool is_unknown(const opc_relations_t *relations, const char *path, const opc_tensor_spec_t *from,
+                       const opc_tensor_spec_t *to) {
+  for (size_t i = 0; i < relations->count; i++) {
+    const opc_relation_t *relation = &relations->items[i];
+    if (relation->kind != OPC_RELATION_UNKNOWN) continue;
+    if (relation->values && is_within(path, relation->values)) return true;
+    const int dim = relation->place_count ? relation->places[0].dim : -1;
+    if (dim < 0 || dim >= from->ndim || strcmp(relation->places[0].path, path) != 0) continue;
+    if (dim >= to->ndim || from->sizes[dim] != to->sizes[dim]) return true;
+  }
+  return false;
+}
+
+/* What its integers are says something about a size. */
+static bool has_meaning(const opc_relations_t *relations, const char *path) {
+  for (size_t i = 0; i < relations->count; i++)
+    if (relations->items[i].values && strcmp(relations->items[i].values, path) == 0) return true;
+  return false;
+}
+
+static bool has_ends(const opc_relations_t *relations, const char *path) {
+  for (size_t i = 0; i < relations->count; i++) {
+    const opc_relation_t *relation = &relations->items[i];
+    if (relation->values && opc_relation_has_ends(relation) && strcmp(relation->values, path) == 0) return true;
+  }
+  return false;
+}
+
+static bool has_place(const opc_relations_t *relations, const char *path) {
+  for (size_t i = 0; i < relations->count; i++)
+    for (size_t j = 0; j < relations->items[i].place_count; j++)
+      if (strcmp(relations->items[i].places[j].path, path) == 0) return true;
+  return false;
+}
+
+/* With relations: those that hold vouch for whatever changed. */
+static opc_input_change_t change_along(const comparison_t *c, const opc_relations_t *relations,
+                                       const opc_sample_t *varied, const opc_operator_t *op) {
+  opc_input_change_t change = OPC_INPUT_SAME_VALUES;
+  if (c->lists_differ) return OPC_INPUT_ALONE;
+  for (size_t i = 0; i < c->from.count; i++) {
+    const char *path = c->from.items[i].path;
+    const opc_tensor_spec_t *from = c->from.items[i].value->tensor, *to = c->to.items[i].value->tensor;
+    unsigned differs = tensor_differs(from, to, path);
+    if (!differs) continue;
+    change = OPC_INPUT_RELATED;
+    if (!same_text(from->identity, to->identity) || is_unknown(relations, path, from, to)) return OPC_INPUT_ALONE;
+    if ((differs & DIFFERS_DTYPE) && !is_floating(from) && has_meaning(relations, path)) return OPC_INPUT_ALONE;
+    if (is_integral(from) && from->fill.special != to->fill.special) return OPC_INPUT_ALONE;
+    if (opc_tensor_spec_numel(to) == 0 && has_ends(relations, path)) return OPC_INPUT_ALONE;
+    if (from->ndim != to->ndim && (has_place(relations, path) || has_meaning(relations, path))) return OPC_INPUT_ALONE;
+  }
+  if (c->plain_differs) change = OPC_INPUT_RELATED;
+  if (change == OPC_INPUT_SAME_VALUES) return change;
+  return opc_relations_hold(relations, varied, op, NULL, NULL, NULL, 0) ? change : OPC_INPUT_ALONE;
+}
+
 static opc_input_change_t change_of(const comparison_t *c, const char *variant) {
   opc_input_change_t change = OPC_INPUT_SAME_VALUES;
   bool resized = false;
@@ -178,7 +243,8 @@ opc_input_change_t opc_variant_change(const opc_sample_t *base, const opc_operat
                                       const char *variant) {
   comparison_t comparison = {0};
   opc_input_change_t change = OPC_INPUT_ALONE;
-  if (compare(&comparison, base, op, varied)) change = change_of(&comparison, variant);
+  if (compare(&comparison, base, op, varied))
+    change = base->relations ? change_along(&comparison, base->relations, varied, op) : change_of(&comparison, variant);
   opc_variant_tensors_clear(&comparison.from);
   opc_variant_tensors_clear(&comparison.to);
   return change;

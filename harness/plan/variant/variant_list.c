@@ -41,7 +41,18 @@ static void digest_tensor(const char *path, opc_value_t *value, void *context) {
   digest = mix(digest, spec->sizes, (size_t)spec->ndim * sizeof spec->sizes[0]);
   digest = mix(digest, spec->strides, (size_t)spec->ndim * sizeof spec->strides[0]);
   if (spec->identity) digest = mix(digest, spec->identity, strlen(spec->identity));
+  /* Integers may follow a size of another tensor. */
+  for (size_t i = 0; spec->fill.kind == OPC_FILL_VALUES && i < spec->fill.value_count; i++)
+    if (spec->fill.values[i].kind == OPC_NUMBER_INT)
+      digest = mix(digest, &spec->fill.values[i].i, sizeof spec->fill.values[i].i);
   *(uint64_t *)context = digest;
+}
+
+static uint64_t digest_plain(const opc_value_t *value, uint64_t digest) {
+  if (value->kind == OPC_VALUE_INT) return mix(digest, &value->integer, sizeof value->integer);
+  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
+    digest = digest_plain(&value->list.items[i], digest);
+  return digest;
 }
 
 /* Of what transformations can change; enough to see that two variants are one. */
@@ -50,7 +61,7 @@ static uint64_t digest_sample(const opc_sample_t *sample, const opc_operator_t *
   for (size_t i = 0; i < sample->argument_count; i++) {
     opc_value_visit_tensors(op->arguments[i].name, &sample->arguments[i], digest_tensor, &digest);
     int64_t count = sample->arguments[i].kind == OPC_VALUE_LIST ? (int64_t)sample->arguments[i].list.count : -1;
-    digest = mix(digest, &count, sizeof count);
+    digest = digest_plain(&sample->arguments[i], mix(digest, &count, sizeof count));
   }
   return digest;
 }

@@ -1,0 +1,311 @@
+#include "model/sample/relations.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { INTEGERS_MAX = 1 << 16 };
+
+/* ---- lists ---- */
+
+void opc_relation_clear(opc_relation_t *relation) {
+  for (size_t i = 0; i < relation->place_count; i++) free(relation->places[i].path);
+  free(relation->places);
+  free(relation->values);
+  *relation = (opc_relation_t){0};
+}
+
+opc_status_t opc_relation_add_place(opc_relation_t *relation, const char *path, int dim, int64_t more,
+                                    opc_error_t *error) {
+  opc_size_place_t *grown = realloc(relation->places, (relation->place_count + 1) * sizeof *grown);
+  if (!grown) return opc_out_of_memory(error);
+  relation->places = grown;
+  grown[relation->place_count] = (opc_size_place_t){.path = opc_string_copy(path), .dim = dim, .more = more};
+  if (!grown[relation->place_count].path) return opc_out_of_memory(error);
+  relation->place_count++;
+  return OPC_OK;
+}
+
+void opc_relations_free(opc_relations_t *relations) {
+  for (size_t i = 0; relations && i < relations->count; i++) opc_relation_clear(&relations->items[i]);
+  if (relations) free(relations->items);
+  free(relations);
+}
+
+opc_status_t opc_relations_add(opc_relations_t *relations, opc_relation_t *relation, opc_error_t *error) {
+  opc_relation_t *grown = realloc(relations->items, (relations->count + 1) * sizeof *grown);
+  if (!grown) {
+    opc_relation_clear(relation);
+    return opc_out_of_memory(error);
+  }
+  relations->items = grown;
+  grown[relations->count++] = *relation;
+  *relation = (opc_relation_t){0};
+  return OPC_OK;
+}
+
+static opc_status_t relation_copy(const opc_relation_t *relation, opc_relation_t *out, opc_error_t *error) {
+  *out = *relation;
+  out->places = NULL;
+  out->place_count = 0;
+  out->values = opc_string_copy(relation->values);
+  opc_status_t status = relation->values && !out->values ? opc_out_of_memory(error) : OPC_OK;
+  for (size_t i = 0; i < relation->place_count && status == OPC_OK; i++) {
+    const opc_size_place_t *place = &relation->places[i];
+    status = opc_relation_add_place(out, place->path, place->dim, place->more, error);
+  }
+  return status;
+}
+
+opc_status_t opc_relations_copy(const opc_relations_t *relations, opc_relations_t **out, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  *out = NULL;
+  if (!relations) return OPC_OK;
+  *out = calloc(1, sizeof **out);
+  if (!*out) return opc_out_of_memory(error);
+  for (size_t i = 0; i < relations->count && status == OPC_OK; i++) {
+    opc_relation_t copy;
+    status = relation_copy(&relations->items[i], &copy, error);
+    if (status == OPC_OK) status = opc_relations_add(*out, &copy, error);
+    else opc_relation_clear(&copy);
+  }
+  if (status == OPC_OK) return OPC_OK;
+  opc_relations_free(*out);
+  *out = NULL;
+  return status;
+}
+
+/* ---- places ---- */
+
+opc_value_t *opc_sample_value(const opc_sample_t *sample, const opc_operator_t *op, const char *path) {
+  size_t length = strcspn(path, "[");
+  for (size_t i = 0; i < op->argument_count && i < sample->argument_count; i++) {
+    if (strlen(op->arguments[i].name) != length || strncmp(op->arguments[i].name, path, length) != 0) continue;
+    if (sample->absent && sample->absent[i]) return NULL;
+    opc_value_t *value = &sample->arguments[i];
+    for (const char *rest = path + length; *rest; rest++) {
+      char *end;
+      unsigned long long at = strtoull(rest + 1, &end, 10);
+      if (*rest != '[' || end == rest + 1 || *end != ']') return NULL;
+      if (value->kind != OPC_VALUE_LIST || at >= value->list.count) return NULL;
+      value = &value->list.items[at];
+      rest = end;
+    }
+    return value;
+  }
+  return NULL;
+}
+
+bool opc_sample_size(const opc_sample_t *sample, const opc_operator_t *op, const opc_size_place_t *place,
+                     int64_t *out_size) {
+  const opc_value_t *value = opc_sample_value(sample, op, place->path);
+  if (!value) return false;
+  if (place->dim == OPC_PLACE_INTEGER) {
+    if (value->kind != OPC_VALUE_INT) return false;
+    *out_size = value->integer;
+    return true;
+  }
+  if (value->kind != OPC_VALUE_TENSOR || !value->tensor || place->dim < 0 || place->dim >= value->tensor->ndim)
+    return false;
+  *out_size = value->tensor->sizes[place->dim];
+  return true;
+}
+
+/* ---- integers ---- */
+
+static bool is_integral(opc_dtype_t dtype) {
+  opc_dtype_class_t class_ = opc_dtype_class(dtype);
+  return class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
+}
+
+/* value.h says what random integers are. */
+static bool random_range(const opc_tensor_spec_t *spec, int64_t *out_lowest, int64_t *out_highest) {
+  const bool is_signed = opc_dtype_class(spec->dtype) == OPC_CLASS_SIGNED;
+  switch (spec->fill.kind) {
+    case OPC_FILL_RANGE:
+      *out_lowest = spec->fill.lo;
+      *out_highest = spec->fill.hi - 1;
+      return true;
+    case OPC_FILL_UNIFORM:
+      *out_lowest = 0;
+      *out_highest = 1;
+      return true;
+    case OPC_FILL_NORMAL:
+      *out_lowest = is_signed ? -4 : 0;
+      *out_highest = is_signed ? 4 : 8;
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool opc_integers_of(const opc_tensor_spec_t *spec, opc_integers_t *out) {
+  const int64_t numel = opc_tensor_spec_numel(spec);
+  const size_t width = opc_dtype_size(spec->dtype);
+  *out = (opc_integers_t){.highest = -1};
+  if (!is_integral(spec->dtype) || spec->fill.special != OPC_SPECIAL_NONE || numel > INTEGERS_MAX) return false;
+  if (spec->fill.filled_as != OPC_DTYPE_OTHER && !is_integral(spec->fill.filled_as)) return false;
+  if (numel == 0) return (out->values = calloc(1, sizeof *out->values)) != NULL;
+  if (random_range(spec, &out->lowest, &out->highest)) return true;
+  char *bytes = calloc((size_t)numel, width);
+  out->values = calloc((size_t)numel, sizeof *out->values);
+  /* No seed matters: these fills are not random. */
+  bool filled = bytes && out->values && opc_fill_logical(spec, "", 0, bytes, NULL) == OPC_OK;
+  for (size_t i = 0; filled && i < (size_t)numel; i++) {
+    const opc_number_t number = opc_number_load(spec->dtype, bytes + i * width);
+    const int64_t value = number.kind == OPC_NUMBER_INT ? number.i : (int64_t)number.f;
+    out->values[i] = value;
+    if (i == 0 || value < out->lowest) out->lowest = value;
+    if (i == 0 || value > out->highest) out->highest = value;
+  }
+  free(bytes);
+  out->count = (size_t)numel;
+  if (filled) return true;
+  free(out->values);
+  *out = (opc_integers_t){.highest = -1};
+  return false;
+}
+
+/* Of an argument's integers, a tensor's or a plain one. */
+static bool integers_at(const opc_sample_t *sample, const opc_operator_t *op, const char *path, opc_integers_t *out) {
+  const opc_value_t *value = opc_sample_value(sample, op, path);
+  *out = (opc_integers_t){.highest = -1};
+  if (value && value->kind == OPC_VALUE_TENSOR && value->tensor) return opc_integers_of(value->tensor, out);
+  if (!value || value->kind != OPC_VALUE_INT || !(out->values = calloc(1, sizeof *out->values))) return false;
+  out->values[0] = out->lowest = out->highest = value->integer;
+  out->count = 1;
+  return true;
+}
+
+bool opc_relation_has_ends(const opc_relation_t *relation) {
+  return relation->kind == OPC_RELATION_ASCENDING ||
+         (relation->kind == OPC_RELATION_BOUND && relation->inclusive && relation->place_count > 0);
+}
+
+/* ---- whether they hold ---- */
+
+static const char *place_text(const opc_size_place_t *place, int64_t size, char out[120]) {
+  if (place->dim == OPC_PLACE_INTEGER) snprintf(out, 120, "%.60s (%lld)", place->path, (long long)size);
+  else snprintf(out, 120, "%.60s dim %d (%lld)", place->path, place->dim, (long long)size);
+  return out;
+}
+
+typedef struct holding {
+  const opc_sample_t *sample;
+  const opc_operator_t *op;
+  size_t place;
+  char *message;
+  size_t size;
+} holding_t;
+
+static bool fails(holding_t *h, size_t place, const char *format, ...) OPC_PRINTF(3, 4);
+static bool fails(holding_t *h, size_t place, const char *format, ...) {
+  va_list arguments;
+  h->place = place;
+  va_start(arguments, format);
+  if (h->message) vsnprintf(h->message, h->size, format, arguments);
+  va_end(arguments);
+  return false;
+}
+
+static bool size_of(holding_t *h, const opc_size_place_t *place, size_t index, int64_t *out) {
+  if (opc_sample_size(h->sample, h->op, place, out)) return true;
+  if (place->dim == OPC_PLACE_INTEGER) return fails(h, index, "the sample gives no integer %.60s", place->path);
+  return fails(h, index, "the sample gives no tensor %.60s with a dimension %d", place->path, place->dim);
+}
+
+static bool equal_holds(holding_t *h, const opc_relation_t *relation) {
+  char first[120], other[120];
+  int64_t size = 0, own = 0;
+  for (size_t i = 0; i < relation->place_count; i++) {
+    const opc_size_place_t *place = &relation->places[i], *before = &relation->places[0];
+    if (!size_of(h, place, i, i ? &own : &size)) return false;
+    if (i == 0 || own - place->more == size - before->more) continue;
+    if (place->more == before->more)
+      return fails(h, i, "sizes of %s and %s are said to be equal", place_text(before, size, first),
+                   place_text(place, own, other));
+    return fails(h, i, "%s is said to be %lld more than %s", place_text(place, own, other),
+                 (long long)(place->more - before->more), place_text(before, size, first));
+  }
+  return true;
+}
+
+static bool bound_holds(holding_t *h, const opc_relation_t *relation, const opc_integers_t *integers) {
+  const char *words = relation->inclusive ? "at most" : "below";
+  char text[120];
+  for (size_t i = 0; i < relation->place_count || (i == 0 && relation->place_count == 0); i++) {
+    int64_t limit = relation->number;
+    if (relation->place_count && !size_of(h, &relation->places[i], i, &limit)) return false;
+    if (integers->highest < limit || (relation->inclusive && integers->highest == limit)) continue;
+    if (!relation->place_count) snprintf(text, sizeof text, "%lld", (long long)limit);
+    else place_text(&relation->places[i], limit, text);
+    return fails(h, i, "%.60s holds %lld, and is said to be %s %s", relation->values, (long long)integers->highest,
+                 words, text);
+  }
+  return true;
+}
+
+static bool values_hold(holding_t *h, const opc_relation_t *relation) {
+  opc_integers_t integers;
+  char text[120];
+  int64_t sum = 0, size = 0;
+  if (!integers_at(h->sample, h->op, relation->values, &integers))
+    return fails(h, 0, "the sample gives no integers %.60s that can be looked at", relation->values);
+  bool holds = true;
+  for (size_t i = 0; integers.values && i < integers.count; i++) {
+    sum += integers.values[i];
+    if (relation->kind == OPC_RELATION_ASCENDING && i > 0 && integers.values[i] < integers.values[i - 1] && holds)
+      holds = fails(h, 0, "%.60s is said to ascend, and holds %lld behind %lld", relation->values,
+                    (long long)integers.values[i], (long long)integers.values[i - 1]);
+  }
+  if (relation->kind == OPC_RELATION_BOUND && integers.highest >= integers.lowest)
+    holds = bound_holds(h, relation, &integers);
+  if (relation->kind == OPC_RELATION_SUM && integers.values) {
+    holds = size_of(h, &relation->places[0], 0, &size);
+    if (holds && sum != size)
+      holds = fails(h, 0, "%.60s sums to %lld, and is said to sum to %s", relation->values, (long long)sum,
+                    place_text(&relation->places[0], size, text));
+  }
+  free(integers.values);
+  return holds;
+}
+
+static bool relation_holds(holding_t *h, const opc_relation_t *relation) {
+  int64_t size = 0;
+  char text[120];
+  switch (relation->kind) {
+    case OPC_RELATION_EQUAL:
+      return equal_holds(h, relation);
+    case OPC_RELATION_FIXED:
+      if (!size_of(h, &relation->places[0], 0, &size)) return false;
+      if (size == relation->number) return true;
+      return fails(h, 0, "%s is said to be always %lld", place_text(&relation->places[0], size, text),
+                   (long long)relation->number);
+    case OPC_RELATION_MULTIPLE:
+      if (!size_of(h, &relation->places[0], 0, &size)) return false;
+      if (relation->number < 1 || size % relation->number == 0) return true;
+      return fails(h, 0, "%s is said to be a multiple of %lld", place_text(&relation->places[0], size, text),
+                   (long long)relation->number);
+    case OPC_RELATION_BOUND:
+    case OPC_RELATION_ASCENDING:
+    case OPC_RELATION_SUM:
+      return values_hold(h, relation);
+    case OPC_RELATION_UNKNOWN:
+      return relation->place_count == 0 || size_of(h, &relation->places[0], 0, &size);
+  }
+  return true;
+}
+
+bool opc_relations_hold(const opc_relations_t *relations, const opc_sample_t *sample, const opc_operator_t *op,
+                        size_t *out_index, size_t *out_place, char *message, size_t size) {
+  holding_t h = {.sample = sample, .op = op, .message = message, .size = size};
+  for (size_t i = 0; relations && i < relations->count; i++) {
+    if (relation_holds(&h, &relations->items[i])) continue;
+    if (out_index) *out_index = i;
+    if (out_place) *out_place = h.place;
+    return false;
+  }
+  return true;
+}

@@ -1,0 +1,236 @@
+/* The field "relations" of a sample. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/json/json_read.h"
+#include "model/json/json_write.h"
+#include "model/sample/relations.h"
+
+/* ---- writing ---- */
+
+static json_t *place_to_json(const opc_size_place_t *place) {
+  json_t *json = json_array();
+  opc_json_append(&json, opc_json_text(place->path));
+  if (place->dim != OPC_PLACE_INTEGER) opc_json_append(&json, json_integer(place->dim));
+  if (place->dim != OPC_PLACE_INTEGER && place->more) opc_json_append(&json, json_integer((json_int_t)place->more));
+  return json;
+}
+
+static json_t *places_to_json(const opc_relation_t *relation) {
+  json_t *json = json_array();
+  for (size_t i = 0; i < relation->place_count; i++) opc_json_append(&json, place_to_json(&relation->places[i]));
+  return json;
+}
+
+static json_t *relation_to_json(const opc_relation_t *relation) {
+  json_t *json = json_object();
+  const char *bound = relation->inclusive ? "at_most" : "below";
+  if (relation->kind == OPC_RELATION_UNKNOWN) {
+    opc_json_put(&json, "unknown",
+                 relation->values ? opc_json_text(relation->values) : place_to_json(&relation->places[0]));
+    return json;
+  }
+  if (relation->values) opc_json_put(&json, "values", opc_json_text(relation->values));
+  switch (relation->kind) {
+    case OPC_RELATION_EQUAL:
+      opc_json_put(&json, "equal", places_to_json(relation));
+      break;
+    case OPC_RELATION_BOUND:
+      opc_json_put(&json, bound,
+                   relation->place_count ? places_to_json(relation) : json_integer((json_int_t)relation->number));
+      break;
+    case OPC_RELATION_ASCENDING:
+      opc_json_put(&json, "ascend", json_true());
+      break;
+    case OPC_RELATION_SUM:
+      opc_json_put(&json, "sum", place_to_json(&relation->places[0]));
+      break;
+    case OPC_RELATION_FIXED:
+      opc_json_put(&json, "fixed", place_to_json(&relation->places[0]));
+      opc_json_put(&json, "size", json_integer((json_int_t)relation->number));
+      break;
+    case OPC_RELATION_MULTIPLE:
+      opc_json_put(&json, "multiple", place_to_json(&relation->places[0]));
+      opc_json_put(&json, "of", json_integer((json_int_t)relation->number));
+      break;
+    case OPC_RELATION_UNKNOWN:
+      break;
+  }
+  if (relation->checked) opc_json_put(&json, "checked", json_true());
+  return json;
+}
+
+json_t *opc_relations_to_json(const opc_relations_t *relations) {
+  json_t *json = json_array();
+  for (size_t i = 0; i < relations->count; i++) opc_json_append(&json, relation_to_json(&relations->items[i]));
+  return json;
+}
+
+/* ---- reading ---- */
+
+/* ["x", 0], ["offsets", 0, 1], or an integer argument, ["n"]. */
+static opc_status_t read_place(opc_json_reader_t *reader, const json_t *json, opc_relation_t *relation) {
+  const char *path = json_string_value(json_array_get(json, 0));
+  const size_t count = json_array_size(json);
+  int64_t dim = OPC_PLACE_INTEGER, more = 0;
+  if (!path || count > 3)
+    return opc_json_fail(reader, "expected a place: [\"x\", 0] for dimension 0 of x, or [\"n\"] for an integer");
+  opc_status_t status = OPC_OK;
+  for (size_t i = 1; i < count && status == OPC_OK; i++) {
+    size_t before = opc_json_enter_index(reader, i);
+    status = opc_json_read_integer(reader, json_array_get(json, i), i == 1 ? 0 : INT64_MIN, i == 1 ? &dim : &more);
+    if (status == OPC_OK) opc_json_leave(reader, before);
+  }
+  if (status == OPC_OK && dim >= OPC_MAX_DIMS) return opc_json_fail(reader, "no tensor has so many dimensions");
+  return status == OPC_OK ? opc_relation_add_place(relation, path, (int)dim, more, reader->error) : status;
+}
+
+static opc_status_t read_places(opc_json_reader_t *reader, const json_t *json, size_t least, opc_relation_t *relation) {
+  if (!json_is_array(json) || json_array_size(json) < least)
+    return opc_json_fail(reader, "expected a list of %s: [[\"x\", 0], [\"y\", 0]]",
+                         least > 1 ? "two places or more" : "places");
+  for (size_t i = 0; i < json_array_size(json); i++) {
+    size_t before = opc_json_enter_index(reader, i);
+    opc_status_t status = read_place(reader, json_array_get(json, i), relation);
+    if (status != OPC_OK) return status;
+    opc_json_leave(reader, before);
+  }
+  return OPC_OK;
+}
+
+static const struct {
+  const char *field;
+  opc_relation_kind_t kind;
+  bool inclusive, of_values;
+} forms[] = {{"equal", OPC_RELATION_EQUAL, false, false},
+             {"below", OPC_RELATION_BOUND, false, true},
+             {"at_most", OPC_RELATION_BOUND, true, true},
+             {"ascend", OPC_RELATION_ASCENDING, false, true},
+             {"sum", OPC_RELATION_SUM, false, true},
+             {"fixed", OPC_RELATION_FIXED, false, false},
+             {"multiple", OPC_RELATION_MULTIPLE, false, false},
+             {"unknown", OPC_RELATION_UNKNOWN, false, false}};
+enum { FORM_COUNT = sizeof forms / sizeof forms[0] };
+
+/* The number beside "fixed" and "multiple". */
+static opc_status_t read_number(opc_json_reader_t *reader, const json_t *number, const char *field,
+                                opc_relation_t *relation) {
+  if (json_is_integer(number)) relation->number = json_integer_value(number);
+  if (!json_is_integer(number) || relation->number < 0)
+    return opc_json_fail(reader, "needs \"%s\" beside it, a number", field);
+  return OPC_OK;
+}
+
+static opc_status_t read_form(opc_json_reader_t *reader, const json_t *json, const json_t *whole,
+                              opc_relation_t *relation) {
+  bool ascends = false;
+  const char *argument;
+  switch (relation->kind) {
+    case OPC_RELATION_EQUAL:
+      return read_places(reader, json, 2, relation);
+    case OPC_RELATION_BOUND:
+      if (json_is_integer(json)) return opc_json_read_integer(reader, json, INT64_MIN, &relation->number);
+      return read_places(reader, json, 1, relation);
+    case OPC_RELATION_ASCENDING: {
+      opc_status_t status = opc_json_read_boolean(reader, json, &ascends);
+      return status == OPC_OK && !ascends ? opc_json_fail(reader, "is true, or left out") : status;
+    }
+    case OPC_RELATION_SUM:
+      return read_place(reader, json, relation);
+    case OPC_RELATION_FIXED:
+    case OPC_RELATION_MULTIPLE: {
+      const char *field = relation->kind == OPC_RELATION_FIXED ? "size" : "of";
+      opc_status_t status = read_number(reader, json_object_get(whole, field), field, relation);
+      return status == OPC_OK ? read_place(reader, json, relation) : status;
+    }
+    case OPC_RELATION_UNKNOWN: {
+      if (json_is_array(json)) return read_place(reader, json, relation);
+      opc_status_t status = opc_json_read_string(reader, json, &argument);
+      if (status == OPC_OK) relation->values = opc_string_copy(argument);
+      return status == OPC_OK && !relation->values ? opc_out_of_memory(reader->error) : status;
+    }
+  }
+  return OPC_OK;
+}
+
+/* *out_form: its field, for messages. */
+static opc_status_t read_relation(opc_json_reader_t *reader, const json_t *json, opc_relation_t *relation,
+                                  const char **out_form) {
+  static const char *const fields[] = {"equal",    "values",  "below", "at_most", "ascend",  "sum", "fixed",
+                                       "multiple", "unknown", "size",  "of",      "checked", NULL};
+  const json_t *values = json_object_get(json, "values"), *checked = json_object_get(json, "checked");
+  size_t form = FORM_COUNT, before;
+  if (!json_is_object(json)) return opc_json_fail(reader, "expected an object: {\"equal\": [[\"x\", 0], [\"y\", 0]]}");
+  opc_status_t status = opc_json_check_fields(reader, json, fields);
+  if (status != OPC_OK) return status;
+  for (size_t i = 0; i < FORM_COUNT; i++) {
+    if (!json_object_get(json, forms[i].field)) continue;
+    if (form < FORM_COUNT)
+      return opc_json_fail(reader, "says \"%s\" and \"%s\": a relation is one of them", forms[form].field,
+                           forms[i].field);
+    form = i;
+  }
+  if (form == FORM_COUNT)
+    return opc_json_fail(reader, "expected one of equal, below, at_most, ascend, sum, fixed, multiple, unknown");
+  relation->kind = forms[form].kind;
+  relation->inclusive = forms[form].inclusive && forms[form].kind == OPC_RELATION_BOUND;
+  *out_form = forms[form].field;
+  if (forms[form].of_values != (values != NULL))
+    return opc_json_fail(reader, "\"%s\" is said %s", forms[form].field,
+                         values ? "of places, not of \"values\"" : "of \"values\", which is missing");
+  if (values) {
+    const char *path;
+    before = opc_json_enter(reader, "values");
+    status = opc_json_read_string(reader, values, &path);
+    if (status == OPC_OK && !(relation->values = opc_string_copy(path))) status = opc_out_of_memory(reader->error);
+    if (status != OPC_OK) return status;
+    opc_json_leave(reader, before);
+  }
+  before = opc_json_enter(reader, forms[form].field);
+  status = read_form(reader, json_object_get(json, forms[form].field), json, relation);
+  if (status == OPC_OK) opc_json_leave(reader, before);
+  if (status == OPC_OK && checked) {
+    before = opc_json_enter(reader, "checked");
+    status = opc_json_read_boolean(reader, checked, &relation->checked);
+    if (status == OPC_OK) opc_json_leave(reader, before);
+  }
+  return status;
+}
+
+/* Each by itself, so that the mistake is told where it stands. */
+static opc_status_t check(opc_json_reader_t *reader, const opc_relation_t *relation, const char *form,
+                          const opc_operator_t *op, const opc_sample_t *sample) {
+  const opc_relations_t one = {.items = (opc_relation_t *)relation, .count = 1};
+  char message[400];
+  size_t place = 0;
+  if (relation->kind == OPC_RELATION_UNKNOWN && relation->values && opc_operator_argument(op, relation->values) < 0) {
+    opc_json_enter(reader, form);
+    return opc_json_fail(reader, "%s has no argument \"%.60s\"", op->name, relation->values);
+  }
+  if (opc_relations_hold(&one, sample, op, NULL, &place, message, sizeof message)) return OPC_OK;
+  opc_json_enter(reader, form);
+  if (relation->kind == OPC_RELATION_EQUAL || (relation->kind == OPC_RELATION_BOUND && relation->place_count))
+    opc_json_enter_index(reader, place);
+  return opc_json_fail(reader, "%s", message);
+}
+
+opc_status_t opc_relations_read(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                opc_sample_t *sample) {
+  if (!json_is_array(json)) return opc_json_fail(reader, "expected the list of relations");
+  opc_relations_free(sample->relations);
+  sample->relations = calloc(1, sizeof *sample->relations);
+  opc_status_t status = sample->relations ? OPC_OK : opc_out_of_memory(reader->error);
+  for (size_t i = 0; i < json_array_size(json) && status == OPC_OK; i++) {
+    opc_relation_t relation = {0};
+    const char *form = "";
+    size_t before = opc_json_enter_index(reader, i);
+    status = read_relation(reader, json_array_get(json, i), &relation, &form);
+    if (status == OPC_OK) status = check(reader, &relation, form, op, sample);
+    if (status == OPC_OK) status = opc_relations_add(sample->relations, &relation, reader->error);
+    if (status == OPC_OK) opc_json_leave(reader, before);
+    else opc_relation_clear(&relation);
+  }
+  return status;
+}

@@ -1,0 +1,237 @@
+#include "plan/variant/variant_related.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/variant/variant_table.h"
+
+enum { PASSES = 8 };
+
+bool opc_related_resize(opc_sample_t *sample, const opc_operator_t *op, const opc_size_place_t *place, int64_t size) {
+  int64_t sizes[OPC_MAX_DIMS], now;
+  if (size < 0 || !opc_sample_size(sample, op, place, &now)) return false;
+  opc_value_t *value = opc_sample_value(sample, op, place->path);
+  if (place->dim == OPC_PLACE_INTEGER) {
+    value->integer = size;
+    return true;
+  }
+  if (now == size) return true;
+  memcpy(sizes, value->tensor->sizes, sizeof sizes);
+  sizes[place->dim] = size;
+  return opc_variant_resize(value->tensor, value->tensor->ndim, sizes);
+}
+
+bool opc_related_fill(opc_tensor_spec_t *spec, const int64_t *values, size_t count) {
+  opc_number_t *numbers = calloc(count + 1, sizeof *numbers);
+  if (!numbers) return false;
+  for (size_t i = 0; i < count; i++) numbers[i] = (opc_number_t){.kind = OPC_NUMBER_INT, .i = values[i]};
+  free(spec->fill.values);
+  free(spec->fill.file);
+  spec->fill = (opc_fill_t){.kind = count ? OPC_FILL_VALUES : OPC_FILL_ZEROS};
+  if (count) {
+    spec->fill.values = numbers;
+    spec->fill.value_count = count;
+  } else {
+    free(numbers);
+  }
+  return true;
+}
+
+/* ---- integers ---- */
+
+static bool ascend(const opc_integers_t *integers) {
+  for (size_t i = 1; i < integers->count; i++)
+    if (integers->values[i] < integers->values[i - 1]) return false;
+  return true;
+}
+
+static bool same_sizes(const opc_tensor_spec_t *left, const opc_tensor_spec_t *right) {
+  return left->ndim == right->ndim &&
+         (left->ndim == 0 || memcmp(left->sizes, right->sizes, (size_t)left->ndim * sizeof left->sizes[0]) == 0);
+}
+
+static bool follow_base(opc_tensor_spec_t *spec, const opc_tensor_spec_t *base) {
+  opc_integers_t from;
+  if (same_sizes(spec, base) || !opc_integers_of(base, &from)) return true;
+  const int64_t count = opc_tensor_spec_numel(spec);
+  if (!from.values || from.count == 0 || count > (1 << 20)) { /* random ones have their range */
+    free(from.values);
+    return true;
+  }
+  const bool in_order = spec->ndim == 1 && ascend(&from);
+  int64_t *values = calloc((size_t)count + 1, sizeof *values);
+  for (int64_t i = 0; values && i < count; i++) {
+    const int64_t last = (int64_t)from.count - 1;
+    values[i] = from.values[in_order ? (count > 1 ? i * last / (count - 1) : 0) : i % (last + 1)];
+  }
+  bool made = values && opc_related_fill(spec, values, (size_t)count);
+  free(values);
+  free(from.values);
+  return made;
+}
+
+/* The smallest of the places, less one where it is not inclusive. */
+static bool limit_of(const opc_relation_t *relation, const opc_sample_t *sample, const opc_operator_t *op,
+                     int64_t *out) {
+  *out = relation->number;
+  for (size_t i = 0; i < relation->place_count; i++) {
+    int64_t size;
+    if (!opc_sample_size(sample, op, &relation->places[i], &size)) return false;
+    if (i == 0 || size < *out) *out = size;
+  }
+  *out -= !relation->inclusive;
+  return true;
+}
+
+static void keep_sum(opc_integers_t *integers, int64_t wanted) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < integers->count; i++) sum += integers->values[i];
+  if (integers->count > 0 && sum < wanted) integers->values[integers->count - 1] += wanted - sum;
+  for (size_t i = integers->count; i > 0 && sum > wanted; i--) {
+    int64_t *value = &integers->values[i - 1], less = sum - wanted;
+    if (less > *value) less = *value > 0 ? *value : 0;
+    *value -= less;
+    sum -= less;
+  }
+}
+
+static bool follow_relation(const opc_relation_t *relation, opc_sample_t *sample, const opc_operator_t *op) {
+  if (relation->kind != OPC_RELATION_BOUND && relation->kind != OPC_RELATION_SUM) return true;
+  opc_value_t *value = opc_sample_value(sample, op, relation->values);
+  int64_t limit = 0;
+  opc_integers_t integers;
+  const bool bound = relation->kind == OPC_RELATION_BOUND;
+  if (!value || (bound && !limit_of(relation, sample, op, &limit))) return false;
+  if (!bound && !opc_sample_size(sample, op, &relation->places[0], &limit)) return false;
+  if (value->kind == OPC_VALUE_INT) {
+    if (bound && value->integer > limit) value->integer = limit;
+    return true;
+  }
+  if (value->kind != OPC_VALUE_TENSOR || !opc_integers_of(value->tensor, &integers)) return false;
+  if (!integers.values || (bound && integers.highest <= limit)) {
+    free(integers.values);
+    return true;
+  }
+  for (size_t i = 0; bound && i < integers.count; i++)
+    if (integers.values[i] > limit) integers.values[i] = limit;
+  if (!bound) keep_sum(&integers, limit);
+  bool made = opc_related_fill(value->tensor, integers.values, integers.count);
+  free(integers.values);
+  return made;
+}
+
+typedef struct pair {
+  opc_variant_tensors_t from, to;
+} pair_t;
+
+static bool pair_take(pair_t *pair, const opc_sample_t *base, opc_sample_t *changed, const opc_operator_t *op) {
+  /* Collecting takes no const for the sake of those who change what is found. */
+  return opc_variant_tensors_collect((opc_sample_t *)base, op, &pair->from, NULL) == OPC_OK &&
+         opc_variant_tensors_collect(changed, op, &pair->to, NULL) == OPC_OK && pair->from.count == pair->to.count;
+}
+
+static void pair_clear(pair_t *pair) {
+  opc_variant_tensors_clear(&pair->from);
+  opc_variant_tensors_clear(&pair->to);
+}
+
+bool opc_related_contents(opc_sample_t *changed, const opc_sample_t *base, const opc_operator_t *op,
+                          const opc_relations_t *relations) {
+  pair_t pair = {0};
+  bool made = pair_take(&pair, base, changed, op);
+  for (size_t i = 0; made && i < pair.from.count; i++)
+    made = follow_base(pair.to.items[i].value->tensor, pair.from.items[i].value->tensor);
+  pair_clear(&pair);
+  for (size_t i = 0; made && i < relations->count; i++) made = follow_relation(&relations->items[i], changed, op);
+  return made;
+}
+
+/* ---- sizes ---- */
+
+typedef struct fit {
+  opc_sample_t *changed;
+  const opc_sample_t *base;
+  const opc_operator_t *op;
+  bool again, failed;
+} fit_t;
+
+static void set_size(fit_t *fit, const opc_size_place_t *place, int64_t size) {
+  int64_t now;
+  if (!opc_sample_size(fit->changed, fit->op, place, &now)) fit->failed = true;
+  else if (now != size) fit->again = true;
+  fit->failed = fit->failed || !opc_related_resize(fit->changed, fit->op, place, size);
+}
+
+/* The first that is another than it was says what all are. */
+static void follow_equal(fit_t *fit, const opc_relation_t *relation) {
+  for (size_t i = 0; i < relation->place_count; i++) {
+    int64_t now, before;
+    const opc_size_place_t *place = &relation->places[i];
+    fit->failed |=
+        !opc_sample_size(fit->changed, fit->op, place, &now) || !opc_sample_size(fit->base, fit->op, place, &before);
+    if (fit->failed) return;
+    if (now == before) continue;
+    const int64_t size = now > place->more ? now - place->more : 0;
+    for (size_t j = 0; j < relation->place_count; j++)
+      set_size(fit, &relation->places[j], size + relation->places[j].more);
+    return;
+  }
+}
+
+/* Offsets of no segment are one 0. Where no index is left there are no indices; where no lengths are left there is
+ * nothing that they sum to. */
+static void follow_emptied(fit_t *fit, const opc_relation_t *relation) {
+  int64_t limit = 0;
+  opc_value_t *value = opc_sample_value(fit->changed, fit->op, relation->values);
+  if (!value || value->kind != OPC_VALUE_TENSOR) return;
+  const bool empty = opc_tensor_spec_numel(value->tensor) == 0;
+  if (empty && opc_relation_has_ends(relation)) {
+    set_size(fit, &(opc_size_place_t){.path = relation->values, .dim = 0}, 1);
+    return;
+  }
+  if (relation->kind == OPC_RELATION_SUM && empty) set_size(fit, &relation->places[0], 0);
+  if (relation->kind != OPC_RELATION_BOUND || empty || !limit_of(relation, fit->changed, fit->op, &limit)) return;
+  const opc_size_place_t place = {.path = relation->values, .dim = 0};
+  if (limit < 0) set_size(fit, &place, 0);
+}
+
+bool opc_related_fit(opc_sample_t *changed, const opc_sample_t *base, const opc_operator_t *op) {
+  const opc_relations_t *relations = base->relations;
+  fit_t fit = {.changed = changed, .base = base, .op = op, .again = true};
+  if (!relations) return false;
+  for (int pass = 0; fit.again && pass < PASSES; pass++) {
+    fit.again = false;
+    for (size_t i = 0; i < relations->count && !fit.failed; i++) {
+      const opc_relation_t *relation = &relations->items[i];
+      if (relation->kind == OPC_RELATION_EQUAL) follow_equal(&fit, relation);
+      else if (relation->kind == OPC_RELATION_FIXED) set_size(&fit, &relation->places[0], relation->number);
+      else if (relation->kind != OPC_RELATION_UNKNOWN && relation->values) follow_emptied(&fit, relation);
+    }
+  }
+  return !fit.failed && opc_related_contents(changed, base, op, relations) &&
+         opc_relations_hold(relations, changed, op, NULL, NULL, NULL, 0);
+}
+
+/* ---- the transformation ---- */
+
+static bool differs(const opc_sample_t *left, const opc_sample_t *right, const opc_operator_t *op) {
+  json_t *from = opc_sample_to_json(left, op), *to = opc_sample_to_json(right, op);
+  bool equal = json_equal(json_object_get(from, "args"), json_object_get(to, "args")) &&
+               json_equal(json_object_get(from, "kwargs"), json_object_get(to, "kwargs"));
+  json_decref(from);
+  json_decref(to);
+  return !equal;
+}
+
+/* A dimension made 0, and with it whatever has to follow. Where nothing has to it is x.empty0. */
+bool opc_related_empty(opc_variant_step_t *step) {
+  opc_sample_t base = {0}, alone = {0};
+  opc_tensor_spec_t *spec = step->target ? step->target->value->tensor : NULL;
+  if (!spec || !step->op || !step->sample->relations || opc_sample_copy(step->sample, &base, NULL) != OPC_OK)
+    return false;
+  bool made = opc_shape_empty(spec, step->number) && opc_sample_copy(step->sample, &alone, NULL) == OPC_OK &&
+              opc_related_fit(step->sample, &base, step->op) && differs(step->sample, &alone, step->op);
+  opc_sample_clear(&alone);
+  opc_sample_clear(&base);
+  return made;
+}

@@ -1,0 +1,208 @@
+/* What integers say about sizes. */
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "search/relations/learner_state.h"
+
+enum { RAISES_MAX = 10 };
+
+static opc_learn_outcome_t with_element(opc_learner_t *learner, size_t index, size_t element, int64_t value) {
+  learn_edits_t edits = {.count = 0};
+  learn_element(&edits, index, element, value);
+  return learn_ask(learner, &edits);
+}
+
+static opc_learn_outcome_t with_two(opc_learner_t *learner, size_t index, size_t first, int64_t first_value,
+                                    size_t second, int64_t second_value) {
+  learn_edits_t edits = {.count = 0};
+  learn_element(&edits, index, first, first_value);
+  learn_element(&edits, index, second, second_value);
+  return learn_ask(learner, &edits);
+}
+
+static opc_relation_t relation_of(opc_learner_t *learner, const learn_integers_t *integers, opc_relation_kind_t kind,
+                                  opc_learn_outcome_t broken) {
+  opc_relation_t relation = {
+      .kind = kind, .values = opc_string_copy(integers->path), .checked = broken == OPC_LEARN_REFUSED};
+  learner->failed |= !relation.values;
+  return relation;
+}
+
+/* ---- a size that makes it clean ---- */
+
+/* Places that have the size; an integer is not its own bound. */
+static uint32_t places_of(const opc_learner_t *learner, const learn_integers_t *integers, int64_t size) {
+  uint32_t set = 0;
+  for (size_t i = 0; i < learner->place_count; i++) {
+    const learn_place_t *place = &learner->places[i];
+    if (place->size != size) continue;
+    if (place->dim == OPC_PLACE_INTEGER && integers->plain && place->argument == integers->argument) continue;
+    set |= UINT32_C(1) << i;
+  }
+  return set;
+}
+
+typedef struct attempt {
+  size_t index, element;
+  int64_t value;
+} attempt_t;
+
+static bool is_clean_with(opc_learner_t *learner, const attempt_t *attempt, uint32_t set) {
+  learn_edits_t edits = learn_joint(learner, set, 1);
+  learn_element(&edits, attempt->index, attempt->element, attempt->value);
+  return learn_ask(learner, &edits) == OPC_LEARN_CLEAN;
+}
+
+/* The places of the set whose growth is needed to make the attempt clean; 0: none of them does. */
+static uint32_t needed_of(opc_learner_t *learner, const attempt_t *attempt, uint32_t set) {
+  if (!set) return 0;
+  if (!is_clean_with(learner, attempt, set)) {
+    for (size_t i = 0; i < learner->place_count && (set & (set - 1)); i++) {
+      const uint32_t one = UINT32_C(1) << i;
+      if ((set & one) && is_clean_with(learner, attempt, one)) return one;
+    }
+    return 0;
+  }
+  for (size_t i = 0; i < learner->place_count && (set & (set - 1)); i++) {
+    const uint32_t one = UINT32_C(1) << i;
+    if ((set & one) && (set & ~one) && is_clean_with(learner, attempt, set & ~one)) set &= ~one;
+  }
+  return set;
+}
+
+/* ---- bounds ---- */
+
+static int compare(const void *left, const void *right) {
+  const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+  return (a > b) - (a < b);
+}
+
+/* Ascending, each once: the numbers around the sizes that there are, beyond what the integers have. */
+static size_t candidates_of(const opc_learner_t *learner, const learn_integers_t *integers, int64_t *out) {
+  int64_t all[3 * LEARN_PLACES_MAX];
+  size_t count = 0, kept = 0;
+  for (size_t i = 0; i < learner->place_count; i++) {
+    const learn_place_t *place = &learner->places[i];
+    if (place->dim == OPC_PLACE_INTEGER && integers->plain && place->argument == integers->argument) continue;
+    for (int64_t value = place->size - 1; value <= place->size + 1; value++)
+      if (value > integers->own.highest && value <= integers->limit) all[count++] = value;
+  }
+  qsort(all, count, sizeof *all, compare);
+  for (size_t i = 0; i < count && kept < RAISES_MAX; i++)
+    if (i == 0 || all[i] != all[i - 1]) out[kept++] = all[i];
+  return kept;
+}
+
+/* Raises one element until a call is not clean. False: none was. */
+static bool raise_element(opc_learner_t *learner, size_t index, size_t element, int64_t *out_value, int64_t *out_clean,
+                          opc_learn_outcome_t *out_outcome) {
+  const learn_integers_t *integers = &learner->integers[index];
+  int64_t candidates[RAISES_MAX];
+  const size_t count = candidates_of(learner, integers, candidates);
+  *out_clean = integers->own.highest;
+  for (size_t i = 0; i < count; i++) {
+    *out_outcome = with_element(learner, index, element, candidates[i]);
+    *out_value = candidates[i];
+    if (*out_outcome == OPC_LEARN_NONE) return false;
+    if (*out_outcome != OPC_LEARN_CLEAN) return true;
+    *out_clean = candidates[i];
+  }
+  return false;
+}
+
+static void add_bound(opc_learner_t *learner, const learn_integers_t *integers, uint32_t set, bool inclusive,
+                      int64_t number, opc_learn_outcome_t outcome) {
+  opc_relation_t relation = relation_of(learner, integers, OPC_RELATION_BOUND, outcome);
+  relation.inclusive = inclusive;
+  relation.number = number;
+  for (size_t i = 0; i < learner->place_count; i++)
+    if (set >> i & 1) learn_add_place(learner, &relation, i, 0);
+  learn_add(learner, &relation);
+}
+
+static bool learn_bound_at(opc_learner_t *learner, size_t index, size_t element) {
+  const learn_integers_t *integers = &learner->integers[index];
+  attempt_t attempt = {.index = index, .element = element};
+  int64_t clean;
+  opc_learn_outcome_t outcome;
+  if (!raise_element(learner, index, element, &attempt.value, &clean, &outcome)) return false;
+  /* Below a size, or at most a size; offsets that follow the size are one more. */
+  const uint32_t at = places_of(learner, integers, attempt.value),
+                 behind = places_of(learner, integers, attempt.value - 1);
+  uint32_t set = clean == attempt.value - 1 || !behind ? needed_of(learner, &attempt, at) : 0;
+  bool inclusive = false;
+  if (!set && clean == attempt.value - 1 && (set = needed_of(learner, &attempt, behind))) inclusive = true;
+  if (!set && at && (set = needed_of(learner, &attempt, at | places_of(learner, integers, attempt.value + 1))) != 0)
+    set &= at;
+  if (!learner->waiting) add_bound(learner, integers, set, inclusive, set ? 0 : clean + 1, outcome);
+  return true;
+}
+
+/* ---- order and sum ---- */
+
+static bool has_order(const learn_integers_t *integers) {
+  const opc_integers_t *own = &integers->own;
+  if (integers->plain || integers->random || integers->ndim != 1 || own->count < 2) return false;
+  for (size_t i = 1; i < own->count; i++)
+    if (own->values[i] < own->values[i - 1]) return false;
+  return own->values[0] < own->values[own->count - 1];
+}
+
+static void learn_order(opc_learner_t *learner, size_t index) {
+  const learn_integers_t *integers = &learner->integers[index];
+  const int64_t *values = integers->own.values;
+  const size_t count = integers->own.count;
+  size_t last = count - 1, first = 1;
+  if (!has_order(integers)) return;
+  while (values[last] == values[last - 1]) last--;
+  while (values[first] == values[first - 1]) first++;
+  opc_learn_outcome_t outcome = with_two(learner, index, last, values[last - 1], last - 1, values[last]);
+  if (outcome == OPC_LEARN_CLEAN && first != last)
+    outcome = with_two(learner, index, first, values[first - 1], first - 1, values[first]);
+  if (!learn_is_broken(outcome)) return;
+  opc_relation_t relation = relation_of(learner, integers, OPC_RELATION_ASCENDING, outcome);
+  learn_add(learner, &relation);
+}
+
+/* One more is too many, one moved is not. The smallest is made larger: were it a bound it would hold. */
+static bool learn_sum(opc_learner_t *learner, size_t index) {
+  const learn_integers_t *integers = &learner->integers[index];
+  const opc_integers_t *own = &integers->own;
+  int64_t sum = 0;
+  size_t smallest = 0, largest = 0;
+  if (integers->plain || integers->random || integers->ndim != 1 || own->count < 2 || own->lowest < 0) return false;
+  for (size_t i = 0; i < own->count; i++) {
+    sum += own->values[i];
+    if (own->values[i] < own->values[smallest]) smallest = i;
+    if (own->values[i] >= own->values[largest]) largest = i;
+  }
+  if (smallest == largest) smallest = 0;
+  const uint32_t set = places_of(learner, integers, sum);
+  if (!set || own->values[largest] < 1 || smallest == largest) return false;
+  const opc_learn_outcome_t more = with_element(learner, index, smallest, own->values[smallest] + 1);
+  if (!learn_is_broken(more)) return false;
+  if (with_two(learner, index, smallest, own->values[smallest] + 1, largest, own->values[largest] - 1) !=
+      OPC_LEARN_CLEAN)
+    return false;
+  const attempt_t attempt = {.index = index, .element = smallest, .value = own->values[smallest] + 1};
+  const uint32_t needed = needed_of(learner, &attempt, set);
+  if (!needed || learner->waiting) return false;
+  for (size_t i = 0; i < learner->place_count; i++) {
+    if (!(needed >> i & 1)) continue;
+    opc_relation_t relation = relation_of(learner, integers, OPC_RELATION_SUM, more);
+    learn_add_place(learner, &relation, i, 0);
+    learn_add(learner, &relation);
+  }
+  return true;
+}
+
+void learn_integers_all(opc_learner_t *learner) {
+  for (size_t i = 0; i < learner->integers_count && !learner->waiting; i++) {
+    const opc_integers_t *own = &learner->integers[i].own;
+    if (own->count == 0) continue;
+    if (learn_sum(learner, i)) continue;
+    bool bounded = learn_bound_at(learner, i, own->count - 1);
+    if (!bounded && own->count > 1) learn_bound_at(learner, i, 0);
+    learn_order(learner, i);
+  }
+}
