@@ -9,7 +9,9 @@
  *   {"t":"operator",…}  {"t":"class",…}            as model/schema/schema.h makes them
  *   {"t":"sample_source","operator":…,"source":"file|recorded|searched|none","detail":TEXT,
  *     "search":{…}}   what the search did, where there was one (search/engine/search.h, opc_search_to_json, and
- * "cpu_seconds", "seconds") "recipe":"FILE:LINE"   what that search kept to, where there was one
+ * "cpu_seconds", "seconds") "relations":{"samples":{NAME:[…]},"tries":N,"seconds":S}   what is known of the samples'
+ * arguments (as in sample files), and what it took to learn it "recipe":"FILE:LINE"   what that search kept to, where
+ * there was one
  *   {"t":"suspect",…}   a finding before its confirmation: counts only where no result of that case follows (a run that
  * broke off)
  *   {"t":"result",…}    fields of the JSON report's results; final

@@ -85,7 +85,8 @@ static bool visit_operator(const json_t *record, void *context) {
   json_t *fixed = json_pack("{s:n, s:n, s:n, s:n, s:[], s:[], s:s}", "name", "schema", "library", "registered_at",
                             "dispatch_keys", "tags", "sample_source", *how ? how : "none");
   json_t *item = arrange_once(record, fixed);
-  static const char *const told[][2] = {{"sample_detail", "detail"}, {"search", "search"}, {"recipe", "recipe"}};
+  static const char *const told[][2] = {
+      {"sample_detail", "detail"}, {"search", "search"}, {"relations", "relations"}, {"recipe", "recipe"}};
   for (size_t i = 0; item && source && i < sizeof told / sizeof told[0]; i++)
     if (json_object_set(item, told[i][0], json_object_get(source, told[i][1])) != 0)
       json_object_del(item, told[i][0]); /* the record has none */

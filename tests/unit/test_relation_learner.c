@@ -319,7 +319,7 @@ static void test_what_is_learned(void **state) {
       const bool some = strcmp(wanted, "[]") != 0 && strstr(wanted, "unknown") == NULL && strcmp(wanted, "null") != 0;
       if (rows[i].run != squares) assert_int_equal(checked, checks && some);
       assert_true(tries <= OPC_LEARNER_TRIES_MAX);
-      assert_travels(&sample);
+      if (sample.relations) assert_travels(&sample);
       const bool weak = strcmp(rows[i].name, "weak") == 0; /* what is not learned is not kept */
       if (sample.relations && !weak)
         print_message("  %zu related variants\n", assert_related_is_clean(&rows[i], &sample));

@@ -57,7 +57,7 @@ struct opc_learner {
 
   opc_learn_outcome_t answers[OPC_LEARNER_TRIES_MAX];
   size_t answered, asked;
-  bool waiting, over, failed;
+  bool waiting, over, stopped, failed;
   learn_edits_t wanted;
 
   bool clean; /* the sample itself */

@@ -17,7 +17,8 @@ static bool is_avoided(const opc_learner_t *learner, const learn_edit_t *edit) {
 
 /* True when the question has no answer, and never will. */
 static bool leave_out(opc_learner_t *learner, const learn_edits_t *edits) {
-  const bool spent = learner->asked == learner->answered && learner->answered == OPC_LEARNER_TRIES_MAX;
+  const bool spent =
+      learner->asked == learner->answered && (learner->stopped || learner->answered == OPC_LEARNER_TRIES_MAX);
   bool left_out = spent;
   for (size_t i = 0; i < edits->count; i++) {
     if (!spent && !is_avoided(learner, &edits->items[i])) continue;

@@ -202,6 +202,8 @@ void opc_learner_tell(opc_learner_t *learner, opc_learn_outcome_t outcome) {
   if (learner->answered < OPC_LEARNER_TRIES_MAX) learner->answers[learner->answered++] = outcome;
 }
 
+void opc_learner_stop(opc_learner_t *learner) { learner->stopped = true; }
+
 size_t opc_learner_tries(const opc_learner_t *learner) { return learner->answered; }
 
 void opc_learner_hung(const opc_learner_t *learner, bool *arguments) {

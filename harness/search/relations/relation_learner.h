@@ -50,6 +50,8 @@ void opc_learner_free(opc_learner_t *learner);
 bool opc_learner_next(opc_learner_t *learner, opc_sample_t *out);
 void opc_learner_tell(opc_learner_t *learner, opc_learn_outcome_t outcome);
 
+/* No further tries: of arguments that there are questions left about nothing is known. */
+void opc_learner_stop(opc_learner_t *learner);
 size_t opc_learner_tries(const opc_learner_t *learner);
 /* Marks the arguments on which a try hung; op->argument_count entries. */
 void opc_learner_hung(const opc_learner_t *learner, bool *arguments);

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "model/case/verdict.h"
 #include "model/json/json_write.h"
+#include "model/sample/relations.h"
 #include "plan/variant/variant.h"
 #include "supervise/jobs/searched.h"
 #include "supervise/load/library_operators.h"
@@ -47,19 +49,35 @@ static opc_status_t take_samples(opc_task_t *task, opc_error_t *error) {
   return status == OPC_OK && task->samples.count == 0 ? take_found(task, error) : status;
 }
 
-/* The samples are known: says so in the journal. */
-static opc_status_t tell_samples(opc_task_t *task, opc_error_t *error) {
+/* What is known of the samples' arguments, and what it took to learn it; NULL: nothing is. */
+static json_t *relations_of(const opc_task_t *task) {
+  json_t *known = json_object();
+  bool any = false;
+  for (size_t i = 0; i < task->samples.count; i++) {
+    const opc_sample_t *sample = &task->samples.samples[i];
+    if (sample->relations == NULL) continue;
+    opc_json_put(&known, sample->name, opc_relations_to_json(sample->relations));
+    any = true;
+  }
+  if (any || task->relation_tries > 0)
+    return json_pack("{s:o, s:I, s:f}", "samples", known, "tries", (json_int_t)task->relation_tries, "seconds",
+                     task->relation_tries > 0 ? opc_clock() - task->relations_began : 0.0);
+  json_decref(known);
+  return NULL;
+}
+
+opc_status_t opc_task_tell_samples(opc_task_t *task, opc_error_t *error) {
   const opc_recipe_t *recipe =
       task->search_record != NULL ? opc_recipe_find(&task->session->recipes, task->op->name) : NULL;
-  return opc_journal_write(
-      task->session->journal,
-      json_pack("{s:s, s:s, s:s, s:o, s:O*, s:s*}", "t", "sample_source", "operator", task->op->name, "source",
-                task->source, "detail",
-                opc_json_string(task->detail != NULL      ? task->detail
-                                : task->samples.count > 0 ? task->samples.samples[0].origin
-                                                          : ""),
-                "search", task->search_record, "recipe", recipe != NULL ? opc_recipe_origin(recipe) : NULL),
-      error);
+  return opc_journal_write(task->session->journal,
+                           json_pack("{s:s, s:s, s:s, s:o, s:O*, s:o*, s:s*}", "t", "sample_source", "operator",
+                                     task->op->name, "source", task->source, "detail",
+                                     opc_json_string(task->detail != NULL      ? task->detail
+                                                     : task->samples.count > 0 ? task->samples.samples[0].origin
+                                                                               : ""),
+                                     "search", task->search_record, "relations", relations_of(task), "recipe",
+                                     recipe != NULL ? opc_recipe_origin(recipe) : NULL),
+                           error);
 }
 
 opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, const opc_phase_t *phase, opc_task_t **out,
@@ -78,7 +96,6 @@ opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, cons
     task->source = "searched";
   } else if (status == OPC_OK) {
     status = take_samples(task, error);
-    if (status == OPC_OK) status = tell_samples(task, error);
   }
   if (status == OPC_OK) *out = task;
   else opc_task_free(task);
@@ -91,6 +108,8 @@ void opc_task_free(opc_task_t *task) {
   opc_sample_set_clear(&task->samples);
   free(task->detail);
   opc_search_free(task->search);
+  opc_learner_free(task->learner);
+  free(task->hung);
   json_decref(task->search_record);
   if (task->attempting) opc_sample_clear(&task->attempt);
   for (size_t i = 0; i < OPC_SEARCH_SAMPLES_MAX; i++) {

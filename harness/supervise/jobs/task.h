@@ -1,5 +1,6 @@
-/* One operator's work, step by step: search (only without samples), cases, confirmation of what they found. A task has
- * one child at a time; the scheduler gives it one when it wants one, and tells it what the child said and how it ended.
+/* One operator's work, step by step: search (only without samples), relations, cases, confirmation of what they found.
+ * A task has one child at a time; the scheduler gives it one when it wants one, and tells it what the child said and
+ * how it ended.
  *
  * Ownership: opc_task_free; the operator and the session belong to the run, the child to the scheduler. Threads: one.
  */
@@ -7,6 +8,7 @@
 #define OPC_SUPERVISE_JOBS_TASK_H
 
 #include "search/engine/search.h"
+#include "search/relations/relation_learner.h"
 #include "supervise/evidence/crash_report.h"
 #include "supervise/process/batch_child.h"
 #include "supervise/session/session.h"
@@ -73,6 +75,11 @@ struct opc_task {
   bool attempting;
   int timeouts, crashes;
 
+  opc_learner_t *learner;                   /* of the sample `learning`; NULL: nothing is being learned */
+  size_t learning, learned, relation_tries; /* learned: samples that tries were made with */
+  bool *hung;                               /* one an argument: a try hung on it */
+  double relations_began;                   /* 0: not yet */
+
   json_t *held; /* the last result, until it is known that its child outlived it */
   char **order; /* ids of the cases, as they ran */
   size_t order_count, first;
@@ -111,8 +118,9 @@ opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) OPC_CHEC
 void opc_task_child_lost(opc_task_t *task);
 
 /* For the phases. */
-void opc_task_enter(opc_task_t *task, const opc_phase_t *phase); /* lets the child go */
-void opc_task_release(opc_task_t *task);                         /* lets the child go */
+opc_status_t opc_task_tell_samples(opc_task_t *task, opc_error_t *error) OPC_CHECKED; /* in the journal */
+void opc_task_enter(opc_task_t *task, const opc_phase_t *phase);                      /* lets the child go */
+void opc_task_release(opc_task_t *task);                                              /* lets the child go */
 opc_status_t opc_task_send(opc_task_t *task,
                            opc_error_t *error) OPC_CHECKED; /* the phase's next command, to the present child */
 /* A "cases" command with the operator, samples, checks, devices and seed filled in, and so many of `skips` and

@@ -1,4 +1,5 @@
-/* The phases of a task, a file each. A search goes from its first phase to its second, cases to their confirmation. */
+/* The phases of a task, a file each. A search goes from its first phase to its second, relations to the cases, cases to
+ * their confirmation. */
 #ifndef OPC_SUPERVISE_JOBS_TASK_PHASES_H
 #define OPC_SUPERVISE_JOBS_TASK_PHASES_H
 
@@ -6,6 +7,7 @@
 
 extern const opc_phase_t opc_phase_search;         /* search_task.c */
 extern const opc_phase_t opc_phase_search_confirm; /* search_confirm.c */
+extern const opc_phase_t opc_phase_relations;      /* relations_task.c */
 extern const opc_phase_t opc_phase_cases;          /* cases_task.c */
 extern const opc_phase_t opc_phase_confirm;        /* confirm.c */
 
