@@ -352,9 +352,12 @@ static void test_hangs_are_few(void **state) {
   assert_true(hung[0]);
   assert_false(hung[1]);
   assert_ok(opc_learner_take(learner, &sample.relations, &error), error);
-  assert_int_equal(sample.relations->count, 2); /* a bound, and that the rest is not known */
-  assert_int_equal(sample.relations->items[1].kind, OPC_RELATION_UNKNOWN);
-  assert_string_equal(sample.relations->items[1].values, "index");
+  bool said = false;
+  for (size_t i = 0; i < sample.relations->count; i++) {
+    const opc_relation_t *relation = &sample.relations->items[i];
+    if (relation->kind == OPC_RELATION_UNKNOWN) said |= strcmp(relation->values, "index") == 0;
+  }
+  assert_true(said);
   opc_learner_free(learner);
   opc_sample_clear(&sample);
   opc_operator_clear(&op);

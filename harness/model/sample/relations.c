@@ -262,6 +262,9 @@ static bool values_hold(holding_t *h, const opc_relation_t *relation) {
   }
   if (relation->kind == OPC_RELATION_BOUND && integers.highest >= integers.lowest)
     holds = bound_holds(h, relation, &integers);
+  if (relation->kind == OPC_RELATION_LEAST && integers.highest >= integers.lowest && integers.lowest < relation->number)
+    holds = fails(h, 0, "%.60s holds %lld, and is said to be at least %lld", relation->values,
+                  (long long)integers.lowest, (long long)relation->number);
   if (relation->kind == OPC_RELATION_SUM && integers.values) {
     holds = size_of(h, &relation->places[0], 0, &size);
     if (holds && sum != size)
@@ -287,6 +290,12 @@ static bool relation_holds(holding_t *h, const opc_relation_t *relation) {
       if (!size_of(h, &relation->places[0], 0, &size)) return false;
       if (relation->number < 1 || size % relation->number == 0) return true;
       return fails(h, 0, "%s is said to be a multiple of %lld", place_text(&relation->places[0], size, text),
+                   (long long)relation->number);
+    case OPC_RELATION_LEAST:
+      if (relation->values) return values_hold(h, relation);
+      if (!size_of(h, &relation->places[0], 0, &size)) return false;
+      if (size >= relation->number) return true;
+      return fails(h, 0, "%s is said to be at least %lld", place_text(&relation->places[0], size, text),
                    (long long)relation->number);
     case OPC_RELATION_BOUND:
     case OPC_RELATION_ASCENDING:

@@ -28,6 +28,7 @@ typedef enum opc_relation_kind {
   OPC_RELATION_SUM,       /* the integers of `values` sum to the one place */
   OPC_RELATION_FIXED,     /* the one place keeps its size, `number` */
   OPC_RELATION_MULTIPLE,  /* the one place is a multiple of `number` */
+  OPC_RELATION_LEAST,     /* the integers of `values`, or the one place, are `number` or more */
   OPC_RELATION_UNKNOWN    /* of the argument `values`, or of the one place, nothing is known: whoever changes it changes
                              it alone */
 } opc_relation_kind_t;

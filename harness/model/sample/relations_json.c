@@ -55,6 +55,11 @@ static json_t *relation_to_json(const opc_relation_t *relation) {
       opc_json_put(&json, "multiple", place_to_json(&relation->places[0]));
       opc_json_put(&json, "of", json_integer((json_int_t)relation->number));
       break;
+    case OPC_RELATION_LEAST:
+      opc_json_put(&json, "least",
+                   relation->values ? json_integer((json_int_t)relation->number) : place_to_json(&relation->places[0]));
+      if (!relation->values) opc_json_put(&json, "size", json_integer((json_int_t)relation->number));
+      break;
     case OPC_RELATION_UNKNOWN:
       break;
   }
@@ -111,6 +116,7 @@ static const struct {
              {"sum", OPC_RELATION_SUM, false, true},
              {"fixed", OPC_RELATION_FIXED, false, false},
              {"multiple", OPC_RELATION_MULTIPLE, false, false},
+             {"least", OPC_RELATION_LEAST, false, false},
              {"unknown", OPC_RELATION_UNKNOWN, false, false}};
 enum { FORM_COUNT = sizeof forms / sizeof forms[0] };
 
@@ -139,9 +145,12 @@ static opc_status_t read_form(opc_json_reader_t *reader, const json_t *json, con
     }
     case OPC_RELATION_SUM:
       return read_place(reader, json, relation);
+    case OPC_RELATION_LEAST:
+      if (relation->values) return opc_json_read_integer(reader, json, INT64_MIN, &relation->number);
+      /* fall through */
     case OPC_RELATION_FIXED:
     case OPC_RELATION_MULTIPLE: {
-      const char *field = relation->kind == OPC_RELATION_FIXED ? "size" : "of";
+      const char *field = relation->kind == OPC_RELATION_MULTIPLE ? "of" : "size";
       opc_status_t status = read_number(reader, json_object_get(whole, field), field, relation);
       return status == OPC_OK ? read_place(reader, json, relation) : status;
     }
@@ -158,8 +167,8 @@ static opc_status_t read_form(opc_json_reader_t *reader, const json_t *json, con
 /* *out_form: its field, for messages. */
 static opc_status_t read_relation(opc_json_reader_t *reader, const json_t *json, opc_relation_t *relation,
                                   const char **out_form) {
-  static const char *const fields[] = {"equal",    "values",  "below", "at_most", "ascend",  "sum", "fixed",
-                                       "multiple", "unknown", "size",  "of",      "checked", NULL};
+  static const char *const fields[] = {"equal",    "values", "below",   "at_most", "ascend", "sum",     "fixed",
+                                       "multiple", "least",  "unknown", "size",    "of",     "checked", NULL};
   const json_t *values = json_object_get(json, "values"), *checked = json_object_get(json, "checked");
   size_t form = FORM_COUNT, before;
   if (!json_is_object(json)) return opc_json_fail(reader, "expected an object: {\"equal\": [[\"x\", 0], [\"y\", 0]]}");
@@ -173,11 +182,13 @@ static opc_status_t read_relation(opc_json_reader_t *reader, const json_t *json,
     form = i;
   }
   if (form == FORM_COUNT)
-    return opc_json_fail(reader, "expected one of equal, below, at_most, ascend, sum, fixed, multiple, unknown");
+    return opc_json_fail(reader, "expected one of equal, below, at_most, ascend, sum, fixed, multiple, least, unknown");
   relation->kind = forms[form].kind;
   relation->inclusive = forms[form].inclusive && forms[form].kind == OPC_RELATION_BOUND;
   *out_form = forms[form].field;
-  if (forms[form].of_values != (values != NULL))
+  const bool of_values = forms[form].of_values ||
+                         (relation->kind == OPC_RELATION_LEAST && json_is_integer(json_object_get(json, "least")));
+  if (of_values != (values != NULL))
     return opc_json_fail(reader, "\"%s\" is said %s", forms[form].field,
                          values ? "of places, not of \"values\"" : "of \"values\", which is missing");
   if (values) {

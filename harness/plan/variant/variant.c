@@ -170,7 +170,7 @@ static opc_status_t step_apply(opc_sample_t *sample, const opc_operator_t *op, c
 static opc_status_t twins_of(opc_sample_t *sample, const opc_operator_t *op, opc_error_t *error) {
   opc_variant_tensors_t tensors = {0};
   opc_status_t status = opc_variant_tensors_collect(sample, op, &tensors, error);
-  if (status == OPC_OK && !twins_follow(&tensors)) status = opc_out_of_memory(error);
+  if (status == OPC_OK && !opc_variant_twins_follow(&tensors)) status = opc_out_of_memory(error);
   opc_variant_tensors_clear(&tensors);
   return status;
 }

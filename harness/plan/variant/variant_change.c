@@ -196,11 +196,27 @@ static bool has_place(const opc_relations_t *relations, const char *path) {
   return false;
 }
 
+/* Other integers are other indices, lengths, links; numbers that somebody wrote down may be in an order. */
+static bool is_structured(const opc_tensor_spec_t *from, const opc_tensor_spec_t *to, unsigned differs) {
+  if (is_integral(from)) return true;
+  return from->fill.special == to->fill.special && !(differs & DIFFERS_RANDOMLY);
+}
+
+/* Sizes, or an integer, have changed: integers that follow them do, too. */
+static bool is_resized(const comparison_t *c) {
+  bool resized = c->plain_differs;
+  for (size_t i = 0; i < c->from.count && !resized; i++)
+    resized = (tensor_differs(c->from.items[i].value->tensor, c->to.items[i].value->tensor, c->from.items[i].path) &
+               DIFFERS_SIZES) != 0;
+  return resized;
+}
+
 /* With relations: those that hold vouch for whatever changed. */
 static opc_input_change_t change_along(const comparison_t *c, const opc_relations_t *relations,
                                        const opc_sample_t *varied, const opc_operator_t *op) {
   opc_input_change_t change = OPC_INPUT_SAME_VALUES;
   if (c->lists_differ) return OPC_INPUT_ALONE;
+  const bool resized = is_resized(c);
   for (size_t i = 0; i < c->from.count; i++) {
     const char *path = c->from.items[i].path;
     const opc_tensor_spec_t *from = c->from.items[i].value->tensor, *to = c->to.items[i].value->tensor;
@@ -210,6 +226,7 @@ static opc_input_change_t change_along(const comparison_t *c, const opc_relation
     if (!same_text(from->identity, to->identity) || is_unknown(relations, path, from, to)) return OPC_INPUT_ALONE;
     if ((differs & DIFFERS_DTYPE) && !is_floating(from) && has_meaning(relations, path)) return OPC_INPUT_ALONE;
     if (is_integral(from) && from->fill.special != to->fill.special) return OPC_INPUT_ALONE;
+    if (!resized && (differs & DIFFERS_VALUES) && is_structured(from, to, differs)) return OPC_INPUT_ALONE;
     if (opc_tensor_spec_numel(to) == 0 && has_ends(relations, path)) return OPC_INPUT_ALONE;
     if (from->ndim != to->ndim && (has_place(relations, path) || has_meaning(relations, path))) return OPC_INPUT_ALONE;
   }
@@ -233,6 +250,8 @@ static opc_input_change_t change_of(const comparison_t *c, const char *variant) 
     change = OPC_INPUT_RELATED;
     if (!same_text(from->identity, to->identity)) return OPC_INPUT_ALONE;
     if ((differs & (DIFFERS_DTYPE | DIFFERS_VALUES)) && !is_floating(from)) return OPC_INPUT_ALONE;
+    if ((differs & DIFFERS_VALUES) && !(differs & DIFFERS_DTYPE) && is_structured(from, to, differs))
+      return OPC_INPUT_ALONE;
     resized |= (differs & DIFFERS_SIZES) != 0;
   }
   if (c->plain_differs) return OPC_INPUT_ALONE;

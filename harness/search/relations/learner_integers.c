@@ -1,5 +1,6 @@
 /* What integers say about sizes. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "search/relations/learner_state.h"
@@ -196,11 +197,41 @@ static bool learn_sum(opc_learner_t *learner, size_t index) {
   return true;
 }
 
+/* Other integers have it for a bound or a sum already. */
+static bool is_place(const opc_learner_t *learner, const char *path) {
+  for (size_t i = 0; i < learner->relations->count; i++) {
+    const opc_relation_t *relation = &learner->relations->items[i];
+    for (size_t k = 0; k < relation->place_count; k++)
+      if (strcmp(relation->places[k].path, path) == 0) return true;
+  }
+  return false;
+}
+
+/* Whether there may be a 0 among them; of lengths another one takes what it had. */
+static void learn_lowest(opc_learner_t *learner, size_t index, bool is_sum) {
+  const learn_integers_t *integers = &learner->integers[index];
+  const opc_integers_t *own = &integers->own;
+  size_t smallest = 0, other = 0;
+  if (own->lowest < 1 || integers->random || (integers->plain && is_place(learner, integers->path))) return;
+  for (size_t i = 0; !integers->plain && i < own->count; i++)
+    if (own->values[i] < own->values[smallest]) smallest = i;
+  if (own->count > 1) other = smallest == 0 ? 1 : 0;
+  const opc_learn_outcome_t outcome = is_sum && own->count > 1 ? with_two(learner, index, smallest, 0, other,
+                                                                          own->values[other] + own->values[smallest])
+                                                               : with_element(learner, index, smallest, 0);
+  if (!learn_is_broken(outcome)) return;
+  opc_relation_t relation = relation_of(learner, integers, OPC_RELATION_LEAST, outcome);
+  relation.number = own->lowest;
+  learn_add(learner, &relation);
+}
+
 void learn_integers_all(opc_learner_t *learner) {
   for (size_t i = 0; i < learner->integers_count && !learner->waiting; i++) {
     const opc_integers_t *own = &learner->integers[i].own;
     if (own->count == 0) continue;
-    if (learn_sum(learner, i)) continue;
+    const bool is_sum = learn_sum(learner, i);
+    learn_lowest(learner, i, is_sum);
+    if (is_sum) continue;
     bool bounded = learn_bound_at(learner, i, own->count - 1);
     if (!bounded && own->count > 1) learn_bound_at(learner, i, 0);
     learn_order(learner, i);

@@ -128,6 +128,38 @@ static void learn_fixed(opc_learner_t *learner, size_t index) {
   learn_add(learner, &relation);
 }
 
+/* Others may be read as far as this one once was: what becomes much smaller shows it. */
+static void learn_least(opc_learner_t *learner, uint32_t set, bool smaller_is_clean) {
+  int64_t least = INT64_MAX;
+  for (size_t i = 0; i < learner->place_count; i++)
+    if ((set >> i & 1) && learner->places[i].size < least) least = learner->places[i].size;
+  if (least < 2 || (smaller_is_clean && least == 2)) return;
+  const learn_edits_t edits = learn_joint(learner, set, 1 - least);
+  if (smaller_is_clean && !learn_is_broken(learn_ask(learner, &edits))) return;
+  for (size_t i = 0; i < learner->place_count && !learner->waiting; i++) {
+    const int64_t size = learner->places[i].size;
+    opc_relation_t relation = {.kind = OPC_RELATION_LEAST, .number = smaller_is_clean ? size - 1 : size};
+    if (!(set >> i & 1) || learner->places[i].dim == OPC_PLACE_INTEGER) continue;
+    relation.checked = learner->places[i].smaller == OPC_LEARN_REFUSED;
+    learn_add_place(learner, &relation, i, 0);
+    learn_add(learner, &relation);
+  }
+}
+
+static void learn_least_of_all(opc_learner_t *learner) {
+  for (int group = 0; group < learner->groups && !learner->waiting; group++) {
+    uint32_t set = 0;
+    for (size_t i = 0; i < learner->place_count; i++)
+      if (learner->places[i].group == group) set |= UINT32_C(1) << i;
+    if (set) learn_least(learner, set, true);
+  }
+  for (size_t i = 0; i < learner->place_count && !learner->waiting; i++) {
+    const learn_place_t *place = &learner->places[i];
+    if (place->group >= 0 || place->dim == OPC_PLACE_INTEGER || place->larger != OPC_LEARN_CLEAN) continue;
+    if (place->smaller != OPC_LEARN_NONE) learn_least(learner, UINT32_C(1) << i, place->smaller == OPC_LEARN_CLEAN);
+  }
+}
+
 /* A size of 0 or 1 says nothing of what it has to do with others, where there are others. */
 static void leave_small(opc_learner_t *learner) {
   bool others = learner->integers_count > 0;
@@ -166,5 +198,6 @@ void learn_sizes_all(opc_learner_t *learner) {
     const learn_place_t *place = &learner->places[i];
     if (place->group < 0 && place->dim != OPC_PLACE_INTEGER) learn_fixed(learner, i);
   }
+  if (!learner->waiting) learn_least_of_all(learner);
   if (!learner->waiting) leave_small(learner);
 }

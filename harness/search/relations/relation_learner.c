@@ -213,9 +213,10 @@ void opc_learner_hung(const opc_learner_t *learner, bool *arguments) {
 
 /* ---- what was learned ---- */
 
-/* n is at most a size, and known to equal it. */
+/* n is at most a size, or at least so much, and known to equal a size. */
 static bool is_implied(const opc_relations_t *relations, const opc_relation_t *bound) {
-  for (size_t i = 0; i < relations->count && bound->place_count > 0; i++) {
+  const bool least = bound->kind == OPC_RELATION_LEAST && bound->values;
+  for (size_t i = 0; i < relations->count && (bound->place_count > 0 || least); i++) {
     const opc_relation_t *equal = &relations->items[i];
     if (equal->kind != OPC_RELATION_EQUAL) continue;
     bool own = false;
@@ -242,7 +243,8 @@ opc_status_t opc_learner_take(opc_learner_t *learner, opc_relations_t **out, opc
   *out = NULL;
   for (size_t i = 0; all && i < all->count && status == OPC_OK; i++) {
     opc_relation_t *relation = &all->items[i];
-    const bool implied = relation->kind == OPC_RELATION_BOUND && is_implied(all, relation);
+    const bool implied = (relation->kind == OPC_RELATION_BOUND || relation->kind == OPC_RELATION_LEAST) &&
+                         relation->values && is_implied(all, relation);
     if (!implied && holds(learner, relation)) status = opc_relations_add(kept, relation, error);
   }
   for (size_t i = 0; i < learner->op->argument_count && status == OPC_OK; i++) {
