@@ -199,7 +199,7 @@ static const struct learned {
      pair_sum,
      {TENSOR("x"), TENSOR("y"), TENSOR("z")},
      F("1") ", " F("1") ", " F("2"),
-     "[{'unknown':['x',0]},{'unknown':['y',0]}]"},
+     "[{'least':['z',0],'size':1},{'unknown':['x',0]},{'unknown':['y',0]}]"},
     {"broken", broken, {TENSOR("x"), TENSOR("y")}, F("4") ", " F("4"), "null"},
 };
 

@@ -1,5 +1,6 @@
 /* Which sizes change together. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "search/relations/learner_state.h"
 
@@ -128,22 +129,45 @@ static void learn_fixed(opc_learner_t *learner, size_t index) {
   learn_add(learner, &relation);
 }
 
-/* Others may be read as far as this one once was: what becomes much smaller shows it. */
-static void learn_least(opc_learner_t *learner, uint32_t set, bool smaller_is_clean) {
-  int64_t least = INT64_MAX;
-  for (size_t i = 0; i < learner->place_count; i++)
-    if ((set >> i & 1) && learner->places[i].size < least) least = learner->places[i].size;
-  if (least < 2 || (smaller_is_clean && least == 2)) return;
-  const learn_edits_t edits = learn_joint(learner, set, 1 - least);
-  if (smaller_is_clean && !learn_is_broken(learn_ask(learner, &edits))) return;
+/* A tensor with elements has no size among these: with no batch left there is nothing, without a table there are still
+ * those that look things up. */
+static bool leaves_others(const opc_learner_t *learner, uint32_t set) {
+  for (size_t i = 0; i < learner->place_count; i++) {
+    const learn_place_t *place = &learner->places[i];
+    bool among = place->dim == OPC_PLACE_INTEGER || place->size == 0;
+    for (size_t k = 0; k < learner->place_count && !among; k++)
+      among = (set >> k & 1) && strcmp(learner->places[k].path, place->path) == 0;
+    if (!among) return true;
+  }
+  return false;
+}
+
+static void add_least(opc_learner_t *learner, uint32_t set, int64_t less) {
   for (size_t i = 0; i < learner->place_count && !learner->waiting; i++) {
-    const int64_t size = learner->places[i].size;
-    opc_relation_t relation = {.kind = OPC_RELATION_LEAST, .number = smaller_is_clean ? size - 1 : size};
+    opc_relation_t relation = {.kind = OPC_RELATION_LEAST, .number = learner->places[i].size - less};
     if (!(set >> i & 1) || learner->places[i].dim == OPC_PLACE_INTEGER) continue;
     relation.checked = learner->places[i].smaller == OPC_LEARN_REFUSED;
     learn_add_place(learner, &relation, i, 0);
     learn_add(learner, &relation);
   }
+}
+
+static bool is_broken_by(opc_learner_t *learner, uint32_t set, int64_t by, bool follow) {
+  learn_edits_t edits = learn_joint(learner, set, by);
+  edits.follow = follow;
+  return learn_is_broken(learn_ask(learner, &edits));
+}
+
+/* Others may be read as far as this one once was: what becomes much smaller shows it. And where others stay, that
+ * nothing is left here need not be allowed. */
+static void learn_least(opc_learner_t *learner, uint32_t set, bool smaller_is_clean) {
+  int64_t least = INT64_MAX;
+  for (size_t i = 0; i < learner->place_count; i++)
+    if ((set >> i & 1) && learner->places[i].size < least) least = learner->places[i].size;
+  if (least < 2) return;
+  if (!smaller_is_clean) add_least(learner, set, 0);
+  else if (least > 2 && is_broken_by(learner, set, 1 - least, false)) add_least(learner, set, 1);
+  else if (leaves_others(learner, set) && is_broken_by(learner, set, -least, true)) add_least(learner, set, least - 1);
 }
 
 static void learn_least_of_all(opc_learner_t *learner) {

@@ -40,6 +40,7 @@ typedef struct learn_edit {
 typedef struct learn_edits {
   learn_edit_t items[LEARN_EDITS_MAX];
   size_t count;
+  bool follow; /* other sizes follow what is known so far, as in a variant */
 } learn_edits_t;
 
 struct opc_learner {

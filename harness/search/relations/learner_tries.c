@@ -79,7 +79,13 @@ bool learn_make(const opc_learner_t *learner, const learn_edits_t *edits, opc_sa
         opc_related_resize(out, learner->op, &(opc_size_place_t){.path = place->path, .dim = place->dim}, edit->value);
     resized = true;
   }
-  if (made && resized) made = opc_related_contents(out, &learner->base, learner->op, learner->relations);
+  if (made && edits->follow) {
+    opc_sample_t known = learner->base;
+    known.relations = learner->relations;
+    made = opc_related_fit(out, &known, learner->op);
+  } else if (made && resized) {
+    made = opc_related_contents(out, &learner->base, learner->op, learner->relations);
+  }
   for (size_t i = 0; i < edits->count && made; i++)
     if (edits->items[i].kind == LEARN_ELEMENT) made = set_element(learner, &edits->items[i], out);
   if (!made) opc_sample_clear(out);
