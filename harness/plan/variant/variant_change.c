@@ -181,14 +181,6 @@ static bool has_meaning(const opc_relations_t *relations, const char *path) {
   return false;
 }
 
-static bool has_ends(const opc_relations_t *relations, const char *path) {
-  for (size_t i = 0; i < relations->count; i++) {
-    const opc_relation_t *relation = &relations->items[i];
-    if (relation->values && opc_relation_has_ends(relation) && strcmp(relation->values, path) == 0) return true;
-  }
-  return false;
-}
-
 static bool has_place(const opc_relations_t *relations, const char *path) {
   for (size_t i = 0; i < relations->count; i++)
     for (size_t j = 0; j < relations->items[i].place_count; j++)
@@ -227,7 +219,6 @@ static opc_input_change_t change_along(const comparison_t *c, const opc_relation
     if ((differs & DIFFERS_DTYPE) && !is_floating(from) && has_meaning(relations, path)) return OPC_INPUT_ALONE;
     if (is_integral(from) && from->fill.special != to->fill.special) return OPC_INPUT_ALONE;
     if (!resized && (differs & DIFFERS_VALUES) && is_structured(from, to, differs)) return OPC_INPUT_ALONE;
-    if (opc_tensor_spec_numel(to) == 0 && has_ends(relations, path)) return OPC_INPUT_ALONE;
     if (from->ndim != to->ndim && (has_place(relations, path) || has_meaning(relations, path))) return OPC_INPUT_ALONE;
   }
   if (c->plain_differs) change = OPC_INPUT_RELATED;

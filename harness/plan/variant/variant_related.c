@@ -179,14 +179,24 @@ static void follow_equal(fit_t *fit, const opc_relation_t *relation) {
   }
 }
 
-/* Offsets of no segment are one 0. Where no index is left there are no indices; where no lengths are left there is
- * nothing that they sum to. */
+static bool needs_one(const fit_t *fit, const char *path) {
+  for (size_t i = 0; i < fit->base->relations->count; i++) {
+    const opc_relation_t *relation = &fit->base->relations->items[i];
+    if (relation->kind == OPC_RELATION_LEAST && !relation->values && relation->number == 1 &&
+        strcmp(relation->places[0].path, path) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* Offsets of no segment are one 0, where they are not nothing. Where no index is left there are no indices; where no
+ * lengths are left there is nothing that they sum to. */
 static void follow_emptied(fit_t *fit, const opc_relation_t *relation) {
   int64_t limit = 0;
   opc_value_t *value = opc_sample_value(fit->changed, fit->op, relation->values);
   if (!value || value->kind != OPC_VALUE_TENSOR) return;
   const bool empty = opc_tensor_spec_numel(value->tensor) == 0;
-  if (empty && opc_relation_has_ends(relation)) {
+  if (empty && opc_relation_has_ends(relation) && needs_one(fit, relation->values)) {
     set_size(fit, &(opc_size_place_t){.path = relation->values, .dim = 0}, 1);
     return;
   }

@@ -111,14 +111,16 @@ static void add_group(opc_learner_t *learner, int group) {
 }
 
 /* A size that can neither grow nor shrink, with others or alone. Where two more and two less are clean it has to be
- * even. */
+ * even. What grows in no way, and shrinks, has something to do with something that was not found out. */
 static void learn_fixed(opc_learner_t *learner, size_t index) {
   const learn_place_t *place = &learner->places[index];
   opc_relation_t relation = {.kind = OPC_RELATION_FIXED, .number = place->size};
-  if (!learn_is_broken(place->larger) || !learn_is_broken(place->smaller)) return;
-  if (place->size % 2 == 0 && alone(learner, index, 2) == OPC_LEARN_CLEAN) {
-    if (place->size < 4 || alone(learner, index, -2) != OPC_LEARN_CLEAN) return;
-    relation.kind = OPC_RELATION_MULTIPLE;
+  if (!learn_is_broken(place->larger)) return;
+  if (!learn_is_broken(place->smaller)) {
+    relation.kind = OPC_RELATION_UNKNOWN;
+  } else if (place->size % 2 == 0 && alone(learner, index, 2) == OPC_LEARN_CLEAN) {
+    const bool even = place->size >= 4 && alone(learner, index, -2) == OPC_LEARN_CLEAN;
+    relation.kind = even ? OPC_RELATION_MULTIPLE : OPC_RELATION_UNKNOWN;
     relation.number = 2;
   } else if (alone(learner, index, place->size) == OPC_LEARN_CLEAN) {
     relation.kind = OPC_RELATION_MULTIPLE;
