@@ -8,6 +8,7 @@
 #include "checks/framework/outcome.h"
 #include "memory/poison.h"
 #include "memory/scratch_memory.h"
+#include "model/sample/relations.h"
 #include "plan/variant/resize.h"
 
 enum { STEPS = 3 /* sizes 1, 2, 3 */ };
@@ -80,6 +81,22 @@ static bool fits(narrower_t *narrower) {
   return true;
 }
 
+/* Integers that are not emptied would point beyond what is left of another tensor. */
+static bool would_break(const opc_case_context_t *context, const narrower_t *narrower) {
+  const opc_relations_t *relations = context->base->relations;
+  for (size_t i = 0; relations && i < narrower->base->tensor_arg_count; i++) {
+    bool emptied = false;
+    for (int d = 0; d < narrower->base->tensor_args[i].spec->ndim; d++)
+      emptied |= where_emptied(NULL, i, d, (void *)narrower);
+    for (size_t k = 0; emptied && k < relations->count; k++) {
+      const opc_relation_t *relation = &relations->items[k];
+      for (size_t p = 0; relation->values && p < relation->place_count; p++)
+        if (strcmp(relation->places[p].path, narrower->base->tensor_args[i].path) == 0) return true;
+    }
+  }
+  return false;
+}
+
 /* Result of the call with size n; *out_ran false: not to be had. */
 static opc_status_t run_narrowed(opc_case_context_t *context, narrower_t *narrower, opc_result_t *out, bool *out_ran,
                                  opc_error_t *error) {
@@ -91,6 +108,7 @@ static opc_status_t run_narrowed(opc_case_context_t *context, narrower_t *narrow
   opc_call_outcome_t outcome;
   char phase[96];
   *out_ran = false;
+  if (would_break(context, narrower)) return OPC_OK;
   opc_status_t status = opc_sample_copy(context->base, &sample, error);
   if (status == OPC_OK) status = opc_sample_resize(&sample, &resize, &resized, &possible, error);
   if (status != OPC_OK || !fits(narrower)) goto release;

@@ -190,7 +190,9 @@ static bool has_place(const opc_relations_t *relations, const char *path) {
 
 /* Other integers are other indices, lengths, links; numbers that somebody wrote down may be in an order. */
 static bool is_structured(const opc_tensor_spec_t *from, const opc_tensor_spec_t *to, unsigned differs) {
-  if (is_integral(from)) return true;
+  if (is_integral(from) || from->fill.kind == OPC_FILL_VALUES || from->fill.kind == OPC_FILL_ARANGE ||
+      from->fill.kind == OPC_FILL_FILE)
+    return true;
   return from->fill.special == to->fill.special && !(differs & DIFFERS_RANDOMLY);
 }
 

@@ -51,9 +51,22 @@ static bool same_sizes(const opc_tensor_spec_t *left, const opc_tensor_spec_t *r
          (left->ndim == 0 || memcmp(left->sizes, right->sizes, (size_t)left->ndim * sizeof left->sizes[0]) == 0);
 }
 
-static bool follow_base(opc_tensor_spec_t *spec, const opc_tensor_spec_t *base) {
+/* Back at its sizes a tensor has its values again. */
+static bool restore(opc_value_t *value, const opc_tensor_spec_t *base) {
+  const opc_fill_t *now = &value->tensor->fill;
+  if (now->kind == base->fill.kind && now->value_count == base->fill.value_count) return true;
+  opc_tensor_spec_t *copy = opc_tensor_spec_copy(base);
+  if (!copy) return false;
+  opc_tensor_spec_free(value->tensor);
+  value->tensor = copy;
+  return true;
+}
+
+static bool follow_base(opc_value_t *value, const opc_tensor_spec_t *base) {
+  opc_tensor_spec_t *spec = value->tensor;
   opc_integers_t from;
-  if (same_sizes(spec, base) || !opc_integers_of(base, &from)) return true;
+  if (same_sizes(spec, base)) return restore(value, base);
+  if (!opc_integers_of(base, &from)) return true;
   const int64_t count = opc_tensor_spec_numel(spec);
   if (!from.values || from.count == 0 || count > (1 << 20)) { /* random ones have their range */
     free(from.values);
@@ -141,7 +154,7 @@ bool opc_related_contents(opc_sample_t *changed, const opc_sample_t *base, const
   pair_t pair = {0};
   bool made = pair_take(&pair, base, changed, op);
   for (size_t i = 0; made && i < pair.from.count; i++)
-    made = follow_base(pair.to.items[i].value->tensor, pair.from.items[i].value->tensor);
+    made = follow_base(pair.to.items[i].value, pair.from.items[i].value->tensor);
   pair_clear(&pair);
   for (size_t i = 0; made && i < relations->count; i++) made = follow_relation(&relations->items[i], changed, op);
   return made;
@@ -238,10 +251,12 @@ static bool differs(const opc_sample_t *left, const opc_sample_t *right, const o
 bool opc_related_empty(opc_variant_step_t *step) {
   opc_sample_t base = {0}, alone = {0};
   opc_tensor_spec_t *spec = step->target ? step->target->value->tensor : NULL;
-  if (!spec || !step->op || !step->sample->relations || opc_sample_copy(step->sample, &base, NULL) != OPC_OK)
+  const int64_t size = spec && step->number < spec->ndim ? spec->sizes[step->number] : 0;
+  if (size == 0 || !step->op || !step->sample->relations || opc_sample_copy(step->sample, &base, NULL) != OPC_OK)
     return false;
   bool made = opc_shape_empty(spec, step->number) && opc_sample_copy(step->sample, &alone, NULL) == OPC_OK &&
-              opc_related_fit(step->sample, &base, step->op) && differs(step->sample, &alone, step->op);
+              opc_related_fit(step->sample, &base, step->op) &&
+              step->target->value->tensor->sizes[step->number] < size && differs(step->sample, &alone, step->op);
   opc_sample_clear(&alone);
   opc_sample_clear(&base);
   return made;

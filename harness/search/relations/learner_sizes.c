@@ -110,12 +110,26 @@ static void add_group(opc_learner_t *learner, int group) {
   else opc_relation_clear(&relation);
 }
 
+/* Of integers one more may be clean where many more are not: they count something. */
+static void learn_many(opc_learner_t *learner, size_t index) {
+  const learn_place_t *place = &learner->places[index];
+  opc_relation_t relation = {.kind = OPC_RELATION_UNKNOWN};
+  bool integers = false;
+  for (size_t i = 0; i < learner->integers_count; i++) integers |= strcmp(learner->integers[i].path, place->path) == 0;
+  if (!integers || place->larger != OPC_LEARN_CLEAN || !learn_is_broken(alone(learner, index, 2 * place->size))) return;
+  learn_add_place(learner, &relation, index, 0);
+  learn_add(learner, &relation);
+}
+
 /* A size that can neither grow nor shrink, with others or alone. Where two more and two less are clean it has to be
  * even. What grows in no way, and shrinks, has something to do with something that was not found out. */
 static void learn_fixed(opc_learner_t *learner, size_t index) {
   const learn_place_t *place = &learner->places[index];
   opc_relation_t relation = {.kind = OPC_RELATION_FIXED, .number = place->size};
-  if (!learn_is_broken(place->larger)) return;
+  if (!learn_is_broken(place->larger)) {
+    learn_many(learner, index);
+    return;
+  }
   if (!learn_is_broken(place->smaller)) {
     relation.kind = OPC_RELATION_UNKNOWN;
   } else if (place->size % 2 == 0 && alone(learner, index, 2) == OPC_LEARN_CLEAN) {
