@@ -12,6 +12,7 @@
 #include "inspect/package.h"
 #include "model/case/verdict.h"
 #include "model/json/json_write.h"
+#include "model/sample/relations.h"
 #include "supervise/common/interrupt.h"
 #include "supervise/jobs/schedule.h"
 #include "supervise/jobs/search_rounds.h"
@@ -202,6 +203,31 @@ static opc_status_t read_samples(opc_session_t *session, opc_error_t *error) {
   names_clear(&names);
   if (status == OPC_OK && options->package != NULL) status = opc_package_samples(session, error);
   if (status == OPC_OK) status = opc_class_samples(session, error);
+  return status;
+}
+
+/* Of a list: which operators the files have samples of, and what these say of the arguments. */
+static opc_status_t tell_listed_samples(opc_session_t *session, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < session->loaded.operator_count && status == OPC_OK; i++) {
+    const opc_operator_t *op = &session->loaded.operators[i];
+    const opc_sample_t *first = NULL;
+    json_t *known = json_object();
+    for (size_t k = 0; k < session->samples.count; k++) {
+      const opc_sample_t *sample = &session->samples.samples[k];
+      if (strcmp(sample->operator_name, op->name) != 0) continue;
+      if (first == NULL) first = sample;
+      if (sample->relations != NULL) opc_json_put(&known, sample->name, opc_relations_to_json(sample->relations));
+    }
+    if (first != NULL)
+      status =
+          opc_journal_write(session->journal,
+                            json_pack("{s:s, s:s, s:s, s:s*, s:{s:O*}}", "t", "sample_source", "operator", op->name,
+                                      "source", first->source == OPC_SAMPLE_RECORDED ? "recorded" : "file", "detail",
+                                      first->origin, "relations", "samples", known),
+                            error);
+    json_decref(known);
+  }
   return status;
 }
 
@@ -416,7 +442,9 @@ static opc_status_t run(opc_session_t *session, opc_run_options_t *own, int *out
   if (status == OPC_OK) status = opc_libraries_take(&session->loaded, error);
   if (status == OPC_OK) status = tell_loaded(session, error);
   if (status == OPC_OK) status = opc_classes_take(&session->loaded, error);
-  if (status == OPC_OK && !options->list_only) status = read_samples(session, error);
+  if (status == OPC_OK && (!options->list_only || options->sample_file_count > 0))
+    status = read_samples(session, error);
+  if (status == OPC_OK && options->list_only) status = tell_listed_samples(session, error);
   if (status == OPC_OK && !options->list_only) status = opc_session_read_recipes(session, error);
   if (status == OPC_OK && !options->list_only) status = opc_symboliser_new(&session->symboliser, error);
   if (status == OPC_OK && !options->list_only) status = run_operators(session, &selected, error);
