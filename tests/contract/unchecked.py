@@ -160,7 +160,8 @@ def write_evidence(options):
             of_library[mode] = {"rows": rows, "seconds": seconds, "cases": len(report["results"])}
         measured.append(of_library)
     lines = ["# Correct operators that check none of their arguments, and their twins", "",
-             f"Written by `tests/contract/unchecked.py --write-evidence` on {options.date}, seed {SEED}. `fixtures/unchecked` has the operators: a correct one states",
+             f"Written by `tests/contract/unchecked.py --write-evidence` on {options.date}, seed {SEED}; {os.cpu_count()} processors, load average {os.getloadavg()[2]:.0f}, by other work too.",
+             "`fixtures/unchecked` has the operators: a correct one states",
              "what it asks of its arguments and verifies none of it; its twin has one bug that valid arguments show.", "",
              "| | with samples | without samples | wanted |", "|---|---|---|---|"]
     wrong = {mode: totals(measured, False, mode) for mode in MODES}
