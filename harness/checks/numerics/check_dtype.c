@@ -203,6 +203,82 @@ release:
   return status;
 }
 
+/* ---- float64 that is computed in float32 ---- */
+
+/* Bits of a float64 behind those that a float32 has, and behind the first twelve: what short numbers leave zero. */
+enum { BEHIND_FLOAT32 = 29, BEHIND_SHORT = 40, LONG_LEAST = 3 };
+
+static uint64_t bits_of(double number) {
+  uint64_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  return bits;
+}
+
+static bool has_bits(double number, int behind) { return (bits_of(number) & ((UINT64_C(1) << behind) - 1)) != 0; }
+
+/* The case's own values, each a little off, so that no float32 holds it. Integers stay: they may be counts. */
+static opc_status_t give_long_values(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                                     void *context, opc_error_t *error) {
+  const opc_replay_t *replay = context;
+  const size_t bytes = (size_t)opc_tensor_spec_numel(spec) * opc_dtype_size(spec->dtype);
+  (void)path;
+  (void)error;
+  memcpy(logical, replay->tensor_args[tensor_arg].bytes, bytes);
+  if (spec->dtype != OPC_DTYPE_FLOAT64) return OPC_OK;
+  for (size_t i = 0; i < bytes / sizeof(double); i++) {
+    double number;
+    memcpy(&number, (char *)logical + i * sizeof number, sizeof number);
+    if (!isfinite(number) || number == trunc(number)) continue;
+    number = ldexp(number, -30) * (double)(1 + (i * 2654435761U) % 13) / 17 + number;
+    memcpy((char *)logical + i * sizeof number, &number, sizeof number);
+  }
+  return OPC_OK;
+}
+
+/* A double that is computed in double has bits that no float holds, unless it is a short number. */
+static bool is_narrow(const opc_result_item_t *item, double *out_example, int64_t *out_numbers) {
+  *out_numbers = 0;
+  if (item->kind != OPC_VALUE_TENSOR || item->meta.dtype != OPC_DTYPE_FLOAT64 || item->argument) return false;
+  for (int64_t e = 0; e < item->meta.numel; e++) {
+    double number;
+    memcpy(&number, (const char *)item->bytes + (size_t)e * sizeof number, sizeof number);
+    if (!isfinite(number)) continue;
+    if (has_bits(number, BEHIND_FLOAT32)) return false;
+    if (!has_bits(number, BEHIND_SHORT)) continue;
+    *out_example = number;
+    ++*out_numbers;
+  }
+  return *out_numbers >= LONG_LEAST;
+}
+
+static opc_status_t check_narrow(opc_case_context_t *context, opc_replay_t *replay, opc_finding_t *finding,
+                                 opc_error_t *error) {
+  opc_call_t call = {0};
+  opc_result_t got = {0};
+  opc_call_options_t options = {
+      .device = context->device, .seed = context->seed, .values = give_long_values, .values_context = replay};
+  opc_status_t status = opc_call_make_with(&call, context->op, context->sample, &options, error);
+  if (status != OPC_OK) goto release;
+  context->phase("the operator on numbers that only float64 holds");
+  if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) goto release;
+  status = opc_result_take(&got, &call, 0, error);
+  for (size_t i = 0; status == OPC_OK && i < got.count; i++) {
+    double example = 0;
+    int64_t numbers = 0;
+    if (!is_narrow(&got.items[i], &example, &numbers)) continue;
+    opc_finding_fail(finding, "dtype.narrow_computation",
+                     "%s is float64, and each of its numbers is one that float32 holds, such as %.17g, although the "
+                     "arguments are not: something on the way is computed in float32",
+                     got.items[i].path, example);
+    opc_finding_evidence(finding, "numbers", json_integer((json_int_t)numbers));
+  }
+
+release:
+  opc_result_clear(&got);
+  opc_call_clear(&call);
+  return status;
+}
+
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_dtype_t dtype = opc_dtype_find(context->id.dtype);
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
@@ -216,7 +292,9 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (!opc_dtype_is_inexact(dtype)) {
     opc_finding_pass(finding, "it runs on %s (integers have no float64 reference)", context->id.dtype);
   } else if (dtype == OPC_DTYPE_FLOAT64 || dtype == OPC_DTYPE_COMPLEX128) {
-    opc_finding_pass(finding, "it runs on %s, the reference of the other dtypes", context->id.dtype);
+    if (dtype == OPC_DTYPE_FLOAT64) status = check_narrow(context, &replay, finding, &error);
+    if (status == OPC_OK && !finding->decided)
+      opc_finding_pass(finding, "it runs on %s, the reference of the other dtypes", context->id.dtype);
   } else {
     status = opc_result_take(&got, &call, OPC_RESULT_ARGUMENTS, &error);
     if (status == OPC_OK) status = compare_with_float64(context, dtype, &replay, &got, finding, &error);
