@@ -25,6 +25,7 @@ enum {
   KEY_LIST_CASES,
   KEY_XFAIL,
   KEY_STRICT,
+  KEY_UNTRUSTED_INPUT,
   KEY_TOOL,
   KEY_SANITIZE,
   KEY_JOURNAL
@@ -87,6 +88,10 @@ static const struct argp_option options[] = {
      "The libtorch to use: the folder with its lib/. Default: the one that LIB needs", 3},
     {0, 0, 0, 0, "Results:", 4},
     {"strict", KEY_STRICT, NULL, 0, "Warnings make the exit status 1 too", 4},
+    {"untrusted-input", KEY_UNTRUSTED_INPUT, NULL, 0,
+     "An argument that the operator does not check is an error, not a warning: for operators that are given tensors by "
+     "strangers",
+     4},
     {"json", OPC_KEY_JSON, "FILE", 0, "Write the whole result as JSON", 4},
     {"junit", OPC_KEY_JUNIT, "FILE", 0, "Write the result as JUnit XML", 4},
     {"journal", KEY_JOURNAL, "FILE", 0, "Keep the run's journal here", 4},
@@ -206,6 +211,9 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       break;
     case KEY_SANITIZE:
       status = set_sanitize(run, value);
+      break;
+    case KEY_UNTRUSTED_INPUT:
+      to->untrusted_input = true;
       break;
     case KEY_STRICT:
       run->execution.strict = true;

@@ -54,17 +54,21 @@
  *        "only_ran":true,       left out: false. It has run before: the plan is known to have it
  *        "after":CASE|null,     run what comes after this case in the plan
  *        "from":CASE|null,"to":CASE|null    run this stretch of the plan (bisection), both ends included
- *        "skip":[CHECK…],       cases of these checks are not run: reported as skip/after_crash
+ *        "skip":["CHECK RANK"…],  cases of the check whose input has this rank or a worse one are not run: reported as
+ *                               skip/after_crash
  *        "crashed":[CASE…]}     the operator crashed or hung on the arguments of these cases: the cases of other checks
  * with the same device, dtype, sample and variant are not run either. Without a sample: it hung with this variant, and
- * no case of it is run. Both lists are for the cases behind a crash, and left out with "only" "out_of_time":S nothing
- * that calls the operator is run any more: its cases have taken more than S seconds
+ * no case of it is run. Both lists are for the cases behind a crash, and left out with "only" "out_of_time":S no
+ * variant is run any more: the operator's cases have taken more than S seconds; nor, with "out_of_time_for_all":true, a
+ * sample itself
  *      {"t":"try","operator":NAME,"device":"cpu"…,"sample":SAMPLE,"seed":N,"values":true}     one call of a search;
  * values: of small outputs are wanted. On another device than the CPU all that counts is that the operator returns End
  * of file: the child leaves with exit code 0. SAMPLE is the sample file's object with "source":"file|recorded|searched"
  * added, and "unchecked":true where the operator is known to leave its tensors with these arguments, which nobody
- * promises to be right: only check memory runs on it. child -> supervisor
- *      {"t":"result","case":ID,"verdict":…,"severity":…,"rule":…,"reason":…,"message":…,"evidence":{},"seconds":S}
+ * promises to be right: only check memory runs on it; "by_recipe":true where a recipe says what they have to be.
+ *    child -> supervisor
+ *      {"t":"result","case":ID,"verdict":…,"severity":…,"rule":…,"reason":…,"standing":…,"message":…,"evidence":{},
+ * "seconds":S}
  *        severity and rule only of a finding, reason only of a skip
  *        "memcheck":{"number":N,"errors":N,"listed":true}   of results and of "tried", where Valgrind counted errors:
  * the case's number in Valgrind's XML, how many, and whether they are listed in its log
@@ -113,7 +117,8 @@ typedef struct opc_crash_record {
   volatile uint64_t sequence;  /* counts cases and tries of this child */
   volatile int64_t started_ns; /* CLOCK_MONOTONIC when it began */
   char case_id[OPC_CRASH_RECORD_CASE_SIZE];
-  char why[128];   /* why the case is tried; "" for a try */
+  char why[128];     /* why the case is tried; "" for a try */
+  char standing[32]; /* of the case's input (model/case/standing.h); "" where it has none */
   char phase[128]; /* "the operator", "the Meta kernel"…; "the operator, …": once more on the case's own arguments */
   char input[OPC_CRASH_RECORD_INPUT_SIZE]; /* the arguments of a case that "only" or "to" names, as a JSON object of
                                           strings; "" for any other */

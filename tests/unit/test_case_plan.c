@@ -50,6 +50,7 @@ typedef struct listing {
   const opc_plan_request_t *request;
   opc_text_t text; /* "dtype/sample/variant:row action" each, a space between */
   size_t stop_after;
+  bool checks; /* "check:dtype/sample/variant" instead */
 } listing_t;
 
 static bool list_case(const opc_planned_case_t *planned, void *context) {
@@ -58,6 +59,11 @@ static bool list_case(const opc_planned_case_t *planned, void *context) {
   const opc_case_table_t *table = &listing->request->tables[planned->table];
   opc_case_id_t id;
   opc_planned_case_id(listing->request, planned, &id);
+  if (listing->checks) {
+    opc_text_addf(&listing->text, "%s%s:%s/%s/%s", listing->text.length ? " " : "", id.check,
+                  id.dtype[0] ? id.dtype : "-", id.sample[0] ? id.sample : "-", id.variant[0] ? id.variant : "-");
+    return true;
+  }
   opc_text_addf(&listing->text, "%s%s/%s/%s", listing->text.length ? " " : "", id.dtype[0] ? id.dtype : "-",
                 id.sample[0] ? id.sample : "-", id.variant[0] ? id.variant : "-");
   assert_non_null(planned->rule);
@@ -83,7 +89,7 @@ static void assert_plan(const opc_plan_request_t *request, const char *expected)
 /* Of one table, on the CPU. */
 static void assert_rules(const opc_case_rule_t *rules, size_t rule_count, const opc_sample_t *samples,
                          size_t sample_count, const char *expected) {
-  opc_case_table_t table = {"check", true, rules, rule_count};
+  opc_case_table_t table = {"check", true, false, rules, rule_count};
   opc_plan_request_t request = {.op = &op,
                                 .tables = &table,
                                 .table_count = 1,
@@ -151,7 +157,7 @@ static void float8_is_swept_as_far_as_the_sample_has_it(void **state) {
               {"'name': 's', 'args': [" TENSOR("[2]", "float8_e4m3fn") "]", true}};
   for (size_t i = 0; i < COUNT(rows); i++) {
     opc_sample_t sample = sample_of(rows[i].sample);
-    opc_case_table_t table = {"check", true, all, COUNT(all)};
+    opc_case_table_t table = {"check", true, false, all, COUNT(all)};
     opc_plan_request_t request = {.op = &op,
                                   .tables = &table,
                                   .table_count = 1,
@@ -221,11 +227,11 @@ static void refused_and_unchecked_samples_have_the_plain_case(void **state) {
       {.samples = OPC_ACCEPTED | OPC_REFUSED, .families = OPC_VARIANT_PLAIN, .judge = OPC_JUDGE_REFUSAL, .why = "w"}};
   static const opc_case_rule_t unchecked[] = {
       {.samples = OPC_ACCEPTED | OPC_UNCHECKED, .families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY, .why = "w"}};
-  const opc_case_table_t tables[] = {{"a", true, usual, COUNT(usual)},
-                                     {"b", true, usual, COUNT(usual)},
-                                     {"c", true, refusing, 1},
-                                     {"d", true, judging, 1},
-                                     {"e", true, unchecked, 1}};
+  const opc_case_table_t tables[] = {{"a", true, false, usual, COUNT(usual)},
+                                     {"b", true, false, usual, COUNT(usual)},
+                                     {"c", true, false, refusing, 1},
+                                     {"d", true, false, judging, 1},
+                                     {"e", true, false, unchecked, 1}};
   opc_sample_t sample = sample_of("'name': 's', 'args': [" TENSOR("[2]", "float32") "], 'expect': {'rejects': true}");
   opc_plan_request_t request = {.op = &op,
                                 .tables = tables,
@@ -259,7 +265,7 @@ static void devices_decide_what_there_is(void **state) {
   static const opc_case_rule_t alone[] = {{.scope = OPC_SCOPE_OPERATOR, .why = "w"}};
   static const opc_case_rule_t unserved[] = {{.families = OPC_VARIANT_PLAIN, .needs = OPC_NEEDS_NO_KERNEL, .why = "w"}};
   opc_sample_t sample = sample_of("'name': 's', 'args': [" TENSOR("[2]", "float32") "]");
-  opc_case_table_t table = {"check", true, rules, COUNT(rules)};
+  opc_case_table_t table = {"check", true, false, rules, COUNT(rules)};
   opc_plan_device_t device = cpu;
   opc_plan_request_t request = {.op = &op,
                                 .tables = &table,
@@ -287,12 +293,88 @@ static void devices_decide_what_there_is(void **state) {
   opc_sample_clear(&sample);
 }
 
+/* Every sample runs as it is under every check before any variant, but for checks that leave graphs behind. */
+static void samples_themselves_come_before_variants(void **state) {
+  (void)state;
+  static const opc_case_rule_t rules[] = {{.families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY, .why = "w"},
+                                          {.scope = OPC_SCOPE_ALL_SAMPLES, .why = "w"}};
+  const opc_case_table_t tables[] = {{"leaves", true, true, rules, COUNT(rules)},
+                                     {"first", true, false, rules, COUNT(rules)},
+                                     {"second", true, false, rules, 1}};
+  opc_sample_t samples[] = {sample_of("'name': 'a', 'args': [" TENSOR("[2]", "float32") "]"),
+                            sample_of("'name': 'b', 'args': [" TENSOR("[2]", "float32") "]")};
+  opc_plan_request_t request = {.op = &op,
+                                .tables = tables,
+                                .table_count = COUNT(tables),
+                                .devices = &cpu,
+                                .device_count = 1,
+                                .samples = samples,
+                                .sample_count = 2};
+  listing_t listing = {.request = &request, .checks = true};
+  opc_error_t error = {0};
+  assert_ok(opc_plan_all(&request, list_case, &listing, &error), error);
+  assert_string_equal(opc_text_c(&listing.text),
+                      "first:-/a/plain first:-/b/plain second:-/a/plain second:-/b/plain "
+                      "first:-/a/x.empty0 first:-/b/x.empty0 first:-/-/- second:-/a/x.empty0 second:-/b/x.empty0 "
+                      "leaves:-/a/plain leaves:-/b/plain leaves:-/a/x.empty0 leaves:-/b/x.empty0 leaves:-/-/-");
+  opc_text_clear(&listing.text);
+  for (size_t i = 0; i < COUNT(samples); i++) opc_sample_clear(&samples[i]);
+}
+
+typedef struct wanted_case {
+  const char *variant;
+  opc_standing_t standing;
+  bool found;
+} wanted_case_t;
+
+static bool take_standing(const opc_planned_case_t *planned, void *context) {
+  wanted_case_t *wanted = context;
+  if (planned->variant && strcmp(planned->variant, wanted->variant) == 0) {
+    wanted->found = true;
+    wanted->standing = planned->standing;
+  }
+  return true;
+}
+
+static const char *standing_in_plan(const opc_sample_t *sample, const char *variant, char out[OPC_STANDING_SIZE]) {
+  static const opc_case_rule_t rules[] = {{.families = OPC_VARIANT_ALL, .why = "w"}};
+  const opc_case_table_t table = {"check", true, false, rules, COUNT(rules)};
+  opc_plan_request_t request = {.op = &op,
+                                .tables = &table,
+                                .table_count = 1,
+                                .devices = &cpu,
+                                .device_count = 1,
+                                .samples = sample,
+                                .sample_count = 1};
+  wanted_case_t wanted = {.variant = variant};
+  opc_error_t error = {0};
+  assert_ok(opc_plan_all(&request, take_standing, &wanted, &error), error);
+  assert_true(wanted.found);
+  opc_standing_format(&wanted.standing, out);
+  return out;
+}
+
+static void every_case_has_a_standing(void **state) {
+  (void)state;
+  char text[OPC_STANDING_SIZE];
+  opc_sample_t sample = sample_of("'name': 's', 'args': [" TENSOR("[2, 3]", "float32") "]");
+  assert_string_equal(standing_in_plan(&sample, "plain", text), "declared/same_values");
+  assert_string_equal(standing_in_plan(&sample, "x.transposed", text), "declared/same_values");
+  assert_string_equal(standing_in_plan(&sample, "x.empty0", text), "declared/related");
+  assert_string_equal(standing_in_plan(&sample, "x.nan", text), "declared/alone");
+  sample.source = OPC_SAMPLE_SEARCHED;
+  assert_string_equal(standing_in_plan(&sample, "plain", text), "searched/same_values");
+  sample.by_recipe = true;
+  assert_string_equal(standing_in_plan(&sample, "plain", text), "recipe/same_values");
+  opc_sample_clear(&sample);
+}
+
 static void samples_that_are_found_later_are_planned_alone(void **state) {
   (void)state;
   static const opc_case_rule_t rules[] = {
       {.families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY, .why = "w"},
       {.families = OPC_VARIANT_PLAIN, .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_BOOL), .why = "w"}};
-  opc_case_table_t table = {"check", true, rules, COUNT(rules)};
+  opc_case_table_t table = {"check", true, false, rules, COUNT(rules)};
   opc_sample_t samples[] = {sample_of("'name': 'a', 'args': [" TENSOR("[2]", "float32") "]"),
                             sample_of("'name': 'b', 'args': [" TENSOR("[2]", "float32") "]")};
   opc_plan_request_t request = {.op = &op,
@@ -305,14 +387,15 @@ static void samples_that_are_found_later_are_planned_alone(void **state) {
   listing_t listing = {.request = &request};
   opc_error_t error = {0};
   bool stopped = true;
-  assert_ok(opc_plan_sample(&request, 0, 0, 1, list_case, &listing, &stopped, &error), error);
+  assert_ok(opc_plan_sample(&request, 0, 0, 1, OPC_PLAN_SAMPLES_THEMSELVES, list_case, &listing, &stopped, &error),
+            error);
   assert_false(stopped);
-  assert_string_equal(opc_text_c(&listing.text), "-/b/plain:0 -/b/x.empty0:0 bool/b/plain:1");
-  listing.stop_after = 2;
+  assert_string_equal(opc_text_c(&listing.text), "-/b/plain:0");
+  listing.stop_after = 1;
   opc_text_reset(&listing.text);
-  assert_ok(opc_plan_sample(&request, 0, 0, 0, list_case, &listing, &stopped, &error), error);
+  assert_ok(opc_plan_sample(&request, 0, 0, 0, OPC_PLAN_VARIANTS, list_case, &listing, &stopped, &error), error);
   assert_true(stopped);
-  assert_string_equal(opc_text_c(&listing.text), "-/a/plain:0 -/a/x.empty0:0");
+  assert_string_equal(opc_text_c(&listing.text), "-/a/x.empty0:0");
 
   /* A case that is known is found without those beside it. */
   opc_case_id_t only = {.check = "check", .device = "cpu", .sample = "b", .variant = "x.empty0"};
@@ -458,6 +541,8 @@ int main(void) {
       cmocka_unit_test(the_first_sample_alone_and_no_large_one),
       cmocka_unit_test(refused_and_unchecked_samples_have_the_plain_case),
       cmocka_unit_test(devices_decide_what_there_is),
+      cmocka_unit_test(samples_themselves_come_before_variants),
+      cmocka_unit_test(every_case_has_a_standing),
       cmocka_unit_test(samples_that_are_found_later_are_planned_alone),
       cmocka_unit_test(conditions_hold_of_operators_and_samples),
       cmocka_unit_test(methods_of_a_class_have_cases_of_their_own),

@@ -76,6 +76,11 @@ static bool is_random_constant(const opc_autograd_case_t *c, const opc_autograd_
   return zero;
 }
 
+/* It writes its argument and registers no derivative: what autograd makes of it, nobody promised. */
+static bool promises_nothing(const opc_operator_t *op) {
+  return opc_operator_is_mutable(op) && !opc_operator_has_formula(op);
+}
+
 static void report(const opc_autograd_case_t *c, size_t input, const opc_gradient_verdict_t *verdict) {
   const opc_autograd_part_t *part = &c->point->inputs.items[input];
   char place[256];
@@ -88,7 +93,7 @@ static void report(const opc_autograd_case_t *c, size_t input, const opc_gradien
                      part->path, c->plain.undefined[input] ? "undefined" : "zero", place, verdict->numeric);
   else
     opc_finding_fail(
-        c->finding, "autograd.wrong_gradient",
+        c->finding, promises_nothing(c->point->context->op) ? "autograd.in_place" : "autograd.wrong_gradient",
         "the gradient of %s is %.9g; central differences of the operator's own results give %.9g (within %.1g)", place,
         verdict->analytic, verdict->numeric, verdict->doubt);
   opc_finding_evidence(c->finding, "gradient",

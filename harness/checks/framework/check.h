@@ -15,6 +15,7 @@
 #include "checks/call/call.h"
 #include "checks/catalogue/rules.h"
 #include "model/case/case.h"
+#include "model/case/standing.h"
 #include "model/case/verdict.h"
 #include "model/sample/sample.h"
 #include "plan/cases/case_rule.h"
@@ -63,6 +64,7 @@ typedef struct opc_case_context {
       *rule; /* the row of checks/catalogue/case_rules.c that wants this case: what it judges, and why */
   opc_variant_facts_t variant; /* what it changed in the base */
   bool unmodified;             /* the base as it stands: variant plain, its own dtype */
+  opc_standing_t standing;     /* who vouches for the input, and what the variant changed in it */
   const opc_method_t *method;  /* of a class, that the case is about; NULL: none */
   opc_device_t device;         /* a CUDA device for "cuda-sim" too */
   bool simulated; /* it is: kernels are recorded and do not run, so that no output has values (cuda/log/launch.h) */

@@ -81,16 +81,10 @@ static const char *add_read_only(const opc_access_t *access, const opc_call_t *c
   return "mutation.undeclared";
 }
 
-static const char *words_of(const opc_case_context_t *context, const opc_access_t *access, const opc_call_t *call,
-                            opc_text_t *text) {
+static const char *words_of(const opc_access_t *access, const opc_call_t *call, opc_text_t *text) {
   switch (access->kind) {
     case OPC_ACCESS_OUTSIDE:
       add_outside(access, text);
-      if (context->base && context->base->unchecked)
-        opc_text_add(text, ", on arguments that the search made up and the operator does not refuse");
-      /* Beside an argument it may be that the kernel reads a repeated element as many. */
-      if (!opc_case_arguments_fit(context) || (!access->block.label[0] && opc_case_has_other_integers(context)))
-        return "memory.unchecked_arguments";
       return access->write ? "memory.out_of_bounds_write" : "memory.out_of_bounds_read";
     case OPC_ACCESS_FREED:
       add_freed(access, text);
@@ -147,9 +141,9 @@ static bool is_told(const json_t *told, const json_t *evidence) {
 static void report(const opc_case_context_t *context, const opc_access_t *access, const opc_call_t *call,
                    const char *remark, opc_finding_t *finding) {
   opc_text_t text = {0};
-  const char *rule = words_of(context, access, call, &text);
+  const char *rule = words_of(access, call, &text);
   bool fitting =
-      strcmp(rule, "memory.unchecked_arguments") != 0; /* nothing else is to be said of arguments that do not fit */
+      context->standing.change != OPC_INPUT_ALONE; /* nothing else is to be said of arguments that may not fit */
   json_t *evidence = access_evidence(access, rule, fitting ? remark : NULL);
   bool told = evidence && finding->evidence && is_told(json_object_get(finding->evidence, "accesses"), evidence);
   /* The bytes have told already that it is written; the instruction is new. */

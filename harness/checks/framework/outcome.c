@@ -70,31 +70,29 @@ static bool skip_simulated(const opc_case_context_t *context, const opc_call_t *
   return found;
 }
 
-static bool report_outside(const opc_case_context_t *context, const char *path, const opc_tensor_meta_t *meta,
-                           opc_finding_t *finding) {
+static bool report_outside(const char *path, const opc_tensor_meta_t *meta, opc_finding_t *finding) {
   if (meta->device.type == OPC_DEVICE_META || opc_tensor_lies_inside(meta)) return false;
   char sizes[160], strides[160];
   opc_sizes_text(meta->ndim, meta->sizes, sizes, sizeof sizes);
   opc_sizes_text(meta->ndim, meta->strides, strides, sizeof strides);
   opc_finding_fail(
-      finding, opc_case_arguments_fit(context) ? "memory.output_outside" : "memory.unchecked_arguments",
+      finding, "memory.output_outside",
       "%s has elements outside of its storage: sizes %s, strides %s and offset %lld, and a storage of %zu bytes", path,
       sizes, strides, (long long)meta->storage_offset, meta->storage_bytes);
   return true;
 }
 
-static bool report_unreadable(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
+static bool report_unreadable(const opc_call_t *call, opc_finding_t *finding) {
   opc_output_t *outputs = NULL;
   size_t count = 0;
   bool reported = false;
   if (opc_call_outputs(call, &outputs, &count, NULL) != OPC_OK)
     return false; /* out of memory: who needs the outputs says so */
-  for (size_t i = 0; i < count; i++)
-    reported = report_outside(context, outputs[i].path, &outputs[i].meta, finding) || reported;
+  for (size_t i = 0; i < count; i++) reported = report_outside(outputs[i].path, &outputs[i].meta, finding) || reported;
   for (size_t i = 0; i < call->tensor_arg_count; i++) {
     opc_tensor_meta_t now;
     opc_tensor_describe(call->tensor_args[i].tensor, &now);
-    reported = report_outside(context, call->tensor_args[i].path, &now, finding) || reported;
+    reported = report_outside(call->tensor_args[i].path, &now, finding) || reported;
   }
   free(outputs);
   return reported;
@@ -106,7 +104,7 @@ bool opc_finding_from_outcome(opc_case_context_t *context, const opc_call_t *cal
   bool declared = opc_case_is_declared(context);
   switch (call->outcome) {
     case OPC_CALL_RETURNED:
-      return report_unreadable(context, call, finding);
+      return report_unreadable(call, finding);
     case OPC_CALL_REJECTED:
     case OPC_CALL_INTERNAL_ASSERT:
       if (skip_simulated(context, call, finding)) return true;
@@ -183,38 +181,7 @@ void opc_finding_from_error(const opc_case_context_t *context, const opc_error_t
   }
 }
 
-typedef struct argument_count {
-  size_t tensors, numbers;
-  bool indices; /* a tensor of integers, which may be places in something */
-} argument_count_t;
-
-static void count_arguments(const opc_value_t *value, argument_count_t *count) {
-  if (value->kind == OPC_VALUE_TENSOR) count->tensors++;
-  if (value->kind == OPC_VALUE_TENSOR && value->tensor) {
-    opc_dtype_class_t class_ = opc_dtype_class(value->tensor->dtype);
-    count->indices |= class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
-  }
-  if (value->kind == OPC_VALUE_INT) count->numbers++;
-  for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
-    count_arguments(&value->list.items[i], count);
-}
-
-bool opc_case_arguments_fit(const opc_case_context_t *context) {
-  unsigned family = context->variant.families;
-  argument_count_t count = {0};
-  if (context->base && context->base->unchecked) return false;
-  if (!context->sample || (family & (OPC_VARIANT_PLAIN | OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS | OPC_VARIANT_SAME)))
-    return true;
-  for (size_t i = 0; i < context->sample->argument_count; i++)
-    if (!context->sample->absent || !context->sample->absent[i])
-      count_arguments(&context->sample->arguments[i], &count);
-  if (count.indices) return false; /* of another size, their values may lie outside of it */
-  bool grown = (family & (OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LARGE)) &&
-               (context->variant.keeps & OPC_KEEPS_EQUAL_SIZES);
-  if (grown && count.tensors == 1) return true;
-  return (family & (OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LARGE)) && !count.numbers &&
-         (count.tensors == 1 || context->variant.changed == OPC_CHANGED_ALL);
-}
+bool opc_case_arguments_fit(const opc_case_context_t *context) { return context->standing.change != OPC_INPUT_ALONE; }
 
 static void see_repeated(const char *path, opc_value_t *tensor, void *context) {
   bool *found = context;

@@ -34,10 +34,8 @@ void opc_finding_from_error(const opc_case_context_t *context, const opc_error_t
 /* The sample of a file exactly as the person wrote it: its promises hold here and nowhere else. */
 bool opc_case_is_declared(const opc_case_context_t *context);
 
-/* Whether the case's arguments are as good as the sample's: only layout, bits or dtype differ, or sizes in a way that
- * leaves everything fitting together. Where one tensor of several was resized, or a number says what a size was, an
- * operator may rightly call them wrong. So may it arguments that a search made up and that nothing but their acceptance
- * speaks for. */
+/* Whether the case's arguments are as good as the sample's: the variant kept the values, or every known relation
+ * between the arguments (model/case/standing.h). Otherwise an operator may rightly expect others. */
 bool opc_case_arguments_fit(const opc_case_context_t *context);
 /* An expanded tensor of integers in arguments that a search made up holds one element over and over: as counts or
  * places those are others than the search found to be taken. */

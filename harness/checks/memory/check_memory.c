@@ -107,16 +107,37 @@ static opc_status_t refuses_for_guards(opc_case_context_t *context, const pass_t
   return status;
 }
 
+/* Refused on plain memory as well once its tensors start one element later: it demands an alignment, and the guards
+ * only gave it another one. */
+static opc_status_t demands_alignment(opc_case_context_t *context, bool *out, opc_error_t *error) {
+  opc_case_context_t moved = *context;
+  opc_sample_t sample = {0};
+  opc_call_t call = {0};
+  *out = false;
+  opc_status_t status = opc_variant_apply(context->sample, context->op, "all.misaligned", &sample, error);
+  if (status == OPC_ERR_NOT_FOUND) return OPC_OK;
+  moved.sample = &sample;
+  if (status == OPC_OK) status = plain_run(&moved, &call, error);
+  *out = status == OPC_OK && call.outcome == OPC_CALL_REJECTED;
+  opc_call_clear(&call);
+  opc_sample_clear(&sample);
+  return status;
+}
+
 /* The operator refuses. Does it on plain memory too? The system does not fault on memory that is closed to it: it
  * refuses what it is asked to do. */
 static opc_status_t settle_refusal(opc_case_context_t *context, const pass_t *pass, opc_call_outcome_t outcome,
                                    const opc_text_t *message, opc_finding_t *finding, opc_error_t *error) {
   opc_call_t call = {0};
   const opc_call_t refused = {.outcome = outcome, .message = *message};
-  bool for_guards = false;
+  bool for_guards = false, aligned_only = false;
   opc_status_t status =
       outcome == OPC_CALL_REJECTED ? refuses_for_guards(context, pass, &call, &for_guards, error) : OPC_OK;
-  if (status == OPC_OK && for_guards)
+  if (status == OPC_OK && for_guards) status = demands_alignment(context, &aligned_only, error);
+  if (status == OPC_OK && for_guards && aligned_only)
+    opc_finding_skip(finding, OPC_SKIP_REJECTED, "its tensors have to be aligned to more than an element: %.300s",
+                     opc_text_c(message));
+  else if (status == OPC_OK && for_guards)
     opc_finding_fail(finding, "memory.system_call",
                      "returns on plain memory and fails where its tensors lie between inaccessible pages: %.300s",
                      opc_text_c(message));

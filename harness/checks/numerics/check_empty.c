@@ -5,13 +5,14 @@
 #include <string.h>
 
 #include "checks/framework/case_run.h"
+#include "checks/framework/guard_findings.h"
 #include "checks/framework/outcome.h"
 #include "memory/poison.h"
 #include "memory/scratch_memory.h"
 #include "model/sample/relations.h"
 #include "plan/variant/resize.h"
 
-enum { STEPS = 3 /* sizes 1, 2, 3 */ };
+enum { STEPS = 3 /* sizes 1, 2, 3 */, TOUCHED = 1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED };
 
 /* ---- the case's sample with size n where it has 0: a piece of the sample that it was made from ---- */
 
@@ -170,6 +171,29 @@ static bool fits_row(const opc_tensor_meta_t *meta, const opc_tensor_meta_t *ste
   return fits;
 }
 
+/* Of the sample itself, which is not empty, where what the two kernels say of it differs: then the Meta kernel is wrong
+ * anyway, and check meta reports it. */
+static opc_status_t is_wrong_anyway(opc_case_context_t *context, const opc_result_t *meta_of_empty, size_t item,
+                                    bool *out, opc_error_t *error) {
+  const opc_device_t meta = {OPC_DEVICE_META, -1};
+  const opc_again_t real = {
+      .context = context, .sample = context->base, .phase = "the operator on the sample itself", .only_shapes = true};
+  opc_again_t said = real;
+  opc_result_t got = {0}, expected = {0};
+  opc_call_outcome_t outcome, of_meta = OPC_CALL_UNCONVERTIBLE;
+  said.device = &meta;
+  said.phase = "the Meta kernel on the sample itself";
+  *out = false;
+  opc_status_t status = opc_again_run(&real, &got, &outcome, NULL, error);
+  if (status == OPC_OK) status = opc_again_run(&said, &expected, &of_meta, NULL, error);
+  if (status == OPC_OK && outcome == OPC_CALL_RETURNED && of_meta == OPC_CALL_RETURNED && item < got.count &&
+      item < expected.count && item < meta_of_empty->count)
+    *out = !same_sizes(&got.items[item].meta, expected.items[item].meta.ndim, expected.items[item].meta.sizes);
+  opc_result_clear(&got);
+  opc_result_clear(&expected);
+  return status;
+}
+
 typedef struct shape_oracle {
   opc_result_t meta, steps[STEPS];
   bool has_meta, has_steps;
@@ -190,6 +214,12 @@ static void note_other_shapes(shape_oracle_t *oracle, const opc_result_t *others
 static bool has_row(const shape_oracle_t *oracle, const opc_result_t *got, size_t i, int64_t *sizes) {
   const bool follows = i < 64 && (oracle->follow_values >> i & 1) != 0;
   return !follows && oracle->has_steps && comparable(oracle->steps, got, i) && extrapolate(oracle->steps, i, sizes);
+}
+
+/* The Meta kernel says another shape for this output. */
+static bool disagrees(const shape_oracle_t *oracle, const opc_result_t *got, size_t i) {
+  const opc_result_item_t *said = i < oracle->meta.count ? &oracle->meta.items[i] : NULL;
+  return said && said->kind == OPC_VALUE_TENSOR && !same_sizes(&got->items[i].meta, said->meta.ndim, said->meta.sizes);
 }
 
 /* True: something could be said about this output. */
@@ -284,8 +314,12 @@ static opc_status_t check_shapes(opc_case_context_t *context, const opc_call_t *
   *out_known = 0;
   if (!shape_follows_data(context->op)) status = ask_oracles(context, call, got, &oracle, error);
   for (size_t i = 0; status == OPC_OK && i < got->count; i++)
-    if (got->items[i].kind == OPC_VALUE_TENSOR && !got->items[i].argument)
-      *out_known += check_shape(&oracle, got, i, finding);
+    if (got->items[i].kind == OPC_VALUE_TENSOR && !got->items[i].argument) {
+      bool wrong = false;
+      if (oracle.has_meta && disagrees(&oracle, got, i))
+        status = is_wrong_anyway(context, &oracle.meta, i, &wrong, error);
+      if (status == OPC_OK && !wrong) *out_known += check_shape(&oracle, got, i, finding);
+    }
   opc_result_clear(&oracle.meta);
   for (int n = 0; n < STEPS; n++) opc_result_clear(&oracle.steps[n]);
   return status;
@@ -337,7 +371,10 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_status_t status = OPC_OK;
   if (!opc_case_call(context, false, &call, finding)) goto release;
   status = opc_result_take(&got, &call, 0, &error);
+  const bool touched = opc_accesses_count(TOUCHED) > 0;
   if (status == OPC_OK) status = check_shapes(context, &call, &got, &known, finding, &error);
+  /* Of a part of the sample's values: its indices may point behind it. */
+  if (!touched) opc_guard_accesses_reset();
   if (status == OPC_OK) status = check_poison(context, &got, finding, &error);
   if (status != OPC_OK) goto release;
   int64_t numel = opc_result_numel(&got);

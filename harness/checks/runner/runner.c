@@ -60,6 +60,7 @@ static void context_init(const opc_run_t *run, opc_case_context_t *context, cons
                                   .rule = planned->rule,
                                   .variant = planned->facts,
                                   .unmodified = opc_planned_is_unmodified(planned),
+                                  .standing = planned->standing,
                                   .method = planned->method,
                                   .seed = run->request->seed,
                                   .phase = run->sink->phase};
@@ -83,27 +84,13 @@ static bool planned_one(const opc_planned_case_t *planned, void *context) {
   return plan_case(run, &of_case, planned);
 }
 
-static int check_of(const char *case_text) {
-  opc_case_id_t id;
-  opc_error_t ignored;
-  return opc_case_id_parse(case_text, &id, &ignored) == OPC_OK ? opc_check_info_find(id.check) : -1;
-}
-
-/* Some of the check's cases may lie in the stretch that is wanted: the plan goes from check to check. */
-static bool in_stretch(const opc_runner_request_t *request, size_t check) {
-  const char *start = request->from ? request->from : request->after;
-  return (!start || check_of(start) <= (int)check) && (!request->to || check_of(request->to) >= (int)check);
-}
-
 static void checks_before(opc_run_t *run) {
   const opc_runner_request_t *request = run->request;
   for (size_t i = 0; i < opc_check_info_count; i++) {
     const opc_check_t *check = opc_checks[i];
     bool wanted =
         run->wanted[i] && (!request->only || (strcmp(check->name, run->only.check) == 0 && !run->only.sample[0]));
-    if (!wanted || !check->before || !in_stretch(request, i) || request->out_of_time > 0 ||
-        opc_run_names(check->name, request->skip, request->skip_count))
-      continue;
+    if (!wanted || !check->before || request->out_of_time > 0 || opc_run_skips(request, check->name, 0)) continue;
     for (size_t d = 0; d < request->device_count && run->callable_count; d++) {
       const opc_plan_device_t *device = &run->plan_devices[d];
       opc_case_context_t context;

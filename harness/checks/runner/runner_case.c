@@ -1,8 +1,10 @@
 #include "checks/runner/runner_inside.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "checks/call/result.h"
 #include "checks/cuda/cuda_untracked.h"
 #include "checks/cuda_log/cuda_fault.h"
 #include "checks/framework/device_zones_use.h"
@@ -25,17 +27,27 @@ bool opc_run_names(const char *name, const char *const *list, size_t count) {
   return false;
 }
 
-/* The case that this one would repeat: the same arguments crashed the operator in another check, or it hung with the
- * same variant. NULL: there was none. */
+bool opc_run_skips(const opc_runner_request_t *request, const char *check, int rank) {
+  const size_t length = strlen(check);
+  for (size_t i = 0; i < request->skip_count; i++) {
+    const char *entry = request->skip[i];
+    if (strncmp(entry, check, length) == 0 && entry[length] == ' ' && rank >= atoi(entry + length + 1)) return true;
+  }
+  return false;
+}
+
+/* The case that this one would repeat: the same arguments crashed the operator in another check, the sample itself did
+ * in any, or it hung with the same variant. NULL: there was none. */
 static const opc_case_id_t *crashed_in(const opc_run_t *run, const opc_case_context_t *context) {
   const opc_case_id_t *id = &context->id;
   for (size_t i = 0; i < run->request->crashed_count && context->sample; i++) {
     const opc_case_id_t *crashed = &run->crashed[i];
-    if (strcmp(crashed->device, id->device) != 0 || strcmp(crashed->dtype, id->dtype) != 0 ||
-        strcmp(crashed->variant, id->variant) != 0)
-      continue;
-    bool same = strcmp(crashed->sample, id->sample) == 0 && strcmp(crashed->check, id->check) != 0;
-    if (same || !crashed->sample[0]) return crashed;
+    if (strcmp(crashed->device, id->device) != 0) continue;
+    bool sample = strcmp(crashed->sample, id->sample) == 0, other_check = strcmp(crashed->check, id->check) != 0;
+    bool itself = !crashed->dtype[0] && strcmp(crashed->variant, "plain") == 0;
+    bool same = strcmp(crashed->dtype, id->dtype) == 0 && strcmp(crashed->variant, id->variant) == 0;
+    if (same && ((sample && other_check) || !crashed->sample[0])) return crashed;
+    if (sample && itself && !context->unmodified) return crashed;
   }
   return NULL;
 }
@@ -103,20 +115,59 @@ static const char *untracked_in(const opc_run_t *run, const opc_case_context_t *
   return context->simulated ? untracked : "";
 }
 
-/* What the operator touched beside its tensors while another check than memory ran. */
+/* What the operator touched outside its tensors while another check than memory ran. On input that nobody vouches for
+ * its result depends on that memory, and says nothing about this check's part of the contract. */
 static void judge_accesses(const opc_case_context_t *context, opc_finding_t *finding) {
   enum { OUTSIDE = 1u << OPC_ACCESS_OUTSIDE, FREED = 1u << OPC_ACCESS_FREED };
-  if (opc_accesses_count(OUTSIDE | FREED) && !opc_case_arguments_fit(context) &&
-      !(context->rule->judge & OPC_JUDGE_ACCESSES)) {
-    /* What came out of it followed other memory: it says nothing about this check's part of the contract. */
+  bool touched = opc_accesses_count(OUTSIDE | FREED) && !(context->rule->judge & OPC_JUDGE_ACCESSES);
+  if (touched && !opc_standing_is_valid(&context->standing)) {
     opc_finding_clear(finding);
     *finding = (opc_finding_t){0};
+  }
+  if (touched && !opc_case_arguments_fit(context)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "these arguments may not fit together, and with them the operator touches memory beside its "
                      "tensors: see check memory");
     return;
   }
   opc_accesses_report(context, OUTSIDE | FREED, OPC_ACCESSES_ALL, NULL, finding);
+}
+
+static int64_t numel_of(const opc_result_t *result) {
+  int64_t numel = 0;
+  for (size_t i = 0; i < result->count; i++)
+    if (result->items[i].kind == OPC_VALUE_TENSOR) numel += result->items[i].meta.numel;
+  return numel;
+}
+
+/* Whether the Meta kernel says that something is to be computed; false where there is none, or it refuses. */
+static bool gives_elements(opc_case_context_t *context) {
+  const opc_device_t meta = {OPC_DEVICE_META, -1};
+  opc_call_t call = {0};
+  opc_result_t result = {0};
+  opc_error_t error;
+  bool gives = false;
+  context->phase("the Meta kernel, before the case");
+  if (opc_call_make(&call, context->op, context->sample, meta, context->seed, &error) == OPC_OK &&
+      opc_call_run(&call, context->handle, context->seed) == OPC_CALL_RETURNED &&
+      opc_result_take(&result, &call, OPC_RESULT_ARGUMENTS | OPC_RESULT_META, &error) == OPC_OK)
+    gives = numel_of(&result) > 0;
+  opc_result_clear(&result);
+  opc_call_clear(&call);
+  return gives;
+}
+
+/* With an empty batch there is nothing to do, and every operator can do that. With an empty table, row or point and an
+ * output that is not empty, there may be nothing to compute it from: an operator may rightly expect one element. */
+static void settle_standing(opc_run_t *run, const char *id_text, opc_case_context_t *context,
+                            const opc_planned_case_t *planned, char text[OPC_STANDING_SIZE]) {
+  const bool asked = (context->variant.families & OPC_VARIANT_EMPTY) && planned->action == OPC_PLAN_CHECK &&
+                     context->standing.change == OPC_INPUT_RELATED && opc_check_infos[run->check].calls &&
+                     context->device.type == OPC_DEVICE_CPU && opc_operator_kernel(context->op, "Meta") != NULL;
+  if (!asked || !gives_elements(context)) return;
+  context->standing.change = OPC_INPUT_ALONE;
+  opc_standing_format(&context->standing, text);
+  run->sink->begin(id_text, planned->rule->why, text, run->sink->context);
 }
 
 bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, const opc_planned_case_t *planned) {
@@ -141,15 +192,19 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   opc_guard_accesses_reset();
   if (context->simulated) opc_simulated_case_begin();
   opc_cuda_case_begin(context);
-  run->sink->begin(id_text, planned->rule->why, run->sink->context);
+  char standing[OPC_STANDING_SIZE];
+  opc_standing_format(&context->standing, standing);
+  run->sink->begin(id_text, planned->rule->why, standing, run->sink->context);
+  settle_standing(run, id_text, context, planned, standing);
   tell_input(run, id_text, context);
   uint64_t witnessed = opc_valgrind_errors();
   double began = seconds_now();
   if (planned->action == OPC_PLAN_SKIP) {
     opc_finding_skip(&finding, planned->reason, "%s", planned->detail);
-  } else if (opc_run_names(check->name, request->skip, request->skip_count)) {
+  } else if (opc_run_skips(request, check->name, opc_standing_rank(&context->standing))) {
     opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: cases before it crashed or hung");
-  } else if (request->out_of_time > 0 && opc_check_infos[run->check].calls) {
+  } else if (request->out_of_time > 0 && opc_check_infos[run->check].calls &&
+             (request->out_of_time_for_all || !context->unmodified)) {
     opc_finding_skip(&finding, OPC_SKIP_BUDGET,
                      "not run: the operator's cases had taken more than %g s by then (--operator-time)",
                      request->out_of_time);
@@ -184,7 +239,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   note_unsound(run, context, &finding);
   opc_cpu_memory_plain();
   opc_first_call_case(id_text);
-  bool go_on = run->sink->end(id_text, &finding, seconds_now() - began, run->sink->context);
+  bool go_on = run->sink->end(id_text, standing, &finding, seconds_now() - began, run->sink->context);
   run->cases++;
   opc_finding_clear(&finding);
   if (run->spent && run->sink->spent) run->sink->spent(run->sink->context);

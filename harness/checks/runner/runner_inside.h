@@ -44,6 +44,8 @@ typedef struct opc_run {
   opc_error_t *error;
 } opc_run_t;
 
+/* A case of the check whose input is of this rank is not to run: others crashed or hung. */
+bool opc_run_skips(const opc_runner_request_t *request, const char *check, int rank);
 bool opc_run_names(const char *name, const char *const *list, size_t count); /* the list has the name */
 /* Runs the case and tells the sink. False: the rest of the plan is not to run. */
 bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, const opc_planned_case_t *planned);

@@ -40,6 +40,7 @@ typedef struct opc_sample {
   bool *absent;           /* true: not given, the schema's default applies */
   size_t argument_count;
   opc_expect_t expect;
+  bool by_recipe; /* searched: within what a recipe says of the arguments */
   bool varied;    /* searched: arguments that another sample has, with other options */
   bool unchecked; /* the operator accepts these arguments and leaves its tensors with them, or crashes: only that is to
                      be told */

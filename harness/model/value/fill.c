@@ -28,7 +28,7 @@ static void walk_start(walk_t *walk, const opc_tensor_spec_t *spec) {
   *walk = (walk_t){.spec = spec, .place = spec->storage_offset};
   int64_t weight = 1;
   for (int i = spec->ndim - 1; i >= 0; i--) {
-    walk->weights[i] = spec->strides[i] == 0 ? 0 : weight;
+    walk->weights[i] = spec->strides[i] == 0 || (spec->repeated >> i & 1) ? 0 : weight;
     weight *= spec->sizes[i];
   }
 }

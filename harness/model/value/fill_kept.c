@@ -37,7 +37,7 @@ static XXH128_hash_t key_of(const opc_tensor_spec_t *spec, const char *path, uin
   struct {
     XXH64_hash_t stream;
     uint64_t seed;
-    int64_t lo, hi, ndim, repeated; /* a bit a dimension of stride 0 */
+    int64_t lo, hi, ndim, repeated; /* a bit a dimension whose elements are all the same */
     int64_t kind, special, dtype, rounded_to, filled_as;
     int64_t sizes[OPC_MAX_DIMS];
   } all = {.stream = XXH3_64bits(stream, strlen(stream)),
@@ -52,7 +52,7 @@ static XXH128_hash_t key_of(const opc_tensor_spec_t *spec, const char *path, uin
            .filled_as = fill->filled_as};
   for (int i = 0; i < spec->ndim; i++) {
     all.sizes[i] = spec->sizes[i];
-    if (spec->strides[i] == 0) all.repeated |= INT64_C(1) << i;
+    if (spec->strides[i] == 0 || (spec->repeated >> i & 1)) all.repeated |= INT64_C(1) << i;
   }
   return XXH3_128bits(&all, sizeof all);
 }

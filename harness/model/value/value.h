@@ -78,6 +78,7 @@ typedef struct opc_tensor_spec {
   /* Stream of random numbers; the argument's path as it was before any variant, so that variants keep logical values.
    * NULL: the argument's present path. */
   char *stream;
+  unsigned repeated; /* a bit a dimension all of whose elements have the first one's values, as one of stride 0 has */
 } opc_tensor_spec_t;
 
 typedef enum opc_value_kind {

@@ -72,6 +72,7 @@ enum {
   OPC_WHEN_SEVERAL_TENSORS = 1 << 12,
   OPC_WHEN_MAIN_FLOATING = 1 << 13, /* the dtype that a sweep replaces is floating */
   OPC_WHEN_ALL_FLOATING = 1 << 14,
+  OPC_WHEN_SEARCHED = 1 << 17,  /* nobody vouches for it */
   OPC_WHEN_SIZE_ONCE = 1 << 15, /* no tensor has the size twice that `size` chooses */
   /* of the case; a sample that fits (OPC_SCOPE_FIRST_FIT) fits without it, too */
   OPC_WHEN_DTYPE_CHANGES = 1 << 16
@@ -116,6 +117,7 @@ typedef struct opc_case_rule {
 typedef struct opc_case_table {
   const char *check;
   bool calls; /* the check calls the operator */
+  bool last;  /* it leaves graphs behind: it runs after all that do not */
   const opc_case_rule_t *rules;
   size_t rule_count;
 } opc_case_table_t;

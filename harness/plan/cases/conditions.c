@@ -122,6 +122,7 @@ static bool operator_holds(unsigned when, const opc_operator_t *op) {
 }
 
 static bool sample_holds(const opc_case_rule_t *rule, const opc_sample_t *sample) {
+  if ((rule->when & OPC_WHEN_SEARCHED) && (sample->source != OPC_SAMPLE_SEARCHED || sample->by_recipe)) return false;
   enum { OF_TENSORS = OPC_WHEN_ONE_TENSOR | OPC_WHEN_SEVERAL_TENSORS | OPC_WHEN_ALL_FLOATING | OPC_WHEN_SIZE_ONCE };
   unsigned when = rule->when;
   if ((when & OPC_WHEN_SAME_BITS) && !sample->expect.same_bits_count) return false;

@@ -6,6 +6,7 @@
 
 #include "base/owned.h"
 #include "plan/cases/conditions.h"
+#include "plan/variant/variant_change.h"
 #include "plan/variant/variant_table.h"
 
 #define CALLED ".called" /* behind a method's name */
@@ -23,6 +24,7 @@ static const struct {
     {OPC_VARIANT_LARGE, OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
     {OPC_VARIANT_METHOD | OPC_VARIANT_USED, OPC_ON_CPU, 1U << OPC_OPERATOR_CLASS},
     {OPC_VARIANT_ALL & ~OPC_VARIANT_PLAIN, OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
+    {OPC_VARIANT_SURVEY, OPC_ON_CPU, 1U << OPC_OPERATOR},
     {OPC_VARIANT_LONG, OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
 };
 
@@ -37,6 +39,7 @@ typedef struct plan {
   opc_planned_case_t planned; /* what every case of this walk has */
   opc_plan_emit_t *emit;
   void *context;
+  opc_plan_part_t part;
   bool stopped;
   opc_status_t status; /* of a callback, which cannot return one */
   opc_error_t *error;
@@ -203,8 +206,32 @@ static bool is_given(plan_t *plan, const opc_case_rule_t *end, const char *varia
 
 /* ---- cases of a sample ---- */
 
+static opc_voucher_t voucher_of(const opc_sample_t *base) {
+  switch (base->source) {
+    case OPC_SAMPLE_SEARCHED:
+      return base->by_recipe ? OPC_VOUCHER_RECIPE : OPC_VOUCHER_SEARCHED;
+    case OPC_SAMPLE_RECORDED:
+      return OPC_VOUCHER_RECORDED;
+    case OPC_SAMPLE_NONE: /* one that a program made, and no file */
+    case OPC_SAMPLE_FILE:
+      break;
+  }
+  return OPC_VOUCHER_DECLARED;
+}
+
+static opc_standing_t standing_of(const opc_operator_t *op, const opc_planned_case_t *planned) {
+  const opc_sample_t *base = planned->base;
+  opc_standing_t standing = {.voucher = voucher_of(base), .plain = opc_planned_is_unmodified(planned)};
+  /* What NaN or the largest numbers do to an index, nobody has to expect. */
+  if (base->unchecked || (planned->facts.families & OPC_VARIANT_SPECIAL)) standing.change = OPC_INPUT_ALONE;
+  else if (!standing.plain && op->kind == OPC_OPERATOR)
+    standing.change = opc_variant_change(base, op, planned->sample, planned->variant);
+  return standing;
+}
+
 static bool give(plan_t *plan, opc_planned_case_t planned) {
   if (plan->stopped) return false;
+  planned.standing = standing_of(plan->request->op, &planned);
   plan->stopped = !plan->emit(&planned, plan->context);
   return !plan->stopped;
 }
@@ -263,9 +290,14 @@ static void plan_own_dtype(plan_t *plan) {
     own.rules[own.count++] = rule;
     own.families |= rule_families(plan, rule);
   }
+  if (plan->part == OPC_PLAN_SAMPLES_THEMSELVES) own.families &= OPC_VARIANT_PLAIN;
+  if (plan->part == OPC_PLAN_VARIANTS) own.families &= ~(unsigned)OPC_VARIANT_PLAIN;
   if (plan->status != OPC_OK || !own.families) return;
   if (request->only_exists && request->only->dtype[0]) return;
-  if (request->only_exists) give_only_variant(plan, &own);
+  bool only_plain = request->only && strcmp(request->only->variant, "plain") == 0;
+  bool by_name = request->only_exists || (request->only && opc_variant_is_by_name(request->only->variant));
+  if (by_name && only_plain != (plan->part == OPC_PLAN_SAMPLES_THEMSELVES)) return;
+  if (by_name) give_only_variant(plan, &own);
   else plan->status = opc_variants_of(plan->planned.base, request->op, own.families, give_own, &own, plan->error);
 }
 
@@ -317,7 +349,10 @@ static void plan_class(plan_t *plan) {
     planned.rule = rule;
     planned.sample = planned.base;
     if (!is_active(plan, rule)) continue;
-    if (rule->families & OPC_VARIANT_PLAIN) (void)give_variant(plan, rule, "plain", OPC_DTYPE_OTHER, planned.base);
+    if (plan->part == OPC_PLAN_SAMPLES_THEMSELVES) {
+      if (rule->families & OPC_VARIANT_PLAIN) (void)give_variant(plan, rule, "plain", OPC_DTYPE_OTHER, planned.base);
+      continue;
+    }
     for (size_t k = 0; k < op->method_count && (rule->families & OPC_VARIANT_METHOD); k++) {
       if (strncmp(op->methods[k].name, "__", 2) == 0) continue;
       snprintf(variant, sizeof variant, "%.80s" CALLED, op->methods[k].name);
@@ -368,7 +403,8 @@ static void plan_refused(plan_t *plan) {
 }
 
 opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, size_t device, size_t index,
-                             opc_plan_emit_t *emit, void *context, bool *out_stopped, opc_error_t *error) {
+                             opc_plan_part_t part, opc_plan_emit_t *emit, void *context, bool *out_stopped,
+                             opc_error_t *error) {
   const opc_sample_t *base = &request->samples[index];
   plan_t plan = {.request = request,
                  .table = &request->tables[table],
@@ -382,19 +418,20 @@ opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, si
                              .dtype = OPC_DTYPE_OTHER},
                  .emit = emit,
                  .context = context,
+                 .part = part,
                  .error = error};
   *out_stopped = false;
   if (request->only && strcmp(base->name, request->only->sample) != 0) return OPC_OK;
   if (base->expect.rejects) {
-    plan_refused(&plan);
+    if (part == OPC_PLAN_SAMPLES_THEMSELVES) plan_refused(&plan);
   } else if (base->unchecked) {
     const opc_case_rule_t *rule = rule_of_samples(plan.table, OPC_UNCHECKED);
-    if (rule) give_plain(&plan, rule, OPC_PLAN_CHECK);
+    if (rule && part == OPC_PLAN_VARIANTS) give_plain(&plan, rule, OPC_PLAN_CHECK);
   } else if (request->op->kind == OPC_OPERATOR_CLASS) {
     plan_class(&plan);
   } else {
     plan_own_dtype(&plan);
-    bool only_own = request->only_exists && !request->only->dtype[0];
+    bool only_own = part == OPC_PLAN_SAMPLES_THEMSELVES || (request->only_exists && !request->only->dtype[0]);
     for (size_t i = 0; i < plan.table->rule_count && !only_own && request->op->kind == OPC_OPERATOR; i++) {
       const opc_case_rule_t *rule = &plan.table->rules[i];
       if (rule->dtypes.sweep != OPC_SWEEP_OWN && !plan.stopped && plan.status == OPC_OK && is_active(&plan, rule))
@@ -433,7 +470,8 @@ static const char *nothing_to_run(const opc_plan_request_t *request, const opc_c
 }
 
 static opc_status_t plan_device(const opc_plan_request_t *request, size_t index, size_t device_index,
-                                opc_plan_emit_t *emit, void *context, bool *out_stopped, opc_error_t *error) {
+                                opc_plan_part_t part, opc_plan_emit_t *emit, void *context, bool *out_stopped,
+                                opc_error_t *error) {
   const opc_case_table_t *table = &request->tables[index];
   const opc_plan_device_t *device = &request->devices[device_index];
   const opc_case_rule_t *all_samples = rule_of_scope(table, OPC_SCOPE_ALL_SAMPLES);
@@ -444,34 +482,50 @@ static opc_status_t plan_device(const opc_plan_request_t *request, size_t index,
       .table = index, .device = device_index, .device_name = device->name, .rule = &no_call_case};
   if (table->calls) bare.detail = nothing_to_run(request, table, device, &bare.reason);
   if (bare.detail) {
+    if (part != OPC_PLAN_SAMPLES_THEMSELVES) return OPC_OK;
     bare.action = OPC_PLAN_SKIP;
     *out_stopped = !emit(&bare, context);
     return OPC_OK;
   }
   size_t callable = 0;
   for (size_t i = 0; i < request->sample_count; i++) {
-    callable += opc_sample_is_callable(&request->samples[i]);
-    opc_status_t status = opc_plan_sample(request, index, device_index, i, emit, context, out_stopped, error);
+    const opc_sample_t *sample = &request->samples[i];
+    opc_standing_t standing = {.voucher = voucher_of(sample), .plain = true};
+    if (opc_sample_is_callable(sample) && callable++ == 0) bare.standing = standing;
+    /* A case about all samples is as good as the best of them. */
+    if (opc_sample_is_callable(sample) && opc_standing_rank(&standing) < opc_standing_rank(&bare.standing))
+      bare.standing = standing;
+    opc_status_t status = opc_plan_sample(request, index, device_index, i, part, emit, context, out_stopped, error);
     if (status != OPC_OK || *out_stopped) return status;
   }
-  if (!all_samples || !callable) return OPC_OK;
+  if (!all_samples || !callable || part != OPC_PLAN_VARIANTS) return OPC_OK;
   bare.rule = all_samples;
   *out_stopped = !emit(&bare, context);
   return OPC_OK;
 }
 
+static opc_status_t plan_table(const opc_plan_request_t *request, size_t index, opc_plan_part_t part,
+                               opc_plan_emit_t *emit, void *context, bool *out_stopped, opc_error_t *error) {
+  const opc_case_table_t *table = &request->tables[index];
+  const opc_case_rule_t *alone = rule_of_scope(table, OPC_SCOPE_OPERATOR);
+  opc_status_t status = OPC_OK;
+  if (request->wanted && !request->wanted[index]) return OPC_OK;
+  if (request->only && strcmp(table->check, request->only->check) != 0) return OPC_OK;
+  if (alone && part == OPC_PLAN_SAMPLES_THEMSELVES)
+    *out_stopped = !emit(&(opc_planned_case_t){.table = index, .rule = alone}, context);
+  for (size_t d = 0; d < request->device_count && !alone && status == OPC_OK && !*out_stopped; d++)
+    status = plan_device(request, index, d, part, emit, context, out_stopped, error);
+  return status;
+}
+
 opc_status_t opc_plan_all(const opc_plan_request_t *request, opc_plan_emit_t *emit, void *context, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   bool stopped = false;
-  for (size_t i = 0; i < request->table_count && status == OPC_OK && !stopped; i++) {
-    const opc_case_table_t *table = &request->tables[i];
-    const opc_case_rule_t *alone = rule_of_scope(table, OPC_SCOPE_OPERATOR);
-    if (request->wanted && !request->wanted[i]) continue;
-    if (request->only && strcmp(table->check, request->only->check) != 0) continue;
-    if (alone) stopped = !emit(&(opc_planned_case_t){.table = i, .rule = alone}, context);
-    for (size_t d = 0; d < request->device_count && !alone && status == OPC_OK && !stopped; d++)
-      status = plan_device(request, i, d, emit, context, &stopped, error);
-  }
+  for (int last = 0; last < 2; last++)
+    for (opc_plan_part_t part = OPC_PLAN_SAMPLES_THEMSELVES; part <= OPC_PLAN_VARIANTS; part++)
+      for (size_t i = 0; i < request->table_count && status == OPC_OK && !stopped; i++)
+        if (request->tables[i].last == (last == 1))
+          status = plan_table(request, i, part, emit, context, &stopped, error);
   return status;
 }
 

@@ -1,10 +1,12 @@
 /* The plan of an operator's cases: the one reader of the checks' tables (plan/cases/case_rule.h).
  *
  * The plan is a function of (operator, samples, tables, devices) alone: no result changes it, so a case's id means the
- * same in every run. Order: each table; a check of the operator once; else each device, each sample: the variants at
- * the sample's own dtype, then other dtypes; and last, a device, the case about all samples. Where there is nothing to
- * call, a calling check has one case `op/check/device/-/-/-`, a skip (no_sample, no_kernel, no_device, simulated). A
- * sample that is there to be refused has one plain case a calling check; the first of these makes the call.
+ * same in every run. Order: the samples themselves under every check, then their variants under every check, so that
+ * what a variant does costs no sample its checks; the checks that leave graphs behind do both after all others. Within:
+ * each table; a check of the operator once; else each device, each sample: the variants at the sample's own dtype, then
+ * other dtypes; and last, a device, the case about all samples. Where there is nothing to call, a calling check has one
+ * case `op/check/device/-/-/-`, a skip (no_sample, no_kernel, no_device, simulated). A sample that is there to be
+ * refused has one plain case a calling check; the first of these makes the call.
  *
  * It works per sample: samples that are found later are planned with opc_plan_sample.
  * Ownership: what a request points at is the caller's; a planned case and its sample hold for the callback.
@@ -13,6 +15,7 @@
 #define OPC_PLAN_CASES_PLANNER_H
 
 #include "model/case/case.h"
+#include "model/case/standing.h"
 #include "model/case/verdict.h"
 #include "plan/cases/case_rule.h"
 
@@ -47,6 +50,7 @@ typedef struct opc_planned_case {
   const opc_sample_t *base;    /* the sample before variant and dtype */
   const opc_sample_t *sample;  /* with them; the base itself where neither changes anything */
   opc_sample_source_t source;  /* the base's */
+  opc_standing_t standing;     /* voucher NONE without a sample */
   const char *variant;         /* "plain", "x.sliced"…; NULL without a sample */
   opc_variant_facts_t facts;   /* of the variant and the dtype */
   opc_dtype_t dtype;           /* OPC_DTYPE_OTHER: the sample's own */
@@ -60,13 +64,19 @@ typedef struct opc_planned_case {
 /* False: the rest of the plan is not wanted. */
 typedef bool opc_plan_emit_t(const opc_planned_case_t *planned, void *context);
 
+typedef enum opc_plan_part {
+  OPC_PLAN_SAMPLES_THEMSELVES = 0, /* plain, with their own dtype */
+  OPC_PLAN_VARIANTS                /* and other dtypes, and arguments that nobody calls valid */
+} opc_plan_part_t;
+
 /* All cases. */
 opc_status_t opc_plan_all(const opc_plan_request_t *request, opc_plan_emit_t *emit, void *context,
                           opc_error_t *error) OPC_CHECKED;
-/* Those of one table on one device of the sample with this index. Of the earlier samples it asks whether they fit
- * (OPC_SCOPE_FIRST_FIT). *out_stopped: the callback wants no more. */
+/* Those of one part of one table on one device of the sample with this index. Of the earlier samples it asks whether
+ * they fit (OPC_SCOPE_FIRST_FIT). *out_stopped: the callback wants no more. */
 opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, size_t device, size_t index,
-                             opc_plan_emit_t *emit, void *context, bool *out_stopped, opc_error_t *error) OPC_CHECKED;
+                             opc_plan_part_t part, opc_plan_emit_t *emit, void *context, bool *out_stopped,
+                             opc_error_t *error) OPC_CHECKED;
 
 /* The parts of a case's id that the plan knows; check and operator too. */
 void opc_planned_case_id(const opc_plan_request_t *request, const opc_planned_case_t *planned, opc_case_id_t *out);

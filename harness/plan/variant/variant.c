@@ -22,6 +22,7 @@ const opc_transformation_t opc_transformations[] = {
 #define FIRST_DIMENSION OPC_REACH_FIRST_DIMENSION
 #define UNWRITTEN OPC_REACH_UNWRITTEN
 #define SHARABLE OPC_REACH_SHARABLE
+#define BY_NAME OPC_REACH_BY_NAME
 #define TENSOR(function) function, NULL
 #define SAMPLE(function) NULL, function
 #define BOTH(alone, together) alone, together
@@ -84,6 +85,18 @@ unsigned opc_variant_family(const char *name) {
   const char *last = strrchr(name, '+');
   strcpy(text, last ? last + 1 : name);
   return split(text, &row, &step) ? row->family : 0;
+}
+
+bool opc_variant_is_by_name(const char *name) {
+  char text[OPC_VARIANT_NAME_SIZE], *rest = text;
+  const opc_transformation_t *row;
+  opc_variant_step_t step = {0};
+  bool by_name = false;
+  if (!name || strlen(name) >= sizeof text) return false;
+  strcpy(text, name);
+  for (char *part; (part = strsep(&rest, "+")) != NULL;)
+    by_name |= split(part, &row, &step) && (row->reach & OPC_REACH_BY_NAME);
+  return by_name;
 }
 
 opc_variant_facts_t opc_variant_facts(const char *name) {

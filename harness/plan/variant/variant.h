@@ -33,7 +33,10 @@ enum {
                 65,536), all.huge7 (becomes so large that a tensor has more than 2^31 elements) */
   ,
   OPC_VARIANT_METHOD = 1 << 11, /* of a custom class: one of its methods is called, forward.called */
-  OPC_VARIANT_USED = 1 << 12    /* of a custom class: pickled after calls of its methods, used */
+  OPC_VARIANT_USED = 1 << 12,   /* of a custom class: pickled after calls of its methods, used */
+  OPC_VARIANT_SURVEY = 1 << 13  /* not among ALL, to ask whether every accepted input shows something:
+                                 all.zero_integers (every tensor of integers holds zeros), all.twice, all.five_times,
+                                 all.eight_times (every dimension that is not 1) */
 };
 
 /* What a variant leaves as it is. */
@@ -71,6 +74,8 @@ opc_status_t opc_variant_apply(const opc_sample_t *sample, const opc_operator_t 
                                opc_sample_t *out, opc_error_t *error) OPC_CHECKED;
 /* The family of a variant name (an OPC_VARIANT_ bit); of its last step for combinations; 0 when unknown. */
 unsigned opc_variant_family(const char *name);
+/* A variant that no plan enumerates: it is built where it is named. */
+bool opc_variant_is_by_name(const char *name);
 opc_variant_facts_t opc_variant_facts(const char *name);
 
 /* Gives every floating tensor of the sample (every tensor when it has none floating; dtype arguments are left alone)

@@ -8,11 +8,6 @@
 
 enum { COMPARED_MAX = 1 << 16 }; /* elements of a tensor whose values are compared */
 
-const char *opc_input_change_name(opc_input_change_t change) {
-  static const char *const names[] = {"same_values", "related", "alone"};
-  return names[change];
-}
-
 /* ---- what differs ---- */
 
 enum {

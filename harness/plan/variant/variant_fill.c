@@ -161,3 +161,18 @@ done:
   free(changes);
   return changed;
 }
+
+/* Indices, offsets and lengths of nothing but zeros: every one of them is inside whatever it points into. */
+bool opc_zero_integers(opc_variant_step_t *step) {
+  bool changed = false;
+  if (strcmp(step->path, "all") != 0) return false;
+  for (size_t i = 0; i < step->tensors->count; i++) {
+    opc_tensor_spec_t *spec = step->tensors->items[i].value->tensor;
+    if (step->tensors->items[i].twin != i || !is_integral(spec->dtype) || spec->fill.kind == OPC_FILL_ZEROS) continue;
+    free(spec->fill.file);
+    free(spec->fill.values);
+    spec->fill = (opc_fill_t){.kind = OPC_FILL_ZEROS, .filled_as = spec->fill.filled_as};
+    changed = true;
+  }
+  return changed;
+}

@@ -105,6 +105,14 @@ bool opc_layout_expanded(opc_tensor_spec_t *spec, int64_t number) {
   return true;
 }
 
+/* The values of the expanded tensor in plain layout: the control of what an expanded one shows. */
+bool opc_layout_repeated(opc_tensor_spec_t *spec, int64_t number) {
+  if (number >= spec->ndim || spec->sizes[number] < 2 || !has_layout(spec)) return false;
+  opc_tensor_spec_make_contiguous(spec);
+  spec->repeated |= 1U << number;
+  return true;
+}
+
 /* The stride of a dimension of size 1 is never used, so it may be anything: a prime that no layout would give. */
 bool opc_layout_size1_strides(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;

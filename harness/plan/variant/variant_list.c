@@ -141,6 +141,7 @@ static void offer_row(enumeration_t *e, const opc_transformation_t *row, size_t 
   const opc_variant_tensors_t *tensors = e->tensors;
   bool lone = own == 1;
   size_t alone = 0;
+  if (row->reach & OPC_REACH_BY_NAME) return;
   for (size_t i = 0; i < tensors->count; i++) {
     const opc_variant_tensor_t *tensor = &tensors->items[i];
     if (tensor->twin != i || !((row->reach & OPC_REACH_EACH) || ((row->reach & OPC_REACH_LONE) && lone))) continue;

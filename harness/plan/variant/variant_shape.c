@@ -120,13 +120,17 @@ static bool resize_all(const opc_variant_step_t *step, const opc_resize_t *resiz
   return strcmp(step->path, "all") == 0 && opc_tensors_resize(step->tensors, resize, &resized) && resized.changed > 0;
 }
 
-bool opc_shape_larger(opc_variant_step_t *step) {
-  const opc_resize_t resize = {.where = where_not_one,
-                               .factor = larger_factor(step->tensors),
-                               .size_max = larger_numel_max,
-                               .numel_max = larger_numel_max};
+/* Every dimension that is not 1 becomes `factor` times as long. */
+static bool multiply(opc_variant_step_t *step, int64_t factor) {
+  const opc_resize_t resize = {
+      .where = where_not_one, .factor = factor, .size_max = larger_numel_max, .numel_max = larger_numel_max};
   return resize_all(step, &resize);
 }
+
+bool opc_shape_larger(opc_variant_step_t *step) { return multiply(step, larger_factor(step->tensors)); }
+bool opc_shape_twice(opc_variant_step_t *step) { return multiply(step, 2); }
+bool opc_shape_five_times(opc_variant_step_t *step) { return multiply(step, 5); }
+bool opc_shape_eight_times(opc_variant_step_t *step) { return multiply(step, 8); }
 
 /* Every dimension of this size, so that what has to be equal stays equal, by an odd factor. */
 bool opc_shape_long(opc_variant_step_t *step) {

@@ -31,7 +31,8 @@ enum {
   OPC_REACH_LIST = 1 << 3,
   OPC_REACH_FIRST_DIMENSION = 1 << 4,
   OPC_REACH_UNWRITTEN = 1 << 5,
-  OPC_REACH_SHARABLE = 1 << 6
+  OPC_REACH_SHARABLE = 1 << 6,
+  OPC_REACH_BY_NAME = 1 << 7
 };
 
 typedef bool opc_tensor_change_t(opc_tensor_spec_t *spec, int64_t number);

@@ -54,6 +54,7 @@ typedef struct opc_run_options {
   int memory_mib;               /* a child */
   int shard_index, shard_count; /* 1-based; 0/0: no shards; operators are dealt out by a hash of their name */
   const char *case_id;          /* --case: exactly this case; NULL: all */
+  bool untrusted_input;         /* --untrusted-input: an argument that is not checked is an error */
   const char *xfail_file;
   bool memcheck;        /* --tool memcheck: the worker runs under Valgrind. Whoever sets it sets `timeout` accordingly
                            (OPC_MEMCHECK_PACE) */

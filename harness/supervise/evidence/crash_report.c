@@ -142,6 +142,13 @@ static bool is_own_call(const scene_t *scene) {
          (phase[length] == '\0' || phase[length] == ',');
 }
 
+/* "the operator, on guarded memory": a remark about the call comes behind the comma. */
+static void add_phase(const char *phase, opc_text_t *out) {
+  const size_t length = strcspn(phase, ",");
+  opc_text_addf(out, ", while %.*s ran", (int)length, phase);
+  if (phase[length] == ',') opc_text_addf(out, " (%s)", phase + length + 1 + strspn(phase + length + 1, " "));
+}
+
 /* assert and CHECK print what is wrong before they abort. */
 static void add_last_line(const char *printed, opc_text_t *out) {
   const char *end = strrchr(printed, '\n'), *line = end != NULL ? end + 1 : printed;
@@ -157,8 +164,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   describe_end(child, limits, scene, out);
   out->seconds = seconds_run(child, scene);
   out->own_call = is_own_call(scene);
-  if (scene->box.phase[0] != '\0' && scene->box.running == 1)
-    opc_text_addf(&out->message, ", while %s ran", scene->box.phase);
+  if (scene->box.phase[0] != '\0' && scene->box.running == 1) add_phase(scene->box.phase, &out->message);
   if (scene->frames.own != NULL) opc_frame_place(scene->frames.own, out->place, sizeof out->place);
   else snprintf(out->place, sizeof out->place, "status %d", child->status);
 
@@ -176,6 +182,8 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   json_t *input = json_loads(scene->box.input, 0, NULL);
   if (json_is_object(input)) json_object_set(out->evidence, "input", input);
   json_decref(input);
+  scene->box.standing[sizeof scene->box.standing - 1] = '\0';
+  opc_string_put(out->standing, sizeof out->standing, scene->box.standing);
   if (scene->box.why[0] != '\0') json_object_set_new(out->evidence, "why", json_string(scene->box.why));
   if (scene->frames.count > 0) json_object_set_new(out->evidence, "frames", opc_frames_json(&scene->frames));
   if (child->max_rss_kib > 0) json_object_set_new(out->evidence, "max_rss_kib", json_integer(child->max_rss_kib));

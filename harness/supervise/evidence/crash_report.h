@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "base/text.h"
+#include "model/case/standing.h"
 #include "supervise/process/batch_child.h"
 #include "supervise/symbols/symbolise.h"
 
@@ -19,10 +20,11 @@ typedef struct opc_crash_limits {
 } opc_crash_limits_t;
 
 typedef struct opc_crash {
-  char rule[32];   /* signal.SIGSEGV, exit, timeout, memory, foreign_exception */
-  char place[640]; /* equal for crashes at the same place */
-  bool own_call;   /* the operator itself ran, on the arguments of the case: neither its Meta kernel, nor on others made
-                      from them */
+  char rule[32];                    /* signal.SIGSEGV, exit, timeout, memory, foreign_exception */
+  char place[640];                  /* equal for crashes at the same place */
+  char standing[OPC_STANDING_SIZE]; /* of the case that ran; "" where it had no input */
+  bool own_call; /* the operator itself ran, on the arguments of the case: neither its Meta kernel, nor on others made
+                    from them */
   bool unwatchable; /* Valgrind could not go on: no crash of the operator, and message says why */
   double seconds;   /* that the case had run; 0 where none was running */
   opc_text_t message;

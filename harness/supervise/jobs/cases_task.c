@@ -11,23 +11,27 @@
 
 enum { CRASHES_MAX = 3, TIMEOUTS_MAX = 2, HANGS_MAX = 3, STILLBORN_MAX = 3 };
 
-static double seconds(const opc_task_t *task) { return task->session->options->timeout; }
+static double seconds(const opc_task_t *task) { return opc_task_case_seconds(task); }
 
-/* Of a single case nothing is taken away: its own time is bounded, and who asks for one wants it. */
-static bool has_used_its_time(const opc_task_t *task) {
-  return !task->session->has_only && opc_clock() - task->cases_began > task->session->options->operator_time;
+/* How many times the operator has used up its time: once, and only samples themselves are still run; twice, and nothing
+ * is. Of a single case nothing is taken away: its own time is bounded, and who asks for one wants it. */
+static int times_used(const opc_task_t *task) {
+  const double used = opc_clock() - task->cases_began, time = task->session->options->operator_time;
+  if (task->session->has_only || used <= time) return 0;
+  return used <= 2 * time ? 1 : 2;
 }
 
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
   task->session->current = task->op->name;
   task->first = task->order_count;
   if (task->cases_began <= 0) task->cases_began = opc_clock();
-  task->out_of_time |= has_used_its_time(task);
+  task->out_of_time = times_used(task);
   *out = opc_task_cases_command(task, json_array_size(task->skips), json_array_size(task->crashed));
   if (*out == NULL) return opc_out_of_memory(error);
   if (task->session->has_only) json_object_set_new(*out, "only", json_string(task->session->options->case_id));
-  else if (task->out_of_time)
+  else if (task->out_of_time > 0)
     json_object_set_new(*out, "out_of_time", json_real(task->session->options->operator_time));
+  if (task->out_of_time > 1) json_object_set_new(*out, "out_of_time_for_all", json_true());
   if (!task->session->has_only && task->order_count > 0)
     json_object_set_new(*out, "after", json_string(task->order[task->order_count - 1]));
   return OPC_OK;
@@ -97,6 +101,17 @@ static opc_status_t settle(opc_task_t *task, opc_error_t *error) {
   return opc_session_result(task->session, task->op, result, NULL, error);
 }
 
+/* How long the operator takes. The fastest case on a sample itself makes one call, or a few. */
+static void note_seconds(opc_task_t *task, const json_t *result) {
+  opc_case_id_t id;
+  double took = json_number_value(json_object_get(result, "seconds"));
+  int verdict = opc_verdict_find(opc_json_text_of(result, "verdict"));
+  if (verdict == OPC_VERDICT_SKIP || opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) != OPC_OK) return;
+  if (took <= 0 || strcmp(id.variant, "plain") != 0) return;
+  if (took > task->slowest) task->slowest = took;
+  if (task->fastest <= 0 || took < task->fastest) task->fastest = took;
+}
+
 static opc_status_t on_result(opc_task_t *task, json_t *message, opc_error_t *error) {
   opc_status_t status = settle(task, error);
   /* A case has one result: a second one would be a hostile child's. */
@@ -105,8 +120,10 @@ static opc_status_t on_result(opc_task_t *task, json_t *message, opc_error_t *er
   if (status != OPC_OK || again) return status;
   task->held = json_incref(message);
   task->stillborn = 0;
+  note_seconds(task, message);
+  opc_every_input_note(&task->every_input, message, &task->samples, task->op);
   status = note_order(task, opc_json_text_of(message, "case"), error);
-  if (status != OPC_OK || task->out_of_time || !has_used_its_time(task)) return status;
+  if (status != OPC_OK || times_used(task) <= task->out_of_time) return status;
   opc_task_release(task); /* the next child goes on behind this case, and skips what is left */
   return settle(task, error);
 }
@@ -118,34 +135,45 @@ static opc_status_t give_up(opc_task_t *task, const char *why, opc_error_t *erro
                           task->op->name, why);
 }
 
-/* An operator that hangs again and again does so in all checks: each would cost two timeouts and their confirmations
- * more. */
-static void skip_all(opc_task_t *task) {
-  size_t i;
-  json_t *name;
-  json_array_foreach(task->session->checks, i, name) json_array_append(task->skips, name);
+static void skip(opc_task_t *task, const char *check, int rank) {
+  char *entry = opc_string_format("%s %d", check, rank);
+  json_array_append_new(task->skips, opc_json_string(entry));
+  free(entry);
 }
 
-/* Counts equal crashes; a check with too many is skipped from then on. */
-static opc_status_t tally(opc_task_t *task, const char *check, const opc_crash_t *crash, opc_error_t *error) {
+/* An operator that hangs again and again does so in all checks: each would cost two timeouts and their confirmations
+ * more. */
+static void skip_all(opc_task_t *task, int rank) {
+  size_t i;
+  json_t *name;
+  json_array_foreach(task->session->checks, i, name) skip(task, json_string_value(name), rank);
+}
+
+/* Counts equal crashes on input of a rank. A check with too many is skipped from then on, for this rank and worse ones:
+ * a crash on arguments that nobody vouches for costs no valid sample its check. */
+static opc_status_t tally(opc_task_t *task, const opc_case_id_t *id, const opc_crash_t *crash, opc_error_t *error) {
+  const char *check = id->check;
+  opc_standing_t standing;
+  (void)opc_standing_parse(crash->standing, &standing);
+  standing.plain = id->variant[0] == '\0' || (strcmp(id->variant, "plain") == 0 && id->dtype[0] == '\0');
+  const int rank = opc_standing_rank(&standing);
   bool timeout = strcmp(crash->rule, "timeout") == 0;
   const char *place = timeout ? "" : crash->place;
   size_t i = 0;
   while (i < task->tally_count &&
-         (strcmp(task->tallies[i].check, check) != 0 || strcmp(task->tallies[i].rule, crash->rule) != 0 ||
-          strcmp(task->tallies[i].place, place) != 0)) {
+         (task->tallies[i].rank != rank || strcmp(task->tallies[i].check, check) != 0 ||
+          strcmp(task->tallies[i].rule, crash->rule) != 0 || strcmp(task->tallies[i].place, place) != 0)) {
     i++;
   }
   if (i == task->tally_count) {
     if (!OPC_ARRAY_GROW(task->tallies, task->tally_count)) return opc_out_of_memory(error);
-    task->tallies[task->tally_count++] = (opc_tally_t){.count = 0};
+    task->tallies[task->tally_count++] = (opc_tally_t){.rank = rank};
     snprintf(task->tallies[i].check, sizeof task->tallies[i].check, "%s", check);
     snprintf(task->tallies[i].rule, sizeof task->tallies[i].rule, "%s", crash->rule);
     snprintf(task->tallies[i].place, sizeof task->tallies[i].place, "%s", place);
   }
-  if (++task->tallies[i].count == (timeout ? TIMEOUTS_MAX : CRASHES_MAX))
-    json_array_append_new(task->skips, json_string(check));
-  if (timeout && ++task->hangs == HANGS_MAX) skip_all(task);
+  if (++task->tallies[i].count == (timeout ? TIMEOUTS_MAX : CRASHES_MAX)) skip(task, check, rank);
+  if (timeout && ++task->hangs[rank] == HANGS_MAX) skip_all(task, rank);
   return OPC_OK;
 }
 
@@ -167,11 +195,13 @@ static opc_status_t spent(opc_task_t *task, opc_error_t *error) {
   opc_crash_t fault = {0};
   if (task->held == NULL)
     return give_up(task, "the worker says that a case broke its process, and has run none", error);
+  opc_string_put(fault.standing, sizeof fault.standing,
+                 opc_json_text_of(task->held, "standing") != NULL ? opc_json_text_of(task->held, "standing") : "");
   snprintf(fault.rule, sizeof fault.rule, "%.31s",
            opc_json_text_of(task->held, "rule") != NULL ? opc_json_text_of(task->held, "rule") : "");
   opc_status_t status = opc_case_id_parse(opc_json_text_of(task->held, "case"), &id, error);
   if (status == OPC_OK && strcmp(fault.rule, "launch.asynchronous_error") == 0)
-    status = tally(task, id.check, &fault, error);
+    status = tally(task, &id, &fault, error);
   if (status == OPC_OK) status = settle(task, error);
   if (task->session->has_only) opc_task_enter(task, &opc_phase_confirm);
   else opc_task_release(task);
@@ -212,7 +242,7 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   else if (status == OPC_OK) status = suspect(task, result, error);
   else json_decref(result);
   if (status == OPC_OK) status = opc_case_id_parse(blamed, &id, error);
-  if (status == OPC_OK) status = tally(task, id.check, crash, error);
+  if (status == OPC_OK) status = tally(task, &id, crash, error);
   /* An aggregating case has no arguments of its own; after its return it is not known to be these arguments. */
   if (status == OPC_OK && !after && crash->own_call && id.sample[0] != '\0') {
     json_array_append_new(task->crashed, json_string(blamed));

@@ -10,14 +10,27 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "checks/catalogue/severity.h"
 #include "model/case/case.h"
 #include "model/json/json_write.h"
 #include "supervise/jobs/task_phases.h"
+#include "supervise/session/judge.h"
 
 enum { ALONE_RUNS_MAX = 3, BISECTIONS_MAX = 8 };
-enum { STEP_ALONE = 0, STEP_STRETCH, STEP_HALVE };
+enum { STEP_ALONE = 0, STEP_STRETCH, STEP_HALVE, STEP_CONTROL };
 
-static double seconds(const opc_task_t *task) { return task->session->options->timeout; }
+static bool is_hang(const json_t *result) {
+  const char *rule = opc_json_text_of(result, "rule");
+  return rule != NULL && strcmp(rule, "timeout") == 0;
+}
+
+/* A hang is confirmed once with the whole limit: an operator that never returns does not return for its other cases
+ * either. */
+static double seconds(const opc_task_t *task) {
+  bool known = task->confirming < task->suspect_count && is_hang(task->suspects[task->confirming].result) &&
+               task->hang_confirmed;
+  return known || task->step == STEP_CONTROL ? opc_task_case_seconds(task) : task->session->options->timeout;
+}
 
 static bool over(const opc_task_t *task) { return task->confirming == task->suspect_count; }
 
@@ -77,6 +90,83 @@ static void arrange(opc_task_t *task) {
   if (task->suspect_count > 0) qsort(task->suspects, task->suspect_count, sizeof *task->suspects, in_groups);
 }
 
+/* ---- controls ---- */
+
+/* The case id of the suspect with another variant. */
+static void case_with_variant(const opc_case_id_t *id, const char *variant, char out[OPC_CASE_ID_SIZE]) {
+  opc_case_id_t other = *id;
+  opc_string_put(other.variant, sizeof other.variant, variant);
+  opc_case_id_format(&other, out);
+}
+
+/* "x.repeated0" of "x.expanded0": the same values in plain layout. NULL: no element is repeated. */
+static char *repeated_variant(const char *variant) {
+  const char *at = strstr(variant, ".expanded");
+  if (at == NULL) return NULL;
+  return opc_string_format("%.*s.repeated%s", (int)(at - variant), variant, at + strlen(".expanded"));
+}
+
+/* Whether the control of this finding has to be run: it left its tensors, crashed or hung on elements that were
+ * repeated, and these values may be wrong in any layout. */
+static bool wants_control(const opc_task_t *task, const json_t *result, char out[OPC_CASE_ID_SIZE]) {
+  opc_case_id_t id;
+  if (opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) != OPC_OK) return false;
+  opc_standing_t standing = opc_result_standing(result, &id);
+  char *variant = repeated_variant(id.variant);
+  bool wanted = variant != NULL && standing.change != OPC_INPUT_SAME_VALUES && task->session->memcheck == NULL &&
+                opc_rule_needs_valid_input(opc_json_text_of(result, "rule"));
+  if (wanted) case_with_variant(&id, variant, out);
+  free(variant);
+  return wanted;
+}
+
+/* The sample itself left its tensors, crashed or hung, under any check: then another layout of it is not to blame. */
+static bool sample_is_clean(const opc_task_t *task, const opc_case_id_t *of) {
+  for (size_t i = 0; i < task->suspect_count; i++) {
+    const json_t *result = task->suspects[i].result;
+    opc_case_id_t id;
+    if (opc_rule_needs_valid_input(opc_json_text_of(result, "rule")) &&
+        opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) == OPC_OK && strcmp(id.variant, "plain") == 0 &&
+        id.dtype[0] == '\0' && strcmp(id.sample, of->sample) == 0 && strcmp(id.device, of->device) == 0)
+      return false;
+  }
+  return true;
+}
+
+/* The sample itself has run before, in the same way. It is the control of other layouts of its values; and where it is
+ * broken itself, what a variant of it shows needs no wrong argument either. */
+static void note_plain_control(const opc_task_t *task, json_t *result) {
+  opc_case_id_t id;
+  char control[OPC_CASE_ID_SIZE];
+  if (opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) != OPC_OK) return;
+  opc_standing_t standing = opc_result_standing(result, &id);
+  if (standing.voucher == OPC_VOUCHER_NONE) return;
+  if (opc_every_input_holds(&task->every_input)) opc_result_note_every_input(result);
+  const bool clean = sample_is_clean(task, &id);
+  if (standing.plain) return;
+  case_with_variant(&id, "plain", control);
+  if (!clean) opc_result_note_broken_base(result, control);
+  else if (standing.change == OPC_INPUT_SAME_VALUES &&
+           json_object_get(json_object_get(result, "evidence"), "control") == NULL)
+    opc_result_note_control(result, control, true);
+}
+
+/* Its control has run: a clean one says that it is the layout, and the values are as good as the sample's. */
+static void note_repeated_control(const opc_task_t *task, json_t *result) {
+  char control[OPC_CASE_ID_SIZE], text[OPC_STANDING_SIZE];
+  opc_case_id_t id;
+  bool held = task->outcome != NULL && !opc_rule_needs_valid_input(opc_json_text_of(task->outcome, "rule"));
+  if (!wants_control(task, result, control) || opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) != OPC_OK)
+    return;
+  opc_standing_t standing = opc_result_standing(result, &id);
+  standing.change = held ? OPC_INPUT_SAME_VALUES : OPC_INPUT_ALONE;
+  opc_standing_format(&standing, text);
+  json_object_set_new(result, "standing", json_string(text));
+  opc_result_note_control(result, control, held);
+}
+
+/* ---- steps ---- */
+
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
   if (task->confirming == 0 && task->step == STEP_ALONE && task->alone_runs == 0) arrange(task);
   if (over(task)) {
@@ -85,13 +175,15 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
   }
   const opc_suspect_t *suspect = present(task);
   const char *case_id = opc_json_text_of(suspect->result, "case");
+  char control[OPC_CASE_ID_SIZE];
   forget_outcome(task);
-  bool alone = task->step == STEP_ALONE;
+  bool controls = task->step == STEP_CONTROL && wants_control(task, suspect->result, control);
+  bool alone = task->step == STEP_ALONE || task->step == STEP_CONTROL;
   *out = opc_task_cases_command(task, alone ? 0 : suspect->skips, alone ? 0 : suspect->crashed);
   if (*out == NULL) return opc_out_of_memory(error);
   if (alone) {
     task->alone_runs += !task->in_company;
-    json_object_set_new(*out, "only", json_string(case_id));
+    json_object_set_new(*out, "only", json_string(controls ? control : case_id));
     json_object_set_new(*out, "only_ran", json_true());
   } else {
     json_object_set_new(*out, "from", json_string(task->order[stretch_start(task)]));
@@ -102,6 +194,7 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
 
 /* The finding is settled: `result` (taken) goes to the journal, the next one is begun. */
 static opc_status_t conclude(opc_task_t *task, json_t *result, const char *repro, opc_error_t *error) {
+  note_plain_control(task, result);
   opc_status_t status = opc_session_result(task->session, task->op, result, repro, error);
   forget_outcome(task);
   task->confirming++;
@@ -152,6 +245,7 @@ static void learn_input(const opc_task_t *task) {
 static opc_status_t conclude_confirmed(opc_task_t *task, opc_error_t *error) {
   json_t *evidence = json_object_get(task->outcome, "evidence");
   size_t done = task->confirming;
+  task->hang_confirmed |= is_hang(task->outcome);
   json_object_set_new(evidence, "confirmed", json_true());
   if (task->in_company)
     json_object_set(evidence, "confirmed_after", json_object_get(task->suspects[task->leader].result, "case"));
@@ -164,12 +258,37 @@ static opc_status_t conclude_confirmed(opc_task_t *task, opc_error_t *error) {
   return status;
 }
 
+static opc_status_t conclude_slow(opc_task_t *task, opc_error_t *error) {
+  opc_status_t status = conclude(task, json_incref(task->outcome), NULL, error);
+  opc_task_release(task);
+  return status;
+}
+
 /* One run is over: what to do next with this finding. */
 static opc_status_t evaluate(opc_task_t *task, opc_error_t *error) {
   const opc_suspect_t *suspect = present(task);
+  char control[OPC_CASE_ID_SIZE];
+  if (task->step == STEP_CONTROL) {
+    note_repeated_control(task, task->shown);
+    forget_outcome(task);
+    task->outcome = task->shown;
+    task->shown = NULL;
+    opc_task_release(task);
+    return conclude_confirmed(task, error);
+  }
   bool again = showed_again(task), has_stretch = suspect->first < suspect->position, alone = !task->in_company;
   if (again) learn_input(task);
+  if (again && task->step == STEP_ALONE && wants_control(task, task->outcome, control)) {
+    task->shown = task->outcome;
+    task->outcome = NULL;
+    task->step = STEP_CONTROL;
+    opc_task_release(task);
+    return OPC_OK;
+  }
   if (again && task->step == STEP_ALONE) return conclude_confirmed(task, error);
+  /* It was slow, and not hanging: what it comes to with all its time is its result. */
+  if (task->step == STEP_ALONE && is_hang(suspect->result) && task->outcome != NULL && !task->in_company)
+    return conclude_slow(task, error);
   opc_task_release(task);
   task->in_company = false;
   if (!alone) return OPC_OK; /* alone then */
@@ -194,6 +313,10 @@ static opc_status_t evaluate(opc_task_t *task, opc_error_t *error) {
 }
 
 static bool is_present_case(const opc_task_t *task, const char *case_id) {
+  char control[OPC_CASE_ID_SIZE];
+  if (task->step == STEP_CONTROL)
+    return case_id != NULL && wants_control(task, task->suspects[task->confirming].result, control) &&
+           strcmp(case_id, control) == 0;
   return case_id != NULL && strcmp(case_id, opc_json_text_of(task->suspects[task->confirming].result, "case")) == 0;
 }
 
@@ -212,7 +335,7 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
 }
 
 static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
-  const char *own = opc_json_text_of(present(task)->result, "case");
+  const char *own = task->step == STEP_CONTROL ? case_id : opc_json_text_of(present(task)->result, "case");
   /* Nothing ran any more, and this case was the last that did. */
   bool after = case_id[0] == '\0' && task->outcome != NULL;
   if (after || is_present_case(task, case_id)) {

@@ -1,5 +1,6 @@
 #include "supervise/jobs/task.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,7 @@ void opc_task_free(opc_task_t *task) {
   for (size_t i = 0; i < task->suspect_count; i++) json_decref(task->suspects[i].result);
   free(task->suspects);
   json_decref(task->outcome);
+  json_decref(task->shown);
   free(task);
 }
 
@@ -231,6 +233,9 @@ json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t cras
   for (size_t i = 0; i < task->samples.count; i++) {
     json_t *sample = opc_sample_to_json(&task->samples.samples[i], task->op);
     json_object_set_new(sample, "source", json_string(sources[task->samples.samples[i].source]));
+    bool by_recipe = task->samples.samples[i].source == OPC_SAMPLE_SEARCHED && task->search_record != NULL &&
+                     opc_recipe_find(&task->session->recipes, task->op->name) != NULL;
+    if (by_recipe) json_object_set_new(sample, "by_recipe", json_true());
     if (task->samples.samples[i].unchecked) json_object_set_new(sample, "unchecked", json_true());
     json_array_append_new(samples, sample);
   }
@@ -263,7 +268,16 @@ json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, con
   }
   json_t *result = opc_result_new(case_id, "error", opc_severity_name(severity), crash->rule, NULL, opc_text_c(&text),
                                   json_incref(crash->evidence), crash->seconds);
+  if (crash->standing[0] != '\0') json_object_set_new(result, "standing", opc_json_string(crash->standing));
   return result;
+}
+
+double opc_task_case_seconds(const opc_task_t *task) {
+  enum { LEAST = 1, CALLS = 1000, CASES = 20 };
+  const double most = task->session->options->timeout, least = LEAST * opc_run_pace(task->session->options);
+  const double usual = fmax(CALLS * task->fastest, CASES * task->slowest);
+  if (task->slowest <= 0 || task->session->has_only || usual > most) return most;
+  return usual > least ? usual : least < most ? least : most;
 }
 
 void opc_task_explain_no_sample(const opc_task_t *task, json_t *result) {

@@ -10,6 +10,7 @@
 #include "search/engine/search.h"
 #include "search/relations/relation_learner.h"
 #include "supervise/evidence/crash_report.h"
+#include "supervise/jobs/every_input.h"
 #include "supervise/process/batch_child.h"
 #include "supervise/session/session.h"
 
@@ -44,9 +45,10 @@ typedef struct opc_suspect {
   int complexity;         /* of its case */
 } opc_suspect_t;
 
-/* How often what happened, to know when to give a check up. */
+/* How often what happened on input of a rank, to know when to give a check up for it. */
 typedef struct opc_tally {
   char check[32], rule[32], place[640];
+  int rank; /* opc_standing_rank */
   int count;
 } opc_tally_t;
 
@@ -83,24 +85,28 @@ struct opc_task {
   json_t *held; /* the last result, until it is known that its child outlived it */
   char **order; /* ids of the cases, as they ran */
   size_t order_count, first;
-  json_t *skips;   /* array of check names; only grows */
+  json_t *skips;   /* array of "CHECK RANK": cases of the check of this rank or a worse one; only grows */
   json_t *crashed; /* array of ids of cases whose arguments crash the operator; only grows */
   opc_tally_t *tallies;
   size_t tally_count;
-  int hangs;          /* of cases */
-  double cases_began; /* 0: not yet */
-  bool out_of_time;   /* its cases took too long altogether: the rest is skipped */
-  int stillborn;      /* children in a row that died before any case */
+  int hangs[OPC_STANDING_RANKS]; /* of cases */
+  double fastest, slowest;       /* seconds of cases on a sample itself that returned; 0: none has */
+  double cases_began;            /* 0: not yet */
+  int out_of_time;               /* its cases took too long altogether: 1: variants are skipped, 2: all the rest is */
+  int stillborn;                 /* children in a row that died before any case */
+  opc_every_input_t every_input;
   opc_suspect_t *suspects;
   size_t suspect_count;
 
-  size_t confirming; /* index of the suspect */
-  int step;          /* confirm.c */
-  bool in_company;   /* the suspect runs behind others of its group, in the child of the first of them */
-  size_t leader;     /* that one */
+  size_t confirming;   /* index of the suspect */
+  int step;            /* confirm.c */
+  bool hang_confirmed; /* a case hung for the whole time limit: the others need not */
+  bool in_company;     /* the suspect runs behind others of its group, in the child of the first of them */
+  size_t leader;       /* that one */
   int alone_runs, bisections;
   opc_bisection_t halves;
   json_t *outcome; /* what the suspect's case came to this time */
+  json_t *shown;   /* that outcome, while its control runs */
 };
 
 /* phase: the first (task_phases.h). */
@@ -118,6 +124,8 @@ opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) OPC_CHEC
 void opc_task_child_lost(opc_task_t *task);
 
 /* For the phases. */
+/* Seconds that a case may take: a thousand times what a call has needed so far, at least 1 and at most --timeout. */
+double opc_task_case_seconds(const opc_task_t *task);
 opc_status_t opc_task_tell_samples(opc_task_t *task, opc_error_t *error) OPC_CHECKED; /* in the journal */
 void opc_task_enter(opc_task_t *task, const opc_phase_t *phase);                      /* lets the child go */
 void opc_task_release(opc_task_t *task);                                              /* lets the child go */

@@ -6,6 +6,7 @@
 #include "checks/catalogue/rules.h"
 #include "model/case/verdict.h"
 #include "model/json/json_write.h"
+#include "supervise/session/judge.h"
 #include "supervise/session/session.h"
 
 json_t *opc_result_new(const char *case_id, const char *verdict, const char *severity, const char *rule,
@@ -71,6 +72,7 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
     opc_text_addf(&line, " --operator-time %g", options->operator_time);
   if (options->memory_mib != plain.memory_mib) opc_text_addf(&line, " --memory %d", options->memory_mib);
   if (options->torch_root != NULL) shell_option(&line, "--torch", options->torch_root);
+  if (options->untrusted_input) opc_text_add(&line, " --untrusted-input");
   if (options->xfail_file != NULL) shell_option(&line, "--xfail", options->xfail_file);
   for (size_t i = 0; i < options->preload_count; i++) shell_option(&line, "--preload", options->preloads[i]);
   for (size_t i = 0; i < options->namespace_count; i++) shell_option(&line, "--namespace", options->namespaces[i]);
@@ -163,6 +165,10 @@ opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op
   /* A sample that was refused was called with, all the same. */
   bool rejected = reason != NULL && strcmp(reason, opc_skip_reason_name(OPC_SKIP_REJECTED)) == 0;
   if (check >= 0 && opc_check_infos[check].calls && (verdict != OPC_VERDICT_SKIP || rejected)) session->called++;
+  if (verdict == OPC_VERDICT_FAIL || verdict == OPC_VERDICT_ERROR) {
+    opc_result_judge(result, &id, session->options->untrusted_input);
+    verdict = (opc_verdict_kind_t)opc_verdict_find(opc_json_text_of(result, "verdict"));
+  }
   apply_xfail(session, result, case_id, &verdict);
   bool finding = verdict == OPC_VERDICT_FAIL || verdict == OPC_VERDICT_ERROR;
   const char *severity = opc_json_text_of(result, "severity");

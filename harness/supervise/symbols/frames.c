@@ -9,6 +9,30 @@
 
 enum { NAME_SHOWN = 80 }; /* the name of a lambda in a template fills a screen: then the module must do */
 
+/* Of "at::parallel_for<kernel<float>(at::Tensor)::{lambda(long)#1}>(…)" the function that the lambda is written in:
+ * "kernel<float>". False: there is no lambda in it. */
+static bool enclosing_name(const char *symbol, char *out, size_t size) {
+  const char *lambda = strstr(symbol, "::{lambda("), *end = lambda;
+  int depth = 0;
+  while (end != NULL && end > symbol && end[-1] != ')') end--; /* a "const" */
+  if (end == NULL || end == symbol) return false;
+  do {
+    end--;
+    depth += *end == ')' ? 1 : *end == '(' ? -1 : 0;
+  } while (end > symbol && depth > 0);
+  const char *start = end;
+  depth = 0;
+  while (start > symbol) {
+    const char at = start[-1];
+    if (depth == 0 && (at == '<' || at == ',' || at == ' ' || at == '(' || (at == ':' && start - 1 > symbol))) break;
+    depth += at == '>' ? 1 : at == '<' ? -1 : 0;
+    start--;
+  }
+  if (start == end) return false;
+  snprintf(out, size, "%.*s", (int)(end - start), start);
+  return true;
+}
+
 /* "void (anonymous namespace)::kernel<float>(at::Tensor const&)" as "kernel<float>"; the debug information's own name
  * where there is one. */
 static void short_name(const opc_frame_t *frame, char *out, size_t size) {
@@ -16,10 +40,13 @@ static void short_name(const opc_frame_t *frame, char *out, size_t size) {
   char plain[sizeof frame->symbol];
   size_t length = 0, start = 0;
   int depth = 0;
-  if (frame->function[0] != '\0') {
-    snprintf(out, size, "%.200s", frame->function);
+  const bool lambda = strcmp(frame->function, "operator()") == 0;
+  if (frame->function[0] != '\0' && !lambda) {
+    snprintf(out, size, "%.*s", (int)strcspn(frame->function, "."), frame->function);
     return;
   }
+  if (enclosing_name(frame->symbol, out, size)) return;
+
   for (const char *at = frame->symbol; *at != '\0';) {
     if (strncmp(at, anonymous, sizeof anonymous - 1) == 0) {
       at += sizeof anonymous - 1;

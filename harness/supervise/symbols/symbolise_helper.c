@@ -40,9 +40,12 @@ static void demangle(const char *name, char *out, size_t size) {
     } found = {library != NULL ? dlsym(library, "__cxa_demangle") : NULL};
     function = found.function;
   }
+  /* "_Z6kernelv._omp_fn.0": a part that the compiler made a function of its own. */
+  char whole[512];
+  snprintf(whole, sizeof whole, "%.*s", (int)strcspn(name, "."), name);
   OPC_SCOPED(opc_scope_free)
-  char *plain = function != NULL && strncmp(name, "_Z", 2) == 0 ? function(name, NULL, NULL, NULL) : NULL;
-  snprintf(out, size, "%s", plain != NULL ? plain : name);
+  char *plain = function != NULL && strncmp(name, "_Z", 2) == 0 ? function(whole, NULL, NULL, NULL) : NULL;
+  snprintf(out, size, "%s", plain != NULL ? plain : whole[0] != '\0' ? whole : name);
 }
 
 static bool to_virtual(Elf *elf, uint64_t file_offset, uint64_t *out) {

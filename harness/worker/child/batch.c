@@ -40,8 +40,9 @@ static opc_status_t refuse(batch_t *batch, const opc_error_t *why) {
   return answer(batch, json_pack("{s:s, s:o}", "t", "refused", "message", opc_json_string(why->message)));
 }
 
-static void case_begin(const char *case_id, const char *why, void *context) {
+static void case_begin(const char *case_id, const char *why, const char *standing, void *context) {
   batch_t *batch = context;
+  opc_string_put(batch->box->standing, sizeof batch->box->standing, standing);
   opc_string_put(batch->box->why, sizeof batch->box->why, why);
   opc_batch_begin(batch->box, case_id, "the operator");
 }
@@ -66,12 +67,14 @@ static void case_input(const json_t *input, void *context) {
 }
 
 /* A hundred results an operator: what a reader takes for granted is left out (protocol.h). */
-static bool case_end(const char *case_id, const opc_finding_t *finding, double seconds, void *context) {
+static bool case_end(const char *case_id, const char *standing, const opc_finding_t *finding, double seconds,
+                     void *context) {
   batch_t *batch = context;
   json_t *result = json_object();
   json_object_set_new_nocheck(result, "t", json_string("result"));
   json_object_set_new_nocheck(result, "case", opc_json_string(case_id));
   json_object_set_new_nocheck(result, "verdict", json_string(opc_verdict_name(finding->verdict)));
+  if (standing[0]) json_object_set_new_nocheck(result, "standing", json_string(standing));
   if (finding->rule) {
     json_object_set_new_nocheck(result, "severity", json_string(opc_severity_name(finding->severity)));
     json_object_set_new_nocheck(result, "rule", json_string(finding->rule));
@@ -107,9 +110,11 @@ static opc_status_t sample_read(const json_t *json, const opc_operator_t *op, op
   char field[256] = "";
   json_t *plain = json_copy((json_t *)json); /* without what a sample file has not */
   json_object_del(plain, "unchecked");
+  json_object_del(plain, "by_recipe");
   opc_status_t status = opc_sample_from_json(plain, op, NULL, out, field, sizeof field, error);
   json_decref(plain);
   out->unchecked = json_is_true(json_object_get(json, "unchecked"));
+  out->by_recipe = json_is_true(json_object_get(json, "by_recipe"));
   if (status == OPC_OK) status = opc_sample_name(out, op, error);
   if (status != OPC_OK) return opc_error_prefix(error, "a sample of %s", op->name);
   const char *source = json_string_value(json_object_get(json, "source"));
@@ -162,7 +167,8 @@ static opc_status_t cases_run(batch_t *batch, const json_t *command) {
                                   .after = optional_string(command, "after"),
                                   .from = optional_string(command, "from"),
                                   .to = optional_string(command, "to"),
-                                  .out_of_time = json_number_value(json_object_get(command, "out_of_time"))};
+                                  .out_of_time = json_number_value(json_object_get(command, "out_of_time")),
+                                  .out_of_time_for_all = json_is_true(json_object_get(command, "out_of_time_for_all"))};
   opc_runner_sink_t sink = {.begin = case_begin,
                             .input = case_input,
                             .end = case_end,

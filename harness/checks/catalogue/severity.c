@@ -1,0 +1,59 @@
+#include "checks/catalogue/severity.h"
+
+#include <string.h>
+
+typedef enum claim { CLAIM_ALWAYS = 0, CLAIM_UNCHECKED, CLAIM_WARNING, CLAIM_ALONE } claim_t;
+
+typedef struct claimed {
+  const char *rule;
+  claim_t claim;
+  const char *seen;
+} claimed_t;
+
+static const claimed_t table[] = {
+#define OPC_CLAIM_UNCHECKED(rule, seen) {rule, CLAIM_UNCHECKED, seen},
+#define OPC_CLAIM_WARNING(rule) {rule, CLAIM_WARNING, NULL},
+#define OPC_CLAIM_ALONE(rule) {rule, CLAIM_ALONE, NULL},
+#include "checks/catalogue/severity.def"
+#undef OPC_CLAIM_UNCHECKED
+#undef OPC_CLAIM_WARNING
+#undef OPC_CLAIM_ALONE
+};
+
+const char *const opc_claimed_rules[] = {
+#define OPC_CLAIM_UNCHECKED(rule, seen) rule,
+#define OPC_CLAIM_WARNING(rule) rule,
+#define OPC_CLAIM_ALONE(rule) rule,
+#include "checks/catalogue/severity.def"
+#undef OPC_CLAIM_UNCHECKED
+#undef OPC_CLAIM_WARNING
+#undef OPC_CLAIM_ALONE
+};
+const size_t opc_claimed_rule_count = sizeof opc_claimed_rules / sizeof *opc_claimed_rules;
+
+static claimed_t claim_of(const char *rule) {
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    bool signal = strcmp(table[i].rule, "signal") == 0 && strncmp(rule, "signal.", 7) == 0;
+    if (signal || strcmp(table[i].rule, rule) == 0) return table[i];
+  }
+  return (claimed_t){.rule = rule};
+}
+
+bool opc_rule_needs_valid_input(const char *rule) { return rule && claim_of(rule).claim == CLAIM_UNCHECKED; }
+
+opc_judgement_t opc_rule_judge(const opc_judgement_asked_t *asked) {
+  const opc_standing_t *standing = &asked->standing;
+  claimed_t claimed = claim_of(asked->rule);
+  opc_judgement_t judgement = {.rule = asked->rule, .severity = asked->severity};
+  bool layout = standing->change == OPC_INPUT_SAME_VALUES && !standing->plain && asked->control_held;
+  bool relevant = claimed.claim == CLAIM_ALONE ? standing->change == OPC_INPUT_ALONE : !layout;
+  bool unchecked = strcmp(asked->rule, OPC_UNCHECKED_ARGUMENTS) == 0;
+  if (unchecked) judgement.seen = claimed.seen;
+  if (standing->voucher == OPC_VOUCHER_NONE || asked->every_input || opc_standing_is_valid(standing) || !relevant)
+    return judgement;
+  if (claimed.claim == CLAIM_WARNING || claimed.claim == CLAIM_ALONE) judgement.severity = OPC_SEVERITY_WARNING;
+  if (claimed.claim != CLAIM_UNCHECKED) return judgement;
+  return (opc_judgement_t){.rule = OPC_UNCHECKED_ARGUMENTS,
+                           .severity = asked->untrusted_input ? OPC_SEVERITY_ERROR : OPC_SEVERITY_WARNING,
+                           .seen = claimed.seen};
+}

@@ -1,0 +1,39 @@
+/* Which findings may be errors: a rule and the standing of its case give the severity. Checks do not decide it. The
+ * table is severity.def; rules.def has the severity on valid input. No libtorch.
+ *
+ * Threads: any. Ownership: texts are constant, but `rule` of a judgement may be the rule that was asked for. */
+#ifndef OPC_CHECKS_CATALOGUE_SEVERITY_H
+#define OPC_CHECKS_CATALOGUE_SEVERITY_H
+
+#include <stddef.h>
+
+#include "checks/catalogue/rules.h"
+#include "model/case/standing.h"
+
+#define OPC_UNCHECKED_ARGUMENTS "memory.unchecked_arguments"
+
+typedef struct opc_judgement {
+  const char *rule; /* the rule that the finding counts under */
+  opc_severity_t severity;
+  const char *seen; /* of memory.unchecked_arguments: "write", "crash", "read", "hang", "memory"; NULL otherwise */
+} opc_judgement_t;
+
+typedef struct opc_judgement_asked {
+  const char *rule;
+  opc_severity_t severity; /* as the check, or confirmation, gave it: a warning stays one */
+  opc_standing_t standing;
+  bool control_held;    /* the same logical values in plain layout do not show it, in the same conditions */
+  bool every_input;     /* every accepted input shows this access */
+  bool untrusted_input; /* --untrusted-input: what is unchecked is an error */
+} opc_judgement_asked_t;
+
+opc_judgement_t opc_rule_judge(const opc_judgement_asked_t *asked);
+
+/* The finding is one that a valid input has to show: an access out of bounds, a crash, a hang. */
+bool opc_rule_needs_valid_input(const char *rule);
+
+/* The rules that severity.def names, for tests. */
+extern const char *const opc_claimed_rules[];
+extern const size_t opc_claimed_rule_count;
+
+#endif

@@ -1,0 +1,112 @@
+#include "supervise/session/judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "checks/catalogue/severity.h"
+#include "model/json/json_write.h"
+
+opc_standing_t opc_result_standing(const json_t *result, const opc_case_id_t *id) {
+  opc_standing_t standing;
+  (void)opc_standing_parse(opc_json_text_of(result, "standing"), &standing);
+  standing.plain = id->variant[0] == '\0' || (strcmp(id->variant, "plain") == 0 && id->dtype[0] == '\0');
+  return standing;
+}
+
+void opc_result_note_control(json_t *result, const char *control_case, bool held) {
+  json_object_set_new(json_object_get(result, "evidence"), "control",
+                      json_pack("{s:o, s:b}", "case", opc_json_string(control_case), "held", held));
+}
+
+void opc_result_note_broken_base(json_t *result, const char *base_case) {
+  json_object_set_new(json_object_get(result, "evidence"), "base",
+                      json_pack("{s:o, s:b}", "case", opc_json_string(base_case), "broken", true));
+}
+
+void opc_result_note_every_input(json_t *result) {
+  const char *rule = opc_json_text_of(result, "rule");
+  if (rule != NULL && strncmp(rule, "memory.out_of_bounds_", strlen("memory.out_of_bounds_")) == 0)
+    json_object_set_new(json_object_get(result, "evidence"), "every_input", json_true());
+}
+
+static opc_severity_t severity_in(const json_t *finding, opc_severity_t usual) {
+  const char *severity = opc_json_text_of(finding, "severity");
+  if (severity == NULL) return usual;
+  return strcmp(severity, opc_severity_name(OPC_SEVERITY_WARNING)) == 0 ? OPC_SEVERITY_WARNING : OPC_SEVERITY_ERROR;
+}
+
+static opc_severity_t severity_of_rule(const char *rule) {
+  const opc_rule_t *row = opc_rule_find(rule);
+  return row != NULL ? row->severity : OPC_SEVERITY_ERROR;
+}
+
+/* The argument that the variant changed alone: "x" of "x.sliced", "tensors" of "tensors[1].empty0". NULL: not one. */
+static char *varied_argument(const char *variant) {
+  const size_t length = strcspn(variant, ".[");
+  if (variant[length] == '\0' || strncmp(variant, "all.", 4) == 0) return NULL;
+  return opc_string_format("%.*s", (int)length, variant);
+}
+
+/* The rule and its text as they were go to "also"; the entry takes their place. */
+static void promote(json_t *result, json_t *also, size_t index) {
+  json_t *entry = json_incref(json_array_get(also, index));
+  json_array_set_new(also, index,
+                     json_pack("{s:O, s:O, s:O}", "rule", json_object_get(result, "rule"), "message",
+                               json_object_get(result, "message"), "severity", json_object_get(result, "severity")));
+  json_object_set(result, "rule", json_object_get(entry, "rule"));
+  json_object_set(result, "message", json_object_get(entry, "message"));
+  json_object_set(result, "severity", json_object_get(entry, "severity"));
+  json_object_set_new(result, "verdict", json_string(opc_verdict_name(OPC_VERDICT_FAIL)));
+  json_decref(entry);
+}
+
+/* A warning of what goes by does not hide an error. */
+static void put_errors_first(json_t *result, json_t *also) {
+  if (severity_in(result, OPC_SEVERITY_ERROR) == OPC_SEVERITY_ERROR) return;
+  for (size_t i = 0; i < json_array_size(also); i++) {
+    if (severity_in(json_array_get(also, i), OPC_SEVERITY_ERROR) != OPC_SEVERITY_ERROR) continue;
+    promote(result, also, i);
+    return;
+  }
+}
+
+static void note_unchecked(json_t *result, const opc_case_id_t *id, const char *rule, const char *seen) {
+  json_t *evidence = json_object_get(result, "evidence");
+  char *argument = varied_argument(id->variant);
+  json_object_set_new(evidence, "seen", json_string(seen));
+  json_object_set_new(evidence, "seen_rule", json_string(rule));
+  if (argument != NULL) json_object_set_new(evidence, "argument", opc_json_string(argument));
+  json_object_set_new(result, "verdict", json_string(opc_verdict_name(OPC_VERDICT_FAIL)));
+  free(argument);
+}
+
+void opc_result_judge(json_t *result, const opc_case_id_t *id, bool untrusted_input) {
+  json_t *evidence = json_object_get(result, "evidence"), *also = json_object_get(evidence, "also"), *entry;
+  const json_t *control = json_object_get(evidence, "control");
+  opc_judgement_asked_t asked = {.standing = opc_result_standing(result, id),
+                                 .control_held = json_is_true(json_object_get(control, "held")),
+                                 .every_input = json_is_true(json_object_get(evidence, "every_input")),
+                                 .untrusted_input = untrusted_input};
+  size_t i;
+  char rule[64];
+  if (json_is_true(json_object_get(json_object_get(evidence, "base"), "broken")))
+    asked.standing.change = OPC_INPUT_SAME_VALUES;
+  if (asked.standing.voucher == OPC_VOUCHER_NONE || opc_json_text_of(result, "rule") == NULL) return;
+  json_array_foreach(also, i, entry) {
+    asked.rule = opc_json_text_of(entry, "rule");
+    if (asked.rule == NULL) continue;
+    asked.severity = severity_in(entry, severity_of_rule(asked.rule));
+    opc_judgement_t judged = opc_rule_judge(&asked);
+    json_object_set_new(entry, "severity", json_string(opc_severity_name(judged.severity)));
+    json_object_set_new(entry, "rule", json_string(judged.rule));
+  }
+  opc_string_put(rule, sizeof rule, opc_json_text_of(result, "rule"));
+  asked.rule = rule;
+  asked.severity = severity_in(result, severity_of_rule(rule));
+  opc_judgement_t judged = opc_rule_judge(&asked);
+  json_object_set_new(result, "severity", json_string(opc_severity_name(judged.severity)));
+  json_object_set_new(result, "rule", json_string(judged.rule));
+  if (judged.seen != NULL) note_unchecked(result, id, rule, judged.seen);
+  put_errors_first(result, also);
+}

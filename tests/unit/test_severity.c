@@ -1,0 +1,156 @@
+/* Standing, and which findings it lets be errors. */
+#include "checks/catalogue/severity.h"
+
+#include <string.h>
+
+#include "model/case/standing.h"
+#include "unit.h"
+
+static opc_standing_t standing_of(const char *text) {
+  opc_standing_t standing;
+  assert_true(opc_standing_parse(text, &standing));
+  return standing;
+}
+
+static void texts_and_standings_are_the_same_both_ways(void **state) {
+  (void)state;
+  static const char *const texts[] = {"declared/same_values", "recorded/related", "recipe/alone",
+                                      "searched/same_values"};
+  char text[OPC_STANDING_SIZE];
+  opc_standing_t standing;
+  for (size_t i = 0; i < COUNT(texts); i++) {
+    standing = standing_of(texts[i]);
+    opc_standing_format(&standing, text);
+    assert_string_equal(text, texts[i]);
+  }
+  static const char *const wrong[] = {"", "declared", "declared/", "/alone", "declared/other", "none/alone"};
+  for (size_t i = 0; i < COUNT(wrong); i++) assert_false(opc_standing_parse(wrong[i], &standing));
+  assert_false(opc_standing_parse(NULL, &standing));
+  assert_int_equal(standing.voucher, OPC_VOUCHER_NONE);
+  opc_standing_format(&standing, text);
+  assert_string_equal(text, "");
+}
+
+static void what_nobody_vouches_for_has_a_worse_rank(void **state) {
+  (void)state;
+  static const char *const best_first[] = {"declared/same_values", "declared/related", "searched/same_values",
+                                           "searched/related", "declared/alone"};
+  int before = -1;
+  for (size_t i = 0; i < COUNT(best_first); i++) {
+    opc_standing_t standing = standing_of(best_first[i]);
+    int rank = opc_standing_rank(&standing);
+    assert_true(rank > before && rank < OPC_STANDING_RANKS);
+    standing.plain = true;
+    assert_true(opc_standing_rank(&standing) <= rank);
+    before = rank;
+  }
+  const opc_standing_t none = {0}, alone = standing_of("searched/alone"),
+                       declared_alone = standing_of("declared/alone");
+  assert_int_equal(opc_standing_rank(&none), 0);
+  assert_int_equal(opc_standing_rank(&alone), opc_standing_rank(&declared_alone));
+}
+
+static void every_rule_of_the_table_exists(void **state) {
+  (void)state;
+  assert_true(opc_claimed_rule_count > 10);
+  for (size_t i = 0; i < opc_claimed_rule_count; i++) {
+    if (!opc_rule_find(opc_claimed_rules[i]))
+      fail_msg("severity.def names %s, which rules.def has not", opc_claimed_rules[i]);
+    for (size_t k = 0; k < i; k++) assert_string_not_equal(opc_claimed_rules[i], opc_claimed_rules[k]);
+  }
+}
+
+typedef struct row {
+  const char *rule, *standing;
+  bool plain, control_held, every_input, untrusted;
+  const char *as;
+  opc_severity_t severity;
+  const char *seen;
+} row_t;
+
+static void standing_decides_what_a_finding_is(void **state) {
+  (void)state;
+#define ERROR OPC_SEVERITY_ERROR
+#define WARNING OPC_SEVERITY_WARNING
+#define UNCHECKED OPC_UNCHECKED_ARGUMENTS
+  static const row_t rows[] = {
+      /* What a declared valid sample shows is never weakened, nor what keeps its values or its relations. */
+      {"signal.SIGSEGV", "declared/same_values", .plain = true, .as = "signal.SIGSEGV", .severity = ERROR},
+      {"memory.out_of_bounds_write", "recorded/related", .as = "memory.out_of_bounds_write", .severity = ERROR},
+      {"timeout", "recipe/same_values", .plain = true, .as = "timeout", .severity = ERROR},
+      {"dtype.wrong_result", "declared/related", .as = "dtype.wrong_result", .severity = ERROR},
+      /* One argument against the others, or nobody's input: an argument that is not checked. */
+      {"signal.SIGSEGV", "declared/alone", .as = UNCHECKED, .severity = WARNING, .seen = "crash"},
+      {"memory.out_of_bounds_read", "searched/same_values", .plain = true, .as = UNCHECKED, .severity = WARNING,
+       .seen = "read"},
+      {"memory.out_of_bounds_write", "searched/alone", .as = UNCHECKED, .severity = WARNING, .seen = "write"},
+      {"timeout", "searched/related", .as = UNCHECKED, .severity = WARNING, .seen = "hang"},
+      {"timeout", "searched/related", .untrusted = true, .as = UNCHECKED, .severity = ERROR, .seen = "hang"},
+      {"signal.SIGSEGV", "declared/same_values", .plain = true, .untrusted = true, .as = "signal.SIGSEGV",
+       .severity = ERROR},
+      /* The same values in plain layout are clean: it is the layout. */
+      {"memory.out_of_bounds_read", "searched/same_values", .control_held = true, .as = "memory.out_of_bounds_read",
+       .severity = ERROR},
+      {"signal.SIGBUS", "searched/same_values", .as = UNCHECKED, .severity = WARNING, .seen = "crash"},
+      {"signal.SIGBUS", "searched/related", .control_held = true, .as = UNCHECKED, .severity = WARNING,
+       .seen = "crash"},
+      /* Every accepted input shows it: no argument is to blame. */
+      {"memory.out_of_bounds_read", "searched/same_values", .plain = true, .every_input = true,
+       .as = "memory.out_of_bounds_read", .severity = ERROR},
+      /* Contradictions that hold on every accepted input. */
+      {"meta.shape", "searched/alone", .as = "meta.shape", .severity = ERROR},
+      {"mutation.undeclared", "searched/same_values", .plain = true, .as = "mutation.undeclared", .severity = ERROR},
+      {"stride.wrong_result", "searched/same_values", .as = "stride.wrong_result", .severity = ERROR},
+      {"initialisation.output", "searched/same_values", .plain = true, .as = "initialisation.output",
+       .severity = ERROR},
+      {"initialisation.output", "declared/alone", .as = "initialisation.output", .severity = WARNING},
+      {"dtype.wrong_result", "searched/related", .as = "dtype.wrong_result", .severity = WARNING},
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    const row_t *row = &rows[i];
+    opc_judgement_asked_t asked = {.rule = row->rule,
+                                   .severity = OPC_SEVERITY_ERROR,
+                                   .standing = standing_of(row->standing),
+                                   .control_held = row->control_held,
+                                   .every_input = row->every_input,
+                                   .untrusted_input = row->untrusted};
+    asked.standing.plain = row->plain;
+    opc_judgement_t judged = opc_rule_judge(&asked);
+    if (strcmp(judged.rule, row->as) != 0 || judged.severity != row->severity)
+      fail_msg("%s on %s: %s, %s", row->rule, row->standing, judged.rule, opc_severity_name(judged.severity));
+    if (row->seen) assert_string_equal(judged.seen, row->seen);
+    else assert_null(judged.seen);
+  }
+}
+
+/* A finding of a case without input, and one that could not be confirmed. */
+static void other_findings_stay_as_they_are(void **state) {
+  (void)state;
+  opc_judgement_asked_t asked = {.rule = "signal.SIGSEGV", .severity = OPC_SEVERITY_ERROR};
+  assert_int_equal(opc_rule_judge(&asked).severity, OPC_SEVERITY_ERROR);
+  asked = (opc_judgement_asked_t){
+      .rule = "meta.shape", .severity = OPC_SEVERITY_WARNING, .standing = standing_of("declared/same_values")};
+  assert_int_equal(opc_rule_judge(&asked).severity, OPC_SEVERITY_WARNING);
+}
+
+static void rules_that_need_valid_input(void **state) {
+  (void)state;
+  assert_true(opc_rule_needs_valid_input("signal.SIGFPE"));
+  assert_true(opc_rule_needs_valid_input("memory.out_of_bounds_read"));
+  assert_true(opc_rule_needs_valid_input("timeout"));
+  assert_false(opc_rule_needs_valid_input("dtype.wrong_result"));
+  assert_false(opc_rule_needs_valid_input("meta.shape"));
+  assert_false(opc_rule_needs_valid_input(NULL));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(texts_and_standings_are_the_same_both_ways),
+      cmocka_unit_test(what_nobody_vouches_for_has_a_worse_rank),
+      cmocka_unit_test(every_rule_of_the_table_exists),
+      cmocka_unit_test(standing_decides_what_a_finding_is),
+      cmocka_unit_test(other_findings_stay_as_they_are),
+      cmocka_unit_test(rules_that_need_valid_input),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
