@@ -197,22 +197,19 @@ static bool show_pass(const json_t *record, void *context) {
   return true;
 }
 
-static opc_status_t show(opc_journal_reader_t *journal, int exit_code, void *context, opc_error_t *error) {
+static opc_status_t show(const opc_problems_t *problems, int exit_code, void *context, opc_error_t *error) {
   package_command_t *package = context;
   opc_screen_t screen = opc_screen_of(stdout);
   opc_journal_summary_t summary;
-  opc_journal_reader_summary(journal, &summary);
-  opc_status_t status = opc_journal_reader_each(journal, "result", show_pass, &screen, error);
+  const opc_terminal_view_t view = {.exit_code = exit_code, .whole = opc_execution_whole(&package->execution)};
+  opc_journal_reader_summary(problems->journal, &summary);
+  opc_status_t status = opc_journal_reader_each(problems->journal, "result", show_pass, &screen, error);
   if (summary.pass) fputc('\n', stdout);
-  if (status == OPC_OK) status = opc_terminal_report(journal, &screen, exit_code, error);
-  for (size_t i = 0; status == OPC_OK && i < package->execution.target_count; i++) {
-    const opc_report_target_t *target = &package->execution.targets[i];
-    if (!target->written) continue;
-    printf("%s report: ", target->report->name);
-    opc_screen_text(&screen, OPC_TONE_PLAIN, target->file);
-    fputc('\n', stdout);
-  }
-  return status;
+  if (status == OPC_OK) status = opc_terminal_report(problems, &screen, &view, error);
+  if (status != OPC_OK) return status;
+  opc_execution_tell_reports(&package->execution, &screen);
+  opc_terminal_end(problems, &screen, &view);
+  return OPC_OK;
 }
 
 /* What nobody said, the case and then the package say. */

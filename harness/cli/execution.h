@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "reports/report.h"
+#include "reports/screen.h"
 #include "supervise/run/run.h"
 
 typedef struct opc_report_target {
@@ -23,15 +24,22 @@ typedef struct opc_execution {
   const char *journal; /* --journal; NULL: a temporary one, removed after a complete run and named after a broken one */
   opc_report_target_t targets[OPC_REPORT_TARGETS];
   size_t target_count;
+  opc_junit_cases_t junit_cases;
   bool strict;
+  int required;             /* --require-checked: percent of operators and classes; 0: any number will do */
   opc_progress_t *progress; /* (optional) shown during the run */
   /* Shows the finished (or broken) run on stdout; exit_code is the one that the program will end with. */
-  opc_status_t (*show)(opc_journal_reader_t *journal, int exit_code, void *context, opc_error_t *error);
+  opc_status_t (*show)(const opc_problems_t *problems, int exit_code, void *context, opc_error_t *error);
   void *context;
 } opc_execution_t;
 
 /* Errors are told on stderr. Returns the exit code. */
 int opc_execution_run(opc_execution_t *execution);
+
+/* A line for each report that was written. */
+void opc_execution_tell_reports(const opc_execution_t *execution, const opc_screen_t *screen);
+/* A file with the whole result, for what a screen has no room for; NULL: none is kept. */
+const char *opc_execution_whole(const opc_execution_t *execution);
 
 /* Adds a library, or those of a folder or wheel that register operators (inspect/package.h), but for those that are the
  * same file as one before, which is told on stderr. */
