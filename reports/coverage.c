@@ -31,5 +31,5 @@ void opc_coverage_say(const opc_coverage_t *coverage, opc_text_t *out) {
   opc_text_addf(out, "%" PRIu64 " of %" PRIu64 " operators and classes checked", coverage->checked, coverage->total);
   if (coverage->without_inputs) opc_text_addf(out, ", %" PRIu64 " without inputs", coverage->without_inputs);
   if (coverage->without_kernel) opc_text_addf(out, ", %" PRIu64 " without a kernel", coverage->without_kernel);
-  if (coverage->other) opc_text_addf(out, ", %" PRIu64 " for other reasons not", coverage->other);
+  if (coverage->other) opc_text_addf(out, ", %" PRIu64 " skipped", coverage->other);
 }

@@ -144,7 +144,7 @@ static void note_result(opc_journal_operator_t *op, const json_t *record, tally_
     op->asked = true;
     op->called |= called;
   }
-  op->judged |= called;
+  op->judged |= called || reason == OPC_SKIP_FAKE_IN_PYTHON; /* what is in C++ was judged */
   if (skip) op->skips[reason]++;
 }
 

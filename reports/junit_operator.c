@@ -8,7 +8,7 @@
 #include "model/case/verdict.h"
 #include "reports/problem_json.h"
 
-enum { CHECKS_MAX = 64, SHOWN_NAMES = 20 };
+enum { CHECKS_MAX = 64, SHOWN_NAMES = 20, MESSAGE_SHOWN = 1000 };
 typedef enum outcome { OUTCOME_ERROR, OUTCOME_FAILURE, OUTCOME_WARNING, OUTCOMES } outcome_t;
 
 typedef struct check_row {
@@ -94,8 +94,12 @@ static void add_names(opc_text_t *out, const json_t *names) {
 }
 
 static void add_problem(opc_text_t *out, const json_t *problem) {
-  opc_text_addf(out, "problem %s, %s: %s\n", opc_record_text(problem, "id"), opc_record_text(problem, "severity"),
-                opc_record_text(problem, "message"));
+  const char *message = opc_record_text(problem, "message");
+  size_t shown = strlen(message);
+  if (shown > MESSAGE_SHOWN)
+    for (shown = MESSAGE_SHOWN; ((unsigned char)message[shown] & 0xc0) == 0x80;) shown--;
+  opc_text_addf(out, "problem %s, %s: %.*s%s\n", opc_record_text(problem, "id"), opc_record_text(problem, "severity"),
+                (int)shown, message, message[shown] ? "…" : "");
   opc_text_add(out, "  rules: ");
   add_names(out, json_object_get(problem, "symptoms"));
   if (*opc_record_text(problem, "location")) opc_text_addf(out, "  where: %s\n", opc_record_text(problem, "location"));

@@ -146,8 +146,8 @@ void opc_junit_finding(opc_junit_t *junit, const char *element, const json_t *re
   opc_text_t text = {0};
   bool warning = strcmp(element, "system-out") == 0;
   if (warning) opc_text_add(&text, "WARNING: ");
+  if (problems) opc_text_addf(&text, "%s\nThe simplest case of this check: ", opc_text_c(problems));
   describe(&text, record, problems != NULL);
-  if (problems) opc_text_addf(&text, "\n%s", opc_text_c(problems));
   opc_junit_open(junit, element);
   if (!warning) {
     opc_junit_attribute(junit, "type", opc_record_text(record, "rule"));

@@ -46,7 +46,8 @@ void opc_junit_stem(opc_text_t *out, const char *path);
 /* During the pass that looks at names: claims this one, and opens nothing. */
 void opc_junit_testcase(opc_junit_t *junit, const char *library, const char *operator_name, const char *name,
                         double seconds);
-/* element: "failure", "error", or "system-out" for a warning. problems (optional) follow the finding's own text. */
+/* element: "failure", "error", or "system-out" for a warning. problems (optional) stand before the finding's own text,
+ * which is shorter then. */
 void opc_junit_finding(opc_junit_t *junit, const char *element, const json_t *record, const opc_text_t *problems);
 void opc_junit_skip(opc_junit_t *junit, const char *reason, const char *message);
 void opc_junit_error(opc_junit_t *junit, const char *type, const char *message, const opc_text_t *text);

@@ -88,7 +88,7 @@ opc_status_t opc_operator_findings_add(opc_operator_findings_t *findings, const 
   opc_status_t status = opc_problem_add_symptom(problem, &symptom, error);
   if (status == OPC_OK) status = add_also(findings, problem, record, &symptom, error);
   if (status == OPC_OK && facts.unchecked) status = count_input(findings, problem, &facts, error);
-  uint64_t bit = opc_problem_check_bit(facts.id.check);
+  uint64_t bit = opc_problem_check_bit(opc_record_text(record, "check"));
   if (status == OPC_OK && !known) {
     problem->change = facts.change;
     problem->unchecked = facts.unchecked;

@@ -331,7 +331,7 @@ static void a_problem_takes_twelve_lines_of_a_hundred_columns(void **state) {
                 "\"repro\":\"again\"}\n" END_LINE(1),
                 opc_text_c(&words), opc_text_c(&words), opc_text_c(&words));
   char *text = summed(opc_text_c(&journal), (opc_terminal_view_t){.exit_code = 1});
-  if (lines_of(text) > 3 + 1 + 12 + 1 + 1) fail_msg("%d lines:\n%s", lines_of(text), text);
+  if (lines_of(text) > 3 + 1 + 12 + 2 + 1 + 1) fail_msg("%d lines:\n%s", lines_of(text), text);
   assert_contains(text, "tried       declared/same_values, because long0");
   assert_contains(text, " …\n");
   for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
