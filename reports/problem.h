@@ -69,8 +69,8 @@ typedef struct opc_problem {
   opc_input_change_t change;
   bool unchecked; /* all of it is rule memory.unchecked_arguments */
   bool warning;
-  opc_standing_t standing; /* the strongest one of the findings of its severity */
-  const char *arguments[OPC_PROBLEM_ARGUMENTS];
+  opc_standing_t standing;                      /* the strongest one of the findings of its severity */
+  const char *arguments[OPC_PROBLEM_ARGUMENTS]; /* that were changed, or are not checked */
   size_t argument_count;
   opc_symptom_t *symptoms; /* the strongest first */
   size_t symptom_count;

@@ -200,7 +200,13 @@ static opc_status_t join_by_place(opc_operator_findings_t *findings, opc_error_t
 
 opc_status_t opc_operator_findings_merge(opc_operator_findings_t *findings, opc_error_t *error) {
   opc_status_t status = join_by_key(findings, error);
-  return status == OPC_OK ? join_by_place(findings, error) : status;
+  if (status == OPC_OK) status = join_by_place(findings, error);
+  for (size_t i = 0; i < findings->count; i++) {
+    opc_problem_t *problem = &findings->problems[i];
+    if (problem->change == OPC_CHANGE_NONE && !problem->unchecked)
+      problem->argument_count = 0; /* it needs no argument to be changed */
+  }
+  return status;
 }
 
 void opc_operator_findings_clear(opc_operator_findings_t *findings) {

@@ -22,12 +22,20 @@ static bool visit_finding(const json_t *record, void *context) {
   return making->status == OPC_OK;
 }
 
+/* Of unchecked arguments there is one problem each, wherever the operator stumbles over them. */
+static bool same_argument(const opc_problem_t *left, const opc_problem_t *right) {
+  if (left->unchecked != right->unchecked) return false;
+  if (!left->unchecked) return true;
+  return left->argument_count == right->argument_count &&
+         (left->argument_count == 0 || strcmp(left->arguments[0], right->arguments[0]) == 0);
+}
+
 /* The same place with the same rule, of an operator before. */
 static opc_problem_t *same_cause(const opc_problems_t *problems, const opc_problem_t *problem) {
   uint64_t place = problem->symptoms[0].place;
   for (size_t i = 0; place != 0 && i < problems->count; i++) {
     opc_problem_t *known = &problems->items[i];
-    if (known->symptoms[0].place == place && known->unchecked == problem->unchecked &&
+    if (known->symptoms[0].place == place && same_argument(known, problem) &&
         strcmp(opc_problem_rule(known), opc_problem_rule(problem)) == 0)
       return known;
   }

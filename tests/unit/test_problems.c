@@ -77,6 +77,7 @@ static void a_rule_of_the_plain_sample_takes_in_its_variants(void **state) {
   assert_string_equal(text_of(list, 0, "message"), "at cpu/-/s/plain");
   assert_string_equal(text_of(list, 0, "repro"), "run cpu/-/s/plain");
   assert_int_equal(count_at(list, 0), 4);
+  assert_true(json_is_null(json_object_get(json_array_get(list, 0), "argument"))); /* no argument was changed */
   json_decref(list);
 }
 
@@ -173,6 +174,22 @@ static void unchecked_arguments_are_counted_by_input(void **state) {
   assert_int_equal(count_at(list, 1), 5);
   assert_string_equal(text_of(list, 2, "message"),
                       "does not check `y`: never returns (1 input); the worst: at cpu/-/s/y.empty0");
+  json_decref(list);
+}
+
+/* However many of them lead to the same line; in another operator it is the same problem. */
+static void unchecked_arguments_are_apart(void **state) {
+  (void)state;
+#define AT_LINE(op, rest, argument)                              \
+  LINE(op, "memory", rest, "fail", "warning", UNCHECKED, "null", \
+       "\"argument\":\"" argument "\",\"seen\":\"read\"," FRAMES("row", "h.cpp", "8"))
+  json_t *list = problems_of(HEAD AT_LINE("n::a", "cpu/-/s/x.nan", "x") AT_LINE("n::a", "cpu/-/s/y.nan", "y")
+                                 AT_LINE("n::b", "cpu/-/s/y.nan", "y") END_LINE(0));
+#undef AT_LINE
+  assert_int_equal(json_array_size(list), 2);
+  assert_string_equal(text_of(list, 0, "argument"), "y");
+  assert_string_equal(joined(list, 0, "operators"), "n::a n::b");
+  assert_string_equal(text_of(list, 1, "argument"), "x");
   json_decref(list);
 }
 
@@ -317,6 +334,7 @@ int main(void) {
       cmocka_unit_test(the_rest_goes_by_kind_of_change),
       cmocka_unit_test(a_wrong_meta_kernel_is_not_the_kernels_empty_shape),
       cmocka_unit_test(unchecked_arguments_are_counted_by_input),
+      cmocka_unit_test(unchecked_arguments_are_apart),
       cmocka_unit_test(unchecked_arguments_of_old_journals),
       cmocka_unit_test(one_place_in_several_operators_is_one_problem),
       cmocka_unit_test(problems_come_by_weight),
