@@ -201,7 +201,9 @@ static opc_status_t show(const opc_problems_t *problems, int exit_code, void *co
   package_command_t *package = context;
   opc_screen_t screen = opc_screen_of(stdout);
   opc_journal_summary_t summary;
-  const opc_terminal_view_t view = {.exit_code = exit_code, .whole = opc_execution_whole(&package->execution)};
+  /* A package has one model or two: there is room for all that is known of them. */
+  const opc_terminal_view_t view = {
+      .exit_code = exit_code, .verbose = true, .whole = opc_execution_whole(&package->execution)};
   opc_journal_reader_summary(problems->journal, &summary);
   opc_status_t status = opc_journal_reader_each(problems->journal, "result", show_pass, &screen, error);
   if (summary.pass) fputc('\n', stdout);
