@@ -14,7 +14,8 @@ enum {
   PROBLEMS_SHOWN = 30,
   DETAILED_ALL = 8, /* so many in detail, */
   DETAILED = 5,     /* of more than those the first few: three screens are enough to look through */
-  NAMES_SHOWN = 40
+  NAMES_SHOWN = 40,
+  NOTES_SHOWN = 8
 };
 
 static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
@@ -139,7 +140,7 @@ static void show_unchecked(const opc_problems_t *problems, const opc_screen_t *s
 
 opc_status_t opc_terminal_report(const opc_problems_t *problems, const opc_screen_t *screen,
                                  const opc_terminal_view_t *view, opc_error_t *error) {
-  opc_status_t status = opc_terminal_troubles(problems->journal, screen, error);
+  opc_status_t status = opc_terminal_troubles(problems->journal, screen, view->verbose ? SIZE_MAX : NOTES_SHOWN, error);
   if (view->verbose) {
     if (status == OPC_OK) status = opc_terminal_findings(problems->journal, screen, error);
     if (status == OPC_OK) show_summary(problems, screen);

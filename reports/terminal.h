@@ -21,8 +21,8 @@ void opc_terminal_end(const opc_problems_t *problems, const opc_screen_t *screen
 opc_status_t opc_terminal_list(opc_journal_reader_t *journal, const opc_screen_t *screen,
                                opc_error_t *error) OPC_CHECKED;
 
-/* Shared by both: libraries that did not load, and notes. */
-opc_status_t opc_terminal_troubles(opc_journal_reader_t *journal, const opc_screen_t *screen,
+/* Shared by both: libraries that did not load, and the first so many notes. */
+opc_status_t opc_terminal_troubles(opc_journal_reader_t *journal, const opc_screen_t *screen, size_t notes_shown,
                                    opc_error_t *error) OPC_CHECKED;
 /* "file name" of a path. */
 const char *opc_terminal_basename(const char *path);

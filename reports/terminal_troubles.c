@@ -22,15 +22,23 @@ static bool visit_failed_library(const json_t *record, void *context) {
   return true;
 }
 
+typedef struct notes {
+  const opc_screen_t *screen;
+  size_t seen, shown;
+} notes_t;
+
 static bool visit_note(const json_t *record, void *context) {
-  const opc_screen_t *screen = context;
+  notes_t *notes = context;
+  const opc_screen_t *screen = notes->screen;
+  if (notes->seen++ >= notes->shown) return true;
   fputs("note: ", screen->stream);
   opc_screen_text(screen, OPC_TONE_PLAIN, opc_record_text(record, "message"));
   fputc('\n', screen->stream);
   return true;
 }
 
-opc_status_t opc_terminal_troubles(opc_journal_reader_t *journal, const opc_screen_t *screen, opc_error_t *error) {
+opc_status_t opc_terminal_troubles(opc_journal_reader_t *journal, const opc_screen_t *screen, size_t notes_shown,
+                                   opc_error_t *error) {
   opc_journal_summary_t summary;
   opc_journal_reader_summary(journal, &summary);
   if (!summary.complete) {
@@ -41,11 +49,11 @@ opc_status_t opc_terminal_troubles(opc_journal_reader_t *journal, const opc_scre
               summary.damaged, summary.damaged == 1 ? "" : "s", summary.damaged == 1 ? "is" : "are");
     else fputs("  the run broke off: this is what was found until then\n\n", screen->stream);
   }
-  json_t *note = NULL;
+  notes_t notes = {.screen = screen, .shown = notes_shown};
   opc_status_t status = opc_journal_reader_each(journal, "library", visit_failed_library, (void *)screen, error);
-  if (status == OPC_OK) status = opc_journal_reader_each(journal, "note", visit_note, (void *)screen, error);
-  if (status == OPC_OK) status = opc_journal_reader_first(journal, "note", &note, error);
-  if (note) fputc('\n', screen->stream);
-  json_decref(note);
+  if (status == OPC_OK) status = opc_journal_reader_each(journal, "note", visit_note, &notes, error);
+  if (notes.seen > notes_shown)
+    fprintf(screen->stream, "and %zu more notes: --verbose shows them\n", notes.seen - notes_shown);
+  if (notes.seen) fputc('\n', screen->stream);
   return status;
 }

@@ -302,6 +302,21 @@ static void three_hundred_operators_fit_on_three_screens(void **state) {
   opc_text_clear(&journal);
 }
 
+static void notes_do_not_fill_the_screen(void **state) {
+  (void)state;
+  opc_text_t journal = {0};
+  opc_text_add(&journal, HEAD);
+  repeat(&journal, "{\"t\":\"note\",\"message\":\"n@\"}\n", 10);
+  opc_text_add(&journal, PASS_LINE("n::a", "stride", "cpu/-/s/plain") END_LINE(0));
+  char *text = summed(opc_text_c(&journal), (opc_terminal_view_t){0});
+  assert_contains(text, "note: n7\nand 2 more notes: --verbose shows them\n");
+  free(text);
+  text = shown(opc_text_c(&journal), 0, 0);
+  assert_contains(text, "note: n9\n\n");
+  free(text);
+  opc_text_clear(&journal);
+}
+
 static void one_warning_of_many_operators_is_one_entry(void **state) {
   (void)state;
   opc_text_t journal = {0};
@@ -360,6 +375,7 @@ int main(void) {
       cmocka_unit_test(the_summary_comes_first_and_the_verdict_last),
       cmocka_unit_test(what_was_not_called_is_said),
       cmocka_unit_test(three_hundred_operators_fit_on_three_screens),
+      cmocka_unit_test(notes_do_not_fill_the_screen),
       cmocka_unit_test(one_warning_of_many_operators_is_one_entry),
       cmocka_unit_test(a_problem_takes_twelve_lines_of_a_hundred_columns),
   };
