@@ -47,13 +47,6 @@ static opc_digest_check_t *check_of(opc_digest_t *digest, const char *name) {
   return check;
 }
 
-static opc_skip_reason_t reason_of(const json_t *record) {
-  const char *text = opc_record_text(record, "reason");
-  for (int i = OPC_SKIP_NONE + 1; i < OPC_SKIP_COUNT; i++)
-    if (strcmp(opc_skip_reason_name((opc_skip_reason_t)i), text) == 0) return (opc_skip_reason_t)i;
-  return OPC_SKIP_NONE;
-}
-
 static void add_dtype(opc_digest_t *digest, const opc_case_id_t *id, int verdict, opc_skip_reason_t reason) {
   bool accepted = verdict == OPC_VERDICT_PASS || verdict == OPC_VERDICT_FAIL, crashed = verdict == OPC_VERDICT_ERROR;
   bool rejected = verdict == OPC_VERDICT_SKIP && reason == OPC_SKIP_REJECTED;
@@ -80,7 +73,7 @@ static bool visit_result(const json_t *record, void *context) {
   if (opc_case_id_parse(opc_record_text(record, "case"), &id, NULL) != OPC_OK) id = (opc_case_id_t){0};
   opc_digest_check_t *check = check_of(digest, opc_record_text(record, "check"));
   bool warning = strcmp(opc_record_text(record, "severity"), opc_severity_name(OPC_SEVERITY_WARNING)) == 0;
-  opc_skip_reason_t reason = reason_of(record);
+  opc_skip_reason_t reason = opc_skip_reason_find(opc_record_text(record, "reason"));
   int verdict = opc_verdict_find(opc_record_text(record, "verdict"));
   switch (verdict) {
     case OPC_VERDICT_PASS:

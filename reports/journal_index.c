@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "checks/catalogue/rules.h"
 #include "model/case/verdict.h"
 
 typedef enum tally { TALLY_PASS, TALLY_FAIL, TALLY_SKIP, TALLY_ERROR, TALLY_WARNING } tally_t;
@@ -133,6 +134,20 @@ static void count(opc_journal_counts_t *counts, tally_t tally) {
   }
 }
 
+/* What a result says about whether the operator was checked at all. */
+static void note_result(opc_journal_operator_t *op, const json_t *record, tally_t tally) {
+  int check = opc_check_info_find(opc_record_text(record, "check"));
+  opc_skip_reason_t reason = opc_skip_reason_find(opc_record_text(record, "reason"));
+  bool skip = tally == TALLY_SKIP;
+  bool called = !skip || reason == OPC_SKIP_REJECTED || reason == OPC_SKIP_XFAIL;
+  if (check < 0 || opc_check_infos[check].calls) {
+    op->asked = true;
+    op->called |= called;
+  }
+  op->judged |= called || reason == OPC_SKIP_FAKE_IN_PYTHON; /* what is in C++ was judged */
+  if (skip) op->skips[reason]++;
+}
+
 static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, opc_record_kind_t kind,
                                  const json_t *record, opc_error_t *error) {
   tally_t tally;
@@ -155,8 +170,10 @@ static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, 
       grow(reader->result_operators, reader->result_count, &reader->result_capacity, sizeof *reader->result_operators);
   if (operators) reader->result_operators = operators;
   if (!offsets || !operators) return opc_out_of_memory(error);
-  reader->result_offsets[reader->result_count] = offset;
+  bool finding = tally != TALLY_PASS && tally != TALLY_SKIP;
+  reader->result_offsets[reader->result_count] = offset | (finding ? OPC_OFFSET_FINDING : 0);
   reader->result_operators[reader->result_count] = index;
+  note_result(&reader->operators[index].op, record, tally);
   if (kind == OPC_RECORD_SUSPECT) {
     json_t *pending = json_pack("[I, i]", (json_int_t)reader->result_count, (int)tally);
     if (!pending || json_object_set_new(reader->suspects, case_id, pending) != 0) return opc_out_of_memory(error);
@@ -246,8 +263,8 @@ static opc_status_t index_file(opc_journal_reader_t *reader, opc_error_t *error)
 }
 
 static int by_offset(const void *left, const void *right) {
-  const uint64_t *l = left, *r = right;
-  return (*l > *r) - (*l < *r);
+  uint64_t l = *(const uint64_t *)left & ~OPC_OFFSET_FINDING, r = *(const uint64_t *)right & ~OPC_OFFSET_FINDING;
+  return (l > r) - (l < r);
 }
 
 /* The suspects that have a result go behind all operators. */

@@ -16,8 +16,12 @@ typedef struct opc_operator_entry {
   uint64_t offset; /* of its record, where op.library is set */
 } opc_operator_entry_t;
 
+/* In an offset of a result: it is a failure or an error. No file is so long. */
+#define OPC_OFFSET_FINDING (UINT64_C(1) << 63)
+
 struct opc_journal_reader {
   opc_journal_lines_t lines;
+  uint64_t current; /* offset of the record that a visitor is given */
 
   const opc_kept_records_t *known; /* while indexing: records that whoever wrote the journal has kept; may be NULL */
   opc_kept_records_t kept;         /* what most journals hold is not parsed again by each report */
@@ -26,7 +30,7 @@ struct opc_journal_reader {
   size_t record_count, record_capacity;
 
   /* While indexing: results as they come. Afterwards: result_offsets grouped by operator, and no result_operators. */
-  uint64_t *result_offsets;
+  uint64_t *result_offsets; /* with OPC_OFFSET_FINDING */
   uint32_t *result_operators;
   size_t result_count, result_capacity;
   size_t *first_result; /* operator_count + 1 */

@@ -66,7 +66,9 @@ void opc_journal_reader_close(opc_journal_reader_t *reader) {
 static opc_status_t visit_at(opc_journal_reader_t *reader, uint64_t offset, opc_record_visit_t *visit, void *context,
                              bool *keep_going, opc_error_t *error) {
   ssize_t length;
+  offset &= ~OPC_OFFSET_FINDING;
   const opc_kept_record_t *kept = opc_kept_find(&reader->kept, offset);
+  reader->current = offset;
   if (kept) {
     *keep_going = visit(kept->record, context);
     return OPC_OK;
@@ -90,6 +92,19 @@ opc_status_t opc_journal_reader_results(opc_journal_reader_t *reader, size_t ope
   return status;
 }
 
+opc_status_t opc_journal_reader_findings(opc_journal_reader_t *reader, size_t operator_index, opc_record_visit_t *visit,
+                                         void *context, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  bool keep_going = true;
+  for (size_t i = reader->first_result[operator_index];
+       status == OPC_OK && keep_going && i < reader->first_result[operator_index + 1]; i++)
+    if (reader->result_offsets[i] & OPC_OFFSET_FINDING)
+      status = visit_at(reader, reader->result_offsets[i], visit, context, &keep_going, error);
+  return status;
+}
+
+uint64_t opc_journal_reader_offset(const opc_journal_reader_t *reader) { return reader->current; }
+
 opc_status_t opc_journal_reader_each(opc_journal_reader_t *reader, const char *t, opc_record_visit_t *visit,
                                      void *context, opc_error_t *error) {
   opc_status_t status = OPC_OK;
@@ -110,6 +125,13 @@ opc_status_t opc_journal_reader_each(opc_journal_reader_t *reader, const char *t
 static bool keep_first(const json_t *record, void *context) {
   *(json_t **)context = json_incref((json_t *)record);
   return false;
+}
+
+opc_status_t opc_journal_reader_record(opc_journal_reader_t *reader, uint64_t offset, json_t **out,
+                                       opc_error_t *error) {
+  bool keep_going;
+  *out = NULL;
+  return visit_at(reader, offset, keep_first, out, &keep_going, error);
 }
 
 opc_status_t opc_journal_reader_first(opc_journal_reader_t *reader, const char *t, json_t **out, opc_error_t *error) {

@@ -29,6 +29,7 @@
 
 #include "base/status.h"
 #include "model/case/kept_records.h"
+#include "model/case/verdict.h"
 #include "reports/journal_record.h"
 
 typedef struct opc_journal_reader opc_journal_reader_t;
@@ -51,8 +52,12 @@ typedef struct opc_journal_operator {
   const char *name;
   const char *library; /* path; NULL: results without an operator record */
   opc_journal_counts_t counts;
-  double seconds; /* sum of its cases */
-  bool is_file;   /* not an operator: a library's file ("checked_as") */
+  double seconds;                 /* sum of its cases */
+  bool is_file;                   /* not an operator: a library's file ("checked_as") */
+  bool asked;                     /* it has results of a check that calls operators */
+  bool called;                    /* one of them comes from a call, be it one that was refused */
+  bool judged;                    /* some check has a verdict, with or without a call */
+  uint32_t skips[OPC_SKIP_COUNT]; /* by reason */
 } opc_journal_operator_t;
 
 /* Indexes the file: offsets of the records, results grouped by operator in the order of the operator records (12 bytes
@@ -82,6 +87,14 @@ opc_status_t opc_journal_reader_operator_record(opc_journal_reader_t *reader, si
 /* The results of one operator alone. */
 opc_status_t opc_journal_reader_results(opc_journal_reader_t *reader, size_t operator_index, opc_record_visit_t *visit,
                                         void *context, opc_error_t *error) OPC_CHECKED;
+/* Its failures and errors alone, warnings among them: the others are not read. */
+opc_status_t opc_journal_reader_findings(opc_journal_reader_t *reader, size_t operator_index, opc_record_visit_t *visit,
+                                         void *context, opc_error_t *error) OPC_CHECKED;
+/* Where in the file the record is that visit is given, for opc_journal_reader_record. */
+uint64_t opc_journal_reader_offset(const opc_journal_reader_t *reader);
+/* The record at such an offset, a new reference. */
+opc_status_t opc_journal_reader_record(opc_journal_reader_t *reader, uint64_t offset, json_t **out,
+                                       opc_error_t *error) OPC_CHECKED;
 /* The first record of type t, a new reference; NULL where there is none. */
 opc_status_t opc_journal_reader_first(opc_journal_reader_t *reader, const char *t, json_t **out,
                                       opc_error_t *error) OPC_CHECKED;

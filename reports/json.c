@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/coverage.h"
+#include "reports/problem_json.h"
 #include "reports/report.h"
 
 typedef struct json_writer {
@@ -112,6 +114,17 @@ static bool visit_note(const json_t *record, void *context) {
   return put_item(context, json_incref(json_object_get(record, "message")));
 }
 
+static void put_problems(json_writer_t *writer, const opc_problems_t *problems) {
+  put(writer, "  \"problems\": [");
+  writer->first = true;
+  for (size_t i = 0; i < problems->count && writer->status == OPC_OK; i++) {
+    json_t *item = NULL;
+    writer->status = opc_problem_to_json(problems, &problems->items[i], &item, NULL, writer->error);
+    if (writer->status == OPC_OK) put_item(writer, item);
+  }
+  put(writer, writer->first ? "],\n" : "\n  ],\n");
+}
+
 static void put_list(json_writer_t *writer, const char *name, const char *t, opc_record_visit_t *visit) {
   if (writer->status == OPC_OK && fprintf(writer->stream, "  \"%s\": [", name) < 0)
     writer->status = opc_error_set(writer->error, OPC_ERR_IO, "cannot write the JSON report");
@@ -144,23 +157,28 @@ static void put_head(json_writer_t *writer, const opc_journal_summary_t *summary
   json_decref(tool);
 }
 
-static opc_status_t write_json(opc_journal_reader_t *journal, FILE *stream, opc_error_t *error) {
+static opc_status_t write_json(const opc_report_source_t *source, FILE *stream, opc_error_t *error) {
   opc_journal_summary_t summary;
+  opc_journal_reader_t *journal = source->journal;
+  const opc_coverage_t coverage = opc_coverage_of(journal);
   opc_journal_reader_summary(journal, &summary);
   json_writer_t writer = {.journal = journal, .stream = stream, .error = error};
   writer.result =
-      json_pack("{s:n, s:n, s:n, s:n, s:s, s:n, s:n, s:n, s:{}, s:n, s:f}", "operator", "check", "case", "verdict",
-                "severity", "error", "rule", "reason", "message", "evidence", "repro", "seconds", 0.0);
+      json_pack("{s:n, s:n, s:n, s:n, s:s, s:n, s:n, s:n, s:n, s:{}, s:n, s:f}", "operator", "check", "case", "verdict",
+                "severity", "error", "rule", "reason", "message", "standing", "evidence", "repro", "seconds", 0.0);
   put_head(&writer, &summary);
   put_list(&writer, "libraries", "library", visit_library);
   put_list(&writer, "operators", "operator", visit_operator);
   put_list(&writer, "classes", "class", visit_class);
   put_list(&writer, "notes", "note", visit_note);
   put_list(&writer, "results", "result", visit_result);
+  put_problems(&writer, source->problems);
   put(&writer, "  \"summary\": ");
-  put_value(&writer, json_pack("{s:I, s:I, s:I, s:I, s:I}", "pass", (json_int_t)summary.pass, "fail",
-                               (json_int_t)summary.fail, "skip", (json_int_t)summary.skip, "error",
-                               (json_int_t)summary.error, "warnings", (json_int_t)summary.warnings));
+  put_value(&writer,
+            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "pass", (json_int_t)summary.pass, "fail",
+                      (json_int_t)summary.fail, "skip", (json_int_t)summary.skip, "error", (json_int_t)summary.error,
+                      "warnings", (json_int_t)summary.warnings, "problems", (json_int_t)source->problems->count,
+                      "operators", (json_int_t)coverage.total, "checked", (json_int_t)coverage.checked));
   put(&writer, "\n}\n");
   json_decref(writer.result);
   return writer.status;

@@ -26,10 +26,10 @@ static opc_status_t cannot_write(const char *target, int cause, opc_error_t *err
   return opc_error_set(error, OPC_ERR_IO, "cannot write report %s: %s%s", target, strerror(cause), advice);
 }
 
-static opc_status_t write_stream(const opc_report_t *report, opc_journal_reader_t *journal, FILE *stream,
+static opc_status_t write_stream(const opc_report_t *report, const opc_report_source_t *source, FILE *stream,
                                  const char *target, opc_error_t *error) {
   errno = 0;
-  opc_status_t status = report->write(journal, stream, error);
+  opc_status_t status = report->write(source, stream, error);
   int cause = errno;
   if (ferror(stream)) return cannot_write(target, cause ? cause : EIO, error);
   if (status == OPC_OK && fflush(stream) != 0) return cannot_write(target, errno, error);
@@ -37,16 +37,16 @@ static opc_status_t write_stream(const opc_report_t *report, opc_journal_reader_
 }
 
 /* A pipe or a device cannot be renamed over: it is written to directly, once. */
-static opc_status_t write_special(const opc_report_t *report, opc_journal_reader_t *journal, const char *target,
+static opc_status_t write_special(const opc_report_t *report, const opc_report_source_t *source, const char *target,
                                   opc_error_t *error) {
   FILE *stream = fopen(target, "we");
   if (!stream) return cannot_write(target, errno, error);
-  opc_status_t status = write_stream(report, journal, stream, target, error);
+  opc_status_t status = write_stream(report, source, stream, target, error);
   if (fclose(stream) != 0 && status == OPC_OK) status = cannot_write(target, errno, error);
   return status;
 }
 
-static opc_status_t write_beside(const opc_report_t *report, opc_journal_reader_t *journal, const char *target,
+static opc_status_t write_beside(const opc_report_t *report, const opc_report_source_t *source, const char *target,
                                  bool early, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   FILE *stream = NULL;
@@ -57,7 +57,7 @@ static opc_status_t write_beside(const opc_report_t *report, opc_journal_reader_
   if (status == OPC_OK && (file = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666)) < 0)
     status = cannot_write(target, errno, error);
   if (status == OPC_OK && !(stream = fdopen(file, "w"))) status = cannot_write(target, errno, error);
-  if (status == OPC_OK) status = write_stream(report, journal, stream, target, error);
+  if (status == OPC_OK) status = write_stream(report, source, stream, target, error);
   if (status == OPC_OK && !early && fsync(file) != 0) /* an early one only says that there is nothing yet */
     status = cannot_write(target, errno, error);
   if (stream) {
@@ -72,24 +72,24 @@ static opc_status_t write_beside(const opc_report_t *report, opc_journal_reader_
   return status;
 }
 
-static opc_status_t write_target(const opc_report_t *report, opc_journal_reader_t *journal, const char *target,
+static opc_status_t write_target(const opc_report_t *report, const opc_report_source_t *source, const char *target,
                                  bool early, opc_error_t *error) {
   struct stat info;
   bool exists = stat(target, &info) == 0;
   if (!*target) return opc_error_set(error, OPC_ERR_IO, "cannot write a report to a file without name");
   if (exists && S_ISDIR(info.st_mode))
     return opc_error_set(error, OPC_ERR_IO, "cannot write report %s: it is a folder; name a file in it", target);
-  if (!exists || S_ISREG(info.st_mode)) return write_beside(report, journal, target, early, error);
-  if (!early) return write_special(report, journal, target, error);
+  if (!exists || S_ISREG(info.st_mode)) return write_beside(report, source, target, early, error);
+  if (!early) return write_special(report, source, target, error);
   return access(target, W_OK) == 0 ? OPC_OK : cannot_write(target, errno, error);
 }
 
-opc_status_t opc_report_begin(const opc_report_t *report, opc_journal_reader_t *journal, const char *target,
+opc_status_t opc_report_begin(const opc_report_t *report, const opc_report_source_t *source, const char *target,
                               opc_error_t *error) {
-  return write_target(report, journal, target, true, error);
+  return write_target(report, source, target, true, error);
 }
 
-opc_status_t opc_report_finish(const opc_report_t *report, opc_journal_reader_t *journal, const char *target,
+opc_status_t opc_report_finish(const opc_report_t *report, const opc_report_source_t *source, const char *target,
                                opc_error_t *error) {
-  return write_target(report, journal, target, false, error);
+  return write_target(report, source, target, false, error);
 }

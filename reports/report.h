@@ -9,12 +9,26 @@
 #include <stdio.h>
 
 #include "reports/journal_reader.h"
+#include "reports/problems.h"
+
+/* What a testcase of the JUnit report is. */
+typedef enum opc_junit_cases {
+  OPC_JUNIT_BY_OPERATOR = 0 /* an operator and check */,
+  OPC_JUNIT_BY_CASE
+} opc_junit_cases_t;
+
+/* What reports are made from: the journal, and the problems of the same journal. */
+typedef struct opc_report_source {
+  opc_journal_reader_t *journal;
+  const opc_problems_t *problems;
+  opc_junit_cases_t junit_cases;
+} opc_report_source_t;
 
 typedef struct opc_report {
   const char *name;    /* "json": the option is --json FILE */
   const char *summary; /* for --help */
   /* Writes the whole report of the journal to stream. A failed write is OPC_ERR_IO, and errno says why. */
-  opc_status_t (*write)(opc_journal_reader_t *journal, FILE *stream, opc_error_t *error);
+  opc_status_t (*write)(const opc_report_source_t *source, FILE *stream, opc_error_t *error);
 } opc_report_t;
 
 #define OPC_REPORT(name) extern const opc_report_t opc_report_##name;
@@ -26,10 +40,10 @@ extern const size_t opc_report_count;
 /* Checks that the target's folder exists and can be written, and leaves the early report there. OPC_ERR_IO otherwise,
  * nothing half-written.
  */
-opc_status_t opc_report_begin(const opc_report_t *report, opc_journal_reader_t *journal, const char *target,
+opc_status_t opc_report_begin(const opc_report_t *report, const opc_report_source_t *source, const char *target,
                               opc_error_t *error) OPC_CHECKED;
 /* Writes FILE.tmp-PID, fsyncs, renames. On failure the target keeps what it held. */
-opc_status_t opc_report_finish(const opc_report_t *report, opc_journal_reader_t *journal, const char *target,
+opc_status_t opc_report_finish(const opc_report_t *report, const opc_report_source_t *source, const char *target,
                                opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "reports/xml_text.h"
 
-enum { LABEL_INDENT = 6, TEXT_INDENT = 18, NARROWEST = 60, LONGEST_TEXT = 4096 };
+enum { LABEL_INDENT = 6, TEXT_INDENT = 18, NARROWEST = 60, LONGEST_TEXT = 4096, BRIEF_WIDTH = 100 };
 
 static const char *const tones[] = {"", "\x1b[1m", "\x1b[2m", "\x1b[1;31m", "\x1b[32m", "\x1b[33m"};
 
@@ -87,6 +87,49 @@ static void field(const opc_screen_t *screen, const char *label, const char *tex
     if (at) fprintf(screen->stream, "\n%*s", TEXT_INDENT, "");
   }
   fputc('\n', screen->stream);
+  opc_text_clear(&clean);
+}
+
+/* Where the text ends that fits: after a word that leaves room for " …". *out_cut: something is left out. */
+static size_t fitting(const char *text, int width, int lines, bool *out_cut) {
+  int column = TEXT_INDENT, line = 1;
+  size_t end = 0;
+  *out_cut = false;
+  for (size_t at = 0; text[at];) {
+    size_t word = strcspn(text + at, " ");
+    int columns = columns_of(text + at, word), gap = at ? 1 : 0;
+    if (at && column + gap + columns > width) {
+      line++;
+      column = TEXT_INDENT;
+      gap = 0;
+    }
+    if (line > lines) {
+      *out_cut = true;
+      return end;
+    }
+    column += gap + columns;
+    if (line < lines || column + 2 <= width || !text[at + word]) end = at + word;
+    at += word + (text[at + word] == ' ');
+  }
+  return end;
+}
+
+void opc_screen_brief(const opc_screen_t *screen, const char *label, const char *text, int lines) {
+  if (!text || !*text) return;
+  opc_text_t clean = {0};
+  bool cut;
+  opc_xml_text_add(&clean, text, strlen(text));
+  for (size_t i = 0; i < clean.length; i++)
+    if (clean.data[i] == '\n') clean.data[i] = ' ';
+  size_t end = fitting(opc_text_c(&clean), screen->width > 0 ? screen->width : BRIEF_WIDTH, lines, &cut);
+  if (cut) {
+    clean.length = end;
+    clean.data[end] = '\0';
+    opc_text_add(&clean, " …");
+  }
+  opc_screen_t own = *screen;
+  if (own.width == 0) own.width = BRIEF_WIDTH;
+  field(&own, label, opc_text_c(&clean), true);
   opc_text_clear(&clean);
 }
 

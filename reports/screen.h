@@ -32,6 +32,8 @@ opc_screen_t opc_screen_of(FILE *stream);
 void opc_screen_text(const opc_screen_t *screen, opc_tone_t tone, const char *text);
 /* "      label       text", wrapped at the width with a hanging indent; nothing for an empty text. */
 void opc_screen_field(const opc_screen_t *screen, const char *label, const char *text);
+/* The same on so many lines at most, with "…" where text was left out; its lines are one paragraph. */
+void opc_screen_brief(const opc_screen_t *screen, const char *label, const char *text, int lines);
 /* The same, never wrapped: a line to paste. */
 void opc_screen_line(const opc_screen_t *screen, const char *label, const char *text);
 

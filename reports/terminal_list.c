@@ -104,7 +104,7 @@ static bool visit_library(const json_t *record, void *context) {
 
 opc_status_t opc_terminal_list(opc_journal_reader_t *journal, const opc_screen_t *screen, opc_error_t *error) {
   listing_t listing = {.journal = journal, .screen = screen, .error = error};
-  listing.status = opc_terminal_troubles(journal, screen, error);
+  listing.status = opc_terminal_troubles(journal, screen, SIZE_MAX, error);
   each(&listing, "library", visit_library);
   return listing.status;
 }

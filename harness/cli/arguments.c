@@ -138,6 +138,13 @@ opc_status_t opc_value_integer(const char *option, const char *text, int64_t low
   return OPC_OK;
 }
 
+opc_status_t opc_value_junit_cases(const char *text, opc_junit_cases_t *out, opc_error_t *error) {
+  if (strcmp(text, "operator") == 0) *out = OPC_JUNIT_BY_OPERATOR;
+  else if (strcmp(text, "case") == 0) *out = OPC_JUNIT_BY_CASE;
+  else return opc_error_set(error, OPC_ERR_USAGE, "--junit-cases %.40s: give operator or case", text);
+  return OPC_OK;
+}
+
 opc_status_t opc_value_seconds(const char *option, const char *text, double *out, opc_error_t *error) {
   char *end;
   double value = strtod(text, &end);

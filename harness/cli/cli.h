@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "reports/report.h"
 
 /* Exit codes; scripts of users depend on them. */
 enum {
@@ -52,6 +53,9 @@ int opc_arguments_failed(const opc_arguments_t *arguments, const opc_error_t *er
 opc_status_t opc_value_integer(const char *option, const char *text, int64_t lowest, int64_t highest, int64_t *out,
                                opc_error_t *error) OPC_CHECKED;
 opc_status_t opc_value_seconds(const char *option, const char *text, double *out, opc_error_t *error) OPC_CHECKED;
+
+/* Of --junit-cases: "operator" or "case". */
+opc_status_t opc_value_junit_cases(const char *text, opc_junit_cases_t *out, opc_error_t *error) OPC_CHECKED;
 
 /* A growing list of strings. The array is the list's, the strings are not unless they came from opc_strings_split. */
 typedef struct opc_strings {

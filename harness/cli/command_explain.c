@@ -28,11 +28,12 @@ static const struct argp explain_argp = {
     parse,
     "RULE...",
     "Explains rules: what is wrong, why it matters, what a finding proves and what it cannot, and how to "
-    "mend it. The name of a check explains all of its rules."
+    "mend it. The name of a check explains all of its rules, \"problems\" how findings are merged."
     "\vExamples:\n"
     "  opcheck-c explain mutation.undeclared\n"
     "  opcheck-c explain signal.SIGSEGV\n"
-    "  opcheck-c explain stride\n",
+    "  opcheck-c explain stride\n"
+    "  opcheck-c explain problems\n",
     NULL,
     NULL,
     NULL};
@@ -65,11 +66,55 @@ static void show_check(const opc_screen_t *screen, size_t check) {
   }
 }
 
+/* How findings become problems (reports/problem_merge.c, reports/problems.c). */
+static void show_problems(const opc_screen_t *screen) {
+  static const char *const paragraphs[][2] = {
+      {"what",
+       "A finding is a case that failed. A problem is all findings with one cause. The terminal, JUnit and the "
+       "JSON report's \"problems\" show problems; run --verbose and the JSON report's \"results\" show the "
+       "findings."},
+      {"the sample",
+       "A rule that a sample breaks as it is, in its own dtype, is one problem. All variants that break "
+       "the same rule belong to it."},
+      {"the layout",
+       "What only other layouts of the same values show is one problem of the operator: it depends on "
+       "the layout. Its arguments are listed."},
+      {"the rest",
+       "Other findings about a call are one problem for each kind of change: empty tensors, other sizes, special "
+       "values, other dtypes, the same tensor twice. Findings about the Meta kernel, symbolic sizes, derivatives, "
+       "determinism and leaks are one problem for each of these; empty.shape goes with meta.shape. Every other rule "
+       "is a problem of its own."},
+      {"the place",
+       "Findings of one operator at the same line of its library (or the same offset, where there are no "
+       "lines) are one problem. The same rule at the same place in several operators is one problem "
+       "that names them all."},
+      {"arguments",
+       "memory.unchecked_arguments is one problem for each argument. It counts the inputs with which the "
+       "operator writes or reads out of bounds, crashes or never returns, the worst first."},
+      {"symptoms",
+       "The rules of a problem are its symptoms, the strongest first: writes out of bounds, reads, crashes, "
+       "then the others. The strongest names the problem. The case that stands for it has the best "
+       "standing, then the fewest changes."},
+      {"the order",
+       "Errors come before warnings; declared, recorded and recipe inputs before searched ones; what more "
+       "operators show before what fewer do."},
+      {"the id",
+       "A hash of the library's name, the rule, and the operator, argument and kind of change; of several "
+       "operators, the function instead. It stays the same from run to run."},
+  };
+  opc_screen_text(screen, OPC_TONE_BOLD, "problems");
+  fputs(": findings with one cause\n", screen->stream);
+  for (size_t i = 0; i < sizeof paragraphs / sizeof paragraphs[0]; i++)
+    opc_screen_field(screen, paragraphs[i][0], paragraphs[i][1]);
+}
+
 static opc_status_t explain(const opc_screen_t *screen, const char *name, opc_error_t *error) {
   const opc_rule_t *rule = opc_rule_find(name);
   int check = opc_check_info_find(name);
   if (rule) {
     show_rule(screen, rule);
+  } else if (strcmp(name, "problems") == 0) {
+    show_problems(screen);
   } else if (check >= 0) {
     show_check(screen, (size_t)check);
   } else {

@@ -65,12 +65,13 @@ static const struct argp list_argp = {
     NULL,
     NULL};
 
-static opc_status_t show(opc_journal_reader_t *journal, int exit_code, void *context, opc_error_t *error) {
+static opc_status_t show(const opc_problems_t *problems, int exit_code, void *context, opc_error_t *error) {
   const list_command_t *list = context;
   (void)exit_code;
-  if (list->json) return opc_report_json.write(journal, stdout, error);
+  const opc_report_source_t source = {.journal = problems->journal, .problems = problems};
+  if (list->json) return opc_report_json.write(&source, stdout, error);
   opc_screen_t screen = opc_screen_of(stdout);
-  return opc_terminal_list(journal, &screen, error);
+  return opc_terminal_list(problems->journal, &screen, error);
 }
 
 int opc_command_list(const opc_arguments_t *arguments) {

@@ -133,16 +133,21 @@ static bool show_pass(const json_t *record, void *context) {
   return true;
 }
 
-static opc_status_t show(opc_journal_reader_t *journal, int exit_code, void *context, opc_error_t *error) {
+static opc_status_t show(const opc_problems_t *problems, int exit_code, void *context, opc_error_t *error) {
   package_command_t *package = context;
   opc_screen_t screen = opc_screen_of(stdout);
   opc_journal_summary_t summary;
-  opc_journal_reader_summary(journal, &summary);
-  opc_status_t status = opc_journal_reader_each(journal, "result", show_pass, &screen, error);
+  /* A package has one model or two: there is room for all that is known of them. */
+  const opc_terminal_view_t view = {
+      .exit_code = exit_code, .verbose = true, .whole = opc_execution_whole(&package->execution)};
+  opc_journal_reader_summary(problems->journal, &summary);
+  opc_status_t status = opc_journal_reader_each(problems->journal, "result", show_pass, &screen, error);
   if (summary.pass) fputc('\n', stdout);
-  if (status == OPC_OK) status = opc_terminal_report(journal, &screen, exit_code, error);
-  if (status == OPC_OK) opc_execution_show_targets(&package->execution, &screen);
-  return status;
+  if (status == OPC_OK) status = opc_terminal_report(problems, &screen, &view, error);
+  if (status != OPC_OK) return status;
+  opc_execution_tell_reports(&package->execution, &screen);
+  opc_terminal_end(problems, &screen, &view);
+  return OPC_OK;
 }
 
 /* What nobody said, the case and then the package say. */

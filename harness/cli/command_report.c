@@ -6,12 +6,14 @@
 #include "reports/report.h"
 #include "reports/terminal.h"
 
-enum { KEY_FIRST_REPORT = 256, OPTIONS_MAX = 8 };
+enum { KEY_FIRST_REPORT = 256, OPTIONS_MAX = 8, KEY_JUNIT_CASES = 512, KEY_VERBOSE };
 
 typedef struct report_command {
   opc_error_t *error;
   const char *action, *journal;
   const char *files[OPTIONS_MAX]; /* by report */
+  opc_junit_cases_t junit_cases;
+  bool verbose;
 } report_command_t;
 
 static error_t parse(int key, char *value, struct argp_state *state) {
@@ -19,6 +21,10 @@ static error_t parse(int key, char *value, struct argp_state *state) {
   opc_status_t status = OPC_OK;
   if (key >= KEY_FIRST_REPORT && key < KEY_FIRST_REPORT + OPTIONS_MAX) {
     command->files[key - KEY_FIRST_REPORT] = value;
+  } else if (key == KEY_JUNIT_CASES) {
+    status = opc_value_junit_cases(value, &command->junit_cases, command->error);
+  } else if (key == KEY_VERBOSE) {
+    command->verbose = true;
   } else if (key == ARGP_KEY_ARG) {
     if (!command->action && strcmp(value, "render") != 0)
       status = opc_error_set(command->error, OPC_ERR_USAGE, "report knows no action called \"%.60s\"; there is: render",
@@ -47,21 +53,31 @@ static const char doc[] =
     "  opcheck-c report render run.jsonl\n"
     "  opcheck-c report render --junit report.xml run.jsonl\n";
 
+static opc_status_t show(const report_command_t *command, const opc_problems_t *problems, opc_error_t *error) {
+  opc_screen_t screen = opc_screen_of(stdout);
+  opc_journal_summary_t summary;
+  opc_journal_reader_summary(problems->journal, &summary);
+  const opc_terminal_view_t view = {
+      .exit_code = summary.exit_code, .verbose = command->verbose, .whole = command->journal};
+  opc_status_t status = opc_terminal_report(problems, &screen, &view, error);
+  if (status == OPC_OK) opc_terminal_end(problems, &screen, &view);
+  return status;
+}
+
 static opc_status_t render(const report_command_t *command, opc_error_t *error) {
   opc_journal_reader_t *journal = NULL;
+  opc_problems_t problems = {0};
   bool written = false;
   opc_status_t status = opc_journal_reader_open(command->journal, &journal, error);
+  if (status == OPC_OK) status = opc_problems_make(journal, &problems, error);
+  const opc_report_source_t source = {journal, &problems, command->junit_cases};
   for (size_t i = 0; status == OPC_OK && i < opc_report_count && i < OPTIONS_MAX; i++) {
     if (!command->files[i]) continue;
-    status = opc_report_finish(opc_reports[i], journal, command->files[i], error);
+    status = opc_report_finish(opc_reports[i], &source, command->files[i], error);
     written = true;
   }
-  if (status == OPC_OK && !written) {
-    opc_screen_t screen = opc_screen_of(stdout);
-    opc_journal_summary_t summary;
-    opc_journal_reader_summary(journal, &summary);
-    status = opc_terminal_report(journal, &screen, summary.exit_code, error);
-  }
+  if (status == OPC_OK && !written) status = show(command, &problems, error);
+  opc_problems_clear(&problems);
   opc_journal_reader_close(journal);
   return status;
 }
@@ -69,10 +85,19 @@ static opc_status_t render(const report_command_t *command, opc_error_t *error) 
 int opc_command_report(const opc_arguments_t *arguments) {
   opc_error_t error;
   report_command_t command = {.error = &error};
-  struct argp_option options[OPTIONS_MAX + 1] = {0};
+  struct argp_option options[OPTIONS_MAX + 3] = {0};
   for (size_t i = 0; i < opc_report_count && i < OPTIONS_MAX; i++)
     options[i] =
         (struct argp_option){opc_reports[i]->name, KEY_FIRST_REPORT + (int)i, "FILE", 0, opc_reports[i]->summary, 0};
+  size_t count = opc_report_count < OPTIONS_MAX ? opc_report_count : OPTIONS_MAX;
+  options[count] = (struct argp_option){"junit-cases",
+                                        KEY_JUNIT_CASES,
+                                        "operator|case",
+                                        0,
+                                        "A JUnit test case is an operator and check (default), or each case by its id",
+                                        0};
+  options[count + 1] = (struct argp_option){
+      "verbose", KEY_VERBOSE, NULL, 0, "Show every finding, and each operator, instead of the problems", 0};
   const struct argp argp = {options, parse, "render JOURNAL", doc, NULL, NULL, NULL};
   opc_status_t status = opc_arguments_parse(arguments, &argp, &command, &error);
   if (status != OPC_OK) return opc_arguments_failed(arguments, &error);

@@ -26,6 +26,9 @@ enum {
   KEY_XFAIL,
   KEY_STRICT,
   KEY_UNTRUSTED_INPUT,
+  KEY_REQUIRE_CHECKED,
+  KEY_VERBOSE,
+  KEY_JUNIT_CASES,
   KEY_TOOL,
   KEY_SANITIZE,
   KEY_JOURNAL
@@ -36,7 +39,7 @@ typedef struct run_command {
   opc_execution_t execution;
   opc_strings_t recipes, globs, namespaces, checks, devices;
   opc_progress_t progress;
-  bool operator_time_given, list_cases;
+  bool operator_time_given, list_cases, verbose;
 } run_command_t;
 
 static const struct argp_option options[] = {
@@ -92,8 +95,13 @@ static const struct argp_option options[] = {
      "An argument that the operator does not check is an error, not a warning: for operators that are given tensors by "
      "strangers",
      4},
+    {"require-checked", KEY_REQUIRE_CHECKED, "PERCENT", 0,
+     "Exit status 1 where fewer operators and classes than this were called and judged", 4},
+    {"verbose", KEY_VERBOSE, NULL, 0, "Show every finding, and each operator, instead of the problems", 4},
     {"json", OPC_KEY_JSON, "FILE", 0, "Write the whole result as JSON", 4},
     {"junit", OPC_KEY_JUNIT, "FILE", 0, "Write the result as JUnit XML", 4},
+    {"junit-cases", KEY_JUNIT_CASES, "operator|case", 0,
+     "A JUnit test case is an operator and check (default), or each case by its id", 4},
     {"journal", KEY_JOURNAL, "FILE", 0, "Keep the run's journal here", 4},
     {0}};
 
@@ -101,6 +109,7 @@ static const char doc[] =
     "Checks the operators of libraries against the contract of a custom operator, each in a process of its own, and "
     "reports. LIB may be a wheel "
     "or a folder: the libraries in it that register operators."
+    " Findings with one cause are one problem: opcheck-c explain problems."
     "\vExit status: 0 nothing found; 1 a contract is broken or an operator crashed; 2 wrong usage or sample file; 3 "
     "the harness could not "
     "do its "
@@ -218,6 +227,16 @@ static error_t parse(int key, char *value, struct argp_state *state) {
     case KEY_STRICT:
       run->execution.strict = true;
       break;
+    case KEY_REQUIRE_CHECKED:
+      status = opc_value_integer("--require-checked", value, 0, 100, &number, run->error);
+      run->execution.required = (int)number;
+      break;
+    case KEY_VERBOSE:
+      run->verbose = true;
+      break;
+    case KEY_JUNIT_CASES:
+      status = opc_value_junit_cases(value, &run->execution.junit_cases, run->error);
+      break;
     case KEY_SAVE_SAMPLES:
       status = opc_execution_claim(&run->execution, "--save-samples", value, run->error);
       to->save_samples = value;
@@ -232,6 +251,8 @@ static error_t parse(int key, char *value, struct argp_state *state) {
     case ARGP_KEY_END:
       if (run->list_cases && run->execution.target_count > 0)
         status = opc_error_set(run->error, OPC_ERR_USAGE, "--list-cases runs nothing: there is no result to report");
+      else if (run->list_cases && run->execution.required > 0)
+        status = opc_error_set(run->error, OPC_ERR_USAGE, "--list-cases runs nothing: leave --require-checked out");
       else if (run->execution.libraries.count == 0 && run->namespaces.count == 0)
         status = opc_error_set(run->error, OPC_ERR_USAGE,
                                "name at least one library to check, or --namespace aten for libtorch's own operators");
@@ -250,13 +271,19 @@ static void print_planned(const char *name, bool skip, const char *why, void *co
   printf("%s\t%s%s\n", name, skip ? "skip: " : "", why);
 }
 
-static opc_status_t show(opc_journal_reader_t *journal, int exit_code, void *context, opc_error_t *error) {
+static opc_status_t show(const opc_problems_t *problems, int exit_code, void *context, opc_error_t *error) {
   run_command_t *run = context;
   if (run->list_cases && exit_code == OPC_EXIT_OK) return OPC_OK;
   opc_screen_t screen = opc_screen_of(stdout);
-  opc_status_t status = opc_terminal_report(journal, &screen, exit_code, error);
-  if (status == OPC_OK) opc_execution_show_targets(&run->execution, &screen);
-  return status;
+  const opc_terminal_view_t view = {.exit_code = exit_code,
+                                    .verbose = run->verbose,
+                                    .required = run->execution.required,
+                                    .whole = opc_execution_whole(&run->execution)};
+  opc_status_t status = opc_terminal_report(problems, &screen, &view, error);
+  if (status != OPC_OK) return status;
+  opc_execution_tell_reports(&run->execution, &screen);
+  opc_terminal_end(problems, &screen, &view);
+  return OPC_OK;
 }
 
 /* Under a tool everything takes longer. */

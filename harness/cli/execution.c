@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "inspect/package.h"
+#include "reports/coverage.h"
 #include "supervise/common/visible_devices.h"
 #include "supervise/process/cuda_plan.h"
 
@@ -97,28 +98,38 @@ static opc_status_t begin_reports(const opc_execution_t *execution, opc_error_t 
   opc_journal_reader_t *reader = NULL;
   opc_status_t status = append_record(execution->options.journal, early_record(&execution->options), error);
   if (status == OPC_OK) status = opc_journal_reader_open(execution->options.journal, &reader, error);
+  opc_problems_t problems = {0};
+  if (status == OPC_OK) status = opc_problems_make(reader, &problems, error);
+  const opc_report_source_t source = {reader, &problems, execution->junit_cases};
   for (size_t i = 0; status == OPC_OK && i < execution->target_count; i++)
-    status = opc_report_begin(execution->targets[i].report, reader, execution->targets[i].file, error);
+    status = opc_report_begin(execution->targets[i].report, &source, execution->targets[i].file, error);
+  opc_problems_clear(&problems);
   opc_journal_reader_close(reader);
   return status;
 }
 
 /* Every report is tried, so that one full disk does not take the others along; the first error is kept. */
-static opc_status_t finish_reports(opc_execution_t *execution, opc_journal_reader_t *reader, opc_error_t *error) {
+static opc_status_t finish_reports(opc_execution_t *execution, const opc_problems_t *problems, opc_error_t *error) {
   opc_status_t status = OPC_OK;
+  const opc_report_source_t source = {problems->journal, problems, execution->junit_cases};
   for (size_t i = 0; i < execution->target_count; i++) {
     opc_error_t own;
     opc_report_target_t *target = &execution->targets[i];
-    opc_status_t result = opc_report_finish(target->report, reader, target->file, &own);
+    opc_status_t result = opc_report_finish(target->report, &source, target->file, &own);
     target->written = result == OPC_OK;
     if (result != OPC_OK && status == OPC_OK) status = opc_error_set(error, result, "%s", own.message);
   }
   return status;
 }
 
-static int strict_code(const opc_execution_t *execution, const opc_journal_summary_t *summary, int code) {
+/* What warnings and operators that were not checked make of a run that is fine otherwise. */
+static int judged_code(const opc_execution_t *execution, opc_journal_reader_t *reader, int code) {
+  opc_journal_summary_t summary;
+  opc_journal_reader_summary(reader, &summary);
+  opc_coverage_t coverage = opc_coverage_of(reader);
   bool mild = code == OPC_EXIT_OK || code == OPC_EXIT_NOTHING;
-  return execution->strict && mild && summary->warnings ? OPC_EXIT_BROKEN : code;
+  bool too_few = coverage.checked < opc_coverage_required(&coverage, execution->required);
+  return mild && ((execution->strict && summary.warnings) || too_few) ? OPC_EXIT_BROKEN : code;
 }
 
 /* *out_worth: the run broke off, or a report could not be written, and the journal holds what was found. */
@@ -126,21 +137,24 @@ static int make_reports(opc_execution_t *execution, opc_status_t run_status, int
   opc_error_t error;
   opc_journal_reader_t *reader = NULL;
   opc_journal_summary_t summary = {0};
+  opc_problems_t problems = {0};
   opc_status_t status =
       opc_journal_reader_open_known(execution->options.journal, execution->options.kept, &reader, &error);
   if (status == OPC_OK) {
     opc_journal_reader_summary(reader, &summary);
-    code = strict_code(execution, &summary, code);
-    status = finish_reports(execution, reader, &error);
+    code = judged_code(execution, reader, code);
+    status = opc_problems_make(reader, &problems, &error);
   }
+  if (status == OPC_OK) status = finish_reports(execution, &problems, &error);
   /* A wrong sample file is told in a line: there is nothing to show. */
   bool reached = summary.libraries > 0 && opc_exit_code(run_status) != OPC_EXIT_USAGE;
-  if (reader && (run_status == OPC_OK || reached)) {
+  if (problems.journal && (run_status == OPC_OK || reached)) {
     opc_error_t shown;
     opc_status_t result =
-        execution->show(reader, status == OPC_OK ? code : OPC_EXIT_HARNESS, execution->context, &shown);
+        execution->show(&problems, status == OPC_OK ? code : OPC_EXIT_HARNESS, execution->context, &shown);
     if (result != OPC_OK && status == OPC_OK) status = opc_error_set(&error, result, "%s", shown.message);
   }
+  opc_problems_clear(&problems);
   opc_journal_reader_close(reader);
   fflush(stdout);
   if (status != OPC_OK) opc_complain("%s", error.message);
@@ -184,6 +198,24 @@ int opc_execution_run(opc_execution_t *execution) {
   if (journal && !worth && !execution->journal) unlink(journal);
   free(journal);
   return code;
+}
+
+void opc_execution_tell_reports(const opc_execution_t *execution, const opc_screen_t *screen) {
+  for (size_t i = 0; i < execution->target_count; i++) {
+    const opc_report_target_t *target = &execution->targets[i];
+    if (!target->written) continue;
+    fprintf(screen->stream, "%s report: ", target->report->name);
+    opc_screen_text(screen, OPC_TONE_PLAIN, target->file);
+    fputc('\n', screen->stream);
+  }
+}
+
+const char *opc_execution_whole(const opc_execution_t *execution) {
+  for (size_t i = 0; i < execution->target_count; i++) {
+    const opc_report_target_t *target = &execution->targets[i];
+    if (target->written && target->report == &opc_report_json) return target->file;
+  }
+  return execution->journal;
 }
 
 static opc_status_t add_library(const char *path, void *context, opc_error_t *error) {
@@ -287,16 +319,6 @@ void opc_execution_options(opc_execution_t *execution, const opc_arguments_t *ar
   to->sample_file_count = execution->samples.count;
   to->argv = arguments->full_argv;
   to->argc = (size_t)arguments->full_argc;
-}
-
-void opc_execution_show_targets(const opc_execution_t *execution, const opc_screen_t *screen) {
-  for (size_t i = 0; i < execution->target_count; i++) {
-    const opc_report_target_t *target = &execution->targets[i];
-    if (!target->written) continue;
-    printf("%s report: ", target->report->name);
-    opc_screen_text(screen, OPC_TONE_PLAIN, target->file);
-    fputc('\n', stdout);
-  }
 }
 
 void opc_execution_clear(opc_execution_t *execution) {

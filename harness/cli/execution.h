@@ -39,10 +39,12 @@ typedef struct opc_execution {
   opc_report_target_t targets[OPC_REPORT_TARGETS];
   size_t target_count;
   opc_strings_t libraries, preloads, samples; /* opc_execution_options puts them into the options */
+  opc_junit_cases_t junit_cases;
   bool strict, timeout_given;
+  int required;             /* --require-checked: percent of operators and classes; 0: any number will do */
   opc_progress_t *progress; /* (optional) shown during the run */
   /* Shows the finished (or broken) run on stdout; exit_code is the one that the program will end with. */
-  opc_status_t (*show)(opc_journal_reader_t *journal, int exit_code, void *context, opc_error_t *error);
+  opc_status_t (*show)(const opc_problems_t *problems, int exit_code, void *context, opc_error_t *error);
   void *context;
 } opc_execution_t;
 
@@ -55,12 +57,15 @@ opc_status_t opc_execution_readable(const char *option, const char *file, opc_er
 opc_status_t opc_execution_claim(const opc_execution_t *execution, const char *option, const char *file,
                                  opc_error_t *error) OPC_CHECKED;
 void opc_execution_options(opc_execution_t *execution, const opc_arguments_t *arguments);
-/* "JSON report: FILE", a line a report that was written. */
-void opc_execution_show_targets(const opc_execution_t *execution, const opc_screen_t *screen);
 void opc_execution_clear(opc_execution_t *execution);
 
 /* Errors are told on stderr. Returns the exit code. */
 int opc_execution_run(opc_execution_t *execution);
+
+/* A line for each report that was written. */
+void opc_execution_tell_reports(const opc_execution_t *execution, const opc_screen_t *screen);
+/* A file with the whole result, for what a screen has no room for; NULL: none is kept. */
+const char *opc_execution_whole(const opc_execution_t *execution);
 
 /* Adds a library, or those of a folder or wheel that register operators (inspect/package.h), but for those that are the
  * same file as one before, which is told on stderr. */

@@ -6,6 +6,7 @@
 #                  [OPERATORS glob]       only the operators whose name matches
 #                  [PRELOAD library…]     libraries (targets or files) that are loaded first
 #                  [XFAIL file] [JUNIT file] [STRICT]
+#                  [REQUIRE_CHECKED percent] the test fails where fewer of the operators and classes were called and judged
 #                  [TIMEOUT seconds]      of the whole test
 #                  [CASE_TIMEOUT seconds] of one case, default 10
 #                  [ARGUMENTS argument…]) anything else that `opcheck-c run` takes
@@ -31,7 +32,7 @@ function(_opcheck_library_file out library)
 endfunction()
 
 function(opcheck_add_test library)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "STRICT" "NAME;OPERATORS;XFAIL;JUNIT;TIMEOUT;CASE_TIMEOUT"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "STRICT" "NAME;OPERATORS;XFAIL;JUNIT;TIMEOUT;CASE_TIMEOUT;REQUIRE_CHECKED"
                         "SAMPLES;CHECKS;DEVICES;PRELOAD;ARGUMENTS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "opcheck_add_test(${library}): what is \"${arg_UNPARSED_ARGUMENTS}\"?")
@@ -69,6 +70,9 @@ function(opcheck_add_test library)
   endif()
   if(arg_STRICT)
     list(APPEND command --strict)
+  endif()
+  if(DEFINED arg_REQUIRE_CHECKED)
+    list(APPEND command --require-checked "${arg_REQUIRE_CHECKED}")
   endif()
   list(APPEND command ${arg_ARGUMENTS})
   _opcheck_library_file(file "${library}")

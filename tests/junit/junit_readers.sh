@@ -6,6 +6,8 @@ opcheck_c="$1" xmllint="$2" python="$3" journal="$4"
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
-"$opcheck_c" report render --junit "$folder/report.xml" --json "$folder/report.json" "$journal"
-"$xmllint" --noout --nonet --schema "$here/junit-10.xsd" "$folder/report.xml"
-[[ -z "$python" ]] || "$python" "$here/read_back.py" "$folder/report.xml" "$folder/report.json"
+for cases in operator case; do
+  "$opcheck_c" report render --junit-cases "$cases" --junit "$folder/report.xml" --json "$folder/report.json" "$journal"
+  "$xmllint" --noout --nonet --schema "$here/junit-10.xsd" "$folder/report.xml"
+  [[ -z "$python" ]] || "$python" "$here/read_back.py" "$folder/report.xml" "$folder/report.json" "$cases"
+done

@@ -63,16 +63,24 @@ static inline opc_journal_reader_t *journal_of(const char *text) {
 }
 
 /* The whole report as text; the caller frees. */
-static inline char *report_text(const opc_report_t *report, opc_journal_reader_t *journal, opc_status_t expected) {
+static inline char *report_text_of(const opc_report_t *report, opc_journal_reader_t *journal,
+                                   opc_junit_cases_t junit_cases, opc_status_t expected) {
   char *text = NULL;
   size_t length = 0;
   opc_error_t error = {0};
+  opc_problems_t problems;
   FILE *stream = open_memstream(&text, &length);
   assert_non_null(stream);
-  opc_status_t status = report->write(journal, stream, &error);
+  assert_int_equal(opc_problems_make(journal, &problems, &error), OPC_OK);
+  const opc_report_source_t source = {journal, &problems, junit_cases};
+  opc_status_t status = report->write(&source, stream, &error);
+  opc_problems_clear(&problems);
   fclose(stream);
   if (status != expected) fail_msg("status %d: %s", (int)status, error.message);
   return text;
+}
+static inline char *report_text(const opc_report_t *report, opc_journal_reader_t *journal, opc_status_t expected) {
+  return report_text_of(report, journal, OPC_JUNIT_BY_CASE, expected);
 }
 
 #define assert_contains(text, part)                                                     \

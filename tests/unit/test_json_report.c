@@ -46,6 +46,10 @@ static void the_format_is_whole(void **state) {
   assert_int_equal(json_integer_value(at(json, "summary", "fail")), 1);
   assert_string_equal(json_string_value(at(json, "results", "rule")), "meta.stride");
   assert_true(json_is_null(at(json, "results", "reason")));
+  assert_true(json_is_null(at(json, "results", "standing")));
+  assert_string_equal(json_string_value(at(json, "problems", "rule")), "meta.stride");
+  assert_int_equal(json_integer_value(at(json, "summary", "problems")), 1);
+  assert_int_equal(json_integer_value(at(json, "summary", "checked")), 1);
   assert_true(json_is_object(at(json, "results", "evidence")));
   assert_null(json_object_get(json_array_get(at(json, "results", NULL), 0), "t"));
   assert_null(json_object_get(json_array_get(at(json, "results", NULL), 0), "confirmed"));
@@ -56,8 +60,8 @@ static void an_early_report_says_incomplete(void **state) {
   (void)state;
   json_t *json = report_of("");
   assert_true(json_is_false(json_object_get(json_object_get(json, "run"), "complete")));
-  static const char *const lists[] = {"libraries", "operators", "classes", "results"};
-  for (size_t i = 0; i < 4; i++) {
+  static const char *const lists[] = {"libraries", "operators", "classes", "results", "problems"};
+  for (size_t i = 0; i < 5; i++) {
     assert_true(json_is_array(json_object_get(json, lists[i])));
     assert_int_equal(json_array_size(json_object_get(json, lists[i])), 0);
   }
@@ -69,8 +73,8 @@ static void missing_fields_are_filled(void **state) {
   json_t *json =
       report_of(RUN_LINE "{\"t\":\"suspect\",\"operator\":\"n::a\",\"case\":\"n::a/c\",\"verdict\":\"fail\"}\n");
   json_t *result = json_array_get(json_object_get(json, "results"), 0);
-  static const char *const fields[] = {"operator", "check",   "case",     "verdict", "severity", "rule",
-                                       "reason",   "message", "evidence", "repro",   "seconds"};
+  static const char *const fields[] = {"operator", "check",   "case",     "verdict",  "severity", "rule",
+                                       "reason",   "message", "standing", "evidence", "repro",    "seconds"};
   for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
     if (!json_object_get(result, fields[i])) fail_msg("no %s", fields[i]);
   assert_true(json_is_false(json_object_get(result, "confirmed")));

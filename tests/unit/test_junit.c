@@ -101,6 +101,53 @@ static void text_from_outside_is_harmless(void **state) {
   free(xml);
 }
 
+/* ---- a testcase an operator and check ---- */
+
+static char *by_operator(const char *journal) {
+  opc_journal_reader_t *reader = journal_of(journal);
+  char *text = report_text_of(&opc_report_junit, reader, OPC_JUNIT_BY_OPERATOR, OPC_OK);
+  opc_journal_reader_close(reader);
+  return text;
+}
+
+static void a_check_of_an_operator_is_its_worst_case(void **state) {
+  (void)state;
+  char *xml = by_operator(
+      RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so") PASS_LINE("n::a", "stride", "cpu/-/s/plain")
+          FAIL_LINE("n::a", "stride", "cpu/-/s/x.sliced", "stride.wrong_result") ERROR_LINE(
+              "n::a", "stride", "cpu/-/s/x.neg", "timeout") FAIL_LINE("n::a", "meta", "cpu/-/s/plain", "meta.dtype")
+              PASS_LINE("n::a", "meta", "cpu/-/t/plain") PASS_LINE("n::a", "leak", "cpu/-/s/plain") WARN_LINE(
+                  "n::a", "state", "cpu/-/s/plain", "state.printed") PASS_LINE("n::a", "dtype", "cpu/-/s/plain")
+                  SKIP_LINE("n::a", "dtype", "cpu/int8/s/plain", "rejected") SKIP_LINE("n::a", "empty", "1", "rejected")
+                      SKIP_LINE("n::a", "empty", "2", "budget") SKIP_LINE("n::a", "empty", "3", "budget") END_LINE(1));
+  assert_contains(xml, "<testsuites name=\"opcheck-c\" tests=\"6\" failures=\"1\" errors=\"1\" time=\"1.500\">");
+  assert_contains(xml, "<testsuite name=\"l\" tests=\"6\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"3.000\"");
+  assert_contains(xml, "name=\"n::a/stride\" time=\"0.750\">\n   <error type=\"timeout\" message=\"died\">");
+  assert_contains(xml, "name=\"n::a/meta\" time=\"0.500\">\n   <failure type=\"meta.dtype\"");
+  assert_contains(xml, "name=\"n::a/leak\" time=\"0.250\"/>");
+  assert_contains(xml, "name=\"n::a/dtype\" time=\"0.500\"/>");
+  assert_contains(xml, "name=\"n::a/state\" time=\"0.250\">\n   <system-out>WARNING: problem ");
+  assert_contains(xml, "<skipped type=\"budget\" message=\"budget: 2 of 3 cases; because\"/>");
+  free(xml);
+}
+
+static void its_text_is_its_problems(void **state) {
+  (void)state;
+  char *xml = by_operator(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so")
+                              FAIL_LINE("n::a", "stride", "cpu/-/s/x.sliced", "stride.wrong_result")
+                                  FAIL_LINE("n::a", "initialisation", "cpu/-/s/x.sliced", "initialisation.output")
+                                      FAIL_LINE("n::a", "leak", "cpu/-/s/plain", "leak.tensor") END_LINE(1));
+  const char *stride = strstr(xml, "n::a/stride\""), *leak = strstr(xml, "n::a/leak\"");
+  assert_true(stride && leak);
+  assert_contains(stride,
+                  ", error: depends on the layout of `x`: wrong at cpu/-/s/x.sliced\n"
+                  "  rules: stride.wrong_result, initialisation.output\n  cases: 2\n"
+                  "  repro: opcheck-c run --case X lib\n");
+  assert_lacks(leak, "depends on the layout");
+  assert_contains(leak, "  rules: leak.tensor\n");
+  free(xml);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(verdicts_become_what_dashboards_show),
@@ -110,6 +157,8 @@ int main(void) {
       cmocka_unit_test(two_results_of_one_case_are_refused),
       cmocka_unit_test(no_result_is_left_out),
       cmocka_unit_test(text_from_outside_is_harmless),
+      cmocka_unit_test(a_check_of_an_operator_is_its_worst_case),
+      cmocka_unit_test(its_text_is_its_problems),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,23 +30,30 @@ static char *content_of(const char *path) {
   return text;
 }
 
-static opc_status_t write_half(opc_journal_reader_t *journal, FILE *stream, opc_error_t *error) {
-  (void)journal;
+static opc_status_t write_half(const opc_report_source_t *source, FILE *stream, opc_error_t *error) {
+  (void)source;
   fputs("half", stream);
   return opc_error_set(error, OPC_ERR_PROTOCOL, "broke off");
 }
 static const opc_report_t half_report = {"half", "", write_half};
 
+static const opc_problems_t no_problems;
+
+static opc_report_source_t source_of(opc_journal_reader_t *journal) {
+  return (opc_report_source_t){.journal = journal, .problems = &no_problems};
+}
+
 static void the_early_report_is_replaced(void **state) {
   (void)state;
   opc_error_t error = {0};
   opc_journal_reader_t *early = journal_of(RUN_LINE), *late = journal_of(RUN_LINE END_LINE(0));
+  const opc_report_source_t first = source_of(early), last = source_of(late);
   const char *target = in_folder("r.json");
-  assert_int_equal(opc_report_begin(&opc_report_json, early, target, &error), OPC_OK);
+  assert_int_equal(opc_report_begin(&opc_report_json, &first, target, &error), OPC_OK);
   assert_contains(content_of(target), "\"complete\": false");
-  assert_int_equal(opc_report_finish(&half_report, late, target, &error), OPC_ERR_PROTOCOL);
+  assert_int_equal(opc_report_finish(&half_report, &last, target, &error), OPC_ERR_PROTOCOL);
   assert_contains(content_of(target), "\"complete\": false");
-  assert_int_equal(opc_report_finish(&opc_report_json, late, target, &error), OPC_OK);
+  assert_int_equal(opc_report_finish(&opc_report_json, &last, target, &error), OPC_OK);
   assert_contains(content_of(target), "\"complete\": true");
   unlink(target);
   opc_journal_reader_close(early);
@@ -57,12 +64,13 @@ static void a_link_stays_a_link(void **state) {
   (void)state;
   opc_error_t error = {0};
   opc_journal_reader_t *journal = journal_of(RUN_LINE END_LINE(0));
+  const opc_report_source_t source = source_of(journal);
   char real[128];
   snprintf(real, sizeof real, "%s", in_folder("real.json"));
   fclose(fopen(real, "w"));
   const char *target = in_folder("link.json");
   assert_int_equal(symlink("real.json", target), 0);
-  assert_int_equal(opc_report_finish(&opc_report_json, journal, target, &error), OPC_OK);
+  assert_int_equal(opc_report_finish(&opc_report_json, &source, target, &error), OPC_OK);
   struct stat info;
   assert_int_equal(lstat(target, &info), 0);
   assert_true(S_ISLNK(info.st_mode));
@@ -76,17 +84,18 @@ static void what_cannot_be_written_is_told(void **state) {
   (void)state;
   opc_error_t error = {0};
   opc_journal_reader_t *journal = journal_of(RUN_LINE END_LINE(0));
+  const opc_report_source_t source = source_of(journal);
   const opc_report_t *const reports[] = {&opc_report_json, &opc_report_junit};
   for (size_t i = 0; i < 2; i++) {
-    assert_int_equal(opc_report_begin(reports[i], journal, in_folder("no/r.json"), &error), OPC_ERR_IO);
+    assert_int_equal(opc_report_begin(reports[i], &source, in_folder("no/r.json"), &error), OPC_ERR_IO);
     assert_contains(error.message, "does not exist");
-    assert_int_equal(opc_report_begin(reports[i], journal, folder, &error), OPC_ERR_IO);
+    assert_int_equal(opc_report_begin(reports[i], &source, folder, &error), OPC_ERR_IO);
     assert_contains(error.message, "it is a folder");
-    assert_int_equal(opc_report_begin(reports[i], journal, "", &error), OPC_ERR_IO);
-    assert_int_equal(opc_report_begin(reports[i], journal, "/dev/full", &error), OPC_OK);
-    assert_int_equal(opc_report_finish(reports[i], journal, "/dev/full", &error), OPC_ERR_IO);
+    assert_int_equal(opc_report_begin(reports[i], &source, "", &error), OPC_ERR_IO);
+    assert_int_equal(opc_report_begin(reports[i], &source, "/dev/full", &error), OPC_OK);
+    assert_int_equal(opc_report_finish(reports[i], &source, "/dev/full", &error), OPC_ERR_IO);
     assert_contains(error.message, "No space left on device");
-    assert_int_equal(opc_report_finish(reports[i], journal, "/dev/null", &error), OPC_OK);
+    assert_int_equal(opc_report_finish(reports[i], &source, "/dev/null", &error), OPC_OK);
   }
   struct stat info;
   assert_int_equal(stat("/dev/null", &info), 0);

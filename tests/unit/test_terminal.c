@@ -3,17 +3,26 @@
 #include "reports/digest.h"
 #include "reports/terminal.h"
 
-static char *shown(const char *journal, int width, int exit_code) {
+static char *shown_as(const char *journal, int width, opc_terminal_view_t view) {
   opc_journal_reader_t *reader = journal_of(journal);
+  opc_problems_t problems;
   char *text = NULL;
   size_t length = 0;
   opc_error_t error = {0};
   FILE *stream = open_memstream(&text, &length);
   opc_screen_t screen = {.stream = stream, .width = width};
-  assert_int_equal(opc_terminal_report(reader, &screen, exit_code, &error), OPC_OK);
+  assert_int_equal(opc_problems_make(reader, &problems, &error), OPC_OK);
+  assert_int_equal(opc_terminal_report(&problems, &screen, &view, &error), OPC_OK);
+  opc_terminal_end(&problems, &screen, &view);
   fclose(stream);
+  opc_problems_clear(&problems);
   opc_journal_reader_close(reader);
   return text;
+}
+
+/* All findings. */
+static char *shown(const char *journal, int width, int exit_code) {
+  return shown_as(journal, width, (opc_terminal_view_t){.exit_code = exit_code, .verbose = true});
 }
 
 #define HEAD RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so")
@@ -27,7 +36,7 @@ static void the_simplest_case_stands_for_its_rule(void **state) {
                      0, 1);
   assert_contains(text, "what        wrong at cpu/-/s/plain\n");
   assert_contains(text, "and         3 more cases of this operator and rule\n");
-  assert_contains(text, "FAILED  1 finding in 1 operator\n");
+  assert_contains(text, "FAILED: 1 problem (1 error) in 1 operator; 1 of 1 operators and classes checked\n");
   assert_contains(text, "explain     opcheck-c explain stride.wrong_result\n");
   assert_lacks(text, "wrong at cpu/-/t/plain");
   free(text);
@@ -96,10 +105,10 @@ static void strict_is_said(void **state) {
   const char *journal = HEAD PASS_LINE("n::a", "stride", "cpu/-/s/plain")
       WARN_LINE("n::a", "registration", "-/-/-/-", "registration.no_meta_kernel") END_LINE(0);
   char *text = shown(journal, 0, 0);
-  assert_contains(text, "PASSED, 1 warning finding\n");
+  assert_contains(text, "PASSED: 1 of 1 operators and classes checked; 1 warning\n");
   free(text);
   text = shown(journal, 0, 1);
-  assert_contains(text, "FAILED  warnings count (--strict)");
+  assert_contains(text, "FAILED: warnings count (--strict); 1 problem (1 warning) in 1 operator; 1 of 1 ");
   free(text);
 }
 
@@ -122,7 +131,7 @@ static void a_warning_is_explained_once(void **state) {
   assert_true(why && second && why < second);
   assert_null(strstr(second, "why  "));
   assert_contains(second, "repro       opcheck-c run");
-  assert_contains(second, ", 2 warning findings\n");
+  assert_contains(second, "PASSED: 2 of 2 operators and classes checked; 2 warnings\n");
   free(text);
 }
 
@@ -153,7 +162,7 @@ static void many_operators_are_a_line_each(void **state) {
 static void a_report_that_failed_is_said(void **state) {
   (void)state;
   char *text = shown(HEAD PASS_LINE("n::a", "stride", "cpu/-/s/plain") END_LINE(0), 0, 3);
-  assert_contains(text, "FAILED  not all reports could be written\n");
+  assert_contains(text, "FAILED: not all reports could be written; 1 of 1 operators and classes checked\n");
   free(text);
 }
 
@@ -162,7 +171,7 @@ static void lines_fit_the_width_but_for_those_to_paste(void **state) {
   char *text = shown(HEAD FAIL_LINE("n::a", "mutation", "cpu/-/s/plain", "mutation.undeclared") END_LINE(1), 60, 1);
   for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
     if (strstr(line, "FAIL") || strstr(line, "case ") || strstr(line, "repro") || strstr(line, "schema") ||
-        strstr(line, " fail, "))
+        strstr(line, " fail, ") || strstr(line, "checked"))
       continue;
     if (strlen(line) > 60) fail_msg("%zu columns: %s", strlen(line), line);
   }
@@ -215,9 +224,136 @@ static void what_many_operators_break_is_summed_up(void **state) {
   assert_contains(text,
                   "FAIL     40 operators  stride.wrong_result  n::a0, n::a1, n::a2, …\nwarn      5 operators  "
                   "registration.no_meta_kernel  n::a0, n::a1, n::a2, …\n");
-  assert_contains(text, "FAILED  40 findings in 40 operators, 5 warning findings\n");
+  assert_contains(
+      text,
+      "FAILED: 45 problems (40 errors, 5 warnings) in 40 operators; 47 of 48 operators and classes checked, 1 without "
+      "inputs\n");
   free(text);
   opc_text_clear(&journal);
+}
+
+/* ---- problems ---- */
+
+static char *summed(const char *journal, opc_terminal_view_t view) { return shown_as(journal, 0, view); }
+
+static int lines_of(const char *text) {
+  int lines = 0;
+  for (; *text; text++) lines += *text == '\n';
+  return lines;
+}
+
+static void the_summary_comes_first_and_the_verdict_last(void **state) {
+  (void)state;
+  char *text = summed(HEAD FAIL_LINE("n::a", "stride", "cpu/-/s/x.sliced", "stride.wrong_result")
+                          WARN_LINE("n::a", "registration", "-/-/-/-", "registration.no_meta_kernel") END_LINE(1),
+                      (opc_terminal_view_t){.exit_code = 1});
+  static const char first[] = "1 of 1 operators and classes checked\n2 cases: 0 pass, 1 fail, ";
+  assert_int_equal(strncmp(text, first, sizeof first - 1), 0);
+  const char *error = strstr(text, "FAIL  n::a  stride.wrong_result: "), *warning = strstr(text, "WARN  n::a");
+  assert_true(error && warning && error < warning);
+  assert_contains(text, "what        depends on the layout of `x`: wrong at cpu/-/s/x.sliced\n");
+  assert_contains(text, "where       registered at a.cpp:1 in l.so\n");
+  assert_contains(text, "repro       opcheck-c run --case X lib\n");
+  static const char last[] =
+      "FAILED: 2 problems (1 error, 1 warning) in 1 operator; 1 of 1 operators and classes checked\n";
+  assert_string_equal(text + strlen(text) - (sizeof last - 1), last);
+  free(text);
+}
+
+static void what_was_not_called_is_said(void **state) {
+  (void)state;
+  const char *journal = RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so") OPERATOR_LINE("n::b", "l.so")
+      PASS_LINE("n::a", "stride", "cpu/-/s/plain") PASS_LINE("n::b", "registration", "-/-/-/-")
+          SKIP_LINE("n::b", "stride", "cpu/-/-/-", "no_sample") END_LINE(0);
+  char *text = summed(journal, (opc_terminal_view_t){0});
+  assert_contains(text, "1 not checked: --samples FILE");
+  assert_contains(text, "operators   n::b\n");
+  assert_contains(text, "\nPASSED: 1 of 2 operators and classes checked, 1 without inputs\n");
+  free(text);
+  text = summed(journal, (opc_terminal_view_t){.exit_code = 1, .required = 60});
+  assert_contains(
+      text, "\nFAILED: 1 of 2 operators and classes checked, 1 without inputs; --require-checked 60 asks for 2\n");
+  free(text);
+  text = summed(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so") PASS_LINE("n::a", "registration", "-/-/-/-")
+                    END_LINE(0),
+                (opc_terminal_view_t){0});
+  assert_contains(text, "\nPASSED: 1 of 1 operators and classes checked\n"); /* nothing else was asked for */
+  free(text);
+}
+
+static void three_hundred_operators_fit_on_three_screens(void **state) {
+  (void)state;
+  enum { SCREENS = 150 };
+  opc_text_t journal = {0};
+  opc_text_add(&journal, RUN_LINE LIBRARY_LINE("l.so"));
+  repeat(&journal,
+         OPERATOR_LINE("n::a@", "l.so") FAIL_LINE("n::a@", "stride", "cpu/-/s/x.sliced", "stride.wrong_result"), 300);
+  repeat(&journal, WARN_LINE("n::a@", "registration", "-/-/-/-", "registration.no_meta_kernel"), 300);
+  opc_text_add(&journal, END_LINE(1));
+  char *text = summed(opc_text_c(&journal), (opc_terminal_view_t){.exit_code = 1, .whole = "r.json"});
+  if (lines_of(text) > SCREENS) fail_msg("%d lines", lines_of(text));
+  assert_int_equal(count_of(text, "FAIL  "), 30);
+  assert_contains(text, "\nand 570 more in r.json\n");
+  assert_contains(text, "FAILED: 600 problems (300 errors, 300 warnings) in 300 operators; 300 of 300 ");
+  free(text);
+  text = summed(opc_text_c(&journal), (opc_terminal_view_t){.exit_code = 1});
+  assert_contains(text, "and 570 more: --verbose lists all findings, --json FILE keeps them\n");
+  free(text);
+  opc_text_clear(&journal);
+}
+
+static void notes_do_not_fill_the_screen(void **state) {
+  (void)state;
+  opc_text_t journal = {0};
+  opc_text_add(&journal, HEAD);
+  repeat(&journal, "{\"t\":\"note\",\"message\":\"n@\"}\n", 10);
+  opc_text_add(&journal, PASS_LINE("n::a", "stride", "cpu/-/s/plain") END_LINE(0));
+  char *text = summed(opc_text_c(&journal), (opc_terminal_view_t){0});
+  assert_contains(text, "note: n7\nand 2 more notes: --verbose shows them\n");
+  free(text);
+  text = shown(opc_text_c(&journal), 0, 0);
+  assert_contains(text, "note: n9\n\n");
+  free(text);
+  opc_text_clear(&journal);
+}
+
+static void one_warning_of_many_operators_is_one_entry(void **state) {
+  (void)state;
+  opc_text_t journal = {0};
+  opc_text_add(&journal, RUN_LINE LIBRARY_LINE("l.so"));
+  repeat(&journal,
+         OPERATOR_LINE("n::a@", "l.so") WARN_LINE("n::a@", "registration", "-/-/-/-", "registration.no_meta_kernel"),
+         40);
+  opc_text_add(&journal, END_LINE(0));
+  char *text = summed(opc_text_c(&journal), (opc_terminal_view_t){0});
+  assert_contains(text, "WARN  n::a0 and 39 more  registration.no_meta_kernel: ");
+  assert_int_equal(count_of(text, "WARN"), 1);
+  assert_contains(text, "; 40 warnings\n");
+  assert_lacks(text, " more in ");
+  free(text);
+  opc_text_clear(&journal);
+}
+
+static void a_problem_takes_twelve_lines_of_a_hundred_columns(void **state) {
+  (void)state;
+  opc_text_t journal = {0}, words = {0};
+  repeat(&words, "long@ ", 200);
+  opc_text_addf(&journal,
+                HEAD
+                "{\"t\":\"result\",\"operator\":\"n::a\",\"check\":\"stride\",\"case\":\"n::a/stride/cpu/-/s/plain\","
+                "\"verdict\":\"fail\",\"severity\":\"error\",\"rule\":\"stride.wrong_result\",\"message\":\"%s\","
+                "\"standing\":\"declared/same_values\",\"evidence\":{\"why\":\"%s\",\"input\":{\"x\":\"%s\"}},"
+                "\"repro\":\"again\"}\n" END_LINE(1),
+                opc_text_c(&words), opc_text_c(&words), opc_text_c(&words));
+  char *text = summed(opc_text_c(&journal), (opc_terminal_view_t){.exit_code = 1});
+  if (lines_of(text) > 3 + 1 + 12 + 2 + 1 + 1) fail_msg("%d lines:\n%s", lines_of(text), text);
+  assert_contains(text, "tried       declared/same_values, because long0");
+  assert_contains(text, " …\n");
+  for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+    if (strlen(line) > 102) fail_msg("%zu bytes: %s", strlen(line), line); /* "…" has three */
+  free(text);
+  opc_text_clear(&journal);
+  opc_text_clear(&words);
 }
 
 int main(void) {
@@ -236,6 +372,12 @@ int main(void) {
       cmocka_unit_test(a_report_that_failed_is_said),
       cmocka_unit_test(lines_fit_the_width_but_for_those_to_paste),
       cmocka_unit_test(control_characters_do_not_reach_the_terminal),
+      cmocka_unit_test(the_summary_comes_first_and_the_verdict_last),
+      cmocka_unit_test(what_was_not_called_is_said),
+      cmocka_unit_test(three_hundred_operators_fit_on_three_screens),
+      cmocka_unit_test(notes_do_not_fill_the_screen),
+      cmocka_unit_test(one_warning_of_many_operators_is_one_entry),
+      cmocka_unit_test(a_problem_takes_twelve_lines_of_a_hundred_columns),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

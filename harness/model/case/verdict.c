@@ -25,3 +25,9 @@ int opc_verdict_find(const char *name) {
     if (strcmp(verdict_names[i], name) == 0) return i;
   return -1;
 }
+
+opc_skip_reason_t opc_skip_reason_find(const char *name) {
+  for (int i = OPC_SKIP_NONE + 1; name && i < OPC_SKIP_COUNT; i++)
+    if (strcmp(reason_names[i], name) == 0) return (opc_skip_reason_t)i;
+  return OPC_SKIP_NONE;
+}

@@ -39,8 +39,9 @@ typedef enum opc_severity { OPC_SEVERITY_ERROR = 0, OPC_SEVERITY_WARNING } opc_s
 
 const char *opc_verdict_name(opc_verdict_kind_t verdict);
 const char *opc_skip_reason_name(opc_skip_reason_t reason);
-const char *opc_severity_name(opc_severity_t severity); /* "error", "warning" */
-int opc_verdict_find(const char *name);                 /* -1: no such verdict */
+const char *opc_severity_name(opc_severity_t severity);   /* "error", "warning" */
+int opc_verdict_find(const char *name);                   /* -1: no such verdict */
+opc_skip_reason_t opc_skip_reason_find(const char *name); /* OPC_SKIP_NONE: no such reason */
 
 #ifdef __cplusplus
 }

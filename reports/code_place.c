@@ -1,0 +1,88 @@
+#include "reports/code_place.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/text.h"
+#include "reports/journal_record.h"
+
+/* Frames of the access that the rule is about, else of any access, else of the crash. */
+static const json_t *frames_of(const json_t *result) {
+  const json_t *evidence = json_object_get(result, "evidence"), *found = NULL;
+  const char *rule = opc_record_text(result, "rule");
+  size_t index;
+  json_t *access;
+  json_array_foreach(json_object_get(evidence, "accesses"), index, access) {
+    const json_t *frames = json_object_get(access, "frames");
+    if (json_array_size(frames) == 0) continue;
+    if (!found) found = frames;
+    if (strcmp(opc_record_text(access, "rule"), rule) != 0) continue;
+    found = frames;
+    break;
+  }
+  return found ? found : json_object_get(evidence, "frames");
+}
+
+/* "void (anonymous namespace)::kernel<float>(at::Tensor const&)" as "kernel". */
+static void function_name(const char *symbol, char *out, size_t size) {
+  static const char anonymous[] = "(anonymous namespace)::";
+  size_t length = 0;
+  int depth = 0;
+  for (const char *at = symbol; *at; at++) {
+    if (strncmp(at, anonymous, sizeof anonymous - 1) == 0) {
+      at += sizeof anonymous - 2;
+      continue;
+    }
+    if (*at == '<') depth++;
+    else if (*at == '>' && depth > 0) depth--;
+    else if (depth > 0) continue;
+    else if ((*at == '(' || *at == '[') && length > 0) break;
+    else if (*at == ' ') length = 0; /* that was the type that it returns */
+    else if (length + 1 < size) out[length++] = *at;
+  }
+  out[length] = '\0';
+}
+
+/* Code of libtorch and of the C++ library that was compiled into the operator's: many operators share it. */
+static bool is_foreign(const char *function, const char *file) {
+  static const char *const spaces[] = {"at::", "c10::", "std::", "torch::", "__gnu_cxx::", "caffe2::"};
+  static const char *const folders[] = {"/ATen/",        "/c10/",    "/torch/csrc/", "/torch/headeronly/",
+                                        "/include/c++/", "/lib/gcc/"};
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+    if (strstr(file, folders[i])) return true;
+  for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++)
+    if (strncmp(function, spaces[i], strlen(spaces[i])) == 0) return true;
+  return false;
+}
+
+static uint64_t key_of(const char *module, const char *function, const char *file, const char *where) {
+  char text[1024];
+  int length = snprintf(text, sizeof text, "%s\n%s\n%s\n%s", module, *file ? function : "", file, where);
+  uint64_t key = XXH3_64bits(text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+  return key ? key : 1;
+}
+
+bool opc_code_place_of(const json_t *result, const char *library, opc_code_place_t *out) {
+  size_t index;
+  json_t *frame;
+  *out = (opc_code_place_t){0};
+  json_array_foreach(frames_of(result), index, frame) {
+    const char *module = opc_base_name(opc_record_text(frame, "module"));
+    if (!library || strcmp(module, opc_base_name(library)) != 0) continue;
+    const char *file = opc_record_text(frame, "file");
+    function_name(opc_record_text(frame, "symbol"), out->function, sizeof out->function);
+    if (is_foreign(out->function, file)) continue;
+    const char *name = *out->function ? out->function : "code";
+    char where[64];
+    if (*file)
+      snprintf(where, sizeof where, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(frame, "line")));
+    else snprintf(where, sizeof where, "%s", opc_record_text(frame, "offset"));
+    snprintf(out->text, sizeof out->text, "%s (%.120s%s%.30s)", name, *file ? opc_base_name(file) : module,
+             *file ? ":" : "+", where);
+    out->key = key_of(module, out->function, file, where);
+    return true;
+  }
+  *out = (opc_code_place_t){0};
+  return false;
+}

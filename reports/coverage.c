@@ -1,0 +1,35 @@
+#include "reports/coverage.h"
+
+#include <inttypes.h>
+
+bool opc_operator_is_checked(const opc_journal_operator_t *op) { return op->asked ? op->called : op->judged; }
+
+bool opc_operator_is_counted(const opc_journal_operator_t *op) {
+  const opc_journal_counts_t *counts = &op->counts;
+  return !op->is_file && counts->pass + counts->fail + counts->error + counts->warnings + counts->skip > 0;
+}
+
+opc_coverage_t opc_coverage_of(const opc_journal_reader_t *journal) {
+  opc_coverage_t coverage = {0};
+  for (size_t i = 0; i < opc_journal_reader_operator_count(journal); i++) {
+    const opc_journal_operator_t *op = opc_journal_reader_operator(journal, i);
+    if (!opc_operator_is_counted(op)) continue;
+    coverage.total++;
+    if (opc_operator_is_checked(op)) coverage.checked++;
+    else if (op->skips[OPC_SKIP_NO_SAMPLE]) coverage.without_inputs++;
+    else if (op->skips[OPC_SKIP_NO_KERNEL]) coverage.without_kernel++;
+    else coverage.other++;
+  }
+  return coverage;
+}
+
+uint64_t opc_coverage_required(const opc_coverage_t *coverage, int percent) {
+  return (coverage->total * (uint64_t)percent + 99) / 100;
+}
+
+void opc_coverage_say(const opc_coverage_t *coverage, opc_text_t *out) {
+  opc_text_addf(out, "%" PRIu64 " of %" PRIu64 " operators and classes checked", coverage->checked, coverage->total);
+  if (coverage->without_inputs) opc_text_addf(out, ", %" PRIu64 " without inputs", coverage->without_inputs);
+  if (coverage->without_kernel) opc_text_addf(out, ", %" PRIu64 " without a kernel", coverage->without_kernel);
+  if (coverage->other) opc_text_addf(out, ", %" PRIu64 " skipped", coverage->other);
+}

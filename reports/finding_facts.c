@@ -1,0 +1,131 @@
+#include "reports/finding_facts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "checks/catalogue/rules.h"
+#include "model/case/verdict.h"
+#include "plan/variant/variant.h"
+#include "reports/code_place.h"
+#include "reports/journal_record.h"
+
+static const char unchecked_rule[] = "memory.unchecked_arguments";
+
+/* ---- rules ---- */
+
+enum { RANK_TABLE = 100 };
+
+int opc_rule_rank(const char *rule) {
+  static const char *const strongest[] = {"memory.out_of_bounds_write",
+                                          "memory.use_after_free",
+                                          "memory.dangling_output",
+                                          "memory.out_of_bounds_read",
+                                          "memory.output_outside",
+                                          "memcheck",
+                                          "sanitize",
+                                          "signal",
+                                          "foreign_exception",
+                                          "exit",
+                                          "timeout",
+                                          "memory.system_call",
+                                          "memory",
+                                          "sample",
+                                          "meta"};
+  for (size_t i = 0; i < sizeof strongest / sizeof strongest[0]; i++) {
+    size_t length = strlen(strongest[i]);
+    if (strncmp(rule, strongest[i], length) == 0 && (rule[length] == '\0' || rule[length] == '.')) return (int)i;
+  }
+  const opc_rule_t *known = opc_rule_find(rule);
+  return RANK_TABLE + (known ? (int)(known - opc_rules) : (int)opc_rule_count);
+}
+
+static bool is_of(const char *rule, const char *check) {
+  size_t length = strlen(check);
+  return strncmp(rule, check, length) == 0 && (rule[length] == '\0' || rule[length] == '.');
+}
+
+const char *opc_rule_domain(const char *rule) {
+  static const char *const whole[] = {"meta", "symbolic", "autograd", "determinism", "leak"};
+  static const char *const of_call[] = {"memory",  "initialisation",    "stride",  "empty",
+                                        "dtype",   "bitwise",           "signal",  "exit",
+                                        "timeout", "foreign_exception", "memcheck"};
+  if (strcmp(rule, "autograd.not_registered") == 0) return rule; /* there is no derivative that could be wrong */
+  for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+    if (is_of(rule, whole[i])) return whole[i];
+  for (size_t i = 0; i < sizeof of_call / sizeof of_call[0]; i++)
+    if (is_of(rule, of_call[i])) return "call";
+  return rule;
+}
+
+const char *opc_rule_kind(const char *rule) { return is_of(rule, "signal") ? "signal" : rule; }
+
+/* ---- a finding ---- */
+
+static opc_input_change_t change_of(const opc_case_id_t *id, const char *standing) {
+  if (!*id->variant || strcmp(id->variant, "plain") == 0) return *id->dtype ? OPC_CHANGE_DTYPE : OPC_CHANGE_NONE;
+  const char *change = strchr(standing, '/');
+  bool same_values = !change || strcmp(change + 1, "same_values") == 0;
+  unsigned families = opc_variant_facts(id->variant).families;
+  if (families & (OPC_VARIANT_METHOD | OPC_VARIANT_USED)) return OPC_CHANGE_METHOD;
+  if (families & OPC_VARIANT_EMPTY) return OPC_CHANGE_EMPTY;
+  if (families & OPC_VARIANT_SPECIAL) return OPC_CHANGE_VALUES;
+  if (families & OPC_VARIANT_SAME) return OPC_CHANGE_SAME;
+  if (families & OPC_VARIANT_CAST) return OPC_CHANGE_DTYPE;
+  if (families != 0 && (families & ~(unsigned)(OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS)) == 0)
+    return same_values ? OPC_CHANGE_LAYOUT : OPC_CHANGE_VALUES;
+  return OPC_CHANGE_SIZES;
+}
+
+/* "tensors[1].sliced+x.offset" as "tensors"; "" for "all.sliced". */
+static void add_changed(const char *variant, char *out, size_t size) {
+  size_t length = strcspn(variant, ".[");
+  if (variant[length] == '\0' || (length == 3 && strncmp(variant, "all", 3) == 0)) return;
+  snprintf(out, size, "%.*s", (int)length, variant);
+}
+
+static const char *argument_touched(const json_t *evidence) {
+  size_t index;
+  json_t *access;
+  json_array_foreach(json_object_get(evidence, "accesses"), index,
+                     access) if (*opc_record_text(access, "argument")) return opc_record_text(access, "argument");
+  return "";
+}
+
+static opc_seen_t seen_of(const json_t *evidence, const char *rule) {
+  static const char *const words[OPC_SEEN_COUNT] = {"write", "read", "crash", "hang", "exception", "wrong_value"};
+  const char *seen = opc_record_text(evidence, "seen");
+  size_t index;
+  json_t *access;
+  for (int i = 0; i < OPC_SEEN_COUNT; i++)
+    if (strcmp(words[i], seen) == 0) return (opc_seen_t)i;
+  /* Journals that do not say it. */
+  json_array_foreach(json_object_get(evidence, "accesses"), index,
+                     access) if (strcmp(opc_record_text(access, "access"), "write") == 0) return OPC_SEEN_WRITE;
+  if (is_of(rule, "timeout")) return OPC_SEEN_HANG;
+  if (is_of(rule, "signal") || is_of(rule, "exit")) return OPC_SEEN_CRASH;
+  return OPC_SEEN_READ;
+}
+
+void opc_finding_facts_of(const json_t *record, const char *library, opc_finding_facts_t *out) {
+  const json_t *evidence = json_object_get(record, "evidence");
+  const char *standing = opc_record_text(record, "standing");
+  opc_code_place_t place;
+  *out = (opc_finding_facts_t){.rule = opc_record_text(record, "rule")};
+  if (opc_case_id_parse(opc_record_text(record, "case"), &out->id, NULL) != OPC_OK) out->id = (opc_case_id_t){0};
+  out->unchecked = strcmp(out->rule, unchecked_rule) == 0;
+  out->warning = strcmp(opc_record_text(record, "severity"), opc_severity_name(OPC_SEVERITY_WARNING)) == 0;
+  out->change = change_of(&out->id, standing);
+  out->one.complexity = opc_case_id_complexity(&out->id);
+  out->one.standing = opc_standing_find(standing);
+  out->rank = opc_rule_rank(out->rule);
+  if (opc_code_place_of(record, library, &place)) out->place = place.key;
+  add_changed(out->id.variant, out->argument, sizeof out->argument);
+  if (!out->unchecked) return;
+  out->seen = seen_of(evidence, out->rule);
+  out->rank = (int)out->seen;
+  const char *said = opc_record_text(evidence, "argument"), *before = opc_record_text(evidence, "seen_rule");
+  if (!*said && !*out->argument) said = argument_touched(evidence);
+  if (*said && strlen(said) < sizeof out->argument)
+    snprintf(out->argument, sizeof out->argument, "%.*s", (int)strcspn(said, "["), said);
+  if (*before) out->rule = before;
+}

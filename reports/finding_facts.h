@@ -1,0 +1,35 @@
+/* What merging needs to know of a finding: a result that is a failure or an error.
+ *
+ * Ownership: the strings belong to the record, or are constants; id is a copy. Threads: pure functions. */
+#ifndef OPC_REPORTS_FINDING_FACTS_H
+#define OPC_REPORTS_FINDING_FACTS_H
+
+#include <jansson.h>
+
+#include "model/case/case.h"
+#include "reports/problem.h"
+
+typedef struct opc_finding_facts {
+  const char *rule; /* of an unchecked argument: the one that the check had for it */
+  bool unchecked, warning;
+  int rank;
+  opc_input_change_t change;
+  char argument[256]; /* that was changed, or is not checked; "" for all of them, or none */
+  opc_seen_t seen;    /* where unchecked */
+  uint64_t place;
+  opc_problem_case_t one; /* without its offset */
+  opc_case_id_t id;
+} opc_finding_facts_t;
+
+/* library: the operator's; NULL where it is not known. */
+void opc_finding_facts_of(const json_t *record, const char *library, opc_finding_facts_t *out);
+
+/* The strongest rules first: what damages memory, what ends the process, then in the order of the tables. */
+int opc_rule_rank(const char *rule);
+/* Findings of one domain can have one cause: the name of a check whose rules are all about one piece of code (the Meta
+ * kernel, the derivative), "call" for what a kernel does to its arguments, else the rule itself. */
+const char *opc_rule_domain(const char *rule);
+/* Signals that end a process differ from run to run: "signal" for each of them, else the rule. */
+const char *opc_rule_kind(const char *rule);
+
+#endif

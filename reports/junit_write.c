@@ -1,0 +1,177 @@
+#include "reports/junit_write.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/catalogue/rules.h"
+#include "reports/xml_text.h"
+
+/* ---- writing, with one sticky status ---- */
+
+/* libxml2 tells a failed write on stderr and forgets why it failed; so it is not told. */
+int opc_junit_bytes(void *context, const char *bytes, int length) {
+  opc_junit_t *junit = context;
+  if (junit->cause == 0 && fwrite(bytes, 1, (size_t)length, junit->stream) != (size_t)length)
+    junit->cause = errno ? errno : EIO;
+  return length;
+}
+
+void opc_junit_written(opc_junit_t *junit, int result) {
+  if (result < 0 && junit->status == OPC_OK)
+    junit->status = opc_error_set(junit->error, OPC_ERR_IO, "cannot write the JUnit report");
+}
+
+void opc_junit_open(opc_junit_t *junit, const char *name) {
+  opc_junit_written(junit, xmlTextWriterStartElement(junit->xml, BAD_CAST name));
+}
+void opc_junit_close(opc_junit_t *junit) { opc_junit_written(junit, xmlTextWriterEndElement(junit->xml)); }
+
+void opc_junit_attribute(opc_junit_t *junit, const char *name, const char *value) {
+  opc_text_reset(&junit->text);
+  opc_xml_text_add(&junit->text, value, strlen(value));
+  opc_junit_written(junit, xmlTextWriterWriteAttribute(junit->xml, BAD_CAST name, BAD_CAST opc_text_c(&junit->text)));
+}
+
+void opc_junit_message(opc_junit_t *junit, const char *value) {
+  opc_text_reset(&junit->text);
+  opc_xml_text_message(&junit->text, value, strlen(value));
+  opc_junit_written(junit,
+                    xmlTextWriterWriteAttribute(junit->xml, BAD_CAST "message", BAD_CAST opc_text_c(&junit->text)));
+}
+
+void opc_junit_count(opc_junit_t *junit, const char *name, uint64_t value) {
+  opc_junit_written(junit,
+                    xmlTextWriterWriteFormatAttribute(junit->xml, BAD_CAST name, "%llu", (unsigned long long)value));
+}
+
+void opc_junit_time(opc_junit_t *junit, double seconds) {
+  opc_junit_written(junit,
+                    xmlTextWriterWriteFormatAttribute(junit->xml, BAD_CAST "time", "%.3f", seconds < 0 ? 0 : seconds));
+}
+
+void opc_junit_body(opc_junit_t *junit, const opc_text_t *value) {
+  opc_text_reset(&junit->text);
+  opc_xml_text_stream(&junit->text, opc_text_c(value), value->length);
+  opc_junit_written(junit, xmlTextWriterWriteString(junit->xml, BAD_CAST opc_text_c(&junit->text)));
+}
+
+/* ---- names ---- */
+
+/* "libops.so.1" -> "libops": a classname is dotted, so the stem holds no dot. */
+void opc_junit_stem(opc_text_t *out, const char *path) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  const char *end = strstr(name, ".so");
+  while (end && end[3] != '\0' && end[3] != '.') end = strstr(end + 1, ".so");
+  if (!end || end == name) end = name + strlen(name);
+  for (; name < end; name++) opc_text_add_bytes(out, *name == '.' ? "_" : name, 1);
+}
+
+static void add_classname(opc_text_t *out, const char *library, const char *operator_name) {
+  if (library) opc_junit_stem(out, library);
+  if (library && operator_name) opc_text_add(out, ".");
+  for (const char *at = operator_name; at && *at; at++) {
+    bool colons = at[0] == ':' && at[1] == ':';
+    opc_text_add_bytes(out, colons ? "." : at, 1);
+    if (colons) at++;
+  }
+}
+
+/* A reader that finds a name twice shows one of the two: that would be a result lost. */
+static void claim_name(opc_junit_t *junit, const char *classname, const char *name) {
+  bool added = true;
+  opc_text_t both = {0};
+  opc_text_addf(&both, "%s\n%s", classname, name);
+  if (junit->status == OPC_OK)
+    junit->status = opc_hash_set_add(&junit->names, opc_text_c(&both), both.length, &added, junit->error);
+  if (!added)
+    junit->status = opc_error_set(junit->error, OPC_ERR_PROTOCOL, "the journal holds two results of one case, %s in %s",
+                                  name, classname);
+  opc_text_clear(&both);
+}
+
+void opc_junit_testcase(opc_junit_t *junit, const char *library, const char *operator_name, const char *name,
+                        double seconds) {
+  opc_text_t classname = {0};
+  add_classname(&classname, library, operator_name);
+  if (junit->xml) {
+    opc_junit_open(junit, "testcase");
+    opc_junit_attribute(junit, "classname", opc_text_c(&classname));
+    opc_junit_attribute(junit, "name", name);
+    opc_junit_time(junit, seconds);
+  } else {
+    claim_name(junit, opc_text_c(&classname), name);
+  }
+  opc_text_clear(&classname);
+}
+
+/* ---- testcases ---- */
+
+static void add_line(opc_text_t *out, const char *label, const char *value) {
+  if (*value) opc_text_addf(out, "%s: %s\n", label, value);
+}
+
+enum { EVIDENCE_SHOWN = 600 };
+
+/* What stands in the body of a failure: enough to act on without the other reports. */
+static void describe(opc_text_t *out, const json_t *record, bool brief) {
+  const char *rule_name = opc_record_text(record, "rule");
+  const opc_rule_t *rule = opc_rule_find(rule_name);
+  opc_text_addf(out, "%s\n", opc_record_text(record, "message"));
+  if (strcmp(opc_record_text(record, "t"), "suspect") == 0)
+    opc_text_add(out, "Not confirmed: the run broke off before it.\n");
+  opc_text_add(out, "\n");
+  opc_text_addf(out, "rule: %s%s%s\n", rule_name, rule ? ", " : "", rule ? rule->title : "");
+  if (rule) add_line(out, "why", rule->why);
+  add_line(out, "case", opc_record_text(record, "case"));
+  const json_t *evidence = json_object_get(record, "evidence");
+  const char *key;
+  json_t *value;
+  json_object_foreach((json_t *)evidence, key, value) {
+    char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    const char *label = strcmp(key, "why") == 0 ? "tried because" : key; /* "why" is the rule's */
+    const char *whole = text ? text : json_is_string(value) ? json_string_value(value) : "";
+    size_t shown = strlen(whole);
+    if (brief && shown > EVIDENCE_SHOWN)
+      for (shown = EVIDENCE_SHOWN; ((unsigned char)whole[shown] & 0xc0) == 0x80;) shown--;
+    opc_text_addf(out, "%s: %.*s%s\n", label, (int)shown, whole,
+                  whole[shown] ? "… (all of it is in the JSON report)" : "");
+    free(text);
+  }
+  add_line(out, "repro", opc_record_text(record, "repro"));
+  if (rule) opc_text_addf(out, "more: opcheck-c explain %s\n", rule->name);
+}
+
+void opc_junit_finding(opc_junit_t *junit, const char *element, const json_t *record, const opc_text_t *problems) {
+  opc_text_t text = {0};
+  bool warning = strcmp(element, "system-out") == 0;
+  if (warning) opc_text_add(&text, "WARNING: ");
+  if (problems) opc_text_addf(&text, "%s\nThe simplest case of this check: ", opc_text_c(problems));
+  describe(&text, record, problems != NULL);
+  opc_junit_open(junit, element);
+  if (!warning) {
+    opc_junit_attribute(junit, "type", opc_record_text(record, "rule"));
+    opc_junit_message(junit, opc_record_text(record, "message"));
+  }
+  opc_junit_body(junit, &text);
+  opc_junit_close(junit);
+  opc_text_clear(&text);
+}
+
+void opc_junit_skip(opc_junit_t *junit, const char *reason, const char *message) {
+  opc_text_t text = {0};
+  opc_text_addf(&text, "%s%s%s", reason, *message ? ": " : "", message);
+  opc_junit_open(junit, "skipped");
+  opc_junit_attribute(junit, "type", reason);
+  opc_junit_message(junit, opc_text_c(&text));
+  opc_junit_close(junit);
+  opc_text_clear(&text);
+}
+
+void opc_junit_error(opc_junit_t *junit, const char *type, const char *message, const opc_text_t *text) {
+  opc_junit_open(junit, "error");
+  opc_junit_attribute(junit, "type", type);
+  opc_junit_message(junit, message);
+  opc_junit_body(junit, text);
+  opc_junit_close(junit);
+}

@@ -1,0 +1,150 @@
+#include "reports/problem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/catalogue/rules.h"
+
+static const char *const change_names[OPC_CHANGE_COUNT] = {"none",   "layout", "empty",       "sizes",
+                                                           "values", "dtype",  "same_tensor", "method"};
+static const char *const sources[] = {"declared", "recorded", "recipe", "searched"};
+static const char *const changes[] = {"same_values", "related", "alone"};
+enum { SOURCES = 4, CHANGES = 3, LAST_BIT = 63 };
+
+const char *opc_input_change_name(opc_input_change_t change) { return change_names[change]; }
+
+opc_standing_t opc_standing_find(const char *text) {
+  const char *slash = strchr(text, '/');
+  for (int s = 0; slash && s < SOURCES; s++)
+    for (int c = 0; c < CHANGES; c++)
+      if (strlen(sources[s]) == (size_t)(slash - text) && strncmp(sources[s], text, (size_t)(slash - text)) == 0 &&
+          strcmp(changes[c], slash + 1) == 0)
+        return 1 + CHANGES * s + c;
+  return 0;
+}
+
+const char *opc_standing_name(opc_standing_t standing, char out[32]) {
+  if (standing == 0) return NULL;
+  snprintf(out, 32, "%s/%s", sources[(standing - 1) / CHANGES], changes[(standing - 1) % CHANGES]);
+  return out;
+}
+
+int opc_standing_source(opc_standing_t standing) { return standing == 0 ? 0 : (standing - 1) / CHANGES; }
+
+uint64_t opc_problem_check_bit(const char *check) {
+  int index = opc_check_info_find(check);
+  return UINT64_C(1) << (index < 0 || index > LAST_BIT ? LAST_BIT : index);
+}
+
+const char *opc_problem_rule(const opc_problem_t *problem) {
+  return problem->unchecked ? "memory.unchecked_arguments" : problem->symptoms[0].rule;
+}
+
+/* What a person is shown first: an input that somebody vouches for, then the simplest case. */
+static bool is_better(const opc_problem_case_t *one, const opc_problem_case_t *other) {
+  int mine = opc_standing_source(one->standing), theirs = opc_standing_source(other->standing);
+  return mine != theirs ? mine < theirs : one->complexity < other->complexity;
+}
+
+void opc_problem_add_case(opc_problem_t *problem, const opc_problem_case_t *one) {
+  size_t at = problem->case_count;
+  while (at > 0 && one->complexity < problem->cases[at - 1].complexity) at--;
+  if (at == OPC_PROBLEM_CASES) return;
+  if (problem->case_count < OPC_PROBLEM_CASES) problem->case_count++;
+  memmove(problem->cases + at + 1, problem->cases + at, (problem->case_count - at - 1) * sizeof *problem->cases);
+  problem->cases[at] = *one;
+}
+
+void opc_problem_add_place(opc_problem_t *problem, uint64_t place) {
+  for (size_t i = 0; i < problem->place_count; i++)
+    if (problem->places[i] == place) return;
+  if (place != 0 && problem->place_count < OPC_PROBLEM_PLACES) problem->places[problem->place_count++] = place;
+}
+
+void opc_problem_add_argument(opc_problem_t *problem, const char *argument) {
+  for (size_t i = 0; i < problem->argument_count; i++)
+    if (strcmp(problem->arguments[i], argument) == 0) return;
+  if (problem->argument_count < OPC_PROBLEM_ARGUMENTS) problem->arguments[problem->argument_count++] = argument;
+}
+
+static bool is_stronger(const opc_symptom_t *one, const opc_symptom_t *other) {
+  return one->warning != other->warning ? !one->warning : one->rank < other->rank;
+}
+
+opc_status_t opc_problem_add_symptom(opc_problem_t *problem, const opc_symptom_t *symptom, opc_error_t *error) {
+  size_t known = 0;
+  opc_symptom_t joined = *symptom;
+  while (known < problem->symptom_count && strcmp(problem->symptoms[known].rule, symptom->rule) != 0) known++;
+  if (known < problem->symptom_count) {
+    const opc_symptom_t *old = &problem->symptoms[known];
+    bool stronger = is_stronger(symptom, old);
+    if (!stronger && (is_stronger(old, symptom) || !is_better(&symptom->best, &old->best))) joined = *old;
+  } else {
+    opc_symptom_t *grown = realloc(problem->symptoms, (known + 1) * sizeof *grown);
+    if (!grown) return opc_out_of_memory(error);
+    problem->symptoms = grown;
+    problem->symptom_count++;
+  }
+  for (; known > 0 && is_stronger(&joined, &problem->symptoms[known - 1]); known--)
+    problem->symptoms[known] = problem->symptoms[known - 1];
+  problem->symptoms[known] = joined;
+  return OPC_OK;
+}
+
+bool opc_problem_has_rule(const opc_problem_t *problem, const char *rule) {
+  for (size_t i = 0; i < problem->symptom_count; i++)
+    if (strcmp(problem->symptoms[i].rule, rule) == 0) return true;
+  return false;
+}
+
+bool opc_problem_shares_place(const opc_problem_t *left, const opc_problem_t *right) {
+  for (size_t i = 0; i < left->place_count; i++)
+    for (size_t k = 0; k < right->place_count; k++)
+      if (left->places[i] == right->places[k]) return true;
+  return false;
+}
+
+static opc_status_t add_operator(opc_problem_t *problem, const opc_problem_operator_t *op, opc_error_t *error) {
+  for (size_t i = 0; i < problem->operator_count; i++) {
+    if (problem->operators[i].index != op->index) continue;
+    problem->operators[i].error_checks |= op->error_checks;
+    problem->operators[i].warning_checks |= op->warning_checks;
+    return OPC_OK;
+  }
+  opc_problem_operator_t *grown = realloc(problem->operators, (problem->operator_count + 1) * sizeof *grown);
+  if (!grown) return opc_out_of_memory(error);
+  problem->operators = grown;
+  grown[problem->operator_count++] = *op;
+  return OPC_OK;
+}
+
+static opc_standing_t stronger_standing(const opc_problem_t *one, const opc_problem_t *other) {
+  if (one->warning != other->warning) return one->warning ? other->standing : one->standing;
+  if (one->standing == 0 || other->standing == 0) return one->standing ? one->standing : other->standing;
+  return one->standing < other->standing ? one->standing : other->standing;
+}
+
+opc_status_t opc_problem_absorb(opc_problem_t *into, opc_problem_t *from, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  into->standing = stronger_standing(into, from);
+  into->warning = into->warning && from->warning;
+  into->unchecked = into->unchecked && from->unchecked;
+  into->count += from->count;
+  for (size_t i = 0; i < OPC_SEEN_COUNT; i++) into->seen[i] += from->seen[i];
+  for (size_t i = 0; i < from->argument_count; i++) opc_problem_add_argument(into, from->arguments[i]);
+  for (size_t i = 0; i < from->case_count; i++) opc_problem_add_case(into, &from->cases[i]);
+  for (size_t i = 0; i < from->place_count; i++) opc_problem_add_place(into, from->places[i]);
+  for (size_t i = 0; i < from->symptom_count && status == OPC_OK; i++)
+    status = opc_problem_add_symptom(into, &from->symptoms[i], error);
+  for (size_t i = 0; i < from->operator_count && status == OPC_OK; i++)
+    status = add_operator(into, &from->operators[i], error);
+  opc_problem_clear(from);
+  return status;
+}
+
+void opc_problem_clear(opc_problem_t *problem) {
+  free(problem->symptoms);
+  free(problem->operators);
+  *problem = (opc_problem_t){0};
+}

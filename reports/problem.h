@@ -1,0 +1,101 @@
+/* A problem: findings with one cause (opcheck-c explain problems). What is kept of it is bounded: places in the journal
+ * instead of records.
+ *
+ * Ownership: opc_problem_clear frees symptoms and operators; rules and arguments belong to a set of names that outlives
+ * the problem. Threads: one. */
+#ifndef OPC_REPORTS_PROBLEM_H
+#define OPC_REPORTS_PROBLEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* What was done to the sample in the cases that show it. */
+typedef enum opc_input_change {
+  OPC_CHANGE_NONE = 0, /* the sample as it is shows it, or no sample is needed */
+  OPC_CHANGE_LAYOUT,   /* the same values in another layout */
+  OPC_CHANGE_EMPTY,
+  OPC_CHANGE_SIZES,
+  OPC_CHANGE_VALUES,
+  OPC_CHANGE_DTYPE,
+  OPC_CHANGE_SAME, /* one tensor given twice */
+  OPC_CHANGE_METHOD,
+  OPC_CHANGE_COUNT
+} opc_input_change_t;
+const char *opc_input_change_name(opc_input_change_t change);
+
+/* What an operator does with an argument that it does not check, the worst first (evidence.seen). */
+typedef enum opc_seen {
+  OPC_SEEN_WRITE = 0,
+  OPC_SEEN_READ,
+  OPC_SEEN_CRASH,
+  OPC_SEEN_HANG,
+  OPC_SEEN_EXCEPTION,
+  OPC_SEEN_WRONG_VALUE,
+  OPC_SEEN_COUNT
+} opc_seen_t;
+
+/* Who vouches for the input: 0 where nothing says so, else 1 + 3 * source + change, the strongest first. */
+typedef int opc_standing_t;
+opc_standing_t opc_standing_find(const char *text);                   /* "declared/same_values" */
+const char *opc_standing_name(opc_standing_t standing, char out[32]); /* NULL for 0 */
+int opc_standing_source(opc_standing_t standing);                     /* 0: a person, or nobody has to */
+
+typedef struct opc_problem_case {
+  uint64_t offset; /* of its record (opc_journal_reader_record) */
+  int complexity;  /* opc_case_id_complexity */
+  opc_standing_t standing;
+} opc_problem_case_t;
+
+typedef struct opc_symptom {
+  const char *rule;
+  bool warning;
+  int rank;       /* the strongest first */
+  uint64_t place; /* opc_code_place_t's key in the case `best`; 0: none */
+  opc_problem_case_t best;
+} opc_symptom_t;
+
+typedef struct opc_problem_operator {
+  uint32_t index;                        /* in the journal reader */
+  uint64_t error_checks, warning_checks; /* bits by opc_problem_check_bit */
+} opc_problem_operator_t;
+
+enum { OPC_PROBLEM_CASES = 16, OPC_PROBLEM_ARGUMENTS = 8, OPC_PROBLEM_PLACES = 8 };
+
+typedef struct opc_problem {
+  char id[17];
+  opc_input_change_t change;
+  bool unchecked; /* all of it is rule memory.unchecked_arguments */
+  bool warning;
+  opc_standing_t standing;                      /* the strongest one of the findings of its severity */
+  const char *arguments[OPC_PROBLEM_ARGUMENTS]; /* that were changed, or are not checked */
+  size_t argument_count;
+  opc_symptom_t *symptoms; /* the strongest first */
+  size_t symptom_count;
+  opc_problem_case_t cases[OPC_PROBLEM_CASES]; /* the simplest first */
+  size_t case_count;
+  uint64_t places[OPC_PROBLEM_PLACES];
+  size_t place_count;
+  uint64_t count;                /* of findings */
+  uint64_t seen[OPC_SEEN_COUNT]; /* inputs; unchecked only */
+  opc_problem_operator_t *operators;
+  size_t operator_count;
+} opc_problem_t;
+
+/* Bit of a check by name; the last one is for names that nobody knows. */
+uint64_t opc_problem_check_bit(const char *check);
+const char *opc_problem_rule(const opc_problem_t *problem);
+void opc_problem_add_case(opc_problem_t *problem, const opc_problem_case_t *one);
+void opc_problem_add_place(opc_problem_t *problem, uint64_t place); /* 0 adds nothing */
+void opc_problem_add_argument(opc_problem_t *problem, const char *argument);
+opc_status_t opc_problem_add_symptom(opc_problem_t *problem, const opc_symptom_t *symptom,
+                                     opc_error_t *error) OPC_CHECKED;
+bool opc_problem_has_rule(const opc_problem_t *problem, const char *rule);
+bool opc_problem_shares_place(const opc_problem_t *left, const opc_problem_t *right);
+/* All that `from` has becomes part of `into`, whose kind of change stays; from is empty then. */
+opc_status_t opc_problem_absorb(opc_problem_t *into, opc_problem_t *from, opc_error_t *error) OPC_CHECKED;
+void opc_problem_clear(opc_problem_t *problem);
+
+#endif

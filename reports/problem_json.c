@@ -1,0 +1,133 @@
+#include "reports/problem_json.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/json/json_write.h"
+#include "reports/code_place.h"
+
+static void add_arguments(opc_text_t *out, const opc_problem_t *problem) {
+  for (size_t i = 0; i < problem->argument_count; i++)
+    opc_text_addf(out, "%s`%s`", i ? ", " : "", problem->arguments[i]);
+}
+
+/* "does not check `offsets`: reads out of bounds (6 inputs), crashes (2), never returns (1)" */
+static void add_unchecked(opc_text_t *out, const opc_problem_t *problem) {
+  static const char *const words[OPC_SEEN_COUNT] = {
+      "writes out of bounds", "reads out of bounds", "crashes",
+      "never returns",        "fails in backward",   "gives wrong values"};
+  bool first = true;
+  opc_text_add(out, "does not check ");
+  if (problem->argument_count) add_arguments(out, problem);
+  else opc_text_add(out, "its arguments");
+  for (size_t i = 0; i < OPC_SEEN_COUNT; i++) {
+    if (problem->seen[i] == 0) continue;
+    opc_text_addf(out, "%s%s (%" PRIu64 "%s)", first ? ": " : ", ", words[i], problem->seen[i],
+                  !first                  ? ""
+                  : problem->seen[i] == 1 ? " input"
+                                          : " inputs");
+    first = false;
+  }
+}
+
+static char *message_of(const opc_problem_t *problem, const json_t *record) {
+  opc_text_t text = {0};
+  const char *own = opc_record_text(record, "message");
+  if (problem->unchecked) {
+    add_unchecked(&text, problem);
+    if (*own) opc_text_add(&text, "; the worst: ");
+  } else if (problem->change == OPC_CHANGE_LAYOUT) {
+    opc_text_add(&text, "depends on the layout of ");
+    if (problem->argument_count) add_arguments(&text, problem);
+    else opc_text_add(&text, "its arguments");
+    if (*own) opc_text_add(&text, ": ");
+  }
+  opc_text_add(&text, own);
+  return opc_text_take(&text);
+}
+
+static bool append(json_t *list, json_t *item) { return json_array_append_new(list, item) == 0; }
+
+/* The one that stands for the problem first, then the simplest ones. */
+static opc_status_t add_cases(const opc_problems_t *problems, const opc_problem_t *problem, json_t *cases,
+                              const json_t *record, opc_error_t *error) {
+  uint64_t shown = problem->symptoms[0].best.offset;
+  bool kept = append(cases, json_string(opc_record_text(record, "case")));
+  for (size_t i = 0; i < problem->case_count && kept && json_array_size(cases) < OPC_PROBLEM_CASES; i++) {
+    json_t *other = NULL;
+    if (problem->cases[i].offset == shown) continue;
+    opc_status_t status = opc_journal_reader_record(problems->journal, problem->cases[i].offset, &other, error);
+    if (status == OPC_OK) kept = append(cases, json_string(opc_record_text(other, "case")));
+    json_decref(other);
+    if (status != OPC_OK) return status;
+  }
+  return kept ? OPC_OK : opc_out_of_memory(error);
+}
+
+/* That of the case that stands for the problem comes first. */
+static bool add_operators(const opc_problems_t *problems, const opc_problem_t *problem, json_t *names,
+                          const json_t *record) {
+  const char *first = opc_record_text(record, "operator");
+  bool kept = append(names, json_string(first));
+  for (size_t i = 0; i < problem->operator_count && kept; i++) {
+    const char *name = opc_journal_reader_operator(problems->journal, problem->operators[i].index)->name;
+    if (strcmp(name, first) != 0) kept = append(names, json_string(name));
+  }
+  return kept;
+}
+
+static const char *library_of(const opc_problems_t *problems, const opc_problem_t *problem) {
+  return opc_journal_reader_operator(problems->journal, problem->operators[0].index)->library;
+}
+
+static json_t *whole(const opc_problem_t *problem, json_t *operators, json_t *cases, const json_t *record,
+                     const char *location) {
+  char standing[32], *message = message_of(problem, record);
+  const char *repro = opc_record_text(record, "repro");
+  json_t *symptoms = json_array(), *arguments = json_array();
+  bool kept = symptoms && arguments && message;
+  for (size_t i = 0; i < problem->symptom_count && kept; i++)
+    kept = append(symptoms, json_string(problem->symptoms[i].rule));
+  for (size_t i = 0; i < problem->argument_count && kept; i++)
+    kept = append(arguments, json_string(problem->arguments[i]));
+  json_t *json = json_pack(
+      "{s:s, s:O, s:s?, s:s, s:o, s:s, s:s?, s:o, s:s, s:O, s:I, s:s?, s:s, s:o}", "id", problem->id, "operators",
+      operators, "argument", problem->argument_count == 1 ? problem->arguments[0] : NULL, "rule",
+      opc_problem_rule(problem), "symptoms", symptoms, "severity", problem->warning ? "warning" : "error", "standing",
+      opc_standing_name(problem->standing, standing), "location", *location ? opc_json_string(location) : json_null(),
+      "message", message ? message : "", "cases", cases, "count", (json_int_t)problem->count, "repro",
+      *repro ? repro : NULL, "change", opc_input_change_name(problem->change), "arguments", arguments);
+  if (!kept) {
+    json_decref(json);
+    json = NULL;
+  }
+  free(message);
+  return json;
+}
+
+opc_status_t opc_problem_to_json(const opc_problems_t *problems, const opc_problem_t *problem, json_t **out,
+                                 json_t **out_record, opc_error_t *error) {
+  json_t *record = NULL, *cases = json_array(), *operators = json_array();
+  opc_code_place_t place;
+  *out = NULL;
+  opc_status_t status = cases && operators ? OPC_OK : opc_out_of_memory(error);
+  if (status == OPC_OK)
+    status = opc_journal_reader_record(problems->journal, problem->symptoms[0].best.offset, &record, error);
+  if (status == OPC_OK) status = add_cases(problems, problem, cases, record, error);
+  if (status == OPC_OK && !add_operators(problems, problem, operators, record)) status = opc_out_of_memory(error);
+  if (status == OPC_OK) {
+    opc_code_place_of(record, library_of(problems, problem), &place);
+    *out = whole(problem, operators, cases, record, place.text);
+    if (!*out) status = opc_out_of_memory(error);
+  }
+  if (out_record) {
+    *out_record = record;
+    record = NULL;
+  }
+  json_decref(record);
+  json_decref(cases);
+  json_decref(operators);
+  return status;
+}

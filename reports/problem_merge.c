@@ -1,0 +1,218 @@
+#include "reports/problem_merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "reports/finding_facts.h"
+#include "reports/journal_record.h"
+
+enum { RANK_ALSO = 1000 /* what is named beside a finding never gives a problem its name */ };
+
+/* The set's own copy of a name; NULL when memory ran out. */
+static const char *intern(json_t *names, const char *name) {
+  if (!json_object_get(names, name) && json_object_set_new(names, name, json_null()) != 0) return NULL;
+  return json_object_iter_key(json_object_iter_at(names, name));
+}
+
+static opc_problem_t *problem_of(opc_operator_findings_t *findings, const opc_finding_facts_t *facts) {
+  for (size_t i = 0; i < findings->count; i++) {
+    opc_problem_t *known = &findings->problems[i];
+    const char *argument = known->argument_count ? known->arguments[0] : "";
+    if (known->unchecked == facts->unchecked && known->warning == facts->warning && known->change == facts->change &&
+        strcmp(known->symptoms[0].rule, facts->rule) == 0 && strcmp(argument, facts->argument) == 0)
+      return known;
+  }
+  return NULL;
+}
+
+static opc_problem_t *new_problem(opc_operator_findings_t *findings) {
+  if (findings->count == findings->capacity) {
+    size_t capacity = findings->capacity ? findings->capacity * 2 : 16;
+    opc_problem_t *grown = realloc(findings->problems, capacity * sizeof *grown);
+    if (!grown) return NULL;
+    findings->problems = grown;
+    findings->capacity = capacity;
+  }
+  opc_problem_t *problem = &findings->problems[findings->count++];
+  *problem = (opc_problem_t){0};
+  return problem;
+}
+
+/* An input counts once, however many checks tried it. */
+static opc_status_t count_input(opc_operator_findings_t *findings, opc_problem_t *problem,
+                                const opc_finding_facts_t *facts, opc_error_t *error) {
+  opc_text_t input = {0};
+  bool added = true;
+  opc_text_addf(&input, "%s\n%d\n%s\n%s\n%s", facts->argument, (int)facts->seen, facts->id.dtype, facts->id.sample,
+                facts->id.variant);
+  opc_status_t status = opc_hash_set_add(&findings->inputs, opc_text_c(&input), input.length, &added, error);
+  problem->seen[facts->seen] += added;
+  opc_text_clear(&input);
+  return status;
+}
+
+/* Rules that a finding names besides. */
+static opc_status_t add_also(opc_operator_findings_t *findings, opc_problem_t *problem, const json_t *record,
+                             const opc_symptom_t *own, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  size_t index;
+  json_t *item;
+  json_array_foreach(json_object_get(json_object_get(record, "evidence"), "also"), index, item) {
+    const char *name = opc_record_text(item, "rule"), *rule = *name ? intern(findings->names, name) : NULL;
+    if (!rule || status != OPC_OK || opc_problem_has_rule(problem, rule)) continue;
+    opc_symptom_t symptom = *own;
+    symptom.rule = rule;
+    symptom.rank = RANK_ALSO + opc_rule_rank(rule);
+    status = opc_problem_add_symptom(problem, &symptom, error);
+  }
+  return status;
+}
+
+opc_status_t opc_operator_findings_add(opc_operator_findings_t *findings, const json_t *record, uint64_t offset,
+                                       opc_error_t *error) {
+  opc_finding_facts_t facts;
+  opc_finding_facts_of(record, findings->library, &facts);
+  facts.one.offset = offset;
+  const char *rule = intern(findings->names, facts.rule), *argument = intern(findings->names, facts.argument);
+  if (!rule || !argument) return opc_out_of_memory(error);
+  if (!findings->plain && !(findings->plain = json_object())) return opc_out_of_memory(error);
+  if (facts.change == OPC_CHANGE_NONE && !facts.unchecked &&
+      json_object_set_new(findings->plain, opc_rule_kind(rule), json_null()) != 0)
+    return opc_out_of_memory(error);
+
+  opc_problem_t *problem = problem_of(findings, &facts);
+  if (!problem && !(problem = new_problem(findings))) return opc_out_of_memory(error);
+  bool known = problem->symptom_count > 0, stronger = facts.one.standing && facts.one.standing < problem->standing;
+  opc_symptom_t symptom = {rule, facts.warning, facts.rank, facts.place, facts.one};
+  opc_status_t status = opc_problem_add_symptom(problem, &symptom, error);
+  if (status == OPC_OK) status = add_also(findings, problem, record, &symptom, error);
+  if (status == OPC_OK && facts.unchecked) status = count_input(findings, problem, &facts, error);
+  uint64_t bit = opc_problem_check_bit(opc_record_text(record, "check"));
+  if (status == OPC_OK && !known) {
+    problem->change = facts.change;
+    problem->unchecked = facts.unchecked;
+    problem->warning = facts.warning;
+    problem->operators = calloc(1, sizeof *problem->operators);
+    if (!problem->operators) return opc_out_of_memory(error);
+    problem->operators[0].index = findings->operator_index;
+    problem->operator_count = 1;
+  }
+  if (status != OPC_OK) return status;
+  if (!problem->standing || stronger) problem->standing = facts.one.standing;
+  if (facts.warning) problem->operators[0].warning_checks |= bit;
+  else problem->operators[0].error_checks |= bit;
+  if (*argument) opc_problem_add_argument(problem, argument);
+  opc_problem_add_case(problem, &facts.one);
+  opc_problem_add_place(problem, facts.place);
+  problem->count++;
+  return OPC_OK;
+}
+
+/* ---- merging ---- */
+
+static bool only_layout(const opc_operator_findings_t *findings, const char *rule) {
+  for (size_t i = 0; i < findings->count; i++) {
+    const opc_problem_t *problem = &findings->problems[i];
+    if (!problem->unchecked && problem->change != OPC_CHANGE_LAYOUT && opc_problem_has_rule(problem, rule))
+      return false;
+  }
+  return true;
+}
+
+static bool has_meta_shape(const opc_operator_findings_t *findings) {
+  for (size_t i = 0; i < findings->count; i++)
+    if (opc_problem_has_rule(&findings->problems[i], "meta.shape")) return true;
+  return false;
+}
+
+/* What has the same key is one problem. */
+static void add_key(const opc_operator_findings_t *findings, const opc_problem_t *problem, opc_text_t *out) {
+  const char *rule = problem->symptoms[0].rule, *domain = opc_rule_domain(rule);
+  if (problem->unchecked) {
+    opc_text_addf(out, "unchecked %s", problem->argument_count ? problem->arguments[0] : "");
+  } else if (strcmp(rule, "empty.shape") == 0 && has_meta_shape(findings)) {
+    opc_text_add(out, "meta"); /* the check has the Meta kernel's word for it */
+  } else if (strcmp(domain, "call") != 0) {
+    opc_text_add(out, strcmp(domain, rule) == 0 && only_layout(findings, rule) ? "layout" : domain);
+  } else if (json_object_get(findings->plain, opc_rule_kind(rule))) {
+    opc_text_addf(out, "rule %s", opc_rule_kind(rule));
+  } else {
+    opc_text_add(out, opc_input_change_name(problem->change));
+  }
+}
+
+static opc_input_change_t simplest_change(const opc_problem_t *one, const opc_problem_t *other) {
+  return one->change < other->change ? one->change : other->change;
+}
+
+/* What came in first stays in front; the kind of change is that of the simplest. */
+static opc_status_t join(opc_operator_findings_t *findings, size_t into, size_t from, opc_error_t *error) {
+  opc_problem_t *target = &findings->problems[into];
+  opc_input_change_t change = simplest_change(target, &findings->problems[from]);
+  opc_status_t status = opc_problem_absorb(target, &findings->problems[from], error);
+  target->change = change;
+  findings->count--;
+  memmove(findings->problems + from, findings->problems + from + 1,
+          (findings->count - from) * sizeof *findings->problems);
+  return status;
+}
+
+static opc_status_t join_by_key(opc_operator_findings_t *findings, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  size_t total = findings->count;
+  opc_text_t *keys = calloc(total ? total : 1, sizeof *keys);
+  if (!keys) return opc_out_of_memory(error);
+  for (size_t i = 0; i < total; i++) add_key(findings, &findings->problems[i], &keys[i]);
+  for (size_t i = 0; i < findings->count && status == OPC_OK; i++) {
+    for (size_t k = i + 1; k < findings->count && status == OPC_OK;) {
+      if (strcmp(opc_text_c(&keys[i]), opc_text_c(&keys[k])) != 0) {
+        k++;
+        continue;
+      }
+      status = join(findings, i, k, error);
+      opc_text_clear(&keys[k]);
+      memmove(keys + k, keys + k + 1, (findings->count - k) * sizeof *keys);
+      keys[findings->count] = (opc_text_t){0};
+    }
+  }
+  for (size_t i = 0; i < total; i++) opc_text_clear(&keys[i]);
+  free(keys);
+  return status;
+}
+
+/* One line of code is one cause, whichever rules it breaks. */
+static opc_status_t join_by_place(opc_operator_findings_t *findings, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < findings->count && status == OPC_OK; i++) {
+    for (size_t k = i + 1; k < findings->count && status == OPC_OK;) {
+      const opc_problem_t *one = &findings->problems[i], *other = &findings->problems[k];
+      if (one->unchecked || other->unchecked || !opc_problem_shares_place(one, other)) {
+        k++;
+        continue;
+      }
+      status = join(findings, i, k, error);
+      k = i + 1; /* it has more places now */
+    }
+  }
+  return status;
+}
+
+opc_status_t opc_operator_findings_merge(opc_operator_findings_t *findings, opc_error_t *error) {
+  opc_status_t status = join_by_key(findings, error);
+  if (status == OPC_OK) status = join_by_place(findings, error);
+  for (size_t i = 0; i < findings->count; i++) {
+    opc_problem_t *problem = &findings->problems[i];
+    if (problem->change == OPC_CHANGE_NONE && !problem->unchecked)
+      problem->argument_count = 0; /* it needs no argument to be changed */
+  }
+  return status;
+}
+
+void opc_operator_findings_clear(opc_operator_findings_t *findings) {
+  for (size_t i = 0; i < findings->count; i++) opc_problem_clear(&findings->problems[i]);
+  free(findings->problems);
+  opc_hash_set_clear(&findings->inputs);
+  json_decref(findings->plain);
+  *findings = (opc_operator_findings_t){0};
+}

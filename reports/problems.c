@@ -1,0 +1,144 @@
+#include "reports/problems.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/code_place.h"
+#include "reports/problem_id.h"
+#include "reports/problem_merge.h"
+
+typedef struct making {
+  opc_problems_t *problems;
+  size_t capacity;
+  opc_operator_findings_t findings; /* of one operator */
+  opc_status_t status;
+  opc_error_t *error;
+} making_t;
+
+static bool visit_finding(const json_t *record, void *context) {
+  making_t *making = context;
+  making->status = opc_operator_findings_add(&making->findings, record,
+                                             opc_journal_reader_offset(making->problems->journal), making->error);
+  return making->status == OPC_OK;
+}
+
+/* Of unchecked arguments there is one problem each, wherever the operator stumbles over them. */
+static bool same_argument(const opc_problem_t *left, const opc_problem_t *right) {
+  if (left->unchecked != right->unchecked) return false;
+  if (!left->unchecked) return true;
+  return left->argument_count == right->argument_count &&
+         (left->argument_count == 0 || strcmp(left->arguments[0], right->arguments[0]) == 0);
+}
+
+/* The same place with the same rule, of an operator before. */
+static opc_problem_t *same_cause(const opc_problems_t *problems, const opc_problem_t *problem) {
+  uint64_t place = problem->symptoms[0].place;
+  for (size_t i = 0; place != 0 && i < problems->count; i++) {
+    opc_problem_t *known = &problems->items[i];
+    if (known->symptoms[0].place == place && same_argument(known, problem) &&
+        strcmp(opc_problem_rule(known), opc_problem_rule(problem)) == 0)
+      return known;
+  }
+  return NULL;
+}
+
+/* Takes the problem, also where it fails. */
+static opc_status_t take(making_t *making, opc_problem_t *problem) {
+  opc_problems_t *problems = making->problems;
+  opc_problem_t *known = same_cause(problems, problem);
+  if (known) return opc_problem_absorb(known, problem, making->error);
+  if (problems->count == making->capacity) {
+    size_t capacity = making->capacity ? making->capacity * 2 : 32;
+    opc_problem_t *grown = realloc(problems->items, capacity * sizeof *grown);
+    if (!grown) return opc_out_of_memory(making->error);
+    problems->items = grown;
+    making->capacity = capacity;
+  }
+  problems->items[problems->count++] = *problem;
+  *problem = (opc_problem_t){0};
+  return OPC_OK;
+}
+
+static opc_status_t take_operator(making_t *making, size_t index) {
+  opc_journal_reader_t *journal = making->problems->journal;
+  const opc_journal_operator_t *op = opc_journal_reader_operator(journal, index);
+  if (op->counts.fail + op->counts.error + op->counts.warnings == 0) return OPC_OK;
+  making->findings = (opc_operator_findings_t){
+      .names = making->problems->names, .library = op->library, .operator_index = (uint32_t)index};
+  opc_status_t status = opc_journal_reader_findings(journal, index, visit_finding, making, making->error);
+  if (status == OPC_OK) status = making->status;
+  if (status == OPC_OK) status = opc_operator_findings_merge(&making->findings, making->error);
+  for (size_t i = 0; i < making->findings.count && status == OPC_OK; i++)
+    status = take(making, &making->findings.problems[i]);
+  opc_operator_findings_clear(&making->findings);
+  return status;
+}
+
+/* ---- order and names ---- */
+
+static int by_weight(const void *left, const void *right) {
+  const opc_problem_t *a = left, *b = right;
+  int mine = opc_standing_source(a->standing), theirs = opc_standing_source(b->standing);
+  if (a->warning != b->warning) return a->warning ? 1 : -1;
+  if (mine != theirs) return mine < theirs ? -1 : 1;
+  if (a->operator_count != b->operator_count) return a->operator_count > b->operator_count ? -1 : 1;
+  if (a->unchecked != b->unchecked) return a->unchecked ? -1 : 1; /* ranks of the two do not compare */
+  if (a->symptoms[0].rank != b->symptoms[0].rank) return a->symptoms[0].rank < b->symptoms[0].rank ? -1 : 1;
+  if (a->symptoms[0].best.offset == b->symptoms[0].best.offset) return 0;
+  return a->symptoms[0].best.offset < b->symptoms[0].best.offset ? -1 : 1;
+}
+
+static bool is_taken(const opc_problems_t *problems, size_t index) {
+  for (size_t i = 0; i < index; i++)
+    if (strcmp(problems->items[i].id, problems->items[index].id) == 0) return true;
+  return false;
+}
+
+static opc_status_t name_problem(const opc_problems_t *problems, size_t index, opc_error_t *error) {
+  opc_problem_t *problem = &problems->items[index];
+  const opc_journal_operator_t *op = opc_journal_reader_operator(problems->journal, problem->operators[0].index);
+  opc_status_t status = OPC_OK;
+  opc_code_place_t place = {0};
+  if (problem->operator_count > 1) {
+    json_t *record = NULL;
+    status = opc_journal_reader_record(problems->journal, problem->symptoms[0].best.offset, &record, error);
+    if (status == OPC_OK) opc_code_place_of(record, op->library, &place);
+    json_decref(record);
+  }
+  opc_problem_id_set(problem, op->library, op->name, place.function);
+  /* Two lines of one function: the second one goes by its first operator. */
+  if (*place.function && is_taken(problems, index)) opc_problem_id_set(problem, op->library, op->name, "");
+  return status;
+}
+
+static opc_status_t count_operators(opc_problems_t *problems, opc_error_t *error) {
+  size_t total = opc_journal_reader_operator_count(problems->journal);
+  bool *has = calloc(total ? total : 1, sizeof *has);
+  if (!has) return opc_out_of_memory(error);
+  for (size_t i = 0; i < problems->count; i++)
+    for (size_t k = 0; k < problems->items[i].operator_count; k++) has[problems->items[i].operators[k].index] = true;
+  for (size_t i = 0; i < total; i++) problems->operators += has[i];
+  free(has);
+  return OPC_OK;
+}
+
+opc_status_t opc_problems_make(opc_journal_reader_t *journal, opc_problems_t *out, opc_error_t *error) {
+  *out = (opc_problems_t){.journal = journal, .names = json_object()};
+  making_t making = {.problems = out, .error = error};
+  opc_status_t status = out->names ? OPC_OK : opc_out_of_memory(error);
+  for (size_t i = 0; i < opc_journal_reader_operator_count(journal) && status == OPC_OK; i++)
+    status = take_operator(&making, i);
+  if (out->count > 0) qsort(out->items, out->count, sizeof *out->items, by_weight);
+  for (size_t i = 0; i < out->count && status == OPC_OK; i++) {
+    out->errors += !out->items[i].warning;
+    status = name_problem(out, i, error);
+  }
+  return status == OPC_OK ? count_operators(out, error) : status;
+}
+
+void opc_problems_clear(opc_problems_t *problems) {
+  for (size_t i = 0; i < problems->count; i++) opc_problem_clear(&problems->items[i]);
+  free(problems->items);
+  json_decref(problems->names);
+  *problems = (opc_problems_t){0};
+}

@@ -1,0 +1,13 @@
+/* `run --verbose`: every finding (one an operator and rule), and what each operator came to. Streamed from the journal.
+ *
+ * Ownership: everything stays the caller's. Threads: one. Errors of the stream are the caller's to ask for (ferror). */
+#ifndef OPC_REPORTS_TERMINAL_FINDINGS_H
+#define OPC_REPORTS_TERMINAL_FINDINGS_H
+
+#include "reports/journal_reader.h"
+#include "reports/screen.h"
+
+opc_status_t opc_terminal_findings(opc_journal_reader_t *journal, const opc_screen_t *screen,
+                                   opc_error_t *error) OPC_CHECKED;
+
+#endif

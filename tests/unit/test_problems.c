@@ -1,0 +1,346 @@
+#include <malloc.h>
+
+#include "base/text.h"
+#include "report_journal.h"
+#include "reports/problem_json.h"
+
+#define HEAD \
+  RUN_LINE LIBRARY_LINE("d/libops.so") OPERATOR_LINE("n::a", "d/libops.so") OPERATOR_LINE("n::b", "d/libops.so")
+#define UNCHECKED "memory.unchecked_arguments"
+
+/* A finding with a frame in the operator's library, behind one of libtorch's headers. */
+#define FRAME(module, symbol, file, line)                                                             \
+  "{\"module\":\"/p/" module "\",\"offset\":\"0x10\",\"symbol\":\"" symbol "\",\"file\":\"/src/" file \
+  "\",\"line\":" line "}"
+#define FRAMES(symbol, file, line)                                                                                   \
+  "\"frames\":[" FRAME("libtorch_cpu.so", "memcpy", "m.cpp", "9") "," FRAME(                                         \
+      "libops.so", "at::TensorAccessor<float>::at()", "x/ATen/TensorAccessor.h", "7") "," FRAME("libops.so", symbol, \
+                                                                                                file, line) "]"
+#define LINE(op, check, rest, verdict, severity, rule, standing, evidence)                                    \
+  "{\"t\":\"result\",\"operator\":\"" op "\",\"check\":\"" check "\",\"case\":\"" op "/" check "/" rest       \
+  "\",\"verdict\":\"" verdict "\",\"severity\":\"" severity "\",\"rule\":\"" rule "\",\"message\":\"at " rest \
+  "\",\"standing\":" standing ",\"evidence\":{" evidence "},\"repro\":\"run " rest "\",\"seconds\":0}\n"
+#define FOUND(op, check, rest, rule, evidence) LINE(op, check, rest, "fail", "error", rule, "null", evidence)
+#define LOOSE(op, rest, argument, seen)                                        \
+  LINE(op, "memory", rest, "fail", "warning", UNCHECKED, "\"searched/alone\"", \
+       "\"argument\":\"" argument "\",\"seen\":\"" seen "\",\"seen_rule\":\"was." seen "\"")
+
+/* The problems as the JSON report has them; a new reference. */
+static json_t *problems_of(const char *journal) {
+  opc_journal_reader_t *reader = journal_of(journal);
+  opc_problems_t problems;
+  opc_error_t error = {0};
+  json_t *list = json_array();
+  assert_int_equal(opc_problems_make(reader, &problems, &error), OPC_OK);
+  for (size_t i = 0; i < problems.count; i++) {
+    json_t *one = NULL;
+    assert_int_equal(opc_problem_to_json(&problems, &problems.items[i], &one, NULL, &error), OPC_OK);
+    assert_int_equal(json_array_append_new(list, one), 0);
+  }
+  opc_problems_clear(&problems);
+  opc_journal_reader_close(reader);
+  return list;
+}
+
+static const char *text_of(const json_t *list, size_t index, const char *key) {
+  return opc_record_text(json_array_get(list, index), key);
+}
+
+/* A list of a problem, joined by blanks, in a static buffer. */
+static const char *joined(const json_t *list, size_t index, const char *key) {
+  static char text[2048];
+  size_t i;
+  json_t *item;
+  text[0] = '\0';
+  json_array_foreach(json_object_get(json_array_get(list, index), key), i, item) {
+    strncat(text, i ? " " : "", sizeof text - strlen(text) - 1);
+    strncat(text, json_string_value(item), sizeof text - strlen(text) - 1);
+  }
+  return text;
+}
+
+static json_int_t count_at(const json_t *list, size_t index) {
+  return json_integer_value(json_object_get(json_array_get(list, index), "count"));
+}
+
+static void a_rule_of_the_plain_sample_takes_in_its_variants(void **state) {
+  (void)state;
+  json_t *list =
+      problems_of(HEAD FOUND("n::a", "memory", "cpu/-/s/x.sliced", "memory.out_of_bounds_read", "")
+                      FOUND("n::a", "dtype", "cpu/float16/s/plain", "memory.out_of_bounds_read", "")
+                          FOUND("n::a", "memory", "cpu/-/s/x.empty0", "memory.out_of_bounds_read", "")
+                              FOUND("n::a", "memory", "cpu/-/s/plain", "memory.out_of_bounds_read", "") END_LINE(1));
+  assert_int_equal(json_array_size(list), 1);
+  assert_string_equal(joined(list, 0, "cases"),
+                      "n::a/memory/cpu/-/s/plain n::a/dtype/cpu/float16/s/plain n::a/memory/cpu/-/s/x.sliced "
+                      "n::a/memory/cpu/-/s/x.empty0");
+  assert_string_equal(text_of(list, 0, "message"), "at cpu/-/s/plain");
+  assert_string_equal(text_of(list, 0, "repro"), "run cpu/-/s/plain");
+  assert_int_equal(count_at(list, 0), 4);
+  assert_true(json_is_null(json_object_get(json_array_get(list, 0), "argument"))); /* no argument was changed */
+  json_decref(list);
+}
+
+static void one_line_of_code_is_one_problem(void **state) {
+  (void)state;
+  json_t *list =
+      problems_of(HEAD FOUND("n::a", "memory", "cpu/-/s/plain", "memory.out_of_bounds_read",
+                             FRAMES("void (anonymous namespace)::sum<float>(int)", "a.cpp", "5"))
+                      FOUND("n::a", "mutation", "cpu/-/s/plain", "mutation.undeclared", FRAMES("sum", "a.cpp", "5"))
+                          FOUND("n::a", "alias", "cpu/-/s/plain", "alias.input_returned", "")
+                              FOUND("n::a", "memory", "cpu/-/s/all.larger", "memory.out_of_bounds_write",
+                                    FRAMES("sum", "a.cpp", "5")) END_LINE(1));
+  assert_int_equal(json_array_size(list), 2);
+  assert_string_equal(joined(list, 0, "symptoms"),
+                      "memory.out_of_bounds_write memory.out_of_bounds_read mutation.undeclared");
+  assert_string_equal(text_of(list, 0, "location"), "sum (a.cpp:5)");
+  assert_string_equal(text_of(list, 1, "rule"), "alias.input_returned");
+  json_decref(list);
+}
+
+static void what_only_layouts_show_is_one_problem(void **state) {
+  (void)state;
+  json_t *list = problems_of(
+      HEAD FOUND("n::a", "stride", "cpu/-/s/y.transposed", "stride.wrong_result", "")
+          FOUND("n::a", "memory", "cpu/-/s/x[1].sliced", "memory.out_of_bounds_read", "")
+              LINE("n::a", "stride", "cpu/-/s/all.sliced", "error", "error", "signal.SIGSEGV", "null", "")
+                  LINE("n::a", "stride", "cpu/-/s/x.neg", "error", "error", "timeout", "null", "")
+                      FOUND("n::a", "initialisation", "cpu/-/s/x.padded", "initialisation.output", "")
+                          FOUND("n::a", "mutation", "cpu/-/s/x.padded", "mutation.outside_view", "") END_LINE(1));
+  assert_int_equal(json_array_size(list), 1);
+  assert_string_equal(joined(list, 0, "symptoms"),
+                      "memory.out_of_bounds_read signal.SIGSEGV timeout stride.wrong_result "
+                      "mutation.outside_view initialisation.output");
+  assert_string_equal(joined(list, 0, "arguments"), "y x");
+  assert_true(json_is_null(json_object_get(json_array_get(list, 0), "argument")));
+  assert_string_equal(text_of(list, 0, "message"), "depends on the layout of `y`, `x`: at cpu/-/s/x[1].sliced");
+  assert_string_equal(text_of(list, 0, "change"), "layout");
+  json_decref(list);
+}
+
+/* A stride-0 variant that had to change the values says so by its standing. */
+static void a_layout_with_other_values_is_no_layout(void **state) {
+  (void)state;
+  json_t *list =
+      problems_of(HEAD LINE("n::a", "stride", "cpu/-/s/x.expanded0", "error", "error", "timeout", "\"searched/alone\"",
+                            "") FOUND("n::a", "stride", "cpu/-/s/x.sliced", "stride.wrong_result", "") END_LINE(1));
+  assert_int_equal(json_array_size(list), 2);
+  json_decref(list);
+}
+
+static void the_rest_goes_by_kind_of_change(void **state) {
+  (void)state;
+  json_t *list =
+      problems_of(HEAD LINE("n::a", "memory", "cpu/-/s/x.empty0", "error", "error", "signal.SIGFPE", "null", "")
+                      FOUND("n::a", "empty", "cpu/-/s/y.empty0", "empty.shape", "")
+                          FOUND("n::a", "dtype", "cpu/float16/s/plain", "dtype.wrong_result", "")
+                              FOUND("n::a", "autograd", "cpu/-/s/plain", "autograd.wrong_gradient", "")
+                                  FOUND("n::a", "autograd", "cpu/-/s/all.empty0", "autograd.empty", "") END_LINE(1));
+  assert_int_equal(json_array_size(list), 3);
+  assert_string_equal(joined(list, 0, "symptoms"), "signal.SIGFPE empty.shape");
+  assert_string_equal(joined(list, 1, "symptoms"), "dtype.wrong_result");
+  assert_string_equal(joined(list, 2, "symptoms"), "autograd.wrong_gradient autograd.empty");
+  json_decref(list);
+}
+
+static void a_wrong_meta_kernel_is_not_the_kernels_empty_shape(void **state) {
+  (void)state;
+  json_t *list = problems_of(HEAD FOUND("n::a", "empty", "cpu/-/s/x.empty0", "empty.shape", "")
+                                 FOUND("n::a", "meta", "cpu/-/s/x.empty0", "meta.shape", "") END_LINE(1));
+  assert_int_equal(json_array_size(list), 1);
+  assert_string_equal(joined(list, 0, "symptoms"), "meta.shape empty.shape");
+  json_decref(list);
+}
+
+static void unchecked_arguments_are_counted_by_input(void **state) {
+  (void)state;
+  json_t *list = problems_of(
+      HEAD LOOSE("n::a", "cpu/-/s/x.empty0", "x", "crash") LOOSE("n::a", "cpu/-/s/x.scalar", "x", "read")
+          LINE("n::a", "dtype", "cpu/-/s/x.scalar", "fail", "warning", UNCHECKED, "null",
+               "\"argument\":\"x\",\"seen\":\"read\",\"seen_rule\":\"was.read\"")
+              LOOSE("n::a", "cpu/-/t/x.scalar", "x", "read") LOOSE("n::a", "cpu/-/s/x.nan", "x", "write")
+                  LOOSE("n::a", "cpu/-/s/y.empty0", "y", "hang")
+                      FOUND("n::a", "memory", "cpu/-/s/plain", "memory.out_of_bounds_read", "") END_LINE(1));
+  assert_int_equal(json_array_size(list), 3);
+  assert_string_equal(text_of(list, 0, "rule"), "memory.out_of_bounds_read");
+  assert_string_equal(text_of(list, 1, "message"),
+                      "does not check `x`: writes out of bounds (1 input), reads out of bounds (2), crashes (1); the "
+                      "worst: at cpu/-/s/x.nan");
+  assert_string_equal(text_of(list, 1, "argument"), "x");
+  assert_string_equal(text_of(list, 1, "rule"), UNCHECKED);
+  assert_string_equal(joined(list, 1, "symptoms"), "was.write was.read was.crash");
+  assert_string_equal(text_of(list, 1, "repro"), "run cpu/-/s/x.nan");
+  assert_string_equal(text_of(list, 1, "standing"), "searched/alone");
+  assert_int_equal(count_at(list, 1), 5);
+  assert_string_equal(text_of(list, 2, "message"),
+                      "does not check `y`: never returns (1 input); the worst: at cpu/-/s/y.empty0");
+  json_decref(list);
+}
+
+/* However many of them lead to the same line; in another operator it is the same problem. */
+static void unchecked_arguments_are_apart(void **state) {
+  (void)state;
+#define AT_LINE(op, rest, argument)                              \
+  LINE(op, "memory", rest, "fail", "warning", UNCHECKED, "null", \
+       "\"argument\":\"" argument "\",\"seen\":\"read\"," FRAMES("row", "h.cpp", "8"))
+  json_t *list = problems_of(HEAD AT_LINE("n::a", "cpu/-/s/x.nan", "x") AT_LINE("n::a", "cpu/-/s/y.nan", "y")
+                                 AT_LINE("n::b", "cpu/-/s/y.nan", "y") END_LINE(0));
+#undef AT_LINE
+  assert_int_equal(json_array_size(list), 2);
+  assert_string_equal(text_of(list, 0, "argument"), "y");
+  assert_string_equal(joined(list, 0, "operators"), "n::a n::b");
+  assert_string_equal(text_of(list, 1, "argument"), "x");
+  json_decref(list);
+}
+
+/* Old journals do not say which argument, and what was seen. */
+static void unchecked_arguments_of_old_journals(void **state) {
+  (void)state;
+  json_t *list =
+      problems_of(HEAD LINE("n::a", "memory", "cpu/-/s/plain", "fail", "warning", UNCHECKED, "null",
+                            "\"accesses\":[{\"access\":\"write\",\"argument\":\"idx\"}]")
+                      LINE("n::a", "stride", "cpu/-/s/all.nan", "error", "warning", UNCHECKED, "null", "") END_LINE(0));
+  assert_int_equal(json_array_size(list), 2);
+  assert_contains(text_of(list, 0, "message"), "does not check `idx`: writes out of bounds (1 input)");
+  assert_contains(text_of(list, 1, "message"), "does not check its arguments: reads out of bounds (1 input)");
+  json_decref(list);
+}
+
+static void one_place_in_several_operators_is_one_problem(void **state) {
+  (void)state;
+  json_t *list = problems_of(
+      HEAD FOUND("n::a", "memory", "cpu/-/s/x.nan", "memory.out_of_bounds_read", FRAMES("row", "h.cpp", "8"))
+          FOUND("n::b", "memory", "cpu/-/s/plain", "memory.out_of_bounds_read", FRAMES("row", "h.cpp", "8"))
+              FOUND("n::b", "leak", "cpu/-/s/plain", "leak.tensor", "") END_LINE(1));
+  assert_int_equal(json_array_size(list), 2);
+  assert_string_equal(joined(list, 0, "operators"), "n::b n::a"); /* the simplest case's first */
+  assert_string_equal(text_of(list, 0, "location"), "row (h.cpp:8)");
+  assert_int_equal(count_at(list, 0), 2);
+  json_decref(list);
+  list = problems_of(
+      HEAD FOUND("n::a", "memory", "cpu/-/s/plain", "memory.out_of_bounds_read", FRAMES("row", "h.cpp", "8")) FOUND(
+          "n::b", "memory", "cpu/-/s/plain", "memory.out_of_bounds_read", FRAMES("row", "h.cpp", "9")) END_LINE(1));
+  assert_int_equal(json_array_size(list), 2); /* another line */
+  json_decref(list);
+}
+
+static void problems_come_by_weight(void **state) {
+  (void)state;
+  json_t *list = problems_of(
+      HEAD LINE("n::a", "state", "cpu/-/s/plain", "fail", "warning", "state.printed", "\"declared/same_values\"", "")
+          LINE("n::a", "leak", "cpu/-/s/plain", "fail", "error", "leak.tensor", "\"searched/same_values\"", "")
+              LINE("n::a", "leak", "cpu/-/t/plain", "fail", "warning", "leak.tensor", "\"declared/same_values\"", "")
+                  LINE("n::b", "bitwise", "cpu/-/s/plain", "fail", "error", "bitwise.outputs", "\"recipe/related\"", "")
+                      LINE("n::b", "bitwise", "cpu/-/s/x.nan", "fail", "error", "bitwise.outputs",
+                           "\"recipe/same_values\"", "") END_LINE(1));
+  assert_int_equal(json_array_size(list), 3);
+  assert_string_equal(text_of(list, 0, "rule"), "bitwise.outputs");
+  assert_string_equal(text_of(list, 0, "standing"), "recipe/same_values");
+  assert_string_equal(text_of(list, 1, "rule"), "leak.tensor");
+  assert_string_equal(text_of(list, 1, "severity"), "error");
+  assert_string_equal(text_of(list, 1, "standing"), "searched/same_values"); /* the warning's does not count */
+  assert_string_equal(text_of(list, 2, "rule"), "state.printed");
+  json_decref(list);
+}
+
+/* No line, address, sample, seed, path or count is in an id. */
+static void an_id_stays(void **state) {
+  (void)state;
+  json_t *one = problems_of(
+      HEAD FOUND("n::a", "memory", "cpu/-/s-11111111/x.nan", "memory.out_of_bounds_read", FRAMES("row", "h.cpp", "8"))
+          FOUND("n::b", "memory", "cpu/-/s/plain", "memory.out_of_bounds_read", FRAMES("row", "h.cpp", "8"))
+              FOUND("n::a", "leak", "cpu/-/s-11111111/plain", "leak.tensor", "") LOOSE(
+                  "n::a", "cpu/-/s/x.scalar", "x", "read") LOOSE("n::a", "cpu/-/s/y.scalar", "y", "read") END_LINE(1));
+  json_t *other =
+      problems_of(RUN_LINE LIBRARY_LINE("/elsewhere/libops.so.2") OPERATOR_LINE("n::a", "/elsewhere/libops.so.2")
+                      OPERATOR_LINE("n::b", "/elsewhere/libops.so.2") LOOSE("n::a", "cpu/-/t/y.scalar", "y", "read")
+                          LOOSE("n::a", "cpu/-/t/x.scalar", "x", "read") LOOSE("n::a", "cpu/-/t/x.nan", "x", "read")
+                              FOUND("n::a", "leak", "cpu/-/s-22222222/plain", "leak.tensor", "")
+                                  FOUND("n::a", "leak", "cpu/-/u/x.sliced", "leak.tensor", "") END_LINE(1));
+  assert_int_equal(json_array_size(one), 4);
+  assert_int_equal(json_array_size(other), 3);
+  assert_string_equal(text_of(one, 1, "id"), text_of(other, 0, "id"));
+  for (size_t i = 2; i < 4; i++)
+    for (size_t k = 1; k < 3; k++)
+      assert_int_equal(strcmp(text_of(one, i, "argument"), text_of(other, k, "argument")) == 0,
+                       strcmp(text_of(one, i, "id"), text_of(other, k, "id")) == 0);
+  json_t *moved = problems_of(HEAD FOUND("n::b", "memory", "cpu/-/z/plain", "memory.out_of_bounds_read",
+                                         FRAMES("void row<int>(int)", "h.cpp", "80"))
+                                  FOUND("n::a", "memory", "cpu/-/z/plain", "memory.out_of_bounds_read",
+                                        FRAMES("void row<float>(float)", "h.cpp", "80")) END_LINE(1));
+  assert_int_equal(json_array_size(moved), 1);
+  assert_string_equal(text_of(one, 0, "id"), text_of(moved, 0, "id"));
+  json_decref(one);
+  json_decref(other);
+  json_decref(moved);
+}
+
+/* Two lines of one helper, each reached by two operators. */
+static void ids_differ(void **state) {
+  (void)state;
+  json_t *list = problems_of(
+      HEAD OPERATOR_LINE("n::c", "d/libops.so") OPERATOR_LINE("n::d", "d/libops.so")
+          FOUND("n::a", "memory", "cpu/-/s/plain", "memory.out_of_bounds_read", FRAMES("row", "h.cpp", "8"))
+              FOUND("n::b", "memory", "cpu/-/s/plain", "memory.out_of_bounds_read", FRAMES("row", "h.cpp", "8"))
+                  FOUND("n::c", "memory", "cpu/-/s/plain", "memory.out_of_bounds_read", FRAMES("row", "h.cpp", "9"))
+                      FOUND("n::d", "memory", "cpu/-/s/plain", "memory.out_of_bounds_read", FRAMES("row", "h.cpp", "9"))
+                          END_LINE(1));
+  assert_int_equal(json_array_size(list), 2);
+  assert_string_not_equal(text_of(list, 0, "id"), text_of(list, 1, "id"));
+  json_decref(list);
+}
+
+/* What problems hold after `count` findings of one cause, in bytes. */
+static size_t bytes_for(int count) {
+  opc_text_t journal = {0};
+  opc_text_add(&journal, HEAD);
+  for (int i = 0; i < count; i++)
+    opc_text_addf(
+        &journal,
+        "{\"t\":\"result\",\"operator\":\"n::a\",\"check\":\"memory\",\"case\":\"n::a/memory/cpu/-/s%d/x.scalar\","
+        "\"verdict\":\"fail\",\"severity\":\"warning\",\"rule\":\"" UNCHECKED
+        "\",\"message\":\"m%d\",\"evidence\":"
+        "{\"argument\":\"x\",\"seen\":\"read\"}}\n",
+        i, i);
+  opc_text_add(&journal, END_LINE(0));
+  opc_journal_reader_t *reader = journal_of(opc_text_c(&journal));
+  opc_text_clear(&journal);
+  opc_problems_t problems;
+  opc_error_t error = {0};
+  size_t before = mallinfo2().uordblks;
+  assert_int_equal(opc_problems_make(reader, &problems, &error), OPC_OK);
+  size_t held = mallinfo2().uordblks - before;
+  assert_int_equal(problems.count, 1);
+  assert_int_equal(problems.items[0].count, count);
+  assert_int_equal(problems.items[0].case_count, OPC_PROBLEM_CASES);
+  opc_problems_clear(&problems);
+  opc_journal_reader_close(reader);
+  return held;
+}
+
+static void memory_does_not_grow_with_findings(void **state) {
+  (void)state;
+  bytes_for(20); /* what the allocator keeps for itself */
+  size_t few = bytes_for(20), many = bytes_for(20000);
+  if (many > few + 4096) fail_msg("%zu bytes for 20 findings, %zu for 20000", few, many);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_rule_of_the_plain_sample_takes_in_its_variants),
+      cmocka_unit_test(one_line_of_code_is_one_problem),
+      cmocka_unit_test(what_only_layouts_show_is_one_problem),
+      cmocka_unit_test(a_layout_with_other_values_is_no_layout),
+      cmocka_unit_test(the_rest_goes_by_kind_of_change),
+      cmocka_unit_test(a_wrong_meta_kernel_is_not_the_kernels_empty_shape),
+      cmocka_unit_test(unchecked_arguments_are_counted_by_input),
+      cmocka_unit_test(unchecked_arguments_are_apart),
+      cmocka_unit_test(unchecked_arguments_of_old_journals),
+      cmocka_unit_test(one_place_in_several_operators_is_one_problem),
+      cmocka_unit_test(problems_come_by_weight),
+      cmocka_unit_test(an_id_stays),
+      cmocka_unit_test(ids_differ),
+      cmocka_unit_test(memory_does_not_grow_with_findings),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
