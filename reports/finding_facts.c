@@ -61,7 +61,7 @@ const char *opc_rule_kind(const char *rule) { return is_of(rule, "signal") ? "si
 
 /* ---- a finding ---- */
 
-static opc_input_change_t change_of(const opc_case_id_t *id, const char *standing) {
+static opc_change_kind_t change_of(const opc_case_id_t *id, const char *standing) {
   if (!*id->variant || strcmp(id->variant, "plain") == 0) return *id->dtype ? OPC_CHANGE_DTYPE : OPC_CHANGE_NONE;
   const char *change = strchr(standing, '/');
   bool same_values = !change || strcmp(change + 1, "same_values") == 0;
@@ -92,7 +92,7 @@ static const char *argument_touched(const json_t *evidence) {
 }
 
 static opc_seen_t seen_of(const json_t *evidence, const char *rule) {
-  static const char *const words[OPC_SEEN_COUNT] = {"write", "read", "crash", "hang", "exception", "wrong_value"};
+  static const char *const words[OPC_SEEN_COUNT] = {"write", "read", "crash", "hang", "memory"};
   const char *seen = opc_record_text(evidence, "seen");
   size_t index;
   json_t *access;
@@ -116,7 +116,7 @@ void opc_finding_facts_of(const json_t *record, const char *library, opc_finding
   out->warning = strcmp(opc_record_text(record, "severity"), opc_severity_name(OPC_SEVERITY_WARNING)) == 0;
   out->change = change_of(&out->id, standing);
   out->one.complexity = opc_case_id_complexity(&out->id);
-  out->one.standing = opc_standing_find(standing);
+  out->one.standing = opc_standing_order(standing);
   out->rank = opc_rule_rank(out->rule);
   if (opc_code_place_of(record, library, &place)) out->place = place.key;
   add_changed(out->id.variant, out->argument, sizeof out->argument);

@@ -13,7 +13,7 @@ typedef struct opc_finding_facts {
   const char *rule; /* of an unchecked argument: the one that the check had for it */
   bool unchecked, warning;
   int rank;
-  opc_input_change_t change;
+  opc_change_kind_t change;
   char argument[256]; /* that was changed, or is not checked; "" for all of them, or none */
   opc_seen_t seen;    /* where unchecked */
   uint64_t place;

@@ -8,29 +8,25 @@
 
 static const char *const change_names[OPC_CHANGE_COUNT] = {"none",   "layout", "empty",       "sizes",
                                                            "values", "dtype",  "same_tensor", "method"};
-static const char *const sources[] = {"declared", "recorded", "recipe", "searched"};
-static const char *const changes[] = {"same_values", "related", "alone"};
-enum { SOURCES = 4, CHANGES = 3, LAST_BIT = 63 };
+enum { CHANGES = OPC_INPUT_CHANGE_COUNT, LAST_BIT = 63 };
 
-const char *opc_input_change_name(opc_input_change_t change) { return change_names[change]; }
+const char *opc_change_kind_name(opc_change_kind_t change) { return change_names[change]; }
 
-opc_standing_t opc_standing_find(const char *text) {
-  const char *slash = strchr(text, '/');
-  for (int s = 0; slash && s < SOURCES; s++)
-    for (int c = 0; c < CHANGES; c++)
-      if (strlen(sources[s]) == (size_t)(slash - text) && strncmp(sources[s], text, (size_t)(slash - text)) == 0 &&
-          strcmp(changes[c], slash + 1) == 0)
-        return 1 + CHANGES * s + c;
-  return 0;
+opc_standing_order_t opc_standing_order(const char *text) {
+  opc_standing_t standing;
+  if (!opc_standing_parse(text, &standing)) return 0;
+  return 1 + CHANGES * ((int)standing.voucher - OPC_VOUCHER_DECLARED) + (int)standing.change;
 }
 
-const char *opc_standing_name(opc_standing_t standing, char out[32]) {
-  if (standing == 0) return NULL;
-  snprintf(out, 32, "%s/%s", sources[(standing - 1) / CHANGES], changes[(standing - 1) % CHANGES]);
+const char *opc_standing_order_name(opc_standing_order_t order, char out[OPC_STANDING_SIZE]) {
+  if (order == 0) return NULL;
+  const opc_standing_t standing = {.voucher = (opc_voucher_t)(OPC_VOUCHER_DECLARED + (order - 1) / CHANGES),
+                                   .change = (opc_input_change_t)((order - 1) % CHANGES)};
+  opc_standing_format(&standing, out);
   return out;
 }
 
-int opc_standing_source(opc_standing_t standing) { return standing == 0 ? 0 : (standing - 1) / CHANGES; }
+int opc_standing_order_source(opc_standing_order_t standing) { return standing == 0 ? 0 : (standing - 1) / CHANGES; }
 
 uint64_t opc_problem_check_bit(const char *check) {
   int index = opc_check_info_find(check);
@@ -43,7 +39,7 @@ const char *opc_problem_rule(const opc_problem_t *problem) {
 
 /* What a person is shown first: an input that somebody vouches for, then the simplest case. */
 static bool is_better(const opc_problem_case_t *one, const opc_problem_case_t *other) {
-  int mine = opc_standing_source(one->standing), theirs = opc_standing_source(other->standing);
+  int mine = opc_standing_order_source(one->standing), theirs = opc_standing_order_source(other->standing);
   return mine != theirs ? mine < theirs : one->complexity < other->complexity;
 }
 
@@ -119,7 +115,7 @@ static opc_status_t add_operator(opc_problem_t *problem, const opc_problem_opera
   return OPC_OK;
 }
 
-static opc_standing_t stronger_standing(const opc_problem_t *one, const opc_problem_t *other) {
+static opc_standing_order_t stronger_standing(const opc_problem_t *one, const opc_problem_t *other) {
   if (one->warning != other->warning) return one->warning ? other->standing : one->standing;
   if (one->standing == 0 || other->standing == 0) return one->standing ? one->standing : other->standing;
   return one->standing < other->standing ? one->standing : other->standing;

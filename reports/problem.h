@@ -11,9 +11,10 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "model/case/standing.h"
 
 /* What was done to the sample in the cases that show it. */
-typedef enum opc_input_change {
+typedef enum opc_change_kind {
   OPC_CHANGE_NONE = 0, /* the sample as it is shows it, or no sample is needed */
   OPC_CHANGE_LAYOUT,   /* the same values in another layout */
   OPC_CHANGE_EMPTY,
@@ -23,8 +24,8 @@ typedef enum opc_input_change {
   OPC_CHANGE_SAME, /* one tensor given twice */
   OPC_CHANGE_METHOD,
   OPC_CHANGE_COUNT
-} opc_input_change_t;
-const char *opc_input_change_name(opc_input_change_t change);
+} opc_change_kind_t;
+const char *opc_change_kind_name(opc_change_kind_t change);
 
 /* What an operator does with an argument that it does not check, the worst first (evidence.seen). */
 typedef enum opc_seen {
@@ -32,21 +33,20 @@ typedef enum opc_seen {
   OPC_SEEN_READ,
   OPC_SEEN_CRASH,
   OPC_SEEN_HANG,
-  OPC_SEEN_EXCEPTION,
-  OPC_SEEN_WRONG_VALUE,
+  OPC_SEEN_MEMORY,
   OPC_SEEN_COUNT
 } opc_seen_t;
 
 /* Who vouches for the input: 0 where nothing says so, else 1 + 3 * source + change, the strongest first. */
-typedef int opc_standing_t;
-opc_standing_t opc_standing_find(const char *text);                   /* "declared/same_values" */
-const char *opc_standing_name(opc_standing_t standing, char out[32]); /* NULL for 0 */
-int opc_standing_source(opc_standing_t standing);                     /* 0: a person, or nobody has to */
+typedef int opc_standing_order_t;
+opc_standing_order_t opc_standing_order(const char *text); /* "declared/same_values" */
+const char *opc_standing_order_name(opc_standing_order_t standing, char out[OPC_STANDING_SIZE]); /* NULL for 0 */
+int opc_standing_order_source(opc_standing_order_t standing); /* 0: a person, or nobody has to */
 
 typedef struct opc_problem_case {
   uint64_t offset; /* of its record (opc_journal_reader_record) */
   int complexity;  /* opc_case_id_complexity */
-  opc_standing_t standing;
+  opc_standing_order_t standing;
 } opc_problem_case_t;
 
 typedef struct opc_symptom {
@@ -66,10 +66,10 @@ enum { OPC_PROBLEM_CASES = 16, OPC_PROBLEM_ARGUMENTS = 8, OPC_PROBLEM_PLACES = 8
 
 typedef struct opc_problem {
   char id[17];
-  opc_input_change_t change;
+  opc_change_kind_t change;
   bool unchecked; /* all of it is rule memory.unchecked_arguments */
   bool warning;
-  opc_standing_t standing;                      /* the strongest one of the findings of its severity */
+  opc_standing_order_t standing;                /* the strongest one of the findings of its severity */
   const char *arguments[OPC_PROBLEM_ARGUMENTS]; /* that were changed, or are not checked */
   size_t argument_count;
   opc_symptom_t *symptoms; /* the strongest first */

@@ -17,7 +17,7 @@ void opc_problem_id_set(opc_problem_t *problem, const char *library, const char 
   } else {
     bool one = problem->unchecked && problem->argument_count == 1; /* the others have one of a kind */
     opc_text_addf(&text, "operator\n%s\n%s\n%s", operator_name, one ? problem->arguments[0] : "",
-                  problem->unchecked ? "unchecked" : opc_input_change_name(problem->change));
+                  problem->unchecked ? "unchecked" : opc_change_kind_name(problem->change));
   }
   snprintf(problem->id, sizeof problem->id, "%016" PRIx64, (uint64_t)XXH3_64bits(opc_text_c(&text), text.length));
   opc_text_clear(&text);

@@ -15,9 +15,8 @@ static void add_arguments(opc_text_t *out, const opc_problem_t *problem) {
 
 /* "does not check `offsets`: reads out of bounds (6 inputs), crashes (2), never returns (1)" */
 static void add_unchecked(opc_text_t *out, const opc_problem_t *problem) {
-  static const char *const words[OPC_SEEN_COUNT] = {
-      "writes out of bounds", "reads out of bounds", "crashes",
-      "never returns",        "fails in backward",   "gives wrong values"};
+  static const char *const words[OPC_SEEN_COUNT] = {"writes out of bounds", "reads out of bounds", "crashes",
+                                                    "never returns", "allocates without bound"};
   bool first = true;
   opc_text_add(out, "does not check ");
   if (problem->argument_count) add_arguments(out, problem);
@@ -92,13 +91,14 @@ static json_t *whole(const opc_problem_t *problem, json_t *operators, json_t *ca
     kept = append(symptoms, json_string(problem->symptoms[i].rule));
   for (size_t i = 0; i < problem->argument_count && kept; i++)
     kept = append(arguments, json_string(problem->arguments[i]));
-  json_t *json = json_pack(
-      "{s:s, s:O, s:s?, s:s, s:o, s:s, s:s?, s:o, s:s, s:O, s:I, s:s?, s:s, s:o}", "id", problem->id, "operators",
-      operators, "argument", problem->argument_count == 1 ? problem->arguments[0] : NULL, "rule",
-      opc_problem_rule(problem), "symptoms", symptoms, "severity", problem->warning ? "warning" : "error", "standing",
-      opc_standing_name(problem->standing, standing), "location", *location ? opc_json_string(location) : json_null(),
-      "message", message ? message : "", "cases", cases, "count", (json_int_t)problem->count, "repro",
-      *repro ? repro : NULL, "change", opc_input_change_name(problem->change), "arguments", arguments);
+  json_t *json =
+      json_pack("{s:s, s:O, s:s?, s:s, s:o, s:s, s:s?, s:o, s:s, s:O, s:I, s:s?, s:s, s:o}", "id", problem->id,
+                "operators", operators, "argument", problem->argument_count == 1 ? problem->arguments[0] : NULL, "rule",
+                opc_problem_rule(problem), "symptoms", symptoms, "severity", problem->warning ? "warning" : "error",
+                "standing", opc_standing_order_name(problem->standing, standing), "location",
+                *location ? opc_json_string(location) : json_null(), "message", message ? message : "", "cases", cases,
+                "count", (json_int_t)problem->count, "repro", *repro ? repro : NULL, "change",
+                opc_change_kind_name(problem->change), "arguments", arguments);
   if (!kept) {
     json_decref(json);
     json = NULL;

@@ -138,18 +138,18 @@ static void add_key(const opc_operator_findings_t *findings, const opc_problem_t
   } else if (json_object_get(findings->plain, opc_rule_kind(rule))) {
     opc_text_addf(out, "rule %s", opc_rule_kind(rule));
   } else {
-    opc_text_add(out, opc_input_change_name(problem->change));
+    opc_text_add(out, opc_change_kind_name(problem->change));
   }
 }
 
-static opc_input_change_t simplest_change(const opc_problem_t *one, const opc_problem_t *other) {
+static opc_change_kind_t simplest_change(const opc_problem_t *one, const opc_problem_t *other) {
   return one->change < other->change ? one->change : other->change;
 }
 
 /* What came in first stays in front; the kind of change is that of the simplest. */
 static opc_status_t join(opc_operator_findings_t *findings, size_t into, size_t from, opc_error_t *error) {
   opc_problem_t *target = &findings->problems[into];
-  opc_input_change_t change = simplest_change(target, &findings->problems[from]);
+  opc_change_kind_t change = simplest_change(target, &findings->problems[from]);
   opc_status_t status = opc_problem_absorb(target, &findings->problems[from], error);
   target->change = change;
   findings->count--;

@@ -78,7 +78,7 @@ static opc_status_t take_operator(making_t *making, size_t index) {
 
 static int by_weight(const void *left, const void *right) {
   const opc_problem_t *a = left, *b = right;
-  int mine = opc_standing_source(a->standing), theirs = opc_standing_source(b->standing);
+  int mine = opc_standing_order_source(a->standing), theirs = opc_standing_order_source(b->standing);
   if (a->warning != b->warning) return a->warning ? 1 : -1;
   if (mine != theirs) return mine < theirs ? -1 : 1;
   if (a->operator_count != b->operator_count) return a->operator_count > b->operator_count ? -1 : 1;

@@ -66,8 +66,9 @@ static opc_status_t sample_grow(const opc_sample_t *sample, const opc_enlargemen
 
 static opc_status_t values_own(opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *out,
                                opc_error_t *error) {
+  opc_status_t status = opc_again_values(&(opc_again_t){.context = context, .sample = sample}, out, error);
   out->repeats = true;
-  return opc_again_values(&(opc_again_t){.context = context, .sample = sample}, out, error);
+  return status;
 }
 
 opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sample, const opc_enlargement_t *growth,
