@@ -238,7 +238,8 @@ static opc_status_t give_long_values(size_t tensor_arg, const char *path, const 
 /* A double that is computed in double has bits that no float holds, unless it is a short number. */
 static bool is_narrow(const opc_result_item_t *item, double *out_example, int64_t *out_numbers) {
   *out_numbers = 0;
-  if (item->kind != OPC_VALUE_TENSOR || item->meta.dtype != OPC_DTYPE_FLOAT64 || item->argument) return false;
+  if (item->kind != OPC_VALUE_TENSOR || item->meta.dtype != OPC_DTYPE_FLOAT64 || item->argument || !item->bytes)
+    return false;
   for (int64_t e = 0; e < item->meta.numel; e++) {
     double number;
     memcpy(&number, (const char *)item->bytes + (size_t)e * sizeof number, sizeof number);
