@@ -194,11 +194,11 @@ static opc_status_t follow_relations(const opc_sample_t *base, const opc_operato
   const unsigned sizes = OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LONG;
   opc_sample_t fitted;
   if (!base->relations || base->relations->count == 0 || strncmp(name, "all.", 4) != 0 || strchr(name, '+') ||
-      !(opc_variant_family(name) & sizes))
+      !(opc_variant_family(name) & sizes) || opc_relations_hold(base->relations, varied, op, NULL, NULL, NULL, 0))
     return OPC_OK;
   opc_status_t status = opc_sample_copy(varied, &fitted, error);
   if (status != OPC_OK) return status;
-  if (opc_related_fit(&fitted, base, op)) {
+  if (opc_related_fit(&fitted, base, op) && opc_related_differs(&fitted, base, op)) {
     status = twins_of(&fitted, op, error);
     opc_sample_t unfitted = *varied;
     *varied = fitted;

@@ -238,7 +238,7 @@ bool opc_related_fit(opc_sample_t *changed, const opc_sample_t *base, const opc_
 
 /* ---- the transformation ---- */
 
-static bool differs(const opc_sample_t *left, const opc_sample_t *right, const opc_operator_t *op) {
+bool opc_related_differs(const opc_sample_t *left, const opc_sample_t *right, const opc_operator_t *op) {
   json_t *from = opc_sample_to_json(left, op), *to = opc_sample_to_json(right, op);
   bool equal = json_equal(json_object_get(from, "args"), json_object_get(to, "args")) &&
                json_equal(json_object_get(from, "kwargs"), json_object_get(to, "kwargs"));
@@ -256,7 +256,8 @@ bool opc_related_empty(opc_variant_step_t *step) {
     return false;
   bool made = opc_shape_empty(spec, step->number) && opc_sample_copy(step->sample, &alone, NULL) == OPC_OK &&
               opc_related_fit(step->sample, &base, step->op) &&
-              step->target->value->tensor->sizes[step->number] < size && differs(step->sample, &alone, step->op);
+              step->target->value->tensor->sizes[step->number] < size &&
+              opc_related_differs(step->sample, &alone, step->op);
   opc_sample_clear(&alone);
   opc_sample_clear(&base);
   return made;

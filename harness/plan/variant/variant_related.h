@@ -19,5 +19,7 @@ bool opc_related_contents(opc_sample_t *changed, const opc_sample_t *base, const
 /* Some sizes of `changed` are others than the base's: those that the base's relations tie to them follow, then the
  * integers. False as well where the relations do not hold in the end. */
 bool opc_related_fit(opc_sample_t *changed, const opc_sample_t *base, const opc_operator_t *op);
+/* The arguments of the two are not the same. */
+bool opc_related_differs(const opc_sample_t *left, const opc_sample_t *right, const opc_operator_t *op);
 
 #endif
