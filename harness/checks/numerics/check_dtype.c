@@ -6,6 +6,7 @@
 
 #include "checks/compare/sign_pairs.h"
 #include "checks/compare/tolerance.h"
+#include "checks/framework/case_run.h"
 #include "checks/framework/outcome.h"
 
 enum {
@@ -216,20 +217,33 @@ static uint64_t bits_of(double number) {
 
 static bool has_bits(double number, int behind) { return (bits_of(number) & ((UINT64_C(1) << behind) - 1)) != 0; }
 
-/* The case's own values, each a little off, so that no float32 holds it. Integers stay: they may be counts. */
+/* Which numbers a call is given. */
+typedef struct long_values {
+  const opc_replay_t *replay;
+  size_t changed; /* the tensor argument that is given other ones still; SIZE_MAX: none is */
+  bool rounded;   /* to float32; otherwise moved by more than a float32 rounds away */
+} long_values_t;
+
+/* A little off, so that no float32 holds it. Integers stay: they may be counts. */
+static double long_value(double number, size_t index) {
+  if (!isfinite(number) || number == trunc(number)) return number;
+  return ldexp(number, -30) * (double)(1 + (index * 2654435761U) % 13) / 17 + number;
+}
+
 static opc_status_t give_long_values(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                      void *context, opc_error_t *error) {
-  const opc_replay_t *replay = context;
+  const long_values_t *values = context;
   const size_t bytes = (size_t)opc_tensor_spec_numel(spec) * opc_dtype_size(spec->dtype);
   (void)path;
   (void)error;
-  memcpy(logical, replay->tensor_args[tensor_arg].bytes, bytes);
+  memcpy(logical, values->replay->tensor_args[tensor_arg].bytes, bytes);
   if (spec->dtype != OPC_DTYPE_FLOAT64) return OPC_OK;
   for (size_t i = 0; i < bytes / sizeof(double); i++) {
     double number;
     memcpy(&number, (char *)logical + i * sizeof number, sizeof number);
-    if (!isfinite(number) || number == trunc(number)) continue;
-    number = ldexp(number, -30) * (double)(1 + (i * 2654435761U) % 13) / 17 + number;
+    number = long_value(number, i);
+    if (tensor_arg == values->changed && number != trunc(number) && isfinite(number))
+      number = values->rounded ? (double)(float)number : number + ldexp(number, -21);
     memcpy((char *)logical + i * sizeof number, &number, sizeof number);
   }
   return OPC_OK;
@@ -252,18 +266,66 @@ static bool is_narrow(const opc_result_item_t *item, double *out_example, int64_
   return *out_numbers >= LONG_LEAST;
 }
 
-static opc_status_t check_narrow(opc_case_context_t *context, opc_replay_t *replay, opc_finding_t *finding,
-                                 opc_error_t *error) {
-  opc_call_t call = {0};
+static opc_status_t run_long(opc_case_context_t *context, long_values_t *values, opc_result_t *out, bool *out_returned,
+                             opc_error_t *error) {
+  const opc_again_t again = {.context = context,
+                             .values = give_long_values,
+                             .values_context = values,
+                             .phase = "the operator on numbers that only float64 holds"};
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  opc_status_t status = opc_again_run(&again, out, &outcome, NULL, error);
+  *out_returned = status == OPC_OK && outcome == OPC_CALL_RETURNED;
+  return status;
+}
+
+/* How many of the float64 numbers differ; *out_all: how many there are. */
+static int64_t count_differing(const opc_result_t *left, const opc_result_t *right, int64_t *out_all) {
+  int64_t differing = 0;
+  *out_all = 0;
+  for (size_t i = 0; i < left->count && i < right->count; i++) {
+    const opc_result_item_t *one = &left->items[i], *other = &right->items[i];
+    if (one->kind != OPC_VALUE_TENSOR || one->meta.dtype != OPC_DTYPE_FLOAT64 || !one->bytes || !other->bytes ||
+        one->size != other->size)
+      continue;
+    for (size_t at = 0; at + sizeof(double) <= one->size; at += sizeof(double))
+      differing += memcmp((const char *)one->bytes + at, (const char *)other->bytes + at, sizeof(double)) != 0;
+    *out_all += (int64_t)(one->size / sizeof(double));
+  }
+  return differing;
+}
+
+/* The result depends on the argument, and not on what float32 leaves out of it. What only compares its numbers, or
+ * rounds them to a grid, does not follow a small move either. */
+static opc_status_t check_rounded(opc_case_context_t *context, opc_replay_t *replay, size_t tensor_arg,
+                                  const char *path, const opc_result_t *usual, opc_finding_t *finding,
+                                  opc_error_t *error) {
+  long_values_t rounded = {.replay = replay, .changed = tensor_arg, .rounded = true};
+  long_values_t moved = {.replay = replay, .changed = tensor_arg};
+  opc_result_t of_rounded = {0}, of_moved = {0};
+  bool returned = false;
+  int64_t all = 0;
+  opc_status_t status = run_long(context, &rounded, &of_rounded, &returned, error);
+  if (returned && count_differing(usual, &of_rounded, &all) == 0 && all >= LONG_LEAST) {
+    status = run_long(context, &moved, &of_moved, &returned, error);
+    int64_t differing = returned ? count_differing(usual, &of_moved, &all) : 0;
+    if (differing >= LONG_LEAST && 2 * differing >= all)
+      opc_finding_fail(finding, "dtype.narrow_computation",
+                       "the result has the same bits with %s rounded to float32, and other ones with %s changed by a "
+                       "part in two million: float64 numbers of %s are taken as float32",
+                       path, path, path);
+  }
+  opc_result_clear(&of_moved);
+  opc_result_clear(&of_rounded);
+  return status;
+}
+
+static opc_status_t check_narrow(opc_case_context_t *context, const opc_call_t *call, opc_replay_t *replay,
+                                 opc_finding_t *finding, opc_error_t *error) {
+  long_values_t values = {.replay = replay, .changed = SIZE_MAX};
   opc_result_t got = {0};
-  opc_call_options_t options = {
-      .device = context->device, .seed = context->seed, .values = give_long_values, .values_context = replay};
-  opc_status_t status = opc_call_make_with(&call, context->op, context->sample, &options, error);
-  if (status != OPC_OK) goto release;
-  context->phase("the operator on numbers that only float64 holds");
-  if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) goto release;
-  status = opc_result_take(&got, &call, 0, error);
-  for (size_t i = 0; status == OPC_OK && i < got.count; i++) {
+  bool returned = false;
+  opc_status_t status = run_long(context, &values, &got, &returned, error);
+  for (size_t i = 0; returned && i < got.count; i++) {
     double example = 0;
     int64_t numbers = 0;
     if (!is_narrow(&got.items[i], &example, &numbers)) continue;
@@ -273,10 +335,10 @@ static opc_status_t check_narrow(opc_case_context_t *context, opc_replay_t *repl
                      got.items[i].path, example);
     opc_finding_evidence(finding, "numbers", json_integer((json_int_t)numbers));
   }
-
-release:
+  for (size_t i = 0; status == OPC_OK && returned && !finding->decided && i < call->tensor_arg_count; i++)
+    if (call->tensor_args[i].spec->dtype == OPC_DTYPE_FLOAT64)
+      status = check_rounded(context, replay, i, call->tensor_args[i].path, &got, finding, error);
   opc_result_clear(&got);
-  opc_call_clear(&call);
   return status;
 }
 
@@ -293,7 +355,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (!opc_dtype_is_inexact(dtype)) {
     opc_finding_pass(finding, "it runs on %s (integers have no float64 reference)", context->id.dtype);
   } else if (dtype == OPC_DTYPE_FLOAT64 || dtype == OPC_DTYPE_COMPLEX128) {
-    if (dtype == OPC_DTYPE_FLOAT64) status = check_narrow(context, &replay, finding, &error);
+    if (dtype == OPC_DTYPE_FLOAT64) status = check_narrow(context, &call, &replay, finding, &error);
     if (status == OPC_OK && !finding->decided)
       opc_finding_pass(finding, "it runs on %s, the reference of the other dtypes", context->id.dtype);
   } else {

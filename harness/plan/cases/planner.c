@@ -222,8 +222,10 @@ static opc_voucher_t voucher_of(const opc_sample_t *base) {
 static opc_standing_t standing_of(const opc_operator_t *op, const opc_planned_case_t *planned) {
   const opc_sample_t *base = planned->base;
   opc_standing_t standing = {.voucher = voucher_of(base), .plain = opc_planned_is_unmodified(planned)};
-  /* What NaN or the largest numbers do to an index, nobody has to expect. */
-  if (base->unchecked || (planned->facts.families & OPC_VARIANT_SPECIAL)) standing.change = OPC_INPUT_ALONE;
+  /* What NaN or the largest numbers do to an index, or another dtype in one of several tensors, nobody has to expect.
+   */
+  if (base->unchecked || (planned->facts.families & (OPC_VARIANT_SPECIAL | OPC_VARIANT_CAST)))
+    standing.change = OPC_INPUT_ALONE;
   else if (!standing.plain && op->kind == OPC_OPERATOR)
     standing.change = opc_variant_change(base, op, planned->sample, planned->variant);
   return standing;

@@ -256,3 +256,9 @@ opc_input_change_t opc_variant_change(const opc_sample_t *base, const opc_operat
   opc_variant_tensors_clear(&comparison.to);
   return change;
 }
+
+bool opc_variant_keeps_integers(const opc_sample_t *base, const opc_sample_t *varied) {
+  for (size_t i = 0; i < base->argument_count; i++)
+    if (!base->absent[i] && !equal_plain(&base->arguments[i], &varied->arguments[i])) return false;
+  return true;
+}

@@ -11,4 +11,7 @@
 opc_input_change_t opc_variant_change(const opc_sample_t *base, const opc_operator_t *op, const opc_sample_t *varied,
                                       const char *variant);
 
+/* The integers that are no tensors are the base's: no relation has changed them. */
+bool opc_variant_keeps_integers(const opc_sample_t *base, const opc_sample_t *varied);
+
 #endif
