@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "supervise/jobs/searched.h"
 
-enum { TIMEOUTS_MAX = 5, LATER_TIMEOUTS_MAX = 2 };
-static const double try_seconds = 2;
+enum { TIMEOUTS_MAX = 3, LATER_TIMEOUTS_MAX = 1 };
+static const double try_seconds = 1;
 
 bool opc_task_search_has_hung(const opc_task_t *task) {
   return task->timeouts >= (opc_search_found(task->session, task->op)->rounds > 0 ? LATER_TIMEOUTS_MAX : TIMEOUTS_MAX);
