@@ -63,10 +63,19 @@ static uint64_t key_of(const char *module, const char *function, const char *fil
   return key ? key : 1;
 }
 
+/* One block of TORCH_LIBRARY registers many operators: what is wrong with all of them is one mistake. */
+#define REGISTRATION "registration."
+
 bool opc_code_place_of(const json_t *result, const char *library, opc_code_place_t *out) {
   size_t index;
   json_t *frame;
+  const char *rule = opc_record_text(result, "rule");
   *out = (opc_code_place_t){0};
+  if (library && strncmp(rule, REGISTRATION, sizeof REGISTRATION - 1) == 0) {
+    snprintf(out->function, sizeof out->function, "registration");
+    out->key = key_of(opc_base_name(library), "", "", rule);
+    return true;
+  }
   json_array_foreach(frames_of(result), index, frame) {
     const char *module = opc_base_name(opc_record_text(frame, "module"));
     if (!library || strcmp(module, opc_base_name(library)) != 0) continue;

@@ -50,6 +50,8 @@ const char *opc_rule_domain(const char *rule) {
                                         "dtype",   "bitwise",           "signal",  "exit",
                                         "timeout", "foreign_exception", "memcheck"};
   if (strcmp(rule, "autograd.not_registered") == 0) return rule; /* there is no derivative that could be wrong */
+  /* A kernel that cannot run without data cannot be functionalised either. */
+  if (strcmp(rule, "functionalisation.fails") == 0) return "meta";
   for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
     if (is_of(rule, whole[i])) return whole[i];
   for (size_t i = 0; i < sizeof of_call / sizeof of_call[0]; i++)
@@ -61,10 +63,11 @@ const char *opc_rule_kind(const char *rule) { return is_of(rule, "signal") ? "si
 
 /* ---- a finding ---- */
 
-static opc_change_kind_t change_of(const opc_case_id_t *id, const char *standing) {
+static opc_change_kind_t change_of(const opc_case_id_t *id, const char *rule, const char *standing) {
   if (!*id->variant || strcmp(id->variant, "plain") == 0) return *id->dtype ? OPC_CHANGE_DTYPE : OPC_CHANGE_NONE;
   const char *change = strchr(standing, '/');
-  bool same_values = !change || strcmp(change + 1, "same_values") == 0;
+  /* Check stride compares with a copy of the very values, also where elements are repeated. */
+  bool same_values = !change || strcmp(change + 1, "same_values") == 0 || is_of(rule, "stride");
   unsigned families = opc_variant_facts(id->variant).families;
   if (families & (OPC_VARIANT_METHOD | OPC_VARIANT_USED)) return OPC_CHANGE_METHOD;
   if (families & OPC_VARIANT_EMPTY) return OPC_CHANGE_EMPTY;
@@ -114,7 +117,7 @@ void opc_finding_facts_of(const json_t *record, const char *library, opc_finding
   if (opc_case_id_parse(opc_record_text(record, "case"), &out->id, NULL) != OPC_OK) out->id = (opc_case_id_t){0};
   out->unchecked = strcmp(out->rule, unchecked_rule) == 0;
   out->warning = strcmp(opc_record_text(record, "severity"), opc_severity_name(OPC_SEVERITY_WARNING)) == 0;
-  out->change = change_of(&out->id, standing);
+  out->change = change_of(&out->id, out->rule, standing);
   out->one.complexity = opc_case_id_complexity(&out->id);
   out->one.standing = opc_standing_order(standing);
   out->rank = opc_rule_rank(out->rule);

@@ -77,8 +77,8 @@ opc_status_t opc_operator_findings_add(opc_operator_findings_t *findings, const 
   const char *rule = intern(findings->names, facts.rule), *argument = intern(findings->names, facts.argument);
   if (!rule || !argument) return opc_out_of_memory(error);
   if (!findings->plain && !(findings->plain = json_object())) return opc_out_of_memory(error);
-  if (facts.change == OPC_CHANGE_NONE && !facts.unchecked &&
-      json_object_set_new(findings->plain, opc_rule_kind(rule), json_null()) != 0)
+  const bool itself = facts.change == OPC_CHANGE_NONE || facts.change == OPC_CHANGE_DTYPE;
+  if (itself && !facts.unchecked && json_object_set_new(findings->plain, opc_rule_kind(rule), json_null()) != 0)
     return opc_out_of_memory(error);
 
   opc_problem_t *problem = problem_of(findings, &facts);

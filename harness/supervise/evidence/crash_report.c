@@ -143,6 +143,23 @@ static bool is_own_call(const scene_t *scene) {
 }
 
 /* "the operator, on guarded memory": a remark about the call comes behind the comma. */
+/* A check made this call with other arguments than the case's: who vouches for those does not vouch for these. */
+static bool has_other_arguments(const char *phase) {
+  static const char *const others[] = {"the float64 reference", "the operator on ", "the operator with ", "a call on ",
+                                       "a call with other"};
+  if (strcmp(phase, "the operator on contiguous copies") == 0) return false;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (strncmp(phase, others[i], strlen(others[i])) == 0) return true;
+  return false;
+}
+
+static void take_standing(const scene_t *scene, opc_crash_t *out) {
+  opc_standing_t standing;
+  if (!opc_standing_parse(scene->box.standing, &standing)) return;
+  if (scene->box.running == 1 && has_other_arguments(scene->box.phase)) standing.change = OPC_INPUT_ALONE;
+  opc_standing_format(&standing, out->standing);
+}
+
 static void add_phase(const char *phase, opc_text_t *out) {
   const size_t length = strcspn(phase, ",");
   opc_text_addf(out, ", while %.*s ran", (int)length, phase);
@@ -183,7 +200,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   if (json_is_object(input)) json_object_set(out->evidence, "input", input);
   json_decref(input);
   scene->box.standing[sizeof scene->box.standing - 1] = '\0';
-  opc_string_put(out->standing, sizeof out->standing, scene->box.standing);
+  take_standing(scene, out);
   if (scene->box.why[0] != '\0') json_object_set_new(out->evidence, "why", json_string(scene->box.why));
   if (scene->frames.count > 0) json_object_set_new(out->evidence, "frames", opc_frames_json(&scene->frames));
   if (child->max_rss_kib > 0) json_object_set_new(out->evidence, "max_rss_kib", json_integer(child->max_rss_kib));
