@@ -117,6 +117,10 @@ def mistakes_of(expectations, report, rows):
     wrong += [f"{name} is in the expectation file and not in the library" for name in sorted(set(expectations) - listed)]
     wrong += [f"{name}: its twin's twin is another operator" for name, expectation in expectations.items()
               if expectations.get(expectation["twin"], {}).get("twin") != name]
+    # What a bad argument does costs no sample its checks.
+    wrong += [f"{result['case']}: a sample itself is skipped after a crash" for result in report["results"]
+              if result["reason"] == "after_crash" and result["case"].endswith("/plain") and result["case"].split("/")[3] == "-"
+              and expectations.get(result["operator"], {}).get("primary", "") is None and (result["standing"] or "").startswith("declared/")]
     called = {result["operator"] for result in report["results"] if result["verdict"] in ("pass", "fail", "error")}
     wrong += [f"{name}: no case ran" for name in sorted(set(expectations) - called)]
     return wrong
