@@ -74,7 +74,7 @@ static void show_problems(const opc_screen_t *screen) {
        "JSON report's \"problems\" show problems; run --verbose and the JSON report's \"results\" show the "
        "findings."},
       {"the sample",
-       "A rule that a sample breaks as it is, in its own dtype, is one problem. All variants that break "
+       "A rule that a sample breaks as it is, in any dtype, is one problem. All variants that break "
        "the same rule belong to it."},
       {"the layout",
        "What only other layouts of the same values show is one problem of the operator: it depends on "
@@ -87,7 +87,7 @@ static void show_problems(const opc_screen_t *screen) {
       {"the place",
        "Findings of one operator at the same line of its library (or the same offset, where there are no "
        "lines) are one problem. The same rule at the same place in several operators is one problem "
-       "that names them all."},
+       "that names them all, and so is one rule about the registration of several operators of a library."},
       {"arguments",
        "memory.unchecked_arguments is one problem for each argument. It counts the inputs with which the "
        "operator writes or reads out of bounds, crashes or never returns, the worst first."},

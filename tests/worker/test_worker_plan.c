@@ -119,7 +119,7 @@ static void the_plan_is_stable_and_can_be_cut(void **state) {
 static void skipped_checks_are_told(void **state) {
   (void)state;
   json_t *results = results_of(command_cases(
-      "hostile::good", "file", json_pack("{s:[s, s], s:[s]}", "checks", "stride", "alias", "skip", "stride")));
+      "hostile::good", "file", json_pack("{s:[s, s], s:[s]}", "checks", "stride", "alias", "skip", "stride 0")));
   size_t strides = 0;
   for (size_t i = 0; i < json_array_size(results); i++) {
     bool stride = strstr(field(results, i, "case"), "/stride/") != NULL;
@@ -127,6 +127,24 @@ static void skipped_checks_are_told(void **state) {
     strides += stride;
   }
   assert_true(strides > 0 && strides < json_array_size(results));
+  json_decref(results);
+}
+
+/* Crashes on input of a rank skip this rank and worse ones: the sample itself and what keeps its values still run. */
+static void better_input_is_not_skipped(void **state) {
+  (void)state;
+  json_t *results = results_of(
+      command_cases("hostile::good", "file", json_pack("{s:[s], s:[s]}", "checks", "memory", "skip", "memory 6")));
+  size_t alone = 0, others = 0;
+  for (size_t i = 0; i < json_array_size(results); i++) {
+    const char *standing = json_string_value(json_object_get(json_array_get(results, i), "standing"));
+    const char *reason = json_string_value(json_object_get(json_array_get(results, i), "reason"));
+    bool is_alone = standing && strstr(standing, "/alone") != NULL;
+    assert_int_equal(is_alone, reason && strcmp(reason, "after_crash") == 0);
+    alone += is_alone;
+    others += !is_alone;
+  }
+  assert_true(alone > 0 && others > 0);
   json_decref(results);
 }
 
@@ -334,6 +352,7 @@ int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_plan_is_stable_and_can_be_cut),
       cmocka_unit_test(skipped_checks_are_told),
+      cmocka_unit_test(better_input_is_not_skipped),
       cmocka_unit_test(crashed_arguments_are_not_tried_in_other_checks),
       cmocka_unit_test(what_took_too_long_is_not_tried_again),
       cmocka_unit_test(what_is_not_there_is_named),
