@@ -63,7 +63,10 @@ def mistakes(corpus):
             wrong.append(f"{path.name}: no library of that name in corpus.json")
         try:
             with open(path, encoding="utf-8") as stream:
-                entries = json.load(stream)["labels"]
+                found = json.load(stream)
+            entries = found["labels"]
+            if not found.get("read"):
+                wrong.append(f"{path.name}: does not say which source was read")
         except (ValueError, KeyError, TypeError) as error:
             wrong.append(f"{path.name}: cannot be read: {error}")
             continue
