@@ -219,6 +219,19 @@ static opc_voucher_t voucher_of(const opc_sample_t *base) {
   return OPC_VOUCHER_DECLARED;
 }
 
+static void count_tensor(const char *path, opc_value_t *value, void *context) {
+  (void)path;
+  (void)value;
+  ++*(size_t *)context;
+}
+
+static size_t count_tensors(const opc_sample_t *sample, const opc_operator_t *op) {
+  size_t count = 0;
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors(op->arguments[i].name, &sample->arguments[i], count_tensor, &count);
+  return count;
+}
+
 static opc_standing_t standing_of(const opc_operator_t *op, const opc_planned_case_t *planned) {
   const opc_sample_t *base = planned->base;
   opc_standing_t standing = {.voucher = voucher_of(base), .plain = opc_planned_is_unmodified(planned)};
@@ -226,6 +239,9 @@ static opc_standing_t standing_of(const opc_operator_t *op, const opc_planned_ca
    */
   if (base->unchecked || (planned->facts.families & (OPC_VARIANT_SPECIAL | OPC_VARIANT_CAST)))
     standing.change = OPC_INPUT_ALONE;
+  else if ((planned->facts.families & OPC_VARIANT_SHAPE) && planned->facts.changed == OPC_CHANGED_ONE &&
+           count_tensors(base, op) > 1)
+    standing.change = OPC_INPUT_ALONE; /* one of several tensors without its dimensions, or a list without its items */
   else if (!standing.plain && op->kind == OPC_OPERATOR)
     standing.change = opc_variant_change(base, op, planned->sample, planned->variant);
   return standing;
