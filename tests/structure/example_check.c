@@ -15,21 +15,17 @@ static bool has_nan(const opc_result_item_t *item) {
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error;
-  opc_call_t call = {0};
-  opc_result_t result = {0};
-  if (!opc_case_call(context, false, &call, finding)) goto release; /* refused, no kernel…: the finding says so */
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
+  if (!opc_case_call(context, false, &call, finding)) return; /* refused, no kernel…: the finding says so */
   if (opc_result_take(&result, &call, OPC_RESULT_ARGUMENTS, &error) != OPC_OK) {
     opc_finding_from_error(context, &error, finding);
-    goto release;
+    return;
   }
   for (size_t i = 0; i < result.count; i++)
     if (has_nan(&result.items[i]))
       opc_finding_fail(finding, "example.nan", "%s has a NaN, and no argument has", result.items[i].path);
   if (opc_result_numel(&result) > 0) opc_finding_pass(finding, "no NaN in %zu outputs", result.count);
-
-release:
-  opc_result_clear(&result);
-  opc_call_clear(&call);
 }
 
 const opc_check_t opc_check_example = {.name = "example", .run = run};
