@@ -13,6 +13,7 @@ import against_tables
 import aten
 import our_side
 import parity_costs
+import precision
 
 REVIEWED = against_python.read_reviewed()
 ALIAS = "RuntimeError: Found a custom (non-ATen) operator whose output has alias annotations: ns::op(Tensor(a) x) -> Tensor(a)."
@@ -120,6 +121,45 @@ class ParityCost(unittest.TestCase):
         written = parity_costs.check_parity.read_json("parity.expect.json")
         names = {case["operator"] for case in written["cases"].values()}
         self.assertEqual({name: sample["operator"] for name, sample in parity_costs.first_samples(names).items()}, {name: name for name in names})
+
+
+class Precision(unittest.TestCase):
+    listed = {"seed": 0, "warnings": 1, "hold_out": ["kept"], "libraries": [{"name": "open", "version": "1"}, {"name": "kept", "version": "2"}]}
+
+    def problem(self, number, severity="error"):
+        return {"id": f"{number:016x}", "severity": severity, "operators": ["ns::op"], "rule": "a.b", "message": "", "standing": None, "repro": ""}
+
+    def library(self, name, *problems):
+        return {"name": name, "operators": 3, "called": 2, "seconds": 1.0, "cases": 9, "groups": 4, "json": 2**20, "junit": 0, "problems": problems}
+
+    def label(self, number, label, second=""):
+        return {f"{number:016x}": {"id": f"{number:016x}", "label": label, "second": second}}
+
+    def test_disagreement_counts_as_false(self):
+        known = self.label(1, "true") | self.label(2, "true", "input") | self.label(3, "input", "input")
+        counts = precision.counted([self.problem(number) for number in (1, 2, 3, 4)], known)
+        self.assertEqual(dict(counts), {"true": 1, "input": 1, "false": 1, "unlabelled": 1})
+        self.assertEqual(precision.share(counts), "25–50 %")
+
+    def test_the_hold_out_is_apart(self):
+        rows = [self.library("open", self.problem(1), self.problem(2, "warning")), self.library("kept", self.problem(3), self.problem(4, "warning"))]
+        known = {"open": self.label(1, "true"), "kept": self.label(3, "false")}
+        lines = precision.precision_table(self.listed, rows, known).splitlines()[2:]
+        self.assertEqual([line.split("|")[1].strip() for line in lines], ["open 1", "**corpus**", "hold-out: kept 2", "**hold-out**"])
+        self.assertEqual([line.split("|")[-2].strip() for line in lines], ["100 %", "100 %", "0 %", "0 %"])
+        self.assertEqual([row["name"] for row, _ in precision.drawn_warnings(self.listed, rows)], ["open"])
+
+    def test_nothing_found_has_no_precision(self):
+        self.assertEqual(precision.share(precision.counted([], {})), "–")
+
+    def test_labels_of_what_is_gone_are_counted(self):
+        rows = [self.library("open", self.problem(1))]
+        self.assertIn("open 1", precision.stale_line(rows, {"open": self.label(1, "true") | self.label(2, "true")}))
+
+    def test_costs_are_of_libraries_that_both_have(self):
+        after = [self.library("open", self.problem(1)), self.library("kept")]
+        lines = precision.cost_table([self.library("open")], after).splitlines()[2:]
+        self.assertEqual(lines, ["| open | 1 → 1 | 9 → 9 | 4 → 4 | 1 | 1.0 → 1.0 | 0.0 → 0.0 |", "| **all** | 1 → 1 | 9 → 9 | 4 → 4 | 1 | 1.0 → 1.0 | 0.0 → 0.0 |"])
 
 
 class Tables(unittest.TestCase):
