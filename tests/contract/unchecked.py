@@ -5,7 +5,8 @@ An expectation file: {"operators": {"ns::op": {"primary": RULE, "twin": OPERATOR
 A correct operator has "primary": null, and no error, with the samples beside the expectation file and without. A twin has its primary rule, or one of "as", as
 an error: with samples, in a case in which the correct operator does not have it; without samples, where the two have other inputs, the correct operator must not
 have it at all. Without samples the warning of unchecked arguments, which names the access, is enough where the bug is an access out of bounds.
-What is open does not hold today. The test fails where something else does not hold, and where something open does: the list can only get shorter.
+What is open does not hold today. The test fails where something else does not hold and, with samples, where something open does: that list can only get
+shorter. Without samples what a search finds may depend on how fast the machine is.
 """
 import argparse
 import collections
@@ -105,12 +106,12 @@ def rows_of(expectations, report, mode):
     return rows
 
 
-def mistakes_of(expectations, report, rows):
+def mistakes_of(expectations, report, rows, mode):
     wrong = []
     for row in rows:
         if not row["holds"] and not row["open"]:
             wrong.append(f"{row['name']}: {row['says']}")
-        if row["holds"] and row["open"]:
+        if row["holds"] and row["open"] and mode == "with_samples":
             wrong.append(f"{row['name']} is listed as open, and holds: {row['says']}; take it off the list")
     listed = {operator["name"] for operator in report["operators"]}
     wrong += [f"{name} is in the library and not in the expectation file" for name in sorted(listed - set(expectations))]
@@ -143,7 +144,7 @@ def check(options, modes):
             report, seconds = run_opcheck(options, path, mode)
             rows = rows_of(expectations, report, mode)
             print_table(rows, mode, seconds)
-            wrong += [f"{MODES[mode]}: {line}" for line in mistakes_of(expectations, report, rows)]
+            wrong += [f"{MODES[mode]}: {line}" for line in mistakes_of(expectations, report, rows, mode)]
     print("\n".join(wrong))
     return 1 if wrong else 0
 
