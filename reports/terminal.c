@@ -114,7 +114,7 @@ static opc_status_t show_problems(const opc_problems_t *problems, const opc_scre
     fprintf(screen->stream, "\nand %zu more: --verbose lists all findings, --json FILE keeps them\n", left);
   }
   if (problems->count)
-    fputs("\nopcheck-c explain RULE says why a rule matters and how to mend the operator\n", screen->stream);
+    fputs("\nopcheck-c explain RULE says why a rule matters and how to fix the operator\n", screen->stream);
   free(done);
   return status;
 }

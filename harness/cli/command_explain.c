@@ -28,7 +28,7 @@ static const struct argp explain_argp = {
     parse,
     "RULE...",
     "Explains rules: what is wrong, why it matters, what a finding proves and what it cannot, and how to "
-    "mend it. The name of a check explains all of its rules, \"problems\" how findings are merged."
+    "fix it. The name of a check explains all of its rules, \"problems\" how findings are merged."
     "\vExamples:\n"
     "  opcheck-c explain mutation.undeclared\n"
     "  opcheck-c explain signal.SIGSEGV\n"
@@ -52,7 +52,7 @@ static void show_rule(const opc_screen_t *screen, const opc_rule_t *rule) {
   fprintf(screen->stream, ": %s%s\n", rule->title, warning ? " (a warning)" : "");
   opc_screen_field(screen, "why", rule->why);
   opc_screen_field(screen, "proves", rule->proves);
-  opc_screen_field(screen, "to mend it", rule->fix);
+  opc_screen_field(screen, "fix", rule->fix);
   opc_screen_field(screen, "source", rule->source);
 }
 

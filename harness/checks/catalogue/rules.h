@@ -20,7 +20,7 @@ typedef struct opc_rule {
   const char *title;  /* one line: what is wrong, as a sentence without full stop */
   const char *why;    /* why it matters to a user of the operator */
   const char *proves; /* what a finding proves, and what it cannot prove */
-  const char *fix;    /* how to mend it, with the C++ line to write where there is one */
+  const char *fix;    /* how to fix it, with the C++ line to write where there is one */
   const char *source; /* where the rule comes from (PyTorch document, file) */
 } opc_rule_t;
 

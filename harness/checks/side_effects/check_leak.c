@@ -77,7 +77,7 @@ static void report_growth(const opc_leak_probe_t *probe, opc_finding_t *finding)
                      probe->calls);
     opc_finding_evidence(finding, "readings", readings_evidence(growth, OPC_GROWTH_BLOCKS));
   }
-  /* A tensor, a stream or a thread has memory of its own, which goes when it is mended. */
+  /* A tensor, a stream or a thread has memory of its own, which goes when it is fixed. */
   if (told || kept || blocks) return;
   if (report_steady(probe, OPC_GROWTH_ALLOCATED, "leak.memory", "bytes of malloc or operator new", finding)) return;
   report_steady(probe, OPC_GROWTH_MAPPED, "leak.memory", "bytes of mmap", finding);

@@ -210,7 +210,7 @@ static opc_status_t read_relation(opc_json_reader_t *reader, const json_t *json,
   return status;
 }
 
-/* Each by itself, so that the mistake is told where it stands. */
+/* One relation at a time, so that an error names its own place. */
 static opc_status_t check(opc_json_reader_t *reader, const opc_relation_t *relation, const char *form,
                           const opc_operator_t *op, const opc_sample_t *sample) {
   const opc_relations_t one = {.items = (opc_relation_t *)relation, .count = 1};

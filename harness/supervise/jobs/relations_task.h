@@ -7,7 +7,7 @@
 #include "supervise/jobs/task_phases.h"
 
 /* A task whose first phase are its cases, before anything is asked of it: where there is something to learn of its
- * samples that comes first. Tells of the samples when they are complete. */
+ * samples that comes first. Writes the sample_source record once the samples are complete. */
 opc_status_t opc_relations_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
 
 #endif

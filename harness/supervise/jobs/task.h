@@ -1,6 +1,6 @@
 /* One operator's work, step by step: search (only without samples), relations, cases, confirmation of what they found.
- * A task has one child at a time; the scheduler gives it one when it wants one, and tells it what the child said and
- * how it ended.
+ * A task has one child at a time. The scheduler gives it one when it wants one, and passes on the messages and the end
+ * of that child.
  *
  * Ownership: opc_task_free; the operator and the session belong to the run, the child to the scheduler. Threads: one.
  */
