@@ -88,6 +88,14 @@ static void show_problems(const opc_screen_t *screen) {
        "Findings of one operator at the same line of its library (or the same offset, where there are no "
        "lines) are one problem. The same rule at the same place in several operators is one problem "
        "that names them all, and so is one rule about the registration of several operators of a library."},
+      {"standing",
+       "\"tried\" begins with SOURCE/CHANGE: who vouches for the input, and what the variant changed. declared: a "
+       "sample "
+       "file; recorded: a program; recipe: a recipe; searched: nobody. same_values: at most the layout; related: sizes "
+       "or "
+       "values, and what is known to belong together still does; alone: one argument against the others. On searched "
+       "or "
+       "alone input a crash, a hang or an access out of bounds is memory.unchecked_arguments, a warning."},
       {"arguments",
        "memory.unchecked_arguments is one problem for each argument. It counts the inputs with which the "
        "operator writes or reads out of bounds, crashes or never returns, the worst first."},

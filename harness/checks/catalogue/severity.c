@@ -47,8 +47,6 @@ opc_judgement_t opc_rule_judge(const opc_judgement_asked_t *asked) {
   opc_judgement_t judgement = {.rule = asked->rule, .severity = asked->severity};
   bool layout = standing->change == OPC_INPUT_SAME_VALUES && !standing->plain && asked->control_held;
   bool relevant = claimed.claim == CLAIM_ALONE ? standing->change == OPC_INPUT_ALONE : !layout;
-  bool unchecked = strcmp(asked->rule, OPC_UNCHECKED_ARGUMENTS) == 0;
-  if (unchecked) judgement.seen = claimed.seen;
   if (standing->voucher == OPC_VOUCHER_NONE || asked->every_input || opc_standing_is_valid(standing) || !relevant)
     return judgement;
   if (claimed.claim == CLAIM_WARNING || claimed.claim == CLAIM_ALONE) judgement.severity = OPC_SEVERITY_WARNING;

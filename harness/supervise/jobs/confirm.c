@@ -259,6 +259,8 @@ static opc_status_t conclude_confirmed(opc_task_t *task, opc_error_t *error) {
 }
 
 static opc_status_t conclude_slow(opc_task_t *task, opc_error_t *error) {
+  if (opc_json_text_of(task->outcome, "rule") != NULL) /* it ran alone, in a fresh child */
+    json_object_set_new(json_object_get(task->outcome, "evidence"), "confirmed", json_true());
   opc_status_t status = conclude(task, json_incref(task->outcome), NULL, error);
   opc_task_release(task);
   return status;

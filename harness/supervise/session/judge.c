@@ -90,7 +90,9 @@ void opc_result_judge(json_t *result, const opc_case_id_t *id, bool untrusted_in
                                  .untrusted_input = untrusted_input};
   size_t i;
   char rule[64];
-  if (json_is_true(json_object_get(json_object_get(evidence, "base"), "broken")))
+  /* The sample itself is broken: its variants are as good as it is. A sample that nobody vouches for is no better. */
+  if (asked.standing.voucher != OPC_VOUCHER_SEARCHED &&
+      json_is_true(json_object_get(json_object_get(evidence, "base"), "broken")))
     asked.standing.change = OPC_INPUT_SAME_VALUES;
   if (asked.standing.voucher == OPC_VOUCHER_NONE || opc_json_text_of(result, "rule") == NULL) return;
   json_array_foreach(also, i, entry) {
