@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reports/coverage.h"
-#include "reports/problem_json.h"
+#include "reports/problems/coverage.h"
+#include "reports/problems/problem_json.h"
 #include "reports/report.h"
 
 typedef struct json_writer {

@@ -6,7 +6,7 @@
 
 #include "model/case/case.h"
 #include "model/case/verdict.h"
-#include "reports/problem_json.h"
+#include "reports/problems/problem_json.h"
 
 enum { CHECKS_MAX = 64, SHOWN_NAMES = 20, MESSAGE_SHOWN = 1000 };
 typedef enum outcome { OUTCOME_ERROR, OUTCOME_FAILURE, OUTCOME_WARNING, OUTCOMES } outcome_t;

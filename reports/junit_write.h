@@ -8,7 +8,7 @@
 #include <libxml/xmlwriter.h>
 
 #include "base/text.h"
-#include "reports/hash_set.h"
+#include "reports/journal/hash_set.h"
 #include "reports/report.h"
 
 typedef struct opc_junit {

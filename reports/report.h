@@ -1,15 +1,15 @@
 /* A report format: one file, one row in reports.def. Every report is streamed from the journal, written beside its
  * target and renamed; the early one says "incomplete".
  *
- * Ownership: the reporter reads the journal through reports/journal_reader.h and owns nothing of it. Errors: OPC_ERR_IO
- * names the file and what to do. */
+ * Ownership: the reporter reads the journal through reports/journal/journal_reader.h and owns nothing of it. Errors:
+ * OPC_ERR_IO names the file and what to do. */
 #ifndef OPC_REPORTS_REPORT_H
 #define OPC_REPORTS_REPORT_H
 
 #include <stdio.h>
 
-#include "reports/journal_reader.h"
-#include "reports/problems.h"
+#include "reports/journal/journal_reader.h"
+#include "reports/problems/problems.h"
 
 /* What a testcase of the JUnit report is. */
 typedef enum opc_junit_cases {

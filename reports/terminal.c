@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "checks/catalogue/rules.h"
-#include "reports/coverage.h"
+#include "reports/problems/coverage.h"
 #include "reports/terminal_findings.h"
 #include "reports/terminal_problem.h"
 

@@ -4,7 +4,7 @@
 #ifndef OPC_REPORTS_TERMINAL_H
 #define OPC_REPORTS_TERMINAL_H
 
-#include "reports/problems.h"
+#include "reports/problems/problems.h"
 #include "reports/screen.h"
 
 typedef struct opc_terminal_view {

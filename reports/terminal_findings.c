@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "checks/catalogue/rules.h"
-#include "reports/digest.h"
+#include "reports/journal/digest.h"
 #include "reports/rule_table.h"
 #include "reports/terminal.h"
 

@@ -4,7 +4,7 @@
 #ifndef OPC_REPORTS_TERMINAL_FINDINGS_H
 #define OPC_REPORTS_TERMINAL_FINDINGS_H
 
-#include "reports/journal_reader.h"
+#include "reports/journal/journal_reader.h"
 #include "reports/screen.h"
 
 opc_status_t opc_terminal_findings(opc_journal_reader_t *journal, const opc_screen_t *screen,

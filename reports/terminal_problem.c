@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "checks/catalogue/rules.h"
-#include "reports/problem_json.h"
+#include "reports/problems/problem_json.h"
 
 enum { HEAD_WIDTH = 100, MESSAGE_LINES = 3, INPUT_LINES = 2 };
 

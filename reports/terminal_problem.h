@@ -4,7 +4,7 @@
 #ifndef OPC_REPORTS_TERMINAL_PROBLEM_H
 #define OPC_REPORTS_TERMINAL_PROBLEM_H
 
-#include "reports/problems.h"
+#include "reports/problems/problems.h"
 #include "reports/screen.h"
 
 enum { OPC_TERMINAL_NAMES = 24 };

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "inspect/package.h"
-#include "reports/coverage.h"
+#include "reports/problems/coverage.h"
 #include "supervise/common/visible_devices.h"
 #include "supervise/process/cuda_plan.h"
 

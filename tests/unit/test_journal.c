@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "reports/journal_reader.h"
+#include "reports/journal/journal_reader.h"
 #include "supervise/common/journal.h"
 
 static char path[32];

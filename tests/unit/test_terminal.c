@@ -1,6 +1,6 @@
 #include "base/text.h"
 #include "report_journal.h"
-#include "reports/digest.h"
+#include "reports/journal/digest.h"
 #include "reports/terminal.h"
 
 static char *shown_as(const char *journal, int width, opc_terminal_view_t view) {

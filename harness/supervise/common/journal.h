@@ -1,5 +1,5 @@
 /* Writes a run's journal: append-only, one JSON object a line, one write() a line or for several, so that a run that is
- * killed leaves whole lines behind. The records are described in reports/journal_reader.h.
+ * killed leaves whole lines behind. The records are described in reports/journal/journal_reader.h.
  *
  * Ownership: opc_journal_close. Threads: one. Fork: the descriptor is closed on exec. NULL: closing NULL is fine. */
 #ifndef OPC_SUPERVISE_COMMON_JOURNAL_H

@@ -1,4 +1,4 @@
-#include "reports/journal_record.h"
+#include "reports/journal/journal_record.h"
 
 #include <string.h>
 

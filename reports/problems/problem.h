@@ -3,8 +3,8 @@
  *
  * Ownership: opc_problem_clear frees symptoms and operators; rules and arguments belong to a set of names that outlives
  * the problem. Threads: one. */
-#ifndef OPC_REPORTS_PROBLEM_H
-#define OPC_REPORTS_PROBLEM_H
+#ifndef OPC_REPORTS_PROBLEMS_PROBLEM_H
+#define OPC_REPORTS_PROBLEMS_PROBLEM_H
 
 #include <stdbool.h>
 #include <stddef.h>

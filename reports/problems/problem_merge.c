@@ -1,11 +1,11 @@
-#include "reports/problem_merge.h"
+#include "reports/problems/problem_merge.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "reports/finding_facts.h"
-#include "reports/journal_record.h"
+#include "reports/journal/journal_record.h"
+#include "reports/problems/finding_facts.h"
 
 enum { RANK_ALSO = 1000 /* what is named beside a finding never gives a problem its name */ };
 

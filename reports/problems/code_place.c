@@ -1,11 +1,11 @@
-#include "reports/code_place.h"
+#include "reports/problems/code_place.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "base/text.h"
-#include "reports/journal_record.h"
+#include "reports/journal/journal_record.h"
 
 /* Frames of the access that the rule is about, else of any access, else of the crash. */
 static const json_t *frames_of(const json_t *result) {

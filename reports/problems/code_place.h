@@ -1,8 +1,8 @@
 /* The place in the operator's own library that a finding names: function and line, or symbol and offset.
  *
  * Ownership: plain data. Threads: pure functions. */
-#ifndef OPC_REPORTS_CODE_PLACE_H
-#define OPC_REPORTS_CODE_PLACE_H
+#ifndef OPC_REPORTS_PROBLEMS_CODE_PLACE_H
+#define OPC_REPORTS_PROBLEMS_CODE_PLACE_H
 
 #include <jansson.h>
 #include <stdbool.h>

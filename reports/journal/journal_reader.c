@@ -1,11 +1,11 @@
-#include "reports/journal_reader.h"
+#include "reports/journal/journal_reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "reports/journal_index.h"
+#include "reports/journal/journal_index.h"
 
 opc_status_t opc_journal_reader_open(const char *path, opc_journal_reader_t **out, opc_error_t *error) {
   return opc_journal_reader_open_known(path, NULL, out, error);

@@ -1,13 +1,13 @@
 /* What merging needs to know of a finding: a result that is a failure or an error.
  *
  * Ownership: the strings belong to the record, or are constants; id is a copy. Threads: pure functions. */
-#ifndef OPC_REPORTS_FINDING_FACTS_H
-#define OPC_REPORTS_FINDING_FACTS_H
+#ifndef OPC_REPORTS_PROBLEMS_FINDING_FACTS_H
+#define OPC_REPORTS_PROBLEMS_FINDING_FACTS_H
 
 #include <jansson.h>
 
 #include "model/case/case.h"
-#include "reports/problem.h"
+#include "reports/problems/problem.h"
 
 typedef struct opc_finding_facts {
   const char *rule; /* of an unchecked argument: the one that the check had for it */

@@ -1,10 +1,10 @@
 /* A problem as the JSON report has it, which the other reports show, too.
  *
  * Ownership: see below. Threads: one. */
-#ifndef OPC_REPORTS_PROBLEM_JSON_H
-#define OPC_REPORTS_PROBLEM_JSON_H
+#ifndef OPC_REPORTS_PROBLEMS_PROBLEM_JSON_H
+#define OPC_REPORTS_PROBLEMS_PROBLEM_JSON_H
 
-#include "reports/problems.h"
+#include "reports/problems/problems.h"
 
 /* The fields of the JSON report's problems, a new reference. *out_record (optional) is the case that stands for it, a
  * new reference. */

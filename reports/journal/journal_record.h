@@ -1,8 +1,8 @@
 /* A record of a journal by itself: its kind and its fields (journal_reader.h).
  *
  * Ownership: see below. Threads: any. */
-#ifndef OPC_REPORTS_JOURNAL_RECORD_H
-#define OPC_REPORTS_JOURNAL_RECORD_H
+#ifndef OPC_REPORTS_JOURNAL_JOURNAL_RECORD_H
+#define OPC_REPORTS_JOURNAL_JOURNAL_RECORD_H
 
 #include <jansson.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "reports/digest.h"
+#include "reports/journal/digest.h"
 
 #include <limits.h>
 #include <stdio.h>

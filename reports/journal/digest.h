@@ -2,11 +2,11 @@
  *
  * Ownership: opc_digest_clear. Threads: one. Sizes are bounded by the number of rules, checks, reasons and dtypes, not
  * by that of the results. */
-#ifndef OPC_REPORTS_DIGEST_H
-#define OPC_REPORTS_DIGEST_H
+#ifndef OPC_REPORTS_JOURNAL_DIGEST_H
+#define OPC_REPORTS_JOURNAL_DIGEST_H
 
 #include "model/case/verdict.h"
-#include "reports/journal_reader.h"
+#include "reports/journal/journal_reader.h"
 
 typedef struct opc_digest_finding {
   json_t

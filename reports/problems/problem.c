@@ -1,4 +1,4 @@
-#include "reports/problem.h"
+#include "reports/problems/problem.h"
 
 #include <stdio.h>
 #include <stdlib.h>

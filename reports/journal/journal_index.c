@@ -1,4 +1,4 @@
-#include "reports/journal_index.h"
+#include "reports/journal/journal_index.h"
 
 #include <stdlib.h>
 #include <string.h>

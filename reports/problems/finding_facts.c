@@ -1,4 +1,4 @@
-#include "reports/finding_facts.h"
+#include "reports/problems/finding_facts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 #include "checks/catalogue/rules.h"
 #include "model/case/verdict.h"
 #include "plan/variant/variant.h"
-#include "reports/code_place.h"
-#include "reports/journal_record.h"
+#include "reports/journal/journal_record.h"
+#include "reports/problems/code_place.h"
 
 static const char unchecked_rule[] = "memory.unchecked_arguments";
 

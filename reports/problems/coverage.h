@@ -1,11 +1,11 @@
 /* How much of what was selected was really checked: a run that called two operators of fourteen proves little.
  *
  * Ownership: plain data. Threads: pure functions. */
-#ifndef OPC_REPORTS_COVERAGE_H
-#define OPC_REPORTS_COVERAGE_H
+#ifndef OPC_REPORTS_PROBLEMS_COVERAGE_H
+#define OPC_REPORTS_PROBLEMS_COVERAGE_H
 
 #include "base/text.h"
-#include "reports/journal_reader.h"
+#include "reports/journal/journal_reader.h"
 
 typedef struct opc_coverage {
   uint64_t total; /* operators and classes that have a result */

@@ -2,8 +2,8 @@
  * share a hash once in 2^64 pairs.
  *
  * Ownership: opc_hash_set_clear. A zeroed set is empty and valid. Threads: one. */
-#ifndef OPC_REPORTS_HASH_SET_H
-#define OPC_REPORTS_HASH_SET_H
+#ifndef OPC_REPORTS_JOURNAL_HASH_SET_H
+#define OPC_REPORTS_JOURNAL_HASH_SET_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,13 +3,13 @@
  * Ownership: opc_operator_findings_clear; a zeroed one is empty and valid. Names belong to the set that the caller
  * gives. Memory is bounded by rules, arguments and kinds of change, but for eight bytes an input of unchecked arguments
  * until it is cleared. Threads: one. */
-#ifndef OPC_REPORTS_PROBLEM_MERGE_H
-#define OPC_REPORTS_PROBLEM_MERGE_H
+#ifndef OPC_REPORTS_PROBLEMS_PROBLEM_MERGE_H
+#define OPC_REPORTS_PROBLEMS_PROBLEM_MERGE_H
 
 #include <jansson.h>
 
-#include "reports/hash_set.h"
-#include "reports/problem.h"
+#include "reports/journal/hash_set.h"
+#include "reports/problems/problem.h"
 
 typedef struct opc_operator_findings {
   json_t *names;           /* a set: name -> null */

@@ -1,4 +1,4 @@
-#include "reports/hash_set.h"
+#include "reports/journal/hash_set.h"
 
 #include <stdlib.h>
 #include <xxhash.h>

@@ -1,8 +1,8 @@
 /* Inside of the journal reader: the lines of a journal's file, each read at its offset.
  *
  * Ownership: whoever fills the struct closes the file and frees path and text. Threads: one. */
-#ifndef OPC_REPORTS_JOURNAL_LINE_H
-#define OPC_REPORTS_JOURNAL_LINE_H
+#ifndef OPC_REPORTS_JOURNAL_JOURNAL_LINE_H
+#define OPC_REPORTS_JOURNAL_JOURNAL_LINE_H
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
-#include "reports/problems.h"
+#include "reports/problems/problems.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "reports/code_place.h"
-#include "reports/problem_id.h"
-#include "reports/problem_merge.h"
+#include "reports/problems/code_place.h"
+#include "reports/problems/problem_id.h"
+#include "reports/problems/problem_merge.h"
 
 typedef struct making {
   opc_problems_t *problems;

@@ -20,8 +20,8 @@
  * A last line without newline (a killed run) is ignored; records of an unknown t are skipped. A line that is no record
  * is counted as damaged, and a journal with damaged lines is not complete. Ownership: opc_journal_reader_close. NULL:
  * close accepts it. Threads: one. */
-#ifndef OPC_REPORTS_JOURNAL_READER_H
-#define OPC_REPORTS_JOURNAL_READER_H
+#ifndef OPC_REPORTS_JOURNAL_JOURNAL_READER_H
+#define OPC_REPORTS_JOURNAL_JOURNAL_READER_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -30,7 +30,7 @@
 #include "base/status.h"
 #include "model/case/kept_records.h"
 #include "model/case/verdict.h"
-#include "reports/journal_record.h"
+#include "reports/journal/journal_record.h"
 
 typedef struct opc_journal_reader opc_journal_reader_t;
 

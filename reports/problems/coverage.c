@@ -1,4 +1,4 @@
-#include "reports/coverage.h"
+#include "reports/problems/coverage.h"
 
 #include <inttypes.h>
 

@@ -1,4 +1,4 @@
-#include "reports/problem_json.h"
+#include "reports/problems/problem_json.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "model/json/json_write.h"
-#include "reports/code_place.h"
+#include "reports/problems/code_place.h"
 
 static void add_arguments(opc_text_t *out, const opc_problem_t *problem) {
   for (size_t i = 0; i < problem->argument_count; i++)

@@ -2,13 +2,13 @@
  *
  * Ownership: opc_problems_clear; the journal has to outlive them, and records are read from it again where a problem is
  * described. Memory: some hundred bytes a problem, whatever the number of results. Threads: one. */
-#ifndef OPC_REPORTS_PROBLEMS_H
-#define OPC_REPORTS_PROBLEMS_H
+#ifndef OPC_REPORTS_PROBLEMS_PROBLEMS_H
+#define OPC_REPORTS_PROBLEMS_PROBLEMS_H
 
 #include <jansson.h>
 
-#include "reports/journal_reader.h"
-#include "reports/problem.h"
+#include "reports/journal/journal_reader.h"
+#include "reports/problems/problem.h"
 
 typedef struct opc_problems {
   opc_journal_reader_t *journal;

@@ -1,10 +1,10 @@
 /* Inside of the journal reader: what journal_index.c builds and journal_reader.c reads by. For these two files only. */
-#ifndef OPC_REPORTS_JOURNAL_INDEX_H
-#define OPC_REPORTS_JOURNAL_INDEX_H
+#ifndef OPC_REPORTS_JOURNAL_JOURNAL_INDEX_H
+#define OPC_REPORTS_JOURNAL_JOURNAL_INDEX_H
 
 #include "model/case/kept_records.h"
-#include "reports/journal_line.h"
-#include "reports/journal_reader.h"
+#include "reports/journal/journal_line.h"
+#include "reports/journal/journal_reader.h"
 
 typedef struct opc_record {
   uint64_t offset;
