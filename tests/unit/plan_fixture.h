@@ -1,11 +1,14 @@
-/* Operators made of rows, for tests that need a schema but no libtorch. */
+/* Operators made of rows, and samples of them, for tests that need a schema but no libtorch. */
 #ifndef OPC_TESTS_PLAN_FIXTURE_H
 #define OPC_TESTS_PLAN_FIXTURE_H
 
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "model/sample/sample.h"
 #include "model/schema/schema.h"
 #include "unit.h"
 
@@ -39,6 +42,26 @@ static inline opc_operator_t fixture_operator(const char *name, const char *sche
       .return_count = return_count,
       .defined_here = true,
   };
+}
+
+/* A sample of the operator, as a file has it. The format gives its other fields in JSON, with ' for ". */
+static inline opc_sample_t fixture_sample(const opc_operator_t *op, const char *format, ...) OPC_PRINTF(2, 3);
+static inline opc_sample_t fixture_sample(const opc_operator_t *op, const char *format, ...) {
+  opc_sample_t sample;
+  opc_error_t error = {0};
+  char fields[2048], text[2304];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(fields, sizeof fields, format, arguments);
+  va_end(arguments);
+  snprintf(text, sizeof text, "{'operator': '%s', %s}", op->name, fields);
+  for (char *c = text; *c; c++)
+    if (*c == '\'') *c = '"';
+  json_t *json = json_loads(text, 0, NULL);
+  assert_non_null(json);
+  assert_ok(opc_sample_from_json(json, op, NULL, &sample, NULL, 0, &error), error);
+  json_decref(json);
+  return sample;
 }
 
 #endif

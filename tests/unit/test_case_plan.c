@@ -27,18 +27,9 @@ static int clear_operator(void **state) {
 }
 
 /* text: a sample object, ' for ". */
-static opc_sample_t sample_of(const char *text) {
-  char json_text[1024];
-  opc_sample_t sample;
-  opc_error_t error = {0};
-  snprintf(json_text, sizeof json_text, "{'operator': 'ns::op', %s}", text);
-  for (char *c = json_text; *c; c++)
-    if (*c == '\'') *c = '"';
-  json_t *json = json_loads(json_text, 0, NULL);
-  assert_non_null(json);
-  assert_ok(opc_sample_from_json(json, &op, NULL, &sample, NULL, 0, &error), error);
+static opc_sample_t sample_of(const char *fields) {
+  opc_sample_t sample = fixture_sample(&op, "%s", fields);
   sample.source = OPC_SAMPLE_FILE;
-  json_decref(json);
   return sample;
 }
 

@@ -211,19 +211,7 @@ static size_t argument_count(const struct learned *row) {
   return count;
 }
 
-static opc_sample_t sample_of(const char *args) {
-  opc_sample_t sample;
-  opc_error_t error = {0};
-  char text[2048];
-  snprintf(text, sizeof text, "{'operator': 'ns::op', 'args': [%s]}", args);
-  for (char *c = text; *c; c++)
-    if (*c == '\'') *c = '"';
-  json_t *json = json_loads(text, 0, NULL);
-  assert_non_null(json);
-  assert_ok(opc_sample_from_json(json, &op, NULL, &sample, NULL, 0, &error), error);
-  json_decref(json);
-  return sample;
-}
+static opc_sample_t sample_of(const char *args) { return fixture_sample(&op, "'args': [%s]", args); }
 
 static opc_learn_outcome_t call(simulated_t *run, bool checks, const opc_sample_t *sample) {
   view_t view = {.sample = sample, .op = &op, .checks = checks, .outcome = OPC_LEARN_CLEAN};

@@ -30,20 +30,7 @@ static int clear_operator(void **state) {
 }
 
 /* args: the JSON of the list of arguments, ' for ". */
-static opc_sample_t sample_of(const char *args) {
-  opc_sample_t sample;
-  opc_error_t error = {0};
-  char text[2048];
-  snprintf(text, sizeof text, "{'operator': 'ns::op', 'args': %s}", args);
-  for (char *c = text; *c; c++) {
-    if (*c == '\'') *c = '"';
-  }
-  json_t *json = json_loads(text, 0, NULL);
-  assert_non_null(json);
-  assert_ok(opc_sample_from_json(json, &op, NULL, &sample, NULL, 0, &error), error);
-  json_decref(json);
-  return sample;
-}
+static opc_sample_t sample_of(const char *args) { return fixture_sample(&op, "'args': %s", args); }
 
 static char *dump(const opc_sample_t *sample) {
   json_t *json = opc_sample_to_json(sample, &op);

@@ -26,20 +26,7 @@ static int clear_operator(void **state) {
 }
 
 /* fields: the JSON of the sample behind its operator, ' for ". */
-static opc_sample_t sample_of(const char *fields) {
-  opc_sample_t sample;
-  opc_error_t error = {0};
-  char text[2048];
-  snprintf(text, sizeof text, "{'operator': 'ns::op', %s}", fields);
-  for (char *c = text; *c; c++) {
-    if (*c == '\'') *c = '"';
-  }
-  json_t *json = json_loads(text, 0, NULL);
-  assert_non_null(json);
-  assert_ok(opc_sample_from_json(json, &op, NULL, &sample, NULL, 0, &error), error);
-  json_decref(json);
-  return sample;
-}
+static opc_sample_t sample_of(const char *fields) { return fixture_sample(&op, "%s", fields); }
 
 static void assert_change(const char *fields, const char *variant, opc_dtype_t dtype, const char *expected) {
   opc_error_t error = {0};
