@@ -13,7 +13,7 @@ typedef struct checks_command {
 static error_t parse(int key, char *value, struct argp_state *state) {
   checks_command_t *command = state->input;
   if (key != ARGP_KEY_ARG) return ARGP_ERR_UNKNOWN;
-  (void)opc_error_set(command->error, OPC_ERR_USAGE, "checks takes no arguments; opcheck-c explain %.60s tells of one",
+  (void)opc_error_set(command->error, OPC_ERR_USAGE, "checks takes no arguments; opcheck-c explain %.60s describes one",
                       value);
   return EINVAL;
 }

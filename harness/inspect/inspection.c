@@ -218,7 +218,7 @@ static void add_remarks(inspecting_t *inspecting) {
            "it was built from parts with the string ABI of before C++11 and of after it (_GLIBCXX_USE_CXX11_ABI)");
   }
   if (!facts->debug && facts->debug_file == NULL && opc_facts_registers(facts)) {
-    remark(inspecting, "it has no debug information: crashes are told by function, not by line (build with -g)");
+    remark(inspecting, "it has no debug information: crashes are reported by function, not by line (build with -g)");
   }
 }
 

@@ -37,7 +37,8 @@ void *opc_device_zones_allocate(size_t bytes);
 void opc_device_zones_release(void *data);
 /* New memory is filled with this byte from now on; 0xa5 at first. */
 void opc_device_zones_poison(unsigned char byte);
-/* Waits for the device and looks at the zones of all that is alive; what was hit is mended, so that it shows once. */
+/* Waits for the device and looks at the zones of all that is alive; what was hit is restored, so that it is reported
+ * once. */
 void opc_device_zones_verify(void);
 /* What was found since the last reset, in verify and release; *out stays valid until the next call of any of these. */
 size_t opc_device_zones_hits(const opc_device_zone_hit_t **out);

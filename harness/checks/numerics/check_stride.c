@@ -148,7 +148,7 @@ static opc_status_t judge(opc_case_context_t *context, reference_t *reference, c
   if (status != OPC_OK) goto release;
   if (!follows) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "%s depends on the layout and not on the values: it tells of the layout",
+                     "%s depends on the layout and not on the values: it describes the layout",
                      reference->result.items[difference.item].path);
     goto release;
   }

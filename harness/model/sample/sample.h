@@ -1,7 +1,7 @@
 /* Samples: arguments that an operator is given, and what a person promises about the result.
  *
  * A sample's arguments are in schema order, one value an argument, defaults filled as `absent` (the bridge then uses
- * the schema's default). Files are read with positions: a mistake is told with file, line, column and field. Ownership:
+ * the schema's default). Files are read with positions: an error names file, line, column and field. Ownership:
  * opc_sample_clear. Threads: one sample, one thread. Format: "opcheck-c/samples/1", in README.md. */
 #ifndef OPC_MODEL_SAMPLE_SAMPLE_H
 #define OPC_MODEL_SAMPLE_SAMPLE_H

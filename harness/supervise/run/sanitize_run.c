@@ -257,7 +257,7 @@ static opc_status_t blame(operator_run_t *run, json_t *result, const outcome_t *
 static void set_aside(json_t *result, const char *first) {
   if (opc_verdict_find(opc_json_text_of(result, "verdict")) != OPC_VERDICT_PASS) return;
   char *text =
-      opc_string_format("compute-sanitizer's records of this process are told at %s; run this case alone", first);
+      opc_string_format("compute-sanitizer's records of this process are reported with %s; run this case alone", first);
   json_object_set_new(result, "verdict", json_string(opc_verdict_name(OPC_VERDICT_SKIP)));
   json_object_set_new(result, "reason", json_string(opc_skip_reason_name(OPC_SKIP_AFTER_CRASH)));
   json_object_set_new(result, "message", opc_json_string(text));
