@@ -29,6 +29,7 @@ static opc_crash_record_t *box;
 static bool ran[CASES];
 static const json_t *crashed; /* of the present command */
 static const char *device = "cpu";
+static bool alone; /* the command is for one case */
 static bool spent; /* the process cannot go on after this case */
 
 static void say(opc_channel_t *channel, json_t *message) {
@@ -88,7 +89,7 @@ static bool behave(const char *name, int i) {
   if (strcmp(name, "hung") == 0 && i == 2) pause();
   if (strcmp(name, "hung") == 0 && i == 7) return in_list(crashed, "fake::hung/stride/cpu/-/-/v2");
   if (strcmp(name, "slow") == 0) usleep(150000);
-  if (strcmp(name, "sleepy") == 0 && i == 2) usleep(200000);
+  if (strcmp(name, "sleepy") == 0 && i == 2 && !alone) pause();
   if (strcmp(name, "parent") == 0 && i == 2) kill(getppid(), SIGKILL), usleep(1000000);
   if (strcmp(name, "closes") == 0 && i == 2) close(batch.fd), pause();
   if (strcmp(name, "junk") == 0 && i == 2) dprintf(batch.fd, "]]] junk\n"), pause();
@@ -132,6 +133,7 @@ static void run_cases(const json_t *command) {
   int only = index_of(command, "only"), after = index_of(command, "after"), from = index_of(command, "from"),
       to = index_of(command, "to"), planned = 0;
   crashed = json_object_get(command, "crashed");
+  alone = only >= 0;
   if (strcmp(name, "refused") == 0) {
     say(&batch, json_pack("{s:s, s:s}", "t", "refused", "message", "not today"));
     return;

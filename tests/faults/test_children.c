@@ -126,6 +126,17 @@ static void a_hung_variant_is_known(void **state) {
   json_decref(records);
 }
 
+/* v2 does not return among the others, and does alone: it was slow, and its result is the one that it came to. */
+static void slow_is_not_hung(void **state) {
+  (void)state;
+  json_t *records = run_one("sleepy", 0), *result = run_find(records, "result", "/v2");
+  assert_int_equal(run_count(records, "suspect", "rule", "timeout"), 1);
+  assert_string_equal(run_text(result, "verdict"), "pass");
+  assert_int_equal(run_count(records, "result", "rule", "timeout"), 0);
+  assert_int_equal(run_count(records, "result", "verdict", "pass"), 10);
+  json_decref(records);
+}
+
 static void slow_operators_are_given_up(void **state) {
   (void)state;
   static const char *const op[] = {"slow"};
@@ -262,6 +273,7 @@ int main(void) {
                                      cmocka_unit_test(channel_abuse),
                                      cmocka_unit_test(parent_killed),
                                      cmocka_unit_test(hangs_are_given_up),
+                                     cmocka_unit_test(slow_is_not_hung),
                                      cmocka_unit_test(a_hung_variant_is_known),
                                      cmocka_unit_test(slow_operators_are_given_up),
                                      cmocka_unit_test(crashes_are_given_up),
