@@ -257,6 +257,11 @@ static void run_case(opc_case_context_t *context, opc_finding_t *finding) {
   opc_status_t status = OPC_OK;
   size_t bytes = 0;
   if (!run_operator(context, &call, finding)) goto release;
+  if (opc_operator_may_alias_or_mutate(context->op)) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "the tag maybe_aliasing_or_mutating says that the operator may change its arguments");
+    goto release;
+  }
   for (size_t i = 0; status == OPC_OK && i < call.tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call.tensor_args[i];
     check_metadata(&call, tensor_arg, finding);

@@ -176,6 +176,11 @@ bool opc_operator_has_tag(const opc_operator_t *op, const char *tag) {
   return false;
 }
 
+bool opc_operator_may_alias_or_mutate(const opc_operator_t *op) {
+  return opc_operator_has_tag(op, "maybe_aliasing_or_mutating") &&
+         opc_operator_kernel(op, "CompositeImplicitAutograd") != NULL;
+}
+
 bool opc_operator_has_formula(const opc_operator_t *op) {
   for (size_t i = 0; i < op->kernel_count; i++)
     if (!op->kernels[i].fallthrough && strncmp(op->kernels[i].key, "Autograd", 8) == 0) return true;

@@ -117,6 +117,9 @@ const opc_kernel_t *opc_operator_kernel(const opc_operator_t *op, const char *ke
  * they call in turn shows when they run. */
 bool opc_operator_serves(const opc_operator_t *op, opc_device_type_t device);
 bool opc_operator_has_tag(const opc_operator_t *op, const char *tag);
+/* Tagged maybe_aliasing_or_mutating, and decomposes (CompositeImplicitAutograd): for some inputs it returns an argument
+ * or writes one, and its schema does not say so. Compilers decompose it and never trust the schema (tags.yaml). */
+bool opc_operator_may_alias_or_mutate(const opc_operator_t *op);
 bool opc_operator_is_mutable(const opc_operator_t *op);  /* any argument with a write annotation */
 bool opc_operator_has_formula(const opc_operator_t *op); /* a kernel at an Autograd key, and no fallthrough */
 /* Index of the argument called name, -1 where there is none. "self" and "input" are not the same name. */
