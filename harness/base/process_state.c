@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/owned.h"
+
 /* ---- reading ---- */
 
 /* FNV-1a of each variable, added up: their order is nobody's business. */
@@ -93,19 +95,23 @@ static const char *kept_variable(const char *name, size_t length) {
   return NULL;
 }
 
-/* The first variable that was set, changed or removed; its name in `name`. False: none. */
-static bool environment_difference(char *name, size_t size) {
+/* The first variable that is new, changed or gone. Values are not told: some are secrets. */
+static bool environment_difference(opc_text_t *out) {
   for (char **entry = environ; entry && *entry; entry++) {
     size_t length = strcspn(*entry, "=");
     const char *before = kept_variable(*entry, length);
     if (before && (*entry)[length] == '=' && strcmp(*entry + length + 1, before) == 0) continue;
-    snprintf(name, size, "%.*s", (int)length, *entry);
+    opc_text_addf(out, "the environment variable %.*s %s", (int)length, *entry,
+                  before ? "has another value" : "was not set and is set");
     return true;
   }
   for (char **entry = kept_environment; entry && *entry; entry++) {
+    char name[128];
     size_t length = strcspn(*entry, "=");
-    snprintf(name, size, "%.*s", (int)length, *entry);
-    if (!getenv(name)) return true;
+    snprintf(name, sizeof name, "%.*s", (int)length, *entry);
+    if (getenv(name)) continue;
+    opc_text_addf(out, "the environment variable %s was set and is not set", name);
+    return true;
   }
   return false;
 }
@@ -220,7 +226,8 @@ void opc_process_state_compare(const opc_process_state_t *before, const opc_proc
     opc_text_addf(clause(rest), "the locale was %s and is %s", before->locale, after->locale);
   if (before->thread_locale != after->thread_locale) opc_text_add(clause(rest), "the thread has another locale");
   signals_compare(before, after, rest);
-  char name[128] = "a variable";
-  if (before->environment != after->environment && environment_difference(name, sizeof name))
-    opc_text_addf(clause(rest), "the environment variable %s is not what it was", name);
+  if (before->environment != after->environment) {
+    OPC_SCOPED(opc_text_clear) opc_text_t variable = {0};
+    if (environment_difference(&variable)) opc_text_add(clause(rest), opc_text_c(&variable));
+  }
 }

@@ -95,12 +95,12 @@ static void what_is_changed_is_found_and_put_back(void **state) {
   assert_int_equal(chdir("/"), 0);
   expect_found(OPC_PROCESS_SURROUNDINGS, "the working directory is /");
   setenv("OPC_TEST_KEPT", "2", 1);
-  expect_found(OPC_PROCESS_SURROUNDINGS, "the environment variable OPC_TEST_KEPT is not what it was");
+  expect_found(OPC_PROCESS_SURROUNDINGS, "the environment variable OPC_TEST_KEPT has another value");
   unsetenv("OPC_TEST_KEPT");
-  expect_found(OPC_PROCESS_SURROUNDINGS, "the environment variable OPC_TEST_KEPT is not what it was");
+  expect_found(OPC_PROCESS_SURROUNDINGS, "the environment variable OPC_TEST_KEPT was set and is not set");
   assert_string_equal(getenv("OPC_TEST_KEPT"), "1");
   setenv("OPC_TEST_NEW", "", 1);
-  expect_found(OPC_PROCESS_SURROUNDINGS, "the environment variable OPC_TEST_NEW is not what it was");
+  expect_found(OPC_PROCESS_SURROUNDINGS, "the environment variable OPC_TEST_NEW was not set and is set");
   assert_null(getenv("OPC_TEST_NEW"));
   signal(SIGUSR1, SIG_IGN);
   expect_found(OPC_PROCESS_SURROUNDINGS, "SIGUSR1 is ignored");
