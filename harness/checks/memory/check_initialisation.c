@@ -130,14 +130,24 @@ static bool is_unwanted(size_t item, int64_t element, void *context) {
   return pattern != unwritten->wanted;
 }
 
-/* Elements that are the memory itself, not computed from it: nobody wrote them. */
-static void report_unwritten(const trial_t *first, const trial_t *other, unsigned char byte, opc_finding_t *finding) {
+/* Elements that are the memory itself, not computed from it: nobody wrote them. One element is all of an output only
+ * where the operator is for an argument that it writes: it may be a placeholder. */
+static void report_unwritten(const opc_case_context_t *context, const trial_t *first, const trial_t *other,
+                             unsigned char byte, opc_finding_t *finding) {
   unwritten_t unwritten = {.first = first, .other = other, .byte = byte, .wanted = true};
   opc_difference_t difference = opc_result_compare(&first->result, &other->result, is_unwanted, &unwritten);
   const opc_result_item_t *item = &first->result.items[difference.item];
   if (difference.kind != OPC_DIFFERENCE_VALUE) return;
   char index[160];
   opc_index_text(&item->meta, difference.first, index, sizeof index);
+  bool whole = !item->argument && difference.count == item->meta.numel;
+  if (whole && (difference.count > 1 || opc_operator_is_mutable(context->op))) {
+    opc_finding_fail(finding, "initialisation.nothing_written",
+                     "%s is memory that nobody wrote: all of it (%lld element%s) holds the very bytes that new storage "
+                     "was filled with, 0x%02x in one call and 0x%02x in another",
+                     item->path, (long long)difference.count, difference.count == 1 ? "" : "s", patterns[0], byte);
+    return;
+  }
   opc_finding_fail(finding, "initialisation.output",
                    "%s%s is memory that nobody wrote: it holds the very bytes that new storage was filled with, 0x%02x "
                    "in one call and "
@@ -145,8 +155,8 @@ static void report_unwritten(const trial_t *first, const trial_t *other, unsigne
                    item->path, index, patterns[0], byte, (long long)difference.count, (long long)item->meta.numel);
 }
 
-static void report_memory(memory_kind_t kind, const trial_t *first, const trial_t *other, unsigned char byte,
-                          opc_finding_t *finding) {
+static void report_memory(const opc_case_context_t *context, memory_kind_t kind, const trial_t *first,
+                          const trial_t *other, unsigned char byte, opc_finding_t *finding) {
   unwritten_t written = {.first = first, .other = other, .byte = byte, .wanted = false};
   opc_text_t text = {0};
   char name[96];
@@ -154,7 +164,7 @@ static void report_memory(memory_kind_t kind, const trial_t *first, const trial_
   if (other->outcome != OPC_CALL_RETURNED) {
     opc_text_addf(&text, "it returns, and %s throws: %.300s", name, opc_text_c(&other->message));
   } else {
-    if (kind == MEMORY_STORAGE) report_unwritten(first, other, byte, finding);
+    if (kind == MEMORY_STORAGE) report_unwritten(context, first, other, byte, finding);
     opc_difference_t difference =
         opc_result_compare(&first->result, &other->result, kind == MEMORY_STORAGE ? is_unwanted : NULL, &written);
     opc_difference_text(&difference, &first->result, &other->result, name, &text);
@@ -173,11 +183,11 @@ static opc_status_t report(opc_case_context_t *context, const trial_t *first, co
     status = trial_run(context, kind, byte, &trial, NULL, error);
     if (status == OPC_OK && !trials_equal(first, &trial)) {
       alone = true;
-      report_memory(kind, first, &trial, byte, finding);
+      report_memory(context, kind, first, &trial, byte, finding);
     }
     trial_clear(&trial);
   }
-  if (status == OPC_OK && !alone) report_memory(MEMORY_ALL, first, other, byte, finding);
+  if (status == OPC_OK && !alone) report_memory(context, MEMORY_ALL, first, other, byte, finding);
   return status;
 }
 
@@ -213,6 +223,10 @@ static opc_status_t compare_patterns(opc_case_context_t *context, const trial_t 
   if (status == OPC_OK && chance)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "the result differs from call to call, whatever new memory holds");
+  else if (status == OPC_OK && !equal && opc_operator_has_tag(context->op, "inplace_view"))
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "the tag inplace_view says that it changes sizes and strides and writes no element: what an "
+                     "argument gains is memory that nobody wrote");
   else if (status == OPC_OK && !equal && opc_case_has_other_integers(context))
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "what it gives back follows new memory where integers that the search made up repeat: for other "
