@@ -4,9 +4,11 @@
     | folder | what belongs in it | may include |
 
 Folders and what they may include are those of layers.txt, in its order, with "–" for nothing; the texts are written by hand, and none is empty.
---write makes the table anew and keeps the texts.
+Besides, what stands between `<!-- FILE -->` and `<!-- end of FILE -->` is FILE as it is, in a block of code.
+--write makes the table anew and keeps the texts, and copies the files.
 """
 import os
+import re
 import sys
 
 import layers
@@ -48,6 +50,17 @@ def check(rows, table, first):
     return errors
 
 
+QUOTED = re.compile(r"<!-- (\S+) -->\n```(\w+)\n(.*?)```\n<!-- end of \1 -->", re.DOTALL)
+
+
+def quote(root, text):
+    """The text with all quoted files as they are now."""
+    def as_it_is(match):
+        with open(os.path.join(root, match[1]), encoding="utf-8") as file:
+            return f"<!-- {match[1]} -->\n```{match[2]}\n{file.read()}```\n<!-- end of {match[1]} -->"
+    return QUOTED.sub(as_it_is, text)
+
+
 def main(root, write):
     allowed = layers.Layers(root)
     path = os.path.join(root, FILE)
@@ -64,8 +77,12 @@ def main(root, write):
         table = HEAD + [row(folder, texts.get(folder, ""), names) for folder, names in allowed.rows.items()]
         lines[begin:end] = table
         with open(path, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines))
-    return layers.report("structure.contributing", allowed.errors + check(allowed.rows, table, begin + 1))
+            file.write(quote(root, "\n".join(lines)))
+    errors = check(allowed.rows, table, begin + 1)
+    text = "\n".join(lines)
+    if not write and quote(root, text) != text:
+        errors.append(f"{FILE}: a file that it quotes is another one now; {REMEDY}")
+    return layers.report("structure.contributing", allowed.errors + errors)
 
 
 if __name__ == "__main__":

@@ -314,6 +314,14 @@ class Contributing(Planted):
         self.passes("contributing.py", "--write")
         self.passes("contributing.py")
 
+    def test_quoted_file(self):
+        self.write("example.c", "int one;\n")
+        self.write("CONTRIBUTING.md", TREE["CONTRIBUTING.md"] + "\n<!-- example.c -->\n```c\nint two;\n```\n<!-- end of example.c -->\n")
+        self.fails("contributing.py", "CONTRIBUTING.md: a file that it quotes is another one now")
+        self.passes("contributing.py", "--write")
+        self.assertIn("int one;", self.read("CONTRIBUTING.md"))
+        self.passes("contributing.py")
+
 
 class Format(Planted):
     def test_wrong(self):
