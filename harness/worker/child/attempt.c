@@ -199,7 +199,9 @@ static opc_status_t trial_poison(const trial_t *trial, const attempt_t *first, s
   const surroundings_t other_poison = {behind.side, before.poison}, other_side = {before.side, behind.poison};
   opc_status_t status = trial_call(trial, &poisoned, &other_poison, trial->seed, error);
   if (status == OPC_OK) status = trial_call(trial, &moved, &other_side, trial->seed, error);
-  bool inside = attempt_equals(first, &moved) && poisoned.call.outcome == OPC_CALL_RETURNED;
+  /* With other bytes in it, memory that nobody wrote may lead outside. */
+  const bool outside = poisoned.wrote_outside || poisoned.read_outside || moved.wrote_outside || moved.read_outside;
+  bool inside = !outside && attempt_equals(first, &moved) && poisoned.call.outcome == OPC_CALL_RETURNED;
   if (status == OPC_OK && inside && !attempt_equals(first, &poisoned))
     *out = (suspicion_t){"uninitialised", "with these arguments its result depends on memory that nothing initialised"};
   else if (status == OPC_OK)
@@ -280,7 +282,9 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
   bool returned =
       on_cpu && first.call.outcome == OPC_CALL_RETURNED; /* a refusal says more than what was touched before it */
   if (status == OPC_OK && returned) facts.effect = attempt_has_effect(&first, op);
-  if (status == OPC_OK && returned && (facts.effect || first.wrote_outside || first.read_outside))
+  /* No effect may be what the memory around it came to: then there is one in other surroundings. */
+  const bool outputs = first.output_count > 0;
+  if (status == OPC_OK && returned && (facts.effect || outputs || first.wrote_outside || first.read_outside))
     status = trial_surroundings(&trial, &first, &suspicion, &facts.steady, error);
   if (status == OPC_OK && returned && facts.effect && !suspicion.outcome)
     status = trial_values(&trial, &first, &facts.depends, error);
