@@ -143,7 +143,8 @@ static const opc_case_rule_t meta_cases[] = {
      .why = "an output's dtype follows the inputs', in both kernels alike"}};
 
 static const opc_case_rule_t initialisation_cases[] = {
-    {.families = PLAIN | SHAPE | SIZES,
+    {.samples = OPC_ACCEPTED | OPC_FORGETS,
+     .families = PLAIN | SHAPE | SIZES,
      .when = OPC_WHEN_RETURNS_OR_WRITES,
      .needs = OPC_NEEDS_DEVICE_ZONES,
      .why = "what a kernel leaves out at the edges of a shape keeps what new memory held"},

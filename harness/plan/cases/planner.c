@@ -80,6 +80,10 @@ static const opc_case_rule_t *rule_of_samples(const opc_case_table_t *table, uns
   return NULL;
 }
 
+static const opc_case_rule_t *rule_of_unchecked(const opc_case_table_t *table, const opc_sample_t *sample) {
+  return rule_of_samples(table, sample->forgets ? OPC_FORGETS : OPC_UNCHECKED);
+}
+
 /* Of the row's families those that exist for this operator on this device. */
 static unsigned rule_families(const plan_t *plan, const opc_case_rule_t *rule) {
   unsigned families = rule->families;
@@ -443,8 +447,10 @@ opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, si
   if (base->expect.rejects) {
     if (part == OPC_PLAN_SAMPLES_THEMSELVES) plan_refused(&plan);
   } else if (base->unchecked) {
-    const opc_case_rule_t *rule = rule_of_samples(plan.table, OPC_UNCHECKED);
-    if (rule && part == OPC_PLAN_VARIANTS) give_plain(&plan, rule, OPC_PLAN_CHECK);
+    const opc_case_rule_t *rule = rule_of_unchecked(plan.table, base);
+    /* What crashes is not to keep the samples from their turn; what returned is one of them. */
+    const opc_plan_part_t turn = base->forgets ? OPC_PLAN_SAMPLES_THEMSELVES : OPC_PLAN_VARIANTS;
+    if (rule && part == turn) give_plain(&plan, rule, OPC_PLAN_CHECK);
   } else if (request->op->kind == OPC_OPERATOR_CLASS) {
     plan_class(&plan);
   } else {
@@ -466,7 +472,8 @@ opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, si
 static const char *nothing_to_run(const opc_plan_request_t *request, const opc_case_table_t *table,
                                   const opc_plan_device_t *device, opc_skip_reason_t *out_reason) {
   size_t checked = 0;
-  for (size_t i = 0; i < request->sample_count; i++) checked += !request->samples[i].unchecked;
+  for (size_t i = 0; i < request->sample_count; i++)
+    checked += !request->samples[i].unchecked || rule_of_unchecked(table, &request->samples[i]);
   if (!device->usable) {
     *out_reason = OPC_SKIP_NO_DEVICE;
     return "there is no such device here";
@@ -480,7 +487,7 @@ static const char *nothing_to_run(const opc_plan_request_t *request, const opc_c
     return "kernels do not run on the simulated device: this check needs what they compute. What is launched, where, "
            "and what the host does meanwhile is checked there";
   }
-  if (!request->sample_count || (!checked && !rule_of_samples(table, OPC_UNCHECKED))) {
+  if (!checked) {
     *out_reason = OPC_SKIP_NO_SAMPLE;
     return "there are no arguments to call the operator with";
   }

@@ -80,13 +80,13 @@ const char *opc_search_detail(const opc_search_t *search);
  * tries ended), "families": what each kind of edit was worth: {NAME: [tried, came to a new place, kept]}}, without
  * those that were never tried. New reference; NULL: out of memory. */
 json_t *opc_search_to_json(const opc_search_t *search);
-/* Appends the accepted samples, minimal first (at most 3, of different shapes, non-empty outputs), then at most 4 with
+/* Appends the accepted samples, minimal first (at most 3, of different shapes, non-empty outputs), then at most 5 with
  * other options or integers, which are `varied`. Where there is none, but tries of several shapes were UNINITIALISED,
  * the best of those alone: an operator that forgets to write a part of its output forgets it on all arguments. Likewise
  * of tries that left their tensors, where all did so at one place and by the same amount, or had but one tensor to
  * leave. Where every single try crashed, the smallest of those: the crash is then a finding and no silence. Names are
  * content digests, source SEARCHED. */
-enum { OPC_SEARCH_SHAPES_MAX = 3, OPC_SEARCH_SAMPLES_MAX = OPC_SEARCH_SHAPES_MAX + 4 };
+enum { OPC_SEARCH_SHAPES_MAX = 3, OPC_SEARCH_SAMPLES_MAX = OPC_SEARCH_SHAPES_MAX + 5 };
 opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set,
                                 uint64_t out_digests[OPC_SEARCH_SAMPLES_MAX], opc_error_t *error) OPC_CHECKED;
 /* Whether nothing is known against these samples. */
@@ -94,8 +94,9 @@ bool opc_search_is_clean(const opc_search_t *search);
 /* A message asked for tensors on a CUDA device. */
 bool opc_search_wants_cuda(const opc_search_t *search);
 /* Appends the smallest arguments that the operator accepted and left its tensors with, `unchecked`; none where there
- * are none, or where the samples above tell it already. And, likewise, those that it crashed with for nothing but a
- * switch, a mode, or tensors in a list that may hold nulls. */
+ * are none, or where the samples above tell it already. Then, likewise, those with which its result depends on memory
+ * that nothing initialised, `forgets` too. And those that it crashed with for nothing but a switch, a mode, or tensors
+ * in a list that may hold nulls. */
 opc_status_t opc_search_unchecked(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -181,12 +181,13 @@ bool opc_search_is_clean(const opc_search_t *search) { return search->kept_count
 
 bool opc_search_wants_cuda(const opc_search_t *search) { return search->wants_cuda; }
 
-static opc_status_t add_unchecked(const opc_search_t *search, const opc_sample_t *found, opc_sample_set_t *set,
-                                  opc_error_t *error) {
+static opc_status_t add_unchecked(const opc_search_t *search, const opc_sample_t *found, bool forgets,
+                                  opc_sample_set_t *set, opc_error_t *error) {
   opc_sample_t sample = {0};
   opc_status_t status = opc_sample_copy(found, &sample, error);
   if (status == OPC_OK) status = opc_sample_name(&sample, search->op, error);
   sample.unchecked = true;
+  sample.forgets = forgets;
   if (status == OPC_OK) status = opc_sample_set_add(set, &sample, error);
   opc_sample_clear(&sample);
   return status;
@@ -195,9 +196,11 @@ static opc_status_t add_unchecked(const opc_search_t *search, const opc_sample_t
 opc_status_t opc_search_unchecked(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   if (search->leaves.first_at > 0 && !convincing(search))
-    status = add_unchecked(search, &search->leaves.best.sample, set, error);
+    status = add_unchecked(search, &search->leaves.best.sample, false, set, error);
+  if (status == OPC_OK && search->forgets.best.sample.arguments && !convincing(search))
+    status = add_unchecked(search, &search->forgets.best.sample, true, set, error);
   if (status == OPC_OK && search->options.crashed)
-    status = add_unchecked(search, &search->options.crashing, set, error);
+    status = add_unchecked(search, &search->options.crashing, false, set, error);
   return status;
 }
 
