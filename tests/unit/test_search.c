@@ -680,6 +680,84 @@ static void test_integers_that_are_data(void **state) {
   check_codes(&counts, false);
 }
 
+/* The values that a pattern gave; NULL: it has none. */
+static const opc_number_t *values_of(const opc_sample_t *sample, size_t index) {
+  const opc_fill_t *fill = &tensor(sample, index)->fill;
+  return fill->kind == OPC_FILL_VALUES ? fill->values : NULL;
+}
+
+static bool are_vectors(const opc_sample_t *sample) {
+  const opc_tensor_spec_t *index = tensor(sample, 1);
+  return tensor(sample, 0)->ndim == 1 && tensor(sample, 0)->dtype == OPC_DTYPE_FLOAT32 && index->ndim == 1 &&
+         index->sizes[0] > 1 && index->dtype == OPC_DTYPE_INT64;
+}
+
+/* Its result depends on memory that nothing initialised where two neighbours are equal; it is another one where they
+ * follow one another. */
+static void run_segments(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  if (!are_vectors(sample)) REJECT("both must be vectors, of float32 and of int64");
+  const opc_number_t *values = values_of(sample, 1);
+  returned(outcome, tensor(sample, 1)->sizes[0]);
+  outcome->digest = values ? 2 : 1;
+  if (values && values[0].i == values[1].i) outcome->kind = OPC_TRY_UNINITIALISED;
+}
+
+/* What others would hang on does not depend on the search's draws: only -1 ends. */
+static void run_linked_list(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+  const opc_fill_t *next = &tensor(sample, 1)->fill;
+  if (!are_vectors(sample)) REJECT("both must be vectors, of float32 and of int64");
+  if (next->kind == OPC_FILL_FULL && next->value.i == -1) returned(outcome, 4);
+  else outcome->kind = OPC_TRY_TIMEOUT;
+}
+
+static const fixture_argument_t vectors[8] = {{"x", "Tensor", NULL, false}, {"index", "Tensor", NULL, false}};
+
+static void test_patterns_of_integers(void **state) {
+  (void)state;
+  fake_t fake = {.name = "ns::segments", .run = run_segments, .wanted = OPC_SEARCH_RICH};
+  memcpy(fake.arguments, vectors, sizeof vectors);
+  opc_operator_t op = make(&fake);
+  opc_sample_set_t set = {0}, unchecked = {0};
+  opc_error_t error = {0};
+  uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
+  int tries;
+  size_t patterns = 0;
+  opc_search_t *search = drive(&fake, &op, 0, &tries, NULL);
+  assert_ok(opc_search_samples(search, &set, digests, &error), error);
+  for (size_t i = 0; i < set.count; i++) {
+    const opc_number_t *values = values_of(&set.samples[i], 1);
+    if (!values) continue;
+    patterns++;
+    assert_true(set.samples[i].varied);
+    assert_int_equal(values[0].i, 0);
+    assert_int_equal(values[1].i, 1);
+  }
+  assert_int_equal(patterns, 1);
+  assert_ok(opc_search_unchecked(search, &unchecked, &error), error);
+  assert_int_equal(unchecked.count, 1);
+  assert_true(unchecked.samples[0].unchecked && unchecked.samples[0].forgets);
+  assert_non_null(values_of(&unchecked.samples[0], 1));
+  assert_true(values_of(&unchecked.samples[0], 1)[0].i == values_of(&unchecked.samples[0], 1)[1].i);
+  opc_sample_set_clear(&unchecked);
+  opc_sample_set_clear(&set);
+  opc_search_free(search);
+  opc_operator_clear(&op);
+}
+
+static void test_a_hang_is_followed_by_what_ends(void **state) {
+  (void)state;
+  fake_t fake = {.name = "ns::list", .run = run_linked_list, .wanted = OPC_SEARCH_RICH};
+  memcpy(fake.arguments, vectors, sizeof vectors);
+  opc_operator_t op = make(&fake);
+  for (uint64_t seed = 0; seed < 5; seed++) {
+    int tries;
+    opc_search_t *search = drive(&fake, &op, seed, &tries, NULL);
+    assert_true(opc_search_is_clean(search));
+    opc_search_free(search);
+  }
+  opc_operator_clear(&op);
+}
+
 /* ---- what operators find for one another ---- */
 
 static opc_value_t numbered_tensor(int64_t first) {
@@ -812,6 +890,8 @@ int main(void) {
       cmocka_unit_test(test_lists_of_optional_tensors),
       cmocka_unit_test(test_a_switch_that_crashes),
       cmocka_unit_test(test_integers_that_are_data),
+      cmocka_unit_test(test_patterns_of_integers),
+      cmocka_unit_test(test_a_hang_is_followed_by_what_ends),
       cmocka_unit_test(test_library),
       cmocka_unit_test(test_equal_words_at_two_places),
   };

@@ -13,6 +13,7 @@
  *   search_tabu.c   forms of arguments that only kill
  *   search_redraw.c other sizes and values for a tuple whose dtypes and ranks got far
  *   search_options.c other values of the switches, modes and optional arguments of what was accepted
+ *   search_option_patterns.c integers that follow one another, repeat, or end with -1
  *   search_option_lists.c lists of tensors, and with a null among them, where there may be nulls
  *   search_mutate.c undirected changes, calm arguments after a crash, other shapes of accepted arguments
  * Ownership: candidates own their samples; slots borrow. Threads: none shared. */
@@ -245,6 +246,8 @@ void opc_search_view_backward(const opc_search_view_t *view, const opc_operator_
 void opc_repair_message(const opc_operator_t *op, const opc_sample_t *sample, const char *message, opc_rng_t *rng,
                         opc_candidates_t *out);
 void opc_repair_crash(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out);
+/* What ends where values are followed until they end. */
+void opc_repair_hang(const opc_sample_t *sample, opc_candidates_t *out);
 void opc_repair_empty(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out);
 /* Accepted arguments in other shapes: each size that occurs, everywhere at once, with the ints that equal it. */
 void opc_derive_shapes(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out);

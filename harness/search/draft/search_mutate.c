@@ -140,6 +140,26 @@ void opc_repair_crash(const opc_operator_t *op, const opc_sample_t *sample, opc_
   }
 }
 
+/* ---- after a hang ---- */
+
+/* A list or a tree that is followed until it ends, and a table that is looked through until a slot is free: they end
+ * with -1. */
+void opc_repair_hang(const opc_sample_t *sample, opc_candidates_t *out) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  for (int all = 0; all < 2; all++) {
+    opc_sample_t *copy = opc_candidates_add(out, sample, OPC_FAMILY_CALM);
+    if (!copy) return;
+    const size_t count = opc_slots_of(copy, slots);
+    bool changed = false, first = true;
+    for (size_t i = 0; i < count; i++) {
+      if (!opc_tensor_holds_integers(slots[i].value)) continue;
+      changed |= first || all ? opc_edit_full(slots[i].value, -1) : opc_edit_fill(slots[i].value, OPC_FILL_ZEROS);
+      first = false;
+    }
+    if (!changed) opc_candidates_drop_last(out);
+  }
+}
+
 /* ---- from nothing to something ---- */
 
 void opc_repair_empty(const opc_operator_t *op, const opc_sample_t *sample, opc_candidates_t *out) {

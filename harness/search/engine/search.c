@@ -81,6 +81,7 @@ void opc_search_free(opc_search_t *search) {
   opc_sample_clear(&search->leaves.best.sample);
   opc_sample_clear(&search->crashing.sample);
   opc_candidates_clear(&search->derived);
+  opc_candidates_clear(&search->endings);
   opc_sample_clear(&search->current);
   opc_options_clear(&search->options);
   opc_text_clear(&search->detail);
@@ -207,7 +208,7 @@ static bool propose_library(opc_search_t *search, opc_sample_t *out) {
 
 static bool propose(opc_search_t *search, opc_sample_t *out) {
   search->parent = OPC_SITES_MAX;
-  if (take(search, &search->derived, NULL, out)) return true;
+  if (take(search, &search->endings, NULL, out) || take(search, &search->derived, NULL, out)) return true;
   /* What others accept comes first, and now and then. */
   bool library = search->view.count > 0 && 3 * search->from_library < search->budget;
   if (library && opc_rng_chance(&search->rng, search->tries < FIRST_SEEDS ? 70 : 25) && propose_library(search, out))
@@ -247,6 +248,7 @@ static bool next_found(opc_search_t *search, opc_sample_t *out) {
 static bool next_option(opc_search_t *search, opc_sample_t *out) {
   const opc_kept_t *varied = opc_search_varied(search);
   if (search->over || search->recipe || !varied) return false;
+  search->options.hangs = search->hangs > 0;
   if (!search->options.begun &&
       !opc_options_begin(&search->options, search->op, &search->view, &varied->sample, varied->digest))
     return false;

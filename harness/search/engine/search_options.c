@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "search/engine/search_option_integers.h"
 #include "search/engine/search_option_lists.h"
+#include "search/engine/search_option_patterns.h"
 #include "search/engine/search_state.h"
 
 enum {
@@ -24,6 +25,7 @@ void opc_options_clear(opc_options_t *options) {
   opc_sample_clear(&options->all.sample);
   for (size_t i = 0; i < options->mode_count; i++) opc_sample_clear(&options->modes[i].sample);
   opc_sample_clear(&options->data.sample);
+  opc_sample_clear(&options->pattern.sample);
   opc_sample_clear(&options->crashing);
   opc_candidates_clear(&options->candidates);
   opc_candidates_clear(&options->repairs);
@@ -35,10 +37,16 @@ void opc_options_clear(opc_options_t *options) {
 static size_t index_of(const opc_options_t *options) { return options->turn - OPC_OPTION_ARGUMENTS; }
 /* Behind all arguments: what crashes with values far away is not to keep them from their turn. */
 bool opc_options_at_integers(const opc_options_t *options) {
+  return options->turn == OPC_OPTION_ARGUMENTS + options->all.sample.argument_count + 1;
+}
+bool opc_options_at_patterns(const opc_options_t *options) {
   return options->turn == OPC_OPTION_ARGUMENTS + options->all.sample.argument_count;
 }
+static bool is_at_values(const opc_options_t *options) {
+  return opc_options_at_integers(options) || opc_options_at_patterns(options);
+}
 static bool is_argument(const opc_options_t *options) {
-  return options->turn >= OPC_OPTION_ARGUMENTS && !opc_options_at_integers(options);
+  return options->turn >= OPC_OPTION_ARGUMENTS && !is_at_values(options);
 }
 static const opc_argument_t *argument_of(const opc_options_t *options, const opc_operator_t *op) {
   return &op->arguments[index_of(options)];
@@ -359,6 +367,8 @@ static void take_turn(opc_options_t *options, const opc_operator_t *op, size_t t
   if (turn == OPC_OPTION_DTYPES) offer_floating(options);
   else if (turn == OPC_OPTION_SIZES) offer_wider(options);
   else if (turn == OPC_OPTION_OUT) offer_out(options, op);
+  else if (opc_options_at_patterns(options))
+    opc_option_patterns_begin(&options->all.sample, options->hangs, &options->candidates);
   else if (opc_options_at_integers(options)) opc_option_integers_begin(op, &options->all.sample, &options->candidates);
   else offer_values(options, op);
 }
@@ -418,8 +428,8 @@ static void tell_refused(opc_options_t *options, const opc_operator_t *op, const
                          const char *message) {
   opc_candidates_t repairs = {0}, fitting = {0};
   opc_sample_t copy = {0};
-  if (options->turn == OPC_OPTION_SIZES || options->turn == OPC_OPTION_OUT || opc_options_at_integers(options) ||
-      !message || !is_new_place(options, message) || opc_sample_copy(tried, &copy, NULL) != OPC_OK)
+  if (options->turn == OPC_OPTION_SIZES || options->turn == OPC_OPTION_OUT || is_at_values(options) || !message ||
+      !is_new_place(options, message) || opc_sample_copy(tried, &copy, NULL) != OPC_OK)
     return;
   opc_repair_message(op, &copy, message, &options->rng, &repairs);
   for (size_t i = 0; i < repairs.count; i++) {
@@ -458,6 +468,19 @@ static void tell_integers(opc_options_t *options, const opc_sample_t *tried, con
     options->has_data = opc_sample_copy(tried, &options->data.sample, NULL) == OPC_OK;
     options->turn_tries = TURN_TRIES_MAX;
   }
+}
+
+/* The first that comes to something else is enough. What kills here kills with the next pattern, too. */
+static void tell_pattern(opc_options_t *options, const opc_sample_t *tried, const opc_try_outcome_t *outcome,
+                         bool effect) {
+  const bool killed =
+      outcome->kind == OPC_TRY_CRASHED || outcome->kind == OPC_TRY_TIMEOUT || outcome->kind == OPC_TRY_OUT_OF_MEMORY;
+  if (killed) options->turn_tries = TURN_TRIES_MAX;
+  if (options->has_pattern || outcome->kind != OPC_TRY_RETURNED || !effect || outcome->digest == 0 ||
+      outcome->digest == options->all.digest)
+    return;
+  options->pattern = (opc_option_sample_t){.digest = outcome->digest};
+  options->has_pattern = opc_sample_copy(tried, &options->pattern.sample, NULL) == OPC_OK;
 }
 
 static void tell_accepted(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried,
@@ -517,6 +540,10 @@ void opc_options_report(opc_options_t *options, const opc_operator_t *op, const 
   bool nonsense = value && value->kind == OPC_VALUE_STRING && strcmp(value->string, unknown_word) == 0;
   const opc_type_kind_t kind = is_argument(options) ? argument_of(options, op)->type.kind : OPC_TYPE_OTHER;
   const bool lists = is_argument(options) && opc_option_lists_are(&argument_of(options, op)->type);
+  if (opc_options_at_patterns(options)) {
+    tell_pattern(options, tried, outcome, effect);
+    return;
+  }
   if (opc_options_at_integers(options)) tell_integers(options, tried, outcome, effect);
   switch (outcome->kind) {
     case OPC_TRY_RETURNED:
@@ -554,5 +581,6 @@ size_t opc_options_found(const opc_options_t *options, const opc_option_sample_t
   if (options->varied) out[count++] = &options->all;
   for (size_t i = 0; i < options->mode_count; i++) out[count++] = &options->modes[i];
   if (options->has_data) out[count++] = &options->data;
+  if (options->has_pattern) out[count++] = &options->pattern;
   return count;
 }

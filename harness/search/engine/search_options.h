@@ -17,7 +17,7 @@ enum {
   OPC_OPTION_OUT = 2,
   OPC_OPTION_ARGUMENTS = 3,
   OPC_OPTION_SAMPLES_MAX =
-      OPC_OPTION_MODES_MAX + 2 /* and all that are accepted together, and those with other integers */
+      OPC_OPTION_MODES_MAX + 3 /* and all that are accepted together, and those with other integers of two kinds */
 };
 
 typedef struct opc_option_sample {
@@ -27,6 +27,7 @@ typedef struct opc_option_sample {
 
 typedef struct opc_options {
   bool begun, over;
+  bool hangs; /* the operator has hung in the search */
   opc_rng_t rng;
   opc_option_sample_t all; /* the accepted arguments, and every option that was accepted with them */
   bool varied;             /* one was */
@@ -34,7 +35,10 @@ typedef struct opc_options {
   size_t mode_count;
   bool has_data;
   opc_option_sample_t data; /* the accepted arguments with other integers (search_option_integers.h) */
-  size_t turn; /* OPC_OPTION_DTYPES…; from OPC_OPTION_ARGUMENTS on those, in their order; then the integers */
+  bool has_pattern;
+  opc_option_sample_t pattern; /* the same, with integers that follow one another (search_option_patterns.h) */
+  size_t turn; /* OPC_OPTION_DTYPES…; from OPC_OPTION_ARGUMENTS on those, in their order; then the patterns, and the
+                  integers that are data */
   opc_candidates_t candidates, repairs; /* of its values; repairs of one that was refused come first */
   bool given;                           /* this argument has another value in `all` */
   uint64_t places[8];                   /* where they were refused */
@@ -57,6 +61,8 @@ void opc_options_report(opc_options_t *options, const opc_operator_t *op, const 
                         const opc_try_outcome_t *outcome, bool effect);
 /* Whether it is the integers' turn: what was tried last may be no input that anybody would give. */
 bool opc_options_at_integers(const opc_options_t *options);
+/* Whether it is the patterns' turn: the same. */
+bool opc_options_at_patterns(const opc_options_t *options);
 /* The samples that it found, at most OPC_OPTION_SAMPLES_MAX. */
 size_t opc_options_found(const opc_options_t *options, const opc_option_sample_t *out[OPC_OPTION_SAMPLES_MAX]);
 

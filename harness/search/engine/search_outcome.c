@@ -135,6 +135,10 @@ static void tell_crashed(opc_search_t *search, const opc_try_outcome_t *outcome)
   if (is_new && spoke) search->moved[search->family]++;
   site->crash = true;
   site->spoke = spoke;
+  if (hung && search->endings.next >= search->endings.count) {
+    opc_candidates_clear(&search->endings);
+    opc_repair_hang(&search->current, &search->endings);
+  }
   if (!is_due(site->hits)) return;
   opc_candidates_clear(&site->candidates);
   if (spoke) opc_repair_message(search->op, &search->current, outcome->said, &search->rng, &site->candidates);
@@ -188,6 +192,18 @@ static void keep_suspect(opc_search_t *search, const opc_try_outcome_t *outcome,
   *best = kept;
 }
 
+/* The first of the patterns on arguments that were accepted: that is more to be believed than what any other try came
+ * to. */
+static void keep_forgotten(opc_search_t *search) {
+  opc_suspects_t *forgets = &search->forgets;
+  opc_sample_t copy = {0};
+  if (search->pattern_forgets || opc_sample_copy(&search->current, &copy, NULL) != OPC_OK) return;
+  search->pattern_forgets = true;
+  opc_sample_clear(&forgets->best.sample);
+  forgets->best.sample = copy;
+  if (forgets->first_at == 0) forgets->first_at = search->tries;
+}
+
 static void keep(opc_search_t *search, const opc_try_outcome_t *outcome, bool empties, int64_t numel) {
   opc_kept_t kept = kept_of(search, outcome, empties, numel);
   size_t place = search->kept_count;
@@ -238,7 +254,8 @@ static void tell_returned(opc_search_t *search, const opc_try_outcome_t *outcome
 
 static void tell_option(opc_search_t *search, const opc_try_outcome_t *outcome) {
   const opc_option_sample_t *found[OPC_OPTION_SAMPLES_MAX];
-  const bool integers = opc_options_at_integers(&search->options);
+  const bool patterns = opc_options_at_patterns(&search->options),
+             integers = patterns || opc_options_at_integers(&search->options);
   size_t tensors, empty, before = opc_options_found(&search->options, found);
   (void)count_elements(&search->current, &tensors, &empty);
   opc_options_report(&search->options, search->op, &search->current, outcome,
@@ -248,6 +265,7 @@ static void tell_option(opc_search_t *search, const opc_try_outcome_t *outcome) 
   search->hangs += outcome->kind == OPC_TRY_TIMEOUT;
   /* Integers that nobody promised to be indices: no wonder, and no fault. */
   if (outcome->kind == OPC_TRY_UNCLEAN && outcome->overrun && !integers) keep_suspect(search, outcome, &search->leaves);
+  if (outcome->kind == OPC_TRY_UNINITIALISED && patterns) keep_forgotten(search);
 }
 
 void opc_search_report(opc_search_t *search, const opc_try_outcome_t *outcome) {
