@@ -65,8 +65,8 @@
  * values: of small outputs are wanted. On another device than the CPU all that counts is that the operator returns End
  * of file: the child leaves with exit code 0. SAMPLE is the sample file's object with "source":"file|recorded|searched"
  * added, and "unchecked":true where the operator is known to leave its tensors with these arguments, which nobody
- * promises to be right: only check memory runs on it, or with "forgets":true, where the result depends on memory that
- * nothing initialised, only check initialisation; "by_recipe":true where a recipe says what they have to be.
+ * promises to be right: only check memory runs on it, or with "uninitialised":true, where the result depends on memory
+ * that nothing initialised, only check initialisation; "by_recipe":true where a recipe says what they have to be.
  *    child -> supervisor
  *      {"t":"result","case":ID,"verdict":…,"severity":…,"rule":…,"reason":…,"standing":…,"message":…,"evidence":{},
  * "seconds":S}

@@ -242,7 +242,7 @@ static void refused_and_unchecked_samples_have_the_plain_case(void **state) {
   sample.unchecked = true;
   request.wanted = NULL;
   assert_plan(&request, "-/-/-!skip -/-/-!skip -/-/-!skip -/-/-!skip -/s/plain:0");
-  sample.forgets = true; /* another row's business */
+  sample.uninitialised = true; /* another row's business */
   assert_plan(&request, "-/-/-!skip -/-/-!skip -/-/-!skip -/-/-!skip -/-/-!skip");
   opc_sample_clear(&sample);
 }

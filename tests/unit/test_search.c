@@ -735,7 +735,7 @@ static void test_patterns_of_integers(void **state) {
   assert_int_equal(patterns, 1);
   assert_ok(opc_search_unchecked(search, &unchecked, &error), error);
   assert_int_equal(unchecked.count, 1);
-  assert_true(unchecked.samples[0].unchecked && unchecked.samples[0].forgets);
+  assert_true(unchecked.samples[0].unchecked && unchecked.samples[0].uninitialised);
   assert_non_null(values_of(&unchecked.samples[0], 1));
   assert_true(values_of(&unchecked.samples[0], 1)[0].i == values_of(&unchecked.samples[0], 1)[1].i);
   opc_sample_set_clear(&unchecked);

@@ -143,12 +143,12 @@ static const opc_case_rule_t meta_cases[] = {
      .why = "an output's dtype follows the inputs', in both kernels alike"}};
 
 static const opc_case_rule_t initialisation_cases[] = {
-    {.samples = OPC_ACCEPTED | OPC_FORGETS,
+    {.samples = OPC_ACCEPTED | OPC_UNINITIALISED,
      .families = PLAIN | SHAPE | SIZES,
      .when = OPC_WHEN_RETURNS_OR_WRITES,
      .needs = OPC_NEEDS_DEVICE_ZONES,
      .why = "what a kernel leaves out at the edges of a shape keeps what new memory held"},
-    /* What a kernel forgets to write with one tensor so it forgets it with all. */
+    /* What a kernel leaves unwritten with one tensor of a layout, it leaves unwritten with all. */
     {.families = LAYOUT | SPECIAL,
      .names = "all.*",
      .when = OPC_WHEN_RETURNS_OR_WRITES,

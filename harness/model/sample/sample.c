@@ -80,8 +80,10 @@ static opc_status_t text_copy(const char *text, char **out, opc_error_t *error) 
 
 opc_status_t opc_sample_copy(const opc_sample_t *sample, opc_sample_t *out, opc_error_t *error) {
   const size_t count = sample->argument_count;
-  *out = (opc_sample_t){
-      .source = sample->source, .argument_count = count, .unchecked = sample->unchecked, .forgets = sample->forgets};
+  *out = (opc_sample_t){.source = sample->source,
+                        .argument_count = count,
+                        .unchecked = sample->unchecked,
+                        .uninitialised = sample->uninitialised};
   opc_status_t status = text_copy(sample->operator_name, &out->operator_name, error);
   if (status == OPC_OK) status = text_copy(sample->name, &out->name, error);
   if (status == OPC_OK) status = text_copy(sample->origin, &out->origin, error);

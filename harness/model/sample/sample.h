@@ -42,11 +42,12 @@ typedef struct opc_sample {
   opc_expect_t expect;
   bool by_recipe; /* searched: within what a recipe says of the arguments */
   bool varied;    /* searched: arguments that another sample has, with other options */
-  bool unchecked; /* the operator accepts these arguments and leaves its tensors with them, or crashes: only that is to
-                     be told */
-  bool forgets;   /* unchecked: the operator keeps to its tensors, and its result depends on memory that nothing
-                     initialised: that is to be told instead */
-  char *origin;   /* "file.json:12" for a file, "search" …; for messages; may be NULL */
+  /* The operator accepts these arguments and leaves its tensors with them, or crashes: only that is reported. */
+  bool unchecked;
+  /* `unchecked` too: the operator keeps to its tensors, and its result depends on uninitialised memory: that is
+   * reported instead. */
+  bool uninitialised;
+  char *origin;                    /* "file.json:12" for a file, "search" …; for messages; may be NULL */
   struct opc_relations *relations; /* what its arguments have to do with each other (relations.h); NULL: not known */
 } opc_sample_t;
 

@@ -25,9 +25,9 @@ typedef enum opc_case_scope {
 /* Of which samples a row has cases. Of those that are refused or unchecked there is the plain case only. */
 enum {
   OPC_ACCEPTED = 1 << 0,
-  OPC_REFUSED = 1 << 1,   /* the sample is there to be refused */
-  OPC_UNCHECKED = 1 << 2, /* the operator leaves its tensors with these arguments, or crashes (opc_sample_t) */
-  OPC_FORGETS = 1 << 3 /* its result depends on memory that nothing initialised with these arguments (opc_sample_t) */
+  OPC_REFUSED = 1 << 1,      /* the sample is there to be refused */
+  OPC_UNCHECKED = 1 << 2,    /* the operator leaves its tensors with these arguments, or crashes (opc_sample_t) */
+  OPC_UNINITIALISED = 1 << 3 /* its result depends on uninitialised memory with these arguments (opc_sample_t) */
 };
 
 /* Sizes of a transformation that has one in its name. */

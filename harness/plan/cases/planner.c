@@ -81,7 +81,7 @@ static const opc_case_rule_t *rule_of_samples(const opc_case_table_t *table, uns
 }
 
 static const opc_case_rule_t *rule_of_unchecked(const opc_case_table_t *table, const opc_sample_t *sample) {
-  return rule_of_samples(table, sample->forgets ? OPC_FORGETS : OPC_UNCHECKED);
+  return rule_of_samples(table, sample->uninitialised ? OPC_UNINITIALISED : OPC_UNCHECKED);
 }
 
 /* Of the row's families those that exist for this operator on this device. */
@@ -449,7 +449,7 @@ opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, si
   } else if (base->unchecked) {
     const opc_case_rule_t *rule = rule_of_unchecked(plan.table, base);
     /* What crashes is not to keep the samples from their turn; what returned is one of them. */
-    const opc_plan_part_t turn = base->forgets ? OPC_PLAN_SAMPLES_THEMSELVES : OPC_PLAN_VARIANTS;
+    const opc_plan_part_t turn = base->uninitialised ? OPC_PLAN_SAMPLES_THEMSELVES : OPC_PLAN_VARIANTS;
     if (rule && part == turn) give_plain(&plan, rule, OPC_PLAN_CHECK);
   } else if (request->op->kind == OPC_OPERATOR_CLASS) {
     plan_class(&plan);

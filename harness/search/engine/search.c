@@ -77,7 +77,7 @@ void opc_search_free(opc_search_t *search) {
     free(search->sites[i].message);
   }
   for (size_t i = 0; i < search->kept_count; i++) opc_sample_clear(&search->kept[i].sample);
-  opc_sample_clear(&search->forgets.best.sample);
+  opc_sample_clear(&search->uninitialised.best.sample);
   opc_sample_clear(&search->leaves.best.sample);
   opc_sample_clear(&search->crashing.sample);
   opc_candidates_clear(&search->derived);

@@ -95,8 +95,8 @@ bool opc_search_is_clean(const opc_search_t *search);
 bool opc_search_wants_cuda(const opc_search_t *search);
 /* Appends the smallest arguments that the operator accepted and left its tensors with, `unchecked`; none where there
  * are none, or where the samples above tell it already. Then, likewise, those with which its result depends on memory
- * that nothing initialised, `forgets` too. And those that it crashed with for nothing but a switch, a mode, or tensors
- * in a list that may hold nulls. */
+ * that nothing initialised, `uninitialised` too. And those that it crashed with for nothing but a switch, a mode, or
+ * tensors in a list that may hold nulls. */
 opc_status_t opc_search_unchecked(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -195,13 +195,13 @@ static void keep_suspect(opc_search_t *search, const opc_try_outcome_t *outcome,
 /* The first of the patterns on arguments that were accepted: that is more to be believed than what any other try came
  * to. */
 static void keep_forgotten(opc_search_t *search) {
-  opc_suspects_t *forgets = &search->forgets;
+  opc_suspects_t *uninitialised = &search->uninitialised;
   opc_sample_t copy = {0};
-  if (search->pattern_forgets || opc_sample_copy(&search->current, &copy, NULL) != OPC_OK) return;
-  search->pattern_forgets = true;
-  opc_sample_clear(&forgets->best.sample);
-  forgets->best.sample = copy;
-  if (forgets->first_at == 0) forgets->first_at = search->tries;
+  if (search->pattern_uninitialised || opc_sample_copy(&search->current, &copy, NULL) != OPC_OK) return;
+  search->pattern_uninitialised = true;
+  opc_sample_clear(&uninitialised->best.sample);
+  uninitialised->best.sample = copy;
+  if (uninitialised->first_at == 0) uninitialised->first_at = search->tries;
 }
 
 static void keep(opc_search_t *search, const opc_try_outcome_t *outcome, bool empties, int64_t numel) {
@@ -296,7 +296,7 @@ void opc_search_report(opc_search_t *search, const opc_try_outcome_t *outcome) {
       tell_rejected(search, outcome->message, outcome->site);
       break;
     case OPC_TRY_UNINITIALISED:
-      keep_suspect(search, outcome, &search->forgets);
+      keep_suspect(search, outcome, &search->uninitialised);
       tell_unclean(search, outcome->message);
       break;
     case OPC_TRY_UNCLEAN:

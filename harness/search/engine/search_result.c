@@ -77,7 +77,7 @@ static bool are_convincing(const opc_suspects_t *suspects) {
 /* The tries that the operator's fault shows with, where nothing better was found; NULL: there are none. */
 static const opc_suspects_t *convincing(const opc_search_t *search) {
   if (search->kept_count > 0) return NULL;
-  if (are_convincing(&search->forgets)) return &search->forgets;
+  if (are_convincing(&search->uninitialised)) return &search->uninitialised;
   return are_convincing(&search->leaves) ? &search->leaves : NULL;
 }
 
@@ -181,13 +181,13 @@ bool opc_search_is_clean(const opc_search_t *search) { return search->kept_count
 
 bool opc_search_wants_cuda(const opc_search_t *search) { return search->wants_cuda; }
 
-static opc_status_t add_unchecked(const opc_search_t *search, const opc_sample_t *found, bool forgets,
+static opc_status_t add_unchecked(const opc_search_t *search, const opc_sample_t *found, bool uninitialised,
                                   opc_sample_set_t *set, opc_error_t *error) {
   opc_sample_t sample = {0};
   opc_status_t status = opc_sample_copy(found, &sample, error);
   if (status == OPC_OK) status = opc_sample_name(&sample, search->op, error);
   sample.unchecked = true;
-  sample.forgets = forgets;
+  sample.uninitialised = uninitialised;
   if (status == OPC_OK) status = opc_sample_set_add(set, &sample, error);
   opc_sample_clear(&sample);
   return status;
@@ -197,8 +197,8 @@ opc_status_t opc_search_unchecked(const opc_search_t *search, opc_sample_set_t *
   opc_status_t status = OPC_OK;
   if (search->leaves.first_at > 0 && !convincing(search))
     status = add_unchecked(search, &search->leaves.best.sample, false, set, error);
-  if (status == OPC_OK && search->forgets.best.sample.arguments && !convincing(search))
-    status = add_unchecked(search, &search->forgets.best.sample, true, set, error);
+  if (status == OPC_OK && search->uninitialised.best.sample.arguments && !convincing(search))
+    status = add_unchecked(search, &search->uninitialised.best.sample, true, set, error);
   if (status == OPC_OK && search->options.crashed)
     status = add_unchecked(search, &search->options.crashing, false, set, error);
   return status;

@@ -72,11 +72,11 @@ struct opc_search {
   size_t site_count;
   opc_kept_t kept[OPC_KEPT_MAX];
   size_t kept_count;
-  opc_suspects_t forgets; /* tries whose result follows memory that nothing initialised */
-  bool pattern_forgets;   /* the best of them is accepted arguments with a pattern of integers */
-  opc_suspects_t leaves;  /* tries that left their tensors */
-  opc_kept_t crashing;    /* the smallest arguments that crashed, non-empty ones before empty ones; for an operator that
-                             does nothing else */
+  opc_suspects_t uninitialised; /* tries whose result follows memory that nothing initialised */
+  bool pattern_uninitialised;   /* the best of them is accepted arguments with a pattern of integers */
+  opc_suspects_t leaves;        /* tries that left their tensors */
+  opc_kept_t crashing; /* the smallest arguments that crashed, non-empty ones before empty ones; for an operator that
+                          does nothing else */
   opc_candidates_t derived; /* other shapes of what was accepted, and what a forward operator accepted: tried first */
   opc_candidates_t endings; /* what hung, with values that end: tried before all else */
   int64_t shrunk;           /* elements of the large arguments that `derived` has smaller ones of; 0: none were large */

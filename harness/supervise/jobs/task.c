@@ -237,7 +237,7 @@ json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t cras
                      opc_recipe_find(&task->session->recipes, task->op->name) != NULL;
     if (by_recipe) json_object_set_new(sample, "by_recipe", json_true());
     if (task->samples.samples[i].unchecked) json_object_set_new(sample, "unchecked", json_true());
-    if (task->samples.samples[i].forgets) json_object_set_new(sample, "forgets", json_true());
+    if (task->samples.samples[i].uninitialised) json_object_set_new(sample, "uninitialised", json_true());
     json_array_append_new(samples, sample);
   }
   return json_pack("{s:s, s:s, s:s*, s:o, s:O, s:O, s:I, s:o, s:o}", "t", "cases", "operator", task->op->name,
