@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -22,8 +23,9 @@
 
 enum { LOG_BYTES = 32 << 20, BEFORE_SIZE = 512, SECONDS_MOST = 3 };
 static const double seconds_of_changes = 0.05; /* of processor time */
+static const double seconds_of_hang = 0.5, calls_of_hang = 100;
 
-/* Shared memory: what the process apart has come to. */
+/* Shared memory: what the subprocess has come to. */
 typedef struct subprocess_log {
   sem_t wanted;
   opc_subprocess_stage_t stage;
@@ -70,7 +72,7 @@ static void records_read(opc_subprocess_t *subprocess) {
   }
 }
 
-/* ---- in the process apart ---- */
+/* ---- in the subprocess ---- */
 
 typedef struct life {
   opc_case_context_t context;
@@ -164,10 +166,22 @@ static bool growth_run(life_t *life, const opc_trial_outcome_t *before) {
   return !differs;
 }
 
+/* The process ends after so many seconds, or earlier if it would have anyway. */
+static void end_within(double seconds) {
+  struct itimerval most = {0};
+  getitimer(ITIMER_REAL, &most);
+  if ((double)most.it_value.tv_sec < seconds) return;
+  most.it_value = (struct timeval){.tv_sec = (time_t)seconds, .tv_usec = (suseconds_t)(fmod(seconds, 1) * 1e6)};
+  setitimer(ITIMER_REAL, &most, NULL);
+}
+
 static opc_status_t changes_run(life_t *life, opc_error_t *error) {
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t before = {0};
+  const double called = opc_clock();
   opc_status_t status = other_call(life, OPC_SUBPROCESS_AFTER_OTHERS, 0, &before, error);
   double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
+  /* A changed argument may make the operator loop for ever: the case must not take as long as that. */
+  end_within(seconds_of_hang + calls_of_hang * (opc_clock() - called));
   for (size_t number = 0;
        status == OPC_OK && !opc_trial_strays() && opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began < seconds_of_changes;
        number++) {

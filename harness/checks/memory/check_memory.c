@@ -35,6 +35,9 @@ static const pass_t aligned = {OPC_GUARD_BEHIND, CACHE_LINE, CACHE_LINE, "the op
 static const pass_t flush = {OPC_GUARD_BEHIND, 1, CACHE_LINE, "the operator, on memory that ends at a guard",
                              ". It shows only where the tensor ends at the end of a page: code that rounds its loads "
                              "up to whole vectors does the same, and a tensor may end there"};
+/* What an operator reads in the gap between a tensor and its guard may be what it refuses. */
+static const pass_t after_refusal = {OPC_GUARD_BEHIND, 1, CACHE_LINE, "the operator, on memory that ends at a guard",
+                                     ""};
 static const pass_t ahead = {OPC_GUARD_BEFORE, 1, CACHE_LINE, "the operator, on memory that starts at a guard", ""};
 /* Only to find the instruction of a write that was seen by what it left. */
 static const pass_t all_flush = {OPC_GUARD_BEHIND, 1, 1, "the operator, with its own memory at a guard too", ""};
@@ -289,6 +292,9 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     status = pass_check(context, last, &outcome, &message, finding, &error);
   }
   bool returned = outcome == OPC_CALL_RETURNED;
+  opc_call_outcome_t ignored;
+  if (status == OPC_OK && outcome == OPC_CALL_REJECTED && last == &aligned && !finding->decided)
+    status = pass_check(context, &after_refusal, &ignored, NULL, finding, &error);
   if (status == OPC_OK && !returned && !finding->decided)
     status = settle_refusal(context, last, outcome, &message, finding, &error);
   /* Memory of quarantine is mapped anew, which costs more than all else: what an operator keeps or returns is the same
