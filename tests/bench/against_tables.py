@@ -1,4 +1,4 @@
-"""The comparison in words: the README's summary, and the whole table with its evidence."""
+"""The comparison in words: the summary in reports/evidence/README.md, and the whole table with its evidence."""
 
 import datetime
 import json
@@ -9,6 +9,7 @@ from against_python import count, median_of
 from processes import ROOT
 
 EVIDENCE = "reports/evidence/against-python.md"
+SUMMARY = "reports/evidence/README.md"
 BEGIN = "<!-- against-python: written by scripts/bench --against-python --write -->"
 END = "<!-- /against-python -->"
 
@@ -81,7 +82,7 @@ def readme_block(head, rows, costs):
 `fixtures/broken`, and the correct operators that look like it. *End it*: the interpreter crashes or hangs, and in a test suite the rest of
 the run is lost with it (here each operator has a process of its own). *Refused*: torch.compile takes no operator with such a schema or tag;
 that, and what Python says rightly beyond the planted defect, is neither a find nor a false alarm.
-[Operator by operator]({EVIDENCE}).
+[Operator by operator]({EVIDENCE.rpartition("/")[2]}).
 
 {summary(rows)}
 
@@ -140,18 +141,18 @@ a schema or tag; *unusable*, Python cannot be given the operator.
 
 
 def with_block(text, block):
-    """The text of README.md with this in the place of what stands between the same two markers, the block's first and last line."""
+    """The text of the page with this in the place of what stands between the same two markers, the block's first and last line."""
     first, last = block.partition("\n")[0], block.rpartition("\n")[2]
     before, begin, rest = text.partition(first)
     _, end, after = rest.partition(last)
     if not begin or not end:
-        raise SystemExit(f"README.md has no lines {first} and {last} to write between")
+        raise SystemExit(f"{SUMMARY} has no lines {first} and {last} to write between")
     return before + block + after
 
 
 def write(head, rows, costs, root=ROOT):
-    """Rewrites the README's part between its markers, and the evidence."""
-    readme, kept = root / "README.md", root / EVIDENCE
+    """Rewrites the summary's part between its markers, and the evidence."""
+    readme, kept = root / SUMMARY, root / EVIDENCE
     text = with_block(readme.read_text(encoding="utf-8"), readme_block(head, rows, costs))
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_text(evidence(head, rows, costs), encoding="utf-8")

@@ -188,23 +188,25 @@ class Tables(unittest.TestCase):
     def test_a_cell_does_not_say_where_this_was_built(self):
         self.assertEqual(against_tables.cell(f"RuntimeError: {against_tables.ROOT}/fixtures/a.cpp:3: a|b"), "RuntimeError: fixtures/a.cpp:3: a\\|b")
 
-    def test_the_readme_keeps_what_is_around_the_markers(self):
+    def test_the_summary_keeps_what_is_around_the_markers(self):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            (root / "README.md").write_text(f"before\n{against_tables.BEGIN}\nold\n{against_tables.END}\nafter\n", encoding="utf-8")
+            (root / against_tables.SUMMARY).parent.mkdir(parents=True)
+            (root / against_tables.SUMMARY).write_text(f"before\n{against_tables.BEGIN}\nold\n{against_tables.END}\nafter\n", encoding="utf-8")
             against_tables.write(self.head, self.rows, ["a line"], root)
-            text = (root / "README.md").read_text(encoding="utf-8")
+            text = (root / against_tables.SUMMARY).read_text(encoding="utf-8")
             self.assertTrue(text.startswith(f"before\n{against_tables.BEGIN}\n"), text)
             self.assertTrue(text.endswith(f"{against_tables.END}\nafter\n"), text)
             self.assertNotIn("old", text)
             self.assertIn("ns::bad", (root / against_tables.EVIDENCE).read_text(encoding="utf-8"))
 
-    def test_a_readme_without_markers_is_left_alone(self):
+    def test_a_summary_without_markers_is_left_alone(self):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            (root / "README.md").write_text("mine", encoding="utf-8")
+            (root / against_tables.SUMMARY).parent.mkdir(parents=True)
+            (root / against_tables.SUMMARY).write_text("mine", encoding="utf-8")
             self.assertRaises(SystemExit, against_tables.write, self.head, self.rows, [], root)
-            self.assertEqual((root / "README.md").read_text(encoding="utf-8"), "mine")
+            self.assertEqual((root / against_tables.SUMMARY).read_text(encoding="utf-8"), "mine")
 
 
 class WrittenLists(unittest.TestCase):

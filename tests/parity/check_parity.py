@@ -6,7 +6,7 @@ that it comes from, "python": {test: what its failure says (a regular expression
 "beyond": [rules found that none of the tests is about], "differs": {test: why the two verdicts are not the same}. What a case does not name has to
 pass. Where only Python finds something there is no excuse: the test fails. All that is of the oldest torch in "torches"; "since" says what a later
 version changed, {version: {case: its parts}}: a test in a part replaces that one test, and null takes it away. --write puts the differences into
-README.md; without it README.md has to have them already. Exit status 77: the expectations are of other versions than this torch.
+reports/evidence/README.md; without it they have to be there already. Exit status 77: the expectations are of other versions than this torch.
 """
 import argparse
 import fnmatch
@@ -18,7 +18,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests/bench"))
 from against_python import run_python  # noqa: E402
-from against_tables import cell, table, with_block, words  # noqa: E402
+from against_tables import SUMMARY, cell, table, with_block, words  # noqa: E402
 from our_side import findings_of, run_report  # noqa: E402
 
 FOLDER = ROOT / "fixtures/parity"
@@ -125,7 +125,7 @@ def forgotten(expected, ours):
     yield from (f"{name} is in two cases" for name in sorted({name for name in named if named.count(name) > 1}))
 
 
-# ---- the README's table ----
+# ---- the table in the summary of evidence ----
 
 
 def differences(expected):
@@ -164,7 +164,7 @@ def main():
     parser.add_argument("--opcheck", required=True)
     parser.add_argument("--library", required=True)
     parser.add_argument("--python", required=True, help="with torch in it")
-    parser.add_argument("--write", action="store_true", help="write the differences into README.md")
+    parser.add_argument("--write", action="store_true", help="write the differences into reports/evidence/README.md")
     parser.add_argument("--show", action="store_true", help="print what both sides said")
     options = parser.parse_args()
     written = read_json("parity.expect.json")
@@ -181,13 +181,13 @@ def main():
     wrong = [*mistakes(expected, theirs, ours), *forgotten(expected, ours)]
     if set(head["default"]) != set(expected["tests"]):
         wrong.append(f"the default tests of opcheck are {', '.join(head['default'])}")
-    readme = ROOT / "README.md"
+    readme = ROOT / SUMMARY
     text = readme.read_text(encoding="utf-8")
     renewed = with_block(text, readme_block(written))
     if options.write and not wrong:
         readme.write_text(renewed, encoding="utf-8")
     elif renewed != text:
-        wrong.append("README.md does not have these differences: run this again with --write")
+        wrong.append(f"{SUMMARY} does not have these differences: run this again with --write")
     print("\n".join(wrong))
     return 1 if wrong else 0
 

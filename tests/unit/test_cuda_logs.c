@@ -97,7 +97,7 @@ static int check_file(const char *path, bool *seen_rules) {
 }
 
 /* "88 written by hand, 0 from the simulated device, 0 from a GPU" */
-static void the_readme_counts_them_apart(void **state) {
+static void the_evidence_counts_them_apart(void **state) {
   static const char *const origins[] = {"synthetic", "simulated", "gpu"};
   struct dirent **entries = NULL;
   int counts[COUNT(origins)] = {0}, count = scandir(FOLDER, &entries, entry_is_log, alphasort);
@@ -114,13 +114,13 @@ static void the_readme_counts_them_apart(void **state) {
     free(entries[i]);
   }
   free(entries);
-  FILE *readme = fopen(OPC_UNIT_FOLDER "/../../README.md", "r");
+  FILE *readme = fopen(OPC_UNIT_FOLDER "/../../reports/evidence/README.md", "r");
   assert_non_null(readme);
   assert_true(fread(text, 1, sizeof text - 1, readme) > 0);
   fclose(readme);
   snprintf(line, sizeof line, "%d written by hand, %d from the simulated device, %d from a GPU", counts[0], counts[1],
            counts[2]);
-  if (!strstr(text, line)) fail_msg("README.md does not say \"%s\"", line);
+  if (!strstr(text, line)) fail_msg("reports/evidence/README.md does not say \"%s\"", line);
 }
 
 /* What only a call shows, and no log of it. */
@@ -336,7 +336,7 @@ int main(void) {
       cmocka_unit_test(every_log_is_judged_as_it_says),  cmocka_unit_test(what_is_written_is_what_is_read),
       cmocka_unit_test(a_whole_log_is_written_and_read), cmocka_unit_test(a_mistake_in_a_log_is_named),
       cmocka_unit_test(kernels_have_readable_names),     cmocka_unit_test(messages_have_the_numbers),
-      cmocka_unit_test(the_readme_counts_them_apart),
+      cmocka_unit_test(the_evidence_counts_them_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
