@@ -51,7 +51,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
 static const struct argp inspect_argp = {options,
                                          parse,
                                          "LIB...",
-                                         "Says what libraries are, and whether they would load here, without loading "
+                                         "Shows what libraries are, and whether they would load here, without loading "
                                          "them: what each needs and where that is found, what it was "
                                          "built against, how it registers operators, what it uses of Python, its GPU "
                                          "code by architecture, its debug information. LIB may be a wheel or "

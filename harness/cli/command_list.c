@@ -16,11 +16,11 @@ typedef struct list_command {
 
 static const struct argp_option options[] = {
     {"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json: the JSON report with empty results", 0},
-    {"namespace", KEY_NAMESPACE, "NS", 0,
-     "Only operators of this namespace, libtorch's own too: aten (again: any of them)", 0},
+    {"namespace", KEY_NAMESPACE, "NS", 0, "List only operators of this namespace (repeatable). aten: libtorch's own",
+     0},
     {"preload", OPC_KEY_PRELOAD, "LIB", 0, "Load this library first, without listing it", 0},
     {"samples", OPC_KEY_SAMPLES, "FILE", 0,
-     "Sample file (again: more): which operators it has samples of, and what it says of their arguments", 0},
+     "Sample file (repeatable): list which operators it has samples for, and the relations between their arguments", 0},
     {"torch", OPC_KEY_TORCH, "ROOT", 0,
      "The libtorch to use: the folder with its lib/. Default: the one that LIB needs", 0},
     {0}};

@@ -22,46 +22,46 @@ typedef struct package_command {
 } package_command_t;
 
 static const struct argp_option options[] = {
-    {"library", KEY_LIBRARY, "LIB", 0, "A library of operators that the package needs (again: more)", 1},
+    {"library", KEY_LIBRARY, "LIB", 0, "Library of operators that the package needs (repeatable)", 1},
     {"samples", OPC_KEY_SAMPLES, "FILE", 0,
-     "Sample file (again: more), operator \"package::model\". Default: MODEL.samples.json beside the package, else the "
-     "example "
-     "that the package holds, else inputs of the shapes and dtypes that it describes",
+     "Sample file for operator \"package::model\" (repeatable). Default: MODEL.samples.json beside the package, or the "
+     "example in the package, or inputs of the shapes and dtypes that it describes",
      1},
     {"device", KEY_DEVICE, "DEVICE", 0,
-     "cpu, cuda or cuda-sim. Default: the one that the package was compiled for. cuda-sim: a package for CUDA on a "
-     "simulated device, without a "
-     "GPU; no kernel runs, what is launched and how is checked",
+     "cpu, cuda or cuda-sim (default: the one that the package was compiled for). cuda-sim runs a package for CUDA on "
+     "a simulated device, without a GPU: kernels do not run, but their launches are checked",
      1},
     {"cuda-arch", OPC_KEY_CUDA_ARCH, "ARCH", 0,
-     "Architecture of the simulated device, default: the one that the package was compiled for", 1},
-    {"case", KEY_CASE, "ID", 0, "Exactly this case, as a report names it", 1},
-    {"seed", OPC_KEY_SEED, "N", 0, "Of all random numbers, default 0", 1},
-    {"timeout", OPC_KEY_TIMEOUT, "SECONDS", 0, "Of one case, default 10", 2},
-    {"memory", OPC_KEY_MEMORY, "MIB", 0, "Of one child, default 4096", 2},
+     "Architecture of the simulated device (default: the one that the package was compiled for)", 1},
+    {"case", KEY_CASE, "ID", 0, "Run only this case, as a report names it", 1},
+    {"seed", OPC_KEY_SEED, "N", 0, "Seed for all random numbers (default: 0)", 1},
+    {"timeout", OPC_KEY_TIMEOUT, "SECONDS", 0, "Time limit per case (default: 10)", 2},
+    {"memory", OPC_KEY_MEMORY, "MIB", 0, "Memory limit per child process (default: 4096)", 2},
     {"preload", OPC_KEY_PRELOAD, "LIB", 0, "Load this library first", 2},
-    {"torch", OPC_KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder with its lib/", 2},
+    {"torch", OPC_KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder that contains lib/", 2},
     {"json", OPC_KEY_JSON, "FILE", 0, "Write the whole result as JSON", 3},
     {"junit", OPC_KEY_JUNIT, "FILE", 0, "Write the result as JUnit XML", 3},
     {0}};
 
 static const char doc[] =
-    "Loads a package that AOTInductor compiled, after the libraries of operators that it needs, and runs its models in "
-    "processes of their own: on the inputs of a sample "
-    "file or on those that the package describes, twice, compared bit for bit, with the goldens and promises of the "
-    "samples, and with the inputs."
-    "\vA model is the operator package::NAME of sample files and case ids, NAME being \"model\" where nobody chose "
-    "another; its arguments are input0, input1…\n\n"
-    "On the simulated device the model is loaded and run on inputs of that device; no output has values there, and "
-    "none is compared. Each kernel launch of the libraries has to "
-    "succeed, to be checked and to go to the current stream, and a further run has to ask the same of the device.\n\n"
-    "Exit status: 0 the model ran and all held; 1 it crashed, or a promise is broken; 2 wrong usage or sample file; 3 "
-    "the harness could not do its work; 4 the package or a library "
-    "could not be loaded; 5 nothing ran.\n\n"
+    "Loads a package that AOTInductor compiled, and the libraries of operators that it needs, and runs each of its "
+    "models "
+    "twice in a process of its own. The outputs are compared bit for bit: with each other, with the goldens and "
+    "promises "
+    "of the samples, and with the inputs."
+    "\vIn sample files and case ids a model is the operator package::NAME (by default package::model); its arguments "
+    "are "
+    "input0, input1…\n\n"
+    "On the simulated device no output has values, so none is compared. Each kernel launch of the libraries must "
+    "succeed, be checked for an error, and go to the current stream, and another run must make the same requests.\n\n"
+    "Exit status: 0: all models ran and every check passed; 1: a model crashed, or a promise is broken; 2: wrong "
+    "usage, "
+    "or a mistake in a sample file; 3: internal error; 4: the package or a library could not be loaded; 5: nothing "
+    "ran.\n\n"
     "Examples:\n"
     "  opcheck-c package model.pt2 --library libmy_ops.so\n"
     "  opcheck-c package model_cuda.pt2 --library libmy_ops.so --device cuda-sim\n"
-    "  opcheck-c package model.pt2 --library libmy_ops.so --samples model.samples.json --json report.json\n";
+    "  opcheck-c package model.pt2 --library libmy_ops.so --json report.json\n";
 
 static opc_status_t set_package(package_command_t *package, const char *path) {
   opc_run_options_t *to = &package->execution.options;

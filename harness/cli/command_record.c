@@ -27,30 +27,34 @@ typedef struct record_command {
 } record_command_t;
 
 static const struct argp_option options[] = {
-    {"output", KEY_OUTPUT, "FILE", 0, "The sample file to write; replaced when something was recorded", 1},
+    {"output", KEY_OUTPUT, "FILE", 0, "The sample file to write; an existing one is replaced if something was recorded",
+     1},
     {"namespace", KEY_NAMESPACE, "NS", 0,
-     "Only operators of this namespace (again: any of them). Default: all but libtorch's own", 1},
-    {"op", KEY_OP, "GLOB", 0, "Only operators whose name matches (again: any of them)", 1},
+     "Record only operators of this namespace (repeatable; default: all but libtorch's own)", 1},
+    {"op", KEY_OP, "GLOB", 0, "Record only operators whose name matches GLOB (repeatable)", 1},
     {"values", KEY_VALUES, NULL, 0,
-     "Keep all values, of large tensors in .npy files in FILE.values, of CUDA tensors by a copy that waits for the "
-     "GPU: not while a CUDA graph is captured",
+     "Keep all values; those of large tensors go to .npy files in FILE.values. CUDA tensors are copied, which waits "
+     "for the GPU; not while a CUDA graph is captured",
      1},
     {0, 0, 0, 0, "Limits:", 2},
-    {"calls", KEY_CALLS, "N", 0, "Distinct calls of an operator, default 64", 2},
-    {"total", KEY_TOTAL, "N", 0, "Distinct calls in all, default 4096", 2},
-    {"size", KEY_SIZE, "MIB", 0, "Written by a process, default 256", 2},
+    {"calls", KEY_CALLS, "N", 0, "Distinct calls per operator (default: 64)", 2},
+    {"total", KEY_TOTAL, "N", 0, "Distinct calls in total (default: 4096)", 2},
+    {"size", KEY_SIZE, "MIB", 0, "Most that one process writes (default: 256)", 2},
     {"elements", KEY_ELEMENTS, "N", 0,
-     "A floating tensor of no more elements keeps its values, an integer one of 16 times as many; default 1024", 2},
+     "Floating-point tensors up to this size keep their values, integer tensors up to 16 times this size (default: "
+     "1024)",
+     2},
     {0}};
 
 static const char doc[] =
     "Runs a program that uses libtorch, unchanged, and writes the distinct calls of its operators as samples."
-    "\vTensors keep shape, dtype, strides, storage offset, what they share, requires_grad. Integers keep their values, "
-    "for they are often indices; of large "
-    "floating tensors their kind is kept (range, mean, deviation) unless --values is given.\n\n"
-    "Exit status: the program's own, also its signal, where that is not 0; else 2 wrong usage, or the program cannot "
-    "be executed; 3 the recording could not be "
-    "made or written; 5 nothing was recorded; 0. The summary goes to stderr.\n\n"
+    "\vRecorded of tensors: shape, dtype, strides, storage offset, shared storage, requires_grad. Integers keep their "
+    "values, because they are often indices. Of large floating-point tensors only the kind of values is kept (range, "
+    "mean, deviation), unless --values is given.\n\n"
+    "Exit status: the program's own (or its signal) if that is not 0. Otherwise 0; 2: wrong usage, or the program "
+    "cannot "
+    "be executed; 3: the recording could not be made or written; 5: nothing was recorded. The summary goes to "
+    "stderr.\n\n"
     "Examples:\n"
     "  opcheck-c record --output my.samples.json -- python3 -m pytest tests\n"
     "  opcheck-c record --output my.samples.json --namespace my_ops -- ./server\n"

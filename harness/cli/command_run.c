@@ -44,77 +44,75 @@ typedef struct run_command {
 
 static const struct argp_option options[] = {
     {0, 0, 0, 0, "What is checked:", 1},
-    {"op", KEY_OP, "GLOB", 0, "Only operators whose name matches (again: any of them)", 1},
+    {"op", KEY_OP, "GLOB", 0, "Check only operators whose name matches GLOB (repeatable)", 1},
     {"namespace", KEY_NAMESPACE, "NS", 0,
-     "Only operators of this namespace, libtorch's own too: aten, for which no library is needed (again: any of them)",
-     1},
-    {"check", KEY_CHECK, "NAME[,NAME]", 0, "Only these checks; opcheck-c checks lists them", 1},
+     "Check only operators of this namespace (repeatable). aten: libtorch's own; no library is needed then", 1},
+    {"check", KEY_CHECK, "NAME[,NAME]", 0, "Run only these checks; opcheck-c checks lists them", 1},
     {"device", KEY_DEVICE, "DEVICE", 0,
-     "cpu, cuda, cuda-sim or all. Default: cpu, and cuda where there is one. cuda-sim: two simulated CUDA devices, "
-     "without a GPU; no kernel runs, what is launched and how is checked",
+     "cpu, cuda, cuda-sim or all (default: cpu, and cuda if there is a GPU). cuda-sim simulates two CUDA devices "
+     "without a GPU: kernels do not run, but their launches are checked",
      1},
     {"cuda-arch", OPC_KEY_CUDA_ARCH, "ARCH", 0,
-     "Architecture of the simulated devices, default: " OPC_CUDA_ARCHITECTURE_USUAL
-     ", or one that the libraries have code for",
+     "Architecture of the simulated devices (default: " OPC_CUDA_ARCHITECTURE_USUAL
+     ", or one that the libraries have code for)",
      1},
-    {"case", KEY_CASE, "ID", 0, "Exactly this case, as a report names it", 1},
+    {"case", KEY_CASE, "ID", 0, "Run only this case, as a report names it", 1},
     {"list-cases", KEY_LIST_CASES, NULL, 0,
-     "Print each case that would run, and why it is tried, and run none. What has no sample would be searched first: "
-     "its cases are listed with a file of --save-samples",
+     "Print each case that would run and why it is tried, and run none. An operator without samples is listed as one "
+     "to search; give the file of an earlier --save-samples to list its cases",
      1},
-    {"shard", KEY_SHARD, "K/N", 0, "The K-th of N parts of the operators, to spread a run over machines", 1},
+    {"shard", KEY_SHARD, "K/N", 0, "Check part K of N of the operators, to spread a run over machines", 1},
     {0, 0, 0, 0, "Inputs:", 2},
     {"samples", OPC_KEY_SAMPLES, "FILE", 0,
-     "Sample file (again: more). Default: LIB.samples.json beside the library; what has no sample is searched", 2},
-    {"save-samples", KEY_SAVE_SAMPLES, "FILE", 0, "Write the inputs that the search found", 2},
-    {"recipes", KEY_RECIPES, "FILE", 0,
-     "Recipe file: what the arguments of an operator have to be, for its search (again: more). Default: "
-     "LIB.recipes.json beside the library",
+     "Sample file (repeatable; default: LIB.samples.json beside the library). Inputs of operators without a sample are "
+     "searched",
      2},
-    {"seed", OPC_KEY_SEED, "N", 0, "Of all random numbers, default 0", 2},
-    {"xfail", KEY_XFAIL, "FILE", 0, "Expected failures, a line each: case id or glob, [rule=NAME], the reason", 2},
+    {"save-samples", KEY_SAVE_SAMPLES, "FILE", 0, "Write the samples that the search found", 2},
+    {"recipes", KEY_RECIPES, "FILE", 0,
+     "Recipe file (repeatable; default: LIB.recipes.json beside the library): describes an operator's arguments for "
+     "the search",
+     2},
+    {"seed", OPC_KEY_SEED, "N", 0, "Seed for all random numbers (default: 0)", 2},
+    {"xfail", KEY_XFAIL, "FILE", 0, "File of expected failures, one a line: case id or glob, [rule=NAME], reason", 2},
     {0, 0, 0, 0, "How it runs:", 3},
-    {"jobs", KEY_JOBS, "N", 0, "Operators at once, default: as many as processors", 3},
+    {"jobs", KEY_JOBS, "N", 0, "Number of operators to check in parallel (default: number of CPUs)", 3},
     {"timeout", OPC_KEY_TIMEOUT, "SECONDS", 0,
-     "Time limit of a case, default 10. A fast operator has less: a thousand times its calls, at least 1", 3},
+     "Time limit per case (default: 10). For a fast operator it is shorter: a thousand times its call, at least 1", 3},
     {"operator-time", KEY_OPERATOR_TIME, "SECONDS", 0,
-     "Of all cases of one operator, default 300; what is left of them is skipped", 3},
-    {"memory", OPC_KEY_MEMORY, "MIB", 0, "Of one child, default 4096", 3},
+     "Time limit for all cases of one operator (default: 300); the remaining cases are skipped", 3},
+    {"memory", OPC_KEY_MEMORY, "MIB", 0, "Memory limit per child process (default: 4096)", 3},
     {"tool", KEY_TOOL, "TOOL", 0,
-     "memcheck: run the operators under Valgrind and report what it finds; some fifty times slower", 3},
+     "memcheck: run the operators under Valgrind and report what it finds; about fifty times slower", 3},
     {"sanitize", KEY_SANITIZE, "TOOL", 0,
      "memcheck, racecheck, initcheck or synccheck: run the operators' kernels under NVIDIA's compute-sanitizer and "
-     "report what it finds; with --device cuda. Default of "
-     "--check with it: memory",
+     "report what it finds. Needs --device cuda; --check is memory by default then",
      3},
     {"preload", OPC_KEY_PRELOAD, "LIB", 0, "Load this library first, without checking it", 3},
     {"torch", OPC_KEY_TORCH, "ROOT", 0,
-     "The libtorch to use: the folder with its lib/. Default: the one that LIB needs", 3},
+     "The libtorch to use: the folder that contains lib/ (default: the one that LIB needs)", 3},
     {0, 0, 0, 0, "Results:", 4},
-    {"strict", KEY_STRICT, NULL, 0, "Warnings make the exit status 1 too", 4},
+    {"strict", KEY_STRICT, NULL, 0, "Exit with 1 for warnings too", 4},
     {"untrusted-input", KEY_UNTRUSTED_INPUT, NULL, 0,
-     "An argument that the operator does not check is an error, not a warning: for operators that are given tensors by "
-     "strangers",
+     "Report an argument that the operator does not check as an error, not a warning: for operators that receive "
+     "tensors from strangers",
      4},
     {"require-checked", KEY_REQUIRE_CHECKED, "PERCENT", 0,
-     "Exit status 1 where fewer operators and classes than this were called and judged", 4},
-    {"verbose", KEY_VERBOSE, NULL, 0, "Show every finding, and each operator, instead of the problems", 4},
+     "Exit with 1 if fewer operators and classes than this were checked", 4},
+    {"verbose", KEY_VERBOSE, NULL, 0, "Show every finding and every operator, not only problems", 4},
     {"json", OPC_KEY_JSON, "FILE", 0, "Write the whole result as JSON", 4},
     {"junit", OPC_KEY_JUNIT, "FILE", 0, "Write the result as JUnit XML", 4},
     {"junit-cases", KEY_JUNIT_CASES, "operator|case", 0,
-     "A JUnit test case is an operator and check (default), or each case by its id", 4},
+     "What a JUnit test case is: an operator and check (default), or a case", 4},
     {"journal", KEY_JOURNAL, "FILE", 0, "Keep the run's journal here", 4},
     {0}};
 
 static const char doc[] =
-    "Checks the operators of libraries against the contract of a custom operator, each in a process of its own, and "
-    "reports. LIB may be a wheel "
-    "or a folder: the libraries in it that register operators."
-    " Findings with one cause are one problem: opcheck-c explain problems."
-    "\vExit status: 0 nothing found; 1 a contract is broken or an operator crashed; 2 wrong usage or sample file; 3 "
-    "the harness could not "
-    "do its "
-    "work; 4 a library could not be loaded; 5 nothing ran.\n\n"
+    "Checks the operators of libraries against the contract of a custom operator, each operator in a process of its "
+    "own, and reports problems. LIB may be a wheel or a folder: the libraries in it that register operators are "
+    "checked. "
+    "opcheck-c explain problems says how findings are merged."
+    "\vExit status: 0: no errors; 1: an operator broke its contract or crashed; 2: wrong usage, or a mistake in a "
+    "sample file; 3: internal error; 4: a library could not be loaded; 5: nothing ran.\n\n"
     "Examples:\n"
     "  opcheck-c run libmy_ops.so\n"
     "  opcheck-c run --samples my.samples.json --junit report.xml libmy_ops.so\n"

@@ -26,7 +26,7 @@ static void print_help(void) {
       "Test harness for PyTorch custom operators in shared libraries.\n");
   for (size_t i = 0; i < command_count; i++) printf("  %-9s %s\n", commands[i].name, commands[i].summary);
   puts(
-      "\nopcheck-c COMMAND --help says more of each; opcheck-c --version prints the version.\n\n"
+      "\nopcheck-c COMMAND --help describes a command and its options; opcheck-c --version prints the version.\n\n"
       "Examples:\n"
       "  opcheck-c list libmy_ops.so\n"
       "  opcheck-c run --junit report.xml libmy_ops.so");

@@ -9,6 +9,7 @@ Pages are README.md, CONTRIBUTING.md and every README.md below harness, fixtures
 - Each line of a block ```sh is a command and must end with 0. A comment that starts with one of MARKS says why a command is not run here: it must be
   correct for the shell, its program must exist, and the program's help must have its options.
 - A block ```console is commands after "$ ", each with what it prints.
+- The help of each command of opcheck-c has two examples or more, correct as a marked command is. Those that need no file but libmy_ops.so end with 0.
 Commands run in a folder of their own that has links to the project's folders and to BUILD; libmy_ops.so there is a copy of LIBRARY.
 """
 import argparse
@@ -108,11 +109,11 @@ class Commands:
         return subprocess.run(["bash", *options, "-c", command], cwd=self.folder, capture_output=True, text=True, timeout=SECONDS_MOST, check=False, stdin=subprocess.DEVNULL)
 
     def help_of(self, words):
-        """The help of a program, or of its subcommand; a script without help is its own."""
+        """The help of a program, or of its subcommand, without the examples; a script without help is its own."""
         if words not in self.helps:
             path = self.folder / words[0]
-            script = path.read_bytes()[:2] == b"#!"
-            self.helps[words] = path.read_text(encoding="utf-8") if script else self.shell(shlex.join([*words, "--help"])).stdout
+            script = len(words) == 1 and path.read_bytes()[:2] == b"#!"
+            self.helps[words] = path.read_text(encoding="utf-8") if script else self.shell(shlex.join([*words, "--help"])).stdout.partition("Examples:\n")[0]
         return self.helps[words]
 
     def run_errors(self, command):
@@ -127,7 +128,7 @@ class Commands:
         self.parsed += 1
         if self.shell(command, "-n").returncode:
             return [f"is no command of the shell: {command}"]
-        words = shlex.split(command, comments=True)
+        words = shlex.split(command.partition(" | ")[0], comments=True)
         if "/" not in words[0]:
             return [] if shutil.which(words[0]) else [f"there is no program {words[0]}: {command}"]
         if not os.access(self.folder / words[0], os.X_OK):
@@ -160,6 +161,28 @@ def command_errors(pages, commands):
             yield from (f"{page.name}:{line}: {error}" for error in commands.console_errors(text))
 
 
+def help_errors(commands):
+    tool = "build/bin/opcheck-c"
+    named = re.findall(r"^  ([a-z]+)  +\S", commands.shell(f"{tool} --help").stdout, re.MULTILINE)
+    if not named:
+        yield f"{tool} --help lists no command"
+    for name in ["", *named]:
+        text = commands.shell(f"{tool} {name} --help").stdout.partition("Examples:\n")[2]
+        examples = [line.strip().partition("   ")[0] for line in text.splitlines() if line.startswith("  ")]
+        if len(examples) < 2:
+            yield f"{tool} {name} --help has {len(examples)} examples"
+        for example in examples:
+            command = re.sub(r"^opcheck-c\b", tool, example)
+            check = commands.run_errors if runs_here(command, tool) else commands.parse_errors
+            yield from (f"{tool} {name} --help: {error}" for error in check(command))
+
+
+def runs_here(command, tool):
+    """Whether it is a quick command that needs no file but libmy_ops.so."""
+    files = re.findall(r"\S+\.(?:so|json|jsonl|xml|pt2)\b", command)
+    return bool(re.match(rf"{tool} (list|inspect|explain|checks|devices)\b", command)) and "|" not in command and set(files) <= {"libmy_ops.so"}
+
+
 def all_errors(root, build, library):
     pages = read_pages(root)
     errors = [*link_errors(root, pages), *form_errors(root, pages), *json_errors(pages)]
@@ -172,7 +195,7 @@ def all_errors(root, build, library):
         (place / "build").symlink_to(build)
         shutil.copy(library, place / "libmy_ops.so")
         commands = Commands(place)
-        errors += command_errors(pages, commands)
+        errors += [*command_errors(pages, commands), *help_errors(commands)]
         return errors, f"{len(pages)} pages, {commands.ran} commands run, {commands.parsed} parsed"
 
 

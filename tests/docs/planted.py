@@ -10,7 +10,8 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 TOOL = """#!/bin/sh
 case "$1 $2" in
-  "run --help") echo "--check=CHECK  --strict" ;;
+  "--help ") printf '%s\\n' '  run  check' '' 'Examples:' '  opcheck-c run x' '  opcheck-c run --strict x' ;;
+  "run --help") printf '%s\\n' '--check=CHECK --strict' 'Examples:' '  opcheck-c run x' '  opcheck-c run --check y x' ;;
   "run --strict") exit 1 ;;
   *) echo "1 case, in 0.1 s" ;;
 esac
@@ -137,6 +138,14 @@ class Planted(unittest.TestCase):
     def test_a_program_that_is_not_there(self):
         self.replace("README.md", "build/bin/opcheck-c run --check x", "build/bin/opcheck run --check x")
         self.assert_pages("README.md:7: there is no program build/bin/opcheck")
+
+    def test_help_with_one_example(self):
+        self.replace("build/bin/opcheck-c", "'  opcheck-c run --check y x'", "")
+        self.assert_pages("build/bin/opcheck-c run --help has 1 examples")
+
+    def test_help_with_an_example_that_is_wrong(self):
+        self.replace("build/bin/opcheck-c", "run --check y x", "run --chek y x")
+        self.assert_pages("build/bin/opcheck-c run --help: build/bin/opcheck-c run has no option --chek")
 
     def test_output_that_is_another(self):
         self.replace("README.md", "1 case, in", "2 cases, in")
