@@ -50,7 +50,7 @@ def register_fake_class():
 
 def export(model, device, library, path):
     program = torch.export.export(model, (torch.randn(SHAPE, device=device),))
-    # Whoever lacks the library is told its name.
+    # If the library is missing, the message can name it.
     settings = {"aot_inductor.metadata": {"libraries": os.path.basename(library)}}
     torch._inductor.aoti_compile_and_package(program, package_path=path, inductor_configs=settings)
     print(path)

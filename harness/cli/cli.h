@@ -41,7 +41,7 @@ typedef int opc_command_main_t(const opc_arguments_t *arguments);
 /* "opcheck-c: MESSAGE" on stderr. */
 void opc_complain(const char *format, ...) OPC_PRINTF(1, 2);
 
-/* Runs argp over the arguments. What is wrong with an option's name is found before, so that it is told in one line
+/* Runs argp over the arguments. What is wrong with an option's name is found before, so that one line reports it
  * with the nearest option; parsers report through the opc_error_t that their input begins with (see opc_parse_t) and
  * return EINVAL. --help and --version print and exit. */
 opc_status_t opc_arguments_parse(const opc_arguments_t *arguments, const struct argp *argp, void *input,

@@ -146,7 +146,7 @@ static int make_reports(opc_execution_t *execution, opc_status_t run_status, int
     status = opc_problems_make(reader, &problems, &error);
   }
   if (status == OPC_OK) status = finish_reports(execution, &problems, &error);
-  /* A wrong sample file is told in a line: there is nothing to show. */
+  /* One line reports a wrong sample file: there is nothing to show. */
   bool reached = summary.libraries > 0 && opc_exit_code(run_status) != OPC_EXIT_USAGE;
   if (problems.journal && (run_status == OPC_OK || reached)) {
     opc_error_t shown;
@@ -238,7 +238,7 @@ opc_status_t opc_libraries_add(opc_strings_t *libraries, const char *path, opc_e
     if (status == OPC_ERR_MEMORY || libraries->count > before) return status;
     if (status != OPC_OK) opc_complain("%s", error->message);
   }
-  return add_library(path, libraries, error); /* a package without any is told like any file that is no library */
+  return add_library(path, libraries, error); /* reports a package without any like any file that is no library */
 }
 
 /* ---- options ---- */

@@ -59,7 +59,7 @@ opc_status_t opc_execution_claim(const opc_execution_t *execution, const char *o
 void opc_execution_options(opc_execution_t *execution, const opc_arguments_t *arguments);
 void opc_execution_clear(opc_execution_t *execution);
 
-/* Errors are told on stderr. Returns the exit code. */
+/* Prints errors on stderr. Returns the exit code. */
 int opc_execution_run(opc_execution_t *execution);
 
 /* A line for each report that was written. */
@@ -68,7 +68,7 @@ void opc_execution_tell_reports(const opc_execution_t *execution, const opc_scre
 const char *opc_execution_whole(const opc_execution_t *execution);
 
 /* Adds a library, or those of a folder or wheel that register operators (inspect/package.h), but for those that are the
- * same file as one before, which is told on stderr. */
+ * same file as one before: a message on stderr says so. */
 opc_status_t opc_libraries_add(opc_strings_t *libraries, const char *path, opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -52,7 +52,7 @@ static void show_needs(const opc_screen_t *screen, const json_t *needs) {
     opc_text_addf(&line, "%s  %s", text_of(need, "name"), text_of(need, "found"));
     if (*text_of(need, "path")) opc_text_addf(&line, " (%s)", text_of(need, "path"));
     if (*text_of(need, "by")) opc_text_addf(&line, ", needed by %s", text_of(need, "by"));
-    if (json_is_true(json_object_get(need, "replaced"))) opc_text_add(&line, ", an inert library stands in");
+    if (json_is_true(json_object_get(need, "replaced"))) opc_text_add(&line, ", replaced by a stub library");
     field(screen, i == 0 ? "needs" : "", &line);
   }
 }

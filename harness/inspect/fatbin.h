@@ -1,8 +1,8 @@
 /* The GPU code in a library: the entries of its fat binaries (section .nv_fatbin), as `cuobjdump --list-elf --list-ptx`
  * lists them.
  *
- * Ownership: the caller's array. Threads, fork: no shared state. The bytes may be anything: what is damaged ends the
- * reading, and is told. */
+ * Ownership: the caller's array. Threads, fork: no shared state. The bytes may be anything: damage ends the
+ * reading, and is reported. */
 #ifndef OPC_INSPECT_FATBIN_H
 #define OPC_INSPECT_FATBIN_H
 

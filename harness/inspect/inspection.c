@@ -58,7 +58,7 @@ static json_t *needs_json(const inspecting_t *inspecting) {
   json_t *needs = json_array();
   for (size_t i = 0; i < inspecting->search.need_count; i++) {
     const opc_need_t *need = &inspecting->search.needs[i];
-    /* Of its parts only what is told nowhere else: what is missing. */
+    /* Of its parts only what nothing else reports: what is missing. */
     if (need->by == inspecting->file || need->place.how == OPC_FOUND_NOWHERE)
       (void)json_array_append_new(needs, need_json(inspecting, need));
   }
@@ -201,11 +201,10 @@ static void add_remarks(inspecting_t *inspecting) {
     cuda_missing |= need->replaced && need->place.how == OPC_FOUND_NOWHERE && opc_library_is_accelerator(need->name);
   }
   if (facts->python_count > 0)
-    remark(inspecting, "a call that needs Python ends with an error: an inert library stands in for its symbols");
+    remark(inspecting, "a call that needs Python ends with an error: a stub library provides Python's symbols");
   if (cuda_missing)
-    remark(
-        inspecting,
-        "what needs an accelerator cannot run: inert libraries stand in for those of its libraries that are not here");
+    remark(inspecting,
+           "code that needs an accelerator cannot run: stub libraries replace the accelerator's missing libraries");
   remark_cuda(inspecting);
   if (facts->gpu_runtime == OPC_GPU_RUNTIME_STATIC) {
     remark(inspecting,

@@ -173,7 +173,7 @@ void opc_library_error_from_death(opc_library_error_t *out, int wait_status, con
   if (terminate_text[0] != '\0') {
     if (from_torch_text(out, terminate_text)) return;
     if (has(terminate_text, "it needs a Python interpreter") ||
-        has(terminate_text, "an inert library stands in")) { /* an stub function (bridge/stub/stub_library.h) */
+        has(terminate_text, "a stub library replaces that library")) { /* bridge/stub/stub_library.h */
       const char *called = strstr(terminate_text, "called ");
       opc_library_error_set(out, "initialiser_threw",
                             "a static initialiser %.600s: move that call out of the initialiser, or build the "

@@ -11,7 +11,7 @@
 
 void *opc_cpu_memory_allocate(size_t bytes, void *context);
 void opc_cpu_memory_release(void *data, void *context);
-/* Is told of each block that this thread is given, before anybody uses it. NULL: nobody is. */
+/* Calls `given` for each block that this thread gets, before anybody uses it. NULL: no call. */
 void opc_cpu_memory_tell(void (*given)(void *data, size_t bytes));
 /* New storage is guarded from now on, with opc_poison_pattern's byte. Where the system gives no more mappings, poisoned
  * memory is given. */

@@ -59,7 +59,7 @@ static void *allocate(size_t bytes) {
 static void look(const block_t *block, unsigned char *zone, size_t size, long long offset) {
   static unsigned char bytes[OPC_DEVICE_ZONE + ROUND];
   size_t first = size, count = 0;
-  if (tracker.calls->read(bytes, zone, size) != 0) return; /* a fault of the context is told elsewhere */
+  if (tracker.calls->read(bytes, zone, size) != 0) return; /* a fault of the context is reported elsewhere */
   for (size_t i = 0; i < size; i++) {
     if (bytes[i] == block->zone) continue;
     if (first == size) first = i;

@@ -8,9 +8,9 @@
  * To map one anew costs 23 us (measured): small ones are used again.
  *
  * An access that the pages forbid ends in the process's SIGSEGV handler, which calls opc_guard_fault: it notes the
- * access and opens the page, and the operator goes on, so that one call tells of all that it does. Of each guard, of a
+ * access and opens the page, and the operator goes on, so that one call shows all that it does. Of each guard, of a
  * protected and of an ended allocation the first read and the first write are noted. Ownership: the caller releases; a
- * pointer of another allocator is told apart (opc_guard_release is false). Threads: any; the accesses are looked at and
+ * pointer of another allocator is recognised (opc_guard_release is false). Threads: any; the accesses are looked at and
  * forgotten while no operator runs. Fork: the child has a copy. */
 #ifndef OPC_MEMORY_GUARD_H
 #define OPC_MEMORY_GUARD_H

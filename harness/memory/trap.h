@@ -1,8 +1,8 @@
-/* A stretch of memory whose first touch, a read or a write, is told to a function: in the thread that touches it, at
- * the instruction, which goes on when the function returns.
+/* A stretch of memory whose first touch, a read or a write, is reported to a function: in the thread that touches it,
+ * at the instruction, which goes on when the function returns.
  *
  * One at a time. Ownership: the memory is the caller's, and whole pages of it. Threads: armed and disarmed by any
- * thread while nobody else does; told once. A system call on such memory fails with EFAULT and tells nobody. */
+ * thread while nobody else does; reported once. A system call on such memory fails with EFAULT and is not reported. */
 #ifndef OPC_MEMORY_TRAP_H
 #define OPC_MEMORY_TRAP_H
 

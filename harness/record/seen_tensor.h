@@ -54,8 +54,8 @@ typedef struct opc_seen_values {
 } opc_seen_values_t;
 bool opc_seen_look(const opc_seen_tensor_t *tensor, opc_seen_values_t *out);
 
-/* {"tensor": {…}} of a sample file. What the values were replaced by a fill for is told in `notes`, as a member
- * ("path": {…}), with a comma in front where notes hold something. A reason other than NONE: the call cannot be
+/* {"tensor": {…}} of a sample file. Where a fill replaced the values, `notes` gets what is known of them, as a
+ * member ("path": {…}), with a comma in front where notes hold something. A reason other than NONE: the call cannot be
  * recorded. */
 opc_reason_t opc_seen_tensor_write(const opc_seen_tensor_t *tensor, const char *path, opc_text_t *out,
                                    opc_text_t *notes);

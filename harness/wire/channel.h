@@ -1,6 +1,7 @@
 /* One end of a socket pair that carries JSON objects, one a line, and file descriptors. The simplest of them, as most
  * results are, travel as plain lines (plain_line.h), all others as JSON; who sends and who reads sees objects. The
- * other end may be hostile: lines have a bound, what is no object is told apart, and nothing here blocks on reading.
+ * other end may be hostile: lines have a bound, what is no object is reported as garbage, and nothing here blocks on
+ * reading.
  *
  * Ownership: opc_channel_close; JSON that is received belongs to the caller, JSON that is sent stays the caller's.
  * Threads: one. A zeroed channel has fd 0: use OPC_CHANNEL_INIT. */

@@ -6,12 +6,12 @@
  *    [--package MODEL.pt2] LIB…
  *    stdout and stderr are a memfd already (its tail is evidence), stdin is /dev/null, LD_LIBRARY_PATH is set for
  * --torch.
- *    --exec-batch: a process a batch, for libraries that make forking unsafe. Fd 3 tells of the loading as usual and is
+ *    --exec-batch: a process a batch, for libraries that make forking unsafe. Fd 3 reports the loading as usual and is
  * closed after "ready"; then the process is the child itself: fd 4 is the batch channel, fd 5 the crash record, fd 6
  * the output memfd.
  *    --namespace: the operators of this namespace are listed as well that none of the libraries registered, libtorch's
  * own among them.
- *    --package: loaded after the libraries, and told of in the same way: its operators are its models, with
+ *    --package: loaded after the libraries, and reported in the same way: its operators are its models, with
  * "kind":"package", "package_bytes":N and, where the package says so, "package_inputs":[VALUE…], and
  * "package_example":true where these are the ones that it was exported with.
  *    --tool memcheck: the process runs under Valgrind; errors count while an operator runs. MEMORY_MIB is the limit of
@@ -29,7 +29,7 @@
  *      {"t":"loading","library":PATH}                 before dlopen: a death now is this library's
  *      {"t":"loaded","library":PATH,"note":TEXT} | {"t":"load_failed","library":PATH,"message":TEXT}
  *                                                     ("kind":KIND with load_failed: the message needs no more words)
- *                                                     preloads are told in the same way, with their own paths;
+ *                                                     preloads are reported in the same way, with their own paths;
  *                                                     note: what is inert in this process (bridge/api/prepare.h), ""
  * when nothing
  *      {"t":"operator", …opc_operator_to_json…}       when all is loaded, in order of registration, with the kernels of
@@ -92,9 +92,9 @@
  * instruction ("lib.so+1a2b")
  *      {"t":"refused","message":TEXT}   the command itself was wrong (harness error)
  *
- * 3. Black box: a memfd of OPC_CRASH_RECORD_SIZE bytes that child and supervisor map. The child writes the case before
- * it runs; the fault handler writes the crash. The supervisor reads it for deadlines and after a death. No message is
- * needed, so a begin costs no system call. */
+ * 3. Crash record: a memfd of OPC_CRASH_RECORD_SIZE bytes that child and supervisor map. The child writes the case
+ * before it runs; the fault handler writes the crash. The supervisor reads it for deadlines and after a death. No
+ * message is needed, so a begin costs no system call. */
 #ifndef OPC_WIRE_PROTOCOL_H
 #define OPC_WIRE_PROTOCOL_H
 
@@ -134,7 +134,7 @@ typedef struct opc_crash_record {
   char terminate_text[1024];           /* what std::terminate was called for; why a child left with exit code 125 */
 } opc_crash_record_t;
 
-_Static_assert(sizeof(opc_crash_record_t) <= OPC_CRASH_RECORD_SIZE, "the black box has grown out of its file");
+_Static_assert(sizeof(opc_crash_record_t) <= OPC_CRASH_RECORD_SIZE, "the crash record has outgrown its file");
 
 enum { OPC_CRASH_RECORD_MAGIC = 0x6f706362 };
 

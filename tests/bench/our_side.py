@@ -75,7 +75,7 @@ def samples_of(tool, name, library, expectations):
 
 
 def counterpart_seconds(report, operator):
-    """Of the checks that correspond to Python's schema and fake-tensor tests, on the first sample as it stands, in a child that ran other
+    """Of the checks that correspond to Python's schema and fake-tensor tests, on the first unmodified sample, in a child that ran other
     checks before. None where one of them had nothing to prove."""
     seconds = {}
     for result in report["results"]:

@@ -23,7 +23,7 @@ def first_samples(operators):
 
 
 def own_cases(report, operator, sample):
-    """(check, seconds) of the operator as such and of that sample as it stands: of what calls it apart from any sample only determinism goes further."""
+    """(check, seconds) of the operator as such and of that unmodified sample: of what calls it apart from any sample only determinism goes further."""
     for result in report["results"]:
         _, _, device, dtype, name, variant = result["case"].rsplit("/", 5)
         of_sample = (device, dtype, name, variant) == ("cpu", "-", sample, "plain")

@@ -1,4 +1,4 @@
-/* Inert libraries: what they define, for a loader and for whoever calls it. */
+/* Stub libraries: what they define, for a loader and for whoever calls it. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

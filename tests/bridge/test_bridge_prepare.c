@@ -167,7 +167,7 @@ static void test_missing_cuda_is_inert(void **state) {
   assert_int_equal(count(), 0);
 }
 
-/* Each function is told of the library that it is of, whichever is named first; what libtorch_cuda would bring along is
+/* Each function is reported for its own library, whichever is named first; what libtorch_cuda would bring along is
  * inert as it is. */
 static void test_missing_libraries_are_told_apart(void **state) {
   (void)state;

@@ -8,7 +8,7 @@
 
 static int last_error, device;
 
-/* Where the test has a CUPTI and a driver of its own (test_unwrapped.c), they are told. */
+/* Where the test has a CUPTI and a driver of its own (test_unwrapped.c), their functions are called. */
 void fake_cupti_tell(const char *function, int *code) __attribute__((weak));
 int cuStreamSynchronize(void *stream) __attribute__((weak));
 static void begins(const char *function) {

@@ -107,7 +107,7 @@ static void test_products() {
   streams.exchangeStream(before);
 }
 
-// Others have a runtime of their own: each call that needs one is told, not only the first.
+// Others have a runtime of their own: each call that needs one is reported, not only the first.
 static void test_kernel_libraries() {
   const auto square = at::ones({4, 4}, at::device(at::kCUDA));
   for (int round = 0; round < 2; round++) {

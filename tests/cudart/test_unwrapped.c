@@ -1,6 +1,6 @@
 /* Calls that do not come through the wrappers, over a CUPTI, a driver and runtimes of the tests' own: of a library that
  * has a runtime linked into it, and of the driver. What comes through the wrappers is in the log once, though CUPTI
- * tells of it too. usage: test_unwrapped <library> <another library> */
+ * reports it too. usage: test_unwrapped <library> <another library> */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* A worker without libtorch, for tests of the supervisor: it speaks the protocol (wire/protocol.h), and its operators
  * misbehave by name. Each has ten cases, `fake::NAME/stride/cpu/-/one/v0` … v4 and `…/alias/…/v5` … v9. The file that
- * it is told to load only has to be there. */
+ * it should load only has to be there. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

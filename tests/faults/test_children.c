@@ -117,7 +117,7 @@ static void hangs_are_given_up(void **state) {
   json_decref(records);
 }
 
-/* What hung on a variant is told to the children behind it, for all samples: v7 says whether it was. */
+/* The children after a variant that hung know of it, for all samples: v7 says whether they do. */
 static void a_hung_variant_is_known(void **state) {
   (void)state;
   json_t *records = run_one("hung", 1);
@@ -171,8 +171,8 @@ static void dependence_is_found(void **state) {
   json_decref(records);
 }
 
-/* v2 and v8 crash, v3 does in its Meta kernel; v7 is wrong where its child was told of v2, and of nothing else. Alone
- * it is told of nothing, and in a stretch not of v8 either: so it shows to the end of the halving. */
+/* v2 and v8 crash, v3 does in its Meta kernel; v7 is wrong where its child knows of v2, and of nothing else. Alone
+ * it knows of nothing, and in a stretch not of v8 either: so it shows to the end of the halving. */
 static void crashed_arguments_are_told(void **state) {
   (void)state;
   json_t *records = run_one("learns", 1), *result = run_find(records, "result", "/v7"),

@@ -219,7 +219,7 @@ static void run_with_xfail(const char *const *op, const char *line, int expected
   json_decref(records);
 }
 
-/* Of the cases that a glob matches one must fail: the others may pass. Where none fails, one pass is told as
+/* Of the cases that a glob matches one must fail: the others may pass. Where none fails, one pass is reported as
  * unexpected. */
 static void expected_failures_by_glob(void **state) {
   (void)state;

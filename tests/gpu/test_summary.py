@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The summary of scripts/gpu-suite, from synthetic reports: what failed and what was skipped is told, and a summary of nothing is an error."""
+"""The summary of scripts/gpu-suite, from synthetic reports: it reports what failed and what was skipped, and a summary of nothing is an error."""
 import json
 import os
 import subprocess

@@ -16,7 +16,7 @@ int cuDriverGetVersion(int *out) { return *out = 13000, 0; }
 int cuDeviceGetCount(int *out) { return *out = 1, 0; }
 int cuDeviceGet(int *out, int index) { return *out = index, 0; }
 int cuDeviceGetName(char *out, int size, int device) {
-  return snprintf(out, (size_t)size, "a stand-in, device %d", device) > 0 ? 0 : 1;
+  return snprintf(out, (size_t)size, "a stub, device %d", device) > 0 ? 0 : 1;
 }
 int cuDeviceGetAttribute(int *out, int attribute, int device) { return *out = attribute == 75 ? 9 : 0, device; }
 int cuDeviceTotalMem_v2(size_t *out, int device) { return *out = (size_t)1 << 30, device; }

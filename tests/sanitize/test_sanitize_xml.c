@@ -193,7 +193,7 @@ static void findings_are_one_a_rule(void **state) {
   json_t *findings = opc_sanitize_findings("memcheck", &records), *first = json_array_get(findings, 0);
   assert_int_equal(json_array_size(findings), 2);
   assert_string_equal(json_string_value(json_object_get(first, "rule")),
-                      "sanitize.invalid_write"); /* an error is told before a warning */
+                      "sanitize.invalid_write"); /* an error comes before a warning */
   assert_string_equal(json_string_value(json_object_get(first, "message")),
                       "Invalid __global__ write of size 4 bytes in my::copy_kernel (copy.cu:12), by thread (3,0,0) of "
                       "block (1,0,0); 2 such records");

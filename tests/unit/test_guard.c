@@ -1,5 +1,5 @@
 /* Guarded memory: the byte behind and the byte before fault, what is left over is watched, and other allocators'
- * pointers are told apart. */
+ * pointers are recognised. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

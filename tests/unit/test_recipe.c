@@ -1,4 +1,4 @@
-/* Recipes: what is read, what a person is told about each mistake, and that draws keep to what was said. */
+/* Recipes: what is read, the message for each mistake, and that draws keep to what was said. */
 #include "plan_fixture.h"
 #include "temp_folder.h"
 

@@ -1,4 +1,4 @@
-/* Sample files: what is read, what is written, and what a person is told about each mistake. */
+/* Sample files: what is read, what is written, and the message for each mistake. */
 #include "plan_fixture.h"
 #include "temp_folder.h"
 

@@ -1,4 +1,5 @@
-/* What malloc and the stack hand out while they are told to: every byte of it, on every thread, but never of calloc. */
+/* What malloc and the stack hand out while the fill is on: it is in every byte, on every thread, but never in those of
+ * calloc. */
 #include "unit.h"
 
 #include <pthread.h>

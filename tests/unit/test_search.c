@@ -131,7 +131,7 @@ static void run_no_kernel(const opc_sample_t *sample, opc_try_outcome_t *outcome
 static void run_unprovided(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   if (sample->arguments[0].tensor->ndim != 4) REJECT("x has another rank");
   outcome->kind = OPC_TRY_NO_KERNEL;
-  strcpy(message, "this operator called doIt of libhere.so.12; an inert library stands in for that one");
+  strcpy(message, "this operator called doIt of libhere.so.12; a stub library replaces that library");
 }
 
 static void run_refuses_all(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
@@ -371,7 +371,7 @@ static void test_suspects(void **state) {
       assert_int_equal(outcome.kind, rows[i].kind);
       assert_true(outcome.output_numel >= 2);
     }
-    /* Without a mistake of its own to show, the operator is told that it does not check. */
+    /* If no sample shows a mistake, one more sample shows that the operator does not check its arguments. */
     size_t before = set.count;
     assert_ok(opc_search_unchecked(search, &set, &error), error);
     assert_int_equal(set.count - before, strcmp(rows[i].name, "ns::leaves_anywhere") == 0);

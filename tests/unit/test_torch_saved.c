@@ -1,4 +1,4 @@
-/* Tensors are read out of what torch.save wrote; a pickle that says anything else, or is broken, is told in words. */
+/* Tensors are read out of what torch.save wrote; a pickle that says anything else, or is broken, gives a message. */
 #include <stdlib.h>
 #include <string.h>
 #include <zip.h>

@@ -1,5 +1,5 @@
-/* A trap tells of the first touch, read or write, at the instruction, and opens; who comes to the closed page meanwhile
- * waits. */
+/* A trap reports the first touch, read or write, at the instruction, and opens; a thread that comes to the closed page
+ * meanwhile waits. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>

@@ -243,7 +243,7 @@ static void a_refused_sample_is_one_failure(void **state) {
   for (size_t i = 0; i < json_array_size(results); i++) {
     if (strcmp(field(results, i, "rule"), "sample.rejected") != 0) continue;
     assert_non_null(strstr(field(results, i, "message"), "expected 7 dimensions, \\xFF\\xFE got"));
-    /* Alone it is told again: a finding must be reproducible. */
+    /* Alone it is reported again: a finding must be reproducible. */
     json_t *again =
         results_of(command_cases("hostile::rejects", "file", json_pack("{s:s}", "only", field(results, i, "case"))));
     assert_string_equal(field(again, 0, "rule"), "sample.rejected");

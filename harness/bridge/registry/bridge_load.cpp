@@ -51,7 +51,7 @@ std::string demangled(const char *symbol) {
   throw opc::Unprovided(python ? "this operator called " + name +
                                      ": it needs a Python interpreter, and there is none in this process"
                                : "this operator called " + name + " of " + library +
-                                     "; an inert library stands in for that one (--preload loads a real one)");
+                                     "; a stub library replaces that library (--preload loads a real one)");
 }
 
 void (*terminate_report)(const char *text);

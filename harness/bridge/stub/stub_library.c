@@ -28,7 +28,7 @@ static const inert_library_t *libraries;
 
 _Noreturn static void called(const void *function) {
   Dl_info info = {0};
-  const char *symbol = "a function", *library = "an inert library";
+  const char *symbol = "a function", *library = "a stub library";
   if (dladdr(function, &info) != 0) {
     if (info.dli_sname != NULL) symbol = info.dli_sname;
     for (const inert_library_t *at = libraries; at != NULL; at = at->next) {
@@ -152,7 +152,7 @@ static opc_status_t load_from(int fd, const unsigned char *image, size_t size, v
   if (status == OPC_OK) *out_handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
   const char *words = *out_handle == NULL ? dlerror() : NULL;
   if (status == OPC_OK && *out_handle == NULL) {
-    status = opc_error_set(error, OPC_ERR_SYSTEM, "an inert library does not load: %s",
+    status = opc_error_set(error, OPC_ERR_SYSTEM, "a stub library does not load: %s",
                            words != NULL ? words : "no reason given");
   }
   (void)close(fd);

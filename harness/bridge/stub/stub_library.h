@@ -1,8 +1,8 @@
-/* Inert libraries: shared libraries made in memory, without a compiler, that have the names that a library under test
+/* Stub libraries: shared libraries made in memory, without a compiler, that have the names that a library under test
  * asks for and nothing behind them. So a library that uses Python, or CUDA where there is none, loads with all its
  * symbols bound (RTLD_NOW), and whatever of it needs neither can be checked.
  *
- * A call of an stub function ends in the function of opc_stub_on_call, which does not return. A few have a harmless
+ * A call of a stub function ends in the function of opc_stub_on_call, which does not return. A few have a harmless
  * answer that is true: that no interpreter is initialised, that there is no CUDA device, that GPU code was registered.
  * Inert data are zeros, and may be written. Threads: one while loading; calls from any. Fork: safe. */
 #ifndef OPC_BRIDGE_STUB_STUB_LIBRARY_H

@@ -133,7 +133,7 @@ class Node : public c10::SymNodeImpl {
   }
   c10::SymNode sym_ite(const c10::SymNode &yes, const c10::SymNode &no) override { return number_ != 0 ? yes : no; }
 
-  // Layouts are told from the hints: what a size must be for another layout is no concern of the kernel's.
+  // The hints decide about layouts: the sizes that another layout would need do not concern the kernel.
   c10::SymNode is_contiguous(Nodes sizes, Nodes strides) override {
     return wrap_bool(dense(sizes, strides, row_major(sizes.size())));
   }

@@ -10,8 +10,8 @@
 
 namespace opc {
 
-// Notes into a struct for as long as it lives, on this thread. Operators that the one under test calls are told from it
-// by libtorch's own observers.
+// Notes into a struct for as long as it lives, on this thread. libtorch's own observers tell the operator
+// under test from those that it calls.
 class SymbolicRecord {
  public:
   SymbolicRecord(opc_symbolic_t *out, std::string operator_name);

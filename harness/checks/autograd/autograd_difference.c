@@ -76,7 +76,7 @@ static opc_gradient_verdict_t *most_different(opc_gradient_verdict_t *verdicts, 
   return worst;
 }
 
-/* Of all that differ only the one that is told is looked at more closely. *out_overwritten: some element is, and a
+/* Of all elements that differ only the one to report is examined more closely. *out_overwritten: some element is, and a
  * direction that moves it says nothing. */
 static opc_status_t judge_elements(const opc_autograd_judge_t *judge, size_t input, const double *gradient,
                                    opc_gradient_verdict_t *out, bool *out_overwritten, opc_error_t *error) {

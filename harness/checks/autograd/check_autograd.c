@@ -350,7 +350,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
                      "no argument is floating or complex (float8 has no slopes): there is nothing to differentiate by");
     return;
   }
-  if (opc_case_call(context, false, &call, finding)) { /* as it stands first: a refusal of the sample is told as one */
+  if (opc_case_call(context, false, &call, finding)) { /* a plain call first: it reports a refusal of the sample */
     if (registered) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
     if (context->id.dtype[0]) status = registered ? check_complex(context, finding, &error) : OPC_OK;
     else if (context->variant.families & OPC_VARIANT_EMPTY)

@@ -20,7 +20,7 @@ opc_status_t opc_result_is_nondeterministic(const opc_again_t *again, const opc_
   static const struct {
     uint64_t seed;
     unsigned char pattern; /* of new memory, and of what lies around the tensors */
-    bool elsewhere;        /* a handle or an address that is returned as a number is unsteady, too */
+    bool elsewhere;        /* a handle or an address that is returned as a number is non-deterministic, too */
   } runs[] = {{0, OPC_PATTERN_SECOND, false}, {0, OPC_PATTERN_FIRST, true}, {1, OPC_PATTERN_FIRST, false}};
   opc_status_t status = OPC_OK;
   *out = false;
@@ -217,7 +217,7 @@ double opc_bound_value(const opc_bound_t *bound, size_t item, int64_t e) {
   if (bound->at_least) allowed = fmax(allowed, bound->at_least[item]);
   return value < normal && allowed < normal
              ? normal
-             : allowed; /* on the way to a subnormal number digits were lost that no last place tells of */
+             : allowed; /* a subnormal number has lost digits that its last place does not account for */
 }
 
 /* What is too large may be an infinity, or NaN where the dtype has none, or the largest number. */

@@ -123,15 +123,15 @@ static opc_status_t inject_all(opc_cuda_watch_t *watch, injection_t *injection, 
   return status;
 }
 
-/* Why gigabytes are not tried: the sample as it stands says. Host code that follows device addresses would go through
- * all of them. NULL: they are. */
+/* Why gigabytes are not tried, as a call of the unmodified sample shows: host code that follows device addresses would
+ * go through all of them. NULL: they are. */
 static opc_status_t look_at_sample(opc_cuda_watch_t *watch, const char **out_why, opc_error_t *error) {
   const opc_sample_t *large = watch->sample;
   watch->sample = watch->context->base;
   opc_status_t status = opc_cuda_watch_make(watch, error);
   watch->sample = large;
   if (status != OPC_OK) return status;
-  opc_cuda_watch_run(watch, "the operator on the sample as it stands");
+  opc_cuda_watch_run(watch, "the operator on the unmodified sample");
   *out_why = NULL;
   if (!opc_cuda_count(&watch->facts, OPC_CUDA_LAUNCH, OPC_CUDA_OF_OWN))
     *out_why = opc_cuda_count(&watch->facts, OPC_CUDA_UNCOVERED, OPC_CUDA_OF_OWN)
@@ -139,7 +139,7 @@ static opc_status_t look_at_sample(opc_cuda_watch_t *watch, const char **out_why
                    : "the library itself launches no kernel";
   for (size_t i = 0; i < watch->facts.log.count; i++)
     if (watch->facts.log.calls[i].kind == OPC_CUDA_HOST_ACCESS)
-      *out_why = "host code follows device addresses, as the sample as it stands shows";
+      *out_why = "host code follows device addresses, as the unmodified sample shows";
   return OPC_OK;
 }
 

@@ -176,7 +176,7 @@ static void judge_error_left(const opc_cuda_facts_t *facts, opc_cuda_founds_t *o
   char code[96], name[256];
   if (facts->cut || !facts->last_error || culprit == log->count) return;
   const opc_cuda_call_t *call = &log->calls[culprit];
-  /* Whose launch is never checked leaves its error behind: that is told. */
+  /* A launch that is never checked leaves its error behind: launch.unchecked reports it already. */
   if (!opc_cuda_is_own(facts, call) || is_told(out, "launch.unchecked", call->caller, log)) return;
   opc_cuda_found_add(out, log, "launch.error_left", culprit, culprit,
                      "the operator %s with %s pending, which %s came to: whoever asks next gets it",

@@ -1,5 +1,5 @@
 /* Errors of CUDA that end a context: a kernel that was launched before did something that the GPU refuses, and every
- * later call of the process gives the error. The call that tells of it is not the one that made it.
+ * later call of the process gives the error. The call that reports it is not the one that caused it.
  *
  * Ownership: texts are the caller's. Threads: no shared state. Pure, but for opc_cuda_case_end. */
 #ifndef OPC_CHECKS_CUDA_LOG_CUDA_FAULT_H

@@ -32,7 +32,7 @@ typedef struct opc_cuda_order {
   bool overflow; /* more streams or events than there is room for: nothing is known any more */
 } opc_cuda_order_t;
 
-/* A piece of work as it stands in the order. */
+/* A piece of work and its place in the order. */
 typedef struct opc_cuda_moment {
   size_t stream;          /* index in streams */
   uint32_t number;        /* which of its work it is, from 1; the current stream has had its first before the call */

@@ -2,8 +2,8 @@
  * a race wants more than a few elements to show.
  *
  * A kernel that trusts its arguments (a size that is given as a number, too) may crash on a sample that was changed. So
- * what can grow is searched for in a process apart, and known to be harmless when it is used. Ownership:
- * opc_grown_clear. Threads: one. */
+ * a subprocess searches for what can grow: growth that is used is known to be harmless. Ownership: opc_grown_clear.
+ * Threads: one. */
 #ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_GROW_H
 #define OPC_CHECKS_DETERMINISM_DETERMINISM_GROW_H
 

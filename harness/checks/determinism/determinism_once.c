@@ -146,7 +146,7 @@ static void check_seeded_tag(once_t *once, const opc_subprocess_t *subprocess) {
                    once->returned);
 }
 
-/* ---- against the process apart ---- */
+/* ---- against the subprocess ---- */
 
 static void report_apart(once_t *once, const char *rule, const opc_trial_outcome_t *left,
                          const opc_trial_outcome_t *right, const char *right_name, const char *before, size_t sample) {

@@ -6,7 +6,7 @@
 
 #include "checks/determinism/determinism_subprocess.h"
 
-/* Clears the process apart; NULL: there is none. */
+/* Clears the subprocess; NULL: there is none. */
 void opc_determinism_run_once(opc_case_context_t *context, opc_subprocess_t *subprocess, opc_finding_t *finding);
 
 #endif

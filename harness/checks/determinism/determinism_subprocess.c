@@ -25,7 +25,7 @@ enum { LOG_BYTES = 32 << 20, BEFORE_SIZE = 512, SECONDS_MOST = 3 };
 static const double seconds_of_changes = 0.05; /* of processor time */
 static const double seconds_of_hang = 0.5, calls_of_hang = 100;
 
-/* Shared memory: what the subprocess has come to. */
+/* Shared memory: the results of the subprocess. */
 typedef struct subprocess_log {
   sem_t wanted;
   opc_subprocess_stage_t stage;

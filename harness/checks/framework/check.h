@@ -63,7 +63,7 @@ typedef struct opc_case_context {
   const opc_case_rule_t
       *rule; /* the row of checks/catalogue/case_rules.c that wants this case: what it judges, and why */
   opc_variant_facts_t variant; /* what it changed in the base */
-  bool unmodified;             /* the base as it stands: variant plain, its own dtype */
+  bool unmodified;             /* nothing in the base was changed: variant plain, its own dtype */
   opc_standing_t standing;     /* who vouches for the input, and what the variant changed in it */
   const opc_method_t *method;  /* of a class, that the case is about; NULL: none */
   opc_device_t device;         /* a CUDA device for "cuda-sim" too */

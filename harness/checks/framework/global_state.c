@@ -126,7 +126,7 @@ static void setting_compare(const struct setting_row *row, int64_t before, int64
   }
 }
 
-/* Inference mode and autocast are kept in the dispatch keys too: one thing is told once. */
+/* Inference mode and autocast are kept in the dispatch keys too: such a change is reported once. */
 static bool explains_keys(opc_setting_t setting) {
   return setting == OPC_SETTING_INFERENCE_MODE || setting == OPC_SETTING_AUTOCAST_CPU ||
          setting == OPC_SETTING_AUTOCAST_CUDA;

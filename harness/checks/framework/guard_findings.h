@@ -18,7 +18,7 @@ typedef enum opc_accesses_wanted {
 } opc_accesses_wanted_t;
 
 /* Reports the accesses of these kinds (1u << OPC_ACCESS_…), and leaves them where they are. The same instruction is
- * told once a case and rule. OUTSIDE: memory.out_of_bounds_read, memory.out_of_bounds_write; FREED:
+ * reported once per case and rule. OUTSIDE: memory.out_of_bounds_read, memory.out_of_bounds_write; FREED:
  * memory.use_after_free. The evidence gets "accesses", with raw frames that the supervisor names: it adds the place to
  * the text, and `remark` (may be NULL) behind it. */
 void opc_accesses_report(const opc_case_context_t *context, unsigned kinds, opc_accesses_wanted_t wanted,

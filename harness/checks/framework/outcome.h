@@ -19,13 +19,13 @@ typedef struct opc_check_session {
 } opc_check_session_t;
 
 /* False: the call returned what can be read, and the check goes on. True: the finding is made:
- *   a file's sample as it stands (plain, its own dtype) that is refused: fail sample.rejected, once a device; any other
+ *   a file's unmodified sample (plain, its own dtype) that is refused: fail sample.rejected, once a device; any other
  * refusal: skip/rejected; on the simulated device, a refusal that may be that device's own
  * (checks/framework/simulated_case.h): skip/simulated; an INTERNAL ASSERT: fail sample.internal_assert (a warning); no
  * kernel, a fake kernel in Python: skips; a tensor that it gives back or leaves behind reaches outside of its storage:
- * fail memory.output_outside, and nothing else can be judged; out of memory: error memory for a file's sample as it
- * stands, skip/budget otherwise; no std::exception: error foreign_exception; arguments that the harness cannot make:
- * error harness for a file's sample as it stands, skip/not_applicable otherwise. */
+ * fail memory.output_outside, and nothing else can be judged; out of memory: error memory for a file's unmodified
+ * sample, skip/budget otherwise; no std::exception: error foreign_exception; arguments that the harness cannot make:
+ * error harness for a file's unmodified sample, skip/not_applicable otherwise. */
 bool opc_finding_from_outcome(opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding);
 
 /* The same for arguments that could not be made (opc_call_make, opc_call_snapshot…). */

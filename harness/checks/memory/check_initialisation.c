@@ -68,7 +68,7 @@ static void memory_plain(void) {
   opc_device_zones_poison(OPC_PATTERN_FIRST);
 }
 
-/* The first call of a case has a finding: what did not return is told there. */
+/* The first call of a case has a finding: it reports a call that did not return. */
 static opc_status_t trial_run(opc_case_context_t *context, memory_kind_t kind, unsigned char byte, trial_t *out,
                               opc_finding_t *finding, opc_error_t *error) {
   opc_call_t call = {0};
@@ -191,8 +191,8 @@ static opc_status_t report(opc_case_context_t *context, const trial_t *first, co
   return status;
 }
 
-/* The result is the same whatever new memory holds: then it was written so. What is read beside a tensor, and memory
- * that is gone, are told by the runner. */
+/* The result is the same whatever new memory holds: then it was written so. The runner reports accesses outside of a
+ * tensor and to freed memory. */
 static void report_bools(const trial_t *trial, opc_finding_t *finding) {
   const opc_bool_bytes_t *bools = &trial->bools;
   char index[160];

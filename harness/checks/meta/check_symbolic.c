@@ -116,7 +116,7 @@ static opc_status_t try_other_sizes(symbolic_case_t *run) {
   opc_case_context_t *context = run->context;
   bool guarded = opc_cpu_memory_guarded();
   if (opc_accesses_count(1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED))
-    return OPC_OK; /* the runner tells of these */
+    return OPC_OK; /* the runner reports these */
   run->others = calloc(SHAPES_MAX + 1, sizeof *run->others);
   if (!run->others) return opc_error_set(&run->error, OPC_ERR_MEMORY, "out of memory for other sizes");
   if (!guarded) opc_cpu_memory_guard(OPC_GUARD_BEHIND);

@@ -42,8 +42,8 @@ static const char *why_not_comparable(const opc_call_t *call) {
   return NULL;
 }
 
-/* Whether the item of the contiguous result follows the arguments' values at all. One that does not tells of the layout
- * (a stride, is_contiguous). */
+/* Whether the item of the contiguous result follows the arguments' values at all. One that does not describes the
+ * layout (a stride, is_contiguous). */
 static opc_status_t follows_values(const opc_again_t *again, const reference_t *reference, size_t item, bool *out,
                                    opc_error_t *error) {
   opc_result_t other = {0};

@@ -20,7 +20,7 @@ typedef struct opc_class_state {
   size_t count;
 } opc_class_state_t;
 
-/* phase is told each method's name before it runs. */
+/* phase gets each method's name before the method runs. */
 opc_status_t opc_class_state_take(const opc_operator_t *op, const opc_object_t *object, void (*phase)(const char *what),
                                   opc_class_state_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_class_state_clear(opc_class_state_t *state);

@@ -10,7 +10,7 @@
 /* Which part of the plan is wanted, and where in it the enumeration stands. */
 typedef enum opc_selection { OPC_SELECTION_BEFORE = 0, OPC_SELECTION_INSIDE, OPC_SELECTION_OVER } opc_selection_t;
 
-/* What a check found of a sample as it stands that leaves nothing for other checks to find: whatever they saw would
+/* What a check found for an unmodified sample that leaves nothing for other checks to find: whatever they saw would
  * follow from it. */
 typedef struct opc_unsound {
   const char *rule; /* NULL: nothing */

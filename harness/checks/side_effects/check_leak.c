@@ -145,7 +145,7 @@ static opc_status_t look_at_graph(opc_case_context_t *context, opc_finding_t *fi
 
 /* ---- the case ---- */
 
-/* The sample as it stands is counted when it is accepted; every other case is there for what a refusal leaves behind.
+/* The unmodified sample is counted when it is accepted; every other case is there for what a refusal leaves behind.
  */
 static bool is_counted(const opc_case_context_t *context, opc_call_outcome_t outcome) {
   if (outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT) return true;
@@ -188,7 +188,7 @@ release:
   else if (probe.outcome != OPC_CALL_RETURNED) opc_finding_from_outcome(context, &call, finding);
   else if (!finding->decided)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "accepted: what is left behind is counted on the sample as it stands");
+                     "accepted: what is left behind is counted on the unmodified sample");
 }
 
 const opc_check_t opc_check_leak = {.name = "leak", .run = run};

@@ -9,7 +9,7 @@
 /* An operator that seeds by itself takes 0, or another small number. */
 enum { CALL_SEED = 715827883 };
 
-/* A kind is told once a case. */
+/* Each kind is reported once per case. */
 typedef struct telling {
   opc_finding_t *finding;
   bool told[OPC_STATE_KINDS];
@@ -39,7 +39,7 @@ static void state_begin(bool other, opc_state_t *out) {
   out->settings[OPC_SETTING_SEED] = CALL_SEED;
 }
 
-/* One call, made in the usual state or in another; whatever it changes is told and put back. */
+/* One call, made in the usual state or in another; every change is reported and undone. */
 static opc_status_t look(opc_case_context_t *context, bool other, opc_call_t *call, telling_t *telling,
                          opc_error_t *error) {
   opc_state_t before, after;

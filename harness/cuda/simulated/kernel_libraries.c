@@ -1,4 +1,4 @@
-/* cuBLAS and cuFFT where the devices are simulated: handles and plans keep what they are told, and what they would
+/* cuBLAS and cuFFT where the devices are simulated: handles and plans keep their settings, and what they would
  * compute is noted as work in their stream. A library that calls them finds these by way of libcuda.so.1's stub
  * (driver_library.c). Values of the two libraries' enumerations are written out: their headers are not among those of
  * the runtime. */

@@ -10,7 +10,7 @@ static const char *const tag_words[] = {"tensor", "dtype", "device", "generator"
 
 static opc_status_t expected(opc_json_reader_t *reader, const char *what, const json_t *json, const char *type_text) {
   char there[64];
-  /* A mistyped {"tensr": …} is told as such. */
+  /* A mistyped {"tensr": …} is reported as such. */
   opc_status_t status = json_is_object(json) ? opc_json_check_fields(reader, json, tag_words) : OPC_OK;
   if (status != OPC_OK) return status;
   return opc_json_fail(reader, "expected %s (the schema says %s%s), not %s", what, type_text,

@@ -80,7 +80,7 @@ opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, si
 
 /* The parts of a case's id that the plan knows; check and operator too. */
 void opc_planned_case_id(const opc_plan_request_t *request, const opc_planned_case_t *planned, opc_case_id_t *out);
-/* The sample as it stands: plain, with its own dtype. */
+/* The unmodified sample: plain, with its own dtype. */
 bool opc_planned_is_unmodified(const opc_planned_case_t *planned);
 
 unsigned opc_case_table_devices(const opc_case_table_t *table); /* OPC_ON_… of all its rows */

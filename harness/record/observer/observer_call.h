@@ -1,4 +1,4 @@
-// What is kept of a call of an operator: its class, by which calls are told apart, and its arguments as a sample.
+// What is kept of a call of an operator: its class, which distinguishes calls, and its arguments as a sample.
 #ifndef OPC_RECORD_OBSERVER_OBSERVER_CALL_H
 #define OPC_RECORD_OBSERVER_OBSERVER_CALL_H
 

@@ -159,7 +159,7 @@ void opc_repair_number_range(opc_repair_t *r) {
       "positive|greater|at least|negative|must be|>|zero|invalid|larger|less|between|smaller|range|too small|too large|"
       "should be|expected";
   if (!opc_clue_has(r->clue, words) && !has_negative(r->clue)) return;
-  set_integers(r, 1, 1); /* several are often wrong at once, and the text tells of the first only */
+  set_integers(r, 1, 1); /* several are often wrong at once, and the text names the first only */
   for (size_t k = 0; k < sizeof choices / sizeof choices[0]; k++) {
     for (size_t i = 0; i < r->count && r->certainty > 0; i++) {
       if (opc_repair_is_number(r, i) && opc_repair_is_meant(r, i)) opc_repair_set_number(r, i, choices[k]);

@@ -21,7 +21,7 @@ void opc_journal_keep(opc_journal_t *journal, opc_kept_records_t *kept);
 opc_status_t opc_journal_write(opc_journal_t *journal, json_t *record, opc_error_t *error) OPC_CHECKED;
 /* What is written from now on goes to the file with the next flush or release, in one write: for a turn of many
  * records. What is held is lost if the process is killed, so whoever has to wait for something meanwhile flushes first.
- * A failed write is told by the one or the other. */
+ * One or the other reports a failed write. */
 void opc_journal_hold(opc_journal_t *journal);
 opc_status_t opc_journal_flush(opc_journal_t *journal, opc_error_t *error) OPC_CHECKED;
 opc_status_t opc_journal_release(opc_journal_t *journal, opc_error_t *error) OPC_CHECKED; /* ends the holding as well */

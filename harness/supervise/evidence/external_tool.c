@@ -22,7 +22,7 @@ void opc_external_tool_also(json_t *evidence, const json_t *findings) {
   json_array_extend(also, (json_t *)findings);
 }
 
-/* A crash stays what the result is; so does what the check proved where the witness only warns. */
+/* A crash stays what the result is; so does what the check proved where the external tool only warns. */
 static bool is_worse(const json_t *result, const json_t *finding) {
   int verdict = opc_verdict_find(opc_json_text_of(result, "verdict"));
   if (verdict == OPC_VERDICT_ERROR) return false;

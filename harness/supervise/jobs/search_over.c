@@ -116,7 +116,7 @@ static opc_status_t add_to_library(opc_task_t *task, int round, opc_error_t *err
   return status;
 }
 
-/* In front of the others: what crashes on those would be given up before it is told. */
+/* In front of the others: an operator that crashes on those would be given up before this is reported. */
 static opc_status_t put_unchecked_first(opc_task_t *task, opc_error_t *error) {
   opc_sample_set_t set = {0};
   opc_status_t status = opc_search_unchecked(task->search, &set, error);

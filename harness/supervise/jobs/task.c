@@ -145,7 +145,7 @@ opc_status_t opc_task_send(opc_task_t *task, opc_error_t *error) {
   opc_child_t *child = task->child;
   opc_status_t status = task->phase->command(task, &command, error);
   if (status == OPC_OK && command != NULL && child != NULL) {
-    /* A child that is gone already is told of by its end: no error here. */
+    /* If the child is gone already, its end is reported: no error here. */
     if (opc_channel_send(&child->channel, command, NULL, 0, NULL) != OPC_OK) opc_child_kill(child, OPC_END_CHANNEL);
   }
   return status;

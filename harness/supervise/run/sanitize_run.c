@@ -61,7 +61,7 @@ static opc_status_t send_command(operator_run_t *run, opc_child_t *child, const 
   if (stretch->after != NULL) json_object_set_new(command, "after", json_string(stretch->after));
   if (stretch->from != NULL) json_object_set_new(command, "from", json_string(stretch->from));
   if (stretch->to != NULL) json_object_set_new(command, "to", json_string(stretch->to));
-  /* A child that is gone already is told of by its end. */
+  /* If the child is gone already, its end is reported. */
   if (opc_channel_send(&child->channel, command, NULL, 0, NULL) != OPC_OK) opc_child_kill(child, OPC_END_CHANNEL);
   json_decref(command);
   return OPC_OK;
@@ -227,7 +227,7 @@ static opc_status_t find_first(operator_run_t *run, const json_t *results, const
   return status;
 }
 
-/* The case runs alone, and its report is its own. Where nothing shows then, what its process showed is told with it. */
+/* The case runs alone, and its report is its own. If nothing shows then, it gets what its process showed. */
 static opc_status_t blame(operator_run_t *run, json_t *result, const outcome_t *whole, bool alone_already,
                           opc_error_t *error) {
   const char *tool = opc_sanitize_tool(run->session->sanitize);

@@ -34,7 +34,7 @@ static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child
                   "(-march=x86-64-v3 for one)",
                   opc_text_c(&words), opc_text_c(&where));
   } else if (box->crashed == 1 || child->cause != OPC_END_BY_ITSELF) {
-    /* It is told already. */
+    /* It is reported already. */
   } else if (new_failed || (opc_memcheck_log_failure(memcheck->log, child->pid, &words, &no_memory) && no_memory)) {
     opc_text_reset(&crash->message);
     opc_text_addf(

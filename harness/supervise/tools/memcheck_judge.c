@@ -49,7 +49,8 @@ json_t *opc_memcheck_findings(const opc_memcheck_hits_t *hits, uint64_t number, 
   return findings;
 }
 
-static void witness(json_t *result, const opc_memcheck_hits_t *hits, uint64_t number, const opc_memcheck_view_t *view) {
+static void merge_findings(json_t *result, const opc_memcheck_hits_t *hits, uint64_t number,
+                           const opc_memcheck_view_t *view) {
   json_auto_t *findings = opc_memcheck_findings(hits, number, view);
   opc_external_tool_merge(result, findings);
 }
@@ -97,7 +98,7 @@ opc_status_t opc_memcheck_judge(opc_memcheck_t *memcheck, const opc_child_t *chi
     if (status == OPC_ERR_IO && result) lose(memcheck, message, &why);
     if (status == OPC_OK && answer) soil(message, &hits);
     if (status == OPC_OK && result) {
-      witness(message, &hits, (uint64_t)json_integer_value(json_object_get(told, "number")), view);
+      merge_findings(message, &hits, (uint64_t)json_integer_value(json_object_get(told, "number")), view);
       memcheck->errors += errors;
       memcheck->cases++;
     }

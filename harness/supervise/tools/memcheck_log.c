@@ -100,7 +100,7 @@ bool opc_memcheck_log_unknown_instruction(const char *path, pid_t pid, uint64_t 
   log_reader_t reader;
   bool found = false;
   if (log_open(&reader, path, pid, 0)) {
-    char *last = NULL; /* the bytes are told right before, in lines without the process's number */
+    char *last = NULL; /* the bytes come right before, in lines without the process's number */
     while (!found && log_next(&reader)) {
       const char *told = strstr(reader.line, unhandled), *at = reader.own ? strstr(reader.text, unrecognised) : NULL;
       if (told != NULL) told = strstr(told, "0x"); /* "bytes: 0x62 0xF1…", or on a processor with words "0x1e214108" */

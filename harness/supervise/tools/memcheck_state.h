@@ -49,7 +49,7 @@ opc_status_t opc_memcheck_read(const opc_memcheck_t *memcheck, const opc_child_t
 /* Adds the places that showed for the first time while the case or try of this number ran. */
 opc_status_t opc_memcheck_hits_of_number(const opc_memcheck_process_t *process, uint64_t number,
                                          opc_memcheck_hits_t *out, opc_error_t *error) OPC_CHECKED;
-/* Adds those that a message of the child tells of, its field "memcheck" (wire/protocol.h). OPC_ERR_IO: they are not in
+/* Adds those that a message of the child reports, its field "memcheck" (wire/protocol.h). OPC_ERR_IO: they are not in
  * Valgrind's files. */
 opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_child_t *child, const json_t *told,
                                           opc_memcheck_hits_t *out, opc_error_t *error) OPC_CHECKED;

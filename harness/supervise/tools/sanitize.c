@@ -55,7 +55,7 @@ static opc_status_t read_kernels(opc_sanitize_t *sanitize, const char *const *li
   opc_status_t status = OPC_OK;
   for (size_t i = 0; i < count && status == OPC_OK; i++) {
     opc_elf_file_t *file = NULL;
-    opc_error_t ignored; /* a library that cannot be read is told of when it is loaded */
+    opc_error_t ignored; /* a library that cannot be read is reported when it is loaded */
     if (opc_elf_open(opc_package_file(libraries[i]), &file, &ignored) == OPC_OK)
       status = opc_kernel_names_read(file, &sanitize->kernels, error);
     opc_elf_close(file);

@@ -221,7 +221,7 @@ static opc_status_t trial_surroundings(const trial_t *trial, attempt_t *first, s
   opc_batch_phase(trial->box, "a call of the search in guarded memory");
   opc_status_t status = trial_call(trial, &second, &before, trial->seed, error);
   if (!first->wrote_outside && !first->read_outside)
-    first->access = second.access; /* where there is one, it is what is told */
+    first->access = second.access; /* if there is one, it is reported */
   if (status == OPC_OK && (first->wrote_outside || second.wrote_outside)) {
     *out = (suspicion_t){"unclean", "with these arguments it writes outside its tensors' memory"};
   } else if (status == OPC_OK && (first->read_outside || second.read_outside)) {

@@ -27,11 +27,11 @@ static atomic_flag crash_entered = ATOMIC_FLAG_INIT;
 opc_status_t opc_crash_map(int fd, opc_crash_record_t **out, opc_error_t *error) {
   void *memory = mmap(NULL, OPC_CRASH_RECORD_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED)
-    return opc_error_set(error, OPC_ERR_SYSTEM, "cannot map the black box: %s", strerror(errno));
+    return opc_error_set(error, OPC_ERR_SYSTEM, "cannot map the crash record: %s", strerror(errno));
   opc_crash_record_t *box = memory;
   if (box->magic != OPC_CRASH_RECORD_MAGIC) {
     munmap(memory, OPC_CRASH_RECORD_SIZE);
-    return opc_error_set(error, OPC_ERR_PROTOCOL, "the black box has no magic");
+    return opc_error_set(error, OPC_ERR_PROTOCOL, "the crash record has no magic");
   }
   *out = box;
   return OPC_OK;

@@ -1,4 +1,4 @@
-/* The crash record's writer: what a child tells of its own death.
+/* The crash record's writer: what a child reports about its own death.
  *
  * SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP and SIGSYS fill in signal, address and frames, then take their
  * default course. An exit() from inside an operator leaves its frames with signal 0 and keeps its status; static

@@ -158,7 +158,7 @@ static opc_status_t load_one(int directory, const opc_loading_t *loading, const 
   return status;
 }
 
-/* out: without models where it could not be loaded, which is told. */
+/* out: without models where it could not be loaded, which is reported. */
 static opc_status_t load_package(const opc_loading_t *loading, opc_package_t *out, opc_error_t *error) {
   const char *path = loading->package;
   opc_package_failure_t failure;
