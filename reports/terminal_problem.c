@@ -48,6 +48,7 @@ static void show_where(const opc_screen_t *screen, const json_t *json, const jso
   const char *location = opc_record_text(json, "location"), *registered = opc_record_text(op, "registered_at");
   const char *library = opc_base_name(opc_record_text(op, "library"));
   if (*location) opc_text_addf(&where, "%s", location);
+  else if (strncmp(registered, "registered ", 11) == 0) opc_text_add(&where, registered); /* torch::RegisterOperators */
   else if (*registered) opc_text_addf(&where, "registered at %s", opc_base_name(registered));
   if (where.length && *library && !strstr(location, library)) opc_text_addf(&where, " in %s", library);
   opc_screen_brief(screen, "where", opc_text_c(&where), 1);

@@ -242,6 +242,28 @@ static int lines_of(const char *text) {
   return lines;
 }
 
+/* torch::RegisterOperators gives no file: libtorch's own text is shown. */
+static void where_without_a_file(void **state) {
+  (void)state;
+  char *text = summed(
+      RUN_LINE LIBRARY_LINE("l.so")
+          "{\"t\":\"operator\",\"name\":\"n::a\",\"schema\":\"n::a(Tensor x) -> Tensor\",\"library\":\"l.so\","
+          "\"registered_at\":\"registered by RegisterOperators\",\"dispatch_keys\":[\"CPU\"],\"tags\":[],"
+          "\"defined_here\":true}\n" FAIL_LINE("n::a", "stride", "cpu/-/s/plain", "stride.wrong_result") END_LINE(1),
+      (opc_terminal_view_t){.exit_code = 1});
+  assert_contains(text, "where       registered by RegisterOperators in l.so\n");
+  free(text);
+}
+
+/* The case passed: its layout is no cause. */
+static void an_unexpected_pass_is_no_matter_of_layout(void **state) {
+  (void)state;
+  char *text = summed(HEAD FAIL_LINE("n::a", "stride", "cpu/-/s/x.sliced", "xfail.unexpected_pass") END_LINE(1),
+                      (opc_terminal_view_t){.exit_code = 1});
+  assert_contains(text, "what        wrong at cpu/-/s/x.sliced\n");
+  free(text);
+}
+
 static void the_summary_comes_first_and_the_verdict_last(void **state) {
   (void)state;
   char *text = summed(HEAD FAIL_LINE("n::a", "stride", "cpu/-/s/x.sliced", "stride.wrong_result")
@@ -373,6 +395,8 @@ int main(void) {
       cmocka_unit_test(lines_fit_the_width_but_for_those_to_paste),
       cmocka_unit_test(control_characters_do_not_reach_the_terminal),
       cmocka_unit_test(the_summary_comes_first_and_the_verdict_last),
+      cmocka_unit_test(where_without_a_file),
+      cmocka_unit_test(an_unexpected_pass_is_no_matter_of_layout),
       cmocka_unit_test(what_was_not_called_is_said),
       cmocka_unit_test(three_hundred_operators_fit_on_three_screens),
       cmocka_unit_test(notes_do_not_fill_the_screen),
