@@ -96,8 +96,9 @@ static const char *argument_touched(const json_t *evidence) {
 }
 
 static opc_seen_t seen_of(const json_t *evidence, const char *rule) {
-  static const char *const words[OPC_SEEN_COUNT] = {"write", "read", "crash", "hang", "memory"};
+  static const char *const words[OPC_SEEN_COUNT] = {"write", "read", "crash", "abort", "hang", "memory"};
   const char *seen = opc_record_text(evidence, "seen");
+  if (strcmp(opc_record_text(evidence, "seen_rule"), "signal.SIGABRT") == 0) return OPC_SEEN_ABORT;
   size_t index;
   json_t *access;
   for (int i = 0; i < OPC_SEEN_COUNT; i++)

@@ -32,6 +32,7 @@ typedef enum opc_seen {
   OPC_SEEN_WRITE = 0,
   OPC_SEEN_READ,
   OPC_SEEN_CRASH,
+  OPC_SEEN_ABORT, /* mostly an assertion of its own, which ends the process */
   OPC_SEEN_HANG,
   OPC_SEEN_MEMORY,
   OPC_SEEN_COUNT

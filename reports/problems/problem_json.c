@@ -13,12 +13,20 @@ static void add_arguments(opc_text_t *out, const opc_problem_t *problem) {
     opc_text_addf(out, "%s`%s`", i ? ", " : "", problem->arguments[i]);
 }
 
-/* "does not check `offsets`: reads out of bounds (6 inputs), crashes (2), never returns (1)" */
+static bool only_aborts(const opc_problem_t *problem) {
+  bool only = problem->seen[OPC_SEEN_ABORT] > 0;
+  for (size_t i = 0; i < OPC_SEEN_COUNT; i++) only = only && (i == OPC_SEEN_ABORT || problem->seen[i] == 0);
+  return only;
+}
+
+/* "does not check `offsets`: reads out of bounds (6 inputs), crashes (2), never returns (1)". An operator that ends the
+ * process may well have checked its argument. */
 static void add_unchecked(opc_text_t *out, const opc_problem_t *problem) {
-  static const char *const words[OPC_SEEN_COUNT] = {"writes out of bounds", "reads out of bounds", "crashes",
-                                                    "never returns", "allocates without bound"};
+  static const char *const words[OPC_SEEN_COUNT] = {
+      "writes out of bounds", "reads out of bounds", "crashes",
+      "ends the process",     "never returns",       "allocates without bound"};
   bool first = true;
-  opc_text_add(out, "does not check ");
+  opc_text_add(out, only_aborts(problem) ? "does not refuse " : "does not check ");
   if (problem->argument_count) add_arguments(out, problem);
   else opc_text_add(out, "its arguments");
   for (size_t i = 0; i < OPC_SEEN_COUNT; i++) {

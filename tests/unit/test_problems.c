@@ -177,6 +177,24 @@ static void unchecked_arguments_are_counted_by_input(void **state) {
   json_decref(list);
 }
 
+#define ABORT(rest)                                                                \
+  LINE("n::a", "memory", rest, "fail", "warning", UNCHECKED, "\"searched/alone\"", \
+       "\"argument\":\"x\",\"seen\":\"crash\",\"seen_rule\":\"signal.SIGABRT\"")
+
+static void an_operator_that_ends_the_process_may_have_checked(void **state) {
+  (void)state;
+  json_t *list = problems_of(HEAD ABORT("cpu/-/s/x.empty0") ABORT("cpu/-/s/x.scalar") END_LINE(1));
+  assert_int_equal(json_array_size(list), 1);
+  assert_string_equal(text_of(list, 0, "message"),
+                      "does not refuse `x`: ends the process (2 inputs); the worst: at cpu/-/s/x.empty0");
+  json_decref(list);
+  list = problems_of(HEAD ABORT("cpu/-/s/x.empty0") LOOSE("n::a", "cpu/-/s/x.scalar", "x", "read") END_LINE(1));
+  assert_string_equal(text_of(list, 0, "message"),
+                      "does not check `x`: reads out of bounds (1 input), ends the process (1); the worst: at "
+                      "cpu/-/s/x.scalar");
+  json_decref(list);
+}
+
 /* However many of them lead to the same line; in another operator it is the same problem. */
 static void unchecked_arguments_are_apart(void **state) {
   (void)state;
@@ -334,6 +352,7 @@ int main(void) {
       cmocka_unit_test(the_rest_goes_by_kind_of_change),
       cmocka_unit_test(a_wrong_meta_kernel_is_not_the_kernels_empty_shape),
       cmocka_unit_test(unchecked_arguments_are_counted_by_input),
+      cmocka_unit_test(an_operator_that_ends_the_process_may_have_checked),
       cmocka_unit_test(unchecked_arguments_are_apart),
       cmocka_unit_test(unchecked_arguments_of_old_journals),
       cmocka_unit_test(one_place_in_several_operators_is_one_problem),
