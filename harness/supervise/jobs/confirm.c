@@ -151,11 +151,21 @@ static void note_plain_control(const opc_task_t *task, json_t *result) {
     opc_result_note_control(result, control, true);
 }
 
+/* The control ran, and its values show no access, crash or hang; the operator may refuse them. One that was skipped
+ * because another check sees them leave the tensors shows nothing. */
+static bool control_is_clean(const json_t *outcome) {
+  const char *verdict = opc_json_text_of(outcome, "verdict");
+  const char *reason = opc_json_text_of(outcome, "reason");
+  const bool refused = reason && strcmp(reason, "rejected") == 0;
+  return (refused || strcmp(verdict, "pass") == 0 || strcmp(verdict, "fail") == 0) &&
+         !opc_rule_needs_valid_input(opc_json_text_of(outcome, "rule"));
+}
+
 /* Its control has run: a clean one says that it is the layout, and the values are as good as the sample's. */
 static void note_repeated_control(const opc_task_t *task, json_t *result) {
   char control[OPC_CASE_ID_SIZE], text[OPC_STANDING_SIZE];
   opc_case_id_t id;
-  bool held = task->outcome != NULL && !opc_rule_needs_valid_input(opc_json_text_of(task->outcome, "rule"));
+  bool held = task->outcome != NULL && control_is_clean(task->outcome);
   if (!wants_control(task, result, control) || opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) != OPC_OK)
     return;
   opc_standing_t standing = opc_result_standing(result, &id);
