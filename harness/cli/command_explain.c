@@ -27,7 +27,7 @@ static const struct argp explain_argp = {
     NULL,
     parse,
     "RULE...",
-    "Explains rules: what is wrong, why it matters, what a finding proves and what it cannot, and how to "
+    "Explains rules: what was seen, why it matters, what a finding does not prove, and how to "
     "fix it. The name of a check explains all of its rules, \"problems\" how findings are merged."
     "\vExamples:\n"
     "  opcheck-c explain mutation.undeclared\n"
@@ -50,8 +50,9 @@ static void show_rule(const opc_screen_t *screen, const opc_rule_t *rule) {
   bool warning = rule->severity == OPC_SEVERITY_WARNING;
   opc_screen_text(screen, OPC_TONE_BOLD, rule->name);
   fprintf(screen->stream, ": %s%s\n", rule->title, warning ? " (a warning)" : "");
+  opc_screen_field(screen, "seen", rule->seen);
   opc_screen_field(screen, "why", rule->why);
-  opc_screen_field(screen, "proves", rule->proves);
+  opc_screen_field(screen, "limits", rule->limits);
   opc_screen_field(screen, "fix", rule->fix);
   opc_screen_field(screen, "source", rule->source);
 }

@@ -9,7 +9,7 @@ static void test_every_row_has_its_texts(void **state) {
   (void)state;
   for (size_t i = 0; i < opc_rule_count; i++) {
     const opc_rule_t *rule = &opc_rules[i];
-    const char *texts[] = {rule->title, rule->why, rule->proves, rule->fix, rule->source};
+    const char *texts[] = {rule->title, rule->seen, rule->why, rule->limits, rule->fix, rule->source};
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) assert_true(texts[t] && texts[t][0]);
     assert_true(rule->title[strlen(rule->title) - 1] != '.');
     assert_ptr_equal(opc_rule_find(rule->name), rule); /* the first of its name: none comes twice */

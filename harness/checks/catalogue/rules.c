@@ -3,8 +3,8 @@
 #include <string.h>
 
 const opc_rule_t opc_rules[] = {
-#define OPC_RULE(name, severity, title, why, proves, fix, source) \
-  {name, OPC_SEVERITY_##severity, title, why, proves, fix, source},
+#define OPC_RULE(name, severity, title, seen, why, limits, fix, source) \
+  {name, OPC_SEVERITY_##severity, title, seen, why, limits, fix, source},
 #include "checks/catalogue/rules.def"
 #undef OPC_RULE
 };

@@ -18,8 +18,9 @@ typedef struct opc_rule {
   const char *name; /* "meta.stride"; "signal" stands for every signal.SIG… */
   opc_severity_t severity;
   const char *title;  /* one line: what is wrong, as a sentence without full stop */
+  const char *seen;   /* what was seen: what the check observed */
   const char *why;    /* why it matters to a user of the operator */
-  const char *proves; /* what a finding proves, and what it cannot prove */
+  const char *limits; /* what a finding does not prove, and why it is only a warning where it is one */
   const char *fix;    /* how to fix it, with the C++ line to write where there is one */
   const char *source; /* where the rule comes from (PyTorch document, file) */
 } opc_rule_t;
