@@ -151,13 +151,11 @@ static void note_plain_control(const opc_task_t *task, json_t *result) {
     opc_result_note_control(result, control, true);
 }
 
-/* The control ran, and its values show no access, crash or hang; the operator may refuse them. One that was skipped
- * because another check sees them leave the tensors shows nothing. */
+/* The operator took the control's values, and they show no access, crash or hang. A control that was skipped, because
+ * the operator refuses its values or because another check sees them leave the tensors, vouches for nothing. */
 static bool control_is_clean(const json_t *outcome) {
   const char *verdict = opc_json_text_of(outcome, "verdict");
-  const char *reason = opc_json_text_of(outcome, "reason");
-  const bool refused = reason && strcmp(reason, "rejected") == 0;
-  return (refused || strcmp(verdict, "pass") == 0 || strcmp(verdict, "fail") == 0) &&
+  return (strcmp(verdict, "pass") == 0 || strcmp(verdict, "fail") == 0) &&
          !opc_rule_needs_valid_input(opc_json_text_of(outcome, "rule"));
 }
 
