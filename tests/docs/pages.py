@@ -22,11 +22,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 MARKS = ("minutes", "network", "root", "needs a GPU", "needs scripts/setup --full")
 LINES_MOST = 200  # of README.md
 SECONDS_MOST = 120  # of a command
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^(?P<indent> *)```(?P<kind>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<!!)\[[^\]\n]+\]\(([^)\s]+)\)")
 SECONDS = re.compile(r"in \d+\.\d+ s\b")
 
@@ -38,8 +39,8 @@ class Page:
     def blocks(self, kind):
         """(line, text) of each block of code of a kind."""
         for block in BLOCK.finditer(self.text):
-            if block[1] == kind:
-                yield self.text.count("\n", 0, block.start(2)) + 1, block[2]
+            if block["kind"] == kind:
+                yield self.text.count("\n", 0, block.start("text")) + 1, textwrap.dedent(block["text"])
 
     def anchors(self):
         prose = BLOCK.sub("", self.text)

@@ -25,6 +25,12 @@ build/bin/opcheck-c run libmy_ops.so         # all checks
 build/bin/opcheck-c run --check x other.so   # needs a GPU
 ```
 
+1. A step:
+
+   ```sh
+   build/bin/opcheck-c run indented.so
+   ```
+
 ```console
 $ build/bin/opcheck-c run x
 1 case, in 0.7 s
@@ -121,11 +127,15 @@ class Planted(unittest.TestCase):
 
     def test_json_that_is_none(self):
         self.replace("README.md", "[1, 2]", "[1, 2")
-        self.assert_pages("README.md:16: no JSON")
+        self.assert_pages("README.md:22: no JSON")
 
     def test_a_command_that_fails(self):
         self.replace("README.md", "run libmy_ops.so ", "run --strict libmy_ops.so ")
         self.assert_pages("README.md:6: exit status 1: build/bin/opcheck-c run --strict")
+
+    def test_an_indented_command_that_fails(self):
+        self.replace("README.md", "run indented.so", "run --strict indented.so")
+        self.assert_pages("README.md:13: exit status 1: build/bin/opcheck-c run --strict indented.so")
 
     def test_an_option_that_a_marked_command_does_not_have(self):
         self.replace("README.md", "--check x", "--chek x")
@@ -149,7 +159,7 @@ class Planted(unittest.TestCase):
 
     def test_output_that_is_another(self):
         self.replace("README.md", "1 case, in", "2 cases, in")
-        self.assert_pages("README.md:11: prints something else")
+        self.assert_pages("README.md:17: prints something else")
 
     def test_a_listed_word(self):
         self.replace("harness/base/text.h", "is reported", "is\n * told")

@@ -11,7 +11,7 @@ FOLDERS = ("README.md", "CONTRIBUTING.md", "harness", "ops", "fixtures", "report
 KINDS = {".md", ".c", ".h", ".cpp", ".cu", ".def", ".py", ".sh", ".cmake", ".txt", ""}
 # What a script wrote from the words of other programs, labels that quote a finding as it was reported, and the list and its tests.
 LEFT_OUT = ("reports/evidence/against-python.md", "reports/evidence/aten.md", "tests/real/labels/", "tests/docs/")
-FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+FENCED = re.compile(r"^( *)```.*?^\1```$", re.DOTALL | re.MULTILINE)
 
 
 def read_words(path):

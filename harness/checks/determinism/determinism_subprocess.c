@@ -23,7 +23,7 @@
 
 enum { LOG_BYTES = 32 << 20, BEFORE_SIZE = 512, SECONDS_MOST = 3 };
 static const double seconds_of_changes = 0.05; /* of processor time */
-static const double seconds_of_hang = 0.5, calls_of_hang = 100;
+static const double seconds_of_hang = 0.5 /* of processor time */, calls_of_hang = 100;
 
 /* Shared memory: the results of the subprocess. */
 typedef struct subprocess_log {
@@ -166,22 +166,24 @@ static bool growth_run(life_t *life, const opc_trial_outcome_t *before) {
   return !differs;
 }
 
-/* The process ends after so many seconds, or earlier if it would have anyway. */
+/* The process ends after so many seconds of processor time: how busy the machine is makes no difference. */
 static void end_within(double seconds) {
-  struct itimerval most = {0};
-  getitimer(ITIMER_REAL, &most);
-  if ((double)most.it_value.tv_sec < seconds) return;
-  most.it_value = (struct timeval){.tv_sec = (time_t)seconds, .tv_usec = (suseconds_t)(fmod(seconds, 1) * 1e6)};
-  setitimer(ITIMER_REAL, &most, NULL);
+  const struct itimerval most = {
+      .it_value = {.tv_sec = (time_t)seconds, .tv_usec = (suseconds_t)(fmod(seconds, 1) * 1e6)}};
+  signal(SIGPROF, SIG_DFL);
+  setitimer(ITIMER_PROF, &most, NULL);
 }
+
+/* Ended by a limit of its own, or by the parent: no fault of the operator's. */
+static bool was_ended(int number) { return number == SIGALRM || number == SIGPROF || number == SIGKILL; }
 
 static opc_status_t changes_run(life_t *life, opc_error_t *error) {
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t before = {0};
-  const double called = opc_clock();
+  const double called = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
   opc_status_t status = other_call(life, OPC_SUBPROCESS_AFTER_OTHERS, 0, &before, error);
-  double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
+  const double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
   /* A changed argument may make the operator loop for ever: the case must not take as long as that. */
-  end_within(seconds_of_hang + calls_of_hang * (opc_clock() - called));
+  end_within(seconds_of_hang + calls_of_hang * (began - called));
   for (size_t number = 0;
        status == OPC_OK && !opc_trial_strays() && opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began < seconds_of_changes;
        number++) {
@@ -352,8 +354,7 @@ const opc_trial_outcome_t *opc_subprocess_outcome(const opc_subprocess_t *subpro
 
 int opc_subprocess_signal(const opc_subprocess_t *subprocess, opc_subprocess_stage_t *out_stage) {
   *out_stage = subprocess->log->stage;
-  return subprocess->log->calling && subprocess->signal != SIGALRM && subprocess->signal != SIGKILL ? subprocess->signal
-                                                                                                    : 0;
+  return subprocess->log->calling && !was_ended(subprocess->signal) ? subprocess->signal : 0;
 }
 
 const char *opc_subprocess_before(const opc_subprocess_t *subprocess) { return subprocess->log->before; }
