@@ -203,6 +203,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
     opc_finding_skip(&finding, planned->reason, "%s", planned->detail);
   } else if (opc_run_skips(request, check->name, opc_standing_rank(&context->standing))) {
     opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: cases before it crashed or hung");
+    opc_finding_evidence(&finding, "check_given_up", json_true());
   } else if (request->out_of_time > 0 && opc_check_infos[run->check].calls &&
              (request->out_of_time_for_all || !context->unmodified)) {
     opc_finding_skip(&finding, OPC_SKIP_BUDGET,
@@ -220,6 +221,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
     const char *what =
         crashed->sample[0] ? "these arguments crashed the operator" : "with this variant of a sample the operator hung";
     opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: %s in check %s", what, crashed->check);
+    opc_finding_evidence(&finding, "crashed_before", json_string(crashed->check));
   } else {
     if (planned->action == OPC_PLAN_MUST_REJECT) must_reject(context, &finding);
     if (planned->action == OPC_PLAN_CHECK || (context->rule->samples & OPC_REFUSED)) check->run(context, &finding);

@@ -7,9 +7,12 @@
 #include "checks/catalogue/rules.h"
 #include "model/case/verdict.h"
 #include "model/json/json_write.h"
+#include "supervise/jobs/known_crashes.h"
+#include "supervise/jobs/rerun.h"
+#include "supervise/jobs/suspects.h"
 #include "supervise/jobs/task_phases.h"
 
-enum { CRASHES_MAX = 3, TIMEOUTS_MAX = 2, HANGS_MAX = 3, STILLBORN_MAX = 3 };
+enum { STILLBORN_MAX = 3 };
 
 static double seconds(const opc_task_t *task) { return opc_task_case_seconds(task); }
 
@@ -35,37 +38,6 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
   if (!task->session->has_only && task->order_count > 0)
     json_object_set_new(*out, "after", json_string(task->order[task->order_count - 1]));
   return OPC_OK;
-}
-
-/* The id of a case that has come to an end, in the order of the plan. */
-static opc_status_t note_order(opc_task_t *task, const char *case_id, opc_error_t *error) {
-  if (!OPC_ARRAY_GROW(task->order, task->order_count)) return opc_out_of_memory(error);
-  task->order[task->order_count] = opc_string_copy(case_id);
-  if (task->order[task->order_count] == NULL) return opc_out_of_memory(error);
-  task->order_count++;
-  return OPC_OK;
-}
-
-static opc_status_t suspect(opc_task_t *task, json_t *result, opc_error_t *error) {
-  if (!OPC_ARRAY_GROW(task->suspects, task->suspect_count)) {
-    json_decref(result);
-    return opc_out_of_memory(error);
-  }
-  task->suspects[task->suspect_count++] = (opc_suspect_t){.result = result,
-                                                          .first = task->first,
-                                                          .position = task->order_count - 1,
-                                                          .skips = json_array_size(task->skips),
-                                                          .crashed = json_array_size(task->crashed)};
-  json_t *record = json_copy(result);
-  opc_case_id_t id;
-  if (record != NULL && opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) == OPC_OK) {
-    OPC_SCOPED(opc_scope_free) char *repro = opc_repro_line(task->session, task->op, opc_json_text_of(result, "case"));
-    json_object_set_new(record, "t", json_string("suspect"));
-    json_object_set_new(record, "operator", json_string(task->op->name));
-    json_object_set_new(record, "check", json_string(id.check));
-    json_object_set_new(record, "repro", opc_json_string(repro));
-  }
-  return opc_journal_write(task->session->journal, record, error);
 }
 
 /* A check that calls nothing reads what every child has from the worker: a run alone would be the same one again. */
@@ -96,9 +68,17 @@ static opc_status_t settle(opc_task_t *task, opc_error_t *error) {
   task->held = NULL;
   int verdict = opc_verdict_find(opc_json_text_of(result, "verdict"));
   bool finding = verdict == OPC_VERDICT_FAIL || verdict == OPC_VERDICT_ERROR;
-  if (finding && !is_settled(task, result)) return suspect(task, result, error);
+  if (finding && !is_settled(task, result)) return opc_suspects_add(task, result, error);
   opc_task_explain_no_sample(task, result);
-  return opc_session_result(task->session, task->op, result, NULL, error);
+  bool kept = false;
+  opc_status_t status = opc_rerun_keep(task, result, &kept, error);
+  return status == OPC_OK && !kept ? opc_session_result(task->session, task->op, result, NULL, error) : status;
+}
+
+/* Nothing is left to run: what was found is confirmed. */
+static opc_status_t end(opc_task_t *task, opc_error_t *error) {
+  opc_task_enter(task, &opc_phase_confirm);
+  return opc_rerun_begin(task, error);
 }
 
 /* How long the operator takes. The fastest case on a sample itself makes one call, or a few. */
@@ -122,7 +102,7 @@ static opc_status_t on_result(opc_task_t *task, json_t *message, opc_error_t *er
   task->stillborn = 0;
   note_seconds(task, message);
   opc_every_input_note(&task->every_input, message, &task->samples, task->op);
-  status = note_order(task, opc_json_text_of(message, "case"), error);
+  status = opc_suspects_note_case(task, opc_json_text_of(message, "case"), error);
   if (status != OPC_OK || times_used(task) <= task->out_of_time) return status;
   opc_task_release(task); /* the next child goes on behind this case, and skips what is left */
   return settle(task, error);
@@ -130,62 +110,10 @@ static opc_status_t on_result(opc_task_t *task, json_t *message, opc_error_t *er
 
 static opc_status_t give_up(opc_task_t *task, const char *why, opc_error_t *error) {
   task->session->trouble = true;
-  opc_task_enter(task, &opc_phase_confirm);
+  opc_status_t status = end(task, error);
+  if (status != OPC_OK) return status;
   return opc_journal_note(task->session->journal, error, "%s: the rest of its cases could not be run: %s",
                           task->op->name, why);
-}
-
-static void skip(opc_task_t *task, const char *check, int rank) {
-  char *entry = opc_string_format("%s %d", check, rank);
-  json_array_append_new(task->skips, opc_json_string(entry));
-  free(entry);
-}
-
-/* An operator that hangs again and again does so in all checks: each would cost two timeouts and their confirmations
- * more. */
-static void skip_all(opc_task_t *task, int rank) {
-  size_t i;
-  json_t *name;
-  json_array_foreach(task->session->checks, i, name) skip(task, json_string_value(name), rank);
-}
-
-/* Counts equal crashes on input of a rank. A check with too many is skipped from then on, for this rank and worse ones:
- * a crash on arguments that nobody vouches for costs no valid sample its check. */
-static opc_status_t tally(opc_task_t *task, const opc_case_id_t *id, const opc_crash_t *crash, opc_error_t *error) {
-  const char *check = id->check;
-  opc_standing_t standing;
-  (void)opc_standing_parse(crash->standing, &standing);
-  standing.plain = id->variant[0] == '\0' || (strcmp(id->variant, "plain") == 0 && id->dtype[0] == '\0');
-  const int rank = opc_standing_rank(&standing);
-  bool timeout = strcmp(crash->rule, "timeout") == 0;
-  const char *place = timeout ? "" : crash->place;
-  size_t i = 0;
-  while (i < task->tally_count &&
-         (task->tallies[i].rank != rank || strcmp(task->tallies[i].check, check) != 0 ||
-          strcmp(task->tallies[i].rule, crash->rule) != 0 || strcmp(task->tallies[i].place, place) != 0)) {
-    i++;
-  }
-  if (i == task->tally_count) {
-    if (!OPC_ARRAY_GROW(task->tallies, task->tally_count)) return opc_out_of_memory(error);
-    task->tallies[task->tally_count++] = (opc_tally_t){.rank = rank};
-    snprintf(task->tallies[i].check, sizeof task->tallies[i].check, "%s", check);
-    snprintf(task->tallies[i].rule, sizeof task->tallies[i].rule, "%s", crash->rule);
-    snprintf(task->tallies[i].place, sizeof task->tallies[i].place, "%s", place);
-  }
-  if (++task->tallies[i].count == (timeout ? TIMEOUTS_MAX : CRASHES_MAX)) skip(task, check, rank);
-  if (timeout && ++task->hangs[rank] == HANGS_MAX) skip_all(task, rank);
-  return OPC_OK;
-}
-
-/* What it hung on is a variant: the same one of another sample would cost its time again and tell nothing new. As the
- * samples themselves may, that is no rule for plain ones. */
-static void note_hung_variant(opc_task_t *task, const opc_case_id_t *id) {
-  opc_case_id_t of_all = *id;
-  char text[OPC_CASE_ID_SIZE];
-  if (id->variant[0] == '\0' || strcmp(id->variant, "plain") == 0) return;
-  of_all.sample[0] = '\0';
-  opc_case_id_format(&of_all, text);
-  json_array_append_new(task->crashed, json_string(text));
 }
 
 /* The process leaves, and another one goes on behind its last case. Where that broke it the check is given up after
@@ -201,10 +129,10 @@ static opc_status_t spent(opc_task_t *task, opc_error_t *error) {
            opc_json_text_of(task->held, "rule") != NULL ? opc_json_text_of(task->held, "rule") : "");
   opc_status_t status = opc_case_id_parse(opc_json_text_of(task->held, "case"), &id, error);
   if (status == OPC_OK && strcmp(fault.rule, "launch.asynchronous_error") == 0)
-    status = tally(task, &id, &fault, error);
+    status = opc_known_crashes_note(task, &id, &fault, false, NULL, error);
   if (status == OPC_OK) status = settle(task, error);
-  if (task->session->has_only) opc_task_enter(task, &opc_phase_confirm);
-  else opc_task_release(task);
+  if (status == OPC_OK && task->session->has_only) return end(task, error);
+  opc_task_release(task);
   return status;
 }
 
@@ -235,21 +163,18 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
     json_decref(task->held);
     task->held = NULL;
   } else {
-    status = note_order(task, blamed, error);
+    status = opc_suspects_note_case(task, blamed, error);
   }
   task->stillborn = 0;
   if (status == OPC_OK && crash->unwatchable) status = opc_session_result(task->session, task->op, result, NULL, error);
-  else if (status == OPC_OK) status = suspect(task, result, error);
+  else if (status == OPC_OK) status = opc_suspects_add(task, result, error);
   else json_decref(result);
   if (status == OPC_OK) status = opc_case_id_parse(blamed, &id, error);
-  if (status == OPC_OK) status = tally(task, &id, crash, error);
   /* An aggregating case has no arguments of its own; after its return it is not known to be these arguments. */
-  if (status == OPC_OK && !after && crash->own_call && id.sample[0] != '\0') {
-    json_array_append_new(task->crashed, json_string(blamed));
-    if (strcmp(crash->rule, "timeout") == 0) note_hung_variant(task, &id);
-  }
-  if (status == OPC_OK && task->session->has_only) opc_task_enter(task, &opc_phase_confirm);
-  return status;
+  if (status == OPC_OK)
+    status = opc_known_crashes_note(task, &id, crash, !after && crash->own_call && id.sample[0] != '\0',
+                                    crash->unwatchable ? NULL : &task->suspects[task->suspect_count - 1], error);
+  return status == OPC_OK && task->session->has_only ? end(task, error) : status;
 }
 
 static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
@@ -259,13 +184,14 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
   if (strcmp(type, "result") == 0 && opc_result_valid(message, task->op)) return on_result(task, message, error);
   if (strcmp(type, "done") == 0) {
     status = settle(task, error);
-    opc_task_enter(task, &opc_phase_confirm);
+    if (status == OPC_OK) status = end(task, error);
   } else if (strcmp(type, "spent") == 0) {
     status = spent(task, error);
   } else if (strcmp(type, "refused") == 0) {
     status = settle(task, error);
     if (status == OPC_OK && task->session->has_only) {
-      opc_task_enter(task, &opc_phase_confirm);
+      status = end(task, error);
+      if (status != OPC_OK) return status;
       return opc_journal_note(task->session->journal, error, "--case %s: there is no such case: %s",
                               task->session->options->case_id, why != NULL ? why : "");
     }

@@ -13,6 +13,7 @@
 #include "checks/catalogue/severity.h"
 #include "model/case/case.h"
 #include "model/json/json_write.h"
+#include "supervise/jobs/rerun.h"
 #include "supervise/jobs/task_phases.h"
 #include "supervise/session/judge.h"
 
@@ -69,15 +70,17 @@ static int in_groups(const void *left, const void *right) {
   return (a->position > b->position) - (a->position < b->position);
 }
 
-/* Groups in the order of their first cases. */
+/* Groups in the order of their first cases. Those of cases that were run again follow the others. */
 static void arrange(opc_task_t *task) {
   opc_case_id_t id, first;
-  for (size_t i = 0; i < task->suspect_count; i++) {
+  const size_t begin = task->arranged;
+  task->arranged = task->suspect_count;
+  for (size_t i = begin; i < task->suspect_count; i++) {
     opc_suspect_t *suspect = &task->suspects[i];
     suspect->group = i;
     if (opc_case_id_parse(opc_json_text_of(suspect->result, "case"), &id, NULL) != OPC_OK) continue;
     suspect->complexity = opc_case_id_complexity(&id);
-    for (size_t k = 0; k < i; k++) {
+    for (size_t k = begin; k < i; k++) {
       const json_t *other = task->suspects[k].result;
       if (task->suspects[k].group != k || !is_of(other, suspect->result) ||
           opc_case_id_parse(opc_json_text_of(other, "case"), &first, NULL) != OPC_OK ||
@@ -87,7 +90,8 @@ static void arrange(opc_task_t *task) {
       break;
     }
   }
-  if (task->suspect_count > 0) qsort(task->suspects, task->suspect_count, sizeof *task->suspects, in_groups);
+  if (task->suspect_count > begin)
+    qsort(&task->suspects[begin], task->suspect_count - begin, sizeof *task->suspects, in_groups);
 }
 
 /* ---- controls ---- */
@@ -125,7 +129,7 @@ static bool sample_is_clean(const opc_task_t *task, const opc_case_id_t *of) {
   for (size_t i = 0; i < task->suspect_count; i++) {
     const json_t *result = task->suspects[i].result;
     opc_case_id_t id;
-    if (opc_rule_needs_valid_input(opc_json_text_of(result, "rule")) &&
+    if (!task->suspects[i].gone && opc_rule_needs_valid_input(opc_json_text_of(result, "rule")) &&
         opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) == OPC_OK && strcmp(id.variant, "plain") == 0 &&
         id.dtype[0] == '\0' && strcmp(id.sample, of->sample) == 0 && strcmp(id.device, of->device) == 0)
       return false;
@@ -176,7 +180,7 @@ static void note_repeated_control(const opc_task_t *task, json_t *result) {
 /* ---- steps ---- */
 
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
-  if (task->confirming == 0 && task->step == STEP_ALONE && task->alone_runs == 0) arrange(task);
+  if (task->arranged < task->suspect_count) arrange(task);
   if (over(task)) {
     opc_task_enter(task, NULL);
     return OPC_OK;
@@ -208,7 +212,7 @@ static opc_status_t conclude(opc_task_t *task, json_t *result, const char *repro
   task->confirming++;
   task->step = STEP_ALONE;
   task->alone_runs = 0;
-  return status;
+  return status == OPC_OK ? opc_rerun_begin(task, error) : status;
 }
 
 static opc_status_t conclude_depends(opc_task_t *task, size_t on, opc_error_t *error) {
@@ -225,6 +229,7 @@ static opc_status_t conclude_depends(opc_task_t *task, size_t on, opc_error_t *e
 }
 
 static opc_status_t conclude_unconfirmed(opc_task_t *task, opc_error_t *error) {
+  present(task)->gone = true;
   json_t *result = json_incref(present(task)->result);
   opc_task_result_add(result,
                       ". It showed once and could not be made to show again, alone or after the cases before it");
@@ -267,6 +272,7 @@ static opc_status_t conclude_confirmed(opc_task_t *task, opc_error_t *error) {
 }
 
 static opc_status_t conclude_slow(opc_task_t *task, opc_error_t *error) {
+  present(task)->gone = strcmp(opc_json_text_of(task->outcome, "verdict"), "error") != 0;
   if (opc_json_text_of(task->outcome, "rule") != NULL) /* it ran alone, in a fresh child */
     json_object_set_new(json_object_get(task->outcome, "evidence"), "confirmed", json_true());
   opc_status_t status = conclude(task, json_incref(task->outcome), NULL, error);

@@ -91,8 +91,9 @@ opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, cons
   task->phase = phase;
   task->skips = json_array();
   task->crashed = json_array();
+  task->waiting = json_array();
   opc_status_t status = OPC_OK;
-  if (task->skips == NULL || task->crashed == NULL) status = opc_out_of_memory(error);
+  if (task->skips == NULL || task->crashed == NULL || task->waiting == NULL) status = opc_out_of_memory(error);
   if (status == OPC_OK && phase->searches) {
     task->source = "searched";
   } else if (status == OPC_OK) {
@@ -122,6 +123,7 @@ void opc_task_free(opc_task_t *task) {
   free(task->order);
   json_decref(task->skips);
   json_decref(task->crashed);
+  json_decref(task->waiting);
   free(task->tallies);
   for (size_t i = 0; i < task->suspect_count; i++) json_decref(task->suspects[i].result);
   free(task->suspects);

@@ -43,6 +43,10 @@ typedef struct opc_suspect {
   size_t skips, crashed;  /* how many checks and known arguments its child skipped */
   size_t group;           /* confirm.c: equal for those of one check, rule and severity */
   int complexity;         /* of its case */
+  bool gone;              /* it did not show again */
+  /* Of a crash that counts (known_crashes.h): its counter in `tallies`, and whether its arguments are in `crashed`. */
+  bool crashed_here, by_arguments;
+  size_t tally;
 } opc_suspect_t;
 
 /* How often what happened on input of a rank, to know when to give a check up for it. */
@@ -85,8 +89,9 @@ struct opc_task {
   json_t *held; /* the last result, until it is known that its child outlived it */
   char **order; /* ids of the cases, as they ran */
   size_t order_count, first;
-  json_t *skips;   /* array of "CHECK RANK": cases of the check of this rank or a worse one; only grows */
-  json_t *crashed; /* array of ids of cases whose arguments crash the operator; only grows */
+  json_t *skips;   /* array of "CHECK RANK": cases of the check of this rank or a worse one; grows until
+                      a crash is forgotten */
+  json_t *crashed; /* array of ids of cases whose arguments crash the operator; grows as well */
   opc_tally_t *tallies;
   size_t tally_count;
   int hangs[OPC_STANDING_RANKS]; /* of cases */
@@ -96,7 +101,10 @@ struct opc_task {
   int stillborn;                 /* children in a row that died before any case */
   opc_every_input_t every_input;
   opc_suspect_t *suspects;
-  size_t suspect_count;
+  size_t suspect_count, arranged;  /* arranged: those that have their place in the order of confirmation */
+  json_t *waiting;                 /* rerun.h: array of results of cases that were skipped because of a crash */
+  size_t rerunning;                /* index of the first that has not come to its end */
+  const opc_phase_t *confirmation; /* the phase to which the rerun returns */
 
   size_t confirming;   /* index of the suspect */
   int step;            /* confirm.c */
