@@ -97,7 +97,7 @@ static const struct argp_option options[] = {
      "tensors from strangers",
      4},
     {"require-checked", KEY_REQUIRE_CHECKED, "PERCENT", 0,
-     "Exit with 1 if fewer operators and classes than this were checked", 4},
+     "Exit with 1 if fewer operators and classes than this were checked (default: no minimum)", 4},
     {"verbose", KEY_VERBOSE, NULL, 0, "Show every finding and every operator, not only problems", 4},
     {"json", OPC_KEY_JSON, "FILE", 0, "Write the whole result as JSON", 4},
     {"junit", OPC_KEY_JUNIT, "FILE", 0, "Write the result as JUnit XML", 4},
@@ -111,7 +111,8 @@ static const char doc[] =
     "own, and reports problems. LIB may be a wheel or a folder: the libraries in it that register operators are "
     "checked. "
     "opcheck-c explain problems says how findings are merged."
-    "\vExit status: 0: no errors; 1: an operator broke its contract or crashed; 2: wrong usage, or a mistake in a "
+    "\vExit status: 0: no errors; 1: an operator broke its contract or crashed, or too few were checked; 2: wrong "
+    "usage, or a mistake in a "
     "sample file; 3: internal error; 4: a library could not be loaded; 5: nothing ran.\n\n"
     "Examples:\n"
     "  opcheck-c run libmy_ops.so\n"

@@ -29,7 +29,9 @@ static void print_help(void) {
       "\nopcheck-c COMMAND --help describes a command and its options; opcheck-c --version prints the version.\n\n"
       "Examples:\n"
       "  opcheck-c list libmy_ops.so\n"
-      "  opcheck-c run --junit report.xml libmy_ops.so");
+      "  opcheck-c run --junit report.xml libmy_ops.so\n"
+      "  opcheck-c run --case 'ID' libmy_ops.so      run one case of a report again\n"
+      "  opcheck-c explain stride.wrong_result");
 }
 
 static int unknown_command(const char *name) {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "checks/autograd/autograd_case.h"
+#include "checks/framework/guard_findings.h"
+#include "memory/guard.h"
 
 enum { ORDER = 1 << 16 /* units of epsilon that another order of summing may make */ };
 
@@ -84,17 +86,23 @@ opc_status_t opc_autograd_check_weights_layout(opc_autograd_case_t *c, opc_error
 
 /* ---- inputs ---- */
 
-/* The gradients of a sample, and the loss there: NaN where there is none. */
+enum { STRAY = 1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED };
+
+/* The gradients of a sample, and the loss there: NaN where there is none. No outcome to compare if the forward call
+ * leaves its tensors: check memory reports that, with the same layout as a variant of its own. */
 static opc_status_t gradient_of(opc_autograd_case_t *c, const opc_sample_t *sample, opc_replay_t *replay,
-                                const char *phase, opc_autograd_gradient_t *gradient, double *out_loss,
-                                opc_error_t *error) {
+                                const char *forward_phase, const char *phase, opc_autograd_gradient_t *gradient,
+                                double *out_loss, opc_error_t *error) {
   opc_autograd_run_t run = {0};
-  opc_autograd_forward_t forward = {
-      .sample = sample, .replay = replay, .track = true, .phase = "the operator, with inputs that require grad"};
+  opc_autograd_forward_t forward = {.sample = sample, .replay = replay, .track = true, .phase = forward_phase};
+  const size_t strayed = opc_accesses_count(STRAY);
   opc_autograd_backward_t backward = {.phase = phase};
   *gradient = (opc_autograd_gradient_t){0};
   opc_status_t status = opc_autograd_forward_run(c->point, &forward, &run, error);
-  if (status == OPC_OK && (run.call.outcome != OPC_CALL_RETURNED || !opc_autograd_run_fits(c->point, &run))) {
+  if (status == OPC_OK && strayed == 0 && opc_accesses_count(STRAY) > 0) {
+    gradient->outcome = OPC_CALL_UNCONVERTIBLE;
+    opc_guard_accesses_reset();
+  } else if (status == OPC_OK && (run.call.outcome != OPC_CALL_RETURNED || !opc_autograd_run_fits(c->point, &run))) {
     gradient->outcome = OPC_CALL_UNCONVERTIBLE;
   } else if (status == OPC_OK) {
     status = opc_autograd_run_loss(&run, c->point->weights, out_loss, error);
@@ -140,18 +148,23 @@ static opc_status_t inputs_in(opc_autograd_case_t *c, const char *variant, opc_e
   OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t left = {0}, right = {0};
   opc_gradient_place_t at;
   opc_error_t none = {0};
-  char place[256], phase[160];
+  char place[256], phase[160], forward[160];
   double loss_left = 0.0, loss_right = 0.0;
   if (opc_variant_apply(&c->point->sample, context->op, variant, &laid, &none) != OPC_OK) return OPC_OK;
   snprintf(phase, sizeof phase, "the operator's backward, for inputs that are %s", variant + sizeof "all." - 1);
+  snprintf(forward, sizeof forward, "the operator on inputs that are %s and require grad", variant + sizeof "all." - 1);
   opc_status_t status = opc_sample_copy(&laid, &dense, error);
   if (status != OPC_OK) return status;
   opc_sample_make_contiguous(&dense);
   status = opc_call_make(&call, context->op, &laid, context->device, context->seed, error);
   if (status == OPC_OK) status = opc_replay_take(&replay, &call, error);
-  if (status == OPC_OK) status = gradient_of(c, &dense, &replay, "the operator's backward", &right, &loss_right, error);
+  if (status == OPC_OK)
+    status = gradient_of(c, &dense, &replay, "the operator on other values that require grad",
+                         "the operator's backward", &right, &loss_right, error);
   if (status != OPC_OK || right.outcome != OPC_CALL_RETURNED) return status;
-  status = gradient_of(c, &laid, &replay, phase, &left, &loss_left, error);
+  const size_t strayed = opc_accesses_count(STRAY);
+  status = gradient_of(c, &laid, &replay, forward, phase, &left, &loss_left, error);
+  if (opc_accesses_count(STRAY) > strayed) opc_finding_note_variant(c->finding, variant);
   if (status != OPC_OK || left.outcome == OPC_CALL_UNCONVERTIBLE) return status;
   if (left.outcome == OPC_CALL_RETURNED) {
     add_up_expanded(c->point, &call, left.values);

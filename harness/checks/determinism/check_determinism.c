@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/compare/handles.h"
 #include "checks/compare/tolerance.h"
 #include "checks/determinism/determinism_asynchronous.h"
 #include "checks/determinism/determinism_generators.h"
-#include "checks/determinism/determinism_handle.h"
 #include "checks/determinism/determinism_once.h"
 #include "checks/determinism/determinism_tags.h"
 #include "checks/determinism/determinism_under_load.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/compare/handles.h"
 #include "checks/determinism/determinism_asynchronous.h"
 #include "checks/determinism/determinism_generators.h"
 #include "checks/determinism/determinism_once.h"
@@ -148,12 +149,18 @@ static void check_seeded_tag(once_t *once, const opc_subprocess_t *subprocess) {
 
 /* ---- against the subprocess ---- */
 
+/* Addresses of objects may be others in each process and after each call, and that is a warning of its own. */
+static const char *rule_of(const char *rule, const opc_trial_outcome_t *left, const opc_trial_outcome_t *right) {
+  const bool returned = left->outcome == OPC_CALL_RETURNED && right->outcome == OPC_CALL_RETURNED;
+  return returned && opc_results_are_handles(&left->result, &right->result) ? "determinism.handle" : rule;
+}
+
 static void report_apart(once_t *once, const char *rule, const opc_trial_outcome_t *left,
                          const opc_trial_outcome_t *right, const char *right_name, const char *before, size_t sample) {
   opc_text_t text = {0};
   opc_trial_differ(left, right, right_name, &text);
-  opc_finding_fail(once->finding, rule, "%s, %s; sample %s, on other values than its own", before, opc_text_c(&text),
-                   once->context->samples[sample].name);
+  opc_finding_fail(once->finding, rule_of(rule, left, right), "%s, %s; sample %s, on other values than its own", before,
+                   opc_text_c(&text), once->context->samples[sample].name);
   opc_text_clear(&text);
 }
 
@@ -212,8 +219,9 @@ static void compare_turned(once_t *once, const opc_subprocess_t *subprocess) {
   if (!first || !after) return;
   opc_trial_differ(after, first, "as the only call of a process it", &text);
   opc_finding_note_variant(once->finding, opc_subprocess_turned(subprocess));
-  opc_finding_fail(once->finding, "determinism.order", "%s, after calls as the sample is: %s; sample %s",
-                   opc_subprocess_turned(subprocess), opc_text_c(&text), once->context->samples[0].name);
+  opc_finding_fail(once->finding, rule_of("determinism.order", after, first),
+                   "%s, after calls as the sample is: %s; sample %s", opc_subprocess_turned(subprocess),
+                   opc_text_c(&text), once->context->samples[0].name);
 }
 
 static void report_signal(once_t *once, const opc_subprocess_t *subprocess) {

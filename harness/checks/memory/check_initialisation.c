@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "checks/compare/bool_bytes.h"
+#include "checks/compare/handles.h"
 #include "checks/compare/out_argument.h"
 #include "checks/framework/case_run.h"
 #include "checks/framework/device_zones_use.h"
@@ -223,6 +224,11 @@ static opc_status_t compare_patterns(opc_case_context_t *context, const trial_t 
   if (status == OPC_OK && chance)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "the result differs from call to call, whatever new memory holds");
+  else if (status == OPC_OK && !equal && other.outcome == OPC_CALL_RETURNED &&
+           opc_results_are_handles(&first->result, &other.result))
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "the result holds addresses of objects that the operator made, which depend on what was allocated "
+                     "before: check determinism reports them (determinism.handle)");
   else if (status == OPC_OK && !equal && opc_operator_has_tag(context->op, "inplace_view"))
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "the tag inplace_view says that it changes sizes and strides and writes no element: what an "

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "model/json/json_write.h"
 #include "supervise/process/worker_process.h"
 #include "supervise/symbols/frames.h"
 
@@ -142,12 +143,15 @@ static bool is_own_call(const scene_t *scene) {
          (phase[length] == '\0' || phase[length] == ',');
 }
 
-/* "the operator, on guarded memory": a remark about the call comes behind the comma. */
+/* Followed by the layout: "sliced and require grad". */
+static const char other_layout[] = "the operator on inputs that are ";
+
 /* A check made this call with other arguments than the case's: who vouches for those does not vouch for these. */
 static bool has_other_arguments(const char *phase) {
   static const char *const others[] = {"the float64 reference", "the operator on ", "the operator with ", "a call on ",
                                        "a call with other"};
   if (strcmp(phase, "the operator on contiguous copies") == 0) return false;
+  if (strncmp(phase, other_layout, sizeof other_layout - 1) == 0) return false;
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (strncmp(phase, others[i], strlen(others[i])) == 0) return true;
   return false;
@@ -160,6 +164,16 @@ static void take_standing(const scene_t *scene, opc_crash_t *out) {
   opc_standing_format(&standing, out->standing);
 }
 
+/* A check made this call on the same values in another layout: that is no crash of the sample itself. */
+static void note_other_layout(const char *phase, json_t *evidence) {
+  const size_t length = sizeof other_layout - 1;
+  if (strncmp(phase, other_layout, length) != 0) return;
+  OPC_SCOPED(opc_scope_free)
+  char *variant = opc_string_format("all.%.*s", (int)strcspn(phase + length, " "), phase + length);
+  json_object_set_new(evidence, "variants", json_pack("[o]", opc_json_string(variant)));
+}
+
+/* "the operator, on guarded memory": a remark about the call comes behind the comma. */
 static void add_phase(const char *phase, opc_text_t *out) {
   const size_t length = strcspn(phase, ",");
   opc_text_addf(out, ", while %.*s ran", (int)length, phase);
@@ -201,6 +215,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   json_decref(input);
   scene->box.standing[sizeof scene->box.standing - 1] = '\0';
   take_standing(scene, out);
+  if (scene->box.running == 1) note_other_layout(scene->box.phase, out->evidence);
   if (scene->box.why[0] != '\0') json_object_set_new(out->evidence, "why", json_string(scene->box.why));
   if (scene->frames.count > 0) json_object_set_new(out->evidence, "frames", opc_frames_json(&scene->frames));
   if (child->max_rss_kib > 0) json_object_set_new(out->evidence, "max_rss_kib", json_integer(child->max_rss_kib));

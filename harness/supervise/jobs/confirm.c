@@ -110,28 +110,40 @@ static char *repeated_variant(const char *variant) {
   return opc_string_format("%.*s.repeated%s", (int)(at - variant), variant, at + strlen(".expanded"));
 }
 
-/* Whether the control of this finding has to be run: it left its tensors, crashed or hung on elements that were
- * repeated, and these values may be wrong in any layout. */
+/* The case that says whether the layout is to blame for this finding: it left its tensors, crashed or hung. Of elements
+ * that are repeated, the same values in plain layout; otherwise the sample itself, which has run before unless one case
+ * is all that is run. False: there is none, or it need not be run. */
 static bool wants_control(const opc_task_t *task, const json_t *result, char out[OPC_CASE_ID_SIZE]) {
   opc_case_id_t id;
-  if (opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) != OPC_OK) return false;
-  opc_standing_t standing = opc_result_standing(result, &id);
-  char *variant = repeated_variant(id.variant);
-  bool wanted = variant != NULL && standing.change != OPC_INPUT_SAME_VALUES && task->session->memcheck == NULL &&
-                opc_rule_needs_valid_input(opc_json_text_of(result, "rule"));
-  if (wanted) case_with_variant(&id, variant, out);
-  free(variant);
-  return wanted;
+  if (task->session->memcheck != NULL || !opc_rule_needs_valid_input(opc_json_text_of(result, "rule")) ||
+      opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) != OPC_OK)
+    return false;
+  const opc_standing_t standing = opc_result_standing(result, &id);
+  const bool same_values = standing.change == OPC_INPUT_SAME_VALUES;
+  OPC_SCOPED(opc_scope_free) char *repeated = repeated_variant(id.variant);
+  if (repeated != NULL && !same_values) case_with_variant(&id, repeated, out);
+  else if (task->session->has_only && same_values && !standing.plain && strcmp(id.variant, "plain") != 0)
+    case_with_variant(&id, "plain", out);
+  else return false;
+  return true;
+}
+
+/* A finding of a case on the unmodified sample, made with its own arguments: the check may have made others itself. */
+static bool is_of_sample(const opc_suspect_t *suspect, opc_case_id_t *out_id) {
+  const json_t *result = suspect->result;
+  if (opc_case_id_parse(opc_json_text_of(result, "case"), out_id, NULL) != OPC_OK) return false;
+  const opc_standing_t standing = opc_result_standing(result, out_id);
+  return standing.plain && standing.change == OPC_INPUT_SAME_VALUES && out_id->variant[0] != '\0' &&
+         json_object_get(json_object_get(result, "evidence"), "variants") == NULL;
 }
 
 /* The sample itself left its tensors, crashed or hung, under any check: then another layout of it is not to blame. */
 static bool sample_is_clean(const opc_task_t *task, const opc_case_id_t *of) {
   for (size_t i = 0; i < task->suspect_count; i++) {
-    const json_t *result = task->suspects[i].result;
+    const opc_suspect_t *suspect = &task->suspects[i];
     opc_case_id_t id;
-    if (!task->suspects[i].gone && opc_rule_needs_valid_input(opc_json_text_of(result, "rule")) &&
-        opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) == OPC_OK && strcmp(id.variant, "plain") == 0 &&
-        id.dtype[0] == '\0' && strcmp(id.sample, of->sample) == 0 && strcmp(id.device, of->device) == 0)
+    if (!suspect->gone && opc_rule_needs_valid_input(opc_json_text_of(suspect->result, "rule")) &&
+        is_of_sample(suspect, &id) && strcmp(id.sample, of->sample) == 0 && strcmp(id.device, of->device) == 0)
       return false;
   }
   return true;
@@ -163,15 +175,15 @@ static bool control_is_clean(const json_t *outcome) {
          !opc_rule_needs_valid_input(opc_json_text_of(outcome, "rule"));
 }
 
-/* Its control has run: a clean one says that it is the layout, and the values are as good as the sample's. */
-static void note_repeated_control(const opc_task_t *task, json_t *result) {
+/* Its control has run: a clean one says that it is the layout. Repeated values are as good as the sample's then. */
+static void note_run_control(const opc_task_t *task, json_t *result) {
   char control[OPC_CASE_ID_SIZE], text[OPC_STANDING_SIZE];
   opc_case_id_t id;
   bool held = task->outcome != NULL && control_is_clean(task->outcome);
   if (!wants_control(task, result, control) || opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) != OPC_OK)
     return;
   opc_standing_t standing = opc_result_standing(result, &id);
-  standing.change = held ? OPC_INPUT_SAME_VALUES : OPC_INPUT_ALONE;
+  if (standing.change != OPC_INPUT_SAME_VALUES) standing.change = held ? OPC_INPUT_SAME_VALUES : OPC_INPUT_ALONE;
   opc_standing_format(&standing, text);
   json_object_set_new(result, "standing", json_string(text));
   opc_result_note_control(result, control, held);
@@ -285,7 +297,7 @@ static opc_status_t evaluate(opc_task_t *task, opc_error_t *error) {
   const opc_suspect_t *suspect = present(task);
   char control[OPC_CASE_ID_SIZE];
   if (task->step == STEP_CONTROL) {
-    note_repeated_control(task, task->shown);
+    note_run_control(task, task->shown);
     forget_outcome(task);
     task->outcome = task->shown;
     task->shown = NULL;

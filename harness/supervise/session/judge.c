@@ -71,9 +71,14 @@ static void put_errors_first(json_t *result, json_t *also) {
   }
 }
 
+static bool is_base_broken(const json_t *evidence) {
+  return json_is_true(json_object_get(json_object_get(evidence, "base"), "broken"));
+}
+
+/* Where the sample itself shows the same, it is not the argument that the variant changed. */
 static void note_unchecked(json_t *result, const opc_case_id_t *id, const char *rule, const char *seen) {
   json_t *evidence = json_object_get(result, "evidence");
-  char *argument = varied_argument(id->variant);
+  char *argument = is_base_broken(evidence) ? NULL : varied_argument(id->variant);
   json_object_set_new(evidence, "seen", json_string(seen));
   json_object_set_new(evidence, "seen_rule", json_string(rule));
   if (argument != NULL) json_object_set_new(evidence, "argument", opc_json_string(argument));
@@ -91,8 +96,7 @@ void opc_result_judge(json_t *result, const opc_case_id_t *id, bool untrusted_in
   size_t i;
   char rule[64];
   /* The sample itself is broken: its variants are as good as it is. A sample that nobody vouches for is no better. */
-  if (asked.standing.voucher != OPC_VOUCHER_SEARCHED &&
-      json_is_true(json_object_get(json_object_get(evidence, "base"), "broken")))
+  if (asked.standing.voucher != OPC_VOUCHER_SEARCHED && is_base_broken(evidence))
     asked.standing.change = OPC_INPUT_SAME_VALUES;
   if (asked.standing.voucher == OPC_VOUCHER_NONE || opc_json_text_of(result, "rule") == NULL) return;
   json_array_foreach(also, i, entry) {

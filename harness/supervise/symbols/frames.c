@@ -62,6 +62,22 @@ static void short_name(const opc_frame_t *frame, char *out, size_t size) {
   snprintf(out, size, "%.200s", start < length ? plain + start : frame->symbol);
 }
 
+/* How abort() ends a process: what called it says more. */
+static bool ends_process(const opc_frame_t *frame) {
+  static const char *const symbols[] = {"__pthread_kill_implementation",
+                                        "__pthread_kill_internal",
+                                        "pthread_kill",
+                                        "__pthread_kill",
+                                        "raise",
+                                        "__GI_raise",
+                                        "gsignal",
+                                        "abort",
+                                        "__GI_abort"};
+  for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+    if (strcmp(frame->symbol, symbols[i]) == 0) return true;
+  return false;
+}
+
 void opc_frames_resolve(opc_symboliser_t *symboliser, const opc_maps_t *maps, const char *library,
                         const uint64_t *addresses, size_t count, bool first_is_instruction, opc_frames_t *out) {
   char real[PATH_MAX];
@@ -76,7 +92,7 @@ void opc_frames_resolve(opc_symboliser_t *symboliser, const opc_maps_t *maps, co
       out->own = frame;
   }
   for (size_t i = 0; i < out->count && out->own == NULL; i++) {
-    if (out->frames[i].symbol[0] != '\0') out->own = &out->frames[i];
+    if (out->frames[i].symbol[0] != '\0' && !ends_process(&out->frames[i])) out->own = &out->frames[i];
   }
 }
 
@@ -86,8 +102,9 @@ void opc_frame_place(const opc_frame_t *frame, char *out, size_t size) {
 
 void opc_frames_say(const opc_frames_t *frames, opc_text_t *out) {
   char name[256];
-  const opc_frame_t *own = frames->own, *first = frames->count > 0 ? &frames->frames[0] : NULL;
+  const opc_frame_t *own = frames->own, *first = frames->frames;
   if (own == NULL) return;
+  while (first != own && ends_process(first)) first++;
   if (first != own && first->symbol[0] != '\0') {
     short_name(first, name, sizeof name);
     opc_text_addf(out, " in %s, called from", strlen(name) <= NAME_SHOWN ? name : opc_base_name(first->module));

@@ -2,8 +2,8 @@
  * call.
  *
  * Ownership: the caller's. Threads: one. */
-#ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_HANDLE_H
-#define OPC_CHECKS_DETERMINISM_DETERMINISM_HANDLE_H
+#ifndef OPC_CHECKS_COMPARE_HANDLES_H
+#define OPC_CHECKS_COMPARE_HANDLES_H
 
 #include "checks/call/result.h"
 

@@ -1,4 +1,4 @@
-#include "checks/determinism/determinism_handle.h"
+#include "checks/compare/handles.h"
 
 #include <stdint.h>
 #include <string.h>
