@@ -79,14 +79,17 @@ def listed(lines):
 def readme_block(head, rows, costs):
     return f"""{BEGIN}
 `torch.library.opcheck` with all its tests, and `opcheck-c run`, on the same operators with the same samples: each planted defect of
-`fixtures/broken`, and the correct operators that look like it. *End it*: the interpreter crashes or hangs, and in a test suite the rest of
-the run is lost with it (here each operator has a process of its own). *Refused*: torch.compile takes no operator with such a schema or tag;
-that, and what Python says rightly beyond the planted defect, is neither a find nor a false alarm.
+`fixtures/broken`, and the correct operators that look like it.
+
+- *End it*: the interpreter crashes or hangs. In a test suite, the rest of the run is lost (here each operator has its own process).
+- *Refused*: torch.compile accepts no operator with such a schema or tag. This counts neither as a find nor as a false alarm. The same holds for
+  correct reports of Python beyond the planted defect.
+
 [Operator by operator]({EVIDENCE.rpartition("/")[2]}).
 
 {summary(rows)}
 
-Milliseconds are CPU time without loading, medians of the look-alikes: Python's four default tests on the one sample, opcheck-c's whole
+Milliseconds are CPU time without loading, as medians of the look-alikes: Python's four default tests on the one sample, and opcheck-c's whole
 battery with all variants. {setting(head)}.
 
 {listed(costs)}

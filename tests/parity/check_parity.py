@@ -151,9 +151,9 @@ def readme_block(written):
     total = cases * tests
     others = "".join(f" (with {version} in {total - len(list(differences(expected_of(written, version))))})" for version in later)
     return f"""{BEGIN}
-The operators of PyTorch's own tests of opcheck, written in C++ (`fixtures/parity`): {cases} cases with {tests} tests each, and the same verdict of
-Python and of opcheck-c in {total - len(rows)} of {total}{others}; in the others opcheck-c finds more. What it found that none of the tests is about:
-{found_beyond(expected)}.
+The operators of PyTorch's own tests of opcheck, written in C++ (`fixtures/parity`): {cases} cases with {tests} tests each. Python and
+opcheck-c give the same verdict in {total - len(rows)} of {total}{others}; in the others opcheck-c finds more. Findings of opcheck-c that none of the
+tests is about: {found_beyond(expected)}.
 
 {table(["case", "test", "Python", "opcheck-c", "why"], rows)}
 {END}"""
