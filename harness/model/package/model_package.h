@@ -32,8 +32,7 @@ typedef struct opc_package_model {
   json_t *calls;       /* object: operator "ns::op.overload" -> array of argument names */
   json_t *classes;     /* object: "ns.Name" -> true */
   json_t *inputs; /* array of VALUEs of the sample format, one per input of the model; NULL: the package does not say */
-  bool example; /* inputs have the values of the export's example; only in packages that also hold the exported program
-                 */
+  bool example;   /* inputs have the values of the export's example; only in packages with the exported program */
   size_t outputs; /* 0: the package does not say */
 } opc_package_model_t;
 
