@@ -73,7 +73,7 @@
  *                               CPU it only matters whether the operator returns
  *    End of file: the child exits with exit code 0.
  *    SAMPLE is the sample file's object with "source":"file|recorded|searched" added. "unchecked":true: with these
- *    arguments, for which nobody vouches, the operator is known to leave its tensors; only check memory runs on it. If
+ *    arguments, for which nobody vouches, the operator is known to go out of bounds; only check memory runs on it. If
  *    also "uninitialised":true, the result depends on uninitialised memory; only check initialisation runs on it.
  *    "by_recipe":true: a recipe specifies the arguments.
  *    child -> supervisor

@@ -25,7 +25,7 @@ typedef enum opc_case_scope {
 enum {
   OPC_ACCEPTED = 1 << 0,
   OPC_REFUSED = 1 << 1,      /* the sample expects a rejection */
-  OPC_UNCHECKED = 1 << 2,    /* with these arguments the operator leaves its tensors, or crashes (opc_sample_t) */
+  OPC_UNCHECKED = 1 << 2,    /* with these arguments the operator goes out of bounds, or crashes (opc_sample_t) */
   OPC_UNINITIALISED = 1 << 3 /* with these arguments its result depends on uninitialised memory (opc_sample_t) */
 };
 

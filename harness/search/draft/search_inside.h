@@ -228,7 +228,7 @@ void opc_clue_read(opc_clue_t *clue, const char *message);
 bool opc_clue_has(const opc_clue_t *clue, const char *words); /* contains any of the '|'-separated words, lower case */
 /* How clearly the text refers to an argument: 2 by its name, 1 by a synonym, 0 not at all. */
 int opc_clue_names(const opc_clue_t *clue, const char *argument_name);
-/* Identifies the origin of a rejection: the text without dtype words (removed first) and numbers. */
+/* Identifies the origin of a rejection: the text with dtype words and then numbers replaced. */
 uint64_t opc_clue_site(const char *message);
 /* The source line in the text ("kernel.cpp:123"); 0: none. */
 int opc_clue_line(const char *message);

@@ -82,7 +82,7 @@ json_t *opc_search_to_json(const opc_search_t *search);
 /* Appends the accepted samples, minimal first (at most 3, of different shapes, with non-empty outputs), then at most 5
  * with other options or integers, which are `varied`. If there is none, but tries of several shapes were UNINITIALISED,
  * appends only the best of those: an operator that does not write a part of its output does so for all arguments. The
- * same holds for tries that left their tensors, if all did so at one place by the same amount, or had only one tensor.
+ * same holds for tries that went out of bounds, if all did so at one place by the same amount, or had only one tensor.
  * If every try crashed, appends the smallest of those: the crash is then reported as a finding. Names are content
  * digests, source SEARCHED. */
 enum { OPC_SEARCH_SHAPES_MAX = 3, OPC_SEARCH_SAMPLES_MAX = OPC_SEARCH_SHAPES_MAX + 5 };
@@ -92,7 +92,7 @@ opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *se
 bool opc_search_is_clean(const opc_search_t *search);
 /* True if a message asked for tensors on a CUDA device. */
 bool opc_search_wants_cuda(const opc_search_t *search);
-/* Appends the smallest arguments that the operator accepted and left its tensors with, marked `unchecked`; none if
+/* Appends the smallest arguments that the operator accepted but went out of bounds with, marked `unchecked`; none if
  * there are none, or if the samples above show it already. Then likewise those for which its result depends on
  * uninitialised memory, marked `uninitialised` too. Then those that crash it only because of a switch, a mode, or
  * tensors in a list that may hold nulls. */

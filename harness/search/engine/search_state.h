@@ -40,9 +40,9 @@ typedef struct opc_suspects {
   int first_at;       /* number of the first such try; 0: none */
   uint64_t shapes[3]; /* of the first ones, all different */
   size_t shape_count;
-  uint64_t place; /* digest of where the first one left its tensor; 0: unknown */
+  uint64_t place; /* digest of where the first one went out of bounds; 0: unknown */
   bool places_differ;
-  bool lone; /* one of them had only a single tensor: an operator that accepts it must not leave it */
+  bool lone; /* one of them had only a single tensor: an operator that accepts it must stay in bounds */
 } opc_suspects_t;
 
 /* Arguments apart from their sizes, and how often a process died with them. */
@@ -74,7 +74,7 @@ struct opc_search {
   size_t kept_count;
   opc_suspects_t uninitialised; /* tries whose result depends on uninitialised memory */
   bool pattern_uninitialised;   /* the best of them: accepted arguments with a pattern of integers */
-  opc_suspects_t leaves;        /* tries that left their tensors */
+  opc_suspects_t leaves;        /* tries that went out of bounds */
   opc_kept_t
       crashing; /* the smallest arguments that crashed, non-empty ones preferred; for operators that always crash */
   opc_candidates_t derived; /* other shapes of accepted arguments, and what a forward operator accepted: tried first */

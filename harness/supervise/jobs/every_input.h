@@ -1,4 +1,4 @@
-/* Whether an operator leaves its tensors on every input that it accepts. Then no argument is to blame, and the access
+/* Whether an operator goes out of bounds on every input that it accepts. Then no argument is to blame, and the access
  * is an error even if nobody vouches for the input. Requires that under check memory at least five inputs of different
  * sizes show it and none is clean. If there are integer tensors, the same input with zeros in them must show it too.
  *

@@ -22,9 +22,10 @@ void opc_result_judge(json_t *result, const opc_case_id_t *id, bool untrusted_in
 /* Records the control of a finding with another layout: the case with the same logical values in plain layout, and
  * whether it was clean. opc_result_judge reads it. */
 void opc_result_note_control(json_t *result, const char *control_case, bool held);
-/* Records that the unmodified sample left its tensors, crashed or hung in this case: its variants are no less valid. */
+/* Records that the unmodified sample went out of bounds, crashed or hung in this case: its variants are no less
+ * valid. */
 void opc_result_note_broken_base(json_t *result, const char *base_case);
-/* Records that the operator leaves its tensors on every accepted input: no argument is to blame for the access. */
+/* Records that the operator goes out of bounds on every accepted input: no argument is to blame for the access. */
 void opc_result_note_every_input(json_t *result);
 
 #endif
