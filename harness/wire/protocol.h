@@ -64,7 +64,7 @@
  *        "crashed":[CASE…]      the operator crashed or hung on the arguments of these cases: skip also the cases of
  *                               other checks with the same device, dtype, sample and variant. A case without a sample:
  *                               it hung with this variant, skip all cases of the variant. Both lists are for cases
- *                               after a crash, and omitted with "only"
+ *                               after a crash, and empty if a finding is confirmed alone
  *        "out_of_time":S        skip all variants: the operator's cases have taken more than S seconds; with
  *                               "out_of_time_for_all":true, skip unmodified samples too
  *      }
