@@ -1,4 +1,4 @@
-/* Seconds of a clock, for intervals. Threads: any. Fork: safe. */
+/* Reads a clock in seconds, to measure intervals. Threads: any. Fork: safe. */
 #ifndef OPC_BASE_CLOCK_H
 #define OPC_BASE_CLOCK_H
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Of CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID… */
+/* clock: CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID… */
 double opc_clock_of(clockid_t clock);
 double opc_clock(void); /* CLOCK_MONOTONIC */
 

@@ -13,7 +13,7 @@ extern "C" {
 
 typedef enum opc_dtype {
   OPC_DTYPE_OTHER =
-      0, /* one that libtorch has and the harness neither fills nor compares: quantized, bits, two numbers a byte… */
+      0, /* libtorch's dtypes that the harness neither fills nor compares: quantized, bits, packed pairs… */
 #define OPC_DTYPE(constant, name, scalar_type, bytes, kind, digits, encoding) OPC_DTYPE_##constant,
 #include "base/dtype.def"
 #undef OPC_DTYPE
@@ -29,25 +29,23 @@ typedef enum opc_dtype_class {
   OPC_CLASS_COMPLEX
 } opc_dtype_class_t;
 
-/* How the bits of a floating element, or of a complex one's parts, are a number. */
+/* How the bits of a floating element encode a number. Complex dtypes: of each part. */
 typedef enum opc_encoding {
   OPC_ENCODING_NONE = 0, /* not floating */
-  OPC_ENCODING_IEEE,     /* infinities and NaN have all ones as exponent (bfloat16 and float8_e5m2 as well) */
-  OPC_ENCODING_FN,       /* no infinities: all ones are NaN, the rest are numbers */
-  OPC_ENCODING_FNUZ,     /* no infinities, no negative zero: its bits are NaN; the exponent's bias is one more */
-  OPC_ENCODING_POWER     /* an exponent alone, of float32: no sign, no zero, no infinities; all ones are NaN */
+  OPC_ENCODING_IEEE,     /* exponent all ones: infinity or NaN (also bfloat16 and float8_e5m2) */
+  OPC_ENCODING_FN,       /* no infinities; all ones are NaN, all other bits are numbers */
+  OPC_ENCODING_FNUZ,     /* no infinities, no negative zero: its bits are NaN; exponent bias one larger */
+  OPC_ENCODING_POWER     /* only an exponent, that of float32: no sign, no zero, no infinities; all ones are NaN */
 } opc_encoding_t;
 
 const char *opc_dtype_name(opc_dtype_t dtype);        /* "float32"; "other" for OPC_DTYPE_OTHER */
-const char *opc_dtype_scalar_type(opc_dtype_t dtype); /* as c10 prints it: "Float"; "Undefined" for OPC_DTYPE_OTHER */
-opc_dtype_t opc_dtype_find(const char *name); /* OPC_DTYPE_OTHER where there is none; "half", "long"… are known too */
-size_t opc_dtype_size(opc_dtype_t dtype);     /* bytes an element; 0 for OPC_DTYPE_OTHER */
+const char *opc_dtype_scalar_type(opc_dtype_t dtype); /* c10's name: "Float"; "Undefined" for OPC_DTYPE_OTHER */
+opc_dtype_t opc_dtype_find(const char *name);         /* OPC_DTYPE_OTHER: unknown; also accepts "half", "long"… */
+size_t opc_dtype_size(opc_dtype_t dtype);             /* bytes per element; 0 for OPC_DTYPE_OTHER */
 opc_dtype_class_t opc_dtype_class(opc_dtype_t dtype);
-int opc_dtype_digits(
-    opc_dtype_t dtype); /* bits of the significand, with the hidden one; 0 when not floating or complex */
+int opc_dtype_digits(opc_dtype_t dtype); /* significand bits including the hidden one; 0: not floating or complex */
 opc_encoding_t opc_dtype_encoding(opc_dtype_t dtype);
-/* Kernels store float8 and convert it, and hardly any compute in it: beside wider floating tensors it is a thing of its
- * own. */
+/* Kernels store and convert float8, but hardly any compute in it: wider floating tensors are treated separately. */
 bool opc_dtype_is_float8(opc_dtype_t dtype);
 bool opc_dtype_is_inexact(opc_dtype_t dtype); /* floating or complex */
 
@@ -60,7 +58,7 @@ typedef enum opc_device_type {
 
 typedef struct opc_device {
   opc_device_type_t type;
-  int index; /* -1: the current one */
+  int index; /* -1: the current device */
 } opc_device_t;
 
 const char *opc_device_type_name(opc_device_type_t type);     /* "cpu" */

@@ -1,9 +1,7 @@
-/* What a process has besides its memory and its libraries' settings, and a call into a library must leave as it found
- * it.
+/* Process state other than memory and library settings. A call into a library must leave it unchanged.
  *
- * Ownership: nothing to free; opc_process_state_keep copies what restoring needs, once, for the life of the process.
- * Threads: of the calling thread where a thing is a thread's own. Fork: what was kept before a fork serves the child.
- */
+ * Ownership: nothing to free; opc_process_state_keep copies the data for restoring once, for the life of the process.
+ * Threads: per-thread state is the calling thread's. Fork: a child can use what was kept before the fork. */
 #ifndef OPC_BASE_PROCESS_STATE_H
 #define OPC_BASE_PROCESS_STATE_H
 
@@ -19,22 +17,21 @@
 
 enum { OPC_STREAMS = 3, OPC_SIGNALS = 32, OPC_LOCALE_SIZE = 256 };
 
-/* How the processor computes with floating-point numbers: rounding, denormals, traps. Flags that an operation raised
- * are no part of it. */
+/* Floating-point mode of the processor: rounding, denormals, traps. Does not include exception flags. */
 typedef struct opc_fp_control {
   uint64_t vector; /* MXCSR, FPCR */
   uint64_t scalar; /* the x87 control word; 0 elsewhere */
 } opc_fp_control_t;
 opc_fp_control_t opc_fp_control_read(void); /* a few ns */
 void opc_fp_control_write(opc_fp_control_t control);
-/* The same, with denormal numbers taken for zero and results flushed to it. */
+/* The same mode, but denormal inputs count as zero and denormal results become zero. */
 opc_fp_control_t opc_fp_control_flushing(opc_fp_control_t control);
 
 typedef struct opc_process_state {
   opc_fp_control_t fp;
   struct opc_stream_state {
     bool open;
-    dev_t device; /* of the file behind it */
+    dev_t device; /* of the underlying file */
     ino_t inode;
     int flags; /* fcntl(F_GETFL) */
     off_t size;
@@ -45,27 +42,27 @@ typedef struct opc_process_state {
   char locale[OPC_LOCALE_SIZE];
   locale_t thread_locale;
   sigset_t blocked;
-  struct sigaction actions[OPC_SIGNALS]; /* by signal number */
+  struct sigaction actions[OPC_SIGNALS]; /* index: signal number */
   uint64_t environment;                  /* a hash */
 } opc_process_state_t;
 
 /* About 10 us. Flushes stdout. */
 void opc_process_state_read(opc_process_state_t *state);
-/* Reads it and copies what a later opc_process_state_restore needs. Only the first call counts; what it read is the
- * state to restore. */
+/* Reads the state and copies what opc_process_state_restore needs later. Only the first call has an effect; the state
+ * that it read is the one to restore. */
 const opc_process_state_t *opc_process_state_keep(void);
-/* Puts back whatever `now` has changed of what was kept. */
+/* Restores everything in which `now` differs from the kept state. */
 void opc_process_state_restore(const opc_process_state_t *now);
 
 typedef enum opc_process_part {
   OPC_PROCESS_FLOATING_POINT = 0,
   OPC_PROCESS_STREAMS,      /* closed, another file, another mode */
-  OPC_PROCESS_PROCESSORS,   /* that the thread may run on */
+  OPC_PROCESS_PROCESSORS,   /* that the thread may run on (affinity) */
   OPC_PROCESS_SURROUNDINGS, /* everything else */
   OPC_PROCESS_PARTS
 } opc_process_part_t;
-/* Adds a clause to *out[part] for each thing that differs: "the umask was 022 and is 000". Sizes of streams are not
- * compared. */
+/* Adds a clause to *out[part] for each difference: "the umask was 022 and is 000". Does not compare sizes of
+ * streams. */
 void opc_process_state_compare(const opc_process_state_t *before, const opc_process_state_t *after,
                                opc_text_t *const out[OPC_PROCESS_PARTS]);
 

@@ -1,6 +1,6 @@
-/* Counter-based random numbers: the n-th number of a stream is a function of (seed, stream, n) alone.
- * So an element's value does not depend on the layout it is stored in, on the order of filling, or on what ran before.
- * Source: the finalizer of SplitMix64 (Steele, Lea, Flood 2014), applied to a hashed counter. */
+/* Counter-based random numbers: the n-th number of a stream depends only on (seed, stream, n). So an element's value
+ * does not depend on its storage layout, on the order of filling, or on earlier calls. Source: the finalizer of
+ * SplitMix64 (Steele, Lea, Flood 2014), applied to a hashed counter. */
 #ifndef OPC_BASE_RANDOM_H
 #define OPC_BASE_RANDOM_H
 
@@ -16,13 +16,13 @@ double opc_random_uniform(uint64_t seed, uint64_t stream, uint64_t counter); /* 
 double opc_random_normal(uint64_t seed, uint64_t stream, uint64_t counter);  /* mean 0, variance 1 */
 /* lo <= result < hi; lo when the range is empty. */
 int64_t opc_random_range(uint64_t seed, uint64_t stream, uint64_t counter, int64_t lo, int64_t hi);
-/* A stream's number from a name, such as an argument's path. */
+/* Stream number for a name, such as an argument's path. */
 uint64_t opc_random_stream(const char *name);
 
-/* A sequence of random numbers: a function of (seed, how many were drawn). */
+/* A sequence of random numbers: depends only on (seed, how many were drawn). */
 typedef struct opc_rng {
   uint64_t seed, counter;
-  const void *view; /* what the owner draws from besides; not used here */
+  const void *view; /* another source that the owner draws from; not used here */
 } opc_rng_t;
 
 int64_t opc_rng_below(opc_rng_t *rng, int64_t limit); /* 0 <= result < limit; 0 when limit < 1 */

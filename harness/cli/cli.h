@@ -1,4 +1,4 @@
-/* What the subcommands of opcheck-c share: errors on stderr, parsing of options, exit codes.
+/* Shared code of opcheck-c's subcommands: errors on stderr, option parsing, exit codes.
  *
  * Ownership: strings from argv outlive everything here. Threads: one. */
 #ifndef OPC_CLI_CLI_H
@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "reports/report.h"
 
-/* Exit codes; scripts of users depend on them. */
+/* Exit codes; users' scripts depend on them. */
 enum {
   OPC_EXIT_OK = 0,
   OPC_EXIT_BROKEN = 1,
@@ -23,15 +23,15 @@ enum {
 };
 int opc_exit_code(opc_status_t status);
 
-/* A subcommand: argv[0] is "opcheck-c NAME", good for a usage line. full_argv is the whole command line, for the
+/* Arguments of a subcommand. argv[0] is "opcheck-c NAME", for usage lines. full_argv is the whole command line, for the
  * journal. */
 typedef struct opc_arguments {
   int argc;
   char **argv;
   int full_argc;
   const char *const *full_argv;
-  bool pipe_ignored,
-      limit_ignored; /* SIGPIPE and SIGXFSZ were when opcheck-c started; what it runs unchanged is to find them so */
+  bool pipe_ignored, limit_ignored; /* SIGPIPE and SIGXFSZ were ignored when opcheck-c started; programs that it runs
+                                       unmodified inherit that */
 } opc_arguments_t;
 typedef int opc_command_main_t(const opc_arguments_t *arguments);
 #define OPC_COMMAND(name, summary) opc_command_main_t opc_command_##name;
@@ -41,23 +41,23 @@ typedef int opc_command_main_t(const opc_arguments_t *arguments);
 /* "opcheck-c: MESSAGE" on stderr. */
 void opc_complain(const char *format, ...) OPC_PRINTF(1, 2);
 
-/* Runs argp over the arguments. What is wrong with an option's name is found before, so that one line reports it
- * with the nearest option; parsers report through the opc_error_t that their input begins with (see opc_parse_t) and
+/* Runs argp over the arguments. Misspelt option names are detected first, so that one line reports them with the
+ * nearest option. Parsers report errors through the opc_error_t at the start of their input (see opc_parse_t) and
  * return EINVAL. --help and --version print and exit. */
 opc_status_t opc_arguments_parse(const opc_arguments_t *arguments, const struct argp *argp, void *input,
                                  opc_error_t *error) OPC_CHECKED;
-/* Complains about a failed parse, with where to read on; returns the exit code. */
+/* Reports a failed parse and points to the help; returns the exit code. */
 int opc_arguments_failed(const opc_arguments_t *arguments, const opc_error_t *error);
 
-/* Values of options. The error names the option and what it takes. */
+/* Parse option values. The error names the option and the values that it accepts. */
 opc_status_t opc_value_integer(const char *option, const char *text, int64_t lowest, int64_t highest, int64_t *out,
                                opc_error_t *error) OPC_CHECKED;
 opc_status_t opc_value_seconds(const char *option, const char *text, double *out, opc_error_t *error) OPC_CHECKED;
 
-/* Of --junit-cases: "operator" or "case". */
+/* Value of --junit-cases: "operator" or "case". */
 opc_status_t opc_value_junit_cases(const char *text, opc_junit_cases_t *out, opc_error_t *error) OPC_CHECKED;
 
-/* A growing list of strings. The array is the list's, the strings are not unless they came from opc_strings_split. */
+/* A growing list of strings. The list owns the array, and only those strings that came from opc_strings_split. */
 typedef struct opc_strings {
   const char **items;
   size_t count;
@@ -66,10 +66,10 @@ typedef struct opc_strings {
 } opc_strings_t;
 opc_status_t opc_strings_add(opc_strings_t *list, const char *item, opc_error_t *error) OPC_CHECKED;
 opc_status_t opc_strings_split(opc_strings_t *list, const char *text,
-                               opc_error_t *error) OPC_CHECKED; /* at commas; empty parts are dropped */
+                               opc_error_t *error) OPC_CHECKED; /* at commas; drops empty parts */
 void opc_strings_clear(opc_strings_t *list);
 
-/* The candidate nearest to a mistyped word: fed one by one; best stays NULL where none is near. */
+/* The candidate nearest to a mistyped word. Feed candidates one by one; best stays NULL if none is near. */
 typedef struct opc_nearest {
   const char *word;
   const char *best;
@@ -77,10 +77,10 @@ typedef struct opc_nearest {
 } opc_nearest_t;
 void opc_nearest_try(opc_nearest_t *nearest, const char *candidate);
 
-/* Check names, with the nearest one on a mistake. */
+/* Validates check names; the error suggests the nearest name. */
 opc_status_t opc_check_names_validate(const opc_strings_t *names, opc_error_t *error) OPC_CHECKED;
 
-/* Index of the check that a rule belongs to; -1 for those that any case can end with. */
+/* Index of the check that a rule belongs to; -1: any case can end with this rule. */
 struct opc_rule;
 int opc_rule_check(const struct opc_rule *rule);
 

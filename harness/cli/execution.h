@@ -1,5 +1,5 @@
-/* A run as `run` and `list` start it: the journal is chosen, the reports' targets are tried before anything else, the
- * run is executed, and the reports are made from the journal, whatever became of the run.
+/* A run as started by `run` and `list`: choose the journal, test the report targets first, execute the run, then write
+ * the reports from the journal, whether or not the run succeeded.
  *
  * Ownership: the caller's strings outlive the call. Threads: one. */
 #ifndef OPC_CLI_EXECUTION_H
@@ -19,7 +19,7 @@ typedef struct opc_report_target {
 
 enum { OPC_REPORT_TARGETS = 8 };
 
-/* Keys of the options that every command which runs something has; a command's own begin with OPC_KEY_OWN. */
+/* Keys of the options shared by all commands that run something; a command's own keys begin at OPC_KEY_OWN. */
 enum {
   OPC_KEY_SAMPLES = 256,
   OPC_KEY_PRELOAD,
@@ -34,26 +34,27 @@ enum {
 };
 
 typedef struct opc_execution {
-  opc_run_options_t options; /* journal is filled in by opc_execution_run */
-  const char *journal; /* --journal; NULL: a temporary one, removed after a complete run and named after a broken one */
+  opc_run_options_t options; /* opc_execution_run fills in the journal */
+  const char *journal; /* --journal; NULL: a temporary one, removed after a complete run; its path is printed after a
+                          failed one */
   opc_report_target_t targets[OPC_REPORT_TARGETS];
   size_t target_count;
-  opc_strings_t libraries, preloads, samples; /* opc_execution_options puts them into the options */
+  opc_strings_t libraries, preloads, samples; /* opc_execution_options copies them into the options */
   opc_junit_cases_t junit_cases;
   bool strict, timeout_given;
-  int required;             /* --require-checked: percent of operators and classes; 0: any number will do */
+  int required;             /* --require-checked: percent of operators and classes; 0: no minimum */
   opc_progress_t *progress; /* (optional) shown during the run */
-  /* Shows the finished (or broken) run on stdout; exit_code is the one that the program will end with. */
+  /* Shows the finished (or failed) run on stdout; exit_code is the program's exit code. */
   opc_status_t (*show)(const opc_problems_t *problems, int exit_code, void *context, opc_error_t *error);
   void *context;
 } opc_execution_t;
 
-/* Takes the value of an option above. False: the key is another one. */
+/* Takes the value of an option listed above. False: not one of these keys. */
 bool opc_execution_option(opc_execution_t *execution, int key, const char *value, opc_status_t *out_status,
                           opc_error_t *error);
-/* A file that an option reads, told before anything is loaded: it is a mistake of the command line. */
+/* Tests a file that an option reads before anything is loaded: an unreadable one is a usage error. */
 opc_status_t opc_execution_readable(const char *option, const char *file, opc_error_t *error) OPC_CHECKED;
-/* A file that an option writes: targets that are one file would overwrite each other without a word. */
+/* Rejects an output file that another option writes too: the two would silently overwrite each other. */
 opc_status_t opc_execution_claim(const opc_execution_t *execution, const char *option, const char *file,
                                  opc_error_t *error) OPC_CHECKED;
 void opc_execution_options(opc_execution_t *execution, const opc_arguments_t *arguments);
@@ -62,13 +63,13 @@ void opc_execution_clear(opc_execution_t *execution);
 /* Prints errors on stderr. Returns the exit code. */
 int opc_execution_run(opc_execution_t *execution);
 
-/* A line for each report that was written. */
+/* Prints a line for each report that was written. */
 void opc_execution_tell_reports(const opc_execution_t *execution, const opc_screen_t *screen);
-/* A file with the whole result, for what a screen has no room for; NULL: none is kept. */
+/* A file with the complete result, for what the screen has no room for; NULL: none was written. */
 const char *opc_execution_whole(const opc_execution_t *execution);
 
-/* Adds a library, or those of a folder or wheel that register operators (inspect/package.h), but for those that are the
- * same file as one before: a message on stderr says so. */
+/* Adds a library, or all libraries in a folder or wheel that register operators (inspect/package.h). Skips a library
+ * that is the same file as an earlier one, with a message on stderr. */
 opc_status_t opc_libraries_add(opc_strings_t *libraries, const char *path, opc_error_t *error) OPC_CHECKED;
 
 #endif

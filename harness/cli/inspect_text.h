@@ -5,7 +5,7 @@
 
 #include "reports/screen.h"
 
-/* library: what opc_inspection_make made. */
+/* library: as made by opc_inspection_make. */
 void opc_inspect_show(const opc_screen_t *screen, const json_t *library);
 
 #endif

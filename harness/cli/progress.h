@@ -1,5 +1,4 @@
-/* One line on a terminal that says where the run is. Nothing is shown where stderr is no terminal.
- * Ownership: a plain struct. Threads: one. */
+/* A progress line on the terminal. Not shown if stderr is not a terminal. Ownership: a plain struct. Threads: one. */
 #ifndef OPC_CLI_PROGRESS_H
 #define OPC_CLI_PROGRESS_H
 
@@ -14,7 +13,7 @@ typedef struct opc_progress {
 opc_progress_t opc_progress_start(void);
 /* For opc_run_options_t.progress; context is the opc_progress_t. */
 void opc_progress_show(const opc_run_progress_t *state, void *context);
-/* Takes the line away: before anything else is printed. */
+/* Erases the line; call before printing anything else. */
 void opc_progress_clear(opc_progress_t *progress);
 
 #endif

@@ -1,4 +1,4 @@
-/* By which ways the code in a library's file calls CUDA.
+/* How the code in a library's file calls CUDA.
  *
  * Ownership: none. Threads, fork: no shared state. */
 #ifndef OPC_INSPECT_CUDA_CALLS_H
@@ -17,8 +17,8 @@ typedef enum opc_gpu_runtime {
 } opc_gpu_runtime_t;
 
 opc_gpu_runtime_t opc_cuda_runtime_of(const opc_elf_file_t *file);
-/* It names functions of the CUDA driver that launch, copy, allocate or wait: as symbols, or in its data, to be looked
- * up while it runs. A static runtime does too. */
+/* True if the file names CUDA driver functions that launch, copy, allocate or wait: as symbols, or as strings to be
+ * looked up at run time. A static runtime does so too. */
 bool opc_cuda_driver_works(const opc_elf_file_t *file);
 
 #ifdef __cplusplus

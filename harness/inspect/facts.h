@@ -1,5 +1,5 @@
-/* What one library's file says about itself: how it registers operators, what it was built against, its GPU code, its
- * debug information.
+/* Facts from one library's file: how it registers operators, what it was built against, its GPU code, its debug
+ * information.
  *
  * Ownership: opc_facts_clear; the strings belong to the ELF file, which outlives the facts. Threads, fork: no shared
  * state. */
@@ -26,38 +26,38 @@ typedef struct opc_facts {
   bool register_operators; /* torch::RegisterOperators, torch::jit::RegisterOperators */
   bool stable_library;     /* STABLE_TORCH_LIBRARY: libtorch's C interface */
   bool custom_classes;
-  const char *python_module;   /* of its PyInit_ function; NULL */
-  const char **python_symbols; /* undefined, in the order of the file */
+  const char *python_module;   /* name in its PyInit_ function; NULL: none */
+  const char **python_symbols; /* undefined symbols of Python's C API, in file order */
   size_t python_count;
   size_t torch_cpp; /* undefined C++ symbols of libtorch */
   size_t torch_c;   /* undefined symbols of libtorch's C interface */
-  bool newer_torch; /* a registration as libtorch has it from 2.12 on */
+  bool newer_torch; /* uses a registration interface of libtorch 2.12 or later */
   opc_string_abi_t strings;
-  const char *old_string_symbol; /* of libtorch, with std::string before C++11; NULL */
-  bool driver_calls;             /* of the CUDA driver's interface */
+  const char *old_string_symbol; /* a libtorch symbol with the pre-C++11 std::string; NULL: none */
+  bool driver_calls;             /* calls the CUDA driver API */
   opc_gpu_runtime_t gpu_runtime;
-  bool rocm; /* has GPU code of ROCm */
+  bool rocm; /* has ROCm GPU code */
   opc_gpu_codes_t gpu;
   bool debug, function_names; /* .debug_info; .symtab */
-  const char *debug_file;     /* that a .gnu_debuglink names; NULL */
-  const char *compiler;       /* the first string of .comment; NULL */
+  const char *debug_file;     /* named by .gnu_debuglink; NULL: none */
+  const char *compiler;       /* the first string of .comment; NULL: none */
 } opc_facts_t;
 
 opc_status_t opc_facts_read(const opc_elf_file_t *file, opc_facts_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_facts_clear(opc_facts_t *facts);
 
-/* Whether it registers operators or classes with libtorch. */
+/* True if it registers operators or classes with libtorch. */
 static inline bool opc_facts_registers(const opc_facts_t *facts) {
   return facts->torch_library || facts->register_operators || facts->stable_library || facts->custom_classes;
 }
 
-/* Of Python's C interface, by its name. */
+/* True if the name is one of Python's C API. */
 bool opc_symbol_is_python(const char *name);
-/* Of CUDA, ROCm or SYCL, by its name: for a library of which no file is here. */
+/* True if the name is one of CUDA, ROCm or SYCL; used if the defining library is not installed. */
 bool opc_symbol_is_accelerator(const char *name);
-/* A registration as libtorch has it from 2.12 on: tags have moved to torch::headeronly. */
+/* A registration interface of libtorch 2.12 or later: tags moved to torch::headeronly. */
 bool opc_symbol_is_newer_torch(const char *name);
-/* A symbol of C++ that takes or returns std::string as it was before C++11 (_GLIBCXX_USE_CXX11_ABI=0). */
+/* A C++ symbol that takes or returns the pre-C++11 std::string (_GLIBCXX_USE_CXX11_ABI=0). */
 bool opc_symbol_has_old_string(const char *name);
 
 #ifdef __cplusplus

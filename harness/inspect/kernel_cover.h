@@ -1,10 +1,10 @@
-/* Kernels that are built for fewer GPUs than the rest of their library: a source file that was compiled with other
+/* Kernels that are built for fewer GPUs than the rest of their library: their source file was compiled with other
  * options than its neighbours.
  *
- * A fat binary is what nvcc makes of one source file, and its first machine code names the kernels in it. Code for one
- * architecture alone or one family (sm_90a, sm_100f) is written for it on purpose, and a file that has nothing else is
- * not looked at. A kernel that other files have too runs wherever one of them does. Ownership: opc_uneven_clear.
- * Threads, fork: no shared state. The bytes may be anything: what cannot be read says nothing. */
+ * A fat binary is nvcc's output for one source file; its first machine code names the kernels in it. Code for a single
+ * architecture or family (sm_90a, sm_100f) is written for it on purpose: files with only such code are ignored. A
+ * kernel that is also in other files runs wherever one of them does. Ownership: opc_uneven_clear. Threads, fork: no
+ * shared state. The bytes can be anything: unreadable ones are ignored. */
 #ifndef OPC_INSPECT_KERNEL_COVER_H
 #define OPC_INSPECT_KERNEL_COVER_H
 
@@ -21,12 +21,12 @@ typedef struct opc_uneven_kernel {
 } opc_uneven_kernel_t;
 
 typedef struct opc_uneven {
-  opc_uneven_kernel_t *items; /* by name */
+  opc_uneven_kernel_t *items; /* sorted by name */
   size_t count;
   bool incomplete; /* out of memory */
 } opc_uneven_t;
 
-/* `whole`: the codes of all that lies in the section. */
+/* `whole`: the codes of the whole section. */
 void opc_uneven_read(const unsigned char *bytes, size_t size, const opc_gpu_codes_t *whole, opc_uneven_t *out);
 void opc_uneven_clear(opc_uneven_t *uneven);
 

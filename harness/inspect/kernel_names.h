@@ -1,9 +1,9 @@
-/* Names of the GPU kernels in a library, read from its file: the strings that its initialisers register kernels by.
+/* Names of the GPU kernels in a library, read from its file: the strings under which its initialisers register kernels.
  *
- * A kernel is registered by its mangled name, which stands in .rodata; one that is extern "C" by its own, which an
- * exported function has as well. What is found so may be a device variable or another string: good to choose by, not to
- * count by. Of a template there is one name for all instances. Ownership: opc_kernel_names_clear. Threads, fork: no
- * shared state. The file may be anything. */
+ * A kernel is registered under its mangled name, which is in .rodata. An extern "C" kernel is registered under its
+ * plain name, which an exported function also has. A name found this way can be a device variable or another string:
+ * use names to choose, not to count. All instances of a template share one name. Ownership: opc_kernel_names_clear.
+ * Threads, fork: no shared state. The file can contain anything. */
 #ifndef OPC_INSPECT_KERNEL_NAMES_H
 #define OPC_INSPECT_KERNEL_NAMES_H
 
@@ -21,11 +21,12 @@ typedef struct opc_kernel_names {
   size_t count;
 } opc_kernel_names_t;
 
-/* Adds those that are not there yet; a library without GPU code adds none. */
+/* Adds names that are not in *out yet; a library without GPU code adds none. */
 opc_status_t opc_kernel_names_read(const opc_elf_file_t *file, opc_kernel_names_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_kernel_names_clear(opc_kernel_names_t *names);
 
-/* The identifier of a mangled function at namespace scope, where it stands in `mangled`; false: it has none. */
+/* Finds the identifier in the mangled name of a function at namespace scope; *out points into `mangled`. False: it has
+ * none. */
 bool opc_kernel_identifier(const char *mangled, const char **out, size_t *out_length);
 
 #ifdef __cplusplus

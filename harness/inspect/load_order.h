@@ -1,5 +1,5 @@
-/* In which order libraries that depend on one another are loaded: each behind those that it needs by name, or by a
- * symbol that another one defines. */
+/* Load order of libraries that depend on one another: each comes after those that it needs by name, or by a symbol that
+ * another one defines. */
 #ifndef OPC_INSPECT_LOAD_ORDER_H
 #define OPC_INSPECT_LOAD_ORDER_H
 
@@ -7,8 +7,8 @@
 
 #include "base/status.h"
 
-/* out_order[0] is the index of the first to load. Libraries that do not depend on each other, need each other in a
- * circle, or cannot be read (the loader says why) keep their order. */
+/* out_order[0] is the index of the first library to load. Libraries keep their order if they are independent, need each
+ * other in a cycle, or are unreadable (the loader reports why). */
 opc_status_t opc_load_order(const char *const *paths, size_t count, size_t *out_order, opc_error_t *error) OPC_CHECKED;
 
 #endif

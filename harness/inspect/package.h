@@ -1,9 +1,9 @@
-/* Folders and wheels in place of libraries: the libraries in them that register operators, and the files behind their
- * names.
+/* Folders and wheels given in place of libraries: finds the libraries in them that register operators, and the files
+ * behind their names.
  *
- * A library in a wheel is named as if the wheel were a folder: x.whl/pkg/_C.so. Such a name is good wherever a library
- * is named; the wheel's libraries are unpacked once, into a private temporary folder that is removed when the process
- * that unpacked it exits. Ownership: strings belong to this module. Threads: one. */
+ * A library in a wheel is named as if the wheel were a folder: x.whl/pkg/_C.so. Such a name works wherever a library is
+ * named. A wheel's libraries are unpacked once, into a private temporary folder; it is removed when the process that
+ * unpacked it exits. Ownership: strings belong to this module. Threads: one. */
 #ifndef OPC_INSPECT_PACKAGE_H
 #define OPC_INSPECT_PACKAGE_H
 
@@ -12,14 +12,14 @@
 
 #include "base/status.h"
 
-/* A folder, or a zip file (what a wheel is). */
+/* True for a folder or a zip file (a wheel is one). */
 bool opc_package_is(const char *path);
-/* Calls visit with the name of each library in it that registers operators, in order of name. OPC_ERR_IO: it cannot be
- * unpacked; whatever visit returns ends it. */
+/* Calls visit with the name of each library in it that registers operators, sorted by name. OPC_ERR_IO: it cannot be
+ * unpacked. An error from visit ends the loop and is returned. */
 opc_status_t opc_package_each(const char *path,
                               opc_status_t (*visit)(const char *library, void *context, opc_error_t *error),
                               void *context, opc_error_t *error) OPC_CHECKED;
-/* The file that a name stands for: unpacked where it leads into a wheel, otherwise the name itself. */
+/* The file that a name stands for: the unpacked file if it is in a wheel, otherwise the name itself. */
 const char *opc_package_file(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* A library that another one of the same installed package needs, in whatever folder of the package it lies: Python
- * loads it first, by its path, and so nothing in the file says where it is.
+/* Finds a library needed by another one of the same installed package, in any folder of that package. Python loads such
+ * a library first, by path, so no file says where it is.
  *
  * Ownership: the caller's buffer. Threads: one; fork: no shared state. */
 #ifndef OPC_INSPECT_PACKAGE_SEARCH_H
@@ -8,7 +8,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* library: of the package. False: it is of no package, or the package has none of that name, or several. */
+/* library: a library of the package. False: it belongs to no package, or the package has no file of that name, or
+ * several. */
 bool opc_package_search(const char *library, const char *name, char out[PATH_MAX]);
 
 #endif

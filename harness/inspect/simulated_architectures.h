@@ -1,4 +1,4 @@
-/* The architectures of the GPUs that can be simulated: the rows of cuda/image/architectures.def, by name and number.
+/* The GPU architectures that can be simulated: the entries of cuda/image/architectures.def, with name and number.
  *
  * Threads, fork: constant. */
 #ifndef OPC_INSPECT_SIMULATED_ARCHITECTURES_H

@@ -1,8 +1,8 @@
-/* The CPU memory of a child that runs operators: poisoned, counted, and guarded while somebody asks for it.
+/* CPU memory of a child that runs operators: poisoned, counted, and guarded on request.
  *
- * The two functions go under libtorch's CPU allocator (opc_bridge_set_allocator) for the life of the process; what was
- * allocated in one mode may be released in the other. Threads: allocate and release any; the mode is set while no
- * operator runs. */
+ * The two functions are installed as libtorch's CPU allocator (opc_bridge_set_allocator) for the life of the process.
+ * Memory allocated in one mode may be released in the other. Threads: any may allocate and release; set the mode only
+ * while no operator runs. */
 #ifndef OPC_MEMORY_CPU_MEMORY_H
 #define OPC_MEMORY_CPU_MEMORY_H
 
@@ -11,34 +11,33 @@
 
 void *opc_cpu_memory_allocate(size_t bytes, void *context);
 void opc_cpu_memory_release(void *data, void *context);
-/* Calls `given` for each block that this thread gets, before anybody uses it. NULL: no call. */
+/* Calls `given` for each block that this thread allocates, before its first use. NULL: no call. */
 void opc_cpu_memory_tell(void (*given)(void *data, size_t bytes));
-/* New storage is guarded from now on, with opc_poison_pattern's byte. Where the system gives no more mappings, poisoned
- * memory is given. */
+/* Guards new storage from now on, filled with opc_poison_pattern's byte. If the system gives no more mappings, storage
+ * is only poisoned. */
 void opc_cpu_memory_guard(opc_guard_side_t side);
-void opc_cpu_memory_plain(void); /* only poisoned again */
+void opc_cpu_memory_plain(void); /* new storage is only poisoned again */
 bool opc_cpu_memory_guarded(void);
-/* Of guarded storage from now on. The default, 64, is that of libtorch's own allocator, which an operator may expect of
- * memory that it asks for. Returns what it was. */
+/* Alignment of guarded storage from now on. The default is 64, as in libtorch's own allocator; operators may rely on
+ * that for memory that they allocate. Returns the previous value. */
 size_t opc_cpu_memory_align(size_t alignment);
-/* The alignment of arguments; 1: they end flush at the guard behind them (elements stay aligned: the size is a multiple
- * of theirs), for an operator may expect no more of them than an element's alignment. The default is 64. Returns what
- * it was. */
+/* Alignment of arguments; default 64. 1: they end directly at the guard page, as operators may rely only on element
+ * alignment. (Elements stay aligned: the size is a multiple of theirs.) Returns the previous value. */
 size_t opc_cpu_memory_align_arguments(size_t alignment);
 
-/* What storage is asked for from now on. */
+/* What newly allocated storage is for. */
 typedef enum opc_memory_use {
-  OPC_MEMORY_OWN = 0, /* the operator's, and the default */
+  OPC_MEMORY_OWN = 0, /* the operator's own memory; the default */
   OPC_MEMORY_ARGUMENT,
-  OPC_MEMORY_READ_ONLY_ARGUMENT /* to be protected while the operator runs */
+  OPC_MEMORY_READ_ONLY_ARGUMENT /* will be protected while the operator runs */
 } opc_memory_use_t;
 void opc_cpu_memory_use(opc_memory_use_t use);
 
-/* On: only the data of guarded storage follow opc_poison_pattern's byte from now on, what lies beside them always reads
- * the same. */
+/* On: only the data of guarded storage has opc_poison_pattern's byte from now on; the memory around it always reads the
+ * same. */
 void opc_cpu_memory_fix_slack(bool on);
 
-/* What libtorch holds of it now, guarded or not. */
+/* What libtorch has allocated from it now, guarded or not. */
 typedef struct opc_cpu_memory_live {
   size_t blocks, bytes;
 } opc_cpu_memory_live_t;

@@ -1,7 +1,7 @@
-/* Readings of what the process holds, taken between rounds of calls, and what their growth means.
+/* Measures the resources of the process between rounds of calls, and interprets their growth.
  *
- * A leak grows for ever, a cache until it is full, and what is set up once grows once: only growth that has not ended
- * when the calls end counts. Ownership: nothing. Threads: one. */
+ * A leak grows without end, a cache until it is full, one-time setup once: only growth that still continues at the end
+ * counts. Ownership: nothing. Threads: one. */
 #ifndef OPC_MEMORY_GROWTH_H
 #define OPC_MEMORY_GROWTH_H
 
@@ -11,7 +11,7 @@
 
 typedef enum opc_growth_kind {
   OPC_GROWTH_BLOCKS = 0, /* of libtorch's CPU allocator: tensors */
-  OPC_GROWTH_ALLOCATED,  /* bytes of malloc; tensors are in it */
+  OPC_GROWTH_ALLOCATED,  /* bytes of malloc, tensors included */
   OPC_GROWTH_MAPPED,     /* bytes of mappings */
   OPC_GROWTH_DESCRIPTORS,
   OPC_GROWTH_THREADS,
@@ -19,7 +19,7 @@ typedef enum opc_growth_kind {
 } opc_growth_kind_t;
 
 typedef struct opc_reading {
-  int calls; /* made before it */
+  int calls; /* made before this reading */
   size_t values[OPC_GROWTH_KINDS];
   size_t block_bytes; /* of OPC_GROWTH_BLOCKS */
 } opc_reading_t;
@@ -31,17 +31,17 @@ typedef struct opc_growth {
   size_t count;
 } opc_growth_t;
 
-/* Adds a reading after `calls` calls. Where there are more threads than before, gives those that are about to end some
- * time to do so. OPC_ERR_SYSTEM as opc_process_use_read. */
+/* Adds a reading after `calls` calls. If there are more threads than before, first waits for those that are about to
+ * end. OPC_ERR_SYSTEM as opc_process_use_read. */
 opc_status_t opc_growth_read(opc_growth_t *growth, int calls, opc_error_t *error) OPC_CHECKED;
 
-/* From reading to reading: more by at least a byte a call, by a page, or by one. */
+/* Growth between two readings: at least one byte per call, one page, or one item. */
 bool opc_growth_between(const opc_growth_t *growth, opc_growth_kind_t kind, size_t from, size_t to);
-/* Any kind did. */
+/* True if any kind grew. */
 bool opc_growth_any(const opc_growth_t *growth, size_t from, size_t to);
-/* In each of the last OPC_GROWTH_ROUNDS rounds. False: there are not as many. */
+/* Growth in each of the last OPC_GROWTH_ROUNDS rounds. False also if there were fewer rounds. */
 bool opc_growth_is_steady(const opc_growth_t *growth, opc_growth_kind_t kind);
-/* So much that going on may bring the machine down. */
+/* So much growth that continuing might exhaust the machine. */
 bool opc_growth_is_large(const opc_growth_t *growth);
 
 #endif

@@ -1,10 +1,10 @@
-/* What guard.c and guard_access.c share: one mapping with its guards. Not for others. */
+/* Shared by guard.c and guard_access.c only: one mapping with its guards. */
 #ifndef OPC_MEMORY_GUARD_SLOT_H
 #define OPC_MEMORY_GUARD_SLOT_H
 
 #include "memory/guard.h"
 
-/* How far a region that should be closed was opened by an access. */
+/* How far an access has opened a region that should be closed. */
 typedef enum opc_guard_open { OPC_CLOSED = 0, OPC_OPEN_READ, OPC_OPEN_WRITE } opc_guard_open_t;
 
 /* Guard, accessible pages (slack, data, slack), guard. */
@@ -14,37 +14,37 @@ typedef struct opc_guard_slot {
   uint64_t number;
   unsigned char *mapping, *pages;
   size_t mapping_bytes, page_bytes;
-  unsigned char poison; /* of the slack, and of what is read where nothing is */
+  unsigned char poison; /* fills the slack; also read from opened guards and released memory */
   char label[OPC_GUARD_LABEL];
-  bool live, freed; /* neither: a spare; freed: in quarantine */
-  bool keyed;       /* the pages carry the key of write_key.h */
+  bool live, freed; /* both false: free for reuse; freed: in quarantine */
+  bool keyed;       /* the pages have the protection key of write_key.h */
   bool read_only;
-  bool closed_by_key; /* read-only by that; otherwise by mprotect */
-  bool damaged;       /* noted already */
-  bool touched;       /* one of the three below is not what it should be */
+  bool closed_by_key; /* read-only through the key; otherwise through mprotect */
+  bool damaged;       /* damage was already recorded */
+  bool touched;       /* one of the three fields below may not be OPC_CLOSED */
   opc_guard_open_t before, behind, inside;
-  struct opc_guard_slot *next, *previous; /* of all mapped */
+  struct opc_guard_slot *next, *previous; /* all mapped slots */
 } opc_guard_slot_t;
 
-/* With the lock held. */
-extern opc_guard_slot_t *opc_guard_slots; /* all that are mapped */
-extern size_t opc_guard_closed;           /* how many the key closes now */
+/* Access these with the lock held. */
+extern opc_guard_slot_t *opc_guard_slots; /* all mapped slots */
+extern size_t opc_guard_closed;           /* number of slots that the key closes now */
 void opc_guard_lock(void);
 void opc_guard_unlock(void);
 bool opc_guard_try_lock(
-    void); /* for a signal handler: false where the holder does not let go, which may be the interrupted code itself */
+    void); /* for a signal handler; false: the holder keeps the lock, and may be the interrupted code itself */
 
-/* The slot as others see it. */
+/* The public description of the slot. */
 opc_guard_block_t opc_guard_slot_block(const opc_guard_slot_t *slot);
-/* Notes damage of the slack; with the lock held. */
+/* Records damage to the slack; call with the lock held. */
 void opc_guard_slot_look(opc_guard_slot_t *slot);
-/* Puts the guards back, and what is inside as it should be. */
+/* Restores the guards, and the protection of the data. */
 void opc_guard_slot_close(opc_guard_slot_t *slot);
-/* What is inside can be read only. False: the system refuses. */
+/* Makes the data read-only. False: the system refuses. */
 bool opc_guard_slot_close_to_writes(opc_guard_slot_t *slot);
-/* What is inside is writable again. */
+/* Makes the data writable again. */
 bool opc_guard_slot_lift(opc_guard_slot_t *slot);
-/* The pages are as others, with this protection (PROT_...). Async-signal-safe. */
+/* Removes the key from the pages and gives them this protection (PROT_...). Async-signal-safe. */
 bool opc_guard_slot_unkey(opc_guard_slot_t *slot, int protection);
 
 #endif

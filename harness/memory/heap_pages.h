@@ -1,23 +1,24 @@
-/* The heap of a process that forks, in pages of 2 MiB: what loading left there (libtorch's registry: tens of MiB) is
- * copied page by page into the page tables of each child, and freed from them again. With large pages a fork costs a
- * fraction of that, and a child that writes to one gets small pages there, as before. */
+/* Puts the heap of a forking process on 2 MiB pages. The page tables for what loading left there (libtorch's registry:
+ * tens of MiB) are copied to each child page by page, and freed again. With large pages a fork costs a fraction of
+ * that. A child that writes to a large page gets small pages there, as before. */
 #ifndef OPC_MEMORY_HEAP_PAGES_H
 #define OPC_MEMORY_HEAP_PAGES_H
 
 #include <stddef.h>
 
-/* For GLIBC_TUNABLES of a process before it starts: its heap grows by large pages (glibc 2.35; older ones know nothing
- * of it). Loading libtorch takes a quarter of the page faults then, and a child and the one that it forks 8 of 40 ms
- * less (measured). */
+/* For GLIBC_TUNABLES of a process before it starts: its heap grows in large pages (glibc 2.35; older versions ignore
+ * this). Loading libtorch then has a quarter of the page faults; a child and its own child take 8 of 40 ms less
+ * (measured). */
 #define OPC_HEAP_PAGES_TUNABLE "glibc.malloc.hugetlb=1"
 
-/* For a process that will fork often, where its heap has small pages, by itself or again: copies it, which takes as
- * long as some six forks do with small pages (13 ms, measured). Where the system cannot do it all stays as it is. */
+/* For a process that will fork often and whose heap has small pages, still or again: copies the heap to large pages.
+ * That takes as long as about six forks with small pages (13 ms, measured). Does nothing if the system does not support
+ * it. */
 void opc_heap_pages_join(void);
-/* Of memory that is about to be filled, the whole pages of it: to be given them at once takes a third of the time of a
- * fault each. */
+/* Populates the whole pages of memory that is about to be filled: one call takes a third of the time of one fault per
+ * page. */
 void opc_pages_give(void *data, size_t bytes);
-/* In a child: what it allocates anew has small pages, for most of a large one would be cleared in vain. */
+/* In a child: new allocations use small pages, as clearing most of a large page would be wasted. */
 void opc_heap_pages_keep_small(void);
 
 #endif

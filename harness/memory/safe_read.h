@@ -1,4 +1,4 @@
-/* Memory that may be gone: read without a fault.
+/* Reads memory that may be unmapped, without a fault.
  *
  * Threads: any. */
 #ifndef OPC_MEMORY_SAFE_READ_H
@@ -7,8 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Copies the bytes of this process at `address`. False: not all of them can be read; what `out` holds then is
- * undefined. */
+/* Copies the bytes of this process at `address`. False: some of them are unreadable; `out` is then undefined. */
 bool opc_memory_safe_read(const void *address, void *out, size_t bytes);
 
 #endif

@@ -1,7 +1,7 @@
-/* Runs a program with the shim preloaded, and nothing else changed: its standard streams, its process group, its
- * signals, its limits.
+/* Runs a program with the shim preloaded and everything else unchanged: standard streams, process group, signals,
+ * limits.
  *
- * Threads: none; the signal handlers are the process's, and are what they were before at the end. */
+ * Threads: none; uses the process's signal handlers, and restores them at the end. */
 #ifndef OPC_RECORD_PROGRAM_LAUNCH_H
 #define OPC_RECORD_PROGRAM_LAUNCH_H
 
@@ -10,18 +10,17 @@
 #include "base/status.h"
 
 typedef struct opc_program_launch {
-  char *const *words; /* NULL at the end */
-  const char *shim;   /* no space or colon in it: LD_PRELOAD cannot say such a name */
+  char *const *words; /* NULL-terminated */
+  const char *shim;   /* must not contain a space or colon, which LD_PRELOAD cannot express */
   const char *folder;
-  bool pipe_ignored, limit_ignored; /* SIGPIPE and SIGXFSZ were when opcheck-c started */
+  bool pipe_ignored, limit_ignored; /* SIGPIPE and SIGXFSZ were ignored when opcheck-c started */
 } opc_program_launch_t;
 
-/* Waits for its end: *out_status as of waitpid. While it runs, signals that somebody sends to this process go on to it;
- * those of the terminal reach it by themselves. OPC_ERR_USAGE: it cannot be executed. */
+/* Waits for the program to end: *out_status as from waitpid. Meanwhile, signals sent to this process are forwarded to
+ * it; signals from the terminal reach it directly. OPC_ERR_USAGE: it cannot be executed. */
 opc_status_t opc_program_run(const opc_program_launch_t *launch, int *out_status, opc_error_t *error) OPC_CHECKED;
 
-/* Why the preloaded shim cannot work in a program, found in its file: "it is statically linked". NULL: nothing is known
- * against it. */
+/* Why a preloaded shim cannot work in a program, from its file: "it is statically linked". NULL: no reason known. */
 const char *opc_program_kind(const char *word);
 
 #endif

@@ -1,6 +1,6 @@
-/* Makes room for the observer's own work inside a program that must not notice it: errno, the locale of this thread
- * (numbers are written with a point), cancellation and SIGXFSZ (a write beyond a limit is an error here, not a signal)
- * are as they were after the end.
+/* Brackets the observer's work inside a program that must not notice it. Between begin and end, numbers are written
+ * with a point, and a write beyond a limit is an error instead of a signal. end restores errno, this thread's locale,
+ * cancellation and SIGXFSZ.
  *
  * Threads: any, one opc_quiet_t each. Not for hot paths: half a dozen system calls. */
 #ifndef OPC_RECORD_QUIET_H
@@ -16,7 +16,7 @@ extern "C" {
 
 typedef struct opc_quiet {
   int error, cancel;
-  bool limit_pending; /* a SIGXFSZ of the program's own was waiting before */
+  bool limit_pending; /* a SIGXFSZ of the program was already pending */
   sigset_t mask;
   locale_t locale;
 } opc_quiet_t;

@@ -1,4 +1,4 @@
-/* Whether memory of this process can be read, without reading it: no signal where it cannot. A page a probe.
+/* True if memory of this process is readable. Does not read it, so no signal can occur. One probe per page.
  *
  * Threads: any; another thread may unmap the memory after the answer. */
 #ifndef OPC_RECORD_READABLE_H
@@ -13,7 +13,8 @@ extern "C" {
 #endif
 
 bool opc_memory_readable(const void *memory, size_t bytes);
-/* The number is an address of something in this process. Below 4 GiB numbers are taken for numbers. */
+/* True if the number is the address of readable memory in this process. Numbers below 4 GiB never count as
+ * addresses. */
 bool opc_number_is_address(uint64_t number);
 
 #ifdef __cplusplus

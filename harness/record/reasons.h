@@ -1,4 +1,4 @@
-/* Why a call is not in the sample file. */
+/* Why a call is missing from the sample file. */
 #ifndef OPC_RECORD_REASONS_H
 #define OPC_RECORD_REASONS_H
 

@@ -1,7 +1,7 @@
-/* What is to be recorded, as opcheck-c writes it into the folder and the observer reads it: a line "KEY VALUE" each.
+/* What to record: opcheck-c writes it to the folder and the observer reads it, one line "KEY VALUE" each.
  *
- * Ownership: opc_record_settings_clear frees what reading made; a writer's strings are its own. Threads: none of their
- * own. */
+ * Ownership: opc_record_settings_clear frees what opc_record_settings_read allocated; the writer owns its strings.
+ * Threads: no own state. */
 #ifndef OPC_RECORD_RECORD_SETTINGS_H
 #define OPC_RECORD_RECORD_SETTINGS_H
 
@@ -16,16 +16,17 @@ extern "C" {
 #endif
 
 typedef struct opc_record_settings {
-  const char *observers;     /* the folder with the observers */
-  const char *values_folder; /* how a sample names the folder of its .npy files; "" without --values */
-  const char **namespaces;   /* none: all but those of libtorch itself */
+  const char *observers;     /* the folder that contains the observers */
+  const char *values_folder; /* name of the folder of .npy files in samples; "" without --values */
+  const char **namespaces;   /* none: all namespaces except libtorch's own */
   size_t namespace_count;
   const char **globs;
   size_t glob_count;
-  int64_t calls;    /* distinct calls of an operator */
-  int64_t total;    /* of all operators */
-  int64_t size_mib; /* of what is written, a process */
-  int64_t elements; /* a floating tensor of no more keeps its values; an integer one of 16 times as many */
+  int64_t calls;    /* distinct calls per operator */
+  int64_t total;    /* for all operators together */
+  int64_t size_mib; /* written output per process */
+  int64_t elements; /* floating tensors of at most this many elements keep their values; integer tensors of at most 16
+                       times as many */
   char *owned;
 } opc_record_settings_t;
 
@@ -34,7 +35,7 @@ opc_status_t opc_record_settings_write(const opc_record_settings_t *settings, co
                                        opc_error_t *error) OPC_CHECKED;
 opc_status_t opc_record_settings_read(const char *folder, opc_record_settings_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_record_settings_clear(opc_record_settings_t *settings);
-/* Whether an operator's calls are wanted: "ns::op" and its overload, "" where it has none. */
+/* True if calls of the operator should be recorded: "ns::op" and its overload, "" if none. */
 bool opc_record_settings_want(const opc_record_settings_t *settings, const char *name, const char *overload);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
-/* What the observer of one process keeps: which operators are wanted, which classes of calls were written already, how
- * many calls there were; and the file that new calls are written to. Nothing of libtorch.
+/* State of one process's observer: which operators are wanted, which classes of calls were already written, how many
+ * calls there were; and the file for new calls. Independent of libtorch.
  *
- * Ownership: everything lives as long as the process. Threads: any. Fork: a child goes on with what its parent knew, in
- * a file of its own. A file is open only while a line is written, so that a program that closes or counts its
- * descriptors meets none of ours. */
+ * Ownership: everything lives as long as the process. Threads: any. Fork: a child continues with its parent's state, in
+ * its own file. A file is open only while a line is written, so that a program that closes or counts its descriptors
+ * never sees one of ours. */
 #ifndef OPC_RECORD_RECORDER_H
 #define OPC_RECORD_RECORDER_H
 
@@ -21,21 +21,22 @@ extern "C" {
 typedef struct opc_recorded_operator opc_recorded_operator_t;
 
 opc_status_t opc_recorder_start(const char *folder, opc_error_t *error) OPC_CHECKED;
-/* NULL: its calls are not wanted. Names as RecordFunction has them: "ns::op" and its overload. is_operator tells
- * operators from other functions that libtorch observes, once for each name that is wanted otherwise. */
+/* NULL: calls of this operator are not wanted. Names as in RecordFunction: "ns::op" and its overload. is_operator
+ * distinguishes operators from other functions that libtorch observes; it is called once per name that is otherwise
+ * wanted. */
 typedef bool opc_is_operator_t(const char *name, const char *overload);
 opc_recorded_operator_t *opc_recorder_find(const char *name, const char *overload, opc_is_operator_t *is_operator);
 void opc_recorder_seen(opc_recorded_operator_t *op);
-/* True: a call of this class is new; the caller ends with opc_recorder_write or opc_recorder_leave. */
+/* True: the class is new; the caller must then call opc_recorder_write or opc_recorder_leave. */
 bool opc_recorder_claim(opc_recorded_operator_t *op, uint64_t class_);
-/* The call is left out; so will be all of its class. */
+/* Leaves out this call and all later ones of its class. */
 void opc_recorder_leave(opc_recorded_operator_t *op, uint64_t class_, opc_reason_t reason);
-/* One call that has no class is left out. */
+/* Counts one call without a class as left out. */
 void opc_recorder_count(opc_recorded_operator_t *op, opc_reason_t reason);
-/* Writes the line's bytes at once; line.failed counts as OPC_REASON_TROUBLE. */
+/* Writes the line immediately; line.failed counts as OPC_REASON_TROUBLE. */
 void opc_recorder_write(opc_recorded_operator_t *op, uint64_t class_, const opc_text_t *sample);
 
-/* For side files: takes bytes from what may be written; false where not so many are left. */
+/* For side files: reserves bytes of the output limit; false: not enough are left. */
 bool opc_recorder_take_bytes(size_t bytes);
 bool opc_recorder_wants_namespace(const char *name);
 const char *opc_recorder_folder(void);

@@ -1,5 +1,5 @@
-/* The .npy files that an earlier recording left beside the same output: those that the earlier file names and the new
- * one does not are removed. Others in that folder stay, whosever they are.
+/* Removes .npy files that an earlier recording left next to the same output: those that the earlier sample file names
+ * and the new one does not. Other files in that folder stay.
  *
  * Ownership: opc_stale_values_clear. Threads: one. */
 #ifndef OPC_RECORD_STALE_VALUES_H
@@ -12,10 +12,10 @@ typedef struct opc_stale_values {
   size_t count;
 } opc_stale_values_t;
 
-/* What the sample file names as a recording does (side_file.c); nothing where it cannot be read. */
+/* The .npy files that the sample file names, if named as in a recording (side_file.c); none if it is unreadable. */
 opc_stale_values_t opc_stale_values_of(const char *samples);
-/* Removes those of `before` that are not in `after` from OUTPUT.values, and the folder when nothing is left in it. What
- * cannot be removed stays. */
+/* Removes the files of `before` that are not in `after` from OUTPUT.values, and the folder once it is empty. Files that
+ * cannot be removed stay. */
 void opc_stale_values_remove(const opc_stale_values_t *before, const opc_stale_values_t *after, const char *output);
 void opc_stale_values_clear(opc_stale_values_t *values);
 

@@ -1,10 +1,10 @@
-/* One end of a socket pair that carries JSON objects, one a line, and file descriptors. The simplest of them, as most
- * results are, travel as plain lines (plain_line.h), all others as JSON; who sends and who reads sees objects. The
- * other end may be hostile: lines have a bound, what is no object is reported as garbage, and nothing here blocks on
- * reading.
+/* One end of a socket pair that carries JSON objects, one per line, and file descriptors. The simplest objects, as most
+ * results are, are sent as plain lines (plain_line.h), all others as JSON; sender and reader see only objects. The
+ * other end may be hostile: line length is limited, anything that is not an object is reported as garbage, and reading
+ * never blocks.
  *
- * Ownership: opc_channel_close; JSON that is received belongs to the caller, JSON that is sent stays the caller's.
- * Threads: one. A zeroed channel has fd 0: use OPC_CHANNEL_INIT. */
+ * Ownership: opc_channel_close; received JSON belongs to the caller, sent JSON stays the caller's. Threads: one. A
+ * zeroed channel has fd 0: use OPC_CHANNEL_INIT. */
 #ifndef OPC_WIRE_CHANNEL_H
 #define OPC_WIRE_CHANNEL_H
 
@@ -21,7 +21,7 @@ typedef struct opc_channel {
   char *data;
   size_t length, capacity, scanned;
   size_t line_limit; /* 0: OPC_CHANNEL_LINE_LIMIT */
-  bool ended;        /* nothing more comes */
+  bool ended;        /* end of file was read */
   int fds[OPC_CHANNEL_FDS];
   size_t fd_count;
 } opc_channel_t;
@@ -30,23 +30,23 @@ typedef struct opc_channel {
   { .fd = -1 }
 
 typedef enum opc_channel_event {
-  OPC_CHANNEL_NOTHING = 0, /* no whole line yet */
+  OPC_CHANNEL_NOTHING = 0, /* no complete line yet */
   OPC_CHANNEL_LINE,        /* *out is an object */
-  OPC_CHANNEL_GARBAGE,     /* not an object, or longer than the bound */
+  OPC_CHANNEL_GARBAGE,     /* not an object, or longer than the limit */
   OPC_CHANNEL_END
 } opc_channel_event_t;
 
-/* Makes a pair; *out_other is close-on-exec too and the caller's. */
+/* Creates a pair; *out_other is also close-on-exec, and the caller's. */
 opc_status_t opc_channel_open(opc_channel_t *channel, int *out_other, opc_error_t *error) OPC_CHECKED;
-/* Reads what is there and gives the next line. */
+/* Reads available data and returns the next line. */
 opc_channel_event_t opc_channel_next(opc_channel_t *channel, json_t **out);
-/* The oldest descriptor that came along, -1 when there is none; the caller closes it. */
+/* The oldest received descriptor, -1: none; the caller closes it. */
 int opc_channel_take_fd(opc_channel_t *channel);
-/* Sends one object, waiting up to 10 s for the reader; descriptors go with the first byte. OPC_ERR_SYSTEM when the
- * other end is gone. */
+/* Sends one object, waiting up to 10 s for the reader; descriptors go with the first byte. OPC_ERR_SYSTEM: the other
+ * end is closed. */
 opc_status_t opc_channel_send(opc_channel_t *channel, const json_t *object, const int *fds, size_t fd_count,
                               opc_error_t *error) OPC_CHECKED;
-/* The other end reads an end of file; what it still sends can be read. */
+/* The other end reads end of file; its remaining messages can still be read. */
 void opc_channel_finish(opc_channel_t *channel);
 void opc_channel_close(opc_channel_t *channel);
 

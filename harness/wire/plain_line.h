@@ -1,10 +1,10 @@
-/* Objects of texts, real numbers and empty objects alone, which most results are, as a line of their own kind: a mark
- * that no JSON begins with, then for each member its key, what kind it is of and its value, each member closed by a
- * separator. To write and to read JSON looks at every character several times: of an operator's battery of 200 cases
- * that was a tenth of all its processor time (measured).
+/* A line format for objects that contain only strings, real numbers and empty objects, as most results do: a mark that
+ * cannot begin JSON, then the key, type and value of each member, each member followed by a separator. Writing and
+ * reading JSON examines every character several times: for an operator with 200 cases that took a tenth of all
+ * processor time (measured).
  *
  * Ownership: the text and the object are the caller's. Threads: any. The line may come from a hostile process: whatever
- * it holds, reading it gives an object as JSON could have held it, or NULL. */
+ * it contains, reading it gives an object that JSON could represent, or NULL. */
 #ifndef OPC_WIRE_PLAIN_LINE_H
 #define OPC_WIRE_PLAIN_LINE_H
 
@@ -16,10 +16,10 @@
 
 enum { OPC_PLAIN_LINE_MARK = 0x01 };
 
-/* Writes the line, without a newline, in the place of what was there. False: a member is of another kind, or a text has
- * a control character. */
+/* Writes the line, without a newline, and replaces the old content. False: a member has another type, or a string has a
+ * control character. */
 bool opc_plain_line_write(opc_text_t *out, const json_t *object);
-/* What stands behind the mark; the bytes are overwritten. NULL: it is no such line, or memory ran out. */
+/* Reads the line after the mark; overwrites the bytes. NULL: not such a line, or out of memory. */
 json_t *opc_plain_line_read(char *line, size_t length);
 
 #endif

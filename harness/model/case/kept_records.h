@@ -1,8 +1,8 @@
-/* Records of a journal, by their places in its file, as they are in memory already: what need not be parsed again. The
- * first ones, up to a number of bytes of their lines, so that a journal of any length costs as much.
+/* Records of a journal that are still in memory, by offset in its file, and need not be parsed again. Only the first
+ * ones, up to a number of bytes of their lines: this limits the memory for journals of any length.
  *
- * Ownership: a record that is kept has a reference more; opc_kept_clear. A zeroed list is empty and valid. Errors:
- * none, what finds no memory is not kept. */
+ * Ownership: each kept record holds one reference; opc_kept_clear. A zeroed list is empty and valid. Errors: none; if
+ * memory runs out, a record is not kept. */
 #ifndef OPC_MODEL_CASE_KEPT_RECORDS_H
 #define OPC_MODEL_CASE_KEPT_RECORDS_H
 
@@ -19,14 +19,14 @@ typedef struct opc_kept_record {
 } opc_kept_record_t;
 
 typedef struct opc_kept_records {
-  opc_kept_record_t *items; /* by offset */
+  opc_kept_record_t *items; /* sorted by offset */
   size_t count, bytes;
 } opc_kept_records_t;
 
-/* Behind all others. The record must not be changed any more. */
+/* Adds a record at the end. The record must not change any more. */
 void opc_kept_add(opc_kept_records_t *kept, uint64_t offset, size_t length, json_t *record);
 const opc_kept_record_t *opc_kept_find(const opc_kept_records_t *kept, uint64_t offset); /* NULL: not kept */
-/* The file ends here: those behind are not in it. */
+/* The file now ends here: drops the records past the end. */
 void opc_kept_cut(opc_kept_records_t *kept, uint64_t end);
 void opc_kept_clear(opc_kept_records_t *kept);
 

@@ -1,5 +1,5 @@
-/* Verdicts, severities and skip reasons (reports of users depend on the texts): one X-macro each gives enum and text.
- */
+/* Verdicts, severities and skip reasons (users' reports depend on the texts): one X-macro each defines the enum and its
+ * texts. */
 #ifndef OPC_MODEL_CASE_VERDICT_H
 #define OPC_MODEL_CASE_VERDICT_H
 

@@ -1,7 +1,6 @@
-/* A JSON file that a person wrote: its text, what it says, and mistakes told as "FILE:LINE:COLUMN: FIELD: what is
- * wrong".
+/* A JSON file written by a person: its text, its content, and errors as "FILE:LINE:COLUMN: FIELD: what is wrong".
  *
- * Ownership: opc_json_file_close releases everything; what `top` holds goes with it. Threads: one file, one thread. */
+ * Ownership: opc_json_file_close releases everything, including what `top` holds. Threads: one file, one thread. */
 #ifndef OPC_MODEL_JSON_JSON_FILE_H
 #define OPC_MODEL_JSON_JSON_FILE_H
 
@@ -12,23 +11,23 @@ typedef struct opc_json_file {
   const char *name; /* the caller's */
   opc_text_t text;
   json_t *top;
-  char *folder; /* of the file, for what it names; NULL: the current one */
+  char *folder; /* folder of the file, for relative names in it; NULL: the current one */
   opc_error_t *error;
 } opc_json_file_t;
 
-/* kind: "sample file", for messages. OPC_ERR_IO: unreadable; OPC_ERR_INPUT: no JSON, or a key twice in one object. To
- * be closed also after a failure. */
+/* kind: "sample file", for messages. OPC_ERR_IO: unreadable; OPC_ERR_INPUT: not JSON, or a duplicate key in an object.
+ * Close the file even after a failure. */
 opc_status_t opc_json_file_open(opc_json_file_t *file, const char *name, const char *kind,
                                 opc_error_t *error) OPC_CHECKED;
 void opc_json_file_close(opc_json_file_t *file);
 
-/* OPC_ERR_INPUT at a field given by its path from the top. Where `what` begins with the path's end and ": ", as a
- * reader's message does, that is not said twice. */
+/* OPC_ERR_INPUT for a field given by its path from the top. */
 opc_status_t opc_json_file_mistake(const opc_json_file_t *file, const char *field, const char *what);
-/* The same inside LIST[index]; field is the path from there. */
+/* The same inside LIST[index]; field is the path from that item. If `what` begins with field and ": ", as a reader's
+ * message does, field is not repeated. */
 opc_status_t opc_json_file_item_mistake(const opc_json_file_t *file, const char *list, size_t index, const char *field,
                                         const char *what);
-/* The file is {"format": FORMAT, LIST: […]} and nothing else; *out_items is borrowed. */
+/* The file must be {"format": FORMAT, LIST: […]} and nothing else; *out_items is borrowed. */
 opc_status_t opc_json_file_items(const opc_json_file_t *file, const char *format, const char *list,
                                  const json_t **out_items) OPC_CHECKED;
 /* "FILE:LINE" of LIST[index]; the caller frees; NULL: out of memory. */

@@ -1,8 +1,7 @@
-/* Reading JSON that a person wrote: the path of the field under the cursor, errors that name it, and fields nobody
- * knows.
+/* Reads JSON written by a person: tracks the path of the current field, names it in errors, and rejects unknown fields.
  *
- * Ownership: a reader borrows everything. Convention: enter returns what leave takes; after a failure nobody leaves, so
- * that the path of the mistake stays. Threads: one reader, one thread. */
+ * Ownership: a reader borrows everything. Convention: pass the result of enter to leave; do not leave after a failure,
+ * so that the path of the error is kept. Threads: one reader, one thread. */
 #ifndef OPC_MODEL_JSON_JSON_READ_H
 #define OPC_MODEL_JSON_JSON_READ_H
 
@@ -16,10 +15,10 @@
 enum { OPC_FIELD_SIZE = 256 };
 
 typedef struct opc_json_reader {
-  char path[OPC_FIELD_SIZE]; /* "args[1].tensor.shape[0]"; cut when longer */
-  const char *folder;        /* relative files are taken from here; NULL: the current folder */
+  char path[OPC_FIELD_SIZE]; /* "args[1].tensor.shape[0]"; truncated if too long */
+  const char *folder;        /* base of relative file names; NULL: the current folder */
   opc_error_t *error;        /* may be NULL */
-  /* Constructors that objects are checked against; NULL: they are taken as they stand. */
+  /* Constructors to check objects against; NULL: objects are accepted unchecked. */
   const struct opc_class *(*find_class)(const char *name, void *context);
   void *context;
 } opc_json_reader_t;
@@ -30,13 +29,13 @@ void opc_json_leave(opc_json_reader_t *reader, size_t before);
 
 /* OPC_ERR_INPUT, "PATH: what is wrong". */
 opc_status_t opc_json_fail(opc_json_reader_t *reader, const char *format, ...) OPC_PRINTF(2, 3);
-/* A field of the object that is not among `known` (ends with NULL) is a mistake; it is named with the nearest known
+/* Fails if the object has a field that is not in `known` (NULL-terminated); the message suggests the nearest known
  * one. */
 opc_status_t opc_json_check_fields(opc_json_reader_t *reader, const json_t *object,
                                    const char *const *known) OPC_CHECKED;
-/* The entry of `known` (ends with NULL) that is most like word; NULL where none is like it at all. */
+/* The entry of `known` (NULL-terminated) most similar to word; NULL: none is similar. */
 const char *opc_json_nearest(const char *word, const char *const *known);
-/* What stands there, for "…, not WHAT": `"abc"`, `3`, `null`, `a list`, `an object`. Returns out. */
+/* Describes the value for "…, not WHAT": `"abc"`, `3`, `null`, `a list`, `an object`. Returns out. */
 const char *opc_json_what(const json_t *json, char *out, size_t size);
 
 opc_status_t opc_json_read_integer(opc_json_reader_t *reader, const json_t *json, int64_t lowest,

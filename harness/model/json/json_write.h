@@ -1,5 +1,5 @@
-/* Building JSON: text that may be no UTF-8, and objects whose members may fail.
- * Ownership: what is returned is a new reference; what is put in is consumed, NULL included. */
+/* Builds JSON: from text that may not be UTF-8, and with members that may fail. Ownership: results are new references;
+ * arguments are consumed, NULL included. */
 #ifndef OPC_MODEL_JSON_JSON_WRITE_H
 #define OPC_MODEL_JSON_JSON_WRITE_H
 
@@ -7,16 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A JSON string; null for NULL. Bytes that are no UTF-8 (a file's name, an operator's exception) appear as \xFF. NULL:
+/* A JSON string; null for NULL. Bytes that are not UTF-8 (a file name, an operator's exception) appear as \xFF. NULL:
  * out of memory. */
 json_t *opc_json_text(const char *text);
 /* The same, but "" for NULL. */
 json_t *opc_json_string(const char *text);
 
-/* The text of a member; NULL where there is none. Owned by the object. */
+/* The string value of a member; NULL: none. Owned by the object. */
 const char *opc_json_text_of(const json_t *object, const char *key);
 
-/* An object under construction: NULL once a member could not be made, and every later step keeps it so. */
+/* An object under construction: becomes NULL once a member could not be created, and stays NULL in all later steps. */
 void opc_json_put(json_t **object, const char *key, json_t *value);
 void opc_json_append(json_t **array, json_t *value);
 /* A list of `count` integers. */

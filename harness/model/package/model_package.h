@@ -1,10 +1,10 @@
-/* What an AOTInductor package (.pt2) says of itself, read from the file: nothing of it is loaded. No libtorch.
+/* Reads the metadata of an AOTInductor package (.pt2) from the file, without loading any of it. No libtorch.
  *
- * A package is a zip file with a folder data/aotinductor/NAME/ a model: the compiled library, metadata (device,
- * processor, instructions), a list of the operators that it calls by name, and its own source, where the shapes and
- * dtypes of the inputs stand. Where the exported program is in it as well (torch.export.pt2_archive's package_pt2),
- * data/sample_inputs/NAME.pt holds the inputs that it was exported with. Ownership: opc_package_clear. Threads: one.
- * Source: torch/export/pt2_archive/constants.py, torch/csrc/inductor/aoti_package. */
+ * A package is a zip file with one folder data/aotinductor/NAME/ per model. The folder holds the compiled library,
+ * metadata (device, processor, instruction set), a list of the operators that it calls by name, and its source, which
+ * has the shapes and dtypes of the inputs. If the package also holds the exported program (torch.export.pt2_archive's
+ * package_pt2), data/sample_inputs/NAME.pt holds the example inputs of the export. Ownership: opc_package_clear.
+ * Threads: one. Source: torch/export/pt2_archive/constants.py, torch/csrc/inductor/aoti_package. */
 #ifndef OPC_MODEL_PACKAGE_MODEL_PACKAGE_H
 #define OPC_MODEL_PACKAGE_MODEL_PACKAGE_H
 
@@ -20,39 +20,38 @@ extern "C" {
 #endif
 
 typedef struct opc_package_model {
-  char *name;             /* "model" where nobody chose another */
-  char device[16];        /* "cpu", "cuda"; "" unknown, as all of these */
+  char *name;             /* "model" by default */
+  char device[16];        /* "cpu", "cuda"; here and below "": unknown */
   char machine[32];       /* "x86_64" */
   char platform[32];      /* "linux" */
   char instructions[128]; /* "AVX512 AVX512_VNNI" */
   char capability[16];    /* of a CUDA device, "90" */
-  bool kernels; /* it brings CUDA kernels of its own, which run on devices of that capability alone; true where its
-                   source does not say */
-  char libraries[256]; /* of operators; only packages that were exported with this in their metadata say so */
-  json_t *calls;       /* object: operator "ns::op.overload" -> array of the arguments' names */
+  bool kernels; /* has its own CUDA kernels, which run only on devices of that capability; also true if the source does
+                   not say */
+  char libraries[256]; /* operator libraries; given only if the export put them into the metadata */
+  json_t *calls;       /* object: operator "ns::op.overload" -> array of argument names */
   json_t *classes;     /* object: "ns.Name" -> true */
-  json_t *inputs; /* array of VALUEs of the sample format, as many as the model takes; NULL: the package does not say */
-  bool example;   /* they have the values of the example that it was exported with, which a package holds that holds the
-                     exported program, too */
+  json_t *inputs; /* array of VALUEs of the sample format, one per input of the model; NULL: the package does not say */
+  bool example;   /* inputs have the values of the export's example; only in packages with the exported program */
   size_t outputs; /* 0: the package does not say */
 } opc_package_model_t;
 
 typedef struct opc_package {
   opc_package_model_t *models;
   size_t count;
-  uint64_t bytes; /* of the file */
+  uint64_t bytes; /* file size */
 } opc_package_t;
 
-/* OPC_ERR_IO: it cannot be read. OPC_ERR_UNSUPPORTED: it is no package. OPC_ERR_INPUT: it is a broken one. All the code
- * in it is compared with its checksum. */
+/* OPC_ERR_IO: unreadable. OPC_ERR_UNSUPPORTED: not a package. OPC_ERR_INPUT: a damaged one. Verifies the checksums of
+ * all code in it. */
 opc_status_t opc_package_read(const char *path, opc_package_t *out, opc_error_t *error) OPC_CHECKED;
-/* Writes the model's compiled library to a file of its own, so that it can be looked at. OPC_ERR_NOT_FOUND: the package
- * has none, only source. */
+/* Writes the model's compiled library to a separate file, so that it can be inspected. OPC_ERR_NOT_FOUND: the package
+ * has only source. */
 opc_status_t opc_package_unpack_code(const char *path, const char *model, const char *target,
                                      opc_error_t *error) OPC_CHECKED;
 void opc_package_clear(opc_package_t *package);
 
-/* Operators are called "package::NAME" by their model's name. */
+/* Operators are named "package::NAME" after their model. */
 #define OPC_PACKAGE_NAMESPACE "package"
 
 #ifdef __cplusplus

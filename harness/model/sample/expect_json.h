@@ -1,14 +1,14 @@
-/* The "expect" object of a sample: what a person promises about the result. */
+/* The "expect" object of a sample: a person's promises about the result. */
 #ifndef OPC_MODEL_SAMPLE_EXPECT_JSON_H
 #define OPC_MODEL_SAMPLE_EXPECT_JSON_H
 
 #include "model/json/json_read.h"
 #include "model/sample/sample.h"
 
-/* Into sample->expect; the arguments are there already, so that paths can be checked against them. */
+/* Reads into sample->expect; sample->arguments must be set, as paths are checked against them. */
 opc_status_t opc_expect_read(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
                              opc_sample_t *sample) OPC_CHECKED;
-/* New reference; a JSON null where nothing is promised; NULL: out of memory. */
+/* New reference; JSON null if nothing is promised; NULL: out of memory. */
 json_t *opc_expect_to_json(const opc_expect_t *expect);
 
 #endif

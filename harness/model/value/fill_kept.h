@@ -1,10 +1,10 @@
-/* opc_fill_logical with a memory: every check makes a sample's arguments anew, some of them dozens of times, and a
- * random number costs what ten copies of it do. Logical values are a function of the spec, the stream and the seed
- * alone, so what was filled once can be copied.
+/* opc_fill_logical with a cache. Every check creates a sample's arguments again, some dozens of times, and a random
+ * number costs as much as ten copies. Logical values depend only on spec, stream and seed, so that a previous result
+ * can be copied.
  *
- * Ownership: the memory is a process's and all those that it forked since opc_fills_share, or since the first fill: at
- * most OPC_FILLS_KEPT_BYTES, apart from the heap that operators allocate from and between inaccessible pages. So a
- * child that crashed leaves the next one what it filled. Threads: one. Fork: any, also while another one fills. */
+ * Ownership: the cache is shared by a process and all its children, forked after opc_fills_share or the first fill. It
+ * has at most OPC_FILLS_KEPT_BYTES, outside the heap that operators use and between inaccessible pages. So a crashed
+ * child leaves its fills to the next one. Threads: one. Fork: any time, also while another process fills. */
 #ifndef OPC_MODEL_VALUE_FILL_KEPT_H
 #define OPC_MODEL_VALUE_FILL_KEPT_H
 
@@ -12,9 +12,9 @@
 
 #define OPC_FILLS_KEPT_BYTES ((size_t)16 << 20)
 
-/* Before any fork. Where there is no memory for it, each process fills for itself. */
+/* Call before any fork. If memory runs out, each process fills for itself. */
 void opc_fills_share(void);
-/* As opc_fill_logical, to the bit. */
+/* Same result as opc_fill_logical, to the bit. */
 opc_status_t opc_fill_kept(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out,
                            opc_error_t *error) OPC_CHECKED;
 

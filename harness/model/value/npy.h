@@ -1,6 +1,5 @@
-/* NumPy's .npy files: versions 1 to 3, C and Fortran order, little-endian, the dtypes that torch has too.
- * Source: numpy.lib.format, "Format Version 1.0 … 3.0". Ownership: the caller frees the data. Threads: no shared state.
- */
+/* NumPy's .npy files: versions 1 to 3, C and Fortran order, little-endian, dtypes that torch also has. Source:
+ * numpy.lib.format, "Format Version 1.0 … 3.0". Ownership: the caller frees the data. Threads: no shared state. */
 #ifndef OPC_MODEL_VALUE_NPY_H
 #define OPC_MODEL_VALUE_NPY_H
 
@@ -20,10 +19,10 @@ typedef struct opc_npy {
   size_t data_offset; /* bytes */
 } opc_npy_t;
 
-/* Reads the header and checks that the data is all there. OPC_ERR_IO: unreadable; OPC_ERR_INPUT: no such array.
+/* Reads the header and checks that all data is present. OPC_ERR_IO: unreadable; OPC_ERR_INPUT: not such an array.
  * Messages name the file. */
 opc_status_t opc_npy_describe(const char *file, opc_npy_t *out, opc_error_t *error) OPC_CHECKED;
-/* As above, and the elements in row-major order whatever the file's order is, numel * dtype size bytes. */
+/* As above, and also reads the elements, in row-major order whatever the file's order: numel * dtype size bytes. */
 opc_status_t opc_npy_load(const char *file, opc_npy_t *out, void **out_data, opc_error_t *error) OPC_CHECKED;
 
 #endif

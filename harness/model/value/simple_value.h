@@ -1,4 +1,4 @@
-/* A plain value of a type, for constructors and methods that nobody has given arguments for.
+/* A simple value of a type, for constructors and methods whose arguments nobody specified.
  *
  * Ownership: the JSON is the caller's. Threads: any. */
 #ifndef OPC_MODEL_VALUE_SIMPLE_VALUE_H
@@ -8,8 +8,8 @@
 
 enum { OPC_SIMPLE_ROUNDS = 4 };
 
-/* A VALUE of the sample format, another one each round: sizes and counts are mostly small and positive, so these come
- * first. NULL: no simple value of this type. */
+/* A VALUE of the sample format, a different one each round (0 to OPC_SIMPLE_ROUNDS - 1). Small positive numbers come
+ * first, as most sizes and counts are such. NULL: no simple value of this type. */
 json_t *opc_simple_value(const opc_type_t *type, int round);
 
 #endif

@@ -1,9 +1,9 @@
-/* Arguments before they become tensors: what a sample file says, what a search makes up, what a variant changes.
+/* Arguments before they become tensors: from a sample file, a search or a variant.
  *
- * A tensor here is a description (shape, dtype, strides, storage, fill); materialising it is checks/call/call.h's work,
- * in a worker's child. The same tree carries runtime values: `handle` then points at the bridge's object. Ownership:
- * opc_value_clear frees the tree, not the handles (their owner is opc_call_t, or whoever got the returns). Shapes and
- * strides are in elements. Threads: one tree, one thread. */
+ * A tensor here is a description (shape, dtype, strides, storage, fill); checks/call/call.h materialises it in a
+ * worker's child. The same tree holds runtime values: `handle` then points to the bridge's object. Ownership:
+ * opc_value_clear frees the tree, not the handles (their owner is opc_call_t, or whoever received the returns). Shapes
+ * and strides are in elements. Threads: one tree, one thread. */
 #ifndef OPC_MODEL_VALUE_VALUE_H
 #define OPC_MODEL_VALUE_VALUE_H
 
@@ -24,26 +24,26 @@ extern "C" {
 enum { OPC_MAX_DIMS = 16 };
 
 typedef enum opc_fill_kind {
-  OPC_FILL_NORMAL =
-      0, /* the default for floating and complex: mean 0, variance 1. Integers: -4..4 (unsigned: 0..8); bool: coin */
-  OPC_FILL_UNIFORM, /* [0, 1); integers: 0 or 1 */
-  OPC_FILL_ARANGE,  /* 0, 1, 2… in logical order */
+  OPC_FILL_NORMAL = 0, /* default. Floating and complex: mean 0, variance 1. Integers: -4..4 (unsigned: 0..8); bool:
+                          either with equal chance */
+  OPC_FILL_UNIFORM,    /* [0, 1); integers: 0 or 1 */
+  OPC_FILL_ARANGE,     /* 0, 1, 2… in logical order */
   OPC_FILL_ZEROS,
   OPC_FILL_ONES,
   OPC_FILL_FULL,   /* value */
   OPC_FILL_RANGE,  /* random integers, lo <= x < hi */
   OPC_FILL_VALUES, /* values, in logical order */
-  OPC_FILL_FILE    /* a .npy file, logical order whatever its own order is */
+  OPC_FILL_FILE    /* a .npy file, in logical order whatever the file's order */
 } opc_fill_kind_t;
 
-/* What a variant lays over the fill: element i is replaced where i % 3 == 0, and element 0 always. */
+/* Values that a variant puts over the fill: element i is replaced if i % 3 == 0 (so element 0 always is). */
 typedef enum opc_special {
   OPC_SPECIAL_NONE = 0,
   OPC_SPECIAL_NAN, /* quiet NaN with payload bits set */
   OPC_SPECIAL_NEGATIVE_ZERO,
-  OPC_SPECIAL_INFINITY, /* +inf and -inf in turn */
-  OPC_SPECIAL_DENORMAL, /* smallest denormal, both signs in turn */
-  OPC_SPECIAL_EXTREME   /* lowest and largest integer in turn; largest finite for floating */
+  OPC_SPECIAL_INFINITY, /* alternating +inf and -inf */
+  OPC_SPECIAL_DENORMAL, /* smallest denormal, alternating signs */
+  OPC_SPECIAL_EXTREME   /* integers: alternating lowest and highest; floating: largest finite */
 } opc_special_t;
 
 typedef struct opc_fill {
@@ -53,32 +53,32 @@ typedef struct opc_fill {
   opc_number_t value;   /* FULL */
   opc_number_t *values; /* VALUES; value_count must equal the number of elements */
   size_t value_count;
-  char *file; /* FILE; absolute once the sample file was read */
-  /* Rounds what was filled to this dtype's numbers first (dtype check: the float64 reference gets the narrow dtype's
-   * values). OPC_DTYPE_OTHER: no rounding. */
+  char *file; /* FILE; absolute after the sample file was read */
+  /* Rounds the fill to this dtype's numbers first (dtype check: the float64 reference gets the narrow dtype's values).
+   * OPC_DTYPE_OTHER: no rounding. */
   opc_dtype_t rounded_to;
-  /* Fills as if the tensor had this dtype (class), so that a cast variant has the same logical values. OTHER: its own.
-   */
+  /* Fills as if the tensor had this dtype (class), so that a cast variant has the same logical values. OTHER: the
+   * tensor's dtype. */
   opc_dtype_t filled_as;
 } opc_fill_t;
 
 typedef struct opc_tensor_spec {
   int ndim;
   int64_t sizes[OPC_MAX_DIMS];
-  int64_t strides[OPC_MAX_DIMS]; /* always filled in; contiguous by default */
+  int64_t strides[OPC_MAX_DIMS]; /* always set; contiguous by default */
   int64_t storage_offset;        /* elements */
-  int64_t storage_size;          /* elements; always filled in, at least what the view needs */
-  char *storage;                 /* tensors with one id share a storage; NULL: its own */
-  char *identity;                /* arguments with one id are the very same tensor (same TensorImpl); NULL: its own */
+  int64_t storage_size;          /* elements; always set, at least what the view needs */
+  char *storage;                 /* tensors with the same id share a storage; NULL: not shared */
+  char *identity;                /* arguments with the same id are one tensor (same TensorImpl); NULL: not shared */
   opc_dtype_t dtype;
   opc_device_t device;
   bool requires_grad, conj, neg;
-  bool dtype_given, device_given; /* the sample named them; a sweep may change dtype all the same */
+  bool dtype_given, device_given; /* the sample specified them; a dtype sweep may still change dtype */
   opc_fill_t fill;
-  /* Stream of random numbers; the argument's path as it was before any variant, so that variants keep logical values.
-   * NULL: the argument's present path. */
+  /* Stream of random numbers: the argument's path before any variant, so that variants keep logical values. NULL: the
+   * argument's current path. */
   char *stream;
-  unsigned repeated; /* a bit a dimension all of whose elements have the first one's values, as one of stride 0 has */
+  unsigned repeated; /* one bit per dimension; set: its elements all have the values of the first, as with stride 0 */
 } opc_tensor_spec_t;
 
 typedef enum opc_value_kind {
@@ -94,7 +94,7 @@ typedef enum opc_value_kind {
   OPC_VALUE_TENSOR,
   OPC_VALUE_LIST,
   OPC_VALUE_OBJECT,
-  OPC_VALUE_OPAQUE /* returns only: something the harness has no form for; text says what */
+  OPC_VALUE_OPAQUE /* returns only: the harness cannot represent the value; text describes it */
 } opc_value_kind_t;
 
 typedef struct opc_value {
@@ -110,7 +110,7 @@ typedef struct opc_value {
     opc_dtype_t dtype;
     opc_device_t device;
     uint64_t seed;
-    opc_tensor_spec_t *tensor; /* NULL in values that the bridge made */
+    opc_tensor_spec_t *tensor; /* NULL in values created by the bridge */
     struct {
       struct opc_value *items;
       size_t count;
@@ -121,13 +121,13 @@ typedef struct opc_value {
       size_t init_count;
     } object;
   };
-  void *handle; /* TENSOR: opc_tensor_t*, OBJECT: opc_object_t*; NULL before materialisation; an undefined tensor is
-                   NONE */
+  void *handle; /* TENSOR: opc_tensor_t*, OBJECT: opc_object_t*; NULL before materialisation; undefined tensors are NONE
+                 */
 } opc_value_t;
 
-void opc_value_clear(opc_value_t *value); /* back to NONE */
+void opc_value_clear(opc_value_t *value); /* resets to NONE */
 opc_status_t opc_value_copy(const opc_value_t *value, opc_value_t *out,
-                            opc_error_t *error) OPC_CHECKED; /* deep; handles are not copied */
+                            opc_error_t *error) OPC_CHECKED; /* deep copy; handles are not copied */
 
 opc_tensor_spec_t *opc_tensor_spec_new(opc_dtype_t dtype, int ndim, const int64_t *sizes); /* contiguous, cpu, normal */
 opc_tensor_spec_t *opc_tensor_spec_copy(const opc_tensor_spec_t *spec);
@@ -135,31 +135,32 @@ void opc_tensor_spec_free(opc_tensor_spec_t *spec);
 int64_t opc_tensor_spec_numel(const opc_tensor_spec_t *spec);
 void opc_tensor_spec_make_contiguous(opc_tensor_spec_t *spec); /* strides, offset 0, storage_size = numel */
 int64_t opc_tensor_spec_needed(
-    const opc_tensor_spec_t *spec); /* elements of storage that the view reaches, offset included */
+    const opc_tensor_spec_t *spec); /* elements of storage that the view reaches, including the offset */
 bool opc_tensor_spec_is_contiguous(const opc_tensor_spec_t *spec);
 
 /* Calls visit for every tensor in a value, depth first, with its path: "x", "tensors[1]". */
 typedef void opc_tensor_visit_t(const char *path, opc_value_t *tensor, void *context);
 void opc_value_visit_tensors(const char *path, opc_value_t *value, opc_tensor_visit_t *visit, void *context);
-/* The tensor number *number of the value, depth first; NULL: it has fewer, *number is less by as many. */
+/* The tensor with index *number in the value, depth first. NULL: the value has fewer; *number is reduced by their
+ * count. */
 opc_tensor_spec_t *opc_value_tensor(const opc_value_t *value, size_t *number);
 
-/* A value as JSON, as sample files have it; the reverse, with conversion by type, is in model/sample/sample.h. */
+/* A value as JSON, as in sample files; model/sample/sample.h has the reverse, with conversion by type. */
 json_t *opc_value_to_json(const opc_value_t *value); /* new reference */
 /* Short text for messages: "float32[2, 3] strides [1, 2]", "3", "[1, 2]". */
 void opc_value_describe(const opc_value_t *value, char *out, size_t size);
 
-/* Writes the logical values of a spec into `out`, contiguous in logical (row-major) order, numel * dtype size bytes.
- * Deterministic from (seed, stream or path, spec). Elements of dimensions with stride 0 repeat.
- * Random floating values that become integers (filled_as, rounded_to) are multiplied by 4 first, so that the integers
- * vary; unsigned ones take the absolute value, bool takes the sign. */
+/* Writes the logical values of a spec to `out`, contiguous in logical (row-major) order, numel * dtype size bytes.
+ * Deterministic: depends on (seed, stream or path, spec). Dimensions with stride 0 repeat their elements. Random
+ * floating values that become integers (filled_as, rounded_to) are first multiplied by 4, so that the integers vary;
+ * unsigned dtypes take the absolute value, bool takes the sign. */
 opc_status_t opc_fill_logical(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out,
                               opc_error_t *error) OPC_CHECKED;
-/* Whether the dtype has such a number: float8 may have no infinity, integers have no NaN. */
+/* True if the dtype has such a number: some float8 dtypes have no infinity, integers have no NaN. */
 bool opc_special_exists(opc_special_t special, opc_dtype_t dtype);
-/* Puts logical values into a storage of storage_size elements by the spec's strides and offset; the other bytes of the
- * storage (gaps, before, behind) get the byte `gap`. With conj or neg set the stored elements are conjugated or
- * negated, so that the tensor with that bit reads as the logical values. */
+/* Scatters logical values into a storage of storage_size elements by the spec's strides and offset. The other bytes of
+ * the storage (between, before and after the elements) get the byte `gap`. If conj or neg is set, the stored elements
+ * are conjugated or negated, so that a tensor with that bit reads as the logical values. */
 void opc_fill_scatter(const opc_tensor_spec_t *spec, const void *logical, unsigned char gap, void *storage);
 
 #ifdef __cplusplus

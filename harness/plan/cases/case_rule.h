@@ -1,46 +1,45 @@
-/* A row of a check's table of cases: which cases the check wants of an operator's samples, and why. Data only: the
- * tables are in checks/catalogue/case_rules.c, the planner (plan/cases/planner.h) reads them. No libtorch.
+/* A case rule, an entry of a check's table: which cases the check wants for an operator's samples, and why. Data only:
+ * the tables are in checks/catalogue/case_rules.c, and the planner (plan/cases/planner.h) reads them. No libtorch.
  *
- * Every field that is left out is the usual answer: on the CPU and on CUDA, for each sample that the operator accepts,
- * with the sample's own dtype.
- */
+ * Fields left out have the usual defaults: on CPU and CUDA, for each sample that the operator accepts, with the
+ * sample's own dtype. */
 #ifndef OPC_PLAN_CASES_CASE_RULE_H
 #define OPC_PLAN_CASES_CASE_RULE_H
 
 #include "base/dtype.h"
 #include "plan/variant/variant.h"
 
-/* Where a row has cases. On the simulated device a check without such a row has one case, which says that it needs
- * kernels that run. */
-enum { OPC_ON_CPU = 1 << 0, OPC_ON_CUDA = 1 << 1 /* a real one */, OPC_ON_SIMULATED = 1 << 2 };
+/* Devices of a rule's cases. On the simulated device, a check without such a rule has one skipped case, which says that
+ * it needs real kernels. */
+enum { OPC_ON_CPU = 1 << 0, OPC_ON_CUDA = 1 << 1 /* a real GPU */, OPC_ON_SIMULATED = 1 << 2 };
 
 typedef enum opc_case_scope {
   OPC_SCOPE_EACH_SAMPLE = 0,
   OPC_SCOPE_FIRST_SAMPLE,
   OPC_SCOPE_FIRST_FIT,   /* the first sample that meets the conditions and has such a variant */
-  OPC_SCOPE_ALL_SAMPLES, /* one case of a device about all samples, after all others: `op/check/device/-/-/-` */
-  OPC_SCOPE_OPERATOR     /* one case of the operator alone: `op/check/-/-/-/-` */
+  OPC_SCOPE_ALL_SAMPLES, /* one case per device about all samples, after all others: `op/check/device/-/-/-` */
+  OPC_SCOPE_OPERATOR     /* one case per operator: `op/check/-/-/-/-` */
 } opc_case_scope_t;
 
-/* Of which samples a row has cases. Of those that are refused or unchecked there is the plain case only. */
+/* Samples of a rule's cases. Refused and unchecked samples get only the plain case. */
 enum {
   OPC_ACCEPTED = 1 << 0,
-  OPC_REFUSED = 1 << 1,      /* the sample is there to be refused */
-  OPC_UNCHECKED = 1 << 2,    /* the operator leaves its tensors with these arguments, or crashes (opc_sample_t) */
-  OPC_UNINITIALISED = 1 << 3 /* its result depends on uninitialised memory with these arguments (opc_sample_t) */
+  OPC_REFUSED = 1 << 1,      /* the sample expects a rejection */
+  OPC_UNCHECKED = 1 << 2,    /* with these arguments the operator goes out of bounds, or crashes (opc_sample_t) */
+  OPC_UNINITIALISED = 1 << 3 /* with these arguments its result depends on uninitialised memory (opc_sample_t) */
 };
 
-/* Sizes of a transformation that has one in its name. */
+/* Which sizes, for transformations with a size in their name. */
 typedef enum opc_size_choice {
   OPC_EVERY_SIZE = 0,
-  OPC_LAST_OF_FIRST_TENSOR /* the last size of the first tensor that has dimensions */
+  OPC_LAST_OF_FIRST_TENSOR /* the last size of the first tensor with dimensions */
 } opc_size_choice_t;
 
 typedef enum opc_dtype_sweep {
-  OPC_SWEEP_OWN = 0,        /* the sample's: "-" in the id */
-  OPC_SWEEP_ALL,            /* of float8 two, and all where the sample holds some */
+  OPC_SWEEP_OWN = 0,        /* the sample's own: "-" in the id */
+  OPC_SWEEP_ALL,            /* all; of float8 only two, unless the sample has float8 */
   OPC_SWEEP_REPRESENTATIVE, /* float64, float16, int64, bool, complex64 */
-  OPC_SWEEP_ONE             /* also where the sample has it already */
+  OPC_SWEEP_ONE             /* even if the sample has it already */
 } opc_dtype_sweep_t;
 
 typedef struct opc_dtype_choice {
@@ -54,46 +53,45 @@ typedef struct opc_dtype_choice {
 #define OPC_ONE_DTYPE(dtype) \
   { OPC_SWEEP_ONE, dtype }
 
-/* What must hold of the operator and the sample; conditions.c says how each is found out. */
+/* Conditions on the operator and the sample; conditions.c evaluates them. */
 enum {
-  /* of the operator */
+  /* on the operator */
   OPC_WHEN_TAKES_TENSOR = 1 << 0,
   OPC_WHEN_RETURNS_TENSOR = 1 << 1,
   OPC_WHEN_RETURNS_OR_WRITES = 1 << 2,
-  OPC_WHEN_NOT_BUILT_IN = 1 << 3, /* it is not libtorch's own */
+  OPC_WHEN_NOT_BUILT_IN = 1 << 3, /* not one of libtorch's own */
   OPC_WHEN_NO_ALIAS = 1 << 4,     /* its schema has no alias annotation */
-  OPC_WHEN_UNWRAPPED = 1 << 5,    /* a fallback can unwrap each of its arguments */
+  OPC_WHEN_UNWRAPPED = 1 << 5,    /* a fallback can unwrap every argument */
   OPC_WHEN_META_KERNEL = 1 << 6,
-  OPC_WHEN_FORMULA = 1 << 7,  /* a derivative of its own */
-  OPC_WHEN_AUTOGRAD = 1 << 8, /* a derivative may come from somewhere: its own, or those of what it is composed of */
-  /* of the sample */
-  OPC_WHEN_SAME_BITS = 1 << 9, /* it promises that outputs have an argument's bits */
-  OPC_WHEN_OUTPUTS = 1 << 10,  /* it promises outputs */
+  OPC_WHEN_FORMULA = 1 << 7,  /* it has its own derivative formula */
+  OPC_WHEN_AUTOGRAD = 1 << 8, /* it may have a derivative: its own, or through the operators that it is composed of */
+  /* on the sample */
+  OPC_WHEN_SAME_BITS = 1 << 9, /* it promises outputs with the same bits as an argument */
+  OPC_WHEN_OUTPUTS = 1 << 10,  /* it promises output values */
   OPC_WHEN_ONE_TENSOR = 1 << 11,
   OPC_WHEN_SEVERAL_TENSORS = 1 << 12,
   OPC_WHEN_MAIN_FLOATING = 1 << 13, /* the dtype that a sweep replaces is floating */
   OPC_WHEN_ALL_FLOATING = 1 << 14,
-  OPC_WHEN_SEARCHED = 1 << 17,  /* nobody vouches for it */
-  OPC_WHEN_SIZE_ONCE = 1 << 15, /* no tensor has the size twice that `size` chooses */
-  /* of the case; a sample that fits (OPC_SCOPE_FIRST_FIT) fits without it, too */
+  OPC_WHEN_SEARCHED = 1 << 17,  /* searched: nobody vouches for it */
+  OPC_WHEN_SIZE_ONCE = 1 << 15, /* no tensor has the size chosen by `size` twice */
+  /* on the case; OPC_SCOPE_FIRST_FIT ignores it when looking for a sample that fits */
   OPC_WHEN_DTYPE_CHANGES = 1 << 16
 };
 
-/* What a check needs of the process, for all of its cases if a row says so. */
+/* What a check requires of the process; applies to all its cases if any rule says so. */
 enum {
-  OPC_NEEDS_DEVICE_ZONES =
-      1 << 0, /* tensors on a CUDA device lie between red zones (checks/framework/device_zones_use.h) */
-  OPC_NEEDS_NO_KERNEL = 1 << 1 /* it has its cases where no kernel serves the device, too */
+  OPC_NEEDS_DEVICE_ZONES = 1 << 0, /* CUDA tensors lie between red zones (checks/framework/device_zones_use.h) */
+  OPC_NEEDS_NO_KERNEL = 1 << 1     /* it also has cases if no kernel serves the device */
 };
 
-/* What a check's run() reads in place of a variant's name. */
+/* What a check's run() reads instead of the variant's name. */
 enum {
-  OPC_JUDGE_ACCESSES = 1 << 0,      /* memory that the call touches out of bounds is this check's subject */
-  OPC_JUDGE_REFUSAL = 1 << 1,       /* the check itself says whether a sample's refusal is right */
-  OPC_JUDGE_UNLESS_FOUND = 1 << 2,  /* nothing new after a finding of the same check */
-  OPC_JUDGE_BY_LARGEST = 1 << 3,    /* a difference counts from a part of the largest element on */
-  OPC_JUDGE_MOST_ELEMENTS = 1 << 4, /* a difference counts in most of the elements only */
-  OPC_JUDGE_IF_LAUNCHES = 1 << 5    /* tried where the base sample shows that the library launches kernels */
+  OPC_JUDGE_ACCESSES = 1 << 0,      /* out-of-bounds accesses of the call are this check's subject */
+  OPC_JUDGE_REFUSAL = 1 << 1,       /* the check itself decides whether a rejection is right */
+  OPC_JUDGE_UNLESS_FOUND = 1 << 2,  /* reports nothing new after a finding of the same check */
+  OPC_JUDGE_BY_LARGEST = 1 << 3,    /* a difference counts only from a fraction of the largest element on */
+  OPC_JUDGE_MOST_ELEMENTS = 1 << 4, /* a difference counts only if most elements differ */
+  OPC_JUDGE_IF_LAUNCHES = 1 << 5    /* tried only if the unmodified sample shows that the library launches kernels */
 };
 
 typedef struct opc_case_rule {
@@ -101,24 +99,24 @@ typedef struct opc_case_rule {
   opc_case_scope_t scope;
   unsigned samples;  /* OPC_ACCEPTED…; 0: OPC_ACCEPTED */
   unsigned families; /* OPC_VARIANT_… */
-  const char *names; /* (optional) glob that the variant's name has to match */
+  const char *names; /* (optional) glob that the variant's name must match */
   opc_size_choice_t size;
   opc_dtype_choice_t dtypes;
-  const char *const *tags; /* (optional) the operator has one of them; NULL ends the list */
-  unsigned when;           /* OPC_WHEN_…, all must hold */
+  const char *const *tags; /* (optional) the operator must have one of these tags; NULL-terminated */
+  unsigned when;           /* OPC_WHEN_…; all must hold */
   unsigned needs;          /* OPC_NEEDS_… */
-  int64_t numel_max;       /* elements of the largest tensor of the variant; 0: no limit */
+  int64_t numel_max;       /* limit for the elements of the variant's largest tensor; 0: no limit */
   unsigned judge;          /* OPC_JUDGE_… */
-  const char *why;         /* one line, for reports and for a listing of the plan: why these cases are tried */
+  const char *why;         /* why these cases are tried: one line, for reports and for a listing of the plan */
 } opc_case_rule_t;
 
-/* The rows of a check. Of the rows for a sample's own dtype a variant belongs to the first that wants it, and the
- * variants are tried in the order of variant.def; the rows with other dtypes follow in their order. A row gives no
- * (variant, dtype) that an earlier one gave for the sample. */
+/* The rules of a check. At the sample's own dtype, a variant belongs to the first rule that wants it, and variants are
+ * tried in the order of variant.def. Then come the rules with other dtypes, in their order. A rule omits every
+ * (variant, dtype) that an earlier one already gave for the sample. */
 typedef struct opc_case_table {
   const char *check;
   bool calls; /* the check calls the operator */
-  bool last;  /* it leaves graphs behind: it runs after all that do not */
+  bool last;  /* runs after all checks without this flag, as it leaves graphs behind */
   const opc_case_rule_t *rules;
   size_t rule_count;
 } opc_case_table_t;

@@ -1,4 +1,4 @@
-/* The conditions of case rules: what must hold of an operator and a sample. No libtorch, no call.
+/* Evaluates the conditions of case rules on an operator and a sample. No libtorch, no call.
  *
  * Threads: any. Ownership: nothing is kept. */
 #ifndef OPC_PLAN_CASES_CONDITIONS_H
@@ -6,10 +6,10 @@
 
 #include "plan/cases/case_rule.h"
 
-/* Whether all conditions (OPC_WHEN_…) hold. OPC_WHEN_DTYPE_CHANGES, of a case, is the planner's to ask. */
+/* True if all conditions (OPC_WHEN_…) hold. The planner evaluates OPC_WHEN_DTYPE_CHANGES, which is about a case. */
 bool opc_case_conditions_hold(const opc_case_rule_t *rule, const opc_operator_t *op, const opc_sample_t *sample);
 
-/* The size that the rule chooses of a sample; 0: it has none. */
+/* The size of the sample that the rule chooses; 0: none. */
 int64_t opc_case_size(const opc_case_rule_t *rule, const opc_sample_t *sample);
 bool opc_sample_has_float8(const opc_sample_t *sample);
 int64_t opc_sample_numel_max(const opc_sample_t *sample); /* elements of its largest tensor */

@@ -1,49 +1,49 @@
 /* Variants: transformations of a sample's arguments, each with a name that is part of the case id.
  *
- * VARIANT is "plain" or `argument.transformation[+argument.transformation…]`; an argument is a path ("x",
- * "tensors[1]"), or "all" for every tensor at once. Transformations change descriptions only (model/value/value.h),
- * never tensors. A variant is a function of (sample, name): opc_variant_apply can rebuild any variant from its name
- * alone. */
+ * VARIANT is "plain" or `argument.transformation[+argument.transformation…]`. An argument is a path ("x",
+ * "tensors[1]"), or "all" for every tensor at once. Transformations change only descriptions (model/value/value.h),
+ * never tensors. A variant depends only on (sample, name): opc_variant_apply can build any variant again from its
+ * name. */
 #ifndef OPC_PLAN_VARIANT_VARIANT_H
 #define OPC_PLAN_VARIANT_VARIANT_H
 
 #include "model/sample/sample.h"
 
-/* Families, to be asked for together. */
+/* Families of variants; can be combined. */
 enum {
   OPC_VARIANT_PLAIN = 1 << 0,
-  OPC_VARIANT_EMPTY = 1 << 1, /* x.empty0, x.empty1… a dimension made 0; all.empty0; lists: x.no_items */
+  OPC_VARIANT_EMPTY = 1 << 1, /* x.empty0, x.empty1…: a dimension becomes 0; all.empty0; lists: x.no_items */
   OPC_VARIANT_LAYOUT =
       1 << 2, /* transposed, permuted, channels_last, sliced (gaps), offset, expanded0… (stride 0), size1_strides,
-                 misaligned, sliced+offset; each argument alone, and all.transposed, all.sliced… together */
+                 misaligned, sliced+offset; each argument alone, and all together: all.transposed, all.sliced… */
   OPC_VARIANT_BITS = 1 << 3,    /* conj (complex), neg (floating, complex) */
   OPC_VARIANT_SPECIAL = 1 << 4, /* nan, negative_zero, infinity, denormal (floating, complex), extreme (all but bool) */
-  OPC_VARIANT_SAME = 1 << 5,    /* x.same_as_y: the very same tensor twice, where shape and dtype allow */
-  OPC_VARIANT_SHAPE =
-      1 << 6, /* scalar (0-dim), lists: x.one_item, all.one_item, larger (every dimension that is not 1 of all tensors
-                 together, three times, or as often as takes the longest past a tile of 64 or 32 where that is cheap) */
-  OPC_VARIANT_CAST = 1 << 7,  /* x.float64…: one tensor alone gets another dtype of its class */
-  OPC_VARIANT_SIZES = 1 << 8, /* what is done in steps of two or eight has a rest: uneven (every even size of all
-                                 tensors one larger), longer7 (every 7 an 8) */
+  OPC_VARIANT_SAME = 1 << 5,    /* x.same_as_y: the same tensor twice, if shape and dtype allow */
+  OPC_VARIANT_SHAPE = 1 << 6,   /* scalar (0-dim), lists: x.one_item, all.one_item; larger (all tensors together: every
+                                   dimension except 1 becomes three times as large, or large enough that the longest
+                                   exceeds a tile of 64 or 32, if that is cheap) */
+  OPC_VARIANT_CAST = 1 << 7,    /* x.float64…: a single tensor gets another dtype of its class */
+  OPC_VARIANT_SIZES = 1 << 8, /* leaves a remainder for loops with steps of two or eight: uneven (every even size of all
+                                 tensors plus one), longer7 (every 7 becomes 8) */
   OPC_VARIANT_ALL = (1 << 9) - 1,
   OPC_VARIANT_LONG =
-      1 << 10, /* not among ALL: all.long7 (every dimension of 7 becomes a thousand and more, where that is cheap) */
+      1 << 10, /* not in ALL: all.long7 (every dimension of 7 becomes a thousand or more, if that is cheap) */
   OPC_VARIANT_LARGE =
-      1 << 9 /* not among ALL, for what has gigabytes that nobody may touch: all.rows7 (every dimension of 7 becomes
-                65,536), all.huge7 (becomes so large that a tensor has more than 2^31 elements) */
+      1 << 9 /* not in ALL, for memory of gigabytes that nobody may touch: all.rows7 (every dimension of 7 becomes
+                65,536), all.huge7 (every 7 becomes so large that a tensor has more than 2^31 elements) */
   ,
-  OPC_VARIANT_METHOD = 1 << 11, /* of a custom class: one of its methods is called, forward.called */
-  OPC_VARIANT_USED = 1 << 12,   /* of a custom class: pickled after calls of its methods, used */
-  OPC_VARIANT_SURVEY = 1 << 13  /* not among ALL, to ask whether every accepted input shows something:
-                                 all.zero_integers (every tensor of integers holds zeros), all.twice, all.five_times,
-                                 all.eight_times (every dimension that is not 1) */
+  OPC_VARIANT_METHOD = 1 << 11, /* custom class: calls one of its methods, forward.called */
+  OPC_VARIANT_USED = 1 << 12,   /* custom class: pickled after calls of its methods, used */
+  OPC_VARIANT_SURVEY =
+      1 << 13 /* not in ALL; tests whether a finding shows on every accepted input: all.zero_integers (every integer
+                 tensor holds zeros), all.twice, all.five_times, all.eight_times (every dimension except 1) */
 };
 
-/* What a variant leaves as it is. */
+/* What a variant leaves unchanged. */
 enum {
-  OPC_KEEPS_VALUES = 1 << 0, /* of every element, as far as its dtype holds it */
+  OPC_KEEPS_VALUES = 1 << 0, /* of every element, as far as its dtype can represent it */
   OPC_KEEPS_SIZES = 1 << 1,
-  OPC_KEEPS_EQUAL_SIZES = 1 << 2, /* sizes that were equal are equal, and none is smaller than it was */
+  OPC_KEEPS_EQUAL_SIZES = 1 << 2, /* equal sizes stay equal, and no size becomes smaller */
   OPC_KEEPS_DTYPES = 1 << 3,
   OPC_KEEPS_ALL = (1 << 4) - 1
 };
@@ -51,39 +51,39 @@ enum {
 /* Which arguments a variant changes. */
 typedef enum opc_variant_changed {
   OPC_CHANGED_NOTHING = 0,
-  OPC_CHANGED_ONE, /* one argument, or one tensor of it */
+  OPC_CHANGED_ONE, /* a single argument, or one tensor in it */
   OPC_CHANGED_ALL  /* every tensor that the transformation applies to */
 } opc_variant_changed_t;
 
 typedef struct opc_variant_facts {
-  unsigned families; /* OPC_VARIANT_… of all its steps; 0: no variant has that name */
+  unsigned families; /* OPC_VARIANT_… of all its steps; 0: no variant has this name */
   unsigned keeps;    /* OPC_KEEPS_…: what all its steps keep */
   opc_variant_changed_t changed;
 } opc_variant_facts_t;
 
-/* Called once a variant, in a fixed order (simplest first). The sample is the callee's to read only. Return false to
+/* Called once per variant, in a fixed order (simplest first). The callee may only read the sample. Return false to
  * stop. */
 typedef bool opc_variant_emit_t(const char *name, const opc_sample_t *sample, void *context);
 
-/* Enumerates the variants of the given families that apply to the sample. Two names never give the same arguments as
- * the sample has already (a 1-D tensor has no transposed variant). */
+/* Enumerates the variants of the given families that apply to the sample. Omits variants that equal the sample (a 1-D
+ * tensor has no transposed variant). */
 opc_status_t opc_variants_of(const opc_sample_t *sample, const opc_operator_t *op, unsigned families,
                              opc_variant_emit_t *emit, void *context, opc_error_t *error) OPC_CHECKED;
-/* Builds one variant by name; OPC_ERR_NOT_FOUND when the name does not apply to this sample. */
+/* Builds one variant by name; OPC_ERR_NOT_FOUND: the name does not apply to this sample. */
 opc_status_t opc_variant_apply(const opc_sample_t *sample, const opc_operator_t *op, const char *name,
                                opc_sample_t *out, opc_error_t *error) OPC_CHECKED;
-/* The family of a variant name (an OPC_VARIANT_ bit); of its last step for combinations; 0 when unknown. */
+/* The family of a variant name (an OPC_VARIANT_ bit); for combinations, of the last step; 0: unknown. */
 unsigned opc_variant_family(const char *name);
-/* A variant that no plan enumerates: it is built where it is named. */
+/* True for variants that no plan enumerates: they are only built by name. */
 bool opc_variant_is_by_name(const char *name);
 opc_variant_facts_t opc_variant_facts(const char *name);
 
-/* Gives every floating tensor of the sample (every tensor when it has none floating; dtype arguments are left alone)
- * the dtype. Also complex, integral and bool ones. Of a sample with float8 and wider floating tensors a float8 dtype is
- * given to the float8 ones, any other to the wider ones. False when nothing would change or there is no tensor to
- * change. Fills keep their logical values as far as the dtype can hold them. */
+/* Casts every floating tensor of the sample to the dtype (every tensor if none is floating); leaves dtype arguments
+ * unchanged. Complex, integral and bool dtypes are possible. If the sample has both float8 and wider floating tensors,
+ * a float8 dtype applies to the float8 ones, any other to the wider ones. Fills keep their logical values as far as the
+ * dtype can represent them. False: nothing would change, or there is no tensor to change. */
 bool opc_sample_cast(opc_sample_t *sample, opc_dtype_t dtype);
-/* The dtype that opc_sample_cast would replace; OPC_DTYPE_OTHER when there is none. */
+/* The dtype that opc_sample_cast would replace; OPC_DTYPE_OTHER: none. */
 opc_dtype_t opc_sample_main_dtype(const opc_sample_t *sample);
 
 #endif

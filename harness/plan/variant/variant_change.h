@@ -1,17 +1,17 @@
-/* How far a variant goes away from its sample: whether who vouches for the sample vouches for the variant, too.
+/* How far a variant departs from its sample: whether the sample's voucher also covers the variant.
  *
- * Threads: any. No libtorch. Cheap: descriptions are compared, and the values of small tensors of integers. */
+ * Threads: any. No libtorch. Cheap: compares descriptions, and the values of small integer tensors. */
 #ifndef OPC_PLAN_VARIANT_VARIANT_CHANGE_H
 #define OPC_PLAN_VARIANT_VARIANT_CHANGE_H
 
 #include "model/case/standing.h"
 #include "plan/variant/variant.h"
 
-/* varied: the base with the variant, and with another dtype where the case has one. Out of memory: ALONE. */
+/* varied: the base with the variant, and with the case's dtype if it has one. Out of memory: ALONE. */
 opc_input_change_t opc_variant_change(const opc_sample_t *base, const opc_operator_t *op, const opc_sample_t *varied,
                                       const char *variant);
 
-/* The integers that are no tensors are the base's: no relation has changed them. */
+/* True if integer arguments (not tensors) equal the base's: no relation has changed them. */
 bool opc_variant_keeps_integers(const opc_sample_t *base, const opc_sample_t *varied);
 
 #endif

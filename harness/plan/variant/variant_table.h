@@ -1,16 +1,16 @@
-/* Inside of the variants: what a transformation is, and what it is given. Not for use outside harness/plan. */
+/* Internals of variants: transformations and their parameters. Only for use inside harness/plan. */
 #ifndef OPC_PLAN_VARIANT_VARIANT_TABLE_H
 #define OPC_PLAN_VARIANT_VARIANT_TABLE_H
 
 #include "plan/variant/resize.h"
 #include "plan/variant/variant.h"
 
-/* One `path.transformation` of a variant's name, on the sample that is being changed. */
+/* One `path.transformation` of a variant's name, applied to the sample being changed. */
 typedef struct opc_variant_step {
   opc_sample_t *sample;
   const opc_operator_t *op;
   const opc_variant_tensors_t *tensors;
-  const char *path;             /* "all", or an argument's or a tensor's */
+  const char *path;             /* "all", or the path of an argument or tensor */
   opc_variant_tensor_t *target; /* NULL for "all" and for lists */
   int64_t number;               /* DIMENSION, SIZE */
   const char *word;             /* PATH, DTYPE: the text of the parameter */
@@ -43,7 +43,7 @@ typedef struct opc_transformation {
   opc_variant_parameter_t parameter;
   unsigned family, reach, keeps;
   opc_tensor_change_t
-      *change_tensor; /* (optional) of a tensor alone, and of each in turn for "all" when change_sample is NULL */
+      *change_tensor; /* (optional) for a single tensor; for "all", applied to each tensor if change_sample is NULL */
   opc_sample_change_t *change_sample; /* (optional) */
 } opc_transformation_t;
 
@@ -52,7 +52,7 @@ extern const size_t opc_transformation_count;
 
 enum { OPC_VARIANT_NAME_SIZE = 256 };
 
-/* The functions of the rows. */
+/* Declares the functions of the table's entries. */
 #define TENSOR(function) opc_tensor_change_t function;
 #define SAMPLE(function) opc_sample_change_t function;
 #define BOTH(alone, together) TENSOR(alone) SAMPLE(together)

@@ -1,4 +1,4 @@
-// What is kept of a call of an operator: its class, which distinguishes calls, and its arguments as a sample.
+// Recorded data of an operator call: its class, which distinguishes calls, and its arguments as a sample.
 #ifndef OPC_RECORD_OBSERVER_OBSERVER_CALL_H
 #define OPC_RECORD_OBSERVER_OBSERVER_CALL_H
 
@@ -11,17 +11,17 @@
 namespace opc {
 
 struct CallClass {
-  uint64_t class_ = 0;     // equal for calls that differ in nothing an operator is likely to treat in another way
-  uint64_t arguments = 0;  // equal for the very same arguments
+  uint64_t class_ = 0;     // equal for calls that an operator probably treats the same
+  uint64_t arguments = 0;  // equal for identical arguments
 };
 
-// Looks at no data and takes a microsecond. Anything but NONE: the call cannot be recorded.
+// Reads no tensor data; takes a microsecond. Any reason but NONE: the call cannot be recorded.
 opc_reason_t classify(c10::ArrayRef<const c10::IValue> inputs, CallClass *out);
 
 // {"operator": …, "source": "recorded", "args": …}. May throw.
 opc_reason_t write_call(const c10::FunctionSchema &schema, c10::ArrayRef<const c10::IValue> inputs, opc_text_t *out);
 
-// Somebody named the namespace aten: its calls are many, and passed over at once otherwise.
+// True if the user named the namespace aten; otherwise its many calls are skipped early.
 bool aten_is_wanted();
 
 }  // namespace opc

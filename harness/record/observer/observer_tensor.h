@@ -1,4 +1,4 @@
-// A tensor of the program, as far as it can be asked without waking anything of its own.
+// A tensor of the program, inspected without triggering code of its own.
 #ifndef OPC_RECORD_OBSERVER_OBSERVER_TENSOR_H
 #define OPC_RECORD_OBSERVER_OBSERVER_TENSOR_H
 
@@ -14,18 +14,17 @@ class Tensor;
 
 namespace opc {
 
-// Why a defined tensor is nothing that a sample file can hold. Its sizes and storage may be asked for after NONE, and
-// not before.
+// Why a sample file cannot hold a defined tensor. Only after NONE may its sizes and storage be read.
 opc_reason_t tensor_reason(const at::Tensor &tensor);
 
-// What the tensors of one call share.
+// Storages and TensorImpls that tensors of one call share.
 struct CallTensors {
-  std::vector<const void *> storages, impls;   // of all tensors of the call, in order, once for each
-  std::vector<const void *> shared, repeated;  // those that come more than once
+  std::vector<const void *> storages, impls;   // of all tensors of the call, in order, one each
+  std::vector<const void *> shared, repeated;  // those that occur more than once
   void add(const at::Tensor &tensor);
 };
 
-// Where values are to be copied from a GPU, `copy` holds them.
+// If values are copied from a GPU, `copy` holds them.
 opc_seen_tensor_t tensor_seen(const at::Tensor &tensor, const CallTensors &all, at::Tensor *copy);
 
 }  // namespace opc

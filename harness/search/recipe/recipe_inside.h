@@ -1,5 +1,5 @@
-/* Inside of recipes: what recipe_read.c makes of the file and recipe_draw.c draws from. For harness/search/recipe
- * alone. */
+/* Internals of recipes: recipe_read.c builds these from the file, recipe_draw.c draws from them. Only for use inside
+ * harness/search/recipe. */
 #ifndef OPC_SEARCH_RECIPE_RECIPE_INSIDE_H
 #define OPC_SEARCH_RECIPE_RECIPE_INSIDE_H
 
@@ -8,7 +8,7 @@
 
 enum { OPC_RECIPE_SIZES_MAX = 64 };
 
-/* Bounds of a number, both included. An integer's are expressions; a float's are numbers. */
+/* Bounds of a number, both inclusive. An integer's are expressions; a float's are numbers. */
 typedef struct opc_bounds {
   char *low, *high; /* NULL: not given */
   double real_low, real_high;
@@ -16,7 +16,7 @@ typedef struct opc_bounds {
 
 typedef enum opc_want_fill_kind {
   OPC_WANT_FILL_ANY = 0, /* as the argument's name suggests */
-  OPC_WANT_FILL_PLAIN,   /* one of the sample format */
+  OPC_WANT_FILL_PLAIN,   /* a fill of the sample format */
   OPC_WANT_FILL_RANGE,
   OPC_WANT_FILL_SORTED,
   OPC_WANT_FILL_OFFSETS,
@@ -29,45 +29,45 @@ typedef enum opc_want_fill_kind {
 
 typedef struct opc_want_fill {
   opc_want_fill_kind_t kind;
-  opc_bounds_t bounds; /* RANGE and SORTED: low, high; OFFSETS, LENGTHS, REACHING: high alone; BETWEEN: real */
+  opc_bounds_t bounds; /* RANGE and SORTED: low, high; OFFSETS, LENGTHS, REACHING: only high; BETWEEN: real */
   json_t *plain;
 } opc_want_fill_t;
 
-/* What is wanted of one value: an argument, an item of a list, or a size. */
+/* Requirements for one value: an argument, an item of a list, or a size. */
 typedef struct opc_want {
-  opc_type_t *type;      /* without "optional"; borrowed from the operator. NULL: of a size */
+  opc_type_t *type;      /* without "optional"; borrowed from the operator. NULL: for a size */
   const char *type_text; /* the argument's */
-  const char *name;      /* the argument's; of items their list's */
+  const char *name;      /* the argument's; for items, their list's */
   enum { OPC_GIVEN_EITHER, OPC_GIVEN_ALWAYS, OPC_GIVEN_NEVER } given;
   char *is;             /* an expression; NULL: none */
-  opc_value_t *choices; /* one_of, and what "is" says where it is no expression */
+  opc_value_t *choices; /* one_of, or the value of "is" if it is not an expression */
   size_t choice_count;
   opc_bounds_t between;
-  char **shape; /* rank expressions */
+  char **shape; /* rank: number of expressions */
   size_t rank;
   bool has_shape;
   opc_bounds_t ranks, lengths;
   opc_dtype_t *dtypes;
   size_t dtype_count;
-  int dtype_of; /* argument whose dtype it has; -1: its own */
+  int dtype_of; /* argument that determines the dtype; -1: none */
   opc_want_fill_t fill;
-  struct opc_want *items; /* one each, or where each is set one for all */
+  struct opc_want *items; /* one per item; if each is set, one for all */
   size_t item_count;
   bool each;
 } opc_want_t;
 
-/* A number that expressions name: a size, or an int argument. */
+/* A number that expressions can name: a size, or an int argument. */
 typedef struct opc_recipe_size {
   char *name;
-  opc_want_t want; /* of a size */
-  int argument;    /* whose want it is; -1: of none */
+  opc_want_t want; /* for a size */
+  int argument;    /* index of the argument with that want; -1: none */
 } opc_recipe_size_t;
 
 struct opc_recipe {
   const opc_operator_t *op;
   char *origin;
-  opc_want_t *wants; /* one an argument */
-  bool *wanted;      /* those that the recipe speaks of */
+  opc_want_t *wants; /* one per argument */
+  bool *wanted;      /* true for those in the recipe */
   opc_recipe_size_t sizes[OPC_RECIPE_SIZES_MAX];
   size_t size_count;
   char **conditions;

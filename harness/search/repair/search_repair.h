@@ -1,7 +1,7 @@
-/* Inside of the repairs: a message, the tuple that it rejects, and the candidates in the making. Not for use outside
- * harness/search/repair.
+/* Internals of the repairs: a message, the tuple that it rejects, and the candidate under construction. Not for use
+ * outside harness/search/repair.
  *
- * A family of messages is a function here and a row in search_repair.c. */
+ * Each family of messages is a function here and an entry in search_repair.c. */
 #ifndef OPC_SEARCH_REPAIR_SEARCH_REPAIR_H
 #define OPC_SEARCH_REPAIR_SEARCH_REPAIR_H
 
@@ -13,30 +13,30 @@ typedef struct opc_repair {
   const opc_clue_t *clue;
   opc_rng_t *rng;
   opc_candidates_t *out;
-  opc_slot_t slots[OPC_SLOTS_MAX]; /* of sample; those that the text names first */
-  opc_slot_t copy[OPC_SLOTS_MAX];  /* of the candidate in the making, in the same order */
-  size_t order[OPC_SLOTS_MAX];     /* slots[i] is the order[i]-th of the sample */
+  opc_slot_t slots[OPC_SLOTS_MAX]; /* of sample; those named in the text come first */
+  opc_slot_t copy[OPC_SLOTS_MAX];  /* of the candidate under construction, in the same order */
+  size_t order[OPC_SLOTS_MAX];     /* slots[i] is slot order[i] of the sample */
   size_t count;
   int named[OPC_SLOTS_MAX]; /* opc_clue_names of slots[i] */
-  int certainty;            /* the largest of them */
+  int certainty;            /* the largest of these */
   opc_search_family_t family;
-  size_t limit; /* candidates that this family may still make */
+  size_t limit; /* number of candidates that this family may still create */
 } opc_repair_t;
 
-/* Starts a candidate, a copy of the tuple whose slots stand in r->copy; false: enough of them. */
+/* Starts a candidate: a copy of the tuple, whose slots are then in r->copy. False: the limit is reached. */
 bool opc_repair_begin(opc_repair_t *r);
-opc_sample_t *opc_repair_sample(opc_repair_t *r);   /* the candidate that was begun */
-void opc_repair_end(opc_repair_t *r, bool changed); /* drops what did not change */
+opc_sample_t *opc_repair_sample(opc_repair_t *r);   /* the current candidate */
+void opc_repair_end(opc_repair_t *r, bool changed); /* discards an unchanged candidate */
 
-/* Where the text names arguments, only those are meant. */
+/* If the text names arguments: true only for those. */
 bool opc_repair_is_meant(const opc_repair_t *r, size_t slot);
 bool opc_repair_is_tensor(const opc_repair_t *r, size_t slot);
 bool opc_repair_is_number(const opc_repair_t *r, size_t slot); /* an int or a float */
 bool opc_repair_is_integer(const opc_repair_t *r, size_t slot);
 const opc_tensor_spec_t *opc_repair_spec(const opc_repair_t *r, size_t slot);
 const char *opc_repair_name(const opc_repair_t *r, size_t slot);
-void opc_repair_set_number(opc_repair_t *r, size_t slot, int64_t number); /* a whole candidate */
-/* Fills the candidate's tensor again when a change of shape made its values meaningless: boxes are rows. */
+void opc_repair_set_number(opc_repair_t *r, size_t slot, int64_t number); /* creates a complete candidate */
+/* Fills the candidate's tensor again after a change of shape made its values meaningless: boxes are rows. */
 void opc_repair_refill(const opc_repair_t *r, size_t slot);
 
 /* The families. */

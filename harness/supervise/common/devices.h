@@ -1,5 +1,5 @@
-/* Which CUDA devices this machine has. Asked in a throw-away process: initialising the driver starts threads and maps
- * memory that must not be in opcheck-c, and a broken driver may kill whoever asks.
+/* Which CUDA devices this machine has. Queried in a temporary process: initialising the driver starts threads and maps
+ * memory, which opcheck-c must not have, and a broken driver may kill its caller.
  *
  * Ownership: plain structs. Threads: one. The call forks. */
 #ifndef OPC_SUPERVISE_COMMON_DEVICES_H
@@ -17,11 +17,11 @@ typedef struct opc_cuda_devices {
     char name[64];
     int major, minor;              /* compute capability */
     uint64_t memory;               /* bytes */
-  } devices[OPC_CUDA_DEVICES_MAX]; /* the first of them */
-  char detail[256];                /* in words: "no CUDA driver (libcuda.so.1: …)" */
+  } devices[OPC_CUDA_DEVICES_MAX]; /* the first ones */
+  char detail[256];                /* as text: "no CUDA driver (libcuda.so.1: …)" */
 } opc_cuda_devices_t;
 
-/* Never fails: what went wrong is a count of 0 and a detail. Takes 30 s at most. */
+/* Never fails: an error gives a count of 0 and a detail. Takes at most 30 s. */
 void opc_cuda_devices_probe(opc_cuda_devices_t *out);
 
 #endif

@@ -1,14 +1,14 @@
-/* Signals during a run: SIGINT and SIGTERM are noted (opc_interrupted), SIGPIPE and SIGXFSZ become errors of the call.
- * Threads: one run a process. */
+/* Signals during a run: SIGINT and SIGTERM are recorded (opc_interrupted); SIGPIPE and SIGXFSZ become errors of the
+ * call. Threads: one run per process. */
 #ifndef OPC_SUPERVISE_COMMON_INTERRUPT_H
 #define OPC_SUPERVISE_COMMON_INTERRUPT_H
 
 #include <stdbool.h>
 
 void opc_interrupt_begin(void);
-void opc_interrupt_end(void); /* what was there before is there again */
+void opc_interrupt_end(void); /* restores the previous handlers */
 
-/* A SIGINT or SIGTERM came since opc_interrupt_begin; every wait asks. */
+/* True if SIGINT or SIGTERM came since opc_interrupt_begin; every wait checks this. */
 bool opc_interrupted(void);
 
 #endif

@@ -1,6 +1,5 @@
-/* The GPUs that CTest has given to this test (ctest(1), "Resource Allocation"): its resource file is opcheck-c's own
- * (`devices --format ctest-resources`), so that an id counts the devices that CUDA_VISIBLE_DEVICES leaves to whoever
- * made it.
+/* The GPUs that CTest assigned to this test (ctest(1), "Resource Allocation"). The resource file comes from opcheck-c
+ * (`devices --format ctest-resources`), so ids count the devices that CUDA_VISIBLE_DEVICES allowed when it was made.
  *
  * Threads: one, before any other. */
 #ifndef OPC_SUPERVISE_COMMON_VISIBLE_DEVICES_H
@@ -9,10 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* assigned: CTEST_RESOURCE_GROUP_0_GPUS, "id:0,slots:1;id:2,slots:1". visible: CUDA_VISIBLE_DEVICES; NULL: all are.
- * *out gets the new one. False: `assigned` names no device, or one that is not visible. */
+/* assigned: CTEST_RESOURCE_GROUP_0_GPUS, "id:0,slots:1;id:2,slots:1". visible: CUDA_VISIBLE_DEVICES; NULL: all are
+ * visible. *out receives the new value. False: `assigned` names no device, or one that is not visible. */
 bool opc_visible_devices_of(const char *assigned, const char *visible, char *out, size_t size);
-/* Where CTest has given any, CUDA_VISIBLE_DEVICES becomes those, for this process and all that it starts. */
+/* If CTest assigned any, sets CUDA_VISIBLE_DEVICES to those, for this process and its children. */
 void opc_visible_devices_take(void);
 
 #endif

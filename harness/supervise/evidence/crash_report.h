@@ -1,5 +1,6 @@
-/* What a child's end says about the operator: a rule, a sentence, evidence. From the wait status and the crash record;
- * a hostile child may have written the crash record, so it is read once, bounded, and only believed for its words.
+/* What the death of a child says about the operator: a rule, a sentence, evidence. Uses the wait status and the crash
+ * record. A hostile child may have written the crash record: it is read once, within bounds, and only its texts are
+ * used.
  *
  * Ownership: opc_crash_clear. Threads: one. */
 #ifndef OPC_SUPERVISE_EVIDENCE_CRASH_REPORT_H
@@ -13,22 +14,22 @@
 #include "supervise/symbols/symbolise.h"
 
 typedef struct opc_crash_limits {
-  double seconds;         /* a case */
-  int memory_mib;         /* a child */
-  const char *library;    /* path, under which its frames are known; NULL: unknown */
-  const opc_maps_t *maps; /* of the process that died; NULL: unknown */
+  double seconds;         /* per case */
+  int memory_mib;         /* per child */
+  const char *library;    /* path that identifies its frames; NULL: unknown */
+  const opc_maps_t *maps; /* of the dead process; NULL: unknown */
 } opc_crash_limits_t;
 
 typedef struct opc_crash {
   char rule[32];                    /* signal.SIGSEGV, exit, timeout, memory, foreign_exception */
   char place[640];                  /* equal for crashes at the same place */
-  char standing[OPC_STANDING_SIZE]; /* of the case that ran; "" where it had no input */
-  bool own_call; /* the operator itself ran, on the arguments of the case: neither its Meta kernel, nor on others made
-                    from them */
-  bool unwatchable; /* Valgrind could not go on: no crash of the operator, and message says why */
-  double seconds;   /* that the case had run; 0 where none was running */
+  char standing[OPC_STANDING_SIZE]; /* of the running case; "" if it had no input */
+  bool
+      own_call; /* the operator itself ran on the case's own arguments: not its Meta kernel, not on derived arguments */
+  bool unwatchable; /* Valgrind could not continue: not a crash of the operator; message says why */
+  double seconds;   /* how long the case had run; 0: none was running */
   opc_text_t message;
-  opc_text_t said;  /* what ended the process on purpose said about it: an exception's text, else what was printed last;
+  opc_text_t said;  /* what a process that ended on purpose said about it: an exception's text, or the last output;
                        empty: nothing */
   json_t *evidence; /* object */
 } opc_crash_t;

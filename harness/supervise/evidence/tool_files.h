@@ -1,7 +1,7 @@
-/* What running another program over the worker takes (Valgrind, compute-sanitizer): finding it, and a temporary folder
- * for what it writes.
+/* Helpers for running the worker under an external tool (Valgrind, compute-sanitizer): finding the tool, and a
+ * temporary folder for its output.
  *
- * Ownership: strings that are returned belong to the caller. Threads, fork: no shared state. */
+ * Ownership: returned strings belong to the caller. Threads, fork: no shared state. */
 #ifndef OPC_SUPERVISE_EVIDENCE_TOOL_FILES_H
 #define OPC_SUPERVISE_EVIDENCE_TOOL_FILES_H
 
@@ -9,12 +9,12 @@
 
 #include "base/status.h"
 
-/* As execvp would find it. NULL: it is nowhere. */
+/* Searches as execvp does. NULL: not found. */
 char *opc_tool_on_path(const char *name);
-/* A folder of its own under TMPDIR, as an absolute path: a library may change the working directory of its process.
- * whose: "Valgrind", for the message. */
+/* Creates a private folder under TMPDIR; its path is absolute, as a library may change the working directory. whose:
+ * "Valgrind", for the message. */
 opc_status_t opc_tool_folder_make(const char *whose, char out[PATH_MAX], opc_error_t *error) OPC_CHECKED;
-/* With the files in it; "" does nothing. */
+/* Also removes the files in it; "" does nothing. */
 void opc_tool_folder_remove(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* The few questions that are asked of a part of an XML file that libxml2 has read. Private to readers of XML. */
+/* Small helpers for nodes of an XML file parsed by libxml2. Private to readers of XML. */
 #ifndef OPC_SUPERVISE_EVIDENCE_XML_NODE_H
 #define OPC_SUPERVISE_EVIDENCE_XML_NODE_H
 
@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 bool opc_xml_is(const xmlNode *node, const char *name);
-const xmlNode *opc_xml_child(const xmlNode *node, const char *name); /* NULL: none, or of NULL */
-/* Cut to size, without the blanks at its end; "" of NULL. */
+const xmlNode *opc_xml_child(const xmlNode *node, const char *name); /* NULL: none, or node is NULL */
+/* Truncated to size, without trailing blanks; "" if node is NULL. */
 void opc_xml_text(const xmlNode *node, char *out, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
-/* Whether an operator leaves its tensors on every input that it accepts. Then no argument is to blame, and the access
- * is an error even where nobody vouches for the input: at least five inputs of different sizes show it under check
- * memory, none is clean, and where there are tensors of integers the same input with zeros in them shows it too.
+/* Whether an operator goes out of bounds on every input that it accepts. Then no argument is to blame, and the access
+ * is an error even if nobody vouches for the input. Requires that under check memory at least five inputs of different
+ * sizes show it and none is clean. If there are integer tensors, the same input with zeros in them must show it too.
  *
- * Ownership: nothing is kept but numbers. Threads: one. */
+ * Ownership: keeps only numbers. Threads: one. */
 #ifndef OPC_SUPERVISE_JOBS_EVERY_INPUT_H
 #define OPC_SUPERVISE_JOBS_EVERY_INPUT_H
 
@@ -19,10 +19,11 @@ typedef struct opc_every_input {
   uint64_t sizes[OPC_EVERY_INPUT_SIZES]; /* digests of the sizes that showed it */
   size_t count;
   bool clean;                     /* an accepted input did not show it */
-  bool integers, zeros, not_zero; /* an input had tensors of integers; with zeros in them it showed, or did not show */
+  bool integers, zeros, not_zero; /* integers: an input had integer tensors; zeros, not_zero: with zeros in them it
+                                     showed, or did not show */
 } opc_every_input_t;
 
-/* Takes a result of any case into account; those of other checks say nothing. */
+/* Takes the result of a case into account; ignores other checks than memory. */
 void opc_every_input_note(opc_every_input_t *seen, const json_t *result, const opc_sample_set_t *samples,
                           const opc_operator_t *op);
 bool opc_every_input_holds(const opc_every_input_t *seen);

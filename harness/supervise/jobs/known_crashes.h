@@ -1,17 +1,17 @@
-/* What an operator is known to crash or hang on, so that its other cases are not run into the same again: arguments
- * (task->crashed), and checks with too many crashes on input of a rank (task->skips).
+/* Known crashes and hangs of an operator, so that its other cases do not repeat them: arguments (task->crashed), and
+ * checks with too many crashes at an input rank (task->skips).
  *
- * A crash that does not show again when its case is confirmed is forgotten here, and rerun.h runs what it cost. */
+ * If a crash does not show again in its confirmation, it is removed here, and rerun.h runs the cases that it cost. */
 #ifndef OPC_SUPERVISE_JOBS_KNOWN_CRASHES_H
 #define OPC_SUPERVISE_JOBS_KNOWN_CRASHES_H
 
 #include "supervise/jobs/task.h"
 
-/* Counts the crash. by_arguments: the case's own arguments caused it, so the other checks leave them out. suspect: the
- * crash's result among the suspects; NULL: it is none, and cannot be forgotten. */
+/* Counts the crash. by_arguments: the case's own arguments caused it, so the other checks omit them. suspect: the
+ * crash's result among the suspects; NULL: none, the crash cannot be removed. */
 opc_status_t opc_known_crashes_note(opc_task_t *task, const opc_case_id_t *id, const opc_crash_t *crash,
                                     bool by_arguments, opc_suspect_t *suspect, opc_error_t *error) OPC_CHECKED;
-/* Forgets the crashes of all suspects that are `gone`, and makes both lists again. False: there were none. */
+/* Removes the crashes of all suspects that are `gone`, and rebuilds both lists. False: there were none. */
 bool opc_known_crashes_forget(opc_task_t *task);
 
 #endif

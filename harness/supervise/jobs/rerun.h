@@ -1,15 +1,15 @@
-/* Cases that were skipped because of a crash wait here until it is confirmed. If it does not show again, they are run
- * after all, one by one: on a busy machine a case may pass its time limit once, and that must not cost the operator its
- * other checks. */
+/* Holds cases skipped because of a crash until the crash is confirmed. If it does not show again, they are run after
+ * all, one by one: on a busy machine a case may exceed its time limit once, which must not cost the operator its other
+ * checks. */
 #ifndef OPC_SUPERVISE_JOBS_RERUN_H
 #define OPC_SUPERVISE_JOBS_RERUN_H
 
 #include "supervise/jobs/task.h"
 
-/* Keeps the result (taken) if its case was skipped because of a crash; *out_kept says whether. */
+/* Keeps the result (takes it) if its case was skipped because of a crash; *out_kept says whether. */
 opc_status_t opc_rerun_keep(opc_task_t *task, json_t *result, bool *out_kept, opc_error_t *error) OPC_CHECKED;
-/* Once every suspect is settled: writes the skipped cases to the journal, or enters the phase that runs them, which
- * returns to the present one. Before that it does nothing. */
+/* After every suspect is settled: writes the skipped cases to the journal, or enters the phase that runs them, which
+ * then returns to the current phase. Does nothing before that. */
 opc_status_t opc_rerun_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
 
 #endif

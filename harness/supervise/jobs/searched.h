@@ -1,4 +1,4 @@
-/* What the searches of a run have come to, an entry an operator, and where and how long they are made.
+/* Results of a run's searches, one entry per operator, and where and how long to search.
  *
  * Ownership: the entries are the session's (search_rounds.h). Threads: one. */
 #ifndef OPC_SUPERVISE_JOBS_SEARCHED_H
@@ -7,24 +7,24 @@
 #include "search/engine/search.h"
 #include "supervise/session/session.h"
 
-/* What the search for one operator's arguments has come to. */
+/* Result of the search for one operator's arguments. */
 typedef struct opc_searched {
   opc_sample_set_t samples;
-  bool clean;   /* they are arguments that nothing is known against, and not what every try ended with */
-  char *detail; /* in words; NULL: it was not searched */
-  char *record; /* opc_search_to_json of all rounds together, as text: a tenth of the memory, where there are thousands
-                   of operators; NULL as well */
+  bool clean;   /* nothing is known against the samples: they are not merely how every try ended */
+  char *detail; /* as text; NULL: not searched */
+  char *record; /* opc_search_to_json of all rounds together, as text: needs a tenth of the memory with thousands of
+                   operators; NULL: not searched */
   int tries;
-  int rounds, rounds_wanted; /* that were made; that are to be made, as long as nothing was found */
-  bool wants_cuda;           /* a round on the CPU found nothing, and was asked for tensors on a CUDA device */
-  bool over;                 /* another round would gain nothing */
+  int rounds, rounds_wanted; /* made; to be made as long as nothing is found */
+  bool wants_cuda;           /* a round on the CPU found nothing, and a message asked for tensors on a CUDA device */
+  bool over;                 /* another round would not help */
 } opc_searched_t;
 
-/* The operator's entry; NULL: nothing was searched in this run. */
+/* The operator's entry; NULL: this run searched nothing. */
 opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op);
-/* Where its tries are made: on the CPU, unless it works on a CUDA device of this run alone, by its kernels or by its
- * own words. */
+/* Device of its tries: the CPU, unless the operator works only on a CUDA device of this run, according to its kernels
+ * or its own messages. */
 const char *opc_search_device(const opc_session_t *session, const opc_operator_t *op);
-int opc_search_round_budget(int round); /* tries; rounds count from 1 */
+int opc_search_round_budget(int round); /* number of tries; rounds count from 1 */
 
 #endif

@@ -1,12 +1,12 @@
-/* Findings that wait for their confirmation, and the order in which cases ran, which it needs. */
+/* Findings that await confirmation, and the order in which cases ran, which confirmation needs. */
 #ifndef OPC_SUPERVISE_JOBS_SUSPECTS_H
 #define OPC_SUPERVISE_JOBS_SUSPECTS_H
 
 #include "supervise/jobs/task.h"
 
-/* The case has come to its end: its id goes behind those in task->order. */
+/* The case has ended: appends its id to task->order. */
 opc_status_t opc_suspects_note_case(opc_task_t *task, const char *case_id, opc_error_t *error) OPC_CHECKED;
-/* A finding (taken) of the last case in task->order. */
+/* Adds a finding (takes it) of the last case in task->order. */
 opc_status_t opc_suspects_add(opc_task_t *task, json_t *result, opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -1,5 +1,5 @@
-/* The phases of a task, a file each. A search goes from its first phase to its second, relations to the cases, cases to
- * their confirmation, and from there to the cases that an unconfirmed crash has cost. */
+/* The phases of a task, one file each. A search goes from its first phase to its second; relations to cases; cases to
+ * confirmation, and from there to the cases that an unconfirmed crash has cost. */
 #ifndef OPC_SUPERVISE_JOBS_TASK_PHASES_H
 #define OPC_SUPERVISE_JOBS_TASK_PHASES_H
 

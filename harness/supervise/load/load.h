@@ -1,7 +1,7 @@
-/* Loads the libraries into a worker, one after the other, and keeps what they registered. A library that kills or hangs
- * the worker gets its error, and the worker is started again without it.
+/* Loads the libraries into a worker, one after the other, and keeps what they registered. If a library kills or hangs
+ * the worker, it gets the error, and the worker restarts without it.
  *
- * Ownership: opc_loaded_clear releases everything, the worker too. The options outlive it. Threads: one. */
+ * Ownership: opc_loaded_clear releases everything, including the worker. The options outlive it. Threads: one. */
 #ifndef OPC_SUPERVISE_LOAD_LOAD_H
 #define OPC_SUPERVISE_LOAD_LOAD_H
 
@@ -14,14 +14,14 @@
 typedef enum opc_library_state { OPC_LIBRARY_PENDING = 0, OPC_LIBRARY_LOADED, OPC_LIBRARY_FAILED } opc_library_state_t;
 
 typedef struct opc_library {
-  const char *path; /* as it was given: what reports call it */
-  char *real;       /* what the worker is given */
+  const char *path; /* as given; the name in reports */
+  char *real;       /* path passed to the worker */
   opc_library_state_t state;
-  opc_library_error_t error; /* of a FAILED one */
+  opc_library_error_t error; /* if FAILED */
   int64_t operators, classes;
-  char *note;             /* what is inert for it; NULL: nothing */
+  char *note;             /* which symbols of its dependencies are stubs; NULL: none */
   bool package;           /* a .pt2 */
-  const char *checked_as; /* the name of its file among library_operators; NULL: it is not checked */
+  const char *checked_as; /* its file name among library_operators; NULL: not checked */
 } opc_library_t;
 
 #define OPC_LIBTORCH "libtorch"
@@ -30,37 +30,36 @@ typedef struct opc_loaded {
   opc_library_t *libraries;
   size_t library_count;
   const char **preloads;     /* files of the --preload options */
-  size_t *order;             /* indices of the libraries as they are loaded: each behind those that it depends on */
-  opc_operator_t *operators; /* in order of registration; `library` as it was given */
+  size_t *order;             /* indices of the libraries in load order: each after its dependencies */
+  opc_operator_t *operators; /* in order of registration; `library` as given */
   size_t operator_count;
-  opc_operator_t *class_operators; /* the classes' constructors, opc_classes_take */
+  opc_operator_t *class_operators; /* the classes' constructors, see opc_classes_take */
   size_t class_operator_count;
-  opc_operator_t *library_operators; /* the libraries with GPU code, opc_libraries_take; `library` as it was given */
+  opc_operator_t *library_operators; /* the libraries with GPU code, see opc_libraries_take; `library` as given */
   size_t library_operator_count;
-  size_t torch_operators;   /* among them: of no library here, only of a namespace that was asked for; `library` is
-                               OPC_LIBTORCH */
-  json_t *package_inputs;   /* object: operator -> array of VALUEs, where its package says what it takes */
-  json_t *package_examples; /* object: operator -> true, where these are the inputs that it was exported with */
-  json_t *classes;          /* array of what "class" messages carry */
+  size_t torch_operators;   /* those of no given library, only of a requested namespace; `library` is OPC_LIBTORCH */
+  json_t *package_inputs;   /* object: operator -> array of VALUEs, if its package describes its inputs */
+  json_t *package_examples; /* object: operator -> true, if these are the example inputs of its export */
+  json_t *classes;          /* array of the contents of "class" messages */
   opc_worker_t worker;
   opc_worker_plan_t plan;
-  const char *mode;                    /* of the worker: OPC_MODE_CPU where `cuda.why` says that there is no CUDA */
+  const char *mode;                    /* of the worker: OPC_MODE_CPU if `cuda.why` says that there is no CUDA */
   opc_cuda_plan_t cuda;                /* for a CUDA device, real or simulated */
-  const struct opc_memcheck *memcheck; /* the worker runs under Valgrind; NULL: it does not */
+  const struct opc_memcheck *memcheck; /* not NULL: the worker runs under Valgrind */
   char torch[32], cuda_version[32];
-  double cpu_seconds; /* processor time that the worker took to load everything */
+  double cpu_seconds; /* processor time that the worker needed for loading */
   int threads;
   bool cuda_initialised;
-  bool exec_batch; /* forking is unsafe: a process a batch */
+  bool exec_batch; /* forking is unsafe: one process per batch */
 } opc_loaded_t;
 
-/* Returns OPC_OK also when libraries failed: their state says so. OPC_ERR_LIBRARY: a --preload cannot be loaded. Other
- * errors: no worker, or one that does not work. mode: OPC_MODE_…. memcheck (may be NULL) outlives *out. */
+/* Returns OPC_OK even if libraries failed: see their state. OPC_ERR_LIBRARY: a --preload cannot be loaded. Other
+ * errors: no worker, or a broken one. mode: OPC_MODE_…. memcheck (may be NULL) outlives *out. */
 opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const struct opc_memcheck *memcheck,
                       opc_loaded_t *out, opc_error_t *error) OPC_CHECKED;
-/* A new worker with the libraries that loaded, after the old one died. */
+/* Starts a new worker with the loaded libraries, after the old one died. */
 opc_status_t opc_load_again(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) OPC_CHECKED;
-/* The command that starts another such worker; *out_paths (caller frees) holds its libraries. */
+/* The command that starts another such worker; *out_paths (the caller frees) holds its libraries. */
 opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded_t *loaded, opc_worker_command_t *out,
                               const char ***out_paths, opc_error_t *error) OPC_CHECKED;
 void opc_loaded_clear(opc_loaded_t *loaded);

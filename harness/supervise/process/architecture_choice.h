@@ -1,5 +1,5 @@
-/* Which architecture is simulated where nobody said which (--cuda-arch): one that the libraries have GPU code for. Read
- * from their files: nothing is loaded.
+/* Chooses the simulated architecture if the user did not (--cuda-arch): one that the libraries have GPU code for. Reads
+ * their files, loads nothing.
  *
  * Threads: any. */
 #ifndef OPC_SUPERVISE_PROCESS_ARCHITECTURE_CHOICE_H
@@ -7,8 +7,7 @@
 
 #include <stddef.h>
 
-/* A constant name; NULL: the usual one does as well as any other. Libraries without GPU code, and files that cannot be
- * read, have no say. */
+/* A constant name; NULL: the default is as good as any. Ignores libraries without GPU code and unreadable files. */
 const char *opc_architecture_choose(const char *const *libraries, size_t count);
 
 #endif

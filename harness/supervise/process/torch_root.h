@@ -1,10 +1,10 @@
-/* A folder of a libtorch: the version that its files say.
+/* Finds the version of a libtorch from its files.
  *
  * Ownership: plain values. Threads: any. */
 #ifndef OPC_SUPERVISE_PROCESS_TORCH_ROOT_H
 #define OPC_SUPERVISE_PROCESS_TORCH_ROOT_H
 
-/* "2.11" of the libtorch in a folder that has include/ or version.py; "" where nothing says it. */
+/* "2.11" for the libtorch in a folder with include/ or version.py; "": unknown. */
 void opc_torch_version_read(const char *root, char out[16]);
 
 #endif

@@ -1,8 +1,8 @@
-/* Which opcheck-worker to execute, and with which library path: beside the running program (a build), else in
- * ../libexec/opcheck-c (installed). A worker is built for one minor version of libtorch, which its file's name says:
- * opcheck-worker-2.12. opcheck-worker is a link to the one that is taken where nothing says which.
+/* Which opcheck-worker to execute, and with which library path: next to the running program (a build), else in
+ * ../libexec/opcheck-c (installed). A worker is built for one minor version of libtorch, given in its file name:
+ * opcheck-worker-2.12. opcheck-worker is a link to the default one.
  *
- * Ownership: the plan's strings are freed by opc_worker_plan_clear. Threads: any. */
+ * Ownership: opc_worker_plan_clear frees the plan's strings. Threads: any. */
 #ifndef OPC_SUPERVISE_PROCESS_WORKER_FIND_H
 #define OPC_SUPERVISE_PROCESS_WORKER_FIND_H
 
@@ -14,23 +14,23 @@
 
 typedef struct opc_worker_plan {
   char *program;
-  char *library_path; /* for LD_LIBRARY_PATH, in front of what is there; NULL: leave it alone */
-  char wanted[16];    /* "2.11" of --torch; "" without --torch */
+  char *library_path; /* prepended to LD_LIBRARY_PATH; NULL: leave it unchanged */
+  char wanted[16];    /* version of --torch, "2.11"; "" without --torch */
 } opc_worker_plan_t;
 
-/* worker and torch_root may be NULL. OPC_ERR_USAGE: ROOT is no libtorch. OPC_ERR_NOT_FOUND: no worker, or none for
+/* worker and torch_root may be NULL. OPC_ERR_USAGE: ROOT is not a libtorch. OPC_ERR_NOT_FOUND: no worker, or none for
  * ROOT's version, which the message names. */
 opc_status_t opc_worker_plan(const char *worker, const char *torch_root, opc_worker_plan_t *out,
                              opc_error_t *error) OPC_CHECKED;
-/* Without --torch: takes the worker that the libraries were built for (worker_choice.h) from the folder of the planned
- * one. errors[i].kind is "" where library i goes with it, else why it cannot be loaded. */
+/* Without --torch: chooses the worker that the libraries were built for (worker_choice.h), from the folder of the
+ * planned one. errors[i].kind is "" if library i fits it, otherwise why it cannot be loaded. */
 opc_status_t opc_worker_plan_choose(opc_worker_plan_t *plan, const char *const *libraries, size_t count,
                                     opc_library_error_t *errors, opc_error_t *error) OPC_CHECKED;
-/* Tells whether the libtorch that the worker says it has ("2.11.0") is the wanted one. OPC_ERR_NOT_FOUND names both. */
+/* Checks that the worker's libtorch ("2.11.0") is the wanted one. OPC_ERR_NOT_FOUND names both. */
 opc_status_t opc_worker_plan_check(const opc_worker_plan_t *plan, const char *torch_version,
                                    opc_error_t *error) OPC_CHECKED;
-/* The libtorch of torch_root, or, where that is NULL, the one that the worker was linked with: folder gets its lib/ (""
- * when it is not found), version "2.11". */
+/* The libtorch of torch_root or, if that is NULL, the one that the worker was linked with: folder receives its lib/
+ * ("": not found), version "2.11". */
 void opc_worker_torch(const opc_worker_plan_t *plan, const char *torch_root, char folder[PATH_MAX], char version[16]);
 void opc_worker_plan_clear(opc_worker_plan_t *plan);
 

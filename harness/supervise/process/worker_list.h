@@ -1,7 +1,7 @@
-/* The workers that lie in a folder, each for one libtorch. A worker's file is called opcheck-worker-2.15;
- * opcheck-worker is a link to the first one.
+/* The workers in a folder, each for one libtorch. A worker's file is called opcheck-worker-2.15; opcheck-worker is a
+ * link to the first one.
  *
- * Ownership: opc_workers_clear. Threads, fork: no shared state. Nothing is executed: files are read. */
+ * Ownership: opc_workers_clear. Threads, fork: no shared state. Reads files, executes nothing. */
 #ifndef OPC_SUPERVISE_PROCESS_WORKER_LIST_H
 #define OPC_SUPERVISE_PROCESS_WORKER_LIST_H
 
@@ -10,21 +10,21 @@
 
 #include "base/status.h"
 
-enum { OPC_WORKERS = 16 }; /* more versions than anybody builds for */
+enum { OPC_WORKERS = 16 }; /* more than enough versions */
 
 typedef struct opc_worker_candidate {
-  char *program;               /* as it lies in the folder */
-  char *real;                  /* where a link to it leads */
-  char version[16];            /* "2.15", by its name; "": it does not say */
+  char *program;               /* path in the folder */
+  char *real;                  /* after resolving links */
+  char version[16];            /* "2.15", from its name; "": not in the name */
   char torch_folder[PATH_MAX]; /* lib/ of the libtorch that it would load; "": not found */
 } opc_worker_candidate_t;
 
 typedef struct opc_workers {
-  opc_worker_candidate_t items[OPC_WORKERS]; /* the one called opcheck-worker comes first */
+  opc_worker_candidate_t items[OPC_WORKERS]; /* opcheck-worker comes first */
   size_t count;
 } opc_workers_t;
 
-/* All in a folder, each once. */
+/* Lists all workers in a folder, without duplicates. */
 opc_status_t opc_workers_find(const char *folder, opc_workers_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_workers_clear(opc_workers_t *workers);
 

@@ -1,18 +1,18 @@
-/* A run from beginning to end: start workers, load the libraries, list them, find inputs, run the cases, confirm what
- * they found, write the journal. The command line (harness/cli) fills in the options; reports are made from the journal
+/* A run from beginning to end: starts workers, loads and lists the libraries, finds inputs, runs the cases, confirms
+ * findings, writes the journal. The command line (harness/cli) fills in the options; reports are made from the journal
  * afterwards.
  *
- * Ownership: options and their strings belong to the caller and outlive the call. Threads: one run a process. The call
- * forks and executes. */
+ * Ownership: options and their strings belong to the caller and outlive the call. Threads: one run per process. The
+ * call forks and executes. */
 #ifndef OPC_SUPERVISE_RUN_RUN_H
 #define OPC_SUPERVISE_RUN_RUN_H
 
 #include "supervise/common/run_options.h"
 
-/* Runs. The journal is complete (its "end" record written) when this returns OPC_OK, whatever the verdicts;
+/* Runs. If this returns OPC_OK, the journal is complete (its "end" record is written), whatever the verdicts;
  * *out_exit_code is the exit code of `opcheck-c run`; the caller applies --strict, from the summary. Otherwise the
- * error says what the harness could not do and the journal holds what was done until then. SIGINT and SIGTERM end the
- * run in good order: children killed, journal ended as incomplete, OPC_ERR_SYSTEM "interrupted". */
+ * error says what the harness could not do, and the journal holds everything up to then. SIGINT and SIGTERM end the run
+ * cleanly: children killed, journal ended as incomplete, OPC_ERR_SYSTEM "interrupted". */
 opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_code, opc_error_t *error) OPC_CHECKED;
 
 #endif

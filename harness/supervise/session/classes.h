@@ -1,5 +1,4 @@
-/* Custom classes as something to check: each one's constructor is an operator of its own kind, and gets arguments where
- * no sample file has any.
+/* Checks custom classes: each constructor is an operator of its own kind, and gets arguments if no sample file has any.
  *
  * Ownership: the operators are the loaded libraries', samples go to the session. Threads: one. */
 #ifndef OPC_SUPERVISE_SESSION_CLASSES_H
@@ -7,9 +6,9 @@
 
 #include "supervise/session/session.h"
 
-/* Fills class_operators. A class that has the name of an operator is left out. */
+/* Fills class_operators. Omits a class with the name of an operator. */
 opc_status_t opc_classes_take(opc_loaded_t *loaded, opc_error_t *error) OPC_CHECKED;
-/* Simple arguments for constructors without a sample: a few of each kind, so that one may fit. */
+/* Simple arguments for constructors without a sample: several sets, so that one may fit. */
 opc_status_t opc_class_samples(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -1,4 +1,4 @@
-/* What of a run was asked for: checks, devices, operators, shards.
+/* The selection of a run: checks, devices, operators, shards.
  *
  * Ownership: fills the session's fields. Threads: one. */
 #ifndef OPC_SUPERVISE_SESSION_SELECT_H
@@ -6,10 +6,10 @@
 
 #include "supervise/session/session.h"
 
-/* checks, devices, absent, calls, has_only, only. OPC_ERR_USAGE: a name is not known; the message lists those that are.
- */
+/* Sets checks, devices, absent, calls, has_only, only. OPC_ERR_USAGE: unknown name; the message lists the known
+ * ones. */
 opc_status_t opc_select_plan(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
-/* Whether the operator passes --op, --namespace, --shard and --case. */
+/* True if --op, --namespace, --shard and --case select the operator. */
 bool opc_select_operator(const opc_session_t *session, const opc_operator_t *op);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the parts of memcheck.h share. */
+/* Shared by the implementation files of memcheck.h. */
 #ifndef OPC_SUPERVISE_TOOLS_MEMCHECK_STATE_H
 #define OPC_SUPERVISE_TOOLS_MEMCHECK_STATE_H
 
@@ -9,12 +9,12 @@
 
 enum { OPC_MEMCHECK_WORDS = 16 };
 
-/* A child, as far as it was read. */
+/* A child, as far as its files were read. */
 typedef struct opc_memcheck_process {
   uint64_t child; /* opc_child_t.id */
   opc_memcheck_errors_t errors;
-  int64_t xml_size, log_offset; /* as they were then */
-  opc_memcheck_counts_t counts; /* a place each, of the last list */
+  int64_t xml_size, log_offset; /* at that time */
+  opc_memcheck_counts_t counts; /* one per location, from the last list */
 } opc_memcheck_process_t;
 
 struct opc_memcheck {
@@ -23,14 +23,14 @@ struct opc_memcheck {
   const char *words[OPC_MEMCHECK_WORDS + 1];
   size_t word_count;
   char *options;
-  opc_launcher_t launcher; /* of these */
+  opc_launcher_t launcher; /* built from the fields above */
   opc_memcheck_process_t *processes;
   size_t process_count;
-  uint64_t errors, cases; /* that were judged */
-  opc_error_t lost;       /* why errors of a case could not be read; code OPC_OK: all could */
+  uint64_t errors, cases; /* processed so far */
+  opc_error_t lost;       /* why errors of a case could not be read; code OPC_OK: all were read */
 };
 
-/* An error of a case: a place, and how often it showed there. */
+/* An error of a case: a location, and how often the error occurred there. */
 typedef struct opc_memcheck_hit {
   const opc_memcheck_error_t *error; /* the process's */
   uint64_t count;
@@ -43,19 +43,19 @@ typedef struct opc_memcheck_hits {
 
 /* NULL: out of memory. Valid until the next call with another child. */
 opc_memcheck_process_t *opc_memcheck_process(opc_memcheck_t *memcheck, const opc_child_t *child);
-/* Reads on in its XML. OPC_ERR_IO: there is none. */
+/* Reads the new part of its XML. OPC_ERR_IO: there is no file. */
 opc_status_t opc_memcheck_read(const opc_memcheck_t *memcheck, const opc_child_t *child,
                                opc_memcheck_process_t *process, opc_error_t *error) OPC_CHECKED;
-/* Adds the places that showed for the first time while the case or try of this number ran. */
+/* Adds the locations whose first error came while the case or try with this number ran. */
 opc_status_t opc_memcheck_hits_of_number(const opc_memcheck_process_t *process, uint64_t number,
                                          opc_memcheck_hits_t *out, opc_error_t *error) OPC_CHECKED;
-/* Adds those that a message of the child reports, its field "memcheck" (wire/protocol.h). OPC_ERR_IO: they are not in
+/* Adds the errors that a child's message reports in its field "memcheck" (wire/protocol.h). OPC_ERR_IO: they are not in
  * Valgrind's files. */
 opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_child_t *child, const json_t *told,
                                           opc_memcheck_hits_t *out, opc_error_t *error) OPC_CHECKED;
 
-/* An array of findings (opc_memcheck_describe), one a rule, of its first place; errors before warnings. New reference;
- * NULL: out of memory. */
+/* An array of findings (opc_memcheck_describe), one per rule, for its first location; errors before warnings. New
+ * reference; NULL: out of memory. */
 json_t *opc_memcheck_findings(const opc_memcheck_hits_t *hits, uint64_t number, const opc_memcheck_view_t *view);
 
 void opc_memcheck_xml_path(const opc_memcheck_t *memcheck, pid_t pid, char out[PATH_MAX + 32]);
