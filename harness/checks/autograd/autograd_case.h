@@ -1,4 +1,4 @@
-/* What the parts of check autograd share: a point, the gradient that the operator gives there, and what is found.
+/* Shared by the parts of check autograd: a point, the gradient that the operator gives there, and the finding.
  *
  * Each part checks one promise and sets the finding itself. A part that cannot decide (the operator refuses, the
  * outputs change shape) reports nothing. Ownership: check_autograd.c owns everything. Threads: one. */

@@ -15,9 +15,9 @@ typedef struct opc_enlargement {
   int64_t factor; /* 0: nothing can grow */
 } opc_enlargement_t;
 
-/* *out: the growth at which the largest tensor has `numel` elements. *out_fewer, for many calls: the last step on the
- * way that has at most `fewer` elements and is fast. Stops earlier if the operator refuses or a further step would be
- * too slow: an operator whose time grows with the cube of a size must not run for minutes. */
+/* *out: the growth at which the largest tensor has `numel` elements. *out_fewer, for many calls: the last fast step on
+ * the way with at most `fewer` elements, or else the first fast step. Stops earlier if the operator refuses or a
+ * further step would be too slow: an operator whose time grows with the cube of a size must not run for minutes. */
 opc_status_t opc_enlargement_search(opc_case_context_t *context, const opc_sample_t *sample, int64_t numel,
                                     int64_t fewer, opc_enlargement_t *out, opc_enlargement_t *out_fewer,
                                     opc_error_t *error) OPC_CHECKED;

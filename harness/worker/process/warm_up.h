@@ -1,5 +1,5 @@
-/* Work that every child would repeat: the first calls in a process bind libtorch's functions by name and make
- * libtorch's one-time initialisation. If done before any fork, all children share the result in memory.
+/* Work that every child would repeat: the first calls in a process bind libtorch's functions by name and trigger its
+ * one-time initialisation. If done before any fork, all children share the result in memory.
  *
  * Runs before any library under test is loaded, so that none of its code runs here. Uses only libtorch's own operators
  * on four elements: starts no thread, changes no generator and no setting. Threads: before any is started. Fork: before
