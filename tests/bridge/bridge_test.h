@@ -1,8 +1,8 @@
-/* What the bridge's tests share. */
+/* Shared by the bridge's tests. */
 #ifndef OPC_TESTS_BRIDGE_TEST_H
 #define OPC_TESTS_BRIDGE_TEST_H
 
-/* cmocka wants these first. */
+/* cmocka needs these first. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include "bridge/api/bridge.h"
 
-/* Fails with the error's message unless the expression, which is to use `&error`, is OPC_OK. */
+/* Fails with the error's message unless the expression, which must use `&error`, is OPC_OK. */
 #define assert_ok(expression)                             \
   do {                                                    \
     opc_error_t error = {0};                              \

@@ -1,5 +1,5 @@
-/* CUPTI of the tests' own: a function of CUDA that is made of these two halves is seen by whoever has subscribed, as
- * the real libraries' are. */
+/* A fake CUPTI for tests: subscribers see a CUDA function that contains these two macros, as they see those of the real
+ * libraries. */
 #ifndef OPC_TESTS_FAKE_CUPTI_H
 #define OPC_TESTS_FAKE_CUPTI_H
 
@@ -16,7 +16,7 @@
 void fake_cupti_deliver(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData *data)
     __attribute__((weak));
 
-/* Both around the work of a function whose local variables are `data` and `code`. */
+/* Used before and after the work of a function whose local variables are `data` and `code`. */
 #define FAKE_ENTER(domain, id, name, parameters, symbol)                                               \
   CUpti_CallbackData data;                                                                             \
   memset(&data, 0, sizeof data);                                                                       \

@@ -1,5 +1,5 @@
-/* What the tests of the wrapped runtime share: the wrappers are preloaded (CMakeLists.txt), and opc_launch() finds
- * their table. */
+/* Shared by the tests of the wrapped runtime: the wrappers are preloaded (CMakeLists.txt), and opc_launch() finds their
+ * table. */
 #ifndef OPC_TESTS_SIM_TEST_H
 #define OPC_TESTS_SIM_TEST_H
 
@@ -21,7 +21,7 @@
 
 static inline uint64_t number(const void *pointer) { return (uint64_t)(uintptr_t)pointer; }
 
-/* The nth call of a kind; a failure where there is none. */
+/* The nth call of a kind; fails the test if there is none. */
 static inline const opc_cuda_call_t *logged(const opc_cuda_log_t *log, opc_cuda_kind_t kind, size_t nth) {
   for (size_t i = 0; i < log->count; i++)
     if (log->calls[i].kind == kind && nth-- == 0) return &log->calls[i];

@@ -1,4 +1,4 @@
-/* Runs opc_run_execute with the fake worker in a folder of its own, and reads the journal back. */
+/* Runs opc_run_execute with the fake worker in a temporary folder, and reads the journal back. */
 #ifndef OPC_TESTS_RUN_FIXTURE_H
 #define OPC_TESTS_RUN_FIXTURE_H
 
@@ -53,7 +53,7 @@ static inline int run_end(void **state) {
   return status;
 }
 
-/* Options for one operator, "segv" say; NULL: all. */
+/* Options for one operator, for example "segv"; NULL: all. */
 static inline opc_run_options_t run_options(const char *const *op) {
   opc_run_options_t options;
   opc_run_options_default(&options);
@@ -75,7 +75,7 @@ static inline opc_run_options_t run_options(const char *const *op) {
   return options;
 }
 
-/* The journal's whole lines as an array. */
+/* The complete lines of the journal as an array. */
 static inline json_t *run_read(void) {
   json_t *records = json_array();
   FILE *file = fopen(run_journal, "re");
@@ -96,8 +96,7 @@ static inline const char *run_text(const json_t *record, const char *key) {
   return text != NULL ? text : "";
 }
 
-/* The only record of kind t for the case that ends in `tail` (""  for any); fails when there are several. NULL: none.
- */
+/* The only record of kind t for the case that ends in `tail` ("" for any); fails when there are several. NULL: none. */
 static inline json_t *run_find(json_t *records, const char *t, const char *tail) {
   json_t *found = NULL, *record;
   size_t i;

@@ -1,4 +1,4 @@
-/* What Valgrind 3.19 wrote about a small program, shortened: two cases of one process, in XML and in the log. */
+/* Shortened output of Valgrind 3.19 for a small program: two cases of one process, in XML and in the log. */
 #ifndef OPC_TESTS_MEMCHECK_FILES_H
 #define OPC_TESTS_MEMCHECK_FILES_H
 
@@ -12,7 +12,7 @@
   "<?xml version=\"1.0\"?>\n\n<valgrindoutput>\n\n<protocolversion>4</protocolversion>\n<pid>1475</pid>\n\n" \
   "<status>\n  <state>RUNNING</state>\n  <time>00:00:00:00.042 </time>\n</status>\n\n"
 
-/* Reads right behind argument x, which is announced; the function is inlined: two frames, one address. */
+/* A read right past the end of argument x, which was announced; the function is inlined: two frames, one address. */
 #define XML_READ \
   MESSAGE("opcheck-c case 1") MESSAGE("opcheck-c tensor 0x4a43000 64 x")                                                            \
   "<error>\n  <unique>0x0</unique>\n  <tid>1</tid>\n  <kind>InvalidRead</kind>\n  <what>Invalid read of size 4</what>\n"             \
@@ -21,7 +21,7 @@
   STACK(FRAME("0x4846990", PRELOAD, "memalign") FRAME("0x10986C", "/bin/worker", "opc_red_zone_allocate"))                           \
   "</error>\n\n"
 
-/* A heap block is freed by the wrong function, and a branch. */
+/* A heap block freed by the wrong function, and a branch on an uninitialised value. */
 #define XML_SECOND            \
   MESSAGE("opcheck-c case 2") \
   "<error>\n  <unique>0x1</unique>\n  <tid>1</tid>\n  <kind>MismatchedFree</kind>\n  <what>Mismatched free() / " \
@@ -39,8 +39,7 @@
   "\n<status>\n  <state>FINISHED</state>\n  <time>00:00:00:00.560 " \
   "</time>\n</status>\n\n<errorcounts>\n</errorcounts>\n\n</valgrindoutput>\n"
 
-/* A list as "v.info all_errors" makes it: of case 1, then of case 2 with both of its places, and the first one again.
- */
+/* Lists as printed by "v.info all_errors": for case 1, then for case 2 with its two places and the first one again. */
 #define LOG_READ(count)                                                                                         \
   "==1475== " count                                                                                             \
   " in context 1 of 1:\n==1475== Invalid read of size 4\n==1475==    at 0x1093F7: look (a.c:18)\n"              \

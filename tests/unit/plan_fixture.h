@@ -1,4 +1,4 @@
-/* Operators made of rows, and samples of them, for tests that need a schema but no libtorch. */
+/* Operators made from tables, and samples for them, for tests that need a schema but no libtorch. */
 #ifndef OPC_TESTS_PLAN_FIXTURE_H
 #define OPC_TESTS_PLAN_FIXTURE_H
 
@@ -44,7 +44,7 @@ static inline opc_operator_t fixture_operator(const char *name, const char *sche
   };
 }
 
-/* A sample of the operator, as a file has it. The format gives its other fields in JSON, with ' for ". */
+/* A sample of the operator, as in a file. The format gives the other fields in JSON, with ' instead of ". */
 static inline opc_sample_t fixture_sample(const opc_operator_t *op, const char *format, ...) OPC_PRINTF(2, 3);
 static inline opc_sample_t fixture_sample(const opc_operator_t *op, const char *format, ...) {
   opc_sample_t sample;

@@ -1,4 +1,4 @@
-/* A journal for the tests of the reports: lines written to a temporary file, opened, and the file removed. */
+/* A journal for the tests of the reports: writes lines to a temporary file, opens it, and removes the file. */
 #ifndef OPC_TESTS_REPORT_JOURNAL_H
 #define OPC_TESTS_REPORT_JOURNAL_H
 

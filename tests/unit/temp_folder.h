@@ -1,4 +1,4 @@
-/* A folder for the files of one test program, gone with everything in it afterwards. */
+/* A temporary folder for the files of one test program, removed with its contents at the end. */
 #ifndef OPC_TESTS_TEMP_FOLDER_H
 #define OPC_TESTS_TEMP_FOLDER_H
 

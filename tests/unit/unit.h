@@ -1,4 +1,4 @@
-/* What the unit tests share: cmocka with the headers that it wants, and how a test states a message. */
+/* Shared by the unit tests: cmocka with the headers that it needs, and assertions with a message. */
 #ifndef OPC_TESTS_UNIT_H
 #define OPC_TESTS_UNIT_H
 
@@ -11,7 +11,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* Statuses compare as integers, with the message of a failure in the output. */
+/* Fails with the error's message if the status is not OPC_OK. */
 #define assert_ok(status, error)                             \
   do {                                                       \
     if ((status) != OPC_OK) fail_msg("%s", (error).message); \

@@ -1,9 +1,9 @@
 /* Everything that needs libtorch, behind a C interface. Only harness/bridge includes torch's headers.
  *
- * Nothing is thrown across this header. Ownership: handles are freed with their _free function (NULL is fine); out
- * values belong to the caller. Threads: one thread at a time unless said otherwise. Fork: a process may fork after
- * loading and listing, before the first call; handles made before a fork are not used after it. Shapes, strides and
- * offsets are in elements, sizes of memory in bytes. */
+ * No exception crosses this interface. Ownership: handles are freed with their _free function (NULL is fine); the
+ * caller owns out values. Threads: one thread at a time unless said otherwise. Fork: a process may fork after loading
+ * and listing, before the first call; handles made before a fork must not be used after it. Shapes, strides and offsets
+ * are in elements, sizes of memory in bytes. */
 #ifndef OPC_BRIDGE_API_BRIDGE_H
 #define OPC_BRIDGE_API_BRIDGE_H
 
@@ -17,31 +17,31 @@ extern "C" {
 
 /* ---- loading and listing (the fork server) ---- */
 
-const char *opc_bridge_torch_version(void); /* of the libtorch that is loaded: "2.11.0" */
-const char *opc_bridge_cuda_version(void);  /* what it was built for, "13.0"; "" for a CPU-only one */
+const char *opc_bridge_torch_version(void); /* of the loaded libtorch: "2.11.0" */
+const char *opc_bridge_cuda_version(void);  /* the CUDA version it was built for, "13.0"; "" for a CPU-only build */
 
-/* dlopen(RTLD_NOW | RTLD_GLOBAL). OPC_ERR_LIBRARY with dlerror's words. Call opc_bridge_prepare (bridge/api/prepare.h)
- * first. A static initialiser may throw (std::terminate is called then), exit or hang: the caller is prepared to lose
- * this process. Everything registered during the call is attributed to for_library: the path itself, or the library
- * that it is a sibling of. */
+/* dlopen(RTLD_NOW | RTLD_GLOBAL). OPC_ERR_LIBRARY with dlerror's text. Call opc_bridge_prepare (bridge/api/prepare.h)
+ * first. A static initialiser may throw (std::terminate is then called), exit or hang: the caller must be prepared to
+ * lose this process. Everything registered during the call is attributed to for_library: the path itself, or the
+ * library whose sibling it is. */
 opc_status_t opc_bridge_load(const char *path, const char *for_library, opc_error_t *error) OPC_CHECKED;
 /* As above for a library that is only a dependency: what it registers is not listed. */
 opc_status_t opc_bridge_preload(const char *path, opc_error_t *error) OPC_CHECKED;
 
-/* Calls visit once for each operator / custom class that all loads since the start have registered (not preloads), in
- * order of registration; `library` says by which. Where one library defines an operator and another puts kernels on it,
- * there is one entry, the definition's. Either visit may be NULL. The struct is valid during the call. */
+/* Calls visit once for each operator or custom class registered by any load so far (not preloads), in order of
+ * registration; `library` names the library. If one library defines an operator and another registers kernels for it,
+ * there is one entry, of the defining library. Either visit may be NULL. The struct is valid during the call. */
 typedef void opc_operator_visit_t(const opc_operator_t *op, void *context);
 typedef void opc_class_visit_t(const opc_class_t *class_, void *context);
 opc_status_t opc_bridge_list(opc_operator_visit_t *visit_operator, opc_class_visit_t *visit_class, void *context,
                              opc_error_t *error) OPC_CHECKED;
-/* Operators of a namespace that none of these loads registered, libtorch's own ("aten") or a preload's, in order of
- * name. Those that only have kernels and no schema are left out. `library` of each is NULL. */
+/* Operators of a namespace that no load registered (of libtorch, "aten", or of a preload), in order of name. Skips
+ * operators that have kernels but no schema. `library` of each is NULL. */
 opc_status_t opc_bridge_list_namespace(const char *name, opc_operator_visit_t *visit, void *context,
                                        opc_error_t *error) OPC_CHECKED;
 /* Describes any operator of the dispatcher by name, listed or not (aten::add.Tensor). The caller clears out. */
 opc_status_t opc_bridge_describe(const char *name, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
-/* Text of the exception that is being handled, for a std::terminate handler; "" when there is none. */
+/* Text of the exception being handled, for a std::terminate handler; "": none. */
 void opc_bridge_current_exception(char *out, size_t size);
 /* Installs a std::terminate handler that calls report(text) and then aborts. */
 void opc_bridge_on_terminate(void (*report)(const char *text));
@@ -52,15 +52,15 @@ typedef struct opc_storage opc_storage_t; /* a c10::Storage */
 typedef struct opc_tensor opc_tensor_t;   /* an at::Tensor */
 typedef struct opc_object opc_object_t;   /* a custom class instance */
 
-/* CPU storage over memory of the caller; release(data, context) runs when the last tensor is gone (may be NULL). */
+/* CPU storage over the caller's memory; release(data, context) (may be NULL) runs when the last tensor is gone. */
 opc_status_t opc_storage_from_memory(void *data, size_t bytes, void (*release)(void *data, void *context),
                                      void *context, opc_storage_t **out, opc_error_t *error) OPC_CHECKED;
-/* Storage on a device; for meta no memory is behind it. */
+/* Storage on a device; for meta it has no memory. */
 opc_status_t opc_storage_new(size_t bytes, opc_device_t device, opc_storage_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_storage_free(opc_storage_t *storage);
-/* The bytes of a CPU storage, to be filled before anybody else sees them; NULL: of another device, or none. */
+/* The bytes of a CPU storage, to be filled before others use it; NULL: another device, or no bytes. */
 void *opc_storage_data(opc_storage_t *storage);
-/* Copies all bytes of a storage between devices (cpu, cuda). Synchronises. */
+/* Copies `size` bytes from the host to the start of the storage (cpu, cuda). Synchronises. */
 opc_status_t opc_storage_write(opc_storage_t *storage, const void *bytes, size_t size, opc_error_t *error) OPC_CHECKED;
 
 typedef struct opc_tensor_meta {
@@ -68,9 +68,9 @@ typedef struct opc_tensor_meta {
   int dtype_known; /* 0: dtype is OTHER and dtype_text says which */
   opc_dtype_t dtype;
   char dtype_text[24]; /* c10's name: "Float", "QUInt8" */
-  char layout[16];     /* "strided", "sparse_coo"… sizes only are filled in when not strided */
+  char layout[16];     /* "strided", "sparse_coo"…; if not strided, only sizes are filled in */
   opc_device_t device;
-  int ndim; /* more than OPC_MAX_DIMS: ndim is right, the arrays hold the first OPC_MAX_DIMS */
+  int ndim; /* may exceed OPC_MAX_DIMS; the arrays then hold the first OPC_MAX_DIMS */
   int64_t sizes[OPC_MAX_DIMS];
   int64_t strides[OPC_MAX_DIMS];
   int64_t storage_offset;
@@ -84,22 +84,22 @@ typedef struct opc_tensor_meta {
   size_t storage_bytes;
 } opc_tensor_meta_t;
 
-/* A tensor over a storage with the spec's dtype, sizes, strides, offset, conj, neg and requires_grad. Fill and storage
- * ids are the caller's work. */
+/* A tensor over a storage with the spec's dtype, sizes, strides, offset, conj, neg and requires_grad. The caller
+ * handles fill and storage ids. */
 opc_status_t opc_tensor_new(const opc_tensor_spec_t *spec, opc_storage_t *storage, opc_tensor_t **out,
                             opc_error_t *error) OPC_CHECKED;
 void opc_tensor_free(opc_tensor_t *tensor);
 opc_tensor_t *opc_tensor_ref(opc_tensor_t *tensor); /* another handle to the same TensorImpl */
 void opc_tensor_describe(const opc_tensor_t *tensor, opc_tensor_meta_t *out);
-/* References that anybody holds to the tensor's TensorImpl, this handle among them, and to its StorageImpl, the
- * TensorImpl among them; 0 where there is none. */
+/* Reference counts of the tensor's TensorImpl, including this handle, and of its StorageImpl, including the TensorImpl;
+ * 0: there is none. */
 void opc_tensor_uses(const opc_tensor_t *tensor, size_t *out_impl, size_t *out_storage);
-/* Bytes of the whole storage, as they are now, on the host: the storage's own memory for cpu (valid while the tensor
- * lives), a copy in *out_owned (caller frees) for cuda. */
+/* The current bytes of the whole storage, on the host: the storage's own memory for cpu (valid while the tensor lives),
+ * a copy in *out_owned (caller frees) for cuda. */
 opc_status_t opc_tensor_storage_bytes(const opc_tensor_t *tensor, const void **out_bytes, size_t *out_size,
                                       void **out_owned, opc_error_t *error) OPC_CHECKED;
 /* Logical values, contiguous in row-major order, conj and neg bits resolved, numel * itemsize bytes; the caller frees
- * *out. Reads strides by itself: no operator of libtorch runs for a cpu tensor. Non-strided layouts:
+ * *out. Follows the strides itself: for a cpu tensor no libtorch operator runs. Non-strided layouts:
  * OPC_ERR_UNSUPPORTED. */
 opc_status_t opc_tensor_logical_bytes(const opc_tensor_t *tensor, void **out, size_t *out_size,
                                       opc_error_t *error) OPC_CHECKED;
@@ -110,28 +110,27 @@ typedef enum opc_call_outcome {
   OPC_CALL_RETURNED = 0,
   OPC_CALL_REJECTED,        /* a std::exception: the operator refuses these arguments */
   OPC_CALL_NO_KERNEL,       /* c10::NotImplementedError: the dispatcher has no kernel for this device (or Meta) */
-  OPC_CALL_FAKE_IN_PYTHON,  /* as NO_KERNEL on Meta, and the dispatcher says that the fake kernel lives in a Python
-                               module */
-  OPC_CALL_INTERNAL_ASSERT, /* a rejection whose text says INTERNAL ASSERT */
+  OPC_CALL_FAKE_IN_PYTHON,  /* as NO_KERNEL on Meta; the dispatcher says that the fake kernel is in a Python module */
+  OPC_CALL_INTERNAL_ASSERT, /* a rejection whose text contains INTERNAL ASSERT */
   OPC_CALL_OUT_OF_MEMORY,
-  OPC_CALL_FOREIGN_EXCEPTION, /* something that is no std::exception */
+  OPC_CALL_FOREIGN_EXCEPTION, /* an exception that is no std::exception */
   OPC_CALL_UNCONVERTIBLE      /* the harness could not make the arguments; no operator ran */
 } opc_call_outcome_t;
 
-typedef struct opc_op_handle opc_op_handle_t; /* an operator, looked up once */
+typedef struct opc_op_handle opc_op_handle_t; /* an operator, looked up only once */
 opc_status_t opc_op_find(const char *name, opc_op_handle_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_op_free(opc_op_handle_t *op);
 
-/* Calls the operator through the dispatcher, as a user does. arguments: one a schema argument, tensors and objects with
- * handles set; absent[i] (absent may be NULL) takes the schema's default. On RETURNED *out_returns holds *out_count
- * values whose handles the caller frees (opc_returns_free). Otherwise message holds the exception's text without
- * backtrace. Grad mode is as it is (see opc_bridge_grad_mode). */
+/* Calls the operator through the dispatcher, as a user does. arguments: one per schema argument, with the handles of
+ * tensors and objects set; for absent[i] (absent may be NULL) the schema's default is used. On RETURNED, *out_returns
+ * holds *out_count values whose handles the caller frees (opc_returns_free). Otherwise message holds the exception's
+ * text without backtrace. Keeps the current grad mode (see opc_bridge_grad_mode). */
 opc_call_outcome_t opc_op_call(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent, size_t count,
                                opc_value_t **out_returns, size_t *out_count, opc_text_t *message);
-/* The same under functionalisation, as torch.compile runs it: each tensor argument wrapped, the fallback at key
- * Functionalize or the operator's own kernel there between caller and kernel, the returns unwrapped. out_replaced (one
- * a tensor argument, depth first, as many as tensor_count says) tells which wrapper has another value than the tensor
- * that it was made of: something wrote to it. */
+/* The same under functionalisation, as torch.compile runs it: wraps each tensor argument, calls the operator's
+ * Functionalize kernel or the fallback at that key, unwraps the returns. out_replaced (tensor_count values, one per
+ * tensor argument, depth first): true if the wrapper's value is no longer the tensor it was made from, because
+ * something wrote to it. */
 opc_call_outcome_t opc_op_call_functional(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent,
                                           size_t count, bool *out_replaced, size_t tensor_count,
                                           opc_value_t **out_returns, size_t *out_count, opc_text_t *message);
@@ -139,111 +138,110 @@ opc_call_outcome_t opc_op_call_functional(opc_op_handle_t *op, const opc_value_t
 
 enum { OPC_SYMBOLIC_FRAMES = 16, OPC_SYMBOLIC_EVENTS = 16, OPC_SYMBOLIC_OUTPUTS = 16 };
 
-/* Where a kernel wanted the number behind a symbol. */
+/* Where a kernel needed the number behind a symbol. */
 typedef enum opc_symbolic_kind {
   OPC_SYMBOLIC_READ = 0, /* a size, stride or number of elements of a tensor argument was read as a plain number */
-  OPC_SYMBOLIC_NUMBER,   /* an expression was turned into its number: guard_int */
-  OPC_SYMBOLIC_EQUALITY  /* an expression was compared with a number, and the answer was wanted */
+  OPC_SYMBOLIC_NUMBER,   /* an expression was converted to its number: guard_int */
+  OPC_SYMBOLIC_EQUALITY  /* an expression was compared with a number, and the result was needed */
 } opc_symbolic_kind_t;
 
 typedef struct opc_symbolic_event {
   opc_symbolic_kind_t kind;
   char text[96];                        /* "sizes()", "s0 * 2", "s0 == 4" */
-  int leaf;                             /* of READ: which tensor argument, depth first */
-  int64_t value;                        /* what it was told: NUMBER, and 0 or 1 of EQUALITY */
-  uint64_t frames[OPC_SYMBOLIC_FRAMES]; /* return addresses but for the first, which points into its call; none of the
-                                           harness's own */
+  int leaf;                             /* for READ: index of the tensor argument, depth first */
+  int64_t value;                        /* the answer given: NUMBER's value; 0 or 1 for EQUALITY */
+  uint64_t frames[OPC_SYMBOLIC_FRAMES]; /* return addresses, except the first, which points into its call; without the
+                                           harness's own frames */
   uint32_t frame_count;
 } opc_symbolic_event_t;
 
 typedef struct opc_symbolic_output {
   int ndim;                  /* up to OPC_MAX_DIMS are described */
-  bool number[OPC_MAX_DIMS]; /* no symbol has a part in the size */
+  bool number[OPC_MAX_DIMS]; /* the size does not depend on a symbol */
   int64_t sizes[OPC_MAX_DIMS];
 } opc_symbolic_output_t;
 
 typedef struct opc_symbolic {
-  size_t symbols;                                   /* different ones that the arguments have */
-  opc_symbolic_event_t events[OPC_SYMBOLIC_EVENTS]; /* of the kernel's own; each place once */
+  size_t symbols;                                   /* number of different symbols in the arguments */
+  opc_symbolic_event_t events[OPC_SYMBOLIC_EVENTS]; /* of the kernel itself; each place once */
   size_t event_count;
-  bool inner_read;                                     /* an operator that the kernel calls wanted a number */
-  char inner_threw[96];                                /* the first one of those that ended by an exception; "": none */
+  bool inner_read;      /* an operator called by the kernel needed a number */
+  char inner_threw[96]; /* the first operator called by the kernel that threw; "": none */
   opc_symbolic_output_t outputs[OPC_SYMBOLIC_OUTPUTS]; /* the tensors of the returns, depth first */
   size_t output_count;
 } opc_symbolic_t;
 
-/* Calls the operator with symbols in place of sizes: each size of a Meta tensor, and each SymInt, that is 2 or more,
- * the same symbol for the same number. A symbol has its number for a hint: it can be asked for, and each time that is
- * noted. Arguments: as of opc_op_call, their tensors on Meta. */
+/* Calls the operator with symbolic sizes: each size of a Meta tensor and each SymInt that is 2 or more becomes a
+ * symbol; equal numbers become the same symbol. A symbol's hint is its number; each request for it is recorded.
+ * Arguments: as for opc_op_call, with tensors on Meta. */
 opc_call_outcome_t opc_op_call_symbolic(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent,
                                         size_t count, opc_symbolic_t *out, opc_text_t *message);
-/* Runs right before each operator, when all that the call needs is made; it must not throw. NULL: nothing does. */
+/* Called right before each operator, after its arguments were made; must not throw. NULL: nothing is called. */
 void opc_bridge_before_call(void (*prepare)(void));
-/* libtorch's exceptions carry no stack from then on: to walk it takes longer than most calls, and much of a battery is
- * refusals. */
+/* Turns off backtraces in libtorch's exceptions: unwinding takes longer than most calls, and many calls of a run are
+ * refused. */
 void opc_bridge_no_backtraces(void);
 void opc_returns_free(opc_value_t *returns, size_t count); /* frees handles too */
-/* A custom class instance from its constructor; class name "ns.Name"; as opc_op_call for outcomes. */
+/* Constructs a custom class instance; class name "ns.Name"; outcomes as in opc_op_call. */
 opc_call_outcome_t opc_object_new(const char *class_name, const opc_value_t *init, size_t count, opc_object_t **out,
                                   opc_text_t *message);
 void opc_object_free(opc_object_t *object);
-void opc_handle_free(opc_value_t *value); /* frees the handles in a tree: tensors and objects; leaves the tree */
+void opc_handle_free(opc_value_t *value); /* frees the handles in a tree (tensors and objects), not the tree */
 
 /* ---- autograd (children; the engine's threads must not exist before a fork) ---- */
 
-/* On, as libtorch starts: outputs of an operator without an autograd kernel require grad, and their backward warns.
- * Off: only where the operator's own code made a graph. Returns what it was. */
+/* On (libtorch's default): outputs of an operator without an autograd kernel require grad, and their backward warns.
+ * Off: they require grad only if the operator's own code built a graph. Returns the previous setting. */
 bool opc_autograd_fallback_set(bool on);
 
-/* Gradients with respect to the tensor can be asked for from now on. A tensor that the operator writes cannot be a
- * leaf: it becomes a copy, in the same strides, of the leaf that *out_leaf gets. The caller frees it. */
+/* Makes the tensor require grad. A tensor that the operator writes cannot be a leaf: it becomes a copy, with the same
+ * strides, of the leaf in *out_leaf. The caller frees *out_leaf. */
 opc_status_t opc_autograd_track(opc_tensor_t *tensor, bool written, opc_tensor_t **out_leaf,
                                 opc_error_t *error) OPC_CHECKED;
 
-/* What a tensor's graph is made of. */
+/* Kinds of nodes in a tensor's graph. */
 enum {
-  OPC_GRAPH_CUSTOM = 1 << 0,         /* a node of somebody's own: torch::autograd::Function, a Node of the library */
-  OPC_GRAPH_NOT_IMPLEMENTED = 1 << 1 /* a node that says that there is no derivative */
+  OPC_GRAPH_CUSTOM = 1 << 0,         /* a custom node: torch::autograd::Function, a Node of the library */
+  OPC_GRAPH_NOT_IMPLEMENTED = 1 << 1 /* a node that reports a missing derivative */
 };
 unsigned opc_autograd_graph(const opc_tensor_t *tensor);
 
 typedef struct opc_autograd_request {
   opc_tensor_t *const *outputs;
-  opc_tensor_t *const *weights; /* the gradient of each output; NULL: undefined */
+  opc_tensor_t *const *weights; /* the gradient for each output; NULL: undefined */
   size_t output_count;
-  opc_tensor_t *const *inputs; /* NULL: not asked for */
+  opc_tensor_t *const *inputs; /* NULL: not requested */
   size_t input_count;
   bool retain_graph, create_graph;
 } opc_autograd_request_t;
-/* out_gradients: room for one an input; NULL where it is undefined. Outcomes are as opc_op_call's, and are of the
- * derivative's code. */
+/* out_gradients: room for one per input; NULL where undefined. Outcomes as in opc_op_call, but of the backward. */
 opc_call_outcome_t opc_autograd_grad(const opc_autograd_request_t *request, opc_tensor_t **out_gradients,
                                      opc_text_t *message);
-/* The dtypes that the operator's own node gives its gradients in, before the engine converts them: one an input, OTHER
- * where that is not known. */
+/* The dtypes of the gradients from the operator's own node, before the engine converts them: one per input; OTHER:
+ * unknown. */
 opc_call_outcome_t opc_autograd_raw_dtypes(const opc_autograd_request_t *request, opc_dtype_t *out_dtypes,
                                            opc_text_t *message);
-/* Adds one to every element, as a user does in place between forward and backward: the version is counted, the graph is
- * not told. */
+/* Adds one to every element in place, as a user may do between forward and backward: increments the version, outside
+ * the graph. */
 opc_status_t opc_tensor_overwrite(opc_tensor_t *tensor, opc_error_t *error) OPC_CHECKED;
 
 /* ---- custom classes (children) ---- */
 
-/* Calls a method; absent trailing arguments take their defaults. As opc_op_call for outcomes, returns (one or none) and
- * message. */
+/* Calls a method; omitted trailing arguments take their defaults. Outcomes, returns (one or none) and message as in
+ * opc_op_call. */
 opc_call_outcome_t opc_object_call(const opc_object_t *object, const char *method, const opc_value_t *arguments,
                                    size_t count, opc_value_t **out_returns, size_t *out_count, opc_text_t *message);
-/* Pickles the object with libtorch's own pickler and makes another one from the bytes. *out_pickled (may be NULL): the
- * first half worked. */
+/* Pickles the object with libtorch's pickler and unpickles another one from the bytes. *out_pickled (may be NULL):
+ * pickling succeeded. */
 opc_call_outcome_t opc_object_round_trip(const opc_object_t *object, opc_object_t **out, bool *out_pickled,
                                          opc_text_t *message);
 
 /* ---- packages ---- */
 
 bool opc_bridge_has_class(const char *name); /* "ns.Name" is registered */
-/* Loads the model of a package in this process, which may crash or hang and is the caller's to lose, and lets it go
- * again. AOTInductor's loader unpacks into the current folder. Counts are of the inputs and outputs that the model's
- * own description has. OPC_ERR_LIBRARY: it cannot be loaded, in libtorch's words and what was printed meanwhile. */
+/* Loads the model of a package and unloads it again. The process may crash or hang, so the caller must be prepared to
+ * lose it. AOTInductor's loader unpacks into the current folder. Counts: inputs and outputs in the model's own
+ * description. OPC_ERR_LIBRARY: it cannot be loaded; the message has libtorch's text and what was printed meanwhile. */
 opc_status_t opc_bridge_package_try(const char *path, const char *model, size_t *out_inputs, size_t *out_outputs,
                                     opc_error_t *error) OPC_CHECKED;
 typedef struct opc_package_operator {
@@ -251,63 +249,62 @@ typedef struct opc_package_operator {
   const char *device; /* "cpu", "cuda" */
   size_t inputs, outputs;
 } opc_package_operator_t;
-/* Registers the operator "package::MODEL(Tensor input0, …) -> (Tensor, …)" as the package's; nothing is loaded before
- * its first call. */
+/* Registers the operator "package::MODEL(Tensor input0, …) -> (Tensor, …)" for the package; the model is loaded at the
+ * first call. */
 opc_status_t opc_bridge_package_define(const opc_package_operator_t *package, opc_error_t *error) OPC_CHECKED;
 
 /* ---- state ---- */
 
 void opc_bridge_seed(uint64_t seed); /* default generators of all devices in use */
-/* The state of the device's default generator, to compare: the caller frees *out. OPC_ERR_UNSUPPORTED: the device has
- * none. */
+/* The state of the device's default generator, for comparison; the caller frees *out. OPC_ERR_UNSUPPORTED: the device
+ * has none. */
 opc_status_t opc_bridge_generator_state(opc_device_t device, void **out, size_t *out_size,
                                         opc_error_t *error) OPC_CHECKED;
 void opc_bridge_grad_mode(bool on); /* this thread */
 void opc_bridge_threads(int count); /* intra-op threads of libtorch, for this thread's calls; 1 starts none */
 void opc_bridge_inner_threads(
-    int count); /* of operators that are called by an operator that this thread calls; 0: as many as it has */
-void opc_bridge_default_dtype(opc_dtype_t dtype); /* a floating one; OPC_SETTING_DEFAULT_DTYPE tells which it is */
-bool opc_bridge_cuda_initialised(void);           /* a context exists already: forking is not safe */
-int opc_bridge_cuda_devices(void);                /* initialises; only in a throw-away child; 0 without libtorch_cuda */
+    int count); /* intra-op threads for operators called by an operator that this thread calls; 0: no separate number */
+void opc_bridge_default_dtype(opc_dtype_t dtype); /* a floating dtype; OPC_SETTING_DEFAULT_DTYPE reads it */
+bool opc_bridge_cuda_initialised(void);           /* a context exists: forking is not safe */
+int opc_bridge_cuda_devices(void); /* initialises CUDA; only in a throw-away child; 0 without libtorch_cuda */
 bool opc_bridge_device_available(opc_device_t device);
 
 /* ---- CUDA devices, real or simulated (children) ----
- * Streams are cudaStream_t as numbers, 0 is the legacy default stream; all of it is of this thread. */
+ * Streams are cudaStream_t as numbers; 0 is the legacy default stream. Everything is per thread. */
 
-/* A stream of libtorch's pool becomes the device's current one; the current device stays. */
+/* Makes a stream of libtorch's pool the device's current stream; does not change the current device. */
 opc_status_t opc_cuda_stream_use_pool(int device, uint64_t *out_stream, opc_error_t *error) OPC_CHECKED;
 opc_status_t opc_cuda_stream_use_default(int device, opc_error_t *error) OPC_CHECKED;
-uint64_t opc_cuda_stream_current(int device); /* 0 as well where it cannot be asked */
+uint64_t opc_cuda_stream_current(int device); /* also 0 if it cannot be read */
 opc_status_t opc_cuda_device_use(int device, opc_error_t *error) OPC_CHECKED;
-/* Live bytes of libtorch's caching allocator: what tensors hold, without what the cache keeps. */
+/* Live bytes in libtorch's caching allocator: memory of tensors, without free blocks in the cache. */
 opc_status_t opc_cuda_allocated(int device, uint64_t *out_bytes, opc_error_t *error) OPC_CHECKED;
-/* libtorch's allocator of CUDA memory over these functions, from now on, without a cache and without what only
- * libtorch's own has (statistics, capture). Before the first use of CUDA in the process. OPC_ERR_UNSUPPORTED: this
- * libtorch_cuda has no such interface; any other: libtorch refuses. */
+/* From now on, libtorch allocates CUDA memory with these functions, without a cache and without features of its own
+ * allocator (statistics, capture). Call it before the first use of CUDA in the process. OPC_ERR_UNSUPPORTED: this
+ * libtorch_cuda has no such interface; other errors: libtorch refuses. */
 typedef struct opc_device_allocator {
-  void *(*allocate)(size_t bytes); /* NULL: no more */
+  void *(*allocate)(size_t bytes); /* NULL: out of memory */
   void (*release)(void *data);
 } opc_device_allocator_t;
 opc_status_t opc_cuda_allocator_set(const opc_device_allocator_t *allocator, opc_error_t *error) OPC_CHECKED;
-/* Whether convolutions and matrix products of float32 may round their arguments to 10 bits on the device (TF32); gives
- * what held before. Of the process. */
+/* Whether convolutions and matrix products of float32 may round their arguments to 10 bits on the device (TF32). Per
+ * process; returns the previous setting. */
 bool opc_cuda_tf32_set(bool allowed);
-/* Puts some milliseconds of work into a stream of the pool; the current stream stays. The caller ends it, which waits
- * for the work. */
+/* Puts some milliseconds of work into a stream of the pool; does not change the current stream. The caller ends it with
+ * opc_cuda_load_end, which waits for the work. */
 typedef struct opc_cuda_load opc_cuda_load_t;
 opc_status_t opc_cuda_load_begin(int device, opc_cuda_load_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_cuda_load_end(opc_cuda_load_t *busy); /* NULL is fine */
-/* at::cuda::CUDAGraph: what the current stream, which is none of the default ones, is given from begin to end is
- * captured and not run, with the memory of a pool of its own. OPC_ERR_UNSUPPORTED: this libtorch_cuda has no such
- * class. An end that fails leaves libtorch's allocator as it was during the capture, and so the process: it is to
- * capture nothing more. */
+/* at::cuda::CUDAGraph: from begin to end, work on the current stream, which must not be a default stream, is captured
+ * and not run; its memory comes from a separate pool. OPC_ERR_UNSUPPORTED: this libtorch_cuda has no such class. If the
+ * end fails, libtorch's allocator stays in capture mode: the process must not capture again. */
 typedef struct opc_cuda_graph opc_cuda_graph_t;
 opc_status_t opc_cuda_graph_begin(opc_cuda_graph_t **out, opc_error_t *error) OPC_CHECKED;
 opc_status_t opc_cuda_graph_end(opc_cuda_graph_t *graph, opc_error_t *error) OPC_CHECKED;
 opc_status_t opc_cuda_graph_replay(opc_cuda_graph_t *graph, opc_error_t *error) OPC_CHECKED;
 void opc_cuda_graph_free(opc_cuda_graph_t *graph); /* NULL is fine */
 
-/* What libtorch and the C++ runtime keep for this thread or the process, and a call must leave as it was. */
+/* Settings of libtorch and the C++ runtime, per thread or per process, that a call must leave unchanged. */
 typedef enum opc_setting {
   OPC_SETTING_GRAD_MODE = 0,
   OPC_SETTING_INFERENCE_MODE,
@@ -324,29 +321,28 @@ typedef enum opc_setting {
   OPC_SETTING_FILL_UNINITIALISED, /* while deterministic */
   OPC_SETTING_ONEDNN,
   OPC_SETTING_CUDNN_BENCHMARK,
-  OPC_SETTING_SEED,        /* that the CPU's default generator was given last */
-  OPC_SETTING_CPP_STREAMS, /* 0: std::cout, cerr and clog write as they did at the first reading, into the same buffers
-                            */
-  OPC_SETTING_CPP_LOCALE,  /* 0: std::locale() is what it was at the first reading */
+  OPC_SETTING_SEED,              /* the last seed of the CPU's default generator */
+  OPC_SETTING_CPP_STREAMS,       /* 0: std::cout, cerr and clog write as at the first reading, into the same buffers */
+  OPC_SETTING_CPP_LOCALE,        /* 0: std::locale() is the same as at the first reading */
   OPC_SETTING_TERMINATE_HANDLER, /* addresses */
   OPC_SETTING_NEW_HANDLER,
   OPC_SETTING_COUNT
 } opc_setting_t;
 void opc_bridge_settings_read(int64_t out[OPC_SETTING_COUNT]); /* under 1 us; flushes std::cout and std::clog */
-/* Writes those that differ. Streams and locale become what they were at the first reading. */
+/* Writes the settings that differ. Restores streams and locale to their state at the first reading. */
 void opc_bridge_settings_write(const int64_t wanted[OPC_SETTING_COUNT]);
-/* Those that every operator must bear with, turned: grad mode, default dtype, number of threads, deterministic
- * algorithms (which then only warn). */
+/* Copies the settings, with those changed that every operator must support: grad mode, default dtype, number of
+ * threads, deterministic algorithms (which then only warn). */
 void opc_bridge_settings_other(const int64_t usual[OPC_SETTING_COUNT], int64_t out[OPC_SETTING_COUNT]);
-const char *opc_bridge_dtype_name(int64_t scalar_type);          /* c10's: "Float" */
-void opc_bridge_keys_text(int64_t keys, char *out, size_t size); /* of a set of dispatch keys: "AutogradCPU, Tracer" */
-/* Bytes that TORCH_WARN has put out on this thread since the first call of this function, which starts the count. */
+const char *opc_bridge_dtype_name(int64_t scalar_type); /* c10's: "Float" */
+void opc_bridge_keys_text(int64_t keys, char *out,
+                          size_t size); /* names in a set of dispatch keys: "AutogradCPU, Tracer" */
+/* Bytes that TORCH_WARN has printed on this thread since the first call of this function, which starts the count. */
 size_t opc_bridge_warnings_printed(void);
 
 /* Allocates all CPU storage from now on through these functions (process-wide, kept for the process's life). */
 typedef struct opc_cpu_allocator {
-  void *(*allocate)(size_t bytes,
-                    void *context); /* at least 64-byte aligned; NULL when out of memory; bytes 0 gives NULL */
+  void *(*allocate)(size_t bytes, void *context); /* at least 64-byte aligned; NULL: out of memory; 0 bytes: NULL */
   void (*release)(void *data, void *context);
   void *context;
 } opc_cpu_allocator_t;

@@ -1,8 +1,8 @@
 // Who registered what: definitions, kernels and custom classes, attributed to the library that is being loaded.
 //
-// c10::Dispatcher::registerDef and registerImpl, through which every way of registering goes (TORCH_LIBRARY and its
-// fragments, the stable C interface, RegisterOperators), and torch::registerCustomClass are defined once more in this
-// executable, which comes first in symbol lookup, and forwarded. Exact, and free where nothing is being loaded. Not
+// This executable, first in symbol lookup, defines c10::Dispatcher::registerDef, registerImpl and
+// torch::registerCustomClass again and forwards the calls. Every kind of registration uses these (TORCH_LIBRARY and its
+// fragments, the stable C interface, RegisterOperators). Exact, and without cost while nothing is loaded. Not
 // thread-safe: libraries load one by one.
 #ifndef OPC_BRIDGE_REGISTRY_REGISTRATIONS_H
 #define OPC_BRIDGE_REGISTRY_REGISTRATIONS_H
@@ -18,7 +18,7 @@ namespace opc {
 struct RegisteredOperator {
   c10::OperatorName name;
   std::string library;
-  bool defined;  // false: only kernels were put on it
+  bool defined;  // false: only kernels were registered for it
 };
 
 struct RegisteredClass {
@@ -26,7 +26,7 @@ struct RegisteredClass {
   std::string library;
 };
 
-// While one lives, registrations are attributed to the library.
+// While an object lives, registrations are attributed to the library.
 class Attribution {
  public:
   explicit Attribution(std::string library);
@@ -35,12 +35,12 @@ class Attribution {
   Attribution &operator=(const Attribution &) = delete;
 };
 
-// In order of registration; one entry an operator. Where one library defines an operator and another puts kernels on
-// it, the entry is the definition's.
+// In order of registration; one entry per operator. If one library defines an operator and another registers kernels
+// for it, the entry is of the defining library.
 const std::vector<RegisteredOperator> &registered_operators();
 const std::vector<RegisteredClass> &registered_classes();
 
-// False when libtorch registered aten without passing here: listing would silently miss operators.
+// False: libtorch's registration of aten did not pass through here, so listing would silently miss operators.
 bool registrations_are_seen();
 
 }  // namespace opc

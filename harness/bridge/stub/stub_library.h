@@ -1,10 +1,10 @@
-/* Stub libraries: shared libraries made in memory, without a compiler, that have the names that a library under test
- * asks for and nothing behind them. So a library that uses Python, or CUDA where there is none, loads with all its
- * symbols bound (RTLD_NOW), and whatever of it needs neither can be checked.
+/* Stub libraries: shared libraries made in memory, without a compiler, that define the symbols that a library under
+ * test needs, without an implementation. So a library that uses Python, or CUDA where there is none, loads with all its
+ * symbols bound (RTLD_NOW), and its operators that need neither can be checked.
  *
- * A call of a stub function ends in the function of opc_stub_on_call, which does not return. A few have a harmless
- * answer that is true: that no interpreter is initialised, that there is no CUDA device, that GPU code was registered.
- * Inert data are zeros, and may be written. Threads: one while loading; calls from any. Fork: safe. */
+ * A call of a stub function ends in the function set by opc_stub_on_call, which does not return. A few stub functions
+ * return a harmless, correct answer: no interpreter is initialised, there is no CUDA device, GPU code was registered.
+ * Stub data are zeros and writable. Threads: one while loading; calls from any. Fork: safe. */
 #ifndef OPC_BRIDGE_STUB_STUB_LIBRARY_H
 #define OPC_BRIDGE_STUB_STUB_LIBRARY_H
 
@@ -23,12 +23,12 @@ typedef struct opc_stub_symbol {
   uint64_t size;       /* bytes of data; 0: a function */
 } opc_stub_symbol_t;
 
-/* Makes a library and loads it for everybody (RTLD_GLOBAL), for the process's life. A library that needs `soname` is
- * satisfied by it. */
+/* Makes a library and loads it globally (RTLD_GLOBAL) for the life of the process. It satisfies libraries that need
+ * `soname`. */
 opc_status_t opc_stub_load(const char *soname, const opc_stub_symbol_t *symbols, size_t count,
                            opc_error_t *error) OPC_CHECKED;
 
-/* called: throws, or ends the process; `library` is the soname. */
+/* called: must throw or end the process; `library` is the soname. */
 void opc_stub_on_call(void (*called)(const char *symbol, const char *library));
 
 #ifdef __cplusplus

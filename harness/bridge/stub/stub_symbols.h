@@ -1,6 +1,6 @@
-/* Which symbols an stub library has to have: those that libraries leave undefined, that nothing defines, and that
- * belong to Python or to a library that is not here. A symbol that belongs to neither stays undefined: that is an error
- * to be told, not to be hidden.
+/* Which symbols a stub library must define: those that are undefined in libraries, defined nowhere, and belong to
+ * Python or to a missing library. A symbol that belongs to neither stays undefined: that is an error to report, not to
+ * hide.
  *
  * Ownership: names belong to the ELF files, which outlive the set. Threads: one. */
 #ifndef OPC_BRIDGE_STUB_STUB_SYMBOLS_H
@@ -16,16 +16,15 @@ extern "C" {
 
 typedef struct opc_stub_source {
   char *soname;
-  opc_elf_file_t
-      *real; /* its file, where there is one that does not load here: it says which symbols are its own; may be NULL */
-  bool made; /* an stub library of that name is loaded already */
-  bool wanted_real; /* it is replaced because it is not here, which is worth telling */
+  opc_elf_file_t *real; /* its file, if there is one that does not load here: it shows which symbols belong to the
+                           library; may be NULL */
+  bool made;            /* a stub library of that name is loaded already */
+  bool wanted_real;     /* it is replaced because it is missing, which must be reported */
 } opc_stub_source_t;
 
-/* `files`: the library and all that is loaded with it; `others` define symbols too, and are loaded by the loader. Fills
- * *out (the caller frees it) for each stub: out[i] with out_counts[i] symbols; symbols of Python's own interface go
- * to index stand_in_count. torch_folder: where what a replaced part of libtorch would bring along is looked for; may be
- * NULL. */
+/* `files`: the library and everything loaded with it; `others` also define symbols, and the loader loads them. For each
+ * stub i, fills lists[i] with counts[i] symbols (the caller frees *out); symbols of Python's own interface go to index
+ * stand_in_count. torch_folder: where to look for the dependencies of a replaced part of libtorch; may be NULL. */
 typedef struct opc_wanted_symbols {
   opc_stub_symbol_t **lists;
   size_t *counts;

@@ -1,4 +1,4 @@
-// Symbols for sizes: expressions that know their number, and note each time that somebody wants it.
+// Symbols for sizes: expressions that know their number and record each request for it.
 #ifndef OPC_BRIDGE_SYMBOLIC_SYMBOLIC_NODE_H
 #define OPC_BRIDGE_SYMBOLIC_SYMBOLIC_NODE_H
 
@@ -9,7 +9,7 @@
 namespace opc {
 
 c10::SymInt symbol(const std::string &name, int64_t hint);
-// The number behind a size, without a note.
+// The number behind a size, without recording the request.
 int64_t hint_of(const c10::SymInt &size);
 
 }  // namespace opc

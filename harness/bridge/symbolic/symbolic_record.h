@@ -1,4 +1,4 @@
-// What a kernel asks of symbolic sizes, noted while it runs.
+// Records what a kernel requests from symbolic sizes while it runs.
 #ifndef OPC_BRIDGE_SYMBOLIC_SYMBOLIC_RECORD_H
 #define OPC_BRIDGE_SYMBOLIC_SYMBOLIC_RECORD_H
 
@@ -10,8 +10,8 @@
 
 namespace opc {
 
-// Notes into a struct for as long as it lives, on this thread. libtorch's own observers tell the operator
-// under test from those that it calls.
+// Records into a struct during its lifetime, on this thread. libtorch's observers distinguish the operator under test
+// from operators that it calls.
 class SymbolicRecord {
  public:
   SymbolicRecord(opc_symbolic_t *out, std::string operator_name);
@@ -19,7 +19,7 @@ class SymbolicRecord {
   SymbolicRecord(const SymbolicRecord &) = delete;
   SymbolicRecord &operator=(const SymbolicRecord &) = delete;
 
-  // Where nothing records on this thread, nothing happens.
+  // Does nothing if there is no record on this thread.
   static void note(opc_symbolic_kind_t kind, const std::string &text, int64_t value, int leaf);
 
  private:
@@ -28,7 +28,7 @@ class SymbolicRecord {
 
   opc_symbolic_t *out_;
   std::string operator_;
-  int inner_ = 0;  // operators that the one under test is waiting for
+  int inner_ = 0;  // running operators that the operator under test has called
   at::CallbackHandle handle_;
 };
 

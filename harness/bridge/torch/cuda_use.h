@@ -1,4 +1,4 @@
-// Whether this process has asked libtorch for CUDA: nothing of CUDA is touched before, because it could not fork
+// Whether this process has used CUDA through libtorch: CUDA is not touched before, because the process could not fork
 // afterwards.
 #ifndef OPC_BRIDGE_TORCH_CUDA_USE_H
 #define OPC_BRIDGE_TORCH_CUDA_USE_H

@@ -1,4 +1,4 @@
-// From the dispatcher's description of an operator, and torchbind's of a class, to the C core's.
+// Converts the dispatcher's description of an operator, and torchbind's of a class, to the C core's.
 #ifndef OPC_BRIDGE_TORCH_DESCRIBE_H
 #define OPC_BRIDGE_TORCH_DESCRIBE_H
 
@@ -11,7 +11,7 @@
 
 namespace opc {
 
-// All three fill a zeroed struct, throw, and leave what is half filled for the caller to clear. `library` may be empty.
+// All three fill a zeroed struct; if they throw, the caller clears the partly filled struct. `library` may be empty.
 void describe_operator(const c10::OperatorHandle &handle, const std::string &library, bool defined_here,
                        opc_operator_t *out);
 void describe_kernels(const c10::OperatorHandle &handle, opc_operator_t *out);

@@ -1,4 +1,4 @@
-// Exceptions become statuses and outcomes here: nothing is thrown across the bridge's C interface.
+// Converts exceptions to statuses and outcomes: no exception crosses the bridge's C interface.
 #ifndef OPC_BRIDGE_TORCH_EXCEPTIONS_H
 #define OPC_BRIDGE_TORCH_EXCEPTIONS_H
 
@@ -12,24 +12,22 @@
 
 namespace opc {
 
-// The harness cannot make what was asked for; the text says why. Never an operator's doing.
+// The harness cannot make a value; the text says why. Never caused by an operator.
 struct Unconvertible : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The operator called an stub function (stub_library.h): it cannot run here, whatever its arguments.
+// The operator called a stub function (stub_library.h): it cannot run here, whatever its arguments.
 struct Unprovided : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 // These three are for use inside a catch block.
-std::string exception_text();  // without backtrace; the type's name in front where libtorch did not throw it
-opc_call_outcome_t exception_outcome(
-    std::string &out_text);                         // what the exception says about an operator that was called
-opc_status_t exception_status(opc_error_t *error);  // what it says about the harness's own use of libtorch
+std::string exception_text();  // without backtrace; prefixed with the type's name unless libtorch threw it
+opc_call_outcome_t exception_outcome(std::string &out_text);  // the outcome of a call of an operator
+opc_status_t exception_status(opc_error_t *error);            // the status of the harness's own use of libtorch
 
-// pthread_cancel and pthread_exit unwind with an exception of their own, which must go on (the process is ended
-// otherwise).
+// pthread_cancel and pthread_exit unwind with a special exception that must be rethrown, or the process ends.
 template <typename Body>
 opc_status_t guarded(opc_error_t *error, Body &&body) {
   try {

@@ -25,7 +25,7 @@ struct opc_object {
 
 struct opc_op_handle {
   c10::OperatorHandle op;
-  std::vector<c10::IValue> stack;  // kept between calls for its memory; empty outside opc_op_call
+  std::vector<c10::IValue> stack;  // kept between calls to reuse its memory; empty outside opc_op_call
 };
 
 #endif

@@ -1,5 +1,5 @@
-// What differs between the versions of libtorch that the bridge is built for. Everything else of the bridge builds
-// unchanged against all of them.
+// Differences between the libtorch versions that the bridge supports. The rest of the bridge builds unchanged with all
+// of them.
 #ifndef OPC_BRIDGE_TORCH_TORCH_VERSION_H
 #define OPC_BRIDGE_TORCH_TORCH_VERSION_H
 
@@ -11,8 +11,7 @@
 #define OPC_TORCH_AT_LEAST(major, minor) \
   (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
 
-// 2.13 added two tags in the middle of the enum: numbers say nothing across versions, so that only names leave the
-// bridge.
+// 2.13 added two tags in the middle of the enum: numbers differ between versions, so only names leave the bridge.
 #if OPC_TORCH_AT_LEAST(2, 13)
 #define OPC_TORCH_TAGS_2_13(X) X(inplace) X(out)
 #else
@@ -58,8 +57,8 @@ inline const char *tag_name(at::Tag tag) {
   return nullptr;
 }
 
-// What was last thrown in this thread where C's interface made an error code of it. Until 2.12 it is printed, from 2.13
-// on it is kept.
+// The last exception in this thread that the C interface turned into an error code. Up to 2.12 libtorch prints it; from
+// 2.13 on it keeps it.
 #if OPC_TORCH_AT_LEAST(2, 13)
 inline std::string kept_exception() { return torch::csrc::shim::details::get_torch_exception_what_without_backtrace(); }
 inline void forget_exception() { torch::csrc::shim::details::set_torch_exception_what_without_backtrace({}); }

@@ -1,4 +1,4 @@
-// Between the C core's values and c10::IValue.
+// Converts between the C core's values and c10::IValue.
 #ifndef OPC_BRIDGE_TORCH_VALUES_H
 #define OPC_BRIDGE_TORCH_VALUES_H
 
@@ -9,11 +9,11 @@
 
 namespace opc {
 
-// The value as an argument of this schema argument. Throws Unconvertible, its text without the argument's name.
+// Converts the value for this schema argument. Throws Unconvertible; its text does not have the argument's name.
 c10::IValue argument_from_value(const opc_value_t &value, const c10::Argument &argument);
-// The schema's default, None for an optional. Throws Unconvertible where there is neither.
+// The schema's default, None for an optional. Throws Unconvertible if there is neither.
 c10::IValue argument_default(const c10::Argument &argument);
-// Fills a zeroed value. Throws, and leaves what is half made for opc_returns_free.
+// Fills a zeroed value. If it throws, opc_returns_free frees the partly filled value.
 void value_from_return(const c10::IValue &value, opc_value_t *out);
 
 }  // namespace opc

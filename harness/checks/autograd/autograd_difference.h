@@ -1,4 +1,4 @@
-/* Gradients against the slopes of the operator's own results (checks/autograd/autograd_slope.h). Ownership: nothing.
+/* Compares gradients with slopes of the operator's own results (checks/autograd/autograd_slope.h). Ownership: nothing.
  * Threads: one. */
 #ifndef OPC_CHECKS_AUTOGRAD_AUTOGRAD_DIFFERENCE_H
 #define OPC_CHECKS_AUTOGRAD_AUTOGRAD_DIFFERENCE_H
@@ -6,39 +6,39 @@
 #include "checks/autograd/autograd_point.h"
 #include "checks/autograd/autograd_slope.h"
 
-/* The loss of a point along a direction, by running the operator: an opc_autograd_function_t's context. */
+/* The loss of a point along a direction, computed by running the operator; context of an opc_autograd_function_t. */
 typedef struct opc_autograd_path {
   opc_autograd_point_t *point;
-  const double *direction; /* one a number of the inputs */
+  const double *direction; /* one value per number of the inputs */
 } opc_autograd_path_t;
 opc_status_t opc_autograd_path_loss(double step, void *path, double *out, opc_error_t *error) OPC_CHECKED;
 
-/* What a gradient came to for one input. */
+/* The verdict on a gradient, for one input. */
 typedef struct opc_gradient_verdict {
   opc_agreement_t agreement;
   bool rounds;   /* undecided because the operator rounds */
-  size_t number; /* of the input; the one that differs most. SIZE_MAX: along a direction that moves all */
+  size_t number; /* in the input: the number that differs most; SIZE_MAX: along a direction that moves all of them */
   double analytic, numeric, doubt;
 } opc_gradient_verdict_t;
 
-/* Judges gradient, one number each of the inputs, for one input. `function` makes a path's loss; `path` is its context,
- * in which `direction` is set here. */
+/* Checks `gradient`, which has one value per number of the inputs, for one input. `function` computes a path's loss;
+ * `context` is the path, whose `direction` is set here. */
 typedef struct opc_autograd_judge {
   opc_autograd_point_t *point;
   opc_autograd_function_t *function;
   void *context;
-  double **direction; /* of the context: room for the inputs' numbers, zeroed between uses */
+  double **direction; /* the context's: one value per number of the inputs, zeroed between uses */
 } opc_autograd_judge_t;
-/* Notes in the point's input where it is taken for symmetric. */
+/* Sets `symmetric` in the point's input if the operator treats it as symmetric. */
 opc_status_t opc_autograd_judge_input(const opc_autograd_judge_t *judge, size_t input, const double *gradient,
                                       opc_gradient_verdict_t *out, opc_error_t *error) OPC_CHECKED;
-/* autograd_overwritten.c: an element of the input, along which judge->direction points, that no value makes matter,
- * because others have its index in a tensor of indices as large as the input: once these have another index, the result
- * follows it as its gradient says. Which of them is written last is no promise, and the gradient that PyTorch gives all
- * of them (a scatter's, an unpooling's) is no mistake. */
+/* autograd_overwritten.c: the element along judge->direction never reaches the result, whatever its value, because
+ * other elements have the same index in an index tensor as large as the input. Once these get another index, the result
+ * depends on the element as its gradient says. The order of such writes is unspecified, and PyTorch gives all these
+ * elements a gradient (scatter, unpooling); that is not a bug. */
 opc_status_t opc_autograd_is_overwritten(const opc_autograd_judge_t *judge, size_t input, size_t number,
                                          double analytic, bool *out, opc_error_t *error) OPC_CHECKED;
-/* Makes the matrices of an input's part of a direction symmetric; hermitian, if they are complex. */
+/* Makes the matrices in the input's part of a direction symmetric, or Hermitian if they are complex. */
 void opc_autograd_make_symmetric(const opc_autograd_part_t *part, double *direction);
 
 #endif

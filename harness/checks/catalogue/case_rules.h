@@ -1,4 +1,4 @@
-/* Which cases each check wants, and why: the tables that the planner (plan/cases/planner.h) reads. No libtorch.
+/* Which cases each check wants, and why: tables for the planner (plan/cases/planner.h). No libtorch.
  *
  * Threads, fork: constant tables. */
 #ifndef OPC_CHECKS_CATALOGUE_CASE_RULES_H
@@ -6,6 +6,6 @@
 
 #include "plan/cases/case_rule.h"
 
-extern const opc_case_table_t opc_case_tables[]; /* opc_check_info_count of them, in the order of opc_check_infos */
+extern const opc_case_table_t opc_case_tables[]; /* opc_check_info_count tables, in the order of opc_check_infos */
 
 #endif

@@ -1,8 +1,8 @@
 /* The tables of checks and rules: names, severities, and the texts of `opcheck-c explain`. No libtorch.
  *
- * A rule is `check.what`. Four families belong to no check, because any case can end so: `sample.…` (a file's sample
- * was refused or accepted against its word), the ends of a child: `signal.SIG…`, `exit`, `timeout`, `memory`,
- * `foreign_exception`, `memcheck.…` (--tool memcheck), and `sanitize.…`
+ * A rule is `check.what`. Four families belong to no check, because any case can end with them: `sample.…` (a file's
+ * sample was refused or accepted, contrary to its expectation), the ends of a child process: `signal.SIG…`, `exit`,
+ * `timeout`, `memory`, `foreign_exception`, `memcheck.…` (--tool memcheck), and `sanitize.…`
  * (--sanitize).
  * Threads, fork: constant tables. */
 #ifndef OPC_CHECKS_CATALOGUE_RULES_H
@@ -18,10 +18,10 @@ typedef struct opc_rule {
   const char *name; /* "meta.stride"; "signal" stands for every signal.SIG… */
   opc_severity_t severity;
   const char *title;  /* one line: what is wrong, as a sentence without full stop */
-  const char *seen;   /* what was seen: what the check observed */
+  const char *seen;   /* what the check observed */
   const char *why;    /* why it matters to a user of the operator */
-  const char *limits; /* what a finding does not prove, and why it is only a warning where it is one */
-  const char *fix;    /* how to fix it, with the C++ line to write where there is one */
+  const char *limits; /* what a finding does not prove; for a warning, why it is only a warning */
+  const char *fix;    /* how to fix it, with the C++ line to write if there is one */
   const char *source; /* where the rule comes from (PyTorch document, file) */
 } opc_rule_t;
 
@@ -30,7 +30,7 @@ extern const size_t opc_rule_count;
 /* "signal.SIGSEGV" finds "signal". NULL: no such rule. */
 const opc_rule_t *opc_rule_find(const char *name);
 
-/* Which kinds of opc_operator_t a check is of. */
+/* The kinds of opc_operator_t that a check applies to. */
 enum {
   OPC_OF_OPERATOR = 1 << OPC_OPERATOR,
   OPC_OF_CLASS = 1 << OPC_OPERATOR_CLASS,
@@ -45,7 +45,7 @@ typedef struct opc_check_info {
   unsigned kinds; /* OPC_OF_… bits */
 } opc_check_info_t;
 
-extern const opc_check_info_t opc_check_infos[]; /* in the order in which they run */
+extern const opc_check_info_t opc_check_infos[]; /* in the order in which the checks run */
 extern const size_t opc_check_info_count;
 int opc_check_info_find(const char *name); /* index; -1: no such check */
 bool opc_check_info_is_of(const opc_check_info_t *info, const opc_operator_t *op);

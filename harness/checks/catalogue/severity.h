@@ -1,7 +1,7 @@
-/* Which findings may be errors: a rule and the standing of its case give the severity. Checks do not decide it. The
- * table is severity.def; rules.def has the severity on valid input. No libtorch.
+/* Which findings may be errors: the severity depends on the rule and on the standing of its case. Checks do not decide
+ * it. The table is severity.def; rules.def has the severity on valid input. No libtorch.
  *
- * Threads: any. Ownership: texts are constant, but `rule` of a judgement may be the rule that was asked for. */
+ * Threads: any. Ownership: texts are constant, but `rule` of a judgement may be the pointer passed in. */
 #ifndef OPC_CHECKS_CATALOGUE_SEVERITY_H
 #define OPC_CHECKS_CATALOGUE_SEVERITY_H
 
@@ -13,23 +13,23 @@
 #define OPC_UNCHECKED_ARGUMENTS "memory.unchecked_arguments"
 
 typedef struct opc_judgement {
-  const char *rule; /* the rule that the finding counts under */
+  const char *rule; /* the rule under which the finding is reported */
   opc_severity_t severity;
   const char *seen; /* of memory.unchecked_arguments: "write", "crash", "read", "hang", "memory"; NULL otherwise */
 } opc_judgement_t;
 
 typedef struct opc_judgement_asked {
   const char *rule;
-  opc_severity_t severity; /* as the check, or confirmation, gave it: a warning stays one */
+  opc_severity_t severity; /* as set by the check or by confirmation: a warning stays a warning */
   opc_standing_t standing;
-  bool control_held;    /* the same logical values in plain layout do not show it, in the same conditions */
-  bool every_input;     /* every accepted input shows this access */
-  bool untrusted_input; /* --untrusted-input: what is unchecked is an error */
+  bool control_held; /* the same logical values in plain layout, under the same conditions, do not show the finding */
+  bool every_input;  /* every accepted input shows this access */
+  bool untrusted_input; /* --untrusted-input: unchecked arguments are an error */
 } opc_judgement_asked_t;
 
 opc_judgement_t opc_rule_judge(const opc_judgement_asked_t *asked);
 
-/* The finding is one that a valid input has to show: an access out of bounds, a crash, a hang. */
+/* True: the finding (an out-of-bounds access, a crash, a hang) counts only on valid input. */
 bool opc_rule_needs_valid_input(const char *rule);
 
 /* The rules that severity.def names, for tests. */

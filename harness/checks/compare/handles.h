@@ -1,5 +1,4 @@
-/* Results that are handles: their bytes hold addresses of objects that the operator made, and so differ from call to
- * call.
+/* Results that are handles: they contain addresses of objects that the operator made, so they differ from call to call.
  *
  * Ownership: the caller's. Threads: one. */
 #ifndef OPC_CHECKS_COMPARE_HANDLES_H
@@ -7,7 +6,7 @@
 
 #include "checks/call/result.h"
 
-/* Whether all words in which the two differ, and there is one, are addresses of memory of this process in both. */
+/* True: the two differ, and every differing word is an address in this process's memory on both sides. */
 bool opc_results_are_handles(const opc_result_t *left, const opc_result_t *right);
 
 #endif

@@ -1,5 +1,5 @@
-/* Bases whose vectors have no sign of their own: singular vectors, the factors of a QR decomposition. Which sign a
- * library gives them is its choice, and another one in another dtype.
+/* Bases whose vectors have an arbitrary sign: singular vectors, the factors of a QR decomposition. The library chooses
+ * the sign, and may choose another one for another dtype.
  *
  * Ownership: nothing is kept. Threads: one. */
 #ifndef OPC_CHECKS_COMPARE_SIGN_PAIRS_H
@@ -7,9 +7,9 @@
 
 #include "checks/compare/tolerance.h"
 
-/* The results differ in two items alone, in each by the sign of whole vectors, rows or columns of its matrices; the
- * vectors are the same in both, batch for batch and number for number, so that the products of the two are equal; and
- * the vectors of one of the two items are orthonormal in the reference. */
+/* True in *out: the results differ in exactly two items, and only in the signs of whole rows or columns of their
+ * matrices. The same vectors are flipped in both items (same batch, same number), so the product of the two is
+ * unchanged. The vectors of one of the two items are orthonormal in the reference. */
 opc_status_t opc_signs_differ_only(const opc_bound_t *bound, bool *out, opc_error_t *error) OPC_CHECKED;
 
 #endif

@@ -1,16 +1,16 @@
-/* What of an operator's calls of CUDA nobody sees: the wrappers (cuda/log/launch.h) see those of the shared runtime
- * alone. A library that has a runtime linked into it, or calls the driver, is watched through CUPTI on a real device,
- * where CUPTI can be had; the simulated device takes the place of the shared runtime and of nothing else.
+/* Which CUDA calls of an operator are not tracked: the wrappers (cuda/log/launch.h) only see calls of the shared
+ * runtime. On a real device, calls of a statically linked runtime or of the driver are tracked through CUPTI, if
+ * available. The simulated device replaces only the shared runtime.
  *
- * Ownership: the words are kept for the process's life. Threads: one. */
+ * Ownership: texts are kept for the process's life. Threads: one. */
 #ifndef OPC_CHECKS_CUDA_CUDA_UNTRACKED_H
 #define OPC_CHECKS_CUDA_CUDA_UNTRACKED_H
 
 #include "checks/framework/check.h"
 
-/* Why not all calls are seen of the operator's library and of the libraries under test that it needs; "": they are. To
- * be asked before the operator's first call in this process, which CUPTI then sees; and again behind one, which may
- * have shown that CUPTI is of no use. */
+/* Why some calls of the operator's library, or of the libraries under test that it needs, are not tracked; "": all are.
+ * Call it before the operator's first call in this process, so that CUPTI sees that call, and again afterwards: the
+ * call may have shown that CUPTI does not work. */
 const char *opc_cuda_untracked(const opc_operator_t *op);
 
 #endif

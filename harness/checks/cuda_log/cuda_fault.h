@@ -1,7 +1,8 @@
-/* Errors of CUDA that end a context: a kernel that was launched before did something that the GPU refuses, and every
- * later call of the process gives the error. The call that reports it is not the one that caused it.
+/* CUDA errors that end a context: an earlier kernel did something that the GPU forbids, and every later call of the
+ * process returns the error. The call that reports it is not the one that caused it.
  *
- * Ownership: texts are the caller's. Threads: no shared state. Pure, but for opc_cuda_case_end. */
+ * Ownership: the caller owns texts. Threads: no shared state. Pure functions, except opc_cuda_case_begin and
+ * opc_cuda_case_end. */
 #ifndef OPC_CHECKS_CUDA_LOG_CUDA_FAULT_H
 #define OPC_CHECKS_CUDA_LOG_CUDA_FAULT_H
 
@@ -10,20 +11,19 @@
 #include "base/text.h"
 #include "cuda/log/cuda_log.h"
 
-/* What the code stands for: "an access of memory that is not there"; NULL: it leaves the context as it is. */
+/* Meaning of the code: "an access of memory that is not there"; NULL: the error does not end the context. */
 const char *opc_cuda_fault_words(int code);
 /* "an access of memory that is not there (cudaErrorIllegalAddress, 700); the last launches before it: copy_kernel (grid
  * 1,1,1, block 256,1,1) by libops.so" */
 void opc_cuda_fault_say(int code, const opc_cuda_log_t *log, opc_text_t *out);
-/* The last launches of the log, the newest first: [{"kernel", "library", "grid", "block", "stream"}…]. New reference.
- */
+/* The last launches in the log, newest first: [{"kernel", "library", "grid", "block", "stream"}…]. New reference. */
 json_t *opc_cuda_fault_launches(const opc_cuda_log_t *log);
 
 struct opc_case_context;
 struct opc_finding;
-/* Around a case. On a real CUDA device the end waits for the device and asks for its error: where that is a fault, it
- * is the case's finding (what the check found is in evidence.also, for it may follow from that), and the process cannot
- * go on: true. cuda_case.c */
+/* Called before and after each case. On a real CUDA device, the end synchronises and queries the error. True: it is a
+ * fault that ends the context. It becomes the case's finding, the check's own finding goes to evidence.also as a
+ * possible consequence, and the process must be replaced. Defined in cuda_case.c. */
 void opc_cuda_case_begin(const struct opc_case_context *context);
 bool opc_cuda_case_end(const struct opc_case_context *context, struct opc_finding *finding);
 

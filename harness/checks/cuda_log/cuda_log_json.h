@@ -13,9 +13,9 @@
 enum { OPC_CUDA_STREAM_KINDS = OPC_CUDA_STREAM_UNKNOWN + 1, OPC_CUDA_PLACES = OPC_CUDA_FREED + 1 };
 extern const char *const opc_cuda_stream_words[OPC_CUDA_STREAM_KINDS], *const opc_cuda_place_words[OPC_CUDA_PLACES];
 
-/* One object a call: what is zero or empty is left out. New reference; NULL: out of memory. */
+/* One object per call; fields that are zero or empty are omitted. New reference; NULL: out of memory. */
 json_t *opc_cuda_call_json(const opc_cuda_call_t *call);
-/* A file of one round, to be kept: facts, calls, and the libraries among them that are own. NULL: out of memory. */
+/* A log file of one round: facts, calls, and which of their libraries are under test. NULL: out of memory. */
 json_t *opc_cuda_file_json(const opc_cuda_facts_t *facts, const char *origin, const json_t *versions);
 
 #endif

@@ -1,4 +1,4 @@
-/* Inside of check determinism: the state of the default generators before and after a call.
+/* Inside check determinism: the state of the default generators before and after a call.
  *
  * Ownership: opc_generators_clear. Threads: one. */
 #ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_GENERATORS_H
@@ -6,13 +6,13 @@
 
 #include "checks/framework/check.h"
 
-/* Whether a call takes numbers from a default generator that it may use on its device: keep the states, make the call
- * with the context's seed, ask. */
+/* Finds whether a call draws numbers from a default generator that it may use on its device: keep the states, make the
+ * call with the context's seed, then ask. */
 typedef struct opc_generators {
   struct opc_generator_state {
     void *bytes;
     size_t size;
-  } states[2]; /* of the CPU, and of the device where that is another */
+  } states[2]; /* of the CPU, and of the device if that is another */
 } opc_generators_t;
 opc_status_t opc_generators_keep(const opc_case_context_t *context, opc_generators_t *out,
                                  opc_error_t *error) OPC_CHECKED;

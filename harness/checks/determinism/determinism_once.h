@@ -1,4 +1,4 @@
-/* Inside of check determinism: its aggregating case.
+/* Inside check determinism: its aggregate case.
  *
  * Ownership: see below. Threads: one. */
 #ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_ONCE_H
@@ -6,7 +6,7 @@
 
 #include "checks/determinism/determinism_subprocess.h"
 
-/* Clears the subprocess; NULL: there is none. */
+/* Frees the subprocess; NULL: there is none. */
 void opc_determinism_run_once(opc_case_context_t *context, opc_subprocess_t *subprocess, opc_finding_t *finding);
 
 #endif

@@ -1,14 +1,13 @@
-/* Inside of check determinism: outcomes as bytes, for memory that two processes share.
+/* Inside check determinism: outcomes as bytes, for memory shared by two processes.
  *
- * Ownership: the caller clears what is read. Threads: any, on memory of its own. Fork: both sides are one program at
- * one address, so that structs are kept as they are; the bytes may be damaged all the same, for an operator ran
- * between. */
+ * Ownership: the caller clears what is read. Threads: any, each on its own memory. Fork: both sides are the same
+ * program at the same address, so structs are copied unchanged; but the operator may have damaged the bytes. */
 #ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_RECORD_H
 #define OPC_CHECKS_DETERMINISM_DETERMINISM_RECORD_H
 
 #include "checks/determinism/determinism_trial.h"
 
-/* Which call an outcome is of. */
+/* The call that an outcome belongs to. */
 typedef struct opc_record_key {
   size_t stage, sample;
 } opc_record_key_t;

@@ -1,4 +1,4 @@
-/* Inside of check determinism: the tags that change what is asked for.
+/* Inside check determinism: the tags that change what is required.
  *
  * Ownership: nothing is kept. Threads: any. */
 #ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_TAGS_H

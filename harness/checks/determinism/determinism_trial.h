@@ -1,7 +1,7 @@
-/* Inside of check determinism: one call of the operator under stated conditions, and what it came to.
+/* Inside check determinism: one call of the operator under given conditions, and its outcome.
  *
- * All calls run in guarded memory with one poison, so that what is never written, or lies outside a tensor, looks the
- * same to each of them: those are the findings of other checks. Ownership: opc_trial_outcome_clear. Threads: one. */
+ * All calls run in guarded memory with the same poison, so uninitialised memory and memory outside a tensor look the
+ * same to each of them. Other checks report such accesses. Ownership: opc_trial_outcome_clear. Threads: one. */
 #ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_TRIAL_H
 #define OPC_CHECKS_DETERMINISM_DETERMINISM_TRIAL_H
 
@@ -11,12 +11,12 @@
 #include "checks/framework/check.h"
 
 typedef enum opc_trial_condition {
-  OPC_TRIAL_ELSEWHERE = 1 << 0, /* tensors in other memory and in the opposite order, small blocks of malloc at other
+  OPC_TRIAL_ELSEWHERE = 1 << 0, /* tensors at other addresses and in the opposite order, malloc's small blocks at other
                                    addresses; on the CPU */
   OPC_TRIAL_NO_GRAD = 1 << 1,   /* grad mode off */
-  OPC_TRIAL_REQUIRES_GRAD = 1 << 2, /* every floating and complex argument that is not written requires a gradient */
+  OPC_TRIAL_REQUIRES_GRAD = 1 << 2, /* every floating and complex argument that is not written requires grad */
   OPC_TRIAL_DEFAULT_DTYPE = 1 << 3, /* float64 is the default dtype */
-  OPC_TRIAL_OTHER_SEED = 1 << 4     /* of the generators; the arguments' values stay */
+  OPC_TRIAL_OTHER_SEED = 1 << 4     /* another seed for the generators; the arguments' values stay */
 } opc_trial_condition_t;
 
 typedef struct opc_trial {
@@ -24,8 +24,8 @@ typedef struct opc_trial {
   const opc_sample_t *sample;
   opc_replay_t *values; /* NULL: the sample's own fills */
   unsigned conditions;  /* OPC_TRIAL_… */
-  opc_places_t *places; /* NULL: libtorch's allocator chooses */
-  const char *phase;    /* what a crash report calls it */
+  opc_places_t *places; /* NULL: addresses from libtorch's allocator */
+  const char *phase;    /* name of the call in a crash report */
 } opc_trial_t;
 
 typedef struct opc_trial_outcome {
@@ -35,32 +35,34 @@ typedef struct opc_trial_outcome {
 } opc_trial_outcome_t;
 void opc_trial_outcome_clear(opc_trial_outcome_t *outcome);
 
-/* The memory that trials run in; the runner ends it behind the case, opc_trial_memory_end what is not the runner's. */
+/* The memory that trials run in. The runner resets it after the case; opc_trial_memory_end resets what the runner does
+ * not. */
 void opc_trial_memory_begin(void);
 void opc_trial_memory_end(void);
 
-/* One call, from the arguments to what it came to. */
+/* Makes the arguments, calls the operator once, takes the outcome. */
 opc_status_t opc_trial_run(const opc_trial_t *trial, opc_trial_outcome_t *out, opc_error_t *error) OPC_CHECKED;
-/* Its parts; conditions other than ELSEWHERE. The caller clears the call, whatever the status, and then the places. */
+/* The steps of opc_trial_run, for conditions other than ELSEWHERE. Whatever the status, the caller clears the call,
+ * then frees the places. */
 opc_status_t opc_trial_make(const opc_trial_t *trial, opc_call_t *call, opc_error_t *error) OPC_CHECKED;
 void opc_trial_call(const opc_trial_t *trial, opc_call_t *call);
 opc_status_t opc_trial_take(const opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) OPC_CHECKED;
-/* Without a copy of what need not be copied: for an outcome that is cleared before the call. */
+/* The same without copies that can be avoided, for an outcome that is cleared before the call. */
 opc_status_t opc_trial_look(const opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) OPC_CHECKED;
 
-/* Whether two calls gave other bits, or one threw where the other returned. Then *out (may be NULL) says where:
+/* True: two calls returned different bits, or one threw and the other returned. *out (may be NULL) then says where:
  * "returns[0][1] is 1, NAME has 2…". */
 bool opc_trial_differ(const opc_trial_outcome_t *left, const opc_trial_outcome_t *right, const char *right_name,
                       opc_text_t *out);
 
-/* Other values for the sample's tensors, valid ones as far as the fills tell: random fills take other numbers, and
- * given floating numbers that are not 0 move by one unit in the last place. *out_changed: any is another. The caller
- * clears *out. */
+/* Other values for the sample's tensors, valid as far as the fills show: random fills draw other numbers; given
+ * floating numbers other than 0 move by one unit in the last place. *out_changed: some value differs. The caller clears
+ * *out. */
 opc_status_t opc_trial_other_values(opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *out,
                                     bool *out_changed, opc_error_t *error) OPC_CHECKED;
 
-/* Anything was read or written outside its memory since the case began: check memory's business, and bits may differ
- * for that. */
+/* True: something was read or written out of bounds since the case began. The memory check reports that, and bits may
+ * differ because of it. */
 bool opc_trial_strays(void);
 
 #endif

@@ -1,9 +1,9 @@
-/* Inside of check device: the values that the operator's CUDA kernel gives, against those of its CPU kernel on the same
+/* Inside check device: compares the values of the operator's CUDA kernel with those of its CPU kernel on the same
  * arguments.
  *
- * Where the CPU kernel only moves data the bits must be the same, NaN payloads and signed zeros among them; else what
- * the operator itself makes of one unit in the last place of its arguments is the scale (checks/compare/tolerance.h).
- * Ownership, threads: as checks/call/call.h. */
+ * If the CPU kernel only moves data, the bits must be equal, including NaN payloads and signed zeros. Otherwise the
+ * scale is the operator's own response to changing its arguments by one unit in the last place
+ * (checks/compare/tolerance.h). Ownership, threads: as checks/call/call.h. */
 #ifndef OPC_CHECKS_DEVICE_DEVICE_VALUES_H
 #define OPC_CHECKS_DEVICE_DEVICE_VALUES_H
 

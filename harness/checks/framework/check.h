@@ -1,11 +1,10 @@
-/* What a check is, and what it is given. A new check: one file check_NAME.c that defines `const opc_check_t
- * opc_check_NAME`, one row in checks.def, the cases that it wants in case_rules.c, its rules in rules.def, a broken
- * operator and its look-alike in fixtures/broken.
+/* What a check is, and what it receives. A new check needs a file check_NAME.c that defines `const opc_check_t
+ * opc_check_NAME`, an entry in checks.def, its cases in case_rules.c, its rules in rules.def, and in fixtures/broken a
+ * broken operator and its correct look-alike.
  *
  * Runs in a worker's child. A check never prints, never exits, and reports through opc_finding_t; a crash of the
- * operator ends the child, which the supervisor attributes to the case that was announced. Ownership: the context and
- * everything it points at belong to the runner.
- */
+ * operator ends the child, and the supervisor attributes it to the announced case. Ownership: the runner owns the
+ * context and everything it points at. */
 #ifndef OPC_CHECKS_FRAMEWORK_CHECK_H
 #define OPC_CHECKS_FRAMEWORK_CHECK_H
 
@@ -21,12 +20,12 @@
 #include "plan/cases/case_rule.h"
 #include "plan/variant/variant.h"
 
-/* What one case came to. Zeroed it is "nothing proven": a check that returns without a verdict is a skip/not_applicable
+/* The result of one case. Zeroed: nothing proven. A check that returns without a verdict counts as skip/not_applicable,
  * with a text that says so. */
 typedef struct opc_finding {
   opc_verdict_kind_t verdict;
   bool decided;
-  bool out_of_memory; /* the case ended for want of memory: the runner gives a check up after a few */
+  bool out_of_memory; /* the case ran out of memory: after a few of these, the runner skips the check */
   opc_severity_t severity;
   const char *rule; /* of rules.def; NULL for pass and skip */
   opc_skip_reason_t reason;
@@ -37,18 +36,18 @@ typedef struct opc_finding {
 
 void opc_finding_pass(opc_finding_t *finding, const char *format, ...) OPC_PRINTF(2, 3);
 void opc_finding_skip(opc_finding_t *finding, opc_skip_reason_t reason, const char *format, ...) OPC_PRINTF(3, 4);
-/* The first failure of a case is kept as its rule; further ones are added to evidence "also" as {rule, message}.
- * Severity comes from the rule. A warning never hides a failure. */
+/* The first failure of a case sets its rule; further failures go to evidence "also" as {rule, message}. The rule gives
+ * the severity. A warning never hides a failure. */
 void opc_finding_fail(opc_finding_t *finding, const char *rule, const char *format, ...) OPC_PRINTF(3, 4);
 void opc_finding_error(opc_finding_t *finding, const char *rule, const char *format, ...) OPC_PRINTF(3, 4);
 /* Adds to the evidence; takes the reference to value. */
 void opc_finding_evidence(opc_finding_t *finding, const char *key, json_t *value);
-/* The finding is about arguments that the check made itself, inside of the case: a variant's name, or what was done in
- * words. It is noted in evidence "variants". */
+/* For a finding about arguments that the check itself made within the case. `variant`: a variant's name, or a
+ * description of the change. Recorded in evidence "variants". */
 void opc_finding_note_variant(opc_finding_t *finding, const char *variant);
 void opc_finding_clear(opc_finding_t *finding);
-/* The arguments of a sample by name, as opc_value_describe words them: evidence "input" of every failure and error,
- * which the runner adds in one place. New reference; NULL: out of memory. */
+/* The arguments of a sample by name, in the format of opc_value_describe. The runner adds them to every failure and
+ * error as evidence "input". New reference; NULL: out of memory. */
 json_t *opc_sample_evidence(const opc_operator_t *op, const opc_sample_t *sample);
 
 typedef struct opc_case_context {
@@ -57,30 +56,31 @@ typedef struct opc_case_context {
   const opc_sample_t *base; /* the sample before variant and dtype; NULL for a case without sample */
   const opc_sample_t
       *sample; /* the arguments of this case: variant and dtype applied; NULL for a case without sample */
-  const opc_sample_t *samples; /* all samples of the operator (aggregating cases) */
+  const opc_sample_t *samples; /* all samples of the operator (for aggregate cases) */
   size_t sample_count;
   opc_case_id_t id;
   const opc_case_rule_t
-      *rule; /* the row of checks/catalogue/case_rules.c that wants this case: what it judges, and why */
-  opc_variant_facts_t variant; /* what it changed in the base */
+      *rule; /* the entry of checks/catalogue/case_rules.c that this case comes from: what to check, and why */
+  opc_variant_facts_t variant; /* what the variant changed in the base */
   bool unmodified;             /* nothing in the base was changed: variant plain, its own dtype */
   opc_standing_t standing;     /* who vouches for the input, and what the variant changed in it */
-  const opc_method_t *method;  /* of a class, that the case is about; NULL: none */
-  opc_device_t device;         /* a CUDA device for "cuda-sim" too */
-  bool simulated; /* it is: kernels are recorded and do not run, so that no output has values (cuda/log/launch.h) */
+  const opc_method_t *method;  /* the method of a class under test; NULL: none */
+  opc_device_t device;         /* also a CUDA device for "cuda-sim" */
+  bool simulated; /* the device is simulated: kernels are recorded but do not run, so outputs have no values
+                     (cuda/log/launch.h) */
   uint64_t seed;
-  bool spent;    /* set by a check: this process is to run no further case */
-  void *session; /* opc_check_session_t (checks/framework/outcome.h): what lives across the cases of a child (earlier
-                    outputs for the alias check) */
-  /* Names the call that is about to run, for the crash report: "the Meta kernel". "the operator", alone or with a comma
-   * behind it, is one on the arguments of the case: after a crash other checks do not try these again. */
+  bool spent;    /* set by a check: this process must run no further case */
+  void *session; /* opc_check_session_t (checks/framework/outcome.h): state that lives across the cases of a child
+                    (earlier outputs for the alias check) */
+  /* Names the next call, for the crash report: "the Meta kernel". "the operator", alone or followed by a comma, means a
+   * call with the arguments of the case: after a crash, other checks do not try these again. */
   void (*phase)(const char *what);
 } opc_case_context_t;
 
 typedef struct opc_check {
   const char *name;
-  /* (optional) For the case about all samples, where that is asked for: called before anything calls the operator, once
-   * for each device that has a kernel and samples. */
+  /* (optional) For the aggregate case, if selected: called before anything calls the operator, once per device that has
+   * a kernel and samples. */
   void (*before)(opc_case_context_t *context);
   void (*run)(opc_case_context_t *context, opc_finding_t *finding);
 } opc_check_t;

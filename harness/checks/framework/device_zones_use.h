@@ -1,22 +1,22 @@
-/* Which memory CUDA tensors of this process have: libtorch's cache, or allocations between zones
- * (memory/device_zones.h). It is chosen before the first use of CUDA and holds for the life of the process: cases that
- * want the other one are for another process.
+/* Where this process allocates CUDA tensors: in libtorch's cache, or between red zones (memory/device_zones.h). The
+ * choice is made before the first use of CUDA and holds for the life of the process: cases that need the other
+ * allocator run in another process.
  *
- * Not where PYTORCH_NO_CUDA_MEMORY_CACHING is set, as under compute-sanitizer: there another tool watches the memory.
- * Threads: one. */
+ * Red zones are not used if PYTORCH_NO_CUDA_MEMORY_CACHING is set, as under compute-sanitizer: then another tool
+ * watches the memory. Threads: one. */
 #ifndef OPC_CHECKS_FRAMEWORK_DEVICE_ZONES_USE_H
 #define OPC_CHECKS_FRAMEWORK_DEVICE_ZONES_USE_H
 
 #include "checks/framework/check.h"
 
-/* False: the process has the other kind of memory already. */
+/* False: the process already uses the other allocator. */
 bool opc_device_zones_choose(bool zones);
-/* Another tool watches the memory of devices, and may find something after the check. */
+/* True: another tool watches device memory, and may report something after the check. */
 bool opc_device_zones_elsewhere(void);
-/* NULL: tensors lie between zones; else why not, in words. */
+/* NULL: tensors lie between red zones; otherwise why they do not, as text. */
 const char *opc_device_zones_missing(void);
 
-/* Calls the operator once and reports what was written beside its tensors. On a CUDA device, real or simulated. */
+/* Calls the operator once and reports out-of-bounds writes next to its tensors. On a CUDA device, real or simulated. */
 void opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding);
 
 #endif

@@ -1,18 +1,18 @@
-/* Which objects of this process are under test: the libraries that were loaded to be checked, and the siblings that
- * were loaded with them. Not libtorch, not CUDA, not what --preload named.
+/* Which objects of this process are under test: the libraries loaded to be checked, and the siblings loaded with them.
+ * Not libtorch, CUDA or the --preload libraries.
  *
- * Ownership: names are copied. Threads: noted while loading, asked afterwards by any. */
+ * Ownership: names are copied. Threads: set by one while loading, read afterwards by any. */
 #ifndef OPC_CHECKS_FRAMEWORK_OWN_LIBRARY_H
 #define OPC_CHECKS_FRAMEWORK_OWN_LIBRARY_H
 
 #include <stdbool.h>
 
-/* Whoever loads a library says so. */
+/* Called by the code that loads a library under test. */
 void opc_library_note_own(const char *file);
-/* file: as the loader knows the object (dladdr, opc_cuda_call_t.library). */
+/* file: the loader's path of the object (dladdr, opc_cuda_call_t.library). */
 bool opc_library_is_own(const char *file);
-/* The file of one of them that has this name ("libkernels.so"), as another's file names what it needs; NULL: none has.
- */
+/* The file of the library under test with this name ("libkernels.so"), as in another library's DT_NEEDED; NULL:
+ * none. */
 const char *opc_library_own_named(const char *name);
 
 #endif

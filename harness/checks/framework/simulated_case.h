@@ -1,6 +1,5 @@
-/* What the simulated CUDA device (cuda/log/launch.h) changes for whoever judges a call on it: no kernel has run, so
- * nothing that came back from the device by a kernel's work says anything, and libraries that bring a runtime of their
- * own do not work there.
+/* How the simulated CUDA device (cuda/log/launch.h) affects a call: no kernel runs, so results of kernels that are read
+ * back mean nothing, and libraries with a statically linked CUDA runtime do not work.
  *
  * Ownership: nothing is kept. Threads: one. */
 #ifndef OPC_CHECKS_FRAMEWORK_SIMULATED_CASE_H
@@ -9,18 +8,17 @@
 #include "base/text.h"
 #include "cuda/log/launch.h"
 
-/* They are watched from now on: the log that opc_simulated_cause asks for begins here, where no check begins one of its
- * own. */
+/* Begins the log that opc_simulated_cause reads, unless a check later begins its own. */
 void opc_simulated_case_begin(void);
-/* Whether a call that threw `message` may have thrown for the simulated device's sake and not for its arguments'. */
+/* Whether the simulated device, not the arguments, may be why a call threw `message`. */
 typedef enum opc_simulated_cause {
-  OPC_SIMULATED_NONE = 0, /* nothing speaks for it */
-  OPC_SIMULATED_LACKS,    /* it used what the device does not have: it would with any arguments */
-  OPC_SIMULATED_READ      /* it read what a kernel should have written */
+  OPC_SIMULATED_NONE = 0, /* no sign of it */
+  OPC_SIMULATED_LACKS,    /* it used a function that the device lacks: it would throw for any arguments */
+  OPC_SIMULATED_READ      /* it read memory that a kernel should have written */
 } opc_simulated_cause_t;
-/* log: of the call. Adds the cause in words to *out. */
+/* log: of the call. Adds the cause to *out as text. */
 opc_simulated_cause_t opc_simulated_cause_in(const opc_cuda_log_t *log, const char *message, opc_text_t *out);
-/* The same by the log that was begun last, which ends. NONE on any other device. */
+/* The same for the log begun last, which this ends. NONE on any other device. */
 opc_simulated_cause_t opc_simulated_cause(const char *message, opc_text_t *out);
 
 #endif

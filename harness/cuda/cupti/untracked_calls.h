@@ -1,4 +1,4 @@
-/* Between the two halves of untracked.h: what CUPTI is asked for, and what it calls. */
+/* Between the two halves of untracked.h: the CUPTI subscription, and the callback. */
 #ifndef OPC_CUDA_CUPTI_UNTRACKED_CALLS_H
 #define OPC_CUDA_CUPTI_UNTRACKED_CALLS_H
 
@@ -7,9 +7,9 @@
 #include "cuda/cupti/untracked.h"
 
 CUPTIAPI void opc_untracked_callback(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data);
-/* Callback ids of the driver's functions that are written down. */
+/* Callback ids of the driver functions that are recorded. */
 const uint32_t *opc_untracked_driver_calls(size_t *out_count);
-/* A call was seen, and not who made it. */
+/* True: some call was seen whose caller could not be found. */
 bool opc_untracked_lost(void);
 
 #endif

@@ -1,7 +1,7 @@
-/* What a kernel's image in a fat binary says of it: the parameters' offsets and sizes, registers, shared memory.
+/* What a kernel's image in a fat binary says about it: the parameters' offsets and sizes, registers, shared memory.
  *
- * Reads the bytes that nvcc registered, in place. Ownership: none. Threads, fork: no shared state. Bytes may be
- * anything: what is damaged says nothing. */
+ * Reads the bytes that nvcc registered, in place. Ownership: none. Threads, fork: no shared state. The input is
+ * untrusted: nothing is read from damaged data. */
 #ifndef OPC_CUDA_IMAGE_KERNEL_IMAGE_H
 #define OPC_CUDA_IMAGE_KERNEL_IMAGE_H
 
@@ -19,31 +19,31 @@ typedef struct opc_kernel_image {
   bool parameters_known;
   size_t parameter_count;
   opc_parameter_t parameters[OPC_KERNEL_PARAMETERS];
-  uint32_t registers, shared_static, max_threads; /* 0: unknown, or without a bound */
+  uint32_t registers, shared_static, max_threads; /* 0: unknown, or no limit */
 } opc_kernel_image_t;
 
-/* Which of a module's code a device runs: architectures, 0 where there is none. */
+/* The code of a module that a device runs: architecture of the machine code and of the PTX; 0: none. */
 typedef struct opc_image_code {
   unsigned machine, ptx;
 } opc_image_code_t;
 
 /* `wrapper`: as given to __cudaRegisterFatBinary. */
 opc_image_code_t opc_image_code(const void *wrapper, int major, int minor);
-/* The parameters are those of every architecture's code; the other numbers of what a device of this architecture would
- * run. 0, 0: of none. */
+/* The parameters are the same in every architecture's code; the other numbers are of the code that a device of this
+ * architecture would run. 0, 0: no device. */
 void opc_image_read(const void *wrapper, const char *kernel, int major, int minor, opc_kernel_image_t *out);
 
 bool opc_image_has(const void *wrapper, const char *kernel);
 
-/* What the driver loads a module from (a cubin, PTX, or a container of these) as a wrapper like the above, in memory of
- * its own until opc_image_wrapped_free. NULL: it is none of these, or damaged. Behind `size` bytes lies a NUL; 0: as
- * many as it says itself. */
+/* Copies an image that the driver loads as a module (a cubin, PTX, or a container of these) into a wrapper like the one
+ * above; free it with opc_image_wrapped_free. NULL: none of these, damaged, or out of memory. A NUL follows the `size`
+ * bytes; size 0: the image itself gives its size. */
 void *opc_image_wrap(const void *bytes, size_t size);
 void opc_image_wrapped_free(void *wrapper);
 
-/* One cubin (an ELF file), or PTX. False: the kernel is not in it. */
+/* Reads one cubin (an ELF file), or PTX. False: the kernel is not in it. */
 bool opc_cubin_read(const unsigned char *bytes, size_t size, const char *kernel, opc_kernel_image_t *out);
-/* Each kernel of a cubin, by the name that it is registered by. False: this is none, or a damaged one. */
+/* Visits each kernel of a cubin, by its registered name. False: not a cubin, or damaged. */
 bool opc_cubin_visit(const unsigned char *bytes, size_t size, void (*visit)(const char *kernel, void *context),
                      void *context);
 bool opc_ptx_read(const char *text, size_t size, const char *kernel, opc_kernel_image_t *out);

@@ -1,19 +1,20 @@
-/* The CUDA runtime's functions, wrapped. libopcheck-cudart.so.13 (one for each major version of the runtime) exports
- * them under the runtime's own version, and is preloaded into a worker that is for a CUDA device, so that libc10_cuda,
+/* Wrappers of the CUDA runtime's functions. libopcheck-cudart.so.13 (one library per major version of the runtime)
+ * exports them under the runtime's own symbol version. It is preloaded into workers for a CUDA device, so libc10_cuda,
  * libtorch_cuda and an operator's library with a shared runtime all call it, from their first initialiser on. A worker
- * for the CPU never sees it. The environment says what it is to be:
+ * for the CPU does not load it. The environment selects its mode:
  *
- *   OPC_CUDA_MODE=simulated        two devices of the simulated architecture; kernels are recorded and not run; the
- * real runtime is not called OPC_CUDA_MODE=through          each call goes to the real runtime and is recorded
- *   OPC_CUDA_ARCHITECTURE=sm_90    of the simulated devices: sm_75 to sm_120 (architectures.def)
+ *   OPC_CUDA_MODE=simulated      two devices of the simulated architecture; kernels are recorded, not run;
+ *                                the real runtime is not called
+ *   OPC_CUDA_MODE=through        each call goes to the real runtime and is recorded
+ *   OPC_CUDA_ARCHITECTURE=sm_90  architecture of the simulated devices: sm_75 to sm_120 (architectures.def)
  *
- * The worker finds the table below by dlsym(RTLD_DEFAULT, OPC_LAUNCH_API_SYMBOL); where there is none, nothing is
- * wrapped. The simulated device keeps what host code copies to it, and gives it back: a copy there and back, cudaMemset
- * and copies on the device work; only kernels do nothing. Its memory costs nothing until it is copied to or from, so
- * that tensors of many gigabytes can be made. Host code that follows a device address faults (SIGSEGV).
+ * The worker finds the table below with dlsym(RTLD_DEFAULT, OPC_LAUNCH_API_SYMBOL); without it, nothing is wrapped. The
+ * simulated device stores data that host code copies to it, and returns it: copies in both directions, copies on the
+ * device and cudaMemset work; only kernels do nothing. Its memory costs nothing until it is used in a copy, so tensors
+ * of many gigabytes can be made. Host code that dereferences a device address faults (SIGSEGV).
  *
- * Threads: calls of the runtime may come from any; the table's functions from one at a time. Fork: safe in simulated
- * mode at any time, in through mode before the first call that makes a context. */
+ * Threads: any thread may call the runtime; the table's functions are called by one at a time. Fork: safe in simulated
+ * mode at any time, in through mode before the first call that creates a context. */
 #ifndef OPC_CUDA_LOG_LAUNCH_H
 #define OPC_CUDA_LOG_LAUNCH_H
 
@@ -33,52 +34,52 @@ typedef struct opc_cuda_limits {
   char architecture[16]; /* "sm_90" */
   int major, minor;
   uint32_t grid[3], block[3];
-  uint32_t threads;              /* a block */
-  uint32_t shared, shared_optin; /* a block, bytes: without and with cudaFuncAttributeMaxDynamicSharedMemorySize */
+  uint32_t threads;              /* per block */
+  uint32_t shared, shared_optin; /* per block, bytes: without and with cudaFuncAttributeMaxDynamicSharedMemorySize */
 } opc_cuda_limits_t;
 
-/* An allocation that is alive. */
+/* A live allocation. */
 typedef struct opc_cuda_allocation {
   opc_cuda_address_t at;
   uint64_t bytes;
-  const char *library; /* that made it, as opc_cuda_call_t.library */
+  const char *library; /* that allocated it, as opc_cuda_call_t.library */
 } opc_cuda_allocation_t;
 
 typedef struct opc_launch_api {
   uint32_t version; /* OPC_LAUNCH_API_VERSION */
   opc_launch_mode_t mode;
-  int runtime_version; /* of the headers that it was built with: 13000 */
+  int runtime_version; /* of the headers it was built with: 13000 */
 
-  /* Empties the log and begins to record; calls between two logs are not recorded. */
+  /* Clears the log and starts recording; calls between two logs are not recorded. */
   void (*log_begin)(void);
-  /* Ends it. The calls are the library's, until the next log_begin. */
+  /* Stops recording. The library owns the calls; they are valid until the next log_begin. */
   opc_cuda_log_t (*log_end)(void);
 
-  /* The nth LAUNCH from now on (the first is 1) does not run and comes to this code, which stays the thread's last
-   * error until it is asked for; 0: none does. One use: afterwards launches work again. */
+  /* The nth LAUNCH from now on (the first is 1) does not run and fails with this code, which stays the thread's last
+   * error until that is queried. nth 0: no launch fails. Works once: later launches work again. */
   void (*fail_launch)(uint64_t nth, int code);
-  bool (*launch_failed)(void); /* the failure that was asked for has happened */
+  bool (*launch_failed)(void); /* the requested failure has happened */
 
-  int (*last_error)(void); /* cudaGetLastError of this thread, and not in the log */
+  int (*last_error)(void); /* cudaGetLastError of this thread; not logged */
   int (*synchronize)(
-      void); /* cudaDeviceSynchronize of the current device, not in the log; gives asynchronous errors. Simulated: 0 */
+      void); /* cudaDeviceSynchronize of the current device; not logged; returns asynchronous errors. Simulated: 0 */
   int (*current_device)(void);
   int (*device_count)(void);
   bool (*limits)(int device, opc_cuda_limits_t *out);
-  /* Allocations that are alive, made by anybody; returns how many there are, and fills in the first `room`. */
+  /* Live allocations of all callers; returns their number, and fills in the first `room`. */
   size_t (*allocations)(opc_cuda_allocation_t *out, size_t room);
-  /* Whether the address is one of the simulated device's memory, freed memory among it. */
+  /* True: the address is in the simulated device's memory, including freed memory. */
   bool (*locate)(uint64_t address, opc_cuda_address_t *out);
-  /* For a fault handler (async-signal-safe): where the address is device memory of the simulated device, notes a
-   * HOST_ACCESS at the program counter, opens the page so that the access can be made, and says true. */
+  /* For a fault handler (async-signal-safe): if the address is memory of the simulated device, records a HOST_ACCESS at
+   * the program counter, makes the page accessible so that the access succeeds, and returns true. */
   bool (*host_access)(uint64_t address, uint64_t program_counter, bool write);
-  /* What dlsym(RTLD_DEFAULT, …) gives for a runtime function of this name would be the wrapper: this is the real one;
-   * NULL in simulated mode. */
+  /* The real runtime function of this name, because dlsym(RTLD_DEFAULT, …) would give the wrapper; NULL in simulated
+   * mode. */
   void *(*real)(const char *function);
-  /* From now on calls that do not come through the wrappers are in the log too: of the driver, and of runtimes that are
-   * linked statically. Through mode, by CUPTI; to be asked for before the first call that matters, in the process that
-   * makes it, as often as one likes. "": they are; else why they are not, in words. is_own: whose kernels are looked at
-   * for what their parameters are, which takes its time; any thread may ask. */
+  /* From now on, also logs calls that bypass the wrappers: calls of the driver and of statically linked runtimes. Only
+   * in through mode, with CUPTI. Call it in the process that makes these calls, before the first one of interest; it
+   * may be called repeatedly. "": they are logged; otherwise why not. is_own: selects the libraries whose kernels'
+   * parameters are read, which takes time; it may be called from any thread. */
   const char *(*watch_untracked)(bool (*is_own)(const char *library));
 } opc_launch_api_t;
 

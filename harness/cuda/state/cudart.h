@@ -1,10 +1,10 @@
-/* Inside libopcheck-cudart: what its files share. Compiled against the headers of the CUDA that libtorch has.
+/* Shared by the files of libopcheck-cudart. Compiled against the headers of libtorch's CUDA version.
  *
- * Three layers. cudart.def has one row a function; cudart_wrappers.c makes of it what the process calls: a wrapper that
- * notes the call (call_log.h) and goes on to the simulated device (opc_sim_NAME, simulated_*.c) or to the real runtime
- * (opc_real.NAME). What both modes must know about memory, streams and kernels is kept in address_table.c,
- * stream_table.c and kernel_table.c. No function of the runtime calls another by its exported name. Threads: any. Fork:
- * every lock is taken around it (runtime_begin.c). */
+ * Three layers. cudart.def has one entry per function. From it, cudart_wrappers.c makes the exported wrapper, which
+ * records the call (call_log.h) and forwards it to the simulated device (opc_sim_NAME, simulated_*.c) or to the real
+ * runtime (opc_real.NAME). address_table.c, stream_table.c and kernel_table.c keep what both modes must know about
+ * memory, streams and kernels. No runtime function calls another by its exported name. Threads: any. Fork: all locks
+ * are held during it (runtime_begin.c). */
 #ifndef OPC_CUDA_STATE_CUDART_H
 #define OPC_CUDA_STATE_CUDART_H
 
@@ -19,7 +19,7 @@
 #include "cuda/image/kernel_image.h"
 #include "cuda/log/launch.h"
 
-/* Nobody but nvcc's stubs calls most of these, and no header that is always there declares them. */
+/* Most of these are only called by nvcc's stubs, and no header that is always available declares them. */
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream);
@@ -48,23 +48,23 @@ typedef struct opc_runtime {
   uint32_t multiprocessors, shared_multiprocessor, threads_multiprocessor, blocks_multiprocessor, l2_bytes;
 } opc_runtime_t;
 extern opc_runtime_t opc_runtime;
-/* Something but the plain call is to be done: simulated, or a log is made, or a launch is to fail. */
+/* Calls may have to be recorded: a log is open, or the devices are simulated. */
 extern atomic_bool opc_watchful;
 
-/* Before anything else, in every entry: reads the environment once. */
+/* Must come first in every entry point: reads the environment once. */
 void opc_runtime_begin(void);
-/* Reads the mode alone, once: what the library does when it is loaded. */
+/* Reads only the mode, once, when the library is loaded. */
 void opc_runtime_mode(void);
 static inline void opc_runtime_ready(void) {
   if (__builtin_expect(!opc_runtime.ready, 0)) opc_runtime_begin();
 }
-/* The real runtime's function, or one that returns cudaErrorNotSupported where it has none. Never NULL. */
+/* The real runtime's function; if missing, a function that returns cudaErrorNotSupported. Never NULL. */
 void *opc_real_function(const char *name);
-/* Taken around fork. */
+/* Held during fork. */
 extern pthread_mutex_t opc_lock_addresses, opc_lock_kernels, opc_lock_copies, opc_lock_streams, opc_lock_jobs,
     opc_lock_texts, opc_lock_captures;
 
-/* Memory of our own that is never moved and costs nothing until it is touched; NULL: the system refuses. */
+/* Private memory that never moves and costs nothing until it is touched; NULL: the system refuses. */
 void *opc_reserve(size_t bytes, int protection);
 
 typedef struct opc_thread {
@@ -72,14 +72,15 @@ typedef struct opc_thread {
   int device;             /* simulated */
   uint32_t epoch, number; /* in the log */
   enum cudaStreamCaptureMode capture_mode;
-  bool per_thread;      /* simulated: the function that is being called takes stream 0 for the per-thread one */
-  uint64_t pushed_from; /* where the last launch by <<<…>>> was begun, until its stub launches */
+  bool per_thread;      /* simulated: the current function treats stream 0 as the per-thread stream */
+  uint64_t pushed_from; /* where the last launch by <<<…>>> began, until its stub launches */
   unsigned device_flags;
-  unsigned inside; /* a call that CUPTI's callback is not to look at: wrapped, or made by the callback itself */
+  unsigned inside; /* greater than 0: CUPTI's callback ignores calls, because they are wrapped or made by the callback
+                      itself */
 } opc_thread_t;
 extern _Thread_local opc_thread_t opc_thread;
 
-/* A call's result becomes the thread's last error, as the runtime has it. */
+/* An error becomes the thread's last error, as in the real runtime. */
 static inline cudaError_t opc_error_keep(cudaError_t code) {
   if (code != cudaSuccess) opc_thread.last_error = code;
   return code;
@@ -88,45 +89,45 @@ int opc_device_now(void); /* current in this thread, in either mode; after opc_r
 /* launch.h, fail_launch and launch_failed. */
 void opc_injection_set(uint64_t nth, int code);
 bool opc_injection_happened(void);
-/* A launch asks: it is the one that fails, with this code. */
+/* Called by each launch. True: this launch must fail, with this code. */
 bool opc_injection_takes(cudaError_t *out_code);
 
 /* ---- memory ---- */
 
 typedef struct opc_range {
   uint64_t base, bytes, caller;
-  opc_cuda_place_t place; /* of live ones */
+  opc_cuda_place_t place; /* for live ranges */
   int device;
   bool live;
-  unsigned flags; /* of pinned memory: cudaHostAlloc's */
+  unsigned flags; /* for pinned memory: flags of cudaHostAlloc */
 } opc_range_t;
 
 void opc_range_add(const void *base, uint64_t bytes, opc_cuda_place_t place, int device, uint64_t caller,
                    unsigned flags);
 void opc_range_end(const void *base);
-/* The allocation around an address, alive or freed; lock-free and async-signal-safe. */
+/* The allocation that contains an address, live or freed; lock-free and async-signal-safe. */
 bool opc_range_find(uint64_t address, opc_range_t *out);
-/* The live one that begins there. */
+/* The live allocation that begins there. */
 bool opc_range_starts(const void *base, opc_range_t *out);
 size_t opc_range_list(opc_cuda_allocation_t *out, size_t room);
 uint64_t opc_range_live_bytes(int device); /* device and managed memory */
-/* The first place in [from, to) for this many bytes that no live allocation is in; 0: none. */
+/* The first free range of this many bytes in [from, to), outside all live allocations; 0: none. */
 uint64_t opc_range_gap(uint64_t from, uint64_t to, uint64_t bytes);
 opc_cuda_address_t opc_address(uint64_t address); /* classified */
 opc_cuda_address_t opc_address_of_range(uint64_t address, const opc_range_t *range);
 
-/* Of the simulated devices: a piece of the device's address space, whole pages with a closed page behind; 0: none left.
- */
+/* For the simulated devices: reserves whole pages in the device's address space, followed by an inaccessible page; 0:
+ * none left. */
 uint64_t opc_device_place(opc_cuda_place_t kind, int device, uint64_t bytes);
-bool opc_device_contains(uint64_t address); /* any piece of the simulated address space, allocated or not */
-/* The contents are gone, and host code cannot get at the place. */
+bool opc_device_contains(uint64_t address); /* anywhere in the simulated address space, allocated or not */
+/* Discards the contents and makes the range inaccessible to host code. */
 void opc_device_shut(uint64_t base, uint64_t bytes, opc_cuda_place_t place);
-/* Copies between any two places. The caller has made sure of both ranges. */
+/* Copies between any two places. The caller has checked both ranges. */
 void opc_device_copy(uint64_t to, uint64_t from, uint64_t bytes);
 void opc_device_fill(uint64_t to, unsigned char byte, uint64_t bytes);
 bool opc_device_touched(uint64_t address, uint64_t program_counter, bool write); /* launch.h, host_access */
 void opc_device_close_opened(void);
-/* Once, before anything else: the address space that the tables and the devices' memory lie in. */
+/* Called once, first: reserve the address space for the tables and the devices' memory. */
 void opc_device_reserve(void);
 void opc_range_reserve(void);
 void opc_log_reserve(void);
@@ -145,19 +146,19 @@ typedef struct opc_stream {
 
 void opc_stream_add(cudaStream_t handle, int device, unsigned flags, int priority);
 void opc_stream_end(cudaStream_t handle);
-bool opc_stream_find(cudaStream_t handle, opc_stream_t *out); /* a created one that is alive */
+bool opc_stream_find(cudaStream_t handle, opc_stream_t *out); /* a created, live stream */
 /* Handle 0 is the per-thread stream for code compiled with --default-stream per-thread. */
 static inline cudaStream_t opc_stream_default(cudaStream_t stream, bool per_thread) {
   return per_thread && !stream ? cudaStreamPerThread : stream;
 }
-/* A stream capture was begun in this process, in either mode: calls are asked about from then on. */
+/* A stream capture has begun in this process, in either mode: from then on each call checks for captures. */
 extern atomic_bool opc_capture_seen;
-/* How the simulated device is asked: it sets this before the first capture. */
+/* The simulated device's query function; it sets this before the first capture. */
 typedef cudaError_t opc_captures_t(cudaStream_t stream, enum cudaStreamCaptureStatus *out);
 extern _Atomic(opc_captures_t *) opc_simulated_captures;
-/* Whether what goes into the stream goes into a graph. */
+/* True: work put into the stream becomes part of a graph. */
 bool opc_stream_captures(cudaStream_t stream);
-/* Whether work can go there; of the simulated device. */
+/* True: the stream can take work; for the simulated device. */
 bool opc_stream_usable(cudaStream_t stream, int *out_device);
 
 /* ---- kernels ---- */
@@ -167,8 +168,8 @@ typedef struct opc_module opc_module_t;
 
 struct opc_cuda_kernel {
   const void *host;
-  opc_module_t *module;                      /* NULL: its library is gone */
-  const char *name;                          /* as long as the library lives; kept for ever once image_read */
+  opc_module_t *module;                      /* NULL: its library was unloaded */
+  const char *name;                          /* lives as long as the library; permanent once image_read */
   int dynamic_shared[OPC_SIMULATED_DEVICES]; /* cudaFuncAttributeMaxDynamicSharedMemorySize; 0: not set */
   int carveout;
   atomic_bool image_read;
@@ -176,26 +177,26 @@ struct opc_cuda_kernel {
 };
 
 struct opc_module {
-  void **handle;       /* the runtime's, of the real one in through mode */
+  void **handle;       /* the runtime's handle; in through mode the real runtime's */
   const void *wrapper; /* what __cudaRegisterFatBinary was given */
-  const char *library; /* "" where unknown; known once asked for */
+  const char *library; /* "": unknown; set on first use */
   bool looked, runs;   /* whether the simulated device can run its code */
   opc_image_code_t code;
   bool live;
-  size_t first_kernel, end_kernel, first_variable, end_variable; /* its own are among these */
+  size_t first_kernel, end_kernel, first_variable, end_variable; /* ranges that contain its own entries */
 };
 
 opc_module_t *opc_module_add(const void *wrapper, void **handle);
 opc_module_t *opc_module_find(void **handle);
 void opc_module_end(opc_module_t *module);
 void opc_kernel_add(opc_module_t *module, const void *host, const char *name);
-/* By its host function or by a handle that was given out. NULL: it is not registered. */
+/* Finds a kernel by its host function or by a handle from opc_kernel_handle. NULL: not registered. */
 opc_cuda_kernel_t *opc_kernel_find(const void *key);
 void opc_kernel_handle(const void *handle, opc_cuda_kernel_t *kernel);
 const opc_kernel_image_t *opc_kernel_image(opc_cuda_kernel_t *kernel);
-/* NULL for a kernel of libtorch's: its code is compressed, and it launches its own within their limits. */
+/* NULL for libtorch's kernels: their code is compressed, and libtorch launches them within their limits. */
 const opc_kernel_image_t *opc_kernel_resources(opc_cuda_kernel_t *kernel);
-/* What the simulated device would run; cudaSuccess was what opc_kernel_fits said. */
+/* The code that the simulated device would run; only after opc_kernel_fits returned cudaSuccess. */
 opc_image_code_t opc_kernel_code(const opc_cuda_kernel_t *kernel);
 const char *opc_kernel_library(opc_cuda_kernel_t *kernel);
 cudaError_t opc_kernel_fits(opc_cuda_kernel_t *kernel);
@@ -207,10 +208,10 @@ typedef struct opc_variable {
   uint64_t at[OPC_SIMULATED_DEVICES]; /* 0: not allocated yet */
 } opc_variable_t;
 void opc_variable_add(opc_module_t *module, const void *host, uint64_t bytes);
-/* Its memory on a device; false: there is no such variable, or no memory. */
+/* Its memory on a device. False: there is no such variable, or no memory. */
 bool opc_variable_find(const void *host, int device, uint64_t *out_at, uint64_t *out_bytes);
 
-/* Those of cuBLAS and cuFFT; NULL: there is no such function. */
+/* Functions of cuBLAS and cuFFT; NULL: there is no such function. */
 void *opc_library_function(const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* Made from cudart.def: the real runtime's functions and the simulated device's. */
+/* Generated from cudart.def: the functions of the real runtime and of the simulated device. */
 #ifndef OPC_CUDA_STATE_CUDART_TABLE_H
 #define OPC_CUDA_STATE_CUDART_TABLE_H
 
@@ -18,7 +18,7 @@ typedef struct opc_real {
 extern opc_real_t opc_real;
 void opc_real_fill(void);
 
-/* Of the functions without a row (cudart_special.c). */
+/* For the functions without an entry in cudart.def (cudart_special.c). */
 typedef struct opc_real_errors {
   __typeof__(cudaGetLastError) *last;
   __typeof__(cudaPeekAtLastError) *peek;

@@ -1,4 +1,4 @@
-/* One call of a search: what came of it, and whether it did anything (protocol.h, "try"). */
+/* One call of a search: its outcome, and whether it had an effect (protocol.h, "try"). */
 #ifndef OPC_WORKER_CHILD_ATTEMPT_H
 #define OPC_WORKER_CHILD_ATTEMPT_H
 
@@ -7,9 +7,9 @@
 #include "model/sample/sample.h"
 #include "wire/protocol.h"
 
-/* Calls the operator with the sample on the device, "cpu", "cuda" or "cuda-sim"; NULL: cpu. values: the answer has the
- * values of small outputs. *out_answer: the "tried" message (new reference). An error means that the harness, not the
- * operator, failed. */
+/* Calls the operator with the sample on the device, "cpu", "cuda" or "cuda-sim"; NULL: cpu. values: the answer includes
+ * the values of small outputs. *out_answer: the "tried" message (new reference). An error means that the harness, not
+ * the operator, failed. */
 opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sample, const char *device, uint64_t seed,
                              bool values, opc_crash_record_t *box, json_t **out_answer, opc_error_t *error) OPC_CHECKED;
 

@@ -11,7 +11,7 @@
 typedef struct attempt {
   opc_call_t call;
   bool wrote_outside, read_outside;
-  opc_access_t access; /* of these the one that tells most */
+  opc_access_t access; /* the most informative of these accesses */
   opc_output_t *outputs;
   size_t output_count;
   json_t *mutated;
@@ -19,11 +19,11 @@ typedef struct attempt {
 } attempt_t;
 
 typedef struct attempt_facts {
-  const char *outcome, *why; /* what the call's surroundings showed: "unclean", "uninitialised"; NULL: nothing */
+  const char *outcome, *why; /* what was observed around the call: "unclean", "uninitialised"; NULL: nothing */
   double seconds, cpu_seconds;
   bool effect, depends;
-  bool steady; /* the same call again came to the same */
-  bool values; /* the values of small outputs are wanted */
+  bool steady; /* repeating the call gave the same result */
+  bool values; /* the values of small outputs are requested */
   char site[40];
 } attempt_facts_t;
 

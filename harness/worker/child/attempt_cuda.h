@@ -1,14 +1,15 @@
-/* A try of a search on a CUDA device, for an operator that has no other kernel. What it computes is not looked at: on
- * the simulated device nothing is, and on a real one it is the checks' business. Accepted is what returns. */
+/* A try of a search on a CUDA device, for an operator without another kernel. The results are not examined: on the
+ * simulated device nothing is computed, and on a real one the checks examine them. A call that returns counts as
+ * accepted. */
 #ifndef OPC_WORKER_CHILD_ATTEMPT_CUDA_H
 #define OPC_WORKER_CHILD_ATTEMPT_CUDA_H
 
 #include "wire/protocol.h"
 #include "worker/child/attempt_answer.h"
 
-/* Makes the call and fills in what came of it: attempt->call and outputs, facts->effect, depends, outcome and why. why
- * holds the words, for as long as the facts are used. A device that is lost by it ends the process: nothing could be
- * tried on it any more. */
+/* Makes the call and fills in the results: attempt->call and outputs, facts->effect, depends, outcome and why. `why`
+ * holds the text that facts->why points at, and must outlive the facts. If the call leaves a CUDA error, the process
+ * aborts, because it can make no other call. */
 opc_status_t opc_attempt_cuda(const opc_operator_t *op, opc_op_handle_t *handle, const opc_sample_t *sample,
                               opc_device_t device, uint64_t seed, opc_crash_record_t *box, attempt_t *attempt,
                               attempt_facts_t *facts, opc_text_t *why, opc_error_t *error) OPC_CHECKED;

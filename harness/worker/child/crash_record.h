@@ -1,6 +1,6 @@
-/* The crash record around a case or a try: written before, so that a death is known to be this one's.
+/* The crash record for a case or a try: written before it starts, so that a crash is attributed to it.
  *
- * Ownership: the box is the caller's. Threads: one writes; the supervisor reads at any time. */
+ * Ownership: the caller owns the record. Threads: one writes; the supervisor reads at any time. */
 #ifndef OPC_WORKER_CHILD_CRASH_RECORD_H
 #define OPC_WORKER_CHILD_CRASH_RECORD_H
 

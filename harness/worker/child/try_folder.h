@@ -1,12 +1,13 @@
-/* The working directory of a child: its own, empty but for one small file, and again so for each try of a search. Names
- * of files that a search offers for str arguments are relative to it (search_hints.def), and the samples that it finds
- * are good in every child.
+/* The working directory of a child: private, empty except for one small file, and reset for each try of a search. File
+ * names that a search passes for str arguments are relative to it (search_hints.def), so samples found by a search are
+ * valid in every child.
  *
  * Threads: one. */
 #ifndef OPC_WORKER_CHILD_TRY_FOLDER_H
 #define OPC_WORKER_CHILD_TRY_FOLDER_H
 
-/* Makes the directory what it is at first, and the current one. What fails is left: a try may go without. */
+/* Restores the directory's initial contents and makes it the current one. Errors are ignored: a try can run without
+ * it. */
 void opc_try_folder_reset(void);
 
 #endif

@@ -1,15 +1,15 @@
-/* What Valgrind saw in a case or a try, where the child runs under it.
+/* Valgrind's errors in a case or a try, if the child runs under Valgrind.
  *
- * Ownership: nothing is kept but counts. Threads: one. */
+ * Ownership: only counts are kept. Threads: one. */
 #ifndef OPC_WORKER_CHILD_VALGRIND_CASE_H
 #define OPC_WORKER_CHILD_VALGRIND_CASE_H
 
 #include <jansson.h>
 #include <stdint.h>
 
-/* number: the case's or try's in its child (opc_crash_record_t). */
+/* number: of the case or try within its child (opc_crash_record_t). */
 void opc_valgrind_case_begin(uint64_t number);
-/* Ends what was begun; "memcheck" of the message says what was seen, if anything was. */
+/* Ends the case or try; errors, if any, go to "memcheck" of the message. */
 void opc_valgrind_case_end(uint64_t number, json_t *message);
 
 #endif

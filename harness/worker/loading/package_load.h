@@ -1,7 +1,7 @@
-/* A package, after the libraries of operators: what it needs is looked for, it is loaded once in a process of its own,
- * and its models become operators.
+/* Loads a package, after the libraries of operators: checks its dependencies, loads it once in a subprocess, and makes
+ * its models operators.
  *
- * Threads: before any. Fork: forks. */
+ * Threads: before any is started. Fork: forks. */
 #ifndef OPC_WORKER_LOADING_PACKAGE_LOAD_H
 #define OPC_WORKER_LOADING_PACKAGE_LOAD_H
 
@@ -14,8 +14,8 @@ typedef struct opc_package_failure {
   char message[OPC_ERROR_MESSAGE_SIZE];
 } opc_package_failure_t;
 
-/* cuda: the process is for a CUDA device. False: *failure says why not. *out (released by opc_package_clear) is what
- * the package says of itself; its operators are "package::NAME". */
+/* cuda: the process is for a CUDA device. False: *failure says why. *out (freed by opc_package_clear): the package's
+ * description of itself; its operators are "package::NAME". */
 bool opc_package_load(const char *path, bool cuda, opc_package_t *out, opc_package_failure_t *failure);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a package calls by name, held against what is registered: operators with their arguments, and classes.
+/* Compares what a package calls by name with what is registered: operators with their arguments, and classes.
  *
  * Threads: one, after the libraries were loaded. */
 #ifndef OPC_WORKER_LOADING_PACKAGE_NEEDS_H
@@ -11,7 +11,7 @@ typedef struct opc_package_lack {
   char message[OPC_ERROR_MESSAGE_SIZE];
 } opc_package_lack_t;
 
-/* `path` is the package's: libraries beside it are looked at, for one that could be meant. */
+/* `path`: the package. The libraries next to it are searched for a candidate. */
 void opc_package_needs_check(const char *path, const opc_package_model_t *model, opc_package_lack_t *out);
 
 #endif

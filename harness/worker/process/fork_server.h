@@ -1,4 +1,5 @@
-/* The worker after loading: forks a child for each "fork" command, tells their ends, leaves when the supervisor does.
+/* The worker after loading: forks a child for each "fork" command, reports when children end, and ends when the
+ * supervisor does.
  *
  * No operator runs here. Threads: one. */
 #ifndef OPC_WORKER_PROCESS_FORK_SERVER_H
@@ -9,7 +10,7 @@
 #include "wire/channel.h"
 
 /* limit_memory false: children get no limit, whatever the command says. Returns when the control channel has ended and
- * all children are gone. */
+ * no child is left. */
 opc_status_t opc_fork_server_run(opc_channel_t *control, const json_t *operators, bool limit_memory,
                                  opc_error_t *error) OPC_CHECKED;
 

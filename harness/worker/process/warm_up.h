@@ -1,12 +1,13 @@
-/* What every child would do again: the first calls of a process bind libtorch's functions to each other by name and
- * fill in what libtorch makes once. Done before any fork, all children have it in memory that they share.
+/* Work that every child would repeat: the first calls in a process bind libtorch's functions by name and trigger its
+ * one-time initialisation. If done before any fork, all children share the result in memory.
  *
- * Before any library under test is loaded, so that nothing of it runs here; only operators of libtorch's own, on four
- * elements: no thread is started, no generator and no setting is touched. Threads: before any. Fork: before any. */
+ * Runs before any library under test is loaded, so that none of its code runs here. Uses only libtorch's own operators
+ * on four elements: starts no thread, changes no generator and no setting. Threads: before any is started. Fork: before
+ * any. */
 #ifndef OPC_WORKER_PROCESS_WARM_UP_H
 #define OPC_WORKER_PROCESS_WARM_UP_H
 
-/* What fails here costs time later, no more. */
+/* A failure here only costs time later. */
 void opc_warm_up(void);
 
 #endif
