@@ -43,7 +43,7 @@ std::string demangled(const char *symbol) {
   return name ? name.get() : symbol;
 }
 
-// Thrown through the library's own frames: an stub function leaves none. noexcept frames among them end the process,
+// Thrown through the library's own frames: a stub function leaves none. noexcept frames among them end the process,
 // with the same text.
 [[noreturn]] void inert_called(const char *symbol, const char *library) {
   const std::string name = demangled(symbol);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/compare/handles.h"
+#include "checks/compare/object_addresses.h"
 #include "checks/compare/tolerance.h"
 #include "checks/determinism/determinism_asynchronous.h"
 #include "checks/determinism/determinism_generators.h"

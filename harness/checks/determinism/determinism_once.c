@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/compare/handles.h"
+#include "checks/compare/object_addresses.h"
 #include "checks/determinism/determinism_asynchronous.h"
 #include "checks/determinism/determinism_generators.h"
 #include "checks/determinism/determinism_once.h"

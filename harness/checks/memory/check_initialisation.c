@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "checks/compare/bool_bytes.h"
-#include "checks/compare/handles.h"
+#include "checks/compare/object_addresses.h"
 #include "checks/compare/out_argument.h"
 #include "checks/framework/case_run.h"
 #include "checks/framework/device_zones_use.h"

@@ -95,7 +95,7 @@ opc_search_state_t opc_search_state(const opc_search_t *search) {
   return last && last->crash ? OPC_SEARCH_CRASHES : OPC_SEARCH_NOT_FOUND;
 }
 
-/* The words of an stub function (bridge/stub/stub_library.h). */
+/* The words of a stub function (bridge/stub/stub_library.h). */
 const char *opc_search_unprovided(const opc_search_t *search) {
   static const char subject[] = "operator ";
   const char *said = strstr(opc_text_c(&search->no_kernel), "operator called ");

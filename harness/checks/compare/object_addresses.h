@@ -1,8 +1,8 @@
 /* Results that are handles: they contain addresses of objects that the operator made, so they differ from call to call.
  *
  * Ownership: the caller's. Threads: one. */
-#ifndef OPC_CHECKS_COMPARE_HANDLES_H
-#define OPC_CHECKS_COMPARE_HANDLES_H
+#ifndef OPC_CHECKS_COMPARE_OBJECT_ADDRESSES_H
+#define OPC_CHECKS_COMPARE_OBJECT_ADDRESSES_H
 
 #include "checks/call/result.h"
 

@@ -1,4 +1,4 @@
-#include "checks/compare/handles.h"
+#include "checks/compare/object_addresses.h"
 
 #include <stdint.h>
 #include <string.h>
