@@ -117,11 +117,13 @@ def missing(folder, entry):
 
 def arguments(entry, python):
     """What opcheck-c is given to run the library; raises NotAvailable."""
+    names = (REAL / entry["operators"]).read_text(encoding="utf-8").split() if "operators" in entry else []
+    selection = [word for name in names for word in ("--op", name)]
     if entry["get"] == "libtorch":
-        names = (REAL / entry["operators"]).read_text(encoding="utf-8").split()
-        return [*entry["arguments"], *(word for name in names for word in ("--op", name))]
+        return [*entry["arguments"], *selection]
     folder = {"installed": installed, "wheel": unpacked_wheel, "source": built_source}[entry["get"]](entry, python)
     lost = missing(folder, entry)
     if lost:
         raise NotAvailable(f"{quoted(entry)} has no {', '.join(lost)} in {folder}")
-    return [*(word for name in entry.get("preload", []) for word in ("--preload", str(folder / name))), *(str(folder / name) for name in entry["libraries"])]
+    preloads = [word for name in entry.get("preload", []) for word in ("--preload", str(folder / name))]
+    return [*selection, *preloads, *(str(folder / name) for name in entry["libraries"])]
