@@ -49,7 +49,8 @@ string(REGEX REPLACE "\\.[0-9]+$" "" OPC_TORCH_MINOR "${OPC_TORCH_VERSION}")
 
 # The language that its headers need. Its programs and libraries are built as that, ours with it.
 set(OPC_TORCH_CXX_STANDARD 17)
-if(OPC_TORCH_VERSION VERSION_GREATER_EQUAL 2.15)
+file(STRINGS "${TORCH_ROOT}/include/ATen/ATen.h" opc_cxx_line REGEX "error C\\+\\+20 " LIMIT_COUNT 1)
+if(opc_cxx_line)
   set(OPC_TORCH_CXX_STANDARD 20)
 endif()
 

@@ -192,12 +192,12 @@ class Tables(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             (root / against_tables.SUMMARY).parent.mkdir(parents=True)
-            (root / against_tables.SUMMARY).write_text(f"before\n{against_tables.BEGIN}\nold\n{against_tables.END}\nafter\n", encoding="utf-8")
+            (root / against_tables.SUMMARY).write_text(f"before\n{against_tables.BEGIN}\nwritten before\n{against_tables.END}\nafter\n", encoding="utf-8")
             against_tables.write(self.head, self.rows, ["a line"], root)
             text = (root / against_tables.SUMMARY).read_text(encoding="utf-8")
             self.assertTrue(text.startswith(f"before\n{against_tables.BEGIN}\n"), text)
             self.assertTrue(text.endswith(f"{against_tables.END}\nafter\n"), text)
-            self.assertNotIn("old", text)
+            self.assertNotIn("written before", text)
             self.assertIn("ns::bad", (root / against_tables.EVIDENCE).read_text(encoding="utf-8"))
 
     def test_a_summary_without_markers_is_left_alone(self):

@@ -2,13 +2,14 @@
 """Runs broken operators and their look-alikes, and holds the findings against the expectation file. Standard library only.
 
 An expectation file: {"device": "cuda-sim", "operators": {"ns::op": {"primary": RULE, "allowed": [RULE, …], "arguments": [ARGUMENT, …],
-"says": TEXT, "severity": "warning", "on_device": true, "not_sanitized": REASON}}}. A custom class is named as an operator is, ns::Name, and a library's file library::FILE.
+"says": TEXT, "severity": "warning", "on_device": true, "not_sanitized": REASON, "since": "2.10"}}}. A custom class is named as an operator is, ns::Name, and a library's file library::FILE.
 Samples are in the file of the same name beside it, else beside the library. A broken operator's
 run exits 1, finds its primary rule (with the text in its message, and of that severity), and nothing besides but what is allowed. A look-alike has "primary": null: exit 0, no finding, no warning;
 "allowed" names what is true of it all the same, as that torch.compile takes no operator that is declared a view, and must show.
 The device is cpu where none is named. What is named for another is run there, and once more with --unharmed on the CPU, where its kernels are right: no finding on
 any operator, and no pass without a kernel for it.
 What is "on_device" is read from a file, and is about the device all the same: it takes one.
+With --torch VERSION, operators are left out whose tags or dtypes only a later libtorch has ("since").
 With --sanitized, which a build with OPC_SANITIZE gives, nothing is expected of an operator that has a reason for it.
 """
 import argparse
@@ -33,8 +34,17 @@ def device_of(path):
         return json.load(file).get("device", "cpu")
 
 
+def numbers(version):
+    return [int(number) for number in version.split(".")[:2]]
+
+
+def is_in(options, expectation):
+    return not options.torch or numbers(expectation.get("since", "0.0")) <= numbers(options.torch)
+
+
 def tested(expectations, options):
-    return [name for name, expectation in expectations.items() if not (options.sanitized and expectation.get("not_sanitized"))]
+    known = [name for name, expectation in expectations.items() if is_in(options, expectation)]
+    return [name for name in known if not (options.sanitized and expectations[name].get("not_sanitized"))]
 
 
 def arguments_of(expectation, folder):
@@ -62,12 +72,27 @@ def take_device(options):
         leave(device["detail"])
 
 
+def samples_for(options, path, folder):
+    """The sample file, or one in the folder without the samples of operators that this libtorch cannot have."""
+    expectations = read_expectations(options.expectation[0])
+    absent = {name for name, expectation in expectations.items() if not is_in(options, expectation)}
+    if not absent:
+        return path
+    with open(path, encoding="utf-8") as file:
+        read = json.load(file)
+    read["samples"] = [sample for sample in read["samples"] if sample["operator"] not in absent]
+    fewer = os.path.join(folder, os.path.basename(path))
+    with open(fewer, "w", encoding="utf-8") as file:
+        json.dump(read, file)
+    return fewer
+
+
 def run_opcheck(options, extra, operator):
     samples = re.sub(r"\.expect\.json$", ".samples.json", options.expectation[0])
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")
         command = [options.opcheck, "run", "--strict", "--device", options.device, "--json", report, *extra]
-        command += ["--samples", samples] if os.path.exists(samples) else []
+        command += ["--samples", samples_for(options, samples, folder)] if os.path.exists(samples) else []
         command += ["--op", operator] if operator else []
         done = subprocess.run(command + [options.library], capture_output=True, text=True, errors="replace", check=False)
         try:
@@ -147,7 +172,7 @@ def check_library(options):
     wrong += [f"{name} is in the library and not in the expectation file" for name in sorted(listed - set(expectations))]
     classes = {"::".join(class_["name"].rsplit(".", 1)) for class_ in report["classes"]}
     classes |= {library["checked_as"] for library in report["libraries"] if "checked_as" in library}
-    wrong += [f"{name} is in the expectation file and not in the library" for name in sorted(set(expectations) - listed - classes)]
+    wrong += [f"{name} is in the expectation file and not in the library" for name in sorted(set(tested(expectations, options)) - listed - classes)]
     return wrong, done
 
 
@@ -192,6 +217,7 @@ def main():
     parser.add_argument("--complete", action="store_true", help="check all in one run")
     parser.add_argument("--unharmed", action="store_true", help="run all on the CPU, where nothing is to be found")
     parser.add_argument("--rules", action="store_true", help="check that every rule is somebody's primary")
+    parser.add_argument("--torch", help="the version of libtorch, 2.11")
     parser.add_argument("--sanitized", action="store_true", help="the programs were built with OPC_SANITIZE")
     parser.add_argument("expectation", nargs="+")
     options = parser.parse_args()

@@ -100,7 +100,7 @@ class Versions(unittest.TestCase):
 class Readme(unittest.TestCase):
     def test_the_differences_are_counted_and_listed(self):
         block = check_parity.readme_block(EXPECTED)
-        self.assertIn("opcheck-c in 3 of 4 (with 2.15 in 4)", block.replace("\n", " "))
+        self.assertIn("opcheck-c give the same verdict in 3 of 4 (with 2.15 in 4)", block.replace("\n", " "))
         self.assertIn("| B `b` | `faketensor` | passes | `meta.stride` | strides |", block)
         self.assertIn("`empty.shape` in A", block)
 

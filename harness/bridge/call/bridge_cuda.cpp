@@ -2,12 +2,12 @@
 // own is needed to build this.
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
-#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include "bridge/api/bridge.h"
 #include "bridge/torch/cuda_use.h"
 #include "bridge/torch/exceptions.h"
+#include "bridge/torch/torch_version.h"
 
 namespace {
 
@@ -21,8 +21,6 @@ const c10::impl::DeviceGuardImplInterface &cuda() {
   return *impl;
 }
 
-uint64_t handle_of(const c10::Stream &stream) { return reinterpret_cast<uintptr_t>(stream.native_handle()); }
-
 }  // namespace
 
 opc_status_t opc_cuda_stream_use_pool(int device, uint64_t *out_stream, opc_error_t *error) {
@@ -30,7 +28,7 @@ opc_status_t opc_cuda_stream_use_pool(int device, uint64_t *out_stream, opc_erro
   return opc::guarded(error, [&] {
     const auto stream = cuda().getStreamFromGlobalPool(cuda_device(device));
     cuda().exchangeStream(stream);
-    *out_stream = handle_of(stream);
+    *out_stream = opc::stream_handle_of(stream);
     return OPC_OK;
   });
 }
@@ -45,7 +43,7 @@ opc_status_t opc_cuda_stream_use_default(int device, opc_error_t *error) {
 uint64_t opc_cuda_stream_current(int device) {
   uint64_t handle = 0;
   (void)opc::guarded(nullptr, [&] {
-    handle = handle_of(cuda().getStream(cuda_device(device)));
+    handle = opc::stream_handle_of(cuda().getStream(cuda_device(device)));
     return OPC_OK;
   });
   return handle;
@@ -62,9 +60,7 @@ opc_status_t opc_cuda_allocated(int device, uint64_t *out_bytes, opc_error_t *er
   *out_bytes = 0;
   return opc::guarded(error, [&] {
     (void)cuda();
-    const auto stats = at::getDeviceAllocator(c10::kCUDA)->getDeviceStats(cuda_device(device).index());
-    const auto aggregate = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-    *out_bytes = static_cast<uint64_t>(stats.allocated_bytes.at(aggregate).current);
+    *out_bytes = opc::allocated_bytes_on(cuda_device(device));
     return OPC_OK;
   });
 }

@@ -1,5 +1,4 @@
 // Loading libraries, and what is known of the libtorch that does it.
-#include <caffe2/core/common.h>
 #include <dlfcn.h>
 
 #include <cstdio>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bridge/symbolic/symbolic_record.h"
+#include "bridge/torch/torch_version.h"
 
 namespace opc {
 namespace {
@@ -172,9 +173,9 @@ class Node : public c10::SymNodeImpl {
   // known.
   bool expect_true(const char *, int64_t) override { return number_ != 0; }
   bool guard_size_oblivious(const char *, int64_t) override { return number_ != 0; }
-  bool guard_or_false(const char *, int64_t) override { return number_ != 0; }
-  bool guard_or_true(const char *, int64_t) override { return number_ != 0; }
-  bool statically_known_true(const char *, int64_t) override { return constant_ && number_ != 0; }
+  bool guard_or_false(const char *, int64_t) OPC_TORCH_OVERRIDE_2_8 { return number_ != 0; }
+  bool guard_or_true(const char *, int64_t) OPC_TORCH_OVERRIDE_2_8 { return number_ != 0; }
+  bool statically_known_true(const char *, int64_t) OPC_TORCH_OVERRIDE_2_8 { return constant_ && number_ != 0; }
 
   int64_t integer() const { return static_cast<int64_t>(number_); }
 

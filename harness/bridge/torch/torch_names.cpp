@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "bridge/torch/torch_version.h"
+
 namespace opc {
 namespace {
 
@@ -43,14 +45,14 @@ constexpr MemoryFormatRow kMemoryFormats[] = {
 
 opc_dtype_t dtype_of(c10::ScalarType type) {
   for (const auto &row : kDtypes) {
-    if (row.type == type) return row.dtype;
+    if (row.type == type && type != c10::ScalarType::Undefined) return row.dtype;
   }
   return OPC_DTYPE_OTHER;
 }
 
 std::optional<c10::ScalarType> scalar_type_of(opc_dtype_t dtype) {
   for (const auto &row : kDtypes) {
-    if (row.dtype == dtype) return row.type;
+    if (row.dtype == dtype && row.type != c10::ScalarType::Undefined) return row.type;
   }
   return std::nullopt;
 }

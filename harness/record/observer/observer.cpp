@@ -16,6 +16,7 @@
 #include <cstring>
 #include <memory>
 
+#include "bridge/torch/torch_version.h"
 #include "record/observer/observer_call.h"
 #include "record/quiet.h"
 #include "record/recorder.h"
@@ -105,7 +106,8 @@ bool is_operator(const char *name, const char *overload) {
 std::unique_ptr<at::ObserverContext> look_at(const at::RecordFunction &function) {
   const char *name = function.name();
   if (std::strncmp(name, "aten::", 6) == 0 && !aten_is_wanted()) return nullptr;
-  auto *op = opc_recorder_find(name, function.overload_name(), is_operator);
+  const std::string overload = opc::overload_name_of(function);
+  auto *op = opc_recorder_find(name, overload.c_str(), is_operator);
   if (op == nullptr) return nullptr;
   const auto inputs = function.inputs();
   CallClass seen;
@@ -120,7 +122,7 @@ std::unique_ptr<at::ObserverContext> look_at(const at::RecordFunction &function)
   if (reason != OPC_REASON_NONE) {
     opc_recorder_count(op, reason);
   } else if (opc_recorder_claim(op, seen.class_)) {
-    const auto found = c10::Dispatcher::singleton().findSchema({name, function.overload_name()});
+    const auto found = c10::Dispatcher::singleton().findSchema({name, overload});
     if (found && found->schema().arguments().size() == inputs.size())
       write_down(op, seen.class_, found->schema(), inputs);
     else opc_recorder_leave(op, seen.class_, OPC_REASON_TROUBLE);
