@@ -3,8 +3,10 @@
 
 # --- What is needed: the only place that says so --------------------------------------------------------------------------------
 
-# The versions of libtorch that the bridge is written for and tested with. The first is meant where none is named.
-OPC_TORCH_SUPPORTED=(2.11 2.15)
+# The versions of libtorch that the bridge is written for and tested with. The first is the default.
+OPC_TORCH_SUPPORTED=(2.11 2.6 2.7 2.8 2.9 2.10 2.12 2.13 2.14 2.15)
+# The oldest and the newest: in CI each gets a worker and a few tests.
+OPC_TORCH_SMOKE=(2.6 2.15)
 
 OPC_DEBIAN_PACKAGES=(
   gcc g++ cmake ninja-build ccache pkg-config libjansson-dev libxml2-dev libxml2-utils libelf-dev libdw-dev libxxhash-dev
@@ -12,7 +14,15 @@ OPC_DEBIAN_PACKAGES=(
 
 # The small set of each: libtorch_cpu loads with these, and CPU kernels run. Versions as torch's own metadata asks; the CUDA runtime second.
 declare -A OPC_PIP_SMALL_OF=(
+  [2.6]="torch==2.6.0 nvidia-cuda-runtime-cu12==12.4.127 nvidia-cuda-cupti-cu12==12.4.127"
+  [2.7]="torch==2.7.1 nvidia-cuda-runtime-cu12==12.6.77 nvidia-cuda-cupti-cu12==12.6.80"
+  [2.8]="torch==2.8.0 nvidia-cuda-runtime-cu12==12.8.90 nvidia-cuda-cupti-cu12==12.8.90"
+  [2.9]="torch==2.9.1 nvidia-cuda-runtime-cu12==12.8.90 nvidia-cuda-cupti-cu12==12.8.90"
+  [2.10]="torch==2.10.0 nvidia-cuda-runtime-cu12==12.8.90 nvidia-cuda-cupti-cu12==12.8.90"
   [2.11]="torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85"
+  [2.12]="torch==2.12.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85"
+  [2.13]="torch==2.13.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85"
+  [2.14]="torch==2.14.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85"
   [2.15]="torch==2.15.0 nvidia-cuda-runtime==13.2.86 nvidia-cuda-cupti==13.2.86"
 )
 
@@ -20,9 +30,18 @@ declare -A OPC_PIP_SMALL_OF=(
 OPC_PIP_NVCC=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-cccl==13.0.85)
 
 # --full: what a Python that imports torch, libtorch_cuda and the tests need; clang-format is tests/structure's.
+opc_pip_tests="junitparser==4.0.2 lxml==6.0.2 clang-format==14.0.6"
 declare -A OPC_PIP_FULL_OF=(
-  [2.11]="torch==2.11.0 torchvision==0.26.0 torchaudio==2.11.0 junitparser==4.0.2 lxml==6.0.2 clang-format==14.0.6"
-  [2.15]="torch==2.15.0 torchvision==0.29.2 torchaudio==2.11.0 junitparser==4.0.2 lxml==6.0.2 clang-format==14.0.6"
+  [2.6]="torch==2.6.0 torchvision==0.21.0 torchaudio==2.6.0 $opc_pip_tests"
+  [2.7]="torch==2.7.1 torchvision==0.22.1 torchaudio==2.7.1 $opc_pip_tests"
+  [2.8]="torch==2.8.0 torchvision==0.23.0 torchaudio==2.8.0 $opc_pip_tests"
+  [2.9]="torch==2.9.1 torchvision==0.24.1 torchaudio==2.9.1 $opc_pip_tests"
+  [2.10]="torch==2.10.0 torchvision==0.25.0 torchaudio==2.10.0 $opc_pip_tests"
+  [2.11]="torch==2.11.0 torchvision==0.26.0 torchaudio==2.11.0 $opc_pip_tests"
+  [2.12]="torch==2.12.0 torchvision==0.27.0 torchaudio==2.11.0 $opc_pip_tests"
+  [2.13]="torch==2.13.0 torchvision==0.28.0 torchaudio==2.11.0 $opc_pip_tests"
+  [2.14]="torch==2.14.0 torchvision==0.29.0 torchaudio==2.11.0 $opc_pip_tests"
+  [2.15]="torch==2.15.0 torchvision==0.29.2 torchaudio==2.11.0 $opc_pip_tests"
 )
 
 # --- Where it is ----------------------------------------------------------------------------------------------------------------
@@ -113,11 +132,6 @@ opc_other_torches() {
   done
   (IFS=';' && printf '%s' "${roots[*]}")
 }
-
-# Where CI is set, whether the other libtorches fit behind a first one that took $1 seconds: a run aims at a quarter of an hour, and another libtorch, of which
-# nothing is built yet, takes about as long as the first (12 minutes of processor time for the build, 4 for the tests, and its download).
-OPC_CI_SECONDS=900
-opc_time_for_others() { [[ -n "${CI:-}" ]] && (($1 * ${#OPC_TORCH_SUPPORTED[@]} <= OPC_CI_SECONDS)); }
 
 # --- The one way to build -------------------------------------------------------------------------------------------------------
 
