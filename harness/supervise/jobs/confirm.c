@@ -183,6 +183,8 @@ static void note_run_control(const opc_task_t *task, json_t *result) {
   if (!wants_control(task, result, control) || opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) != OPC_OK)
     return;
   opc_standing_t standing = opc_result_standing(result, &id);
+  /* Check stride has no case on the sample itself. */
+  if (standing.change == OPC_INPUT_SAME_VALUES && task->outcome == NULL) return;
   if (standing.change != OPC_INPUT_SAME_VALUES) standing.change = held ? OPC_INPUT_SAME_VALUES : OPC_INPUT_ALONE;
   opc_standing_format(&standing, text);
   json_object_set_new(result, "standing", json_string(text));
