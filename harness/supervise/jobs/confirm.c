@@ -137,13 +137,16 @@ static bool is_of_sample(const opc_suspect_t *suspect, opc_case_id_t *out_id) {
          json_object_get(json_object_get(result, "evidence"), "variants") == NULL;
 }
 
-/* The sample itself left its tensors, crashed or hung, under any check: then another layout of it is not to blame. */
-static bool sample_is_clean(const opc_task_t *task, const opc_case_id_t *of) {
+/* False: the sample itself went out of bounds, crashed or hung, under any check, or shows the same rule. Then another
+ * layout of it is not to blame. */
+static bool sample_is_clean(const opc_task_t *task, const opc_case_id_t *of, const char *rule) {
   for (size_t i = 0; i < task->suspect_count; i++) {
     const opc_suspect_t *suspect = &task->suspects[i];
+    const char *its = opc_json_text_of(suspect->result, "rule");
     opc_case_id_t id;
-    if (!suspect->gone && opc_rule_needs_valid_input(opc_json_text_of(suspect->result, "rule")) &&
-        is_of_sample(suspect, &id) && strcmp(id.sample, of->sample) == 0 && strcmp(id.device, of->device) == 0)
+    const bool counts = opc_rule_needs_valid_input(its) || (its != NULL && rule != NULL && strcmp(its, rule) == 0);
+    if (!suspect->gone && counts && is_of_sample(suspect, &id) && strcmp(id.sample, of->sample) == 0 &&
+        strcmp(id.device, of->device) == 0)
       return false;
   }
   return true;
@@ -158,7 +161,7 @@ static void note_plain_control(const opc_task_t *task, json_t *result) {
   opc_standing_t standing = opc_result_standing(result, &id);
   if (standing.voucher == OPC_VOUCHER_NONE) return;
   if (opc_every_input_holds(&task->every_input)) opc_result_note_every_input(result);
-  const bool clean = sample_is_clean(task, &id);
+  const bool clean = sample_is_clean(task, &id, opc_json_text_of(result, "rule"));
   if (standing.plain) return;
   case_with_variant(&id, "plain", control);
   if (!clean) opc_result_note_broken_base(result, control);

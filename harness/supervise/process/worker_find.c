@@ -65,12 +65,13 @@ static opc_status_t find_worker(const char *wanted, opc_worker_plan_t *out, opc_
     status = take_worker(folder, wanted, &there, &out->program, error);
   }
   if (status == OPC_OK && out->program == NULL) {
-    status = opc_error_set(
-        error, OPC_ERR_NOT_FOUND,
-        "no opcheck-worker%s%s in %s%s%s%s: to get one, run scripts/setup --torch=VERSION in opcheck-c's sources and build "
-        "again, or build with CMake's OPC_MORE_TORCH_ROOTS",
-        wanted[0] != '\0' ? " for libtorch " : "", wanted, opc_text_c(&where),
-        there.length > 0 ? " (there are workers for " : "", opc_text_c(&there), there.length > 0 ? ")" : "");
+    status = opc_error_set(error, OPC_ERR_NOT_FOUND,
+                           "no opcheck-worker%s%s in %s%s%s%s: to get one, run scripts/setup --torch=VERSION in "
+                           "opcheck-c's sources and build "
+                           "again, or build with CMake's OPC_MORE_TORCH_ROOTS",
+                           wanted[0] != '\0' ? " for libtorch " : "", wanted, opc_text_c(&where),
+                           there.length > 0 ? " (there are workers for " : "", opc_text_c(&there),
+                           there.length > 0 ? ")" : "");
   }
   return status;
 }
