@@ -191,7 +191,7 @@ static void errors_have_rules_and_words(void **state) {
       {"InvalidRead", "Invalid read of size 8", "Address 0x1008 is 1 bytes inside a block of size 8,256 free'd", "x",
        "memcheck.invalid_read", "reads 8 bytes at byte 8 of x (64 bytes), which is freed"},
       {"InvalidWrite", "Invalid write of size 8", "Address 0x2010 is 16 bytes after a block of size 1,040 alloc'd", "",
-       "memcheck.invalid_write", "writes 8 bytes, 16 behind a block of 1040 bytes"},
+       "memcheck.invalid_write", "writes 8 bytes, 16 past the end of a block of 1040 bytes"},
       {"InvalidWrite", "Invalid write of size 8", "Address 0x10 is not stack'd, malloc'd or (recently) free'd", "",
        "memcheck.invalid_write", "writes 8 bytes at 0x10, which is not stack'd, malloc'd or (recently) free'd"},
       {"InvalidRead", "Invalid read of size 4", "Address 0x103c is not stack'd, malloc'd or (recently) free'd", "x",
