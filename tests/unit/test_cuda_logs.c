@@ -302,8 +302,8 @@ static void messages_have_the_numbers(void **state) {
     const char *log, *says;
   } rows[] = {
       {"launch.failed_threads",
-       "the launch of kernel scale_kernel fails with cudaErrorInvalidConfiguration (9): blockDim.x is 2048 where the "
-       "device takes 1024"},
+       "the launch of kernel scale_kernel fails with cudaErrorInvalidConfiguration (9): blockDim.x is 2048; the device "
+       "allows 1024"},
       {"launch.failed_product", "a block of 32 x 32 x 2 is 2048 threads; the device allows 1024"},
       {"launch.failed_shared", "262144 bytes of shared memory per block; the device has 232448"},
       {"launch.failed_zero", "gridDim.x is 0"},
@@ -315,9 +315,10 @@ static void messages_have_the_numbers(void **state) {
       {"sync.copy", "cudaMemcpyAsync copies 256 bytes from device memory to pageable memory and waits for it"},
       {"device_guard.wrong_device", "while all tensors are on device 1"},
       {"stream.product_legacy", "cublasSgemm_v2 goes to the legacy default stream of device 0"},
-      {"capture.waits", "cudaStreamSynchronize comes to cudaErrorStreamCaptureUnsupported (900) and ends the capture"},
+      {"capture.waits",
+       "cudaStreamSynchronize fails with cudaErrorStreamCaptureUnsupported (900) and ends the capture"},
       {"capture.waits_by_torch",
-       "cudaStreamSynchronize (called by libtorch_cuda.so on the operator's behalf) comes to"},
+       "cudaStreamSynchronize (called by libtorch_cuda.so on the operator's behalf) fails with"},
       {"capture.unseen", "the call that ended it is not visible"},
       {"capture.unjoined", "kernel scale_kernel on stream 0x6600 of device 0 is a part of the capture"},
       {"capture.legacy", "kernel scale_kernel goes to the legacy default stream of device 0: it ran once"},
