@@ -320,7 +320,7 @@ static void messages_have_the_numbers(void **state) {
       {"capture.waits_by_torch",
        "cudaStreamSynchronize (called by libtorch_cuda.so on the operator's behalf) fails with"},
       {"capture.unseen", "the call that ended it is not visible"},
-      {"capture.unjoined", "kernel scale_kernel on stream 0x6600 of device 0 is a part of the capture"},
+      {"capture.unjoined", "kernel scale_kernel on stream 0x6600 of device 0 is part of the capture"},
       {"capture.legacy", "kernel scale_kernel goes to the legacy default stream of device 0: it ran once"},
       {"capture.host_memory_written", "each replay writes them again"},
   };
