@@ -154,7 +154,7 @@ static bool visit_note(const json_t *record, void *context) {
 static const char *run_trouble(const opc_journal_summary_t *summary, const char **out_message) {
   if (!summary->complete) {
     *out_message = summary->damaged ? "the journal has damaged lines: results are missing"
-                                    : "the run broke off: results are missing";
+                                    : "the run stopped early: results are missing";
     return "harness.incomplete";
   }
   if (summary->exit_code == 5) {

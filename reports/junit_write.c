@@ -119,7 +119,7 @@ static void describe(opc_text_t *out, const json_t *record, bool brief) {
   const opc_rule_t *rule = opc_rule_find(rule_name);
   opc_text_addf(out, "%s\n", opc_record_text(record, "message"));
   if (strcmp(opc_record_text(record, "t"), "suspect") == 0)
-    opc_text_add(out, "Not confirmed: the run broke off before it.\n");
+    opc_text_add(out, "Not confirmed: the run stopped early.\n");
   opc_text_add(out, "\n");
   opc_text_addf(out, "rule: %s%s%s\n", rule_name, rule ? ", " : "", rule ? rule->title : "");
   if (rule) add_line(out, "why", rule->why);

@@ -163,7 +163,7 @@ static const char *verdict(const opc_problems_t *problems, const opc_terminal_vi
   *tone = OPC_TONE_RED;
   *why = "";
   if (!sum.complete && problems->errors == 0) return "INCOMPLETE";
-  if (!sum.complete) *why = "the run broke off; ";
+  if (!sum.complete) *why = "the run stopped early; ";
   else if (view->exit_code == 3) *why = "not all reports could be written; ";
   else if (sum.libraries_failed) *why = "not every library could be loaded; ";
   if (view->exit_code == 5 && problems->errors == 0) {

@@ -76,7 +76,7 @@ static void show_finding(const opc_screen_t *screen, const opc_digest_finding_t 
 
   opc_screen_field(screen, "what", opc_record_text(record, "message"));
   if (strcmp(opc_record_text(record, "t"), "suspect") == 0)
-    opc_screen_field(screen, "", "not confirmed: the run broke off before it");
+    opc_screen_field(screen, "", "not confirmed: the run stopped early");
   show_also(screen, json_object_get(evidence, "also"));
   show_input(screen, json_object_get(evidence, "input"));
   if (!repeated) opc_screen_line(screen, "schema", opc_record_text(op, "schema"));

@@ -106,7 +106,7 @@ static void show(const opc_screen_t *screen, const opc_terminal_entry_t *entry, 
   bool suspect = strcmp(opc_record_text(record, "t"), "suspect") == 0;
   show_head(screen, entry, record);
   opc_screen_brief(screen, "what", opc_record_text(json, "message"), detailed ? MESSAGE_LINES : 1);
-  if (suspect) opc_screen_field(screen, "", "not confirmed: the run broke off before it");
+  if (suspect) opc_screen_field(screen, "", "not confirmed: the run stopped early");
   if (detailed) {
     show_where(screen, json, op);
     show_operators(screen, entry);

@@ -47,7 +47,7 @@ opc_status_t opc_terminal_troubles(opc_journal_reader_t *journal, const opc_scre
       fprintf(screen->stream,
               "  %" PRIu64 " line%s of the journal %s damaged: what was found there is missing here\n\n",
               summary.damaged, summary.damaged == 1 ? "" : "s", summary.damaged == 1 ? "is" : "are");
-    else fputs("  the run broke off: this is what was found until then\n\n", screen->stream);
+    else fputs("  the run stopped early: this is what was found until then\n\n", screen->stream);
   }
   notes_t notes = {.screen = screen, .shown = notes_shown};
   opc_status_t status = opc_journal_reader_each(journal, "library", visit_failed_library, (void *)screen, error);

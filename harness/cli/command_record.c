@@ -96,7 +96,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       if (!record->output || !*record->output)
         status = opc_error_set(record->error, OPC_ERR_USAGE, "--output: name the sample file to write");
       else if (!record->words || !record->words[0])
-        status = opc_error_set(record->error, OPC_ERR_USAGE, "give the program to run behind --");
+        status = opc_error_set(record->error, OPC_ERR_USAGE, "give the program to run after --");
       break;
     default:
       return ARGP_ERR_UNKNOWN;
@@ -126,7 +126,7 @@ static opc_status_t find_libraries(record_command_t *record) {
                       "no " OPC_RECORD_SHIM " in %s: build or install opcheck-c as a whole", beside ? beside : self);
   else if (strpbrk(record->shim, " :"))
     status = opc_error_set(record->error, OPC_ERR_UNSUPPORTED,
-                           "%s cannot be preloaded, for its name has a space or a colon: move opcheck-c elsewhere",
+                           "%s cannot be preloaded, because its name has a space or a colon: move opcheck-c elsewhere",
                            record->shim);
   return status;
 }

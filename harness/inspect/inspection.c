@@ -211,7 +211,7 @@ static void add_remarks(inspecting_t *inspecting) {
            "its CUDA runtime is linked into it (nvcc -cudart shared avoids that): what it does with a GPU cannot be "
            "watched without one");
   }
-  if (facts->gpu.damaged) remark(inspecting, "its GPU code cannot be read to the end");
+  if (facts->gpu.damaged) remark(inspecting, "its GPU code cannot be read completely");
   if (facts->strings == OPC_STRINGS_BOTH) {
     remark(inspecting,
            "it was built from parts with the string ABI of before C++11 and of after it (_GLIBCXX_USE_CXX11_ABI)");

@@ -51,7 +51,7 @@ static void undefined_symbol(opc_library_error_t *out, const char *symbol, const
   } else if (strncmp(symbol, "Py", 2) == 0 || strncmp(symbol, "_Py", 3) == 0) {
     opc_library_error_set(out, "undefined_symbol",
                           "needs Python's symbol %s for more than a call (a version of it, or thread-local data), "
-                          "which nothing stands in for: preload libpython "
+                          "which no stub library provides: preload libpython "
                           "(--preload libpython3.X.so), or build the operators apart from their Python binding",
                           symbol);
   } else if (strstr(symbol, "cuda") != NULL || strstr(symbol, "4cuda") != NULL) {

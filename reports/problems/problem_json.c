@@ -24,7 +24,7 @@ static bool only_aborts(const opc_problem_t *problem) {
 static void add_unchecked(opc_text_t *out, const opc_problem_t *problem) {
   static const char *const words[OPC_SEEN_COUNT] = {
       "writes out of bounds", "reads out of bounds", "crashes",
-      "ends the process",     "never returns",       "allocates without bound"};
+      "ends the process",     "never returns",       "allocates without limit"};
   bool first = true;
   opc_text_add(out, only_aborts(problem) ? "does not refuse " : "does not check ");
   if (problem->argument_count) add_arguments(out, problem);

@@ -7,10 +7,10 @@ import sys
 import tempfile
 
 BESIDE = {  # operator: what its finding says
-    "zones::copies_beyond": "writes 3 bytes right behind returns[0] (24 bytes)",
-    "zones::fills_ahead": "writes 8 bytes in front of returns[0] (24 bytes), from byte -8 on",
-    "zones::spills_scratch": "writes 4 bytes, 20 behind a tensor of 100 bytes that the operator made",
-    "zones::writes_argument": "writes 1 byte right behind x (24 bytes)",
+    "zones::copies_beyond": "writes 3 bytes past the end of returns[0] (24 bytes)",
+    "zones::fills_ahead": "writes 8 bytes before the start of returns[0] (24 bytes), from byte -8 on",
+    "zones::spills_scratch": "writes 4 bytes, 20 past the end of a tensor of 100 bytes that the operator made",
+    "zones::writes_argument": "writes 1 byte past the end of x (24 bytes)",
 }
 
 

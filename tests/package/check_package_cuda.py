@@ -65,9 +65,9 @@ def check_triton(program, folder, library):
 
 def check_device(program, folder, library):
     """Packages for another device than the one that was asked for."""
-    for name, arguments, words in (("identity_model_cuda", ("--device", "cpu"), "compiled for CUDA, and --device cpu was given"),
-                                   ("identity_model", SIMULATED, "compiled for the CPU, and --device cuda-sim was given"),
-                                   ("identity_model", ("--device", "cuda"), "compiled for the CPU, and --device cuda was given")):
+    for name, arguments, words in (("identity_model_cuda", ("--device", "cpu"), "compiled for CUDA, but --device cpu was given"),
+                                   ("identity_model", SIMULATED, "compiled for the CPU, but --device cuda-sim was given"),
+                                   ("identity_model", ("--device", "cuda"), "compiled for the CPU, but --device cuda was given")):
         code, text, report = run(program, os.path.join(folder, f"{name}.pt2"), "--library", library, *arguments)
         expect(code == 4 and error_of(report)["kind"] == "device" and words in error_of(report)["message"], f"{name} {arguments}: exit status {code}: {text}")
     if not has_gpu(program):
@@ -103,11 +103,11 @@ BEHAVIOURS = {
     "crashes": ({"signal.SIGSEGV"}, ""),
     "refuses": ({"sample.rejected"}, "not to my taste"),
     "unchecked": ({"launch.unchecked"}, ""),
-    "fails": ({"launch.failed"}, "blockDim.x is 2048 where the device takes 1024"),
+    "fails": ({"launch.failed"}, "blockDim.x is 2048; the device allows 1024"),
     "legacy": ({"stream.legacy"}, ""),
-    "alternates": ({"package.other_calls"}, "of the next run"),
-    "idle": (set(), "asked nothing of it that is seen"),
-    "reads": (set(), "The next run is not held against it"),
+    "alternates": ({"package.other_calls"}, "but in the next run"),
+    "idle": (set(), "no request to it was seen"),
+    "reads": (set(), "The next run is not compared"),
     "multiplies": (set(), "cublas"),
     "convolves": (set(), "cudnnCreate, which"),
 }

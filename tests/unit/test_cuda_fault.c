@@ -36,7 +36,7 @@ static void the_last_launches_are_named(void **state) {
   opc_cuda_fault_say(700, &log, &text);
   assert_string_equal(
       opc_text_c(&text),
-      "an access of memory that is not there (cudaErrorIllegalAddress, 700); the last launches before it, newest "
+      "an access to memory that is not mapped (cudaErrorIllegalAddress, 700); the last launches before it, newest "
       "first: a kernel (grid 8,1,1, block 32,1,1), "
       "plain (grid 2,1,1, block 64,1,1) by libtorch_cuda.so, copy_kernel (grid 4,1,1, block 256,1,1) by libops.so");
   json_t *launches = opc_cuda_fault_launches(&log);

@@ -185,22 +185,22 @@ static void errors_have_rules_and_words(void **state) {
     const char *kind, *what, *aux, *tensor, *rule, *words;
   } cases[] = {
       {"InvalidRead", "Invalid read of size 4", "Address 0x1040 is 0 bytes after a block of size 64 alloc'd", "x",
-       "memcheck.invalid_read", "reads 4 bytes right behind x (64 bytes)"},
+       "memcheck.invalid_read", "reads 4 bytes past the end of x (64 bytes)"},
       {"InvalidRead", "Invalid read of size 1", "Address 0xfff is 4,095 bytes inside a block of size 8,256 alloc'd",
-       "x", "memcheck.invalid_read", "reads 1 byte, 1 before x (64 bytes)"},
+       "x", "memcheck.invalid_read", "reads 1 byte, 1 before the start of x (64 bytes)"},
       {"InvalidRead", "Invalid read of size 8", "Address 0x1008 is 1 bytes inside a block of size 8,256 free'd", "x",
        "memcheck.invalid_read", "reads 8 bytes at byte 8 of x (64 bytes), which is freed"},
       {"InvalidWrite", "Invalid write of size 8", "Address 0x2010 is 16 bytes after a block of size 1,040 alloc'd", "",
-       "memcheck.invalid_write", "writes 8 bytes, 16 behind a block of 1040 bytes"},
+       "memcheck.invalid_write", "writes 8 bytes, 16 past the end of a block of 1040 bytes"},
       {"InvalidWrite", "Invalid write of size 8", "Address 0x10 is not stack'd, malloc'd or (recently) free'd", "",
        "memcheck.invalid_write", "writes 8 bytes at 0x10, which is not stack'd, malloc'd or (recently) free'd"},
       {"InvalidRead", "Invalid read of size 4", "Address 0x103c is not stack'd, malloc'd or (recently) free'd", "x",
        "memcheck.invalid_read", "reads 4 bytes at byte 60 of x (64 bytes)"},
       {"InvalidRead", "Invalid read of size 4", "", "", "memcheck.invalid_read", "reads 4 bytes at 0x0"},
       {"UninitCondition", "Conditional jump or move depends on uninitialised value(s)", "", "",
-       "memcheck.uninitialised_branch", "decides by a value that nothing has initialised"},
+       "memcheck.uninitialised_branch", "branches on an uninitialised value"},
       {"UninitValue", "Use of uninitialised value of size 8", "", "", "memcheck.uninitialised_value",
-       "for an address or an index"},
+       "as an address or an index"},
       {"SyscallParam", "Syscall param write(buf) points to uninitialised byte(s)", "", "", "memcheck.syscall",
        "write(buf) points to uninitialised byte(s)"},
       {"InvalidFree", "Invalid free() / delete / delete[] / realloc()",
@@ -210,10 +210,10 @@ static void errors_have_rules_and_words(void **state) {
        "Address 0x30 is 16 bytes inside a block of size 40 alloc'd", "", "memcheck.invalid_free",
        "frees a pointer to byte 16 of a block of 40 bytes"},
       {"InvalidFree", "Invalid free() / delete / delete[] / realloc()", "Address 0x30 is on thread 1's stack", "",
-       "memcheck.invalid_free", "frees 0x30, which is no block"},
+       "memcheck.invalid_free", "frees 0x30, which is not a block"},
       {"MismatchedFree", "Mismatched free() / delete / delete []",
        "Address 0x30 is 0 bytes inside a block of size 40 alloc'd", "", "memcheck.mismatched_free",
-       "a block that comes from ? goes to ?"},
+       "a block allocated by ? is freed by ?"},
       {"Overlap", "Source and destination overlap in memcpy_chk(0x1, 0x2, 21)", "", "", "memcheck.overlap",
        "source and destination of memcpy_chk overlap (21 bytes)"},
       {"Overlap", "Source and destination overlap in strcpy(0x1, 0x2)", "", "", "memcheck.overlap",
@@ -291,7 +291,7 @@ static void cases_get_their_errors(void **state) {
   assert_ok(opc_memcheck_judge(memcheck, &child, &view, first, &error), error);
   assert_string_equal(text_in(first, "verdict"), "fail");
   assert_string_equal(text_in(first, "rule"), "memcheck.invalid_read");
-  assert_string_equal(text_in(first, "message"), "reads 4 bytes right behind x (64 bytes); 2 such errors");
+  assert_string_equal(text_in(first, "message"), "reads 4 bytes past the end of x (64 bytes); 2 such errors");
   assert_true(json_is_true(json_object_get(json_object_get(first, "evidence"), "witnessed")));
   assert_null(json_object_get(first, "memcheck"));
 
@@ -302,7 +302,7 @@ static void cases_get_their_errors(void **state) {
   assert_ok(opc_memcheck_judge(memcheck, &child, &view, second, &error), error);
   json_t *also = json_object_get(json_object_get(second, "evidence"), "also");
   assert_string_equal(text_in(second, "rule"), "memcheck.mismatched_free");
-  assert_string_equal(text_in(second, "message"), "a block that comes from operator new[] goes to operator delete");
+  assert_string_equal(text_in(second, "message"), "a block allocated by operator new[] is freed by operator delete");
   assert_int_equal(json_array_size(also), 3);
   assert_string_equal(text_in(json_array_get(also, 0), "rule"), "memcheck.uninitialised_branch");
   assert_string_equal(text_in(json_array_get(also, 1), "rule"), "memcheck.invalid_read");

@@ -389,7 +389,7 @@ static void test_details(void **state) {
   } rows[] = {
       {"ns::removed", "removed in version 0.3"},
       {"ns::object", "argument 'x'"},
-      {"ns::unprovided", "where its arguments were taken it called doIt of libhere.so.12"},
+      {"ns::unprovided", "when its arguments were accepted, it called doIt of libhere.so.12"},
       {"ns::identity", "found after 1 try"},
       {"ns::no_kernel", "it has no kernel for the CPU"},
       {"ns::forgets", "found after 1 try; its result depends on uninitialised memory"},

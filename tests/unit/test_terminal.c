@@ -92,7 +92,7 @@ static void the_dtype_check_gives_the_support_matrix(void **state) {
 static void what_broke_off_says_so(void **state) {
   (void)state;
   char *text = shown(HEAD SUSPECT_LINE("n::a", "stride", "cpu/-/s/plain", "stride.wrong_result"), 0, 3);
-  assert_contains(text, "INCOMPLETE  the run broke off");
+  assert_contains(text, "INCOMPLETE  the run stopped early");
   assert_contains(text, "not confirmed");
   free(text);
   text = shown(HEAD PASS_LINE("n::a", "stride", "cpu/-/s/plain"), 0, 3);

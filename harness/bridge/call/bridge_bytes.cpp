@@ -159,7 +159,7 @@ opc_status_t opc_tensor_logical_bytes(const opc_tensor_t *tensor, void **out, si
     require_readable(self);
     const auto &storage = self.storage();
     if (!lies_inside(self, storage)) {
-      return opc_error_set(error, OPC_ERR_INPUT, "the tensor reaches behind its storage of %zu bytes",
+      return opc_error_set(error, OPC_ERR_INPUT, "the tensor reaches past the end of its storage of %zu bytes",
                            storage.nbytes());
     }
 

@@ -32,7 +32,7 @@ opc_status_t check_bounds(const opc_tensor_spec_t *spec, size_t itemsize, size_t
   }
   if (negative) return opc_error_set(error, OPC_ERR_INPUT, "a tensor has a negative size, stride or offset");
   if (!empty && (far || static_cast<uint64_t>(last) >= bytes / itemsize)) {
-    return opc_error_set(error, OPC_ERR_INPUT, "a tensor reaches behind its storage of %zu bytes", bytes);
+    return opc_error_set(error, OPC_ERR_INPUT, "a tensor reaches past the end of its storage of %zu bytes", bytes);
   }
   return OPC_OK;
 }

@@ -69,7 +69,8 @@ opc_call_outcome_t exception_outcome(std::string &out_text) {
   } catch (abi::__forced_unwind &) {
     throw;
   } catch (...) {
-    out_text = "an exception of type " + readable(abi::__cxa_current_exception_type()) + ", which is no std::exception";
+    out_text =
+        "an exception of type " + readable(abi::__cxa_current_exception_type()) + ", which is not a std::exception";
     return OPC_CALL_FOREIGN_EXCEPTION;
   }
 }

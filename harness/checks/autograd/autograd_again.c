@@ -124,7 +124,7 @@ static opc_status_t each_output(opc_autograd_case_t *c, opc_error_t *error) {
     status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &one, error);
     chosen[i] = false;
     if (status == OPC_OK && one.outcome != OPC_CALL_RETURNED && one.outcome != OPC_CALL_UNCONVERTIBLE)
-      opc_finding_fail(c->finding, "autograd.undefined_gradient", "backward throws where only %s has a gradient: %.*s",
+      opc_finding_fail(c->finding, "autograd.undefined_gradient", "backward throws when only %s has a gradient: %.*s",
                        outputs->items[i].path, opc_autograd_line(&one), opc_text_c(&one.message));
     complete = complete && one.outcome == OPC_CALL_RETURNED;
     for (size_t k = 0; one.values && k < c->point->inputs.numbers; k++) sum[k] += one.values[k];
@@ -177,7 +177,7 @@ static opc_status_t overwritten(opc_autograd_case_t *c, size_t index, opc_error_
       opc_autograd_differ(c, after.values, c->plain.values, SUMMED, &at)) {
     opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
     opc_finding_fail(c->finding, "autograd.saved_tensor_mutated",
-                     "%s %s was written in place between forward and backward, and backward did not refuse: the "
+                     "%s %s was written in place between forward and backward, but backward did not throw: the "
                      "gradient of %s is %.9g, and %.9g without the write",
                      input ? "argument" : "output", part->path, place, at.left, at.right);
   }

@@ -23,7 +23,7 @@ static opc_status_t weights_in(opc_autograd_case_t *c, opc_weights_layout_t layo
   opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &other, error);
   if (status == OPC_OK && other.outcome != OPC_CALL_RETURNED && other.outcome != OPC_CALL_UNCONVERTIBLE) {
     opc_finding_fail(c->finding, "autograd.grad_layout",
-                     "backward throws for %s incoming gradient, and not for a contiguous one: %.*s", words,
+                     "backward throws for %s incoming gradient, but not for a contiguous one: %.*s", words,
                      opc_autograd_line(&other), opc_text_c(&other.message));
   } else if (status == OPC_OK && other.outcome == OPC_CALL_RETURNED &&
              opc_autograd_differ(c, other.values, expected, ORDER, &at)) {
@@ -70,7 +70,7 @@ static opc_status_t zero(opc_autograd_case_t *c, opc_error_t *error) {
       if (value == 0.0 || value != value) continue; /* 0 times an infinite slope is NaN, rightly */
       opc_autograd_place(part, k, place, sizeof place);
       opc_finding_fail(c->finding, "autograd.wrong_gradient",
-                       "the gradient of %s is %.9g where the incoming gradient is zero everywhere", place, value);
+                       "the gradient of %s is %.9g although the incoming gradient is zero everywhere", place, value);
     }
   }
   free(weights);
@@ -173,14 +173,14 @@ static opc_status_t inputs_in(opc_autograd_case_t *c, const char *variant, opc_e
   if (left.outcome != OPC_CALL_RETURNED) {
     opc_finding_note_variant(c->finding, variant);
     opc_finding_fail(c->finding, "autograd.input_layout",
-                     "backward throws for inputs that are %s, and not for contiguous ones: %.*s",
+                     "backward throws for inputs that are %s, but not for contiguous ones: %.*s",
                      variant + sizeof "all." - 1, opc_autograd_line(&left), opc_text_c(&left.message));
   } else if (opc_autograd_differ(c, left.values, right.values, ORDER, &at) && forward_agrees(loss_left, loss_right)) {
     opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
     opc_finding_note_variant(c->finding, variant);
     opc_finding_fail(
         c->finding, "autograd.input_layout",
-        "the gradient of %s is %.9g where the inputs are %s, and %.9g where they are contiguous, with the same values",
+        "the gradient of %s is %.9g when the inputs are %s, and %.9g when they are contiguous, with the same values",
         place, at.left, variant + sizeof "all." - 1, at.right);
   }
   return status;

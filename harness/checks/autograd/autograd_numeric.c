@@ -88,9 +88,10 @@ static void report(const opc_autograd_case_t *c, size_t input, const opc_gradien
     snprintf(place, sizeof place, "%s along a direction that moves all its elements", part->path);
   else opc_autograd_place(part, verdict->number, place, sizeof place);
   if (c->plain.undefined[input] || is_random_constant(c, part))
-    opc_finding_fail(c->finding, "autograd.no_gradient",
-                     "no gradient comes back for %s (it is %s), and the result follows it: the slope in %s is %.9g",
-                     part->path, c->plain.undefined[input] ? "undefined" : "zero", place, verdict->numeric);
+    opc_finding_fail(
+        c->finding, "autograd.no_gradient",
+        "backward gives no gradient for %s (it is %s), but the result depends on it: the slope in %s is %.9g",
+        part->path, c->plain.undefined[input] ? "undefined" : "zero", place, verdict->numeric);
   else
     opc_finding_fail(
         c->finding, promises_nothing(c->point->context->op) ? "autograd.in_place" : "autograd.wrong_gradient",
@@ -121,9 +122,8 @@ opc_status_t opc_autograd_check_values(opc_autograd_case_t *c, opc_error_t *erro
   if (status == OPC_OK && !c->finding->rule && !agree)
     opc_finding_skip(
         c->finding, OPC_SKIP_NOT_APPLICABLE, "%s",
-        rounds ? "the operator rounds: its slopes are 0, and what its gradients should be is the author's choice"
-               : "the operator has kinks or jumps wherever these arguments are: there is no slope to compare gradients "
-                 "with");
+        rounds ? "the operator rounds: its slopes are 0, so its gradients are the author's choice"
+               : "the operator has kinks or jumps at these arguments: there is no slope to compare gradients with");
   return status;
 }
 
@@ -260,10 +260,10 @@ opc_status_t opc_autograd_check_dtypes(opc_autograd_case_t *c, opc_error_t *erro
     if (dtypes[i] == OPC_DTYPE_OTHER || opc_dtype_class(dtypes[i]) != opc_dtype_class(part->meta.dtype) ||
         opc_dtype_digits(dtypes[i]) >= opc_dtype_digits(part->meta.dtype))
       continue;
-    opc_finding_fail(
-        c->finding, "autograd.gradient_dtype",
-        "backward makes the gradient of %s, which is %s, in %s; the engine then converts it, and the digits are gone",
-        part->path, opc_dtype_name(part->meta.dtype), opc_dtype_name(dtypes[i]));
+    opc_finding_fail(c->finding, "autograd.gradient_dtype",
+                     "backward computes the gradient of %s, which is %s, in %s; the engine then converts it, but the "
+                     "digits are lost",
+                     part->path, opc_dtype_name(part->meta.dtype), opc_dtype_name(dtypes[i]));
   }
 
 release:

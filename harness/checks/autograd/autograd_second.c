@@ -153,7 +153,7 @@ static opc_status_t compare(second_t *s, const analytic_t *analytic, bool along_
   if (status != OPC_OK || !differs || jumps) return status;
   if (!analytic->connected)
     opc_finding_fail(s->c->finding, "autograd.second_order_dropped",
-                     "with create_graph the gradients come back without a graph, and they follow %s: their slope along "
+                     "with create_graph the gradients have no graph, but they depend on %s: their slope along "
                      "a random direction is %.9g",
                      along, slope.value);
   else
@@ -194,7 +194,7 @@ opc_status_t opc_autograd_check_second(opc_autograd_case_t *c, opc_error_t *erro
   if (status != OPC_OK || !analytic.usable || analytic.refused) goto release;
   if (analytic.thrown) {
     opc_finding_fail(c->finding, "autograd.second_order",
-                     "the gradients have a graph, and a second backward through it throws: %s", analytic.message);
+                     "the gradients have a graph, but a second backward through it throws: %s", analytic.message);
     goto release;
   }
   status = compare(&s, &analytic, true, error);

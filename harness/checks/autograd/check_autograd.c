@@ -76,10 +76,11 @@ static void judge_unregistered(const opc_autograd_point_t *point, bool asks, opc
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "no output is floating or complex: there is nothing to differentiate");
   } else if (part && (part->graph & OPC_GRAPH_CUSTOM)) {
-    opc_finding_fail(finding, "autograd.in_backend_kernel",
-                     "%s requires grad by a derivative that was made inside a backend kernel; %s has no kernel at an "
-                     "Autograd key for this device",
-                     part->path, op);
+    opc_finding_fail(
+        finding, "autograd.in_backend_kernel",
+        "%s requires grad through a derivative that was made inside a backend kernel; %s has no kernel at an "
+        "Autograd key for this device",
+        part->path, op);
   } else if (part && asks) {
     opc_finding_fail(finding, "autograd.in_backend_kernel",
                      "%s requires grad only because a backend kernel calls differentiable operators; %s has no kernel "
@@ -87,19 +88,18 @@ static void judge_unregistered(const opc_autograd_point_t *point, bool asks, opc
                      part->path, op);
   } else if (part) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "no autograd is registered, and %s is differentiable only because the kernel calls operators that "
-                     "are; a sample with \"requires_grad\": true has "
-                     "that told as autograd.in_backend_kernel",
+                     "no autograd is registered; %s is differentiable only because the kernel calls operators that "
+                     "are. Give a sample with \"requires_grad\": true to get autograd.in_backend_kernel",
                      part->path);
   } else if (asks) {
     opc_finding_fail(finding, "autograd.not_registered",
-                     "the sample asks for gradients (requires_grad), and %s has none: no kernel at an Autograd key, "
+                     "the sample asks for gradients (requires_grad), but %s has none: no kernel at an Autograd key, "
                      "and no output requires grad",
                      op);
   } else {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "no autograd is registered: the operator is not differentiable. A sample with \"requires_grad\": "
-                     "true has that told as autograd.not_registered");
+                     "no autograd is registered: the operator is not differentiable. Give a sample with "
+                     "\"requires_grad\": true to get autograd.not_registered");
   }
 }
 
@@ -148,7 +148,7 @@ static bool judge_plain(opc_autograd_case_t *c) {
   else if (opc_autograd_is_refusal(&c->plain) && !facts_of(c->point->context->sample).asks)
     opc_finding_skip(c->finding, OPC_SKIP_REJECTED, "backward refuses: %.*s", opc_autograd_line(&c->plain), text);
   else
-    opc_finding_fail(c->finding, "autograd.backward_fails", "the output requires grad, and backward throws: %.*s",
+    opc_finding_fail(c->finding, "autograd.backward_fails", "the output requires grad, but backward throws: %.*s",
                      opc_autograd_line(&c->plain), text);
   return false;
 }
@@ -164,13 +164,13 @@ static opc_status_t check_gradients(opc_autograd_case_t *c, opc_error_t *error) 
   if (status != OPC_OK || !judge_plain(c)) return status;
   if (c->plain.unreadable) {
     opc_finding_skip(c->finding, OPC_SKIP_NOT_APPLICABLE,
-                     "backward runs; its gradients are sparse, and opcheck-c reads dense ones only");
+                     "backward runs, but its gradients are sparse and opcheck-c reads only dense ones");
     return OPC_OK;
   }
   for (size_t i = 0; i < sizeof parts / sizeof *parts && status == OPC_OK && !opc_autograd_failed(c); i++)
     status = parts[i](c, error);
   if (status == OPC_OK && !c->finding->decided)
-    opc_finding_pass(c->finding, "the gradients of %zu inputs hold%s", c->point->inputs.count,
+    opc_finding_pass(c->finding, "the gradients of %zu inputs are correct%s", c->point->inputs.count,
                      c->grad_twice_refused ? "; a second order is refused" : "");
   return status;
 }
@@ -184,7 +184,7 @@ static opc_status_t check_untracked(opc_autograd_case_t *c, opc_error_t *error) 
   for (size_t i = 0; i < c->point->inputs.count; i++) c->plain.undefined[i] = true;
   opc_status_t status = opc_autograd_check_values(c, error);
   if (status == OPC_OK && !c->finding->decided)
-    opc_finding_pass(c->finding, "no output requires grad, and none follows an input smoothly");
+    opc_finding_pass(c->finding, "no output requires grad, and none depends smoothly on an input");
   return status;
 }
 
@@ -204,17 +204,17 @@ static opc_status_t check_registered(opc_case_context_t *context, opc_finding_t 
                      "no output is floating or complex and has elements: there is nothing to differentiate");
   } else if (tracked && (tracked->graph & OPC_GRAPH_NOT_IMPLEMENTED) && facts_of(context->sample).asks) {
     opc_finding_fail(finding, "autograd.backward_fails",
-                     "the sample asks for gradients (requires_grad), and the operator's autograd kernel says that it "
+                     "the sample asks for gradients (requires_grad), but the operator's autograd kernel says that it "
                      "has no derivative");
   } else if (tracked && (tracked->graph & OPC_GRAPH_NOT_IMPLEMENTED)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator's autograd kernel says that it has no derivative");
   } else if (point.inputs.numbers > NUMBERS_MAX) {
     opc_finding_skip(finding, OPC_SKIP_BUDGET,
-                     "%zu numbers to differentiate by are too many; a smaller sample shows as much",
+                     "%zu numbers are too many to differentiate by; a smaller sample shows as much",
                      point.inputs.numbers);
   } else if (point.epsilon > coarsest) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "float64 and float32 are refused: slopes of a narrower dtype say nothing");
+                     "float64 and float32 are refused: slopes in a narrower dtype prove nothing");
   } else {
     status = opc_autograd_is_steady(&point, &c.steady, error);
     if (status == OPC_OK && !c.steady)
@@ -255,10 +255,10 @@ static opc_status_t check_conjugate(opc_autograd_case_t *c, opc_finding_t *findi
     status = opc_autograd_check_values(c, error);
   }
   if (status == OPC_OK && wrong && !conjugate.rule)
-    opc_finding_fail(finding, "autograd.wrong_gradient", "%s; the conjugate of what backward gives agrees with them",
+    opc_finding_fail(finding, "autograd.wrong_gradient", "%s; the conjugate of backward's gradient agrees with them",
                      opc_text_c(&as_is.message));
   else if (status == OPC_OK && as_is.rule)
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "for complex numbers, which the sample has none of: %s",
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "for complex numbers, which are not in the sample: %s",
                      opc_text_c(&as_is.message));
   c->finding = finding;
   return status;
@@ -288,11 +288,10 @@ static opc_status_t check_complex(opc_case_context_t *context, opc_finding_t *fi
   if (given) status = opc_autograd_check_repeat(&c, error);
   if (status == OPC_OK && given && !opc_autograd_failed(&c)) status = check_conjugate(&c, finding, error);
   if (!given)
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "there are no gradients for complex numbers that could be compared: %.*s",
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no gradients for complex numbers could be compared: %.*s",
                      opc_autograd_line(&c.plain), opc_text_c(&c.plain.message));
   if (status == OPC_OK && !finding->decided)
-    opc_finding_pass(finding, "the gradients of %zu complex inputs hold", point.inputs.count);
+    opc_finding_pass(finding, "the gradients of %zu complex inputs are correct", point.inputs.count);
 
 release:
   opc_autograd_gradient_clear(&c.plain);
@@ -324,7 +323,7 @@ static opc_status_t check_empty(opc_case_context_t *context, opc_finding_t *find
   opc_status_t status =
       backward_of(context, context->sample, "the operator's backward, for empty inputs", &empty, error);
   if (status == OPC_OK && empty.outcome == OPC_CALL_RETURNED)
-    opc_finding_pass(finding, "backward holds for empty inputs");
+    opc_finding_pass(finding, "backward works for empty inputs");
   if (status == OPC_OK && opc_autograd_is_refusal(&empty))
     opc_finding_skip(finding, OPC_SKIP_REJECTED, "backward refuses: %.*s", opc_autograd_line(&empty),
                      opc_text_c(&empty.message));
@@ -334,7 +333,7 @@ static opc_status_t check_empty(opc_case_context_t *context, opc_finding_t *find
   status = backward_of(context, context->base, "the operator's backward", &full, error);
   if (status == OPC_OK && full.outcome == OPC_CALL_RETURNED)
     opc_finding_fail(finding, "autograd.empty",
-                     "with dimension 0 of every input empty the operator returns and its backward throws: %.*s",
+                     "with dimension 0 of every input empty, the operator returns but its backward throws: %.*s",
                      opc_autograd_line(&empty), opc_text_c(&empty.message));
   return status;
 }

@@ -280,7 +280,7 @@ void opc_difference_text(const opc_difference_t *difference, const opc_result_t 
       if (a && b)
         opc_text_addf(out, "%s is %s, %s has %s there", a->path, a->kind == OPC_VALUE_TENSOR ? "a tensor" : a->text,
                       right_name, b->kind == OPC_VALUE_TENSOR ? "a tensor" : b->text);
-      else opc_text_addf(out, "%zu values come back, %s has %zu", left->count, right_name, right->count);
+      else opc_text_addf(out, "%zu values are returned, %s has %zu", left->count, right_name, right->count);
       break;
     case OPC_DIFFERENCE_SHAPE:
       opc_sizes_text(a->meta.ndim, a->meta.sizes, here, sizeof here);

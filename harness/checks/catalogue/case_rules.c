@@ -18,14 +18,14 @@ enum {
   CUDA_CALLS = OPC_ON_CUDA | OPC_ON_SIMULATED
 };
 
-#define AS_IT_IS "this is the sample as it is"
-#define OTHER_DTYPES "a kernel has code of its own for each dtype"
+#define AS_IT_IS "this is the unmodified sample"
+#define OTHER_DTYPES "a kernel has separate code for each dtype"
 
 static const opc_case_rule_t registration_cases[] = {
-    {.scope = OPC_SCOPE_OPERATOR, .why = "what is registered is known without a call"}};
+    {.scope = OPC_SCOPE_OPERATOR, .why = "registrations can be checked without a call"}};
 
 static const opc_case_rule_t architecture_cases[] = {
-    {.scope = OPC_SCOPE_OPERATOR, .why = "the GPU code in a library's file is known without a call"}};
+    {.scope = OPC_SCOPE_OPERATOR, .why = "the GPU code in a library's file can be checked without a call"}};
 
 static const opc_case_rule_t memory_cases[] = {
     {.devices = EVERYWHERE,
@@ -37,11 +37,11 @@ static const opc_case_rule_t memory_cases[] = {
     {.devices = EVERYWHERE,
      .families = LAYOUT,
      .judge = OPC_JUDGE_ACCESSES,
-     .why = "a kernel that ignores strides or offsets touches other memory than its tensors'"},
+     .why = "a kernel that ignores strides or offsets accesses memory outside its tensors"},
     {.devices = EVERYWHERE,
      .families = EMPTY,
      .judge = OPC_JUDGE_ACCESSES,
-     .why = "a kernel that expects at least one element touches memory that an empty tensor does not have"},
+     .why = "a kernel that expects at least one element accesses an empty tensor out of bounds"},
     {.devices = EVERYWHERE,
      .families = SPECIAL,
      .judge = OPC_JUDGE_ACCESSES | OPC_JUDGE_UNLESS_FOUND,
@@ -49,7 +49,7 @@ static const opc_case_rule_t memory_cases[] = {
     {.devices = EVERYWHERE,
      .families = SAME,
      .judge = OPC_JUDGE_ACCESSES,
-     .why = "the same tensor given twice may be freed or resized once too often"},
+     .why = "a tensor that is passed twice may be freed or resized twice"},
     {.devices = EVERYWHERE,
      .families = SHAPE,
      .judge = OPC_JUDGE_ACCESSES,
@@ -57,12 +57,12 @@ static const opc_case_rule_t memory_cases[] = {
     {.devices = OPC_ON_CUDA,
      .families = SIZES,
      .judge = OPC_JUDGE_ACCESSES,
-     .why = "sizes that are no multiple of a block leave a remainder, which a kernel has to leave out"},
+     .why = "a kernel needs a bounds check for sizes that are not a multiple of its block"},
     {.devices = OPC_ON_CPU,
      .families = SIZES | OPC_VARIANT_SURVEY,
      .when = OPC_WHEN_SEARCHED,
      .judge = OPC_JUDGE_ACCESSES,
-     .why = "an access out of bounds that inputs of all sizes show needs no wrong argument"},
+     .why = "if inputs of all sizes cause an access out of bounds, the arguments are not the cause"},
     {.devices = EVERYWHERE,
      .families = PLAIN,
      .dtypes = OPC_REPRESENTATIVE_DTYPES,
@@ -73,11 +73,11 @@ static const opc_case_rule_t device_cases[] = {
     {.devices = EVERYWHERE, .families = PLAIN, .why = AS_IT_IS},
     {.devices = OPC_ON_CUDA,
      .families = OPC_VARIANT_ALL & ~CAST,
-     .why = "the CUDA kernel is other code than the CPU kernel, for each variant"},
+     .why = "the CUDA kernel may differ from the CPU kernel for each variant"},
     {.devices = OPC_ON_CUDA,
      .families = PLAIN,
      .dtypes = OPC_REPRESENTATIVE_DTYPES,
-     .why = "the CUDA kernel is other code than the CPU kernel, for each dtype"}};
+     .why = "the CUDA kernel may differ from the CPU kernel for each dtype"}};
 
 static const opc_case_rule_t dtype_cases[] = {
     {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .why = "each dtype is compared with float64"},
@@ -88,7 +88,7 @@ static const opc_case_rule_t dtype_cases[] = {
      .when = OPC_WHEN_MAIN_FLOATING,
      .numel_max = 4096, /* each of which is compared */
      .judge = OPC_JUDGE_BY_LARGEST,
-     .why = "kernels have code of their own for whole vectors and tiles of float32, which a few numbers do not fill"},
+     .why = "kernels have separate code for whole vectors and tiles of float32, which small tensors do not fill"},
     /* Where there are indices too, a longer sample adds up many numbers at few places, which libtorch's own operators
      * do with that loss. */
     {.scope = OPC_SCOPE_FIRST_FIT,
@@ -97,7 +97,7 @@ static const opc_case_rule_t dtype_cases[] = {
      .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_BFLOAT16),
      .when = OPC_WHEN_ALL_FLOATING | OPC_WHEN_SIZE_ONCE | OPC_WHEN_DTYPE_CHANGES,
      .judge = OPC_JUDGE_MOST_ELEMENTS,
-     .why = "what a sum loses that is kept in a narrow dtype shows in long rows only"}};
+     .why = "a sum that is kept in a narrow dtype loses precision visibly only in long rows"}};
 
 static const opc_case_rule_t empty_cases[] = {{.families = EMPTY, .why = "kernels forget that a dimension may be 0"}};
 
@@ -116,7 +116,7 @@ static const opc_case_rule_t alias_cases[] = {
      .dtypes = OPC_REPRESENTATIVE_DTYPES,
      .when = OPC_WHEN_RETURNS_TENSOR,
      .why = "an operator may convert one dtype and return its argument in another"},
-    {.scope = OPC_SCOPE_ALL_SAMPLES, .why = "whether a declared alias ever happens shows over all calls"}};
+    {.scope = OPC_SCOPE_ALL_SAMPLES, .why = "only all calls together show whether a declared alias ever happens"}};
 
 static const opc_case_rule_t mutation_cases[] = {
     {.families = PLAIN, .when = OPC_WHEN_TAKES_TENSOR, .why = AS_IT_IS},
@@ -125,75 +125,71 @@ static const opc_case_rule_t mutation_cases[] = {
      .why = "an operator may write its argument in one layout and a copy in another"},
     {.families = EMPTY | SPECIAL | SAME | SHAPE,
      .when = OPC_WHEN_TAKES_TENSOR,
-     .why = "an operator may use an argument's memory as scratch space, or write it in some branch only"},
+     .why = "an operator may use an argument's memory as scratch space, or write it only in some branches"},
     {.families = PLAIN,
      .dtypes = OPC_REPRESENTATIVE_DTYPES,
      .when = OPC_WHEN_TAKES_TENSOR,
      .why = "an operator may write its argument in one dtype and a converted copy in another"},
     {.scope = OPC_SCOPE_ALL_SAMPLES,
-     .why = "whether a declared mutable argument is ever written shows over all calls"}};
+     .why = "only all calls together show whether a declared mutable argument is ever written"}};
 
 static const opc_case_rule_t meta_cases[] = {
     {.families = PLAIN, .why = AS_IT_IS},
-    {.families = LAYOUT | BITS, .why = "strides of an output often follow those of an input"},
-    {.families = EMPTY | SAME | SHAPE, .why = "a Meta kernel computes sizes, which are special here"},
-    {.families = CAST, .why = "arguments of different dtypes are promoted, in both kernels alike"},
-    {.families = PLAIN,
-     .dtypes = OPC_ALL_DTYPES,
-     .why = "an output's dtype follows the inputs', in both kernels alike"}};
+    {.families = LAYOUT | BITS, .why = "an output's strides often depend on an input's strides"},
+    {.families = EMPTY | SAME | SHAPE, .why = "a Meta kernel computes sizes, and these are special"},
+    {.families = CAST, .why = "both kernels must promote arguments of different dtypes in the same way"},
+    {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .why = "both kernels must choose an output's dtype in the same way"}};
 
 static const opc_case_rule_t initialisation_cases[] = {
     {.samples = OPC_ACCEPTED | OPC_UNINITIALISED,
      .families = PLAIN | SHAPE | SIZES,
      .when = OPC_WHEN_RETURNS_OR_WRITES,
      .needs = OPC_NEEDS_DEVICE_ZONES,
-     .why = "what a kernel leaves out at the edges of a shape keeps what new memory held"},
+     .why = "elements that a kernel skips at the edges of a shape stay uninitialised"},
     /* What a kernel leaves unwritten with one tensor of a layout, it leaves unwritten with all. */
     {.families = LAYOUT | SPECIAL,
      .names = "all.*",
      .when = OPC_WHEN_RETURNS_OR_WRITES,
-     .why = "a kernel may leave out elements with one layout or value"},
+     .why = "a kernel may skip elements for one layout or value"},
     {.families = LAYOUT | SPECIAL,
      .when = OPC_WHEN_RETURNS_OR_WRITES | OPC_WHEN_ONE_TENSOR,
-     .why = "a kernel may leave out elements with one layout or value"},
+     .why = "a kernel may skip elements for one layout or value"},
     {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .when = OPC_WHEN_RETURNS_OR_WRITES, .why = OTHER_DTYPES}};
 
 static const opc_case_rule_t leak_cases[] = {
     {.samples = OPC_ACCEPTED | OPC_REFUSED, .families = PLAIN, .why = AS_IT_IS},
-    {.families = EMPTY, .why = "what a refusal leaves behind shows where sizes are refused"},
-    {.families = PLAIN,
-     .dtypes = OPC_REPRESENTATIVE_DTYPES,
-     .why = "what a refusal leaves behind shows where a dtype is refused"}};
+    {.families = EMPTY, .why = "a call that refuses a size may leak"},
+    {.families = PLAIN, .dtypes = OPC_REPRESENTATIVE_DTYPES, .why = "a call that refuses a dtype may leak"}};
 
 static const opc_case_rule_t determinism_cases[] = {
     {.families = PLAIN, .why = AS_IT_IS},
     {.families = PLAIN, .dtypes = OPC_REPRESENTATIVE_DTYPES, .why = OTHER_DTYPES},
     {.scope = OPC_SCOPE_ALL_SAMPLES,
-     .why = "the order of the samples, threads and settings have no say in any result"}};
+     .why = "no result may depend on the order of the samples, on threads or on settings"}};
 
 static const opc_case_rule_t state_cases[] = {
     {.samples = OPC_ACCEPTED | OPC_REFUSED, .families = PLAIN, .why = AS_IT_IS},
-    {.families = EMPTY, .why = "state that a kernel changes before it refuses a size is not put back"},
+    {.families = EMPTY, .why = "a kernel may forget to restore state before it refuses a size"},
     {.families = SHAPE,
      .names = "*.scalar",
-     .why = "state that a kernel changes before it refuses a tensor without dimensions is not put back"},
+     .why = "a kernel may forget to restore state before it refuses a tensor without dimensions"},
     {.families = PLAIN,
      .dtypes = OPC_REPRESENTATIVE_DTYPES,
-     .why = "state that a kernel changes before it refuses a dtype is not put back"}};
+     .why = "a kernel may forget to restore state before it refuses a dtype"}};
 
 static const opc_case_rule_t bitwise_cases[] = {
     {.families = PLAIN | EMPTY | LAYOUT | BITS | SPECIAL | SAME | SHAPE,
      .when = OPC_WHEN_SAME_BITS,
-     .why = "the sample promises bits, which hold for every variant of it"},
+     .why = "the sample promises bits, and its variants must have them too"},
     {.families = PLAIN, .when = OPC_WHEN_OUTPUTS, .why = "the sample states the outputs"},
     {.families = PLAIN,
      .dtypes = OPC_ALL_DTYPES,
      .when = OPC_WHEN_SAME_BITS,
-     .why = "the sample promises bits, which hold for every dtype"},
+     .why = "the sample promises bits, and every dtype must have them"},
     {.families = PLAIN,
      .dtypes = OPC_ALL_DTYPES,
      .when = OPC_WHEN_OUTPUTS,
-     .why = "the sample states the outputs, which are those of its own dtype"}};
+     .why = "the sample states the outputs for its own dtype"}};
 
 static const char *const promising_tags[] = {
 #define OPC_TAG_PROMISE(tag, function) tag,
@@ -202,11 +198,13 @@ static const char *const promising_tags[] = {
     NULL};
 
 static const opc_case_rule_t tags_cases[] = {
-    {.families = PLAIN, .tags = promising_tags, .why = "the operator has a tag that promises something of each call"},
+    {.families = PLAIN,
+     .tags = promising_tags,
+     .why = "the operator has a tag that promises something about each call"},
     {.families = PLAIN,
      .when = OPC_WHEN_META_KERNEL,
      .why = "without a tag that says so, no shape of an operator with a Meta kernel may depend on values"},
-    {.scope = OPC_SCOPE_ALL_SAMPLES, .why = "what some tags promise shows over all calls"}};
+    {.scope = OPC_SCOPE_ALL_SAMPLES, .why = "only all calls together show what some tags promise"}};
 
 static const opc_case_rule_t functionalisation_cases[] = {
     /* What has alias annotations the fallback refuses, as its rule says already. */
@@ -214,23 +212,24 @@ static const opc_case_rule_t functionalisation_cases[] = {
      .when = OPC_WHEN_NOT_BUILT_IN | OPC_WHEN_NO_ALIAS | OPC_WHEN_UNWRAPPED,
      .needs = OPC_NEEDS_NO_KERNEL,
      .why = "torch.compile calls the operator under functionalisation"},
-    {.scope = OPC_SCOPE_ALL_SAMPLES,
-     .why = "whether torch.compile can replace what is written is known from the schema"}};
+    {.scope = OPC_SCOPE_ALL_SAMPLES, .why = "the schema shows whether torch.compile can replace what is written"}};
 
 static const opc_case_rule_t symbolic_cases[] = {
     {.families = PLAIN, .why = "torch.compile gives a Meta kernel symbols in place of this sample's sizes"}};
 
 static const opc_case_rule_t launch_cases[] = {
     {.devices = CUDA_CALLS, .families = PLAIN, .why = AS_IT_IS},
-    {.devices = CUDA_CALLS, .families = LAYOUT, .why = "a kernel may be another one for each layout"},
-    {.devices = CUDA_CALLS, .families = EMPTY, .why = "a launch of no blocks fails: an empty tensor needs none"},
+    {.devices = CUDA_CALLS, .families = LAYOUT, .why = "each layout may have its own kernel"},
+    {.devices = CUDA_CALLS,
+     .families = EMPTY,
+     .why = "an empty tensor needs no blocks, and a launch of no blocks fails"},
     {.devices = CUDA_CALLS,
      .families = SHAPE | SIZES,
-     .why = "the number of blocks follows from sizes, and a remainder needs a block of its own"},
+     .why = "the number of blocks depends on sizes, and a remainder needs one more block"},
     {.devices = CUDA_CALLS,
      .families = LARGE,
      .judge = OPC_JUDGE_IF_LAUNCHES,
-     .why = "more than 65,535 blocks in y or z, or 2^31 elements, are more than a launch or an int takes"},
+     .why = "a launch cannot have more than 65,535 blocks in y or z, and an int cannot count 2^31 elements"},
     {.devices = CUDA_CALLS, .families = PLAIN, .dtypes = OPC_REPRESENTATIVE_DTYPES, .why = OTHER_DTYPES}};
 
 static const opc_case_rule_t stream_cases[] = {
@@ -287,9 +286,8 @@ static const opc_case_rule_t class_cases[] = {
      .families = PLAIN,
      .judge = OPC_JUDGE_REFUSAL,
      .why = "this is the object as its constructor makes it"},
-    {.families = OPC_VARIANT_METHOD,
-     .why = "each method has a case of its own, so that one that crashes costs no other"},
-    {.families = OPC_VARIANT_USED, .why = "what methods changed in the object must be pickled, too"}};
+    {.families = OPC_VARIANT_METHOD, .why = "each method has its own case, so that a crash does not affect the others"},
+    {.families = OPC_VARIANT_USED, .why = "changes that methods made to the object must be pickled too"}};
 
 const opc_case_table_t opc_case_tables[] = {
 #define OPC_CHECK_ROW(calls, kinds, name, summary) \

@@ -41,8 +41,8 @@ void opc_tolerance_clear(opc_tolerance_t *tolerance);
  * another seed. */
 opc_status_t opc_result_is_nondeterministic(const opc_again_t *again, const opc_result_t *result, bool *out,
                                             opc_error_t *error) OPC_CHECKED;
-#define OPC_NONDETERMINISTIC_TEXT                                                                                 \
-  "the result differs from call to call, or follows random numbers or memory that was never written: nothing to " \
+#define OPC_NONDETERMINISTIC_TEXT                                                                           \
+  "the result differs from call to call, or depends on random numbers or uninitialised memory: nothing to " \
   "compare"
 
 /* Known floating or complex numbers, so a distance can be measured. */

@@ -75,8 +75,8 @@ static opc_status_t compare(opc_cuda_watch_t *watch, values_t *values, opc_captu
   opc_status_t status = result_of_call(watch, values, &called, &returned, error);
   if (status == OPC_OK && returned) status = result_of_call(watch, values, &again, &returned, error);
   if (status != OPC_OK) return status;
-  if (!returned) out->why_not = "it refuses other values than the sample's";
-  else if (opc_result_numel(&called) == 0) out->why_not = "nothing comes back that could be compared";
+  if (!returned) out->why_not = "it refuses values other than the sample's";
+  else if (opc_result_numel(&called) == 0) out->why_not = "it returns nothing that could be compared";
   else if (opc_result_compare(&called, &again, NULL, NULL).kind != OPC_DIFFERENCE_NONE)
     out->why_not = "it does not give the same bits from call to call";
   if (out->why_not) return status;

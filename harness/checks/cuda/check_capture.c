@@ -14,7 +14,7 @@ static bool judge(opc_cuda_watch_t *watch, const opc_error_t *error, opc_finding
   if (watch->facts.cut || call->outcome == OPC_CALL_OUT_OF_MEMORY || call->outcome == OPC_CALL_UNCONVERTIBLE)
     return opc_finding_from_outcome(watch->context, call, finding);
   if (call->outcome != OPC_CALL_RETURNED)
-    opc_finding_fail(finding, "capture.throws", "an ordinary call returns, and under capture it throws: %.400s",
+    opc_finding_fail(finding, "capture.throws", "an ordinary call returns, but under capture it throws: %.400s",
                      opc_text_c(&call->message));
   else if (watch->captured != OPC_OK)
     opc_finding_fail(finding, "capture.invalidated", "libtorch cannot make a graph of the call: %.400s",
@@ -62,7 +62,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   uint64_t pool;
   if (opc_operator_has_tag(context->op, "cudagraph_unsafe")) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "the tag cudagraph_unsafe says that it is not to be captured in a CUDA graph");
+                     "the tag cudagraph_unsafe says that it must not be captured in a CUDA graph");
     return;
   }
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;

@@ -10,12 +10,12 @@ enum { CURRENT = 0, TENSORS = 1 };
 /* Why the tensors are not all on the second device, or the operator may choose another; NULL: nothing speaks against
  * it. */
 static const char *why_not(const opc_call_t *call) {
-  if (!call->tensor_arg_count) return "without a tensor among the arguments no device is the right one";
+  if (!call->tensor_arg_count) return "no argument is a tensor, so any device is right";
   for (size_t i = 0; i < call->tensor_arg_count; i++)
-    if (call->tensor_args[i].spec->device_given) return "the sample puts its tensors on devices of its own choice";
+    if (call->tensor_args[i].spec->device_given) return "the sample chooses the devices of its tensors";
   for (size_t i = 0; i < call->argument_count; i++)
     if (call->arguments[i].kind == OPC_VALUE_DEVICE && !(call->absent && call->absent[i]))
-      return "a device is among the arguments";
+      return "one of the arguments is a device";
   return NULL;
 }
 
@@ -41,7 +41,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;
   if (watch.api->device_count() <= TENSORS) {
     opc_finding_skip(finding, OPC_SKIP_NO_DEVICE,
-                     "there is one CUDA device here, and this needs two: --device cuda-sim has them");
+                     "there is one CUDA device here, but this needs two: --device cuda-sim has two");
     return;
   }
   opc_status_t status = opc_cuda_device_use(CURRENT, &error);
@@ -60,8 +60,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   size_t work = opc_cuda_own_work(&watch);
   if (!opc_cuda_watch_settle(&watch, &founds, finding))
     opc_cuda_pass(&watch, work, finding,
-                  "what the library launches, copies and fills (%zu calls) goes to device %d, where the tensors are, "
-                  "and device %d is current afterwards",
+                  "the library's launches, copies and fills (%zu calls) go to device %d, where the tensors are, and "
+                  "device %d is current afterwards",
                   work, TENSORS, CURRENT);
 
 release:

@@ -63,17 +63,17 @@ static void judge(probe_t *probe, opc_finding_t *finding) {
   opc_cuda_founds_t founds = {0};
   if (probe->broken) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "call %llu on the same arguments ended in another way than the first",
+                     "call %llu on the same arguments ended differently from the first",
                      (unsigned long long)probe->calls);
   } else if (probe->tracker.incomplete) {
-    opc_finding_skip(finding, OPC_SKIP_BUDGET, "more calls of the CUDA runtime than a log holds");
+    opc_finding_skip(finding, OPC_SKIP_BUDGET, "more calls of the CUDA runtime than the log can hold");
   } else {
     opc_cuda_analyse_ledger(&probe->tracker, makers, &founds);
     opc_cuda_report(&founds, makers, finding);
   }
   if (!finding->decided && !opc_cuda_watch_is_blind(probe->watch, finding))
     opc_finding_pass(finding,
-                     "%llu calls leave no device memory, pinned memory, stream or event behind that would not end",
+                     "%llu calls leave no growing amount of device memory, pinned memory, streams or events behind",
                      (unsigned long long)probe->calls);
 }
 

@@ -54,7 +54,7 @@ static void judge_injected(const opc_cuda_watch_t *watch, uint64_t left, opc_cud
   opc_cuda_analyse_injected(facts, out);
   if (left && failed != OPC_CUDA_NO_CALL && !facts->returned)
     opc_cuda_found_add(out, &facts->log, "launch.failure_leaks", failed, failed,
-                       "when the launch of %s fails, %llu bytes of tensors on the device stay behind",
+                       "when the launch of %s fails, %llu bytes of tensors on the device are not freed",
                        opc_cuda_call_name(&facts->log.calls[failed], name, sizeof name), (unsigned long long)left);
 }
 
@@ -135,7 +135,7 @@ static opc_status_t look_at_sample(opc_cuda_watch_t *watch, const char **out_why
   *out_why = NULL;
   if (!opc_cuda_count(&watch->facts, OPC_CUDA_LAUNCH, OPC_CUDA_OF_OWN))
     *out_why = opc_cuda_count(&watch->facts, OPC_CUDA_UNCOVERED, OPC_CUDA_OF_OWN)
-                   ? "what the library itself asks for is not there on the simulated device"
+                   ? "the simulated device lacks what the library itself asks for"
                    : "the library itself launches no kernel";
   for (size_t i = 0; i < watch->facts.log.count; i++)
     if (watch->facts.log.calls[i].kind == OPC_CUDA_HOST_ACCESS)

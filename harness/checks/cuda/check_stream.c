@@ -26,8 +26,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   size_t work = opc_cuda_own_work(&watch);
   if (!opc_cuda_watch_settle(&watch, &founds, finding))
     opc_cuda_pass(&watch, work, finding,
-                  "what the library launches, copies and fills (%zu calls) is in order with a stream of libtorch's "
-                  "pool that is current",
+                  "the library's launches, copies and fills (%zu calls) are in order with the current stream, one of "
+                  "libtorch's pool",
                   work);
 
 release:

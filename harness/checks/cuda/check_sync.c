@@ -23,7 +23,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
                   "the library itself waits for nothing; libtorch waits for the device %zu times on its behalf", torch);
   else
     opc_cuda_pass(&watch, work, finding,
-                  "the library launches, copies and fills (%zu calls), and does not wait for the device", work);
+                  "the library launches, copies and fills (%zu calls) and does not wait for the device", work);
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);

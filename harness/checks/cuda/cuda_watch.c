@@ -182,11 +182,11 @@ static void settle_cut(const opc_cuda_watch_t *watch, const opc_cuda_founds_t *f
   const size_t work = opc_cuda_own_work(watch);
   opc_cuda_report(founds, watch->facts.log.calls, finding);
   if (founds->count)
-    opc_text_addf(&finding->message, "; the call was judged up to %s, which the simulated device does not have",
+    opc_text_addf(&finding->message, "; the call was checked up to %s, which the simulated device does not have",
                   watch->lacked);
   opc_finding_skip(finding, OPC_SKIP_SIMULATED,
-                   "the simulated device does not have %s, which this call needs; up to there nothing speaks against "
-                   "it (%zu launches, copies and fills of the library "
+                   "the simulated device does not have %s, which this call needs; no fault was found before it (%zu "
+                   "launches, copies and fills of the library "
                    "itself)",
                    watch->lacked, work);
 }
@@ -212,7 +212,7 @@ bool opc_cuda_watch_settle(opc_cuda_watch_t *watch, const opc_cuda_founds_t *fou
 bool opc_cuda_watch_is_blind(const opc_cuda_watch_t *watch, opc_finding_t *finding) {
   const char *untracked = opc_cuda_untracked(watch->context->op);
   if (untracked[0])
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "nothing is found in what is seen of it, and %s", untracked);
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no fault is found in its visible calls, but %s", untracked);
   return untracked[0] != '\0';
 }
 
@@ -226,9 +226,9 @@ void opc_cuda_pass(const opc_cuda_watch_t *watch, size_t seen, opc_finding_t *fi
   if (seen) opc_finding_pass(finding, "%s", text);
   else if (watch->facts.empty)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "for an empty tensor the library itself asks nothing of the CUDA runtime");
+                     "the library itself does not call the CUDA runtime for an empty tensor");
   else
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "the library itself asked nothing of the CUDA runtime that this check judges: what libtorch does "
-                     "for it is not judged");
+                     "the library itself made no CUDA runtime call that this check looks at; libtorch's calls for it "
+                     "are not checked");
 }

@@ -105,7 +105,7 @@ const char *opc_cuda_stream_name(const opc_cuda_call_t *call, char *out, size_t 
       snprintf(out, size, "stream 0x%" PRIx64 "%s", call->stream, device);
       break;
     case OPC_CUDA_STREAM_UNKNOWN:
-      snprintf(out, size, "0x%" PRIx64 ", which is no stream that is alive,", call->stream);
+      snprintf(out, size, "0x%" PRIx64 ", which is not a live stream,", call->stream);
       break;
   }
   return out;

@@ -54,15 +54,15 @@ static const char *by_whom(const opc_cuda_facts_t *facts, const opc_cuda_call_t 
 static const char *why_refused(int code) {
   switch (code) {
     case UNSUPPORTED:
-      return "nothing can be waited for, asked about or taken from the runtime while a capture is on";
+      return "a capture allows no waits, no queries and no allocations by the runtime";
     case MERGE:
       return "two captures would become one";
     case ISOLATION:
-      return "it would wait for work from before or outside of the capture";
+      return "it would wait for work before or outside the capture";
     case IMPLICIT:
       return "the legacy default stream would have to wait for the capture";
     case CAPTURED_EVENT:
-      return "the event stands for work that was captured and not run";
+      return "the event was recorded after work that was captured and has not run";
     default:
       return "an earlier call, which is not seen here, had ended the capture";
   }
@@ -85,14 +85,14 @@ static void judge_lost(const opc_cuda_facts_t *facts, const opc_cuda_capture_t *
   const size_t refusal = find_refusal(facts, capture);
   if (refusal == OPC_CUDA_NO_CALL) {
     opc_cuda_found_add(out, &facts->log, "capture.invalidated", OPC_CUDA_NO_CALL, OPC_CUDA_NO_CALL,
-                       "the capture comes to %s, and the call that ended it is not seen: it goes to a CUDA runtime "
-                       "that is linked statically, or to the driver",
+                       "the capture fails with %s, and the call that ended it is not visible: it goes to a statically "
+                       "linked CUDA runtime or to the driver",
                        opc_cuda_code_name(capture->code, code, sizeof code));
     return;
   }
   const opc_cuda_call_t *call = &facts->log.calls[refusal];
   opc_cuda_found_add(out, &facts->log, "capture.invalidated", refusal, refusal,
-                     "%s%s comes to %s and ends the capture: %s", opc_cuda_call_name(call, name, sizeof name),
+                     "%s%s fails with %s and ends the capture: %s", opc_cuda_call_name(call, name, sizeof name),
                      by_whom(facts, call, whom, sizeof whom), opc_cuda_code_name(call->code, code, sizeof code),
                      why_refused(call->code));
 }
@@ -108,14 +108,15 @@ static void judge_unjoined(const opc_cuda_facts_t *facts, const opc_cuda_capture
   }
   if (last == OPC_CUDA_NO_CALL) {
     opc_cuda_found_add(out, &facts->log, "capture.unjoined", last, last,
-                       "a stream was made a part of the capture, and the stream that it began in does not wait for it");
+                       "a stream joined the capture, but the stream in which the capture began does not wait for it");
     return;
   }
   const opc_cuda_call_t *call = &facts->log.calls[last];
-  opc_cuda_found_add(out, &facts->log, "capture.unjoined", last, last,
-                     "%s%s on %s is a part of the capture, and the stream that it began in does not wait for it",
-                     opc_cuda_call_name(call, name, sizeof name), by_whom(facts, call, whom, sizeof whom),
-                     opc_cuda_stream_name(call, stream, sizeof stream));
+  opc_cuda_found_add(
+      out, &facts->log, "capture.unjoined", last, last,
+      "%s%s on %s is part of the capture, but the stream in which the capture began does not wait for it",
+      opc_cuda_call_name(call, name, sizeof name), by_whom(facts, call, whom, sizeof whom),
+      opc_cuda_stream_name(call, stream, sizeof stream));
 }
 
 /* ---- the graph is another than the call ---- */
@@ -126,7 +127,7 @@ static void judge_left_out(const opc_cuda_facts_t *facts, size_t index, opc_cuda
   bool moves = opc_cuda_is_kernel(call) || call->bytes > 0;
   if (!opc_cuda_is_work(call) || call->captured || call->code != 0 || !moves) return;
   opc_cuda_found_add(out, &facts->log, "capture.not_captured", index, index,
-                     "%s%s goes to %s: it ran once, while the graph was made, and replays of the graph are without it",
+                     "%s%s goes to %s: it ran once, while the graph was made, and replays of the graph do not run it",
                      opc_cuda_call_name(call, name, sizeof name), by_whom(facts, call, whom, sizeof whom),
                      opc_cuda_stream_name(call, stream, sizeof stream));
 }
@@ -144,13 +145,13 @@ static void judge_host_memory(const opc_cuda_facts_t *facts, size_t index, opc_c
   by_whom(facts, call, whom, sizeof whom);
   if (call->from.place == OPC_CUDA_PAGEABLE && !is_lasting(facts, call->from.value))
     opc_cuda_found_add(out, &facts->log, "capture.host_memory", index, index,
-                       "%s%s of %llu bytes is in the graph: each replay reads them again from memory of the host that "
-                       "was the call's own and has gone since",
+                       "%s%s of %llu bytes is in the graph: each replay reads them again from host memory that existed "
+                       "only during the call",
                        call->function, whom, (unsigned long long)call->bytes);
   else if (call->to.place == OPC_CUDA_PAGEABLE && !is_lasting(facts, call->to.value))
     opc_cuda_found_add(out, &facts->log, "capture.host_memory", index, index,
-                       "%s%s of %llu bytes is in the graph: each replay writes them again to memory of the host that "
-                       "was the call's own and has gone since",
+                       "%s%s of %llu bytes is in the graph: each replay writes them again to host memory that existed "
+                       "only during the call",
                        call->function, whom, (unsigned long long)call->bytes);
 }
 

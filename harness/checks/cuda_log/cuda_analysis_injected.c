@@ -23,7 +23,7 @@ static void judge_left(const opc_cuda_facts_t *facts, size_t failed, opc_cuda_fo
           call->event != maker->event)
         continue;
       opc_cuda_found_add(out, &facts->log, "launch.failure_leaks", k, failed,
-                         "when the launch of %s fails, %s that %s made stays behind",
+                         "when the launch of %s fails, %s that %s made is not released",
                          opc_cuda_call_name(&facts->log.calls[failed], name, sizeof name),
                          words[tracker.items[i].holding], call->function);
       break;
@@ -40,17 +40,17 @@ void opc_cuda_analyse_injected(const opc_cuda_facts_t *facts, opc_cuda_founds_t 
   opc_cuda_code_name(call->code, code, sizeof code);
   if (facts->returned) {
     opc_cuda_found_add(out, &facts->log, "launch.ignores_failure", failed, failed,
-                       "the launch of %s was made to fail with %s, and the operator returns all the same", name, code);
+                       "the launch of %s was made to fail with %s, but the operator returns", name, code);
     return; /* what it leaves behind follows from that */
   }
   if (facts->last_error)
     opc_cuda_found_add(out, &facts->log, "launch.error_left", failed, failed,
-                       "the launch of %s was made to fail with %s, and the operator throws with the error pending: "
-                       "whoever asks next gets it",
+                       "the launch of %s was made to fail with %s, and the operator throws but leaves the error "
+                       "pending: the next error check gets it",
                        name, code);
   if (facts->device_after != facts->device_before)
     opc_cuda_found_add(out, &facts->log, "launch.failure_device", failed, failed,
-                       "when the launch of %s fails, device %d is current afterwards, which was %d", name,
+                       "when the launch of %s fails, device %d is current afterwards instead of %d", name,
                        facts->device_after, facts->device_before);
   judge_left(facts, failed, out);
 }

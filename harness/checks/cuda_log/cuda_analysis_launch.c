@@ -21,12 +21,12 @@ static void add_extent(const char *name, const uint32_t extent[3], const uint32_
     if (was_negative(extent[i])) snprintf(was, sizeof was, " (%d before it became unsigned)", (int32_t)extent[i]);
     if (!extent[i]) snprintf(out + length, size - length, "%s%s.%c is 0", before, name, "xyz"[i]);
     else if (limit[i] && extent[i] > limit[i])
-      snprintf(out + length, size - length, "%s%s.%c is %u%s where the device takes %u", before, name, "xyz"[i],
-               extent[i], was, limit[i]);
+      snprintf(out + length, size - length, "%s%s.%c is %u%s; the device allows %u", before, name, "xyz"[i], extent[i],
+               was, limit[i]);
   }
 }
 
-/* Which limit the launch breaks: "gridDim.y is 65536 where the device takes 65535"; "" where none is known to be
+/* Which limit the launch breaks: "gridDim.y is 65536; the device allows 65535"; "" where none is known to be
  * broken. */
 static void limits_broken(const opc_cuda_facts_t *facts, const opc_cuda_call_t *call, char *out, size_t size) {
   const opc_cuda_limits_t *limits = &facts->limits;
@@ -36,14 +36,14 @@ static void limits_broken(const opc_cuda_facts_t *facts, const opc_cuda_call_t *
   add_extent("blockDim", call->block, limits->block, out, size);
   size_t length = strlen(out);
   if (limits->threads && threads > limits->threads && !length) {
-    snprintf(out, size, "a block of %u x %u x %u is %llu threads where the device takes %u", call->block[0],
-             call->block[1], call->block[2], (unsigned long long)threads, limits->threads);
+    snprintf(out, size, "a block of %u x %u x %u is %llu threads; the device allows %u", call->block[0], call->block[1],
+             call->block[2], (unsigned long long)threads, limits->threads);
   } else if (limits->shared_optin && call->shared > limits->shared_optin && !length) {
-    snprintf(out, size, "%llu bytes of shared memory a block where the device has %u", (unsigned long long)call->shared,
+    snprintf(out, size, "%llu bytes of shared memory per block; the device has %u", (unsigned long long)call->shared,
              limits->shared_optin);
   } else if (limits->shared && call->shared > limits->shared && !length) {
     snprintf(out, size,
-             "%llu bytes of shared memory a block; more than %u must be asked for first, with cudaFuncSetAttribute",
+             "%llu bytes of shared memory per block; more than %u must be requested first, with cudaFuncSetAttribute",
              (unsigned long long)call->shared, limits->shared);
   }
 }
@@ -140,13 +140,13 @@ static void judge_check(const opc_cuda_facts_t *facts, size_t index, opc_cuda_fo
       break;
     case CHECKED_LATE:
       opc_cuda_found_add(late, log, "launch.checked_late", index, next,
-                         "the error of launching %s is asked for only after %s was launched", name,
+                         "the error of launching %s is checked only after %s was launched", name,
                          opc_cuda_call_name(&log->calls[next], next_name, sizeof next_name));
       break;
     case UNCHECKED:
       if (log->dropped || facts->cut) break; /* it may be among what the log does not have */
       opc_cuda_found_add(out, log, "launch.unchecked", index, index,
-                         "%s is launched, and nothing asks %sfor the launch's error before the operator %s", name,
+                         "%s is launched, but nothing asks %sfor the launch's error before the operator %s", name,
                          call->unwrapped ? "the library's own runtime " : "", facts->returned ? "returns" : "throws");
       break;
   }
@@ -179,7 +179,7 @@ static void judge_error_left(const opc_cuda_facts_t *facts, opc_cuda_founds_t *o
   /* A launch that is never checked leaves its error behind: launch.unchecked reports it already. */
   if (!opc_cuda_is_own(facts, call) || is_told(out, "launch.unchecked", call->caller, log)) return;
   opc_cuda_found_add(out, log, "launch.error_left", culprit, culprit,
-                     "the operator %s with %s pending, which %s came to: whoever asks next gets it",
+                     "the operator %s with %s pending, the error of %s: the next error check gets it",
                      facts->returned ? "returns" : "throws", opc_cuda_code_name(facts->last_error, code, sizeof code),
                      opc_cuda_call_name(call, name, sizeof name));
 }

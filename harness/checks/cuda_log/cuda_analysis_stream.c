@@ -76,7 +76,7 @@ static void judge_place(const opc_cuda_facts_t *facts, const works_t *works, con
   opc_cuda_stream_name(call, stream, sizeof stream);
   if (call->stream_kind == OPC_CUDA_STREAM_LEGACY) {
     opc_cuda_found_add(out, &facts->log, "stream.legacy", work->index, work->index,
-                       "%s goes to %s, and not to the current stream", name, stream);
+                       "%s goes to %s instead of the current stream", name, stream);
   } else if (!waits && !awaited) {
     opc_cuda_found_add(out, &facts->log, "stream.other", work->index, work->index,
                        "%s goes to %s, and neither it nor the current stream waits for the other", name, stream);
@@ -120,7 +120,7 @@ static void judge_pair(const opc_cuda_facts_t *facts, const work_t *first, const
   const opc_cuda_call_t *writer = earlier_writes ? earlier : later, *user = earlier_writes ? later : earlier;
   opc_cuda_found_add(
       out, &facts->log, "stream.race", second->index, first->index,
-      "%s on %s writes memory that %s on %s is given, and nothing puts the two in order",
+      "%s on %s writes memory that %s on %s is given, but nothing orders the two",
       opc_cuda_call_name(writer, writer_name, sizeof writer_name), opc_cuda_stream_name(writer, stream, sizeof stream),
       opc_cuda_call_name(user, user_name, sizeof user_name), opc_cuda_stream_name(user, other, sizeof other));
 }

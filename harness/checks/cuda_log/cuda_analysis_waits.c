@@ -60,14 +60,14 @@ void opc_cuda_analyse_waits(const opc_cuda_facts_t *facts, opc_cuda_founds_t *ou
       case OPC_CUDA_HOST_ALLOCATE:
         if (!is_stream_ordered(call))
           opc_cuda_found_add(out, &facts->log, "sync.allocation", i, i,
-                             "%s takes %llu bytes from the runtime in every call", call->function,
+                             "%s allocates %llu bytes from the CUDA runtime in every call", call->function,
                              (unsigned long long)call->bytes);
         break;
       case OPC_CUDA_FREE:
       case OPC_CUDA_HOST_FREE:
         if (!is_stream_ordered(call) && call->to.value)
           opc_cuda_found_add(out, &facts->log, "sync.allocation", i, i,
-                             "%s gives memory back to the runtime in every call, and waits for the device",
+                             "%s frees memory of the CUDA runtime in every call, and waits for the device",
                              call->function);
         break;
       default:

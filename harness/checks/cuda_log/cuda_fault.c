@@ -13,16 +13,16 @@ static const struct fault {
   int code;
   const char *words;
 } faults[] = {
-    {700, "an access of memory that is not there"},
+    {700, "an access to memory that is not mapped"},
     {702, "a kernel that takes too long"},
     {710, "an assertion that failed in a kernel"},
     {714, "a damaged call stack in a kernel"},
-    {715, "an instruction that the GPU does not know"},
-    {716, "an access whose address is no multiple of its size"},
-    {717, "an access of another kind of memory than the instruction is for"},
-    {718, "a jump to where no code is"},
+    {715, "an instruction that the GPU does not have"},
+    {716, "an access whose address is not a multiple of its size"},
+    {717, "an access to a kind of memory that the instruction is not for"},
+    {718, "a jump to an address without code"},
     {719, "a fault in a kernel"},
-    {721, "tensor memory that a kernel did not give back"},
+    {721, "tensor memory that a kernel did not free"},
 };
 
 static const struct fault *fault_of(int code) {

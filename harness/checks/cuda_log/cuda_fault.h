@@ -11,10 +11,10 @@
 #include "base/text.h"
 #include "cuda/log/cuda_log.h"
 
-/* Meaning of the code: "an access of memory that is not there"; NULL: the error does not end the context. */
+/* Meaning of the code: "an access to memory that is not mapped"; NULL: the error does not end the context. */
 const char *opc_cuda_fault_words(int code);
-/* "an access of memory that is not there (cudaErrorIllegalAddress, 700); the last launches before it: copy_kernel (grid
- * 1,1,1, block 256,1,1) by libops.so" */
+/* "an access to memory that is not mapped (cudaErrorIllegalAddress, 700); the last launches before it: copy_kernel
+ * (grid 1,1,1, block 256,1,1) by libops.so" */
 void opc_cuda_fault_say(int code, const opc_cuda_log_t *log, opc_text_t *out);
 /* The last launches in the log, newest first: [{"kernel", "library", "grid", "block", "stream"}…]. New reference. */
 json_t *opc_cuda_fault_launches(const opc_cuda_log_t *log);

@@ -133,8 +133,9 @@ void opc_cuda_analyse_ledger(const opc_cuda_tracker_t *tracker, opc_cuda_call_t 
     if (holding == OPC_CUDA_HOLDS_MEMORY || holding == OPC_CUDA_HOLDS_PINNED)
       snprintf(bytes, sizeof bytes, ", %llu bytes,", (unsigned long long)(last->bytes[i] - first->bytes[i]));
     opc_cuda_found_add(out, &makers, holdings[i].rule, maker, maker,
-                       "%llu %s%s stay behind after %llu calls, with no end in %llu calls", (unsigned long long)held,
-                       holdings[i].what, bytes, (unsigned long long)calls, (unsigned long long)last->calls);
+                       "%llu %s%s are not freed after %llu calls, and the number still grows after %llu calls",
+                       (unsigned long long)held, holdings[i].what, bytes, (unsigned long long)calls,
+                       (unsigned long long)last->calls);
   }
 }
 

@@ -106,7 +106,7 @@ static opc_status_t first_call(sample_case_t *run, bool plain) {
     status = opc_asynchronous_check(&call, &threads, &run->first.result, run->finding, run->error);
   if (status == OPC_OK && run->uses_generator && !opc_operator_is_seeded(context->op))
     opc_finding_fail(run->finding, "determinism.untagged_random",
-                     "the call takes numbers from the default generator, whose state is another one afterwards; the "
+                     "the call takes numbers from the default generator and changes its state; the "
                      "operator has no tag that says so");
   return status;
 }
@@ -150,7 +150,7 @@ static opc_status_t check_again(sample_case_t *run) {
   if (status == OPC_OK && run->differs && !handles && run->context->device.type == OPC_DEVICE_CPU)
     status = is_of_address(run, &of_address);
   if (status == OPC_OK && run->differs && handles)
-    opc_finding_fail(run->finding, "determinism.handle", "%s; all that differs are addresses of memory of this process",
+    opc_finding_fail(run->finding, "determinism.handle", "%s; only addresses of this process's memory differ",
                      opc_text_c(&text));
   else if (status == OPC_OK && run->differs && !of_address)
     opc_finding_fail(run->finding, "determinism.run_to_run", "%s%s", opc_text_c(&text),
@@ -249,7 +249,7 @@ static opc_status_t check_conditions(sample_case_t *run) {
   }
   /* A call that strays outside its tensors was not compared: it may be the one. */
   if (status == OPC_OK && run->differs && !found && !opc_trial_strays())
-    opc_finding_fail(run->finding, "determinism.run_to_run", "%s; none of what was changed there does that alone",
+    opc_finding_fail(run->finding, "determinism.run_to_run", "%s; none of the changes does that alone",
                      opc_text_c(&together));
   return status;
 }
@@ -315,7 +315,7 @@ static opc_status_t run_case(sample_case_t *run) {
     return status;
   }
   if (!numel) {
-    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "the operator gives nothing that could be compared");
+    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns nothing that could be compared");
     return status;
   }
   status = check_again(run);

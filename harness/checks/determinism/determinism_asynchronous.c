@@ -82,7 +82,8 @@ opc_status_t opc_asynchronous_check(const opc_call_t *call, const opc_threads_t 
     opc_difference_text(&difference, result, &later, "a little later it", &text);
     found = true;
     opc_finding_fail(finding, "determinism.late_write",
-                     "right after the call %s; threads were running that the operator had started", opc_text_c(&text));
+                     "right after the call %s; threads that the operator had started were still running",
+                     opc_text_c(&text));
   }
   opc_result_clear(result);
   *result = later;

@@ -93,10 +93,10 @@ static opc_status_t see_given_generator(once_t *once, const opc_sample_t *sample
   if (status == OPC_OK) status = opc_trial_run(&trial, &outcome, once->error);
   if (status == OPC_OK) status = opc_generators_used(once->context, &generators, &used, once->error);
   if (status == OPC_OK && used && outcome.outcome == OPC_CALL_RETURNED)
-    opc_finding_fail(once->finding, "determinism.generator_ignored",
-                     "sample %s with a generator given: the call takes numbers from the default generator, whose state "
-                     "is another one afterwards",
-                     sample->name);
+    opc_finding_fail(
+        once->finding, "determinism.generator_ignored",
+        "sample %s with a generator given: the call takes numbers from the default generator and changes its state",
+        sample->name);
   return status;
 }
 
@@ -300,14 +300,13 @@ void opc_determinism_run_once(opc_case_context_t *context, opc_subprocess_t *sub
   else if (!opc_operator_is_repeatable(context->op))
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is tagged nondeterministic_bitwise");
   else if (!subprocess)
-    opc_finding_skip(
-        finding, OPC_SKIP_NOT_APPLICABLE,
-        "this process cannot be forked: it has threads of the library's, uses CUDA, or runs under Valgrind");
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "this process cannot be forked: it has threads of the library, uses CUDA, or runs under Valgrind");
   else
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      opc_asynchronous_found() ? "its results are written after the call has returned"
-                     : once.nondeterministic  ? "the same call differs by itself"
-                                              : "the operator gives nothing that could be compared");
+                     : once.nondeterministic  ? "the same call gives other results when repeated"
+                                              : "the operator returns nothing that could be compared");
   opc_subprocess_clear(subprocess);
   opc_text_clear(&once.done);
 }

@@ -230,7 +230,7 @@ static opc_status_t check_mixed_leaf(opc_case_context_t *context, const char *pa
       status = depends_on(context, path, i, &depends, error);
     if (depends)
       opc_finding_fail(finding, "device.mixed_accepted",
-                       "with %s on meta, which has no data, %s comes back with values%s%s", path, item->path,
+                       "with %s on meta, which has no data, %s is returned with values%s%s", path, item->path,
                        tensor ? " on " : "", tensor ? opc_device_type_name(item->meta.device.type) : "");
   }
 

@@ -103,7 +103,7 @@ static opc_status_t compare(comparison_t *comparison, opc_finding_t *finding, op
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the CPU kernel refuses the same arguments: %.300s",
                      opc_text_c(&message));
   } else if (!numel) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator gives nothing that could be compared");
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns nothing that could be compared");
   } else {
     opc_difference_t difference = opc_result_compare(&comparison->cuda, &comparison->cpu, NULL, NULL);
     if (difference.kind != OPC_DIFFERENCE_NONE) status = judge(comparison, difference, finding, error);

@@ -108,14 +108,15 @@ static void report_hits(const opc_call_t *call, const opc_output_t *outputs, siz
     name_hit(hit, call, outputs, output_count, name, sizeof name);
     const char *plural = hit->count == 1 ? "" : "s";
     if (hit->offset < 0)
-      opc_finding_fail(finding, "memory.out_of_bounds_write", "writes %zu byte%s in front of %s, from byte %lld on",
-                       hit->count, plural, name, hit->offset);
+      opc_finding_fail(finding, "memory.out_of_bounds_write",
+                       "writes %zu byte%s before the start of %s, from byte %lld on", hit->count, plural, name,
+                       hit->offset);
     else if (hit->offset == 0)
-      opc_finding_fail(finding, "memory.out_of_bounds_write", "writes %zu byte%s right behind %s", hit->count, plural,
-                       name);
+      opc_finding_fail(finding, "memory.out_of_bounds_write", "writes %zu byte%s past the end of %s", hit->count,
+                       plural, name);
     else
-      opc_finding_fail(finding, "memory.out_of_bounds_write", "writes %zu byte%s, %lld behind %s", hit->count, plural,
-                       hit->offset, name);
+      opc_finding_fail(finding, "memory.out_of_bounds_write", "writes %zu byte%s, %lld past the end of %s", hit->count,
+                       plural, hit->offset, name);
     json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I}", "tensor", name, "bytes", (json_int_t)hit->bytes,
                                           "offset", (json_int_t)hit->offset, "count", (json_int_t)hit->count));
   }
@@ -142,7 +143,7 @@ void opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding)
   }
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (!finding->decided && !opc_finding_from_outcome(context, &call, finding)) {
-    if (why) opc_finding_pass(finding, "it returns; what its kernels touch is the other tool's to say");
+    if (why) opc_finding_pass(finding, "it returns; the other tool reports what its kernels access");
     else
       opc_finding_pass(finding, "nothing is written in the %d bytes on either side of its tensors%s", OPC_DEVICE_ZONE,
                        context->simulated ? ", by copies and fills; kernels do not run here" : "");

@@ -37,9 +37,9 @@ static void add_block(const opc_access_t *access, opc_text_t *text) {
 static void add_outside(const opc_access_t *access, opc_text_t *text) {
   int64_t beyond = access->offset - (int64_t)access->block.bytes;
   opc_text_add(text, access->write ? "writes " : "reads ");
-  if (access->offset < 0) opc_text_addf(text, "%" PRId64 " bytes before ", -access->offset);
-  else if (beyond == 0) opc_text_add(text, "right behind ");
-  else opc_text_addf(text, "%" PRId64 " bytes behind the end of ", beyond);
+  if (access->offset < 0) opc_text_addf(text, "%" PRId64 " bytes before the start of ", -access->offset);
+  else if (beyond == 0) opc_text_add(text, "past the end of ");
+  else opc_text_addf(text, "%" PRId64 " bytes past the end of ", beyond);
   add_block(access, text);
   if (access->block.label[0]) opc_text_addf(text, ", whose storage has %zu bytes", access->block.bytes);
 }
@@ -68,16 +68,17 @@ static const char *add_read_only(const opc_access_t *access, const opc_call_t *c
   if (!tensor_arg) {
     opc_text_addf(text,
                   "byte %" PRId64
-                  " of argument %s's storage, which is no element of it, is written, though it is as before in the end",
+                  " of argument %s's storage, which is not one of its elements, is written, although it has its old "
+                  "value after the call",
                   access->offset, access->block.label);
     return "mutation.outside_view";
   }
   char index[160];
   opc_index_text(&tensor_arg->before, element, index, sizeof index);
-  opc_text_addf(
-      text,
-      "argument %s is not declared mutable and is written, at %s%s first, though its values are as before in the end",
-      tensor_arg->path, tensor_arg->path, index);
+  opc_text_addf(text,
+                "argument %s is not declared mutable but is written, first at %s%s, although it has its old values "
+                "after the call",
+                tensor_arg->path, tensor_arg->path, index);
   return "mutation.undeclared";
 }
 

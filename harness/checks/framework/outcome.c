@@ -121,11 +121,14 @@ bool opc_finding_from_outcome(opc_case_context_t *context, const opc_call_t *cal
       if (declared)
         opc_finding_error(finding, "memory", "sample %s runs out of memory: %.*s", context->base->name, length,
                           message);
-      else opc_finding_skip(finding, OPC_SKIP_BUDGET, "out of memory on an input of ours: %.*s", length, message);
+      else
+        opc_finding_skip(finding, OPC_SKIP_BUDGET, "out of memory on an input that opcheck-c made: %.*s", length,
+                         message);
       break;
     case OPC_CALL_FOREIGN_EXCEPTION:
-      opc_finding_error(finding, "foreign_exception", "the operator throws something that is no std::exception%s%.*s",
-                        length ? ": " : "", length, message);
+      opc_finding_error(finding, "foreign_exception",
+                        "the operator throws something that is not a std::exception%s%.*s", length ? ": " : "", length,
+                        message);
       break;
     case OPC_CALL_UNCONVERTIBLE:
       if (declared)
@@ -165,14 +168,14 @@ void opc_finding_from_error(const opc_case_context_t *context, const opc_error_t
   bool declared = opc_case_is_declared(context);
   absent_device_t absent = find_absent_device(context);
   if (error->code == OPC_ERR_UNSUPPORTED && absent.found) {
-    opc_finding_skip(finding, OPC_SKIP_NO_DEVICE, "the sample puts %s on %s:%d, which is not here", absent.path,
+    opc_finding_skip(finding, OPC_SKIP_NO_DEVICE, "the sample puts %s on %s:%d, which does not exist here", absent.path,
                      opc_device_type_name(absent.device.type), absent.device.index < 0 ? 0 : absent.device.index);
   } else if (error->code == OPC_ERR_MEMORY) {
     finding->out_of_memory = true;
     if (declared)
       opc_finding_error(finding, "memory", "no memory for the arguments of sample %s: %s", context->base->name,
                         error->message);
-    else opc_finding_skip(finding, OPC_SKIP_BUDGET, "no memory for an input of ours: %s", error->message);
+    else opc_finding_skip(finding, OPC_SKIP_BUDGET, "no memory for an input that opcheck-c made: %s", error->message);
   } else if (!declared &&
              (error->code == OPC_ERR_UNSUPPORTED || error->code == OPC_ERR_NOT_FOUND || error->code == OPC_ERR_TORCH)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the arguments cannot be made: %s", error->message);

@@ -144,13 +144,13 @@ static void report_unwritten(const opc_case_context_t *context, const trial_t *f
   bool whole = !item->argument && difference.count == item->meta.numel;
   if (whole && (difference.count > 1 || opc_operator_is_mutable(context->op))) {
     opc_finding_fail(finding, "initialisation.nothing_written",
-                     "%s is memory that nobody wrote: all of it (%lld element%s) holds the very bytes that new storage "
-                     "was filled with, 0x%02x in one call and 0x%02x in another",
+                     "%s is uninitialised: all of it (%lld element%s) still has the bytes that new storage was filled "
+                     "with, 0x%02x in one call and 0x%02x in another",
                      item->path, (long long)difference.count, difference.count == 1 ? "" : "s", patterns[0], byte);
     return;
   }
   opc_finding_fail(finding, "initialisation.output",
-                   "%s%s is memory that nobody wrote: it holds the very bytes that new storage was filled with, 0x%02x "
+                   "%s%s is uninitialised: it still has the bytes that new storage was filled with, 0x%02x "
                    "in one call and "
                    "0x%02x in another (%lld of %lld elements)",
                    item->path, index, patterns[0], byte, (long long)difference.count, (long long)item->meta.numel);
@@ -231,12 +231,12 @@ static opc_status_t compare_patterns(opc_case_context_t *context, const trial_t 
                      "before: check determinism reports them (determinism.handle)");
   else if (status == OPC_OK && !equal && opc_operator_has_tag(context->op, "inplace_view"))
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "the tag inplace_view says that it changes sizes and strides and writes no element: what an "
-                     "argument gains is memory that nobody wrote");
+                     "the tag inplace_view says that it changes sizes and strides but writes no element: what an "
+                     "argument gains is uninitialised");
   else if (status == OPC_OK && !equal && opc_case_has_other_integers(context))
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "what it gives back follows new memory where integers that the search made up repeat: for other "
-                     "counts or places than it takes that may be right");
+                     "its result depends on new memory when integers that the search made up repeat: that may be right "
+                     "if it needs other counts or places");
   else if (status == OPC_OK && !equal) status = report(context, first, &other, byte, finding, error);
   trial_clear(&other);
   return status;
@@ -251,7 +251,7 @@ static opc_status_t examine(opc_case_context_t *context, opc_finding_t *finding,
   if (status == OPC_OK) report_bools(&first, finding);
   if (status == OPC_OK && numel) status = opc_out_arguments_check(context, finding, error);
   if (status != OPC_OK) goto release;
-  if (!numel) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator gives nothing that could be compared");
+  if (!numel) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns nothing that could be compared");
   else if (!finding->decided)
     opc_finding_pass(finding, "%lld values are the same whatever new memory holds, in %d patterns", (long long)numel,
                      PATTERNS);

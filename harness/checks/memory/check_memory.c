@@ -33,8 +33,8 @@ typedef struct pass {
 
 static const pass_t aligned = {OPC_GUARD_BEHIND, CACHE_LINE, CACHE_LINE, "the operator, on guarded memory", ""};
 static const pass_t flush = {OPC_GUARD_BEHIND, 1, CACHE_LINE, "the operator, on memory that ends at a guard",
-                             ". It shows only where the tensor ends at the end of a page: code that rounds its loads "
-                             "up to whole vectors does the same, and a tensor may end there"};
+                             ". It happens only when the tensor ends at the end of a page: code that rounds its loads "
+                             "up to whole vectors does this, and a tensor may end there"};
 /* What an operator reads in the gap between a tensor and its guard may be what it refuses. */
 static const pass_t after_refusal = {OPC_GUARD_BEHIND, 1, CACHE_LINE, "the operator, on memory that ends at a guard",
                                      ""};
@@ -142,7 +142,7 @@ static opc_status_t settle_refusal(opc_case_context_t *context, const pass_t *pa
                      opc_text_c(message));
   else if (status == OPC_OK && for_guards)
     opc_finding_fail(finding, "memory.system_call",
-                     "returns on plain memory and fails where its tensors lie between inaccessible pages: %.300s",
+                     "returns on plain memory but fails when its tensors lie between inaccessible pages: %.300s",
                      opc_text_c(message));
   else if (status == OPC_OK) (void)opc_finding_from_outcome(context, &refused, finding);
   opc_call_clear(&call);
@@ -155,10 +155,10 @@ static void report_freed_output(const opc_output_t *output, const opc_guard_bloc
                                 opc_finding_t *finding) {
   if (block->label[0])
     opc_finding_fail(finding, "memory.dangling_output",
-                     "%s lies on the memory of argument %s and does not keep it: it was freed %s", output->path,
+                     "%s uses the memory of argument %s but does not keep it alive: it was freed %s", output->path,
                      block->label, when);
   else
-    opc_finding_fail(finding, "memory.dangling_output", "%s lies on %zu bytes that were freed %s", output->path,
+    opc_finding_fail(finding, "memory.dangling_output", "%s uses %zu bytes that were freed %s", output->path,
                      block->bytes, when);
 }
 
@@ -197,11 +197,11 @@ static void check_foreign_buffer(const opc_output_t *output, opc_finding_t *find
   if (readable) use_freed_memory(output->meta.storage_bytes);
   readable = readable && opc_memory_safe_read(output->meta.storage_data, after, bytes);
   if (!readable)
-    opc_finding_fail(finding, "memory.dangling_output", "%s lies on memory that is not there any more", output->path);
+    opc_finding_fail(finding, "memory.dangling_output", "%s uses memory that no longer exists", output->path);
   else if (memcmp(before, after, bytes) != 0)
     opc_finding_fail(finding, "memory.dangling_output",
-                     "%s lies on memory that others get: its bytes changed while only unrelated memory was allocated, "
-                     "so the buffer that it was made over is gone",
+                     "%s uses memory that was reused: its bytes changed while only unrelated memory was allocated, so "
+                     "its buffer has been freed",
                      output->path);
 }
 
@@ -236,8 +236,8 @@ static opc_status_t check_alone(opc_case_context_t *context, size_t number, opc_
   if (was_readable && (!readable || memcmp(before, after, bytes) != 0))
     opc_finding_fail(
         finding, "memory.dangling_output",
-        "%s lies on memory that another output owns, and does not keep it: %s after the other outputs were released",
-        alone.path, readable ? "its bytes changed" : "it was not there any more");
+        "%s uses memory that another output owns, but does not keep it alive: %s after the other outputs were released",
+        alone.path, readable ? "its bytes changed" : "it no longer existed");
   opc_tensor_free(alone.tensor);
   free(outputs);
   return status;
@@ -283,7 +283,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   const opc_check_session_t *session = context->session;
   bool unless_found = context->rule->judge & OPC_JUDGE_UNLESS_FOUND;
   if (unless_found && *session->own) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it leaves its tensors on ordinary values already");
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it goes out of bounds on ordinary values too");
     return;
   }
   for (size_t i = 0; i < sizeof passes / sizeof *passes && status == OPC_OK && outcome == OPC_CALL_RETURNED; i++) {
@@ -304,7 +304,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (finding->rule && !unless_found) *session->own = (void *)&opc_check_memory;
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (returned)
-    opc_finding_pass(finding, "nothing beside its tensors%s is touched, with its tensors at guards behind and before",
+    opc_finding_pass(finding, "nothing outside its tensors%s is accessed, with guards before and after its tensors",
                      context->unmodified ? ", and nothing that was freed," : "");
 }
 

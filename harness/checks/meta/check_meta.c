@@ -224,7 +224,7 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
           length, message);
       break;
     case OPC_CALL_FOREIGN_EXCEPTION:
-      opc_finding_error(finding, "foreign_exception", "the Meta kernel throws something that is no std::exception");
+      opc_finding_error(finding, "foreign_exception", "the Meta kernel throws something that is not a std::exception");
       break;
     case OPC_CALL_UNCONVERTIBLE:
       opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the arguments cannot be made on Meta: %.*s", length, message);
@@ -234,16 +234,17 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
     case OPC_CALL_OUT_OF_MEMORY:
     case OPC_CALL_RETURNED:
       if (may_want_python(message))
-        opc_finding_skip(finding, OPC_SKIP_NO_KERNEL,
-                         "a call of the Meta kernel's own failed, perhaps for want of a Meta kernel in C++: %.*s",
-                         length, message);
+        opc_finding_skip(
+            finding, OPC_SKIP_NO_KERNEL,
+            "a call that the Meta kernel makes failed, perhaps because there is no Meta kernel in C++: %.*s", length,
+            message);
       else if (by_tag)
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                         "the result depends on data, as its tags say, and the Meta kernel refuses: %.*s", length,
+                         "the result depends on data, as its tags say, so the Meta kernel refuses: %.*s", length,
                          message);
       else if (!has_own_kernel(op) && !wants_data(message))
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                         "there is no Meta kernel of its own, and that its composite kernel refuses plain Meta tensors "
+                         "it has no Meta kernel of its own; its composite kernel refuses plain Meta tensors, which "
                          "proves nothing: %.*s",
                          length, message);
       else

@@ -150,8 +150,8 @@ static void report_reads(symbolic_case_t *run) {
         (size_t)event->leaf < run->meta.tensor_arg_count ? run->meta.tensor_args[event->leaf].path : "an argument";
     opc_finding_fail(
         run->finding, "symbolic.plain_size",
-        "called on Meta the operator asks for %s.%s, a plain number, where under dynamic shapes there is a symbol",
-        path, event->text);
+        "called on Meta, the operator asks for %s.%s as a plain number, but it is a symbol under dynamic shapes", path,
+        event->text);
     add_place(run->finding, "symbolic.plain_size", event);
   }
 }
@@ -180,12 +180,12 @@ static void report_guards(symbolic_case_t *run) {
       if (number)
         opc_finding_fail(run->finding, "symbolic.specialises",
                          "the Meta kernel turns %s into its number, %lld for the sample and %lld with %s, which the "
-                         "operator takes as well",
+                         "operator also accepts",
                          event->text, (long long)event->value, (long long)other->value, run->others[k].variant);
       else
         opc_finding_fail(
             run->finding, "symbolic.specialises",
-            "the Meta kernel decides by %s, which %s for the sample and %s with %s, which the operator takes as well",
+            "the Meta kernel decides by %s, which %s for the sample and %s with %s, which the operator also accepts",
             event->text, yes, event->value ? "does not" : "does", run->others[k].variant);
       add_place(run->finding, "symbolic.specialises", event);
       break;
@@ -249,10 +249,11 @@ static void judge_refusal(symbolic_case_t *run) {
     opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "the arguments cannot be made with symbolic sizes: %.*s",
                      length, message);
   else if (run->outcome == OPC_CALL_FOREIGN_EXCEPTION)
-    opc_finding_error(run->finding, "foreign_exception", "the Meta kernel throws something that is no std::exception");
+    opc_finding_error(run->finding, "foreign_exception",
+                      "the Meta kernel throws something that is not a std::exception");
   else
     opc_finding_fail(run->finding, "symbolic.rejects",
-                     "the Meta kernel takes these sizes as numbers, and throws on symbols: %.*s", length, message);
+                     "the Meta kernel takes these sizes as numbers but throws on symbols: %.*s", length, message);
 }
 
 static void judge(symbolic_case_t *run) {
@@ -270,13 +271,13 @@ static void judge(symbolic_case_t *run) {
                      "Python that one need not");
   else if (run->other_count)
     opc_finding_pass(run->finding,
-                     "%zu symbols go through the Meta kernel, and what is a number in its %zu outputs is one for %zu "
+                     "%zu symbols pass through the Meta kernel, and the numbers in its %zu outputs are right for %zu "
                      "other shapes too",
                      run->symbolic.symbols, run->symbolic.output_count, run->other_count);
   else
-    opc_finding_pass(run->finding, "%zu symbols go through the Meta kernel%s", run->symbolic.symbols,
-                     has_number(run) ? "; whether numbers in its outputs belong there is open, as the operator takes "
-                                       "no other shapes that were tried"
+    opc_finding_pass(run->finding, "%zu symbols pass through the Meta kernel%s", run->symbolic.symbols,
+                     has_number(run) ? "; it is not known whether the numbers in its outputs are right, as the "
+                                       "operator accepts no other shape that was tried"
                                      : ", and every size of its outputs is made of them");
 }
 
@@ -290,7 +291,7 @@ static bool has_kernel(const opc_operator_t *op, const char *key) {
 /* True: there is nothing to call with symbols. */
 static bool skip_operator(const opc_operator_t *op, opc_finding_t *finding) {
   if (!op->library)
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is libtorch's own: what takes symbols there is in Python");
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is libtorch's own, whose code for symbols is in Python");
   else if (op->python_module && !has_kernel(op, "Meta"))
     opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON, "the fake kernel is said to be in Python module %s",
                      op->python_module);
@@ -311,7 +312,7 @@ static bool call_on_meta(symbolic_case_t *run) {
   if (run->status != OPC_OK) return false;
   if (run->meta.outcome == OPC_CALL_RETURNED) return true;
   opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
-                   "the Meta kernel refuses these sizes as numbers already: see check meta");
+                   "the Meta kernel refuses these sizes as numbers too: see check meta");
   return false;
 }
 

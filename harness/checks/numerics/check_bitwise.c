@@ -32,7 +32,7 @@ static void compare_promise(const opc_case_context_t *context, const opc_tensor_
   if (output->kind != OPC_VALUE_TENSOR || meta->numel != values->numel || meta->dtype != values->dtype) {
     if (opc_case_is_declared(context))
       opc_finding_fail(finding, "bitwise.same_bits",
-                       "%s has %lld elements of %s, %s, whose bits it is promised to have, has %lld of %s",
+                       "%s has %lld elements of %s, but %s, whose bits it is promised to have, has %lld of %s",
                        output->path, (long long)meta->numel, opc_meta_dtype_text(meta), tensor_arg->path,
                        (long long)values->numel, opc_dtype_name(values->dtype));
     return;

@@ -317,8 +317,8 @@ static opc_status_t check_rounded(opc_case_context_t *context, opc_replay_t *rep
     int64_t differing = returned ? count_differing(usual, &of_moved, &all) : 0;
     if (differing >= LONG_LEAST && 2 * differing >= all)
       opc_finding_fail(finding, "dtype.narrow_computation",
-                       "the result has the same bits with %s rounded to float32, and other ones with %s changed by a "
-                       "part in two million: float64 numbers of %s are taken as float32",
+                       "the result has the same bits with %s rounded to float32, but other bits with %s changed by one "
+                       "part in two million: float64 numbers of %s are read as float32",
                        path, path, path);
   }
   opc_result_clear(&of_moved);
@@ -337,8 +337,8 @@ static opc_status_t check_narrow(opc_case_context_t *context, const opc_call_t *
     int64_t numbers = 0;
     if (!is_narrow(&got.items[i], &example, &numbers)) continue;
     opc_finding_fail(finding, "dtype.narrow_computation",
-                     "%s is float64, and each of its numbers is one that float32 holds, such as %.17g, although the "
-                     "arguments are not: something on the way is computed in float32",
+                     "%s is float64, but float32 can hold each of its numbers, such as %.17g, unlike the arguments: "
+                     "something is computed in float32",
                      got.items[i].path, example);
     opc_finding_evidence(finding, "numbers", json_integer((json_int_t)numbers));
   }

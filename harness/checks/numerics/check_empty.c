@@ -246,7 +246,7 @@ static bool check_shape(const shape_oracle_t *oracle, const opc_result_t *got, s
     return true;
   if (row) {
     opc_sizes_text(oracle->steps[0].items[i].meta.ndim, expected, there, sizeof there);
-    opc_finding_fail(finding, "empty.shape", "%s has shape %s; the shapes for sizes 1, 2 and 3 lead to %s",
+    opc_finding_fail(finding, "empty.shape", "%s has shape %s; the shapes for sizes 1, 2 and 3 suggest %s",
                      got->items[i].path, here, there);
   } else if (meta_known) {
     opc_sizes_text(said->meta.ndim, said->meta.sizes, there, sizeof there);
@@ -362,7 +362,7 @@ static opc_status_t check_poison(opc_case_context_t *context, const opc_result_t
   if (!made_up) opc_finding_fail(finding, "empty.poison", "%s", opc_text_c(&text));
   else if (!finding->decided)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "of arguments that the search made up one is empty, and the others may no longer fit it: %s",
+                     "the search made up these arguments; one is empty, and the others may no longer fit it: %s",
                      opc_text_c(&text));
 
 release:
@@ -390,7 +390,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (finding->decided) goto release;
   if (known || numel)
     opc_finding_pass(finding, "%d output shapes are as expected, %lld values are defined", known, (long long)numel);
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it returns, and nothing says what its shape should be");
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it returns, but nothing says what its shape should be");
 
 release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);

@@ -113,7 +113,7 @@ static opc_status_t excused(opc_case_context_t *context, const opc_result_t *got
     opc_difference_t difference = opc_result_compare(&other, got, NULL, NULL);
     OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
     opc_difference_text(&difference, &other, got, "before it", &text);
-    opc_finding_fail(finding, "stride.wrong_result", "with other bytes in the storage, beside the elements, %s",
+    opc_finding_fail(finding, "stride.wrong_result", "with other bytes in the storage, outside the elements, %s",
                      opc_text_c(&text));
   } else if (status == OPC_OK) {
     opc_finding_pass(finding,
@@ -157,9 +157,9 @@ static opc_status_t judge(opc_case_context_t *context, reference_t *reference, c
   bool nondeterministic = false, follows = true, names_places = false, *exact = NULL;
   opc_status_t status = opc_call_names_places(call, &names_places, error);
   if (status == OPC_OK && names_places) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "it gives what lies in a storage at the sizes and strides that its arguments say: another layout "
-                     "is another question");
+    opc_finding_skip(
+        finding, OPC_SKIP_NOT_APPLICABLE,
+        "its arguments say at which sizes and strides to read a storage: another layout gives another result");
     goto release;
   }
   if (status == OPC_OK) status = opc_result_is_nondeterministic(&again, &reference->result, &nondeterministic, error);
@@ -174,7 +174,7 @@ static opc_status_t judge(opc_case_context_t *context, reference_t *reference, c
   if (status != OPC_OK) goto release;
   if (!follows) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "%s depends on the layout and not on the values: it describes the layout",
+                     "%s depends on the layout, not on the values: it describes the layout",
                      reference->result.items[difference.item].path);
     goto release;
   }
@@ -225,7 +225,7 @@ static opc_status_t compare(opc_case_context_t *context, reference_t *reference,
   if (difference.kind != OPC_DIFFERENCE_NONE)
     status = judge(context, reference, call, &got, difference, finding, error);
   else if (numel) opc_finding_pass(finding, "%lld values have the bits of the contiguous call", (long long)numel);
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator gives nothing that could be compared");
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns nothing that could be compared");
 
 release:
   opc_result_clear(&got);

@@ -55,7 +55,7 @@ static void check_devices(const library_t *library, const char *has, opc_finding
     const bool simulated = launch->mode == OPC_LAUNCH_SIMULATED;
     const char *other = simulated ? to_simulate(library) : NULL;
     opc_finding_fail(finding, "architecture.no_image",
-                     "it has code for %s, and none of it runs on device %d%s, which is %s: every launch there ends "
+                     "it has code for %s, but none of it runs on device %d%s, which is %s: every launch there ends "
                      "with error 209%s%s",
                      has, i, simulated ? " (simulated)" : "", limits.architecture,
                      other ? "; one that it has code for is simulated by --cuda-arch " : "", other ? other : "");
@@ -67,7 +67,7 @@ static void check_torch(const library_t *library, const char *has, opc_finding_t
   OPC_SCOPED(opc_text_clear) opc_text_t missing = {0};
   if (opc_gpu_codes_missing(&library->facts.gpu, &library->torch, &missing) > 0)
     opc_finding_fail(finding, "architecture.missing",
-                     "it has code for %s: nothing of it runs on %s, where libtorch's own kernels do", has,
+                     "it has code for %s: none of it runs on %s, where libtorch's own kernels run", has,
                      opc_text_c(&missing));
 }
 
@@ -100,7 +100,7 @@ static void report_like(const library_t *library, const opc_uneven_t *uneven, si
   if (!told)
     opc_finding_fail(
         finding, "architecture.uneven",
-        "kernel%s %s: there is code for %s and nothing that runs on %s, where other kernels of the library run",
+        "kernel%s %s: there is code for %s but none that runs on %s, where other kernels of the library run",
         count > 1 ? "s" : "", opc_text_c(&names), opc_text_c(&has), opc_text_c(&lacks));
 }
 
@@ -127,19 +127,18 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     read_torch(&library.torch);
     opc_gpu_codes_words(&library.facts.gpu, &has);
     if (library.facts.gpu.damaged) {
-      opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "its GPU code cannot be read to the end");
+      opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "its GPU code cannot be read completely");
     } else {
       check_devices(&library, opc_text_c(&has), finding);
       check_torch(&library, opc_text_c(&has), finding);
       check_kernels(&library, finding);
       if (!opc_gpu_codes_have_lasting_ptx(&library.facts.gpu))
-        opc_finding_fail(finding, "architecture.no_ptx",
-                         "it has code for %s, and no PTX that a GPU newer than sm_%u could be given", opc_text_c(&has),
-                         opc_gpu_codes_newest(&library.facts.gpu));
+        opc_finding_fail(finding, "architecture.no_ptx", "it has code for %s, but no PTX for GPUs newer than sm_%u",
+                         opc_text_c(&has), opc_gpu_codes_newest(&library.facts.gpu));
     }
     if (library.facts.gpu_runtime == OPC_GPU_RUNTIME_STATIC)
       opc_finding_fail(finding, "architecture.static_runtime",
-                       "it has a CUDA runtime of its own linked into it, beside libtorch's");
+                       "it has its own CUDA runtime linked into it, in addition to libtorch's");
     opc_finding_evidence(finding, "code", json_string(opc_text_c(&has)));
     if (!library.facts.gpu.damaged) opc_finding_pass(finding, "it has code for %s", opc_text_c(&has));
   } else {

@@ -75,7 +75,7 @@ static opc_status_t compare(subject_t *subject, const opc_object_t *other, const
   else if (status == OPC_OK && unequal)
     opc_finding_fail(subject->finding, rule, "by its own __eq__ the object does not equal %s", name);
   else if (compared == 0 && equal(subject, other) < 0)
-    opc_text_addf(&subject->done, " (no method tells what it holds)");
+    opc_text_addf(&subject->done, " (no method shows what it holds)");
   opc_text_clear(&text);
   return status;
 }
@@ -188,7 +188,7 @@ static opc_status_t take_fresh(opc_case_context_t *context, opc_class_state_t *o
   opc_status_t status = make(context, &made, error);
   if (status == OPC_OK && !made.object)
     status =
-        opc_error_set(error, OPC_ERR_UNSUPPORTED, "the constructor accepts the same arguments once and not again: %s",
+        opc_error_set(error, OPC_ERR_UNSUPPORTED, "the constructor accepts the same arguments once but not again: %s",
                       opc_text_c(&made.call.message));
   if (status == OPC_OK) status = opc_class_state_take(context->op, made.object, context->phase, out, error);
   made_clear(&made);
@@ -353,9 +353,9 @@ static void report_used(opc_class_state_t states[3], size_t calls, opc_finding_t
     opc_finding_fail(finding, "class.pickle_forgets_changes", "after calls of its methods (%zu): %s", calls,
                      opc_text_c(&text));
   else if (compared)
-    opc_finding_pass(finding, "after calls of its methods (%zu) %zu others tell the same before and after pickling",
+    opc_finding_pass(finding, "after calls of its methods (%zu) %zu others return the same before and after pickling",
                      calls, compared);
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no method tells what it holds");
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no method shows what it holds");
 }
 
 /* Two that nothing was done to but the same calls, and one that was pickled and unpickled after them. */

@@ -65,7 +65,7 @@ static void run_for_values(opc_case_context_t *context, opc_finding_t *finding) 
     opc_difference_text(&difference, &first, &second, "the second run", &text);
     opc_finding_fail(finding, "package.not_repeatable", "%s", opc_text_c(&text));
   } else if (opc_result_numel(&first) == 0) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the model ran, and returned nothing that could be compared");
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the model ran but returned nothing that could be compared");
   } else {
     tell_same_bits(&call, &values, &first, &text);
     opc_finding_pass(finding, "the model ran twice, with the same bits%s", opc_text_c(&text));

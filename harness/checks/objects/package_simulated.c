@@ -54,9 +54,9 @@ static void compare(const work_t *first, const work_t *second, opc_finding_t *fi
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   while (i < first->count && i < second->count && asks_the_same(&first->calls[i], &second->calls[i])) i++;
   if (i == first->count && i == second->count) return;
-  opc_text_addf(&text, "on the same inputs, number %zu of what one run asks of the device is ", i + 1);
+  opc_text_addf(&text, "on the same inputs, request %zu of one run to the device is ", i + 1);
   describe(first, i, &text);
-  opc_text_add(&text, ", of the next run ");
+  opc_text_add(&text, ", but in the next run it is ");
   describe(second, i, &text);
   opc_finding_fail(finding, "package.other_calls", "%s", opc_text_c(&text));
 }
@@ -117,9 +117,8 @@ static void tell(const opc_cuda_watch_t *watch, const work_t *work, bool compare
   name_work(work, &names);
   if (work->count == 0) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "the model ran on the simulated device, and asked nothing of it that is seen: what goes to a "
-                     "runtime that is linked statically "
-                     "into a library, nvcc's default, is not");
+                     "the model ran on the simulated device, but no request to it was seen: requests to a runtime that "
+                     "is linked statically into a library, nvcc's default, are not seen");
   } else {
     opc_finding_pass(
         finding,
@@ -127,7 +126,7 @@ static void tell(const opc_cuda_watch_t *watch, const work_t *work, bool compare
         "values were compared",
         watch->facts.limits.architecture, opc_text_c(&names),
         compared ? ", and the next run asked for the same"
-                 : ". The next run is not held against it, for it may follow values that a kernel should have written");
+                 : ". The next run is not compared, because it may depend on values that a kernel should have written");
   }
 }
 

@@ -197,7 +197,7 @@ static opc_status_t selection_verdict(const opc_run_t *run) {
     return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "no case %s is in the plan",
                          request->from ? request->from : request->after);
   if (request->to && !run->found_to)
-    return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "no case %s is in the plan behind its start", request->to);
+    return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "no case %s is in the plan after its start", request->to);
   return OPC_OK;
 }
 

@@ -126,7 +126,7 @@ static void judge_accesses(const opc_case_context_t *context, opc_finding_t *fin
   }
   if (touched && !opc_case_arguments_fit(context)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "these arguments may not fit together, and with them the operator touches memory beside its "
+                     "these arguments may not fit together, and with them the operator accesses memory outside its "
                      "tensors: see check memory");
     return;
   }
@@ -216,7 +216,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
                      run->starved + run->starved_before);
   } else if (unsound) {
     opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH,
-                     "not run: whatever would be found here follows from %s, found on this sample before", unsound);
+                     "not run: any finding here would be a consequence of %s, found on this sample before", unsound);
   } else if (crashed) {
     const char *what =
         crashed->sample[0] ? "these arguments crashed the operator" : "with this variant of a sample the operator hung";
@@ -234,7 +234,8 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
     opc_finding_evidence(&finding, "why", json_string(planned->rule->why));
   if (context->sample && found)
     opc_finding_evidence(&finding, "input", opc_sample_evidence(context->op, context->sample));
-  if (!finding.decided) opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "nothing here that this check could prove");
+  if (!finding.decided)
+    opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "there is nothing here that this check could prove");
   bool large = (context->variant.families & OPC_VARIANT_LARGE) !=
                0; /* on purpose: that there is no room for it says nothing of what comes */
   if (finding.out_of_memory && !large) run->starved += run->starved < starved_max(run);

@@ -76,7 +76,7 @@ static void check_output(const opc_case_context_t *context, const opc_call_t *ca
   }
   if (identical && !allowed)
     opc_finding_fail(finding, "alias.input_returned",
-                     "%s is argument %s itself; the schema says that it is a tensor of its own", output->path,
+                     "%s is argument %s itself; the schema says that it is a new tensor", output->path,
                      identical->path);
   else if (identical && !returned_mutable && !decomposes(context->op))
     opc_finding_fail(finding, "alias.input_returned",

@@ -51,8 +51,8 @@ static opc_status_t compare_arguments(functional_case_t *run) {
     bool base = change.inside || change.outside;
     if (plainly || (!base && !run->replaced[i])) continue;
     opc_finding_fail(run->finding, "functionalisation.hidden_mutation",
-                     base ? "under functionalisation the call writes the memory of argument %s, which it leaves alone "
-                            "otherwise and which its schema does not declare mutable"
+                     base ? "under functionalisation the call writes the memory of argument %s, which it does not "
+                            "write otherwise and which its schema does not declare mutable"
                           : "under functionalisation argument %s has another value after the call, though its schema "
                             "does not declare it mutable",
                      tensor_arg->path);
@@ -144,7 +144,8 @@ static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
                        opc_text_c(&reason));
       break;
     case OPC_FUNCTIONALISE_BUILT_IN:
-      opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s, and functionalisation knows it", opc_text_c(&reason));
+      opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s, so functionalisation has its own code for it",
+                       opc_text_c(&reason));
       break;
     case OPC_FUNCTIONALISE_FUNCTIONAL:
     case OPC_FUNCTIONALISE_AUTOMATIC:

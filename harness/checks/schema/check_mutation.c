@@ -60,7 +60,7 @@ static opc_status_t report_elements(const opc_tensor_arg_t *tensor_arg, const op
   opc_status_t status = opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error);
   if (status == OPC_OK) {
     add_elements(tensor_arg, change, now, &text);
-    opc_finding_fail(finding, "mutation.undeclared", "argument %s is not declared mutable and was changed: %s",
+    opc_finding_fail(finding, "mutation.undeclared", "argument %s is not declared mutable but was changed: %s",
                      tensor_arg->path, opc_text_c(&text));
   }
   opc_text_clear(&text);
@@ -116,7 +116,7 @@ static opc_status_t check_bytes(const opc_call_t *call, const opc_tensor_arg_t *
   if (mutable_storage) status = count_outside(call, tensor_arg, &bytes, &first, error);
   if (status == OPC_OK && bytes)
     opc_finding_fail(finding, "mutation.outside_view",
-                     "%zu bytes of argument %s's storage that are no element of it were written, the first at byte %zu",
+                     "%zu bytes of argument %s's storage outside its elements were written, the first at byte %zu",
                      bytes, tensor_arg->path, first);
   return status;
 }
@@ -167,14 +167,13 @@ static opc_status_t check_version(const opc_call_t *call, const opc_tensor_arg_t
   if (opc_tensor_arg_is_mutable(tensor_arg)) {
     if (change.inside && now.version == tensor_arg->before.version)
       opc_finding_fail(finding, "mutation.version_counter",
-                       "argument %s was written and its version counter is still %lld", tensor_arg->path,
+                       "argument %s was written but its version counter is still %lld", tensor_arg->path,
                        (long long)now.version);
   } else if (!storage_is_mutable(call, tensor_arg) && now.version != tensor_arg->before.version && !change.inside &&
              tensor_arg->before.numel > 0 && !changed_metadata(&tensor_arg->before, &now)) {
     opc_finding_fail(finding, "mutation.undeclared",
-                     "argument %s is not declared mutable, and its version counter went from %lld to %lld: an "
-                     "operation in place ran on it, though its values are "
-                     "as before",
+                     "argument %s is not declared mutable, but its version counter went from %lld to %lld: an in-place "
+                     "operation ran on it, although its values are as before",
                      tensor_arg->path, (long long)tensor_arg->before.version, (long long)now.version);
   }
   return OPC_OK;
@@ -244,7 +243,7 @@ static bool run_operator(opc_case_context_t *context, opc_call_t *call, opc_find
     status = is_refusal_steady(context, call, &steady, &error);
   if (status == OPC_OK && steady)
     opc_finding_fail(finding, "mutation.system_call",
-                     "returns, and fails where the arguments that are not declared mutable are read-only: %.300s",
+                     "returns, but fails when the arguments that are not declared mutable are read-only: %.300s",
                      opc_text_c(&message));
   if (status == OPC_OK) return !opc_finding_from_outcome(context, call, finding);
   opc_finding_from_error(context, &error, finding);
@@ -346,7 +345,7 @@ static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
     given += uses[a].given;
     if (uses[a].given && !uses[a].written)
       opc_finding_fail(finding, "mutation.declared_not_written",
-                       "argument %s is declared mutable and was never written, on %zu samples", op->arguments[a].name,
+                       "argument %s is declared mutable but was never written, on %zu samples", op->arguments[a].name,
                        context->sample_count);
   }
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);

@@ -25,12 +25,12 @@ static void check_kernels(const opc_operator_t *op, opc_finding_t *finding) {
         op->kernel_count && op->kernels[0].registered_at ? op->kernels[0].registered_at : "an unknown place";
     if (op->namespace_defined)
       opc_finding_fail(finding, "registration.dangling_impl",
-                       "a kernel for %s was registered at %s, and no library defines an operator of that name",
+                       "a kernel for %s was registered at %s, but no library defines an operator of that name",
                        op->name, where);
     else
       opc_finding_fail(
           finding, "registration.schema_elsewhere",
-          "a kernel for %s was registered at %s, and no library that is loaded defines any operator of that namespace",
+          "a kernel for %s was registered at %s, but no loaded library defines any operator of that namespace",
           op->name, where);
     return;
   }
@@ -79,7 +79,7 @@ static void check_autograd_backends(const opc_operator_t *op, opc_finding_t *fin
   }
   if (missing)
     opc_finding_fail(finding, "registration.autograd_backend",
-                     "there are kernels at %s and at %s (registered at %s), and none at Autograd%s", missing,
+                     "there are kernels at %s and at %s (registered at %s), but none at Autograd%s", missing,
                      somewhere->key, somewhere->registered_at ? somewhere->registered_at : "an unknown place", missing);
 }
 
@@ -105,7 +105,7 @@ static void check_meta_kernel(const opc_operator_t *op, opc_finding_t *finding, 
   OPC_SCOPED(opc_text_clear) opc_text_t keys = {0};
   for (size_t i = 0; i < op->kernel_count; i++)
     if (!op->kernels[i].fallthrough) opc_text_addf(&keys, "%s%s", keys.length ? ", " : "", op->kernels[i].key);
-  opc_finding_fail(finding, "registration.no_meta_kernel", "%s has kernels for %s and none for Meta tensors%s",
+  opc_finding_fail(finding, "registration.no_meta_kernel", "%s has kernels for %s but none for Meta tensors%s",
                    op->name, opc_text_c(&keys),
                    opc_operator_has_tag(op, "pt2_compliant_tag") ? ", although it is tagged pt2_compliant_tag" : "");
 }
@@ -146,7 +146,7 @@ static void check_symint(const opc_operator_t *op, opc_finding_t *finding) {
     for (size_t a = 0; a < op->argument_count && next_type(&at, type, sizeof type); a++) {
       if (!strstr(op->arguments[a].type_text, "SymInt") || !starts_with(type, "int")) continue;
       opc_finding_fail(finding, "registration.int_for_symint",
-                       "the kernel at %s (registered at %s) takes argument %s as %s where the schema says %s",
+                       "the kernel at %s (registered at %s) takes argument %s as %s, but the schema says %s",
                        kernel->key, kernel->registered_at ? kernel->registered_at : "an unknown place",
                        op->arguments[a].name, type, op->arguments[a].type_text);
       break;
@@ -201,7 +201,7 @@ static void check_tags(const opc_operator_t *op, opc_finding_t *finding) {
       {"view_copy", facts.mutable_ || facts.aliases, "its outputs are copies, but the schema declares an alias"},
       {"inplace_view", !facts.mutable_, "it changes an argument's metadata, but no argument is declared mutable"},
       {"pointwise", !facts.tensor_in, "it works element by element, but takes no tensor"},
-      {"pointwise", !facts.tensor_out && !facts.mutable_, "it works element by element, but gives no tensor"},
+      {"pointwise", !facts.tensor_out && !facts.mutable_, "it works element by element, but returns no tensor"},
       {"reduction", !facts.tensor_in, "it reduces a tensor, but takes none"},
       {"dynamic_output_shape", !facts.tensor_out && !facts.mutable_,
        "an output's shape depends on data, but there is no tensor output"},

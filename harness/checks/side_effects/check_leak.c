@@ -40,7 +40,7 @@ static bool report_steady(const opc_leak_probe_t *probe, opc_growth_kind_t kind,
                           opc_finding_t *finding) {
   if (!opc_growth_is_steady(&probe->growth, kind)) return false;
   span_t span = last_rounds(&probe->growth, kind);
-  opc_finding_fail(finding, rule, "%.0f %s stay behind after %d calls%s: %.1f a call, with no end in %d calls",
+  opc_finding_fail(finding, rule, "%.0f %s are left after %d calls%s: %.1f per call, still growing after %d calls",
                    span.amount, what, span.calls, refusing(probe), span.amount / span.calls, probe->calls);
   opc_finding_evidence(finding, "readings", readings_evidence(&probe->growth, kind));
   return true;
@@ -50,12 +50,12 @@ static void report_reference(const opc_leak_probe_t *probe, bool grows, opc_find
   const char *what = probe->kept_storage ? "the storage of argument" : "argument";
   if (grows)
     opc_finding_fail(finding, "leak.reference",
-                     "%s %s of every call is still referred to after the caller has let go of it%s: the memory of %d "
+                     "%s %s of every call is still referenced after the caller has released it%s: the memory of %d "
                      "calls' arguments is not freed",
                      what, probe->kept, refusing(probe), probe->calls);
   else
     opc_finding_fail(finding, "leak.argument_kept",
-                     "%s %s is still referred to after the caller has let go of it%s: its memory is freed only by a "
+                     "%s %s is still referenced after the caller has released it%s: its memory is freed only by a "
                      "later call, if ever",
                      what, probe->kept, refusing(probe));
 }
@@ -71,8 +71,8 @@ static void report_growth(const opc_leak_probe_t *probe, opc_finding_t *finding)
   if (blocks && !kept) {
     span_t span = last_rounds(growth, OPC_GROWTH_BLOCKS);
     opc_finding_fail(finding, "leak.tensor",
-                     "%.0f blocks of tensor memory, %.0f bytes, stay behind after %d calls%s: %.0f bytes a call, with "
-                     "no end in %d calls",
+                     "%.0f blocks of tensor memory, %.0f bytes, are left after %d calls%s: %.0f bytes per call, still "
+                     "growing after %d calls",
                      span.amount, span.block_bytes, span.calls, refusing(probe), span.block_bytes / span.calls,
                      probe->calls);
     opc_finding_evidence(finding, "readings", readings_evidence(growth, OPC_GROWTH_BLOCKS));
@@ -97,17 +97,17 @@ static void report_earlier(const opc_leak_probe_t *probe, opc_finding_t *finding
     size_t before = rows[i].kind == OPC_GROWTH_THREADS ? first->threads : first->descriptors;
     size_t now = probe->growth.readings[0].values[rows[i].kind];
     if (now < before + MANY || now - before < calls / 2 || opc_growth_is_steady(&probe->growth, rows[i].kind)) continue;
-    opc_finding_fail(finding, rows[i].rule, "%zu %s stay behind after the %llu calls that were made in this process",
+    opc_finding_fail(finding, rows[i].rule, "%zu %s are left after the %llu calls that were made in this process",
                      now - before, rows[i].what, (unsigned long long)calls);
   }
 }
 
 static void report_pass(const opc_leak_probe_t *probe, opc_finding_t *finding) {
   const char *where = probe->context->device.type == OPC_DEVICE_CPU ? "" : " on the host";
-  if (probe->slow) opc_finding_skip(finding, OPC_SKIP_BUDGET, "a call takes too long to make many");
+  if (probe->slow) opc_finding_skip(finding, OPC_SKIP_BUDGET, "a call takes too long to repeat often");
   else if (probe->broken)
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "call %d on the same arguments ended in another way than the first", probe->calls);
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "call %d on the same arguments ended differently from the first",
+                     probe->calls);
   else if (probe->grew) opc_finding_pass(finding, "what %d calls keep%s has stopped growing", probe->calls, where);
   else opc_finding_pass(finding, "%d calls leave nothing behind%s", probe->calls, where);
 }

@@ -70,7 +70,7 @@ static opc_status_t look(opc_case_context_t *context, bool other, opc_call_t *ca
 static void tell_first_call(telling_t *telling) {
   const opc_first_call_t *seen = opc_first_call_changes();
   OPC_SCOPED(opc_text_clear) opc_text_t when = {0};
-  opc_text_addf(&when, "the first call in the process (case %s), and after no later one", seen->case_id);
+  opc_text_addf(&when, "the first call in the process (case %s), but not after later ones", seen->case_id);
   tell(telling, &seen->changes, opc_text_c(&when));
 }
 

@@ -108,7 +108,7 @@ static opc_status_t check_unneeded(opc_case_context_t *context, opc_finding_t *f
     if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that sample has its own verdicts */
   }
   if (status == OPC_OK && seen.calls >= CALLS_MIN) {
-    const char *format = "tagged %s, and in %zu calls with other values in the same arguments no %s was another one";
+    const char *format = "tagged %s, but in %zu calls with other values in the same arguments no %s changed";
     if (shape && !seen.follows.shape)
       opc_finding_fail(finding, "tags.unneeded", format, "dynamic_output_shape", seen.calls, "shape");
     if (number && !seen.follows.number && !seen.follows.shape)
@@ -133,7 +133,7 @@ static void check_pt2_compliant(const opc_operator_t *op, opc_finding_t *finding
                    opc_operator_kernel(op, "CompositeExplicitAutograd") ||
                    opc_operator_kernel(op, "CompositeExplicitAutogradNonFunctional");
   if (opc_functionalise_rule(op, &reason) == OPC_FUNCTIONALISE_REFUSED)
-    opc_finding_fail(finding, "tags.compliant", "tagged pt2_compliant_tag, and torch.compile refuses it: %s",
+    opc_finding_fail(finding, "tags.compliant", "tagged pt2_compliant_tag, but torch.compile refuses it: %s",
                      opc_text_c(&reason));
   /* Without a kernel for Meta tensors in C++ a Python module may bring one: registration.no_meta_kernel warns, and
    * nothing is proved here. */
@@ -147,7 +147,7 @@ static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
   check_pt2_compliant(context->op, finding, &held);
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (held.length) opc_finding_pass(finding, "what the tags promise over all calls holds: %s", opc_text_c(&held));
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tag says anything that only many calls could show");
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tag promises anything that only many calls could show");
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {

@@ -65,7 +65,7 @@ opc_status_t opc_tag_view_copy(const opc_tag_case_t *tagged, bool *out_tested, o
     opc_index_text(&item->meta, foreign, index, sizeof index);
     opc_element_text(item->meta.dtype, (const char *)item->bytes + (size_t)foreign * item->meta.itemsize, text,
                      sizeof text);
-    opc_finding_fail(tagged->finding, "tags.view_copy", "tagged view_copy, and %s%s is %s, which no argument holds",
+    opc_finding_fail(tagged->finding, "tags.view_copy", "tagged view_copy, but %s%s is %s, which no argument holds",
                      item->path, index, text);
   }
   return status;
@@ -96,7 +96,7 @@ static bool try_layout(const char *name, const opc_sample_t *sample, void *conte
   if (refused) opc_finding_note_variant(layouts->tagged->finding, name);
   if (refused)
     opc_finding_fail(layouts->tagged->finding, layouts->rule,
-                     "tagged %s, and it refuses the same values in another layout, %s: %.*s", layouts->tag, name,
+                     "tagged %s, but it refuses the same values in another layout, %s: %.*s", layouts->tag, name,
                      (int)strcspn(opc_text_c(&call.message), "\n"), opc_text_c(&call.message));
   return !refused;
 }

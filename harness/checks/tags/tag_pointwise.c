@@ -54,7 +54,7 @@ static bool shapes_hold(const opc_tag_case_t *tagged, size_t *out_inputs) {
     opc_sizes_text(tensor_arg->before.ndim, tensor_arg->before.sizes, here, sizeof here);
     opc_sizes_text(all.ndim, all.sizes, there, sizeof there);
     opc_finding_fail(tagged->finding, "tags.pointwise",
-                     "tagged pointwise, and it takes %s of shape %s with others of shape %s, which do not broadcast",
+                     "tagged pointwise, but it takes %s of shape %s with others of shape %s, which do not broadcast",
                      tensor_arg->path, here, there);
     return false;
   }
@@ -64,7 +64,7 @@ static bool shapes_hold(const opc_tag_case_t *tagged, size_t *out_inputs) {
     opc_sizes_text(item->meta.ndim, item->meta.sizes, here, sizeof here);
     opc_sizes_text(all.ndim, all.sizes, there, sizeof there);
     opc_finding_fail(tagged->finding, "tags.pointwise",
-                     "tagged pointwise, and %s has shape %s where the arguments broadcast to %s", item->path, here,
+                     "tagged pointwise, but %s has shape %s and the arguments broadcast to %s", item->path, here,
                      there);
     return false;
   }
@@ -151,8 +151,8 @@ static opc_status_t report_stray(const opc_tag_case_t *tagged, const opc_tensor_
   opc_index_text(&item->meta, at, here, sizeof here);
   opc_index_text(&tensor_arg->before, element, there, sizeof there);
   opc_finding_fail(tagged->finding, "tags.pointwise",
-                   "tagged pointwise, and %s%s changes when nothing but %s%s does, which is not its element",
-                   item->path, here, tensor_arg->path, there);
+                   "tagged pointwise, but %s%s changes when only %s%s changes, which is not its element", item->path,
+                   here, tensor_arg->path, there);
   return OPC_OK;
 }
 

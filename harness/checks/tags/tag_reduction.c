@@ -52,10 +52,10 @@ opc_status_t opc_tag_reduction(const opc_tag_case_t *tagged, bool *out_tested, o
     *out_tested |= known;
     if (left || !known) continue;
     opc_sizes_text(item->meta.ndim, item->meta.sizes, sizes, sizeof sizes);
-    opc_finding_fail(tagged->finding, "tags.reduction",
-                     "tagged reduction, and %s has sizes %s, which is not what is left of an argument's when some of "
-                     "them are 1 or left out",
-                     item->path, sizes);
+    opc_finding_fail(
+        tagged->finding, "tags.reduction",
+        "tagged reduction, but %s has sizes %s, which are not an argument's sizes with some set to 1 or removed",
+        item->path, sizes);
   }
   return OPC_OK;
 }

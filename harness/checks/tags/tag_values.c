@@ -118,13 +118,13 @@ static opc_status_t report_missing(const opc_tag_case_t *tagged, const opc_follo
   if (status != OPC_OK || !answers) return status;
   if (follows->shape)
     opc_finding_fail(tagged->finding, "tags.dynamic_output_shape",
-                     "%s has shape %s for other values in the same arguments; the Meta kernel has one answer to both, "
-                     "and no tag dynamic_output_shape is there",
+                     "%s has shape %s for other values in the same arguments; the Meta kernel returns the same for "
+                     "both, and there is no tag dynamic_output_shape",
                      follows->path, opc_text_c(&follows->text));
   else
     opc_finding_fail(tagged->finding, "tags.data_dependent_output",
-                     "%s is %s for other values in the same arguments; the Meta kernel has one answer to both, and no "
-                     "tag data_dependent_output is there",
+                     "%s is %s for other values in the same arguments; the Meta kernel returns the same for both, and "
+                     "there is no tag data_dependent_output",
                      follows->path, opc_text_c(&follows->text));
   return OPC_OK;
 }

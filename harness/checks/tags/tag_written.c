@@ -30,7 +30,7 @@ opc_status_t opc_tag_returned(const opc_tag_case_t *tagged, bool *out_tested, op
     *out_tested = true;
     if (value->kind == OPC_VALUE_TENSOR) opc_tensor_describe(value->handle, &meta);
     if (meta.impl == tensor_arg->before.impl) continue;
-    opc_finding_fail(tagged->finding, "tags.returned", "returns[%zu] is %s, and not argument %s itself (%s)", i,
+    opc_finding_fail(tagged->finding, "tags.returned", "returns[%zu] is %s, not argument %s itself (%s)", i,
                      !meta.defined                                ? "no tensor"
                      : meta.storage == tensor_arg->before.storage ? "a view"
                                                                   : "another tensor",
@@ -53,7 +53,7 @@ opc_status_t opc_tag_inplace_view(const opc_tag_case_t *tagged, bool *out_tested
     *out_tested |= tensor_arg->storage_bytes > 0;
     if (status == OPC_OK && (change.inside || change.outside))
       opc_finding_fail(tagged->finding, "tags.inplace_view",
-                       "tagged inplace_view, and the values of %s changed, from byte %zu of its storage on",
+                       "tagged inplace_view, but the values of %s changed, from byte %zu of its storage on",
                        tensor_arg->path, change.first_byte);
   }
   return status;

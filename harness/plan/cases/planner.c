@@ -400,7 +400,7 @@ static void give_plain(plan_t *plan, const opc_case_rule_t *rule, opc_plan_actio
   planned.sample = planned.base;
   planned.action = action;
   planned.reason = action == OPC_PLAN_SKIP ? OPC_SKIP_NOT_APPLICABLE : OPC_SKIP_NONE;
-  planned.detail = action == OPC_PLAN_SKIP ? "the sample is there to be refused" : NULL;
+  planned.detail = action == OPC_PLAN_SKIP ? "the operator is expected to refuse the sample" : NULL;
   (void)give(plan, planned);
 }
 
@@ -484,8 +484,8 @@ static const char *nothing_to_run(const opc_plan_request_t *request, const opc_c
   }
   if (!(opc_case_table_devices(table) & device->bit)) {
     *out_reason = OPC_SKIP_SIMULATED;
-    return "kernels do not run on the simulated device: this check needs what they compute. What is launched, where, "
-           "and what the host does meanwhile is checked there";
+    return "kernels do not run on the simulated device: this check needs what they compute. Only launches, where they "
+           "go and what the host does are checked there";
   }
   if (!checked) {
     *out_reason = OPC_SKIP_NO_SAMPLE;

@@ -153,7 +153,7 @@ void opc_search_describe(opc_search_t *search) {
                 tries_word(search->earlier + search->tries));
   if (search->trivial) opc_text_add(detail, "; it returned only without an effect");
   else describe_crashes(search, detail);
-  if (called) opc_text_addf(detail, "; where its arguments were taken it %.300s", called);
+  if (called) opc_text_addf(detail, "; when its arguments were accepted, it %.300s", called);
   else if (last && !last->trivial) opc_text_addf(detail, "; last: %.300s", last->message);
 }
 

@@ -101,12 +101,11 @@ static void describe_end(const opc_child_t *child, const opc_crash_limits_t *lim
     case OPC_END_GARBAGE:
       set_rule(out, "exit");
       opc_text_add(&out->message,
-                   "wrote into the channel that results come on: it writes to file descriptors that are not its own");
+                   "wrote into the channel for results: it writes to file descriptors that are not its own");
       return;
     case OPC_END_CHANNEL:
       set_rule(out, "exit");
-      opc_text_add(&out->message,
-                   "closed the channel that results go to: it closes file descriptors that are not its own");
+      opc_text_add(&out->message, "closed the channel for results: it closes file descriptors that are not its own");
       return;
     case OPC_END_WORKER:
       set_rule(out, "exit");
@@ -183,7 +182,7 @@ static void add_phase(const char *phase, opc_text_t *out) {
 /* assert and CHECK print what is wrong before they abort. */
 static void add_last_line(const char *printed, opc_text_t *out) {
   const char *end = strrchr(printed, '\n'), *line = end != NULL ? end + 1 : printed;
-  if (*line != '\0') opc_text_addf(out, "; what it printed last: %.300s", line);
+  if (*line != '\0') opc_text_addf(out, "; its last output: %.300s", line);
 }
 
 opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symboliser,

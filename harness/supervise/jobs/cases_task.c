@@ -122,7 +122,7 @@ static opc_status_t spent(opc_task_t *task, opc_error_t *error) {
   opc_case_id_t id;
   opc_crash_t fault = {0};
   if (task->held == NULL)
-    return give_up(task, "the worker says that a case broke its process, and has run none", error);
+    return give_up(task, "the worker says that a case broke its process, but it has run none", error);
   opc_string_put(fault.standing, sizeof fault.standing,
                  opc_json_text_of(task->held, "standing") != NULL ? opc_json_text_of(task->held, "standing") : "");
   snprintf(fault.rule, sizeof fault.rule, "%.31s",

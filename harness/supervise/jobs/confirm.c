@@ -235,7 +235,8 @@ static opc_status_t conclude(opc_task_t *task, json_t *result, const char *repro
 static opc_status_t conclude_depends(opc_task_t *task, size_t on, opc_error_t *error) {
   json_t *result = json_incref(present(task)->result), *evidence = json_object_get(result, "evidence");
   char *words = opc_string_format(
-      ". It does so only after the case %s in the same process: what that call leaves behind matters", task->order[on]);
+      ". It happens only after the case %s in the same process: that case changes something that matters here",
+      task->order[on]);
   OPC_SCOPED(opc_scope_free) char *repro = opc_repro_line(task->session, task->op, NULL);
   opc_task_result_add(result, words);
   json_object_set_new(evidence, "confirmed", json_true());
@@ -248,8 +249,7 @@ static opc_status_t conclude_depends(opc_task_t *task, size_t on, opc_error_t *e
 static opc_status_t conclude_unconfirmed(opc_task_t *task, opc_error_t *error) {
   present(task)->gone = true;
   json_t *result = json_incref(present(task)->result);
-  opc_task_result_add(result,
-                      ". It showed once and could not be made to show again, alone or after the cases before it");
+  opc_task_result_add(result, ". It happened once and could not be reproduced, alone or after the cases before it");
   json_object_set_new(result, "severity", json_string("warning"));
   json_object_set_new(json_object_get(result, "evidence"), "confirmed", json_false());
   OPC_SCOPED(opc_scope_free) char *repro = opc_repro_line(task->session, task->op, NULL);

@@ -131,9 +131,9 @@ opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   opc_searched_t *found = opc_search_found(task->session, task->op);
   opc_search_state_t state = opc_search_state(task->search);
   bool clean = opc_search_is_clean(task->search);
-  const char *given_up = opc_task_search_has_hung(task) ? "; given up, for too many timeouts"
+  const char *given_up = opc_task_search_has_hung(task) ? "; stopped after too many timeouts"
                          : opc_task_search_has_used_its_time(task)
-                             ? "; given up, for it took too long (--operator-time)"
+                             ? "; stopped because it took too long (--operator-time)"
                              : "";
   size_t before = task->samples.count, changed = 0;
   if (clean) drop_lost(task, &changed);

@@ -262,7 +262,7 @@ json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, con
   bool searched = strcmp(task->source, "searched") == 0;
   if (searched) opc_text_add(&text, ". The arguments were found by the harness's own search");
   if (varied)
-    opc_text_addf(&text, "%s the variant %s is the harness's", searched ? ", and" : ". The sample is as given;",
+    opc_text_addf(&text, "%s the variant %s was made by the harness", searched ? ", and" : ". The sample is as given;",
                   id.variant);
   opc_severity_t severity = OPC_SEVERITY_ERROR;
   if (varied && strcmp(crash->rule, "timeout") == 0 && opc_variant_family(id.variant) == OPC_VARIANT_LARGE) {

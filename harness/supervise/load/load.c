@@ -194,9 +194,8 @@ static void describe_death(const attempt_t *attempt, const char *output, opc_lib
   opc_library_error_from_death(out, worker->status, attempt->terminate, output);
   if (opc_memcheck_is_unwatchable(attempt->loaded->memcheck, worker->pid, worker->status, &bytes))
     opc_library_error_set(out, "initialiser_aborted",
-                          "Valgrind does not know an instruction (%s) that runs while the library loads: nothing is "
-                          "wrong with the library "
-                          "by it, but --tool memcheck cannot watch it",
+                          "Valgrind does not know an instruction (%s) that runs while the library loads: this is not "
+                          "an error of the library, but --tool memcheck cannot watch it",
                           opc_text_c(&bytes));
 }
 
@@ -371,7 +370,7 @@ static opc_status_t choose_worker(const opc_run_options_t *options, opc_loaded_t
 /* The compiled code of a package needs the device, which operators do not need to be listed. */
 static void refuse_package(opc_loaded_t *loaded) {
   opc_library_error_t why;
-  opc_library_error_set(&why, "device", "compiled for CUDA, and CUDA cannot be used: %s", loaded->cuda.why);
+  opc_library_error_set(&why, "device", "compiled for CUDA, but CUDA cannot be used: %s", loaded->cuda.why);
   for (size_t i = 0; i < loaded->library_count; i++)
     if (loaded->libraries[i].package && loaded->libraries[i].state != OPC_LIBRARY_FAILED)
       fail(&loaded->libraries[i], &why);
@@ -450,7 +449,7 @@ opc_status_t opc_load_again(const opc_run_options_t *options, opc_loaded_t *load
   loaded->torch_operators = torch_operators;
   loaded->exec_batch |= exec_batch;
   if (status == OPC_OK && !ready)
-    status = opc_error_set(error, OPC_ERR_SYSTEM, "the libraries loaded once, and do not load again into a new worker");
+    status = opc_error_set(error, OPC_ERR_SYSTEM, "the libraries loaded once, but do not load again into a new worker");
   return status;
 }
 

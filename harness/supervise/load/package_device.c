@@ -43,7 +43,7 @@ static bool fits_real(const opc_package_model_t *model, opc_library_error_t *out
   opc_cuda_devices_probe(&found);
   if (found.count == 0) {
     opc_library_error_set(out, "device",
-                          "compiled for CUDA, and there is no CUDA device here: %s. Run it on a machine with one, with "
+                          "compiled for CUDA, but there is no CUDA device here: %s. Run it on a machine with one, with "
                           "--device cuda-sim on a simulated one "
                           "(where its kernels are launched and do not run), or export the model for the CPU",
                           found.detail);
@@ -65,16 +65,16 @@ static bool fits(const opc_package_model_t *model, const opc_package_target_t *t
   if (!cuda && strcmp(model->device, "cpu") != 0) {
     opc_library_error_set(
         out, "device",
-        "compiled for the device %s, and opcheck-c runs packages on cpu and cuda: export it for one of these",
+        "compiled for the device %s, but opcheck-c runs packages on cpu and cuda: export it for one of these",
         model->device);
   } else if (cuda && on_cpu) {
     opc_library_error_set(out, "device",
-                          "compiled for CUDA, and --device cpu was given: leave that away, give --device cuda-sim "
-                          "where there is no CUDA device, or export the "
+                          "compiled for CUDA, but --device cpu was given: leave it out, give --device cuda-sim if "
+                          "there is no CUDA device, or export the "
                           "model for the CPU");
   } else if (!any_cuda && !on_cpu) {
     opc_library_error_set(out, "device",
-                          "compiled for the CPU, and --device %s was given: leave that away, or export the model with "
+                          "compiled for the CPU, but --device %s was given: leave it out, or export the model with "
                           "its inputs on a CUDA device",
                           target->device);
   } else if (cuda) {

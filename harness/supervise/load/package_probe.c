@@ -62,7 +62,7 @@ static bool check_instructions(const opc_package_model_t *model, opc_library_err
     size_t length = strcspn(at, " ");
     if (missing_flag(flags, at, length, missing) != NULL) {
       opc_library_error_set(out, "instruction_set",
-                            "compiled with %s instructions, and this processor has no %s: run it on one that has, or "
+                            "compiled with %s instructions, but this processor has no %s: run it on one that has, or "
                             "export it again on this machine, or with "
                             "ATEN_CPU_CAPABILITY=avx2 or =default in the environment",
                             model->instructions, missing);

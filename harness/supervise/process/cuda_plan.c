@@ -60,7 +60,7 @@ static opc_status_t find_wrappers(opc_cuda_plan_t *out, opc_error_t *error) {
              out->major, beside, out->major);
   } else if (real != NULL && strpbrk(real, " :") != NULL) {
     snprintf(out->why, sizeof out->why,
-             "%.300s cannot be preloaded, for its name has a space or a colon: move opcheck-c elsewhere", real);
+             "%.300s cannot be preloaded, because its name has a space or a colon: move opcheck-c elsewhere", real);
   } else {
     out->wrappers = real;
     real = NULL;

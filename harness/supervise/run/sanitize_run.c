@@ -170,7 +170,7 @@ static opc_status_t read_report(const char *path, const opc_child_t *child, outc
     OPC_SCOPED(opc_text_clear) opc_text_t tail = {0};
     opc_output_tail(child->output, TAIL_SIZE, &tail);
     out->lost =
-        opc_string_format("%s%s%s", why.message, tail.length > 0 ? "; its last words: " : "", opc_text_c(&tail));
+        opc_string_format("%s%s%s", why.message, tail.length > 0 ? "; its last output: " : "", opc_text_c(&tail));
   }
   return OPC_OK;
 }
@@ -243,8 +243,8 @@ static opc_status_t blame(operator_run_t *run, json_t *result, const outcome_t *
   json_array_foreach(findings, i, finding) {
     json_object_set_new(run->told, opc_json_text_of(finding, "rule"), json_true());
     if (!own)
-      opc_task_result_add(finding,
-                          ". It showed in a process that ran other cases before this one, and not in this case alone");
+      opc_task_result_add(
+          finding, ". It happened in a process that ran other cases before this one, but not in this case alone");
   }
   if (findings != NULL) opc_external_tool_merge(result, findings);
   if (findings != NULL) json_object_set_new(json_object_get(result, "evidence"), "confirmed", json_boolean(own));
@@ -312,7 +312,7 @@ static opc_status_t confirm(operator_run_t *run, json_t *result, opc_error_t *er
     json_object_set_new(evidence, "confirmed", json_boolean(same));
     if (!same) {
       json_object_set_new(result, "severity", json_string("warning"));
-      opc_task_result_add(result, ". It showed once, and not again when the case ran alone");
+      opc_task_result_add(result, ". It happened once, but not again when the case ran alone");
     }
   }
   outcome_clear(&outcome);

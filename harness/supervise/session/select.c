@@ -73,10 +73,10 @@ static opc_status_t select_devices(opc_session_t *session, opc_error_t *error) {
                          cuda ? "cuda" : "all");
   }
   if (simulated && options->memcheck)
-    return opc_error_set(error, OPC_ERR_USAGE, "--tool memcheck is for the CPU: leave --device cuda-sim away");
+    return opc_error_set(error, OPC_ERR_USAGE, "--tool memcheck is for the CPU: leave --device cuda-sim out");
   if (options->cuda_architecture != NULL && !simulated) {
     return opc_error_set(error, OPC_ERR_USAGE,
-                         "--cuda-arch is of the simulated devices: give --device cuda-sim with it");
+                         "--cuda-arch is for the simulated devices: give --device cuda-sim with it");
   }
   if (cpu) add_device(session, "cpu");
   if (cuda || cuda_if_there) {

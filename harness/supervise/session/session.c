@@ -116,7 +116,7 @@ static void apply_xfail(opc_session_t *session, json_t *result, const char *id, 
     json_object_set_new(result, "rule", json_null());
   } else {
     *verdict = OPC_VERDICT_FAIL;
-    message = opc_string_format("passes, although line %d of %s expects a failure (%s): take the line out", entry->line,
+    message = opc_string_format("passes, although line %d of %s expects a failure (%s): remove the line", entry->line,
                                 session->xfail->file, entry->reason);
     json_object_set_new(result, "rule", json_string("xfail.unexpected_pass"));
     json_object_set_new(json_object_get(result, "evidence"), "why",

@@ -27,12 +27,12 @@ static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child
       opc_frames_say(frames, &where);
     }
     opc_text_reset(&crash->message);
-    opc_text_addf(&crash->message,
-                  "Valgrind does not know an instruction (%s)%s, and ends the process there: what this case comes to "
-                  "is not known, and "
-                  "nothing is wrong with the operator by it. A library built for an older processor can be watched "
-                  "(-march=x86-64-v3 for one)",
-                  opc_text_c(&words), opc_text_c(&where));
+    opc_text_addf(
+        &crash->message,
+        "Valgrind does not know an instruction (%s)%s, and ends the process there: the result of this case is not "
+        "known, and this is not an error of the operator. A library built for an older processor can be watched "
+        "(-march=x86-64-v3 for one)",
+        opc_text_c(&words), opc_text_c(&where));
   } else if (box->crashed == 1 || child->cause != OPC_END_BY_ITSELF) {
     /* It is reported already. */
   } else if (new_failed || (opc_memcheck_log_failure(memcheck->log, child->pid, &words, &no_memory) && no_memory)) {
@@ -45,9 +45,8 @@ static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child
     end = OPC_MEMCHECK_END_FAILURE;
     opc_text_reset(&crash->message);
     opc_text_addf(&crash->message,
-                  "Valgrind itself broke down here: %s. Run this case without --tool memcheck; an operator that writes "
-                  "over foreign "
-                  "memory can be why",
+                  "Valgrind itself crashed here: %s. Run this case without --tool memcheck; the cause can be an "
+                  "operator that overwrites memory of others",
                   opc_text_c(&words));
     snprintf(crash->rule, sizeof crash->rule, "harness");
   }

@@ -137,15 +137,16 @@ static void say_place(const scene_t *scene, const place_t *place, opc_text_t *ou
   bool tensor =
       has_symbol(&scene->about[0], "opc_red_zone_allocate") || has_symbol(&scene->about[0], "opc_red_zone_release");
   if (strcmp(place->relation, "inside") == 0) opc_text_addf(out, " at byte %" PRIu64 " of", place->distance);
-  else if (strcmp(place->relation, "before") == 0) opc_text_addf(out, ", %" PRIu64 " before", place->distance);
-  else if (place->distance == 0) opc_text_add(out, " right behind");
-  else opc_text_addf(out, ", %" PRIu64 " behind", place->distance);
+  else if (strcmp(place->relation, "before") == 0)
+    opc_text_addf(out, ", %" PRIu64 " before the start of", place->distance);
+  else if (place->distance == 0) opc_text_add(out, " past the end of");
+  else opc_text_addf(out, ", %" PRIu64 " past the end of", place->distance);
   if (path[0] != '\0') opc_text_addf(out, " %s (%" PRIu64 " bytes)", path, place->size);
   else opc_text_addf(out, " a %s of %" PRIu64 " bytes", tensor ? "tensor" : "block", place->size);
   if (place->freed) opc_text_add(out, ", which is freed");
 }
 
-/* "reads 4 bytes right behind x (64 bytes)" */
+/* "reads 4 bytes past the end of x (64 bytes)" */
 static void say_access(const scene_t *scene, const char *verb, opc_text_t *out) {
   uint64_t size = 0;
   const char *about = scene->error->aux_count > 0 ? scene->error->aux[0].text : "", *is = strstr(about, " is ");
@@ -177,18 +178,18 @@ static void say_origin(const scene_t *scene, opc_text_t *out) {
     say_source(scene, i, &source);
   }
   const char *what = strstr(text, "stack allocation") != NULL  ? "a local variable"
-                     : strstr(text, "heap allocation") != NULL ? "memory of malloc or new, got"
+                     : strstr(text, "heap allocation") != NULL ? "memory of malloc or new, allocated"
                                                                : "a tensor made";
   if (source.length > 0) opc_text_addf(out, " (%s%s)", what, opc_text_c(&source));
 }
 
 static void say_branch(const scene_t *scene, opc_text_t *out) {
-  opc_text_add(out, "decides by a value that nothing has initialised");
+  opc_text_add(out, "branches on an uninitialised value");
   say_origin(scene, out);
 }
 
 static void say_value(const scene_t *scene, opc_text_t *out) {
-  opc_text_add(out, "takes a value that nothing has initialised for an address or an index");
+  opc_text_add(out, "uses an uninitialised value as an address or an index");
   say_origin(scene, out);
 }
 
@@ -196,7 +197,7 @@ static void say_syscall(const scene_t *scene, opc_text_t *out) {
   static const char prefix[] = "Syscall param ";
   const char *what = scene->error->what;
   if (strncmp(what, prefix, sizeof prefix - 1) == 0) what += sizeof prefix - 1;
-  opc_text_addf(out, "a system call is given what it should not be: %s", what);
+  opc_text_addf(out, "a system call gets an invalid argument: %s", what);
   say_origin(scene, out);
 }
 
@@ -205,7 +206,7 @@ static void say_syscall(const scene_t *scene, opc_text_t *out) {
 static void say_free(const scene_t *scene, opc_text_t *out) {
   place_t place = place_of(scene);
   if (!place.known) {
-    opc_text_addf(out, "frees 0x%" PRIx64 ", which is no block of malloc or new", place.address);
+    opc_text_addf(out, "frees 0x%" PRIx64 ", which is not a block of malloc or new", place.address);
     return;
   }
   OPC_SCOPED(opc_text_clear) opc_text_t freed = {0};
@@ -225,9 +226,9 @@ static void say_function(const opc_memcheck_stack_t *stack, opc_text_t *out) {
 }
 
 static void say_mismatched(const scene_t *scene, opc_text_t *out) {
-  opc_text_add(out, "a block that comes from ");
+  opc_text_add(out, "a block allocated by ");
   say_function(&scene->error->aux[0].stack, out);
-  opc_text_add(out, " goes to ");
+  opc_text_add(out, " is freed by ");
   say_function(&scene->error->stack, out);
 }
 

@@ -55,7 +55,7 @@ static void say_frame(opc_text_t *out, const opc_sanitize_frame_t *frame) {
 /* "Invalid __global__ write of size 4 bytes in copy_kernel (copy.cu:12), by thread (3,0,0) of block (1,0,0)" */
 static void say(const opc_sanitize_record_t *record, opc_text_t *out) {
   opc_text_add_utf8(out, record->text, strlen(record->text));
-  if (record->text[0] == '\0') opc_text_addf(out, "a record without words");
+  if (record->text[0] == '\0') opc_text_addf(out, "a record without text");
   if (record->where.function[0] != '\0') {
     opc_text_add(out, " in ");
     say_frame(out, &record->where);

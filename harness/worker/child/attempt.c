@@ -206,8 +206,7 @@ static opc_status_t trial_poison(const trial_t *trial, const attempt_t *first, s
     *out = (suspicion_t){"uninitialised", "with these arguments its result depends on memory that nothing initialised"};
   else if (status == OPC_OK)
     *out = (suspicion_t){
-        "unclean",
-        "with these arguments it reads outside its tensors' memory, or depends on memory that nothing initialised"};
+        "unclean", "with these arguments it reads outside its tensors' memory, or depends on uninitialised memory"};
   attempt_clear(&moved);
   attempt_clear(&poisoned);
   return status;

@@ -32,7 +32,7 @@ static void phase_write(const char *what) { opc_batch_phase(phase_box, what); }
 static opc_status_t answer(batch_t *batch, json_t *message) {
   opc_status_t status = opc_channel_send(&batch->channel, message, NULL, 0, batch->error);
   json_decref(message);
-  if (status == OPC_ERR_SYSTEM) opc_error_prefix(batch->error, "the channel that results go to is broken");
+  if (status == OPC_ERR_SYSTEM) opc_error_prefix(batch->error, "the channel for results is broken");
   return status;
 }
 
