@@ -18,7 +18,7 @@ static const struct {
 #undef OPC_DTYPE
 };
 
-/* What torch calls them besides, in Python and in error texts. */
+/* Torch's other names for them, in Python and in error messages. */
 static const struct {
   const char *alias;
   opc_dtype_t dtype;

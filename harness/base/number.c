@@ -7,7 +7,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are stored with the low-order byte first");
 
-/* A binary interchange format of IEEE 754, or one made after them. */
+/* An IEEE 754 binary interchange format, or one modelled on them. */
 typedef struct opc_format {
   int exponent_bits, fraction_bits;
   opc_encoding_t encoding;
@@ -16,7 +16,7 @@ typedef struct opc_format {
 static const opc_format_t half_format = {5, 10, OPC_ENCODING_IEEE}, bfloat16_format = {8, 7, OPC_ENCODING_IEEE},
                           float_format = {8, 23, OPC_ENCODING_IEEE};
 
-/* Of the floating dtypes; a complex one's parts have a dtype of their own. */
+/* Of the floating dtypes; the parts of a complex dtype have their own dtype. */
 static const opc_format_t formats[OPC_DTYPE_COUNT] = {
     {0, 0, OPC_ENCODING_NONE},
 #define OPC_DTYPE(constant, name, scalar_type, bytes, kind, digits, encoding)                        \
@@ -41,8 +41,8 @@ static int format_exponent_max(opc_format_t format) {
   return (numbers_at_top ? top : top - 1) - format_bias(format);
 }
 
-/* Both conversions work on the bits alone: a signalling NaN stays what it is, and neither a rounding mode nor a
- * flush-to-zero mode that an operator left behind changes what the harness computes. */
+/* Both conversions work only on the bits: a signalling NaN is preserved. A rounding or flush-to-zero mode that an
+ * operator left set does not change what the harness computes. */
 
 static const uint64_t wide_infinity = UINT64_C(0x7ff) << 52, wide_nan = UINT64_C(0x7ff8) << 48;
 
@@ -73,7 +73,7 @@ static uint64_t widen(uint64_t bits, opc_format_t format) {
   return sign | (uint64_t)(exponent - format_bias(format) + 1023) << 52 | fraction << shift;
 }
 
-/* A magnitude's bits where they are at most the largest number's; what stands for all beyond. */
+/* A magnitude's bits, up to the largest number's; above that, the bits used for overflow. */
 static uint64_t narrow_end(uint64_t result, uint64_t sign, opc_format_t format) {
   const uint64_t ones = (UINT64_C(1) << (format.exponent_bits + format.fraction_bits)) - 1;
   const uint64_t infinity = ((UINT64_C(1) << format.exponent_bits) - 1) << format.fraction_bits;
@@ -82,7 +82,7 @@ static uint64_t narrow_end(uint64_t result, uint64_t sign, opc_format_t format) 
       return sign | (result >= ones ? ones : result);
     case OPC_ENCODING_FNUZ:
       return result > ones ? ones + 1 : result ? sign | result : 0;
-    case OPC_ENCODING_POWER: /* it has neither a sign nor a zero */
+    case OPC_ENCODING_POWER: /* no sign and no zero */
       return result >= ones ? ones : result;
     default:
       return sign | (result >= infinity ? infinity : result);
@@ -93,7 +93,7 @@ static uint64_t narrow_special(uint64_t fraction, uint64_t sign, opc_format_t fo
   const uint64_t infinity = ((UINT64_C(1) << format.exponent_bits) - 1) << format.fraction_bits;
   if (format.encoding != OPC_ENCODING_IEEE) return narrow_end(UINT64_MAX, sign, format);
   uint64_t payload = fraction >> (52 - format.fraction_bits);
-  /* Without any of its payload left the NaN would read as an infinity. */
+  /* With all payload bits cut off, the NaN would become an infinity. */
   if (fraction && !payload) payload = UINT64_C(1) << (format.fraction_bits - 1);
   return sign | infinity | payload;
 }
@@ -106,23 +106,22 @@ static uint64_t narrow(uint64_t bits, opc_format_t format) {
   if (exponent == 0x7ff) return narrow_special(fraction, sign, format);
   if (exponent == 0)
     return narrow_end(0, sign,
-                      format); /* the denormals of double lie below half of any other format's smallest number */
+                      format); /* the denormals of double are below half of any other format's smallest number */
 
   int target = exponent - 1023 + format_bias(format);
   if (format.encoding == OPC_ENCODING_POWER)
     return narrow_end(target < 0 ? 0 : (uint64_t)target + (fraction >> 51), 0, format); /* a tie goes up */
   uint64_t significand = fraction | UINT64_C(1) << 52;
-  if (target <= 0) { /* a denormal of the format: further bits fall off */
+  if (target <= 0) { /* a denormal of the format: more bits are cut off */
     shift += 1 - target;
     target = 0;
     if (shift > 54) return narrow_end(0, sign, format);
   }
   uint64_t kept = significand >> shift, rest = significand & ((UINT64_C(1) << shift) - 1);
   uint64_t halfway = UINT64_C(1) << (shift - 1);
-  kept +=
-      rest + (kept & 1) >
-      halfway; /* to nearest, from the middle to even; no branch, which would be foretold wrongly every other time */
-  /* The hidden bit adds one to the exponent field, which a carry out of the fraction also must. */
+  kept += rest + (kept & 1) >
+          halfway; /* round to nearest, ties to even; no branch, which would be mispredicted half of the time */
+  /* The hidden bit adds one to the exponent field; so does a carry out of the fraction. */
   return narrow_end(target > 0 ? ((uint64_t)(target - 1) << format.fraction_bits) + kept : kept, sign, format);
 }
 
@@ -156,7 +155,7 @@ float opc_half_to_float(uint16_t bits) { return float_narrowed(widen(bits, half_
 uint16_t opc_bfloat16_from_float(float value) { return (uint16_t)narrow(float_widened(value), bfloat16_format); }
 float opc_bfloat16_to_float(uint16_t bits) { return float_narrowed(widen(bits, bfloat16_format)); }
 
-/* The real dtype of a complex one's parts; of a real dtype itself. */
+/* The real dtype of a complex dtype's parts; a real dtype itself. */
 static opc_dtype_t part_dtype(opc_dtype_t dtype) {
   switch (dtype) {
     case OPC_DTYPE_COMPLEX32:
@@ -183,7 +182,7 @@ static double load_floating(opc_dtype_t dtype, const void *in) {
   return double_from_bits(bits);
 }
 
-/* An integer as double on its way to a narrower format: rounded to odd, so that the second rounding is right. */
+/* An integer as double for conversion to a narrower format: rounded to odd, so that the second rounding is correct. */
 static double integer_for_rounding(int64_t value) {
   uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
   int shift = 0;
@@ -301,7 +300,7 @@ double opc_number_load_double(opc_dtype_t dtype, const void *in) {
 
 /* The shortest decimal that reads back as the same element. */
 static void format_floating(opc_dtype_t dtype, double value, bool with_point, char *out, size_t size) {
-  enum { PLAIN_DIGITS = 7 }; /* 10 rather than 1e+01, but 1e+20 */
+  enum { PLAIN_DIGITS = 7 }; /* 10, not 1e+01; but 1e+20 */
   if (!isfinite(value)) {
     snprintf(out, size, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
     return;
@@ -371,7 +370,7 @@ double opc_dtype_max(opc_dtype_t dtype) {
   const int width = 8 * (int)opc_dtype_size(dtype);
   if (opc_dtype_encoding(part) != OPC_ENCODING_NONE) {
     const opc_format_t format = format_of(part);
-    /* All ones are NaN where there are no infinities: the number before them is the largest. */
+    /* Without infinities, all ones are NaN: the number before it is the largest. */
     double significand = 2.0 - ldexp(format.encoding == OPC_ENCODING_FN ? 2.0 : 1.0, -format.fraction_bits);
     return ldexp(significand, format_exponent_max(format));
   }

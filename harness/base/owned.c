@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pointers are copied as bytes: the caller's are pointers to other types. */
+/* Copies pointers as bytes: the caller's pointers have other types. */
 bool opc_array_grow(void *array, size_t count, size_t item_size) {
   void *items;
   if (count & (count - 1)) return true;

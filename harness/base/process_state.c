@@ -13,7 +13,7 @@
 
 /* ---- reading ---- */
 
-/* FNV-1a of each variable, added up: their order is nobody's business. */
+/* Sum of the FNV-1a hashes of the variables, so that their order does not matter. */
 static uint64_t environment_hash(void) {
   uint64_t sum = 0;
   for (char **entry = environ; entry && *entry; entry++) {
@@ -42,7 +42,7 @@ void opc_process_state_read(opc_process_state_t *state) {
   for (int fd = 0; fd < OPC_STREAMS; fd++) stream_read(fd, &state->streams[fd]);
   sched_getaffinity(0, sizeof state->processors, &state->processors);
   if (!getcwd(state->directory, sizeof state->directory)) state->directory[0] = '\0';
-  state->umask = umask(0); /* there is no other way to ask */
+  state->umask = umask(0); /* there is no other way to read it */
   umask(state->umask);
   const char *locale = setlocale(LC_ALL, NULL);
   snprintf(state->locale, sizeof state->locale, "%s", locale ? locale : "");
@@ -81,8 +81,8 @@ static bool same_file(const struct opc_stream_state *left, const struct opc_stre
   return left->open == right->open && left->device == right->device && left->inode == right->inode;
 }
 
-/* Where nothing of the process's own runs, flags and mask mean nothing. The kernel's mask has 64 signals; what glibc's
- * has behind them is not written by sigaction. */
+/* Flags and mask matter only for the process's own handlers. The kernel's mask has 64 signals; sigaction does not write
+ * the rest of glibc's mask. */
 static bool same_action(const struct sigaction *left, const struct sigaction *right) {
   if (left->sa_handler != right->sa_handler) return false;
   if (left->sa_handler == SIG_DFL || left->sa_handler == SIG_IGN) return true;
@@ -95,7 +95,7 @@ static const char *kept_variable(const char *name, size_t length) {
   return NULL;
 }
 
-/* The first variable that is new, changed or gone. Values are not told: some are secrets. */
+/* The first variable that is new, changed or removed. Values are not reported: some are secrets. */
 static bool environment_difference(opc_text_t *out) {
   for (char **entry = environ; entry && *entry; entry++) {
     size_t length = strcspn(*entry, "=");
@@ -134,7 +134,7 @@ void opc_process_state_restore(const opc_process_state_t *now) {
   streams_restore(now);
   if (!CPU_EQUAL(&kept.processors, &now->processors)) sched_setaffinity(0, sizeof kept.processors, &kept.processors);
   if (kept.directory[0] && strcmp(kept.directory, now->directory) != 0 && chdir(kept.directory) != 0) {
-    /* It is gone: then there is nowhere to go back to. */
+    /* The directory was removed: it cannot be restored. */
   }
   umask(kept.umask);
   if (strcmp(kept.locale, now->locale) != 0) setlocale(LC_ALL, kept.locale);

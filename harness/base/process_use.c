@@ -33,7 +33,7 @@ static opc_status_t descriptors_count(size_t *out, opc_error_t *error) {
   static const char path[] = "/proc/self/fd";
   struct stat status;
   if (stat(path, &status) == 0 &&
-      status.st_size > 0) { /* since Linux 6.2 their number (proc_fd_getattr in fs/proc/fd.c) */
+      status.st_size > 0) { /* since Linux 6.2 the number of entries (proc_fd_getattr in fs/proc/fd.c) */
     *out = (size_t)status.st_size;
     return OPC_OK;
   }
@@ -42,7 +42,7 @@ static opc_status_t descriptors_count(size_t *out, opc_error_t *error) {
   size_t count = 0;
   for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) count += entry->d_name[0] != '.';
   closedir(folder);
-  *out = count - 1; /* the folder's own */
+  *out = count - 1; /* the descriptor of the folder itself */
   return OPC_OK;
 }
 
@@ -50,11 +50,12 @@ static opc_status_t threads_count(size_t *out, opc_error_t *error) {
   static const char path[] = "/proc/self/task";
   struct stat status;
   if (stat(path, &status) != 0) return refused(path, error);
-  *out = (size_t)status.st_nlink - 2; /* each is a folder in it (proc_task_getattr in the kernel's fs/proc/base.c) */
+  *out =
+      (size_t)status.st_nlink - 2; /* each thread is a subfolder (proc_task_getattr in the kernel's fs/proc/base.c) */
   return OPC_OK;
 }
 
-/* With AddressSanitizer in the program glibc's malloc is not used; its own answers then
+/* A program built with AddressSanitizer does not use glibc's malloc; then the sanitizer's function answers
  * (sanitizer/allocator_interface.h). */
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 extern size_t __sanitizer_get_heap_size(void) __attribute__((weak));

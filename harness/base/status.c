@@ -25,7 +25,7 @@ opc_status_t opc_error_prefix(opc_error_t *error, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(prefix, sizeof prefix, format, arguments);
   va_end(arguments);
-  /* A message that is too long loses its end, never its beginning. */
+  /* A message that is too long is cut at its end, never at its beginning. */
   int used = snprintf(error->message, sizeof error->message, "%s: ", prefix);
   if (used > 0 && (size_t)used < sizeof error->message) {
     size_t room = sizeof error->message - (size_t)used - 1;

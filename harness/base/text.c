@@ -37,7 +37,7 @@ static void text_addv(opc_text_t *text, const char *format, va_list arguments) {
   if (!text_reserve(text, 0)) return;
   size_t room = text->capacity - text->length;
   va_copy(again, arguments);
-  int length = vsnprintf(text->data + text->length, room, format, again); /* most fit at once */
+  int length = vsnprintf(text->data + text->length, room, format, again); /* most texts fit at the first try */
   va_end(again);
   if (length >= 0 && (size_t)length >= room && text_reserve(text, (size_t)length))
     vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);
@@ -52,8 +52,8 @@ void opc_text_addf(opc_text_t *text, const char *format, ...) {
   va_end(arguments);
 }
 
-/* Bytes of the UTF-8 sequence at `bytes`, 0 where none starts there: shortest forms only, no surrogates, at most
- * U+10FFFF (RFC 3629). */
+/* Length of the UTF-8 sequence at `bytes`; 0: none starts there. Shortest forms only, no surrogates, at most U+10FFFF
+ * (RFC 3629). */
 static size_t utf8_sequence(const unsigned char *bytes, size_t length) {
   unsigned char first = bytes[0];
   if (first < 0x80) return first != 0;
@@ -68,7 +68,7 @@ static size_t utf8_sequence(const unsigned char *bytes, size_t length) {
 }
 
 void opc_text_add_utf8(opc_text_t *text, const char *bytes, size_t length) {
-  size_t good = 0; /* where the stretch of good bytes that is not added yet starts */
+  size_t good = 0; /* start of the valid bytes that are not yet added */
   for (size_t i = 0; i < length;) {
     size_t size = utf8_sequence((const unsigned char *)bytes + i, length - i);
     if (size) {

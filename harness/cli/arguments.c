@@ -33,10 +33,10 @@ void opc_complain(const char *format, ...) {
 
 /* ---- names of options ---- */
 
-/* In the plan, not in this version: told apart from a typing mistake. */
+/* Planned, but not in this version: distinguished from a typing mistake. */
 static const char *const later_options[] = {"html", "junit-flavor"};
 
-/* What argp adds to every command by itself. */
+/* Options that argp adds to every command. */
 static const struct argp_option own_options[] = {
     {"help", '?', NULL, 0, NULL, 0}, {"usage", 0, NULL, 0, NULL, 0}, {"version", 'V', NULL, 0, NULL, 0}, {0}};
 
@@ -58,7 +58,7 @@ static void look_up(lookup_t *lookup, const struct argp_option *options, const c
   }
 }
 
-/* Looks at one "--name[=value]". *out_takes_next: its value is the next argument. */
+/* Checks one "--name[=value]". *out_takes_next: its value is the next argument. */
 static opc_status_t check_long(const struct argp *argp, const char *argument, bool *out_takes_next,
                                opc_error_t *error) {
   char name[64];

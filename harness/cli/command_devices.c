@@ -61,14 +61,14 @@ static int processor_count(void) {
   return online > 0 ? (int)online : 1;
 }
 
-/* Why there are none in detail: of the libtorch that is taken where nothing says which. */
+/* The detailed reason why there are none, for the default libtorch. */
 static opc_status_t plan_simulated(opc_cuda_plan_t *out, opc_error_t *error) {
   OPC_SCOPED(opc_worker_plan_clear) opc_worker_plan_t worker = {0};
   *out = (opc_cuda_plan_t){0};
   opc_error_t why;
   opc_status_t status = OPC_OK;
   if (opc_worker_plan(NULL, NULL, &worker, &why) == OPC_OK) status = opc_cuda_plan(&worker, NULL, out, error);
-  else snprintf(out->why, sizeof out->why, "%.500s", why.message); /* the others are there all the same */
+  else snprintf(out->why, sizeof out->why, "%.500s", why.message); /* the other devices are still listed */
   return status;
 }
 

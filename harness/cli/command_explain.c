@@ -67,7 +67,7 @@ static void show_check(const opc_screen_t *screen, size_t check) {
   }
 }
 
-/* How findings become problems (reports/problems/problem_merge.c, reports/problems/problems.c). */
+/* How findings are merged into problems (reports/problems/problem_merge.c, reports/problems/problems.c). */
 static void show_problems(const opc_screen_t *screen) {
   static const char *const paragraphs[][2] = {
       {"what",

@@ -63,12 +63,12 @@ static const struct argp inspect_argp = {options,
                                          NULL,
                                          NULL};
 
-/* The libtorch that a run would take for the library. Without one, or without a worker, what depends on it stays open.
- */
+/* The libtorch that a run would use for the library. Without libtorch or a worker, what depends on it remains unknown.
+ * */
 static opc_status_t find_torch(const inspect_command_t *inspect, const char *library, char folder[PATH_MAX],
                                char version[16], opc_error_t *error) {
   opc_worker_plan_t plan;
-  opc_library_error_t unfit; /* what does not fit shows in what is missing */
+  opc_library_error_t unfit; /* a mismatch shows as missing symbols */
   opc_status_t status = opc_worker_plan(NULL, inspect->torch_root, &plan, error);
   folder[0] = version[0] = '\0';
   if (status == OPC_OK && inspect->torch_root == NULL)

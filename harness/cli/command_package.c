@@ -17,7 +17,7 @@ typedef struct package_command {
   opc_error_t *error;
   opc_execution_t execution;
   opc_progress_t progress;
-  const char *device; /* NULL: the package says */
+  const char *device; /* NULL: as in the package */
   char device_of_case[16];
 } package_command_t;
 
@@ -120,7 +120,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
 
 static const struct argp package_argp = {options, parse, "MODEL.pt2", doc, NULL, NULL, NULL};
 
-/* What a run proved is what a person wants to read here: the words of the passes. */
+/* Shows the messages of passes: the user wants to read what the run proved. */
 static bool show_pass(const json_t *record, void *context) {
   const opc_screen_t *screen = context;
   opc_case_id_t id;
@@ -137,7 +137,7 @@ static opc_status_t show(const opc_problems_t *problems, int exit_code, void *co
   package_command_t *package = context;
   opc_screen_t screen = opc_screen_of(stdout);
   opc_journal_summary_t summary;
-  /* A package has one model or two: there is room for all that is known of them. */
+  /* A package has only one or two models, so there is room for all details. */
   const opc_terminal_view_t view = {
       .exit_code = exit_code, .verbose = true, .whole = opc_execution_whole(&package->execution)};
   opc_journal_reader_summary(problems->journal, &summary);
@@ -150,7 +150,7 @@ static opc_status_t show(const opc_problems_t *problems, int exit_code, void *co
   return OPC_OK;
 }
 
-/* What nobody said, the case and then the package say. */
+/* Options that the user did not give come from the case, then from the package. */
 static void choose_target(package_command_t *package) {
   opc_run_options_t *to = &package->execution.options;
   opc_package_target_t own = opc_package_target(to->package);

@@ -22,7 +22,7 @@ typedef struct record_command {
   opc_strings_t namespaces, globs;
   const char *output;
   bool values;
-  char **words; /* of the program */
+  char **words; /* the program's command line */
   char *folder, *shim, *observers, *values_folder;
 } record_command_t;
 
@@ -108,7 +108,7 @@ static const struct argp record_argp = {options, parse, "-- COMMAND [ARGUMENT...
 
 /* ---- where things are ---- */
 
-/* Beside the program in a build and where it is installed: bin/../lib/opcheck-c. */
+/* Next to the program in a build, and at the installed path: bin/../lib/opcheck-c. */
 static opc_status_t find_libraries(record_command_t *record) {
   char self[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -131,7 +131,8 @@ static opc_status_t find_libraries(record_command_t *record) {
   return status;
 }
 
-/* Beside the output, so that what is large is moved and not copied; for a device or a pipe in the temporary folder. */
+/* Next to the output, so that large files are moved and not copied; in the temporary folder if the output is a device
+ * or a pipe. */
 static opc_status_t make_folder(record_command_t *record) {
   struct stat there;
   char absolute[PATH_MAX], *slash;
@@ -210,13 +211,13 @@ static int gather(const record_command_t *record) {
   return code;
 }
 
-/* The shell, or whoever waits, is to see what it would have seen without us. */
+/* The shell or parent process must see the same status as without opcheck-c. */
 static int end_as(int status, int own) {
   if (WIFSIGNALED(status)) {
     const struct rlimit no_core = {0};
     sigset_t all;
     fflush(NULL);
-    setrlimit(RLIMIT_CORE, &no_core); /* the program has left its own */
+    setrlimit(RLIMIT_CORE, &no_core); /* the program has written its own core dump */
     signal(WTERMSIG(status), SIG_DFL);
     sigfillset(&all);
     sigprocmask(SIG_UNBLOCK, &all, NULL);
@@ -242,7 +243,7 @@ static int run(record_command_t *record, const opc_arguments_t *arguments) {
   return end_as(status, code);
 }
 
-/* Options stand before "--"; what is behind it is not ours to look at. */
+/* Options stand before "--"; arguments after it belong to the program. */
 static opc_arguments_t split(const opc_arguments_t *arguments, record_command_t *record) {
   opc_arguments_t own = *arguments;
   for (int i = 1; i < arguments->argc; i++) {

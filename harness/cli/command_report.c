@@ -11,7 +11,7 @@ enum { KEY_FIRST_REPORT = 256, OPTIONS_MAX = 8, KEY_JUNIT_CASES = 512, KEY_VERBO
 typedef struct report_command {
   opc_error_t *error;
   const char *action, *journal;
-  const char *files[OPTIONS_MAX]; /* by report */
+  const char *files[OPTIONS_MAX]; /* indexed by report */
   opc_junit_cases_t junit_cases;
   bool verbose;
 } report_command_t;

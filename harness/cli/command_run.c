@@ -265,7 +265,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
 
 static const struct argp run_argp = {options, parse, "[LIB...]", doc, NULL, NULL, NULL};
 
-/* A line a case, with a tab before the reason. */
+/* One line per case, with a tab before the reason. */
 static void print_planned(const char *name, bool skip, const char *why, void *context) {
   (void)context;
   printf("%s\t%s%s\n", name, skip ? "skip: " : "", why);
@@ -286,14 +286,14 @@ static opc_status_t show(const opc_problems_t *problems, int exit_code, void *co
   return OPC_OK;
 }
 
-/* Under a tool everything takes longer. */
+/* Everything takes longer under a tool. */
 static void scale_times(run_command_t *run) {
   opc_run_options_t *to = &run->execution.options;
   if (!run->execution.timeout_given) to->timeout *= opc_run_pace(to);
   if (!run->operator_time_given) to->operator_time *= opc_run_pace(to);
 }
 
-/* Said before: who expects a second would think that it hangs. */
+/* Printed in advance: users who expect a run of a second would think that it hangs. */
 static void prepare_memcheck(run_command_t *run) {
   opc_run_options_t *to = &run->execution.options;
   if (!to->memcheck) return;

@@ -14,7 +14,7 @@
 #include "supervise/common/visible_devices.h"
 #include "supervise/process/cuda_plan.h"
 
-/* Appends a record to a journal that nobody else writes at the moment. */
+/* Appends a record to a journal that no other process is writing. */
 static opc_status_t append_record(const char *path, json_t *record, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   OPC_SCOPED(opc_scope_free) char *line = record ? json_dumps(record, JSON_COMPACT) : NULL;
@@ -28,8 +28,7 @@ static opc_status_t append_record(const char *path, json_t *record, opc_error_t 
   return status;
 }
 
-/* The record that a run's journal begins with. The run writes its own over it; this one is what the early reports are
- * made from. */
+/* The first record of a run's journal. The run overwrites it with its own; the early reports are made from this one. */
 static json_t *early_record(const opc_run_options_t *options) {
   char started[32];
   time_t now = time(NULL);
@@ -37,7 +36,7 @@ static json_t *early_record(const opc_run_options_t *options) {
   strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
   json_t *argv = json_array();
   for (size_t i = 0; i < options->argc; i++) {
-    json_t *argument = json_string(options->argv[i]); /* NULL: no UTF-8 */
+    json_t *argument = json_string(options->argv[i]); /* NULL: not UTF-8 */
     json_array_append_new(argv, argument ? argument : json_string("?"));
   }
   return json_pack("{s:s, s:s, s:s, s:o, s:I, s:s}", "t", "run", "format", "opcheck-c/journal/1", "version",
@@ -54,7 +53,7 @@ static opc_status_t choose_journal(opc_execution_t *execution, char **out, opc_e
     struct stat info;
     bool regular = fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode);
     fclose(file);
-    /* The reports are read back from it. */
+    /* The reports are generated from it. */
     if (!regular) return opc_error_set(error, OPC_ERR_USAGE, "--journal %s: give a regular file", execution->journal);
     *out = opc_string_copy(execution->journal);
     return *out ? OPC_OK : opc_out_of_memory(error);
@@ -76,8 +75,8 @@ static opc_status_t choose_journal(opc_execution_t *execution, char **out, opc_e
   return OPC_OK;
 }
 
-/* That a file can be written there at all: a run of an hour must not end with this. What is no regular file would be
- * replaced by one. */
+/* Checks that the file can be written: an hour-long run must not fail at its end. A target that is no regular file
+ * would be replaced by one. */
 static opc_status_t check_samples_target(const char *file, opc_error_t *error) {
   struct stat info;
   if (!file) return OPC_OK;
@@ -108,7 +107,7 @@ static opc_status_t begin_reports(const opc_execution_t *execution, opc_error_t 
   return status;
 }
 
-/* Every report is tried, so that one full disk does not take the others along; the first error is kept. */
+/* Tries every report, so that one full disk does not affect the others; keeps the first error. */
 static opc_status_t finish_reports(opc_execution_t *execution, const opc_problems_t *problems, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   const opc_report_source_t source = {problems->journal, problems, execution->junit_cases};
@@ -122,7 +121,7 @@ static opc_status_t finish_reports(opc_execution_t *execution, const opc_problem
   return status;
 }
 
-/* What warnings and operators that were not checked make of a run that is fine otherwise. */
+/* The exit code of an otherwise successful run, given its warnings and unchecked operators. */
 static int judged_code(const opc_execution_t *execution, opc_journal_reader_t *reader, int code) {
   opc_journal_summary_t summary;
   opc_journal_reader_summary(reader, &summary);
@@ -132,7 +131,7 @@ static int judged_code(const opc_execution_t *execution, opc_journal_reader_t *r
   return mild && ((execution->strict && summary.warnings) || too_few) ? OPC_EXIT_BROKEN : code;
 }
 
-/* *out_worth: the run broke off, or a report could not be written, and the journal holds what was found. */
+/* *out_worth: the run was aborted, or a report could not be written, and the journal has results. */
 static int make_reports(opc_execution_t *execution, opc_status_t run_status, int code, bool *out_worth) {
   opc_error_t error;
   opc_journal_reader_t *reader = NULL;
@@ -146,7 +145,7 @@ static int make_reports(opc_execution_t *execution, opc_status_t run_status, int
     status = opc_problems_make(reader, &problems, &error);
   }
   if (status == OPC_OK) status = finish_reports(execution, &problems, &error);
-  /* One line reports a wrong sample file: there is nothing to show. */
+  /* An invalid sample file is reported in one line: there are no results to show. */
   bool reached = summary.libraries > 0 && opc_exit_code(run_status) != OPC_EXIT_USAGE;
   if (problems.journal && (run_status == OPC_OK || reached)) {
     opc_error_t shown;
@@ -187,7 +186,7 @@ int opc_execution_run(opc_execution_t *execution) {
     if (status != OPC_OK) {
       code = opc_exit_code(status);
       opc_complain("%s", error.message);
-      /* The reports say why they are incomplete; where even this cannot be written, they still say that they are. */
+      /* The reports say why they are incomplete. If this cannot be written, they still say that they are. */
       opc_error_t ignored;
       if (append_record(journal, json_pack("{s:s, s:s}", "t", "note", "message", error.message), &ignored) != OPC_OK)
         errno = 0;
@@ -238,7 +237,7 @@ opc_status_t opc_libraries_add(opc_strings_t *libraries, const char *path, opc_e
     if (status == OPC_ERR_MEMORY || libraries->count > before) return status;
     if (status != OPC_OK) opc_complain("%s", error->message);
   }
-  return add_library(path, libraries, error); /* reports a package without any like any file that is no library */
+  return add_library(path, libraries, error); /* reports a package without libraries like any file that is no library */
 }
 
 /* ---- options ---- */

@@ -1,4 +1,4 @@
-/* What inspect found, for a person. */
+/* The results of inspect as text. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* opcheck-c: finds the subcommand and hands over. */
+/* opcheck-c: finds the subcommand and runs it. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -83,15 +83,15 @@ static int dispatch(int argc, char **argv, bool pipe_ignored, bool limit_ignored
 }
 
 int main(int argc, char **argv) {
-  bool limit_ignored =
-      signal(SIGXFSZ, SIG_IGN) ==
-      SIG_IGN; /* a file-size limit is an error to tell, not a signal to die of; workers get their own default back */
-  bool pipe_ignored = signal(SIGPIPE, SIG_IGN) ==
-                      SIG_IGN; /* "opcheck-c list LIB | head" is to take its temporary journal away all the same */
+  bool limit_ignored = signal(SIGXFSZ, SIG_IGN) == SIG_IGN; /* exceeding a file-size limit is reported as an error, not
+                                                               a fatal signal; workers get the default action back */
+  bool pipe_ignored =
+      signal(SIGPIPE, SIG_IGN) == SIG_IGN; /* "opcheck-c list LIB | head" must still remove its temporary journal */
   int code = dispatch(argc, argv, pipe_ignored, limit_ignored);
   if (fflush(stdout) != 0 || ferror(stdout)) {
     struct pollfd reader = {.fd = STDOUT_FILENO};
-    bool gone = poll(&reader, 1, 0) == 1 && reader.revents & POLLERR; /* on purpose: no news to whoever closed it */
+    bool gone =
+        poll(&reader, 1, 0) == 1 && reader.revents & POLLERR; /* on purpose: no error if the reader closed the pipe */
     if (!gone) opc_complain("cannot write to standard output");
     if (code == OPC_EXIT_OK) code = OPC_EXIT_HARNESS;
   }

@@ -9,7 +9,7 @@ static size_t least(size_t a, size_t b, size_t c) {
   return smaller < c ? smaller : c;
 }
 
-/* Edits, with a swap of neighbours as one (optimal string alignment). */
+/* Edit distance; a swap of neighbours is one edit (optimal string alignment). */
 static size_t distance_of(const char *left, const char *right) {
   size_t rows[3][LONGEST + 1];
   size_t left_length = strnlen(left, LONGEST + 1), right_length = strnlen(right, LONGEST + 1);
@@ -32,7 +32,7 @@ void opc_nearest_try(opc_nearest_t *nearest, const char *candidate) {
   size_t length = strlen(nearest->word);
   size_t limit = length <= 3 ? 1 : length <= 8 ? 2 : length / 3;
   size_t distance = distance_of(nearest->word, candidate);
-  /* Half a name is a good hint too, its end the best one: "undeclared" for "mutation.undeclared". */
+  /* Half a name is a good hint too, its end the best: "undeclared" for "mutation.undeclared". */
   const char *part = length >= 3 && distance > limit ? strstr(candidate, nearest->word) : NULL;
   if (part) distance = part[length] == '\0' ? limit - 1 : limit;
   if (distance > limit || (nearest->best && distance >= nearest->distance)) return;

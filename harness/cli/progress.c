@@ -23,7 +23,7 @@ void opc_progress_show(const opc_run_progress_t *state, void *context) {
     opc_text_addf(&line, ", %" PRIu64 " finding%s", state->findings, state->findings == 1 ? "" : "s");
   if (state->current) opc_text_addf(&line, "  %s", state->current);
   opc_xml_text_message(&clean, opc_text_c(&line), line.length);
-  /* A line that wraps could not be taken away again. */
+  /* A line that wraps could not be erased again. */
   size_t width = (size_t)(progress->screen.width ? progress->screen.width : DEFAULT_WIDTH) - 1;
   size_t length = clean.length < width ? clean.length : width;
   while (length > 0 && length < clean.length && ((unsigned char)clean.data[length] & 0xc0) == 0x80) length--;

@@ -11,13 +11,13 @@
 
 #include "base/text.h"
 
-/* Of the dynamic symbols: what is needed to visit them. */
+/* What visiting the dynamic symbols needs. */
 typedef struct opc_elf_inside {
   Elf *elf;
   int fd;
-  size_t names; /* section of the section names */
+  size_t names; /* section that holds the section names */
   Elf_Scn *dynamic, *symbols, *versions, *wanted, *offered;
-  GElf_Addr calls; /* address of the relocations of the procedure linkage table; 0: none */
+  GElf_Addr calls; /* address of the procedure linkage table's relocations; 0: none */
 } opc_elf_inside_t;
 
 static const char *string_of(const opc_elf_inside_t *inside, const GElf_Shdr *header, uint64_t offset) {
@@ -75,7 +75,7 @@ static opc_status_t read_sections(opc_elf_file_t *file, opc_error_t *error) {
 static opc_status_t open_file(opc_elf_file_t *file, opc_error_t *error) {
   opc_elf_inside_t *inside = file->inside;
   struct stat about;
-  /* Not blocking: somebody may name a pipe. */
+  /* Non-blocking: the path may be a named pipe. */
   inside->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (inside->fd < 0 || fstat(inside->fd, &about) != 0) {
     return opc_error_set(error, OPC_ERR_IO, "%s: %s", file->path, strerror(errno));
@@ -124,8 +124,7 @@ bool opc_elf_needs(const opc_elf_file_t *file, const char *name) {
 
 /* ---- symbols ---- */
 
-/* The relocations of the procedure linkage table, as a bit for each symbol; NULL: none, or no memory. The caller frees.
- */
+/* The procedure linkage table's relocations, one bit per symbol; NULL: none, or out of memory. The caller frees. */
 static unsigned char *find_called(const opc_elf_inside_t *inside, size_t symbol_count) {
   if (inside->calls == 0) return NULL;
   for (Elf_Scn *section = NULL; (section = elf_nextscn(inside->elf, section)) != NULL;) {
@@ -144,12 +143,12 @@ static unsigned char *find_called(const opc_elf_inside_t *inside, size_t symbol_
   return NULL;
 }
 
-/* The versions that the file wants of others: number -> library and version. */
+/* The versions that the file needs from other libraries: number -> library and version. */
 typedef struct wanted_version {
   const char *library, *version;
 } wanted_version_t;
 
-enum { VERSIONS = 1024 }; /* more than any linker made: libraries have some tens */
+enum { VERSIONS = 1024 }; /* more than any linker wrote: libraries have a few dozen */
 
 static void read_wanted(const opc_elf_inside_t *inside, wanted_version_t *out) {
   GElf_Shdr header;

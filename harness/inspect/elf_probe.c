@@ -1,5 +1,5 @@
-/* Looks at a library's file before a loader does: what dlopen says about these is short, and differs from one libc to
- * the next. */
+/* Inspects a library's file before a loader does: dlopen's messages for such files are short and differ between libcs.
+ * */
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -74,8 +74,7 @@ static bool check_start(int fd, opc_library_error_t *out) {
   return false;
 }
 
-/* The loader maps segments and never looks at sections; a file whose section table is cut off is incomplete all the
- * same. */
+/* The loader maps segments and ignores sections; but a file with a cut-off section table is incomplete. */
 static bool is_truncated(Elf *elf, const GElf_Ehdr *header, size_t size) {
   uint64_t sections_end = header->e_shoff + (uint64_t)header->e_shnum * header->e_shentsize;
   if (header->e_shoff != 0 && (sections_end > size || sections_end < header->e_shoff)) return true;
@@ -122,7 +121,7 @@ static bool check_elf(int fd, size_t size, opc_library_error_t *out) {
 bool opc_elf_probe(const char *path, opc_library_error_t *out) {
   struct stat status;
   memset(out, 0, sizeof *out);
-  /* Without O_NONBLOCK opening a named pipe waits for a writer. */
+  /* Without O_NONBLOCK, opening a named pipe waits for a writer. */
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0 || fstat(fd, &status) != 0) {
     int number = errno;

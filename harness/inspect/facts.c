@@ -19,7 +19,7 @@ bool opc_symbol_is_python(const char *name) {
   return name[0] == 'P' && name[1] == 'y' && (name[2] == '_' || (name[2] >= 'A' && name[2] <= 'Z'));
 }
 
-/* "cuInit", "hipMalloc": and not "curl_easy_init". */
+/* Matches "cuInit" and "hipMalloc", but not "curl_easy_init". */
 static bool begins_word(const char *name, const char *word) {
   const size_t length = strlen(word);
   return strncmp(name, word, length) == 0 && name[length] >= 'A' && name[length] <= 'Z';
@@ -45,12 +45,12 @@ bool opc_symbol_is_accelerator(const char *name) {
   return false;
 }
 
-/* The function is qualified by a reference or not; the namespace may be a substitution. */
+/* With or without a reference qualifier on the function; the namespace may be a substitution. */
 bool opc_symbol_is_newer_torch(const char *name) {
   return begins(name, "_ZN") && has(name, "5torch7Library") && has(name, "10headeronly");
 }
 
-/* It shows as the substitution "Ss"; a new one has "NSt7__cxx1112basic_string". */
+/* An old string is mangled as the substitution "Ss", a new one as "NSt7__cxx1112basic_string". */
 bool opc_symbol_has_old_string(const char *name) {
   if (!begins(name, "_Z") || has(name, "__cxx11")) return false;
   const size_t length = strlen(name);

@@ -4,7 +4,7 @@
 
 #include "cuda/image/fat_container.h"
 
-/* False: there is no room, as no file has so many architectures. */
+/* False: no room, as no file has so many architectures. */
 static bool add(const opc_gpu_code_t *code, opc_gpu_codes_t *out) {
   size_t i = 0;
   while (i < out->count && !(out->items[i].architecture == code->architecture && out->items[i].suffix == code->suffix &&
@@ -65,7 +65,7 @@ bool opc_fatbin_visit(const unsigned char *bytes, size_t size, void (*visit)(con
     opc_fatbin_t fatbin = {0};
     if (!opc_fat_container_read(bytes + at, size - at, &container)) {
       if (container.magic == OPC_FAT_MAGIC) return false;
-      at += 8; /* between containers lies padding */
+      at += 8; /* padding between containers */
       continue;
     }
     if (opc_fat_visit(bytes + at, note, &fatbin) == OPC_FAT_DAMAGED) fatbin.codes.damaged = true;

@@ -15,10 +15,10 @@ typedef struct inspecting {
   const opc_elf_file_t *file;
   opc_facts_t facts;
   opc_symbol_search_t search;
-  json_t *remarks; /* array of texts */
+  json_t *remarks; /* array of strings */
 } inspecting_t;
 
-/* Bytes of a file as a JSON string: what is no UTF-8 is shown. */
+/* Bytes of a file as a JSON string; invalid UTF-8 is shown escaped. */
 static json_t *words(const char *text) {
   OPC_SCOPED(opc_text_clear) opc_text_t shown = {0};
   if (text == NULL) return json_null();
@@ -58,7 +58,7 @@ static json_t *needs_json(const inspecting_t *inspecting) {
   json_t *needs = json_array();
   for (size_t i = 0; i < inspecting->search.need_count; i++) {
     const opc_need_t *need = &inspecting->search.needs[i];
-    /* Of its parts only what nothing else reports: what is missing. */
+    /* For its parts, only what nothing else reports: missing libraries. */
     if (need->by == inspecting->file || need->place.how == OPC_FOUND_NOWHERE)
       (void)json_array_append_new(needs, need_json(inspecting, need));
   }
@@ -162,7 +162,7 @@ static const char *judge(inspecting_t *inspecting, opc_text_t *verdict) {
   return "no";
 }
 
-/* Of the CUDA runtime that a library asks for, "libcudart.so.13"; 0: it asks for none. */
+/* Major version of the CUDA runtime that a library needs ("libcudart.so.13"); 0: it needs none. */
 static int cuda_major(const opc_elf_file_t *file) {
   for (size_t i = 0; i < file->needed_count; i++) {
     const char *version =

@@ -9,7 +9,7 @@
 
 typedef struct reading {
   const opc_gpu_codes_t *whole;
-  const opc_gpu_codes_t *codes; /* of the file that is being read */
+  const opc_gpu_codes_t *codes; /* of the current file */
   opc_uneven_t *out;
 } reading_t;
 
@@ -37,7 +37,7 @@ static void visit_kernels(const opc_fatbin_t *fatbin, void (*visit)(const char *
   opc_image_unpacked_free(plain, size);
 }
 
-/* ---- kernels of files that have less than the whole ---- */
+/* ---- kernels of files without all architectures ---- */
 
 static void kernel_add(const char *kernel, void *context) {
   const reading_t *reading = context;
@@ -57,7 +57,7 @@ static void see_uneven(const opc_fatbin_t *fatbin, void *context) {
   if (is_uneven(&fatbin->codes, reading->whole)) visit_kernels(fatbin, kernel_add, reading);
 }
 
-/* ---- what other files have of them ---- */
+/* ---- code for them in other files ---- */
 
 static int compare(const void *a, const void *b) {
   return strcmp(((const opc_uneven_kernel_t *)a)->name, ((const opc_uneven_kernel_t *)b)->name);
@@ -75,7 +75,7 @@ static void see_whole(const opc_fatbin_t *fatbin, void *context) {
   if (!is_uneven(&fatbin->codes, reading->whole)) visit_kernels(fatbin, kernel_merge, reading);
 }
 
-/* The same kernel in several files is one. */
+/* Merges entries of the same kernel from several files. */
 static void join_equal(opc_uneven_t *out) {
   size_t kept = 0;
   for (size_t i = 0; i < out->count; i++) {

@@ -14,7 +14,7 @@ bool opc_kernel_identifier(const char *mangled, const char **out, size_t *out_le
   const char *at = mangled + 2;
   bool nested = *at == 'N';
   if (nested) at++;
-  if (*at == 'L') at++; /* of internal linkage */
+  if (*at == 'L') at++; /* internal linkage */
   while (isdigit((unsigned char)*at)) {
     char *name;
     unsigned long length = strtoul(at, &name, 10);
@@ -51,9 +51,9 @@ typedef struct search {
   opc_error_t *error;
 } search_t;
 
-/* The string stands there whole. */
+/* Whether the section contains the whole string. */
 static bool has_string(const search_t *search, const char *text) {
-  size_t length = strlen(text) + 1; /* the end of it, too */
+  size_t length = strlen(text) + 1; /* with its NUL */
   const char *at = search->bytes, *end = search->bytes + search->size;
   while ((at = memmem(at, (size_t)(end - at), text, length)) != NULL) {
     if (at == search->bytes || at[-1] == '\0') return true;
@@ -90,7 +90,8 @@ opc_status_t opc_kernel_names_read(const opc_elf_file_t *file, opc_kernel_names_
     size_t length = strnlen(bytes + at, size - at);
     const char *name;
     size_t name_length;
-    bool whole = at + length < size && length > 2 && length < NAME_MAX_LENGTH; /* else its end is not in the section */
+    bool whole = at + length < size && length > 2 &&
+                 length < NAME_MAX_LENGTH; /* otherwise the string continues past the section */
     if (whole && is_name(bytes + at, length) && opc_kernel_identifier(bytes + at, &name, &name_length))
       status = add(out, name, name_length, error);
     at += length + 1;

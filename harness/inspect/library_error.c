@@ -16,7 +16,7 @@ void opc_library_error_set(opc_library_error_t *out, const char *kind, const cha
   va_end(arguments);
 }
 
-/* Copies the word that follows `before` in text, up to a blank, a comma or the end. False: not there. */
+/* Copies the word after `before` in text, up to a blank, a comma or the end. False: not found. */
 static bool word_after(const char *text, const char *before, char *out, size_t size) {
   const char *at = strstr(text, before);
   if (at == NULL) return false;
@@ -81,7 +81,7 @@ static void undefined_symbol(opc_library_error_t *out, const char *symbol, const
 
 static void missing_dependency(opc_library_error_t *out, const char *message, const char *torch) {
   char name[256];
-  /* "NAME: cannot open…", with other words and a bracket in front of it where the bridge has explained it already. */
+  /* "NAME: cannot open…", with other text and a bracket before it if the bridge has already explained it. */
   const char *end = strstr(message, ": cannot open shared object file"), *start = end;
   while (start > message && start[-1] != '(' && start[-1] != ' ') start--;
   size_t length = (size_t)(end - start);
@@ -107,9 +107,8 @@ static void missing_dependency(opc_library_error_t *out, const char *message, co
 
 static bool has(const char *text, const char *part) { return strstr(text, part) != NULL; }
 
-/* The texts are c10's and torch's (aten/src/ATen/core/dispatch/Dispatcher.cpp, torch/library.cpp,
- * torch/csrc/jit/frontend).
- */
+/* The texts come from c10 and torch (aten/src/ATen/core/dispatch/Dispatcher.cpp, torch/library.cpp,
+ * torch/csrc/jit/frontend). */
 static bool from_torch_text(opc_library_error_t *out, const char *text) {
   if (has(text, "Only a single TORCH_LIBRARY can be used")) {
     opc_library_error_set(out, "duplicate",

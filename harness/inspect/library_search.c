@@ -31,7 +31,7 @@ static void folder_of(const char *path, char out[PATH_MAX]) {
   else (void)snprintf(out, PATH_MAX, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
-/* One part of a search path, with $ORIGIN in its two spellings put in. */
+/* One part of a search path, with both spellings of $ORIGIN expanded. */
 static void expand(const char *part, size_t length, const char *origin, char out[PATH_MAX]) {
   size_t used = 0;
   for (size_t i = 0; i < length && used + 1 < PATH_MAX;) {
@@ -64,9 +64,9 @@ static bool try_list(opc_library_place_t *out, opc_library_how_t how, const char
   return false;
 }
 
-/* ---- the system's own folders ---- */
+/* ---- the system's folders ---- */
 
-/* /etc/ld.so.cache, as ldconfig has written it since glibc 2.2. */
+/* /etc/ld.so.cache, in ldconfig's format since glibc 2.2. */
 typedef struct cache_header {
   char magic[20];
   uint32_t entries, strings_size, reserved[5];
@@ -126,7 +126,7 @@ static bool try_system(const char *name, opc_library_place_t *out) {
   return false;
 }
 
-/* Wheels keep the parts of CUDA in site-packages/nvidia/PART/lib. */
+/* Wheels install CUDA's libraries in site-packages/nvidia/PART/lib. */
 static bool try_cuda(const char *torch_folder, const char *name, opc_library_place_t *out) {
   char pattern[PATH_MAX];
   glob_t found = {0};
@@ -139,7 +139,7 @@ static bool try_cuda(const char *torch_folder, const char *name, opc_library_pla
   return hit;
 }
 
-/* The order is the loader's: RPATH counts only where there is no RUNPATH. */
+/* In the loader's order: RPATH counts only without a RUNPATH. */
 void opc_library_find(const opc_elf_file_t *needing, const char *name, const char *torch_folder,
                       opc_library_place_t *out) {
   char origin[PATH_MAX];
@@ -216,7 +216,7 @@ bool opc_library_is_heavy(const char *name) {
   return begins_with_one_of(name, prefixes, sizeof prefixes / sizeof *prefixes);
 }
 
-/* By their whole names: libtorchvision, and libtorch_my_ops, are somebody else's. */
+/* By full name: libtorchvision and libtorch_my_ops belong to others. */
 bool opc_library_is_torch(const char *name) {
   static const char *const names[] = {"libtorch.so",         "libtorch_cpu.so",
                                       "libtorch_cuda.so",    "libtorch_cuda_linalg.so",

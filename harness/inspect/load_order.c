@@ -17,14 +17,14 @@ static bool names(const library_t *library, const library_t *other) {
          (other->file->soname != NULL && opc_elf_needs(library->file, other->file->soname));
 }
 
-/* What was linked to the other comes after it, even where the other could take a symbol from it: malloc, of a library
- * that brings its own. */
+/* A library that the other is linked against does not depend on it, even if it could take a symbol from it: malloc,
+ * from a library with its own. */
 static bool depends(const library_t *library, const library_t *on) {
   if (library->file == NULL || on->file == NULL) return false;
   return names(library, on) || (!names(on, library) && opc_symbol_set_served_by(&library->undefined, on->file));
 }
 
-/* The first that is not placed and depends on none that is not placed; in a circle the first that is left. */
+/* The first unplaced library that depends on no unplaced one; in a cycle, the first that is left. */
 static size_t next(const library_t *libraries, const bool *needs, size_t count) {
   size_t left = count;
   for (size_t i = 0; i < count; i++) {

@@ -16,7 +16,7 @@
 
 enum { OPEN_FOLDERS = 32 };
 
-/* ---- what was unpacked ---- */
+/* ---- unpacked packages ---- */
 
 typedef struct unpacked {
   struct unpacked *next;
@@ -24,7 +24,7 @@ typedef struct unpacked {
   char package[];
 } unpacked_t;
 static unpacked_t *unpacked_all;
-static pid_t owner; /* of the folders: a child leaves them alone */
+static pid_t owner; /* process that owns the folders: a child leaves them alone */
 
 typedef struct kept_name {
   struct kept_name *next;
@@ -85,7 +85,7 @@ static opc_status_t unpack_once(const char *package, const unpacked_t **out, opc
     owner = getpid();
     (void)atexit(remove_all);
   }
-  /* Noted before it is unpacked, so that a half of it is removed too. */
+  /* Recorded before unpacking, so that a partly unpacked package is removed too. */
   strcpy(made->package, package);
   made->folder = folder;
   made->next = unpacked_all;
@@ -101,7 +101,7 @@ const char *opc_package_file(const char *name) {
   opc_error_t ignored;
   if (stat(name, &about) == 0 || errno != ENOTDIR || snprintf(path, sizeof path, "%s", name) >= (int)sizeof path)
     return name;
-  /* A part of it is a file: perhaps a wheel. */
+  /* A prefix of the path is a file, perhaps a wheel. */
   for (char *slash = strrchr(path, '/'); slash != NULL && slash != path; slash = strrchr(path, '/')) {
     const unpacked_t *unpacked = NULL;
     *slash = '\0';
@@ -115,7 +115,7 @@ const char *opc_package_file(const char *name) {
   return name;
 }
 
-/* ---- what is in it ---- */
+/* ---- a package's contents ---- */
 
 bool opc_package_is(const char *path) {
   struct stat about;
@@ -127,7 +127,7 @@ typedef struct found {
   size_t count;
   bool failed; /* out of memory */
 } found_t;
-static found_t *finding; /* nftw hands nothing on */
+static found_t *finding; /* nftw passes no context */
 
 static bool registers_operators(const char *path) {
   opc_elf_file_t *file = NULL;
@@ -143,7 +143,7 @@ static bool registers_operators(const char *path) {
 
 static int note_library(const char *path, const struct stat *about, int kind, struct FTW *where) {
   (void)about;
-  /* libtorch itself registers operators, too, and is nobody's to check here. */
+  /* libtorch's own libraries register operators too, but are not to be checked here. */
   if (kind != FTW_F || strstr(path + where->base, ".so") == NULL || opc_library_is_torch(path + where->base) ||
       !registers_operators(path))
     return 0;

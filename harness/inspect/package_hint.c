@@ -9,7 +9,7 @@
 
 #include "base/owned.h"
 
-/* Names of packages and of their folders differ in case and in their dashes. */
+/* Names of packages and their folders may differ in case and in dashes. */
 static bool same_name(const char *folder, const char *package, size_t length) {
   for (size_t i = 0; i < length; i++) {
     const int a = folder[i] == '-' || folder[i] == '.' ? '_' : tolower((unsigned char)folder[i]);
@@ -48,14 +48,14 @@ static bool read_metadata(const char *info, opc_package_hint_t *out) {
     if (strncmp(line, torch, sizeof torch - 1) != 0) continue;
     const char *rest = line + sizeof torch - 1 + strspn(line + sizeof torch - 1, " (");
     if (strchr("=<>!~", *rest) == NULL || strchr(rest, ';') != NULL)
-      continue; /* another package, or only under a condition */
+      continue; /* another package, or a conditional requirement */
     (void)snprintf(out->torch, sizeof out->torch, "%.*s", (int)strcspn(rest, ")\r\n"), rest);
   }
   (void)fclose(file);
   return out->name[0] != '\0';
 }
 
-/* folder: of site-packages; relative: the library's path in it. */
+/* folder: site-packages; relative: the library's path in it. */
 static bool find_in(const char *folder, const char *relative, opc_package_hint_t *out) {
   char pattern[PATH_MAX], top[256];
   glob_t found = {0};
@@ -63,7 +63,7 @@ static bool find_in(const char *folder, const char *relative, opc_package_hint_t
   (void)snprintf(top, sizeof top, "%.*s", (int)strcspn(relative, "/"), relative);
   if (snprintf(pattern, sizeof pattern, "%s/*.dist-info", folder) >= (int)sizeof pattern) return false;
   if (glob(pattern, GLOB_ONLYDIR, NULL, &found) == 0) {
-    /* By name first, because reading every list of files takes time. */
+    /* By name first, because reading all lists of files takes time. */
     for (int by_record = 0; !hit && by_record < 2; by_record++) {
       for (size_t i = 0; !hit && i < found.gl_pathc; i++) {
         const char *base = strrchr(found.gl_pathv[i], '/') + 1, *dash = strchr(base, '-');

@@ -8,7 +8,7 @@
 
 enum { LEVELS = 8, OPEN_FOLDERS = 32, ENTRIES_MAX = 50000 };
 
-/* Where packages are installed, and where a wheel was unpacked, lies what was noted of them. */
+/* Folders with installed packages or an unpacked wheel contain the packages' metadata (*.dist-info). */
 static bool holds_packages(const char *folder) {
   char pattern[PATH_MAX];
   glob_t found = {0};
@@ -18,7 +18,7 @@ static bool holds_packages(const char *folder) {
   return holds;
 }
 
-/* The topmost folder of the package, in place of the path of a file in it. */
+/* Replaces the path of a file by the topmost folder of its package. */
 static bool package_of(char path[PATH_MAX]) {
   char *end = strrchr(path, '/');
   for (int level = 0; level < LEVELS && end != NULL && end != path; level++) {
@@ -39,7 +39,7 @@ typedef struct search {
   char *out;
   int hits, entries;
 } search_t;
-static search_t *searching; /* nftw hands nothing on */
+static search_t *searching; /* nftw passes no context */
 
 static int see(const char *path, const struct stat *about, int kind, struct FTW *where) {
   (void)about;

@@ -8,12 +8,12 @@
 #include "base/owned.h"
 #include "inspect/facts.h"
 
-enum { FILES_MAX = 512 }; /* a process with more libraries is another kind of problem */
+enum { FILES_MAX = 512 }; /* a process with more libraries has other problems */
 
 typedef struct running {
   opc_symbol_search_t *out;
   const char *torch_folder;
-  size_t parts; /* the first of the files: the library and its own parts; the others only define symbols */
+  size_t parts; /* the number of leading files: the library and its own parts; the others only define symbols */
   opc_error_t *error;
 } running_t;
 
@@ -24,7 +24,7 @@ static opc_status_t keep_file(running_t *running, opc_elf_file_t *file) {
   return OPC_OK;
 }
 
-/* A file that cannot be read defines nothing; the loader would say why. */
+/* An unreadable file defines nothing; the loader would report why. */
 static opc_status_t open_file(running_t *running, const char *path, opc_elf_file_t **out_file) {
   opc_error_t ignored;
   *out_file = NULL;
@@ -67,7 +67,7 @@ static bool is_part(const opc_need_t *need) {
   return own && !need->replaced && !opc_library_is_accelerator(need->name) && !opc_library_is_torch(need->name);
 }
 
-/* The library and its parts, each behind what needs it; the list grows while it is gone through. */
+/* The library and its parts, each after the file that needs it; the list grows during the loop. */
 static opc_status_t collect_parts(running_t *running) {
   opc_symbol_search_t *out = running->out;
   opc_status_t status = OPC_OK;
@@ -90,7 +90,7 @@ static opc_status_t settle_by_path(running_t *running, const char *path, opc_elf
   return status;
 }
 
-/* libtorch's, whether it is named or not: it is in the process. */
+/* Symbols of libtorch, even if not listed as needed: it is in the process. */
 static opc_status_t settle_by_torch(running_t *running) {
   static const char *const names[] = {"libc10.so", "libtorch_cpu.so"};
   opc_status_t status = OPC_OK;
@@ -102,7 +102,8 @@ static opc_status_t settle_by_torch(running_t *running) {
   return status;
 }
 
-/* What is replaced: symbols of its file, and those that look like an accelerator's where there is no file. */
+/* Symbols of stub libraries: those of the replaced file, or, if there is no file, those that look like an
+ * accelerator's. */
 static void settle_inert(running_t *running, bool unknown_accelerator) {
   opc_symbol_set_t *set = &running->out->symbols;
   for (size_t i = 0; i < set->count; i++) {
@@ -116,7 +117,7 @@ static void settle_inert(running_t *running, bool unknown_accelerator) {
   }
 }
 
-/* What is needed by what is needed, in the system, until nothing is left to be found. */
+/* Dependencies of dependencies, in the system, until no more symbols are found. */
 static opc_status_t settle_deeper(running_t *running) {
   opc_symbol_search_t *out = running->out;
   opc_status_t status = OPC_OK;
@@ -135,7 +136,7 @@ static opc_status_t settle_deeper(running_t *running) {
   return status;
 }
 
-/* The file itself is as good as any: the loader looks at the versions before it looks for symbols. */
+/* Checks the file only: the loader checks versions before it looks up symbols. */
 static void check_versions(running_t *running) {
   opc_symbol_search_t *out = running->out;
   for (size_t i = 0; out->lacking_version == NULL && i < out->symbols.count; i++) {
@@ -162,7 +163,7 @@ opc_status_t opc_symbol_search_run(opc_elf_file_t *file, const char *torch_folde
   for (size_t i = 0; status == OPC_OK && i < running.parts; i++) opc_symbol_set_add(&out->symbols, out->files[i]);
   if (status == OPC_OK) status = opc_symbol_set_close(&out->symbols, error);
   for (size_t i = 0; status == OPC_OK && i < running.parts; i++) opc_symbol_set_settle_by(&out->symbols, out->files[i]);
-  /* Small ones first: most symbols of a library are theirs, and libtorch has a hundred thousand. */
+  /* Small ones first: they define most symbols of a library, and libtorch has a hundred thousand. */
   for (size_t i = 0; status == OPC_OK && i < out->need_count; i++) {
     const opc_need_t *need = &out->needs[i];
     opc_elf_file_t *found = NULL;
@@ -195,7 +196,7 @@ const char *opc_symbol_search_telling(const opc_symbol_search_t *search) {
 
 void opc_symbol_search_clear(opc_symbol_search_t *search) {
   opc_symbol_set_clear(&search->symbols);
-  for (size_t i = 1; i < search->file_count; i++) opc_elf_close(search->files[i]); /* the first is the caller's */
+  for (size_t i = 1; i < search->file_count; i++) opc_elf_close(search->files[i]); /* the caller owns the first */
   free(search->files);
   free(search->needs);
   *search = (opc_symbol_search_t){0};

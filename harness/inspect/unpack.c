@@ -11,7 +11,8 @@
 #include <unistd.h>
 #include <zip.h>
 
-static const uint64_t largest_total = UINT64_C(16) << 30; /* unpacked: more is no wheel but a mistake, or malice */
+static const uint64_t largest_total = UINT64_C(16)
+                                      << 30; /* unpacked size: anything larger is a mistake or malicious, not a wheel */
 
 bool opc_is_zip(const char *path) {
   struct stat about;
@@ -23,7 +24,7 @@ bool opc_is_zip(const char *path) {
   return zip;
 }
 
-/* Stays below the folder it is unpacked in. */
+/* Whether it stays inside the target folder. */
 static bool is_safe(const char *name) {
   if (*name == '\0' || *name == '/') return false;
   for (const char *part = name; part != NULL; part = strchr(part, '/') != NULL ? strchr(part, '/') + 1 : NULL) {
@@ -32,7 +33,7 @@ static bool is_safe(const char *name) {
   return true;
 }
 
-/* "x.so", "x.so.1.2", the samples and recipes beside them, and what package_hint.h reads. */
+/* "x.so", "x.so.1.2", the samples and recipes next to them, and the files that package_hint.h reads. */
 static bool is_wanted(const char *name) {
   const char *base = opc_base_name(name), *so = strstr(base, ".so");
   const bool library =
@@ -75,7 +76,7 @@ static opc_status_t unpack_entry(zip_t *archive, zip_uint64_t index, const char 
   opc_status_t status = make_folders(path, strlen(folder) + 1, error);
   if (status != OPC_OK) return status;
   zip_file_t *entry = zip_fopen_index(archive, index, 0);
-  FILE *file = fopen(path, "wxe"); /* x: a name that comes twice is no way to write over what is there */
+  FILE *file = fopen(path, "wxe"); /* x: a duplicate name must not overwrite an existing file */
   if (entry == NULL)
     status = opc_error_set(error, OPC_ERR_IO, "%s in it cannot be read: %s", name, zip_strerror(archive));
   else if (file == NULL) status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));

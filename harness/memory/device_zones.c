@@ -10,10 +10,11 @@
 enum { ROUND = 512 };
 
 typedef struct block {
-  unsigned char *data;  /* the zone in front ends here */
-  size_t bytes, behind; /* of the zone behind: up to the end of the rounded allocation, and a zone more */
-  unsigned char zone; /* what its zones hold: another byte than its neighbours', so that a copy that runs on from one to
-                         the other shows */
+  unsigned char *data; /* start of the tensor's bytes, and end of the red zone before them */
+  size_t bytes,
+      behind; /* `behind`: size of the red zone after the tensor: the rest of the rounded allocation, plus one zone */
+  unsigned char zone; /* the fill byte of its red zones: differs from the neighbours', so that a copy from one zone to
+                         another is detected */
 } block_t;
 
 static struct {
@@ -36,7 +37,7 @@ static bool keep(block_t block) {
   return true;
 }
 
-/* Of the upper half, none twice in 128 allocations. */
+/* In the upper half; no repeat within 128 allocations. */
 static unsigned char next_zone(void) { return (unsigned char)(0x80 | (tracker.made++ * 37 & 0x7f)); }
 
 static void *allocate(size_t bytes) {
@@ -49,13 +50,14 @@ static void *allocate(size_t bytes) {
   bool filled = tracker.calls->fill(base, block.zone, OPC_DEVICE_ZONE) == 0 &&
                 tracker.calls->fill(block.data, tracker.poison, bytes) == 0 &&
                 tracker.calls->fill(block.data + bytes, block.zone, block.behind) == 0 &&
-                tracker.calls->wait() == 0; /* the fills are on another stream than whoever uses the memory */
+                tracker.calls->wait() == 0; /* the fills run on another stream than the code that uses the memory */
   if (filled && keep(block)) return block.data;
   (void)tracker.calls->release(base);
   return NULL;
 }
 
-/* One zone: the first byte that changed, and how many did. At most ROUND + OPC_DEVICE_ZONE bytes are looked at. */
+/* One red zone: the first changed byte, and the number of changed bytes. Reads at most ROUND + OPC_DEVICE_ZONE bytes.
+ * */
 static void look(const block_t *block, unsigned char *zone, size_t size, long long offset) {
   static unsigned char bytes[OPC_DEVICE_ZONE + ROUND];
   size_t first = size, count = 0;

@@ -24,11 +24,11 @@ opc_status_t opc_growth_read(opc_growth_t *growth, int calls, opc_error_t *error
     return opc_error_set(error, OPC_ERR_UNSUPPORTED, "more readings than there is room for");
   opc_status_t status = use_read(growth->count ? &growth->readings[growth->count - 1] : NULL, &use, error);
   if (status != OPC_OK) return status;
-  /* Valgrind keeps what was freed for a while, in memory of its own; it finds such leaks by itself. */
+  /* Valgrind delays the reuse of freed memory, in its own memory; it finds such leaks itself. */
   if (opc_valgrind_active()) use.allocated_bytes = use.mapped_bytes = 0;
 #ifdef __SANITIZE_ADDRESS__
   use.mapped_bytes =
-      0; /* its malloc keeps freed blocks back too, and goes on in new mappings, which would look like the operator's */
+      0; /* its malloc also keeps freed blocks and creates new mappings, which would look like the operator's */
 #endif
   opc_cpu_memory_live_t live = opc_cpu_memory_live();
   growth->readings[growth->count++] = (opc_reading_t){.calls = calls,
@@ -41,7 +41,7 @@ opc_status_t opc_growth_read(opc_growth_t *growth, int calls, opc_error_t *error
   return OPC_OK;
 }
 
-/* A vector that gets a byte a call grows by that much, in steps; what is less is the allocator's own. */
+/* A vector that gets one byte per call grows by that much, in steps; smaller growth comes from the allocator. */
 static size_t least_growth(opc_growth_kind_t kind, size_t calls) {
   if (kind == OPC_GROWTH_ALLOCATED) return calls > FLOOR_BYTES ? calls : FLOOR_BYTES;
   return kind == OPC_GROWTH_MAPPED ? FLOOR_MAPPED : 1;

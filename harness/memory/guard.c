@@ -1,4 +1,4 @@
-/* Allocations between guards. */
+/* Allocations between guard pages. */
 #include "memory/guard.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@
 
 typedef opc_guard_slot_t slot_t;
 
-static void *guard_tree; /* of tsearch: the live ones by address */
+static void *guard_tree; /* for tsearch: the live allocations by address */
 static uint64_t guard_numbers;
 static size_t guard_live_blocks, guard_live_bytes;
 
@@ -33,13 +33,14 @@ static slot_t *slot_at(const void *data) {
 
 /* ---- mappings ---- */
 
-/* What ended waits with its guards in place for the next of its size: to map anew costs more than most calls. */
+/* Keeps ended mappings with their guard pages for the next allocation of that size: a new mapping costs more than most
+ * calls. */
 enum { SPARES_MAX = 64, SPARE_BYTES_MAX = 64 << 10 };
 static slot_t *guard_spares[SPARES_MAX];
 static size_t guard_spare_count;
 
-/* The last that ended, so that a call finds its tensors where an equal one before it had them. One of the other kind,
- * if need be: to change that is one system call. */
+/* The last that ended, so that a call finds its tensors where an equal earlier call had them. If necessary, one of the
+ * other kind: conversion is one system call. */
 static slot_t *spare_take(size_t page_bytes, bool keyed) {
   size_t found = SPARES_MAX;
   for (size_t i = guard_spare_count; i-- > 0;) {
@@ -154,7 +155,7 @@ static bool guard_quarantine;
 static size_t guard_quarantined, guard_quarantined_bytes;
 
 static void slot_retire(slot_t *slot) {
-  slot->touched = true; /* closed or opened anew by slot_close */
+  slot->touched = true; /* closed or reopened by slot_close */
   slot->freed = false;
   opc_guard_slot_close(slot);
   if (!spare_keep(slot)) slot_unmap(slot);

@@ -1,4 +1,4 @@
-/* What was touched beside, in and after an allocation. */
+/* Accesses outside an allocation, to its slack, and after its end. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ static opc_access_t *note(const slot_t *slot, opc_access_kind_t kind, const unsi
 
 static const unsigned char *first_other(const unsigned char *from, const unsigned char *to, unsigned char byte) {
   if (from < to && *from == byte && memcmp(from, from + 1, (size_t)(to - from) - 1) == 0)
-    return NULL; /* each is as the one before it */
+    return NULL; /* each byte equals the one before it */
   for (; from < to; from++)
     if (*from != byte) return from;
   return NULL;
@@ -53,7 +53,7 @@ size_t opc_guard_accesses(const opc_access_t **out) {
 typedef struct region {
   unsigned char *from, *to;
   opc_guard_open_t *open;
-  bool fill; /* what was never there, or is gone, reads as the poison */
+  bool fill; /* memory that never existed, or was freed, reads as poison */
 } region_t;
 
 static bool region_open(const region_t *region, bool write, unsigned char poison) {
@@ -77,14 +77,13 @@ static bool slot_fault(slot_t *slot, unsigned char *at, bool write, opc_access_t
   enum { QUICK_RETURNS_MAX = 1000 };
   region_t region = region_of(slot, at);
   bool inside = region.open == &slot->inside;
-  if (!slot->live && !slot->freed) return false; /* a spare: nothing is known of what was here */
+  if (!slot->live && !slot->freed) return false; /* a spare: its earlier contents are unknown */
   bool forbidden = !inside || slot->freed || (slot->read_only && write);
-  /* Of a thread that was started while the key was closed, or an argument of an earlier call: nothing that anybody
-   * forbade. */
+  /* From a thread started while the key was closed, or to an argument of an earlier call: not a forbidden access. */
   if (!forbidden && slot->keyed)
     return opc_guard_slot_unkey(slot, slot->read_only ? PROT_READ : PROT_READ | PROT_WRITE);
   if (!forbidden) return false;
-  /* Open already: another thread was faster. For ever it is not: then somebody else closed the page. */
+  /* Already open: another thread was faster. If this repeats too often, other code closed the page. */
   if (*region.open >= (write ? OPC_OPEN_WRITE : OPC_OPEN_READ)) return ++quick_returns < QUICK_RETURNS_MAX;
   slot->touched = true;
   if (inside && slot->keyed && !opc_guard_slot_unkey(slot, PROT_READ)) return false;

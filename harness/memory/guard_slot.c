@@ -1,4 +1,4 @@
-/* One mapping with its guards: the lock over all of them, and how its pages are closed to writes and opened. */
+/* One mapping with its guard pages: the lock for all mappings, closing pages to writes and opening them. */
 #include "memory/guard_slot.h"
 
 #include <pthread.h>

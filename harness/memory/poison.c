@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* oneDNN and vector code want a cache line; libtorch's own allocator gives the same. */
+/* oneDNN and vector code want cache line alignment; libtorch's own allocator has it too. */
 enum { POISON_ALIGNMENT = 64 };
 
 static unsigned char poison_byte = 0xa5;

@@ -10,7 +10,7 @@
 enum { ALIGNMENT = 64 };
 
 static atomic_size_t live_blocks, live_bytes;
-static size_t limit = SIZE_MAX / 4; /* a sum of two cannot overflow */
+static size_t limit = SIZE_MAX / 4; /* a sum of two limits cannot overflow */
 
 void *opc_red_zone_allocate(size_t bytes, unsigned char poison) {
   void *block = NULL;
@@ -19,7 +19,7 @@ void *opc_red_zone_allocate(size_t bytes, unsigned char poison) {
   if (posix_memalign(&block, ALIGNMENT, whole) != 0) return NULL;
   unsigned char *data = (unsigned char *)block + OPC_RED_ZONE;
   memset(block, poison, whole);
-  memcpy(block, &bytes, sizeof bytes); /* for the release */
+  memcpy(block, &bytes, sizeof bytes); /* for release */
   opc_valgrind_forbid(block, whole);
   opc_valgrind_forget(data, bytes);
   live_blocks++;

@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a kernel's own arrays need at most; usually less is done, for every call waits for it (2.1 us and 0.13 us,
- * measured). */
+/* The most that a kernel's stack arrays need. Usually less is filled, because every call waits for it (2.1 us and 0.13
+ * us, measured). */
 enum { STACK_BYTES = 64 << 10, STACK_BYTES_USUAL = 16 << 10 };
-/* What glibc has lists of, and how many blocks of each size the shift keeps away: without its cache one would do. */
+/* Sizes for which glibc keeps free lists, and the blocks of each size that the shift holds: without glibc's cache, one
+ * would do. */
 enum {
   LISTED_BLOCKS = 2,
   LISTED_SIZE_STEP = 16,
@@ -24,13 +25,13 @@ static unsigned char stack_byte = OPC_SCRATCH_MEMORY_USUAL;
     memset(room, byte, sizeof room);               \
     __asm__ volatile("" : : "r"(room) : "memory"); \
   } while (0)
-/* A sanitizer would keep the array elsewhere than on the operator's stack. */
+/* A sanitizer would place the array outside the operator's stack. */
 static __attribute__((noinline, no_sanitize_address)) void stack_fill(void) { STACK_FILL(STACK_BYTES, stack_byte); }
 static __attribute__((noinline, no_sanitize_address)) void stack_fill_usual(void) {
   STACK_FILL(STACK_BYTES_USUAL, OPC_SCRATCH_MEMORY_USUAL);
 }
 
-/* malloc fills with the complement of what free fills with; 0 switches both off, so that 0xff cannot be had. */
+/* malloc fills with the complement of free's fill byte; 0 turns both off, so 0xff is not available. */
 static void heap_fill(unsigned char byte) { mallopt(M_PERTURB, 0xff & ~byte); }
 
 void opc_scratch_memory_fill(unsigned char byte) {

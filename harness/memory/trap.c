@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* Threads that touched the pages while they were closed come here once more after they were opened; more often than
- * this nobody does who is not lost. */
+/* Threads that touched the closed pages fault once more after the pages were opened. A thread that faults more often
+ * than this makes no progress. */
 enum { LATE_MAX = 64, RETRY_NS = 50 * 1000 };
 
 static void *trap_pages;
@@ -29,7 +29,7 @@ bool opc_trap_arm(void *pages, size_t bytes, void (*touched)(void)) {
 
 void opc_trap_disarm(void) {
   if (!atomic_load(&trap_armed)) return;
-  (void)mprotect(trap_pages, trap_bytes, PROT_READ | PROT_WRITE); /* it may be unmapped by now */
+  (void)mprotect(trap_pages, trap_bytes, PROT_READ | PROT_WRITE); /* the pages may be unmapped by now */
   atomic_store(&trap_armed, false);
 }
 

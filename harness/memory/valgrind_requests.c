@@ -38,7 +38,7 @@ void opc_valgrind_announce_case(uint64_t number) {
 }
 
 void opc_valgrind_announce_tensor(const char *path, const void *data, size_t bytes) {
-  /* Valgrind's own printf, with fewer conversions than C's. */
+  /* Valgrind's own printf, which has fewer conversions than C's. */
   VALGRIND_PRINTF(OPC_VALGRIND_TENSOR_WORDS "0x%llx %llu %s\n", (unsigned long long)(uintptr_t)data,
                   (unsigned long long)bytes, path);
 }

@@ -38,8 +38,7 @@ static void keep_fds(opc_channel_t *channel, struct msghdr *message) {
   }
 }
 
-/* False when nothing was added: nothing is there, the end was reached, or memory ran out (which ends the channel too).
- */
+/* False: nothing was added, because there is no data, at the end, or out of memory (which also ends the channel). */
 static bool read_more(opc_channel_t *channel) {
   if (channel->ended || channel->fd < 0) return false;
   if (channel->capacity - channel->length < READ_SIZE) {

@@ -14,21 +14,21 @@ enum {
   KIND_EMPTY_OBJECT = 'o'
 };
 
-/* Control characters would be taken for what separates members, or lines. */
+/* Control characters would be read as separators of members or lines. */
 static bool is_plain(const char *text, size_t length) {
   bool plain = true;
   for (size_t i = 0; i < length; i++) plain &= (unsigned char)text[i] >= CONTROL_END;
   return plain;
 }
 
-/* 0: of none. */
+/* 0: no kind. */
 static char kind_of(const json_t *value) {
   if (json_is_real(value)) return KIND_REAL;
   if (json_is_string(value) && is_plain(json_string_value(value), json_string_length(value))) return KIND_TEXT;
   return json_is_object(value) && json_object_size(value) == 0 ? KIND_EMPTY_OBJECT : 0;
 }
 
-/* The bits of a number: how one is written in digits follows the locale, which an operator may have changed. */
+/* A number is sent as its bits: decimal output depends on the locale, which an operator may have changed. */
 static void add_real(opc_text_t *out, double number) {
   uint64_t bits;
   memcpy(&bits, &number, sizeof bits);
@@ -65,7 +65,7 @@ static json_t *read_real(const char *digits, const char *end) {
   uint64_t bits = strtoull(digits, &behind, 16);
   if (behind != end) return NULL;
   memcpy(&number, &bits, sizeof number);
-  return json_real(number); /* NULL: infinite, or no number */
+  return json_real(number); /* NULL: infinite or NaN */
 }
 
 static json_t *read_value(char kind, const char *value, const char *end) {

@@ -38,7 +38,7 @@ opc_status_t opc_case_id_parse(const char *text, opc_case_id_t *out, opc_error_t
 
   for (size_t i = 0; i < count; i++) {
     size_t length = strcspn(text, "/");
-    /* No part but the first can hold one: a schema that was made by hand may have any name. */
+    /* Only the first part can contain slashes: a hand-written schema may have any name. */
     for (; i == 0 && slashes + 1 > count; slashes--) length += 1 + strcspn(text + length + 1, "/");
     if (length == 0)
       return opc_error_set(error, OPC_ERR_USAGE, "the %s of the case id is empty; it looks like " CASE_FORM,

@@ -6,7 +6,7 @@
 
 void opc_kept_add(opc_kept_records_t *kept, uint64_t offset, size_t length, json_t *record) {
   if (kept->bytes + length > OPC_KEPT_BYTES) {
-    kept->bytes = OPC_KEPT_BYTES; /* a shorter one behind it is not kept either: they are the first ones */
+    kept->bytes = OPC_KEPT_BYTES; /* later, shorter records are not kept either: only the first records are */
     return;
   }
   if (!OPC_ARRAY_GROW(kept->items, kept->count)) return;

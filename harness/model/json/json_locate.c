@@ -7,7 +7,8 @@
 
 #include "model/json/json_locate.h"
 
-/* The text is known to be well-formed: jansson has read it. A cut text ends every loop at its NUL all the same. */
+/* The text is known to be well-formed, because jansson has parsed it. Still, every loop stops at the NUL of a truncated
+ * text. */
 typedef struct cursor {
   const char *at;
   int line, column;
@@ -17,7 +18,7 @@ static void step(cursor_t *cursor) {
   if (*cursor->at == '\n') {
     cursor->line++;
     cursor->column = 1;
-  } else if ((*cursor->at & 0xc0) != 0x80) { /* a character of several bytes is one column, counted at its first */
+  } else if ((*cursor->at & 0xc0) != 0x80) { /* a multi-byte character is one column, counted at its first byte */
     cursor->column++;
   }
   cursor->at++;
@@ -46,7 +47,7 @@ static void skip_value(cursor_t *cursor) {
     }
     if (c == '{' || c == '[') depth++;
     if (c == '}' || c == ']') depth--;
-    if (depth < 0) return; /* the end of what encloses the value */
+    if (depth < 0) return; /* the end of the enclosing value */
     if (depth == 0 && c == ',') return;
     if (c) step(cursor);
   } while (*cursor->at && (depth > 0 || !strchr(",}]", *cursor->at)));
@@ -59,7 +60,7 @@ typedef struct component {
   size_t index;
 } component_t;
 
-/* Takes the next step off *field; false at its end or where it is malformed. */
+/* Takes the next step from *field; false at its end or if it is malformed. */
 static bool next_component(const char **field, component_t *out) {
   const char *at = *field, *begin, *end;
   if (*at == '.') at++;
@@ -88,14 +89,14 @@ static bool next_component(const char **field, component_t *out) {
   return true;
 }
 
-/* Whether the string literal that begins at `literal` says key, escapes undone. */
+/* Whether the string literal at `literal` equals key after unescaping. */
 static bool literal_is(const char *literal, size_t length, const char *key) {
   json_auto_t *json = json_loadb(literal, length, JSON_DECODE_ANY, NULL);
   bool same = json_is_string(json) && strcmp(json_string_value(json), key) == 0;
   return same;
 }
 
-/* Moves the cursor to the value of a member or item; *out_begin is where the field stands: a member at its name. */
+/* Moves the cursor to the value of a member or item; *out_begin: start of the field, for a member its name. */
 static bool descend(cursor_t *cursor, const component_t *component, cursor_t *out_begin) {
   if (*cursor->at != (component->is_index ? '[' : '{')) return false;
   step(cursor);

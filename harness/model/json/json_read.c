@@ -40,7 +40,7 @@ opc_status_t opc_json_fail(opc_json_reader_t *reader, const char *format, ...) {
   return opc_error_set(reader->error, OPC_ERR_INPUT, "%s%s%s", reader->path, reader->path[0] ? ": " : "", what);
 }
 
-/* Levenshtein distance, upper and lower case alike; words longer than the row count as entirely different. */
+/* Levenshtein distance, ignoring case; words longer than the row count as completely different. */
 static size_t word_distance(const char *left, const char *right) {
   enum { LONGEST = 64 };
   size_t row[LONGEST + 1], left_length = strlen(left), right_length = strlen(right);
@@ -59,7 +59,7 @@ static size_t word_distance(const char *left, const char *right) {
   return row[right_length];
 }
 
-/* "eps" and "epsilon": one begins the other. */
+/* Like "eps" and "epsilon": one is a prefix of the other. */
 static bool is_short_for(const char *left, const char *right) {
   size_t left_length = strlen(left), right_length = strlen(right),
          shorter = left_length < right_length ? left_length : right_length;
@@ -68,7 +68,7 @@ static bool is_short_for(const char *left, const char *right) {
 
 const char *opc_json_nearest(const char *word, const char *const *known) {
   const char *nearest = NULL;
-  size_t best = (strlen(word) + 1) / 2 + 1; /* half of a word wrong is another word */
+  size_t best = (strlen(word) + 1) / 2 + 1; /* if half of the word is wrong, it is another word */
   for (; *known; known++) {
     size_t distance = is_short_for(word, *known) ? 1 : word_distance(word, *known);
     if (distance < best && distance < strlen(*known)) {

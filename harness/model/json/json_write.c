@@ -22,7 +22,7 @@ const char *opc_json_text_of(const json_t *object, const char *key) {
 }
 
 void opc_json_put(json_t **object, const char *key, json_t *value) {
-  if (*object && json_object_set_new(*object, key, value) == 0) return; /* consumes value even when it fails */
+  if (*object && json_object_set_new(*object, key, value) == 0) return; /* consumes value even on failure */
   if (!*object) json_decref(value);
   json_decref(*object);
   *object = NULL;

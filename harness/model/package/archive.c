@@ -10,8 +10,7 @@
 
 static const char signature[] = {'P', 'K', 3, 4};
 
-/* What the file is, before libzip looks at it: its words for a text file and for a package that was cut off are the
- * same. */
+/* Checks the file's type before libzip does: libzip reports the same error for a text file and a truncated package. */
 static opc_status_t look_at_file(int fd, uint64_t *out_size, opc_error_t *error) {
   struct stat about;
   char start[sizeof signature];
@@ -71,7 +70,7 @@ opc_status_t opc_archive_open(const char *path, opc_archive_t *out, opc_error_t 
   opc_status_t status = look_at_file(fd, &out->size, error);
   if (status == OPC_OK) {
     out->zip = zip_fdopen(fd, 0, &code);
-    if (out->zip) fd = -1; /* libzip's from here */
+    if (out->zip) fd = -1; /* now owned by libzip */
     else status = cannot_open(code, error);
   }
   if (fd >= 0) close(fd);
@@ -96,7 +95,7 @@ opc_status_t opc_archive_open_bytes(const char *bytes, size_t size, opc_archive_
   return status;
 }
 
-/* One byte more is asked for than there is: libzip compares the checksum when it comes to the end. */
+/* Requests one byte more than there is: libzip compares the checksum when it reaches the end. */
 static opc_status_t read_whole(zip_file_t *file, const opc_archive_entry_t *entry, char *bytes, opc_error_t *error) {
   uint64_t have = 0;
   zip_int64_t got = 1;

@@ -13,11 +13,11 @@ enum { INPUTS_MAX = 4096, VARYING_SIZE = 3 };
 
 typedef struct input {
   int ndim;
-  int64_t sizes[OPC_MAX_DIMS], strides[OPC_MAX_DIMS]; /* -1: not said */
+  int64_t sizes[OPC_MAX_DIMS], strides[OPC_MAX_DIMS]; /* -1: unknown */
   opc_dtype_t dtype;
 } input_t;
 
-/* How many entries NAME[0] … NAME[n-1] the source speaks of. */
+/* Number of entries NAME[0] … NAME[n-1] in the source. */
 static size_t count_entries(const char *source, const char *name) {
   char key[64];
   for (size_t count = 0;; count++) {
@@ -26,7 +26,7 @@ static size_t count_entries(const char *source, const char *name) {
   }
 }
 
-/* The number behind `word` within [at, end). */
+/* The number after `word` within [at, end). */
 static bool number_behind(const char *at, const char *end, const char *word, int64_t *out) {
   const char *found = strstr(at, word);
   if (!found || found >= end) return false;
@@ -35,7 +35,7 @@ static bool number_behind(const char *at, const char *end, const char *word, int
   return stop != found + strlen(word);
 }
 
-/* One message of a check: "unmatched dim value at 2, " << "expected: 224, ", up to its throw. */
+/* One message of an input check, "unmatched dim value at 2, " << "expected: 224, ", up to its throw. */
 static void take_message(input_t *input, const char *text, const char *end) {
   static const char dim[] = "unmatched dim value at ", stride[] = "unmatched stride value at ",
                     small[] = "dim value is too small at ", large[] = "dim value is too large at ";
@@ -85,7 +85,7 @@ static json_t *input_value(const input_t *input) {
   }
   json_t *spec = json_pack("{s:o, s:s}", "shape", shape, "dtype", opc_dtype_name(input->dtype));
   if (known && !contiguous) json_object_set(spec, "strides", strides);
-  /* Integers are mostly indices: 0 and 1 are the ones that fit most often. */
+  /* Integers are mostly indices: 0 and 1 are valid most often. */
   if (opc_dtype_class(input->dtype) == OPC_CLASS_SIGNED || opc_dtype_class(input->dtype) == OPC_CLASS_UNSIGNED)
     json_object_set_new(spec, "fill", json_pack("{s:[i, i]}", "range", 0, 2));
   json_decref(strides);

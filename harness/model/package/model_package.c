@@ -20,7 +20,7 @@ static bool ends_with(const char *text, const char *end) {
   return length >= wanted && strcmp(text + length - wanted, end) == 0;
 }
 
-/* The model whose folder the entry is in; *out_name is its length. NULL: none. */
+/* The model whose folder contains the entry; *out_name is its length. NULL: none. */
 static const char *model_of(const char *entry, size_t *out_length) {
   const char *folder = strstr(entry, MODELS_FOLDER);
   const char *name = folder ? folder + strlen(MODELS_FOLDER) : NULL, *end = name ? strchr(name, '/') : NULL;
@@ -59,7 +59,7 @@ static void take_metadata(opc_package_model_t *model, const json_t *metadata) {
   take_word(metadata, "libraries", model->libraries, sizeof model->libraries);
 }
 
-/* ---- operators that are called by name ---- */
+/* ---- operators called by name ---- */
 
 static void take_class(opc_package_model_t *model, const json_t *argument) {
   const json_t *object = json_object_get(argument, "as_custom_obj");
@@ -80,7 +80,7 @@ static void take_calls(opc_package_model_t *model, const json_t *nodes) {
       take_class(model, json_object_get(input, "arg"));
       json_array_append(names, json_object_get(input, "name"));
     }
-    /* call_torchbind is no operator: it is a method of a class. */
+    /* call_torchbind is not an operator: it calls a method of a class. */
     if (target && strstr(target, "::") && !json_object_get(model->calls, target))
       json_object_set(model->calls, target, names);
   }
@@ -88,7 +88,7 @@ static void take_calls(opc_package_model_t *model, const json_t *nodes) {
 
 /* ---- its source ---- */
 
-/* The class whose members are the handles of the kernels that it brings. */
+/* The class whose members are the handles of the package's own kernels. */
 static bool has_kernels(const char *source) {
   const char *start = strstr(source, "class AOTInductorModelKernels "), *end = start ? strstr(start, "};") : NULL;
   const char *handle = start ? strstr(start, "CUfunction") : NULL;
@@ -129,8 +129,8 @@ static opc_status_t take_entry(opc_package_t *package, const opc_archive_t *arch
 
 /* ---- the example ---- */
 
-/* As the compiled model takes them: an input that was a constant of the program is none any more, and nobody could say
- * which of the example's that was. */
+/* The inputs of the compiled model: an input that became a constant is no longer one, and the example does not say
+ * which it was. */
 static bool fits_inputs(const json_t *example, const json_t *inputs) {
   if (!inputs || json_array_size(example) != json_array_size(inputs)) return false;
   for (size_t i = 0; i < json_array_size(inputs); i++) {
@@ -152,8 +152,8 @@ static bool has_values(const json_t *example) {
   return true;
 }
 
-/* Nobody runs a package by its example: one that cannot be read, or that does not fit, leaves what the model's source
- * says. */
+/* A package also runs without its example: if the example is unreadable or does not fit, the inputs come from the
+ * model's source. */
 static opc_status_t take_example(const opc_archive_t *archive, opc_package_model_t *model, opc_error_t *error) {
   char end[512], *bytes = NULL;
   json_auto_t *example = NULL;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-  WORDS_MAX = 1 << 14, /* bounds how deep a value may be, too */
+  WORDS_MAX = 1 << 14, /* also limits the nesting depth of a value */
   MARKS_MAX = 64,
   MEMO_MAX = 1 << 14
 };
@@ -14,9 +14,9 @@ enum {
 typedef struct machine {
   const unsigned char *at, *end;
   json_t *stack; /* an array */
-  json_t *memo;  /* an array with gaps of null */
+  json_t *memo;  /* an array; unused slots are null */
   size_t marks[MARKS_MAX], mark_count;
-  bool broken; /* out of bytes, of values, or of memory; or a value holds itself */
+  bool broken; /* out of bytes, values or memory; or a value contains itself */
 } machine_t;
 
 static uint64_t take_number(machine_t *m, size_t bytes) {
@@ -32,7 +32,7 @@ static uint64_t take_number(machine_t *m, size_t bytes) {
 
 static void push(machine_t *m, json_t *value) { m->broken = json_array_append_new(m->stack, value) != 0 || m->broken; }
 
-/* A new reference; null where there is nothing. */
+/* A new reference; null if the stack is empty. */
 static json_t *pop(machine_t *m) {
   size_t count = json_array_size(m->stack);
   json_t *value = count ? json_incref(json_array_get(m->stack, count - 1)) : NULL;
@@ -53,7 +53,7 @@ static size_t take_mark(machine_t *m) {
   return mark <= count ? mark : count;
 }
 
-/* The values from `first` on become one array. */
+/* Pops the values from `first` on into one array. */
 static json_t *gather(machine_t *m, size_t first) {
   json_t *array = json_array();
   for (size_t i = first; i < json_array_size(m->stack); i++) json_array_append(array, json_array_get(m->stack, i));
@@ -97,14 +97,14 @@ static void push_signed(machine_t *m, size_t bytes) {
 }
 
 static void push_double(machine_t *m) {
-  uint64_t bits = __builtin_bswap64(take_number(m, sizeof bits)); /* the one number that is big-endian */
+  uint64_t bits = __builtin_bswap64(take_number(m, sizeof bits)); /* the only big-endian number */
   double value;
   memcpy(&value, &bits, sizeof value);
   json_t *number = json_real(value);
   push(m, number ? number : json_string("not finite"));
 }
 
-/* Nobody has it but the stack and the memo: what is added cannot hold it, and no value holds itself. */
+/* Only the stack and the memo refer to it: added values cannot contain it, so no value contains itself. */
 static bool is_new(const json_t *container) { return container && container->refcount <= 2; }
 
 static void add_to_container(machine_t *m, size_t first) {
@@ -123,7 +123,7 @@ static void add_last(machine_t *m, size_t count) {
 static void call(machine_t *m) {
   json_t *arguments = pop(m), *callee = pop(m);
   const char *name = json_string_value(json_object_get(callee, "global"));
-  /* An ordered dictionary that is filled afterwards. */
+  /* An ordered dictionary, filled afterwards. */
   if (name && strcmp(name, "collections OrderedDict") == 0) push(m, json_pack("{s:[]}", "dict"));
   else push(m, json_pack("{s:s, s:O}", "call", name ? name : "?", "args", arguments));
   json_decref(arguments);
@@ -148,7 +148,7 @@ static void mark(machine_t *m) {
   if (!m->broken) m->marks[m->mark_count++] = json_array_size(m->stack);
 }
 
-/* False: the word is not known. */
+/* False: unknown opcode. */
 static bool run_word(machine_t *m, unsigned char word) {
   switch (word) {
     case 0x80:

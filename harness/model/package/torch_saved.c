@@ -12,9 +12,9 @@
 
 enum {
   TENSORS_MAX = 4096,
-  NODES_MAX = 1 << 16, /* of the value, whichever way they are reached */
+  NODES_MAX = 1 << 16, /* nodes of the value; shared ones count at each visit */
   DEPTH_MAX = 64,
-  VALUES_MAX = 3 * 224 * 224 /* of all tensors: their text fits a line of the worker's channel then */
+  VALUES_MAX = 3 * 224 * 224 /* elements of all tensors: their text then fits a line of the worker's channel */
 };
 
 typedef struct reader {
@@ -31,7 +31,7 @@ static opc_status_t broken(reader_t *reader, const char *what) {
 
 /* ---- a tensor ---- */
 
-/* "torch FloatStorage", "torch.storage UntypedStorage" with the dtype beside it: "torch float32". */
+/* "torch FloatStorage"; or "torch.storage UntypedStorage" with a separate dtype, "torch float32". */
 static opc_dtype_t dtype_of(const json_t *storage, const json_t *dtype) {
   static const struct {
     const char *storage;
@@ -77,7 +77,7 @@ static bool take_list(const json_t *list, int64_t *out, int *out_count) {
   return true;
 }
 
-/* Elements that the tensor reaches in its storage, from its start; -1: more than can be counted. */
+/* Number of storage elements that the tensor spans, from the storage's start; -1: overflow. */
 static int64_t elements_reached(int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset) {
   int64_t last = offset;
   for (int d = 0; d < ndim; d++) {
@@ -123,7 +123,7 @@ static opc_status_t add_spec(reader_t *reader, opc_tensor_spec_t *spec, const op
   return status;
 }
 
-/* torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks), and _v3 with a dtype behind
+/* torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks), and _v3 with a dtype after
  * these. */
 static opc_status_t add_tensor(reader_t *reader, const json_t *arguments) {
   const json_t *id = json_object_get(json_array_get(arguments, 0), "persistent");
@@ -155,7 +155,7 @@ static opc_status_t add_tensor(reader_t *reader, const json_t *arguments) {
   return status;
 }
 
-/* ---- what they are in ---- */
+/* ---- the containers ---- */
 
 static opc_status_t add_value(reader_t *reader, const json_t *value, int depth);
 

@@ -7,7 +7,7 @@
 #include "model/json/json_write.h"
 #include "model/value/value_read.h"
 
-/* The path has to name a tensor that the sample gives: "x", or "tensors[1]". */
+/* The path must name a tensor of the sample: "x", or "tensors[1]". */
 static opc_status_t check_tensor_path(opc_json_reader_t *reader, const char *path, const opc_operator_t *op,
                                       const opc_sample_t *sample) {
   char *name = strndup(path, strcspn(path, "["));
@@ -45,9 +45,9 @@ static opc_status_t check_tensor_path(opc_json_reader_t *reader, const char *pat
   return OPC_OK;
 }
 
-/* Bits are compared tensor by tensor: an output that is a list has no bits of its own. */
+/* Bits are compared per tensor: an output that is a list has no bits of its own. */
 static opc_status_t check_tensor_output(opc_json_reader_t *reader, const opc_operator_t *op, size_t output) {
-  if (output >= op->return_count) return OPC_OK; /* of a variadic return: nobody knows before the call */
+  if (output >= op->return_count) return OPC_OK; /* of a variadic return: the number is unknown before the call */
   const opc_type_t *type = &op->returns[output].type;
   if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
   if (type->kind == OPC_TYPE_TENSOR) return OPC_OK;
@@ -141,7 +141,7 @@ static opc_status_t read_tolerance(opc_json_reader_t *reader, const json_t *json
   return OPC_OK;
 }
 
-/* After the others: what a rejected call promises besides is a mistake. */
+/* Read last: no other expectation is allowed for a rejected call. */
 static opc_status_t read_rejects(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
                                  opc_sample_t *sample) {
   opc_expect_t *expect = &sample->expect;

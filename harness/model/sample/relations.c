@@ -120,7 +120,7 @@ static bool is_integral(opc_dtype_t dtype) {
   return class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
 }
 
-/* value.h says what random integers are. */
+/* See value.h for the range of random integers. */
 static bool random_range(const opc_tensor_spec_t *spec, int64_t *out_lowest, int64_t *out_highest) {
   const bool is_signed = opc_dtype_class(spec->dtype) == OPC_CLASS_SIGNED;
   switch (spec->fill.kind) {
@@ -151,7 +151,7 @@ bool opc_integers_of(const opc_tensor_spec_t *spec, opc_integers_t *out) {
   if (random_range(spec, &out->lowest, &out->highest)) return true;
   char *bytes = calloc((size_t)numel, width);
   out->values = calloc((size_t)numel, sizeof *out->values);
-  /* No seed matters: these fills are not random. */
+  /* Any seed will do: these fills are not random. */
   bool filled = bytes && out->values && opc_fill_logical(spec, "", 0, bytes, NULL) == OPC_OK;
   for (size_t i = 0; filled && i < (size_t)numel; i++) {
     const opc_number_t number = opc_number_load(spec->dtype, bytes + i * width);
@@ -168,7 +168,7 @@ bool opc_integers_of(const opc_tensor_spec_t *spec, opc_integers_t *out) {
   return false;
 }
 
-/* Of an argument's integers, a tensor's or a plain one. */
+/* The integers of an argument: a tensor's, or a plain integer. */
 static bool integers_at(const opc_sample_t *sample, const opc_operator_t *op, const char *path, opc_integers_t *out) {
   const opc_value_t *value = opc_sample_value(sample, op, path);
   *out = (opc_integers_t){.highest = -1};
@@ -184,7 +184,7 @@ bool opc_relation_has_ends(const opc_relation_t *relation) {
          (relation->kind == OPC_RELATION_BOUND && relation->inclusive && relation->place_count > 0);
 }
 
-/* ---- whether they hold ---- */
+/* ---- checking relations ---- */
 
 static const char *place_text(const opc_size_place_t *place, int64_t size, char out[120]) {
   if (place->dim == OPC_PLACE_INTEGER) snprintf(out, 120, "%.60s (%lld)", place->path, (long long)size);

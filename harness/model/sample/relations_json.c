@@ -120,7 +120,7 @@ static const struct {
              {"unknown", OPC_RELATION_UNKNOWN, false, false}};
 enum { FORM_COUNT = sizeof forms / sizeof forms[0] };
 
-/* The number beside "fixed" and "multiple". */
+/* The number for "fixed" and "multiple". */
 static opc_status_t read_number(opc_json_reader_t *reader, const json_t *number, const char *field,
                                 opc_relation_t *relation) {
   if (json_is_integer(number)) relation->number = json_integer_value(number);
@@ -164,7 +164,7 @@ static opc_status_t read_form(opc_json_reader_t *reader, const json_t *json, con
   return OPC_OK;
 }
 
-/* *out_form: its field, for messages. */
+/* *out_form: the relation's field, for messages. */
 static opc_status_t read_relation(opc_json_reader_t *reader, const json_t *json, opc_relation_t *relation,
                                   const char **out_form) {
   static const char *const fields[] = {"equal",    "values", "below",   "at_most", "ascend", "sum",     "fixed",
@@ -210,7 +210,7 @@ static opc_status_t read_relation(opc_json_reader_t *reader, const json_t *json,
   return status;
 }
 
-/* One relation at a time, so that an error names its own place. */
+/* Checks one relation at a time, so that an error names the right one. */
 static opc_status_t check(opc_json_reader_t *reader, const opc_relation_t *relation, const char *form,
                           const opc_operator_t *op, const opc_sample_t *sample) {
   const opc_relations_t one = {.items = (opc_relation_t *)relation, .count = 1};

@@ -35,7 +35,7 @@ opc_status_t opc_sample_init(opc_sample_t *sample, const opc_operator_t *op, opc
   *sample = (opc_sample_t){.argument_count = count};
   for (int i = 0; i < OPC_DTYPE_COUNT; i++) sample->expect.tolerance[i] = -1.0;
   sample->operator_name = opc_string_copy(op->name);
-  sample->arguments = calloc(count + 1, sizeof *sample->arguments); /* + 1: none is no failure */
+  sample->arguments = calloc(count + 1, sizeof *sample->arguments); /* + 1: a size of 0 must not look like a failure */
   sample->absent = calloc(count + 1, sizeof *sample->absent);
   if (!sample->operator_name || !sample->arguments || !sample->absent) {
     opc_sample_clear(sample);

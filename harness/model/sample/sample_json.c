@@ -42,9 +42,9 @@ json_t *opc_sample_to_json(const opc_sample_t *sample, const opc_operator_t *op)
   return json;
 }
 
-/* ---- the name, which is made of what is written ---- */
+/* ---- the name, made from the written sample ---- */
 
-/* A .npy file counts by its name: a digest that held the folder would differ from one checkout to the next. */
+/* A .npy file counts by its name: a digest that included the folder would differ between checkouts. */
 static void shorten_files(json_t *json) {
   const char *key;
   json_t *item;
@@ -56,7 +56,7 @@ static void shorten_files(json_t *json) {
   json_t *file = json_object_get(json_object_get(json, "fill"), "file");
   const char *slash = json_is_string(file) ? strrchr(json_string_value(file), '/') : NULL;
   if (slash) {
-    char *name = opc_string_copy(slash + 1); /* json_string_set frees what slash points into */
+    char *name = opc_string_copy(slash + 1); /* json_string_set frees the string that slash points into */
     if (name) json_string_set(file, name);
     free(name);
   }
@@ -99,7 +99,7 @@ static opc_status_t read_argument(opc_json_reader_t *reader, const json_t *json,
                         &sample->arguments[index]);
 }
 
-/* "args[1]" says where in the file; a person thinks of the argument by its name. */
+/* "args[1]" gives the place in the file; people know the argument by its name. */
 static void add_argument_name(opc_error_t *error, const char *name) {
   if (!error) return;
   opc_error_t told = *error;
@@ -233,7 +233,7 @@ opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const
                              opc_sample_t *out, char *field, size_t field_size, opc_error_t *error) {
   static const char *const fields[] = {
       "operator", "name",     "args",      "kwargs", "expect",
-      "source",   "recorded", "relations", NULL}; /* recorded: notes of `opcheck-c record`, for people */
+      "source",   "recorded", "relations", NULL}; /* recorded: notes from `opcheck-c record`, for people */
   opc_json_reader_t reader = {
       .folder = names->folder, .error = error, .find_class = names->find_class, .context = names->context};
   char there[64];

@@ -33,7 +33,7 @@ typedef struct sample_file {
   void *context;
 } sample_file_t;
 
-/* A mistake inside samples[index]; the message of opc_sample_read begins with the field already. */
+/* An error in samples[index]; opc_sample_read's message already begins with the field. */
 static opc_status_t sample_mistake(const sample_file_t *file, size_t index, const char *field, const char *what) {
   return opc_json_file_item_mistake(&file->json, "samples", index, field, what);
 }
@@ -60,7 +60,7 @@ static opc_status_t read_sample(const sample_file_t *file, const json_t *json, s
   const opc_operator_t *op = file->lookup(name, file->context);
   const char *source = json_string_value(json_object_get(json, "source"));
   if (!op && source && strcmp(source, "recorded") == 0)
-    return OPC_OK; /* a program calls the operators of many libraries */
+    return OPC_OK; /* a program may call operators of many libraries */
   if (!op) {
     snprintf(what, sizeof what, "no loaded library has an operator %.200s", name);
     return sample_mistake(file, index, "operator", what);
@@ -101,7 +101,7 @@ opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_op
 
 /* ---- writing ---- */
 
-/* One sample a line, so that two files compare line by line. */
+/* One sample per line, so that two files can be compared line by line. */
 static opc_status_t write_samples(const opc_sample_set_t *set, FILE *stream, opc_operator_lookup_t *lookup,
                                   void *context, opc_error_t *error) {
   fprintf(stream, "{\"format\": \"%s\", \"samples\": [", format_name);
@@ -122,7 +122,7 @@ static opc_status_t write_samples(const opc_sample_set_t *set, FILE *stream, opc
 
 opc_status_t opc_sample_set_write(const opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup,
                                   void *context, opc_error_t *error) {
-  char *target = realpath(file, NULL); /* NULL for a file that is not there yet: a link to nowhere is replaced */
+  char *target = realpath(file, NULL); /* NULL for a file that does not exist yet: a dangling link is replaced */
   char *beside = opc_string_format("%s.tmp-%ld", target ? target : file, (long)getpid());
   FILE *stream = beside ? fopen(beside, "wbe") : NULL;
   bool made = stream != NULL, renamed = false;

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "model/schema/schema.h"
 
-/* "ns.Name" is "ns::Name" where operators are named. */
+/* "ns.Name" becomes "ns::Name" in an operator's name. */
 static char *operator_name(const char *class_name) {
   const char *dot = strrchr(class_name, '.');
   return dot ? opc_string_format("%.*s::%s", (int)(dot - class_name), class_name, dot + 1)
@@ -64,7 +64,7 @@ opc_status_t opc_operator_from_class(const opc_class_t *class_, opc_operator_t *
   out->kernels = calloc(1, sizeof *out->kernels);
   opc_status_t status = out->name && out->kernels ? take_methods(class_, out, error) : opc_out_of_memory(error);
   if (status == OPC_OK) {
-    out->kernels[0].key = opc_string_copy("CPU"); /* what a constructor makes, it makes on the host */
+    out->kernels[0].key = opc_string_copy("CPU"); /* constructors create their objects on the host */
     out->kernel_count = 1;
   }
   for (size_t i = 0; status == OPC_OK && i < class_->method_count; i++)

@@ -19,7 +19,7 @@ static const opc_argument_t *first_annotated(const opc_argument_t *arguments, si
   return NULL;
 }
 
-/* From libtorch 2.13 these tags say what an annotated return is: the argument that was written. */
+/* From libtorch 2.13 on, these tags say that an annotated return is the argument that was written. */
 static bool returns_what_it_writes(const opc_operator_t *op) {
   return opc_operator_has_tag(op, "inplace") || opc_operator_has_tag(op, "out");
 }

@@ -42,7 +42,7 @@ static opc_status_t wrap(opc_type_t *type, opc_type_kind_t kind, int64_t fixed_l
   return OPC_OK;
 }
 
-/* Length of the type before its suffixes: parentheses hold commas, lists and question marks of their own. */
+/* Length of the type before its suffixes: parentheses contain commas, lists and question marks of their own. */
 static size_t base_length(const char *text) {
   size_t length = 0;
   for (int depth = 0; text[length]; length++) {
@@ -77,7 +77,7 @@ opc_status_t opc_type_parse(const char *text, opc_type_t *out, opc_error_t *erro
       break;
     }
   }
-  if (status == OPC_OK && *at) opc_type_clear(out); /* a suffix nobody knows: OTHER */
+  if (status == OPC_OK && *at) opc_type_clear(out); /* an unknown suffix: OTHER */
   if (status != OPC_OK) opc_type_clear(out);
   return status;
 }

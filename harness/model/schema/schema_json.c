@@ -95,7 +95,7 @@ json_t *opc_class_to_json(const opc_class_t *class_) {
 
 /* ---- reading ---- */
 
-/* A member that is a string, or null where that is allowed; a copy of it. */
+/* A copy of a string member; null if that is allowed. */
 static opc_status_t read_text(opc_json_reader_t *reader, const json_t *object, const char *key, bool optional,
                               char **out) {
   size_t before = opc_json_enter(reader, key);
@@ -112,7 +112,7 @@ static opc_status_t read_text(opc_json_reader_t *reader, const json_t *object, c
   return OPC_OK;
 }
 
-/* A member that is true or false; false where it is missing. */
+/* A member that is true or false; false if missing. */
 static opc_status_t read_flag(opc_json_reader_t *reader, const json_t *object, const char *key, bool *out) {
   const json_t *json = json_object_get(object, key);
   *out = false;
@@ -125,8 +125,8 @@ static opc_status_t read_flag(opc_json_reader_t *reader, const json_t *object, c
 
 typedef opc_status_t read_item_t(opc_json_reader_t *reader, const json_t *json, void *item);
 
-/* A member that is a list, empty where it is missing, into a new array; *out_count counts the items that need clearing,
- * also on failure. */
+/* Reads a list member into a new array; a missing list is empty. *out_count counts the items that need clearing, also
+ * on failure. */
 static opc_status_t read_list(opc_json_reader_t *reader, const json_t *object, const char *key, read_item_t *read,
                               size_t item_size, void *out_items, size_t *out_count) {
   const json_t *list = json_object_get(object, key);

@@ -1,11 +1,11 @@
-/* The arguments of a schema that is known as a text only, as those of a class's methods are. */
+/* The arguments of a schema available only as text, such as those of a class's methods. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "model/schema/schema.h"
 
-/* Length up to the first of `ends` that stands in no parentheses and no quotes. */
+/* Length up to the first of `ends` outside parentheses and quotes. */
 static size_t length_until(const char *text, const char *ends) {
   size_t length = 0;
   char quote = 0;
@@ -47,7 +47,7 @@ opc_status_t opc_schema_arguments(const char *schema, opc_operator_t *out, opc_e
   const char *at = schema + strcspn(schema, "(");
   if (!*at) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "a schema without arguments: %.200s", schema);
   out->schema = opc_string_copy(schema);
-  out->arguments = calloc(strlen(at) + 1, sizeof *out->arguments); /* there are fewer */
+  out->arguments = calloc(strlen(at) + 1, sizeof *out->arguments); /* an upper bound */
   opc_status_t status = out->schema && out->arguments ? OPC_OK : opc_out_of_memory(error);
   bool kwarg_only = false;
   while (status == OPC_OK && *at && *at != ')') {

@@ -12,16 +12,16 @@ static opc_number_t complex_of(double re, double im) {
   return (opc_number_t){.kind = OPC_NUMBER_COMPLEX, .c = {.re = re, .im = im}};
 }
 
-/* ---- where an element is ---- */
+/* ---- position of an element ---- */
 
 /* Walks the logical elements in row-major order. */
 typedef struct walk {
   const opc_tensor_spec_t *spec;
   int64_t index[OPC_MAX_DIMS];
   int64_t
-      weights[OPC_MAX_DIMS]; /* of a dimension in `number`: 0 where the stride is 0, so that repeated elements agree */
-  int64_t number;            /* which element it is for the generator */
-  int64_t place;             /* where it is in the storage */
+      weights[OPC_MAX_DIMS]; /* per dimension, for `number`: 0 if the stride is 0, so that repeated elements agree */
+  int64_t number;            /* the element's number for the generator */
+  int64_t place;             /* its position in the storage */
 } walk_t;
 
 static void walk_start(walk_t *walk, const opc_tensor_spec_t *spec) {
@@ -45,11 +45,11 @@ static void walk_next(walk_t *walk) {
   }
 }
 
-/* ---- which number an element gets ---- */
+/* ---- the number for an element ---- */
 
 typedef struct source {
   const opc_fill_t *fill;
-  opc_dtype_t dtype; /* the one that is filled as */
+  opc_dtype_t dtype; /* the dtype to fill as */
   uint64_t seed, stream;
   opc_npy_t npy;
   void *file_data;
@@ -73,7 +73,7 @@ static opc_number_t random_normal(const source_t *source, uint64_t number) {
   }
 }
 
-/* [0, 1) cut to the dtype's digits: rounded to nearest it could be 1. */
+/* [0, 1), truncated to the dtype's digits: rounding to nearest could give 1. */
 static double uniform_part(const source_t *source, uint64_t number) {
   int digits = opc_dtype_digits(source->dtype);
   return ldexp(floor(ldexp(opc_random_uniform(source->seed, source->stream, number), digits)), -digits);
@@ -116,9 +116,9 @@ static opc_number_t source_number(const source_t *source, int64_t number) {
   return integer(0);
 }
 
-/* ---- from one dtype's numbers to another's ---- */
+/* ---- conversion between dtypes ---- */
 
-/* The element that the number becomes in the dtype. See value.h for random floating values that become integers. */
+/* The element for the number in this dtype. See value.h for random floating values that become integers. */
 static void store_converted(opc_number_t number, opc_dtype_t dtype, bool random, void *element) {
   opc_dtype_class_t kind = opc_dtype_class(dtype);
   if (random && number.kind == OPC_NUMBER_COMPLEX && kind != OPC_CLASS_COMPLEX) number = floating(number.c.re);
@@ -155,8 +155,7 @@ static void store_filled(const opc_tensor_spec_t *spec, opc_dtype_t filled_as, o
 
 /* ---- special numbers ---- */
 
-/* The bits of a special floating number; `odd`: the second of a pair that takes turns. False where the dtype has none.
- */
+/* The bits of a special floating number; `odd`: the second of an alternating pair. False: the dtype has none. */
 static bool special_floating(opc_special_t special, opc_dtype_t dtype, bool odd, uint64_t *out) {
   const opc_encoding_t encoding = opc_dtype_encoding(dtype);
   const int parts = opc_dtype_class(dtype) == OPC_CLASS_COMPLEX ? 2 : 1, width = 8 * (int)opc_dtype_size(dtype) / parts;
@@ -190,7 +189,7 @@ static bool special_floating(opc_special_t special, opc_dtype_t dtype, bool odd,
   return false;
 }
 
-/* False where the dtype has no such number: the element keeps its fill. */
+/* False: the dtype has no such number, and the element keeps its fill. */
 static bool special_element(opc_special_t special, opc_dtype_t dtype, bool odd, void *out) {
   opc_dtype_class_t kind = opc_dtype_class(dtype);
   size_t size = opc_dtype_size(dtype);
@@ -215,8 +214,7 @@ bool opc_special_exists(opc_special_t special, opc_dtype_t dtype) {
   return special_element(special, dtype, false, element);
 }
 
-/* The special number of the dtype that is rounded to, where there is one: its smallest denormal, not the wide dtype's.
- */
+/* Uses the special number of the dtype rounded to, if any: its smallest denormal, not the wide dtype's. */
 static void store_special(const opc_tensor_spec_t *spec, int64_t number, void *out) {
   opc_dtype_t dtype = spec->fill.rounded_to == OPC_DTYPE_OTHER ? spec->dtype : spec->fill.rounded_to;
   unsigned char element[16];
@@ -225,7 +223,7 @@ static void store_special(const opc_tensor_spec_t *spec, int64_t number, void *o
   else opc_number_store(opc_number_load(dtype, element), spec->dtype, out);
 }
 
-/* ---- the two functions ---- */
+/* ---- public functions ---- */
 
 static opc_status_t open_source(source_t *source, const opc_tensor_spec_t *spec, int64_t numel, const char *path,
                                 opc_error_t *error) {
@@ -273,7 +271,7 @@ opc_status_t opc_fill_logical(const opc_tensor_spec_t *spec, const char *path, u
   return status;
 }
 
-/* One element as it is stored behind a conj or neg bit. IEEE 754 negates by the sign bit alone, NaN included. */
+/* One element as stored under a conj or neg bit. IEEE 754 negation flips only the sign bit, also for NaN. */
 static void store_behind_bits(const opc_tensor_spec_t *spec, unsigned char *element, size_t size) {
   opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
   if (kind == OPC_CLASS_COMPLEX) {

@@ -9,35 +9,34 @@ enum { SLOTS = 1024, GUARD_BYTES = 64 << 10 };
 
 typedef struct slot {
   XXH128_hash_t key;
-  XXH64_hash_t
-      content;     /* of the bytes, with the key: what one process read while another one wrote may be half of each */
-  size_t at, size; /* in the shelf's; size 0: empty */
+  XXH64_hash_t content; /* hash of the bytes with the key: a read during another process's write may see half of each */
+  size_t at, size;      /* position in the shelf's bytes; size 0: empty */
 } slot_t;
 
-/* Processes write it without a word to each other, and an operator may by mistake: what is taken from it is compared
- * with its hash, and made anew where it is something else. */
+/* Processes write it without locks, and an operator may overwrite it by mistake. So a fill read from it is checked
+ * against its hash, and recomputed on a mismatch. */
 typedef struct shelf {
   atomic_size_t used;
   slot_t slots[SLOTS];
   char bytes[OPC_FILLS_KEPT_BYTES];
 } shelf_t;
 
-static shelf_t *shelf; /* NULL: not asked for yet, or there was no memory */
+static shelf_t *shelf; /* NULL: not yet requested, or out of memory */
 
-/* Only what is computed an element; the other kinds are as quick as a copy, or read a file that may have changed. */
+/* Only fills computed per element; the others are as fast as a copy, or read a file that may have changed. */
 static bool is_worth_it(const opc_tensor_spec_t *spec) {
   opc_fill_kind_t kind = spec->fill.kind;
   return kind == OPC_FILL_NORMAL || kind == OPC_FILL_UNIFORM || kind == OPC_FILL_RANGE;
 }
 
-/* Everything that opc_fill_logical looks at, for the kinds above. */
+/* Everything that opc_fill_logical reads, for the kinds above. */
 static XXH128_hash_t key_of(const opc_tensor_spec_t *spec, const char *path, uint64_t seed) {
   const opc_fill_t *fill = &spec->fill;
   const char *stream = spec->stream ? spec->stream : path ? path : "";
   struct {
     XXH64_hash_t stream;
     uint64_t seed;
-    int64_t lo, hi, ndim, repeated; /* a bit a dimension whose elements are all the same */
+    int64_t lo, hi, ndim, repeated; /* one bit per dimension whose elements are all the same */
     int64_t kind, special, dtype, rounded_to, filled_as;
     int64_t sizes[OPC_MAX_DIMS];
   } all = {.stream = XXH3_64bits(stream, strlen(stream)),

@@ -27,7 +27,7 @@ static opc_dtype_t dtype_of_descr(const char *descr) {
   return OPC_DTYPE_OTHER;
 }
 
-/* What follows 'key': in the header, a Python literal of a dictionary; NULL where the key is missing. */
+/* The text after 'key': in the header, a Python dictionary literal; NULL: no such key. */
 static const char *header_value(const char *header, const char *key) {
   char quoted[32];
   for (const char *quote = "'\""; *quote; quote++) {
@@ -102,7 +102,7 @@ static opc_status_t read_header(const char *file, FILE *stream, opc_npy_t *out, 
                          start[7]);
 
   size_t length = start[8] | (size_t)start[9] << 8, prefix = 10;
-  if (start[6] > 1) { /* a length of four bytes from version 2 on */
+  if (start[6] > 1) { /* the length has four bytes from version 2 on */
     prefix = 12;
     if (fread(start + 10, 1, 2, stream) != 2) length = HEADER_MAX + 1;
     else length |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
@@ -140,7 +140,7 @@ opc_status_t opc_npy_describe(const char *file, opc_npy_t *out, opc_error_t *err
   return status;
 }
 
-/* Column-major elements into row-major order. */
+/* Converts column-major elements to row-major order. */
 static void reorder(const opc_npy_t *npy, const char *from, char *to) {
   const size_t size = opc_dtype_size(npy->dtype);
   int64_t index[OPC_MAX_DIMS] = {0}, strides[OPC_MAX_DIMS], stride = 1;

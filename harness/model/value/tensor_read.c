@@ -1,4 +1,4 @@
-/* The object behind "tensor" in a sample file, and its fill. */
+/* The value of "tensor" in a sample file, and its fill. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 
 /* ---- fill ---- */
 
-/* A number of the format, as an element of the dtype: 300 is no uint8, 1.5 no integer, and saying so here saves a
- * puzzle later. */
+/* Reads a number as an element of the dtype. Rejects 300 for uint8 and 1.5 for an integer, which would be puzzling
+ * later. */
 static opc_status_t read_element(opc_json_reader_t *reader, const json_t *json, opc_dtype_t dtype, opc_number_t *out) {
   const opc_dtype_class_t kind = opc_dtype_class(dtype);
   const size_t size = opc_dtype_size(dtype);
@@ -103,7 +103,7 @@ static opc_status_t read_values(opc_json_reader_t *reader, const json_t *json, o
   return OPC_OK;
 }
 
-/* An array's numbers become a tensor's where none has to lose its kind: bool, integer, floating, complex. */
+/* An array converts to the tensor's dtype only if no number loses its kind: bool, integer, floating, complex. */
 static int kind_rank(opc_dtype_t dtype) {
   switch (opc_dtype_class(dtype)) {
     case OPC_CLASS_BOOLEAN:
@@ -128,7 +128,7 @@ static opc_status_t read_file(opc_json_reader_t *reader, const json_t *json, opc
   if (!*name) return opc_json_fail(reader, "expected the name of a .npy file");
   bool absolute = name[0] == '/' || !reader->folder || !reader->folder[0];
   char *path = absolute ? opc_string_copy(name) : opc_string_format("%s/%s", reader->folder, name);
-  /* The sample travels to processes that may stand in another folder. */
+  /* The sample is sent to processes whose current folder may differ. */
   spec->fill.file = path ? realpath(path, NULL) : NULL;
   if (path && !spec->fill.file) status = opc_json_fail(reader, "cannot open %s", path);
   if (!path) status = opc_out_of_memory(reader->error);
@@ -299,7 +299,7 @@ static opc_status_t read_special(opc_json_reader_t *reader, const json_t *json, 
   return OPC_OK;
 }
 
-/* A flag that libtorch has only for some dtypes. */
+/* A flag that libtorch supports only for some dtypes. */
 static opc_status_t read_flag(opc_json_reader_t *reader, const json_t *json, const char *key, bool fits,
                               const char *where, bool *out) {
   const json_t *inner = json_object_get(json, key);

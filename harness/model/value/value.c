@@ -93,7 +93,7 @@ opc_tensor_spec_t *opc_tensor_spec_new(opc_dtype_t dtype, int ndim, const int64_
   return spec;
 }
 
-/* Copies a string into *out; remembers a failure in *whole. */
+/* Copies a string into *out; sets *whole to false on failure. */
 static void copy_into(const char *string, char **out, bool *whole) {
   *out = opc_string_copy(string);
   if (string && !*out) *whole = false;
@@ -145,7 +145,7 @@ void opc_tensor_spec_make_contiguous(opc_tensor_spec_t *spec) {
   int64_t stride = 1;
   for (int i = spec->ndim - 1; i >= 0; i--) {
     spec->strides[i] = stride;
-    /* As libtorch does it: a dimension of size 0 leaves the strides before it as if it had size 1. */
+    /* As in libtorch: a dimension of size 0 counts as size 1 for the strides before it. */
     if (spec->sizes[i] > 1 && __builtin_mul_overflow(stride, spec->sizes[i], &stride)) stride = INT64_MAX;
   }
   spec->storage_offset = 0;
@@ -196,7 +196,7 @@ opc_tensor_spec_t *opc_value_tensor(const opc_value_t *value, size_t *number) {
   return found;
 }
 
-/* ---- words for messages ---- */
+/* ---- text for messages ---- */
 
 static void describe_integers(opc_text_t *text, const int64_t *values, int count) {
   opc_text_add(text, "[");

@@ -18,14 +18,14 @@ static json_t *bits_to_json(uint64_t bits) {
   return object_with("bits", json_string(text));
 }
 
-/* A floating number; JSON has neither NaN nor infinity. */
+/* A floating number; JSON has no NaN or infinity. */
 static json_t *floating_to_json(double value) {
   if (isnan(value)) return json_string("nan");
   if (isinf(value)) return json_string(value < 0 ? "-inf" : "inf");
   return json_real(value);
 }
 
-/* A NaN that is not the usual one keeps its bits. */
+/* A NaN other than the default one keeps its bits. */
 static json_t *double_to_json(double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -81,8 +81,8 @@ static json_t *device_to_json(opc_device_t device) {
   return json_string(text);
 }
 
-/* Only what differs from the defaults, so that a file stays readable and a sample's digest does not depend on what was
- * spelled out. */
+/* Only what differs from the defaults, so that files stay readable and a sample's digest does not depend on explicit
+ * defaults. */
 static json_t *tensor_to_json(const opc_tensor_spec_t *spec) {
   json_t *json = json_object();
   if (!spec) return NULL;

@@ -1,4 +1,4 @@
-/* The pieces that values and tensors are read from: dtypes, devices and numbers. */
+/* The parts of values and tensors: dtypes, devices and numbers. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,15 +10,14 @@ static const char *const tag_words[] = {"tensor", "dtype", "device", "generator"
 
 static opc_status_t expected(opc_json_reader_t *reader, const char *what, const json_t *json, const char *type_text) {
   char there[64];
-  /* A mistyped {"tensr": …} is reported as such. */
+  /* Reports a mistyped {"tensr": …} as such. */
   opc_status_t status = json_is_object(json) ? opc_json_check_fields(reader, json, tag_words) : OPC_OK;
   if (status != OPC_OK) return status;
   return opc_json_fail(reader, "expected %s (the schema says %s%s), not %s", what, type_text,
                        json_is_null(json) ? ", which may not be absent" : "", opc_json_what(json, there, sizeof there));
 }
 
-/* The value of the only key of an object like {"dtype": …}; NULL where the JSON is something else. The reader has
- * entered the key then. */
+/* The value of the only key of an object like {"dtype": …}; NULL: other JSON. The reader has then entered the key. */
 static const json_t *tagged(opc_json_reader_t *reader, const json_t *json, const char *key) {
   const json_t *inner = json_object_get(json, key);
   if (!inner || json_object_size(json) != 1) return NULL;
@@ -63,7 +62,7 @@ static opc_status_t read_complex(opc_json_reader_t *reader, const json_t *inner,
   return status;
 }
 
-/* Any number of the format, with its kind kept. */
+/* Any number of the format; its kind is kept. */
 static opc_status_t read_scalar(opc_json_reader_t *reader, const json_t *json, const char *type_text,
                                 opc_value_t *out) {
   if (json_is_integer(json)) return read_integer(json, out);
@@ -132,7 +131,7 @@ static opc_status_t read_tensor(opc_json_reader_t *reader, const json_t *json, c
   return status;
 }
 
-/* The items of a JSON list, or `repeat` times the same value. On failure *out is NONE. */
+/* The items of a JSON list, or the same value `repeat` times. On failure *out is NONE. */
 static opc_status_t read_items(opc_json_reader_t *reader, const json_t *json, size_t repeat, const opc_type_t *element,
                                const char *type_text, opc_value_t *out) {
   const size_t count = repeat ? repeat : json_array_size(json);
@@ -155,9 +154,9 @@ static opc_status_t read_list(opc_json_reader_t *reader, const json_t *json, con
                               const char *type_text, opc_value_t *out) {
   const size_t fixed = (size_t)type->fixed_length;
   if (json_is_array(json)) {
-    /* The dispatcher holds nobody to the length, and recorded calls have others: int[1] is how ATen writes any list
-     * that one number may stand for (sum's dim), and an empty list is what "not given" is to a kernel (int[2]
-     * stride=[]). */
+    /* The dispatcher does not enforce the length, and recorded calls have other lengths. ATen writes int[1] for any
+     * list that a single number can replace (sum's dim). Kernels get an empty list for "not given" (int[2] stride=[]).
+     * */
     if (fixed > 1 && json_array_size(json) != fixed && json_array_size(json) != 0)
       return opc_json_fail(reader, "expected a list of %zu (the schema says %s), not of %zu", fixed, type_text,
                            json_array_size(json));
@@ -167,7 +166,7 @@ static opc_status_t read_list(opc_json_reader_t *reader, const json_t *json, con
   return expected(reader, "a list", json, type_text);
 }
 
-/* The constructor's arguments by its schema, whose first is the object itself. */
+/* The constructor's arguments, by its schema; its first argument is the object itself. */
 static opc_status_t read_constructor(opc_json_reader_t *reader, const json_t *list, const opc_operator_t *constructor,
                                      opc_value_t *out) {
   const size_t count = json_array_size(list), most = constructor->argument_count ? constructor->argument_count - 1 : 0;
@@ -200,7 +199,7 @@ static const char *constructor_schema(const opc_class_t *class_) {
   return NULL;
 }
 
-/* *out_schema: of the constructor; NULL where it is not known. */
+/* *out_schema: the constructor's; NULL: unknown. */
 static opc_status_t read_class(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
                                const char **out_name, const char **out_schema) {
   *out_schema = NULL;
@@ -211,7 +210,7 @@ static opc_status_t read_class(opc_json_reader_t *reader, const json_t *json, co
                          *out_name);
   if (!reader->find_class) return OPC_OK;
   const opc_class_t *class_ = reader->find_class(*out_name, reader->context);
-  /* One that the schema names is there, of libtorch itself where no library here has it. */
+  /* A class named by the schema exists: if no library here has it, it is libtorch's. */
   if (!class_)
     return type->class_name ? OPC_OK : opc_json_fail(reader, "no loaded library has a class %.100s", *out_name);
   *out_schema = constructor_schema(class_);
@@ -262,7 +261,7 @@ static opc_status_t read_object(opc_json_reader_t *reader, const json_t *json, c
   return out->kind == OPC_VALUE_OBJECT ? OPC_OK : opc_out_of_memory(reader->error);
 }
 
-/* By the JSON alone. */
+/* Using only the JSON. */
 static opc_status_t read_untyped(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
                                  const char *type_text, opc_value_t *out) {
   if (json_is_null(json)) return OPC_OK;
