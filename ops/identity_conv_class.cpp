@@ -16,7 +16,7 @@ class IdentityConvClass : public torch::CustomClassHolder {
     TORCH_CHECK(channels > 0, "IdentityConvClass: the number of channels must be positive, not ", channels);
   }
 
-  // Through the dispatcher, so that it works on every device, on Meta, and under tracing.
+  // Calls through the dispatcher, so that it works on every device, on Meta, and under tracing.
   at::Tensor forward(const at::Tensor &x) const {
     static const auto op = c10::Dispatcher::singleton()
                                .findSchemaOrThrow("my_ops::identity_conv_op", "")

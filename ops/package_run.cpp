@@ -11,7 +11,7 @@ struct package {
   torch::inductor::AOTIModelPackageLoader loader;
 };
 
-// Nothing may be thrown into C.
+// No exception may leave into C.
 package_t *package_open(const char *path, char *message, size_t size) {
   try {
     return new package{torch::inductor::AOTIModelPackageLoader(path)};
@@ -31,7 +31,7 @@ int package_run(package_t *package, const char *device, const float *input, cons
     const auto tensor = at::from_blob(const_cast<float *>(input), at::IntArrayRef(sizes, dimensions), at::kFloat)
                             .to(at::Device(device));
     const auto outputs = package->loader.run({tensor});
-    // A model goes on after an operator that it calls has thrown; what that one said is on stderr.
+    // A model continues after an operator that it calls has thrown; that operator's message is on stderr.
     TORCH_CHECK(!outputs.empty() && outputs[0].defined(), "the model returns nothing: an operator in it has failed");
     const auto result = outputs[0].cpu().contiguous();
     TORCH_CHECK(result.scalar_type() == at::kFloat && result.numel() == static_cast<int64_t>(count),

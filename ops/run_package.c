@@ -1,9 +1,8 @@
-/* run_package MODEL.pt2 OPERATORS.so [DEVICE]: the example of how a C program runs a model that calls custom operators.
+/* run_package MODEL.pt2 OPERATORS.so [DEVICE]: example of a C program that runs a model which calls custom operators.
  *
- * Loads libtorch.so, which the model's compiled code needs, and the library of operators, for all to see; then the
- * package; runs it on a [1, 3, 224, 224] tensor of the device that it was compiled for (cpu, which is meant where none
- * is named, or cuda) and holds the output against the input, bit for bit: the identity model must return what it was
- * given. */
+ * Loads libtorch.so, which the model's compiled code needs, and the library of operators, both with global symbols;
+ * then the package. Runs it on a [1, 3, 224, 224] tensor on the device that it was compiled for (cpu, the default, or
+ * cuda) and compares the output with the input, bit for bit: the identity model must return its input. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 #include "package_run.h"
 
 static int load(const char *library) {
-  /* RTLD_GLOBAL: what it registers and what it links to is looked for by code that is loaded later. */
+  /* RTLD_GLOBAL: code that is loaded later looks up what it registers and links to. */
   if (dlopen(library, RTLD_NOW | RTLD_GLOBAL) != NULL) return 1;
   fprintf(stderr, "run_package: %s\n", dlerror());
   return 0;

@@ -1,4 +1,4 @@
-/* The reader of logs that are kept as files. */
+/* Reads logs that are stored as files. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "model/json/json_file.h"
 #include "model/json/json_read.h"
 
-/* One member of an object: nothing happens where it is not there, or where something was wrong before. */
+/* One member of an object: does nothing if it is missing, or after an earlier error. */
 typedef struct members {
   opc_json_reader_t *reader;
   const json_t *object;
@@ -47,7 +47,7 @@ static void get_string(members_t *members, const char *key, const char **out) {
   if (members->status == OPC_OK) opc_json_leave(members->reader, before);
 }
 
-/* Addresses and handles are "0x…": JSON's numbers are too short for some. */
+/* Addresses and handles are "0x…": some do not fit into JSON's numbers. */
 static opc_status_t hex_read(opc_json_reader_t *reader, const json_t *json, uint64_t *out) {
   const char *text = "";
   char *end = NULL;
@@ -261,7 +261,7 @@ static opc_status_t facts_read(opc_json_reader_t *reader, opc_cuda_file_t *out) 
   opc_cuda_facts_t *facts = &out->facts;
   members_t members = {.reader = reader, .object = json_object_get(out->json, "facts")};
   size_t before = opc_json_enter(reader, "facts");
-  /* Those of the simulated devices: grid and block are the same on all that there are. */
+  /* Limits of the simulated devices: those for grid and block are the same on all devices that exist. */
   facts->limits = (opc_cuda_limits_t){.architecture = "sm_90",
                                       .major = 9,
                                       .grid = {INT32_MAX, 65535, 65535},

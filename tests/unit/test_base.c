@@ -127,7 +127,7 @@ static void test_random(void **state) {
   for (size_t i = 0; i < COUNT(seen); i++) assert_in_range(seen[i], count / 9 - 250, count / 9 + 250);
   assert_int_equal(opc_random_range(1, 2, 3, 5, 5), 5);
   assert_int_equal(opc_random_range(1, 2, 3, 5, 4), 5);
-  /* The numbers are part of the contract: a stored seed has to give the same inputs tomorrow. */
+  /* The numbers are part of the contract: a stored seed must always give the same inputs. */
   assert_true(opc_random_u64(0, 0, 0) == opc_random_u64(0, 0, 0));
   assert_true(opc_random_u64(0, 0, 0) != opc_random_u64(1, 0, 0));
   assert_true(opc_random_stream("x") != opc_random_stream("y"));

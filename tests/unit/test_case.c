@@ -1,4 +1,4 @@
-/* Case ids and the words of verdicts. */
+/* Case ids and the text of verdicts. */
 #include "unit.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static void test_round_trip(void **state) {
   assert_int_equal(opc_case_id_parse(ids[1], &id, NULL), OPC_OK);
   assert_string_equal(id.operator_name, "ns::op.overload");
   assert_string_equal(id.check, "registration");
-  assert_string_equal(id.sample, ""); /* "-" says that there is none */
+  assert_string_equal(id.sample, ""); /* "-" means none */
 }
 
 static void test_a_name_with_slashes(void **state) {

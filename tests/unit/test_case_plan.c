@@ -1,5 +1,5 @@
 /* The planner of cases and the conditions of its rules: which cases a table gives for a sample, in which order, and
- * which it does not. */
+ * which it does not give. */
 #include "plan_fixture.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static int clear_operator(void **state) {
   return 0;
 }
 
-/* text: a sample object, ' for ". */
+/* text: a sample object, with ' instead of ". */
 static opc_sample_t sample_of(const char *fields) {
   opc_sample_t sample = fixture_sample(&op, "%s", fields);
   sample.source = OPC_SAMPLE_FILE;
@@ -35,11 +35,11 @@ static opc_sample_t sample_of(const char *fields) {
 
 #define TENSOR(shape, dtype) "{'tensor': {'shape': " shape ", 'dtype': '" dtype "'}}"
 
-/* ---- the plan as a text ---- */
+/* ---- the plan as text ---- */
 
 typedef struct listing {
   const opc_plan_request_t *request;
-  opc_text_t text; /* "dtype/sample/variant:row action" each, a space between */
+  opc_text_t text; /* one "dtype/sample/variant:row action" per case, separated by spaces */
   size_t stop_after;
   bool checks; /* "check:dtype/sample/variant" instead */
 } listing_t;
@@ -184,7 +184,7 @@ static void the_first_sample_that_fits_has_the_case(void **state) {
   assert_rules(rules, 1, samples, 2, "");
   assert_rules(rules, 1, samples + 3, 1, "bfloat16/d/all.long5:0");
   for (size_t i = 0; i < COUNT(samples); i++) opc_sample_clear(&samples[i]);
-  /* What fits may have the dtype already: then no sample has the case. */
+  /* A suitable sample may have the dtype already: then no sample has the case. */
   opc_sample_t narrow[] = {sample_of("'name': 'a', 'args': [" TENSOR("[3]", "bfloat16") "]"),
                            sample_of("'name': 'b', 'args': [" TENSOR("[3]", "float32") "]")};
   assert_rules(rules, 1, narrow, COUNT(narrow), "");
@@ -242,7 +242,7 @@ static void refused_and_unchecked_samples_have_the_plain_case(void **state) {
   sample.unchecked = true;
   request.wanted = NULL;
   assert_plan(&request, "-/-/-!skip -/-/-!skip -/-/-!skip -/-/-!skip -/s/plain:0");
-  sample.uninitialised = true; /* another row's business */
+  sample.uninitialised = true; /* another row handles it */
   assert_plan(&request, "-/-/-!skip -/-/-!skip -/-/-!skip -/-/-!skip -/-/-!skip");
   opc_sample_clear(&sample);
 }
@@ -286,7 +286,7 @@ static void devices_decide_what_there_is(void **state) {
   opc_sample_clear(&sample);
 }
 
-/* Every sample runs as it is under every check before any variant, but for checks that leave graphs behind. */
+/* Every check runs every unmodified sample before any variant, except checks that leave graphs behind. */
 static void samples_themselves_come_before_variants(void **state) {
   (void)state;
   static const opc_case_rule_t rules[] = {{.families = OPC_VARIANT_PLAIN | OPC_VARIANT_EMPTY, .why = "w"},
@@ -390,7 +390,7 @@ static void samples_that_are_found_later_are_planned_alone(void **state) {
   assert_true(stopped);
   assert_string_equal(opc_text_c(&listing.text), "-/a/x.empty0:0");
 
-  /* A case that is known is found without those beside it. */
+  /* A case with a known id is found without planning the others. */
   opc_case_id_t only = {.check = "check", .device = "cpu", .sample = "b", .variant = "x.empty0"};
   request.only = &only;
   request.only_exists = true;
@@ -493,7 +493,7 @@ static void methods_of_a_class_have_cases_of_their_own(void **state) {
   sample.expect.rejects = true;
   assert_plan(&request, "-/s/plain:0");
   sample.expect.rejects = false;
-  class_.kind = OPC_OPERATOR_PACKAGE; /* nothing of a package is varied */
+  class_.kind = OPC_OPERATOR_PACKAGE; /* a package gets no variants */
   request.tables = &opc_case_tables[opc_check_info_find("memory")];
   assert_plan(&request, "-/s/plain:0");
   opc_sample_clear(&sample);

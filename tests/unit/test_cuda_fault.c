@@ -1,4 +1,4 @@
-/* Faults of kernels: which codes end a context, and which launches are named with them. */
+/* Kernel faults: which codes end a context, and which launches are named with them. */
 #include <string.h>
 
 #include "checks/cuda_log/cuda_fault.h"
@@ -62,7 +62,7 @@ static void one_launch_or_none(void **state) {
   opc_text_clear(&text);
 }
 
-/* A kernel's name is as long as its template arguments make it. */
+/* A kernel's name can be very long because of its template arguments. */
 static void long_names_are_cut(void **state) {
   static char name[6000];
   opc_text_t text = {0};

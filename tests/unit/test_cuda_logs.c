@@ -1,5 +1,5 @@
-/* The rules about CUDA calls, over logs that are kept as files: each log says what all judges together find in it, and
- * each rule has one that breaks it. */
+/* The rules about CUDA calls, tested on logs stored as files: each log states what all analyses together find in it,
+ * and each rule has a log that breaks it. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static bool is_expected(const json_t *rules, const char *rule) {
   return false;
 }
 
-/* Returns how many mistakes there are in it. */
+/* Returns the number of errors in it. */
 static int check_file(const char *path, bool *seen_rules) {
   opc_cuda_file_t file;
   opc_error_t error = {0};
@@ -123,7 +123,7 @@ static void the_evidence_counts_them_apart(void **state) {
   if (!strstr(text, line)) fail_msg("reports/evidence/README.md does not say \"%s\"", line);
 }
 
-/* What only a call shows, and no log of it. */
+/* Findings that only a call shows, not its log. */
 static bool needs_no_log(const char *rule) {
   static const char *const rules[] = {"device_guard.output_device", "launch.asynchronous_error", "capture.throws",
                                       "capture.replay_differs"};

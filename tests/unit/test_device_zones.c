@@ -1,4 +1,4 @@
-/* Zones around device memory, on host memory that stands for it. */
+/* Zones around device memory, on host memory in its place. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +65,7 @@ static void nothing_is_found_inside(void **state) {
   opc_device_zones_release(NULL);
 }
 
-/* The very first byte behind, whatever the size, and the last in front. */
+/* The first byte past the end, for any size, and the last one before the start. */
 static void one_byte_beside_is_found(void **state) {
   static const size_t sizes[] = {1, 4, 511, 512, 513, 4096};
   const opc_device_zone_hit_t *hits;
@@ -80,11 +80,11 @@ static void one_byte_beside_is_found(void **state) {
     assert_int_equal(hits[0].offset, 0);
     assert_int_equal(hits[0].count, 1);
     opc_device_zones_reset();
-    opc_device_zones_verify(); /* it shows once */
+    opc_device_zones_verify(); /* reported once */
     assert_int_equal(opc_device_zones_hits(&hits), 0);
     data[-1] = 1;
     data[sizes[i] + 100] = data[sizes[i] + 101] = 2;
-    opc_device_zones_release(data); /* what is freed is looked at as well */
+    opc_device_zones_release(data); /* freed memory is checked as well */
     assert_int_equal(opc_device_zones_hits(&hits), 2);
     assert_int_equal(hits[0].offset, -1);
     assert_int_equal(hits[1].offset, 100);
@@ -93,7 +93,7 @@ static void one_byte_beside_is_found(void **state) {
   }
 }
 
-/* What follows one tensor is copied behind another. */
+/* Bytes past the end of one tensor are copied past the end of another. */
 static void a_copy_of_a_zone_is_found(void **state) {
   const opc_device_zone_hit_t *hits;
   unsigned char *from = opc_device_zones_allocate(24), *to = opc_device_zones_allocate(24);
@@ -134,7 +134,7 @@ static void a_full_or_broken_device_is_no_crash(void **state) {
   opc_device_zones_verify();
   assert_null(opc_device_zones_allocate(16));
   opc_device_zones_release(data);
-  assert_int_equal(opc_device_zones_hits(&hits), 0); /* of a broken context nothing can be said */
+  assert_int_equal(opc_device_zones_hits(&hits), 0); /* nothing can be said about a broken context */
   void *foreign = malloc(8);
   live++;
   opc_device_zones_release(foreign);

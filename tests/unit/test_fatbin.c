@@ -1,4 +1,4 @@
-/* The fat binary reader on bytes made here, whole and damaged, and on which GPUs what it finds runs. */
+/* The fat binary reader on bytes made here, valid and damaged, and the GPUs on which the code runs. */
 #include "unit.h"
 
 #include <stdlib.h>
@@ -100,8 +100,8 @@ static void test_nothing(void **state) {
   assert_false(codes.damaged);
 }
 
-/* Cut off anywhere, and with each byte changed: it ends, reads nothing beside it (the sanitizers and Valgrind would
- * tell), and finds no more than there is. */
+/* Truncated anywhere, and with each byte changed: it ends, does not read out of bounds (the sanitizers and Valgrind
+ * would report that), and finds no more than there is. */
 static void test_damage(void **state) {
   (void)state;
   const bytes_t whole = two_containers();

@@ -1,4 +1,4 @@
-/* Logical values of tensor specs, and their place in a storage. */
+/* Logical values of tensor specs, and their positions in a storage. */
 #include "unit.h"
 
 #include <inttypes.h>
@@ -68,7 +68,7 @@ static void test_kinds(void **state) {
     assert_true(lowest >= rows[i].lowest && highest <= rows[i].highest);
     assert_int_equal(lowest < highest, rows[i].varies);
     assert_int_equal(differs,
-                     rows[i].varies && rows[i].kind != OPC_FILL_ARANGE); /* another argument has a stream of its own */
+                     rows[i].varies && rows[i].kind != OPC_FILL_ARANGE); /* another argument has its own stream */
     if (rows[i].integral) assert_true(lowest == rows[i].lowest && highest == rows[i].highest);
     opc_tensor_spec_free(spec);
     free(values);
@@ -93,7 +93,7 @@ static void test_stream_and_seed(void **state) {
   free(seeded);
 }
 
-/* What a cast variant and the float64 reference of the dtype check rely on. */
+/* A cast variant and the float64 reference of the dtype check rely on this. */
 static void test_filled_as_and_rounded_to(void **state) {
   (void)state;
   opc_tensor_spec_t *spec = spec_of(OPC_DTYPE_FLOAT32, 200);
@@ -200,13 +200,13 @@ static void test_special(void **state) {
       {OPC_SPECIAL_EXTREME, OPC_DTYPE_INT8, 0x80, 0x7f},
       {OPC_SPECIAL_EXTREME, OPC_DTYPE_UINT16, 0x0000, 0xffff},
       {OPC_SPECIAL_EXTREME, OPC_DTYPE_INT64, 0x8000000000000000, 0x7fffffffffffffff},
-      {OPC_SPECIAL_EXTREME, OPC_DTYPE_BOOL, 1, 1}, /* has none */
+      {OPC_SPECIAL_EXTREME, OPC_DTYPE_BOOL, 1, 1}, /* this dtype has none */
       {OPC_SPECIAL_NAN, OPC_DTYPE_FLOAT8_E5M2, 0x7f, 0x7f},
       {OPC_SPECIAL_NAN, OPC_DTYPE_FLOAT8_E4M3FN, 0x7f, 0x7f},
       {OPC_SPECIAL_NAN, OPC_DTYPE_FLOAT8_E4M3FNUZ, 0x80, 0x80},
       {OPC_SPECIAL_NAN, OPC_DTYPE_FLOAT8_E8M0FNU, 0xff, 0xff},
       {OPC_SPECIAL_INFINITY, OPC_DTYPE_FLOAT8_E5M2, 0x7c, 0xfc},
-      {OPC_SPECIAL_INFINITY, OPC_DTYPE_FLOAT8_E4M3FN, 0x38, 0x38}, /* has none: what was filled */
+      {OPC_SPECIAL_INFINITY, OPC_DTYPE_FLOAT8_E4M3FN, 0x38, 0x38}, /* this dtype has none: the filled values */
       {OPC_SPECIAL_NEGATIVE_ZERO, OPC_DTYPE_FLOAT8_E4M3FN, 0x80, 0x80},
       {OPC_SPECIAL_NEGATIVE_ZERO, OPC_DTYPE_FLOAT8_E5M2FNUZ, 0x40, 0x40},
       {OPC_SPECIAL_DENORMAL, OPC_DTYPE_FLOAT8_E4M3FNUZ, 0x01, 0x81},
@@ -232,7 +232,8 @@ static void test_special(void **state) {
     assert_memory_equal(bytes + size, one, size);
     opc_tensor_spec_free(spec);
   }
-  opc_tensor_spec_t *spec = spec_of(OPC_DTYPE_FLOAT64, 1); /* the reference gets the narrow dtype's denormal */
+  opc_tensor_spec_t *spec =
+      spec_of(OPC_DTYPE_FLOAT64, 1); /* the reference gets the denormal number of the narrow dtype */
   double value;
   spec->fill.special = OPC_SPECIAL_DENORMAL;
   spec->fill.rounded_to = OPC_DTYPE_FLOAT16;
@@ -258,12 +259,12 @@ static void test_scatter(void **state) {
   opc_fill_scatter(spec, logical, 0x5b, storage);
   assert_memory_equal(storage, ((const uint8_t[]){0x5b, 1, 2, 3, 4, 5, 6, 0x5b, 0x5b}), 9);
   spec->sizes[1] = 0;
-  opc_fill_scatter(spec, logical, 0, storage); /* nothing inside: all of it is gap */
+  opc_fill_scatter(spec, logical, 0, storage); /* no elements: all of it is padding */
   assert_memory_equal(storage, ((const uint8_t[9]){0}), 9);
   opc_tensor_spec_free(spec);
 }
 
-/* Behind a conj or neg bit lies the value that reads as the logical one. */
+/* With a conj or neg bit, the stored value is the one that reads as the logical value. */
 static void test_scatter_behind_bits(void **state) {
   (void)state;
   const float number[] = {1.0f, 2.0f};
@@ -288,7 +289,7 @@ static void test_scatter_behind_bits(void **state) {
   opc_tensor_spec_free(spec);
 }
 
-/* The same bytes as without a memory, whatever was filled before. */
+/* The same bytes as without the cache, whatever was filled before. */
 static void assert_kept(const opc_tensor_spec_t *spec, const char *path, uint64_t seed) {
   size_t size = (size_t)opc_tensor_spec_numel(spec) * opc_dtype_size(spec->dtype);
   unsigned char *wanted = malloc(size + 1), *given = malloc(size + 1);
@@ -304,7 +305,7 @@ static void assert_kept(const opc_tensor_spec_t *spec, const char *path, uint64_
   free(given);
 }
 
-/* Each differs from the first in one thing that decides about values. */
+/* Each differs from the first in one property that determines the values. */
 static void test_kept(void **state) {
   (void)state;
   static const opc_dtype_t dtypes[] = {OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT64, OPC_DTYPE_INT32, OPC_DTYPE_COMPLEX64,
@@ -331,7 +332,7 @@ static void test_kept(void **state) {
   }
 }
 
-/* More than is kept, in one tensor and in many. */
+/* More than the cache keeps, in one tensor and in many. */
 static void test_kept_and_forgotten(void **state) {
   (void)state;
   enum { MOST = OPC_FILLS_KEPT_BYTES / 16 }; /* elements of complex128 */
@@ -365,7 +366,7 @@ static void spoil_shared_memory(void) {
   assert_int_equal(found, 1);
 }
 
-/* What a process filled is the next one's; what it wrote there by mistake is not. */
+/* Values filled in one process are used by the next; what that process wrote there by mistake is not. */
 static void test_kept_by_others(void **state) {
   (void)state;
   for (int scribbles = 0; scribbles < 2; scribbles++) {
@@ -384,7 +385,7 @@ static void test_kept_by_others(void **state) {
   }
 }
 
-/* Of arguments that the search made up nobody says that an index may be another one. */
+/* For arguments that the search made up, it is unknown whether an index may have another value. */
 static void test_other_seed(void **state) {
   (void)state;
   static const struct {

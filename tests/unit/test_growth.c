@@ -1,4 +1,4 @@
-/* A leak grows for ever, a cache until it is full, a table once. */
+/* A leak grows forever, a cache until it is full, a table once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ static void only_growth_without_end_is_steady(void **state) {
   assert_false(is_steady(OPC_GROWTH_BLOCKS, falls));
 }
 
-/* Bytes: a byte a call at least, for malloc rounds up and keeps some. */
+/* Bytes: at least one byte per call, because malloc rounds up and caches. */
 static void few_bytes_are_no_growth(void **state) {
   static const size_t vector_of_bytes[] = {1000, 1000, 1000, 1016, 1080, 1208},
                       noise[] = {1000, 1016, 1032, 1048, 1064, 1080};

@@ -1,5 +1,5 @@
-/* Guarded memory: the byte behind and the byte before fault, what is left over is watched, and other allocators'
- * pointers are recognised. */
+/* Guarded memory: the byte after and the byte before fault, the remainder is checked, and pointers of other allocators
+ * are recognised. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static const opc_guard_policy_t before = {.side = OPC_GUARD_BEFORE, .alignment =
 static const size_t sizes[] = {1, 12, 63, 64, 65, 4095, 4096, 4097, 1 << 20};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-/* The signal that ends a process which touches the byte; 0: none does. */
+/* The signal that ends a process which touches the byte; 0: none. */
 static int signal_of_touch(volatile unsigned char *byte, bool write) {
   pid_t child = fork();
   assert_true(child >= 0);
@@ -140,7 +140,7 @@ static void a_write_to_the_slack_is_noted_once(void **state) {
   assert_int_equal(access_count(), 0);
 }
 
-/* ---- in a process whose handler notes and goes on ---- */
+/* ---- in a process whose handler records the fault and continues ---- */
 
 static void note_and_go_on(int number, siginfo_t *info, void *context) {
   const ucontext_t *state = context;
@@ -185,7 +185,7 @@ static void reads_and_writes_beside_are_noted_and_go_on(void **state) {
   handler_set(&handler);
   volatile unsigned char *data = opc_guard_allocate(16, &behind);
   assert_int_equal(data[16], behind.poison);
-  assert_int_equal(data[17], behind.poison); /* the guard is open by now */
+  assert_int_equal(data[17], behind.poison); /* the guard is accessible by now */
   data[20] = 1;
   data[-5000] = 1;
   assert_int_equal(access_count(), 3);
@@ -194,7 +194,7 @@ static void reads_and_writes_beside_are_noted_and_go_on(void **state) {
   assert_access(2, OPC_ACCESS_OUTSIDE, true, (const void *)data, -5000);
   opc_guard_accesses_reset();
   assert_int_equal(access_count(), 0);
-  assert_int_equal(data[16], behind.poison); /* closed again, and as it was */
+  assert_int_equal(data[16], behind.poison); /* inaccessible again, and unchanged */
   assert_int_equal(access_count(), 1);
   assert_true(opc_guard_release((void *)data));
   handler_unset(&handler);
@@ -252,7 +252,7 @@ static void others_pointers_are_told_apart(void **state) {
   free(foreign);
 }
 
-/* A mapping that is used again is as fresh as a new one. */
+/* A reused mapping is as fresh as a new one. */
 static void memory_is_fresh_each_time(void **state) {
   (void)state;
   opc_guard_accesses_reset();

@@ -1,5 +1,5 @@
-/* Read-only arguments, by a protection key where the processor has them and one thread runs, by mprotect otherwise:
- * what is seen is the same. */
+/* Read-only arguments, by a protection key if the processor has them and only one thread runs, otherwise by mprotect:
+ * what is detected is the same. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -39,7 +39,7 @@ static void note_and_go_on(int number, siginfo_t *info, void *context) {
 
 static struct sigaction action_before;
 
-/* In the test itself, for cmocka catches SIGSEGV around each. */
+/* Set in the test itself, because cmocka catches SIGSEGV around each test. */
 static void begin(void) {
   struct sigaction action = {.sa_sigaction = note_and_go_on, .sa_flags = SA_SIGINFO};
   opc_guard_accesses_reset();
@@ -60,7 +60,7 @@ static byte_t *allocate(const opc_guard_policy_t *policy) {
 static void release(byte_t *data) { assert_true(opc_guard_release((void *)data)); }
 static void protect(byte_t *data, bool read_only) { assert_true(opc_guard_protect((const void *)data, read_only)); }
 
-/* The writes to protected memory so far are those to these bytes. */
+/* The writes to protected memory so far are the ones to these bytes. */
 static void assert_noted(size_t count, byte_t *const *written) {
   const opc_access_t *accesses;
   assert_int_equal(opc_guard_accesses(&accesses), count);
@@ -98,7 +98,7 @@ static void each_is_closed_for_itself(void **state) {
   written[0] = 1;
   assert_noted(0, NULL);
   first[3] = 1;
-  first[4] = 1; /* it is open by now */
+  first[4] = 1; /* it is writable by now */
   second[5] = 1;
   plain[6] = 1;
   assert_noted(3, (byte_t *const[]){first + 3, second + 5, plain + 6});
@@ -124,7 +124,7 @@ static void closed_again_it_is_seen_again(void **state) {
     protect(other, true);
     data[i] = 1;
     assert_noted(1, (byte_t *const[]){data + i});
-    protect(data, true); /* though it was open */
+    protect(data, true); /* although it was writable */
     data[i + 10] = 1;
     assert_noted(2, (byte_t *const[]){data + i, data + i + 10});
     protect(data, false);
@@ -138,7 +138,8 @@ static void closed_again_it_is_seen_again(void **state) {
 static void memory_of_others_stays_open(void **state) {
   (void)state;
   begin();
-  byte_t *closed = allocate(&argument), *stashed = allocate(&argument); /* by an operator that keeps an argument, say */
+  byte_t *closed = allocate(&argument),
+         *stashed = allocate(&argument); /* for example by an operator that keeps an argument */
   protect(closed, true);
   stashed[0] = 1;
   byte_t *output = allocate(&own), *late = allocate(&argument);
@@ -222,7 +223,7 @@ static void a_forked_process_finds_it_closed(void **state) {
   end();
 }
 
-/* ---- threads: the last tests, for the process is one of several threads from then on ---- */
+/* ---- threads: these tests come last, because the process has several threads from then on ---- */
 
 typedef struct writer {
   pthread_t thread;
@@ -263,7 +264,7 @@ static void a_thread_started_meanwhile_is_seen_and_harms_nobody_later(void **sta
   writer_write(&writer, closed + 2);
   assert_noted(1, (byte_t *const[]){closed + 2});
   protect(closed, false);
-  writer_write(&writer, later + 3); /* the key is closed in that thread, and nothing forbids this */
+  writer_write(&writer, later + 3); /* the key is disabled in that thread, and nothing forbids this */
   assert_int_equal(later[3], 1);
   assert_noted(1, (byte_t *const[]){closed + 2});
   writer_write(&writer, NULL);
@@ -304,7 +305,7 @@ int main(void) {
       cmocka_unit_test(a_thread_started_meanwhile_is_seen_and_harms_nobody_later),
       cmocka_unit_test(an_older_thread_is_seen),
   };
-  /* Once with nothing but mprotect, in a process that has no key left. */
+  /* Once with mprotect only, in a process that has no key left. */
   int status = 0;
   pid_t child = fork();
   if (child < 0) return 1;

@@ -1,5 +1,5 @@
-/* Libraries read as files: this program is one of them, and with a symbol renamed in its bytes a library that registers
- * operators. */
+/* Libraries read as files: this program is one of them; with a symbol renamed in its bytes it is a library that
+ * registers operators. */
 #include "unit.h"
 
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static void write_file(const char *path, const void *bytes, size_t size) {
   assert_int_equal(fclose(file), 0);
 }
 
-/* As it is, but that it needs a function of libtorch and none of cmocka. */
+/* The same, except that it needs a function of libtorch and none of cmocka. */
 static unsigned char *read_operator_library(size_t *size) {
   static const char old[] = "_cmocka_run_group_tests", new[] = "aoti_torch_library_test";
   _Static_assert(sizeof old == sizeof new, "in place");
@@ -187,8 +187,8 @@ static void read_all(const char *path) {
   opc_elf_close(file);
 }
 
-/* Cut off, and with bytes changed where the structure is (the headers and the end of the file): an error or what can be
- * read, and nothing else. */
+/* Truncated, and with bytes changed in the structure (the headers and the end of the file): an error or the readable
+ * part, and nothing else. */
 static void test_damaged_files(void **state) {
   (void)state;
   char path[512];
@@ -300,7 +300,7 @@ static void test_folder(void **state) {
   assert_int_equal(rmdir(path), 0);
 }
 
-/* A zip file that ends too early, and one that is none. */
+/* A truncated zip file, and a file that is none. */
 static void test_damaged_wheel(void **state) {
   (void)state;
   char path[512];

@@ -1,4 +1,4 @@
-/* What a journal holds back for a turn reaches the file where it is to. */
+/* Records that a journal holds back for one turn still reach the file where they must. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void held_until_flushed_or_released(void **state) {
   opc_journal_close(journal);
 }
 
-/* /dev/full takes nothing. */
+/* /dev/full accepts nothing. */
 static void a_full_disk_is_told_by_the_flush_and_ever_after(void **state) {
   (void)state;
   opc_journal_t *journal = NULL;
@@ -106,10 +106,11 @@ static json_t *results_of(const opc_kept_records_t *known) {
   return all;
 }
 
-/* Held or not, between other records: a report that knows them says what one does that reads the file. */
+/* Held back or not, between other records: a report that knows the held records gives the same result as one that reads
+ * the file. */
 static void kept_records_are_those_of_the_file(void **state) {
   (void)state;
-  enum { RESULTS = OPC_KEPT_BYTES / 64 }; /* more than are kept: a line is longer */
+  enum { RESULTS = OPC_KEPT_BYTES / 64 }; /* more than it keeps: a line is longer */
   opc_kept_records_t kept = {0};
   opc_journal_t *journal = NULL;
   opc_error_t error;

@@ -84,7 +84,7 @@ static void a_suspect_counts_until_its_result_comes(void **state) {
   opc_journal_reader_close(reader);
 }
 
-/* Cut anywhere, a journal gives what its whole lines say, and never claims to be complete. */
+/* Truncated anywhere, a journal gives what its complete lines say, and never claims to be complete. */
 static void a_torn_journal_is_readable_at_every_byte(void **state) {
   (void)state;
   const char *text =

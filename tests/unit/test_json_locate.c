@@ -33,7 +33,7 @@ static void test_locate(void **state) {
       {"samples[1].args[1].tensor.fill.values[1]", 7, 11},
       {"samples[1][\"k.w\"]", 8, 14}, /* é is one column */
       {"samples[1][\"k.w\"].in", 8, 22},
-      {"samples[1].args[1].tensor.strides", 5, 19}, /* not there: what encloses it */
+      {"samples[1].args[1].tensor.strides", 5, 19}, /* missing: the enclosing element */
       {"samples[1].args[7]", 5, 6},
       {"samples[9].args", 3, 3},
       {"format.deeper", 2, 3},
@@ -47,7 +47,7 @@ static void test_locate(void **state) {
   }
 }
 
-/* Whatever the text is, the search ends inside it. */
+/* For any text, the search ends inside it. */
 static void test_cut_text(void **state) {
   (void)state;
   for (size_t length = 0; length < sizeof text; length++) {

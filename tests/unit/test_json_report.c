@@ -11,7 +11,7 @@ static json_t *report_of(const char *journal) {
   return json;
 }
 
-/* A member of a member; of a list's first item. */
+/* A member of a member; for a list, of its first item. */
 static json_t *at(json_t *json, const char *outer, const char *inner) {
   json_t *member = json_object_get(json, outer);
   if (inner && json_is_array(member)) member = json_array_get(member, 0);

@@ -82,7 +82,7 @@ static void two_results_of_one_case_are_refused(void **state) {
 
 static void no_result_is_left_out(void **state) {
   (void)state;
-  /* One operator without record, one of a library without record. */
+  /* One operator without a record, one from a library without a record. */
   char *xml = junit_of(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "other.so") PASS_LINE("n::a", "c", "1")
                            PASS_LINE("n::b", "c", "1") END_LINE(0));
   assert_contains(xml, "<testsuites name=\"opcheck-c\" tests=\"2\"");
@@ -101,7 +101,7 @@ static void text_from_outside_is_harmless(void **state) {
   free(xml);
 }
 
-/* ---- a testcase an operator and check ---- */
+/* ---- one testcase per operator and check ---- */
 
 static char *by_operator(const char *journal) {
   opc_journal_reader_t *reader = journal_of(journal);

@@ -1,5 +1,5 @@
-/* Which kernels of a library have code for fewer GPUs than its others: over fat binaries that nvcc made
- * (test_kernel_image.c says how), laid side by side as a linker lays those of several source files. */
+/* Which kernels of a library have code for fewer GPUs than the others: on fat binaries made by nvcc
+ * (test_kernel_image.c says how), concatenated as a linker does for several source files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static section_t section_of(const char *first, const char *second) {
   return section;
 }
 
-/* The kernel `plain` gets another name, wherever it stands unpacked. */
+/* Renames the kernel `plain` wherever its name is uncompressed. */
 static void rename_plain(section_t *section) {
   for (size_t at = 0; at + 5 <= section->size; at++)
     if (memcmp(section->bytes + at, "plain", 5) == 0) memcpy(section->bytes + at, "plump", 5);
@@ -67,7 +67,7 @@ static void test_even(void **state) {
   assert_int_equal(count_in(section_of("lz4.fatbin", "specific.fatbin")), 0); /* meant for sm_90a */
 }
 
-/* The second file is for sm_90 alone, and the first has its kernels for sm_80 as well. */
+/* The second file is only for sm_90; the first also has its kernels for sm_80. */
 static void test_shared(void **state) {
   (void)state;
   assert_int_equal(count_in(section_of("lz4.fatbin", "default.fatbin")), 0);
@@ -99,7 +99,7 @@ static void test_damaged(void **state) {
   opc_gpu_codes_t whole;
   opc_fatbin_read(section.bytes, section.size, &whole);
   for (size_t size = 0; size < section.size;
-       size += 41) { /* of its own size, so that a sanitizer sees what is read behind it */
+       size += 41) { /* in a block of exactly its size, so that a sanitizer detects reads past its end */
     unsigned char *cut = malloc(size ? size : 1);
     opc_uneven_t uneven;
     assert_non_null(cut);

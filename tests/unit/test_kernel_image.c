@@ -16,7 +16,7 @@ typedef struct file {
   size_t size;
 } file_t;
 
-/* As nvcc's objects hand it to the runtime. */
+/* As passed to the runtime by nvcc's objects. */
 typedef struct wrapper {
   uint32_t magic, version;
   const unsigned char *container;
@@ -69,7 +69,7 @@ static void assert_kernels(const char *name, int major, int minor) {
   assert_true(code.machine != 0 ? image.registers >= 4 && image.registers < 64 : image.registers == 0);
   opc_image_read(&wrapper, "nothing", major, minor, &image);
   assert_parameters(&image, 0, NULL);
-  opc_image_read(&wrapper, "plai", major, minor, &image); /* no prefix will do */
+  opc_image_read(&wrapper, "plai", major, minor, &image); /* a prefix does not match */
   assert_false(image.parameters_known);
   opc_image_read(&wrapper, "plainly", major, minor, &image);
   assert_false(image.parameters_known);
@@ -79,7 +79,7 @@ static void assert_kernels(const char *name, int major, int minor) {
 static void test_plain(void **state) {
   (void)state;
   assert_kernels("default.fatbin", 9, 0);
-  assert_kernels("default.fatbin", 8, 0); /* does not run there, and has the same parameters */
+  assert_kernels("default.fatbin", 8, 0); /* does not run there, but has the same parameters */
 }
 
 static void test_lz4(void **state) {
@@ -124,7 +124,7 @@ static void test_code(void **state) {
   }
 }
 
-/* ---- bytes that are not as they should be ---- */
+/* ---- damaged bytes ---- */
 
 /* The cubin in default.fatbin: its largest entry. */
 static file_t cubin_of(const file_t *file) {
@@ -134,7 +134,7 @@ static file_t cubin_of(const file_t *file) {
   return (file_t){0};
 }
 
-/* A copy of its own size, so that a sanitizer sees every byte that is read behind it. */
+/* A copy in a block of exactly its size, so that a sanitizer detects every read past its end. */
 static void cubin_try(const unsigned char *bytes, size_t size) {
   opc_kernel_image_t image;
   unsigned char *copy = malloc(size ? size : 1);
@@ -156,7 +156,7 @@ static void test_damaged(void **state) {
     const unsigned char before = *byte;
     *byte = (unsigned char)(seed >> 8);
     cubin_try(cubin.bytes, cubin.size);
-    if (i % 3 != 0) *byte = before; /* some stay, and add up */
+    if (i % 3 != 0) *byte = before; /* some stay, and are consistent */
   }
   for (size_t size = 0; size < ptx.size; size += 5) cubin_try(ptx.bytes, size);
   for (size_t i = 0; i < lz4.size; i++) {
@@ -202,7 +202,7 @@ static void test_wrapped(void **state) {
   assert_null(opc_image_wrap(cubin.bytes, 1000));
   assert_null(opc_image_wrap("", 0));
   unsigned seed = 1;
-  for (size_t i = 0; i < 3000; i++) { /* headers, and what they lead to */
+  for (size_t i = 0; i < 3000; i++) { /* headers, and the data they refer to */
     seed = seed * 1103515245 + 12345;
     const bool whole = i % 2 != 0;
     unsigned char *bytes = whole ? file.bytes : cubin.bytes, *byte = &bytes[seed / 65536 % (i % 3 != 0 ? 80 : 2000)];
@@ -225,7 +225,7 @@ static void test_wrappers(void **state) {
   opc_image_read(&wrapper, "plain", 9, 0, &image);
   assert_false(image.parameters_known);
   assert_int_equal(0, opc_image_code(&wrapper, 9, 0).machine);
-  /* Parts that were linked on the device are in a list. */
+  /* Device-linked parts are in a list. */
   const unsigned char *more[] = {file.bytes, NULL};
   wrapper = (wrapper_t){.magic = 0x466243b1, .version = 2, .container = other.bytes, .more = more};
   assert_int_equal(90, opc_image_code(&wrapper, 9, 0).machine);

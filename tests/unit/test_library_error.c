@@ -1,4 +1,4 @@
-/* Load errors by their texts: the kind, and what to do. */
+/* Load errors by their text: the kind, and what to do. */
 #include "unit.h"
 
 #include <stdio.h>
@@ -80,7 +80,7 @@ static void probe_of_files(void **state) {
   assert_string_equal(error.kind, "not_elf");
 }
 
-/* Only where the version may be what is wrong, and is not the one that is here. */
+/* Only if the version may be wrong, and differs from the one here. */
 static void package_of_the_library(void **state) {
   static const struct {
     const char *symbol, *torch, *added;

@@ -1,4 +1,4 @@
-/* Valgrind's files: what is read from them, whose errors they are, and what is said about each. */
+/* Valgrind's files: what is read from them, to whom the errors belong, and what is reported about each. */
 #include "temp_folder.h"
 #include "unit.h"
 
@@ -28,7 +28,7 @@ static void xml_is_read(void **state) {
   const opc_memcheck_error_t *read = &errors.items[0], *mismatched = &errors.items[1];
   assert_string_equal(read->kind, "InvalidRead");
   assert_string_equal(read->what, "Invalid read of size 4");
-  assert_int_equal(read->stack.count, 2); /* what is inlined has its function's address */
+  assert_int_equal(read->stack.count, 2); /* an inlined function has the address of its caller */
   assert_int_equal(read->stack.addresses[1], 0x109902);
   assert_int_equal(read->number, 1);
   assert_string_equal(read->tensor.path, "x");
@@ -44,7 +44,7 @@ static void xml_is_read(void **state) {
   opc_memcheck_errors_clear(&errors);
 }
 
-/* The null pointer of an empty tensor is near to every null pointer. */
+/* The null pointer of an empty tensor is near every null pointer. */
 static void empty_tensors_have_no_place(void **state) {
   opc_memcheck_errors_t errors = {0};
   opc_error_t error;
@@ -58,7 +58,7 @@ static void empty_tensors_have_no_place(void **state) {
   opc_memcheck_errors_clear(&errors);
 }
 
-/* A process that is still alive, or was killed, has written any part of it. */
+/* A process that is still alive, or was killed, may have written any part of it. */
 static void xml_may_be_cut_off(void **state) {
   opc_memcheck_errors_t errors = {0};
   opc_error_t error;
@@ -69,7 +69,7 @@ static void xml_may_be_cut_off(void **state) {
     assert_ok(opc_memcheck_xml_read(temp_path("cut.xml"), &errors, &error), error);
     assert_true(errors.count >= last);
     last = errors.count;
-    if (length == ends[0]) assert_int_equal(errors.count, 1); /* the error that was written last is there */
+    if (length == ends[0]) assert_int_equal(errors.count, 1); /* the last written error is there */
     if (length == ends[1]) assert_int_equal(errors.count, 3);
   }
   opc_memcheck_errors_clear(&errors);
@@ -117,7 +117,7 @@ static void lists_are_read_one_by_one(void **state) {
   (void)state;
   write_text("whole.xml", whole);
   assert_ok(opc_memcheck_xml_read(temp_path("whole.xml"), &errors, &error), error);
-  /* Another process writes in between, and the second list is there before the first is asked for. */
+  /* Another process writes in between, and the second list exists before the first is requested. */
   write_text("log",
              "==99== 7 errors in context 1 of 1:\n" LOG_FIRST "==99== Invalid write of size 8\nvex words\n" LOG_SECOND);
   assert_true(opc_memcheck_log_list(temp_path("log"), PID, &offset, &counts));
@@ -178,7 +178,7 @@ static void failures_of_valgrind_are_told(void **state) {
   opc_text_clear(&line);
 }
 
-/* ---- words ---- */
+/* ---- text ---- */
 
 static void errors_have_rules_and_words(void **state) {
   static const struct {
@@ -239,7 +239,7 @@ static void errors_have_rules_and_words(void **state) {
   }
 }
 
-/* ---- whose errors they are ---- */
+/* ---- owners of errors ---- */
 
 /* A memcheck whose Valgrind is a file that does nothing. */
 static opc_memcheck_t *memcheck_make(void) {
@@ -284,7 +284,7 @@ static void cases_get_their_errors(void **state) {
   (void)state;
   opc_memcheck_xml_path(memcheck, PID, path);
 
-  /* The first case passed: what Valgrind saw is its result. */
+  /* The first case passed: Valgrind's errors become its result. */
   write_at(path, XML_HEAD XML_READ);
   write_at(memcheck->log, LOG_FIRST);
   json_t *first = result_make("pass", "error", NULL, 1, 2);
@@ -295,7 +295,7 @@ static void cases_get_their_errors(void **state) {
   assert_true(json_is_true(json_object_get(json_object_get(first, "evidence"), "witnessed")));
   assert_null(json_object_get(first, "memcheck"));
 
-  /* The second failed: its own finding moves behind. One of its errors is at the place of the first. */
+  /* The second failed: its own finding moves after them. One of its errors is at the same place as the first case's. */
   write_at(path, XML_HEAD XML_READ XML_SECOND);
   write_at(memcheck->log, LOG_FIRST LOG_SECOND);
   json_t *second = result_make("fail", "error", "alias.input_returned", 2, 1003);
@@ -309,14 +309,14 @@ static void cases_get_their_errors(void **state) {
   assert_non_null(strstr(text_in(json_array_get(also, 1), "message"), "in an earlier case; 1001 such errors"));
   assert_string_equal(text_in(json_array_get(also, 2), "rule"), "alias.input_returned");
 
-  /* A case without errors stays as it is, and so does every message that says nothing of them. */
+  /* A case without errors stays unchanged, and so does every message that does not mention any. */
   json_t *third = result_make("pass", "error", NULL, 3, 0), *other = json_pack("{s:s}", "t", "done");
   assert_ok(opc_memcheck_judge(memcheck, &child, &view, third, &error), error);
   assert_string_equal(text_in(third, "verdict"), "pass");
   assert_ok(opc_memcheck_judge(memcheck, &child, &view, other, &error), error);
   assert_int_equal(json_object_size(other), 1);
 
-  /* Errors that are nowhere to be read: of a child that has no file at all, and of one whose file ends too early. */
+  /* Errors that cannot be read: of a child without a file, and of one with a truncated file. */
   json_t *lost = result_make("pass", "error", NULL, 1, 4);
   opc_child_t unknown = {.id = 8, .pid = PID + 1};
   assert_ok(opc_memcheck_judge(memcheck, &unknown, &view, lost, &error), error);
@@ -353,13 +353,13 @@ static void crashes_and_tries_are_judged_too(void **state) {
   write_at(path, XML_HEAD XML_READ);
   write_at(memcheck->log, LOG_FIRST);
 
-  /* An error of the harness's stays one; Valgrind's is beside it. */
+  /* A harness error remains one; Valgrind's is added to it. */
   json_t *result = result_make("error", "error", "foreign_exception", 1, 2);
   assert_ok(opc_memcheck_judge(memcheck, &child, &view, result, &error), error);
   assert_string_equal(text_in(result, "rule"), "foreign_exception");
   assert_int_equal(json_array_size(json_object_get(json_object_get(result, "evidence"), "also")), 1);
 
-  /* The list is used up: the number of the try says it. */
+  /* The list is used up: the number of the try shows it. */
   json_t *answer = json_pack("{s:s, s:s, s:s, s:{s:i, s:i, s:b}}", "t", "tried", "outcome", "returned", "message", "",
                              "memcheck", "number", 1, "errors", 1, "listed", 0);
   assert_ok(opc_memcheck_judge(memcheck, &child, &view, answer, &error), error);
@@ -391,7 +391,7 @@ static void command_line_is_made(void **state) {
   char *folder = opc_string_copy(memcheck->folder);
   write_at(memcheck->log, "words");
   opc_memcheck_free(memcheck);
-  assert_int_not_equal(stat(folder, &info), 0); /* gone, with what was in it */
+  assert_int_not_equal(stat(folder, &info), 0); /* removed, with its contents */
   free(folder);
 
   char *path = opc_string_copy(getenv("PATH"));

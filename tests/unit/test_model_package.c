@@ -1,4 +1,4 @@
-/* What a package says of itself is read from its file, whatever the file is; the inputs that a model expects are read
+/* A package's own description is read from its file, which may contain anything; a model's expected inputs are read
  * from its source. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "model/package/model_package.h"
 #include "unit.h"
 
-/* As AOTInductor writes it: a fixed input, one with a size that varies and strides, and indices. */
+/* As written by AOTInductor: a fixed input, one with a variable size and strides, and indices. */
 static const char source[] =
     "inputs_info_[0].name = \"a\"; inputs_info_[1].name = \"b\"; inputs_info_[2].name = \"c\"; outputs_info_[0].name = "
     "\"output0\"; outputs_info_[1].name = \"output1\";\n"
@@ -76,7 +76,7 @@ static opc_status_t read_bytes(const void *bytes, size_t size, opc_error_t *erro
   return status;
 }
 
-/* A zip file of one stored entry, "m/data/aotinductor/model/x.json", by hand. */
+/* A zip file with one stored entry, "m/data/aotinductor/model/x.json", made by hand. */
 static size_t make_zip(unsigned char *out, const char *content, uint32_t crc) {
   static const char name[] = "m/data/aotinductor/model/x.json";
   size_t length = strlen(content), local = 30 + sizeof name - 1 + length, central = 46 + sizeof name - 1;
@@ -124,7 +124,7 @@ static void any_byte_may_be_wrong(void **state) {
   for (size_t at = 0; at < size; at++) {
     memcpy(changed, zip, size);
     changed[at] ^= 0xff;
-    (void)!read_bytes(changed, size, &error); /* any answer, no crash: the sanitizers watch */
+    (void)!read_bytes(changed, size, &error); /* any answer, but no crash: the sanitizers detect it */
   }
 }
 

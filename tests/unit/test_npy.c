@@ -2,7 +2,7 @@
 
 #include "model/value/npy.h"
 
-/* A .npy file of the version with this header text and data. */
+/* A .npy file of this version with this header text and data. */
 static void write_npy(int version, const char *header, const void *data, size_t size) {
   unsigned char bytes[512] = "\x93NUMPY";
   size_t length = strlen(header), prefix = version > 1 ? 12 : 10;

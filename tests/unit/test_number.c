@@ -25,15 +25,14 @@ static uint16_t infinity_bits(const reference_t *format) {
   return (uint16_t)(((1 << format->exponent_bits) - 1) << format->fraction_bits);
 }
 
-/* Value of finite positive bits by the definition; of the bits of infinity the number that would come after the
- * largest. */
+/* Value of finite positive bits by definition; for the bits of infinity, the number that would follow the largest. */
 static double defined_value(const reference_t *format, uint32_t bits) {
   int bias = (1 << (format->exponent_bits - 1)) - 1, exponent = (int)(bits >> format->fraction_bits);
   double fraction = ldexp((double)(bits & ((1u << format->fraction_bits) - 1)), -format->fraction_bits);
   return exponent ? ldexp(1.0 + fraction, exponent - bias) : ldexp(fraction, 1 - bias);
 }
 
-/* Nearest bits of a positive value by bisection over all of them, ties to even. */
+/* Nearest bits of a positive value, by bisection, ties to even. */
 static uint16_t nearest_bits(const reference_t *format, double value) {
   uint32_t low = 0, high = infinity_bits(format);
   while (high - low > 1) {
@@ -69,7 +68,7 @@ static void test_every_16_bit_number(void **state) {
       if (magnitude > infinity) assert_true(isnan(value));
       else if (magnitude == infinity) assert_true(isinf(value));
       else assert_true((double)fabsf(value) == defined_value(format, magnitude));
-      assert_int_equal(format->from_float(value), bits); /* the payload of a NaN included */
+      assert_int_equal(format->from_float(value), bits); /* including the payload of a NaN */
     }
   }
 }
@@ -85,7 +84,7 @@ static void test_rounding_to_16_bits(void **state) {
   for (size_t i = 0; i < COUNT(references); i++) {
     const reference_t *format = &references[i];
     for (uint32_t bits = 0; bits < infinity_bits(format);
-         bits++) { /* the middle to the next number, and both sides of it */
+         bits++) { /* the midpoint to the next number, and both sides of it */
       float middle = (float)((defined_value(format, bits) + defined_value(format, bits + 1)) / 2);
       if (isinf(middle)) continue;
       check_rounding(format, middle);
@@ -107,14 +106,14 @@ static void test_edges_of_half(void **state) {
     uint16_t half, bfloat16;
   } rows[] = {
       {0x477fe000, 0x7bff, 0x4780}, /* 65504, the largest half */
-      {0x477fefff, 0x7bff, 0x4780}, /* just below the middle to what would come next */
-      {0x477ff000, 0x7c00, 0x4780}, /* the middle goes to even: infinity */
+      {0x477fefff, 0x7bff, 0x4780}, /* just below the midpoint to the next number */
+      {0x477ff000, 0x7c00, 0x4780}, /* the midpoint goes to even: infinity */
       {0x33800000, 0x0001, 0x3380}, /* 2^-24, the smallest denormal */
-      {0x33000000, 0x0000, 0x3300}, /* half of it goes to even: zero */
+      {0x33000000, 0x0000, 0x3300}, /* half of it rounds to even: zero */
       {0x33000001, 0x0001, 0x3300}, {0x7f800000, 0x7c00, 0x7f80}, {0xff800000, 0xfc00, 0xff80}, /* infinities */
       {0x80000000, 0x8000, 0x8000},                                                             /* -0 */
-      {0x7fc00001, 0x7e00, 0x7fc0}, /* a NaN loses the bottom of its payload… */
-      {0x7f800001, 0x7e00, 0x7fc0}, /* …and stays NaN where that was all */
+      {0x7fc00001, 0x7e00, 0x7fc0}, /* a NaN loses the low bits of its payload… */
+      {0x7f800001, 0x7e00, 0x7fc0}, /* …and stays NaN if those were all */
       {0x7fa02000, 0x7d01, 0x7fa0}, /* signalling stays signalling */
       {0x7f7fffff, 0x7c00, 0x7f80}, /* FLT_MAX overflows both */
       {0x00000001, 0x0000, 0x0000},
@@ -125,14 +124,14 @@ static void test_edges_of_half(void **state) {
   }
 }
 
-/* Every number of the float8 dtypes by their definition, and what lies between two and beyond the last, as libtorch
- * converts. */
+/* Every number of the float8 dtypes by definition, and values between two of them and above the largest, with the same
+ * results as libtorch's conversion. */
 static void test_float8(void **state) {
   (void)state;
   static const struct {
     opc_dtype_t dtype;
     int exponent_bits, fraction_bits, bias;
-    uint32_t largest, beyond; /* bits of the largest number; of what is larger */
+    uint32_t largest, beyond; /* bits of the largest number; bits of larger values */
     bool has_sign, has_zero;
   } rows[] = {
       {OPC_DTYPE_FLOAT8_E4M3FN, 4, 3, 7, 0x7e, 0x7f, true, true},
@@ -155,7 +154,7 @@ static void test_float8(void **state) {
       opc_number_store((opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = -value}, rows[i].dtype, &stored);
       bool has_negative = rows[i].has_sign && (bits || opc_dtype_encoding(rows[i].dtype) != OPC_ENCODING_FNUZ);
       assert_int_equal(stored, has_negative ? bits | 0x80 : bits);
-      if (bits) { /* the middle goes to even, in a dtype of powers up */
+      if (bits) { /* the midpoint goes to even, in a dtype of powers up */
         opc_number_store((opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = (before + value) / 2}, rows[i].dtype, &stored);
         assert_int_equal(stored, rows[i].has_zero && (bits & 1) ? bits - 1 : bits);
         opc_number_store((opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = nextafter((before + value) / 2, 0.0)},
@@ -176,14 +175,14 @@ static void test_float8(void **state) {
   }
 }
 
-/* A double that lies just off a tie of half: through float it would be rounded twice, and wrongly. */
+/* A double just off a tie of half: via float it would be rounded twice, and wrongly. */
 static void test_double_is_rounded_once(void **state) {
   (void)state;
   double off = 1.0 + 0x1p-11 + 0x1p-40;
   uint16_t bits;
   assert_true(opc_number_store((opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = off}, OPC_DTYPE_FLOAT16, &bits));
   assert_int_equal(bits, 0x3c01);
-  int64_t integer = (INT64_C(1) << 62) + (INT64_C(1) << 54) + 1; /* the same for int64 through double */
+  int64_t integer = (INT64_C(1) << 62) + (INT64_C(1) << 54) + 1; /* the same for int64 via double */
   assert_true(opc_number_store((opc_number_t){.kind = OPC_NUMBER_INT, .i = integer}, OPC_DTYPE_BFLOAT16, &bits));
   assert_int_equal(bits, 0x5e81);
   for (uint64_t n = 0; n < 50000; n++) {

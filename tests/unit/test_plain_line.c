@@ -1,5 +1,5 @@
-/* Plain lines and the channel that carries them: what goes in comes out, whichever way it travels, and no line that a
- * hostile process could send does harm. */
+/* Plain lines and their channel: the input comes out unchanged in each direction, and no line from a hostile process
+ * does harm. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -59,7 +59,7 @@ static void test_others_are_left_to_json(void **state) {
 }
 
 static void assert_is_refused(const char *line, size_t length) {
-  char *copy = malloc(length + 1); /* of its very size, for memcheck */
+  char *copy = malloc(length + 1); /* of exactly its size, for memcheck */
   assert_non_null(copy);
   memcpy(copy, line, length);
   assert_null(opc_plain_line_read(copy, length));

@@ -1,4 +1,4 @@
-/* Poisoned memory: aligned, filled anew each time, and honest about what it cannot give. */
+/* Poisoned memory: aligned, filled each time, and it reports if it cannot allocate. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static void storage_is_aligned_and_filled(void **state) {
       assert_non_null(data);
       assert_int_equal((uintptr_t)data % 64, 0);
       for (size_t b = 0; b < sizes[i]; b++) assert_int_equal(data[b], patterns[p]);
-      memset(data, 0, sizes[i]); /* the next of this size may get this memory */
+      memset(data, 0, sizes[i]); /* the next block of this size may get this memory */
       opc_poison_release(data, NULL);
     }
   }

@@ -8,7 +8,7 @@
   RUN_LINE LIBRARY_LINE("d/libops.so") OPERATOR_LINE("n::a", "d/libops.so") OPERATOR_LINE("n::b", "d/libops.so")
 #define UNCHECKED "memory.unchecked_arguments"
 
-/* A finding with a frame in the operator's library, behind one of libtorch's headers. */
+/* A finding with a frame in the operator's library, after a frame in libtorch's headers. */
 #define FRAME(module, symbol, file, line)                                                             \
   "{\"module\":\"/p/" module "\",\"offset\":\"0x10\",\"symbol\":\"" symbol "\",\"file\":\"/src/" file \
   "\",\"line\":" line "}"
@@ -25,7 +25,7 @@
   LINE(op, "memory", rest, "fail", "warning", UNCHECKED, "\"searched/alone\"", \
        "\"argument\":\"" argument "\",\"seen\":\"" seen "\",\"seen_rule\":\"was." seen "\"")
 
-/* The problems as the JSON report has them; a new reference. */
+/* The problems as in the JSON report; a new reference. */
 static json_t *problems_of(const char *journal) {
   opc_journal_reader_t *reader = journal_of(journal);
   opc_problems_t problems;
@@ -46,7 +46,7 @@ static const char *text_of(const json_t *list, size_t index, const char *key) {
   return opc_record_text(json_array_get(list, index), key);
 }
 
-/* A list of a problem, joined by blanks, in a static buffer. */
+/* A list in a problem, joined by blanks, in a static buffer. */
 static const char *joined(const json_t *list, size_t index, const char *key) {
   static char text[2048];
   size_t i;
@@ -118,7 +118,7 @@ static void what_only_layouts_show_is_one_problem(void **state) {
   json_decref(list);
 }
 
-/* A stride-0 variant that had to change the values says so by its standing. */
+/* The standing of a stride-0 variant says that its values had to change. */
 static void a_layout_with_other_values_is_no_layout(void **state) {
   (void)state;
   json_t *list =
@@ -195,7 +195,7 @@ static void an_operator_that_ends_the_process_may_have_checked(void **state) {
   json_decref(list);
 }
 
-/* However many of them lead to the same line; in another operator it is the same problem. */
+/* Any number of them that lead to the same line; in another operator it is the same problem. */
 static void unchecked_arguments_are_apart(void **state) {
   (void)state;
 #define AT_LINE(op, rest, argument)                              \
@@ -211,7 +211,7 @@ static void unchecked_arguments_are_apart(void **state) {
   json_decref(list);
 }
 
-/* Old journals do not say which argument, and what was seen. */
+/* Old journals do not have the argument and the evidence. */
 static void unchecked_arguments_of_old_journals(void **state) {
   (void)state;
   json_t *list =
@@ -231,7 +231,7 @@ static void one_place_in_several_operators_is_one_problem(void **state) {
           FOUND("n::b", "memory", "cpu/-/s/plain", "memory.out_of_bounds_read", FRAMES("row", "h.cpp", "8"))
               FOUND("n::b", "leak", "cpu/-/s/plain", "leak.tensor", "") END_LINE(1));
   assert_int_equal(json_array_size(list), 2);
-  assert_string_equal(joined(list, 0, "operators"), "n::b n::a"); /* the simplest case's first */
+  assert_string_equal(joined(list, 0, "operators"), "n::b n::a"); /* that of the simplest case comes first */
   assert_string_equal(text_of(list, 0, "location"), "row (h.cpp:8)");
   assert_int_equal(count_at(list, 0), 2);
   json_decref(list);
@@ -256,12 +256,12 @@ static void problems_come_by_weight(void **state) {
   assert_string_equal(text_of(list, 0, "standing"), "recipe/same_values");
   assert_string_equal(text_of(list, 1, "rule"), "leak.tensor");
   assert_string_equal(text_of(list, 1, "severity"), "error");
-  assert_string_equal(text_of(list, 1, "standing"), "searched/same_values"); /* the warning's does not count */
+  assert_string_equal(text_of(list, 1, "standing"), "searched/same_values"); /* the warning's line does not count */
   assert_string_equal(text_of(list, 2, "rule"), "state.printed");
   json_decref(list);
 }
 
-/* No line, address, sample, seed, path or count is in an id. */
+/* An id contains no line, address, sample, seed, path or count. */
 static void an_id_stays(void **state) {
   (void)state;
   json_t *one = problems_of(
@@ -308,7 +308,7 @@ static void ids_differ(void **state) {
   json_decref(list);
 }
 
-/* What problems hold after `count` findings of one cause, in bytes. */
+/* Bytes held by problems after `count` findings with one cause. */
 static size_t bytes_for(int count) {
   opc_text_t journal = {0};
   opc_text_add(&journal, HEAD);
@@ -338,7 +338,7 @@ static size_t bytes_for(int count) {
 
 static void memory_does_not_grow_with_findings(void **state) {
   (void)state;
-  bytes_for(20); /* what the allocator keeps for itself */
+  bytes_for(20); /* memory that the allocator caches */
   size_t few = bytes_for(20), many = bytes_for(20000);
   if (many > few + 4096) fail_msg("%zu bytes for 20 findings, %zu for 20000", few, many);
 }

@@ -1,4 +1,4 @@
-/* What the process holds is counted, and what is changed of its state is found, told and put back. */
+/* Counts what the process holds; detects, reports and restores changes of its state. */
 #include <fcntl.h>
 #include <fenv.h>
 #include <pthread.h>
@@ -46,7 +46,7 @@ static void what_is_held_is_counted(void **state) {
   opc_process_use_t held = use_now();
   assert_true(held.allocated_bytes >= before.allocated_bytes + BYTES &&
               held.allocated_bytes < before.allocated_bytes + 2 * BYTES);
-  /* an allocator of another kind (AddressSanitizer's) has mappings of its own, for the allocation above */
+  /* another allocator (AddressSanitizer's) creates mappings of its own for the allocation above */
   assert_in_range(held.mapped_bytes, before.mapped_bytes + PAGES / 2, before.mapped_bytes + 2 * PAGES);
   assert_int_equal(held.descriptors, before.descriptors + 1);
   assert_int_equal(held.threads, before.threads);
@@ -64,7 +64,7 @@ static void what_is_held_is_counted(void **state) {
   assert_int_equal(after.descriptors, before.descriptors);
 }
 
-/* Says what differs now from what was kept, puts it back, and looks that nothing differs any more. */
+/* Reports what differs from the stored state, restores it, and verifies that nothing differs any more. */
 static void expect_found(opc_process_part_t part, const char *words) {
   const opc_process_state_t *kept = opc_process_state_keep();
   opc_text_t texts[OPC_PROCESS_PARTS] = {0};
@@ -86,7 +86,7 @@ static void what_is_changed_is_found_and_put_back(void **state) {
   char words[64];
   (void)state;
   assert_int_equal(setenv("OPC_TEST_KEPT", "1", 1), 0);
-  expect_found(OPC_PROCESS_PARTS, ""); /* the first look keeps what is */
+  expect_found(OPC_PROCESS_PARTS, ""); /* the first look stores the state */
 
   mode_t mask = opc_process_state_keep()->umask;
   umask(mask ^ 0001);
@@ -117,7 +117,7 @@ static void what_is_changed_is_found_and_put_back(void **state) {
   expect_found(OPC_PROCESS_STREAMS, "standard input is another file");
 }
 
-/* The same signal's action with other flags is no change where nothing runs: signal() sets SA_RESTART. */
+/* If the signal has no handler, other flags of the same action are no change: signal() sets SA_RESTART. */
 static void what_means_the_same_is_no_change(void **state) {
   (void)state;
   signal(SIGUSR1, SIG_IGN);

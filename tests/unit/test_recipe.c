@@ -1,4 +1,4 @@
-/* Recipes: what is read, the message for each mistake, and that draws keep to what was said. */
+/* Recipes: what is read, the message for each mistake, and that draws respect the recipe. */
 #include "plan_fixture.h"
 #include "temp_folder.h"
 
@@ -132,7 +132,7 @@ static int64_t number(const opc_sample_t *sample, int argument) {
   return sample->arguments[argument].integer;
 }
 
-/* The integers of a tensor that was filled value by value. */
+/* The integers of a tensor that was filled element by element. */
 static int64_t at(const opc_tensor_spec_t *spec, int64_t i) {
   assert_int_equal(spec->fill.kind, OPC_FILL_VALUES);
   assert_true(i < (int64_t)spec->fill.value_count);
@@ -312,7 +312,7 @@ static void test_lists(void **state) {
       look_lists);
 }
 
-/* What the recipe leaves open is the caller's; what it speaks of goes back to what it was. */
+/* What the recipe does not mention belongs to the caller; what it mentions is reset. */
 static void test_restore(void **state) {
   (void)state;
   opc_recipe_set_t set = {0};

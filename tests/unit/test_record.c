@@ -1,4 +1,4 @@
-/* opcheck-c record without a program: what is wanted, what is known of a program's file, what lies in a recording's
+/* opcheck-c record without a program: the options, facts about a program's file, and the contents of a recording's
  * folder. */
 #include "unit.h"
 
@@ -70,7 +70,7 @@ static void test_programs(void **state) {
   assert_null(opc_program_kind(temp_path("cut")));
 }
 
-/* Two processes, a class twice, a line that the disk was too full for. */
+/* Two processes, a class twice, a line that was cut off because the disk was full. */
 static void test_harvest(void **state) {
   static const char
       first[] =
@@ -93,7 +93,7 @@ static void test_harvest(void **state) {
   temp_write("trouble.9.1", "too old", 7);
   opc_record_settings_default(&settings);
   assert_int_equal(opc_recordings_merge(temp_folder, output, &settings, &recordings, &error), OPC_OK);
-  assert_int_equal(recordings.samples, 2); /* 03 is 01 in other words, 01 of the second process is the first's */
+  assert_int_equal(recordings.samples, 2); /* 03 is 01 in another form, 01 of the second process is the first's */
   assert_int_equal(recordings.damaged, 1);
   assert_int_equal(recordings.processes, 0);
   assert_string_equal(opc_text_c(&recordings.troubles), "too old\n");

@@ -1,4 +1,4 @@
-/* The allocator that stands in for guarded memory under Valgrind. Here nothing watches it: what it gives, counts and
+/* The allocator that replaces guarded memory under Valgrind. Here no tool watches it: tests what it returns, counts and
  * refuses. */
 #include "unit.h"
 
@@ -13,7 +13,7 @@ static void memory_is_given_and_taken_back(void **state) {
   unsigned char *data = opc_red_zone_allocate(100, 0x5a);
   assert_non_null(data);
   assert_int_equal((uintptr_t)data % 64, 0);
-  opc_valgrind_allow(data, 100); /* the unit tests run under Valgrind, too */
+  opc_valgrind_allow(data, 100); /* the unit tests also run under Valgrind */
   for (size_t i = 0; i < 100; i++) assert_int_equal(data[i], 0x5a);
   memset(data, 0, 100);
   opc_red_zone_live(&blocks, &bytes);

@@ -1,4 +1,4 @@
-/* What is learned of simulated operators, which check their arguments or do not. */
+/* What is learned about simulated operators, which check their arguments or do not. */
 #include "plan_fixture.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 typedef struct view {
   const opc_sample_t *sample;
   const opc_operator_t *op;
-  bool checks; /* refuses what it would read out of bounds */
+  bool checks; /* refuses out-of-bounds reads */
   opc_learn_outcome_t outcome;
 } view_t;
 
@@ -41,7 +41,7 @@ static int64_t at(view_t *v, const char *name, int64_t i) {
 
 typedef void simulated_t(view_t *v);
 
-static void pair_sum(view_t *v) { /* out[i] = x[i] + y[i], and a third one */
+static void pair_sum(view_t *v) { /* out[i] = x[i] + y[i], and a third argument */
   for (int64_t i = 0; i < size(v, "x", 0); i++) at(v, "y", i), at(v, "z", i);
 }
 
@@ -75,7 +75,7 @@ static void embedding(view_t *v) { /* table[index] */
     for (int64_t k = 0; k < width; k++) at(v, "table", at(v, "index", i) * width + k);
 }
 
-static void lengths_split(view_t *v) { /* x is cut into pieces of these lengths; all of the result is to be written */
+static void lengths_split(view_t *v) { /* x is cut into pieces of these lengths; the whole result must be written */
   int64_t sum = 0;
   for (int64_t i = 0; i < size(v, "lengths", 0); i++) {
     const int64_t length = at(v, "lengths", i);
@@ -85,7 +85,7 @@ static void lengths_split(view_t *v) { /* x is cut into pieces of these lengths;
   if (sum < size(v, "x", 0)) worse(v, OPC_LEARN_POISON);
 }
 
-static void scatter(view_t *v) { /* out = zeros(n); out[index[i]] += x[i]: n says how many there are */
+static void scatter(view_t *v) { /* out = zeros(n); out[index[i]] += x[i]: n is the number of elements */
   for (int64_t i = 0; i < size(v, "x", 0); i++) {
     const int64_t to = at(v, "index", i);
     if (to < 0 || to >= number(v, "n")) worse(v, OPC_LEARN_WROTE);
@@ -105,7 +105,7 @@ static void even(view_t *v) {
   if (size(v, "x", 1) % 2 != 0) worse(v, OPC_LEARN_READ);
 }
 
-static void squares(view_t *v) { /* refuses what is no square */
+static void squares(view_t *v) { /* refuses a matrix that is not square */
   if (size(v, "x", 0) != size(v, "x", 1)) v->outcome = OPC_LEARN_REFUSED;
 }
 
@@ -115,7 +115,7 @@ static void top(view_t *v) { /* the n largest of x: n is at most its size */
 
 static void independent(view_t *v) { (void)v; }
 static void broken(view_t *v) { worse(v, OPC_LEARN_READ); }
-static void loops(view_t *v) { /* ends where an element of the last index is found */
+static void loops(view_t *v) { /* ends when an element of the last index is found */
   bool found = false;
   for (int64_t i = 0; i < size(v, "index", 0); i++) found |= at(v, "index", i) == 2;
   if (!found) v->outcome = OPC_LEARN_HUNG;
@@ -219,7 +219,7 @@ static opc_learn_outcome_t call(simulated_t *run, bool checks, const opc_sample_
   return view.outcome;
 }
 
-/* The relations as JSON, ' for ", without `checked`; whether any is checked. */
+/* The relations as JSON, with ' instead of ", without `checked`; whether any is checked. */
 static char *learn(simulated_t *run, bool checks, opc_sample_t *sample, bool *out_checked, size_t *out_tries) {
   opc_learner_t *learner;
   opc_error_t error = {0};
@@ -243,7 +243,7 @@ static char *learn(simulated_t *run, bool checks, opc_sample_t *sample, bool *ou
   return text;
 }
 
-/* What was learned goes through the sample's text, and holds for the sample. */
+/* The learned relations pass through the sample's text, and hold for the sample. */
 static void assert_travels(const opc_sample_t *sample) {
   opc_sample_t again;
   opc_error_t error = {0};
@@ -257,7 +257,7 @@ static void assert_travels(const opc_sample_t *sample) {
   opc_sample_clear(&again);
 }
 
-/* Whatever is called related runs cleanly; so do the variants that follow the relations. */
+/* Related arguments run cleanly; so do the variants that respect the relations. */
 typedef struct variants {
   const struct learned *row;
   const opc_sample_t *base;
@@ -308,7 +308,7 @@ static void test_what_is_learned(void **state) {
       if (rows[i].run != squares) assert_int_equal(checked, checks && some);
       assert_true(tries <= OPC_LEARNER_TRIES_MAX);
       if (sample.relations) assert_travels(&sample);
-      const bool weak = strcmp(rows[i].name, "weak") == 0; /* what is not learned is not kept */
+      const bool weak = strcmp(rows[i].name, "weak") == 0; /* relations that are not learned are not kept */
       if (sample.relations && !weak)
         print_message("  %zu related variants\n", assert_related_is_clean(&rows[i], &sample));
       free(text);
@@ -319,7 +319,7 @@ static void test_what_is_learned(void **state) {
   assert_int_equal(wrong, 0);
 }
 
-/* A hang costs a second: the argument is not tried again, and nothing is said of it. */
+/* A hang costs a second: the argument is not tried again, and nothing is learned about it. */
 static void test_hangs_are_few(void **state) {
   (void)state;
   static const struct learned row = {.arguments = {TENSOR("index"), TENSOR("other")}};

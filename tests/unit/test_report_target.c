@@ -12,7 +12,7 @@ static int make_folder(void **state) {
 
 static int remove_folder(void **state) {
   (void)state;
-  return rmdir(folder); /* fails when a test leaves a file behind */
+  return rmdir(folder); /* fails if a test left a file behind */
 }
 
 static const char *in_folder(const char *name) {

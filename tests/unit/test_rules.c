@@ -12,7 +12,7 @@ static void test_every_row_has_its_texts(void **state) {
     const char *texts[] = {rule->title, rule->seen, rule->why, rule->limits, rule->fix, rule->source};
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) assert_true(texts[t] && texts[t][0]);
     assert_true(rule->title[strlen(rule->title) - 1] != '.');
-    assert_ptr_equal(opc_rule_find(rule->name), rule); /* the first of its name: none comes twice */
+    assert_ptr_equal(opc_rule_find(rule->name), rule); /* the first of its name: names are unique */
   }
 }
 

@@ -1,4 +1,4 @@
-/* Samples: conversion by the schema's types, names, copies, the way to JSON and back. */
+/* Samples: conversion by the schema's types, names, copies, conversion to JSON and back. */
 #include "plan_fixture.h"
 
 #include <math.h>
@@ -59,7 +59,7 @@ static opc_sample_t read_sample(const char *text) {
 #define X "{\"tensor\": {\"shape\": [2]}}"
 #define WITH(kwargs) "{\"operator\": \"ns::op.all\", \"args\": [" X "], \"kwargs\": {" kwargs "}}"
 
-/* The argument as it is described, or "absent". */
+/* The argument's description, or "absent". */
 static void check_argument(const char *json, const char *name, opc_value_kind_t kind, const char *expected) {
   opc_sample_t sample = read_sample(json);
   int index = opc_operator_argument(&op, name);
@@ -108,7 +108,7 @@ static void test_conversion(void **state) {
       {WITH("\"layout\": \"strided\""), "layout", OPC_VALUE_STRING, "\"strided\""},
       {WITH("\"format\": \"channels_last\""), "format", OPC_VALUE_STRING, "\"channels_last\""},
       {WITH("\"generator\": {\"generator\": 7}"), "generator", OPC_VALUE_GENERATOR, "generator 7"},
-      {WITH("\"mode\": \"nan\""), "mode", OPC_VALUE_STRING, "\"nan\""}, /* a word, not a number: the type decides */
+      {WITH("\"mode\": \"nan\""), "mode", OPC_VALUE_STRING, "\"nan\""}, /* text, not a number: the type decides */
       {WITH("\"obj\": {\"object\": {\"class\": \"ns.Name\", \"init\": [3, 1.5, \"a\", [true, null]]}}"), "obj",
        OPC_VALUE_OBJECT, "ns.Name(3, 1.5, \"a\", [true, None])"},
       {WITH("\"obj\": {\"object\": {\"class\": \"ns.Name\"}}"), "obj", OPC_VALUE_OBJECT, "ns.Name()"},
@@ -181,7 +181,7 @@ static void test_defaults_are_left_out(void **state) {
   opc_sample_clear(&sample);
 }
 
-/* The digest is part of case ids that people keep: it may change with the arguments only. */
+/* The digest is part of case ids that users store: it may change only with the arguments. */
 static void test_names(void **state) {
   (void)state;
   static const char *const same[] = {
@@ -207,7 +207,7 @@ static void test_names(void **state) {
   opc_sample_clear(&first);
 }
 
-/* torch has several names for a dtype; a tolerance counts for the dtype, whatever it was called. */
+/* torch has several names for a dtype; a tolerance applies to the dtype, under any name. */
 static void test_tolerance_by_other_names(void **state) {
   (void)state;
   opc_sample_t sample = read_sample("{\"operator\": \"ns::op.all\", \"args\": [" X

@@ -30,7 +30,7 @@ static const opc_operator_t *lookup(const char *name, void *context) {
   return strcmp(name, op.name) == 0 ? &op : NULL;
 }
 
-/* The constructor of ns.Name takes an integer and anything; ns.Bare has none. */
+/* The constructor of ns.Name accepts an integer and anything; ns.Bare has none. */
 static const opc_class_t *find_class(const char *name, void *context) {
   static struct opc_method methods[] = {
       {"get", "get(__torch__.torch.classes.ns.Name _0) -> int _0"},
@@ -64,7 +64,7 @@ static opc_status_t read_text(const char *text, opc_sample_set_t *set, opc_error
   return opc_sample_set_read(set, temp_path("samples.json"), lookup, find_class, NULL, error);
 }
 
-/* The message without the folder, which has another name each time. */
+/* The message without the folder, whose name differs each time. */
 static void check_message(const char *text, const char *expected) {
   opc_sample_set_t set = {0};
   opc_error_t error = {0};
@@ -157,7 +157,7 @@ static void test_read_and_write(void **state) {
   assert_int_equal(spec->fill.file[0], '/');
   assert_ok(opc_fill_logical(spec, "x", 0, values, &error), error);
   assert_true(values[0] == 1.0f && values[1] == 2.0f);
-  assert_string_equal(set.samples[2].name, "s-b30cc525"); /* the folder, another one each time, does not count */
+  assert_string_equal(set.samples[2].name, "s-b30cc525"); /* ignores the folder, which differs each time */
 
   assert_ok(opc_sample_set_write(&set, file, lookup, NULL, &error), error);
   assert_ok(opc_sample_set_read(&again, file, lookup, NULL, NULL, &error), error);
@@ -169,7 +169,7 @@ static void test_read_and_write(void **state) {
     json_decref(right);
   }
   free(op.name);
-  op.name = opc_string_copy("ns::gone"); /* nothing is left of a file that could not be written whole */
+  op.name = opc_string_copy("ns::gone"); /* nothing remains of a file that could not be written completely */
   assert_int_equal(opc_sample_set_write(&set, file, lookup, NULL, &error), OPC_ERR_NOT_FOUND);
   free(op.name);
   op.name = opc_string_copy("ns::op");
@@ -198,7 +198,7 @@ static void test_a_link_stays_one(void **state) {
   opc_sample_set_clear(&set);
 }
 
-/* A program calls the operators of many libraries; what a recording says besides is for people. */
+/* A program calls the operators of many libraries; other facts in a recording are for people. */
 static void test_recorded(void **state) {
   static const char text[] =
       "{\"format\": \"opcheck-c/samples/1\", \"samples\": [{\"operator\": \"elsewhere::op\", \"source\": \"recorded\", "

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "model/schema/schema.h"
 
-/* The parsed type as words, so that a row of the table says it all. */
+/* The parsed type as text, so that a row of the table is self-contained. */
 static void say(opc_text_t *text, const opc_type_t *type) {
   static const char *const names[] = {"other",  "tensor",  "int",     "symint", "float",    "bool",   "complex",
                                       "scalar", "string",  "dtype",   "device", "layout",   "format", "generator",
@@ -138,7 +138,7 @@ static void test_dangling_operator_json(void **state) {
   opc_operator_t op = {.name = (char *)(uintptr_t) "ns::op", .library = (char *)(uintptr_t) "/tmp/\xff.so"}, back;
   opc_error_t error = {0};
   json_t *json = opc_operator_to_json(&op);
-  assert_non_null(json); /* a path that is no UTF-8 ends no report */
+  assert_non_null(json); /* a path that is not UTF-8 does not end a report */
   assert_true(json_is_null(json_object_get(json, "schema")));
   assert_string_equal(json_string_value(json_object_get(json, "library")), "/tmp/\\xFF.so");
   assert_ok(opc_operator_from_json(json, &back, &error), error);

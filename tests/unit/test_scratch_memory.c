@@ -1,5 +1,5 @@
-/* What malloc and the stack hand out while the fill is on: it is in every byte, on every thread, but never in those of
- * calloc. */
+/* Memory from malloc and the stack while the fill is on: every byte has the fill, on every thread, but never in memory
+ * of calloc. */
 #include "unit.h"
 
 #include <pthread.h>
@@ -11,10 +11,10 @@
 #include "memory/scratch_memory.h"
 
 static const unsigned char fills[] = {0x5a, 0x00, 0xda};
-/* Of each kind of list that glibc has, from the top of the heap, and mapped from the system. */
+/* Of each kind of list in glibc, from the top of the heap, and mapped from the system. */
 static const size_t sizes[] = {1, 24, 200, 1000, 5000, 60000, 300000};
 
-/* Of the last use of a block nothing may be left. */
+/* Nothing may remain of a block's last use. */
 static void *used_block(size_t size, unsigned char with) {
   unsigned char *volatile block = malloc(size);
   assert_non_null(block);
@@ -64,7 +64,7 @@ static void blocks_of_other_threads_are_filled(void **state) {
 
 enum { ARRAY = 4096 };
 
-/* Reads an array that it never wrote: what a kernel does by mistake. */
+/* Reads an array that it never wrote, as a kernel with a bug does. */
 static __attribute__((noinline, no_sanitize_address)) size_t stack_bytes_with(unsigned char byte) {
   unsigned char array[ARRAY];
   const unsigned char *volatile unwritten = array;
@@ -79,7 +79,7 @@ static void the_stack_is_filled_before_each_call(void **state) {
     opc_scratch_memory_fill(0x11);
     opc_scratch_memory_fill_stack(fills[f]);
     opc_scratch_memory_before_call();
-    assert_true(stack_bytes_with(fills[f]) > ARRAY - 256); /* the function's own variables lie there, too */
+    assert_true(stack_bytes_with(fills[f]) > ARRAY - 256); /* the function's own variables are there, too */
   }
 }
 
@@ -113,7 +113,7 @@ int main(int count, char **words) {
       cmocka_unit_test(the_stack_is_filled_before_each_call), cmocka_unit_test(as_usual_both_hold_one_byte),
       cmocka_unit_test(a_shifted_heap_gives_other_addresses),
   };
-  /* As the worker is started: glibc reads it once. */
+  /* As when the worker is started: glibc reads it once. */
   if (count == 1) {
     char *again[] = {words[0], (char *)"tuned", NULL};
     setenv("GLIBC_TUNABLES", OPC_SCRATCH_MEMORY_TUNABLE, 1);

@@ -1,5 +1,4 @@
-/* The search against operators that are C functions: they reject with the texts that real ones use, crash, or return.
- */
+/* The search, tested with operators that are C functions: they reject with the texts of real ones, crash, or return. */
 #include "plan_fixture.h"
 
 #include <stdio.h>
@@ -10,7 +9,7 @@
 typedef struct fake {
   const char *name;
   fixture_argument_t arguments[8];
-  /* Fills the outcome; message has 256 bytes. */
+  /* Sets the outcome; message has 256 bytes. */
   void (*run)(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message);
   opc_search_state_t wanted;
 } fake_t;
@@ -39,7 +38,7 @@ static void run_identity(const opc_sample_t *sample, opc_try_outcome_t *outcome,
   returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
 }
 
-/* Nothing in the names helps: only the texts do. */
+/* The names do not help: only the texts do. */
 static void run_boxes(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   const opc_tensor_spec_t *x = tensor(sample, 0), *y = tensor(sample, 1);
   if (x->ndim != 4)
@@ -64,7 +63,7 @@ static void run_typed(const opc_sample_t *sample, opc_try_outcome_t *outcome, ch
   returned(outcome, opc_tensor_spec_numel(x));
 }
 
-/* The same, by an operator that aborts where it should throw: with its reason printed, and without. */
+/* The same for an operator that aborts instead of throwing: with its reason printed, and without. */
 static void run_aborts(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   run_typed(sample, outcome, message);
   if (outcome->kind != OPC_TRY_REJECTED) return;
@@ -99,7 +98,7 @@ static void run_list(const opc_sample_t *sample, opc_try_outcome_t *outcome, cha
   returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
 }
 
-/* An index outside of the tensor kills it; so does a size of 0. */
+/* An out-of-range index crashes it; so does a size of 0. */
 static void run_crashes_on_index(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   const opc_tensor_spec_t *index = tensor(sample, 1);
   (void)message;
@@ -149,14 +148,14 @@ static void run_number(const opc_sample_t *sample, opc_try_outcome_t *outcome, c
   *outcome = (opc_try_outcome_t){.kind = OPC_TRY_RETURNED, .effect = true};
 }
 
-/* All of its results follow memory that it never wrote. */
+/* All of its results depend on memory that it never wrote. */
 static void run_forgets(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   snprintf(message, 256, "with these arguments its result depends on memory that nothing initialised");
   *outcome = (opc_try_outcome_t){
       .kind = OPC_TRY_UNINITIALISED, .effect = true, .output_numel = opc_tensor_spec_numel(tensor(sample, 0))};
 }
 
-/* Only where it accepts a shape that it does not understand. */
+/* Only if it accepts a shape that it does not handle. */
 static void run_leaves(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   snprintf(message, 256, "with these arguments it reads outside its tensors' memory");
   *outcome = (opc_try_outcome_t){.kind = OPC_TRY_UNCLEAN,
@@ -164,7 +163,7 @@ static void run_leaves(const opc_sample_t *sample, opc_try_outcome_t *outcome, c
                                  .output_numel = opc_tensor_spec_numel(tensor(sample, 0)),
                                  .overrun = "x"};
 }
-/* Elsewhere each time: another size, another place. */
+/* Depends on something else each time: another size, another place. */
 static void run_leaves_anywhere(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   static char place[32];
   run_leaves(sample, outcome, message);
@@ -176,7 +175,7 @@ static void run_forgets_vectors(const opc_sample_t *sample, opc_try_outcome_t *o
   else run_identity(sample, outcome, message);
 }
 
-/* Each row is an operator, and what its search comes to. */
+/* Each row is an operator, and the result of its search. */
 static const fake_t fakes[] = {
     {"ns::identity", {{"x", "Tensor", NULL, false}}, run_identity, OPC_SEARCH_RICH},
     {"ns::boxes",
@@ -236,7 +235,7 @@ static void check_caps(const opc_sample_t *sample) {
   }
 }
 
-/* Runs a search to its end; `trace` gets the names of the tries, for comparison. */
+/* Runs a search to its end; `trace` gets the names of the tries, to compare them. */
 static opc_search_t *drive(const fake_t *fake, const opc_operator_t *op, uint64_t seed, int *out_tries,
                            opc_text_t *trace) {
   opc_search_t *search;
@@ -341,8 +340,8 @@ static const fake_t *fake_of(const char *name) {
   return NULL;
 }
 
-/* What a search for arguments that only ever depend on uninitialised memory, or leave their only tensor, gives: one
- * sample. Clean ones are preferred to it. */
+/* If all accepted arguments depend on uninitialised memory, or go out of bounds of their only tensor, the search gives
+ * one sample of them. Clean ones are preferred to it. */
 static void test_suspects(void **state) {
   (void)state;
   static const struct {
@@ -371,7 +370,7 @@ static void test_suspects(void **state) {
       assert_int_equal(outcome.kind, rows[i].kind);
       assert_true(outcome.output_numel >= 2);
     }
-    /* If no sample shows a mistake, one more sample shows that the operator does not check its arguments. */
+    /* If no sample shows a bug, one more sample shows that the operator does not check its arguments. */
     size_t before = set.count;
     assert_ok(opc_search_unchecked(search, &set, &error), error);
     assert_int_equal(set.count - before, strcmp(rows[i].name, "ns::leaves_anywhere") == 0);
@@ -406,8 +405,8 @@ static void test_details(void **state) {
   opc_search_free(NULL);
 }
 
-/* Each crash and each hang counts once in the text, whatever it costs. Where nothing but crashes came, the simplest
- * arguments are the sample. */
+/* Each crash and each hang counts once in the text, whatever it costs. If only crashes occurred, the simplest arguments
+ * become the sample. */
 static void test_counts_of_crashes(void **state) {
   (void)state;
   const char *const names[] = {"ns::hangs", "ns::crashes"};
@@ -432,7 +431,7 @@ static void test_counts_of_crashes(void **state) {
 
 /* ---- options ---- */
 
-/* A row of as many elements as x has rows, where there is one; three modes. */
+/* A row with as many elements as x has rows, if it is given; three modes. */
 static void run_options(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   const opc_tensor_spec_t *x = tensor(sample, 0);
   bool given = !sample->absent[2] && sample->arguments[2].kind == OPC_VALUE_TENSOR;
@@ -475,7 +474,7 @@ static void test_options(void **state) {
       run_options(sample, &outcome, message);
       assert_int_equal(outcome.kind, OPC_TRY_RETURNED);
       assert_int_equal(outcome.digest, digests[i]);
-      assert_true(sample->varied || varied == 0); /* those come behind */
+      assert_true(sample->varied || varied == 0); /* those come last */
       varied += sample->varied;
       flags[!sample->absent[1] && sample->arguments[1].boolean] = true;
       biases[!sample->absent[2] && sample->arguments[2].kind == OPC_VALUE_TENSOR] = true;
@@ -491,7 +490,7 @@ static void test_options(void **state) {
   opc_operator_clear(&op);
 }
 
-/* Resizes out, as libtorch's operators do, to a number a row. */
+/* Resizes out to one number per row, as libtorch's operators do. */
 static void run_out(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   const opc_tensor_spec_t *x = tensor(sample, 0);
   if (x->ndim != 2) REJECT("x must be 2-D");
@@ -556,7 +555,7 @@ static void run_indices(const opc_sample_t *sample, opc_try_outcome_t *outcome, 
     outcome->digest = 2 * outcome->digest + (indices->list.items[i].kind == OPC_VALUE_TENSOR);
 }
 
-/* In what is found there are lists of tensors alone, and such as have a null besides. */
+/* The found samples contain lists of tensors only, and lists that also have a null. */
 static void check_lists(const fake_t *fake) {
   opc_operator_t op = make(fake);
   for (uint64_t seed = 0; seed < 5; seed++) {
@@ -600,7 +599,7 @@ static void run_crashes_on_switch(const opc_sample_t *sample, opc_try_outcome_t 
   snprintf(message, 256, "%s", fast ? "segmentation fault" : "");
 }
 
-/* The arguments were accepted without it: that they do not fit is no excuse. */
+/* The arguments were accepted without it: that they do not fit together is no excuse. */
 static void test_a_switch_that_crashes(void **state) {
   (void)state;
   static const fake_t fake = {"ns::switches",
@@ -620,7 +619,7 @@ static void test_a_switch_that_crashes(void **state) {
   opc_operator_clear(&op);
 }
 
-/* Any codes, and columns of which there are two; nobody checks either. */
+/* Any codes, and columns, of which there are two; neither is checked. */
 static void run_recode(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   const opc_tensor_spec_t *codes = tensor(sample, 0), *column = tensor(sample, 1);
   const int64_t highest = column->fill.kind == OPC_FILL_RANGE ? column->fill.hi - 1 : 0;
@@ -639,7 +638,7 @@ static void run_recode_counts(const opc_sample_t *sample, opc_try_outcome_t *out
     REJECT("a count is not negative");
 }
 
-/* Data get more than zeros and ones, indices do not; and that they were tried is no fault of the operator's. */
+/* Data get values other than zeros and ones, indices do not; trying them is not the operator's fault. */
 static void check_codes(const fake_t *fake, bool negative) {
   opc_operator_t op = make(fake);
   for (uint64_t seed = 0; seed < 5; seed++) {
@@ -680,7 +679,7 @@ static void test_integers_that_are_data(void **state) {
   check_codes(&counts, false);
 }
 
-/* The values that a pattern gave; NULL: it has none. */
+/* The values from a pattern; NULL: it has none. */
 static const opc_number_t *values_of(const opc_sample_t *sample, size_t index) {
   const opc_fill_t *fill = &tensor(sample, index)->fill;
   return fill->kind == OPC_FILL_VALUES ? fill->values : NULL;
@@ -692,8 +691,7 @@ static bool are_vectors(const opc_sample_t *sample) {
          index->sizes[0] > 1 && index->dtype == OPC_DTYPE_INT64;
 }
 
-/* Its result depends on memory that nothing initialised where two neighbours are equal; it is another one where they
- * follow one another. */
+/* Its result depends on uninitialised memory if two neighbours are equal, and differs if they are consecutive. */
 static void run_segments(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   if (!are_vectors(sample)) REJECT("both must be vectors, of float32 and of int64");
   const opc_number_t *values = values_of(sample, 1);
@@ -702,7 +700,7 @@ static void run_segments(const opc_sample_t *sample, opc_try_outcome_t *outcome,
   if (values && values[0].i == values[1].i) outcome->kind = OPC_TRY_UNINITIALISED;
 }
 
-/* What others would hang on does not depend on the search's draws: only -1 ends. */
+/* Makes a hang independent of the search's draws: only -1 ends. */
 static void run_linked_list(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   const opc_fill_t *next = &tensor(sample, 1)->fill;
   if (!are_vectors(sample)) REJECT("both must be vectors, of float32 and of int64");
@@ -758,7 +756,7 @@ static void test_a_hang_is_followed_by_what_ends(void **state) {
   opc_operator_clear(&op);
 }
 
-/* ---- what operators find for one another ---- */
+/* ---- what operators find for each other ---- */
 
 static opc_value_t numbered_tensor(int64_t first) {
   const int64_t size = 3;
@@ -770,13 +768,13 @@ static opc_value_t numbered_tensor(int64_t first) {
   return (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = spec};
 }
 
-/* Only what the other operator returned will do. */
+/* Accepts only what the other operator returned. */
 static void run_decode(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   const opc_fill_t *fill = &tensor(sample, 0)->fill;
   if (fill->kind != OPC_FILL_VALUES || fill->value_count != 3 || fill->values[0].i != 77) REJECT("not a packed tensor");
   returned(outcome, 3);
 }
-/* Only the number that the other operator accepted will do. */
+/* Accepts only the number that the other operator accepted. */
 static void run_same_number(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   if (sample->absent[1] || integer(sample, 1) != 1234) REJECT("no");
   returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
@@ -800,7 +798,7 @@ static void test_library(void **state) {
   } rows[] = {
       {{"ns::unpack_bits", {{"data", "Tensor", NULL, false}}, run_decode, 0},
        1,
-       OPC_SEARCH_NOT_FOUND}, /* the present round is not seen */
+       OPC_SEARCH_NOT_FOUND}, /* the current round is not visible */
       {{"ns::unpack_bits", {{"data", "Tensor", NULL, false}}, run_decode, 0}, 2, OPC_SEARCH_FOUND},
       {{"ns::scale", {{"x", "Tensor", NULL, false}, {"code", "int", NULL, false}}, run_same_number, 0},
        1,
@@ -847,7 +845,7 @@ static void test_library(void **state) {
   opc_search_library_free(NULL);
 }
 
-/* A try's place tells equal words apart: what gets on to another place is a step forward. */
+/* The throw site distinguishes equal texts: getting to another site is progress. */
 static void run_equal_words(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   static const char *const names[] = {"1a", "2b"};
   for (size_t i = 0; i < 2; i++) {

@@ -1,5 +1,5 @@
-/* A backward operator's arguments, made from what its forward operator was found to accept; and what is tabu after it
- * killed. */
+/* A backward operator's arguments, made from those that its forward operator accepted; and what is tabu after a
+ * crash. */
 #include "plan_fixture.h"
 
 #include <stdio.h>
@@ -82,7 +82,7 @@ static void test_arguments(void **state) {
     opc_value_describe(&made->arguments[i], part, sizeof part);
     snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i > 0 ? " " : "", part);
   }
-  assert_int_equal(made->arguments[3].kind, OPC_VALUE_NONE); /* as in the forward operator's */
+  assert_int_equal(made->arguments[3].kind, OPC_VALUE_NONE); /* the same as for the forward operator */
   assert_string_equal(text, "float64[8, 9] float64[5, 6] int64[4, 4] None 0.5 7 2 3 [2, 3, 4] [true, true]");
   opc_candidates_clear(&candidates);
   opc_search_view_backward(&view, &operators[0], &rng, &candidates); /* has none */
@@ -103,7 +103,7 @@ static opc_value_t row(opc_dtype_t dtype, opc_number_t first, opc_number_t secon
   return value;
 }
 
-/* What was returned has its very numbers again, whether they are elements of the dtype or not. */
+/* Returned tensors keep their exact numbers, whether these are values of the dtype or not. */
 static void test_values_come_back(void **state) {
   (void)state;
   const struct {
@@ -160,8 +160,8 @@ static void set_current(opc_search_t *search, const char *text) {
   json_decref(json);
 }
 
-/* After two deaths other sizes of the same form are tabu, unless one of the form lived; other numbers are another form.
- */
+/* After two crashes, other sizes of the same form are tabu, unless the form was survived once; other numbers are
+ * another form. */
 static void test_tabu(void **state) {
   (void)state;
   static const fixture_argument_t arguments[] = {{"x", "Tensor", NULL, false}, {"n", "int", NULL, false}};

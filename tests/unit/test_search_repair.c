@@ -1,5 +1,5 @@
-/* Every family of messages makes the edit that its message asks for: a family that is silently off would show only as
- * worse luck. */
+/* Every family of messages makes the edit that its message requires: a family that silently fails would only look like
+ * bad luck. */
 #include "plan_fixture.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ static opc_sample_t make_sample(const opc_operator_t *op) {
   return sample;
 }
 
-/* All arguments in one line: "float32[2, 3, 4] float32[5, 6] 0 [1, 1] …". */
+/* All arguments on one line: "float32[2, 3, 4] float32[5, 6] 0 [1, 1] …". */
 static void describe(const opc_sample_t *sample, opc_text_t *out) {
   char part[128];
   opc_text_reset(out);
@@ -149,7 +149,7 @@ static void test_edits_keep_the_caps(void **state) {
   assert_true(opc_edit_rank(input, 8, true));
   assert_true(opc_edit_rank(input, 3, true));
   assert_true(opc_edit_dim(input, 1, 4096));
-  assert_false(opc_edit_dim(input, 0, 64)); /* more elements than a case computes on in no time */
+  assert_false(opc_edit_dim(input, 0, 64)); /* more elements than a case can compute quickly */
   assert_false(opc_edit_rank(input, -1, true));
   assert_false(opc_edit_rank(input, OPC_MAX_DIMS + 1, true));
   assert_false(opc_edit_list_length(&sample.arguments[3], 1000));
@@ -171,8 +171,8 @@ static void test_edits_keep_the_caps(void **state) {
   opc_operator_clear(&op);
 }
 
-/* Ranks and dtypes stay; now and then everything fits: one batch, lengths that are those of the tensor that they are
- * named after, labels from 1. */
+/* Ranks and dtypes stay; sometimes everything fits: one batch, lengths that equal the tensor they are named after,
+ * labels from 1. */
 static void test_redraw(void **state) {
   (void)state;
   static const fixture_argument_t sequence[] = {{"emissions", "Tensor", NULL, false},

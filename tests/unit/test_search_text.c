@@ -1,4 +1,4 @@
-/* What the search reads out of the texts that real operators reject with. */
+/* What the search reads from the texts with which real operators reject. */
 #include "unit.h"
 
 #include <string.h>
@@ -71,7 +71,7 @@ static void test_numbers_and_shapes(void **state) {
   assert_true(clue.got_expected);
   assert_int_equal(clue.got, 3);
   assert_int_equal(clue.expected, 18);
-  assert_int_equal(clue.number_count, 2); /* the 1 says which dimension */
+  assert_int_equal(clue.number_count, 2); /* the 1 is the number of the dimension */
 
   opc_clue_read(&clue, "boxes should have 4 elements in dimension 1, got 5");
   assert_int_equal(clue.expected, 4);
@@ -128,7 +128,7 @@ static void test_sites(void **state) {
     bool same;
   } rows[] = {
       {"expected 3 but got 4", "expected 3 but got 17", true},
-      {"expected uint8 tensor", "expected int64 tensor", true}, /* a dtype is no place */
+      {"expected uint8 tensor", "expected int64 tensor", true}, /* a dtype is not a place */
       {"/a/file.cpp:12: too small", "/b/other.cpp:99: too small", true},
       {"x too small\nException raised from a", "x too small\nException raised from b", true},
       {"input too small", "weight too small", false},

@@ -1,4 +1,4 @@
-/* Standing, and which findings it lets be errors. */
+/* Standing, and the findings that it allows to be errors. */
 #include "checks/catalogue/severity.h"
 
 #include <string.h>
@@ -74,12 +74,13 @@ static void standing_decides_what_a_finding_is(void **state) {
 #define WARNING OPC_SEVERITY_WARNING
 #define UNCHECKED OPC_UNCHECKED_ARGUMENTS
   static const row_t rows[] = {
-      /* What a declared valid sample shows is never weakened, nor what keeps its values or its relations. */
+      /* Findings on a declared valid sample are never weakened, nor findings on variants that keep its values or its
+       * relations. */
       {"signal.SIGSEGV", "declared/same_values", .plain = true, .as = "signal.SIGSEGV", .severity = ERROR},
       {"memory.out_of_bounds_write", "recorded/related", .as = "memory.out_of_bounds_write", .severity = ERROR},
       {"timeout", "recipe/same_values", .plain = true, .as = "timeout", .severity = ERROR},
       {"dtype.wrong_result", "declared/related", .as = "dtype.wrong_result", .severity = ERROR},
-      /* One argument against the others, or nobody's input: an argument that is not checked. */
+      /* One argument changed alone, or an input that nobody declared valid: the argument is not checked. */
       {"signal.SIGSEGV", "declared/alone", .as = UNCHECKED, .severity = WARNING, .seen = "crash"},
       {"memory.out_of_bounds_read", "searched/same_values", .plain = true, .as = UNCHECKED, .severity = WARNING,
        .seen = "read"},
@@ -88,13 +89,13 @@ static void standing_decides_what_a_finding_is(void **state) {
       {"timeout", "searched/related", .untrusted = true, .as = UNCHECKED, .severity = ERROR, .seen = "hang"},
       {"signal.SIGSEGV", "declared/same_values", .plain = true, .untrusted = true, .as = "signal.SIGSEGV",
        .severity = ERROR},
-      /* The same values in plain layout are clean: it is the layout. */
+      /* The same values in a plain layout are clean: the layout is the cause. */
       {"memory.out_of_bounds_read", "searched/same_values", .control_held = true, .as = "memory.out_of_bounds_read",
        .severity = ERROR},
       {"signal.SIGBUS", "searched/same_values", .as = UNCHECKED, .severity = WARNING, .seen = "crash"},
       {"signal.SIGBUS", "searched/related", .control_held = true, .as = UNCHECKED, .severity = WARNING,
        .seen = "crash"},
-      /* Every accepted input shows it: no argument is to blame. */
+      /* Every accepted input shows it: no argument is the cause. */
       {"memory.out_of_bounds_read", "searched/same_values", .plain = true, .every_input = true,
        .as = "memory.out_of_bounds_read", .severity = ERROR},
       /* Contradictions that hold on every accepted input. */

@@ -1,4 +1,4 @@
-/* A slope agrees with a right derivative, tells a wrong one, and says nothing where there is none. */
+/* A slope agrees with a correct derivative, detects a wrong one, and decides nothing if there is none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void test_smooth(void **state) {
 static void test_no_slope(void **state) {
   (void)state;
   for (double derivative = -1.0; derivative <= 2.0;
-       derivative += 0.5) { /* at a kink any choice between is right, and others are not told */
+       derivative += 0.5) { /* at a kink any value between the slopes is right, and others are not detected */
     assert_int_not_equal(compare(relu, 0.0, derivative),
                          derivative < -0.5 || derivative > 1.5 ? OPC_AGREES : OPC_DIFFERS);
     assert_int_not_equal(compare(fabs, 0.0, derivative),

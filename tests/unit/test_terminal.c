@@ -188,7 +188,7 @@ static void control_characters_do_not_reach_the_terminal(void **state) {
   free(text);
 }
 
-/* The text with every "@" replaced by a number, `count` times from 0 on. */
+/* The text with every "@" replaced by a number, repeated for 0 to `count` - 1. */
 static void repeat(opc_text_t *out, const char *text, int count) {
   for (int i = 0; i < count; i++) {
     for (const char *at = text; *at; at++) {
@@ -255,7 +255,7 @@ static void where_without_a_file(void **state) {
   free(text);
 }
 
-/* The case passed: its layout is no cause. */
+/* The case passed: its layout is not the cause. */
 static void an_unexpected_pass_is_no_matter_of_layout(void **state) {
   (void)state;
   char *text = summed(HEAD FAIL_LINE("n::a", "stride", "cpu/-/s/x.sliced", "xfail.unexpected_pass") END_LINE(1),
@@ -299,7 +299,7 @@ static void what_was_not_called_is_said(void **state) {
   text = summed(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so") PASS_LINE("n::a", "registration", "-/-/-/-")
                     END_LINE(0),
                 (opc_terminal_view_t){0});
-  assert_contains(text, "\nPASSED: 1 of 1 operators and classes checked\n"); /* nothing else was asked for */
+  assert_contains(text, "\nPASSED: 1 of 1 operators and classes checked\n"); /* nothing else was requested */
   free(text);
 }
 

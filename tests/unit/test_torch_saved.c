@@ -1,4 +1,4 @@
-/* Tensors are read out of what torch.save wrote; a pickle that says anything else, or is broken, gives a message. */
+/* Reads tensors from files written by torch.save; any other or broken pickle gives a message. */
 #include <stdlib.h>
 #include <string.h>
 #include <zip.h>
@@ -88,8 +88,7 @@ static void other_things_are_told(void **state) {
   assert_null(tensors);
 }
 
-/* A list in itself, at once and by way of a tuple, and a dictionary; the same list twice in a tuple is none of these.
- */
+/* A list inside itself, directly and through a tuple, and a dictionary; the same list twice in a tuple is valid. */
 static void no_value_holds_itself(void **state) {
   (void)state;
   static const char *const rows[] = {"]q\1h\1a.", "]q\1(K\1h\1e.",
@@ -106,7 +105,7 @@ static void no_value_holds_itself(void **state) {
   json_decref(value);
 }
 
-/* A storage without an entry, and sizes beyond the data. */
+/* A storage without an entry, and sizes that exceed the data. */
 static void tensors_that_reach_too_far(void **state) {
   (void)state;
   char pickle[sizeof saved];

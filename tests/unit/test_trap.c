@@ -1,5 +1,5 @@
-/* A trap reports the first touch, read or write, at the instruction, and opens; a thread that comes to the closed page
- * meanwhile waits. */
+/* A trap reports the first access, read or write, at its instruction, then opens; a thread that accesses the closed
+ * page meanwhile waits. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static int set_up(void **state) {
   return 0;
 }
 
-/* Inside a test: cmocka sets a handler of its own before each. */
+/* Inside a test, because cmocka sets a handler of its own before each. */
 static void reset(void) {
   struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
   sigemptyset(&action.sa_mask);
@@ -73,7 +73,7 @@ static void what_is_not_touched_is_opened(void **state) {
   (void)state;
   reset();
   assert_true(opc_trap_arm(pages, PAGE, count));
-  *(volatile unsigned char *)(pages + PAGE) = 1; /* the page beside it */
+  *(volatile unsigned char *)(pages + PAGE) = 1; /* the adjacent page */
   opc_trap_disarm();
   touch_read();
   assert_int_equal(touches, 0);
@@ -87,7 +87,7 @@ static void other_addresses_are_no_business_of_it(void **state) {
   assert_false(opc_trap_fault((uint64_t)(uintptr_t)pages + PAGE));
   assert_false(opc_trap_fault((uint64_t)(uintptr_t)pages - 1));
   opc_trap_disarm();
-  /* Later faults there are somebody else's mistake, once those that may be late have come. */
+  /* Later faults there are somebody else's bug, after those that may be delayed have arrived. */
   int late = 0;
   while (late < 1000 && opc_trap_fault((uint64_t)(uintptr_t)pages)) late++;
   assert_in_range(late, 1, 100);

@@ -1,4 +1,4 @@
-/* Words of unknown origin become text that JSON can carry: what is no UTF-8 is shown, what is stays as it is. */
+/* Text of unknown origin becomes text for JSON: invalid UTF-8 is made visible, valid UTF-8 stays unchanged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static void bad_bytes_are_shown(void **state) {
        "b",
        3, "a\\xFFb"},
       {"\x80", 1, "\\x80"},                            /* a continuation alone */
-      {"\xc0\xaf", 2, "\\xC0\\xAF"},                   /* longer than it need be */
+      {"\xc0\xaf", 2, "\\xC0\\xAF"},                   /* longer than necessary */
       {"\xe0\x80\xaf", 3, "\\xE0\\x80\\xAF"},          /* the same in three */
       {"\xf0\x80\x80\xaf", 4, "\\xF0\\x80\\x80\\xAF"}, /* and four */
       {"\xed\xa0\x80", 3, "\\xED\\xA0\\x80"},          /* a surrogate */

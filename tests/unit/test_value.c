@@ -26,7 +26,7 @@ static void test_geometry(void **state) {
       {2, {2, 3}, {3, 1}, 0, 6, 6, true},
       {2, {2, 3}, {1, 2}, 0, 6, 6, false},
       {2, {2, 3}, {3, 1}, 2, 6, 8, true},
-      {2, {1, 3}, {77, 1}, 0, 3, 3, true}, /* the stride of a dimension of size 1 says nothing */
+      {2, {1, 3}, {77, 1}, 0, 3, 3, true}, /* the stride of a dimension of size 1 does not matter */
       {3, {2, 0, 3}, {9, 9, 9}, 7, 0, 0, true},
       {2, {INT64_C(1) << 40, INT64_C(1) << 40}, {INT64_C(1) << 40, 1}, 0, INT64_MAX, INT64_MAX, false},
   };
@@ -42,7 +42,7 @@ static void test_geometry(void **state) {
     opc_tensor_spec_free(spec);
   }
   opc_tensor_spec_t *empty = opc_tensor_spec_new(OPC_DTYPE_FLOAT32, SIZES(2, 0, 3));
-  assert_int_equal(empty->strides[0], 3); /* as libtorch: a size of 0 counts as 1 */
+  assert_int_equal(empty->strides[0], 3); /* as in libtorch: a size of 0 counts as 1 */
   assert_int_equal(empty->strides[1], 3);
   opc_tensor_spec_free(empty);
   assert_null(opc_tensor_spec_new(OPC_DTYPE_FLOAT32, OPC_MAX_DIMS + 1, NULL));

@@ -1,4 +1,4 @@
-/* Variants: what each transformation does to a description, where none applies, and that a name alone rebuilds its
+/* Variants: how each transformation changes a description, when none applies, and that a name alone recreates its
  * variant. */
 #include "plan_fixture.h"
 
@@ -29,7 +29,7 @@ static int clear_operator(void **state) {
   return 0;
 }
 
-/* args: the JSON of the list of arguments, ' for ". */
+/* args: the JSON of the list of arguments, with ' instead of ". */
 static opc_sample_t sample_of(const char *args) { return fixture_sample(&op, "'args': %s", args); }
 
 static char *dump(const opc_sample_t *sample) {
@@ -97,7 +97,7 @@ static void test_every_name_rebuilds_its_variant(void **state) {
       assert_ok(opc_variant_apply(&listing.base, &op, listing.names[k], &again, &error), error);
       char *text = dump(&again);
       assert_string_equal(text, listing.samples[k]);
-      for (size_t other = 0; other < k; other++) { /* no two variants are one */
+      for (size_t other = 0; other < k; other++) { /* no two variants are equal */
         if (strcmp(listing.samples[other], text) == 0) fail_msg("%s is %s", listing.names[other], listing.names[k]);
       }
       free(text);
@@ -128,7 +128,8 @@ static void test_one_tensor_has_a_moderate_number(void **state) {
   listing_clear(&listing);
 }
 
-/* sample, variant, the arguments that result. Streams name the argument, so that values stay whatever the layout. */
+/* sample, variant, the resulting arguments. Streams are named after the argument, so values stay the same in any
+ * layout. */
 static void test_what_each_does(void **state) {
   (void)state;
 #define X234 "[{'tensor': {'shape': [2, 3, 4]}}]"
@@ -188,7 +189,7 @@ static void test_what_each_does(void **state) {
       {"[{'tensor': {'shape': [2]}}, null, [{'tensor': {'shape': [3]}}, {'tensor': {'shape': [4]}}]]",
        "tensors.one_item",
        "[{'tensor':{'shape':[2],'stream':'x'}},null,[{'tensor':{'shape':[3],'stream':'tensors[0]'}}]]"},
-      /* the very same tensor twice stays so */
+      /* the same tensor passed twice stays the same */
       {"[{'tensor': {'shape': [4], 'identity': 'a'}}, {'tensor': {'shape': [4], 'identity': 'a'}}]", "x.sliced",
        "[{'tensor':{'shape':[4],'strides':[2],'storage_size':8,'identity':'a','stream':'x'}},"
        "{'tensor':{'shape':[4],'strides':[2],'storage_size':8,'identity':'a','stream':'x'}}]"},
@@ -203,7 +204,7 @@ static void test_what_each_does(void **state) {
     for (char *c = expected; *c; c++) {
       if (*c == '\'') *c = '"';
     }
-    /* The order of an object's members is the writer's business. */
+    /* The writer chooses the order of an object's members. */
     json_t *wanted = json_loads(expected, 0, NULL), *found = json_loads(text, 0, NULL);
     assert_non_null(wanted);
     if (!json_equal(wanted, found)) fail_msg("%s: %s is not %s", rows[i][1], text, expected);
@@ -303,7 +304,7 @@ static void test_searched_values_get_no_special_ones(void **state) {
   (void)state;
   opc_sample_t base = sample_of("[{'tensor': {'shape': [2], 'fill': {'values': [0, 1]}}}]"), variant;
   assert_int_equal(opc_variant_apply(&base, &op, "x.nan", &variant, NULL),
-                   OPC_OK); /* a person's values may be joined by others */
+                   OPC_OK); /* values from a person may be combined with others */
   opc_sample_clear(&variant);
   base.source = OPC_SAMPLE_SEARCHED;
   assert_int_equal(opc_variant_apply(&base, &op, "x.nan", &variant, NULL), OPC_ERR_NOT_FOUND);
@@ -317,7 +318,8 @@ static void test_several_tensors(void **state) {
                                        "x.expanded0",  "all.empty_size7", "x.float64",     "y.misaligned",
                                        "all.nan",      "all.empty0",      "all.transposed"};
   for (size_t i = 0; i < COUNT(wanted); i++) {
-    if (strcmp(wanted[i], "all.empty0") == 0) continue; /* the first dimension is nobody else's: x.empty0 says it */
+    if (strcmp(wanted[i], "all.empty0") == 0)
+      continue; /* no other tensor has the first dimension: x.empty0 covers it */
     if (!has(&listing, wanted[i])) fail_msg("%s is not there", wanted[i]);
   }
   assert_false(has(&listing, "all.empty0"));
@@ -375,7 +377,7 @@ static void test_large_ones_are_asked_for_by_themselves(void **state) {
            two_to_31 / 2 + 1);
 }
 
-/* What has to be equal stays equal; what broadcasts is left alone; nothing is so large that no device holds it. */
+/* Equal sizes stay equal; broadcast ones stay unchanged; nothing becomes too large for every device. */
 static void test_large_ones_fit_together(void **state) {
   (void)state;
   listing_t listing =

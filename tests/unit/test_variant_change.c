@@ -1,4 +1,4 @@
-/* How far variants go away from their sample. */
+/* How far variants differ from their sample. */
 #include "plan_fixture.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static int clear_operator(void **state) {
   return 0;
 }
 
-/* fields: the JSON of the sample behind its operator, ' for ". */
+/* fields: the JSON of the sample after its operator, with ' instead of ". */
 static opc_sample_t sample_of(const char *fields) { return fixture_sample(&op, "%s", fields); }
 
 static void assert_change(const char *fields, const char *variant, opc_dtype_t dtype, const char *expected) {
@@ -54,7 +54,7 @@ static void test_what_keeps_the_values(void **state) {
     assert_change("'args': [{'tensor': {'shape': [1, 2, 3]}}]", kept[i], OPC_DTYPE_OTHER, "same_values");
   assert_change(INDEX, "y.sliced", OPC_DTYPE_OTHER, "same_values");
   assert_change(INDEX, "all.offset", OPC_DTYPE_OTHER, "same_values");
-  /* One element stands for all: that is other data, unless they are equal. */
+  /* One element represents all: these are other data, unless they are equal. */
   assert_change("'args': [{'tensor': {'shape': [4], 'fill': 'ones'}}]", "x.expanded0", OPC_DTYPE_OTHER, "same_values");
   assert_change("'args': [{'tensor': {'shape': [3], 'dtype': 'int32', 'fill': {'values': [7, 7, 7]}}}]", "x.expanded0",
                 OPC_DTYPE_OTHER, "same_values");
@@ -72,9 +72,9 @@ static void test_sizes_without_relations(void **state) {
   for (size_t i = 0; i < COUNT(together); i++) assert_change(TWO, together[i], OPC_DTYPE_OTHER, "related");
   assert_change(TWO, "x.empty0", OPC_DTYPE_OTHER, "alone");
   assert_change(TWO, "y.scalar", OPC_DTYPE_OTHER, "alone");
-  /* all.empty0 empties the first dimension alone, and the same size is in another one. */
+  /* all.empty0 empties only the first dimension, and another one has the same size. */
   assert_change("'args': [{'tensor': {'shape': [2, 2]}}, " F23 "]", "all.empty0", OPC_DTYPE_OTHER, "alone");
-  /* Integers may say something about sizes. */
+  /* Integers may depend on sizes. */
   assert_change("'args': [" F23 ", null, [], 3]", "x.empty0", OPC_DTYPE_OTHER, "alone");
   assert_change("'args': [" F23 ", " F23 ", [], 3]", "all.larger", OPC_DTYPE_OTHER, "alone");
   assert_change(INDEX, "all.larger", OPC_DTYPE_OTHER, "alone");

@@ -1,4 +1,4 @@
-/* The GPUs that CTest gives a test, as CUDA_VISIBLE_DEVICES. */
+/* The GPUs that CTest assigns to a test, as CUDA_VISIBLE_DEVICES. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void test_assigned(void **state) {
   visible("id:12,slots:4;id:7,slots:1", NULL, "12,7");
 }
 
-/* The file was made where only these were visible. */
+/* The file was created when only these were visible. */
 static void test_among_visible(void **state) {
   (void)state;
   visible("id:0,slots:1", "5", "5");

@@ -1,5 +1,5 @@
-/* Which batch children are killed when a case's time is over: those that had the processor, or waited; not those that a
- * busy machine kept from it. */
+/* Which batch children are killed at a case's time limit: those that used the processor, or waited; not those that a
+ * busy machine kept from running. */
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@ static void spin(void) {
   }
 }
 
-/* On the processor that the hog has; whoever spins there as an idle process hardly gets it. */
+/* On the hog's processor: a process of idle priority that spins there hardly runs. */
 static void share_processor(void) {
   cpu_set_t allowed, one;
   CPU_ZERO(&one);
@@ -52,7 +52,7 @@ static void sleep_long(void) { sleep(60); }
 static void wait_for_starved(void) { wait_for(spin_starved); }
 static void wait_for_sleeping(void) { wait_for(sleep_long); }
 
-/* Whether a child that does this is killed once the case's time is over. */
+/* Whether a child that does this is killed at the case's time limit. */
 static bool is_killed(void (*work)(void)) {
   opc_child_t *child = NULL;
   opc_error_t error = {0};

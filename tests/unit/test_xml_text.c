@@ -84,7 +84,7 @@ static void a_stream_keeps_head_and_tail(void **state) {
   assert_contains(text.data, "\n[… 100 bytes left out …]\n");
   assert_int_equal(text.data[0], 'A');
   assert_int_equal(text.data[text.length - 1], 'Z');
-  /* Neither cut falls inside a character. */
+  /* Neither cut splits a character. */
   opc_text_reset(&text);
   for (size_t i = 0; i + 2 < limit + 100; i += 3) memcpy(bytes + i, "\xe2\x82\xac", 3);
   opc_xml_text_stream(&text, bytes, (limit + 100) / 3 * 3);

@@ -1,4 +1,4 @@
-// A library that takes what is the worker's while it loads, and whose last initialiser may end the process:
+// A library that interferes with the worker while it loads, and whose last initialiser may end the process:
 // OPCHECK_HOSTILE says how.
 #include <signal.h>
 #include <unistd.h>

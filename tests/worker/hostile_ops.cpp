@@ -1,4 +1,4 @@
-// Operators that do what an operator must not do to its process, one way each; and a few that behave.
+// Operators that do what an operator must not do to its process, each in one way; and a few correct ones.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,7 +80,7 @@ Tensor prints(const Tensor &x) {
   return x.clone();
 }
 
-// What it forks crashes; the operator itself is well.
+// Its forked process crashes; the operator itself is fine.
 Tensor forks_crash(const Tensor &x) {
   pid_t pid = fork();
   if (pid == 0) segv(x);
@@ -88,7 +88,7 @@ Tensor forks_crash(const Tensor &x) {
   return x.clone();
 }
 
-// Leaves a process behind that would outlive everything.
+// Leaves a process that would outlive everything.
 Tensor forks_sleeper(const Tensor &x) {
   if (fork() == 0) {
     for (;;) sleep(100);
@@ -123,7 +123,7 @@ Tensor good(const Tensor &x) { return x.clone(); }
 Tensor constant(const Tensor &x) { return at::zeros_like(x); }
 void mutates(Tensor &x) { x.add_(1); }
 Tensor uninitialised(const Tensor &x) { return at::empty_like(x); }
-// Before the first and behind the last element; what is read there does not matter.
+// Before the first and after the last element; the values read do not matter.
 Tensor reads_before(const Tensor &x) {
   sink = static_cast<int>(x.const_data_ptr<float>()[-1 - zero]);
   return x.clone();
@@ -132,7 +132,7 @@ Tensor reads_behind(const Tensor &x) {
   sink = static_cast<int>(x.const_data_ptr<float>()[x.numel() + zero]);
   return x.clone();
 }
-// Its own memory is aligned: what is left over between it and the next page is not its own.
+// Its own memory is aligned: the remainder up to the next page does not belong to it.
 Tensor writes_behind(const Tensor &x) {
   Tensor out = x.clone();
   out.mutable_data_ptr<float>()[out.numel() + zero] = 1;
@@ -144,7 +144,7 @@ Tensor reads_malloc(const Tensor &x) {
   std::free(scratch);
   return out;
 }
-// Other bits each time, but its memory is all its own.
+// Other bits each time, but all its accesses are in bounds.
 Tensor counts_calls(const Tensor &x) {
   static int calls = 0;
   return x + ++calls;

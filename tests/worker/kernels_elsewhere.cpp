@@ -1,4 +1,4 @@
-// Kernels for operators that another library defines.
+// Kernels for another library's operators.
 #include <ATen/ATen.h>
 #include <torch/library.h>
 

@@ -41,7 +41,7 @@ static json_t *only(const char *operator_name, const char *check) {
   return json_pack("{s:s}", "only", id);
 }
 
-/* Runs the operator's plain case of the device check; true when a result came. */
+/* Runs the operator's unmodified case of the device check; true if a result arrived. */
 static bool run_plain(client_child_t *child, int id, int memory_mib, const char *operator_name) {
   child_fork(&worker, child, id, memory_mib);
   child_send(child, command_cases(operator_name, "file", only(operator_name, "device")));
@@ -114,7 +114,7 @@ static void memory_is_limited(void **state) {
   assert_int_equal(child_finish(&worker, &child), 0);
 }
 
-/* Though what is read there does not matter. */
+/* Although the values read do not matter. */
 static void a_try_that_leaves_its_arguments_is_unclean(void **state) {
   static const char *const names[] = {"hostile::reads_behind", "hostile::reads_before"};
   (void)state;
@@ -154,7 +154,7 @@ static void output_is_kept(void **state) {
   child_release(&child);
 }
 
-/* A crash of what the operator forked is no crash of the operator, and nobody's story but its own. */
+/* A crash of a process forked by the operator is not the operator's crash, and must not appear in its record. */
 static void forked_processes_are_not_the_child(void **state) {
   client_child_t child;
   (void)state;
@@ -170,7 +170,7 @@ static void nothing_outlives_the_child(void **state) {
   pid_t group = child.pid;
   assert_int_equal(child_finish(&worker, &child), 0);
   for (int i = 0; i < 500 && kill(-group, 0) == 0; i++)
-    usleep(10000); /* a killed process is there until init has reaped it */
+    usleep(10000); /* a killed process exists until init has reaped it */
   assert_int_not_equal(kill(-group, 0), 0);
 }
 
@@ -197,7 +197,7 @@ static void a_closed_channel_ends_the_child(void **state) {
              command_cases("hostile::closes_all", "file", json_pack("{s:[s, s]}", "checks", "alias", "mutation")));
   assert_null(child_next(&child));
   assert_int_equal(WEXITSTATUS(child_reaped(&worker, &child)), 125);
-  /* It is the first case's doing, and no other has run since. */
+  /* The first case caused it, and no other has run since. */
   assert_int_equal(child.box->running, 1);
   assert_non_null(strstr(child.box->case_id, "/alias/cpu/-/s/plain"));
   assert_non_null(strstr(child.box->terminate_text, "cannot send"));
@@ -214,7 +214,7 @@ static void a_child_without_a_black_box_says_so(void **state) {
   json_t *failed = client_until(&worker, "fork_failed");
   assert_int_equal(json_integer_value(json_object_get(failed, "child")), 9);
   json_decref(failed);
-  /* And the worker goes on. */
+  /* And the worker continues. */
   assert_true(run_plain(&child, 10, 1024, "hostile::good"));
   assert_int_equal(child_finish(&worker, &child), 0);
 }

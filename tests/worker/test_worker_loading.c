@@ -1,4 +1,4 @@
-/* Libraries that fight back while they load, and a batch in a process of its own. */
+/* Libraries that interfere while they load, and a batch in its own process. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static void everything_is_listed(void **state) {
   assert_int_equal(client_finish(&worker), 0);
 }
 
-/* Of an operator that one library defines and another one has a kernel for, whichever comes first. */
+/* For an operator defined by one library, with a kernel in another one, in either order. */
 static void see_kernels_of_two(const char *const *arguments) {
   client_t worker;
   int told = 0;
@@ -90,7 +90,7 @@ static void a_namespace_is_listed_besides(void **state) {
     ready = strcmp(json_string_value(json_object_get(message, "t")), "ready") == 0;
     hostile += name && strncmp(name, "hostile::", 9) == 0;
     if (name && strncmp(name, "aten::", 6) == 0 && !json_is_string(json_object_get(message, "library"))) {
-      assert_int_equal(hostile, 29); /* those of the library came first, and are not told again */
+      assert_int_equal(hostile, 29); /* those of the library came first, and are not reported again */
       assert_true(strncmp(before, name, strcspn(before, ".")) <= 0);
       snprintf(before, sizeof before, "%s", name);
       aten++;
@@ -109,7 +109,7 @@ static void a_namespace_is_listed_besides(void **state) {
 }
 
 static void an_initialiser_does_not_break_the_worker(void **state) {
-  /* Relative to tests/ in the build tree, and the first of them leaves the working directory. */
+  /* Relative to tests/ in the build tree; the first of them changes the working directory. */
   static const char *const arguments[] = {HOSTILE_INIT, "./" HOSTILE_OPS_NAME, NULL};
   client_t worker;
   client_child_t child;

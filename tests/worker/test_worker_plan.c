@@ -1,4 +1,4 @@
-/* The plan of cases: stable, cut where it is asked to be, and with the right words where nothing can run. */
+/* The plan of cases: stable, cut as requested, and with the right text if nothing can run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static int start(void **state) {
   return 0;
 }
 
-/* As the supervisor does for a case alone: no threads that earlier cases started are there. */
+/* As in the supervisor for a single case: without threads started by earlier cases. */
 static void take_fresh_child(void) {
   assert_int_equal(child_finish(&worker, &child), 0);
   child_fork(&worker, &child, child.id + 1, 1024);
@@ -38,7 +38,7 @@ static int stop(void **state) {
   return 0;
 }
 
-/* All results of a command (new reference), which must be as many as "done" says. */
+/* All results of a command (new reference); their number must be the one in "done". */
 static json_t *results_of(json_t *command) {
   json_t *results = json_array();
   child_send(&child, command);
@@ -148,7 +148,7 @@ static void better_input_is_not_skipped(void **state) {
   json_decref(results);
 }
 
-/* A variant that hung on one sample, and time that is used up. */
+/* A variant that hung on one sample, and a used-up time budget. */
 static void what_took_too_long_is_not_tried_again(void **state) {
   (void)state;
   json_t *all =
@@ -183,7 +183,7 @@ static void what_took_too_long_is_not_tried_again(void **state) {
   json_decref(all);
 }
 
-/* The part of an id that says what the operator is called with. */
+/* The part of an id that names the arguments of the call. */
 static const char *arguments_of(const char *case_id) { return strchr(strchr(case_id, '/') + 1, '/'); }
 
 static void crashed_arguments_are_not_tried_in_other_checks(void **state) {
@@ -243,19 +243,19 @@ static void a_refused_sample_is_one_failure(void **state) {
   for (size_t i = 0; i < json_array_size(results); i++) {
     if (strcmp(field(results, i, "rule"), "sample.rejected") != 0) continue;
     assert_non_null(strstr(field(results, i, "message"), "expected 7 dimensions, \\xFF\\xFE got"));
-    /* Alone it is reported again: a finding must be reproducible. */
+    /* A single case reports it again: a finding must be reproducible. */
     json_t *again =
         results_of(command_cases("hostile::rejects", "file", json_pack("{s:s}", "only", field(results, i, "case"))));
     assert_string_equal(field(again, 0, "rule"), "sample.rejected");
     json_decref(again);
-    /* And the cases behind it do not repeat it. */
+    /* And later cases do not repeat it. */
     json_t *rest =
         results_of(command_cases("hostile::rejects", "file", json_pack("{s:s}", "after", field(results, i, "case"))));
     assert_int_equal(count(rest, "rule", "sample.rejected"), 0);
     json_decref(rest);
   }
   json_decref(results);
-  /* A check that meets the sample only in its dtype sweep tells it too. */
+  /* A check that uses the sample only in its dtype sweep reports it too. */
   results = results_of(command_cases("hostile::rejects", "file", json_pack("{s:[s]}", "checks", "dtype")));
   assert_int_equal(count(results, "rule", "sample.rejected"), 1);
   json_decref(results);
@@ -284,8 +284,8 @@ static json_t *expecting_refusal(const char *operator_name) {
 static void a_sample_may_expect_to_be_refused(void **state) {
   (void)state;
   json_t *results = results_of(expecting_refusal("hostile::rejects"));
-  /* The first calling check makes the call; leak and state look at what a refusal leaves behind; for the others there
-   * is nothing to do. */
+  /* The first calling check makes the call; leak and state check what a refusal leaves behind; the others have nothing
+   * to do. */
   size_t calling = json_array_size(results) - 1; /* registration does not call */
   assert_int_equal(count(results, "verdict", "pass"), 3 + (strcmp(field(results, 0, "verdict"), "pass") == 0));
   assert_int_equal(count(results, "reason", "not_applicable"), calling - 3);

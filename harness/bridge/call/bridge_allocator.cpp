@@ -1,4 +1,4 @@
-// libtorch's CPU allocator over C functions.
+// libtorch's CPU allocator, implemented with C functions.
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
@@ -13,12 +13,12 @@ void release(void *data) {
   if (data != nullptr) functions->release(data, functions->context);
 }
 
-// The context of every DataPtr is the data itself: oneDNN asks for that, and raw_deallocate needs no more.
+// The context of every DataPtr is the data itself: oneDNN requires that, and raw_deallocate needs nothing else.
 struct CAllocator final : c10::Allocator {
   c10::DataPtr allocate(size_t bytes) override {
     void *data = bytes > 0 ? functions->allocate(bytes, functions->context) : nullptr;
     if (bytes > 0 && data == nullptr) {
-      // The words that libtorch's own allocator uses.
+      // The text of libtorch's own allocator.
       TORCH_CHECK_WITH(OutOfMemoryError, false, "DefaultCPUAllocator: not enough memory: you tried to allocate ", bytes,
                        " bytes.");
     }

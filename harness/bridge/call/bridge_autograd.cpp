@@ -1,4 +1,4 @@
-// Gradients: tensors that ask for them, the graph behind an output, and the engine.
+// Gradients: tensors that require grad, the graph behind an output, and the engine.
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -22,13 +22,13 @@ using torch::autograd::AutogradFallbackMode;
 using torch::autograd::Node;
 using torch::autograd::variable_list;
 
-// Graphs of a single operator are small; one that is not is looked at as far as this.
+// Graphs of a single operator are small; of a larger one, only this many nodes are examined.
 constexpr size_t kNodesMax = 4096;
 
 bool starts_with(const std::string &text, const char *prefix) { return text.rfind(prefix, 0) == 0; }
 
-// libtorch's generated nodes have bare names ("MulBackward0"); a CppNode<T> and any type of a library come with their
-// namespace.
+// libtorch's generated nodes have bare names ("MulBackward0"); the names of a CppNode<T> and of a library's types
+// include their namespace.
 unsigned kind_of(const Node &node) {
   const auto name = node.name();
   if (name.find("NotImplemented") != std::string::npos || name.find("torch::autograd::Error") != std::string::npos ||
@@ -55,7 +55,7 @@ Roots roots_of(const opc_autograd_request_t &request) {
   return roots;
 }
 
-// The gradient functions that the node hands its results to, when they are these leaves' own.
+// The gradient functions to which the node passes its results, if they belong to these leaves.
 size_t input_of_edge(const opc_autograd_request_t &request, const torch::autograd::Edge &edge) {
   const auto *sink = dynamic_cast<const torch::autograd::AccumulateGrad *>(edge.function.get());
   for (size_t i = 0; sink != nullptr && i < request.input_count; i++) {
@@ -122,7 +122,7 @@ opc_call_outcome_t opc_autograd_grad(const opc_autograd_request_t *request, opc_
                                                  request->create_graph, /*allow_unused=*/true);
     for (size_t i = 0; i < places.size(); i++) {
       if (!gradients[i].defined()) continue;
-      // libtorch has zeros without memory.
+      // libtorch has zero tensors without memory.
       out_gradients[places[i]] = new opc_tensor{gradients[i]._is_zerotensor() ? gradients[i].clone() : gradients[i]};
     }
   });

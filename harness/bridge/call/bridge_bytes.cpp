@@ -1,4 +1,4 @@
-// A tensor's bytes: of its storage, and of its elements in logical order.
+// A tensor's bytes: those of its storage, and those of its elements in logical order.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ Bytes make_bytes(size_t size) {
   return bytes;
 }
 
-// The host's view of a whole storage; `owned` keeps the copy of one on another device.
+// The host's view of a whole storage; `owned` holds the copy if the storage is on another device.
 const unsigned char *host_bytes(const c10::Storage &storage, Bytes &owned) {
   if (storage.device().is_cpu()) return static_cast<const unsigned char *>(storage.data());
   if (!storage.device().is_cuda())
@@ -39,8 +39,8 @@ const unsigned char *host_bytes(const c10::Storage &storage, Bytes &owned) {
   return owned.get();
 }
 
-// An operator may return a tensor that reaches behind its storage: reading it would crash the harness in the operator's
-// place.
+// Operators can return tensors that extend past their storage: reading one would crash the harness instead of the
+// operator.
 bool lies_inside(const at::Tensor &tensor, const c10::Storage &storage) {
   if (tensor.numel() == 0) return true;
   if (tensor.itemsize() == 0 || (storage.device().is_cpu() && storage.data() == nullptr)) return false;
@@ -60,7 +60,7 @@ void gather_row(const unsigned char *from, int64_t step, int64_t count, unsigned
   for (int64_t i = 0; i < count; i++) std::memcpy(to + static_cast<size_t>(i) * kSize, from + i * step, kSize);
 }
 
-// Rows of the last dimension one after the other; the others count up like an odometer.
+// Rows of the last dimension, one after the other; the other indices count up like an odometer.
 template <size_t kSize>
 void gather(const at::Tensor &tensor, const unsigned char *storage, unsigned char *out) {
   constexpr auto kItem = static_cast<int64_t>(kSize);
@@ -102,8 +102,8 @@ bool gather_by_size(const at::Tensor &tensor, const unsigned char *storage, unsi
   }
 }
 
-// Turns the signs of every `stride`-th component from `first` on. The sign of a floating-point number is its highest
-// bit in memory's last byte (little-endian), whatever its width; integers are negated as two's complement.
+// Flips the sign of every `stride`-th component from `first` on. The sign of a floating-point number is the highest bit
+// of its last byte (little-endian), for any width; integers are negated in two's complement.
 void negate(unsigned char *bytes, size_t size, size_t component, size_t first, size_t stride, bool floating) {
   for (size_t i = first * component; i + component <= size; i += stride * component) {
     if (floating) {

@@ -1,4 +1,4 @@
-// Operators are called, and their returns freed.
+// Calls operators, and frees their returns.
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <cstdlib>

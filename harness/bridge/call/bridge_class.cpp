@@ -1,4 +1,4 @@
-// Methods of custom class instances, and their way through the pickler.
+// Methods of custom class instances, and pickling them.
 #include <ATen/core/class_type.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/custom_class.h>

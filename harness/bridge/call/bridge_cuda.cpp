@@ -1,5 +1,5 @@
-// Streams, devices and the caching allocator of CUDA, by interfaces of libtorch that name no backend: nothing of CUDA's
-// own is needed to build this.
+// CUDA streams, devices and caching allocator, through libtorch's backend-neutral interfaces: building this needs
+// nothing of CUDA.
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -13,7 +13,7 @@ namespace {
 
 c10::Device cuda_device(int index) { return {c10::kCUDA, static_cast<c10::DeviceIndex>(index)}; }
 
-// Throws where libtorch_cuda is not loaded.
+// Throws if libtorch_cuda is not loaded.
 const c10::impl::DeviceGuardImplInterface &cuda() {
   const auto *impl = c10::impl::getDeviceGuardImpl(c10::kCUDA);
   opc::cuda_is_used();
@@ -81,7 +81,7 @@ opc_status_t opc_cuda_load_begin(int device, opc_cuda_load_t **out, opc_error_t 
   *out = nullptr;
   return opc::guarded(error, [&] {
     constexpr int64_t elements = int64_t{1} << 22;
-    constexpr int steps = 1000;  // some ten microseconds each
+    constexpr int steps = 1000;  // about ten microseconds each
     const auto before = cuda().getStream(cuda_device(device));
     const auto stream = cuda().getStreamFromGlobalPool(cuda_device(device));
     cuda().exchangeStream(stream);

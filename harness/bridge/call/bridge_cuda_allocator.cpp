@@ -1,6 +1,6 @@
-// libtorch's CUDA allocator over C functions, by the interface of torch/csrc/cuda/CUDAPluggableAllocator.h. That header
-// needs CUDA's own, and libtorch_cuda is loaded only where a CUDA device is asked for: so its two functions are
-// declared here, and found by their names.
+// libtorch's CUDA allocator, implemented with C functions, through the interface of
+// torch/csrc/cuda/CUDAPluggableAllocator.h. That header needs CUDA's own headers, and libtorch_cuda is loaded only if a
+// CUDA device is requested. So its two functions are declared here, and looked up by name.
 #include <dlfcn.h>
 
 #include <functional>
@@ -44,7 +44,7 @@ opc_status_t opc_cuda_allocator_set(const opc_device_allocator_t *allocator, opc
     const auto made = create(
         [allocator](size_t bytes, int, CUstream_st *) -> void * {
           void *data = allocator->allocate(bytes);
-          // The words that libtorch's own allocator uses.
+          // The text of libtorch's own allocator.
           if (data == nullptr && bytes > 0)
             TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate ", bytes, " bytes.");
           return data;

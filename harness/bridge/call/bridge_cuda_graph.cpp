@@ -1,6 +1,6 @@
-// at::cuda::CUDAGraph, libtorch's own way to capture: its pool of memory, its random generators that a graph can take
-// along. Its header needs CUDA's, and libtorch_cuda is loaded only where a CUDA device is asked for: so the functions
-// are found by their names, and the object lies in more room than it needs.
+// at::cuda::CUDAGraph, libtorch's own way to capture: with its memory pool, and random generators that a graph can use.
+// Its header needs CUDA's headers, and libtorch_cuda is loaded only if a CUDA device is requested. So the functions are
+// looked up by name, and the object gets more room than it needs.
 #include <dlfcn.h>
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 #include "bridge/torch/exceptions.h"
 
 struct opc_cuda_graph {
-  alignas(std::max_align_t) unsigned char object[4096];  // some 250 bytes
+  alignas(std::max_align_t) unsigned char object[4096];  // about 250 bytes
   bool usable;                                           // its destructor can run
 };
 
 namespace {
 
 using Pool = std::pair<unsigned long long, unsigned long long>;
-constexpr int kModeGlobal = 0;  // cudaStreamCaptureModeGlobal, what torch.cuda.graph captures with
+constexpr int kModeGlobal = 0;  // cudaStreamCaptureModeGlobal, which torch.cuda.graph uses
 
 struct Functions {
   void (*make)(void *self, bool keep_graph);
@@ -48,7 +48,7 @@ Functions functions_find() {
 }
 
 const Functions &functions() {
-  static const Functions found = functions_find();  // libtorch_cuda is there by now, or never
+  static const Functions found = functions_find();  // libtorch_cuda is loaded by now, or never
   return found;
 }
 
@@ -65,7 +65,7 @@ opc_status_t opc_cuda_graph_begin(opc_cuda_graph_t **out, opc_error_t *error) {
     try {
       functions().capture_begin(graph->object, Pool{0, 0}, kModeGlobal);
     } catch (...) {
-      (void)graph.release();  // the allocator may ask it still
+      (void)graph.release();  // the allocator may still query it
       throw;
     }
     *out = graph.release();
@@ -90,7 +90,7 @@ opc_status_t opc_cuda_graph_replay(opc_cuda_graph_t *graph, opc_error_t *error) 
 
 void opc_cuda_graph_free(opc_cuda_graph_t *graph) {
   if (graph == nullptr || !graph->usable)
-    return;  // libtorch's allocator asks a graph that was not ended well for ever, or may
+    return;  // libtorch's allocator may query a graph without a regular end forever
   (void)opc::guarded(nullptr, [&] {
     functions().end(graph->object);
     return OPC_OK;

@@ -1,4 +1,4 @@
-// Operators under functionalisation: what torch.compile makes of a call before any kernel of a backend sees it.
+// Operators under functionalisation: how torch.compile changes a call before a backend's kernel gets it.
 #include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/core/List.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -17,7 +17,7 @@ struct Wrapped {
   const c10::TensorImpl *base;
 };
 
-// Tensors at any depth, replaced by what `change` makes of each.
+// Replaces tensors at any depth by the result of `change`.
 template <typename Change>
 c10::IValue with_tensors(const c10::IValue &value, const Change &change) {
   if (value.isTensor()) return value.toTensor().defined() ? change(value.toTensor()) : value.toTensor();

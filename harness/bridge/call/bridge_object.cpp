@@ -1,4 +1,4 @@
-// Custom class instances, made by their constructors as TorchScript makes them.
+// Custom class instances, created by their constructors as in TorchScript.
 #include <ATen/core/class_type.h>
 #include <torch/custom_class.h>
 

@@ -1,5 +1,5 @@
-// Packages of AOTInductor: each model becomes an operator, "package::NAME", whose kernel loads the package at its first
-// call. So everything that is done with operators (samples, children, crashes, reports) is done with models.
+// AOTInductor packages: each model becomes an operator, "package::NAME", whose kernel loads the package at its first
+// call. So everything that works for operators (samples, children, crashes, reports) works for models.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/DispatchKey.h>
 #include <dlfcn.h>
@@ -25,24 +25,25 @@ namespace {
 
 using Loader = torch::inductor::AOTIModelPackageLoader;
 
-// The loader unpacks into /tmp/XXXXXX and removes that at its own end, which a child that crashes never reaches.
+// The loader unpacks into /tmp/XXXXXX and removes that in its destructor, which does not run in a child that crashes.
 bool unpack_here;
 
-// What a compiled model has to say of a failure goes to stderr or is kept by libtorch, and the exception says only that
-// there was one. In a child stderr is a file.
+// A compiled model prints the reason for a failure to stderr, or libtorch keeps it; the exception says only that there
+// was a failure. In a child, stderr is a file.
 class Told {
  public:
   Told() : start_(size()) { opc::forget_exception(); }
 
-  // A model goes on after an operator that it calls has thrown, with an output that holds nothing: only these words
-  // tell of it.
+  // If an operator that a model calls throws, the model continues with an empty output: only this text shows the
+  // failure.
   static constexpr char kSwallowed[] = "Exception in aoti_torch: ";
 
   bool tells_of_failure() const {
     return !opc::kept_exception().empty() || printed().find(kSwallowed) != std::string::npos;
   }
 
-  // What the failure was, or all that was printed, on one line; "" where nothing was told or stderr is no file.
+  // The reason for the failure, or all that was printed, on one line; "" if nothing was printed or stderr is not a
+  // file.
   std::string words() const {
     auto text = opc::kept_exception();
     if (text.empty()) text = printed_failure();
@@ -93,7 +94,7 @@ std::unique_ptr<Loader> load(const std::string &path, const std::string &model) 
   }
 }
 
-// The leaves of a tree as torch.utils._pytree writes it: [1, {"type": …, "children_spec": […]}].
+// Counts the leaves of a tree as written by torch.utils._pytree: [1, {"type": …, "children_spec": […]}].
 size_t count_leaves(const json_t *spec) {
   const json_t *children = json_object_get(spec, "children_spec");
   size_t count = json_is_null(json_object_get(spec, "type")) ? 1 : 0;
@@ -136,7 +137,7 @@ class PackageKernel : public c10::OperatorKernel {
  private:
   std::string path_, model_;
   size_t inputs_, outputs_;
-  Loader *loader_ = nullptr;  // ends with the process: to unload code that has just run gains nothing
+  Loader *loader_ = nullptr;  // freed when the process ends: unloading code that has just run gains nothing
 };
 
 std::string schema_of(const opc_package_operator_t &package) {
@@ -149,15 +150,14 @@ std::string schema_of(const opc_package_operator_t &package) {
 }
 
 c10::DispatchKey key_of(const opc_package_operator_t &package) {
-  if (package.inputs == 0)
-    return c10::DispatchKey::CompositeImplicitAutograd;  // there is no tensor to tell the device by
+  if (package.inputs == 0) return c10::DispatchKey::CompositeImplicitAutograd;  // no tensor shows the device
   return std::strncmp(package.device, "cuda", 4) == 0 ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU;
 }
 
 }  // namespace
 
-// Comes before libc's in symbol lookup, as opcheck-worker exports its symbols. A template of the same length takes its
-// place.
+// Precedes libc's function in symbol lookup, because opcheck-worker exports its symbols. Replaces the template by one
+// of the same length.
 extern "C" char *mkdtemp(char *name) noexcept {
   using Function = char *(*)(char *);
   static const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "mkdtemp"));
@@ -193,7 +193,7 @@ opc_status_t opc_bridge_package_try(const char *path, const char *model, size_t 
 
 opc_status_t opc_bridge_package_define(const opc_package_operator_t *package, opc_error_t *error) {
   return opc::guarded(error, [&] {
-    // Never destroyed: a destructor would take the operators back.
+    // Never destroyed: a destructor would deregister the operators.
     static auto *const registrations = new std::vector<c10::RegistrationHandleRAII>;
     auto &dispatcher = c10::Dispatcher::singleton();
     const opc::Attribution attribution(package->path);

@@ -1,4 +1,4 @@
-// What libtorch and the C++ runtime keep for the process or the thread: read, and put back.
+// Settings that libtorch and the C++ runtime keep for the process or the thread: reads and restores them.
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
@@ -24,7 +24,7 @@
 
 namespace {
 
-// The warnings of libtorch are wanted; only what an operator prints by itself is not. So they are counted.
+// libtorch's warnings are legitimate, only direct printing by an operator is not. So the warnings are counted.
 struct CountingHandler final : c10::WarningHandler {
   void process(const c10::Warning &warning) override {
     const auto &at = warning.source_location();
@@ -35,8 +35,8 @@ struct CountingHandler final : c10::WarningHandler {
   size_t printed = 0;
 };
 
-// How a C++ stream writes. Formats cannot be told in a number, so one that differs from the first that was seen is
-// another.
+// The format of a C++ stream. A format is not one number, so any format other than the first one seen counts as
+// changed.
 class StreamFormat {
  public:
   explicit StreamFormat(std::ostream &stream) : stream_(stream), buffer_(stream.rdbuf()), first_(nullptr) {
@@ -63,7 +63,7 @@ struct Firsts {
 };
 
 Firsts &firsts() {
-  static auto *instance = new Firsts;  // no destructor may run after the streams'
+  static auto *instance = new Firsts;  // no destructor may run after those of the streams
   return *instance;
 }
 
@@ -129,7 +129,7 @@ struct Setting {
   std::function<void(int64_t)> write;
 };
 
-// In the order of opc_setting_t.
+// In the same order as opc_setting_t.
 const std::array<Setting, OPC_SETTING_COUNT> settings{{
     {[] { return c10::AutogradState::get_tls_state().get_grad_mode(); },
      [](int64_t on) { autograd_change([&](auto &s) { s.set_grad_mode(on != 0); }); }},

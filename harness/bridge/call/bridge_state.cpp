@@ -24,7 +24,7 @@ namespace {
 
 bool used;
 
-// Of this thread: how deep it is in operators, and the threads that it has outside.
+// For this thread: the depth of nested operators, and its number of threads outside.
 struct Inner {
   int threads = 0, depth = 0, outside = 0;
   at::CallbackHandle handle = 0;
@@ -42,7 +42,7 @@ void inner_end(const at::RecordFunction &, at::ObserverContext *) {
   if (inner.depth-- == 2) at::set_num_threads(inner.outside);
 }
 
-// at::detail::getCUDAHooks keeps its first answer: asked before libtorch_cuda is there, CUDA would stay off for good.
+// at::detail::getCUDAHooks keeps its first answer: if called before libtorch_cuda is loaded, CUDA stays disabled.
 bool cuda_is_loaded() { return at::CUDAHooksRegistry()->Has("CUDAHooks"); }
 
 }  // namespace
@@ -60,8 +60,8 @@ void opc_bridge_seed(uint64_t seed) {
     }
     auto generator = at::detail::getDefaultCPUGenerator();
     const std::lock_guard<std::mutex> lock(generator.mutex());
-    // What set_current_seed does; to fill the engine's state anew from the same seed, call for call, would cost more
-    // than many a call. A forward run and its backward run have one each.
+    // The same as set_current_seed; refilling the engine's state from the same seed in every call would cost more than
+    // many calls. A forward and its backward have one seed each.
     static at::mt19937 fresh[2] = {at::mt19937(seed), at::mt19937(seed)};
     static size_t latest = 0;
     if (fresh[latest].seed() != seed) latest ^= 1;
@@ -119,8 +119,8 @@ void opc_bridge_default_dtype(opc_dtype_t dtype) {
   });
 }
 
-// The driver opens its device files when it is initialised, by whomever: libtorch, or a library's initialiser that it
-// knows nothing of.
+// The driver opens its device files when it is initialised, by libtorch or by a library's initialiser that libtorch
+// does not know of.
 bool opc_bridge_cuda_initialised(void) {
   const std::unique_ptr<DIR, int (*)(DIR *)> folder(opendir("/proc/self/fd"), &closedir);
   if (!folder) return false;

@@ -1,4 +1,4 @@
-// Storages: over memory of the caller, or new on a device.
+// Storages: over memory of the caller, or newly allocated on a device.
 #include <ATen/ATen.h>
 #include <c10/core/CPUAllocator.h>
 
@@ -18,8 +18,8 @@ struct Release {
   void *context;
 };
 
-// oneDNN wants a DataPtr whose context is the data itself, so that what to call at the end is looked up by address. The
-// tables are never destroyed: storages may outlive every static object.
+// oneDNN requires a DataPtr whose context is the data itself, so the deleter is looked up by address. The tables are
+// never destroyed: storages may outlive every static object.
 struct Releases {
   std::mutex mutex;
   std::unordered_multimap<void *, Release> by_address;
@@ -43,7 +43,7 @@ void release_memory(void *data) {
   release.function(data, release.context);
 }
 
-// Resizable, with the allocator that libtorch's own tensors have: resize_ then behaves as on any other tensor.
+// Resizable, with the allocator of libtorch's own tensors: resize_ then behaves as for any other tensor.
 c10::Storage make_storage(size_t bytes, c10::DataPtr data, c10::Allocator *allocator) {
   return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
                                                c10::SymInt(static_cast<int64_t>(bytes)), std::move(data), allocator,

@@ -1,4 +1,4 @@
-// Tensors over storages, and what they are.
+// Tensors over storages, and their metadata.
 #include <ATen/ATen.h>
 #include <c10/core/TensorImpl.h>
 
@@ -37,7 +37,7 @@ opc_status_t check_bounds(const opc_tensor_spec_t *spec, size_t itemsize, size_t
   return OPC_OK;
 }
 
-// Symbolic sizes have a hint where they have no number; asking for it does not fail, it records a guard.
+// A symbolic size has a hint instead of a number; reading it does not fail, but records a guard.
 int64_t known(const c10::SymInt &value) {
   const auto number = value.maybe_as_int();
   return number ? *number : value.guard_int(__FILE__, __LINE__);
@@ -80,7 +80,7 @@ void describe(const at::Tensor &tensor, opc_tensor_meta_t *out) {
   out->symbolic = impl->has_symbolic_sizes_strides();
   const auto &counter = impl->version_counter();
   out->version = counter.enabled() ? static_cast<int64_t>(counter.current_version()) : -1;
-  // A nested tensor calls itself strided and throws when asked for its sizes.
+  // A nested tensor reports the layout strided, and throws when its sizes are queried.
   std::snprintf(out->layout, sizeof out->layout, "%s",
                 tensor.is_nested() ? "nested" : opc::layout_name(tensor.layout()));
   describe_storage(tensor, out);
@@ -100,7 +100,7 @@ opc_status_t opc_tensor_new(const opc_tensor_spec_t *spec, opc_storage_t *storag
     const opc_status_t status = check_bounds(spec, meta.itemsize(), storage->storage.nbytes(), error);
     if (status != OPC_OK) return status;
 
-    // What at::empty does, less the allocation: the constructor adds the autograd keys.
+    // The same as at::empty, without the allocation: the constructor adds the autograd keys.
     auto impl = c10::make_intrusive<c10::TensorImpl>(c10::Storage(storage->storage),
                                                      c10::DispatchKeySet(backend_key(storage->storage.device())), meta);
     const auto count = static_cast<size_t>(spec->ndim);
@@ -133,7 +133,7 @@ void opc_tensor_describe(const opc_tensor_t *tensor, opc_tensor_meta_t *out) {
   out->version = -1;
   if (tensor == nullptr || !tensor->tensor.defined()) return;
   out->defined = true;
-  // A tensor subclass may refuse any of these questions; what was answered before stands.
+  // A tensor subclass may refuse any of these queries; earlier answers remain valid.
   (void)opc::guarded(nullptr, [&] {
     describe(tensor->tensor, out);
     return OPC_OK;

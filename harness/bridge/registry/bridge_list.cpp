@@ -1,4 +1,5 @@
-// Visits what the loaded libraries registered, and what a namespace holds besides; describes any operator by name.
+// Visits everything that the loaded libraries registered, and other operators in a namespace; describes any operator by
+// name.
 #include <algorithm>
 #include <string>
 #include <unordered_set>
@@ -12,7 +13,7 @@
 
 namespace {
 
-// Clears the C struct on every way out.
+// Clears the C struct on every exit path.
 template <typename T, void (*clear)(T *)>
 struct Cleared {
   T value = {};
@@ -30,7 +31,7 @@ opc_status_t opc_bridge_list(opc_operator_visit_t *visit_operator, opc_class_vis
     auto &dispatcher = c10::Dispatcher::singleton();
     for (const auto &entry : opc::registered_operators()) {
       const auto handle = dispatcher.findOp(entry.name);
-      if (!handle || visit_operator == nullptr) continue;  // a registration that was taken back
+      if (!handle || visit_operator == nullptr) continue;  // a registration that was removed
       Cleared<opc_operator_t, opc_operator_clear> op;
       opc::describe_operator(*handle, entry.library, entry.defined, &op.value);
       visit_operator(&op.value, context);

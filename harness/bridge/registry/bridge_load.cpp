@@ -1,4 +1,4 @@
-// Loading libraries, and what is known of the libtorch that does it.
+// Loads libraries, and gives information about this libtorch.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -27,8 +27,8 @@ const char *build_option(const char *name) {
   }
 }
 
-// noexcept: an exception of a static initialiser can pass through dlopen, and the loader then keeps its lock for good.
-// It must end this process (std::terminate, whose handler reports it) and not be caught.
+// noexcept: an exception of a static initialiser could pass through dlopen, and the loader would then hold its lock
+// forever. It must end this process (std::terminate, whose handler reports it) and must not be caught.
 opc_status_t open_library(const char *path, opc_error_t *error) noexcept {
   if (dlopen(path, RTLD_NOW | RTLD_GLOBAL) != nullptr) return OPC_OK;
   const char *words = dlerror();
@@ -42,7 +42,7 @@ std::string demangled(const char *symbol) {
   return name ? name.get() : symbol;
 }
 
-// Thrown through the library's own frames: a stub function leaves none. noexcept frames among them end the process,
+// Thrown through the library's own frames: a stub function leaves none. A noexcept frame among them ends the process,
 // with the same text.
 [[noreturn]] void inert_called(const char *symbol, const char *library) {
   const std::string name = demangled(symbol);

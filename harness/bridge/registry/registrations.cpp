@@ -18,8 +18,8 @@ struct Registrations {
   std::unordered_map<c10::OperatorName, size_t> index;  // into operators
 };
 
-// libtorch's initialisers come here before those of this file have run: only what needs no constructor may be touched
-// then.
+// libtorch's initialisers call these functions before the initialisers of this file have run: only data without a
+// constructor may be used then.
 const std::string *current_library;
 bool seen;
 
@@ -40,8 +40,8 @@ void note_operator(const c10::OperatorName &name, bool defined) {
   }
 }
 
-// libtorch's own definition of the function at `here`. Its mangled name is asked of the loader, so that none is written
-// down here: they change with the types in the signatures from version to version.
+// libtorch's own definition of the function at `here`. The loader gives its mangled name, so that none is hard-coded:
+// the names change with the types in the signatures from version to version.
 void *next_definition(void *here) {
   Dl_info info = {};
   void *next = dladdr(here, &info) != 0 && info.dli_sname != nullptr ? dlsym(RTLD_NEXT, info.dli_sname) : nullptr;
@@ -49,7 +49,7 @@ void *next_definition(void *here) {
   return next;
 }
 
-// In the Itanium C++ ABI a pointer to a non-virtual member function begins with the function's address.
+// In the Itanium C++ ABI, a pointer to a non-virtual member function starts with the function's address.
 template <typename Member>
 Member next_member(Member mine) {
   void *address = nullptr;

@@ -21,16 +21,16 @@ typedef struct preparation {
   bool cuda;
   opc_elf_file_t *files[FILES]; /* the library and what is loaded with it */
   size_t file_count;
-  opc_elf_file_t *others[FILES]; /* what the loader finds in the system: they define symbols too */
+  opc_elf_file_t *others[FILES]; /* libraries that the loader finds in the system: they define symbols too */
   size_t other_count;
-  const char *seen[2 * FILES]; /* names that were dealt with: of the files */
+  const char *seen[2 * FILES]; /* names already handled, owned by the files */
   size_t seen_count;
   opc_stub_source_t stand_ins[STAND_INS];
   size_t stand_in_count;
   opc_prepared_t *out;
 } preparation_t;
 
-/* Sonames of the libraries that an inert one was loaded for, in this process. */
+/* Sonames of the libraries for which a stub library was loaded in this process. */
 static char *made[STAND_INS];
 static size_t made_count;
 
@@ -62,7 +62,7 @@ static bool was_made(const char *name) {
   return false;
 }
 
-/* A file of this name among libtorch's own; false: there is none. */
+/* A file of this name among libtorch's own libraries; false: none. */
 static bool torch_file(const preparation_t *preparation, const char *name, char path[PATH_MAX]) {
   return preparation->torch_folder != NULL &&
          snprintf(path, PATH_MAX, "%s/%s", preparation->torch_folder, name) < PATH_MAX && access(path, R_OK) == 0;
@@ -76,7 +76,7 @@ static opc_status_t add_sibling(opc_prepared_t *out, const char *path, opc_error
   return OPC_OK;
 }
 
-/* real: where a file of it lies; NULL: nowhere. */
+/* real: the path of its file; NULL: there is none. */
 static opc_status_t add_stand_in(preparation_t *preparation, const char *name, const char *real, opc_error_t *error) {
   if (preparation->stand_in_count == STAND_INS)
     return opc_error_set(error, OPC_ERR_LIBRARY, "it needs more than %d libraries that are not here", STAND_INS);
@@ -87,14 +87,14 @@ static opc_status_t add_stand_in(preparation_t *preparation, const char *name, c
   if (stand_in->soname == NULL) return opc_out_of_memory(error);
   preparation->stand_in_count++;
   if (real != NULL && opc_elf_open(real, &stand_in->real, error) != OPC_OK)
-    stand_in->real = NULL; /* unreadable: as if it were not there */
+    stand_in->real = NULL; /* unreadable: treated as missing */
   return OPC_OK;
 }
 
 static opc_status_t walk(preparation_t *preparation, const char *path, int depth, opc_error_t *error);
 
-/* One that lies in libtorch's folder, or among the CUDA packages beside it: by its path, because the loader does not
- * look there. */
+/* A library in libtorch's folder, or in the CUDA packages next to it: loaded by its path, because the loader does not
+ * search there. */
 static opc_status_t open_or_replace(preparation_t *preparation, const char *name, const char *path,
                                     opc_error_t *error) {
   if (dlopen(path, RTLD_NOW | RTLD_GLOBAL) != NULL) return OPC_OK;
@@ -112,7 +112,7 @@ static opc_status_t provide_found(preparation_t *preparation, const char *name, 
     case OPC_FOUND_NOWHERE:
       return opc_library_is_accelerator(name) ? add_stand_in(preparation, name, NULL, error) : OPC_OK;
     case OPC_FOUND_SYSTEM:
-      /* Not in the process yet: without a look at its symbols some of them would be replaced. */
+      /* Not in the process yet: if its symbols were not read, some of them would be replaced. */
       if (preparation->other_count < FILES &&
           opc_elf_open(place->path, &preparation->others[preparation->other_count], error) == OPC_OK) {
         preparation->other_count++;
@@ -143,11 +143,11 @@ static opc_status_t provide(preparation_t *preparation, const opc_elf_file_t *ne
     if (strcmp(preparation->seen[i], name) == 0) return OPC_OK;
   }
   if (preparation->seen_count == sizeof preparation->seen / sizeof *preparation->seen)
-    return OPC_OK; /* the loader's, then */
+    return OPC_OK; /* left to the loader */
   preparation->seen[preparation->seen_count++] = name;
   const bool of_torch = torch_file(preparation, name, path);
   if (is_loaded(name) && !was_made(name)) return OPC_OK;
-  /* One that was replaced for an earlier library may want more symbols for this one. */
+  /* A library that was replaced for an earlier library may need more symbols for this one. */
   const bool replaced =
       opc_library_is_python(name) || was_made(name) || (!preparation->cuda && opc_library_is_heavy(name));
   if (replaced) return add_stand_in(preparation, name, of_torch ? path : NULL, error);
@@ -156,7 +156,7 @@ static opc_status_t provide(preparation_t *preparation, const opc_elf_file_t *ne
   return provide_found(preparation, name, &place, depth, error);
 }
 
-/* A library's own parts need libtorch as it does. */
+/* A library's own dependencies need libtorch just as the library does. */
 static opc_status_t walk(preparation_t *preparation, const char *path, int depth, opc_error_t *error) {
   opc_elf_file_t *file = NULL;
   if (depth == DEEPEST || preparation->file_count == FILES) return OPC_OK;
@@ -168,7 +168,7 @@ static opc_status_t walk(preparation_t *preparation, const char *path, int depth
   return status;
 }
 
-/* ---- what is replaced ---- */
+/* ---- replaced libraries ---- */
 
 static void tell(opc_text_t *note, const char *soname, const opc_stub_symbol_t *symbols, size_t count, bool python) {
   enum { NAMED = 3 };
@@ -183,7 +183,7 @@ static opc_status_t replace(const char *soname, bool exists, const opc_stub_symb
                             opc_error_t *error) {
   if (exists && count == 0) return OPC_OK;
   char name[256];
-  /* The loader keeps the first library of a name; further symbols come in one with another name. */
+  /* The loader keeps the first library of a name; more symbols come in one with another name. */
   if (exists) (void)snprintf(name, sizeof name, "%s, continued", soname);
   else (void)snprintf(name, sizeof name, "%s", soname);
   opc_status_t status = opc_stub_load(name, symbols, count, error);

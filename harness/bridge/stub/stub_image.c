@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #if defined(__x86_64__)
-/* lea rdi, [rip - 7]: its own address · jmp [rip + 3] · 3 x int3 · the target. One that hands its arguments on has a
- * nop of seven bytes in front. */
+/* lea rdi, [rip - 7]: its own address · jmp [rip + 3] · 3 x int3 · the target. A variant that passes its arguments
+ * through starts with a 7-byte nop. */
 static const unsigned char own_address[] = {0x48, 0x8d, 0x3d, 0xf9, 0xff, 0xff, 0xff};
 static const unsigned char nothing[] = {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00};
 static const unsigned char jump[] = {0xff, 0x25, 0x03, 0x00, 0x00, 0x00, 0xcc, 0xcc, 0xcc};
@@ -27,17 +27,17 @@ enum {
   ALIGNMENT = 64, /* of data */
   SEGMENTS = 4,
   DYNAMIC_ENTRIES = 10,
-  FIRST_VERSION = 2 /* 0 is local, 1 the file's own */
+  FIRST_VERSION = 2 /* 0 is local, 1 is the file itself */
 };
 _Static_assert(sizeof own_address == sizeof nothing && FUNCTION_SIZE % 8 == 0,
                "each function has the same size, and its target is aligned");
 
-/* Offsets in the file, which are addresses too; `data` and `end` are beyond its end: zeros that the loader makes. */
+/* Offsets in the file, which are also addresses; `data` and `end` are past its end: the loader provides zeros there. */
 typedef struct layout {
   size_t symbols, hash, symbol_versions, versions, names, names_size, code, dynamic, file_end, data, end;
 } layout_t;
 
-/* The versions that the symbols have, each once. */
+/* The versions of the symbols, each once. */
 typedef struct versions {
   const char **names;
   size_t count;
@@ -45,7 +45,7 @@ typedef struct versions {
 
 static size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
-/* Its number in the file; 1: it has none. */
+/* Its index in the file; 1: no version. */
 static uint16_t version_number(const versions_t *versions, const char *version) {
   size_t i = 0;
   while (version != NULL && i < versions->count && strcmp(versions->names[i], version) != 0) i++;
@@ -61,7 +61,7 @@ static bool collect_versions(const opc_stub_symbol_t *symbols, size_t count, ver
   return out->names != NULL;
 }
 
-/* One for the file itself, and one for each version. */
+/* One for the file itself, and one per version. */
 static size_t definition_count(const versions_t *versions) { return versions->count > 0 ? versions->count + 1 : 0; }
 
 static layout_t lay_out(const char *soname, const opc_stub_symbol_t *symbols, size_t count,
@@ -156,7 +156,7 @@ static size_t put_name(unsigned char *image, const layout_t *at, size_t *used, c
   return offset;
 }
 
-/* A loader that looks for a version in a file of that name wants the file to define it. */
+/* If the loader looks for a version in a file of that name, the file must define it. */
 static void put_versions(unsigned char *image, const layout_t *at, size_t *used, const char *soname,
                          size_t soname_offset, const versions_t *versions) {
   const size_t size = sizeof(Elf64_Verdef) + sizeof(Elf64_Verdaux), count = definition_count(versions);
@@ -208,7 +208,7 @@ opc_status_t opc_stub_image(const char *soname, const opc_stub_symbol_t *symbols
     const bool function = symbols[i].size == 0;
     const Elf64_Sym symbol = {.st_name = (Elf64_Word)put_name(image, &at, &names, symbols[i].name),
                               .st_info = ELF64_ST_INFO(STB_GLOBAL, function ? STT_FUNC : STT_OBJECT),
-                              .st_shndx = 1, /* any but none: there are no sections */
+                              .st_shndx = 1, /* any index except 0: there are no sections */
                               .st_value = function ? code : data,
                               .st_size = function ? FUNCTION_SIZE : symbols[i].size};
     const uint32_t number = (uint32_t)i + 1, place = hash_of(symbols[i].name) % buckets;

@@ -18,7 +18,7 @@
 
 static void (*on_call)(const char *symbol, const char *library);
 
-/* Sonames of the stub libraries, by where they lie: the loader knows them by the path of a descriptor. Never freed. */
+/* Sonames of the stub libraries, by their paths: the loader knows them by the path of a descriptor. Never freed. */
 typedef struct inert_library {
   const struct inert_library *next;
   const void *base;
@@ -53,13 +53,12 @@ static int answer_no_device(int *out) {
 }
 static int answer_cuda_init(void) { return CUDA_NO_DEVICE; }
 static void *answer_handle(void) {
-  static void *
-      handle[16]; /* what is behind a handle of registered GPU code is the CUDA runtime's business, which is not here */
+  static void *handle[16]; /* a handle of registered GPU code belongs to the CUDA runtime, which is not here */
   return handle;
 }
 static const char *answer_error_text(void) { return "there is no CUDA device"; }
 
-/* ISO C has no conversion from a function's address to a number; POSIX has, and so has the loader. */
+/* ISO C cannot convert a function's address to a number; POSIX can, and so can the loader. */
 #define ANSWER(name, function) \
   { name, (uintptr_t)(function) }
 static const struct {
@@ -119,7 +118,7 @@ static opc_status_t write_all(int fd, const unsigned char *bytes, size_t size, o
   return OPC_OK;
 }
 
-/* Where a memory file may not be executed (vm.memfd_noexec), a file that has no name any more. */
+/* If memory files must not be executable (vm.memfd_noexec), a file whose name has been removed. */
 static int temporary_file(void) {
   const char *folder = getenv("TMPDIR");
   char path[PATH_MAX];
@@ -133,8 +132,7 @@ static int temporary_file(void) {
   return fd;
 }
 
-/* The loader takes two files for one when they have the same path, and the path is the descriptor's: each gets a number
- * of its own. */
+/* The loader treats two files with the same path as one, and the path is the descriptor's: each gets its own number. */
 static int numbered(int low) {
   static int next = 300;
   const int fd = low >= 0 ? fcntl(low, F_DUPFD_CLOEXEC, next) : -1;

@@ -9,7 +9,7 @@
 #include "inspect/library_search.h"
 #include "inspect/symbol_set.h"
 
-/* ---- what kind of symbol it is, by its name ---- */
+/* ---- the kind of a symbol, by its name ---- */
 
 static bool begins(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
@@ -18,9 +18,9 @@ static bool ends(const char *text, const char *suffix) {
   return length >= size && strcmp(text + length - size, suffix) == 0;
 }
 
-/* Bytes of a variable of Python; 0: a function. The undefined symbol of a library does not say which it is. */
+/* Bytes of a Python variable; 0: a function. A library's undefined symbol does not show which it is. */
 static uint64_t python_size(const char *name) {
-  enum { OBJECT = 1024, RUNTIME = 1 << 20 }; /* a type object has some 400 bytes; _PyRuntime some 300 KiB */
+  enum { OBJECT = 1024, RUNTIME = 1 << 20 }; /* a type object has about 400 bytes; _PyRuntime about 300 KiB */
   if (strcmp(name, "_PyRuntime") == 0) return RUNTIME;
   if (strcmp(name, "PyObject_Type") == 0) return 0;
   const bool data = begins(name, "PyExc_") || ends(name, "_Type") || ends(name, "Struct") || ends(name, "Flag") ||
@@ -32,7 +32,7 @@ static uint64_t python_size(const char *name) {
   return data ? OBJECT : 0;
 }
 
-/* Virtual tables, type information and guards of C++ are data, whatever they are called. */
+/* C++ virtual tables, type information and guards are data, whatever their names. */
 static uint64_t other_size(const char *name) {
   enum { TABLE = 4096 };
   return begins(name, "_ZTV") || begins(name, "_ZTI") || begins(name, "_ZTS") || begins(name, "_ZTT") ||
@@ -46,9 +46,8 @@ static uint64_t other_size(const char *name) {
 typedef struct filling {
   opc_symbol_set_t *set;
   opc_wanted_symbols_t *out;
-  size_t index; /* of the list */
-  const char
-      *soname; /* of the file that is gone through: a symbol of another library's version is not meant; NULL: any is */
+  size_t index;       /* in the list */
+  const char *soname; /* of the current file: a symbol with another library's version does not match; NULL: all match */
 } filling_t;
 
 static void put(filling_t *filling, opc_wanted_symbol_t *wanted, uint64_t size) {
@@ -70,8 +69,8 @@ static bool put_defined(const opc_elf_symbol_t *symbol, void *context) {
   return true;
 }
 
-/* Of a library of which no file is here, its interface's habits of naming tell what is its own; a name stands before
- * those that it begins with. */
+/* For a library without a file here, naming conventions show which symbols are its own; a longer name precedes its
+ * prefixes. */
 static const struct {
   const char *symbol, *library;
 } habits[] = {{"_ZN3c104cuda", "libc10_cuda."},
@@ -97,7 +96,7 @@ static const struct {
               {"__hip", "libamdhip"},
               {"hip", "libamdhip"}};
 
-/* How the library's name begins; "": no habit is known. */
+/* The prefix for the library's symbols; "": unknown. */
 static const char *library_by_habit(const char *symbol) {
   for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
     if (begins(symbol, habits[i].symbol)) return habits[i].library;
@@ -105,8 +104,8 @@ static const char *library_by_habit(const char *symbol) {
   return "";
 }
 
-/* Which of those that are not here at all it is of, the surest sign first; count: of none, which is an error to be told
- * and not to be hidden. */
+/* The missing library to which the symbol belongs, by the most certain evidence first. `count`: to none, which is an
+ * error to report, not to hide. */
 static size_t owner_of(const opc_wanted_symbol_t *wanted, const opc_stub_source_t *stand_ins, size_t count) {
   const char *library = library_by_habit(wanted->name);
   size_t first = count, named = count;
@@ -129,8 +128,8 @@ static bool is_wanted_of(const opc_symbol_set_t *set, const char *soname) {
   return false;
 }
 
-/* libtorch_cuda brings cuBLAS and others along, and some libraries use them without naming them: what its replacement
- * does not bring is inert as well. */
+/* libtorch_cuda loads cuBLAS and others, and some libraries use them without naming them: symbols that its replacement
+ * does not load are stubs as well. */
 static void put_brought(const opc_stub_source_t *stand_in, const char *torch_folder, filling_t *filling) {
   for (size_t i = 0; stand_in->real != NULL && i < stand_in->real->needed_count; i++) {
     const char *name = stand_in->real->needed[i];
@@ -147,7 +146,7 @@ static void put_brought(const opc_stub_source_t *stand_in, const char *torch_fol
   }
 }
 
-/* The CUDA runtime of another version does not do. */
+/* A CUDA runtime of another version does not fit. */
 static bool is_in_process(const opc_wanted_symbol_t *wanted) {
   return (wanted->version != NULL ? dlvsym(RTLD_DEFAULT, wanted->name, wanted->version)
                                   : dlsym(RTLD_DEFAULT, wanted->name)) != NULL;
@@ -162,7 +161,7 @@ static void fill_lists(opc_symbol_set_t *set, const opc_stub_source_t *stand_ins
     if (!wanted->settled && wanted->type != STT_TLS && opc_symbol_is_python(wanted->name))
       put(&filling, wanted, wanted->called ? 0 : python_size(wanted->name));
   }
-  /* What a file says is certain, for all libraries, before anything is guessed for one. */
+  /* Facts from files come first, for all libraries, before anything is guessed for one of them. */
   for (filling.index = 0; filling.index < count; filling.index++) {
     if (stand_ins[filling.index].real != NULL)
       opc_elf_each_symbol(stand_ins[filling.index].real, put_defined, &filling);

@@ -1,4 +1,4 @@
-// Operators are called with symbols for sizes, as torch.compile calls Meta kernels under dynamic shapes.
+// Calls operators with symbols as sizes, as torch.compile calls Meta kernels under dynamic shapes.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/TensorImpl.h>
 
@@ -14,8 +14,8 @@
 
 namespace {
 
-// A tensor that answers where libtorch's own would throw: with the hints, and a note of who asked. So one call finds
-// every place.
+// A tensor that answers where libtorch's own would throw: it returns the hints, and records the caller. So one call
+// finds every place.
 class SymbolicTensor : public c10::TensorImpl {
  public:
   SymbolicTensor(const at::Tensor &like, c10::SymIntArrayRef sizes, c10::SymIntArrayRef strides, int leaf)
@@ -49,7 +49,7 @@ class SymbolicTensor : public c10::TensorImpl {
   int leaf_;
 };
 
-// One symbol a number, as torch.compile does; 0 and 1 stay what they are.
+// One symbol per number, as in torch.compile; 0 and 1 stay numbers.
 class Symbols {
  public:
   c10::SymInt of(int64_t number) {

@@ -13,7 +13,7 @@
 namespace opc {
 namespace {
 
-constexpr size_t text_max = 90;  // longer expressions say nothing to a reader
+constexpr size_t text_max = 90;  // longer expressions do not help a reader
 
 enum class Kind { INT, BOOL, FLOAT };
 using Nodes = c10::ArrayRef<c10::SymNode>;
@@ -169,7 +169,7 @@ class Node : public c10::SymNodeImpl {
     if (!constant_ && equality_) SymbolicRecord::note(OPC_SYMBOLIC_EQUALITY, text_, number_ != 0 ? 1 : 0, -1);
     return number_ != 0;
   }
-  // These become no guard on the number: a check when the compiled program runs, or an answer for when nothing is
+  // These do not become guards on the number, but run-time checks in the compiled program, or a default if nothing is
   // known.
   bool expect_true(const char *, int64_t) override { return number_ != 0; }
   bool guard_size_oblivious(const char *, int64_t) override { return number_ != 0; }
@@ -207,7 +207,7 @@ class Node : public c10::SymNodeImpl {
     return make(is_float() || right->is_float() ? Kind::FLOAT : Kind::INT, operation(number_, right->number_),
                 std::string(name) + "(" + text_ + ", " + right->text_ + ")", constant_ && right->constant_);
   }
-  // What is compared with itself is no question.
+  // Comparing a number with itself is no query.
   template <typename Operation>
   c10::SymNode comparison(const c10::SymNode &other, const char *sign, Operation operation, bool equality) {
     const auto right = node_of(other);
@@ -224,7 +224,7 @@ class Node : public c10::SymNodeImpl {
     return result;
   }
 
-  // From the last dimension of the memory to the first.
+  // From the last dimension in memory to the first.
   static std::vector<size_t> row_major(size_t dimensions) {
     std::vector<size_t> order(dimensions);
     for (size_t i = 0; i < dimensions; i++) order[i] = dimensions - 1 - i;
@@ -246,13 +246,13 @@ class Node : public c10::SymNodeImpl {
   }
 
   Kind kind_;
-  double number_;  // exact for any size that a tensor can have
+  double number_;  // exact for any possible size of a tensor
   std::string text_;
   bool constant_;
-  bool equality_ = false;  // an expression against a number
+  bool equality_ = false;  // an expression and a number
 };
 
-// Numbers that libtorch has wrapped itself come as its own nodes.
+// Numbers that libtorch itself wrapped arrive as its own nodes.
 c10::intrusive_ptr<Node> node_of(const c10::SymNode &node) {
   if (auto *own = dynamic_cast<Node *>(node.get())) return c10::intrusive_ptr<Node>::reclaim_copy(own);
   if (const auto number = node->maybe_as_int())

@@ -18,7 +18,7 @@ const void *module_of(uint64_t address) {
 
 struct Walk {
   opc_symbolic_event_t *event;
-  const void *own;  // the harness's module: its frames come first and last, and say nothing
+  const void *own;  // the harness's module: its frames come first and last, and carry no information
 };
 
 _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *argument) {
@@ -47,7 +47,7 @@ bool is_told(const opc_symbolic_t *out, const opc_symbolic_event_t &event) {
   return false;
 }
 
-// By presence: libtorch hands it back when the operator ends.
+// Its existence is the mark: libtorch hands it back when the operator ends.
 struct Inner : at::ObserverContext {
   int exceptions = std::uncaught_exceptions();
 };
@@ -66,7 +66,7 @@ SymbolicRecord::~SymbolicRecord() {
   at::removeCallback(handle_);
 }
 
-// The operator itself comes by more than once where its autograd kernel calls it again.
+// The operator itself appears more than once if its autograd kernel calls it again.
 std::unique_ptr<at::ObserverContext> SymbolicRecord::entered(const at::RecordFunction &function) {
   if (recording == nullptr || recording->operator_ == function.name()) return nullptr;
   recording->inner_++;

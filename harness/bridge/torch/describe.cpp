@@ -28,7 +28,7 @@ T *zeroed(size_t count) {
   return items;
 }
 
-// As c10 prints an argument's type, less the alias annotation that it puts in the middle.
+// An argument's type as c10 prints it, without the alias annotation that c10 inserts in the middle.
 std::string type_text(const c10::Argument &argument) {
   const c10::Type *type = argument.real_type().get();
   const bool optional = type->kind() == c10::TypeKind::OptionalType;
@@ -52,7 +52,7 @@ char *alias_set(const std::unordered_set<c10::Symbol> &symbols) {
   return copy_string(text);
 }
 
-// `Tensor(a!)[]` annotates the elements and not the list: the annotation is then one level down.
+// `Tensor(a!)[]` annotates the elements, not the list: the annotation is then one level down.
 void fill_alias(const c10::AliasInfo &info, opc_alias_t *out) {
   const c10::AliasInfo *said = &info;
   while (said->beforeSets().empty() && !said->containedTypes().empty()) said = &said->containedTypes()[0];
@@ -73,7 +73,7 @@ void fill_argument(const c10::Argument &argument, opc_argument_t *out) {
   out->kwarg_only = argument.kwarg_only();
   if (argument.default_value()) {
     out->has_default = true;
-    std::ostringstream printed;  // "int[2] x=1": the default is formatted by c10, and neither type nor name has a '='
+    std::ostringstream printed;  // "int[2] x=1": c10 formats the default; type and name never contain a '='
     printed << argument;
     const auto all = printed.str();
     out->default_text = copy_string(all.substr(all.find('=') + 1));
@@ -99,7 +99,7 @@ void fill_tags(const c10::OperatorHandle &handle, opc_operator_t *out) {
   }
 }
 
-// getAllOpNames has those without a schema, too.
+// getAllOpNames also lists those without a schema.
 bool is_namespace_defined(const c10::OperatorName &name) {
   auto &dispatcher = c10::Dispatcher::singleton();
   for (const auto &other : dispatcher.getAllOpNames()) {
@@ -127,8 +127,8 @@ void describe_operator(const c10::OperatorHandle &handle, const std::string &lib
   describe_kernels(handle, out);
 }
 
-// OperatorHandle answers for one key at a time and has neither file nor signature: those are only in its printed state,
-// a line a kernel:
+// OperatorHandle answers for one key at a time, without file and signature: only its printed state has them, one line
+// per kernel:
 //   CPU: registered at file.cpp:12 :: (Tensor _0) -> Tensor _0 [ boxed unboxed ]
 //   CompositeImplicitAutograd[alias] (inactive): registered at file.cpp:13 :: (none) [ boxed ]
 void describe_kernels(const c10::OperatorHandle &handle, opc_operator_t *out) {
@@ -146,7 +146,7 @@ void describe_kernels(const c10::OperatorHandle &handle, opc_operator_t *out) {
       continue;
 
     auto key = line.substr(0, colon);
-    if (key.find(" (inactive)") != std::string::npos) continue;  // a later registration replaced it
+    if (key.find(" (inactive)") != std::string::npos) continue;  // a later registration replaces it
     if (key == "name" || key == "schema" || key == "debug" || key == "alias analysis kind") continue;
     key = key.substr(0, key.find("[alias]"));
     const auto signature = line.substr(middle + 4, flags - middle - 4);

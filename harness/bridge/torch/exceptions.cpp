@@ -22,8 +22,8 @@ std::string readable(const std::type_info *type) {
 
 bool contains(const std::string &text, const char *part) { return text.find(part) != std::string::npos; }
 
-// The dispatcher's own words (OperatorEntry::reportError, the Meta fallback). NotImplementedError alone is not enough:
-// AT_DISPATCH throws it for a dtype, which is a refusal like any other.
+// The dispatcher's own text (OperatorEntry::reportError, the Meta fallback). NotImplementedError alone is not enough:
+// AT_DISPATCH throws it for a dtype, which is an ordinary refusal.
 bool says_no_kernel(const std::string &text) {
   return (contains(text, "Could not run '") && contains(text, "' with arguments from the '")) ||
          contains(text, "There were no tensor arguments to this function") ||

@@ -1,4 +1,4 @@
-// C values become IValues of the type that the schema names.
+// Converts C values to IValues of the type in the schema.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/List.h>
 
@@ -122,7 +122,8 @@ c10::IValue object(const opc_value_t &value, const c10::Type &type) {
   return made;
 }
 
-// The element type that a kernel's c10::List is checked against. Symbolic numbers that are plain ones travel as such.
+// The element type that a kernel's c10::List is checked for. Symbolic numbers with plain values are passed as plain
+// numbers.
 c10::TypePtr carried_type(const c10::TypePtr &type) {
   switch (type->kind()) {
     case c10::TypeKind::SymIntType:
@@ -142,7 +143,7 @@ c10::TypePtr carried_type(const c10::TypePtr &type) {
 
 c10::IValue convert(const opc_value_t &value, const c10::TypePtr &type, std::optional<int32_t> length);
 
-// `int[2] x` takes one integer for both.
+// `int[2] x` accepts one integer for both.
 c10::IValue list(const opc_value_t &value, const c10::TypePtr &type, std::optional<int32_t> length) {
   const auto &element = type->castRaw<c10::ListType>()->getElementType();
   const bool repeated = value.kind != OPC_VALUE_LIST && length.value_or(0) > 0;

@@ -1,4 +1,4 @@
-// IValues that an operator returned become C values.
+// Converts IValues that an operator returned to C values.
 #include <cstdlib>
 #include <new>
 #include <sstream>
@@ -20,7 +20,7 @@ opc_value_t *make_list(opc_value_t *out, size_t count) {
   return items;
 }
 
-// Filled before its kind is set: a value that is half made stays NONE and frees nothing.
+// Filled before its kind is set: an incomplete value stays NONE and frees nothing.
 void make_text(opc_value_t *out, opc_value_kind_t kind, const std::string &text) {
   out->string = copy_string(text);
   out->kind = kind;
@@ -32,7 +32,7 @@ void make_object(const c10::IValue &value, opc_value_t *out) {
   out->handle = new opc_object{value};
 }
 
-// A dictionary may hold tensors, which no check must miss: it becomes the list of its keys and values in turn.
+// A dictionary may contain tensors, which no check must miss: it becomes a list of alternating keys and values.
 void make_dictionary(const c10::IValue &value, opc_value_t *out) {
   const auto dictionary = value.toGenericDict();
   auto *items = make_list(out, 2 * dictionary.size());

@@ -1,4 +1,4 @@
-/* The same gradient, asked for in another way. */
+/* The same gradient, computed in another way. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "memory/cpu_memory.h"
 #include "memory/poison.h"
 
-enum { SUMMED = 1 << 20 /* units of epsilon that sums of gradients may be apart by their order */ };
+enum { SUMMED = 1 << 20 /* units of epsilon by which the order of summing may change sums of gradients */ };
 
 static void fail_differs(opc_autograd_case_t *c, const char *rule, const char *how, const double *got) {
   opc_gradient_place_t at;
@@ -104,7 +104,7 @@ static size_t tracked_outputs(const opc_autograd_point_t *point) {
   return count;
 }
 
-/* The gradients from each output alone are parts of the gradient from all. */
+/* The gradients of the single outputs add up to the gradient of all. */
 static opc_status_t each_output(opc_autograd_case_t *c, opc_error_t *error) {
   const opc_autograd_parts_t *outputs = &c->point->outputs;
   opc_gradient_place_t at;
@@ -152,7 +152,7 @@ opc_status_t opc_autograd_check_alone(opc_autograd_case_t *c, opc_error_t *error
 
 /* ---- overwritten ---- */
 
-/* `index` counts the inputs, and behind them the outputs. */
+/* `index` counts the inputs, then the outputs. */
 static opc_status_t overwritten(opc_autograd_case_t *c, size_t index, opc_error_t *error) {
   OPC_SCOPED(opc_autograd_run_clear) opc_autograd_run_t run = {0};
   OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t after = {0};
@@ -169,7 +169,7 @@ static opc_status_t overwritten(opc_autograd_case_t *c, size_t index, opc_error_
   opc_tensor_t *target =
       input ? run.call.tensor_args[part->tensor_arg].tensor : run.outputs[index - c->point->inputs.count];
   if (opc_tensor_overwrite(target, &refused) != OPC_OK)
-    return status; /* libtorch itself says that this must not be written */
+    return status; /* libtorch itself does not allow a write to this tensor */
   snprintf(how, sizeof how, "the operator's backward, after %.60s was written in place", part->path);
   backward.phase = how;
   status = opc_autograd_backward_run(c->point, &run, &backward, &after, error);

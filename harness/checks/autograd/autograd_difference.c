@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 
-enum { ELEMENTS = 64 /* looked at one by one, where a direction that moves all does not settle it */ };
+enum { ELEMENTS = 64 /* checked one by one if a direction that moves all of them does not decide */ };
 
 opc_status_t opc_autograd_path_loss(double step, void *context, double *out, opc_error_t *error) {
   opc_autograd_path_t *path = context;
@@ -18,7 +18,7 @@ opc_status_t opc_autograd_path_loss(double step, void *context, double *out, opc
   return status;
 }
 
-/* One direction: its slope against the gradient's. */
+/* Compares the slope along one direction with the gradient's. */
 static opc_status_t compare_direction(const opc_autograd_judge_t *judge, size_t input, const double *gradient,
                                       opc_gradient_verdict_t *out, opc_error_t *error) {
   const opc_autograd_part_t *part = &judge->point->inputs.items[input];
@@ -28,7 +28,7 @@ static opc_status_t compare_direction(const opc_autograd_judge_t *judge, size_t 
   out->analytic = 0.0;
   out->rounds = false;
   for (size_t k = part->first; k < part->first + part->count; k++) {
-    if (direction[k] == 0.0) continue; /* a gradient that is infinite elsewhere says nothing here */
+    if (direction[k] == 0.0) continue; /* an infinite gradient of other elements does not matter here */
     out->analytic += gradient[k] * direction[k];
     scale += fabs(gradient[k] * direction[k]);
   }
@@ -40,8 +40,7 @@ static opc_status_t compare_direction(const opc_autograd_judge_t *judge, size_t 
   return OPC_OK;
 }
 
-/* What was found along the direction: a difference decides nothing where the function jumps. That takes some sixty
- * calls. */
+/* Confirms a difference along the direction: it proves nothing if the function jumps there. Takes about sixty calls. */
 static opc_status_t settle_difference(const opc_autograd_judge_t *judge, opc_gradient_verdict_t *found,
                                       opc_error_t *error) {
   if (found->agreement != OPC_DIFFERS) return OPC_OK;
@@ -57,7 +56,7 @@ static opc_status_t judge_direction(const opc_autograd_judge_t *judge, size_t in
   return status == OPC_OK ? settle_difference(judge, out, error) : status;
 }
 
-/* The i-th of `of` elements of a part that are looked at: all, or such as lie anywhere. */
+/* The i-th element of a part to check: all are checked, or a random choice. */
 static size_t nth_number(const opc_autograd_part_t *part, size_t i) {
   if (part->count <= ELEMENTS) return i;
   return (size_t)(opc_random_u64(0, opc_random_stream(part->path), i) % part->count);
@@ -68,7 +67,7 @@ static double off_by(const opc_gradient_verdict_t *verdict) {
   return isnan(off) ? INFINITY : off;
 }
 
-/* The one that differs most; NULL: none does. */
+/* The element that differs most; NULL: none differs. */
 static opc_gradient_verdict_t *most_different(opc_gradient_verdict_t *verdicts, size_t count) {
   opc_gradient_verdict_t *worst = NULL;
   for (size_t i = 0; i < count; i++)
@@ -76,8 +75,8 @@ static opc_gradient_verdict_t *most_different(opc_gradient_verdict_t *verdicts, 
   return worst;
 }
 
-/* Of all elements that differ only the one to report is examined more closely. *out_overwritten: some element is, and a
- * direction that moves it says nothing. */
+/* Of the elements that differ, only the one to report is confirmed. *out_overwritten: some element is overwritten, so a
+ * direction that moves it proves nothing. */
 static opc_status_t judge_elements(const opc_autograd_judge_t *judge, size_t input, const double *gradient,
                                    opc_gradient_verdict_t *out, bool *out_overwritten, opc_error_t *error) {
   const opc_autograd_part_t *part = &judge->point->inputs.items[input];
@@ -131,7 +130,7 @@ static void draw_direction(const opc_autograd_judge_t *judge, size_t input) {
   }
 }
 
-/* ---- arguments that are taken for symmetric ---- */
+/* ---- arguments treated as symmetric ---- */
 
 static bool holds_matrices(const opc_autograd_part_t *part) {
   int ndim = part->meta.ndim;
@@ -139,8 +138,8 @@ static bool holds_matrices(const opc_autograd_part_t *part) {
          part->meta.sizes[ndim - 1] > 1;
 }
 
-/* Calls change on each pair of places that mirror each other, once on each side of the diagonal, and on the diagonal:
- * here is in row i and column j. */
+/* Calls `change` on each pair of mirrored elements, once per side of the diagonal, and on the diagonal. `here` is in
+ * row i and column j. */
 typedef void change_t(double *here, double *there, size_t i, size_t j, size_t width);
 
 static void for_each_place(const opc_autograd_part_t *part, double *direction, change_t *change) {
@@ -170,9 +169,8 @@ void opc_autograd_make_symmetric(const opc_autograd_part_t *part, double *direct
   for_each_place(part, direction, mirror);
 }
 
-/* An operator that reads one triangle of a symmetric matrix (a Cholesky or an eigenvalue decomposition) gives the
- * gradient among symmetric matrices, by PyTorch's convention: that is right where it agrees along symmetric directions.
- */
+/* An operator that reads one triangle of a symmetric matrix (a Cholesky or an eigenvalue decomposition) returns the
+ * gradient among symmetric matrices, by PyTorch's convention. It is right if it agrees along symmetric directions. */
 static opc_status_t judge_symmetric(const opc_autograd_judge_t *judge, size_t input, const double *gradient,
                                     opc_error_t *error) {
   static change_t *const triangles[] = {keep_upper, keep_lower};
@@ -210,7 +208,7 @@ opc_status_t opc_autograd_judge_input(const opc_autograd_judge_t *judge, size_t 
   *out = whole;
   if (status != OPC_OK || whole.agreement == OPC_AGREES) return status;
 
-  /* Before it is taken to round: an eigenvector, too, jumps to its negative somewhere. */
+  /* Before the test for rounding, because an eigenvector also jumps to its negative somewhere. */
   if (holds_matrices(part)) status = judge_symmetric(judge, input, gradient, error);
   if (part->symmetric) *out = (opc_gradient_verdict_t){.agreement = OPC_AGREES, .number = SIZE_MAX};
   if (status != OPC_OK || part->symmetric || whole.rounds) return status;

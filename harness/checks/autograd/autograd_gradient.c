@@ -1,11 +1,11 @@
-/* What the operator's own derivative gives. */
+/* The gradients that the operator's own backward computes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "checks/autograd/autograd_point.h"
 
-/* The values of tensors that a derivative is only to read. */
+/* The values of tensors that a backward must only read. */
 typedef struct watched {
   const opc_tensor_t *tensor;
   char name[160];
@@ -150,7 +150,7 @@ opc_status_t opc_autograd_both(opc_autograd_point_t *point, const opc_autograd_f
   *gradient = (opc_autograd_gradient_t){0};
   opc_status_t status = opc_autograd_forward_run(point, forward, &run, error);
   if (status == OPC_OK && run.call.outcome == OPC_CALL_RETURNED && !opc_autograd_run_fits(point, &run)) {
-    gradient->outcome = OPC_CALL_UNCONVERTIBLE; /* other outputs than before: nothing to compare */
+    gradient->outcome = OPC_CALL_UNCONVERTIBLE; /* the outputs differ from before, so nothing can be compared */
     opc_text_add(&gradient->message, "the outputs have other shapes than before");
   } else if (status == OPC_OK) {
     status = opc_autograd_backward_run(point, &run, backward, gradient, error);

@@ -1,4 +1,4 @@
-/* Gradients of strided and expanded tensors, and from such. */
+/* Gradients for strided and expanded inputs, and from strided and expanded incoming gradients. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,11 +7,11 @@
 #include "checks/framework/guard_findings.h"
 #include "memory/guard.h"
 
-enum { ORDER = 1 << 16 /* units of epsilon that another order of summing may make */ };
+enum { ORDER = 1 << 16 /* units of epsilon allowed for another order of summing */ };
 
 /* ---- incoming gradients ---- */
 
-/* The gradient from weights in that layout against the one from the same weights, contiguous. */
+/* Compares the gradient from weights in that layout with the gradient from the same weights, contiguous. */
 static opc_status_t weights_in(opc_autograd_case_t *c, opc_weights_layout_t layout, const double *weights,
                                const double *expected, const char *words, opc_error_t *error) {
   opc_autograd_gradient_t other = {0};
@@ -51,7 +51,7 @@ static opc_status_t expanded(opc_autograd_case_t *c, opc_error_t *error) {
   return status;
 }
 
-/* A derivative is linear in what comes in. */
+/* A backward is linear in the incoming gradient. */
 static opc_status_t zero(opc_autograd_case_t *c, opc_error_t *error) {
   OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t got = {0};
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
@@ -67,7 +67,7 @@ static opc_status_t zero(opc_autograd_case_t *c, opc_error_t *error) {
     const opc_autograd_part_t *part = &c->point->inputs.items[i];
     for (size_t k = 0; k < part->count && !opc_autograd_failed(c); k++) {
       double value = got.values[part->first + k];
-      if (value == 0.0 || value != value) continue; /* 0 times an infinite slope is NaN, rightly */
+      if (value == 0.0 || value != value) continue; /* 0 times an infinite slope is rightly NaN */
       opc_autograd_place(part, k, place, sizeof place);
       opc_finding_fail(c->finding, "autograd.wrong_gradient",
                        "the gradient of %s is %.9g although the incoming gradient is zero everywhere", place, value);
@@ -88,8 +88,8 @@ opc_status_t opc_autograd_check_weights_layout(opc_autograd_case_t *c, opc_error
 
 enum { STRAY = 1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED };
 
-/* The gradients of a sample, and the loss there: NaN where there is none. No outcome to compare if the forward call
- * leaves its tensors: check memory reports that, with the same layout as a variant of its own. */
+/* Computes the gradients of a sample and its loss (NaN: none). There is no outcome to compare if the forward call goes
+ * out of bounds: check memory reports that for its own variant with this layout. */
 static opc_status_t gradient_of(opc_autograd_case_t *c, const opc_sample_t *sample, opc_replay_t *replay,
                                 const char *forward_phase, const char *phase, opc_autograd_gradient_t *gradient,
                                 double *out_loss, opc_error_t *error) {
@@ -112,7 +112,7 @@ static opc_status_t gradient_of(opc_autograd_case_t *c, const opc_sample_t *samp
   return status;
 }
 
-/* A forward that is wrong for the layout is check stride's finding. */
+/* Check stride reports a forward that is wrong for the layout. */
 static bool forward_agrees(double left, double right) {
   return fabs(left - right) <= 1e-6 * (fabs(left) + fabs(right));
 }
@@ -120,8 +120,8 @@ static bool forward_agrees(double left, double right) {
 static const char *const layouts[] = {"all.transposed", "all.sliced", "all.expanded0"};
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
-/* Elements that are one place of memory have the sum of their gradients: how it is shared out between them reaches
- * nobody. */
+/* Elements that share one place in memory get the sum of their gradients: how it is split between them has no
+ * effect. */
 static void add_up_expanded(const opc_autograd_point_t *point, const opc_call_t *call, double *values) {
   for (size_t i = 0; i < point->inputs.count; i++) {
     const opc_autograd_part_t *part = &point->inputs.items[i];

@@ -1,5 +1,4 @@
-/* Gradients as numbers: against differences of the operator's own results, and against themselves in double precision.
- */
+/* Compares gradients with differences of the operator's own results, and with the gradients in double precision. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +58,7 @@ opc_status_t opc_autograd_is_steady(opc_autograd_point_t *point, bool *out, opc_
   double first = NAN, second = NAN;
   opc_status_t status = opc_autograd_path_loss(0.0, &path, &first, error);
   if (status == OPC_OK) status = opc_autograd_path_loss(0.0, &path, &second, error);
-  *out = first == second; /* NaN is not steady: there is nothing to take slopes of */
+  *out = first == second; /* NaN is not deterministic: there are no slopes to measure */
   return status;
 }
 
@@ -69,14 +68,14 @@ bool opc_autograd_failed(const opc_autograd_case_t *c) {
 
 /* ---- central differences ---- */
 
-/* By convention random numbers have the gradient zero where their distribution's arguments have none. */
+/* By convention, random numbers have gradient zero where the arguments of their distribution have none. */
 static bool is_random_constant(const opc_autograd_case_t *c, const opc_autograd_part_t *part) {
   bool zero = opc_operator_has_tag(c->point->context->op, "nondeterministic_seeded");
   for (size_t k = part->first; k < part->first + part->count; k++) zero = zero && c->plain.values[k] == 0.0;
   return zero;
 }
 
-/* It writes its argument and registers no derivative: what autograd makes of it, nobody promised. */
+/* It writes its argument and registers no derivative: autograd promises nothing for that case. */
 static bool promises_nothing(const opc_operator_t *op) {
   return opc_operator_is_mutable(op) && !opc_operator_has_formula(op);
 }
@@ -137,7 +136,8 @@ static bool is_narrow(const opc_autograd_point_t *point) {
   return false;
 }
 
-/* What every number of the gradient does when the arguments move by one unit in the last place of their own dtype. */
+/* How much each number of the gradient changes if the arguments move by one unit in the last place of their own
+ * dtype. */
 static opc_status_t measure_moves(opc_autograd_case_t *c, double *moves, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (int pattern = 1; status == OPC_OK && pattern <= MOVED_PATTERNS; pattern++) {
@@ -154,7 +154,7 @@ static opc_status_t measure_moves(opc_autograd_case_t *c, double *moves, opc_err
   return status;
 }
 
-/* The number that is farthest beyond what is allowed; false: none is. */
+/* The number that exceeds its bound most; false: none does. */
 static bool beyond(const opc_autograd_case_t *c, size_t input, const double *own, double moved,
                    opc_gradient_place_t *out) {
   const opc_autograd_part_t *part = &c->point->inputs.items[input];
@@ -166,7 +166,7 @@ static bool beyond(const opc_autograd_case_t *c, size_t input, const double *own
   for (size_t k = part->first; k < part->first + part->count; k++) {
     double exact = c->plain.values[k], off = fabs(own[k] - exact);
     if (!isfinite(exact) || fabs(exact) > 1e-3 * opc_dtype_max(dtype) || off <= allow)
-      continue; /* what overflows there may be infinite */
+      continue; /* overflow there may give infinity */
     if (isnan(off)) off = INFINITY;
     if (off <= worst) continue;
     worst = off;
@@ -175,8 +175,7 @@ static bool beyond(const opc_autograd_case_t *c, size_t input, const double *own
   return worst > 0.0;
 }
 
-/* Random numbers come out differently in another dtype, and a rounded index is another one: the gradients are then of
- * another function. */
+/* Random numbers differ between dtypes, and so do rounded indices: the gradients then belong to another function. */
 static opc_status_t same_result(opc_autograd_case_t *c, const opc_sample_t *own, bool *out, opc_error_t *error) {
   opc_autograd_point_t *point = c->point;
   opc_autograd_run_t runs[2] = {0};

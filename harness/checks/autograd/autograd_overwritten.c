@@ -1,4 +1,4 @@
-/* Elements that never reach the result, because another one that has the same index is written over them. */
+/* Elements that never reach the result, because another element with the same index overwrites them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "checks/autograd/autograd_difference.h"
 
 static const double FAR =
-    4096.0; /* of the input's largest value: what wins for its value, as a maximum does, wins there */
+    4096.0; /* times the input's largest value: an element that wins by its value (a maximum) wins with this one */
 
 static int64_t index_at(const struct opc_replay_tensor_arg *tensor_arg, size_t element) {
   return opc_number_load(tensor_arg->dtype,
@@ -20,8 +20,8 @@ static bool holds_indices(const struct opc_replay_tensor_arg *tensor_arg, size_t
   return (kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED) && (size_t)tensor_arg->numel == elements;
 }
 
-/* Gives every other element that has this one's index another index, which is in use already. False: there is no such
- * element, or no such index. */
+/* Gives every other element with this index another index that is already in use. False: there is no such element, or
+ * no such index. */
 static bool move_others(struct opc_replay_tensor_arg *tensor_arg, size_t element) {
   size_t width = opc_dtype_size(tensor_arg->dtype), moved = 0;
   char *bytes = tensor_arg->bytes;

@@ -79,8 +79,7 @@ static opc_status_t track(const opc_autograd_point_t *point, const opc_autograd_
   return status;
 }
 
-/* An argument that is handed back has its own gradient, and not the operator's; one that is written has its place
- * behind the returns. */
+/* A returned argument has its own gradient, not the operator's; a written one comes after the returns. */
 static bool is_argument(const opc_call_t *call, const void *impl) {
   opc_tensor_meta_t meta;
   for (size_t i = 0; i < call->tensor_arg_count; i++) {
@@ -188,7 +187,7 @@ static opc_status_t find_inputs(opc_autograd_point_t *point, opc_error_t *error)
   opc_status_t status = opc_call_make(&call, context->op, &point->sample, context->device, context->seed, error);
   for (size_t i = 0; status == OPC_OK && i < call.tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call.tensor_args[i];
-    /* What is stored in so few digits has no slope. */
+    /* Values stored with so few digits have no slope. */
     if (!is_differentiable(&tensor_arg->before) || opc_dtype_is_float8(tensor_arg->before.dtype) || is_twin(&call, i))
       continue;
     status = part_add(&point->inputs, tensor_arg->path, &tensor_arg->before, error);
@@ -208,7 +207,7 @@ static opc_status_t find_inputs(opc_autograd_point_t *point, opc_error_t *error)
   return status;
 }
 
-/* Eighths between a half and one and a half: every floating dtype holds them. */
+/* Eighths between 0.5 and 1.5: every floating dtype can represent them. */
 static opc_status_t choose_weights(opc_autograd_point_t *point, opc_error_t *error) {
   point->weights = calloc(point->outputs.numbers + 1, sizeof *point->weights);
   if (!point->weights) return opc_out_of_memory(error);

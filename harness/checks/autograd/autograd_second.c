@@ -1,4 +1,4 @@
-/* Second order: the slope of a gradient, along the inputs and along what comes in. */
+/* Second order: the slope of a gradient, along the inputs and along the incoming gradient. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,14 +7,14 @@
 #include "checks/autograd/autograd_case.h"
 #include "checks/autograd/autograd_difference.h"
 
-/* The sum of the first gradients, weighted, where inputs and weights are moved: a number that a second backward
+/* The weighted sum of the first gradients, with inputs and weights moved: the number that the second backward
  * differentiates. */
 typedef struct second {
   opc_autograd_case_t *c;
   double *by;                /* weights of the first gradients */
-  double *direction;         /* one a number of the inputs */
-  double *weights_direction; /* one a number of the outputs */
-  double *weights;           /* room */
+  double *direction;         /* one per number of the inputs */
+  double *weights_direction; /* one per number of the outputs */
+  double *weights;           /* scratch */
 } second_t;
 
 static opc_status_t dotted(double step, void *context, double *out, opc_error_t *error) {
@@ -37,7 +37,7 @@ static opc_status_t dotted(double step, void *context, double *out, opc_error_t 
   return status;
 }
 
-/* The derivative of the derivative, as the engine gives it. */
+/* The second derivative as the engine computes it. */
 typedef struct analytic {
   bool usable, refused, thrown, connected; /* connected: some first gradient has a graph */
   double inputs, inputs_scale, weights, weights_scale;
@@ -63,7 +63,7 @@ static opc_status_t second_backward(const second_t *s, opc_autograd_run_t *run, 
                                     analytic_t *out, opc_error_t *error) {
   opc_autograd_point_t *point = s->c->point;
   size_t inputs = point->inputs.count, outputs = run->parts.count;
-  opc_autograd_gradient_t text = {0}; /* for the words of a refusal */
+  opc_autograd_gradient_t text = {0}; /* for the text of a refusal */
   opc_tensor_t **asked = calloc(inputs + outputs + 1, sizeof *asked), **got = calloc(inputs + outputs + 1, sizeof *got);
   opc_tensor_t **by = calloc(inputs + 1, sizeof *by);
   opc_status_t status =
@@ -119,7 +119,7 @@ static opc_status_t take_analytic(const second_t *s, analytic_t *out, opc_error_
   if (status == OPC_OK && run.call.outcome == OPC_CALL_RETURNED && opc_autograd_run_fits(point, &run)) {
     status = opc_autograd_backward_run(point, &run, &backward, &first, error);
     out->thrown = first.outcome != OPC_CALL_RETURNED;
-    out->refused = out->thrown; /* the gradient without a graph came back: this is a refusal, whatever its words */
+    out->refused = out->thrown; /* the gradient came back without a graph: this is a refusal, whatever its text */
     out->usable = status == OPC_OK;
     if (status == OPC_OK && !out->thrown) status = second_backward(s, &run, &first, out, error);
   }
@@ -133,7 +133,7 @@ static void fill_random(double *numbers, size_t count, const char *stream, uint6
   }
 }
 
-/* Along the inputs, then along what comes in: the other direction stands still. */
+/* Along the inputs, then along the incoming gradient; the other direction is zero. */
 static opc_status_t compare(second_t *s, const analytic_t *analytic, bool along_inputs, opc_error_t *error) {
   opc_autograd_point_t *point = s->c->point;
   double **still = along_inputs ? &s->weights_direction : &s->direction, *moving = *still;

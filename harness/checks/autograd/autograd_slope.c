@@ -2,18 +2,18 @@
 
 #include <math.h>
 
-static const double COARSE = 1e-3; /* what is off by more needs no more evidence than two steps that agree */
+static const double COARSE = 1e-3; /* for larger errors, two steps that agree are enough evidence */
 enum {
-  STEPS = 4,  /* each a quarter of the one before */
-  PIECES = 32 /* of the way on which jumps are looked for */
+  STEPS = 4,  /* each a quarter of the previous one */
+  PIECES = 32 /* into which the path is divided to look for jumps */
 };
 
-/* Of the input's largest value. In double precision 2e-3 down to 3e-5: the error of a difference is then far below a
- * millionth. */
+/* Relative to the input's largest value. In double precision 2e-3 down to 3e-5: the error of a difference is then far
+ * below a millionth. */
 static double widest_step(double epsilon) { return 16.0 * pow(epsilon, 0.25); }
 
 typedef struct difference {
-  double central, gap, noise; /* gap: right slope less left slope */
+  double central, gap, noise; /* gap: right slope minus left slope */
 } difference_t;
 
 opc_status_t opc_slope_take(opc_autograd_function_t *function, void *context, double epsilon, opc_slope_t *out,
@@ -33,7 +33,7 @@ opc_status_t opc_slope_take(opc_autograd_function_t *function, void *context, do
   }
   for (int i = 1; status == OPC_OK && i < STEPS; i++) {
     const difference_t *wide = &taken[i - 1], *narrow = &taken[i];
-    double kink = fabs(4.0 * narrow->gap - wide->gap) / 3.0; /* what the gap goes to when the step goes to 0 */
+    double kink = fabs(4.0 * narrow->gap - wide->gap) / 3.0; /* the limit of the gap as the step goes to 0 */
     double doubt = 2.0 * fabs(narrow->central - wide->central) + kink + 8.0 * narrow->noise;
     if (i > 1 && !(doubt <= out->spread)) out->spread = doubt;
     if (!(doubt < out->doubt)) continue; /* NaN is no slope */
@@ -46,8 +46,7 @@ opc_status_t opc_slope_take(opc_autograd_function_t *function, void *context, do
 opc_status_t opc_slope_jumps(opc_autograd_function_t *function, void *context, double far, double epsilon, bool *out,
                              opc_error_t *error) {
   double first = NAN, last = NAN, sum = 0.0, amount = 0.0, piece = far / PIECES;
-  double small =
-      piece * fmax(1e-5, 10.0 * sqrt(epsilon)); /* far less than what an operator would round to on purpose */
+  double small = piece * fmax(1e-5, 10.0 * sqrt(epsilon)); /* far less than an operator would round to on purpose */
   *out = false;
   opc_status_t status = function(0.0, context, &first, error);
   if (status == OPC_OK) status = function(far, context, &last, error);
@@ -58,7 +57,7 @@ opc_status_t opc_slope_jumps(opc_autograd_function_t *function, void *context, d
     sum += (right - left) / (2.0 * small) * piece;
     amount += fabs((right - left) / (2.0 * small) * piece);
   }
-  /* What a smooth function's midpoint sum is off by is far less; NaN says nothing. */
+  /* The midpoint sum of a smooth function is off by far less; NaN decides nothing. */
   *out =
       status == OPC_OK && fabs(last - first - sum) > 0.05 * (amount + fabs(last - first)) + 1e3 * epsilon * fabs(first);
   return status;
@@ -68,7 +67,7 @@ opc_agreement_t opc_slope_compare(const opc_slope_t *slope, double analytic, dou
   double size = scale + fabs(slope->value), off = fabs(analytic - slope->value);
   if (isnan(analytic)) return slope->doubt <= 0.02 * fabs(slope->value) ? OPC_DIFFERS : OPC_UNDECIDED;
   if (!isfinite(slope->doubt) || !isfinite(analytic)) return OPC_UNDECIDED;
-  if (slope->flat && analytic != 0.0) return OPC_DIFFERS; /* the caller finds out whether it rounds */
+  if (slope->flat && analytic != 0.0) return OPC_DIFFERS; /* the caller checks whether the function rounds */
   if (off > 4.0 * slope->doubt + COARSE * size || off > 8.0 * fmax(slope->doubt, slope->spread) + sqrt(epsilon) * size)
     return OPC_DIFFERS;
   return slope->doubt <= 0.02 * size || off == 0.0 ? OPC_AGREES : OPC_UNDECIDED;

@@ -1,4 +1,4 @@
-/* Between tensors and vectors of real numbers. */
+/* Conversions between tensors and vectors of real numbers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void number_store(const opc_tensor_meta_t *meta, const double *numbers, v
   opc_number_store(number, meta->dtype, out);
 }
 
-/* STRIDED: the first dimension is the densest, and a gap lies behind every element. */
+/* STRIDED: the first dimension is the densest, and padding follows every element. */
 static void lay_out(opc_tensor_spec_t *spec, opc_weights_layout_t layout) {
   int64_t stride = 2;
   if (layout == OPC_WEIGHTS_STRIDED) {

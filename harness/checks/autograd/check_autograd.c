@@ -1,5 +1,5 @@
-/* autograd: whether the operator has a derivative where libtorch looks for one, and whether that derivative is right.
- */
+/* autograd: whether the operator has a derivative where libtorch looks for one, and whether that derivative is
+ * right. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "memory/cpu_memory.h"
 
 enum {
-  NUMBERS_MAX = 1 << 18, /* of all inputs: beyond, a call costs more than its slope tells */
+  NUMBERS_MAX = 1 << 18, /* of all inputs: with more, a call costs too much for what its slope shows */
   MESSAGE_SIZE = 300
 };
-static const double coarsest = 2e-7; /* units in the last place of float32: slopes of narrower results say nothing */
+static const double coarsest = 2e-7; /* units in the last place of float32: slopes of narrower results mean nothing */
 
 /* ---- registration ---- */
 
@@ -23,7 +23,7 @@ static const opc_kernel_t *kernel_at(const opc_operator_t *op, const char *prefi
   return opc_operator_kernel(op, key);
 }
 
-/* "CPU", "CUDA", as dispatch keys spell a device. */
+/* "CPU", "CUDA", as dispatch keys spell the device. */
 static void device_key(opc_device_t device, char out[32]) {
   snprintf(out, 32, "%s", opc_device_type_name(device.type));
   for (char *at = out; *at; at++) *at = (char)toupper((unsigned char)*at);
@@ -31,8 +31,8 @@ static void device_key(opc_device_t device, char out[32]) {
 
 static bool is_real(const opc_kernel_t *kernel) { return kernel && !kernel->fallthrough; }
 
-/* Whether a call with tensors of the device reaches a derivative that was registered: the device's own Autograd key
- * first, then the alias keys, as c10's OperatorEntry::computeDispatchTableEntry has it. */
+/* Whether a call with tensors of the device reaches a registered derivative: first the device's own Autograd key, then
+ * the alias keys, as in c10's OperatorEntry::computeDispatchTableEntry. */
 static bool has_autograd(const opc_operator_t *op, opc_device_t device) {
   char name[32];
   device_key(device, name);
@@ -45,7 +45,7 @@ static bool has_autograd(const opc_operator_t *op, opc_device_t device) {
 }
 
 typedef struct sample_facts {
-  bool floating, asks; /* some tensor is floating or complex, and no float8; some says requires_grad */
+  bool floating, asks; /* some tensor is floating or complex, but not float8; some tensor has requires_grad */
 } sample_facts_t;
 
 static sample_facts_t facts_of(const opc_sample_t *sample) {
@@ -59,7 +59,7 @@ static sample_facts_t facts_of(const opc_sample_t *sample) {
   return facts;
 }
 
-/* The first output that requires grad, one with a derivative of the library's own before others; NULL: none does. */
+/* The first output that requires grad, preferably one with a derivative of the library's own; NULL: none does. */
 static const opc_autograd_part_t *tracked_output(const opc_autograd_point_t *point) {
   const opc_autograd_part_t *found = NULL;
   for (size_t i = 0; i < point->outputs.count; i++) {
@@ -122,7 +122,7 @@ static opc_status_t check_unregistered(opc_case_context_t *context, bool asks, o
 
 /* ---- gradients ---- */
 
-/* In double precision where the operator takes that; in its own otherwise. */
+/* In double precision if the operator accepts it; otherwise in its own. */
 static opc_status_t make_point(opc_autograd_point_t *point, opc_case_context_t *context, bool *out_usable,
                                opc_text_t *message, opc_error_t *error) {
   opc_autograd_gradient_t first = {0};
@@ -137,7 +137,7 @@ static opc_status_t make_point(opc_autograd_point_t *point, opc_case_context_t *
   return opc_autograd_point_make(point, context, false, out_usable, message, error);
 }
 
-/* False: nothing more is to be asked of this derivative. */
+/* False: nothing more can be checked for this derivative. */
 static bool judge_plain(opc_autograd_case_t *c) {
   const char *text = opc_text_c(&c->plain.message);
   if (c->plain.outcome == OPC_CALL_RETURNED && c->plain.mutated)
@@ -175,7 +175,7 @@ static opc_status_t check_gradients(opc_autograd_case_t *c, opc_error_t *error) 
   return status;
 }
 
-/* An operator that has autograd, and gave back nothing that requires grad. */
+/* The operator has autograd, but returned nothing that requires grad. */
 static opc_status_t check_untracked(opc_autograd_case_t *c, opc_error_t *error) {
   c->plain.values = calloc(c->point->inputs.numbers + 1, sizeof *c->plain.values);
   c->plain.undefined = calloc(c->point->inputs.count + 1, sizeof *c->plain.undefined);
@@ -229,7 +229,7 @@ release:
   return status;
 }
 
-/* ---- complex numbers, where the sample has real ones ---- */
+/* ---- complex numbers, for samples with real ones ---- */
 
 static bool is_complex(const opc_autograd_part_t *part) {
   return opc_dtype_class(part->meta.dtype) == OPC_CLASS_COMPLEX;
@@ -241,9 +241,8 @@ static void negate_imaginary(const opc_autograd_parts_t *parts, double *numbers)
       numbers[parts->items[i].first + k] *= -1.0;
 }
 
-/* Nobody said that the operator is for complex numbers, and what it drops of them (a matrix's other triangle, an
- * imaginary part that it takes for 0) is its own affair. A gradient that is right but for a conj() is a mistake all the
- * same. */
+/* The operator need not support complex numbers, and it may drop parts of them (a matrix's other triangle, an imaginary
+ * part taken as 0). But a gradient that is right except for a conj() is still a bug. */
 static opc_status_t check_conjugate(opc_autograd_case_t *c, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_finding_clear) opc_finding_t as_is = {0}, conjugate = {0};
   c->finding = &as_is;
@@ -264,8 +263,8 @@ static opc_status_t check_conjugate(opc_autograd_case_t *c, opc_finding_t *findi
   return status;
 }
 
-/* Values alone: a backward that throws, and what does not hang on the numbers, are the sample's own case. The weights
- * are real, so that a conj() that is missing makes the gradient's conjugate. */
+/* Values only: a backward that throws, and whatever does not depend on the numbers, belong to the sample's own case.
+ * The weights are real, so a missing conj() gives the gradient's conjugate. */
 static opc_status_t check_complex(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_autograd_point_clear) opc_autograd_point_t point = {0};
   opc_autograd_case_t c = {.point = &point, .finding = finding};
@@ -317,7 +316,7 @@ static opc_status_t backward_of(opc_case_context_t *context, const opc_sample_t 
   return status;
 }
 
-/* A backward that throws for the sample too has been told there. */
+/* A backward that throws for the sample too was reported there. */
 static opc_status_t check_empty(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t empty = {0}, full = {0};
   opc_status_t status =
@@ -349,7 +348,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
                      "no argument is floating or complex (float8 has no slopes): there is nothing to differentiate by");
     return;
   }
-  if (opc_case_call(context, false, &call, finding)) { /* a plain call first: it reports a refusal of the sample */
+  if (opc_case_call(context, false, &call, finding)) { /* a plain call first: it reports if the sample is refused */
     if (registered) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
     if (context->id.dtype[0]) status = registered ? check_complex(context, finding, &error) : OPC_OK;
     else if (context->variant.families & OPC_VARIANT_EMPTY)

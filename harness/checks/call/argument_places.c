@@ -6,15 +6,15 @@
 
 #include "memory/heap_pages.h"
 
-/* Addresses that nothing in a process has by itself, so that a cache that goes by addresses knows none of them. What is
- * read or written a little outside is check memory's finding: it is not to end the process here. */
+/* Addresses that no process uses by itself, so that a cache keyed by addresses knows none of them. Check memory reports
+ * accesses slightly out of bounds: they must not end the process here. */
 enum { CACHE_LINE = 64, PLACES = 64, SLACK = 64 << 10 };
 static const uintptr_t places_first = (uintptr_t)1 << 44, places_step = (uintptr_t)1 << 32;
 
 struct opc_places {
   unsigned char *memory;
-  size_t bytes; /* of it, with slack at both ends */
-  size_t left;  /* of it, below all places */
+  size_t bytes; /* of `memory`, with slack at both ends */
+  size_t left;  /* of `memory`, below all places */
   struct place {
     unsigned char *data;
     size_t bytes;

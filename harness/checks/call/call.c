@@ -12,7 +12,7 @@
 typedef struct shared_storage {
   const char *id;
   opc_storage_t *storage;
-  unsigned char *bytes; /* what has been laid into it so far */
+  unsigned char *bytes; /* filled so far */
   size_t size;
   bool written;
 } shared_storage_t;
@@ -23,7 +23,7 @@ typedef struct maker {
   shared_storage_t *shared;
   size_t shared_count;
   size_t next_tensor_arg, next_storage;
-  size_t argument;     /* whose tensors are being counted or made */
+  size_t argument;     /* the argument whose tensors are being counted or made */
   opc_storage_t *made; /* of the last tensor */
   const opc_alias_t *alias;
   opc_status_t status;
@@ -46,7 +46,7 @@ static shared_storage_t *shared_find(maker_t *maker, const char *id) {
   return NULL;
 }
 
-/* First pass: how large every storage must be. A storage is as large as the largest of the tensors that name it say. */
+/* First pass: finds the size of every storage. A storage is as large as the largest size that its tensors give. */
 static void tensor_arg_count(const char *path, opc_value_t *value, void *context) {
   maker_t *maker = context;
   const opc_tensor_spec_t *spec = value->tensor;
@@ -65,8 +65,8 @@ static void tensor_arg_count(const char *path, opc_value_t *value, void *context
   if (spec_bytes(spec) > entry->size) entry->size = spec_bytes(spec);
 }
 
-/* Lays a tensor's elements over bytes that another tensor of the same storage may have written already. What a scatter
- * leaves alone is what takes on the gap's byte: two scatters with different ones tell. */
+/* Writes a tensor's elements over bytes that another tensor of the same storage may have written. The bytes that a
+ * scatter leaves alone are those that take on the padding byte: two scatters with different padding bytes find them. */
 static opc_status_t scatter_over(const opc_tensor_spec_t *spec, const void *logical, unsigned char gap,
                                  shared_storage_t *entry, opc_error_t *error) {
   if (!entry->written) {
@@ -96,7 +96,7 @@ static opc_status_t logical_fill(const maker_t *maker, const char *path, const o
   return opc_fill_kept(spec, path, options->seed, logical, maker->error);
 }
 
-/* The logical elements are all of the storage, in order. */
+/* The logical elements are the whole storage, in order. */
 static bool is_whole_storage(const opc_tensor_spec_t *spec) {
   return !spec->storage && !spec->conj && !spec->neg && spec->storage_offset == 0 &&
          spec->storage_size == opc_tensor_spec_numel(spec) && opc_tensor_spec_is_contiguous(spec);
@@ -117,7 +117,7 @@ static opc_status_t leaf_fill(maker_t *maker, const char *path, const opc_tensor
   return status;
 }
 
-/* The very same tensor as an earlier argument. */
+/* The same tensor as an earlier argument. */
 static opc_tensor_t *find_identity(const opc_call_t *call, size_t count, const char *identity) {
   for (size_t i = 0; identity && i < count; i++)
     if (call->tensor_args[i].spec->identity && strcmp(call->tensor_args[i].spec->identity, identity) == 0)
@@ -134,7 +134,7 @@ static opc_status_t storage_new(maker_t *maker, size_t bytes, opc_device_t devic
   return opc_storage_new(bytes, device, out, maker->error);
 }
 
-/* Zeros of gigabytes on the simulated device: its memory costs nothing until it is written, and no kernel reads it. */
+/* Gigabytes of zeros on the simulated device: its memory costs nothing until written, and no kernel reads it. */
 static bool is_left_alone(const opc_call_options_t *options, const opc_tensor_spec_t *spec, opc_device_t device) {
   enum { HUGE_BYTES = 64 << 20 };
   return device.type == OPC_DEVICE_CUDA && !options->values && spec->fill.kind == OPC_FILL_ZEROS &&
@@ -150,7 +150,7 @@ static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_
   opc_status_t status = OPC_OK;
   opc_cpu_memory_use(maker->options->to_protect && !maker->alias->is_write ? OPC_MEMORY_READ_ONLY_ARGUMENT
                                                                            : OPC_MEMORY_ARGUMENT);
-  if (!opc_bridge_device_available(device)) /* libtorch would say so in a page */
+  if (!opc_bridge_device_available(device)) /* libtorch would report that in a page of text */
     status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: there is no device %s:%d here", path,
                            opc_device_type_name(device.type), device.index < 0 ? 0 : device.index);
   if (status == OPC_OK && opc_dtype_size(spec->dtype) == 0)
@@ -195,7 +195,7 @@ static void leaf_make(const char *path, opc_value_t *value, void *context) {
   tensor_arg->tensor = tensor;
   tensor_arg->storage = maker->made;
   opc_tensor_describe(tensor, &tensor_arg->before);
-  opc_guard_label(tensor_arg->before.storage_data, path); /* of several tensors on one storage, the last */
+  opc_guard_label(tensor_arg->before.storage_data, path); /* the last, if several tensors share one storage */
 }
 
 static opc_status_t objects_make(opc_value_t *value, opc_error_t *error) {
@@ -217,7 +217,7 @@ static opc_status_t objects_make(opc_value_t *value, opc_error_t *error) {
   return status;
 }
 
-/* The first leaf on a shared storage holds it. */
+/* The first tensor argument on a shared storage holds it. */
 static void hold_storage(opc_call_t *call, size_t tensor_arg_count, shared_storage_t *shared) {
   for (size_t i = 0; shared->storage && i < tensor_arg_count; i++) {
     const char *id = call->tensor_args[i].spec->storage;
@@ -228,8 +228,8 @@ static void hold_storage(opc_call_t *call, size_t tensor_arg_count, shared_stora
   opc_storage_free(shared->storage);
 }
 
-/* The device argument of an operator whose other arguments say nothing about where it works. A device that a search
- * made up is no wish of anybody's. */
+/* The device argument of an operator whose other arguments do not determine where it runs. A device value that the
+ * search made up is ignored. */
 static opc_status_t device_place(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample,
                                  opc_device_t device, opc_error_t *error) {
   if (device.type != OPC_DEVICE_CUDA || call->tensor_arg_count) return OPC_OK;
@@ -285,7 +285,7 @@ opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, cons
     free(maker.shared[i].bytes);
   }
   free(maker.shared);
-  call->tensor_arg_count = maker.next_tensor_arg; /* of what was made, so that clearing half a call is safe */
+  call->tensor_arg_count = maker.next_tensor_arg; /* counts what was made, so that a half-made call can be cleared */
   if (maker.status != OPC_OK) opc_call_clear(call);
   return maker.status;
 }
@@ -308,7 +308,7 @@ static opc_call_count_t calls_counted;
 
 opc_call_count_t opc_call_count(void) { return calls_counted; }
 
-/* Valgrind knows addresses alone. */
+/* Valgrind only knows addresses. */
 static void announce_leaves(const opc_call_t *call) {
   for (size_t i = 0; opc_valgrind_active() && i < call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];

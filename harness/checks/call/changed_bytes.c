@@ -1,4 +1,4 @@
-/* What a call did to its arguments' memory, and the tensors among its returns. */
+/* What a call changed in its arguments' memory, and the tensors among its returns. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ bool opc_tensor_arg_is_in_place(const opc_tensor_arg_t *tensor_arg) {
 
 bool opc_spec_overlaps_itself(const opc_tensor_spec_t *spec) {
   if (opc_tensor_spec_numel(spec) < 2) return false;
-  /* Sorted by stride, each dimension must step over all that the smaller ones reach. Sufficient for every layout the
-   * variants make. */
+  /* Sorted by stride, each dimension must step over the extent of all smaller ones. Sufficient for every layout of the
+   * variants. */
   bool done[OPC_MAX_DIMS] = {false};
   int64_t reach = 0;
   for (int round = 0; round < spec->ndim; round++) {
@@ -69,11 +69,11 @@ opc_status_t opc_call_restore(const opc_call_t *call, opc_error_t *error) {
   return status;
 }
 
-/* Offsets of the elements in logical order; one after the other by opc_walk_next. */
+/* Offsets of the elements in logical order; opc_walk_next advances by one. */
 typedef struct walk {
   const opc_tensor_meta_t *meta;
   int64_t index[OPC_MAX_DIMS];
-  int64_t offset; /* elements */
+  int64_t offset; /* in elements */
 } walk_t;
 
 static void walk_next(walk_t *walk) {

@@ -7,12 +7,12 @@
 #include "base/number.h"
 #include "base/random.h"
 
-/* An integer in a dtype that could hold a fraction there. */
+/* An integer value in a dtype that could hold a fraction of that size. */
 static bool is_whole(double value, opc_dtype_t dtype) {
   return value == trunc(value) && opc_dtype_ulp(dtype, value) < 1.0;
 }
 
-/* Fills in the leaf's largest value. True: some value is no integer. */
+/* Sets the tensor argument's largest value. True: some value is not an integer. */
 static bool look_over(struct opc_replay_tensor_arg *tensor_arg) {
   bool fractions = false;
   size_t width = opc_dtype_size(tensor_arg->dtype);
@@ -62,15 +62,16 @@ void opc_replay_clear(opc_replay_t *replay) {
 static double moved(double value, const opc_replay_t *replay, const struct opc_replay_tensor_arg *tensor_arg,
                     uint64_t stream, uint64_t counter) {
   if (!isfinite(value) || value == 0.0)
-    return value; /* a zero is often a mark (a pad, a mask), not a measured number */
-  /* A batch index one unit off is another image, and the result's jump would be a tolerance in which every mistake
+    return value; /* a zero is often a marker (padding, a mask), not a measured number */
+  /* A batch index one unit off selects another image. The result's jump would become a tolerance in which every bug
    * hides. */
   if (replay->fractions && is_whole(value, tensor_arg->dtype)) return value;
-  /* float8 is computed with in wider dtypes, and its own units are as large as its numbers. */
+  /* Kernels compute with float8 in wider dtypes, and its own units are as large as its numbers. */
   opc_dtype_t dtype = opc_dtype_is_float8(tensor_arg->dtype) ? OPC_DTYPE_BFLOAT16 : tensor_arg->dtype;
   int pattern = replay->pattern;
   bool away = pattern == OPC_REPLAY_PATTERNS || (opc_random_u64((uint64_t)pattern, stream, counter) & 1) != 0;
-  /* Of two numbers random directions are often the same, and what follows their difference alone would not move. */
+  /* Random directions of two numbers are often equal, and a result that depends only on their difference would not
+   * move. */
   if (pattern == OPC_REPLAY_BY_TURNS) away = (value > 0.0) == ((counter >> 1 & 1) != 0);
   double step = replay->far ? OPC_REPLAY_FAR * opc_dtype_ulp(dtype, tensor_arg->largest) : opc_dtype_ulp(dtype, value);
   double result = value + (away == (value > 0.0) ? step : -step);
@@ -81,7 +82,7 @@ static bool fits(const opc_replay_t *replay, const struct opc_replay_tensor_arg 
   return tensor_arg->numel == numel || (replay->repeats && tensor_arg->numel > 0 && tensor_arg->numel < numel);
 }
 
-/* What is there already, twice as much each time. */
+/* Repeats what is already there, doubling it each time. */
 static void repeat(void *bytes, size_t there, size_t wanted) {
   for (size_t more; there < wanted; there += more) {
     more = there < wanted - there ? there : wanted - there;
@@ -89,7 +90,7 @@ static void repeat(void *bytes, size_t there, size_t wanted) {
   }
 }
 
-/* Without memory for it they are converted again each time. */
+/* Without memory for it, values are converted again each time. */
 static void converted_keep(struct opc_replay_tensor_arg *tensor_arg, opc_dtype_t dtype, const void *values) {
   size_t size = (size_t)tensor_arg->numel * opc_dtype_size(dtype);
   free(tensor_arg->converted);
@@ -150,7 +151,8 @@ void opc_sample_widen(opc_sample_t *sample) {
   for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++) some_wide |= is_wide(spec->dtype);
   for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++) {
     opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
-    if (some_wide && opc_dtype_is_float8(spec->dtype)) continue; /* what is quantised stays so beside numbers */
+    if (some_wide && opc_dtype_is_float8(spec->dtype))
+      continue; /* quantised values stay quantised next to plain numbers */
     if (kind == OPC_CLASS_FLOATING) spec->dtype = OPC_DTYPE_FLOAT64;
     if (kind == OPC_CLASS_COMPLEX) spec->dtype = OPC_DTYPE_COMPLEX128;
   }

@@ -56,7 +56,7 @@ static void take_tensor(taker_t *taker, const char *path, const opc_tensor_t *te
     taker->status = opc_tensor_logical_bytes(tensor, &item->bytes, &item->size, taker->error);
 }
 
-/* The bytes that make two values equal: an int and a float of the same number are different values, NaN equals the same
+/* The bytes that decide whether two values are equal: an int and a float of the same number differ, NaN equals the same
  * NaN. */
 static void take_scalar(taker_t *taker, const char *path, const opc_value_t *value) {
   opc_result_item_t *item = item_add(taker, path, value->kind);
@@ -85,7 +85,7 @@ static void take_scalar(taker_t *taker, const char *path, const opc_value_t *val
       bytes = value->string;
       item->size = value->string ? strlen(value->string) : 0;
       break;
-    case OPC_VALUE_OPAQUE: /* its text may hold an address: never compared */
+    case OPC_VALUE_OPAQUE: /* its text may contain an address: never compared */
     case OPC_VALUE_OBJECT:
     case OPC_VALUE_NONE:
       break;

@@ -1,5 +1,5 @@
-/* The rows of every check. A new check: `NAME_cases`, an array here. Each row says why its
- * cases are tried, in one line: reports show it as "tried because: …". */
+/* The case rules of every check. A new check adds an array `NAME_cases` here. Each rule says in one line why its cases
+ * are tried: reports show it as "tried because: …". */
 #include "checks/catalogue/case_rules.h"
 
 enum {
@@ -86,11 +86,11 @@ static const opc_case_rule_t dtype_cases[] = {
      .names = "all.larger",
      .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_FLOAT32),
      .when = OPC_WHEN_MAIN_FLOATING,
-     .numel_max = 4096, /* each of which is compared */
+     .numel_max = 4096, /* each element is compared */
      .judge = OPC_JUDGE_BY_LARGEST,
      .why = "kernels have separate code for whole vectors and tiles of float32, which small tensors do not fill"},
-    /* Where there are indices too, a longer sample adds up many numbers at few places, which libtorch's own operators
-     * do with that loss. */
+    /* With indices as well, a longer sample would add up many numbers at few places; libtorch's own operators lose
+     * precision there too. */
     {.scope = OPC_SCOPE_FIRST_FIT,
      .families = LONG,
      .size = OPC_LAST_OF_FIRST_TENSOR,
@@ -146,7 +146,7 @@ static const opc_case_rule_t initialisation_cases[] = {
      .when = OPC_WHEN_RETURNS_OR_WRITES,
      .needs = OPC_NEEDS_DEVICE_ZONES,
      .why = "elements that a kernel skips at the edges of a shape stay uninitialised"},
-    /* What a kernel leaves unwritten with one tensor of a layout, it leaves unwritten with all. */
+    /* A kernel that leaves elements unwritten with one tensor of a layout also does so with all of them. */
     {.families = LAYOUT | SPECIAL,
      .names = "all.*",
      .when = OPC_WHEN_RETURNS_OR_WRITES,
@@ -207,7 +207,7 @@ static const opc_case_rule_t tags_cases[] = {
     {.scope = OPC_SCOPE_ALL_SAMPLES, .why = "only all calls together show what some tags promise"}};
 
 static const opc_case_rule_t functionalisation_cases[] = {
-    /* What has alias annotations the fallback refuses, as its rule says already. */
+    /* The fallback refuses operators with alias annotations; its rule reports that already. */
     {.families = PLAIN,
      .when = OPC_WHEN_NOT_BUILT_IN | OPC_WHEN_NO_ALIAS | OPC_WHEN_UNWRAPPED,
      .needs = OPC_NEEDS_NO_KERNEL,
@@ -260,8 +260,8 @@ static const opc_case_rule_t device_memory_cases[] = {{.devices = CUDA_CALLS, .f
 
 static const opc_case_rule_t autograd_cases[] = {
     {.families = PLAIN, .why = AS_IT_IS},
-    /* One case of empty inputs, and only where some derivative may be registered: an empty tensor may crash forward
-     * already, which ends the case. */
+    /* One case of empty inputs, only if some derivative may be registered: an empty tensor may already crash the
+     * forward call, which ends the case. */
     {.families = EMPTY,
      .names = "all.empty0",
      .when = OPC_WHEN_AUTOGRAD | OPC_WHEN_SEVERAL_TENSORS,

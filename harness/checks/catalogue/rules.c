@@ -14,7 +14,7 @@ const opc_rule_t *opc_rule_find(const char *name) {
   if (!name) return NULL;
   for (size_t i = 0; i < opc_rule_count; i++) {
     if (strcmp(opc_rules[i].name, name) == 0) return &opc_rules[i];
-    /* One row stands for every signal: their texts would differ by the number alone. */
+    /* One entry for all signals: their texts would differ only in the number. */
     if (strcmp(opc_rules[i].name, "signal") == 0 && strncmp(name, "signal.", 7) == 0) return &opc_rules[i];
   }
   return NULL;

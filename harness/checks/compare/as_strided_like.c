@@ -20,10 +20,10 @@ typedef struct places {
   const opc_tensor_arg_t *tensor_arg;
   const int64_t *strides;
   int64_t offset; /* in the storage */
-  int64_t first;  /* the argument's element that lies there, if it is dense */
+  int64_t first;  /* the argument's element there, if it is dense */
 } places_t;
 
-/* Where in the storage the element lies that a logical, row-major index counts; -1: there is none. */
+/* Storage index of the element with a logical, row-major index; -1: there is none. */
 static int64_t place_of_element(const opc_tensor_meta_t *meta, int64_t index) {
   int64_t place = meta->storage_offset;
   if (index < 0 || index >= meta->numel) return -1;
@@ -34,7 +34,8 @@ static int64_t place_of_element(const opc_tensor_meta_t *meta, int64_t index) {
   return place;
 }
 
-/* The output has what lies at the places; *out_differs: and by the argument's elements it would have something else. */
+/* Whether the output holds the values at these places. *out_differs: indexing by the argument's elements would give
+ * other values. */
 static bool lies_there(const opc_tensor_meta_t *output, const char *values, const places_t *places, const char *storage,
                        size_t storage_bytes, bool *out_differs) {
   const opc_tensor_meta_t *before = &places->tensor_arg->before;
@@ -53,7 +54,7 @@ static bool lies_there(const opc_tensor_meta_t *output, const char *values, cons
   return true;
 }
 
-/* From the argument's own offset, or from one that an integer among the arguments says. */
+/* From the argument's own offset, or from one given by an integer argument. */
 static bool lies_from_some_offset(const opc_call_t *call, const opc_tensor_meta_t *output, const char *values,
                                   places_t *places, const char *storage, size_t bytes, bool *out_differs) {
   for (size_t i = 0; i <= call->argument_count; i++) {
@@ -68,7 +69,7 @@ static bool lies_from_some_offset(const opc_call_t *call, const opc_tensor_meta_
   return false;
 }
 
-/* The storage as a tensor with the leaf's bits reads it. */
+/* Applies the tensor argument's conj and neg bits to the storage. */
 static void resolve_bits(const opc_tensor_arg_t *tensor_arg, char *storage, size_t bytes) {
   opc_dtype_t dtype = tensor_arg->before.dtype;
   size_t width = tensor_arg->before.itemsize;

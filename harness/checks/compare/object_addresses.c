@@ -7,7 +7,7 @@
 
 enum { WORD = sizeof(void *) };
 
-/* Numbers that are no addresses are hardly ever those of memory that is there: 2^47 lie between. */
+/* Random numbers are hardly ever addresses of mapped memory: there are 2^47 of them. */
 static bool is_address(const char *at) {
   uintptr_t word;
   char byte;

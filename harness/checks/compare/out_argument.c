@@ -6,7 +6,7 @@
 #include "checks/call/replay.h"
 #include "checks/call/result.h"
 
-/* Nothing else lies on its storage: what is found in it was put there as this argument. */
+/* No other tensor shares its storage: everything in it was put there as this argument. */
 static bool is_out_alone(const opc_operator_t *op, const opc_call_t *call, size_t tensor_arg) {
   const opc_tensor_arg_t *out = &call->tensor_args[tensor_arg];
   if (!op->arguments[out->argument].kwarg_only || !opc_tensor_arg_is_mutable(out) ||
@@ -33,8 +33,8 @@ static bool store_other(opc_number_t number, opc_dtype_t dtype, char *element, s
   return true;
 }
 
-/* Far enough that what keeps the larger of old and new shows: some new value lies between. Near enough that an index or
- * a length, if it is one after all, goes no farther astray than check memory notes. */
+/* Far enough for an operator that keeps the larger of old and new to show: some new value lies between. Near enough
+ * that, if it is an index or a length after all, its accesses stay where check memory records them. */
 static void element_change(opc_dtype_t dtype, char *element) {
   enum { STEP = 5 };
   size_t width = opc_dtype_size(dtype);
@@ -43,7 +43,7 @@ static void element_change(opc_dtype_t dtype, char *element) {
   else if (number.kind == OPC_NUMBER_FLOAT) number.f += number.f >= STEP ? -STEP : STEP;
   else if (number.kind == OPC_NUMBER_COMPLEX) number.c.re += number.c.re >= STEP ? -STEP : STEP;
   if (store_other(number, dtype, element, width)) return;
-  /* too large for the step to show, no number, or true */
+  /* too large for the step to show, NaN, or true */
   const opc_number_t one = {.kind = OPC_NUMBER_INT, .i = 1}, zero = {.kind = OPC_NUMBER_INT, .i = 0};
   if (!store_other(zero, dtype, element, width)) (void)store_other(one, dtype, element, width);
 }
@@ -103,8 +103,8 @@ static bool same_element(const void *left, const void *right, size_t at, size_t 
   return memcmp((const char *)left + at, (const char *)right + at, width) == 0;
 }
 
-/* What was written does not rule out that it was computed: "or" with true and "and" with false have one result,
- * whatever was there. */
+/* A written result may still have been computed from the old value: "or" with true and "and" with false give one
+ * result, whatever was there before. */
 static bool may_be_logical(opc_dtype_t dtype, const bool written_as[2]) {
   return dtype == OPC_DTYPE_BOOL && !(written_as[0] && written_as[1]);
 }

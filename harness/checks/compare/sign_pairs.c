@@ -12,8 +12,8 @@ static const double nearly = 1e-6; /* of the reference, which is float64 */
 typedef struct vectors {
   size_t item;
   bool columns;
-  int64_t batches, count, length; /* vectors a matrix, elements a vector */
-  bool *flipped;                  /* one a vector */
+  int64_t batches, count, length; /* vectors per matrix, elements per vector */
+  bool *flipped;                  /* one per vector */
 } vectors_t;
 
 static int64_t element_of(const vectors_t *vectors, int64_t vector, int64_t i) {
@@ -52,7 +52,7 @@ static bool vector_holds(const opc_bound_t *bound, const vectors_t *vectors, int
   return true;
 }
 
-/* Which vectors are right but for their sign. False: one is wrong with either. */
+/* Finds the vectors that are right except for their sign. False: some vector is wrong with either sign. */
 static bool find_flipped(const opc_bound_t *bound, vectors_t *vectors) {
   const opc_result_item_t *got = &bound->got->items[vectors->item];
   bool all = true;
@@ -60,7 +60,7 @@ static bool find_flipped(const opc_bound_t *bound, vectors_t *vectors) {
     if (vector_holds(bound, vectors, v)) continue;
     for (int64_t i = 0; i < vectors->length; i++) negate(got, element_of(vectors, v, i));
     vectors->flipped[v] = all = vector_holds(bound, vectors, v);
-    for (int64_t i = 0; i < vectors->length; i++) negate(got, element_of(vectors, v, i)); /* as it was */
+    for (int64_t i = 0; i < vectors->length; i++) negate(got, element_of(vectors, v, i)); /* the original value */
   }
   return all;
 }

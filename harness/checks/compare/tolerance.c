@@ -19,8 +19,8 @@ opc_status_t opc_result_is_nondeterministic(const opc_again_t *again, const opc_
                                             opc_error_t *error) {
   static const struct {
     uint64_t seed;
-    unsigned char pattern; /* of new memory, and of what lies around the tensors */
-    bool elsewhere;        /* a handle or an address that is returned as a number is non-deterministic, too */
+    unsigned char pattern; /* of new memory, and of the memory around the tensors */
+    bool elsewhere;        /* a handle or an address returned as a number is non-deterministic, too */
   } runs[] = {{0, OPC_PATTERN_SECOND, false}, {0, OPC_PATTERN_FIRST, true}, {1, OPC_PATTERN_FIRST, false}};
   opc_status_t status = OPC_OK;
   *out = false;
@@ -126,7 +126,7 @@ opc_status_t opc_tolerance_measure(opc_tolerance_t *tolerance, const opc_again_t
     opc_tolerance_t whole = {.count = tolerance->count,
                              .change = calloc(tolerance->count + 1, sizeof *whole.change),
                              .changed = calloc(tolerance->count + 1, sizeof *whole.changed)};
-    again->replay->fractions = false; /* what follows whole numbers alone has those for its scale */
+    again->replay->fractions = false; /* results that depend only on whole numbers get their scale from those */
     if (!whole.change || !whole.changed) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a tolerance");
     else status = measure_patterns(&whole, again, reference, error);
     again->replay->fractions = true;
@@ -182,7 +182,7 @@ void opc_tolerance_clear(opc_tolerance_t *tolerance) {
   *tolerance = (opc_tolerance_t){0};
 }
 
-/* Of the item's own dtype and the narrow one: the coarser, which the result cannot be better than. */
+/* The coarser of the item's own dtype and the narrow one: the result cannot be more precise. */
 static opc_dtype_t coarser(opc_dtype_t own, opc_dtype_t narrow) {
   if (narrow == OPC_DTYPE_OTHER) return own;
   return opc_dtype_digits(narrow) < opc_dtype_digits(own) ? narrow : own;
@@ -217,15 +217,15 @@ double opc_bound_value(const opc_bound_t *bound, size_t item, int64_t e) {
   if (bound->at_least) allowed = fmax(allowed, bound->at_least[item]);
   return value < normal && allowed < normal
              ? normal
-             : allowed; /* a subnormal number has lost digits that its last place does not account for */
+             : allowed; /* a subnormal number has lost digits that its last place does not show */
 }
 
-/* What is too large may be an infinity, or NaN where the dtype has none, or the largest number. */
+/* A value that is too large may become infinity, NaN if the dtype has no infinity, or the largest number. */
 static bool part_holds(double got, double reference, double bound, opc_dtype_t dtype) {
   const double max = opc_dtype_max(dtype);
   if (isnan(reference)) return isnan(got);
   if (fabs(reference) > max)
-    return !isfinite(got) || fabs(got) >= max * 0.5; /* does not fit the dtype: any sign of overflow will do */
+    return !isfinite(got) || fabs(got) >= max * 0.5; /* does not fit the dtype: any sign of overflow is accepted */
   if (isinf(got) || isnan(got))
     return isfinite(bound) ? fabs(reference) + bound > max && !(isnan(got) && opc_dtype_has_infinity(dtype)) : true;
   return fabs(got - reference) <= bound;
@@ -242,7 +242,7 @@ bool opc_bound_holds(size_t item, int64_t e, void *context) {
   double allowed = opc_bound_value(bound, item, e), max = opc_dtype_max(dtype);
   bool complex = left.kind == OPC_NUMBER_COMPLEX && right.kind == OPC_NUMBER_COMPLEX;
   if (complex && (fabs(right.c.re) > max || fabs(right.c.im) > max) && !(isfinite(left.c.re) && isfinite(left.c.im)))
-    return true; /* a product of complex numbers that overflows takes inf from inf in the other part */
+    return true; /* if a product of complex numbers overflows, its other part becomes inf - inf */
   if (complex)
     return part_holds(left.c.re, right.c.re, allowed, dtype) && part_holds(left.c.im, right.c.im, allowed, dtype);
   return left.kind == right.kind && part_holds(left.f, right.f, allowed, dtype);
@@ -258,7 +258,7 @@ bool opc_result_moves_data(const opc_result_item_t *item, const opc_replay_t *re
     if (replay->tensor_args[i].dtype == item->meta.dtype) total += (size_t)replay->tensor_args[i].numel;
   OPC_SCOPED(opc_scope_free) unsigned char *pool = calloc(total + 1, width);
   if (!pool) return false;
-  size_t used = 1; /* one zero element, for padding */
+  size_t used = 1; /* one zero element, for the padding of outputs */
   for (size_t i = 0; i < replay->count; i++) {
     if (replay->tensor_args[i].dtype != item->meta.dtype) continue;
     size_t bytes = (size_t)replay->tensor_args[i].numel * width;
@@ -268,7 +268,7 @@ bool opc_result_moves_data(const opc_result_item_t *item, const opc_replay_t *re
   compared_width = width;
   qsort(pool, used, width, compare_elements);
   static const unsigned char zero[16];
-  bool moves = true, any = false; /* nothing but zeros: that may as well be computed */
+  bool moves = true, any = false; /* only zeros: these may as well be computed */
   for (int64_t e = 0; moves && e < item->meta.numel; e++) {
     const char *bytes = (const char *)item->bytes + (size_t)e * width;
     any = any || memcmp(bytes, zero, width < sizeof zero ? width : sizeof zero) != 0;

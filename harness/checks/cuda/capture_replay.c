@@ -7,7 +7,8 @@
 
 enum { REPLAYS = 2 };
 
-/* Other values for what lies on the device. What the host has, the launches of a graph have by value: it stays. */
+/* Other values for tensors on the device. Host tensors keep theirs, because the graph's launches captured them by
+ * value. */
 typedef struct values {
   uint64_t usual, other;
 } values_t;
@@ -27,7 +28,7 @@ static opc_status_t call_make(opc_cuda_watch_t *watch, values_t *values, opc_cal
   return opc_call_make_with(call, watch->context->op, watch->sample, &options, error);
 }
 
-/* An ordinary call. *out_returned: there is a result. */
+/* An ordinary call. *out_returned: it returned a result. */
 static opc_status_t result_of_call(opc_cuda_watch_t *watch, values_t *values, opc_result_t *result, bool *out_returned,
                                    opc_error_t *error) {
   opc_call_t call = {0};
@@ -42,7 +43,7 @@ static opc_status_t result_of_call(opc_cuda_watch_t *watch, values_t *values, op
   return status;
 }
 
-/* The captured call's tensors get the values that a new call's have. */
+/* Copies the values of a new call's tensors into those of the captured call. */
 static opc_status_t inputs_write(opc_cuda_watch_t *watch, values_t *values, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_status_t status = call_make(watch, values, &call, error);

@@ -1,9 +1,10 @@
-/* capture: a call can be captured in a CUDA graph, all of it is in the graph, and replays give what calls give. */
+/* capture: a call can be captured in a CUDA graph, the graph contains all of its work, and replays give the same
+ * results as calls. */
 #include "checks/cuda/capture_replay.h"
 #include "checks/framework/outcome.h"
 #include "memory/scratch_memory.h"
 
-/* What only the captured call came to. True: the finding is made. */
+/* Judges the captured call alone. True: the finding is made. */
 static bool judge(opc_cuda_watch_t *watch, const opc_error_t *error, opc_finding_t *finding) {
   opc_cuda_founds_t founds = {0};
   const opc_call_t *call = &watch->call;
@@ -22,7 +23,7 @@ static bool judge(opc_cuda_watch_t *watch, const opc_error_t *error, opc_finding
   return finding->decided;
 }
 
-/* The simulated device does copies and fills, and no kernel. */
+/* The simulated device executes copies and fills, but no kernels. */
 static bool runs_here(const opc_cuda_watch_t *watch) {
   opc_cuda_capture_t capture;
   if (!watch->facts.simulated) return true;
@@ -66,7 +67,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     return;
   }
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;
-  /* What the first call on a stream sets up is set up then. */
+  /* The first call on a stream may initialise things; that happens here. */
   opc_status_t status = opc_cuda_stream_use_pool(watch.device, &pool, &error);
   if (status == OPC_OK) status = opc_cuda_watch_make(&watch, &error);
   if (status != OPC_OK) goto release;

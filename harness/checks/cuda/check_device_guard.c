@@ -7,8 +7,7 @@
 
 enum { CURRENT = 0, TENSORS = 1 };
 
-/* Why the tensors are not all on the second device, or the operator may choose another; NULL: nothing speaks against
- * it. */
+/* Why the tensors are not all on the second device, or why the operator may choose another; NULL: neither. */
 static const char *why_not(const opc_call_t *call) {
   if (!call->tensor_arg_count) return "no argument is a tensor, so any device is right";
   for (size_t i = 0; i < call->tensor_arg_count; i++)

@@ -1,22 +1,22 @@
-/* device_memory: what the calls leave of device memory, pinned memory, streams and events, and of tensors on the
- * device, does not grow with their number. */
+/* device_memory: the device memory, pinned memory, streams, events and device tensors that calls leave behind do not
+ * grow with the number of calls. */
 #include "checks/cuda/cuda_watch.h"
 #include "checks/cuda_log/cuda_tracker.h"
 #include "checks/framework/outcome.h"
 
 enum { WARM_UP = 4, ROUND = 8, ROUNDS = OPC_CUDA_TRACKER_STEADY };
-/* Where something grew: how many calls a cache may take to be full. */
+/* If something grew: how many calls it may take to fill a cache. */
 static const uint64_t cache_totals[] = {64, 128, 256, 512};
 
 typedef struct probe {
   opc_cuda_watch_t *watch;
   opc_cuda_tracker_t tracker;
   uint64_t calls;
-  opc_call_outcome_t outcome; /* of the first */
-  bool broken;                /* a later one ended in another way */
+  opc_call_outcome_t outcome; /* of the first call */
+  bool broken;                /* a later call had another outcome */
 } probe_t;
 
-/* One call: its arguments and what it returns come and go within the log. */
+/* One call: its arguments and returns are created and freed within the log. */
 static opc_status_t call_once(probe_t *probe, opc_error_t *error) {
   opc_cuda_watch_t *watch = probe->watch;
   opc_case_context_t *context = watch->context;
@@ -34,7 +34,7 @@ static opc_status_t call_once(probe_t *probe, opc_error_t *error) {
   return OPC_OK;
 }
 
-/* Calls until there are `total`, and a reading. */
+/* Calls until there were `total` calls, then takes a reading. */
 static opc_status_t round_run(probe_t *probe, uint64_t total, opc_error_t *error) {
   uint64_t bytes = 0;
   opc_status_t status = OPC_OK;

@@ -1,5 +1,5 @@
-/* launch: every kernel launch succeeds, is followed by an error check, and is given memory that a kernel may follow;
- * and when one fails, the operator says so. */
+/* launch: every kernel launch succeeds, is followed by an error check and gets only pointers that a kernel may
+ * dereference; if one fails, the operator reports it. */
 #include <string.h>
 
 #include "checks/cuda/cuda_watch.h"
@@ -7,13 +7,13 @@
 #include "checks/framework/outcome.h"
 
 enum { INJECTED_LAUNCHES = 16, INJECTED_LAUNCHES_OF_VARIANT = 4 };
-/* Too many resources requested for launch, invalid device function, no kernel image for the device: what happens on
+/* Too many resources requested for launch, invalid device function, no kernel image for the device: these happen on
  * GPUs that the author does not have. */
 static const int codes[] = {701, 98, 209};
 
-/* ---- one launch that fails ---- */
+/* ---- one launch is made to fail ---- */
 
-/* Bytes of tensors on the device that are more after it than before; what a call leaves for good the first time is no
+/* *out_left: bytes of device tensors more than before the call. What a call allocates for good the first time is no
  * leak. */
 static opc_status_t run_injected(opc_cuda_watch_t *watch, size_t nth, int code, uint64_t *out_left,
                                  opc_error_t *error) {
@@ -58,7 +58,7 @@ static void judge_injected(const opc_cuda_watch_t *watch, uint64_t left, opc_cud
                        opc_cuda_call_name(&facts->log.calls[failed], name, sizeof name), (unsigned long long)left);
 }
 
-/* True: the launch was reached, and its failure judged. */
+/* *out_reached: the launch was reached, and its failure judged. */
 static opc_status_t inject(opc_cuda_watch_t *watch, size_t nth, int code, bool *out_reached, opc_finding_t *finding,
                            opc_error_t *error) {
   opc_cuda_founds_t founds;
@@ -67,7 +67,7 @@ static opc_status_t inject(opc_cuda_watch_t *watch, size_t nth, int code, bool *
   if (status != OPC_OK) return status;
   judge_injected(watch, left, &founds);
   *out_reached = find_injected(&watch->facts) != OPC_CUDA_NO_CALL;
-  if (has_leak(&founds)) { /* once may be a table that is made when it is needed first */
+  if (has_leak(&founds)) { /* once may be a table that is created when first needed */
     status = run_injected(watch, nth, code, &left, error);
     if (status != OPC_OK) return status;
     judge_injected(watch, left, &founds);
@@ -76,10 +76,10 @@ static opc_status_t inject(opc_cuda_watch_t *watch, size_t nth, int code, bool *
   return OPC_OK;
 }
 
-/* ---- all of them ---- */
+/* ---- all launches ---- */
 
 typedef struct injection {
-  size_t launches[INJECTED_LAUNCHES]; /* of the library's own: their places among all launches, from 1 */
+  size_t launches[INJECTED_LAUNCHES]; /* of the library's own: their numbers among all launches, from 1 */
   size_t count;
   size_t reached; /* failures that were judged */
 } injection_t;
@@ -88,14 +88,14 @@ static void find_launches(const opc_cuda_facts_t *facts, size_t most, injection_
   size_t nth = 0;
   for (size_t i = 0; i < facts->log.count && out->count < most; i++) {
     if (facts->log.calls[i].kind != OPC_CUDA_LAUNCH || facts->log.calls[i].unwrapped)
-      continue; /* which cannot be made to fail */
+      continue; /* it cannot be made to fail */
     nth++;
     if (opc_cuda_is_own(facts, &facts->log.calls[i])) out->launches[out->count++] = nth;
   }
 }
 
-/* On the second device, where there is one that nothing can be destroyed on: so that it shows whether the current
- * device is put back. */
+/* Uses the second device if there is one and it is simulated, so nothing can be damaged: this shows whether the current
+ * device is restored. */
 static int device_of_injection(const opc_cuda_watch_t *watch) {
   bool second = watch->api->mode == OPC_LAUNCH_SIMULATED && watch->device == 0 && watch->api->device_count() > 1;
   for (size_t i = 0; i < watch->call.tensor_arg_count; i++)
@@ -110,7 +110,7 @@ static opc_status_t inject_all(opc_cuda_watch_t *watch, injection_t *injection, 
   find_launches(&watch->facts, whole ? INJECTED_LAUNCHES : INJECTED_LAUNCHES_OF_VARIANT, injection);
   if (!injection->count) return OPC_OK;
   watch->device = device_of_injection(watch);
-  /* What a first call on that device sets up is not to look like a leak. */
+  /* What the first call on that device initialises must not look like a leak. */
   opc_status_t status = opc_cuda_watch_make(watch, error);
   if (status == OPC_OK) opc_cuda_watch_run(watch, "the operator, again");
   for (size_t i = 0; i < injection->count && status == OPC_OK && !finding->decided; i++) {
@@ -123,8 +123,8 @@ static opc_status_t inject_all(opc_cuda_watch_t *watch, injection_t *injection, 
   return status;
 }
 
-/* Why gigabytes are not tried, as a call of the unmodified sample shows: host code that follows device addresses would
- * go through all of them. NULL: they are. */
+/* Why gigabytes are not tried, judged by a call of the unmodified sample: host code that follows device addresses would
+ * read all of them. NULL: they are tried. */
 static opc_status_t look_at_sample(opc_cuda_watch_t *watch, const char **out_why, opc_error_t *error) {
   const opc_sample_t *large = watch->sample;
   watch->sample = watch->context->base;

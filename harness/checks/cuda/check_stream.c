@@ -1,4 +1,5 @@
-/* stream: what the library puts into streams goes to the current one, or waits for it and is waited for. */
+/* stream: work that the library puts into streams goes to the current stream, or to one that waits for it and that it
+ * waits for. */
 #include "checks/cuda/cuda_watch.h"
 #include "checks/framework/outcome.h"
 
@@ -8,15 +9,15 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error = {0};
   uint64_t pool;
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;
-  /* The first call is on the default stream: what it sets up is set up, and a stream that it keeps is another one than
-   * the next call's. */
+  /* The first call is on the default stream. It does the initialisation, and a stream that it keeps differs from the
+   * next call's. */
   opc_status_t status = opc_cuda_watch_make(&watch, &error);
   if (status != OPC_OK) goto release;
   opc_cuda_watch_run(&watch, "the operator");
   if (!watch.facts.cut && opc_cuda_watch_settle(&watch, &founds, finding)) goto release;
   status = opc_cuda_watch_make(&watch, &error);
   if (status != OPC_OK) goto release;
-  (void)watch.api->synchronize(); /* the arguments were made on the default stream */
+  (void)watch.api->synchronize(); /* the arguments were created on the default stream */
   status = opc_cuda_stream_use_pool(watch.device, &pool, &error);
   if (status != OPC_OK) goto release;
   opc_cuda_watch_run(&watch, "the operator on another stream");

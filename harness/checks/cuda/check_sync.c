@@ -1,4 +1,4 @@
-/* sync: the library itself neither waits for the device nor goes to the runtime for memory. */
+/* sync: the library itself neither waits for the device nor allocates directly from the CUDA runtime. */
 #include "checks/cuda/cuda_watch.h"
 #include "checks/framework/outcome.h"
 
@@ -11,7 +11,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (status != OPC_OK) goto release;
   opc_cuda_watch_run(&watch, "the operator");
   if (!watch.facts.cut && opc_cuda_watch_settle(&watch, &founds, finding)) goto release;
-  /* What is set up once is no hidden cost of every call. */
+  /* One-time initialisation is no hidden cost of every call. */
   status = opc_cuda_watch_make(&watch, &error);
   if (status != OPC_OK) goto release;
   opc_cuda_watch_run(&watch, "the operator, again");

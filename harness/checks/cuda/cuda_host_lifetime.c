@@ -17,7 +17,7 @@ static void add(uint64_t *addresses, size_t *count, uint64_t address) {
   if (*count < OPC_CUDA_HOST_LIFETIME_MAX && !is_among(addresses, *count, address)) addresses[(*count)++] = address;
 }
 
-/* The ends of copies that lie in pageable memory; returns how many, at most 2. */
+/* Finds the ends of copies that are in pageable memory; returns how many, at most 2. */
 static size_t pageable_ends(const opc_cuda_call_t *call, uint64_t out[2]) {
   size_t count = 0;
   if (call->kind != OPC_CUDA_COPY || call->code != 0) return 0;

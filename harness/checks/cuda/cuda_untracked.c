@@ -11,15 +11,15 @@
 enum { NEEDS_DEPTH = 4 };
 
 typedef struct library {
-  const char *file;     /* of the operator's */
-  bool runtime, driver; /* of its own; called */
+  const char *file;     /* of the operator */
+  bool runtime, driver; /* runtime: has its own; driver: calls it */
   char words[512];
   struct library *next;
 } library_t;
 
 static void look_at(const char *file, int depth, library_t *out) {
   opc_elf_file_t *elf = NULL;
-  if (opc_elf_open(file, &elf, NULL) != OPC_OK) return; /* no file to look at: nothing is known against it */
+  if (opc_elf_open(file, &elf, NULL) != OPC_OK) return; /* no readable file: assume nothing */
   const bool runtime = opc_cuda_runtime_of(elf) == OPC_GPU_RUNTIME_STATIC;
   out->runtime = out->runtime || runtime;
   out->driver = out->driver || (!runtime && opc_cuda_driver_works(elf));
@@ -52,7 +52,7 @@ const char *opc_cuda_untracked(const opc_operator_t *op) {
   if (!library || (!library->runtime && !library->driver)) return "";
   if (launch->mode == OPC_LAUNCH_SIMULATED) {
     if (!library->runtime)
-      return ""; /* the log names the driver's functions, which the simulated device does not have */
+      return ""; /* the log would name the driver's functions, which the simulated device does not have */
     return "its library links the CUDA runtime statically: its launches are not seen on the simulated device, and fail "
            "there. Link it with nvcc --cudart shared (CMake: "
            "CUDA_RUNTIME_LIBRARY Shared), or check it on a GPU";

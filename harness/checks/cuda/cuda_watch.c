@@ -40,7 +40,7 @@ opc_status_t opc_cuda_watch_make(opc_cuda_watch_t *watch, opc_error_t *error) {
   return opc_call_make_with(&watch->call, context->op, watch->sample, &options, error);
 }
 
-/* ---- logs that are kept ---- */
+/* ---- kept logs ---- */
 
 static json_t *versions_of(const opc_cuda_watch_t *watch) {
   const opc_launch_api_t *api = watch->api;
@@ -50,7 +50,7 @@ static json_t *versions_of(const opc_cuda_watch_t *watch) {
                    watch->facts.limits.architecture);
 }
 
-/* For the tests of the judges (fixtures/cuda_logs/README.md): a file a watched call, named after its case. */
+/* For the tests of the log analysis (fixtures/cuda_logs/README.md): one file per watched call, named after its case. */
 static void keep_log(const opc_cuda_watch_t *watch) {
   static unsigned number;
   const char *folder = getenv("OPC_KEEP_CUDA_LOGS");
@@ -67,7 +67,7 @@ static void keep_log(const opc_cuda_watch_t *watch) {
   json_t *file =
       opc_cuda_file_json(&watch->facts, watch->api->mode == OPC_LAUNCH_SIMULATED ? "simulated" : "gpu", versions);
   if (file) json_object_set_new(file, "date", json_string(date));
-  if (file) json_dump_file(file, path, JSON_INDENT(1)); /* without it the run is as good */
+  if (file) json_dump_file(file, path, JSON_INDENT(1)); /* the run does not depend on it */
   json_decref(file);
 }
 
@@ -89,7 +89,7 @@ void opc_cuda_watch_facts(opc_cuda_watch_t *watch) {
   if (!watch->api->limits(watch->device, &watch->facts.limits)) watch->facts.limits = (opc_cuda_limits_t){0};
 }
 
-/* A library with a runtime of its own went as far as it goes without a device, and nothing in the log is it. */
+/* Without a device, a library with its own CUDA runtime gets no further, and none of its calls are in the log. */
 static bool is_refused_by_device(const opc_cuda_watch_t *watch, opc_call_outcome_t outcome) {
   OPC_SCOPED(opc_text_clear) opc_text_t cause = {0};
   bool threw = watch->facts.simulated && (outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT);
@@ -98,7 +98,7 @@ static bool is_refused_by_device(const opc_cuda_watch_t *watch, opc_call_outcome
   return refused;
 }
 
-/* Begin and end are in the log. Where none can be begun there is no call. */
+/* The log covers begin and end. If begin fails, the call is not made. */
 static opc_call_outcome_t run_captured(opc_cuda_watch_t *watch) {
   opc_cuda_graph_free(watch->graph);
   watch->captured = opc_cuda_graph_begin(&watch->graph, &watch->capture_error);
@@ -112,7 +112,7 @@ opc_call_outcome_t opc_cuda_watch_run(opc_cuda_watch_t *watch, const char *phase
   const opc_launch_api_t *api = watch->api;
   opc_case_context_t *context = watch->context;
   opc_cuda_watch_facts(watch);
-  (void)api->last_error(); /* what came before is not this call's */
+  (void)api->last_error(); /* what came before does not belong to this call */
   watch->facts.device_before = api->current_device();
   context->phase(phase);
   api->fail_launch(watch->wanted_launch, watch->wanted_code);
@@ -152,8 +152,8 @@ size_t opc_cuda_own_work(const opc_cuda_watch_t *watch) {
 
 /* ---- findings ---- */
 
-/* "raw" frames: the supervisor replaces them by names, and takes the first for an instruction. A return address lies
- * behind its call. */
+/* "raw" frames: the supervisor replaces them by names, and takes the first for an instruction. A return address is past
+ * its call. */
 static json_t *access_of(const opc_cuda_found_t *found, const opc_cuda_call_t *calls) {
   const opc_cuda_call_t *blamed = &calls[found->calls[0]];
   json_t *access = json_pack("{s:s, s:o}", "rule", found->rule, "call", opc_cuda_call_json(blamed));
@@ -177,7 +177,7 @@ void opc_cuda_report(const opc_cuda_founds_t *founds, const opc_cuda_call_t *cal
   if (json_array_size(accesses)) opc_finding_evidence(finding, "accesses", json_incref(accesses));
 }
 
-/* What was found before the log's end stands; that nothing was found says nothing of what comes behind it. */
+/* Findings before the log's end are valid; but no findings up to there proves nothing about the rest. */
 static void settle_cut(const opc_cuda_watch_t *watch, const opc_cuda_founds_t *founds, opc_finding_t *finding) {
   const size_t work = opc_cuda_own_work(watch);
   opc_cuda_report(founds, watch->facts.log.calls, finding);

@@ -1,4 +1,4 @@
-/* What the judges share: who made a call, what it is called, and the list of what was found. */
+/* Shared by the log analyses: who made a call, its name, and the list of findings. */
 #include "checks/cuda_log/cuda_analysis.h"
 #include "base/text.h"
 
@@ -59,7 +59,7 @@ size_t opc_cuda_waits_of_torch(const opc_cuda_facts_t *facts) {
   return count;
 }
 
-/* ---- words ---- */
+/* ---- text ---- */
 
 const char *opc_cuda_kernel_name(const char *mangled, char *out, size_t size) {
   const char *at = mangled, *name = NULL;
@@ -116,7 +116,7 @@ const char *opc_cuda_code_name(int code, char *out, size_t size) {
   return out;
 }
 
-/* ---- what was found ---- */
+/* ---- findings ---- */
 
 static uint64_t place_of(const opc_cuda_log_t *log, size_t index) {
   return index == OPC_CUDA_NO_CALL ? 0 : log->calls[index].caller;

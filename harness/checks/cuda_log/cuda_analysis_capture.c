@@ -1,12 +1,11 @@
-/* A call that was captured in a CUDA graph: what ended the capture, and what the graph does not have, or has and should
- * not. */
+/* A call captured in a CUDA graph: what ended the capture, and what the graph lacks or wrongly contains. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "checks/cuda_log/cuda_analysis.h"
 
-/* cudaError_t, "stream capture": what a call comes to that a capture does not bear. */
+/* cudaError_t, "stream capture": results of calls that are not allowed during a capture. */
 enum {
   UNSUPPORTED = 900,
   INVALIDATED = 901,
@@ -73,7 +72,7 @@ static bool is_refusal(const opc_cuda_call_t *call) {
   return call->code >= UNSUPPORTED && call->code <= CAPTURED_EVENT && call->code != UNJOINED;
 }
 
-/* The call that ended it; OPC_CUDA_NO_CALL: none that is seen. */
+/* The call that ended the capture; OPC_CUDA_NO_CALL: none was seen. */
 static size_t find_refusal(const opc_cuda_facts_t *facts, const opc_cuda_capture_t *capture) {
   for (size_t i = capture->begin + 1; i < capture->end; i++)
     if (is_refusal(&facts->log.calls[i])) return i;
@@ -97,7 +96,7 @@ static void judge_lost(const opc_cuda_facts_t *facts, const opc_cuda_capture_t *
                      why_refused(call->code));
 }
 
-/* The last work that went into the graph by way of another stream. */
+/* The last work that entered the graph through another stream. */
 static void judge_unjoined(const opc_cuda_facts_t *facts, const opc_cuda_capture_t *capture, opc_cuda_founds_t *out) {
   const uint64_t origin = facts->log.calls[capture->begin].stream;
   size_t last = OPC_CUDA_NO_CALL;
@@ -119,7 +118,7 @@ static void judge_unjoined(const opc_cuda_facts_t *facts, const opc_cuda_capture
       opc_cuda_stream_name(call, stream, sizeof stream));
 }
 
-/* ---- the graph is another than the call ---- */
+/* ---- the graph differs from the call ---- */
 
 static void judge_left_out(const opc_cuda_facts_t *facts, size_t index, opc_cuda_founds_t *out) {
   const opc_cuda_call_t *call = &facts->log.calls[index];
@@ -158,7 +157,7 @@ static void judge_host_memory(const opc_cuda_facts_t *facts, size_t index, opc_c
 void opc_cuda_analyse_capture(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out) {
   opc_cuda_capture_t capture;
   if (!opc_cuda_capture_find(&facts->log, &capture)) return;
-  /* What comes after the call that ended the capture follows from it. */
+  /* Findings after the call that ended the capture would only follow from it. */
   const size_t refusal = capture.code == 0 ? OPC_CUDA_NO_CALL : find_refusal(facts, &capture),
                until = refusal < capture.end ? refusal : capture.end;
   for (size_t i = capture.begin + 1; i < until; i++) judge_left_out(facts, i, out);

@@ -1,10 +1,10 @@
-/* The current device is 0, the tensors are elsewhere: work and memory belong where the tensors are, and the thread
- * stays where it was. */
+/* The current device is 0, the tensors are on another: work and memory belong on that device, and the thread's current
+ * device must be restored. */
 #include <inttypes.h>
 
 #include "checks/cuda_log/cuda_analysis.h"
 
-/* Of the device that a stream is on; a copy between host and device has none that matters. */
+/* The device of the call's stream; a copy between host and device has none that matters. */
 static bool is_elsewhere(const opc_cuda_facts_t *facts, const opc_cuda_call_t *call) {
   return opc_cuda_is_work(call) && call->stream_device >= 0 && call->stream_device != facts->device;
 }
@@ -33,7 +33,7 @@ static void judge_memory(const opc_cuda_facts_t *facts, size_t index, opc_cuda_f
   }
 }
 
-/* The call that made the device current that is so at the end. */
+/* The call that set the device that is current at the end. */
 static size_t find_setter(const opc_cuda_facts_t *facts) {
   for (size_t i = facts->log.count; i-- > 0;) {
     const opc_cuda_call_t *call = &facts->log.calls[i];

@@ -1,4 +1,4 @@
-/* A launch that was made to fail: the operator throws, and leaves nothing behind. */
+/* A launch was made to fail: the operator must throw, and leave nothing behind. */
 #include "base/owned.h"
 #include "checks/cuda_log/cuda_analysis.h"
 #include "checks/cuda_log/cuda_tracker.h"
@@ -41,7 +41,7 @@ void opc_cuda_analyse_injected(const opc_cuda_facts_t *facts, opc_cuda_founds_t 
   if (facts->returned) {
     opc_cuda_found_add(out, &facts->log, "launch.ignores_failure", failed, failed,
                        "the launch of %s was made to fail with %s, but the operator returns", name, code);
-    return; /* what it leaves behind follows from that */
+    return; /* what it leaves behind only follows from that */
   }
   if (facts->last_error)
     opc_cuda_found_add(out, &facts->log, "launch.error_left", failed, failed,

@@ -1,16 +1,16 @@
-/* Launches: each succeeds, its error is asked for, and none is left behind. */
+/* Launches: each succeeds, its error is checked, and no error is left behind. */
 #include <stdio.h>
 #include <string.h>
 
 #include "checks/cuda_log/cuda_analysis.h"
 
-enum { INVALID_VALUE = 1, INVALID_CONFIGURATION = 9 }; /* of the driver, and of the runtime, for a grid of 0 */
+enum { INVALID_VALUE = 1, INVALID_CONFIGURATION = 9 }; /* for a grid of 0: of the driver, and of the runtime */
 
-/* ---- a launch that fails ---- */
+/* ---- a failing launch ---- */
 
 static bool has_zero(const uint32_t extent[3]) { return !extent[0] || !extent[1] || !extent[2]; }
 
-/* Numbers beyond this were negative before they became unsigned. */
+/* Larger numbers were negative before they became unsigned. */
 static bool was_negative(uint32_t number) { return number > INT32_MAX; }
 
 static void add_extent(const char *name, const uint32_t extent[3], const uint32_t limit[3], char *out, size_t size) {
@@ -26,8 +26,7 @@ static void add_extent(const char *name, const uint32_t extent[3], const uint32_
   }
 }
 
-/* Which limit the launch breaks: "gridDim.y is 65536; the device allows 65535"; "" where none is known to be
- * broken. */
+/* The limit that the launch exceeds: "gridDim.y is 65536 where the device takes 65535"; "": no known limit. */
 static void limits_broken(const opc_cuda_facts_t *facts, const opc_cuda_call_t *call, char *out, size_t size) {
   const opc_cuda_limits_t *limits = &facts->limits;
   uint64_t threads = (uint64_t)call->block[0] * call->block[1] * call->block[2];
@@ -52,8 +51,8 @@ static bool is_of_host(const opc_cuda_address_t *address) {
   return address->place == OPC_CUDA_PINNED || address->place == OPC_CUDA_PAGEABLE;
 }
 
-/* Before the launch something came back from the device that no kernel has written there: numbers that the launch was
- * computed from, for all we know. */
+/* Before the launch, data that no kernel has written was copied back from the device; the launch may be computed from
+ * it. */
 static bool follows_made_up_numbers(const opc_cuda_facts_t *facts, size_t index) {
   bool launched = facts->large;
   for (size_t i = 0; i < index && facts->simulated; i++) {
@@ -65,7 +64,7 @@ static bool follows_made_up_numbers(const opc_cuda_facts_t *facts, size_t index)
   return false;
 }
 
-/* What may grow with a tensor: the grid, and the shared memory of a block. */
+/* What may grow with a tensor: the grid, and a block's shared memory. */
 static bool breaks_by_size(const opc_cuda_facts_t *facts, const opc_cuda_call_t *call) {
   bool grid = has_zero(call->grid), block = has_zero(call->block);
   for (size_t i = 0; i < 3; i++) {
@@ -98,12 +97,12 @@ static void judge_failure(const opc_cuda_facts_t *facts, size_t index, opc_cuda_
 
 /* ---- error checks ---- */
 
-/* nvcc's stubs throw the result away; who calls cudaLaunchKernel himself has it in his hand, and only a failure shows
- * whether he looks at it. */
+/* nvcc's stubs discard the result. Code that calls cudaLaunchKernel itself has it, and only a failure shows whether it
+ * is checked. */
 static bool result_is_thrown_away(const opc_cuda_call_t *call) { return strncmp(call->function, "__cuda", 6) == 0; }
 
-/* A runtime that is linked statically into a library has a last error of its own: only that library can ask for it, and
- * it asks for no other. */
+/* A CUDA runtime linked statically into a library has its own last error: only that library can query it, and it
+ * queries no other. */
 static bool is_same_runtime(const opc_cuda_call_t *launch, const opc_cuda_call_t *call) {
   return launch->unwrapped == call->unwrapped && (!launch->unwrapped || strcmp(launch->library, call->library) == 0);
 }
@@ -144,7 +143,7 @@ static void judge_check(const opc_cuda_facts_t *facts, size_t index, opc_cuda_fo
                          opc_cuda_call_name(&log->calls[next], next_name, sizeof next_name));
       break;
     case UNCHECKED:
-      if (log->dropped || facts->cut) break; /* it may be among what the log does not have */
+      if (log->dropped || facts->cut) break; /* the check may be missing from the log */
       opc_cuda_found_add(out, log, "launch.unchecked", index, index,
                          "%s is launched, but nothing asks %sfor the launch's error before the operator %s", name,
                          call->unwrapped ? "the library's own runtime " : "", facts->returned ? "returns" : "throws");
@@ -154,8 +153,8 @@ static void judge_check(const opc_cuda_facts_t *facts, size_t index, opc_cuda_fo
 
 /* ---- errors left behind ---- */
 
-/* The last call of the operator's thread that came to the error, by the shared runtime, whose error it is; log.count:
- * none did. */
+/* The last call of the operator's thread that failed, through the shared runtime, which holds the error; log.count:
+ * none failed. */
 static size_t find_culprit(const opc_cuda_facts_t *facts) {
   for (size_t i = facts->log.count; i-- > 0;)
     if (facts->log.calls[i].thread == 0 && !facts->log.calls[i].unwrapped &&
@@ -176,7 +175,7 @@ static void judge_error_left(const opc_cuda_facts_t *facts, opc_cuda_founds_t *o
   char code[96], name[256];
   if (facts->cut || !facts->last_error || culprit == log->count) return;
   const opc_cuda_call_t *call = &log->calls[culprit];
-  /* A launch that is never checked leaves its error behind: launch.unchecked reports it already. */
+  /* A launch that is never checked leaves its error behind: launch.unchecked already reports it. */
   if (!opc_cuda_is_own(facts, call) || is_told(out, "launch.unchecked", call->caller, log)) return;
   opc_cuda_found_add(out, log, "launch.error_left", culprit, culprit,
                      "the operator %s with %s pending, the error of %s: the next error check gets it",

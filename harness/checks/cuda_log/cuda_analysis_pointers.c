@@ -1,4 +1,4 @@
-/* What kernels are given to follow, and what host code follows. */
+/* Pointers that kernels get, and pointers that host code follows. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -13,9 +13,8 @@ static bool names_lambda(const char *kernel) {
   return false;
 }
 
-/* Where 8 bytes need not be a pointer that the kernel follows: nvcc's wrapper of a __host__ __device__ lambda keeps a
- * host copy of it on the heap, for the host's sake, and iterators that CUB and Thrust pass along for nothing hold what
- * the stack held. */
+/* 8 bytes here need not be a pointer that the kernel follows: nvcc's wrapper of a __host__ __device__ lambda keeps a
+ * host copy of it on the heap, and unused iterators that CUB and Thrust pass along hold old stack contents. */
 static bool may_hold_others(const opc_cuda_call_t *call) {
   return names_lambda(call->kernel) || strstr(call->kernel, "3cub") || strstr(call->kernel, "6thrust");
 }
@@ -25,7 +24,7 @@ static void judge_pointer(const opc_cuda_facts_t *facts, size_t index, size_t wh
   const opc_cuda_address_t *pointer = &call->pointers[which];
   char name[256];
   opc_cuda_call_name(call, name, sizeof name);
-  if (!call->alone[which] || may_hold_others(call)) return; /* it may be padding, with what the stack held */
+  if (!call->alone[which] || may_hold_others(call)) return; /* it may be padding with old stack contents */
   if (pointer->place == OPC_CUDA_PAGEABLE) {
     opc_cuda_found_add(out, &facts->log, "launch.host_pointer", index, index,
                        "%s is given 0x%" PRIx64 ", which is pageable memory of the host", name, pointer->value);

@@ -1,12 +1,12 @@
-/* Work belongs on the current stream, or on one that waits for it and that it waits for; and two streams do not use the
- * same memory out of order. */
+/* Work belongs on the current stream, or on one that waits for it and that it waits for. Two streams must not use the
+ * same memory unordered. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "checks/cuda_log/cuda_analysis.h"
 #include "checks/cuda_log/cuda_order.h"
 
-/* A piece of work and where it stands. */
+/* A piece of work and its position in the stream order. */
 typedef struct work {
   size_t index; /* in the log */
   opc_cuda_moment_t moment;
@@ -32,7 +32,7 @@ static bool works_collect(const opc_cuda_facts_t *facts, works_t *works) {
   return !works->order.overflow;
 }
 
-/* ---- memory that nobody else can be using ---- */
+/* ---- memory that nothing else can be using ---- */
 
 static bool is_fresh(const opc_cuda_facts_t *facts, size_t before, const opc_cuda_address_t *address) {
   for (size_t i = 0; i < before; i++) {
@@ -47,8 +47,8 @@ static bool is_on_device(const opc_cuda_address_t *address) {
   return address->place == OPC_CUDA_DEVICE || address->place == OPC_CUDA_MANAGED || address->place == OPC_CUDA_FREED;
 }
 
-/* All device memory that it touches was allocated from the runtime by the operator in this call: there is nothing to
- * wait for. */
+/* The operator allocated all device memory that it touches from the runtime in this call: there is nothing to wait
+ * for. */
 static bool touches_only_fresh(const opc_cuda_facts_t *facts, size_t index) {
   const opc_cuda_call_t *call = &facts->log.calls[index];
   if (!opc_cuda_is_kernel(call)) {
@@ -61,16 +61,15 @@ static bool touches_only_fresh(const opc_cuda_facts_t *facts, size_t index) {
   return true;
 }
 
-/* ---- work beside the current stream ---- */
+/* ---- work on other streams ---- */
 
 static void judge_place(const opc_cuda_facts_t *facts, const works_t *works, const work_t *work,
                         opc_cuda_founds_t *out) {
   const opc_cuda_call_t *call = &facts->log.calls[work->index];
   char name[256], stream[128];
   bool waits = work->moment.after.work[0] >= 1 || touches_only_fresh(facts, work->index);
-  bool awaited =
-      facts->cut || facts->log.dropped ||
-      opc_cuda_order_is_awaited(&works->order, &work->moment); /* it may be among what the log does not have */
+  bool awaited = facts->cut || facts->log.dropped ||
+                 opc_cuda_order_is_awaited(&works->order, &work->moment); /* the wait may be missing from the log */
   if (waits && awaited) return;
   opc_cuda_call_name(call, name, sizeof name);
   opc_cuda_stream_name(call, stream, sizeof stream);
@@ -97,7 +96,7 @@ static bool overlaps(const opc_cuda_address_t *left, uint64_t left_bytes, const 
          right->value < left->value + left_bytes;
 }
 
-/* A copy or fill writes to a place that the other is given. */
+/* A copy or fill writes to memory that the other call gets. */
 static bool writes_what_is_used(const opc_cuda_call_t *writer, const opc_cuda_call_t *user) {
   if (opc_cuda_is_kernel(writer) || !writer->bytes) return false;
   if (!opc_cuda_is_kernel(user)) {
@@ -130,13 +129,13 @@ static bool is_beside(const works_t *works, size_t i) { return works->items[i].m
 void opc_cuda_analyse_streams(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out) {
   works_t works = {0};
   if (facts->device != facts->device_before)
-    return; /* then work may be on a wrong device, which opc_cuda_analyse_devices tells */
+    return; /* then work may be on a wrong device, which opc_cuda_analyse_devices reports */
   if (works_collect(facts, &works)) {
     size_t before = out->count;
     for (size_t i = 0; i < works.count; i++)
       if (is_beside(&works, i) && opc_cuda_is_own(facts, &facts->log.calls[works.items[i].index]))
         judge_place(facts, &works, &works.items[i], out);
-    /* A stream that is out of order with the current one is so with all that it has: one word is enough. */
+    /* If a stream is not ordered with the current one, neither is anything on it: one finding is enough. */
     for (size_t i = 0; i < works.count && out->count == before; i++)
       for (size_t k = i + 1; k < works.count; k++)
         if (is_beside(&works, i) || is_beside(&works, k)) judge_pair(facts, &works.items[i], &works.items[k], out);

@@ -1,9 +1,9 @@
-/* Where the library itself makes the host wait, or goes to the runtime for memory. */
+/* Where the library itself makes the host wait, or allocates directly from the CUDA runtime. */
 #include <string.h>
 
 #include "checks/cuda_log/cuda_analysis.h"
 
-/* cudaMallocAsync and its like come in the stream's order and wait for nothing. */
+/* cudaMallocAsync and similar functions are stream-ordered and do not wait. */
 static bool is_stream_ordered(const opc_cuda_call_t *call) { return strstr(call->function, "Async") != NULL; }
 
 static const char *place_word(opc_cuda_place_t place) {

@@ -8,7 +8,8 @@
 
 enum { LAUNCHES_SHOWN = 3 };
 
-/* Source: CUDA runtime API, cudaError_t: those of which it says that the process must be ended and started again. */
+/* Source: CUDA runtime API, cudaError_t: the errors after which, it says, the process must be terminated and
+ * relaunched. */
 static const struct fault {
   int code;
   const char *words;
@@ -37,7 +38,7 @@ const char *opc_cuda_fault_words(int code) {
   return fault ? fault->words : NULL;
 }
 
-/* Indices of the last launches, the newest first. */
+/* Indices of the last launches, newest first. */
 static size_t last_launches(const opc_cuda_log_t *log, size_t out[LAUNCHES_SHOWN]) {
   size_t count = 0;
   for (size_t i = log->count; i-- > 0 && count < LAUNCHES_SHOWN;) {

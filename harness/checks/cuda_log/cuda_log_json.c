@@ -107,7 +107,7 @@ json_t *opc_cuda_file_json(const opc_cuda_facts_t *facts, const char *origin, co
   }
   for (size_t i = 0; i < facts->log.count; i++) {
     const opc_cuda_call_t *call = &facts->log.calls[i];
-    opc_cuda_call_t named = *call; /* a kept log is not to say where things lie on somebody's machine */
+    opc_cuda_call_t named = *call; /* a kept log must not reveal paths of somebody's machine */
     named.library = opc_base_name(call->library);
     named.kernel_library = call->kernel_library ? opc_base_name(call->kernel_library) : "";
     opc_json_append(&calls, opc_cuda_call_json(&named));

@@ -5,7 +5,7 @@ static void clock_join(opc_cuda_clock_t *clock, const opc_cuda_clock_t *other) {
     if (other->work[i] > clock->work[i]) clock->work[i] = other->work[i];
 }
 
-/* Index; OPC_CUDA_ORDER_STREAMS: no room. */
+/* Returns the index; OPC_CUDA_ORDER_STREAMS: no room. */
 static size_t stream_index(opc_cuda_order_t *order, opc_cuda_stream_kind_t kind, uint64_t handle, int device) {
   for (size_t i = 0; i < order->stream_count; i++) {
     const struct opc_cuda_order_stream *stream = &order->streams[i];
@@ -21,7 +21,7 @@ static size_t stream_index(opc_cuda_order_t *order, opc_cuda_stream_kind_t kind,
   return order->stream_count++;
 }
 
-/* NULL: nobody recorded it in this log. */
+/* NULL: it was not recorded in this log. */
 static struct opc_cuda_order_event *event_find(opc_cuda_order_t *order, uint64_t handle) {
   for (size_t i = 0; i < order->event_count; i++)
     if (order->events[i].handle == handle) return &order->events[i];
@@ -44,7 +44,7 @@ void opc_cuda_order_begin(opc_cuda_order_t *order, uint64_t stream, int device) 
                                               : OPC_CUDA_STREAM_CREATED;
   *order = (opc_cuda_order_t){0};
   size_t current = stream_index(order, kind, stream, device);
-  order->streams[current].clock.work[current] = 1; /* whatever made the arguments */
+  order->streams[current].clock.work[current] = 1; /* the work that created the arguments */
 }
 
 static void host_waits_for_device(opc_cuda_order_t *order, int device) {
@@ -82,7 +82,7 @@ bool opc_cuda_order_step(opc_cuda_order_t *order, const opc_cuda_call_t *call, o
   if (call->kind == OPC_CUDA_DEVICE_SYNCHRONIZE) host_waits_for_device(order, call->device);
   struct opc_cuda_order_event *event = event_find(order, call->event);
   if (call->kind == OPC_CUDA_EVENT_SYNCHRONIZE && event) clock_join(&order->host, &event->clock);
-  bool is_over = call->kind == OPC_CUDA_QUERY && call->code == 0; /* what follows on the host comes after it */
+  bool is_over = call->kind == OPC_CUDA_QUERY && call->code == 0; /* later calls of the host come after it */
   if (is_over && event) clock_join(&order->host, &event->clock);
   if (!is_of_stream(call)) return false;
 

@@ -15,9 +15,9 @@ static const struct {
     [OPC_CUDA_HOLDS_TENSORS] = {"device_memory.tensor", "bytes of tensors on the device"},
 };
 
-/* ---- taking and giving back ---- */
+/* ---- allocating and releasing ---- */
 
-/* What the call takes, or gives back. False: nothing. */
+/* What the call allocates or releases. False: nothing. */
 static bool is_about(const opc_cuda_call_t *call, opc_cuda_holding_t *out_holding, uint64_t *out_handle,
                      bool *out_takes) {
   *out_takes = call->kind == OPC_CUDA_ALLOCATE || call->kind == OPC_CUDA_HOST_ALLOCATE ||
@@ -59,7 +59,7 @@ static void take(opc_cuda_tracker_t *tracker, opc_cuda_holding_t holding, uint64
       (struct opc_cuda_item){.holding = holding, .handle = handle, .bytes = call->bytes, .made_by = *call};
 }
 
-/* From the last on: what a call takes and gives back lies at the end. */
+/* Searches from the end: what a call allocates and releases itself is there. */
 static void give_back(opc_cuda_tracker_t *tracker, opc_cuda_holding_t holding, uint64_t handle) {
   for (size_t i = tracker->count; i-- > 0;) {
     if (tracker->items[i].holding != holding || tracker->items[i].handle != handle) continue;
@@ -101,7 +101,7 @@ bool opc_cuda_tracker_grew(const opc_cuda_tracker_t *tracker) {
   return false;
 }
 
-/* In each of the last OPC_CUDA_TRACKER_STEADY rounds. */
+/* True: it grew in each of the last OPC_CUDA_TRACKER_STEADY rounds. */
 static bool is_steady(const opc_cuda_tracker_t *tracker, opc_cuda_holding_t holding) {
   size_t count = tracker->reading_count;
   if (count <= OPC_CUDA_TRACKER_STEADY || tracker->incomplete) return false;
@@ -110,7 +110,7 @@ static bool is_steady(const opc_cuda_tracker_t *tracker, opc_cuda_holding_t hold
   return true;
 }
 
-/* The call that made what was taken last, of this kind; false: none did (tensors). */
+/* The call that made the last allocation of this kind; false: there is none (tensors). */
 static bool find_maker(const opc_cuda_tracker_t *tracker, opc_cuda_holding_t holding, opc_cuda_call_t *out) {
   for (size_t i = tracker->count; i-- > 0;) {
     if (tracker->items[i].holding != holding) continue;

@@ -1,5 +1,5 @@
-/* determinism: the same call gives the same bits, whatever else is different. Here the cases of one sample;
- * determinism_once.c has the aggregating one. */
+/* determinism: the same call gives the same bits, whatever else is different. The cases of single samples are here;
+ * determinism_once.c has the aggregate case. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "checks/framework/outcome.h"
 #include "memory/poison.h"
 
-/* ---- the case of a sample ---- */
+/* ---- a sample's case ---- */
 
 typedef struct sample_case {
   opc_case_context_t *context;
@@ -21,10 +21,10 @@ typedef struct sample_case {
   opc_error_t *error;
   opc_trial_outcome_t first;
   bool uses_generator;
-  bool floating;   /* some argument is */
-  bool says_dtype; /* and the default dtype has no say in the result's */
-  bool differs;    /* found: what else differs may follow from that */
-  bool handles;    /* the last comparison: it differed in addresses alone */
+  bool floating;   /* some argument is floating */
+  bool says_dtype; /* the default dtype does not affect the result's dtype */
+  bool differs;    /* a difference was found; others may follow from it */
+  bool handles;    /* the last comparison: only addresses differed */
   int calls;
 } sample_case_t;
 
@@ -41,8 +41,8 @@ static bool is_unwritten(const opc_result_item_t *item) {
   return true;
 }
 
-/* What differs holds the bytes that new memory is filled with, and nothing else, in both: nobody wrote it. That is
- * check initialisation's finding; a placeholder may have any dtype. */
+/* All differing items consist of the fill byte of new memory on both sides, so they are unwritten. Check initialisation
+ * reports that; a placeholder may have any dtype. */
 static bool differ_in_unwritten(const opc_result_t *left, const opc_result_t *right) {
   bool differ = false;
   for (size_t i = 0; i < left->count && left->count == right->count; i++) {
@@ -53,12 +53,12 @@ static bool differ_in_unwritten(const opc_result_t *left, const opc_result_t *ri
   return differ;
 }
 
-/* Runs under conditions and compares with the first call. *out_differs; the text says where. */
+/* Runs under `conditions` and compares with the first call. *out_differs: they differ, and the text says where. */
 static opc_status_t compare_under(sample_case_t *run, const opc_trial_t *trial, const char *name, opc_text_t *out,
                                   bool *out_differs) {
   opc_trial_outcome_t again = {0};
   opc_status_t status = opc_trial_run(trial, &again, run->error);
-  /* Where it strays outside its tensors it gives what lies there: check memory's finding. */
+  /* If it reads out of bounds, the result depends on the memory there: check memory reports that. */
   *out_differs = status == OPC_OK && opc_trial_differ(&run->first, &again, name, out) && !opc_trial_strays() &&
                  !differ_in_unwritten(&run->first.result, &again.result);
   run->handles = *out_differs && again.outcome == OPC_CALL_RETURNED && run->first.outcome == OPC_CALL_RETURNED &&
@@ -68,8 +68,8 @@ static opc_status_t compare_under(sample_case_t *run, const opc_trial_t *trial, 
   return status;
 }
 
-/* By PyTorch's convention the default dtype decides where a result is floating and no argument says how: all are
- * integers, each item of a list has a result of its own, a dtype that could be given is not. */
+/* By PyTorch's convention, the default dtype applies where a floating result gets no dtype from an argument: all
+ * arguments are integers, each item of a list has its own result, or an optional dtype is not given. */
 static void look_at_arguments(sample_case_t *run) {
   const opc_sample_t *sample = run->context->sample;
   bool decides = false;
@@ -87,7 +87,7 @@ static void look_at_arguments(sample_case_t *run) {
   run->says_dtype = !decides && run->floating;
 }
 
-/* The call that all others are compared with, and what shows in one call. */
+/* The call that all others are compared with, and what one call shows by itself. */
 static opc_status_t first_call(sample_case_t *run, bool plain) {
   opc_case_context_t *context = run->context;
   opc_trial_t trial = trial_of(run, 0, "the operator");
@@ -111,7 +111,7 @@ static opc_status_t first_call(sample_case_t *run, bool plain) {
   return status;
 }
 
-/* The same call a few times: whether they differ among each other. */
+/* Repeats the same call a few times, to see whether the results differ from each other. */
 static opc_status_t differ_among_each_other(sample_case_t *run, const opc_trial_t *trial, bool *out_differ) {
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t first = {0};
   opc_status_t status = opc_trial_run(trial, &first, run->error);
@@ -124,8 +124,8 @@ static opc_status_t differ_among_each_other(sample_case_t *run, const opc_trial_
   return status;
 }
 
-/* What differs although nothing was changed on purpose: tensors may lie elsewhere all the same. That is the reason
- * where calls with their memory held in place agree, and others differ again. */
+/* The result differs although nothing was changed on purpose; but tensors may be at other addresses. Addresses are the
+ * cause if calls with fixed memory agree and other calls differ again. */
 static opc_status_t is_of_address(sample_case_t *run, bool *out_of_address) {
   bool in_place = true, again = false;
   opc_trial_t trial = trial_of(run, 0, "a call in the same memory as before");
@@ -177,7 +177,7 @@ static const struct condition_row requires_grad_row = {OPC_TRIAL_REQUIRES_GRAD, 
                                                        "a call on arguments that require gradients"};
 enum { CONDITION_ROWS = sizeof condition_rows / sizeof *condition_rows, AGAIN = 3 };
 
-/* Another path for gradients may round otherwise, as some of libtorch's own do. */
+/* The code path with gradients may round differently, as in some of libtorch's own operators. */
 static opc_status_t is_rounding(sample_case_t *run, const opc_result_t *got, bool *out_rounding) {
   opc_case_context_t *context = run->context;
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
@@ -199,7 +199,7 @@ static opc_status_t is_rounding(sample_case_t *run, const opc_result_t *got, boo
   return status;
 }
 
-/* A refusal of arguments for their requires_grad is check autograd's business. */
+/* Check autograd reports arguments that are refused because of requires_grad. */
 static opc_status_t check_grad(sample_case_t *run, const struct condition_row *row, bool *out_differs) {
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
@@ -216,7 +216,7 @@ static opc_status_t check_grad(sample_case_t *run, const struct condition_row *r
   return status;
 }
 
-/* All at once; only where that differs, each alone. */
+/* All conditions at once; each one alone only if that differs. */
 static opc_status_t check_conditions(sample_case_t *run) {
   OPC_SCOPED(opc_text_clear) opc_text_t together = {0}, text = {0};
   unsigned conditions = OPC_TRIAL_ELSEWHERE | OPC_TRIAL_NO_GRAD;
@@ -225,8 +225,7 @@ static opc_status_t check_conditions(sample_case_t *run) {
   if (!run->uses_generator && !opc_operator_is_seeded(run->context->op)) conditions |= OPC_TRIAL_OTHER_SEED;
   opc_trial_t trial = trial_of(run, conditions, "a call in other surroundings");
   opc_status_t status = compare_under(run, &trial, "in other surroundings it", &together, &run->differs);
-  for (int i = 0; status == OPC_OK && run->differs && !found && i < AGAIN;
-       i++) { /* not by chance, or in spite of none */
+  for (int i = 0; status == OPC_OK && run->differs && !found && i < AGAIN; i++) { /* to rule out chance */
     trial = trial_of(run, 0, "the operator, once more");
     opc_text_reset(&text);
     status = compare_under(run, &trial, "a later run", &text, &found);
@@ -247,14 +246,14 @@ static opc_status_t check_conditions(sample_case_t *run) {
     if (status == OPC_OK && differs && row->condition != OPC_TRIAL_NO_GRAD)
       opc_finding_fail(run->finding, row->rule, "%s", opc_text_c(&text));
   }
-  /* A call that strays outside its tensors was not compared: it may be the one. */
+  /* A call that goes out of bounds was not compared: it may be the cause. */
   if (status == OPC_OK && run->differs && !found && !opc_trial_strays())
     opc_finding_fail(run->finding, "determinism.run_to_run", "%s; none of the changes does that alone",
                      opc_text_c(&together));
   return status;
 }
 
-/* New data where other data was before: as a program sees it whose allocator gives memory out again. */
+/* New data where other data was before: this is what programs do whose allocator reuses memory. */
 static opc_status_t check_same_place(sample_case_t *run) {
   opc_places_t *places = NULL;
   opc_trial_outcome_t own = {0}, there = {0}, elsewhere = {0};
@@ -290,7 +289,7 @@ release:
   return status;
 }
 
-/* On a real device: the kernels of the call share it with others. */
+/* On a real device, the call's kernels then run concurrently with others. */
 static opc_status_t check_busy(sample_case_t *run) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   int calls = 0;

@@ -10,7 +10,7 @@ enum { STEP_NS = 1000 * 1000, STEPS = 100 };
 
 static bool is_alone(void) {
   struct stat tasks;
-  return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3; /* itself, its parent, one task */
+  return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3; /* the directory itself, its parent, one task */
 }
 
 opc_status_t opc_threads_list(opc_threads_t *out, opc_error_t *error) {
@@ -33,7 +33,7 @@ void opc_threads_clear(opc_threads_t *threads) {
   *threads = (opc_threads_t){0};
 }
 
-/* An empty list stands for one thread, which is in every other list. */
+/* An empty list means only one thread, which is also in every other list. */
 static size_t count_new(const opc_threads_t *before, const opc_threads_t *now) {
   size_t count = 0;
   for (size_t i = 0; i < now->count; i++) {
@@ -44,7 +44,7 @@ static size_t count_new(const opc_threads_t *before, const opc_threads_t *now) {
   return count;
 }
 
-/* Until the new threads have ended; false: some stayed. Where there are none the others get the whole time. */
+/* Waits until the new threads have ended; false: some are left. If there are none, other threads get the full time. */
 static opc_status_t wait_for_threads(const opc_threads_t *before, size_t new_ones, bool *out_ended,
                                      opc_error_t *error) {
   const struct timespec step = {.tv_nsec = STEP_NS};
@@ -65,7 +65,7 @@ bool opc_asynchronous_found(void) { return found; }
 
 opc_status_t opc_asynchronous_check(const opc_call_t *call, const opc_threads_t *before, opc_result_t *result,
                                     opc_finding_t *finding, opc_error_t *error) {
-  static bool waited; /* a pool works for each call alike: once is enough */
+  static bool waited; /* a thread pool behaves alike for each call: waiting once is enough */
   opc_threads_t now = {0};
   opc_result_t later = {0};
   opc_text_t text = {0};

@@ -13,7 +13,7 @@ static const opc_dtype_t dtypes[] = {OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT64,   OPC
 static const char *const variants[] = {"all.larger", "all.empty0"};
 enum { DTYPES = sizeof dtypes / sizeof *dtypes, VARIANTS = sizeof variants / sizeof *variants };
 
-/* ---- what is no tensor ---- */
+/* ---- arguments that are not tensors ---- */
 
 enum { PLAIN_FLOAT = 1 << 0, PLAIN_BOOL = 1 << 1, PLAIN_INT = 1 << 2 };
 static const struct plain_change {
@@ -22,12 +22,12 @@ static const struct plain_change {
 } plain_changes[] = {
     {PLAIN_FLOAT, "other floating-point numbers"},
     {PLAIN_BOOL, "every flag turned"},
-    {PLAIN_FLOAT | PLAIN_BOOL, "other floating-point numbers and every flag turned"}, /* a dropout wants both */
+    {PLAIN_FLOAT | PLAIN_BOOL, "other floating-point numbers and every flag turned"}, /* a dropout needs both */
     {PLAIN_INT, "other integers"}};
 enum { PLAIN_CHANGES = sizeof plain_changes / sizeof *plain_changes };
 const size_t opc_change_first_misfit = DTYPES + VARIANTS + PLAIN_CHANGES;
 
-/* Which kinds were there to change. */
+/* The kinds of arguments that were there to change. */
 static unsigned plain_change(opc_value_t *value, unsigned kinds) {
   unsigned changed = 0;
   for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
@@ -45,7 +45,7 @@ static unsigned plain_change(opc_value_t *value, unsigned kinds) {
   return changed;
 }
 
-/* An argument that was not given: a flag is false by default, most often. */
+/* An argument that was not given: a flag's default is mostly false. */
 static unsigned absent_change(const opc_type_t *type, opc_value_t *value, bool *absent, unsigned kinds) {
   unsigned kind = type->kind == OPC_TYPE_FLOAT ? PLAIN_FLOAT : type->kind == OPC_TYPE_BOOL ? PLAIN_BOOL : 0;
   if (!(kind & kinds)) return 0;
@@ -55,13 +55,13 @@ static unsigned absent_change(const opc_type_t *type, opc_value_t *value, bool *
   return kind;
 }
 
-/* ---- one tensor: a shape that does not fit ---- */
+/* ---- one tensor: a wrong shape ---- */
 
 typedef enum shape_change { SHAPE_LONGER = 0, SHAPE_DIMENSION, SHAPE_CHANGES } shape_change_t;
 static const char *const shape_words[SHAPE_CHANGES] = {"made longer by one", "given one dimension more"};
 enum { SHAPED_TENSORS = 3 };
 
-/* False: it has no such shape. */
+/* False: there is no such shape for it. */
 static bool shape_tensor(opc_tensor_spec_t *spec, shape_change_t change) {
   if (spec->storage || spec->identity || (change == SHAPE_LONGER ? spec->ndim == 0 : spec->ndim == OPC_MAX_DIMS))
     return false;
@@ -73,7 +73,7 @@ static bool shape_tensor(opc_tensor_spec_t *spec, shape_change_t change) {
   return true;
 }
 
-/* ---- all of them ---- */
+/* ---- all kinds ---- */
 
 opc_change_state_t opc_change_make(const opc_operator_t *op, const opc_sample_t *sample, size_t number,
                                    opc_sample_t *out, char *what, size_t size) {

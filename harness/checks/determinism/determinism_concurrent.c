@@ -1,10 +1,10 @@
 /* Two threads that call the operator at once.
  *
- * Calls of a few microseconds seldom meet in the few instructions that a race needs. So one thread, the held one, is
- * stopped in its call, and the other one makes a whole call before the first goes on: any scheduler may do that, and
- * what a call keeps in memory that is not its own is then another's. It is stopped where it asks for memory, and where
- * it first touches a tensor's, an argument's or one that it asked for, anywhere or at the last page: those are the same
- * places in every run. And at moments spread over the call: they are not. */
+ * Calls of a few microseconds seldom overlap in the few instructions that a race needs. So one thread, the held one, is
+ * stopped during its call, and the other one makes a complete call before the first resumes. Any scheduler may do that,
+ * and data that the call keeps in shared memory is then overwritten. The held thread stops where it allocates memory
+ * and where it first touches a tensor's memory (an argument's or its own), anywhere or on the last page: these places
+ * are the same in every run. It also stops at moments spread over the call: these are not. */
 #include "checks/determinism/determinism_threads.h"
 
 #include <errno.h>
@@ -26,41 +26,41 @@
 
 static const long NS_MOST = 1000 * 1000 * 1000;
 enum {
-  ARGUMENTS = 4,             /* tensors that the held one is stopped at, at most */
-  ALLOCATIONS = 3,           /* and blocks that the operator asks for */
+  ARGUMENTS = 4,             /* tensors at which the held thread is stopped, at most */
+  ALLOCATIONS = 3,           /* and blocks that the operator allocates */
   MOMENTS = 8,               /* spread over the call */
   MOMENT_SIGNAL = 5,         /* from SIGRTMIN on; the last ones are Valgrind's */
-  HOLD_NS = 2 * 1000 * 1000, /* at most: the held thread may have a lock that the other one waits for */
-  VAIN_HOLDS = 3             /* that ended so, before no more are tried */
+  HOLD_NS = 2 * 1000 * 1000, /* at most: the held thread may hold a lock that the other one waits for */
+  VAIN_HOLDS = 3             /* timeouts of that kind before giving up */
 };
 
-/* Where the held one stops. */
+/* Where the held thread stops. */
 typedef struct point {
   enum { POINT_NOWHERE = 0, POINT_ARGUMENT, POINT_ALLOCATION, POINT_MOMENT, POINT_KINDS } kind;
-  size_t number; /* of the leaf, of the allocation in its call, of the moment */
+  size_t number; /* of the tensor argument, of the allocation in its call, of the moment */
   enum {
     PART_TOUCH = 0,
     PART_LAST_PAGE,
     PART_GIVEN,
     PARTS
-  } part; /* of an allocation or a leaf; GIVEN: where it is asked for */
+  } part; /* of an allocation or a tensor argument; GIVEN: where it is allocated */
 } point_t;
 
-/* One that calls, on arguments of its own. */
+/* A thread that calls, on arguments of its own. */
 typedef struct caller {
-  opc_op_handle_t *handle; /* its own: a handle keeps its stack */
+  opc_op_handle_t *handle; /* its own, because a handle keeps its stack */
   opc_call_t call;
-  bool writes; /* mutable arguments are what they were before each call */
+  bool writes; /* mutable arguments are restored before each call */
   opc_trial_outcome_t alone, differing;
   bool differs;
-  double seconds; /* of its last call alone */
+  double seconds; /* of its last call while nothing else ran */
   opc_status_t status;
   opc_error_t error;
 } caller_t;
 
 typedef struct meeting {
   caller_t held, other;
-  timer_t timer; /* signals the held one */
+  timer_t timer; /* signals the held thread */
   point_t point;
   atomic_bool over;
 } meeting_t;
@@ -68,16 +68,16 @@ typedef struct meeting {
 /* ---- holding a thread ---- */
 
 typedef enum event { EVENT_NONE = 0, EVENT_START, EVENT_HELD, EVENT_DONE } event_t;
-static atomic_uint event; /* of the held one's call */
+static atomic_uint event; /* state of the held thread's call */
 static atomic_bool go_on;
-static atomic_uint go_on_word; /* counts */
+static atomic_uint go_on_word; /* counter */
 static atomic_bool in_vain;
-static atomic_bool inside; /* the operator */
+static atomic_bool inside; /* inside the operator */
 static point_t point;      /* of this call, for allocations */
 static size_t allocations; /* in this call */
 static bool reached;       /* there was something to stop at */
 
-/* Async-signal-safe. False: it took longer than the time; NULL: there is no hurry. */
+/* Async-signal-safe. False: timed out. `most` NULL: no time limit. */
 static bool futex_wait(atomic_uint *word, unsigned value, const struct timespec *most) {
   return syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, most, NULL, 0) == 0 || errno != ETIMEDOUT;
 }
@@ -87,7 +87,7 @@ static void futex_set(atomic_uint *word, unsigned value) {
   (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* Also in a signal handler. */
+/* Also called in a signal handler. */
 static void stop(void) {
   const struct timespec most = {.tv_nsec = HOLD_NS};
   unsigned word = atomic_load(&go_on_word);
@@ -106,13 +106,13 @@ static void on_moment(int signal_number) {
   errno = before;
 }
 
-/* The pages of a block that has pages to itself. */
+/* The pages of a block that shares no page. */
 static void stop_at(const void *data, size_t bytes) {
   static const uintptr_t page = 4096;
   opc_guard_block_t block;
   uintptr_t start = (uintptr_t)data / page * page, end = ((uintptr_t)data + bytes + page - 1) / page * page;
   if (!bytes || !opc_guard_find(data, &block)) return;
-  if (point.part == PART_LAST_PAGE && end - start == page) return; /* the first is the last */
+  if (point.part == PART_LAST_PAGE && end - start == page) return; /* the first page is the last */
   if (point.part == PART_LAST_PAGE) start = end - page;
   reached = opc_trap_arm((void *)start, end - start, stop);
 }
@@ -156,7 +156,7 @@ static void disarm(const meeting_t *meeting) {
 
 /* ---- calls ---- */
 
-/* meeting: of the held one, which stops; NULL: nobody stops. */
+/* meeting: the held thread's, which stops; NULL: the thread does not stop. */
 static opc_status_t caller_call(caller_t *caller, const meeting_t *meeting) {
   opc_call_t *call = &caller->call;
   opc_status_t status = caller->writes ? opc_call_restore(call, &caller->error) : OPC_OK;
@@ -178,14 +178,14 @@ static void caller_returns_free(caller_t *caller) {
   call->return_count = 0;
 }
 
-/* False: nothing more is to be learned. */
+/* False: nothing more can be learned. */
 static bool caller_compare(caller_t *caller, const meeting_t *meeting) {
   opc_trial_outcome_t now = {0};
   caller->status = caller_call(caller, meeting);
   if (caller->status == OPC_OK) caller->status = opc_trial_look(&caller->call, &now, &caller->error);
   bool differs = caller->status == OPC_OK && opc_trial_differ(&now, &caller->alone, "alone it", NULL);
   if (differs && meeting && now.outcome != OPC_CALL_RETURNED)
-    differs = false; /* it may be a system call that the trap made fail */
+    differs = false; /* the trap may have made a system call fail */
   opc_trial_outcome_clear(&now);
   if (differs) caller->status = opc_trial_take(&caller->call, &caller->differing, &caller->error);
   caller->differs =
@@ -200,7 +200,7 @@ static void *held_run(void *context) {
   struct sigevent told = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN + MOMENT_SIGNAL};
   told._sigev_un._tid = gettid();
   bool timed = timer_create(CLOCK_MONOTONIC, &told, &meeting->timer) == 0;
-  opc_bridge_threads(1); /* is each thread's own */
+  opc_bridge_threads(1); /* is thread-local */
   for (;;) {
     unsigned now;
     while ((now = atomic_load(&event)) != EVENT_START) (void)futex_wait(&event, now, NULL);
@@ -213,7 +213,8 @@ static void *held_run(void *context) {
   return NULL;
 }
 
-/* One call of the held thread, and one of the other where it stops. False: nothing more is to be learned. */
+/* Makes one call of the held thread, and one of the other thread while it is stopped. False: nothing more can be
+ * learned. */
 static bool round_run(meeting_t *meeting) {
   unsigned now;
   bool useful = true;
@@ -243,14 +244,14 @@ static void other_run(meeting_t *meeting) {
       meeting->point = (point_t){.kind = kind, .number = i / rows[kind].parts, .part = i % rows[kind].parts};
       useful = round_run(meeting);
       vain += atomic_load(&in_vain);
-      if (meeting->point.part == PART_TOUCH && !reached) break; /* no more of them */
+      if (meeting->point.part == PART_TOUCH && !reached) break; /* there are no more of them */
     }
   }
   atomic_store(&meeting->over, true);
   futex_set(&event, EVENT_START);
 }
 
-/* False: the system has no thread for us. */
+/* False: the system could not create a thread. */
 static bool meet(meeting_t *meeting) {
   struct sigaction moment = {.sa_handler = on_moment, .sa_flags = SA_RESTART}, before;
   sigemptyset(&moment.sa_mask);
@@ -268,8 +269,8 @@ static bool meet(meeting_t *meeting) {
 
 /* ---- before and after ---- */
 
-/* Makes the arguments and calls alone, twice. *out_steady: the same arguments give the same bits again (an object may
- * have changed, or a shape). */
+/* Makes the arguments and calls twice, alone. *out_steady: the same arguments give the same bits again (an object or a
+ * shape may have changed). */
 static opc_status_t caller_prepare(caller_t *caller, opc_case_context_t *context, const opc_sample_t *sample,
                                    opc_replay_t *values, bool *out_steady, opc_error_t *error) {
   opc_call_options_t options = {

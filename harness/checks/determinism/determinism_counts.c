@@ -1,4 +1,4 @@
-/* The operator with several intra-op threads against itself with one. */
+/* Compares the operator with several intra-op threads to itself with one. */
 #include "checks/determinism/determinism_threads.h"
 
 #include <math.h>
@@ -11,13 +11,13 @@
 #include "memory/trap.h"
 #include "memory/valgrind_requests.h"
 
-/* Three do not divide what two and four do. */
+/* Three does not divide what two and four divide. */
 enum { THREADS = 3, LINGER_STEP_NS = 200 * 1000, LINGER_STEPS = 200 };
 
-static const double seconds_of_a_thread = 2e-6; /* at least, of one that had work */
+static const double seconds_of_a_thread = 2e-6; /* minimum of a thread that had work */
 
-/* Where one of the threads is held up until the others have done their work: what they share is then changed between
- * its looks at it. Early in each third of the largest argument, for whichever thread runs first must be held. */
+/* Where one thread is held up until the others have done their work: data that they share then changes between its
+ * accesses. Early in each third of the largest argument, because the thread that runs first must be held. */
 typedef enum held_up {
   HELD_NOWHERE = 0,
   HELD_NOWHERE_AGAIN,
@@ -25,8 +25,8 @@ typedef enum held_up {
   HELD_SECOND,
   HELD_THIRD,
   RUNS
-} held_up_t;                              /* in the order that they run in */
-static const double work_meanwhile = 0.6; /* of that of all threads */
+} held_up_t;                              /* in the order of the runs */
+static const double work_meanwhile = 0.6; /* as a fraction of all threads' work */
 
 static void report(const opc_grown_t *grown, const opc_operator_t *op, const char *rule, opc_text_t *text,
                    opc_finding_t *finding) {
@@ -35,14 +35,14 @@ static void report(const opc_grown_t *grown, const opc_operator_t *op, const cha
   opc_finding_fail(finding, rule, "%s", opc_text_c(text));
 }
 
-/* ---- another order of adding, or wrong ---- */
+/* ---- another summation order, or wrong ---- */
 
-/* n numbers that are added one after the other, in any order, are wrong by no more than n roundings of the largest sum
- * on the way, and that is no larger than all numbers that an element is made of. */
+/* The error of adding n numbers, in any order, is at most n roundings of the largest intermediate sum. That sum is at
+ * most the sum of all numbers that contribute to an element. */
 typedef struct rounding {
   const opc_result_t *left, *right;
-  double largest, numel; /* of the arguments: absolute value, elements of the largest one */
-  double unit;           /* in the last place of 1, of the coarsest of them */
+  double largest, numel; /* of the arguments: largest absolute value; numel of the largest one */
+  double unit;           /* in the last place of 1, for the coarsest dtype */
 } rounding_t;
 
 /* A NaN is a NaN, whatever its sign. */
@@ -72,7 +72,7 @@ static bool is_rounding(size_t number, int64_t element, void *context) {
   return subprocess == 0.0 || subprocess <= rounding->numel * unit * fmax(size, terms * rounding->largest);
 }
 
-/* widest: the arguments are as wide as can be. */
+/* widest: the arguments have the widest dtype. */
 static bool only_rounding(const opc_grown_t *grown, bool widest, const opc_trial_outcome_t *one,
                           const opc_trial_outcome_t *several) {
   rounding_t rounding = {.left = &one->result, .right = &several->result, .numel = (double)grown->numel};
@@ -86,14 +86,14 @@ static bool only_rounding(const opc_grown_t *grown, bool widest, const opc_trial
 
 static double linger_until; /* processor time of the process */
 
-/* In the fault handler. */
+/* Called in the fault handler. */
 static void linger(void) {
   const struct timespec time = {.tv_nsec = LINGER_STEP_NS};
   for (int step = 0; step < LINGER_STEPS && opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) < linger_until; step++)
     (void)nanosleep(&time, NULL);
 }
 
-/* The call's arguments have places. */
+/* The call's arguments have fixed addresses. */
 static void hold_up(const opc_call_t *call, held_up_t where) {
   static const uintptr_t page = 4096;
   const opc_tensor_meta_t *largest = NULL;
@@ -109,11 +109,11 @@ static void hold_up(const opc_call_t *call, held_up_t where) {
 }
 
 typedef struct effort {
-  double all, others; /* processor time of a call: of all threads, of all but this one */
+  double all, others; /* processor time of a call: of all threads, of all except this one */
 } effort_t;
 
-/* Held up only with places. `effort` (may be NULL) is that of a call before, and becomes that of this one where it is
- * less. */
+/* Holds a thread only at fixed addresses. `effort` (may be NULL) is the smallest of earlier calls; this call may lower
+ * it. */
 static opc_status_t call_with(const opc_trial_t *trial, int threads, held_up_t where, effort_t *effort,
                               opc_call_t *call, opc_error_t *error) {
   opc_status_t status = opc_trial_make(trial, call, error);
@@ -139,8 +139,8 @@ static opc_status_t run_with(const opc_trial_t *trial, int threads, opc_trial_ou
   return status;
 }
 
-/* One more with several threads. *out_differs: from `before`, and the text says where. One that throws may have given
- * its memory to the system: EFAULT. */
+/* Runs once more with several threads. *out_differs: differs from `before`, and the text says where. A call that throws
+ * may have passed its memory to the system: EFAULT. */
 static opc_status_t run_again(const opc_trial_t *trial, held_up_t where, effort_t *effort,
                               const opc_trial_outcome_t *before, opc_text_t *out, bool *out_differs,
                               opc_error_t *error) {
@@ -155,7 +155,7 @@ static opc_status_t run_again(const opc_trial_t *trial, held_up_t where, effort_
   return status;
 }
 
-/* The first with several threads. *out is left empty where it is as with one. */
+/* First run with several threads. *out stays empty if the result is the same as with one. */
 static opc_status_t run_first(const opc_trial_t *trial, effort_t *effort, const opc_trial_outcome_t *one,
                               opc_trial_outcome_t *out, bool *out_differs, opc_error_t *error) {
   opc_call_t call;
@@ -169,8 +169,8 @@ static opc_status_t run_first(const opc_trial_t *trial, effort_t *effort, const 
   return status;
 }
 
-/* With one thread for all that the operator calls in turn, and several for itself. *out_inside: then it is as with one:
- * the parts are libtorch's own. */
+/* One thread for everything that the operator calls in turn, several for its own code. *out_inside: the result is then
+ * as with one thread, so the parallel parts are libtorch's own. */
 static opc_status_t is_inside(const opc_trial_t *trial, const opc_trial_outcome_t *one, bool *out_inside,
                               opc_error_t *error) {
   opc_trial_outcome_t outer = {0};
@@ -182,7 +182,7 @@ static opc_status_t is_inside(const opc_trial_t *trial, const opc_trial_outcome_
   return status;
 }
 
-/* In float64, where the operator takes it, rounding is small enough for nothing else to hide in it. */
+/* In float64, if the operator accepts it, rounding is too small to hide anything else. */
 static opc_status_t judge(const opc_trial_t *trial, const opc_grown_t *grown, const opc_trial_outcome_t *one,
                           const opc_trial_outcome_t *several, bool *out_rounding, opc_error_t *error) {
   opc_sample_t wide = {0};
@@ -216,7 +216,7 @@ opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *g
   bool rounding = false, inside = false, differs = false, nondeterministic = false;
   trial.places = opc_places_new(&grown->sample);
   if (!trial.places) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a larger sample");
-  opc_cpu_memory_plain(); /* to map guards for large tensors, again and again, would cost more than the calls */
+  opc_cpu_memory_plain(); /* mapping guards for large tensors again and again would cost more than the calls */
   effort_t effort = {0};
   opc_status_t status = run_with(&trial, 1, &one, error);
   if (status == OPC_OK) status = run_first(&trial, &effort, &one, &first, &differs, error);

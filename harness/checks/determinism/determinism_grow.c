@@ -7,12 +7,11 @@
 #include "checks/framework/case_run.h"
 #include "plan/variant/resize.h"
 
-/* Of a size, at a time; more after a step that took little time, as far as the next one can be expected to take no more
- * than seconds_most. */
+/* Factor per step for a size. Larger after a fast step, as long as the next one should take at most seconds_most. */
 enum { GROWTH = 5 };
-static const double seconds_enough = 0.0005; /* a step more may take 125 times as long */
+static const double seconds_enough = 0.0005; /* the next step may take 125 times as long */
 static const double seconds_most = 0.004, seconds_least = 2e-6;
-static const double seconds_fewer = 0.0002; /* of what is called some fifty times */
+static const double seconds_fewer = 0.0002; /* for operators that are called about fifty times */
 static const int64_t numel_max = 4 << 20;
 
 /* ---- sizes ---- */
@@ -29,7 +28,7 @@ static const opc_tensor_spec_t *largest_of(const opc_sample_t *sample, size_t *o
 
 typedef struct growing {
   opc_enlargement_t growth;
-  size_t largest; /* that tensor's number */
+  size_t largest; /* index of that tensor */
 } growing_t;
 
 static bool where_grows(const opc_variant_tensor_t *tensor, size_t number, int dim, void *context) {
@@ -38,7 +37,7 @@ static bool where_grows(const opc_variant_tensor_t *tensor, size_t number, int d
          (growing->growth.size != 1 || (dim == 0 && number == growing->largest));
 }
 
-/* *out_largest: elements of the largest tensor; 0: it cannot grow so. measures: the sample stays what it is. */
+/* *out_largest: elements of the largest tensor; 0: it cannot grow in this way. measures: the sample stays unchanged. */
 static opc_status_t grow(opc_sample_t *sample, const opc_enlargement_t *growth, int64_t numel, bool measures,
                          int64_t *out_largest, opc_error_t *error) {
   growing_t growing = {.growth = *growth};
@@ -89,7 +88,7 @@ opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sam
 
 /* ---- search ---- */
 
-/* One call. *out_largest: elements of the largest tensor; 0: not so. */
+/* One call. *out_largest: elements of the largest tensor; 0: not possible. */
 static opc_status_t step(opc_case_context_t *context, const opc_sample_t *sample, const opc_enlargement_t *growth,
                          opc_replay_t *values, int64_t *out_largest, double *out_seconds, opc_error_t *error) {
   opc_sample_t larger = {0};
@@ -110,7 +109,7 @@ release:
   return status;
 }
 
-/* The largest factor up to `most` at which no tensor has more than `numel` elements; at least 1. */
+/* The largest factor up to `most` for which no tensor has more than `numel` elements; at least 1. */
 static int64_t factor_within(const opc_sample_t *sample, int64_t size, int64_t most, int64_t numel) {
   int64_t within = 1, largest;
   for (int64_t beyond = most + 1; beyond - within > 1;) {
@@ -122,8 +121,8 @@ static int64_t factor_within(const opc_sample_t *sample, int64_t size, int64_t m
   return within;
 }
 
-/* Time may grow with the cube of a size. Odd, so that the parts that threads get seldom have the same size or end where
- * a vector ends. */
+/* Time may grow with the cube of a size. The factor is odd, so that threads seldom get parts of equal size or parts
+ * that end at a vector's end. */
 static int64_t next_factor(const opc_sample_t *sample, const opc_enlargement_t *now, double seconds, int64_t numel,
                            int64_t fewer) {
   int64_t most = (int64_t)((double)now->factor * fmax(GROWTH, cbrt(seconds_most / fmax(seconds, seconds_least))));
@@ -156,7 +155,7 @@ opc_status_t opc_enlargement_search(opc_case_context_t *context, const opc_sampl
   return status;
 }
 
-/* ---- the rest ---- */
+/* ---- other functions ---- */
 
 void opc_grown_clear(opc_grown_t *grown) {
   opc_sample_clear(&grown->sample);

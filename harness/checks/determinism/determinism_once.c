@@ -1,5 +1,5 @@
-/* The aggregating case: what calls leave for later ones, several threads, and whether a tag for random numbers is true.
- */
+/* The aggregate case: what calls leave behind for later ones, several threads, and whether a tag for random numbers is
+ * true. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +17,13 @@ typedef struct once {
   opc_finding_t *finding;
   opc_error_t *error;
   size_t returned;       /* samples that were called */
-  bool nondeterministic; /* differs by itself: the samples' own cases say so */
+  bool nondeterministic; /* non-deterministic by itself: the samples' own cases report it */
   bool random;           /* takes numbers from a generator */
-  bool follows_seed;     /* another seed, other bits */
-  bool given_generator;  /* a sample brings one of its own */
+  bool follows_seed;     /* another seed gives other bits */
+  bool given_generator;  /* a sample passes its own generator */
   bool callable[OPC_SUBPROCESS_SAMPLES];
   int64_t compared;
-  opc_text_t done; /* for the words of a pass */
+  opc_text_t done; /* for the text of a pass */
 } once_t;
 
 static size_t sample_count(const once_t *once) {
@@ -48,10 +48,10 @@ static void add_done(once_t *once, const char *words) {
   opc_text_addf(&once->done, "%s%s", once->done.length ? ", " : "", words);
 }
 
-/* ---- each sample as it is ---- */
+/* ---- each sample unmodified ---- */
 
-/* These arguments were taken before. A call that is refused and, made again, is not, was refused for what calls before
- * it have left. */
+/* These arguments were accepted before. If a call is refused and the repeated call is not, earlier calls left something
+ * behind that caused the refusal. */
 static opc_status_t see_refusal(once_t *once, const opc_trial_t *trial, const opc_trial_outcome_t *first) {
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
   bool any_refused = opc_call_count().refused > 1;
@@ -65,7 +65,7 @@ static opc_status_t see_refusal(once_t *once, const opc_trial_t *trial, const op
   return status;
 }
 
-/* A copy in which each argument that may be a generator is one. False: there is none. */
+/* A copy in which every argument that accepts a generator gets one. False: there is none. */
 static bool give_generators(const opc_operator_t *op, opc_sample_t *sample) {
   bool any = false;
   for (size_t i = 0; i < sample->argument_count; i++) {
@@ -80,7 +80,7 @@ static bool give_generators(const opc_operator_t *op, opc_sample_t *sample) {
   return any;
 }
 
-/* It takes numbers from the default generator; given one of its own it has to take them from there. */
+/* It draws from the default generator; if it is given a generator, it must draw from that one. */
 static opc_status_t see_given_generator(once_t *once, const opc_sample_t *sample) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t given = {0};
   opc_trial_t trial = {.context = once->context, .sample = &given, .phase = "a call with a generator given"};
@@ -118,7 +118,7 @@ static opc_status_t see_sample(once_t *once, size_t number) {
   once->given_generator |= sample_holds(sample, OPC_VALUE_GENERATOR);
   if (number < OPC_SUBPROCESS_SAMPLES) once->callable[number] = true;
   if (used && context->device.type == OPC_DEVICE_CPU)
-    status = see_given_generator(once, sample); /* given generators are the CPU's */
+    status = see_given_generator(once, sample); /* generators passed as arguments are CPU generators */
   if (status != OPC_OK) goto release;
   trial.conditions = OPC_TRIAL_ELSEWHERE;
   status = opc_trial_run(&trial, &again, once->error);
@@ -132,7 +132,7 @@ release:
   opc_trial_outcome_clear(&first);
   opc_trial_outcome_clear(&again);
   opc_trial_outcome_clear(&other);
-  return status == OPC_ERR_UNSUPPORTED ? OPC_OK : status; /* that sample has its own verdicts */
+  return status == OPC_ERR_UNSUPPORTED ? OPC_OK : status; /* that sample's own cases report this */
 }
 
 static void check_seeded_tag(once_t *once, const opc_subprocess_t *subprocess) {
@@ -149,7 +149,7 @@ static void check_seeded_tag(once_t *once, const opc_subprocess_t *subprocess) {
 
 /* ---- against the subprocess ---- */
 
-/* Addresses of objects may be others in each process and after each call, and that is a warning of its own. */
+/* Addresses of objects may differ between processes and calls; that has its own warning. */
 static const char *rule_of(const char *rule, const opc_trial_outcome_t *left, const opc_trial_outcome_t *right) {
   const bool returned = left->outcome == OPC_CALL_RETURNED && right->outcome == OPC_CALL_RETURNED;
   return returned && opc_results_are_handles(&left->result, &right->result) ? "determinism.handle" : rule;
@@ -164,7 +164,7 @@ static void report_apart(once_t *once, const char *rule, const opc_trial_outcome
   opc_text_clear(&text);
 }
 
-/* Within that process. True: all that can be said is said. */
+/* Compares within that process. True: nothing more can be said. */
 static bool compare_within(once_t *once, const opc_subprocess_t *subprocess, size_t sample) {
   const opc_trial_outcome_t *stages[OPC_SUBPROCESS_STAGES];
   for (int stage = 0; stage < OPC_SUBPROCESS_STAGES; stage++)
@@ -190,7 +190,7 @@ static bool compare_within(once_t *once, const opc_subprocess_t *subprocess, siz
   return false;
 }
 
-/* The same calls here, where the operator was called with much else before. */
+/* The same calls in this process, where the operator was called many times before. */
 static opc_status_t compare_here(once_t *once, const opc_subprocess_t *subprocess, size_t sample) {
   opc_case_context_t *context = once->context;
   OPC_SCOPED(opc_replay_clear) opc_replay_t other = {0};
@@ -204,7 +204,7 @@ static opc_status_t compare_here(once_t *once, const opc_subprocess_t *subproces
   trial.conditions = OPC_TRIAL_ELSEWHERE;
   if (status == OPC_OK) status = opc_trial_run(&trial, &elsewhere, once->error);
   if (status != OPC_OK || !apart_first || opc_trial_differ(&here, &elsewhere, "", NULL))
-    return status; /* the latter: check address's finding */
+    return status; /* check address reports the latter */
   once->compared += opc_result_numel(&here.result);
   if (opc_trial_differ(&here, apart_first, "", NULL))
     report_apart(once, "determinism.order", &here, apart_first, "as the first call of a process it",

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Then the message; then each item, and its bytes behind it. */
+/* Followed by the message, then each item followed by its bytes. */
 typedef struct head {
   opc_record_key_t key;
   opc_call_outcome_t outcome;

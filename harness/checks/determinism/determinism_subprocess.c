@@ -29,12 +29,12 @@ static const double seconds_of_hang = 0.5 /* of processor time */, calls_of_hang
 typedef struct subprocess_log {
   sem_t wanted;
   opc_subprocess_stage_t stage;
-  bool calling; /* a call of the stage: on arguments that the operator takes */
+  bool calling; /* a call of the stage is running, on arguments that the operator accepts */
   bool strays, random;
   opc_enlargement_t large, medium;
   size_t refused;
   char before[BEFORE_SIZE], changed[96], turned[96];
-  size_t used; /* of records; whole ones only */
+  size_t used; /* bytes of complete records */
   unsigned char records[];
 } subprocess_log_t;
 
@@ -48,7 +48,7 @@ struct opc_subprocess {
 
 /* ---- records ---- */
 
-/* Where the log has no room for it the outcome is left out. */
+/* If the log has no room for the outcome, it is left out. */
 static void record_write(subprocess_log_t *log, opc_subprocess_stage_t stage, size_t sample,
                          const opc_trial_outcome_t *outcome) {
   opc_record_key_t key = {.stage = stage, .sample = sample};
@@ -81,7 +81,7 @@ typedef struct life {
   size_t count; /* of samples */
 } life_t;
 
-static void say_nothing(const char *what) { (void)what; } /* the crash record is the parent's */
+static void say_nothing(const char *what) { (void)what; } /* the crash record belongs to the parent */
 
 static opc_status_t other_call(life_t *life, opc_subprocess_stage_t stage, size_t sample, opc_trial_outcome_t *out,
                                opc_error_t *error) {
@@ -115,8 +115,7 @@ static opc_status_t own_values_run(life_t *life, opc_error_t *error) {
   return status;
 }
 
-/* A call with something changed, and then the one that is compared. False: it made a difference, and that is written
- * down. */
+/* Runs a changed call, then the one that is compared. False: the change made a difference, which was recorded. */
 static bool change_run(life_t *life, opc_sample_t *changed, const char *what, const opc_trial_outcome_t *before) {
   opc_trial_t trial = {.context = &life->context, .sample = changed, .phase = ""};
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0}, after = {0};
@@ -129,7 +128,7 @@ static bool change_run(life_t *life, opc_sample_t *changed, const char *what, co
   life->log->random |= random;
   opc_generators_clear(&generators);
   if (status != OPC_OK) return true; /* the arguments cannot be made */
-  if (opc_trial_strays()) {          /* memory outside its tensors may be another thing's now */
+  if (opc_trial_strays()) {          /* memory out of bounds may now belong to something else */
     opc_trial_outcome_clear(&outcome);
     return true;
   }
@@ -166,7 +165,7 @@ static bool growth_run(life_t *life, const opc_trial_outcome_t *before) {
   return !differs;
 }
 
-/* The process ends after so many seconds of processor time: how busy the machine is makes no difference. */
+/* The process ends after this much processor time, so the load of the machine does not matter. */
 static void end_within(double seconds) {
   const struct itimerval most = {
       .it_value = {.tv_sec = (time_t)seconds, .tv_usec = (suseconds_t)(fmod(seconds, 1) * 1e6)}};
@@ -174,7 +173,7 @@ static void end_within(double seconds) {
   setitimer(ITIMER_PROF, &most, NULL);
 }
 
-/* Ended by a limit of its own, or by the parent: no fault of the operator's. */
+/* Ended by its own limit or by the parent: not the operator's fault. */
 static bool was_ended(int number) { return number == SIGALRM || number == SIGPROF || number == SIGKILL; }
 
 static opc_status_t changes_run(life_t *life, opc_error_t *error) {
@@ -182,7 +181,7 @@ static opc_status_t changes_run(life_t *life, opc_error_t *error) {
   const double called = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
   opc_status_t status = other_call(life, OPC_SUBPROCESS_AFTER_OTHERS, 0, &before, error);
   const double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
-  /* A changed argument may make the operator loop for ever: the case must not take as long as that. */
+  /* A changed argument may make the operator loop forever: the case must not take that long. */
   end_within(seconds_of_hang + calls_of_hang * (began - called));
   for (size_t number = 0;
        status == OPC_OK && !opc_trial_strays() && opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began < seconds_of_changes;
@@ -201,7 +200,7 @@ static opc_status_t changes_run(life_t *life, opc_error_t *error) {
 
 /* ---- other flags and numbers, first and last ---- */
 
-/* Twice, with the same outcome, and nothing by chance. */
+/* Called twice, with the same outcome, and without randomness. */
 static bool turned_call(life_t *life, opc_trial_outcome_t *out) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t changed = {0};
   opc_trial_t trial = {.context = &life->context, .sample = &changed, .phase = ""};
@@ -228,8 +227,8 @@ static bool can_be_turned(const life_t *life) {
   return can;
 }
 
-/* A result that is kept under a key with too little in it is right for whoever came first: this call comes first in a
- * process that makes no other. */
+/* A result that is cached under an incomplete key is right for the first caller: this process makes only this call, so
+ * it comes first. */
 static void turned_first(life_t *life) {
   if (!can_be_turned(life)) return;
   pid_t parent = getpid(), child = fork();
@@ -283,9 +282,9 @@ static _Noreturn void live(const opc_case_context_t *context, subprocess_log_t *
   }
   signal(SIGALRM, SIG_DFL);
   setitimer(ITIMER_REAL, &most,
-            NULL); /* what hangs here may hang for what was changed; the parent would find the other hangs by itself */
+            NULL); /* a hang here may come from the changed arguments; the parent would find other hangs by itself */
   int null =
-      open("/dev/null", O_RDWR | O_CLOEXEC); /* whether the operator prints is seen in the parent, and told once */
+      open("/dev/null", O_RDWR | O_CLOEXEC); /* the parent detects whether the operator prints, and reports it once */
   if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0) dup2(null, STDERR_FILENO);
   if (life.count > OPC_SUBPROCESS_SAMPLES) life.count = OPC_SUBPROCESS_SAMPLES;
   life.context.phase = say_nothing;
@@ -294,8 +293,8 @@ static _Noreturn void live(const opc_case_context_t *context, subprocess_log_t *
 
 /* ---- in the parent ---- */
 
-/* Only the forking thread goes on in a fork: a lock that another one holds would never be released. Valgrind would tell
- * of what it does as of the operator's cases. */
+/* After a fork only the forking thread exists: a lock held by another thread would never be released. Valgrind would
+ * report what the subprocess does as part of the operator's cases. */
 static bool may_fork(void) {
   struct stat tasks;
   return !opc_valgrind_active() && !opc_bridge_cuda_initialised() && stat("/proc/self/task", &tasks) == 0 &&
@@ -309,7 +308,7 @@ opc_subprocess_t *opc_subprocess_start(const opc_case_context_t *context) {
   void *memory = mmap(NULL, LOG_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) goto fail;
   subprocess->log = memory;
-  (void)sem_init(&subprocess->log->wanted, true, 0); /* cannot fail with this value */
+  (void)sem_init(&subprocess->log->wanted, true, 0); /* this value cannot fail */
   pid_t parent = getpid();
   subprocess->pid = fork();
   if (subprocess->pid == 0) live(context, subprocess->log, parent);

@@ -131,7 +131,7 @@ bool opc_trial_differ(const opc_trial_outcome_t *left, const opc_trial_outcome_t
     }
     return true;
   }
-  if (!left_returned) return false; /* refused here and there: the words may hold an address */
+  if (!left_returned) return false; /* both are refused: the text may contain an address */
   opc_difference_t difference = opc_result_compare(&left->result, &right->result, NULL, NULL);
   if (difference.kind == OPC_DIFFERENCE_NONE) return false;
   if (out) opc_difference_text(&difference, &left->result, &right->result, right_name, out);
@@ -146,7 +146,7 @@ typedef struct other_values {
   bool changed;
 } other_values_t;
 
-/* Away from zero: what is rounded towards it (an index, a length) stays what it was. */
+/* Away from zero: a value that is rounded towards zero (an index, a length) keeps its integer. */
 static bool nudge(opc_dtype_t dtype, size_t numel, void *values) {
   bool changed = false;
   size_t width = opc_dtype_size(dtype);

@@ -1,6 +1,5 @@
-/* device: outputs where the inputs are; inputs on different devices refused, or a result that does not pretend; a
- * device argument honoured.
- */
+/* device: outputs are on the inputs' device; inputs on different devices are refused, or the result is still correct; a
+ * device argument is honoured. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +25,10 @@ static int device_argument(const opc_operator_t *op) {
   return -1;
 }
 
-/* A tensor without dimensions on the CPU is a number to ATen and may stand beside any device. */
+/* ATen treats a CPU tensor without dimensions as a number, so it may be combined with any device. */
 static bool is_number(const opc_tensor_meta_t *meta) { return meta->ndim == 0 && meta->device.type == OPC_DEVICE_CPU; }
 
-/* The device that the tensor arguments agree on; false: none, or several. */
+/* The device that all tensor arguments share; false: none, or several. */
 static bool common_device(const opc_call_t *call, opc_device_t *out) {
   bool found = false, numbers = false;
   opc_device_t number_device = {OPC_DEVICE_CPU, -1};
@@ -47,7 +46,7 @@ static bool common_device(const opc_call_t *call, opc_device_t *out) {
   return found || numbers;
 }
 
-/* An operator without tensor arguments makes its outputs on the device that it was given (opc_call_make). */
+/* An operator without tensor arguments creates its outputs on the device passed to it (opc_call_make). */
 static void check_placed(const opc_case_context_t *context, const opc_call_t *call, int index, opc_finding_t *finding) {
   OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
@@ -100,7 +99,7 @@ static void check_outputs(const opc_case_context_t *context, const opc_call_t *c
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns no tensor");
 }
 
-/* The same arguments with device=meta: the cheapest device there is everywhere. */
+/* The same arguments with device=meta: the cheapest device that is always available. */
 static void check_argument(opc_case_context_t *context, opc_finding_t *finding) {
   int index = device_argument(context->op);
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
@@ -117,7 +116,7 @@ static void check_argument(opc_case_context_t *context, opc_finding_t *finding) 
     const opc_again_t again = {.context = context, .sample = &sample, .phase = "the operator with device=meta"};
     status = opc_again_call(&again, &call, &error);
   }
-  if (status != OPC_OK || call.outcome != OPC_CALL_RETURNED) goto release; /* a clean refusal is an answer */
+  if (status != OPC_OK || call.outcome != OPC_CALL_RETURNED) goto release; /* a clean refusal is fine */
   status = opc_call_outputs(&call, &outputs, &count, &error);
   size_t defined = 0, honoured = 0;
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
@@ -142,7 +141,7 @@ typedef struct other_values {
   uint64_t seed;
 } other_values_t;
 
-/* The sample's values, and for one tensor those of another seed. */
+/* The sample's values, with those of another seed for one tensor. */
 static opc_status_t give_other_values(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                       void *context, opc_error_t *error) {
   const other_values_t *other = context;
@@ -150,8 +149,8 @@ static opc_status_t give_other_values(size_t tensor_arg, const char *path, const
   return opc_fill_logical(spec, path, strcmp(path, other->path) == 0 ? other->seed + 1 : other->seed, logical, error);
 }
 
-/* Whether one output of the ordinary call follows the values of one argument: its bits on the argument's own and on
- * other values. */
+/* Whether one output of the ordinary call depends on the values of one argument: compares its bits for the argument's
+ * own and for other values. */
 static opc_status_t depends_on(opc_case_context_t *context, const char *path, size_t item, bool *out,
                                opc_error_t *error) {
   opc_result_t results[2] = {{0}, {0}};
@@ -173,16 +172,16 @@ static opc_status_t depends_on(opc_case_context_t *context, const char *path, si
   return status;
 }
 
-/* A kernel that only allocated has given no values: so does every Meta kernel that takes its options from an argument
- * with data. */
+/* A kernel that only allocates computes no values. Meta kernels that take their options from an argument with data do
+ * that. */
 static bool only_allocated(const opc_result_item_t *item) {
   for (size_t i = 0; i < item->size; i++)
     if (((const unsigned char *)item->bytes)[i] != OPC_PATTERN_FIRST) return false;
   return true;
 }
 
-/* What the kernel for Meta gives back of an in-place or out operator is an argument with its own values, at most longer
- * by memory that nobody wrote. */
+/* For an in-place or out operator, the Meta kernel returns an argument with its own values, possibly extended by
+ * unwritten memory. */
 static opc_status_t only_handed_back(const opc_call_t *call, const opc_result_item_t *item, bool *out,
                                      opc_error_t *error) {
   opc_status_t status = OPC_OK;
@@ -202,7 +201,7 @@ static opc_status_t only_handed_back(const opc_call_t *call, const opc_result_it
   return status;
 }
 
-/* One tensor on Meta, the others with data. Whatever comes back with data must not have needed that tensor's. */
+/* One tensor on Meta, the others with data. An output with data must not depend on that tensor's values. */
 static opc_status_t check_mixed_leaf(opc_case_context_t *context, const char *path, opc_finding_t *finding,
                                      opc_error_t *error) {
   opc_call_options_t options = {
@@ -257,7 +256,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (context->unmodified && opc_case_call(context, false, &call, finding)) {
     check_outputs(context, &call, finding);
     check_argument(context, finding);
-    if (!context->simulated) check_mixed(context, &call, finding); /* what comes back has no values there */
+    if (!context->simulated) check_mixed(context, &call, finding); /* the output has no values there */
   }
 }
 

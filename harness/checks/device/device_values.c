@@ -7,14 +7,14 @@
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
 
-/* CUDA's mathematical functions are off by more than the CPU's: up to 8 units in the last place (CUDA C++ Programming
- * Guide, "Mathematical Functions"), and those of both are compared. */
+/* CUDA's mathematical functions are less accurate than the CPU's: up to 8 units in the last place (CUDA C++ Programming
+ * Guide, "Mathematical Functions"). Results of both are compared. */
 enum { CUDA_ULPS = 8 + OPC_TOLERANCE_ULPS };
 
 typedef struct comparison {
   opc_case_context_t *context;
   opc_case_context_t host; /* the same case on the CPU */
-  opc_replay_t values;     /* of the arguments, as the CUDA kernel got them */
+  opc_replay_t values;     /* of the arguments, as passed to the CUDA kernel */
   opc_result_t cuda, cpu;
 } comparison_t;
 
@@ -49,7 +49,7 @@ static void report(const opc_bound_t *bound, const opc_difference_t *difference,
   if (tolerance) opc_finding_evidence(finding, "tolerance", tolerance);
 }
 
-/* The results differ in bits. Only now the costly questions: chance, rounding, or wrong. */
+/* The results differ in bits. Only now the expensive tests: chance, rounding, or wrong. */
 static opc_status_t judge(comparison_t *comparison, opc_difference_t difference, opc_finding_t *finding,
                           opc_error_t *error) {
   opc_case_context_t *context = comparison->context;
@@ -98,7 +98,7 @@ static opc_status_t compare(comparison_t *comparison, opc_finding_t *finding, op
   opc_status_t status = opc_again_run(&on_cpu, &comparison->cpu, &outcome, &message, error);
   int64_t numel = opc_result_numel(&comparison->cuda);
   if (status != OPC_OK) {
-    /* Told by the caller. */
+    /* The caller reports it. */
   } else if (outcome != OPC_CALL_RETURNED) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the CPU kernel refuses the same arguments: %.300s",
                      opc_text_c(&message));
@@ -121,7 +121,7 @@ void opc_device_values_check(opc_case_context_t *context, opc_finding_t *finding
     return;
   }
   comparison.host.device = (opc_device_t){OPC_DEVICE_CPU, -1};
-  bool rounding = opc_cuda_tf32_set(false); /* convolutions round their arguments to 10 bits where nobody forbids it */
+  bool rounding = opc_cuda_tf32_set(false); /* convolutions round their arguments to 10 bits unless that is disabled */
   opc_status_t status = OPC_OK;
   if (!opc_case_call_keeping(context, &comparison.values, &call, finding)) goto release;
   status = opc_result_take(&comparison.cuda, &call, OPC_RESULT_ARGUMENTS, &error);

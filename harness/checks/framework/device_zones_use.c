@@ -28,7 +28,7 @@ static int release(void *memory) { return cuda_free(memory); }
 static int fill(void *memory, int byte, size_t bytes) { return cuda_memset(memory, byte, bytes); }
 static int wait_for_device(void) { return cuda_device_synchronize(); }
 
-/* The runtime's own, where the wrappers would note calls that are nobody's. */
+/* Uses the runtime's own functions: the wrappers would record calls that belong to no operator. */
 static bool find(const char *name, void *function) {
   const opc_launch_api_t *launch = opc_launch();
   void *found = launch ? launch->real(name) : NULL;

@@ -1,4 +1,4 @@
-/* Verdicts of a case: first failure first, everything else kept beside it. */
+/* Verdicts of a case: the first failure comes first, all others are listed with it. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void finding_add_also(opc_finding_t *finding, const char *rule, const cha
     also = json_array();
     if (json_object_set_new(finding->evidence, "also", also) != 0) return;
   }
-  /* bad bytes in a message must not lose the finding */
+  /* invalid bytes in a message must not lose the finding */
   json_t *entry = json_pack("{s:s, s:s}", "rule", rule, "message", message);
   if (entry) json_array_append_new(also, entry);
 }
@@ -46,7 +46,7 @@ static bool finding_is_violation(const opc_finding_t *finding) {
   return finding->decided && (finding->verdict == OPC_VERDICT_FAIL || finding->verdict == OPC_VERDICT_ERROR);
 }
 
-/* Nothing that proves less replaces a violation. */
+/* A violation is never replaced by a finding that proves less. */
 static void finding_settle(opc_finding_t *finding, opc_verdict_kind_t verdict, opc_skip_reason_t reason,
                            const char *format, va_list arguments) {
   if (finding_is_violation(finding)) return;

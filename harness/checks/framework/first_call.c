@@ -24,7 +24,7 @@ void opc_first_call_case(const char *case_id) {
   opc_state_read(&now);
   if (first) {
     now.settings[OPC_SETTING_SEED] =
-        opc_state_first()->settings[OPC_SETTING_SEED]; /* the harness's own, each call another */
+        opc_state_first()->settings[OPC_SETTING_SEED]; /* the harness's own, different in each call */
     opc_state_compare(opc_state_first(), &now, &watch.changes);
     if (calls.refused)
       opc_text_reset(&watch.changes.texts[OPC_STATE_PRINTED]); /* libtorch's stable interface prints every exception */

@@ -71,7 +71,7 @@ const opc_state_t *opc_state_first(void) {
 void opc_state_restore(const opc_state_t *now) {
   int64_t wanted[OPC_SETTING_COUNT];
   memcpy(wanted, first.settings, sizeof wanted);
-  wanted[OPC_SETTING_SEED] = now->settings[OPC_SETTING_SEED]; /* every call seeds anew */
+  wanted[OPC_SETTING_SEED] = now->settings[OPC_SETTING_SEED]; /* every call sets another seed */
   opc_bridge_settings_write(wanted);
   opc_process_state_restore(&now->process);
 }
@@ -126,7 +126,7 @@ static void setting_compare(const struct setting_row *row, int64_t before, int64
   }
 }
 
-/* Inference mode and autocast are kept in the dispatch keys too: such a change is reported once. */
+/* Inference mode and autocast are also kept in the dispatch keys: such a change is reported once. */
 static bool explains_keys(opc_setting_t setting) {
   return setting == OPC_SETTING_INFERENCE_MODE || setting == OPC_SETTING_AUTOCAST_CPU ||
          setting == OPC_SETTING_AUTOCAST_CUDA;
@@ -141,7 +141,7 @@ static void settings_compare(const int64_t *before, const int64_t *after, opc_st
   }
 }
 
-/* The first words of what was printed, where the file can be read. */
+/* The start of what was printed, if the file can be read. */
 static void add_printed_words(int fd, off_t from, opc_text_t *out) {
   char words[80];
   ssize_t length = pread(fd, words, sizeof words, from);
@@ -152,7 +152,7 @@ static void add_printed_words(int fd, off_t from, opc_text_t *out) {
   opc_text_add(out, "\"");
 }
 
-/* Output and error may be one file: then it grew once. A file that was shortened meanwhile tells nothing. */
+/* stdout and stderr may be one file: then it grew once. If a file became shorter meanwhile, nothing can be said. */
 static void printed_compare(const opc_state_t *before, const opc_state_t *after, opc_text_t *out) {
   static const char *const names[OPC_STREAMS] = {"standard input", "standard output", "standard error"};
   long long warned = (long long)(after->warned - before->warned);

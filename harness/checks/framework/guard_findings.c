@@ -7,7 +7,7 @@
 #include "checks/call/result.h"
 #include "checks/framework/outcome.h"
 
-/* ---- arguments that may not be written ---- */
+/* ---- arguments that must not be written ---- */
 
 static bool may_be_written(const opc_call_t *call, const opc_tensor_arg_t *tensor_arg) {
   for (size_t i = 0; i < call->tensor_arg_count; i++)
@@ -25,7 +25,7 @@ void opc_call_protect(const opc_call_t *call, bool read_only) {
   }
 }
 
-/* ---- words ---- */
+/* ---- text ---- */
 
 /* "argument x", "argument x of an earlier call", "64 bytes that the operator allocated" */
 static void add_block(const opc_access_t *access, opc_text_t *text) {
@@ -51,7 +51,7 @@ static void add_freed(const opc_access_t *access, opc_text_t *text) {
                 access->block.label[0] ? " of an earlier call" : "", access->offset, access->block.bytes);
 }
 
-/* The tensor argument that has an element at the byte; NULL: none has. *out_element: its logical index. */
+/* The tensor argument that has an element at this byte; NULL: none. *out_element: its logical index. */
 static const opc_tensor_arg_t *element_at(const opc_call_t *call, const opc_access_t *access, int64_t *out_element) {
   for (size_t i = 0; call && i < call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
@@ -126,7 +126,7 @@ static json_t *told_accesses(opc_finding_t *finding) {
   return told;
 }
 
-/* The same instruction, found in another pass or on another of several tensors, is the same mistake. */
+/* The same instruction, found in another pass or on another tensor, is the same bug. */
 static bool is_told(const json_t *told, const json_t *evidence) {
   const json_t *raw = json_object_get(evidence, "raw_frames");
   size_t i;
@@ -143,11 +143,11 @@ static void report(const opc_case_context_t *context, const opc_access_t *access
                    const char *remark, opc_finding_t *finding) {
   opc_text_t text = {0};
   const char *rule = words_of(access, call, &text);
-  bool fitting =
-      context->standing.change != OPC_INPUT_ALONE; /* nothing else is to be said of arguments that may not fit */
+  bool fitting = context->standing.change !=
+                 OPC_INPUT_ALONE; /* for arguments that may not fit together, nothing else is reported */
   json_t *evidence = access_evidence(access, rule, fitting ? remark : NULL);
   bool told = evidence && finding->evidence && is_told(json_object_get(finding->evidence, "accesses"), evidence);
-  /* The bytes have told already that it is written; the instruction is new. */
+  /* The changed bytes already showed the write; only the instruction is new. */
   bool known = access->kind == OPC_ACCESS_READ_ONLY && finding->rule && strcmp(finding->rule, rule) == 0;
   if (!told && !known) opc_finding_fail(finding, rule, "%s", opc_text_c(&text));
   if (!told && evidence) json_array_append(told_accesses(finding), evidence);

@@ -12,12 +12,13 @@ enum { OUTCOME_MESSAGE_LIMIT = 4096 };
 
 bool opc_case_is_declared(const opc_case_context_t *context) {
   const opc_case_id_t *id = &context->id;
-  bool own_dtype = !id->dtype[0] || context->sample == context->base; /* a sweep comes by the sample's own dtype, too */
+  bool own_dtype =
+      !id->dtype[0] || context->sample == context->base; /* cases for several dtypes include the sample's own dtype */
   return context->base && context->base->source == OPC_SAMPLE_FILE && own_dtype &&
          (context->variant.families & OPC_VARIANT_PLAIN);
 }
 
-/* Exceptions of libtorch go on with a stack or a hint in further lines: the first says what was wrong. */
+/* libtorch's exceptions may have a stack or a hint in further lines: the first line says what was wrong. */
 static int first_line_length(const char *message) {
   size_t length = strcspn(message, "\n");
   return length > OUTCOME_MESSAGE_LIMIT ? OUTCOME_MESSAGE_LIMIT : (int)length;
@@ -37,7 +38,7 @@ static void finding_from_rejection(opc_case_context_t *context, const opc_call_t
   bool internal = call->outcome == OPC_CALL_INTERNAL_ASSERT;
   const opc_check_session_t *session = context->session;
   bool wanted = context->base && context->base->expect.rejects;
-  /* Between inaccessible pages a system call may fail that does not elsewhere: check memory's business. */
+  /* Between inaccessible pages, a system call may fail that works elsewhere: check memory handles that. */
   bool report = !wanted && !opc_cpu_memory_guarded() && opc_case_is_declared(context) && session &&
                 session->sample_reported && !*session->sample_reported;
 
@@ -55,7 +56,7 @@ static void finding_from_rejection(opc_case_context_t *context, const opc_call_t
   add_message_evidence(finding, message);
 }
 
-/* A refusal that may be the simulated device's own says nothing about the operator. */
+/* A refusal that the simulated device may have caused proves nothing about the operator. */
 static bool skip_simulated(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
   const char *message = opc_text_c(&call->message);
   opc_text_t why = {0};
@@ -87,7 +88,7 @@ static bool report_unreadable(const opc_call_t *call, opc_finding_t *finding) {
   size_t count = 0;
   bool reported = false;
   if (opc_call_outputs(call, &outputs, &count, NULL) != OPC_OK)
-    return false; /* out of memory: who needs the outputs says so */
+    return false; /* out of memory: callers that need the outputs report it */
   for (size_t i = 0; i < count; i++) reported = report_outside(outputs[i].path, &outputs[i].meta, finding) || reported;
   for (size_t i = 0; i < call->tensor_arg_count; i++) {
     opc_tensor_meta_t now;
@@ -156,7 +157,7 @@ static void see_device(const char *path, opc_value_t *value, void *context) {
   snprintf(absent->path, sizeof absent->path, "%s", path);
 }
 
-/* The first tensor that the sample puts on a device which is not here. */
+/* The first tensor that the sample puts on a device that does not exist here. */
 static absent_device_t find_absent_device(const opc_case_context_t *context) {
   absent_device_t absent = {0};
   for (size_t i = 0; context->sample && i < context->sample->argument_count; i++)

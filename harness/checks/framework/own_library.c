@@ -7,15 +7,15 @@
 #include "base/text.h"
 
 typedef struct own {
-  char *given, *real; /* as it was named, and where it lies; either may be NULL */
+  char *given, *real; /* the path as given, and the real path; either may be NULL */
 } own_t;
 
-/* Kept for the process's life. */
+/* Kept until the process ends. */
 static own_t *owns;
 static size_t own_count;
 
 void opc_library_note_own(const char *file) {
-  if (!OPC_ARRAY_GROW(owns, own_count)) return; /* taken for somebody else's: less is found, and nothing wrong said */
+  if (!OPC_ARRAY_GROW(owns, own_count)) return; /* treated as not under test: finds less, but reports nothing wrong */
   owns[own_count++] = (own_t){.given = opc_string_copy(file), .real = realpath(file, NULL)};
 }
 

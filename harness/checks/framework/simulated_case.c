@@ -4,8 +4,8 @@
 
 #include "checks/cuda_log/cuda_analysis.h"
 
-/* Words of libtorch around the failures of libraries that link a CUDA runtime of their own, or load code while they
- * run, and what they are of. */
+/* Text of libtorch around the failures of libraries that link their own CUDA runtime or load code at run time, and the
+ * failing library. */
 static const struct {
   const char *words, *library;
 } foreign[] = {{"CUBLAS_STATUS_", "cuBLAS"},

@@ -1,7 +1,7 @@
-/* initialisation: what the operator gives back does not depend on what new memory happens to hold: storage of tensors,
- * blocks of malloc, the stack.
+/* initialisation: the operator's results do not depend on the contents of new memory: storage of tensors, malloc
+ * blocks, the stack.
  *
- * The same call runs with other bytes in all of it. Empty inputs are the business of check empty (empty.poison). */
+ * The same call runs with other bytes in all of it. Check empty handles empty inputs (empty.poison). */
 #include <string.h>
 
 #include "checks/compare/bool_bytes.h"
@@ -15,9 +15,9 @@
 #include "memory/device_zones.h"
 #include "memory/poison.h"
 
-/* Nothing and false; large and positive; large and negative: what one of them hides in a sum, a maximum, a minimum or a
- * mask, another one shows. The first is what memory that is fresh from the system holds, so that what crashes with it
- * does not only crash here. */
+/* Zero and false; large and positive; large and negative: if a sum, a maximum, a minimum or a mask hides one of them,
+ * another one shows. The first is what fresh memory from the system holds, so a crash with it does not only happen
+ * here. */
 static const unsigned char patterns[] = {0x00, 0x5a, 0xda};
 enum { PATTERNS = sizeof patterns / sizeof *patterns };
 
@@ -40,8 +40,8 @@ static const struct {
 typedef struct trial {
   opc_call_outcome_t outcome;
   opc_result_t result;    /* of a call that returned */
-  opc_text_t message;     /* of one that did not */
-  opc_bool_bytes_t bools; /* of one that returned */
+  opc_text_t message;     /* of a call that did not */
+  opc_bool_bytes_t bools; /* of a call that returned */
 } trial_t;
 
 static void trial_clear(trial_t *trial) {
@@ -55,7 +55,7 @@ static bool trials_equal(const trial_t *left, const trial_t *right) {
          opc_result_compare(&left->result, &right->result, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
 }
 
-/* Memory of this kind holds the byte from now on, all other memory the first pattern. */
+/* From now on, memory of this kind holds `byte`, all other memory the first pattern. */
 static void memory_fill(memory_kind_t kind, unsigned char byte) {
   opc_poison_pattern(kind == MEMORY_STORAGE || kind == MEMORY_ALL ? byte : patterns[0]);
   opc_device_zones_poison(opc_poison_byte());
@@ -69,7 +69,7 @@ static void memory_plain(void) {
   opc_device_zones_poison(OPC_PATTERN_FIRST);
 }
 
-/* The first call of a case has a finding: it reports a call that did not return. */
+/* The case's first call has a finding: it reports if the call did not return. */
 static opc_status_t trial_run(opc_case_context_t *context, memory_kind_t kind, unsigned char byte, trial_t *out,
                               opc_finding_t *finding, opc_error_t *error) {
   opc_call_t call = {0};
@@ -95,7 +95,7 @@ static opc_status_t trial_run(opc_case_context_t *context, memory_kind_t kind, u
 
 /* ---- what a difference means ---- */
 
-/* The same calls once more, in an order in which a counter or a toggle gives something else. */
+/* Repeats the same calls, in an order that gives other results for a counter or a toggle. */
 static opc_status_t is_chance(opc_case_context_t *context, const trial_t *first, const trial_t *other,
                               unsigned char byte, bool *out, opc_error_t *error) {
   trial_t other_again = {0}, first_again = {0};
@@ -109,8 +109,8 @@ static opc_status_t is_chance(opc_case_context_t *context, const trial_t *first,
 
 typedef struct unwritten {
   const trial_t *first, *other;
-  unsigned char byte; /* of other */
-  bool wanted;        /* elements that hold the very patterns, or all others */
+  unsigned char byte; /* fill byte of `other` */
+  bool wanted;        /* look for elements that hold exactly the patterns, or for all others */
 } unwritten_t;
 
 static bool holds_only(const opc_result_item_t *item, int64_t element, unsigned char byte) {
@@ -121,7 +121,7 @@ static bool holds_only(const opc_result_item_t *item, int64_t element, unsigned 
   return true;
 }
 
-/* An opc_element_equal_t: lets pass what is not looked for. */
+/* An opc_element_equal_t: ignores elements of the other kind. */
 static bool is_unwanted(size_t item, int64_t element, void *context) {
   const unwritten_t *unwritten = context;
   const opc_result_item_t *first = &unwritten->first->result.items[item],
@@ -131,8 +131,8 @@ static bool is_unwanted(size_t item, int64_t element, void *context) {
   return pattern != unwritten->wanted;
 }
 
-/* Elements that are the memory itself, not computed from it: nobody wrote them. One element is all of an output only
- * where the operator is for an argument that it writes: it may be a placeholder. */
+/* Elements that hold the fill pattern itself, not a value computed from it: they were never written. One element may be
+ * a whole output only if the operator exists for an argument that it writes: the output may be a placeholder. */
 static void report_unwritten(const opc_case_context_t *context, const trial_t *first, const trial_t *other,
                              unsigned char byte, opc_finding_t *finding) {
   unwritten_t unwritten = {.first = first, .other = other, .byte = byte, .wanted = true};
@@ -174,7 +174,7 @@ static void report_memory(const opc_case_context_t *context, memory_kind_t kind,
   opc_text_clear(&text);
 }
 
-/* The result follows the pattern: of which memory? `other` is of all at once. */
+/* The result depends on the pattern: in which memory? `other` is from the run with all of it changed. */
 static opc_status_t report(opc_case_context_t *context, const trial_t *first, const trial_t *other, unsigned char byte,
                            opc_finding_t *finding, opc_error_t *error) {
   opc_status_t status = OPC_OK;
@@ -192,8 +192,8 @@ static opc_status_t report(opc_case_context_t *context, const trial_t *first, co
   return status;
 }
 
-/* The result is the same whatever new memory holds: then it was written so. The runner reports accesses outside of a
- * tensor and to freed memory. */
+/* The result is the same for any contents of new memory, so the bytes were written. The runner reports accesses out of
+ * bounds and to freed memory. */
 static void report_bools(const trial_t *trial, opc_finding_t *finding) {
   const opc_bool_bytes_t *bools = &trial->bools;
   char index[160];
@@ -268,7 +268,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
                      opc_device_zones_missing());
     return;
   }
-  /* What is read beside a tensor is always the same then: a result that follows the pattern was not read from there. */
+  /* With this, out-of-bounds reads always give the same bytes: a result that depends on the pattern does not come from
+   * them. */
   opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   opc_cpu_memory_fix_slack(true);
   if (examine(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);

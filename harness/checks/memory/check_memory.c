@@ -1,5 +1,4 @@
-/* memory: the operator stays inside its tensors, leaves alone what was freed, and returns nothing that lies on memory
- * which is gone. */
+/* memory: the operator stays in bounds, does not use freed memory, and returns no output over freed memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,7 @@ static void memory_mode_reset(void) {
 
 /* ---- guards ---- */
 
-/* Where the tensors of a call lie, in the order of the passes. */
+/* Where the tensors of a call are placed, in the order of the passes. */
 typedef struct pass {
   opc_guard_side_t side;
   size_t argument_alignment, own_alignment;
@@ -35,15 +34,15 @@ static const pass_t aligned = {OPC_GUARD_BEHIND, CACHE_LINE, CACHE_LINE, "the op
 static const pass_t flush = {OPC_GUARD_BEHIND, 1, CACHE_LINE, "the operator, on memory that ends at a guard",
                              ". It happens only when the tensor ends at the end of a page: code that rounds its loads "
                              "up to whole vectors does this, and a tensor may end there"};
-/* What an operator reads in the gap between a tensor and its guard may be what it refuses. */
+/* The operator may have refused because of what it read in the padding between a tensor and its guard. */
 static const pass_t after_refusal = {OPC_GUARD_BEHIND, 1, CACHE_LINE, "the operator, on memory that ends at a guard",
                                      ""};
 static const pass_t ahead = {OPC_GUARD_BEFORE, 1, CACHE_LINE, "the operator, on memory that starts at a guard", ""};
-/* Only to find the instruction of a write that was seen by what it left. */
+/* Only to find the instruction of a write that was detected by the bytes it left. */
 static const pass_t all_flush = {OPC_GUARD_BEHIND, 1, 1, "the operator, with its own memory at a guard too", ""};
 static const pass_t all_ahead = {OPC_GUARD_BEFORE, 1, 1, "the operator, with its own memory at a guard too", ""};
 
-/* Makes the arguments and runs. *out_outcome says what came of it; the accesses are there to be reported. */
+/* Makes the arguments and runs. The outcome is in call->outcome; the caller reports the accesses. */
 static opc_status_t pass_run(opc_case_context_t *context, const pass_t *pass, opc_call_t *call, opc_error_t *error) {
   opc_guard_accesses_reset();
   opc_cpu_memory_align(pass->own_alignment);
@@ -55,7 +54,7 @@ static opc_status_t pass_run(opc_case_context_t *context, const pass_t *pass, op
   return status;
 }
 
-/* Runs a pass and reports what it showed. *out_outcome, *out_message (may be NULL): of the call. */
+/* Runs a pass and reports its accesses. *out_outcome, *out_message (may be NULL): of the call. */
 static opc_status_t pass_check(opc_case_context_t *context, const pass_t *pass, opc_call_outcome_t *out_outcome,
                                opc_text_t *out_message, opc_finding_t *finding, opc_error_t *error) {
   opc_call_t call = {0}, again = {0};
@@ -69,7 +68,7 @@ static opc_status_t pass_check(opc_case_context_t *context, const pass_t *pass, 
     if (accesses[i].frame_count == 0) closer = accesses[i].offset < 0 ? &all_ahead : &all_flush;
   opc_accesses_report(context, OUTSIDE, OPC_ACCESSES_PLACED, pass->remark, finding);
   if (status == OPC_OK &&
-      closer) { /* once more, so that the very write faults; where it does not, what it left must do */
+      closer) { /* once more, so that the write itself faults; if it does not, the bytes it left are the evidence */
     opc_call_clear(&call);
     status = pass_run(context, closer, &again, error);
     opc_accesses_report(context, OUTSIDE, OPC_ACCESSES_PLACED, pass->remark, finding);
@@ -88,8 +87,8 @@ static opc_status_t plain_run(opc_case_context_t *context, opc_call_t *call, opc
   return opc_again_call(&again, call, error);
 }
 
-/* Refused between guards and not on plain memory, each time: what an operator finds beside a list of numbers, or in
- * what nobody has written, may make it refuse once. *call is the last call that was made. */
+/* True if the call is refused between guards and returns on plain memory, each time: an operator may refuse once
+ * because of bytes next to a list of numbers, or in unwritten memory. *call is the last call. */
 static opc_status_t refuses_for_guards(opc_case_context_t *context, const pass_t *pass, opc_call_t *call, bool *out,
                                        opc_error_t *error) {
   enum { TIMES = 4 };
@@ -110,8 +109,8 @@ static opc_status_t refuses_for_guards(opc_case_context_t *context, const pass_t
   return status;
 }
 
-/* Refused on plain memory as well once its tensors start one element later: it demands an alignment, and the guards
- * only gave it another one. */
+/* It also refuses on plain memory if its tensors start one element later: it requires an alignment, which the guards
+ * changed. */
 static opc_status_t demands_alignment(opc_case_context_t *context, bool *out, opc_error_t *error) {
   opc_case_context_t moved = *context;
   opc_sample_t sample = {0};
@@ -127,8 +126,8 @@ static opc_status_t demands_alignment(opc_case_context_t *context, bool *out, op
   return status;
 }
 
-/* The operator refuses. Does it on plain memory too? The system does not fault on memory that is closed to it: it
- * refuses what it is asked to do. */
+/* The operator refuses. Does it also refuse on plain memory? For inaccessible memory a system call does not fault: it
+ * returns an error. */
 static opc_status_t settle_refusal(opc_case_context_t *context, const pass_t *pass, opc_call_outcome_t outcome,
                                    const opc_text_t *message, opc_finding_t *finding, opc_error_t *error) {
   opc_call_t call = {0};
@@ -149,7 +148,7 @@ static opc_status_t settle_refusal(opc_case_context_t *context, const pass_t *pa
   return status;
 }
 
-/* ---- memory that is gone ---- */
+/* ---- freed memory ---- */
 
 static void report_freed_output(const opc_output_t *output, const opc_guard_block_t *block, const char *when,
                                 opc_finding_t *finding) {
@@ -171,7 +170,7 @@ static void check_outputs_live(const opc_output_t *outputs, size_t count, const 
   }
 }
 
-/* Others get the memory that was given back: the heap's, of all sizes near, and the stack's. */
+/* Reuses the freed memory: heap blocks of similar sizes, and the stack. */
 static void use_freed_memory(size_t bytes) {
   enum { BLOCKS = 16, FILL = 0x3c };
   void *volatile blocks[BLOCKS];
@@ -184,10 +183,10 @@ static void use_freed_memory(size_t bytes) {
   opc_scratch_memory_plain();
 }
 
-/* A tensor over a buffer that is not libtorch's: is the buffer still its own? */
+/* A tensor over a buffer that libtorch did not allocate: is the buffer still valid? */
 static void check_foreign_buffer(const opc_output_t *output, opc_finding_t *finding) {
   enum { LOOKED_AT = 64 << 10 };
-  static unsigned char before[LOOKED_AT], after[LOOKED_AT]; /* a block of malloc might be the very buffer */
+  static unsigned char before[LOOKED_AT], after[LOOKED_AT]; /* a malloc block might be that very buffer */
   opc_guard_block_t block;
   size_t bytes = output->meta.storage_bytes < LOOKED_AT ? output->meta.storage_bytes : LOOKED_AT;
   if (!output->meta.storage_data || !bytes || output->meta.device.type != OPC_DEVICE_CPU ||
@@ -211,7 +210,7 @@ static bool is_foreign(const opc_tensor_meta_t *meta) {
          !opc_guard_find(meta->storage_data, &block);
 }
 
-/* One output after all others have gone: another one may be the owner of the buffer that it lies on. */
+/* Checks one output after all others were released: another output may own its buffer. */
 static opc_status_t check_alone(opc_case_context_t *context, size_t number, opc_finding_t *finding,
                                 opc_error_t *error) {
   enum { LOOKED_AT = 64 << 10, TIMES = 3 };
@@ -231,7 +230,7 @@ static opc_status_t check_alone(opc_case_context_t *context, size_t number, opc_
   bool readable = alone.tensor && opc_memory_safe_read(alone.meta.storage_data, before, bytes), was_readable = readable;
   opc_call_clear(&call);
   for (size_t i = 1; i <= TIMES && readable; i++)
-    use_freed_memory(i * alone.meta.storage_bytes); /* its owner's block is larger */
+    use_freed_memory(i * alone.meta.storage_bytes); /* the owner's block is larger */
   readable = readable && opc_memory_safe_read(alone.meta.storage_data, after, bytes);
   if (was_readable && (!readable || memcmp(before, after, bytes) != 0))
     opc_finding_fail(
@@ -243,7 +242,7 @@ static opc_status_t check_alone(opc_case_context_t *context, size_t number, opc_
   return status;
 }
 
-/* Two calls, with all that the first one had freed in between. */
+/* Two calls; everything that the first one freed stays inaccessible. */
 static opc_status_t lifetime_pass(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t first = {0}, second = {0};
   OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
@@ -297,8 +296,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     status = pass_check(context, &after_refusal, &ignored, NULL, finding, &error);
   if (status == OPC_OK && !returned && !finding->decided)
     status = settle_refusal(context, last, outcome, &message, finding, &error);
-  /* Memory of quarantine is mapped anew, which costs more than all else: what an operator keeps or returns is the same
-   * for every variant. */
+  /* Memory in quarantine is mapped anew, which costs more than all other steps: what an operator keeps or returns is
+   * the same for every variant. */
   if (status == OPC_OK && returned && context->unmodified) status = lifetime_pass(context, finding, &error);
   memory_mode_reset();
   if (finding->rule && !unless_found) *session->own = (void *)&opc_check_memory;

@@ -1,4 +1,5 @@
-/* meta: the operator on tensors without data against the operator on tensors with data, all metadata of all outputs. */
+/* meta: the operator on tensors without data is compared with the operator on tensors with data, in all metadata of all
+ * outputs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "checks/framework/case_run.h"
 #include "checks/framework/outcome.h"
 
-/* What one output has in common with the arguments and the other outputs. */
+/* Which arguments and other outputs one output is the same as or shares storage with. */
 typedef struct sharing {
   bool is_input, with_input, with_output;
 } sharing_t;
@@ -21,15 +22,15 @@ typedef struct side {
 typedef struct comparison {
   const opc_case_context_t *context;
   const side_t *real, *meta;
-  bool shape_follows_data; /* by tag: only the number of dimensions can be known */
+  bool shape_follows_data; /* a tag says that only the number of dimensions can be known */
   bool value_follows_data;
-  bool own_kernel; /* of the operator's own for Meta */
+  bool own_kernel; /* has its own Meta kernel */
   opc_finding_t *finding;
 } comparison_t;
 
-/* Without a Meta kernel of its own an operator's composite kernel answers. So it does under torch.compile, but there
- * its tensors have a device, and decompositions in Python stand under it: where it puts a tensor here, or that it
- * refuses, proves nothing. */
+/* Without its own Meta kernel, an operator's composite kernel answers. Under torch.compile that kernel runs too, but
+ * there its tensors have a device, and decompositions in Python are below it. So the device of its tensors here, or its
+ * refusal, proves nothing. */
 static bool has_own_kernel(const opc_operator_t *op) {
   const opc_kernel_t *kernel = opc_operator_kernel(op, "Meta");
   return kernel && !kernel->fallthrough;
@@ -169,7 +170,8 @@ static void compare_results(const comparison_t *comparison) {
   }
 }
 
-/* A device argument would send the outputs past the Meta kernel: it becomes meta too. True: the call reaches Meta. */
+/* A device argument would send the outputs past the Meta kernel, so it becomes meta too. True: the call reaches
+ * Meta. */
 static bool move_to_meta(const opc_operator_t *op, opc_sample_t *sample, size_t tensor_arg_count) {
   bool reaches = tensor_arg_count > 0;
   for (size_t i = 0; i < op->argument_count && i < sample->argument_count; i++) {
@@ -186,15 +188,15 @@ static bool move_to_meta(const opc_operator_t *op, opc_sample_t *sample, size_t 
   return reaches;
 }
 
-/* Failures of the kernel's own calls that a process with Python, which brings ATen's other Meta kernels, may not have:
- * libtorch's stable interface keeps the cause to itself, and convolutions end in the hook for unknown backends. */
+/* Failures of calls inside the kernel that may not happen in a process with Python, which has ATen's other Meta
+ * kernels: libtorch's stable interface hides the cause, and convolutions end in the hook for unknown backends. */
 static bool may_want_python(const char *message) {
   return (strstr(message, "torch_call_dispatcher") && strstr(message, "API call failed")) ||
          strstr(message, "_overrideable not implemented");
 }
 
-/* libtorch's words when code asks a tensor without data for its data: that fails wherever there is none. To copy one to
- * a device that has data is not among them: under torch.compile that is only another tensor without. */
+/* libtorch's text when code asks a tensor without data for its data: this always fails. Copying one to a device with
+ * data is not among them: under torch.compile that gives another tensor without data. */
 static bool wants_data(const char *message) {
   static const char *const words[] = {"data is not allocated yet", "cannot be called on meta tensors"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -202,7 +204,7 @@ static bool wants_data(const char *message) {
   return false;
 }
 
-/* What a Meta call that did not return means, when the real one did. */
+/* What it means if the Meta call did not return, although the real one did. */
 static void judge_refusal(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
   const char *message = opc_text_c(&call->message);
   int length = (int)strcspn(message, "\n");
@@ -216,8 +218,8 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
                        op->python_module ? op->python_module : "(unnamed)");
       break;
     case OPC_CALL_NO_KERNEL:
-      /* The kernel's own calls may lack one too. ATen has many of its Meta kernels in Python, which is not here to
-       * answer. */
+      /* Calls inside the kernel may also lack one. Many of ATen's Meta kernels are in Python, which is not available
+       * here. */
       opc_finding_skip(
           finding, OPC_SKIP_NO_KERNEL, "%s: %.*s",
           has_own ? "the kernel calls an operator that has no Meta kernel in C++" : "there is no Meta kernel in C++",

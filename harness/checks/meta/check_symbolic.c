@@ -1,5 +1,5 @@
-/* symbolic: the Meta kernel on symbols in place of sizes, as torch.compile calls it under dynamic shapes; and the real
- * kernel on other sizes, which proves what must not be a number. */
+/* symbolic: the Meta kernel runs on symbols instead of sizes, as under torch.compile with dynamic shapes; the real
+ * kernel runs on other sizes, which proves what must not be a constant. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "checks/framework/outcome.h"
 #include "memory/cpu_memory.h"
 
-enum { SHAPES_MAX = 3, SHAPES_TRIED_MAX = 8 }; /* besides the sample's own */
+enum { SHAPES_MAX = 3, SHAPES_TRIED_MAX = 8 }; /* in addition to the sample's own */
 
 typedef struct other_shape {
   char variant[96];
@@ -29,13 +29,13 @@ typedef struct symbolic_case {
   opc_call_t real;
   opc_output_t *outputs;
   size_t output_count;
-  opc_call_t meta; /* tensors on Meta, from which symbolic ones are made */
+  opc_call_t meta; /* tensors on Meta, from which the symbolic ones are made */
   opc_symbolic_t symbolic;
   opc_call_outcome_t outcome;
   opc_text_t message;
   other_shape_t *others;
   size_t other_count, tried;
-  opc_status_t status; /* of a callback, which cannot return one */
+  opc_status_t status; /* of a callback, which cannot return a status */
   opc_error_t error;
 } symbolic_case_t;
 
@@ -55,7 +55,8 @@ static bool same_ranks(const symbolic_case_t *run, const opc_call_t *call) {
   return true;
 }
 
-/* How long a list is, is known where a graph is made, and no symbol: with nulls in it no tensor tells. */
+/* The length of a list is fixed when a graph is made, and is no symbol: if it contains nulls, the tensors do not show
+ * it. */
 static bool same_lengths(const opc_sample_t *left, const opc_sample_t *right) {
   for (size_t i = 0; i < left->argument_count; i++) {
     const opc_value_t *a = &left->arguments[i], *b = &right->arguments[i];
@@ -64,8 +65,8 @@ static bool same_lengths(const opc_sample_t *left, const opc_sample_t *right) {
   return true;
 }
 
-/* On guarded memory: the sizes are ours, and a kernel that does not check them may go anywhere. What it then returns
- * proves nothing. */
+/* On guarded memory: these sizes are not the sample's, and a kernel that does not check them may go out of bounds. Its
+ * results then prove nothing. */
 static opc_status_t call_real(symbolic_case_t *run, const opc_sample_t *sample, other_shape_t *out,
                               bool *out_accepted) {
   opc_call_t call = {0};
@@ -129,7 +130,7 @@ static opc_status_t try_other_sizes(symbolic_case_t *run) {
 
 /* ---- findings ---- */
 
-/* The supervisor makes a place of the addresses, and puts it behind the message. */
+/* The supervisor turns the addresses into a source location, and appends it to the message. */
 static void add_place(opc_finding_t *finding, const char *rule, const opc_symbolic_event_t *event) {
   json_t *raw = json_array(), *list = finding->evidence ? json_object_get(finding->evidence, "accesses") : NULL;
   for (uint32_t i = 0; i < event->frame_count; i++)
@@ -156,7 +157,7 @@ static void report_reads(symbolic_case_t *run) {
   }
 }
 
-/* The same question at the same place, of other sizes that the operator takes; NULL: it was not asked. */
+/* The same query at the same place for other sizes that the operator accepts; NULL: it was not made. */
 static const opc_symbolic_event_t *same_question(const opc_symbolic_t *symbolic, const opc_symbolic_event_t *event) {
   for (size_t i = 0; i < symbolic->event_count; i++) {
     const opc_symbolic_event_t *other = &symbolic->events[i];
@@ -200,8 +201,8 @@ static bool has_number(const symbolic_case_t *run) {
   return false;
 }
 
-/* Where a size depends on values no size of the arguments decides it: rank, dtype and device are compared by check meta
- * all the same. */
+/* If a size depends on values, the arguments' sizes do not determine it; check meta still compares rank, dtype and
+ * device. */
 static bool sizes_follow_values(const opc_operator_t *op) {
   return opc_operator_has_tag(op, "dynamic_output_shape") || opc_operator_has_tag(op, "data_dependent_output");
 }
@@ -233,7 +234,7 @@ static bool asked(const symbolic_case_t *run, opc_symbolic_kind_t kind) {
   return false;
 }
 
-/* The kernel threw on symbols, and it did not on the same sizes as numbers. */
+/* The kernel threw on symbols, but not on the same sizes as numbers. */
 static void judge_refusal(symbolic_case_t *run) {
   const char *message = opc_text_c(&run->message);
   int length = (int)strcspn(message, "\n");
@@ -263,7 +264,7 @@ static void judge(symbolic_case_t *run) {
     return;
   }
   report_guards(run);
-  /* A number that was asked for is a number in the output too. */
+  /* A size that was queried as a number is also a number in the output. */
   if (!run->finding->rule && !run->symbolic.inner_read && !asked(run, OPC_SYMBOLIC_NUMBER)) report_numbers(run);
   if (run->symbolic.inner_read)
     opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
@@ -288,7 +289,7 @@ static bool has_kernel(const opc_operator_t *op, const char *key) {
   return kernel && !kernel->fallthrough;
 }
 
-/* True: there is nothing to call with symbols. */
+/* True: there is nothing to pass as symbols. */
 static bool skip_operator(const opc_operator_t *op, opc_finding_t *finding) {
   if (!op->library)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is libtorch's own, whose code for symbols is in Python");
@@ -303,7 +304,7 @@ static bool skip_operator(const opc_operator_t *op, opc_finding_t *finding) {
   return finding->decided;
 }
 
-/* False: the verdict is made. */
+/* False: the verdict is decided. */
 static bool call_on_meta(symbolic_case_t *run) {
   opc_case_context_t *context = run->context;
   opc_device_t device = {OPC_DEVICE_META, -1};

@@ -1,4 +1,4 @@
-/* bitwise: what the sample promises bit for bit, and its golden outputs. */
+/* bitwise: the sample's bitwise promises, and its golden outputs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

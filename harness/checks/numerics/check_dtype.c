@@ -1,4 +1,4 @@
-/* dtype: each dtype against the operator itself in float64, on numbers that both dtypes hold. */
+/* dtype: each dtype is compared with the operator itself in float64, on numbers that both dtypes can represent. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum {
   MESSAGE_SIZE = 300,
-  FEW = 50 /* one of so many elements may lie where the result jumps */
+  FEW = 50 /* one in this many elements may be where the result jumps */
 };
 
 static bool comparable(const opc_result_item_t *got, const opc_result_item_t *reference) {
@@ -24,7 +24,7 @@ static bool comparable(const opc_result_item_t *got, const opc_result_item_t *re
   return memcmp(got->meta.sizes, reference->meta.sizes, (size_t)got->meta.ndim * sizeof got->meta.sizes[0]) == 0;
 }
 
-/* The dtypes differ by design, so this is no opc_result_compare. */
+/* The dtypes differ on purpose, so opc_result_compare cannot be used. */
 static opc_difference_t compare_widened(opc_bound_t *bound, int64_t *out_compared) {
   opc_difference_t difference = {0};
   *out_compared = 0;
@@ -40,10 +40,10 @@ static opc_difference_t compare_widened(opc_bound_t *bound, int64_t *out_compare
   return difference;
 }
 
-/* Where the exact result does not move at all, or by less than this dtype can tell (the mean taken from a single
- * number, a row of two divided by its deviation), rounding still does. The scale is then what the narrow result itself
- * does under the same small moves. In float32 that counts beside a result that moves, too: by so many units at most,
- * which is far below what a wrong accumulation loses there. */
+/* The exact result may not move at all, or by less than this dtype can show (the mean subtracted from a single number,
+ * a row of two divided by its deviation); rounding still changes the result. The scale is then how much the narrow
+ * result itself changes under the same small moves. In float32 it also counts if the exact result moves, but only up to
+ * this many units: far less than a wrong accumulation loses there. */
 static double with_own_noise(double change, double own, double unit, opc_dtype_t dtype) {
   enum { FLOAT32_DIGITS = 24, FLOAT32_UNITS = 8 };
   if (own <= change) return change;
@@ -63,9 +63,9 @@ static opc_status_t add_own_noise(opc_case_context_t *context, opc_dtype_t dtype
   return status;
 }
 
-/* ---- numbers that are no tensors ---- */
+/* ---- numbers that are not tensors ---- */
 
-/* A kernel computes with them in its own dtype, so they are as uncertain as an element is. True: some was moved. */
+/* A kernel computes with them in its own dtype, so they are as uncertain as an element. True: some number was moved. */
 static bool move_scalars(opc_value_t *value, opc_dtype_t dtype, double by) {
   bool moved = false;
   if (value->kind == OPC_VALUE_FLOAT && isfinite(value->floating) && value->floating != trunc(value->floating)) {
@@ -107,8 +107,8 @@ static void report(const opc_bound_t *bound, const opc_difference_t *difference,
   if (tolerance) opc_finding_evidence(finding, "tolerance", tolerance);
 }
 
-/* A sum that stood still is wrong in most elements; of thousands some lie where the result jumps, and not each of them
- * is met by a move. */
+/* A sum that stopped growing is wrong in most elements. Among thousands of elements, some are where the result jumps,
+ * and the moves do not hit each of them. */
 static bool is_far_between(const opc_case_context_t *context, const opc_difference_t *difference,
                            const opc_result_t *got) {
   enum { MOST = 2 };
@@ -116,8 +116,8 @@ static bool is_far_between(const opc_case_context_t *context, const opc_differen
          difference->count * MOST < got->items[difference->item].meta.numel;
 }
 
-/* What a vector or a tile leaves out or takes twice is no rounding; a decomposition of a larger matrix is as uncertain
- * as its norm, not as its elements. */
+/* If a vector or a tile is left out or counted twice, that is no rounding. A decomposition of a larger matrix is as
+ * uncertain as its norm, not as its elements. */
 static opc_status_t at_least_of(const opc_case_context_t *context, const opc_result_t *reference, double **out,
                                 opc_error_t *error) {
   static const double part = 1.0 / 1024;
@@ -159,7 +159,7 @@ static opc_status_t compare_with_float64(opc_case_context_t *context, opc_dtype_
                        .at_least = at_least};
   int64_t compared = 0;
   opc_difference_t difference = compare_widened(&bound, &compared);
-  if (difference.kind != OPC_DIFFERENCE_NONE) { /* measured only where it matters: most results agree to a few units */
+  if (difference.kind != OPC_DIFFERENCE_NONE) { /* measured only if needed: most results agree within a few units */
     status = opc_tolerance_measure(&tolerance, &again, &reference, error);
     if (status != OPC_OK) goto release;
     bound.tolerance = &tolerance;
@@ -204,9 +204,10 @@ release:
   return status;
 }
 
-/* ---- float64 that is computed in float32 ---- */
+/* ---- float64 computed in float32 ---- */
 
-/* Bits of a float64 behind those that a float32 has, and behind the first twelve: what short numbers leave zero. */
+/* Number of low bits of a float64 that a float32 does not have, and below the first twelve: short numbers have zeros
+ * there. */
 enum { BEHIND_FLOAT32 = 29, BEHIND_SHORT = 40, LONG_LEAST = 3 };
 
 static uint64_t bits_of(double number) {
@@ -217,14 +218,14 @@ static uint64_t bits_of(double number) {
 
 static bool has_bits(double number, int behind) { return (bits_of(number) & ((UINT64_C(1) << behind) - 1)) != 0; }
 
-/* Which numbers a call is given. */
+/* The numbers that a call gets. */
 typedef struct long_values {
   const opc_replay_t *replay;
-  size_t changed; /* the tensor argument that is given other ones still; SIZE_MAX: none is */
-  bool rounded;   /* to float32; otherwise moved by more than a float32 rounds away */
+  size_t changed; /* the tensor argument that gets yet other numbers; SIZE_MAX: none */
+  bool rounded;   /* to float32; otherwise moved by more than the rounding to float32 */
 } long_values_t;
 
-/* A little off, so that no float32 holds it. Integers stay: they may be counts. */
+/* Slightly off, so that no float32 can represent it. Integers stay: they may be counts. */
 static double long_value(double number, size_t index) {
   if (!isfinite(number) || number == trunc(number)) return number;
   return ldexp(number, -30) * (double)(1 + (index * 2654435761U) % 13) / 17 + number;
@@ -249,7 +250,7 @@ static opc_status_t give_long_values(size_t tensor_arg, const char *path, const 
   return OPC_OK;
 }
 
-/* A double that is computed in double has bits that no float holds, unless it is a short number. */
+/* A double computed in double precision has bits that no float has, unless it is a short number. */
 static bool is_narrow(const opc_result_item_t *item, double *out_example, int64_t *out_numbers) {
   *out_numbers = 0;
   if (item->kind != OPC_VALUE_TENSOR || item->meta.dtype != OPC_DTYPE_FLOAT64 || item->argument || !item->bytes)
@@ -266,7 +267,7 @@ static bool is_narrow(const opc_result_item_t *item, double *out_example, int64_
   return *out_numbers >= LONG_LEAST;
 }
 
-/* The dtype of such an output is the caller's, and says nothing of the dtype that is computed in. */
+/* The caller chooses the dtype of such an output, so it does not show the dtype of the computation. */
 static bool has_out_argument(const opc_operator_t *op) {
   for (size_t i = 0; i < op->argument_count; i++)
     if (op->arguments[i].kwarg_only && op->arguments[i].alias.present && op->arguments[i].alias.is_write) return true;
@@ -285,7 +286,7 @@ static opc_status_t run_long(opc_case_context_t *context, long_values_t *values,
   return status;
 }
 
-/* How many of the float64 numbers differ; *out_all: how many there are. */
+/* How many of the float64 numbers differ; *out_all: the total number. */
 static int64_t count_differing(const opc_result_t *left, const opc_result_t *right, int64_t *out_all) {
   int64_t differing = 0;
   *out_all = 0;
@@ -301,8 +302,8 @@ static int64_t count_differing(const opc_result_t *left, const opc_result_t *rig
   return differing;
 }
 
-/* The result depends on the argument, and not on what float32 leaves out of it. What only compares its numbers, or
- * rounds them to a grid, does not follow a small move either. */
+/* The result depends on the argument, but not on the bits that float32 drops. An operator that only compares its
+ * numbers, or rounds them to a grid, does not react to a small move either. */
 static opc_status_t check_rounded(opc_case_context_t *context, opc_replay_t *replay, size_t tensor_arg,
                                   const char *path, const opc_result_t *usual, opc_finding_t *finding,
                                   opc_error_t *error) {

@@ -1,5 +1,5 @@
-/* empty: a dimension made 0. The output's shape continues the row of sizes 1, 2 and 3, or is what the Meta kernel says;
- * its values are defined. */
+/* empty: a dimension becomes 0. The output's shape continues the sequence for sizes 1, 2 and 3, or is what the Meta
+ * kernel says; its values are defined. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +15,19 @@
 
 enum { STEPS = 3 /* sizes 1, 2, 3 */, TOUCHED = 1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED };
 
-/* ---- the case's sample with size n where it has 0: a piece of the sample that it was made from ---- */
+/* ---- the case's sample with size n instead of 0: a piece of the sample from which it was made ---- */
 
 typedef struct narrower {
-  const opc_call_t *base; /* the sample before the variant, made */
+  const opc_call_t *base; /* the sample before the variant, as a call */
   const opc_call_t *empty;
   opc_replay_t *values;          /* of base */
   int64_t size;                  /* n */
-  size_t others_from, others_to; /* the tensors that get other values: from the first up to and without the second */
-  unsigned char other;           /* what integers are then */
+  size_t others_from, others_to; /* the range of tensors that get other values; others_to is excluded */
+  unsigned char other;           /* the value of their integers */
 } narrower_t;
 
-/* The same tensors, of which sizes became 0 and no others: offsets of an empty batch have one element, and with sizes
- * 1, 2 and 3 they would have others. */
+/* The same tensors, and the only changed sizes became 0. For example, offsets of an empty batch have one element, and
+ * with sizes 1, 2 and 3 they would have other sizes. */
 static bool same_tree(const opc_call_t *base, const opc_call_t *empty) {
   if (base->tensor_arg_count != empty->tensor_arg_count) return false;
   for (size_t i = 0; i < base->tensor_arg_count; i++) {
@@ -46,14 +46,14 @@ static bool where_emptied(const opc_variant_tensor_t *tensor, size_t tensor_arg,
          narrower->base->tensor_args[tensor_arg].spec->sizes[dim] > 0;
 }
 
-/* All the same: zeros, or `integer` where they are integers. */
+/* All elements equal: 0, or `integer` for integers. */
 static void give_others(const opc_tensor_spec_t *spec, unsigned char integer, unsigned char *logical) {
   const size_t width = opc_dtype_size(spec->dtype), size = (size_t)opc_tensor_spec_numel(spec) * width;
   const opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
   const bool integers = kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED || kind == OPC_CLASS_BOOLEAN;
   memset(logical, 0, size);
   for (size_t at = 0; integers && at < size; at += width)
-    logical[at] = integer; /* the machine is little-endian, as elf_probe.c wants it */
+    logical[at] = integer; /* the machine is little-endian, as elf_probe.c requires */
 }
 
 static opc_status_t give_narrowed(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
@@ -89,7 +89,7 @@ static bool fits(narrower_t *narrower) {
   return true;
 }
 
-/* Integers that are not emptied would point beyond what is left of another tensor. */
+/* Integers in tensors that are not emptied would be out of range for another, shortened tensor. */
 static bool would_break(const opc_case_context_t *context, const narrower_t *narrower) {
   const opc_relations_t *relations = context->base->relations;
   for (size_t i = 0; relations && i < narrower->base->tensor_arg_count; i++) {
@@ -105,7 +105,7 @@ static bool would_break(const opc_case_context_t *context, const narrower_t *nar
   return false;
 }
 
-/* Result of the call with size n; *out_ran false: not to be had. */
+/* Result of the call with size n; *out_ran false: there is none. */
 static opc_status_t run_narrowed(opc_case_context_t *context, narrower_t *narrower, opc_result_t *out, bool *out_ran,
                                  opc_error_t *error) {
   opc_sample_t sample = {0};
@@ -144,7 +144,7 @@ static bool comparable(const opc_result_t *steps, const opc_result_t *got, size_
   return got->items[i].kind == OPC_VALUE_TENSOR;
 }
 
-/* Sizes that the row 1, 2, 3 leads to for 0; false where it is no straight row. */
+/* Extrapolates the sizes for 1, 2 and 3 to 0; false if they are not linear. */
 static bool extrapolate(const opc_result_t *steps, size_t i, int64_t *sizes) {
   for (int d = 0; d < steps[0].items[i].meta.ndim; d++) {
     int64_t one = steps[0].items[i].meta.sizes[d], two = steps[1].items[i].meta.sizes[d],
@@ -170,7 +170,7 @@ static bool same_sizes(const opc_tensor_meta_t *meta, int ndim, const int64_t *s
   return meta->ndim == ndim && memcmp(meta->sizes, sizes, (size_t)ndim * sizeof sizes[0]) == 0;
 }
 
-/* Where the row is 1, 1, 1, "at most one" leads to 0 as well. */
+/* If the sizes are 1, 1, 1, "at most one" also leads to 0. */
 static bool fits_row(const opc_tensor_meta_t *meta, const opc_tensor_meta_t *step, const int64_t *sizes) {
   bool fits = meta->ndim == step->ndim;
   for (int d = 0; fits && d < step->ndim; d++)
@@ -178,8 +178,8 @@ static bool fits_row(const opc_tensor_meta_t *meta, const opc_tensor_meta_t *ste
   return fits;
 }
 
-/* Of the sample itself, which is not empty, where what the two kernels say of it differs: then the Meta kernel is wrong
- * anyway, and check meta reports it. */
+/* Checks the sample itself, which is not empty: if the two kernels differ there, the Meta kernel is wrong anyway, and
+ * check meta reports it. */
 static opc_status_t is_wrong_anyway(opc_case_context_t *context, const opc_result_t *meta_of_empty, size_t item,
                                     bool *out, opc_error_t *error) {
   const opc_device_t meta = {OPC_DEVICE_META, -1};
@@ -204,11 +204,11 @@ static opc_status_t is_wrong_anyway(opc_case_context_t *context, const opc_resul
 typedef struct shape_oracle {
   opc_result_t meta, steps[STEPS];
   bool has_meta, has_steps;
-  uint64_t follow_values; /* a bit an output, of the first 64 */
-  bool meta_is_own;       /* not the same kernel once more, which would agree with itself */
+  uint64_t follow_values; /* one bit per output, for the first 64 */
+  bool meta_is_own;       /* not the same kernel again, which would agree with itself */
 } shape_oracle_t;
 
-/* As many rows as the largest index says: no row of sizes leads anywhere. */
+/* The largest index determines the number of rows: no sequence of sizes predicts it. */
 static void note_other_shapes(shape_oracle_t *oracle, const opc_result_t *others) {
   const opc_result_t *last = &oracle->steps[STEPS - 1];
   for (size_t i = 0; i < others->count && i < last->count && i < 64; i++) {
@@ -223,13 +223,13 @@ static bool has_row(const shape_oracle_t *oracle, const opc_result_t *got, size_
   return !follows && oracle->has_steps && comparable(oracle->steps, got, i) && extrapolate(oracle->steps, i, sizes);
 }
 
-/* The Meta kernel says another shape for this output. */
+/* The Meta kernel gives another shape for this output. */
 static bool disagrees(const shape_oracle_t *oracle, const opc_result_t *got, size_t i) {
   const opc_result_item_t *said = i < oracle->meta.count ? &oracle->meta.items[i] : NULL;
   return said && said->kind == OPC_VALUE_TENSOR && !same_sizes(&got->items[i].meta, said->meta.ndim, said->meta.sizes);
 }
 
-/* True: something could be said about this output. */
+/* True: this output could be checked. */
 static bool check_shape(const shape_oracle_t *oracle, const opc_result_t *got, size_t i, opc_finding_t *finding) {
   const opc_tensor_meta_t *meta = &got->items[i].meta;
   const opc_result_item_t *said = oracle->has_meta && i < oracle->meta.count ? &oracle->meta.items[i] : NULL;
@@ -256,7 +256,7 @@ static bool check_shape(const shape_oracle_t *oracle, const opc_result_t *got, s
   return row || meta_known;
 }
 
-/* Whether an output breaks its row, for whatever reason. */
+/* Whether an output breaks its sequence, for any reason. */
 static bool breaks_row(const shape_oracle_t *oracle, const opc_result_t *got) {
   bool breaks = false;
   for (size_t i = 0; !breaks && i < got->count; i++) {
@@ -267,8 +267,8 @@ static bool breaks_row(const shape_oracle_t *oracle, const opc_result_t *got) {
   return breaks;
 }
 
-/* With zeros and with ones in all tensors, and in each one alone: how many numbers two of them have in common follows
- * both. */
+/* With zeros and ones in all tensors, and in each one alone: the number of values that two tensors have in common
+ * depends on both. */
 static opc_status_t ask_others(opc_case_context_t *context, narrower_t *narrower, shape_oracle_t *oracle,
                                opc_error_t *error) {
   const size_t count = narrower->base->tensor_arg_count;
@@ -295,7 +295,7 @@ static opc_status_t ask_oracles(opc_case_context_t *context, const opc_call_t *e
   if (status == OPC_OK)
     status = opc_call_make(&base, context->op, context->base, context->device, context->seed, error);
   if (status == OPC_OK) status = opc_replay_take(&values, &base, error);
-  /* An integer that follows the size is another one here than with sizes 1, 2 and 3. */
+  /* An integer that depends on the size differs here from sizes 1, 2 and 3. */
   oracle->has_steps =
       status == OPC_OK && opc_variant_keeps_integers(context->base, context->sample) && same_tree(&base, empty);
   for (int n = 0; status == OPC_OK && oracle->has_steps && n < STEPS; n++) {
@@ -311,7 +311,7 @@ static opc_status_t ask_oracles(opc_case_context_t *context, const opc_call_t *e
   return status;
 }
 
-/* Tags say that the shape follows the data, so there is no row to continue. */
+/* Tags say that the shape depends on the data, so there is no sequence to continue. */
 static bool shape_follows_data(const opc_operator_t *op) {
   return opc_operator_has_tag(op, "dynamic_output_shape") || opc_operator_has_tag(op, "data_dependent_output");
 }
@@ -351,12 +351,12 @@ static opc_status_t check_poison(opc_case_context_t *context, const opc_result_t
   opc_difference_t difference = opc_result_compare(got, &other, NULL, NULL);
   if (difference.kind != OPC_DIFFERENCE_VALUE) goto release;
   status = opc_again_run(&same, &again, &outcome, NULL, error);
-  /* What changes without another pattern too is not uninitialised memory but chance: run_to_run's business. */
+  /* A result that also changes with the same pattern is no uninitialised memory but chance: run_to_run reports it. */
   if (status != OPC_OK || outcome != OPC_CALL_RETURNED ||
       opc_result_compare(got, &again, NULL, NULL).kind != OPC_DIFFERENCE_NONE)
     goto release;
   opc_difference_text(&difference, got, &other, "with other bytes in new memory it", &text);
-  /* An emptied list of counts beside what they count into. */
+  /* An empty list of counts together with what they count into. */
   bool made_up = context->sample->source == OPC_SAMPLE_SEARCHED && context->sample->argument_count > 1 &&
                  !opc_case_arguments_fit(context);
   if (!made_up) opc_finding_fail(finding, "empty.poison", "%s", opc_text_c(&text));
@@ -382,7 +382,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   status = opc_result_take(&got, &call, 0, &error);
   const bool touched = opc_accesses_count(TOUCHED) > 0;
   if (status == OPC_OK) status = check_shapes(context, &call, &got, &known, finding, &error);
-  /* Of a part of the sample's values: its indices may point behind it. */
+  /* Uses only part of the sample's values, so its indices may be out of range. */
   if (!touched) opc_guard_accesses_reset();
   if (status == OPC_OK) status = check_poison(context, &got, finding, &error);
   if (status != OPC_OK) goto release;

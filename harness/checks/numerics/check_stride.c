@@ -1,4 +1,5 @@
-/* stride: the operator on another layout against the operator on a contiguous copy of the same logical values. */
+/* stride: the operator on another layout is compared with the operator on a contiguous copy of the same logical
+ * values. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static opc_again_t reference_again(opc_case_context_t *context, reference_t *ref
                        .phase = "the operator on contiguous copies"};
 }
 
-/* Copies cannot stand for arguments that write over each other. */
+/* Copies cannot replace arguments that overwrite each other. */
 static const char *why_not_comparable(const opc_call_t *call) {
   for (size_t i = 0; i < call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
@@ -42,8 +43,8 @@ static const char *why_not_comparable(const opc_call_t *call) {
   return NULL;
 }
 
-/* Whether the item of the contiguous result follows the arguments' values at all. One that does not describes the
- * layout (a stride, is_contiguous). */
+/* Whether the item of the contiguous result depends on the arguments' values at all. If not, it describes the layout (a
+ * stride, is_contiguous). */
 static opc_status_t follows_values(const opc_again_t *again, const reference_t *reference, size_t item, bool *out,
                                    opc_error_t *error) {
   opc_result_t other = {0};
@@ -79,8 +80,8 @@ static void report(const opc_bound_t *bound, const opc_difference_t *difference,
   if (tolerance) opc_finding_evidence(finding, "tolerance", tolerance);
 }
 
-/* The call again on the very layout, by turns with the bytes beside the elements as they were and with other ones:
- * twice each, for a race must not look like it. *other is the result with the other bytes. */
+/* Repeats the call on the same layout, alternately with the original and with other bytes between the elements: twice
+ * each, so that a race does not look the same. *other is the result with the other bytes. */
 static opc_status_t follows_gaps(opc_case_context_t *context, const opc_result_t *got, opc_result_t *other, bool *out,
                                  opc_error_t *error) {
   enum { CALLS = 4 };
@@ -102,8 +103,8 @@ static opc_status_t follows_gaps(opc_case_context_t *context, const opc_result_t
   return OPC_OK;
 }
 
-/* A result that the tolerance lets pass may still be wrong: of integers that change with a last place it says nothing.
- * What follows bytes that belong to no element is no rounding. */
+/* A result within the tolerance may still be wrong: for integers that change with a last place, the tolerance means
+ * nothing. A dependence on bytes that belong to no element is no rounding. */
 static opc_status_t excused(opc_case_context_t *context, const opc_result_t *got, opc_finding_t *finding,
                             opc_error_t *error) {
   opc_result_t other = {0};
@@ -139,7 +140,7 @@ static bool is_infinite(const opc_result_item_t *item, int64_t element) {
 }
 
 /* An opc_element_equal_t. A matrix of equal rows is singular: its inverse, or the logarithm of its determinant, is
- * infinite or the large number that a rounding error leads to. A layout is no reason for either. */
+ * infinite or a large number that comes from a rounding error. Either may differ between layouts. */
 static bool holds_or_is_singular(size_t item, int64_t element, void *context) {
   const opc_bound_t *bound = context;
   const opc_result_item_t *got = &bound->got->items[item], *reference = &bound->reference->items[item];
@@ -148,7 +149,7 @@ static bool holds_or_is_singular(size_t item, int64_t element, void *context) {
          (computed && is_infinite(got, element) != is_infinite(reference, element));
 }
 
-/* The results differ in bits. Only now the costly questions: chance, reassociation, or wrong. */
+/* The results differ in bits. Only now the expensive tests: chance, reassociation, or wrong. */
 static opc_status_t judge(opc_case_context_t *context, reference_t *reference, const opc_call_t *call,
                           const opc_result_t *got, opc_difference_t difference, opc_finding_t *finding,
                           opc_error_t *error) {

@@ -1,5 +1,5 @@
-/* architecture: the GPU code in a library's file, against the GPUs that the installed libtorch runs on and the one at
- * hand. Reads files, calls nothing. */
+/* architecture: the GPU code in a library's file is compared with the GPUs that the installed libtorch supports and
+ * with the devices here. Reads files, calls nothing. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +18,10 @@
 typedef struct library {
   opc_elf_file_t *file;
   opc_facts_t facts;
-  opc_gpu_codes_t torch; /* of libtorch_cuda; empty: there is none, or none that can be read */
+  opc_gpu_codes_t torch; /* of libtorch_cuda; empty: there is no such file, or it is unreadable */
 } library_t;
 
-/* Its symbols are many and none is asked for: only this section is read. */
+/* It has many symbols, and none are needed: only this section is read. */
 static void read_torch(opc_gpu_codes_t *out) {
   char path[PATH_MAX];
   opc_elf_file_t *file = NULL;
@@ -35,7 +35,7 @@ static void read_torch(opc_gpu_codes_t *out) {
   opc_elf_close(file);
 }
 
-/* One that can be simulated and has code; NULL: none. */
+/* An architecture that can be simulated and has code; NULL: none. */
 static const char *to_simulate(const library_t *library) {
   for (size_t i = 0; i < OPC_SIMULATED_ARCHITECTURES; i++) {
     const opc_simulated_architecture_t *simulated = &opc_simulated_architectures[i];
@@ -44,7 +44,7 @@ static const char *to_simulate(const library_t *library) {
   return NULL;
 }
 
-/* A device that is here, real or simulated, without code for it. */
+/* Looks for a device here, real or simulated, without code for it. */
 static void check_devices(const library_t *library, const char *has, opc_finding_t *finding) {
   const opc_launch_api_t *launch = opc_launch();
   opc_cuda_limits_t limits;
@@ -71,7 +71,7 @@ static void check_torch(const library_t *library, const char *has, opc_finding_t
                      opc_text_c(&missing));
 }
 
-/* ---- kernels that have less than the rest ---- */
+/* ---- kernels with less code than the others ---- */
 
 enum { KERNELS_NAMED = 3, KERNELS_AS_EVIDENCE = 64 };
 
@@ -80,7 +80,7 @@ static void missing_of(const library_t *library, const opc_uneven_kernel_t *kern
   (void)opc_gpu_codes_missing(&kernel->codes, &library->facts.gpu, out);
 }
 
-/* One finding for those that lack the same as kernel `first`; none where an earlier one lacks it too. */
+/* One finding for all kernels that lack the same as kernel `first`; none if an earlier kernel lacks it too. */
 static void report_like(const library_t *library, const opc_uneven_t *uneven, size_t first, opc_finding_t *finding) {
   OPC_SCOPED(opc_text_clear) opc_text_t lacks = {0}, other = {0}, names = {0}, has = {0};
   char name[256];

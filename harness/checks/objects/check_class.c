@@ -1,5 +1,5 @@
-/* class: custom classes, as TorchScript, torch.export, torch.save and AOTInductor use them. A case a class and sample
- * of its constructor, and one a method. */
+/* class: custom classes, as used by TorchScript, torch.export, torch.save and AOTInductor. One case per class and
+ * sample of its constructor, and one per method. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "checks/objects/class_state.h"
 #include "model/value/simple_value.h"
 
-/* An object and the arguments that it was made from, which it may hold. */
+/* An object, and the arguments from which it was made; it may hold them. */
 typedef struct made {
   opc_call_t call;
   opc_object_t *object; /* NULL: call.outcome says why */
@@ -42,14 +42,14 @@ static void made_clear(made_t *made) {
 typedef struct subject {
   opc_case_context_t *context;
   made_t object;
-  opc_class_state_t fresh, control; /* of two other objects, made from the same arguments */
+  opc_class_state_t fresh, control; /* of two other objects made from the same arguments */
   opc_finding_t *finding;
   opc_text_t done; /* what was proven, for the pass */
 } subject_t;
 
 static int first_line(const opc_text_t *message) { return (int)strcspn(opc_text_c(message), "\n"); }
 
-/* 1 or 0, -1: it cannot be asked. */
+/* 1 or 0; -1: it cannot be compared. */
 static int equal(const subject_t *subject, const opc_object_t *other) {
   opc_value_t *returns = NULL, argument = {.kind = OPC_VALUE_OBJECT, .handle = (void *)other};
   size_t count = 0;
@@ -62,7 +62,7 @@ static int equal(const subject_t *subject, const opc_object_t *other) {
   return answer;
 }
 
-/* Takes the other object's state and holds it against a fresh one's. */
+/* Takes the other object's state and compares it with a fresh one's. */
 static opc_status_t compare(subject_t *subject, const opc_object_t *other, const char *name, const char *rule,
                             opc_class_state_t *state, opc_error_t *error) {
   opc_text_t text = {0};
@@ -87,7 +87,7 @@ static void check_equality(subject_t *subject) {
   if (answer == 1) opc_text_add(&subject->done, ", equal to itself");
 }
 
-/* The pairs may be a single one, without a tuple around it. */
+/* The pairs may be a single pair, without a tuple around it. */
 static bool is_pairs(const opc_value_t *value) {
   bool good = value->kind == OPC_VALUE_LIST;
   for (size_t i = 0; good && i < value->list.count; i++) {
@@ -144,7 +144,7 @@ static opc_status_t check_pickle(subject_t *subject, opc_error_t *error) {
   return status;
 }
 
-/* A memo is left to its default, or is None. */
+/* A memo gets its default, or None. */
 static opc_status_t check_copy(subject_t *subject, const char *method, bool deep, opc_error_t *error) {
   opc_value_t *returns = NULL, none = {.kind = OPC_VALUE_NONE};
   size_t count = 0;
@@ -158,7 +158,7 @@ static opc_status_t check_copy(subject_t *subject, const char *method, bool deep
   subject->context->phase(method);
   opc_status_t status = OPC_OK;
   opc_call_outcome_t outcome = opc_object_call(subject->object.object, method, &none, memo, &returns, &count, &message);
-  if (outcome == OPC_CALL_UNCONVERTIBLE) goto release; /* it wants more than the harness can make */
+  if (outcome == OPC_CALL_UNCONVERTIBLE) goto release; /* it requires arguments that the harness cannot make */
   if (outcome != OPC_CALL_RETURNED) {
     opc_finding_fail(subject->finding, "class.copy_differs", "%s is refused: %.*s", method, first_line(&message),
                      opc_text_c(&message));
@@ -226,7 +226,7 @@ release:
 
 /* ---- one method ---- */
 
-/* Of the class itself: another object made as this one was. */
+/* Of the class itself: another object made like this one. */
 static json_t *argument_value(const opc_case_context_t *context, const opc_type_t *type, int round) {
   char name[256];
   class_name_of(context->op, name);
@@ -238,7 +238,7 @@ static json_t *argument_value(const opc_case_context_t *context, const opc_type_
   return json_pack("{s:{s:s, s:o}}", "object", "class", name, "init", init);
 }
 
-/* The method's arguments without self, of this round. OPC_ERR_UNSUPPORTED: there is none of a type. */
+/* The method's arguments in this round, without self. OPC_ERR_UNSUPPORTED: some type has no value. */
 static opc_status_t method_sample(const opc_case_context_t *context, const opc_operator_t *method, int round,
                                   opc_sample_t *out, opc_error_t *error) {
   json_t *args = json_array();
@@ -283,7 +283,7 @@ static opc_status_t try_method(opc_case_context_t *context, const opc_operator_t
   return status;
 }
 
-/* The schema without self, under the method's own name. */
+/* The schema without self, under the method's name. */
 static opc_status_t method_read(const opc_method_t *method, opc_operator_t *out, opc_error_t *error) {
   opc_status_t status = opc_schema_arguments(method->schema ? method->schema : "", out, error);
   if (status != OPC_OK || out->argument_count == 0) return status;
@@ -319,9 +319,9 @@ static void run_method(opc_case_context_t *context, const opc_method_t *method, 
   schema.argument_count = all;
 }
 
-/* ---- an object that was used ---- */
+/* ---- a used object ---- */
 
-/* One accepted call of each method that takes arguments, always the same ones. */
+/* One accepted call of each method that takes arguments, always the same calls. */
 static opc_status_t use(opc_case_context_t *context, const opc_object_t *object, size_t *out_calls,
                         opc_error_t *error) {
   opc_status_t status = OPC_OK;
@@ -339,7 +339,7 @@ static opc_status_t use(opc_case_context_t *context, const opc_object_t *object,
       if (status == OPC_OK && call.outcome != OPC_CALL_REJECTED) break;
     }
     *out_calls += status == OPC_OK && call.outcome == OPC_CALL_RETURNED;
-    if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that method is left alone */
+    if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* skips that method */
     schema.argument_count = all;
     opc_call_clear(&call);
   }
@@ -358,7 +358,7 @@ static void report_used(opc_class_state_t states[3], size_t calls, opc_finding_t
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no method shows what it holds");
 }
 
-/* Two that nothing was done to but the same calls, and one that was pickled and unpickled after them. */
+/* Compares two objects on which only the same calls were made; one was pickled and unpickled after them. */
 static void run_used(opc_case_context_t *context, opc_finding_t *finding) {
   made_t made[3] = {0};
   opc_class_state_t states[3] = {0};

@@ -1,5 +1,5 @@
-/* package: a package's model runs on the inputs that it was made for, and gives the same bits again. What a sample
- * promises is check bitwise's. */
+/* package: a package's model runs on the inputs for which it was made, and returns the same bits again. Check bitwise
+ * handles a sample's promises. */
 #include <string.h>
 
 #include "checks/framework/case_run.h"
@@ -8,7 +8,7 @@
 #include "checks/objects/package_simulated.h"
 #include "memory/poison.h"
 
-/* Says of each output which input's bits it has, for a person to see: no promise is needed for it. */
+/* Reports for each output the input that has the same bits: information only, no promise is needed. */
 static void tell_same_bits(const opc_call_t *call, const opc_replay_t *values, const opc_result_t *result,
                            opc_text_t *out) {
   for (size_t i = 0; i < result->count; i++) {
@@ -32,7 +32,7 @@ static opc_status_t run_again(opc_case_context_t *context, opc_replay_t *values,
   opc_call_outcome_t outcome;
   opc_text_t message = {0};
   unsigned char before = opc_poison_byte();
-  opc_poison_pattern(OPC_PATTERN_SECOND); /* what was never written must not show */
+  opc_poison_pattern(OPC_PATTERN_SECOND); /* unwritten bytes must not show */
   opc_status_t status = opc_again_run(&again, out, &outcome, &message, error);
   opc_poison_pattern(before);
   if (status == OPC_OK && outcome != OPC_CALL_RETURNED)

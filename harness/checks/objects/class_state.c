@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* It tells something and wants nothing but the object. Those that Python's copy and pickle call have checks of their
+/* It returns something and needs only the object. Methods that Python's copy and pickle call have checks of their
  * own. */
 static bool is_view(const opc_method_t *method) {
   static const char *const others[] = {"__init__", "__getstate__", "__setstate__", "__copy__", "__deepcopy__"};

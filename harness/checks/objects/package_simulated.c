@@ -1,5 +1,5 @@
-/* package on the simulated device: the model loads and runs there, what its libraries launch succeeds and is in order,
- * and a further run asks the same again. */
+/* package on the simulated device: the model loads and runs there, the launches of its libraries succeed and are
+ * ordered, and another run makes the same calls. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { NAMES_SHOWN = 4 };
 
-/* Launches, copies and fills of one run, whoever asked for them. */
+/* Launches, copies and fills of one run, from any caller. */
 typedef struct work {
   opc_cuda_call_t *calls;
   size_t count;
@@ -27,7 +27,7 @@ static opc_status_t work_take(const opc_cuda_log_t *log, work_t *out, opc_error_
   return OPC_OK;
 }
 
-/* Addresses and streams may be others each time. */
+/* Addresses and streams may differ each time. */
 static bool asks_the_same(const opc_cuda_call_t *left, const opc_cuda_call_t *right) {
   return left->kind == right->kind && left->bytes == right->bytes && left->shared == right->shared &&
          left->stream_device == right->stream_device && memcmp(left->grid, right->grid, sizeof left->grid) == 0 &&
@@ -87,7 +87,7 @@ static void name_work(const work_t *work, opc_text_t *out) {
   }
 }
 
-/* One run, judged. False: the finding is decided, or *status says why it could not be made. */
+/* Runs once and judges the run. False: the finding is decided, or *status says why it could not run. */
 static bool run_once(opc_cuda_watch_t *watch, const char *phase, bool judge_streams, opc_finding_t *finding,
                      opc_status_t *status, opc_error_t *error) {
   opc_cuda_founds_t founds = {0};
@@ -95,7 +95,7 @@ static bool run_once(opc_cuda_watch_t *watch, const char *phase, bool judge_stre
   uint64_t stream;
   *status = opc_cuda_watch_make(watch, error);
   if (*status == OPC_OK && judge_streams) {
-    (void)watch->api->synchronize(); /* the arguments were made on the default stream */
+    (void)watch->api->synchronize(); /* the arguments were created on the default stream */
     *status = opc_cuda_stream_use_pool(watch->device, &stream, error);
   }
   if (*status != OPC_OK) return false;
@@ -137,7 +137,7 @@ void opc_package_run_simulated(opc_case_context_t *context, opc_finding_t *findi
   opc_error_t error = {0};
   opc_status_t status;
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;
-  /* The first call loads the model and whatever its operators set up. */
+  /* The first call loads the model and initialises what its operators need. */
   if (!run_once(&watch, "the operator", false, finding, &status, &error)) goto release;
   if (!run_once(&watch, "the operator, a second time, on another stream", true, finding, &status, &error)) goto release;
   status = work_take(&watch.facts.log, &first, &error);

@@ -1,4 +1,4 @@
-/* After each case on a real CUDA device: what its kernels left behind. */
+/* After each case on a real CUDA device: errors left behind by its kernels. */
 #include "checks/cuda_log/cuda_fault.h"
 #include "checks/framework/check.h"
 #include "cuda/log/launch.h"
@@ -16,11 +16,12 @@ bool opc_cuda_case_end(const opc_case_context_t *context, opc_finding_t *finding
   if (!is_watched(context)) return false;
   const opc_launch_api_t *launch = opc_launch();
   int code = launch->synchronize(),
-      left = launch->last_error(); /* an error that is no fault is forgotten here, and not the next case's */
+      left =
+          launch->last_error(); /* an error that is no fault is cleared here, so that the next case does not get it */
   if (!opc_cuda_fault_words(code)) code = left;
   if (!opc_cuda_fault_words(code)) return false;
 
-  opc_cuda_log_t log = launch->log_end(); /* of the case, or of the last call that a check watched */
+  opc_cuda_log_t log = launch->log_end(); /* of the case, or of the last call that a check logged */
   opc_text_t text = {0};
   opc_finding_t followed = *finding;
   *finding = (opc_finding_t){0};

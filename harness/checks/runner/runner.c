@@ -14,13 +14,14 @@ static bool check_wanted(const opc_runner_request_t *request, size_t check) {
   return asked && opc_check_info_is_of(&opc_check_infos[check], request->op);
 }
 
-/* A file's sample that a passed-over case called was either accepted or told already: a refusal is not told twice. */
+/* If a skipped case called a file's sample, that sample was accepted or already reported: a refusal is not reported
+ * twice. */
 static void note_passed_over(opc_run_t *run, const opc_case_context_t *context, const opc_planned_case_t *planned) {
   if (run->request->only || planned->action == OPC_PLAN_SKIP || !opc_case_is_declared(context)) return;
   run->reported[run->device * run->request->sample_count + run->sample] = true;
 }
 
-/* Decides whether a case of the plan is wanted, and runs it. False: the rest of the plan is not. */
+/* Decides whether a planned case is wanted, and runs it. False: the rest of the plan is not wanted. */
 static bool plan_case(opc_run_t *run, opc_case_context_t *context, const opc_planned_case_t *planned) {
   const opc_runner_request_t *request = run->request;
   char id_text[OPC_CASE_ID_SIZE];
@@ -163,7 +164,7 @@ static opc_status_t run_prepare(opc_run_t *run) {
   return OPC_OK;
 }
 
-/* Says which part of an id the plan does not have. */
+/* Reports which part of an id the plan does not have. */
 static opc_status_t only_not_found(const opc_run_t *run) {
   const opc_runner_request_t *request = run->request;
   const opc_case_id_t *id = &run->only;
@@ -208,7 +209,7 @@ opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runne
   opc_status_t status = run_prepare(&run);
   if (status == OPC_OK) {
     checks_before(&run);
-    opc_first_call_begin(); /* what was prepared is no operator's doing */
+    opc_first_call_begin(); /* no operator caused what was prepared */
     status = opc_plan_all(&run.plan, planned_one, &run, error);
   }
   if (status == OPC_OK) status = selection_verdict(&run);

@@ -37,7 +37,7 @@ bool opc_run_skips(const opc_runner_request_t *request, const char *check, int r
 }
 
 /* The case that this one would repeat: the same arguments crashed the operator in another check, the sample itself did
- * in any, or it hung with the same variant. NULL: there was none. */
+ * in any check, or it hung with the same variant. NULL: none. */
 static const opc_case_id_t *crashed_in(const opc_run_t *run, const opc_case_context_t *context) {
   const opc_case_id_t *id = &context->id;
   for (size_t i = 0; i < run->request->crashed_count && context->sample; i++) {
@@ -60,7 +60,7 @@ static void must_reject(opc_case_context_t *context, opc_finding_t *finding) {
   } else {
     opc_call_run(&call, context->handle, context->seed);
     if (opc_finding_from_outcome(context, &call, finding)) {
-      /* As wanted, or why not. */
+      /* As requested, or why not. */
     } else if (context->simulated) {
       opc_finding_skip(finding, OPC_SKIP_SIMULATED,
                        "accepted on the simulated device, where no kernel runs that could have refused sample %s",
@@ -73,7 +73,7 @@ static void must_reject(opc_case_context_t *context, opc_finding_t *finding) {
   opc_call_clear(&call);
 }
 
-/* Of the cases that matter alone: in a whole plan the words would cost more than the calls. */
+/* Only for cases where it matters: in a whole plan the text would cost more than the calls. */
 static void tell_input(const opc_run_t *run, const char *id_text, const opc_case_context_t *context) {
   const char *last = run->request->only ? run->request->only : run->request->to;
   if (!run->sink->input || !context->sample || !last || strcmp(id_text, last) != 0) return;
@@ -82,11 +82,11 @@ static void tell_input(const opc_run_t *run, const char *id_text, const opc_case
   json_decref(input);
 }
 
-/* To fill gigabytes takes a second, each time. */
+/* Filling gigabytes takes a second each time. */
 static int starved_max(const opc_run_t *run) { return run->starved_before ? 1 : 3; }
 
-/* Freed memory that is somebody else's by now, and destroyed memory, make a case's outcome depend on all that ran
- * before. */
+/* After a use of freed memory that now belongs to something else, or after corrupted memory, a case's outcome depends
+ * on everything that ran before. */
 static void note_unsound(opc_run_t *run, const opc_case_context_t *context, const opc_finding_t *finding) {
   static const char *const rules[] = {"memory.out_of_bounds_write", "memory.use_after_free", "memory.dangling_output",
                                       "memory"};
@@ -96,8 +96,8 @@ static void note_unsound(opc_run_t *run, const opc_case_context_t *context, cons
   if (!unsound->rule) *unsound = (opc_unsound_t){.rule = finding->rule, .check = run->check};
 }
 
-/* The rule of another check that says enough about this sample, or, in a case about all samples, about one of them;
- * NULL: none does. */
+/* The rule of another check that found this sample unsound, or, in a case about all samples, one of them; NULL:
+ * none. */
 static const char *unsound_by(const opc_run_t *run, const opc_case_context_t *context) {
   const opc_unsound_t *first = &run->unsound[run->device * run->request->sample_count];
   size_t from = context->base ? run->sample : 0, to = context->base ? run->sample + 1 : run->request->sample_count;
@@ -107,16 +107,16 @@ static const char *unsound_by(const opc_run_t *run, const opc_case_context_t *co
   return NULL;
 }
 
-/* Before the operator is called, so that CUPTI watches it where it must; on the simulated device there is nothing to
- * judge where calls are not seen. "": they are. */
+/* Called before the operator, so that CUPTI tracks it if it must. On the simulated device, untracked calls cannot be
+ * judged. "": the calls are tracked. */
 static const char *untracked_in(const opc_run_t *run, const opc_case_context_t *context) {
   if (context->device.type != OPC_DEVICE_CUDA || !opc_check_infos[run->check].calls) return "";
   const char *untracked = opc_cuda_untracked(context->op);
   return context->simulated ? untracked : "";
 }
 
-/* What the operator touched outside its tensors while another check than memory ran. On input that nobody vouches for
- * its result depends on that memory, and says nothing about this check's part of the contract. */
+/* Out-of-bounds accesses while a check other than memory ran. If the input is not known to be valid, the result depends
+ * on that memory, and proves nothing for this check. */
 static void judge_accesses(const opc_case_context_t *context, opc_finding_t *finding) {
   enum { OUTSIDE = 1u << OPC_ACCESS_OUTSIDE, FREED = 1u << OPC_ACCESS_FREED };
   bool touched = opc_accesses_count(OUTSIDE | FREED) && !(context->rule->judge & OPC_JUDGE_ACCESSES);
@@ -140,7 +140,7 @@ static int64_t numel_of(const opc_result_t *result) {
   return numel;
 }
 
-/* Whether the Meta kernel says that something is to be computed; false where there is none, or it refuses. */
+/* Whether the Meta kernel says that there are elements to compute; false if there is no Meta kernel, or it refuses. */
 static bool gives_elements(opc_case_context_t *context) {
   const opc_device_t meta = {OPC_DEVICE_META, -1};
   opc_call_t call = {0};
@@ -157,8 +157,8 @@ static bool gives_elements(opc_case_context_t *context) {
   return gives;
 }
 
-/* With an empty batch there is nothing to do, and every operator can do that. With an empty table, row or point and an
- * output that is not empty, there may be nothing to compute it from: an operator may rightly expect one element. */
+/* With an empty batch there is nothing to compute, and every operator can do that. With an empty table, row or point
+ * and a non-empty output, there may be nothing to compute it from: an operator may rightly require one element. */
 static void settle_standing(opc_run_t *run, const char *id_text, opc_case_context_t *context,
                             const opc_planned_case_t *planned, char text[OPC_STANDING_SIZE]) {
   const bool asked = (context->variant.families & OPC_VARIANT_EMPTY) && planned->action == OPC_PLAN_CHECK &&
@@ -179,15 +179,15 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   opc_check_session_t session = {.own = &run->own[run->check]};
   bool zones = opc_case_table_needs(&opc_case_tables[run->check]) & OPC_NEEDS_DEVICE_ZONES;
   if (planned->action != OPC_PLAN_SKIP && context->device.type == OPC_DEVICE_CUDA && !opc_device_zones_choose(zones)) {
-    run->spent = true; /* before the case, which the next process begins with */
+    run->spent = true; /* before the case, which the next process starts with */
     if (run->sink->spent) run->sink->spent(run->sink->context);
     return false;
   }
   if (context->base) session.sample_reported = &run->reported[run->device * request->sample_count + run->sample];
   context->session = &session;
 
-  /* A kernel that does not check its arguments may leave them on inputs of ours: that is this case's finding, and is
-   * not to spoil the cases after it. */
+  /* A kernel that does not check its arguments may go out of bounds on inputs of ours: that is this case's finding, and
+   * must not affect later cases. */
   if (!opc_case_is_declared(context)) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   opc_guard_accesses_reset();
   if (context->simulated) opc_simulated_case_begin();
@@ -237,7 +237,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   if (!finding.decided)
     opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "there is nothing here that this check could prove");
   bool large = (context->variant.families & OPC_VARIANT_LARGE) !=
-               0; /* on purpose: that there is no room for it says nothing of what comes */
+               0; /* on purpose: lack of memory for it says nothing about later cases */
   if (finding.out_of_memory && !large) run->starved += run->starved < starved_max(run);
   note_unsound(run, context, &finding);
   opc_cpu_memory_plain();

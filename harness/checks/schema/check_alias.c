@@ -1,4 +1,4 @@
-/* alias: which storages inputs and outputs share, against the alias sets of the schema. */
+/* alias: the storages that inputs and outputs share are compared with the alias sets of the schema. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static const char *alias_name(const opc_alias_t *alias) {
   return alias->present && alias->before ? alias->before : "nothing";
 }
 
-/* A view of a kernel that decomposes may return its input as it is: the dispatcher never takes it for an operator below
+/* A view of a kernel that decomposes may return its input itself: the dispatcher never treats it as an operator below
  * Autograd. */
 static bool decomposes(const opc_operator_t *op) {
   return opc_operator_kernel(op, "CompositeImplicitAutograd") != NULL;
@@ -55,8 +55,8 @@ static bool same_storage(const opc_tensor_meta_t *left, const opc_tensor_meta_t 
   return left->defined && right->defined && left->storage && left->storage == right->storage;
 }
 
-/* One output against all arguments: leaf by leaf the schema may forbid what another argument with the same storage
- * allows. */
+/* Compares one output with all arguments: the schema may forbid for one tensor argument what it allows for another with
+ * the same storage. */
 static void check_output(const opc_case_context_t *context, const opc_call_t *call, const opc_output_t *output,
                          opc_finding_t *finding) {
   const opc_alias_t *declared = output_alias(context->op, output);
@@ -94,7 +94,8 @@ static void check_pairs(const opc_case_context_t *context, const opc_call_t *cal
     for (size_t k = i + 1; k < count; k++) {
       if (!same_storage(&outputs[i].meta, &outputs[k].meta)) continue;
       if (may_alias(output_alias(context->op, &outputs[i]), output_alias(context->op, &outputs[k]))) continue;
-      /* Both are the argument, by different declarations or by none: said above already, once an output. */
+      /* Both share with the argument, through different declarations or none: reported above already, once per
+       * output. */
       bool through_input = false;
       for (size_t l = 0; l < call->tensor_arg_count; l++)
         through_input |= same_storage(&outputs[i].meta, &call->tensor_args[l].before);
@@ -106,7 +107,7 @@ static void check_pairs(const opc_case_context_t *context, const opc_call_t *cal
   }
 }
 
-/* A second call, on arguments of its own, while everything of the first is still alive. */
+/* A second call, on its own arguments, while everything of the first is still alive. */
 static opc_status_t check_earlier(opc_case_context_t *context, const opc_call_t *first, const opc_output_t *outputs,
                                   size_t count, opc_finding_t *finding, opc_error_t *error) {
   opc_call_t call = {0};
@@ -167,7 +168,7 @@ release:
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
 }
 
-/* ---- over all samples: does a declared alias ever happen ---- */
+/* ---- over all samples: does a declared alias ever occur ---- */
 
 typedef struct declared_use {
   bool seen, possible; /* possible: a call had both the argument and the output */
@@ -210,7 +211,7 @@ static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
   for (size_t i = 0; status == OPC_OK && i < context->sample_count; i++) {
     if (context->samples[i].expect.rejects) continue;
     status = see_sample(context, &context->samples[i], uses, &error);
-    if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that sample has its own verdicts */
+    if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that sample's own cases report this */
   }
   for (size_t r = 0; status == OPC_OK && r < op->return_count; r++) {
     if (!op->returns[r].alias.present) continue;

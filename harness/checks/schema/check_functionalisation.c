@@ -1,4 +1,4 @@
-/* functionalisation: whether torch.compile takes the operator, and what becomes of a call under libtorch's
+/* functionalisation: whether torch.compile accepts the operator, and what a call does under libtorch's
  * functionalisation. */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ typedef struct functional_case {
   opc_finding_t *finding;
   opc_call_t plain, functional;
   opc_result_t plain_result, functional_result;
-  bool *replaced; /* one a tensor argument of the functional call */
+  bool *replaced; /* one per tensor argument of the functional call */
   opc_error_t error;
 } functional_case_t;
 
@@ -32,7 +32,7 @@ static opc_status_t call_functional(functional_case_t *run) {
   return OPC_OK;
 }
 
-/* Whether a call on plain tensors writes the argument too: then check mutation tells. */
+/* Whether a call on plain tensors writes the argument too: then check mutation reports it. */
 static opc_status_t changes_plainly(const functional_case_t *run, size_t tensor_arg, bool *out, opc_error_t *error) {
   opc_change_t change;
   opc_status_t status = opc_tensor_arg_changed(&run->plain.tensor_args[tensor_arg], &change, error);
@@ -60,7 +60,7 @@ static opc_status_t compare_arguments(functional_case_t *run) {
   return OPC_OK;
 }
 
-/* The results differ in bits: by chance, by rounding, or wrongly. */
+/* The results differ in bits: by chance, by rounding, or because they are wrong. */
 static opc_status_t judge(functional_case_t *run, opc_difference_t difference) {
   opc_case_context_t *context = run->context;
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
@@ -90,8 +90,7 @@ static opc_status_t judge(functional_case_t *run, opc_difference_t difference) {
   return status;
 }
 
-/* The fallback calls the very kernel that a plain call does: a result that differs then is no doing of
- * functionalisation's. */
+/* The fallback calls the same kernel as a plain call, so functionalisation does not cause a different result. */
 static bool has_other_code(const opc_operator_t *op) {
   OPC_SCOPED(opc_text_clear) opc_text_t reason = {0};
   opc_functionalise_t rule = opc_functionalise_rule(op, &reason);

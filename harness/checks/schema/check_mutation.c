@@ -1,4 +1,4 @@
-/* mutation: every argument's whole storage and metadata, before and after, and each write on the way. */
+/* mutation: every argument's whole storage and metadata, before and after the call, and each write in between. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static bool shares_storage(const opc_tensor_arg_t *left, const opc_tensor_arg_t 
   return left->before.storage && left->before.storage == right->before.storage;
 }
 
-/* A mutable argument over the same storage answers for its bytes, and for the version counter of views. */
+/* A mutable argument over the same storage explains changes of its bytes, and the version counter of views. */
 static bool storage_is_mutable(const opc_call_t *call, const opc_tensor_arg_t *tensor_arg) {
   for (size_t i = 0; i < call->tensor_arg_count; i++)
     if (opc_tensor_arg_is_mutable(&call->tensor_args[i]) &&
@@ -68,7 +68,7 @@ static opc_status_t report_elements(const opc_tensor_arg_t *tensor_arg, const op
   return status;
 }
 
-/* Bytes that no mutable argument of this storage covers. */
+/* Bytes that belong to no mutable argument of this storage. */
 static opc_status_t count_outside(const opc_call_t *call, const opc_tensor_arg_t *tensor_arg, size_t *out_bytes,
                                   size_t *out_first, opc_error_t *error) {
   const void *now = NULL;
@@ -110,7 +110,7 @@ static opc_status_t check_bytes(const opc_call_t *call, const opc_tensor_arg_t *
   if (change.inside && !mutable_storage) return report_elements(tensor_arg, &change, finding, error);
   if (!is_first_of_storage(call, tensor_arg)) return OPC_OK;
   if (now.storage != tensor_arg->before.storage || now.storage_bytes != tensor_arg->before.storage_bytes)
-    return OPC_OK; /* resized: the schema allows it of a mutable argument; for others the metadata tell */
+    return OPC_OK; /* resized: the schema allows that for a mutable argument; for others the metadata shows it */
 
   size_t bytes = change.outside_bytes, first = change.first_outside;
   if (mutable_storage) status = count_outside(call, tensor_arg, &bytes, &first, error);
@@ -149,7 +149,8 @@ static void check_metadata(const opc_call_t *call, const opc_tensor_arg_t *tenso
   opc_tensor_describe(tensor_arg->tensor, &now);
   if (tensor_is_mutable(call, tensor_arg)) return;
   const char *what = changed_metadata(&tensor_arg->before, &now);
-  bool storage_shared = storage_is_mutable(call, tensor_arg); /* set_ and resize_ of the mutable one show here too */
+  bool storage_shared =
+      storage_is_mutable(call, tensor_arg); /* set_ and resize_ of the mutable argument show here too */
   if (!what || (storage_shared && strcmp(what, "storage size") == 0)) return;
   add_layout(&tensor_arg->before, before, sizeof before);
   add_layout(&now, after, sizeof after);
@@ -179,9 +180,10 @@ static opc_status_t check_version(const opc_call_t *call, const opc_tensor_arg_t
   return OPC_OK;
 }
 
-/* How the arguments lie while the operator runs. */
+/* How the arguments are placed while the operator runs. */
 typedef enum arrangement {
-  READ_ONLY = 0, /* those that must not be written: what is undone later, or changes nothing, is seen as well */
+  READ_ONLY = 0, /* read-only arguments are write-protected, so writes that are undone later or change nothing are
+                    detected as well */
   GUARDED,
   PLAIN,
   ARRANGEMENTS
@@ -199,15 +201,15 @@ static opc_status_t run_arranged(opc_case_context_t *context, arrangement_t arra
   if (status != OPC_OK) return status;
   if (arrangement != PLAIN) opc_call_protect(call, true);
   if (arrangement == GUARDED)
-    opc_call_protect(call, false); /* the heap has seen the same then, for operators that read beside their own */
+    opc_call_protect(call, false); /* then the heap has the same contents, for operators that read out of bounds */
   context->phase(phases[arrangement]);
   opc_call_run(call, context->handle, context->seed);
   if (arrangement == READ_ONLY) opc_call_protect(call, false);
   return OPC_OK;
 }
 
-/* An operator that reads beside a list, or what nobody has written, refuses by what happens to lie there: one time so,
- * one time so. *call is the last call that was made. */
+/* An operator that reads past a list, or unwritten memory, may refuse depending on the bytes there, so its outcome
+ * varies. *call is the last call. */
 static opc_status_t is_refusal_steady(opc_case_context_t *context, opc_call_t *call, bool *out_steady,
                                       opc_error_t *error) {
   enum { TIMES = 4 };
@@ -226,8 +228,8 @@ static opc_status_t is_refusal_steady(opc_case_context_t *context, opc_call_t *c
   return status;
 }
 
-/* The system does not fault on memory that it is asked to write: it refuses. So a refusal is tried again on memory that
- * is open. False: the finding is made. */
+/* A system call that writes to protected memory does not fault: it fails. So a refusal is repeated on unprotected
+ * memory. False: the finding is made. */
 static bool run_operator(opc_case_context_t *context, opc_call_t *call, opc_finding_t *finding) {
   opc_error_t error = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
@@ -282,7 +284,7 @@ release:
 /* ---- over all samples: is a declared mutable argument ever written ---- */
 
 typedef struct written_use {
-  bool given, written; /* given: with elements to write */
+  bool given, written; /* given: it was passed and has elements to write */
 } written_use_t;
 
 typedef struct values_use {
@@ -334,10 +336,9 @@ static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
   size_t declared = 0, given = 0;
   for (size_t i = 0; status == OPC_OK && i < context->sample_count; i++) {
     if (context->samples[i].expect.rejects) continue;
-    for (uint64_t other = 0; status == OPC_OK && other < 2;
-         other++) /* what is written may happen to be there already */
+    for (uint64_t other = 0; status == OPC_OK && other < 2; other++) /* the written values may equal the old ones */
       status = see_sample(context, &context->samples[i], context->seed + other, uses, &error);
-    if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that sample has its own verdicts */
+    if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that sample's own cases report this */
   }
   for (size_t a = 0; status == OPC_OK && a < op->argument_count; a++) {
     if (!op->arguments[a].alias.present || !op->arguments[a].alias.is_write) continue;

@@ -1,4 +1,4 @@
-/* registration: what the dispatcher knows of the operator against its schema. Calls nothing. */
+/* registration: the operator's dispatcher entries are compared with its schema. Calls nothing. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void check_kernels(const opc_operator_t *op, opc_finding_t *finding) {
     return;
   }
   if (!real_kernel(op) && op->defined_here) {
-    if (op->python_module) return; /* its kernels come with the module */
+    if (op->python_module) return; /* its kernels come with the Python module */
     opc_finding_fail(finding, "registration.no_kernel", "%s has no kernel at any dispatch key", op->name);
   }
 }
@@ -55,9 +55,10 @@ static void check_autograd(const opc_operator_t *op, opc_finding_t *finding) {
                    fallthrough->key, fallthrough->registered_at ? fallthrough->registered_at : "an unknown place");
 }
 
-/* Keys of the form AutogradX reach tensors of X alone: an operator that runs elsewhere too has no derivative there. */
+/* Keys of the form AutogradX apply only to tensors of backend X: an operator that also runs elsewhere has no derivative
+ * there. */
 static void check_autograd_backends(const opc_operator_t *op, opc_finding_t *finding) {
-  /* c10's backend components (c10/core/DispatchKey.h) but Meta, whose tensors stand for others. */
+  /* c10's backend components (c10/core/DispatchKey.h), except Meta, whose tensors represent others. */
   static const char *const backends[] = {"CPU",  "CUDA", "HIP",         "XLA",         "MPS",
                                          "IPU",  "XPU",  "HPU",         "VE",          "Lazy",
                                          "MTIA", "MAIA", "PrivateUse1", "PrivateUse2", "PrivateUse3"};
@@ -110,7 +111,7 @@ static void check_meta_kernel(const opc_operator_t *op, opc_finding_t *finding, 
                    opc_operator_has_tag(op, "pt2_compliant_tag") ? ", although it is tagged pt2_compliant_tag" : "");
 }
 
-/* The types of a C++ signature "(Tensor _0, int[] _1) -> Tensor _0", one after the other. False: no more. */
+/* Iterates over the types in a C++ signature "(Tensor _0, int[] _1) -> Tensor _0". False: no more. */
 static bool next_type(const char **at, char *out, size_t size) {
   const char *text = *at;
   while (*text == ' ' || *text == '(' || *text == ',') text++;
@@ -139,7 +140,7 @@ static void check_symint(const opc_operator_t *op, opc_finding_t *finding) {
     const opc_kernel_t *kernel = &op->kernels[i];
     bool concerned = strcmp(kernel->key, "Meta") == 0 || is_composite_key(kernel->key) || is_autograd_key(kernel->key);
     if (!concerned || !kernel->cpp_signature || kernel->fallthrough) continue;
-    /* A fake kernel comes before it where sizes are symbols. */
+    /* A fake kernel takes precedence if sizes are symbols. */
     if (op->python_module && starts_with(kernel->key, "CompositeExplicit")) continue;
     const char *at = kernel->cpp_signature;
     char type[96];

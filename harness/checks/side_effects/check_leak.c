@@ -1,4 +1,4 @@
-/* leak: what calls leave behind when all they were given and gave is freed: tensors, memory, references, descriptors,
+/* leak: what calls leave behind after their arguments and results were freed: tensors, memory, references, descriptors,
  * threads. */
 #include <errno.h>
 #include <string.h>
@@ -77,13 +77,13 @@ static void report_growth(const opc_leak_probe_t *probe, opc_finding_t *finding)
                      probe->calls);
     opc_finding_evidence(finding, "readings", readings_evidence(growth, OPC_GROWTH_BLOCKS));
   }
-  /* A tensor, a stream or a thread has memory of its own, which goes when it is fixed. */
+  /* A leaked tensor, stream or thread has memory of its own; fixing that leak also removes the memory. */
   if (told || kept || blocks) return;
   if (report_steady(probe, OPC_GROWTH_ALLOCATED, "leak.memory", "bytes of malloc or operator new", finding)) return;
   report_steady(probe, OPC_GROWTH_MAPPED, "leak.memory", "bytes of mmap", finding);
 }
 
-/* The calls before this case may have taken all that there is: then no further call can leave more behind. */
+/* Calls before this case may have used up everything: then no further call can leave more behind. */
 static void report_earlier(const opc_leak_probe_t *probe, opc_finding_t *finding) {
   enum { MANY = 64 };
   static const struct {
@@ -112,9 +112,9 @@ static void report_pass(const opc_leak_probe_t *probe, opc_finding_t *finding) {
   else opc_finding_pass(finding, "%d calls leave nothing behind%s", probe->calls, where);
 }
 
-/* ---- what a graph holds ---- */
+/* ---- what a graph keeps alive ---- */
 
-/* A result that its own node holds, in saved_data or in a member, goes round in a circle: without arguments that
+/* A result that its own node keeps alive, in saved_data or in a member, forms a reference cycle: without arguments that
  * require grad there is no node. */
 static opc_status_t look_at_graph(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
@@ -145,8 +145,7 @@ static opc_status_t look_at_graph(opc_case_context_t *context, opc_finding_t *fi
 
 /* ---- the case ---- */
 
-/* The unmodified sample is counted when it is accepted; every other case is there for what a refusal leaves behind.
- */
+/* Leaks of the unmodified sample count if it is accepted; all other cases test what a refusal leaves behind. */
 static bool is_counted(const opc_case_context_t *context, opc_call_outcome_t outcome) {
   if (outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT) return true;
   return outcome == OPC_CALL_RETURNED && context->unmodified;
@@ -166,7 +165,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   probe.outcome = opc_call_run(&call, context->handle, context->seed);
   if (!is_counted(context, probe.outcome)) goto release;
 
-  opc_cpu_memory_plain(); /* guarded memory has mappings of its own */
+  opc_cpu_memory_plain(); /* guarded memory creates mappings of its own */
   status = opc_leak_probe_run(&probe, &call, first_case, &error);
   if (status == OPC_ERR_SYSTEM && errno == EMFILE) {
     opc_finding_fail(finding, "leak.file_descriptor",

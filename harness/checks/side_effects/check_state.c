@@ -1,4 +1,4 @@
-/* state: what a call leaves changed of the process, the thread and libtorch's settings, also when it refuses its
+/* state: changes that a call leaves in the process, the thread and libtorch's settings, also if it refuses its
  * arguments. */
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "checks/framework/global_state.h"
 #include "checks/framework/outcome.h"
 
-/* An operator that seeds by itself takes 0, or another small number. */
+/* An operator that sets the seed uses 0, or another small number. */
 enum { CALL_SEED = 715827883 };
 
 /* Each kind is reported once per case. */
@@ -23,13 +23,13 @@ static void tell(telling_t *telling, const opc_state_changes_t *changes, const c
   }
 }
 
-/* The state that a call starts in is known, whatever the calls before have left. */
+/* The call starts in a known state, whatever earlier calls left. */
 static void state_begin(bool other, opc_state_t *out) {
   opc_state_changes_t changes = {0};
   opc_state_read(out);
   opc_state_compare(opc_state_first(), out, &changes);
   opc_text_reset(
-      &changes.texts[OPC_STATE_GENERATOR]); /* every call has a seed of its own, and what was printed stays printed */
+      &changes.texts[OPC_STATE_GENERATOR]); /* every call has its own seed, and printed output cannot be undone */
   opc_text_reset(&changes.texts[OPC_STATE_PRINTED]);
   bool changed = opc_state_changes_any(&changes);
   if (changed) opc_state_restore(out);
@@ -39,7 +39,7 @@ static void state_begin(bool other, opc_state_t *out) {
   out->settings[OPC_SETTING_SEED] = CALL_SEED;
 }
 
-/* One call, made in the usual state or in another; every change is reported and undone. */
+/* One call, in the usual state or in another; every change is reported and undone. */
 static opc_status_t look(opc_case_context_t *context, bool other, opc_call_t *call, telling_t *telling,
                          opc_error_t *error) {
   opc_state_t before, after;
@@ -66,7 +66,7 @@ static opc_status_t look(opc_case_context_t *context, bool other, opc_call_t *ca
   return OPC_OK;
 }
 
-/* What the first call of all did, and later ones have no need to do again. */
+/* What the very first call did, and later calls need not do again. */
 static void tell_first_call(telling_t *telling) {
   const opc_first_call_t *seen = opc_first_call_changes();
   OPC_SCOPED(opc_text_clear) opc_text_t when = {0};
@@ -82,7 +82,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   bool first_case = !*session->own;
   *session->own = (void *)&opc_check_state;
   opc_status_t status = look(context, false, &call, &telling, &error);
-  /* Of a refusal too: what an operator sets to what it is anyway shows only where it was something else. */
+  /* Also for a refusal: if an operator sets something to its usual value, that shows only if the value was different
+   * before. */
   bool refused = call.outcome != OPC_CALL_RETURNED;
   if (status == OPC_OK && (context->unmodified || refused)) status = look(context, true, &again, &telling, &error);
   if (status != OPC_OK) {

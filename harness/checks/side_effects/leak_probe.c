@@ -11,20 +11,20 @@
 
 enum { WARM_UP = 4, ROUND = 8, REFUSED_WARM_UP = 2, REFUSED_ROUND = 3 };
 enum { KEPT_WAITS = 100, KEPT_WAIT_US = 1000 };
-/* Where something grew: how many calls it may take to fill a cache. */
+/* If something grew: how many calls it may take to fill a cache. */
 static const int cache_totals[] = {64, 128, 256, 512};
-/* For operators that take long, seconds of processor time: what is counted in all cases, what is looked for besides,
- * and what a growth is worth. By the clock it may be many times as much. */
+/* For slow operators, in seconds of processor time: for counting in every case, for looking for a growth step, and for
+ * following a growth. Wall-clock time may be many times as much. */
 static const double count_seconds = 0.05, step_seconds = 0.01, cache_seconds = 2;
 static const double clock_factor = 30,
-                    clock_seconds = 4; /* a busy machine is no slow operator; one that waits is, in the end */
-static const double slow_seconds = 0.2, slow_refusal_seconds = 0.01; /* by the clock, of one call */
+                    clock_seconds = 4; /* a busy machine does not make an operator slow; waiting does, in the end */
+static const double slow_seconds = 0.2, slow_refusal_seconds = 0.01; /* wall-clock time of one call */
 
 typedef struct opc_leak_held {
-  opc_tensor_t *tensor; /* a handle of ours beside the call's */
+  opc_tensor_t *tensor; /* our handle, in addition to the call's */
   char path[96];
   opc_tensor_meta_t meta;
-  bool again; /* the tensor of an earlier one */
+  bool again; /* the same tensor as an earlier entry */
 } held_t;
 
 static bool has_taken(const opc_leak_probe_t *probe, double seconds) {
@@ -32,7 +32,7 @@ static bool has_taken(const opc_leak_probe_t *probe, double seconds) {
   if (processors < 1) processors = fmax(1, (double)sysconf(_SC_NPROCESSORS_ONLN));
   double clock = opc_clock() - probe->began;
   if (clock * processors <= seconds)
-    return false; /* so no more can have been used: that is asked of the system, which takes as long as a short call */
+    return false; /* so no more can have been used; asking the system for that takes as long as a short call */
   return opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - probe->began_processor > seconds ||
          clock > fmin(seconds * clock_factor, clock_seconds);
 }
@@ -54,8 +54,8 @@ static opc_status_t hold_arguments(opc_leak_probe_t *probe, const opc_call_t *ca
   return OPC_OK;
 }
 
-/* The handles are all that is left: whatever else refers to one of these tensors, or to its storage, is the operator's.
- * Two arguments may be one tensor, and an operator that changes an argument may have put it on another's storage. */
+/* Only these handles are left: all other references to these tensors, or to their storage, belong to the operator. Two
+ * arguments may be the same tensor, and an operator that changes an argument may have given it another's storage. */
 static bool is_kept(const opc_leak_probe_t *probe, size_t count, const held_t *held, bool *out_storage_only) {
   size_t impl_uses = 0, storage_uses = 0, own_handles = 0, own_tensors = 0;
   opc_tensor_uses(held->tensor, &impl_uses, &storage_uses);
@@ -83,7 +83,7 @@ static bool find_kept(opc_leak_probe_t *probe, size_t count) {
   return kept;
 }
 
-/* A thread of the operator may be about to let go: when it begins to count, it is given the time. */
+/* A thread of the operator may be about to release its reference: it gets time for that when it matters. */
 static void look_who_holds(opc_leak_probe_t *probe, size_t count) {
   bool kept = find_kept(probe, count);
   for (int i = 0; kept && probe->kept_calls + 1 == OPC_LEAK_KEPT_CALLS && i < KEPT_WAITS; i++) {
@@ -111,7 +111,7 @@ static opc_status_t call_once(opc_leak_probe_t *probe, opc_error_t *error) {
 
 /* ---- rounds ---- */
 
-/* At least one call, and no more than the seconds since the first one allow. */
+/* At least one call, and no more than the time since the first one allows. */
 static opc_status_t round_run(opc_leak_probe_t *probe, int calls, double seconds, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (int i = 0; i < calls && !probe->broken && status == OPC_OK; i++) {
@@ -126,7 +126,7 @@ static opc_status_t read_after(opc_leak_probe_t *probe, opc_status_t status, opc
   return opc_growth_read(&probe->growth, probe->calls, error);
 }
 
-/* Above both readings before: malloc's own count goes up and down by a block or two, whose ups alone would look like
+/* Above both earlier readings: malloc's own count varies by a block or two, and the rises alone would look like
  * growth. */
 static bool last_round_grew(const opc_leak_probe_t *probe) {
   size_t last = probe->growth.count - 1;
@@ -139,7 +139,8 @@ static bool goes_on(const opc_leak_probe_t *probe) {
          !opc_growth_is_large(&probe->growth);
 }
 
-/* Growth in the first rounds may be a cache that fills: goes on until it has ended, or has gone on for long enough. */
+/* Growth in the first rounds may be a cache that fills: continues until the growth has ended, or has lasted long
+ * enough. */
 static opc_status_t wait_for_end(opc_leak_probe_t *probe, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (size_t i = 0; i < sizeof cache_totals / sizeof *cache_totals && status == OPC_OK; i++) {
@@ -149,8 +150,8 @@ static opc_status_t wait_for_end(opc_leak_probe_t *probe, opc_error_t *error) {
   return status;
 }
 
-/* The calls of a round on the arguments of one call, again and again: quicker, and all that a step takes. Where the
- * operator gave them another shape or storage, as by a resize_, that cannot be. */
+/* Repeats a round's calls on the arguments of one call: faster, and enough to detect a step. Not possible if the
+ * operator changed their shape or storage, for example by resize_. */
 static opc_status_t quick_round_run(opc_leak_probe_t *probe, opc_call_t *call, int calls, double seconds,
                                     opc_error_t *error) {
   opc_status_t status = OPC_OK;
@@ -169,8 +170,8 @@ static opc_status_t quick_round_run(opc_leak_probe_t *probe, opc_call_t *call, i
   return status;
 }
 
-/* What grows like a vector has room for as many calls again as there were, and then doubles: so the number of all calls
- * is doubled, and doubled again where that showed growth. */
+/* A vector that grows has room for as many calls again as there were, and then doubles: so the number of calls is
+ * doubled, and doubled again if that showed growth. */
 static opc_status_t wait_for_steps(opc_leak_probe_t *probe, opc_call_t *call, opc_error_t *error) {
   opc_status_t status = read_after(probe, quick_round_run(probe, call, WARM_UP, step_seconds, error), error);
   size_t from = probe->growth.count - 1;
@@ -183,7 +184,7 @@ static opc_status_t wait_for_steps(opc_leak_probe_t *probe, opc_call_t *call, op
   return status;
 }
 
-/* What the first call sets up is no matter. */
+/* What the first call initialises does not count. */
 static void clocks_begin(opc_leak_probe_t *probe) {
   probe->began = opc_clock();
   probe->began_processor = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
@@ -207,7 +208,7 @@ opc_status_t opc_leak_probe_run(opc_leak_probe_t *probe, opc_call_t *first, bool
   if (status != OPC_OK || probe->broken || probe->slow) return status;
   probe->grew = opc_growth_any(&probe->growth, 0, probe->growth.count - 1);
   if (probe->grew) status = wait_for_end(probe, error);
-  /* Where it ended, it may have been a step. */
+  /* If the growth ended, it may have been a step. */
   bool more = steps && !refused && !probe->broken && !last_round_grew(probe) && !has_taken(probe, step_seconds);
   return status == OPC_OK && more ? wait_for_steps(probe, first, error) : status;
 }

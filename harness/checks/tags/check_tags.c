@@ -1,5 +1,4 @@
-/* tags: what the operator's tags promise against what it does. What they say of the schema alone is check
- * registration's. */
+/* tags: the operator behaves as its tags promise. Check registration compares tags with the schema alone. */
 #include <string.h>
 
 #include "checks/framework/outcome.h"
@@ -7,7 +6,7 @@
 #include "model/schema/functionalise.h"
 
 static const struct {
-  const char *tag; /* NULL: for operators without tags too */
+  const char *tag; /* NULL: also for operators without tags */
   opc_tag_test_t *test;
 } tests[] = {
 #define OPC_TAG_PROMISE(tag, function) {tag, function},
@@ -59,8 +58,8 @@ typedef struct seen {
   size_t calls;
 } seen_t;
 
-/* Integers may be lengths or indices: other values only change their order, and what follows the largest of them stays.
- */
+/* Integers may be lengths or indices: changed values are a permutation, so anything that depends on their maximum
+ * stays. */
 static bool has_integers(const opc_sample_t *sample) {
   const opc_tensor_spec_t *spec;
   for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++) {
@@ -87,14 +86,14 @@ static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *
   return status;
 }
 
-/* Whether a tensor comes back may follow values as well. */
+/* Whether a tensor is returned at all may also depend on values. */
 static bool returns_a_number(const opc_operator_t *op) {
   for (size_t i = 0; i < op->return_count; i++)
     if (opc_type_holds_tensor(&op->returns[i].type)) return false;
   return op->return_count > 0;
 }
 
-/* A tag that says that something follows values, and it never does. */
+/* A tag says that something depends on values, but it never does. */
 static opc_status_t check_unneeded(opc_case_context_t *context, opc_finding_t *finding, opc_text_t *held,
                                    opc_error_t *error) {
   enum { CALLS_MIN = 3 };
@@ -105,7 +104,7 @@ static opc_status_t check_unneeded(opc_case_context_t *context, opc_finding_t *f
   for (size_t i = 0; (shape || number) && status == OPC_OK && i < context->sample_count; i++) {
     if (has_integers(&context->samples[i])) continue;
     status = see_sample(context, &context->samples[i], &seen, error);
-    if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that sample has its own verdicts */
+    if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that sample's own cases report this */
   }
   if (status == OPC_OK && seen.calls >= CALLS_MIN) {
     const char *format = "tagged %s, but in %zu calls with other values in the same arguments no %s changed";
@@ -125,7 +124,7 @@ static bool holds_tensors(const opc_operator_t *op) {
   return false;
 }
 
-/* The tag is a promise of the library's author that torch.compile works. */
+/* With this tag the library's author promises that torch.compile works. */
 static void check_pt2_compliant(const opc_operator_t *op, opc_finding_t *finding, opc_text_t *held) {
   OPC_SCOPED(opc_text_clear) opc_text_t reason = {0};
   if (!opc_operator_has_tag(op, "pt2_compliant_tag") || !op->library || !op->defined_here || !holds_tensors(op)) return;
@@ -135,8 +134,8 @@ static void check_pt2_compliant(const opc_operator_t *op, opc_finding_t *finding
   if (opc_functionalise_rule(op, &reason) == OPC_FUNCTIONALISE_REFUSED)
     opc_finding_fail(finding, "tags.compliant", "tagged pt2_compliant_tag, but torch.compile refuses it: %s",
                      opc_text_c(&reason));
-  /* Without a kernel for Meta tensors in C++ a Python module may bring one: registration.no_meta_kernel warns, and
-   * nothing is proved here. */
+  /* Without a Meta kernel in C++, a Python module may register one: registration.no_meta_kernel warns, and nothing is
+   * proved here. */
   if (has_meta_kernel(op) || composite) opc_text_addf(held, "%spt2_compliant_tag", held->length ? ", " : "");
 }
 

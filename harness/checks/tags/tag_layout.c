@@ -1,4 +1,4 @@
-/* view_copy, flexible_layout and the tags that demand strides: what tags say of values and layouts. */
+/* view_copy, flexible_layout and the tags that require strides: what tags say about values and layouts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 /* ---- view_copy ---- */
 
-/* A copy of a view may be conjugated, negated, or have complex numbers as pairs: signs apart, its numbers are the
+/* A copy of a view may be conjugated, negated, or store complex numbers as pairs: except for signs, its numbers are the
  * argument's. */
 static size_t part_width(opc_dtype_t dtype) {
   return opc_dtype_class(dtype) == OPC_CLASS_COMPLEX ? opc_dtype_size(dtype) / 2 : opc_dtype_size(dtype);
@@ -28,7 +28,7 @@ static void add_parts(unsigned char *pool, size_t *used, opc_dtype_t dtype, cons
   *used += size;
 }
 
-/* Where the item's first number is that no argument has; -1: all are there. -2: nothing can be said. */
+/* Index of the item's first number that no argument has; -1: all are there. -2: unknown. */
 static int64_t foreign_part(const opc_result_item_t *item, const opc_replay_t *values) {
   size_t total = 0, used = 0, own = 0, width = part_width(item->meta.dtype);
   int64_t found = -1;
@@ -127,7 +127,7 @@ static bool spec_keeps_order(const opc_tensor_spec_t *given, const opc_tensor_sp
   if (given->ndim != laid->ndim) return false;
   for (int i = 0; i < given->ndim; i++) {
     if (laid->sizes[i] > 1 && laid->strides[i] == 0 && given->strides[i] != 0)
-      return false; /* no compiler expands what was dense */
+      return false; /* no compiler expands a dense tensor */
     for (int k = 0; k < i; k++)
       if (given->sizes[i] > 1 && given->sizes[k] > 1 &&
           order(given->strides[i], given->strides[k]) != order(laid->strides[i], laid->strides[k]))
@@ -154,7 +154,7 @@ opc_status_t opc_tag_stride_order(const opc_tag_case_t *tagged, bool *out_tested
   return try_layouts(&layouts, out_tested);
 }
 
-/* The arguments as they are may be what the operator wants in truth. */
+/* The unmodified arguments may be what the operator actually requires. */
 opc_status_t opc_tag_contiguous(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
   layouts_t layouts = {.tagged = tagged,
                        .tag = "needs_contiguous_strides",

@@ -14,7 +14,7 @@ static bool is_input(const opc_operator_t *op, const opc_tensor_arg_t *tensor_ar
   return !(op->arguments[tensor_arg->argument].kwarg_only && opc_tensor_arg_is_mutable(tensor_arg));
 }
 
-/* Each item of a list stands for itself, as in _foreach operators: nothing is said of those. */
+/* Each item of a list is independent, as in _foreach operators: the tag says nothing about those. */
 static bool takes_lists(const opc_operator_t *op) {
   for (size_t i = 0; i < op->argument_count; i++) {
     const opc_type_t *type = &op->arguments[i].type;
@@ -41,7 +41,7 @@ static bool has_shape(const opc_tensor_meta_t *meta, const shape_t *shape) {
          memcmp(meta->sizes, shape->sizes, (size_t)shape->ndim * sizeof shape->sizes[0]) == 0;
 }
 
-/* True: all shapes are right. *out_inputs counts the tensors. */
+/* True: all shapes are as expected. *out_inputs counts the tensors. */
 static bool shapes_hold(const opc_tag_case_t *tagged, size_t *out_inputs) {
   shape_t all = {0};
   char here[160], there[160];
@@ -71,17 +71,17 @@ static bool shapes_hold(const opc_tag_case_t *tagged, size_t *out_inputs) {
   return true;
 }
 
-/* ---- one element is changed ---- */
+/* ---- changing one element ---- */
 
 typedef struct move {
   const opc_replay_t *values;
   size_t tensor_arg;
   int64_t element;
-  bool up;      /* above all others; below all others otherwise */
-  bool changed; /* it is another number now */
+  bool up;      /* above all others; otherwise below all others */
+  bool changed; /* the value has changed */
 } move_t;
 
-/* Integers may be indices or shifts: they stay within what the tensor holds. */
+/* Integers may be indices or shifts: they stay within the tensor's range of values. */
 static int64_t extreme_of(const struct opc_replay_tensor_arg *tensor_arg, bool up) {
   size_t width = opc_dtype_size(tensor_arg->dtype);
   int64_t found = opc_number_load(tensor_arg->dtype, tensor_arg->bytes).i;
@@ -117,7 +117,7 @@ static opc_status_t give_moved(size_t tensor_arg, const char *path, const opc_te
   return status;
 }
 
-/* Whether an element of the output is computed from an element of the argument, by broadcasting. */
+/* Whether an element of the output is computed from an element of the argument, according to broadcasting. */
 static bool corresponds(const opc_tensor_meta_t *output, int64_t at, const opc_tensor_meta_t *input, int64_t element) {
   for (int d = 1; d <= output->ndim; d++) {
     int64_t size = output->sizes[output->ndim - d], own = d <= input->ndim ? input->sizes[input->ndim - d] : 1;
@@ -128,7 +128,7 @@ static bool corresponds(const opc_tensor_meta_t *output, int64_t at, const opc_t
   return true;
 }
 
-/* The first element that changed and should not have; -1: none. */
+/* The first element that changed although it should not; -1: none. */
 static int64_t stray_element(const opc_result_item_t *before, const opc_result_item_t *after,
                              const opc_tensor_meta_t *input, int64_t element) {
   size_t width = before->meta.itemsize;
@@ -156,7 +156,7 @@ static opc_status_t report_stray(const opc_tag_case_t *tagged, const opc_tensor_
   return OPC_OK;
 }
 
-/* *out_done: something was found, or the element cannot be changed. */
+/* *out_done: there is a finding, or the element cannot be changed. */
 static opc_status_t try_element(const opc_tag_case_t *tagged, move_t *move, bool *out_found, opc_error_t *error) {
   const opc_tensor_arg_t *tensor_arg = &tagged->call->tensor_args[move->tensor_arg];
   const opc_again_t again = {.context = tagged->context,
@@ -183,8 +183,8 @@ static bool is_tried(const opc_operator_t *op, const opc_tensor_arg_t *tensor_ar
          !tensor_arg->spec->identity && !opc_spec_overlaps_itself(tensor_arg->spec);
 }
 
-/* The first and the last element of each tensor, above and below all others: what sums, scans or takes an extreme shows
- * in one of them. */
+/* Changes the first and the last element of each tensor, to above and below all others: a sum, a scan or an extremum
+ * shows in one of them. */
 static opc_status_t elements_hold(const opc_tag_case_t *tagged, opc_error_t *error) {
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   bool found = false;
@@ -209,7 +209,7 @@ opc_status_t opc_tag_pointwise(const opc_tag_case_t *tagged, bool *out_tested, o
   if (takes_lists(tagged->context->op)) return OPC_OK;
   bool right = shapes_hold(tagged, &inputs);
   *out_tested = inputs > 0;
-  /* How many random numbers an element takes may follow its value, and that moves all others. */
+  /* How many random numbers an element draws may depend on its value, which shifts all others. */
   if (!right || !inputs || opc_operator_has_tag(tagged->context->op, "nondeterministic_seeded")) return OPC_OK;
   return elements_hold(tagged, error);
 }

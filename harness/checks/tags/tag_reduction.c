@@ -1,4 +1,4 @@
-/* reduction: what is left of the argument's dimensions. */
+/* reduction: which of the argument's dimensions remain. */
 #include <string.h>
 
 #include "checks/tags/tags.h"
@@ -27,7 +27,7 @@ static bool broadcast_add(opc_tensor_meta_t *shape, const opc_tensor_meta_t *nex
   return true;
 }
 
-/* Of one argument, or of all of them broadcast. */
+/* Of one argument, or of all arguments broadcast together. */
 static bool is_left_of_arguments(const opc_call_t *call, const opc_tensor_meta_t *output, bool *out_known) {
   opc_tensor_meta_t all = {0};
   bool broadcasts = true, left = false;

@@ -1,4 +1,5 @@
-/* Calls on other values: what of a result follows them, and what a Meta kernel has to say then. */
+/* Calls on other values: the parts of a result that depend on them, and the answer that a Meta kernel must then
+ * give. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,7 @@ static void negate(char *elements, int64_t count, opc_dtype_t dtype) {
   }
 }
 
-/* Integers may be indices, lengths, divisors: they take no value that none of them had. */
+/* Integers may be indices, lengths, divisors: they get only values that one of them already had. */
 static opc_status_t give_other(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                void *context, opc_error_t *error) {
   const giving_t *giving = context;
@@ -70,7 +71,7 @@ opc_status_t opc_other_values_run(opc_case_context_t *context, const opc_sample_
   return opc_again_run(&again, out, out_outcome, NULL, error);
 }
 
-/* ---- what follows them ---- */
+/* ---- what depends on them ---- */
 
 static void note(opc_follows_t *follows, const opc_result_item_t *item, const char *left, const char *right) {
   if (follows->path[0]) return;
@@ -98,10 +99,9 @@ void opc_follows_compare(const opc_result_t *left, const opc_result_t *right, op
   }
 }
 
-/* ---- and no tag says so ---- */
+/* ---- without a tag that says so ---- */
 
-/* True: a Meta kernel of the operator's own has an answer to these arguments. It has one alone, whatever the values
- * are. */
+/* True: the operator's own Meta kernel accepts these arguments. It then gives one answer for all values. */
 static opc_status_t meta_answers(opc_case_context_t *context, bool *out, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_device_t meta = {OPC_DEVICE_META, -1};

@@ -1,4 +1,4 @@
-/* What is declared to be an argument: inplace, out and out_variant, inplace_view. */
+/* Returns that are declared to be an argument: inplace, out and out_variant, inplace_view. */
 #include <string.h>
 
 #include "checks/tags/tags.h"
@@ -7,7 +7,7 @@ static bool same_set(const opc_alias_t *left, const opc_alias_t *right) {
   return left->present && right->present && left->before && right->before && strcmp(left->before, right->before) == 0;
 }
 
-/* The only tensor among the arguments that a return is declared to be; NULL: there is none, or there are several. */
+/* The only tensor argument that a return is declared to be; NULL: none, or several. */
 static const opc_tensor_arg_t *declared_leaf(const opc_tag_case_t *tagged, const opc_alias_t *alias) {
   const opc_tensor_arg_t *found = NULL;
   for (size_t i = 0; i < tagged->call->tensor_arg_count; i++) {
@@ -47,8 +47,7 @@ opc_status_t opc_tag_inplace_view(const opc_tag_case_t *tagged, bool *out_tested
     opc_change_t change;
     if (!opc_tensor_arg_is_mutable(tensor_arg)) continue;
     opc_tensor_describe(tensor_arg->tensor, &now);
-    if (now.storage != tensor_arg->before.storage)
-      continue; /* another storage was set: its values are nobody's change */
+    if (now.storage != tensor_arg->before.storage) continue; /* another storage was set: that is no change of values */
     status = opc_tensor_arg_changed(tensor_arg, &change, error);
     *out_tested |= tensor_arg->storage_bytes > 0;
     if (status == OPC_OK && (change.inside || change.outside))
@@ -65,7 +64,7 @@ typedef struct held {
   const opc_operator_t *op;
   const opc_call_t *model; /* a call with the same tensors */
   uint64_t seed;
-  int64_t value; /* of every element of an out argument */
+  int64_t value; /* one per element of an out argument */
 } held_t;
 
 static bool is_out(const opc_operator_t *op, const opc_tensor_arg_t *tensor_arg) {
@@ -84,7 +83,7 @@ static opc_status_t give_held(size_t tensor_arg, const char *path, const opc_ten
   return OPC_OK;
 }
 
-/* Elements of an argument after the call that differ when nothing but what it held before did. */
+/* Elements of an argument that differ after the call if only its contents before the call differed. */
 static opc_status_t report_kept(const opc_tag_case_t *tagged, const opc_result_item_t *left,
                                 const opc_result_item_t *right, opc_error_t *error) {
   size_t width = left->meta.itemsize;

@@ -18,8 +18,8 @@ typedef struct cupti {
   __typeof__(cuptiGetResultString) *result_string;
 } cupti_t;
 
-/* libtorch links it, so that it is loaded already; else it lies beside the runtime, in a wheel of its own or in the
- * toolkit's folder of extras. */
+/* libtorch links it, so it is already loaded; otherwise it is next to the runtime, in its own wheel or in the toolkit's
+ * extras folder. */
 static void *library_open(void) {
   static const char *const places[] = {"", "/../../cuda_cupti/lib", "/../extras/CUPTI/lib64"};
   char path[4096];
@@ -62,8 +62,8 @@ static void refusal_tell(const cupti_t *cupti, CUptiResult code, char *out, size
   }
 }
 
-/* Every function of the runtimes, so that what one asks of the driver is known for a part of it; of the driver what
- * there is a row for. */
+/* Enables every function of the runtimes, so that the driver calls inside one are recognised as part of it; of the
+ * driver, only functions that have an entry. */
 static CUptiResult callbacks_enable(const cupti_t *cupti, CUpti_SubscriberHandle subscriber) {
   size_t count = 0;
   const uint32_t *ids = opc_untracked_driver_calls(&count);
@@ -83,7 +83,7 @@ static void subscribe(void) {
   } else if (!functions_find(handle, &cupti)) {
     snprintf(why, sizeof why, "%s lacks functions of the callback interface", cupti_name);
   } else if (!dlopen(driver_name,
-                     RTLD_LAZY)) { /* CUPTI is not asked then: CUDA 13.2's calls itself until the stack is full */
+                     RTLD_LAZY)) { /* CUPTI is not called then: CUDA 13.2's would recurse until the stack overflows */
     snprintf(why, sizeof why, "there is no CUDA driver (%s)", driver_name);
   } else {
     CUptiResult code = cupti.subscribe(&subscriber, opc_untracked_callback, NULL);

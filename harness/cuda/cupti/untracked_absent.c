@@ -1,4 +1,4 @@
-/* Where opcheck-c was built without CUPTI's headers. */
+/* For opcheck-c built without CUPTI's headers. */
 #include "cuda/cupti/untracked.h"
 
 const char *opc_untracked_watch(bool (*is_own)(const char *library)) {

@@ -1,4 +1,4 @@
-/* What CUPTI calls: at the beginning and the end of each function of CUDA, in the thread that calls it. */
+/* CUPTI's callbacks: at the begin and end of each CUDA function, in the calling thread. */
 #define __CUDA_API_VERSION_INTERNAL /* CUPTI's structures name types of older versions of the driver's interface */
 #include "cuda/cupti/untracked_calls.h"
 
@@ -11,7 +11,7 @@
 
 /* ---- launches ---- */
 
-/* key: the runtime's or the driver's handle. CUPTI has told the kernel's name. */
+/* key: the runtime's or the driver's handle. CUPTI has reported the kernel's name. */
 static void note_launch(opc_cuda_call_t *call, const void *key, dim3 grid, dim3 block, void **arguments, size_t shared,
                         cudaStream_t stream, bool per_thread, bool cooperative) {
   opc_untracked_kernel_learn(key, call->kernel, call->caller);
@@ -35,7 +35,7 @@ static void note_driver_config(opc_cuda_call_t *call, const CUlaunchConfig *conf
               config->hStream, per_thread, cooperative);
 }
 
-/* ---- the driver's copies in the runtime's words ---- */
+/* ---- the driver's copies in the runtime's terms ---- */
 
 static void *host_pointer(CUdeviceptr address) { return (void *)(uintptr_t)address; }
 
@@ -60,17 +60,17 @@ static void note_driver_copy_3d(opc_cuda_call_t *call, const CUDA_MEMCPY3D *copy
                 copy->WidthInBytes * copy->Height * copy->Depth, stream, per_thread, waits);
 }
 
-/* ---- rows ---- */
+/* ---- table ---- */
 
 typedef struct seen {
-  const char *function; /* NULL: it is not written down */
+  const char *function; /* NULL: it is not recorded */
   opc_cuda_kind_t kind;
   bool after;
   void (*note)(opc_cuda_call_t *call, const void *parameters);
   void (*track)(const void *parameters, uint64_t from);
 } seen_t;
 
-/* A function without parameters is given none, and what CUPTI gives no parameters for notes nothing. */
+/* A function without parameters gets none; if CUPTI passes no parameters, nothing is recorded. */
 #define OPC_SEEN(domain, when, kind, function, id, per_thread, note, track)         \
   static void note_##domain##_##id(opc_cuda_call_t *call, const void *parameters) { \
     const id##_params *p = parameters;                                              \
@@ -127,17 +127,17 @@ const uint32_t *opc_untracked_driver_calls(size_t *out_count) {
 static const seen_t *seen_find(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
   const bool driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
   if (id >= (driver ? (size_t)CUPTI_DRIVER_TRACE_CBID_SIZE : (size_t)CUPTI_RUNTIME_TRACE_CBID_SIZE))
-    return NULL; /* a newer one's */
+    return NULL; /* of a newer version */
   const seen_t *seen = driver ? &driver_calls[id] : &runtime_calls[id];
   return seen->function ? seen : NULL;
 }
 
 /* ---- one call ---- */
 
-/* The call that this thread is in, from its beginning to its end. */
+/* This thread's current call, from begin to end. */
 typedef struct current {
-  unsigned depth;     /* of functions within functions; the outermost one is the call */
-  const seen_t *seen; /* NULL: it is not written down */
+  unsigned depth;     /* of nested functions; the outermost one is the call */
+  const seen_t *seen; /* NULL: it is not recorded */
   bool noted, stream_known;
   uint64_t from;
   opc_cuda_call_t call;
@@ -147,13 +147,13 @@ static atomic_bool lost;
 
 bool opc_untracked_lost(void) { return atomic_load(&lost); }
 
-/* The runtime that the wrappers go on to: its functions are wrapped, or are no work. */
+/* The runtime that the wrappers forward to: its functions are wrapped, or do no work. */
 static bool is_wrapped_runtime(const char *library) {
   return strcmp(library, opc_log_library((uint64_t)(uintptr_t)opc_real_function("cudaGetLastError"))) == 0;
 }
 
-/* A shared runtime of another version is nobody's own: its caller is who made the call. One that is linked statically
- * is its library's, also where the caller has left its frame to it by a jump. */
+/* A shared runtime of another version belongs to nobody: its caller made the call. A statically linked runtime belongs
+ * to its library, even if the caller reached it by a tail call. */
 static uint64_t place_of(const opc_maker_t *maker) {
   const char *library = opc_log_library(maker->function), *slash = strrchr(library, '/');
   const bool shared = strncmp(slash ? slash + 1 : library, "libcudart", strlen("libcudart")) == 0;
@@ -189,8 +189,8 @@ static void call_begin(const seen_t *seen, bool driver, const CUpti_CallbackData
   current.stream_known = true;
 }
 
-/* What a runtime's launch asks of the driver says what it launches, where CUPTI gives no parameters of the runtime's
- * own function. */
+/* The driver launch inside a runtime launch says what is launched, if CUPTI passes no parameters for the runtime's own
+ * function. */
 static void call_refine(const seen_t *inner, const CUpti_CallbackData *data) {
   if (!current.noted || current.call.kind != OPC_CUDA_LAUNCH || !inner || inner->kind != OPC_CUDA_LAUNCH) return;
   kernel_name(&current.call, data);
@@ -215,11 +215,12 @@ CUPTIAPI void opc_untracked_callback(void *unused, CUpti_CallbackDomain domain, 
   const bool driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
   (void)unused;
   if (opc_thread.inside != 0 || (!driver && domain != CUPTI_CB_DOMAIN_RUNTIME_API)) return;
-  opc_thread.inside++; /* what is asked here is no call of anybody's */
+  opc_thread.inside++; /* calls made here belong to nobody */
   if (data->callbackSite == CUPTI_API_ENTER) {
     if (current.depth++ == 0) call_begin(seen_find(domain, id), driver, data);
     else if (driver) call_refine(seen_find(domain, id), data);
-  } else if (current.depth > 0 && --current.depth == 0) { /* of what began before we watched, only the end is seen */
+  } else if (current.depth > 0 &&
+             --current.depth == 0) { /* for calls that began before the subscription, only the end is seen */
     call_end(data);
     current.seen = NULL;
   }

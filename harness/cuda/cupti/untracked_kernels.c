@@ -1,6 +1,5 @@
-/* Kernels that a library has registered with a runtime of its own: the wrappers have not seen that, but the fat
- * binaries lie in the library's data all the same, behind a wrapper of 24 bytes for each file that nvcc has compiled
- * (kernel_image.c). */
+/* Kernels that a library registered with its own runtime: the wrappers did not see that. But the fat binaries are in
+ * the library's data, each behind a wrapper of 24 bytes per file compiled by nvcc (kernel_image.c). */
 #include <link.h>
 #include <string.h>
 
@@ -52,7 +51,7 @@ static int see_object(struct dl_phdr_info *object, size_t size, void *data) {
   return 1;
 }
 
-/* What was not found once is not looked for at every launch. */
+/* A failed search is not repeated at every launch. */
 static bool was_tried(const void *key) {
   static _Atomic(const void *) tried[TRIED];
   _Atomic(const void *) *slot = &tried[((uint64_t)(uintptr_t)key >> 3) * 0x9e3779b97f4a7c15u >> 54];

@@ -1,5 +1,5 @@
-/* Who made a call of CUDA, read off the stack of CUPTI's callback: below it lie libcupti and the driver, then the
- * function of the runtime, then its caller. */
+/* Finds the caller of a CUDA function from the stack of CUPTI's callback: first libcupti and the driver, then the
+ * runtime function, then its caller. */
 #include <string.h>
 #include <unwind.h>
 
@@ -14,7 +14,7 @@ typedef struct walk {
   bool driver, below;
 } walk_t;
 
-/* What lies between a function of CUDA and us. */
+/* Frames between a CUDA function and this code. */
 static bool is_machinery(const char *library) {
   static const char *const names[] = {"libcuda.so.", "libcupti.so.", "libopcheck-cudart.so.", "libnvidia-"};
   const char *slash = strrchr(library, '/'), *name = slash ? slash + 1 : library;

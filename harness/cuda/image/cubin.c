@@ -1,6 +1,6 @@
-/* Machine code: an ELF file with a section .nv.info.KERNEL for each kernel, of records (format, attribute, size or
- * value, bytes). Source: what nvcc 13 writes, compared with `cuobjdump -elf` and with the sizes of kernels whose
- * parameters are known. */
+/* Machine code: an ELF file with one section .nv.info.KERNEL per kernel, which consists of records (format, attribute,
+ * size or value, bytes). Source: the output of nvcc 13, compared with `cuobjdump -elf` and with the sizes of kernels
+ * whose parameters are known. */
 #include <elf.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static bool image_open(image_t *image) {
   return true;
 }
 
-/* Whether the section is called prefix + kernel. */
+/* Whether the section's name is prefix + kernel. */
 static bool called(const image_t *image, const Elf64_Shdr *section, const char *prefix, const char *kernel) {
   const size_t first = strlen(prefix), second = strlen(kernel);
   if (section->sh_name >= image->names_size || image->names_size - section->sh_name < first + second + 1) return false;
@@ -64,8 +64,8 @@ static uint16_t u16(const unsigned char *at) {
   return value;
 }
 
-/* index (4), ordinal (2), offset (2), then bits: 18 of alignment, space and bank, 14 of size. Of kernels with more than
- * 4 KiB of them: the size (2). */
+/* index (4), ordinal (2), offset (2), then bits: 18 for alignment, space and bank, 14 for the size. For kernels with
+ * more than 4 KiB of parameters: the size (2). */
 static bool parameter_add(const unsigned char *at, size_t size, bool large, opc_kernel_image_t *out) {
   if (size < 12) return false;
   const size_t ordinal = u16(at + 4);
@@ -75,7 +75,7 @@ static bool parameter_add(const unsigned char *at, size_t size, bool large, opc_
   return true;
 }
 
-/* Each byte of the parameter space belongs to one parameter or is padding: whatever does not add up is not believed. */
+/* Each byte of the parameter space belongs to one parameter or is padding: inconsistent data is rejected. */
 static bool adds_up(const opc_kernel_image_t *image, size_t records, uint32_t bytes) {
   uint32_t end = 0;
   if (records != image->parameter_count) return false;
@@ -94,7 +94,7 @@ static void info_read(const unsigned char *bytes, size_t size, opc_kernel_image_
     const unsigned char format = bytes[at], attribute = bytes[at + 1];
     const size_t value = u16(bytes + at + 2);
     at += 4;
-    if (format != FORMAT_BYTES) { /* the value is all there is */
+    if (format != FORMAT_BYTES) { /* only the value */
       if (attribute == ATTRIBUTE_PARAMETER_BYTES) total = (uint32_t)value;
       continue;
     }
@@ -110,8 +110,8 @@ static void info_read(const unsigned char *bytes, size_t size, opc_kernel_image_
   out->parameters_known = sound && adds_up(out, records, total);
 }
 
-/* The global .nv.info has the registers of each kernel, by the number of its symbol; .nv.info.KERNEL names that
- * symbol's section. */
+/* The global .nv.info has the registers of each kernel, by its symbol index; .nv.info.KERNEL names that symbol's
+ * section. */
 static void registers_read(const unsigned char *bytes, size_t size, uint32_t symbol, opc_kernel_image_t *out) {
   for (size_t at = 0; size - at >= 4;) {
     const unsigned char format = bytes[at], attribute = bytes[at + 1];
@@ -125,7 +125,7 @@ static void registers_read(const unsigned char *bytes, size_t size, uint32_t sym
   }
 }
 
-/* The symbol that a kernel's code begins with: a function of its section. */
+/* The symbol at the start of a kernel's code: a function in its section. */
 static uint32_t symbol_of(const image_t *image, size_t text) {
   Elf64_Shdr table;
   Elf64_Sym symbol;
@@ -141,7 +141,7 @@ static uint32_t symbol_of(const image_t *image, size_t text) {
 
 bool opc_cubin_visit(const unsigned char *bytes, size_t size, void (*visit)(const char *kernel, void *context),
                      void *context) {
-  static const char prefix[] = ".nv.constant0."; /* a kernel's parameters; other functions have none */
+  static const char prefix[] = ".nv.constant0."; /* a kernel has parameters; other functions have none */
   image_t image = {.bytes = bytes, .size = size};
   Elf64_Shdr section;
   if (!image_open(&image)) return false;
@@ -169,7 +169,7 @@ bool opc_cubin_read(const unsigned char *bytes, size_t size, const char *kernel,
     } else if (called(&image, &section, ".nv.shared.", kernel)) {
       out->shared_static = (uint32_t)section.sh_size;
     } else if (called(&image, &section, ".nv.shared.reserved.0", "")) {
-      reserved = true; /* from sm_90 on the system's own part is counted in */
+      reserved = true; /* from sm_90 on, the system's reserved part is included */
     } else if (called(&image, &section, ".text.", kernel)) {
       symbol = symbol_of(&image, i);
     }

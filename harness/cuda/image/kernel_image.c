@@ -15,7 +15,7 @@ enum { WRAPPER_MAGIC = 0x466243b1 };
 typedef struct wrapper {
   uint32_t magic, version;
   const unsigned char *container;
-  void *more; /* version 2: containers of the parts that were linked on the device, ended by NULL */
+  void *more; /* version 2: containers of the device-linked parts, terminated by NULL */
 } wrapper_t;
 
 static bool visit_container(const unsigned char *bytes, opc_fat_visit_t *visit, void *data) {
@@ -34,7 +34,7 @@ static bool visit_parts(const void *given, opc_fat_visit_t *visit, void *data) {
   return false;
 }
 
-/* ---- which device an entry is for ---- */
+/* ---- the devices of an entry ---- */
 
 typedef struct device {
   int major, minor;
@@ -64,14 +64,14 @@ opc_image_code_t opc_image_code(const void *wrapper, int major, int minor) {
   return device.code;
 }
 
-/* ---- what it says of a kernel ---- */
+/* ---- facts about a kernel ---- */
 
 typedef struct wanted {
   const char *kernel;
   opc_kernel_image_t *out;
   int kind;
   unsigned architecture; /* 0: any */
-  bool packed;           /* look at compressed entries too */
+  bool packed;           /* read compressed entries too */
 } wanted_t;
 
 static bool read_plain(const wanted_t *wanted, const unsigned char *bytes, size_t size) {
@@ -100,8 +100,8 @@ void opc_image_read(const void *wrapper, const char *kernel, int major, int mino
   wanted_t wanted = {
       .kernel = kernel, .out = out, .kind = OPC_FAT_MACHINE_CODE, .architecture = code.machine, .packed = true};
   if (code.machine != 0 && visit_parts(wrapper, read_part, &wanted)) return;
-  /* Compiled for the device when it is loaded, or not for this one: the parameters are the same everywhere, the
-   * resources are not. */
+  /* It is compiled for the device when loaded, or it is not for this device: the parameters are the same everywhere,
+   * but the resources are not. */
   static const struct {
     int kind;
     bool packed;
@@ -124,10 +124,10 @@ bool opc_image_has(const void *wrapper, const char *kernel) {
   return visit_parts(wrapper, read_part, &wanted);
 }
 
-/* ---- modules of the driver: what is no container gets one ---- */
+/* ---- modules of the driver: other data gets a container ---- */
 
 typedef struct wrapped {
-  wrapper_t wrapper; /* first: it is what is given out */
+  wrapper_t wrapper; /* first, because its address is returned */
   size_t mapped;
   opc_fat_container_t container;
   opc_fat_header_t entry;
@@ -135,7 +135,7 @@ typedef struct wrapped {
 _Static_assert(offsetof(wrapped_t, entry) == offsetof(wrapped_t, container) + sizeof(opc_fat_container_t),
                "as they lie in a fat binary");
 
-/* The tables of sections and segments lie behind the sections. */
+/* The section and segment tables are after the sections. */
 static size_t cubin_size(const unsigned char *bytes) {
   Elf64_Ehdr header;
   memcpy(&header, bytes, sizeof header);
@@ -145,7 +145,7 @@ static size_t cubin_size(const unsigned char *bytes) {
   return end < sizeof header ? 0 : end;
 }
 
-/* The low byte in older ones, the second since version 8 of the ABI. */
+/* The low byte in older versions, the second byte since version 8 of the ABI. */
 static uint32_t cubin_architecture(const unsigned char *bytes) {
   Elf64_Ehdr header;
   memcpy(&header, bytes, sizeof header);
@@ -159,7 +159,7 @@ static uint32_t ptx_architecture(const char *text) {
 
 void *opc_image_wrap(const void *given, size_t size) {
   static const unsigned char container_bytes[] = {0x50, 0xed, 0x55, 0xba};
-  const char *text = given; /* compared as one: a short one ends before its fourth byte */
+  const char *text = given; /* compared as an array: a short one ends before its fourth byte */
   const bool cubin = strncmp(text, ELFMAG, SELFMAG) == 0,
              packed = strncmp(text, (const char *)container_bytes, sizeof container_bytes) == 0;
   opc_fat_container_t container = {.magic = OPC_FAT_MAGIC, .version = 1, .header_size = sizeof container};

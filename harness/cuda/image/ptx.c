@@ -12,7 +12,7 @@ typedef struct words {
 
 static bool part_of_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.' || c == '%'; }
 
-/* The next word or single sign; "" at the end. */
+/* The next word or single character; "" at the end. */
 static size_t next(words_t *words, const char **out) {
   while (words->at < words->end && isspace((unsigned char)*words->at)) words->at++;
   *out = words->at;
@@ -26,7 +26,7 @@ static bool is(const char *word, size_t length, const char *text) {
   return length == strlen(text) && memcmp(word, text, length) == 0;
 }
 
-/* Bytes of a type: the number at the end of .u64, .b8, .f16x2 in bits. */
+/* Bytes of a type: the number at the end of .u64, .b8, .f16x2 is in bits. */
 static uint32_t type_bytes(const char *word, size_t length) {
   if (length < 3 || length > 6 || word[0] != '.' || !strchr("bsuf", word[1]) || !isdigit((unsigned char)word[2]))
     return 0;
@@ -59,7 +59,7 @@ static bool parameters_read(words_t *words, opc_kernel_image_t *out) {
       if (word[0] == ')') return true;
     } else if (is(word, length, ".align")) {
       length = next(words, &word);
-      /* Behind .ptr stands the alignment of what is pointed to. */
+      /* .ptr is followed by the alignment of the memory it points to. */
       if (align == 0 && bytes == 0) align = number_of(word, length);
     } else if (is(word, length, "[")) {
       length = next(words, &word);

@@ -8,8 +8,8 @@
 
 static const size_t plain_most = (size_t)1 << 30;
 
-/* ---- LZ4, https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md: literals, then a copy from what is there
- * already, again and again ---- */
+/* ---- LZ4, https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md: literals, then a copy of earlier output,
+ * repeated ---- */
 
 static bool length_more(const unsigned char **at, const unsigned char *end, size_t *length) {
   unsigned char byte;
@@ -46,7 +46,7 @@ static bool unpack_lz4(const unsigned char *at, size_t size, unsigned char *out,
   return true;
 }
 
-/* ---- zstd: Debian's library, loaded when the first packed image is looked at ---- */
+/* ---- zstd: Debian's library, loaded for the first compressed image ---- */
 
 typedef size_t decompress_t(void *to, size_t room, const void *from, size_t size);
 static decompress_t *zstd_decompress;

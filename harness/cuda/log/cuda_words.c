@@ -1,4 +1,4 @@
-/* Names of kinds of calls and of the runtime's errors, for whoever reads a log. */
+/* Names of call kinds and runtime errors, for people who read a log. */
 #include <stdio.h>
 
 #include "cuda/log/cuda_log.h"

@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 
 const opc_launch_api_t *opc_launch(void) {
-  /* The wrappers are preloaded or never come, and to find nothing the linker looks through every library: 4 us, which
-   * each case would ask for twice. */
+  /* The wrappers are preloaded or never loaded. A failed lookup makes the linker search every library: 4 us, which each
+   * case would spend twice. */
   static const opc_launch_api_t *_Atomic found;
   static atomic_bool asked;
   if (!asked) {

@@ -1,8 +1,7 @@
-/* Modules of the driver on the simulated devices: what code that was compiled at run time or beforehand, and not
- * registered by a library, loads and launches its kernels with. Triton's do, so that the models of AOTInductor's
- * packages do.
+/* Modules of the driver on the simulated devices. Code compiled at run time or ahead of time, and not registered by a
+ * library, loads and launches its kernels through them. Triton does that, so the models in AOTInductor packages do.
  *
- * Each function gives its result to its caller and leaves the thread's last error alone. */
+ * Each function returns its result to its caller and leaves the thread's last error alone. */
 #include <cuda.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +25,7 @@ enum {
 };
 enum { FUNCTIONS_MAX = 1 << 16 };
 
-/* Codes of the runtime are the driver's, but for these. */
+/* The runtime's codes equal the driver's, except for these. */
 static int result_of(cudaError_t code) {
   if (code == cudaErrorInvalidConfiguration) return INVALID_VALUE;
   if (code == cudaErrorInvalidDeviceFunction) return INVALID_HANDLE;
@@ -58,7 +57,7 @@ static int module_load_data_options(void **out, const void *image, unsigned coun
   return module_add(out, image, 0, __builtin_return_address(0));
 }
 
-/* The file's bytes and a NUL behind them. */
+/* The file's bytes, terminated by a NUL. */
 static int file_read(const char *path, char **out, size_t *out_size) {
   struct stat info;
   size_t got = 0;
@@ -98,7 +97,7 @@ static int module_unload(void *handle) {
 }
 
 static int module_function(void **out, void *handle, const char *name) {
-  static char keys[FUNCTIONS_MAX]; /* their addresses are handles; nothing is ever in them */
+  static char keys[FUNCTIONS_MAX]; /* their addresses are handles; they stay empty */
   static atomic_size_t used;
   opc_module_t *module = opc_module_find(handle);
   if (!out || !name) return INVALID_VALUE;
@@ -143,7 +142,7 @@ static int launch(const launch_t *given) {
 static int launch_kernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                          unsigned block_y, unsigned block_z, unsigned shared, cudaStream_t stream, void **parameters,
                          void **extra) {
-  (void)extra; /* parameters in one piece: what is in it is not looked at */
+  (void)extra; /* parameters in one buffer: its contents are not read */
   return launch(&(launch_t){"cuLaunchKernel",
                             function,
                             __builtin_return_address(0),
@@ -169,7 +168,7 @@ static int launch_cooperative(void *function, unsigned grid_x, unsigned grid_y, 
                             true});
 }
 
-/* Attributes of a launch have the same layout in both interfaces. */
+/* Launch attributes have the same layout in both interfaces. */
 static int launch_config(const CUlaunchConfig *given, void *function, void **parameters, void **extra) {
   opc_cuda_call_t call;
   cudaError_t code = cudaSuccess;

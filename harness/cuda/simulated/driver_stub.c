@@ -1,8 +1,9 @@
-/* Functions of the driver that libtorch and others ask the runtime for (cudaGetDriverEntryPoint). On the simulated
- * device most do not work, and name themselves in the log when they are called. Those that c10 calls of its own accord
- * are written out here, those of modules and their kernels in driver_module.c. A runtime that is linked statically
- * comes here too, by cuGetProcAddress, and gives up: it wants tables of cuGetExportTable, which are documented nowhere.
- * Its library's operators are therefore not checked on the simulated device (checks/cuda/cuda_untracked.h). */
+/* Functions of the driver that libtorch and others get from the runtime (cudaGetDriverEntryPoint). On the simulated
+ * device most do not work, and record their names in the log when called. Those that c10 calls by itself are
+ * implemented here, those for modules and their kernels in driver_module.c. A statically linked runtime also comes
+ * here, through cuGetProcAddress, and gives up: it needs tables from cuGetExportTable, which are not documented
+ * anywhere. Its library's operators are therefore not checked on the simulated device
+ * (checks/cuda/cuda_untracked.h). */
 #include <string.h>
 
 #include "cuda/simulated/simulated.h"
@@ -19,7 +20,7 @@ int opc_driver_refused(size_t i, void *caller) {
   return CU_ERROR_NOT_SUPPORTED;
 }
 
-/* One entry of 16 bytes each, so that a number can be told from the address. */
+/* One entry of 16 bytes each, so that the address gives the number. */
 __asm__(
     ".pushsection .text\n"
     ".balign 16\n"
@@ -36,7 +37,7 @@ __asm__(
     ".popsection\n");
 extern const unsigned char opc_driver_stubs[];
 
-/* ---- those that work ---- */
+/* ---- working functions ---- */
 
 static int primary_context_state(int device, unsigned *flags, int *active) {
   if (device < 0 || device >= OPC_SIMULATED_DEVICES) return cudaErrorInvalidDevice;
@@ -89,7 +90,7 @@ static int context_retain(void **out, int device) {
 static int limit_get(size_t *out, int limit) { return (int)opc_sim_cudaDeviceGetLimit(out, (enum cudaLimit)limit); }
 static int limit_set(int limit, size_t value) { return (int)opc_sim_cudaDeviceSetLimit((enum cudaLimit)limit, value); }
 
-/* Of those that CUpointer_attribute counts the three that are asked for. */
+/* Of CUpointer_attribute, only the three that callers query. */
 static int pointer_attribute(void *out, int attribute, uint64_t pointer) {
   enum { MEMORY_TYPE = 2, DEVICE_POINTER = 3, DEVICE_ORDINAL = 9, TYPE_HOST = 1, TYPE_DEVICE = 2 };
   struct cudaPointerAttributes has;
@@ -126,7 +127,7 @@ static int error_text(int code, const char **out) {
   return CU_SUCCESS;
 }
 
-/* c10 asks for the driver's messages from libtorch 2.15 on; there are none here. */
+/* c10 queries the driver's messages from libtorch 2.15 on; there are none here. */
 static char log_callback;
 static int logs_register(void *function, void *data, void **out) {
   (void)data;
@@ -164,7 +165,7 @@ static void *function_among(const opc_driver_row_t *rows, const char *name) {
   return *(void *const *)&rows->function;
 }
 
-/* ---- the driver's functions that libtorch asks the runtime for ---- */
+/* ---- driver functions that libtorch gets from the runtime ---- */
 static void *driver_function(const char *name) {
   void *found = function_among(functions, name);
   if (!found) found = function_among(opc_driver_module_functions, name);

@@ -1,4 +1,4 @@
-/* What was captured, node by node: the contents of a graph. */
+/* Captured work, node by node: the contents of a graph. */
 #include <stdlib.h>
 
 #include "cuda/simulated/simulated.h"

@@ -1,7 +1,6 @@
-/* cuBLAS and cuFFT where the devices are simulated: handles and plans keep their settings, and what they would
- * compute is noted as work in their stream. A library that calls them finds these by way of libcuda.so.1's stub
- * (driver_library.c). Values of the two libraries' enumerations are written out: their headers are not among those of
- * the runtime. */
+/* cuBLAS and cuFFT on the simulated devices: handles and plans keep their settings, and their computations are recorded
+ * as work in their stream. A library that calls them finds them through the stub of libcuda.so.1 (driver_library.c).
+ * Enumeration values of the two libraries are written as numbers: their headers do not come with the runtime's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +17,8 @@ enum {
 enum { CUFFT_INVALID_PLAN = 1, CUFFT_ALLOC_FAILED = 2, CUFFT_INVALID_VALUE = 4, CUFFT_EXEC_FAILED = 6, PLANS = 16384 };
 static const uint64_t handle_mark = 0x5ca1ab1ec0b1a5u;
 
-/* 0, or `failed`: as for a launch, the stream must be one of the current device. The error is not the thread's last
- * one: it is another runtime's. */
+/* 0, or `failed`: as for a launch, the stream must be on the current device. The error is not the thread's last error:
+ * it belongs to another library. */
 static int put_work(const char *function, void *caller, cudaStream_t stream, int failed) {
   opc_cuda_call_t call;
   int device;
@@ -41,7 +40,7 @@ static int refuse(const char *function, void *caller, int code) {
 
 /* ---- cuBLAS ---- */
 
-/* cublasHandle_t, and cublasLtHandle_t: the one may be given for the other. */
+/* cublasHandle_t and cublasLtHandle_t: each can be passed for the other. */
 typedef struct blas {
   uint64_t mark;
   cudaStream_t stream;
@@ -184,7 +183,7 @@ static int own_cufftSetWorkArea(int plan, const void *at) {
   return is_plan(plan) ? 0 : CUFFT_INVALID_PLAN;
 }
 
-/* Whatever the transform is: it needs no memory here. */
+/* For any transform: no memory is needed here. */
 static int plan_make(int plan, size_t *out_bytes) {
   if (out_bytes) *out_bytes = 0;
   return is_plan(plan) ? 0 : CUFFT_INVALID_PLAN;
@@ -222,7 +221,7 @@ static int own_cufftXtMakePlanMany(int plan, int rank, const long long *n, const
   return own_cufftMakePlanMany64(plan, rank, n, in, in_stride, in_step, out, out_stride, out_step, type, batch, bytes);
 }
 
-/* A plan made in one go; what it is of does not matter. */
+/* A plan made in one call; its parameters do not matter. */
 static int own_cufftPlan1d(int *out) { return own_cufftCreate(out); }
 static int own_cufftPlan2d(int *out) { return own_cufftCreate(out); }
 static int own_cufftPlan3d(int *out) { return own_cufftCreate(out); }
@@ -235,7 +234,7 @@ static int fft_work(int plan, const char *function, void *caller) {
 
 /* ---- by name ---- */
 
-/* Each function is called with more arguments than it looks at. */
+/* Each function gets more arguments than it reads. */
 #define ENTRY_WORK(name) \
   static int run_##name(const blas_t *blas) { return blas_work(blas, #name, __builtin_return_address(0)); }
 #define ENTRY_RESULT(name) \

@@ -1,5 +1,5 @@
-/* Stream capture on the simulated devices: which streams take part in which capture, what is refused meanwhile and with
- * which error, and what is lost by it. The graph itself is simulated_graph.c's.
+/* Stream capture on the simulated devices: which streams take part in which capture, which calls are refused meanwhile
+ * and with which error, and which of them invalidate it. simulated_graph.c has the graph itself.
  *
  * Source: CUDA programming guide, "Creating a Graph Using Stream Capture" and "Prohibited and Unhandled Operations";
  * CUDA runtime API, stream management. */
@@ -12,25 +12,25 @@ enum { CAPTURES_MAX = 64, MEMBERS_MAX = 1024, EDGES_MAX = 64 };
 typedef struct capture {
   unsigned long long id; /* 0: none */
   cudaStream_t origin;
-  const opc_thread_t *thread; /* that began it */
+  const opc_thread_t *thread; /* the thread that began it */
   enum cudaStreamCaptureMode mode;
   bool invalid;
   opc_graph_t *graph;
 } capture_t;
 
-/* A stream that takes part. */
+/* A stream that takes part in a capture. */
 typedef struct member {
   cudaStream_t stream;
-  const opc_thread_t *thread; /* whose it is, of the per-thread stream */
+  const opc_thread_t *thread; /* owner, for the per-thread stream */
   int device;
   bool blocking;      /* the legacy stream waits for it */
-  capture_t *capture; /* NULL: a free row */
-  opc_nodes_t last;   /* that the next node comes after */
+  capture_t *capture; /* NULL: a free entry */
+  opc_nodes_t last;   /* dependencies of the next node */
 } member_t;
 
 static capture_t captures[CAPTURES_MAX];
 static member_t members[MEMBERS_MAX];
-static atomic_size_t capture_count; /* that are going on */
+static atomic_size_t capture_count; /* active captures */
 static pthread_mutex_t *const lock = &opc_lock_captures;
 
 static bool is_none(void) { return atomic_load_explicit(&capture_count, memory_order_acquire) == 0; }
@@ -72,7 +72,7 @@ static capture_t *capture_of_id(unsigned long long id) {
   return NULL;
 }
 
-/* What asks for the legacy stream would ask for the blocking streams of its device. */
+/* An operation on the legacy stream would involve the blocking streams of its device. */
 static bool legacy_waits(int device, bool spoil) {
   bool waits = false;
   for (size_t i = 0; i < MEMBERS_MAX; i++) {
@@ -83,7 +83,7 @@ static bool legacy_waits(int device, bool spoil) {
   return waits;
 }
 
-/* The graph is the caller's. */
+/* The caller owns the graph. */
 static void capture_end(capture_t *capture) {
   for (size_t i = 0; i < MEMBERS_MAX; i++) {
     if (members[i].capture != capture) continue;
@@ -111,7 +111,7 @@ static cudaError_t node_add(member_t *member, const opc_work_t *work) {
              : capture_lost(member->capture, cudaErrorMemoryAllocation);
 }
 
-/* True: it is not to be done now, *out_code says why. */
+/* True: it must not run now, and *out_code says why. */
 static bool work_taken(cudaStream_t stream, int device, const opc_work_t *work, cudaError_t *out_code) {
   bool taken = true;
   const cudaError_t refused = work->check ? work->check(work) : cudaSuccess;
@@ -162,7 +162,7 @@ cudaError_t opc_capture_asked_device(int device) {
   return code;
 }
 
-/* cudaThreadExchangeStreamCaptureMode has the rule. */
+/* The rule is documented for cudaThreadExchangeStreamCaptureMode. */
 static bool is_forbidden_by(const capture_t *capture) {
   if (opc_thread.capture_mode == cudaStreamCaptureModeRelaxed) return false;
   if (capture->thread == &opc_thread) return capture->mode != cudaStreamCaptureModeRelaxed;
@@ -215,12 +215,12 @@ cudaError_t opc_capture_record(cudaStream_t given, opc_captured_t *event, bool e
   return code;
 }
 
-/* The event belongs to a capture. `member`: the stream in its own capture, NULL where it is in none. */
+/* The event belongs to a capture. `member`: the stream in its own capture; NULL: in none. */
 static cudaError_t wait_for_captured(cudaStream_t stream, int device, member_t *member, const opc_captured_t *event) {
   capture_t *capture = capture_of_id(event->capture);
   if (!capture)
     return member ? capture_lost(member->capture, cudaErrorStreamCaptureIsolation)
-                  : cudaErrorStreamCaptureIsolation; /* that capture is over */
+                  : cudaErrorStreamCaptureIsolation; /* that capture has ended */
   if (capture->invalid || (member && member->capture->invalid)) return cudaErrorStreamCaptureInvalidated;
   if (is_legacy(stream)) return capture_lost(capture, cudaErrorStreamCaptureImplicit);
   if (member && member->capture != capture) {
@@ -319,17 +319,17 @@ void opc_capture_stream_ends(cudaStream_t stream) {
   pthread_mutex_lock(lock);
   member_t *member = member_of(stream);
   capture_t *capture = member ? member->capture : NULL;
-  if (capture && capture->origin == stream) { /* nobody can end it any more */
+  if (capture && capture->origin == stream) { /* nothing can end it any more */
     opc_graph_free(capture->graph);
     capture_end(capture);
-  } else if (member) { /* what it has put into the graph must be joined all the same */
+  } else if (member) { /* work that it added to the graph must be joined all the same */
     opc_nodes_clear(&member->last);
     *member = (member_t){0};
   }
   pthread_mutex_unlock(lock);
 }
 
-/* Under the lock. NULL with cudaSuccess: it takes part in none. */
+/* Called under the lock. NULL with cudaSuccess: the stream takes part in no capture. */
 static cudaError_t member_look(cudaStream_t given, const member_t **out) {
   const cudaStream_t stream = called_by(given);
   int device;
@@ -352,7 +352,7 @@ cudaError_t opc_sim_cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCa
 cudaError_t opc_sim_cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
                                              unsigned long long *id, cudaGraph_t *graph, const cudaGraphNode_t **nodes,
                                              const cudaGraphEdgeData **edges, size_t *count) {
-  static const cudaGraphEdgeData plain[EDGES_MAX]; /* all edges are */
+  static const cudaGraphEdgeData plain[EDGES_MAX]; /* all edges have this type */
   const member_t *member = NULL;
   if (!status || (edges && !nodes)) return cudaErrorInvalidValue;
   pthread_mutex_lock(lock);

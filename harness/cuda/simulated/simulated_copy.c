@@ -1,10 +1,10 @@
-/* Copies and fills on the simulated devices: done at once or captured, and refused as CUDA refuses them. */
+/* Copies and fills on the simulated devices: done immediately or captured, with the same errors as in CUDA. */
 #include "cuda/simulated/simulated.h"
 
 static uint64_t number(const void *pointer) { return (uint64_t)(uintptr_t)pointer; }
 
-/* Whether `bytes` from there are one allocation's, or memory of the process; *out_device: a device's, where host code
- * cannot go. */
+/* Whether `bytes` from there belong to one allocation, or are memory of the process. *out_device, *out_host: the device
+ * or host can access it. */
 static bool side_ok(const void *at, uint64_t bytes, bool *out_device, bool *out_host) {
   const uint64_t address = number(at);
   opc_range_t range;
@@ -21,7 +21,7 @@ static bool side_ok(const void *at, uint64_t bytes, bool *out_device, bool *out_
                          opc_address(address + bytes - 1).place == OPC_CUDA_PAGEABLE);
 }
 
-/* `to_bytes`, `from_bytes`: from the first byte to behind the last one. */
+/* `to_bytes`, `from_bytes`: from the first byte to past the last one. */
 static cudaError_t copy_ok(const void *to, uint64_t to_bytes, const void *from, uint64_t from_bytes,
                            enum cudaMemcpyKind kind) {
   bool to_device, to_host, from_device, from_host;
@@ -54,7 +54,7 @@ static cudaError_t copy_run(const opc_work_t *work) {
   const struct opc_work_copy *copy = &work->of.copy;
   const uint64_t to = number(copy->to), from = number(copy->from);
   const cudaError_t code = copy_check(work);
-  /* Row by row takes minutes then; the contents stay as they are, as after a kernel. */
+  /* Copying that many rows takes minutes; the contents stay unchanged, as after a kernel. */
   const size_t rows_most = 1 << 16;
   if (code != cudaSuccess || copy->width == 0) return code;
   if (copy->height > rows_most && opc_device_contains(to) && opc_device_contains(from)) return cudaSuccess;
@@ -71,7 +71,7 @@ static opc_work_t copy_work(void *to, size_t to_pitch, const void *from, size_t 
                       .of.copy = {to, from, to_pitch, from_pitch, width, height, kind}};
 }
 
-/* In the default stream, and waited for. */
+/* In the default stream, then waits for it. */
 static cudaError_t done_now(const opc_work_t *work) {
   const cudaError_t code = opc_capture_asked(NULL);
   return code == cudaSuccess ? work->run(work) : code;
@@ -119,7 +119,7 @@ static cudaError_t copy_3d_run(const opc_work_t *work) {
 
 static cudaError_t copy_3d_work(const struct cudaMemcpy3DParms *p, opc_work_t *out) {
   if (!p) return cudaErrorInvalidValue;
-  if (p->srcArray || p->dstArray) return cudaErrorNotSupported; /* arrays cannot be made here */
+  if (p->srcArray || p->dstArray) return cudaErrorNotSupported; /* arrays cannot be created here */
   *out = (opc_work_t){.type = cudaGraphNodeTypeMemcpy, .run = copy_3d_run, .of.copy_3d = *p};
   return cudaSuccess;
 }

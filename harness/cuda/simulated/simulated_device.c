@@ -1,4 +1,4 @@
-/* The simulated devices: what they are, and which is current. */
+/* The simulated devices: their properties, and the current device. */
 #include <stdio.h>
 #include <string.h>
 
@@ -156,11 +156,11 @@ cudaError_t opc_sim_cudaDeviceGetAttribute(int *out, enum cudaDeviceAttr attribu
 #undef ATTRIBUTE
     default:
       *out = 0;
-      return cudaSuccess; /* what these devices do not have */
+      return cudaSuccess; /* features that these devices lack */
   }
 }
 
-/* Nothing is ever under way. */
+/* All work is always finished. */
 cudaError_t opc_sim_cudaDeviceSynchronize(void) {
   const cudaError_t code = opc_capture_asked_device(opc_thread.device);
   if (code == cudaSuccess) opc_host_functions_wait();

@@ -1,11 +1,11 @@
-/* Graphs of the simulated devices as the runtime has them: looked at, instantiated, and done again at each launch.
- * Kernels do nothing there either. */
+/* Graphs of the simulated devices as in the runtime: queried, instantiated, and executed at each launch. Kernels do
+ * nothing there either. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cuda/simulated/simulated.h"
 
-/* What cudaGraphInstantiate made: works without their order in time, which is that of the capture. */
+/* Made by cudaGraphInstantiate: works in the order of the capture, without their dependencies. */
 typedef struct exec {
   struct exec *next;
   size_t count;
@@ -15,14 +15,14 @@ typedef struct exec {
 static pthread_mutex_t *const lock = &opc_lock_captures;
 static exec_t *execs;
 
-/* Under the lock. NULL: none, or one that was destroyed. */
+/* Called under the lock. NULL: there is none, or it was destroyed. */
 static exec_t *exec_of(cudaGraphExec_t handle) {
   for (exec_t *exec = execs; exec; exec = exec->next)
     if ((void *)exec == (void *)handle) return exec;
   return NULL;
 }
 
-/* With room for none it is asked how many there are; what is too much room is filled with NULL. */
+/* If `out` is NULL, only the number is wanted; extra room is filled with NULL. */
 static void nodes_give(const opc_nodes_t *nodes, cudaGraphNode_t *out, size_t *count) {
   for (size_t i = 0; out && i < *count; i++)
     out[i] = i < nodes->count ? (cudaGraphNode_t)(void *)nodes->items[i] : NULL;
@@ -98,8 +98,8 @@ cudaError_t opc_sim_cudaGraphExecDestroy(cudaGraphExec_t handle) {
   return exec ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/* A copy, so that a host function may end the graph that it is part of. What has gone by now fails on a GPU while it
- * runs; here nothing comes of it. */
+/* Runs a copy, because a host function may destroy the graph that it is part of. Memory that was freed by now makes it
+ * fail on a GPU while it runs; here that has no effect. */
 static cudaError_t graph_run(const opc_work_t *work) {
   pthread_mutex_lock(lock);
   const exec_t *exec = exec_of(work->of.graph);

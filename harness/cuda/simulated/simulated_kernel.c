@@ -1,10 +1,9 @@
-/* Kernels on the simulated devices: a launch is judged and not run. */
+/* Kernels on the simulated devices: launches are checked, not executed. */
 #include "cuda/simulated/simulated.h"
 
 enum { REGISTERS = 65536, WARP = 32, REGISTER_UNIT = 256, RESERVED_SHARED = 1024 };
 
-/* What the launch comes to, in the order in which CUDA looks: the kernel, its configuration, the stream, the resources,
- * a capture. */
+/* The launch's result, checked in CUDA's order: the kernel, its configuration, the stream, the resources, a capture. */
 static cudaError_t launch_judge(opc_cuda_kernel_t *kernel, dim3 grid, dim3 block, uint64_t shared, cudaStream_t stream,
                                 bool cooperative) {
   const opc_cuda_limits_t *limits = &opc_runtime.limits;
@@ -33,7 +32,7 @@ static cudaError_t launch_judge(opc_cuda_kernel_t *kernel, dim3 grid, dim3 block
 
 static uint64_t up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-/* Blocks of a kernel that a multiprocessor has room for. CUDA Programming Guide, "Calculating Occupancy"; a kernel
+/* Number of blocks of a kernel that fit on a multiprocessor. CUDA Programming Guide, "Calculating Occupancy"; a kernel
  * whose image cannot be read counts as small. */
 uint32_t opc_blocks_resident(opc_cuda_kernel_t *kernel, uint64_t threads, uint64_t shared) {
   const opc_kernel_image_t *image = opc_kernel_resources(kernel);
@@ -86,7 +85,7 @@ cudaError_t opc_sim_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const 
       cluster *= size[axis];
     }
     if (cluster > 8)
-      return cudaErrorInvalidClusterSize; /* the portable size; more asks for an attribute of the kernel */
+      return cudaErrorInvalidClusterSize; /* the portable size; larger ones require an attribute of the kernel */
   }
   return launch_judge(opc_kernel_find(function), config->gridDim, config->blockDim, config->dynamicSmemBytes,
                       config->stream, cooperative);

@@ -1,5 +1,5 @@
-/* Allocations on the simulated devices. The wrappers remember them (address_table.c); contents are device_memory.c's.
- */
+/* Allocations on the simulated devices. The wrappers record them (address_table.c); device_memory.c has the
+ * contents. */
 #include "cuda/simulated/simulated.h"
 
 enum { PITCH = 512 };
@@ -15,13 +15,13 @@ static cudaError_t allocate(void **out, opc_cuda_place_t place, uint64_t bytes) 
   return *out ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-/* Outside of any stream: a capture may forbid it. */
+/* Outside any stream: a capture may forbid it. */
 static cudaError_t allocate_now(void **out, opc_cuda_place_t place, uint64_t bytes) {
   const cudaError_t code = opc_capture_unsafe();
   return code == cudaSuccess ? allocate(out, place, bytes) : code;
 }
 
-/* Of what is alive, begins there, and is of one of the two kinds. */
+/* Releases a live allocation that begins there and is of one of the two kinds. */
 static cudaError_t release(void *at, opc_cuda_place_t place, opc_cuda_place_t other) {
   opc_range_t range;
   if (!at) return cudaSuccess;
@@ -125,7 +125,7 @@ cudaError_t opc_sim_cudaHostGetFlags(unsigned *out, void *at) {
   return cudaSuccess;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 cudaError_t opc_sim_cudaMemGetInfo(size_t *free_bytes, size_t *total) {
   const uint64_t all = opc_simulated_memory(), used = opc_range_live_bytes(opc_thread.device);
@@ -167,11 +167,11 @@ cudaError_t opc_sim_cudaMemAdvise(const void *at, size_t bytes, enum cudaMemoryA
 cudaError_t opc_sim_cudaMemPrefetchAsync(const void *at, size_t bytes, struct cudaMemLocation location, unsigned flags,
                                          cudaStream_t stream) {
   (void)location, (void)flags;
-  const cudaError_t code = opc_capture_asked(stream); /* no graph has it */
+  const cudaError_t code = opc_capture_asked(stream); /* no graph has memory */
   return code == cudaSuccess ? managed_only(at, bytes) : code;
 }
 
-/* ---- pools: one a device and those that are created; they hold nothing back ---- */
+/* ---- pools: one per device and those that are created; they cache nothing ---- */
 
 enum { POOLS = 256, POOL_ATTRIBUTES = 16 };
 static struct pool {
@@ -179,7 +179,7 @@ static struct pool {
   int device;
   uint64_t attributes[POOL_ATTRIBUTES];
 } pools[POOLS];
-static atomic_size_t pool_count = OPC_SIMULATED_DEVICES; /* the first ones are the devices' own */
+static atomic_size_t pool_count = OPC_SIMULATED_DEVICES; /* the first entries are the devices' own pools */
 static atomic_size_t current_pool[OPC_SIMULATED_DEVICES] = {0, 1};
 
 static cudaMemPool_t pool_handle(size_t i) { return (cudaMemPool_t)(void *)&pools[i]; }
@@ -231,7 +231,7 @@ cudaError_t opc_sim_cudaMemPoolDestroy(cudaMemPool_t handle) {
   return cudaSuccess;
 }
 
-/* The first three are int, the others 64 bits wide. */
+/* The first three are int, the others 64-bit. */
 static bool attribute_narrow(enum cudaMemPoolAttr attribute) {
   return attribute <= cudaMemPoolReuseAllowInternalDependencies;
 }

@@ -1,6 +1,6 @@
-/* Streams and events of the simulated devices. Whatever goes into a stream is over when it has been put there
- * (opc_stream_put), host functions excepted: those run one after the other on a thread of their own, as CUDA runs them,
- * so that one that takes a lock of its caller's is no deadlock. */
+/* Streams and events of the simulated devices. Work in a stream is done as soon as it is submitted (opc_stream_put),
+ * except host functions: these run in order on a thread of their own, as in CUDA, so that one that takes a lock held by
+ * its caller does not deadlock. */
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 typedef struct job {
   cudaHostFn_t function;
-  cudaStreamCallback_t callback; /* or this one */
+  cudaStreamCallback_t callback; /* or this */
   cudaStream_t stream;
   void *data;
 } job_t;
@@ -20,7 +20,7 @@ enum { JOBS_MAX = 1024 };
 static pthread_cond_t jobs_changed = PTHREAD_COND_INITIALIZER;
 static job_t jobs[JOBS_MAX];
 static size_t jobs_put, jobs_done;
-static pid_t runner_of; /* the process that has the thread: a forked child has none */
+static pid_t runner_of; /* the process that has the thread: a forked child does not have it */
 static _Thread_local bool is_runner;
 
 static void *jobs_run(void *unused) {
@@ -72,7 +72,7 @@ static bool host_functions_pending(void) {
 
 void opc_host_functions_wait(void) {
   if (is_runner || runner_of == 0)
-    return; /* a host function that waits for itself is an error of its own, which CUDA forbids */
+    return; /* a host function that waits for itself is another error, which CUDA forbids */
   pthread_mutex_lock(&opc_lock_jobs);
   const size_t until = jobs_put;
   while (runner_of == getpid() && jobs_done < until) pthread_cond_wait(&jobs_changed, &opc_lock_jobs);
@@ -108,7 +108,7 @@ cudaError_t opc_sim_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallbac
 
 /* ---- streams ---- */
 
-/* Handles are addresses that nothing lies at: whoever follows one faults. */
+/* Handles are unmapped addresses: dereferencing one faults. */
 static uint64_t handle_new(void) {
   static atomic_uint_least64_t last;
   static const uint64_t first = 0x00005ca1ab1e0000, step = 64;
@@ -116,7 +116,7 @@ static uint64_t handle_new(void) {
 }
 
 cudaError_t opc_sim_cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int priority) {
-  (void)priority; /* one outside of the range is clamped */
+  (void)priority; /* out-of-range values are clamped */
   if (!out || (flags & ~(unsigned)cudaStreamNonBlocking) != 0) return cudaErrorInvalidValue;
   *out = (cudaStream_t)(uintptr_t)handle_new();
   return cudaSuccess;
@@ -191,9 +191,9 @@ typedef struct event {
   unsigned flags;
   int device;
   struct timespec at;
-  opc_captured_t captured; /* by a capture, when it was recorded last */
+  opc_captured_t captured; /* set if a capture recorded it last */
 } event_t;
-static event_t *events; /* a handle is never used again, so that one that was destroyed is known as such */
+static event_t *events; /* handles are never reused, so that a destroyed one is recognised */
 static atomic_size_t event_count;
 
 static event_t *event_of(cudaEvent_t handle) {
@@ -230,7 +230,7 @@ cudaError_t opc_sim_cudaEventDestroy(cudaEvent_t handle) {
   return event && atomic_exchange(&event->live, false) ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
-/* An event and the stream that it is recorded in must be of one device (CUDA Programming Guide, "Stream and Event
+/* An event and the stream in which it is recorded must be on the same device (CUDA Programming Guide, "Stream and Event
  * Behavior"). */
 cudaError_t opc_sim_cudaEventRecordWithFlags(cudaEvent_t handle, cudaStream_t stream, unsigned flags) {
   event_t *event = event_of(handle);
@@ -248,7 +248,7 @@ cudaError_t opc_sim_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return opc_sim_cudaEventRecordWithFlags(event, stream, 0);
 }
 
-/* An event that was never recorded counts as over. */
+/* An event that was never recorded counts as complete. */
 cudaError_t opc_sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t handle, unsigned flags) {
   const event_t *event = event_of(handle);
   if (!event) return cudaErrorInvalidResourceHandle;

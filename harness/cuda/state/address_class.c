@@ -1,24 +1,24 @@
-/* What an address is: memory of a device, pinned or managed memory, or memory of the process (cudart.h, opc_address).
- */
+/* Classifies an address: memory of a device, pinned or managed memory, or memory of the process (cudart.h,
+ * opc_address). */
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cuda/state/cudart_table.h"
 
-/* Where AddressSanitizer is in the process, these addresses are its tables of all memory; they can be read, and 2^31
- * elements look like one. */
+/* If AddressSanitizer is in the process, these addresses are its shadow memory. They are readable, and 2^31 elements
+ * look like such an address. */
 extern void __asan_init(void) __attribute__((weak));
 static const uint64_t asan_low = 0x7fff8000, asan_end = 0x10007fff8000;
 
-/* Whether the process has memory there that can be read: what is only reserved (guard pages, AddressSanitizer's gaps,
- * which are terabytes at low addresses) is nothing that anybody passes to a kernel, and a count of bytes may well look
- * like an address in it. The system copies the set of signals before it looks at `how`, which is none that there is.
- * Asking it costs hundreds of nanoseconds, so that a page which was there once in a log counts as there in it. */
+/* Whether the process has readable memory there. Nobody passes merely reserved memory to a kernel (guard pages,
+ * AddressSanitizer's gaps, which are terabytes at low addresses), and a count of bytes may look like an address in it.
+ * The system call copies the signal set before it checks `how`, which is invalid. It takes hundreds of nanoseconds, so
+ * a page that was mapped once during a log counts as mapped for that log. */
 static bool readable(uint64_t address) {
   enum { KNOWN = 256, NO_HOW = -1, SET_BYTES = 8 };
   static _Atomic uint64_t known[KNOWN];
-  /* Nothing of a 64-bit process lies in its first 64 KiB, nor in the kernel's half; the system would say so too, and
+  /* A 64-bit process has nothing in its first 64 KiB, nor in the kernel's half; the system call would say so too, but
    * slower. */
   if (address < 1 << 16 || address >> 47 != 0) return false;
   if (__asan_init && address >= asan_low && address < asan_end) return false;
@@ -35,7 +35,7 @@ static bool readable(uint64_t address) {
   return true;
 }
 
-/* Memory that was allocated past us, by the driver's functions or a static runtime: the real one knows it. */
+/* Memory allocated without the wrappers, by the driver's functions or a static runtime: the real runtime knows it. */
 static bool asked_real(uint64_t address, opc_cuda_address_t *out) {
   struct cudaPointerAttributes attributes;
   if (opc_runtime.simulated || address < 1 << 16 || address >> 48 != 0) return false;

@@ -1,6 +1,6 @@
-/* Where allocations are, of either mode: sorted by address, freed ones kept until their place is used again.
+/* Allocations of either mode: sorted by address. Freed ones are kept until their addresses are reused.
  *
- * Changed under a lock; read without one, also by a signal handler, by looking whether a change came between (a
+ * Changed under a lock; read without one, also by a signal handler, which checks whether a change happened meanwhile (a
  * sequence lock). */
 #include <string.h>
 #include <sys/mman.h>
@@ -10,11 +10,11 @@
 enum { RANGES_MAX = 1 << 18, RETRIES = 1 << 16 };
 static opc_range_t *ranges;
 static atomic_size_t range_count;
-static atomic_uint changes; /* odd: one goes on */
+static atomic_uint changes; /* odd: a change is in progress */
 
 void opc_range_reserve(void) { ranges = opc_reserve(RANGES_MAX * sizeof *ranges, PROT_READ | PROT_WRITE); }
 
-/* The first that begins after it. */
+/* The first range that begins after the address. */
 static size_t above(uint64_t address, size_t count) {
   size_t low = 0, high = count;
   while (low < high) {
@@ -51,7 +51,7 @@ void opc_range_add(const void *at, uint64_t bytes, opc_cuda_place_t place, int d
   if (ranges && count < RANGES_MAX) {
     size_t first = above(base, count), after = first;
     if (first > 0 && ranges[first - 1].base + ranges[first - 1].bytes > base)
-      first--; /* whatever lay there is no more */
+      first--; /* the range that was there no longer exists */
     while (after < count && ranges[after].base < base + bytes) after++;
     memmove(&ranges[first + 1], &ranges[after], (count - after) * sizeof *ranges);
     ranges[first] = (opc_range_t){
@@ -100,7 +100,7 @@ size_t opc_range_list(opc_cuda_allocation_t *out, size_t room) {
       out[found] =
           (opc_cuda_allocation_t){.at = opc_address_of_range(ranges[i].base, &ranges[i]), .bytes = ranges[i].bytes};
       out[found].at.value =
-          ranges[i].caller; /* until the loader can be asked, which may wait for whoever waits for the lock */
+          ranges[i].caller; /* until the loader can be queried; it may wait for a thread that waits for this lock */
     }
     found++;
   }
@@ -130,19 +130,19 @@ uint64_t opc_range_gap(uint64_t from, uint64_t to, uint64_t bytes) {
   for (size_t i = 0; i < count && ranges[i].base < at + bytes; i++) {
     if (!ranges[i].live || ranges[i].base + ranges[i].bytes <= at) continue;
     at = (ranges[i].base + ranges[i].bytes + OPC_PAGE - 1) / OPC_PAGE * OPC_PAGE +
-         OPC_PAGE; /* and a closed page between the two */
+         OPC_PAGE; /* plus an inaccessible page between the two */
   }
   pthread_mutex_unlock(&opc_lock_addresses);
   return at + bytes <= to ? at : 0;
 }
 
-/* ---- classified ---- */
+/* ---- classification ---- */
 
 opc_cuda_address_t opc_address_of_range(uint64_t address, const opc_range_t *range) {
   const bool pinned = range->place == OPC_CUDA_PINNED;
   return (opc_cuda_address_t){
       .value = address,
-      /* Freed or unregistered host memory is memory of the process like any other, if it is there at all. */
+      /* Freed or unregistered host memory is ordinary memory of the process, if it is mapped at all. */
       .place = range->live ? range->place
                : pinned    ? OPC_CUDA_PAGEABLE
                            : OPC_CUDA_FREED,

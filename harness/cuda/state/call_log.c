@@ -36,7 +36,7 @@ const char *opc_log_intern(const char *text) {
   uint64_t hash = 14695981039346656037u;
   for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
   pthread_mutex_lock(&opc_lock_texts);
-  const char **slot = &known[hash % TEXTS_KNOWN]; /* a collision costs a second copy, no more */
+  const char **slot = &known[hash % TEXTS_KNOWN]; /* a collision only costs a second copy */
   if (!*slot || strncmp(*slot, text, TEXT_MAX - 1) != 0) *slot = text_new(text, length + 1);
   const char *found = *slot ? *slot : "";
   pthread_mutex_unlock(&opc_lock_texts);
@@ -93,7 +93,7 @@ opc_cuda_log_t opc_log_end(void) {
   return (opc_cuda_log_t){.calls = calls, .count = count, .dropped = asked - count};
 }
 
-/* In a forked child nobody is left who could be writing. */
+/* In a forked child no other thread is left that could be writing. */
 void opc_log_forked(void) { atomic_store(&writers, 0); }
 
 bool opc_call_begin(opc_cuda_call_t *call, opc_cuda_kind_t kind, const char *function, void *caller) {

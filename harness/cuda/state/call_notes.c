@@ -1,4 +1,4 @@
-/* What a call is about, in the log's words. */
+/* Records the details of a call, in the log's terms. */
 #include <string.h>
 
 #include "cuda/state/call_log.h"
@@ -24,8 +24,8 @@ void opc_note_stream(opc_cuda_call_t *call, cudaStream_t given, bool per_thread)
 
 void opc_note_event(opc_cuda_call_t *call, cudaEvent_t event) { call->event = number(event); }
 
-/* CUDA runtime API, "API synchronization behavior": from the device to pageable memory a copy is over when the function
- * returns, whatever it is called; between two places on devices cudaMemcpy does not wait either. */
+/* CUDA runtime API, "API synchronization behavior": a copy from the device to pageable memory is complete when the
+ * function returns, whatever its name; for copies between device memories, cudaMemcpy does not wait either. */
 static bool copy_waits(const opc_cuda_call_t *call, bool by_name) {
   if (by_name) return !(call->to.place == OPC_CUDA_DEVICE && call->from.place == OPC_CUDA_DEVICE);
   return call->from.place == OPC_CUDA_DEVICE && call->to.place == OPC_CUDA_PAGEABLE;
@@ -60,7 +60,7 @@ void opc_note_fill(opc_cuda_call_t *call, const void *to, size_t bytes, cudaStre
   opc_note_stream(call, stream, per_thread);
   call->to = opc_address(number(to));
   call->bytes = bytes;
-  /* The same chapter: memset of device memory never waits. */
+  /* The same section: memset of device memory never waits. */
   call->synchronous = waits && (call->to.place == OPC_CUDA_PINNED || call->to.place == OPC_CUDA_MANAGED);
 }
 
@@ -77,15 +77,16 @@ static void note_address(opc_cuda_call_t *call, uint64_t word, bool first, bool 
   if (call->pointer_count == OPC_CUDA_POINTERS) return;
   const opc_cuda_address_t address = opc_address(word);
   if (address.place == OPC_CUDA_NOWHERE) return;
-  /* Behind a parameter's first word lie tails of arrays that nobody filled in: what is left of other calls there can
-   * look like host memory or be freed. */
+  /* After a parameter's first word there may be uninitialised ends of arrays: old data there can look like host memory
+   * or freed memory. */
   if (!first && (address.place == OPC_CUDA_PAGEABLE || address.place == OPC_CUDA_FREED)) return;
   call->alone[call->pointer_count] = alone;
   call->pointers[call->pointer_count++] = address;
 }
 
 static void note_parameter(opc_cuda_call_t *call, const unsigned char *bytes, const opc_parameter_t *parameter) {
-  /* The offset in the parameter space says where the words begin: each is aligned there as on the host. */
+  /* The offset in the parameter space determines where the words begin: each has the same alignment there as on the
+   * host. */
   for (uint32_t at = (8 - parameter->offset % 8) % 8; at + 8 <= parameter->size; at += 8) {
     uint64_t word;
     memcpy(&word, bytes + at, sizeof word);

@@ -1,10 +1,10 @@
-/* Memory of the simulated devices: a stretch of closed address space for each, so that host code that follows a
- * device's address faults.
+/* Memory of the simulated devices: an inaccessible address range for each, so that host code that dereferences a device
+ * address faults.
  *
- * Pages are private and anonymous: a forked child has its own, and what nobody wrote costs nothing. A copy opens its
- * pages while it runs, under a lock; that another thread's stray access is not seen in just that moment is accepted.
- * Places are given out upwards and used again only when the stretch is at its end, so that an address of freed memory
- * is known as such. */
+ * Pages are private and anonymous: a forked child has its own, and unwritten pages cost nothing. A copy makes its pages
+ * accessible while it runs, under a lock; another thread's stray access in just that moment goes undetected, which is
+ * accepted. Addresses are handed out upwards and reused only when the range is used up, so that addresses of freed
+ * memory are recognised. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,10 +15,10 @@
 enum { REGION_MANAGED = OPC_SIMULATED_DEVICES, REGION_PINNED, REGIONS, OPENED_MAX = 4096, PAGEMAP_ENTRIES = 16384 };
 static const uint64_t region_bytes = 1ull << 40, region_bytes_least = 1ull << 30;
 
-static struct region { uint64_t base, bytes, used; /* given out up to base + used */ } regions[REGIONS];
+static struct region { uint64_t base, bytes, used; /* handed out up to base + used */ } regions[REGIONS];
 static uint64_t all_from, all_to;
 
-static uint64_t opened[OPENED_MAX]; /* pages that a fault opened */
+static uint64_t opened[OPENED_MAX]; /* pages that a fault made accessible */
 static atomic_size_t opened_count;
 
 static uint64_t pages_of(uint64_t bytes) { return (bytes + OPC_PAGE - 1) / OPC_PAGE * OPC_PAGE; }
@@ -31,7 +31,7 @@ void opc_device_reserve(void) {
     at = opc_reserve(REGIONS * bytes, PROT_NONE);
     if (!at) bytes /= 2;
   }
-  if (!at) return; /* every allocation is out of memory then */
+  if (!at) return; /* every allocation then fails for lack of memory */
   all_from = (uint64_t)(uintptr_t)at;
   all_to = all_from + REGIONS * bytes;
   for (int i = 0; i < REGIONS; i++)
@@ -56,7 +56,7 @@ uint64_t opc_device_place(opc_cuda_place_t kind, int device, uint64_t bytes) {
                                                      : opc_range_gap(region->base, region->base + region->bytes, need);
   if (at == region->base + region->used) region->used += need;
   if (at != 0 && kind != OPC_CUDA_DEVICE && mprotect(pointer(at), pages_of(bytes), PROT_READ | PROT_WRITE) != 0) at = 0;
-  opc_range_add(pointer(at), bytes, kind, device, 0, 0); /* so that nobody else gets it; the wrapper adds who asked */
+  opc_range_add(pointer(at), bytes, kind, device, 0, 0); /* so that nobody else gets it; the wrapper adds the caller */
   pthread_mutex_unlock(&opc_lock_copies);
   return at;
 }
@@ -70,11 +70,11 @@ void opc_device_shut(uint64_t base, uint64_t bytes, opc_cuda_place_t place) {
 
 /* ---- copies ---- */
 
-/* A piece is opened, copied and closed: a system that reserves memory for what is writable then has little to reserve.
- */
+/* One piece at a time is made accessible, copied and protected again: a system that reserves memory for writable pages
+ * then reserves little. */
 static const uint64_t piece_bytes = 64 << 20;
-/* Above this a fill with anything but zero would take memory that the machine may not have; the contents stay as they
- * are, as after a kernel. */
+/* Above this, a nonzero fill would take memory that the machine may not have; the contents stay unchanged, as after a
+ * kernel. */
 static const uint64_t fill_most = 1 << 30;
 
 static void span_protect(uint64_t address, uint64_t bytes, int protection) {
@@ -83,8 +83,8 @@ static void span_protect(uint64_t address, uint64_t bytes, int protection) {
   mprotect(pointer(from), pages_of(address + bytes - from), protection);
 }
 
-/* Which of a device's pages were ever written; true where that cannot be known. The file is open no longer than it is
- * read: it shows the memory of whoever opened it, and nobody should find a descriptor that he did not open. */
+/* Which of a device's pages were ever written; true if unknown. The file is closed right after reading: it shows the
+ * memory of the process that opened it, and no process should find a descriptor that it did not open. */
 static void pages_look(uint64_t from, size_t count, bool *out_there) {
   static uint64_t entries[PAGEMAP_ENTRIES];
   const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -95,13 +95,14 @@ static void pages_look(uint64_t from, size_t count, bool *out_there) {
     out_there[i] = got != (ssize_t)(count * sizeof *entries) || (entries[i] >> 62) != 0; /* present or swapped out */
 }
 
-/* The same of host memory: whether there is anything but zeros in a page. */
+/* The same for host memory: whether a page contains anything but zeros. */
 static void zeros_look(uint64_t from, size_t count, bool *out_there) {
   static const unsigned char zeros[OPC_PAGE];
   for (size_t i = 0; i < count; i++) out_there[i] = memcmp(pointer(from + i * OPC_PAGE), zeros, OPC_PAGE) != 0;
 }
 
-/* Pages of zeros are given back at the device's end, and not written: a tensor of many gigabytes has few others. */
+/* Pages of zeros are returned to the system instead of being written: a tensor of many gigabytes has few other
+ * pages. */
 static void copy_pages(uint64_t to, uint64_t from, uint64_t pages) {
   static bool there[PAGEMAP_ENTRIES];
   for (uint64_t done = 0; done < pages;) {
@@ -119,7 +120,7 @@ static void copy_pages(uint64_t to, uint64_t from, uint64_t pages) {
   }
 }
 
-/* Nobody ever wrote there: it reads as zeros. */
+/* True if nothing was ever written there: it reads as zeros. */
 static bool is_untouched(uint64_t from, uint64_t bytes) {
   static bool there[PAGEMAP_ENTRIES];
   const uint64_t first = from & ~(uint64_t)(OPC_PAGE - 1), pages = pages_of(from + bytes - first) / OPC_PAGE;
@@ -140,7 +141,7 @@ static void zero_open(uint64_t to, uint64_t bytes) {
 }
 
 static void copy_open(uint64_t to, uint64_t from, uint64_t bytes) {
-  const uint64_t sparse_from = 1 << 20; /* below, looking costs more than copying */
+  const uint64_t sparse_from = 1 << 20; /* below that, checking the pages costs more than copying */
   const bool subprocess = to + bytes <= from || from + bytes <= to;
   if (bytes >= sparse_from && subprocess && of_a_device(to) && of_a_device(from) && is_untouched(from, bytes)) {
     zero_open(to, bytes);
@@ -180,7 +181,7 @@ void opc_device_fill(uint64_t to, unsigned char byte, uint64_t bytes) {
   pthread_mutex_lock(&opc_lock_copies);
   if (bytes < 2 * OPC_PAGE || !of_a_device(to) || (byte != 0 && bytes <= fill_most)) {
     if (bytes != 0) fill_open(to, byte, bytes);
-  } else if (byte == 0) { /* a page that is given back reads as zero, and costs nothing */
+  } else if (byte == 0) { /* a page returned to the system reads as zero, and costs nothing */
     const uint64_t head = (OPC_PAGE - to % OPC_PAGE) % OPC_PAGE, pages = (bytes - head) / OPC_PAGE * OPC_PAGE;
     madvise(pointer(to + head), pages, MADV_DONTNEED);
     if (head != 0) fill_open(to, 0, head);
@@ -189,7 +190,7 @@ void opc_device_fill(uint64_t to, unsigned char byte, uint64_t bytes) {
   pthread_mutex_unlock(&opc_lock_copies);
 }
 
-/* ---- host code that follows a device's address ---- */
+/* ---- host code that dereferences a device address ---- */
 
 bool opc_device_touched(uint64_t address, uint64_t program_counter, bool write) {
   opc_range_t range;

@@ -1,6 +1,6 @@
-/* The kernels and variables that libraries register, of either mode, found by the address of the host function (or
- * variable) that stands for them, and by the handles that the runtime gave out for them. libtorch registers 21,504 at
- * once, so that registering is cheap and everything else waits for a kernel's first launch. */
+/* The kernels and variables that libraries register, for either mode. They are found by the address of the host
+ * function (or variable) that represents them, and by the handles that the runtime returned for them. libtorch
+ * registers 21,504 at once, so registering is cheap and all other work waits for a kernel's first launch. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -14,7 +14,7 @@ static opc_cuda_kernel_t *kernels;
 static opc_variable_t *variables;
 static size_t module_count, kernel_count, variable_count;
 
-/* Addresses to numbers of kernels, open addressing, at most half full. */
+/* Maps addresses to kernel numbers, with open addressing, at most half full. */
 static struct map {
   struct map_entry {
     const void *key;
@@ -76,7 +76,7 @@ opc_module_t *opc_module_find(void **handle) {
   if (modules && own >= modules && own < modules + module_count) { /* simulated: the handle is the module */
     found = own->live ? own : NULL;
   } else {
-    for (size_t i = module_count; i-- > 0 && !found;) /* whoever registers something has just registered its module */
+    for (size_t i = module_count; i-- > 0 && !found;) /* the most recently registered module is the likely one */
       if (modules[i].live && modules[i].handle == handle) found = &modules[i];
   }
   pthread_mutex_unlock(&opc_lock_kernels);
@@ -90,7 +90,7 @@ void opc_module_end(opc_module_t *module) {
   for (size_t i = module->first_kernel; i < module->end_kernel; i++)
     if (kernels[i].module == module) {
       kernels[i].module = NULL;
-      if (!atomic_load(&kernels[i].image_read)) kernels[i].name = ""; /* it was the library's */
+      if (!atomic_load(&kernels[i].image_read)) kernels[i].name = ""; /* the name was in the library's memory */
     }
   for (size_t i = module->first_variable; i < module->end_variable; i++)
     if (variables[i].module == module) variables[i].host = NULL;

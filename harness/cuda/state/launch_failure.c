@@ -1,4 +1,4 @@
-/* A launch that is to fail: launch.h, fail_launch. */
+/* A launch that must fail: launch.h, fail_launch. */
 #include "cuda/state/cudart.h"
 
 static _Atomic uint64_t launches_left; /* 0: none */

@@ -13,7 +13,7 @@ static cudaError_t unloadable(void) { return cudaErrorSharedObjectInitFailed; }
 
 static void *library;
 static void library_find(void) {
-  /* Whoever calls us links it, so that it is loaded already; a path of its own it has from its caller. */
+  /* The caller links it, so it is already loaded; if it has its own path, that comes from the caller. */
   library = dlopen(real_name, RTLD_LAZY | RTLD_NOLOAD);
   if (!library) library = dlopen(real_name, RTLD_LAZY);
   if (!library) fprintf(stderr, "opcheck-c: the CUDA runtime cannot be loaded: %s\n", dlerror());
@@ -59,7 +59,7 @@ static const char *no_text(cudaError_t error) {
   return opc_unknown_error;
 }
 
-/* As opc_real_function, for what gives a text. */
+/* As opc_real_function, for functions that return a text. */
 static void *real_text_function(const char *name) {
   const char *(*fallback)(cudaError_t) = no_text;
   void *handle = real_library(), *found = handle ? dlsym(handle, name) : NULL;

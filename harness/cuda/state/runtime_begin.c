@@ -1,5 +1,5 @@
-/* Which runtime this is, said by the environment before the first library of CUDA is loaded; and what must not be torn
- * apart by fork. */
+/* The mode of this runtime, which the environment sets before the first CUDA library is loaded; and data that fork must
+ * not leave inconsistent. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "cuda/state/cudart_table.h"
 
-/* In the order in which code takes them while it holds others. */
+/* In lock order: each may be taken while earlier ones are held. */
 static pthread_mutex_t *const locks[] = {&opc_lock_jobs,      &opc_lock_captures, &opc_lock_kernels, &opc_lock_copies,
                                          &opc_lock_addresses, &opc_lock_streams,  &opc_lock_texts};
 enum { LOCKS = sizeof locks / sizeof locks[0] };
@@ -69,7 +69,7 @@ static void mode_read(void) {
   const char *mode = getenv("OPC_CUDA_MODE");
   opc_runtime.simulated = mode && strcmp(mode, "simulated") == 0;
   device_set(architecture_named(opc_runtime.simulated ? getenv("OPC_CUDA_ARCHITECTURE") : NULL));
-  /* Address space now: a forked child may have to do with less. */
+  /* Address space is reserved now: a forked child may have less. */
   if (opc_runtime.simulated) opc_device_reserve();
   opc_range_reserve();
   opc_log_reserve();

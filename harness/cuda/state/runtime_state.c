@@ -1,4 +1,4 @@
-/* What every file of the runtime needs: which runtime this is, the thread's own state, and the locks. */
+/* Shared by every file of the runtime: the mode, the thread's own state, and the locks. */
 #include <sys/mman.h>
 
 #include "cuda/state/cudart.h"

@@ -1,5 +1,4 @@
-/* Streams that were created and are alive, of either mode. Handles are looked up at every call that names one, without
- * a lock. */
+/* Created, live streams, for either mode. Every call that names a stream looks up its handle, without a lock. */
 #include <sys/mman.h>
 
 #include "cuda/state/cudart_table.h"
@@ -7,7 +6,7 @@
 enum { STREAMS_MAX = 1 << 16 };
 
 typedef struct slot {
-  _Atomic uint64_t handle; /* 0: free, for ever the same otherwise */
+  _Atomic uint64_t handle; /* 0: free; once set, it never changes */
   opc_stream_t stream;
 } slot_t;
 static slot_t *slots;
@@ -70,7 +69,7 @@ bool opc_stream_usable(cudaStream_t stream, int *out_device) {
 atomic_bool opc_capture_seen;
 _Atomic(opc_captures_t *) opc_simulated_captures;
 
-/* The legacy stream never does, and asking for it is an error that would stay with the thread. */
+/* The legacy stream never captures, and querying it is an error that would stay with the thread. */
 bool opc_stream_captures(cudaStream_t stream) {
   enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   if (stream == NULL || stream == cudaStreamLegacy) return false;

@@ -1,4 +1,5 @@
-/* The functions that fit no row: those that give no cudaError_t of their own, and those about errors. */
+/* The functions that fit no entry of the table: those that return no cudaError_t of their own, and those about
+ * errors. */
 #include <dlfcn.h>
 #include <string.h>
 
@@ -44,7 +45,7 @@ const char *cudaGetErrorName(cudaError_t error) {
   for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
     if (errors[i].code == (int)error) return errors[i].name;
   opc_runtime_ready();
-  return opc_runtime.simulated ? opc_unknown_error : opc_real_errors.name(error); /* a newer one's */
+  return opc_runtime.simulated ? opc_unknown_error : opc_real_errors.name(error); /* of a newer version */
 }
 
 const char *cudaGetErrorString(cudaError_t error) {
@@ -68,7 +69,7 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaS
   opc_runtime_ready();
   opc_thread.pushed_from = (uint64_t)(uintptr_t)__builtin_return_address(0);
   if (!opc_runtime.simulated) return opc_real_registry.push(grid, block, shared, stream);
-  if (configuration_count == CONFIGURATIONS) return 1; /* the stub then does not run */
+  if (configuration_count == CONFIGURATIONS) return 1; /* then the stub does not launch */
   configurations[configuration_count++] = (struct configuration){grid, block, shared, stream};
   return 0;
 }
@@ -83,7 +84,7 @@ cudaError_t opc_sim___cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *
   return cudaSuccess;
 }
 
-/* ---- registering, by initialisers of libraries ---- */
+/* ---- registration, by initialisers of libraries ---- */
 
 void **__cudaRegisterFatBinary(void *image) {
   opc_runtime_ready();
@@ -114,8 +115,8 @@ void __cudaRegisterVar(void **handle, char *host, char *device, const char *name
   if (!opc_runtime.simulated) opc_real_registry.variable(handle, host, device, name, external, size, constant, global);
 }
 
-/* Host code reads the pointer at any time after __cudaInitModule. Its contents begin as zero: the initial values lie in
- * the image, which is not loaded. */
+/* Host code may read the pointer any time after __cudaInitModule. Its contents are zero at first: the initial values
+ * are in the image, which is not loaded. */
 void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int external, size_t size,
                               int constant, int global) {
   if (!opc_runtime.simulated) {

@@ -1,6 +1,6 @@
-/* A stub for every function that the real runtime exports. Those that are covered are defined elsewhere, strongly, and
- * take the stub's place when this library is linked. A stub notes the call; then it jumps to the real function with
- * everything as the caller left it, or comes to cudaErrorNotSupported where there is none. */
+/* A stub for every function that the real runtime exports. Covered functions are defined elsewhere as strong symbols,
+ * and replace the stub when this library is linked. A stub records the call; then it jumps to the real function with
+ * all registers as the caller left them, or returns cudaErrorNotSupported if there is none. */
 #include "cuda/state/cudart_table.h"
 
 #if !defined(__x86_64__)
@@ -15,7 +15,7 @@ static _Atomic(void *) targets[sizeof names / sizeof names[0]];
 
 static cudaError_t not_supported(void) { return opc_error_keep(cudaErrorNotSupported); }
 
-/* Where to go on. Called by the stubs only. */
+/* Returns the address to jump to. Called only by the stubs. */
 void *opc_uncovered(size_t i, void *caller);
 void *opc_uncovered(size_t i, void *caller) {
   cudaError_t (*refuse)(void) = not_supported;
@@ -58,7 +58,7 @@ __asm__(
     "  jmp *%r11\n"
     ".popsection\n");
 
-/* .set counts the stubs in the order of the list, as names[] has them. */
+/* .set counts the stubs in the order of the list, as in names[]. */
 __asm__(".pushsection .text\n.set opc_stub, 0\n.popsection\n");
 #define OPC_CUDART_EXPORT(name)            \
   __asm__(                                 \

@@ -1,4 +1,4 @@
-/* Every covered function of the runtime, made from its row in cudart.def. */
+/* Every covered function of the runtime, generated from its entry in cudart.def. */
 #include <string.h>
 
 #include "cuda/state/cudart_table.h"
@@ -10,8 +10,8 @@ static void opc_kernel_handle_given(const void *handle, const void *function) {
   if (kernel) opc_kernel_handle(handle, kernel);
 }
 
-/* One exported function. The caller is whoever the return address lies in, so that nothing may be tail-called that asks
- * for it. */
+/* One exported function. The caller is the library that contains the return address, so functions that read it must not
+ * be tail-called. */
 #define OPC_CUDART_WRAPPER(exported, pt_value, when, kind_name, name, simulated_call, real_call, parameters, note,   \
                            track)                                                                                    \
   cudaError_t exported parameters {                                                                                  \

@@ -1,5 +1,5 @@
-/* libcuda.so.1 where the devices are simulated: ATen loads a library of this name, and on a machine without a GPU there
- * is none. Each function is found when it is first looked up, and is then driver_stub.c's. */
+/* libcuda.so.1 for the simulated devices: ATen loads a library of this name, which does not exist on a machine without
+ * a GPU. Each function is found when first looked up; driver_stub.c implements it. */
 #include <cuda_runtime_api.h>
 #include <stddef.h>
 

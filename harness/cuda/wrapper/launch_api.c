@@ -1,4 +1,4 @@
-/* What the worker finds (launch.h). */
+/* The interface that the worker looks up (launch.h). */
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -97,8 +97,8 @@ opc_launch_api_t opc_launch_api = {
 
 /* ---- when the library is loaded ---- */
 
-/* Beside this library. Whoever then loads a libcuda.so.1 gets this one, because it is loaded already; and it comes
- * before the libraries of kernels. */
+/* In a folder next to this library. Anything that then loads a libcuda.so.1 gets this one, because it is already
+ * loaded; and it precedes the libraries of kernels. */
 static void driver_load(void) {
   Dl_info self;
   char path[PATH_MAX];
@@ -111,8 +111,8 @@ static void driver_load(void) {
     fprintf(stderr, "opcheck-c: the simulated device's driver cannot be loaded: %s\n", dlerror());
 }
 
-/* The table must be right before anybody can ask for it; other libraries' initialisers may call us before this one. The
- * real runtime is looked for at the first call, when its caller has loaded it. */
+/* The table must be right before anything can query it; initialisers of other libraries may call this library before
+ * this function runs. The real runtime is looked up at the first call, when its caller has loaded it. */
 __attribute__((constructor)) static void loaded(void) {
   opc_runtime_mode();
   opc_launch_api.mode = opc_runtime.simulated ? OPC_LAUNCH_SIMULATED : OPC_LAUNCH_THROUGH;

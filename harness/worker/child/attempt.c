@@ -23,9 +23,9 @@ static double seconds_of(clockid_t clock) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* ---- what a call left behind ---- */
+/* ---- effects of a call ---- */
 
-/* Adds the words of everything in a return that is no tensor; true when there is any. `out` may be NULL. */
+/* Appends the text of all values in a return that are not tensors; true if there are any. `out` may be NULL. */
 static bool plain_values_add(const opc_value_t *value, opc_text_t *out) {
   char text[256];
   bool any = false;
@@ -39,8 +39,8 @@ static bool plain_values_add(const opc_value_t *value, opc_text_t *out) {
   return true;
 }
 
-/* Bytes of every output and of every argument that changed, in one text: two calls with equal effects have equal texts.
- */
+/* Collects the bytes of every output and of every changed argument in one text: two calls with equal effects have equal
+ * texts. */
 static opc_status_t effects_collect(const opc_call_t *call, const opc_output_t *outputs, size_t output_count,
                                     opc_text_t *out, opc_error_t *error) {
   for (size_t i = 0; i < output_count; i++) {
@@ -51,7 +51,7 @@ static opc_status_t effects_collect(const opc_call_t *call, const opc_output_t *
     for (int d = 0; d < meta->ndim && d < OPC_MAX_DIMS; d++) opc_text_addf(out, ",%lld", (long long)meta->sizes[d]);
     if (!opc_tensor_lies_inside(meta)) continue;
     opc_status_t status = opc_tensor_logical_bytes(outputs[i].tensor, &bytes, &size, error);
-    if (status == OPC_ERR_UNSUPPORTED) continue; /* a layout without plain bytes: its shape must do */
+    if (status == OPC_ERR_UNSUPPORTED) continue; /* a layout without plain bytes: only its shape is compared */
     if (status != OPC_OK) return status;
     opc_text_add_bytes(out, bytes, size);
     free(bytes);
@@ -79,11 +79,11 @@ static opc_status_t mutations_collect(const opc_call_t *call, json_t *paths, opc
   return OPC_OK;
 }
 
-/* What surrounds a call, and what the operator must not depend on. The two fills differ in sign, size and truth for
- * every dtype. */
+/* The surroundings of a call, on which the operator must not depend. The two fills differ in sign, size and truth value
+ * for every dtype. */
 typedef struct surroundings {
   opc_guard_side_t side;
-  unsigned char poison; /* of memory that nothing has initialised */
+  unsigned char poison; /* fill byte of uninitialised memory */
 } surroundings_t;
 static const surroundings_t behind = {OPC_GUARD_BEHIND, 0x5a}, before = {OPC_GUARD_BEFORE, 0x00};
 
@@ -102,8 +102,8 @@ static opc_status_t attempt_results(attempt_t *attempt, opc_error_t *error) {
   return status;
 }
 
-/* The first one is kept: of those at a known instruction, where there is one, and beside an argument rather than beside
- * the operator's own memory. */
+/* Keeps the first of the best accesses: preferably one at a known instruction, then one next to an argument rather than
+ * next to the operator's own memory. */
 static void note_accesses(attempt_t *attempt) {
   const opc_access_t *accesses = NULL;
   size_t count = opc_guard_accesses(&accesses);
@@ -118,7 +118,7 @@ static void note_accesses(attempt_t *attempt) {
   }
 }
 
-/* One call with fresh arguments. The generators are seeded alike, so that only the arguments' values and the
+/* One call with fresh arguments. The generators get the same seed, so that only the arguments' values and the
  * surroundings differ. */
 static opc_status_t attempt_call(attempt_t *attempt, const opc_operator_t *op, opc_op_handle_t *handle,
                                  const opc_sample_t *sample, const surroundings_t *around, uint64_t fill_seed,
@@ -158,7 +158,7 @@ static bool attempt_equals(const attempt_t *left, const attempt_t *right) {
          (!a->length || memcmp(a->data, b->data, a->length) == 0);
 }
 
-/* Where there is nothing to return and nothing to change, to return is all that an operator can do. */
+/* If there is nothing to return and nothing to change, returning is the only possible effect. */
 static bool attempt_has_effect(const attempt_t *attempt, const opc_operator_t *op) {
   if (op->return_count == 0 && !opc_operator_is_mutable(op)) return true;
   for (size_t i = 0; i < attempt->output_count; i++) {
@@ -171,9 +171,9 @@ static bool attempt_has_effect(const attempt_t *attempt, const opc_operator_t *o
   return json_array_size(attempt->mutated) > 0;
 }
 
-/* ---- is it a call that anything can be concluded from? ---- */
+/* ---- does the call prove anything? ---- */
 
-/* What a call's other surroundings showed. */
+/* The result of calls in other surroundings. */
 typedef struct suspicion {
   const char *outcome; /* "unclean", "uninitialised"; NULL: the arguments are clean */
   const char *why;
@@ -192,14 +192,13 @@ static opc_status_t trial_call(const trial_t *trial, attempt_t *attempt, const s
   return attempt_call(attempt, trial->op, trial->handle, trial->sample, around, fill_seed, trial->seed, error);
 }
 
-/* Its result follows what lies around it. Is it only memory that nothing initialised, or the tensors' neighbours too?
- */
+/* The result depends on its surroundings. Only on uninitialised memory, or also on memory next to the tensors? */
 static opc_status_t trial_poison(const trial_t *trial, const attempt_t *first, suspicion_t *out, opc_error_t *error) {
   attempt_t poisoned = {0}, moved = {0};
   const surroundings_t other_poison = {behind.side, before.poison}, other_side = {before.side, behind.poison};
   opc_status_t status = trial_call(trial, &poisoned, &other_poison, trial->seed, error);
   if (status == OPC_OK) status = trial_call(trial, &moved, &other_side, trial->seed, error);
-  /* With other bytes in it, memory that nobody wrote may lead outside. */
+  /* With other fill bytes, uninitialised memory may lead to out-of-bounds accesses. */
   const bool outside = poisoned.wrote_outside || poisoned.read_outside || moved.wrote_outside || moved.read_outside;
   bool inside = !outside && attempt_equals(first, &moved) && poisoned.call.outcome == OPC_CALL_RETURNED;
   if (status == OPC_OK && inside && !attempt_equals(first, &poisoned))
@@ -212,8 +211,8 @@ static opc_status_t trial_poison(const trial_t *trial, const attempt_t *first, s
   return status;
 }
 
-/* The same call in other surroundings. A kernel that does not check its arguments accepts many that it then leaves:
- * whatever a check found on them would be a false report. */
+/* Repeats the call in other surroundings. A kernel that does not check its arguments accepts many with which it goes
+ * out of bounds: any finding on them would be a false report. */
 static opc_status_t trial_surroundings(const trial_t *trial, attempt_t *first, suspicion_t *out, bool *out_steady,
                                        opc_error_t *error) {
   attempt_t second = {0}, again = {0};
@@ -226,7 +225,7 @@ static opc_status_t trial_surroundings(const trial_t *trial, attempt_t *first, s
   } else if (status == OPC_OK && (first->read_outside || second.read_outside)) {
     *out = (suspicion_t){"unclean", "with these arguments it reads outside its tensors' memory"};
   } else if (status == OPC_OK && !attempt_equals(first, &second)) {
-    /* Unless it also differs where nothing around it does: then it is not the memory. */
+    /* Unless it also differs in the same surroundings: then memory is not the cause. */
     status = trial_call(trial, &again, &behind, trial->seed, error);
     *out_steady = attempt_equals(first, &again);
     if (status == OPC_OK && *out_steady) status = trial_poison(trial, first, out, error);
@@ -258,8 +257,8 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
   attempt_facts_t facts = {.steady = true, .values = values && on_cpu};
   *out_answer = NULL;
 
-  /* What an operator says before it aborts is its last word on these arguments, and not on those before. */
-  if (ftruncate(STDERR_FILENO, 0) != 0) errno = 0; /* no file (under a tool): what is there stays */
+  /* Text that an operator prints before it aborts must belong to these arguments, not to earlier ones. */
+  if (ftruncate(STDERR_FILENO, 0) != 0) errno = 0; /* not a file (under a tool): its contents stay */
   opc_status_t status = opc_op_find(op->name, &trial.handle, error);
   if (status == OPC_OK) {
     opc_case_id_t id = {.check = "", .device = ""};
@@ -271,7 +270,7 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
     opc_batch_begin(box, id_text, "a call of the search");
     double began = seconds_of(CLOCK_MONOTONIC);
     opc_throw_watch(true);
-    /* Guarded from the first call on: one that writes outside would spoil the process for all tries after it. */
+    /* Guarded from the first call on: one that writes out of bounds would corrupt the process for all later tries. */
     if (on_cpu) status = trial_call(&trial, &first, &behind, seed, error);
     else status = opc_attempt_cuda(op, trial.handle, sample, cuda, seed, box, &first, &facts, &why, error);
     facts.seconds = seconds_of(CLOCK_MONOTONIC) - began;
@@ -279,9 +278,10 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
     opc_throw_watch(false);
   }
   bool returned =
-      on_cpu && first.call.outcome == OPC_CALL_RETURNED; /* a refusal says more than what was touched before it */
+      on_cpu &&
+      first.call.outcome == OPC_CALL_RETURNED; /* for a refusal, its message matters more than its earlier accesses */
   if (status == OPC_OK && returned) facts.effect = attempt_has_effect(&first, op);
-  /* No effect may be what the memory around it came to: then there is one in other surroundings. */
+  /* The missing effect may come from the memory around it: then there is an effect in other surroundings. */
   const bool outputs = first.output_count > 0;
   if (status == OPC_OK && returned && (facts.effect || outputs || first.wrote_outside || first.read_outside))
     status = trial_surroundings(&trial, &first, &suspicion, &facts.steady, error);

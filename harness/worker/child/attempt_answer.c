@@ -31,7 +31,7 @@ static const char *outcome_name(opc_call_outcome_t outcome) {
   return "unconvertible";
 }
 
-/* Whole numbers and finite ones: what a sample file can say without tricks. */
+/* Whole and finite numbers: a sample file can contain these without special syntax. */
 static json_t *values_to_json(const opc_output_t *output) {
   void *bytes = NULL;
   size_t size = 0, width = output->meta.dtype_known ? opc_dtype_size(output->meta.dtype) : 0;
@@ -41,8 +41,8 @@ static json_t *values_to_json(const opc_output_t *output) {
   json_t *list = json_array();
   for (size_t i = 0; i + width <= size; i += width) {
     opc_number_t number = opc_number_load(output->meta.dtype, (const char *)bytes + i);
-    json_t *item =
-        number.kind == OPC_NUMBER_INT ? json_integer(number.i) : json_real(number.f); /* NULL for what is not finite */
+    json_t *item = number.kind == OPC_NUMBER_INT ? json_integer(number.i)
+                                                 : json_real(number.f); /* NULL if the number is not finite */
     if (item && json_array_append_new(list, item) == 0) continue;
     json_decref(list);
     list = NULL;
@@ -62,7 +62,7 @@ static json_t *tensor_to_json(const opc_output_t *output, bool values) {
                    values ? values_to_json(output) : NULL);
 }
 
-/* One entry a return, a list's tensors in its place. */
+/* One entry per return; a list is replaced by its tensors. */
 static json_t *returns_to_json(const attempt_t *attempt, bool values) {
   json_t *list = json_array();
   size_t output = 0;

@@ -7,7 +7,7 @@
 #include "worker/child/crash_record.h"
 #include "worker/child/try_folder.h"
 
-/* Shapes and dtypes stand for what the call did. */
+/* Only shapes and dtypes represent the effects of the call. */
 static opc_status_t effects_collect(attempt_t *attempt, opc_error_t *error) {
   opc_status_t status = opc_call_outputs(&attempt->call, &attempt->outputs, &attempt->output_count, error);
   for (size_t i = 0; status == OPC_OK && i < attempt->output_count; i++) {
@@ -31,7 +31,7 @@ static bool has_effect(const attempt_t *attempt, const opc_operator_t *op) {
   return attempt->output_count == 0 && (op->return_count > 0 || !tensors);
 }
 
-/* An error of a kernel comes late, and stays. */
+/* Kernel errors are asynchronous, and sticky. */
 static void require_device(opc_crash_record_t *box) {
   const opc_launch_api_t *launch = opc_launch();
   int code = launch ? launch->synchronize() : 0;
@@ -61,8 +61,8 @@ opc_status_t opc_attempt_cuda(const opc_operator_t *op, opc_op_handle_t *handle,
     facts->effect = facts->depends = has_effect(attempt, op);
   } else if ((outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT) &&
              opc_simulated_cause(opc_text_c(&attempt->call.message), why) == OPC_SIMULATED_LACKS) {
-    /* The operator's own questions are behind it: as arguments these will do, and its cases say what the device lacks.
-     */
+    /* The operator's own checks have passed: the arguments are good enough, and its cases report what the device
+     * lacks. */
     facts->effect = facts->depends = true;
     facts->outcome = "returned";
     facts->why = opc_text_c(why);

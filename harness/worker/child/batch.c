@@ -18,12 +18,12 @@ typedef struct batch {
   opc_channel_t channel;
   opc_crash_record_t *box;
   const json_t *operators;
-  opc_status_t status; /* of the channel, for callbacks that cannot return it */
-  bool spent;          /* a case broke this process: nothing more is to run here */
+  opc_status_t status; /* of the channel, for callbacks that cannot return a status */
+  bool spent;          /* a case corrupted this process: nothing more may run here */
   opc_error_t *error;
 } batch_t;
 
-/* A check's phase callback has no context; a child has one box. */
+/* A check's phase callback has no context; a child has one crash record. */
 static opc_crash_record_t *phase_box;
 static void phase_write(const char *what) { opc_batch_phase(phase_box, what); }
 
@@ -47,7 +47,7 @@ static void case_begin(const char *case_id, const char *why, const char *standin
   opc_batch_begin(batch->box, case_id, "the operator");
 }
 
-/* As many arguments as there is room for: what a crash report shows. */
+/* As many arguments as fit: a crash report shows them. */
 static void case_input(const json_t *input, void *context) {
   enum { ROOM = OPC_CRASH_RECORD_INPUT_SIZE - 1, NOTE = 64 };
   opc_crash_record_t *box = ((batch_t *)context)->box;
@@ -66,7 +66,7 @@ static void case_input(const json_t *input, void *context) {
   json_decref(fitting);
 }
 
-/* A hundred results an operator: what a reader takes for granted is left out (protocol.h). */
+/* An operator has about a hundred results: defaults that the reader assumes are left out (protocol.h). */
 static bool case_end(const char *case_id, const char *standing, const opc_finding_t *finding, double seconds,
                      void *context) {
   batch_t *batch = context;
@@ -86,7 +86,8 @@ static bool case_end(const char *case_id, const char *standing, const opc_findin
   json_object_set_new_nocheck(result, "seconds", json_real(seconds));
   opc_valgrind_case_end(batch->box->sequence, result);
   batch->status = answer(batch, result);
-  /* Behind the result: a death in between is still this case's, and so is a channel that is gone. */
+  /* Sent after the result: if the process dies in between, that still belongs to this case, and so does a closed
+   * channel. */
   if (batch->status == OPC_OK) opc_batch_end(batch->box);
   return batch->status == OPC_OK;
 }
@@ -108,7 +109,7 @@ static opc_status_t operator_find(const batch_t *batch, const json_t *command, o
 
 static opc_status_t sample_read(const json_t *json, const opc_operator_t *op, opc_sample_t *out, opc_error_t *error) {
   char field[256] = "";
-  json_t *plain = json_copy((json_t *)json); /* without what a sample file has not */
+  json_t *plain = json_copy((json_t *)json); /* without fields that a sample file does not have */
   json_object_del(plain, "unchecked");
   json_object_del(plain, "uninitialised");
   json_object_del(plain, "by_recipe");
@@ -140,7 +141,7 @@ static opc_status_t samples_read(const json_t *list, const opc_operator_t *op, o
   return OPC_OK;
 }
 
-/* The strings stay the JSON's. */
+/* The strings stay owned by the JSON. */
 static opc_status_t names_read(const json_t *list, const char ***out, size_t *out_count, opc_error_t *error) {
   size_t count = json_array_size(list);
   *out = calloc(count + 1, sizeof **out);
@@ -241,7 +242,7 @@ static opc_status_t serve_one(batch_t *batch, const json_t *command) {
 }
 
 opc_status_t opc_batch_serve(int fd, opc_crash_record_t *box, const json_t *operators, opc_error_t *error) {
-  /* The supervisor is trusted: a sample may bring all its values. */
+  /* The supervisor is trusted: a sample may include all its values. */
   batch_t batch = {
       .channel = {.fd = fd, .line_limit = (size_t)1 << 30}, .box = box, .operators = operators, .error = error};
   static const opc_error_t garbage = {.code = OPC_ERR_PROTOCOL,
@@ -261,7 +262,7 @@ opc_status_t opc_batch_serve(int fd, opc_crash_record_t *box, const json_t *oper
         status = refuse(&batch, &garbage);
         break;
       case OPC_CHANNEL_NOTHING:
-        (void)poll(&readable, 1, -1); /* an interruption looks again, too */
+        (void)poll(&readable, 1, -1); /* an interrupted wait checks again, too */
         break;
       case OPC_CHANNEL_END:
         ended = true;

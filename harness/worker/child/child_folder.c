@@ -19,14 +19,14 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
   (void)status;
   (void)type;
   (void)walk;
-  (void)remove(path); /* what cannot be removed stays, the rest goes */
+  (void)remove(path); /* entries that cannot be removed stay, the rest is removed */
   return 0;
 }
 
 void opc_child_folder_remove(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
 
-/* The janitor: outlives the worker, so it must hold nothing that others wait to see closed, and must not be in the
- * group that is killed. */
+/* The janitor outlives the worker. So it must hold no descriptor whose closing others wait for, and must not be in the
+ * process group that is killed. */
 static _Noreturn void janitor_run(pid_t worker) {
   setsid();
   signal(SIGHUP, SIG_IGN);
@@ -35,11 +35,12 @@ static _Noreturn void janitor_run(pid_t worker) {
   if (syscall(SYS_close_range, 0u, ~0u, 0u) != 0)
     for (int fd = 0; fd < OLD_KERNEL_FDS; fd++) close(fd);
   struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, worker, 0u), .events = POLLIN};
-  /* Looks at its parent too: before the pidfd was open the number may have become another process's, and Valgrind has
-   * no pidfds. */
+  /* Also checks its parent: before the pidfd was open, the number may have been reused for another process, and
+   * Valgrind has no pidfds. */
   while (getppid() == worker) (void)poll(&ended, ended.fd >= 0, ended.fd >= 0 ? -1 : LOOK_AGAIN_MS);
   opc_child_folder_remove(scratch_root);
-  /* The children die with the worker, but not in the same instant: what one of them wrote meanwhile goes now. */
+  /* The children die with the worker, but not at the same instant: this removes files that one of them wrote
+   * meanwhile. */
   usleep(200000);
   opc_child_folder_remove(scratch_root);
   _exit(0);

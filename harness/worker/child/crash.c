@@ -21,7 +21,7 @@ enum { CRASH_STACK_SIZE = 128 << 10 };
 
 static opc_crash_record_t *crash_box;
 static pid_t crash_owner;
-static const opc_launch_api_t *crash_cuda; /* looked up before: it could not be in a handler */
+static const opc_launch_api_t *crash_cuda; /* looked up before, because a handler cannot do that */
 static atomic_flag crash_entered = ATOMIC_FLAG_INIT;
 
 opc_status_t opc_crash_map(int fd, opc_crash_record_t **out, opc_error_t *error) {
@@ -40,7 +40,7 @@ opc_status_t opc_crash_map(int fd, opc_crash_record_t **out, opc_error_t *error)
 /* ---- frames ---- */
 
 typedef struct frame_walk {
-  uint64_t start; /* frames above this one are the handler's own; 0: all are wanted */
+  uint64_t start; /* frames above this one belong to the handler; 0: all are wanted */
   bool started;
   int depth;
   uint64_t *frames;
@@ -60,7 +60,7 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg
   return ++walk->depth < 4 * OPC_CRASH_RECORD_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-/* Frames from the one that executes `start`; where the unwinder never comes by it, that address alone is known. */
+/* Frames from the one that executes `start`; if the unwinder never reaches it, only that address is known. */
 static void walk_frames(uint64_t start, uint64_t *frames, uint32_t room, uint32_t *count) {
   *count = 0;
   frame_walk_t walk = {.start = start, .frames = frames, .count = count, .room = room};
@@ -86,8 +86,9 @@ static uint64_t context_counter(const ucontext_t *context) {
 #endif
 }
 
-/* After a call through a null pointer there is no code at the counter and the unwinder stops at once. Seen as returned
- * to its caller the stack can be walked; the process ends after this, so nothing is put back. */
+/* After a call through a null pointer there is no code at the program counter, and the unwinder stops at once. If the
+ * context looks as if the function had returned to its caller, the stack can be walked. The process ends after this, so
+ * nothing is restored. */
 static void leave_null_function(ucontext_t *context) {
 #if defined(__x86_64__)
   greg_t *registers = context->uc_mcontext.gregs;
@@ -100,9 +101,9 @@ static void leave_null_function(ucontext_t *context) {
 #endif
 }
 
-/* ---- the ends ---- */
+/* ---- ways to end ---- */
 
-/* A process that the operator forked shares the box's memory but not its story. */
+/* A process forked by the operator shares the crash record's memory, but must not write to it. */
 static bool owns_box(void) { return crash_box && getpid() == crash_owner; }
 
 static bool context_is_write(const ucontext_t *context) {
@@ -121,8 +122,8 @@ static bool context_is_write(const ucontext_t *context) {
 #endif
 }
 
-/* An access that guarded memory forbids, or of host code to the memory of a simulated device, is noted, and the
- * operator goes on. */
+/* A forbidden access to guarded memory, or by host code to the memory of a simulated device, is recorded, and the
+ * operator continues. */
 static bool is_noted(int signal_number, const siginfo_t *info, const ucontext_t *context) {
   opc_access_t *access = NULL;
   if ((signal_number != SIGSEGV && signal_number != SIGBUS) || info->si_code <= 0 || info->si_code == SI_KERNEL)
@@ -145,7 +146,8 @@ static void on_fault(int signal_number, siginfo_t *info, void *context) {
     crash_box->address = (uint64_t)(uintptr_t)info->si_addr;
     crash_box->program_counter = counter;
     crash_box->frame_count = 0;
-    /* Set before the frames are walked: should the stack be so broken that the walk faults too, the rest is kept. */
+    /* Set before the frames are walked: if the stack is so corrupt that the walk faults too, the other fields
+     * remain. */
     crash_box->crashed = 1;
     if (counter == 0) leave_null_function(context);
     record_frames(context_counter(context));
@@ -164,7 +166,7 @@ static void on_process_exit(int status, void *unused) {
     record_frames(0);
     crash_box->crashed = 1;
   }
-  /* The destructors of a library under test may crash or hang; they would hide that somebody called exit. */
+  /* The destructors of a library under test may crash or hang, which would hide the call of exit. */
   fflush(NULL);
   _exit(status);
 }
@@ -184,7 +186,7 @@ opc_status_t opc_crash_install(opc_crash_record_t *box, opc_error_t *error) {
   crash_box = box;
   crash_cuda = opc_launch();
   crash_owner = getpid();
-  record_frames(0); /* the unwinder allocates and takes locks the first time */
+  record_frames(0); /* the unwinder allocates and takes locks on first use */
   box->frame_count = 0;
   atomic_flag_clear(&crash_entered);
 

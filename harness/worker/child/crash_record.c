@@ -22,7 +22,7 @@ void opc_batch_begin(opc_crash_record_t *box, const char *case_id, const char *p
   box->started_ns = now_ns();
   box->sequence++;
   opc_valgrind_case_begin(box->sequence);
-  /* The other side reads while this one writes: it looks at `running` first. */
+  /* The other side reads while this one writes: it checks `running` first. */
   __atomic_store_n(&box->running, 1, __ATOMIC_RELEASE);
 }
 

@@ -23,7 +23,7 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *unu
   return _URC_NO_REASON;
 }
 
-/* In front of libstdc++'s: a program's own functions come first for every library that it loads. */
+/* Precedes libstdc++'s function: a program's own functions come first for every library that it loads. */
 _Noreturn void __cxa_throw(void *thrown, void *type, void (*destroy)(void *));
 _Noreturn void __cxa_throw(void *thrown, void *type, void (*destroy)(void *)) {
   static void (*original)(void *, void *, void (*)(void *));
@@ -45,10 +45,10 @@ void opc_throw_watch(bool on) {
   if (on) frame_count = 0;
 }
 
-/* ---- which file an address lies in ---- */
+/* ---- the file that contains an address ---- */
 
 typedef struct module_search {
-  const char *name; /* wanted: a path or a base name; NULL: the one that `address` lies in */
+  const char *name; /* wanted: a path or a base name; NULL: the file that contains `address` */
   uint64_t address;
   bool found;
   char base_name[64];

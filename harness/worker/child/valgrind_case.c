@@ -2,7 +2,7 @@
 
 #include "memory/valgrind_requests.h"
 
-static uint64_t witnessed; /* errors when the case began */
+static uint64_t witnessed; /* number of errors when the case began */
 
 void opc_valgrind_case_begin(uint64_t number) {
   if (!opc_valgrind_active()) return;
@@ -10,7 +10,7 @@ void opc_valgrind_case_begin(uint64_t number) {
   witnessed = opc_valgrind_errors();
 }
 
-/* A list holds every place so far, and grows long. */
+/* The list contains every place so far, and becomes long. */
 void opc_valgrind_case_end(uint64_t number, json_t *message) {
   enum { LISTS_MAX = 50, NO_CASE = 0 };
   static int lists;

@@ -57,7 +57,7 @@ static opc_status_t tell_each(const opc_loading_t *loading, const char *kind, js
   return status;
 }
 
-/* A class is called by the name of its constructor, unless an operator has that name. */
+/* A class is named after its constructor, unless an operator has that name. */
 static void add_class(json_t *all, const json_t *json) {
   OPC_SCOPED(opc_class_clear) opc_class_t class_ = {0};
   OPC_SCOPED(opc_operator_clear) opc_operator_t op = {0};
@@ -66,7 +66,7 @@ static void add_class(json_t *all, const json_t *json) {
     json_object_set_new(all, op.name, opc_operator_to_json(&op));
 }
 
-/* The operators of a package are its models: what it says of their inputs goes with them. */
+/* A package's operators are its models; their input descriptions come with them. */
 static void describe_models(json_t *operators, const opc_package_t *package) {
   static const char prefix[] = OPC_PACKAGE_NAMESPACE "::";
   size_t i;
@@ -84,8 +84,8 @@ static void describe_models(json_t *operators, const opc_package_t *package) {
   }
 }
 
-/* When all is loaded, and not before: a library puts kernels on another one's operators, ahead of their definition as
- * well as behind it. */
+/* Only after everything is loaded: a library may register kernels for another library's operators, before or after
+ * their definition. */
 static opc_status_t list_registered(const opc_loading_t *loading, const opc_package_t *package, json_t *all,
                                     opc_error_t *error) {
   size_t i;
@@ -122,7 +122,7 @@ static opc_status_t load_file(const char *path, const char *for_library, bool pr
   return preload ? opc_bridge_preload(path, error) : opc_bridge_load(path, for_library, error);
 }
 
-/* An initialiser may leave the process in another directory; the next path may be relative. */
+/* An initialiser may have changed the working directory; the next path may be relative. */
 static opc_status_t load_from(int directory, const opc_loading_t *loading, const char *path, bool preload,
                               opc_prepared_t *prepared, opc_error_t *error) {
   opc_status_t status = opc_bridge_prepare(path, loading->cuda, prepared, error);
@@ -158,7 +158,7 @@ static opc_status_t load_one(int directory, const opc_loading_t *loading, const 
   return status;
 }
 
-/* out: without models where it could not be loaded, which is reported. */
+/* out: without models if it could not be loaded, which is reported. */
 static opc_status_t load_package(const opc_loading_t *loading, opc_package_t *out, opc_error_t *error) {
   const char *path = loading->package;
   opc_package_failure_t failure;
@@ -172,8 +172,8 @@ static opc_status_t load_package(const opc_loading_t *loading, opc_package_t *ou
   return tell_loaded(loading, path, "", error);
 }
 
-/* Before any library that registers kernels of CUDA. Its words where it does not load; NULL: it did, or is not wanted.
- */
+/* Before any library that registers CUDA kernels. Returns its error message if it does not load; NULL: it was loaded,
+ * or is not wanted. */
 static const char *load_cuda(const opc_loading_t *loading, opc_error_t *why) {
   char path[PATH_MAX];
   const char *folder = loading->cuda ? opc_bridge_torch_folder() : NULL;

@@ -16,7 +16,7 @@
 #include "worker/child/child_folder.h"
 #include "worker/loading/package_needs.h"
 
-/* What the process that loads it says through a pipe. */
+/* The loading process sends this through a pipe. */
 typedef struct trial {
   bool finished;
   opc_status_t status;
@@ -30,9 +30,9 @@ static bool fail(opc_package_failure_t *failure, const char *kind, const char *m
   return false;
 }
 
-/* ---- the process that loads it ---- */
+/* ---- the loading process ---- */
 
-/* How it ends is read from its wait status: no handler of a library's, or of a sanitizer's, is to say it otherwise. */
+/* Its wait status shows how it ends: no handler of a library or a sanitizer may change that. */
 static void end_by_signals(void) {
   static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
   for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; i++) signal(fatal[i], SIG_DFL);
@@ -50,7 +50,7 @@ static _Noreturn void trial_run(const char *path, const char *model, const char 
   _exit(write(result, &trial, sizeof trial) == (ssize_t)sizeof trial ? 0 : 1);
 }
 
-/* It may hang: opcheck-c, which was told what is being loaded, ends this process and its child then. */
+/* It may hang: then opcheck-c, which knows what is being loaded, ends this process and its child. */
 static opc_status_t trial_make(const char *path, const char *model, trial_t *out, int *out_status, opc_error_t *error) {
   char folder[PATH_MAX];
   int ends[2];
@@ -71,7 +71,7 @@ static opc_status_t trial_make(const char *path, const char *model, trial_t *out
   return status;
 }
 
-/* ---- what came of it ---- */
+/* ---- its result ---- */
 
 static bool judge_message(const opc_package_model_t *model, const char *words, opc_package_failure_t *failure) {
   char text[OPC_ERROR_MESSAGE_SIZE];
@@ -134,7 +134,8 @@ static bool load_model(const char *path, const opc_package_model_t *model, opc_p
   return opc_bridge_package_define(&op, &error) == OPC_OK || fail(failure, "package", error.message);
 }
 
-/* What its compiled library needs, libtorch.so above all, is loaded first, as for a library of operators. */
+/* The libraries that its compiled library needs, above all libtorch.so, are loaded first, as for a library of
+ * operators. */
 static bool prepare_model(const char *path, const opc_package_model_t *model, bool cuda,
                           opc_package_failure_t *failure) {
   char folder[PATH_MAX], file[PATH_MAX + 16];
@@ -143,7 +144,7 @@ static bool prepare_model(const char *path, const opc_package_model_t *model, bo
   if (opc_child_folder_make(folder, &error) != OPC_OK) return fail(failure, "package", error.message);
   snprintf(file, sizeof file, "%s/model.so", folder);
   opc_status_t status = opc_package_unpack_code(path, model->name, file, &error);
-  bool has_code = status != OPC_ERR_NOT_FOUND; /* libtorch compiles the source then */
+  bool has_code = status != OPC_ERR_NOT_FOUND; /* libtorch then compiles the source */
   if (status == OPC_OK) status = opc_bridge_prepare(file, cuda, &prepared, &error);
   opc_prepared_clear(&prepared);
   opc_child_folder_remove(folder);

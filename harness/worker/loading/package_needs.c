@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "bridge/api/bridge.h"
 
-/* ---- a library that could be the missing one ---- */
+/* ---- a library that may be the missing one ---- */
 
 static bool file_holds(const char *path, const char *const words[2]) {
   struct stat info;
@@ -43,7 +43,7 @@ static bool folder_search(const char *folder, const char *const words[2], char o
   return found;
 }
 
-/* Beside the package, and in the lib folders of a build tree. */
+/* Next to the package, and in the lib folders of a build tree. */
 static bool candidate_find(const char *package, const char *space, const char *name, char out[PATH_MAX]) {
   static const char *const places[] = {"", "/lib", "/../lib"};
   char folder[PATH_MAX], plain[PATH_MAX];
@@ -57,7 +57,7 @@ static bool candidate_find(const char *package, const char *space, const char *n
   return false;
 }
 
-/* What to do about it: the best that is known. */
+/* The best known advice. */
 static void advise(const char *path, const opc_package_model_t *model, const char *space, const char *name,
                    opc_text_t *text) {
   char candidate[PATH_MAX], inner[256];
@@ -84,8 +84,8 @@ static void split(const char *name, const char *separator, char space[128], cons
   *out_rest = at ? at + strlen(separator) : name;
 }
 
-/* An argument that the package gives and the schema does not have, or one that the schema wants and the package does
- * not give. */
+/* An argument that the package passes and the schema lacks, or one that the schema requires and the package does not
+ * pass. */
 static void check_schema(const char *name, const json_t *given, const opc_operator_t *op, opc_package_lack_t *out) {
   size_t i;
   json_t *argument;

@@ -32,7 +32,7 @@ typedef struct fork_server {
   opc_channel_t *control;
   const json_t *operators;
   bool limit_memory;
-  int signals; /* signalfd of SIGCHLD */
+  int signals; /* signalfd for SIGCHLD */
   fork_server_child_t *children;
   int forks;
 } fork_server_t;
@@ -45,10 +45,10 @@ static opc_status_t tell(fork_server_t *fork_server, json_t *message, int fd, op
   return status;
 }
 
-/* ---- birth ---- */
+/* ---- start ---- */
 
-/* What a library opened while loading stays open: an operator may read from it. Only what is the fork server's own is
- * closed. */
+/* Descriptors that a library opened while loading stay open: an operator may read from them. Only the fork server's own
+ * are closed. */
 static _Noreturn void become_child(const fork_server_t *fork_server, const int fds[PASSED_FDS], const char *directory,
                                    long long memory_mib, pid_t parent) {
   opc_heap_pages_keep_small();
@@ -72,14 +72,14 @@ static opc_status_t fork_child(fork_server_t *fork_server, fork_server_child_t *
   opc_status_t status = opc_child_folder_make(child->directory, why);
   if (status != OPC_OK) return status;
   pid_t parent = getpid();
-  /* Valgrind looks for leaks in this process, and libtorch's thread pool is one to it. */
+  /* Valgrind looks for leaks in this process, and would report libtorch's thread pool. */
   if (++fork_server->forks == 1 && !opc_valgrind_active()) opc_sandbox_prepare();
   if (fork_server->forks == JOIN_AT_FORK) opc_heap_pages_join();
-  fflush(NULL); /* what a library printed is not printed twice */
+  fflush(NULL); /* so that text printed by a library is not printed twice */
   child->pid = fork();
   if (child->pid == 0) become_child(fork_server, fds, child->directory, memory_mib, parent);
   if (child->pid > 0) {
-    setpgid(child->pid, child->pid); /* both sides do it: whoever comes second finds it done */
+    setpgid(child->pid, child->pid); /* both sides do it: the second one finds it done */
     return OPC_OK;
   }
   status = opc_error_set(why, OPC_ERR_SYSTEM, "cannot fork: %s", strerror(errno));
@@ -116,9 +116,9 @@ static opc_status_t serve_fork(fork_server_t *fork_server, const json_t *command
   return told;
 }
 
-/* ---- death ---- */
+/* ---- end ---- */
 
-/* True when the child has ended. Its group is killed while the zombie still holds the number. */
+/* True if the child has ended. Its group is killed while the zombie still reserves the number. */
 static bool child_reap(const fork_server_child_t *child, int options, int *out_status, struct rusage *out_usage) {
   siginfo_t info = {0};
   if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOWAIT | options) != 0 || info.si_pid == 0) return false;
@@ -167,7 +167,7 @@ static opc_status_t signals_open(fork_server_t *fork_server, opc_error_t *error)
   sigset_t children;
   sigemptyset(&children);
   sigaddset(&children, SIGCHLD);
-  /* An initialiser may have set a handler, or SIG_IGN, which would reap behind our back. */
+  /* An initialiser may have set a handler, or SIG_IGN, which would reap children unnoticed. */
   signal(SIGCHLD, SIG_DFL);
   sigprocmask(SIG_BLOCK, &children, NULL);
   fork_server->signals = signalfd(-1, &children, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -206,7 +206,7 @@ opc_status_t opc_fork_server_run(opc_channel_t *control, const json_t *operators
   opc_status_t status = signals_open(&fork_server, error);
   while (status == OPC_OK && !ended) {
     struct pollfd sources[] = {{.fd = control->fd, .events = POLLIN}, {.fd = fork_server.signals, .events = POLLIN}};
-    /* The time limit is for a library that started threads: one of them may swallow a SIGCHLD. */
+    /* The time limit is for libraries that started threads: one of them may receive a SIGCHLD instead. */
     int ready = poll(sources, 2, fork_server.children ? LOOK_AGAIN_MS : -1);
     if (ready < 0 && errno != EINTR) {
       status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot wait: %s", strerror(errno));

@@ -18,8 +18,8 @@
 #include "worker/child/try_folder.h"
 
 enum { SANDBOX_FILE_LIMIT = 64 << 20, SANDBOX_STACK_LIMIT = 64 << 20 };
-/* Valgrind's own files are this process's, and so is what it knows of each byte: whether it is defined, and where it
- * comes from. */
+/* Valgrind's own files belong to this process, and so does its data about each byte: whether it is defined, and its
+ * origin. */
 enum { VALGRIND_FILE_LIMIT = 1 << 30, VALGRIND_OWN = 1 << 30, VALGRIND_SHARE = 4 };
 
 static void limit_set(int resource, rlim_t value) {
@@ -39,7 +39,7 @@ static rlim_t mapped_bytes(void) {
   return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A package is unpacked by each child that runs it. */
+/* Each child that runs a package unpacks it. */
 static rlim_t file_bytes(const json_t *operators) {
   const char *name;
   json_t *op;
@@ -56,7 +56,7 @@ static void limits_set(long long memory_mib, rlim_t file_limit) {
   struct rlimit none = {1, 1};
   setrlimit(RLIMIT_CORE, &none);
   limit_set(RLIMIT_FSIZE, opc_valgrind_active() ? VALGRIND_FILE_LIMIT : file_limit);
-  /* An endless recursion on an unlimited stack would eat all memory before it faults. */
+  /* An infinite recursion on an unlimited stack would use up all memory before it faults. */
   struct rlimit stack;
   if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur > SANDBOX_STACK_LIMIT)
     limit_set(RLIMIT_STACK, SANDBOX_STACK_LIMIT);
@@ -66,14 +66,14 @@ static void limits_set(long long memory_mib, rlim_t file_limit) {
   limit_set(RLIMIT_AS, mapped_bytes() + (opc_valgrind_active() ? VALGRIND_SHARE * bytes + VALGRIND_OWN : bytes));
 }
 
-/* A library's initialiser may have changed what a fresh process expects. */
+/* A library's initialiser may have changed settings that a fresh process expects. */
 static void signals_reset(void) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   signal(SIGCHLD, SIG_DFL);
   signal(SIGPIPE, SIG_DFL);
-  /* Over the file limit a write fails; a verbose operator is not killed for it. */
+  /* Over the file limit a write fails; a verbose operator is not killed for that. */
   signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -83,13 +83,13 @@ static opc_status_t streams_set(int output, opc_error_t *error) {
     return opc_error_set(error, OPC_ERR_SYSTEM, "cannot redirect the standard streams: %s", strerror(errno));
   if (null > STDERR_FILENO) close(null);
   if (output > STDERR_FILENO) close(output);
-  /* By lines: what was printed before a crash is seen. */
+  /* Line-buffered, so that text printed before a crash is seen. */
   setvbuf(stdout, NULL, _IOLBF, 0);
   return OPC_OK;
 }
 
 void opc_sandbox_prepare(void) {
-  static bool prepared; /* before the fork: libtorch would make its thread pools anew */
+  static bool prepared; /* before the fork: otherwise libtorch would recreate its thread pools */
   if (prepared) return;
   prepared = true;
   /* More threads make results depend on the machine, and the first parallel kernel costs each child 4-13 ms. */
@@ -101,7 +101,7 @@ void opc_sandbox_prepare(void) {
 static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_crash_record_t **out_box, opc_error_t *error) {
   static const opc_cpu_allocator_t memory = {.allocate = opc_cpu_memory_allocate, .release = opc_cpu_memory_release};
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != sandbox->parent) _exit(OPC_SANDBOX_BROKEN); /* it died before the line above */
+  if (getppid() != sandbox->parent) _exit(OPC_SANDBOX_BROKEN); /* the parent died before the line above */
   signals_reset();
   opc_status_t status = streams_set(sandbox->output, error);
   if (status == OPC_OK) status = opc_crash_map(sandbox->crash_record, out_box, error);
@@ -110,7 +110,7 @@ static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_crash_recor
   if (status == OPC_OK && chdir(sandbox->directory) != 0)
     status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot enter %s: %s", sandbox->directory, strerror(errno));
   if (status != OPC_OK) return status;
-  opc_try_folder_reset(); /* a searched sample may name the file that is in it */
+  opc_try_folder_reset(); /* a searched sample may name the file in it */
   opc_sandbox_prepare();
   opc_bridge_set_allocator(&memory);
   opc_scratch_memory_plain();
@@ -127,6 +127,6 @@ _Noreturn void opc_sandbox_run(const opc_sandbox_t *sandbox) {
   if (status != OPC_OK) fprintf(stderr, "opcheck-worker: %s\n", error.message);
   if (status != OPC_OK && box) snprintf(box->terminate_text, sizeof box->terminate_text, "%s", error.message);
   fflush(NULL);
-  /* Not exit: static destructors of libraries under test are none of a batch's business. */
+  /* Not exit: static destructors of libraries under test must not run as part of a batch. */
   _exit(status == OPC_OK ? 0 : OPC_SANDBOX_BROKEN);
 }

@@ -6,8 +6,9 @@
 #include "checks/call/call.h"
 #include "model/value/fill_kept.h"
 
-/* Between them: allocation with and without strides, copies in and across layouts, casts, element-wise work with and
- * without a wider dtype, a sum, views, refusals of an index and of a dtype; each recorded for a gradient. */
+/* Together they cover: allocation with and without strides, copies within and across layouts, casts, element-wise
+ * operations with and without a wider dtype, a sum, views, refusals of an index and of a dtype; each recorded for a
+ * gradient. */
 #define STRIDED "{\"tensor\": {\"shape\": [2, 2], \"strides\": [1, 2], \"requires_grad\": true}}"
 #define OTHER "{\"tensor\": {\"shape\": [2, 2]}}"
 #define INTEGERS "{\"tensor\": {\"shape\": [2, 2], \"dtype\": \"int32\"}}"

@@ -1,5 +1,5 @@
 /* opcheck-worker: loads libraries of operators and runs their cases in children. Started by opcheck-c, see protocol.h;
- * of no use alone. */
+ * not useful on its own. */
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
@@ -47,9 +47,8 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
       options->cuda = options->loading.cuda = strcmp(optarg, "cpu") != 0;
     } else if (option == 'k') {
       options->loading.package = optarg;
-      setenv(
-          "AOTI_RUNTIME_CHECK_INPUTS", "1",
-          0); /* a model that is given other inputs than it was compiled for says so, instead of reading beside them */
+      setenv("AOTI_RUNTIME_CHECK_INPUTS", "1", 0); /* if a model gets other inputs than it was compiled for, it reports
+                                                      that instead of reading out of bounds */
     } else if (option == 't') {
       options->memcheck = strcmp(optarg, "memcheck") == 0;
     } else {
@@ -65,7 +64,7 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
   if (options->memcheck && !opc_valgrind_active())
     return opc_error_set(error, OPC_ERR_USAGE, "--tool memcheck: this process does not run under Valgrind");
   if (options->memcheck) {
-    close(OPC_LOG_FD); /* Valgrind has its own descriptor for it by now */
+    close(OPC_LOG_FD); /* by now Valgrind has its own descriptor for it */
     opc_valgrind_leave_leaks();
   }
   options->loading.preloads = preloads;
@@ -86,7 +85,7 @@ static opc_status_t control_take(opc_channel_t *control, opc_error_t *error) {
   return OPC_OK;
 }
 
-/* One batch in this process, because one that has threads or CUDA cannot be forked. */
+/* Runs one batch in this process, because a process with threads or CUDA cannot be forked. */
 static opc_status_t batch_run(options_t *options, opc_error_t *error) {
   char directory[PATH_MAX];
   opc_channel_t control = OPC_CHANNEL_INIT;
@@ -129,7 +128,7 @@ static opc_status_t fork_server_run(options_t *options, opc_error_t *error) {
   return status;
 }
 
-/* The wrappers of the CUDA runtime are here by now, and for no process that an operator starts. */
+/* The CUDA runtime wrappers are loaded by now, and must not be loaded into processes that an operator starts. */
 static void preload_forget(void) {
   const char *preload = getenv("LD_PRELOAD");
   if (!preload || !strstr(preload, "libopcheck-cudart.so.")) return;
