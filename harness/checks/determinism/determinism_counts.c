@@ -65,11 +65,11 @@ static bool is_rounding(size_t number, int64_t element, void *context) {
   const opc_result_item_t *left = &rounding->left->items[number], *right = &rounding->right->items[number];
   if (!opc_result_is_measurable(left) || !opc_result_is_measurable(right)) return false;
   size_t at = (size_t)element * left->meta.itemsize;
-  double size, subprocess = number_distance(opc_number_load(left->meta.dtype, (const char *)left->bytes + at),
-                                            opc_number_load(right->meta.dtype, (const char *)right->bytes + at), &size);
+  double size, distance = number_distance(opc_number_load(left->meta.dtype, (const char *)left->bytes + at),
+                                          opc_number_load(right->meta.dtype, (const char *)right->bytes + at), &size);
   double terms = fmax(1.0, rounding->numel / (double)left->meta.numel);
   double unit = fmax(opc_dtype_ulp(left->meta.dtype, 1.0), rounding->unit);
-  return subprocess == 0.0 || subprocess <= rounding->numel * unit * fmax(size, terms * rounding->largest);
+  return distance == 0.0 || distance <= rounding->numel * unit * fmax(size, terms * rounding->largest);
 }
 
 /* widest: the arguments have the widest dtype. */

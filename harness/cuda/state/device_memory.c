@@ -142,12 +142,12 @@ static void zero_open(uint64_t to, uint64_t bytes) {
 
 static void copy_open(uint64_t to, uint64_t from, uint64_t bytes) {
   const uint64_t sparse_from = 1 << 20; /* below that, checking the pages costs more than copying */
-  const bool subprocess = to + bytes <= from || from + bytes <= to;
-  if (bytes >= sparse_from && subprocess && of_a_device(to) && of_a_device(from) && is_untouched(from, bytes)) {
+  const bool disjoint = to + bytes <= from || from + bytes <= to;
+  if (bytes >= sparse_from && disjoint && of_a_device(to) && of_a_device(from) && is_untouched(from, bytes)) {
     zero_open(to, bytes);
     return;
   }
-  if (bytes < sparse_from || !subprocess || !of_a_device(to) || (of_a_device(from) && (to - from) % OPC_PAGE != 0)) {
+  if (bytes < sparse_from || !disjoint || !of_a_device(to) || (of_a_device(from) && (to - from) % OPC_PAGE != 0)) {
     memmove(pointer(to), pointer(from), bytes);
     return;
   }

@@ -295,12 +295,12 @@ static const char *const *fields_of(const opc_type_t *type) {
 
 /* Fields of which an object has one at most: they say the same thing in two ways. */
 static opc_status_t check_pairs(opc_json_reader_t *reader, const json_t *json) {
-  static const char *const subprocess[][2] = {
+  static const char *const exclusive[][2] = {
       {"shape", "rank"}, {"items", "each"}, {"items", "length"}, {"items", "fill"}, {"each", "fill"}};
   static const char *const whole[] = {"is", "one_of", "between", "items", "length", NULL};
-  for (size_t i = 0; i < sizeof subprocess / sizeof subprocess[0]; i++)
-    if (json_object_get(json, subprocess[i][0]) && json_object_get(json, subprocess[i][1]))
-      return opc_json_fail(reader, "\"%s\" and \"%s\" exclude each other", subprocess[i][0], subprocess[i][1]);
+  for (size_t i = 0; i < sizeof exclusive / sizeof exclusive[0]; i++)
+    if (json_object_get(json, exclusive[i][0]) && json_object_get(json, exclusive[i][1]))
+      return opc_json_fail(reader, "\"%s\" and \"%s\" exclude each other", exclusive[i][0], exclusive[i][1]);
   const char *said = NULL;
   for (size_t i = 0; whole[i]; i++) {
     if (!json_object_get(json, whole[i])) continue;
