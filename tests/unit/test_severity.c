@@ -62,7 +62,7 @@ static void every_rule_of_the_table_exists(void **state) {
 
 typedef struct row {
   const char *rule, *standing;
-  bool plain, control_held, every_input, untrusted;
+  bool plain, control_held, every_input, other_rank, untrusted;
   const char *as;
   opc_severity_t severity;
   const char *seen;
@@ -100,6 +100,8 @@ static void standing_decides_what_a_finding_is(void **state) {
        .as = "memory.out_of_bounds_read", .severity = ERROR},
       /* Contradictions that hold on every accepted input. */
       {"meta.shape", "searched/alone", .as = "meta.shape", .severity = ERROR},
+      {"meta.shape", "searched/alone", .other_rank = true, .as = "meta.shape", .severity = WARNING},
+      {"meta.shape", "searched/related", .other_rank = true, .as = "meta.shape", .severity = ERROR},
       {"mutation.undeclared", "searched/same_values", .plain = true, .as = "mutation.undeclared", .severity = ERROR},
       {"stride.wrong_result", "searched/same_values", .as = "stride.wrong_result", .severity = ERROR},
       {"initialisation.output", "searched/same_values", .plain = true, .as = "initialisation.output",
@@ -114,6 +116,7 @@ static void standing_decides_what_a_finding_is(void **state) {
                                    .standing = standing_of(row->standing),
                                    .control_held = row->control_held,
                                    .every_input = row->every_input,
+                                   .other_rank = row->other_rank,
                                    .untrusted_input = row->untrusted};
     asked.standing.plain = row->plain;
     opc_judgement_t judged = opc_rule_judge(&asked);

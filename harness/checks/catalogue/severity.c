@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-typedef enum claim { CLAIM_ALWAYS = 0, CLAIM_UNCHECKED, CLAIM_WARNING, CLAIM_ALONE } claim_t;
+typedef enum claim { CLAIM_ALWAYS = 0, CLAIM_UNCHECKED, CLAIM_WARNING, CLAIM_ALONE, CLAIM_RANK } claim_t;
 
 typedef struct claimed {
   const char *rule;
@@ -14,20 +14,24 @@ static const claimed_t table[] = {
 #define OPC_CLAIM_UNCHECKED(rule, seen) {rule, CLAIM_UNCHECKED, seen},
 #define OPC_CLAIM_WARNING(rule) {rule, CLAIM_WARNING, NULL},
 #define OPC_CLAIM_ALONE(rule) {rule, CLAIM_ALONE, NULL},
+#define OPC_CLAIM_RANK(rule) {rule, CLAIM_RANK, NULL},
 #include "checks/catalogue/severity.def"
 #undef OPC_CLAIM_UNCHECKED
 #undef OPC_CLAIM_WARNING
 #undef OPC_CLAIM_ALONE
+#undef OPC_CLAIM_RANK
 };
 
 const char *const opc_claimed_rules[] = {
 #define OPC_CLAIM_UNCHECKED(rule, seen) rule,
 #define OPC_CLAIM_WARNING(rule) rule,
 #define OPC_CLAIM_ALONE(rule) rule,
+#define OPC_CLAIM_RANK(rule) rule,
 #include "checks/catalogue/severity.def"
 #undef OPC_CLAIM_UNCHECKED
 #undef OPC_CLAIM_WARNING
 #undef OPC_CLAIM_ALONE
+#undef OPC_CLAIM_RANK
 };
 const size_t opc_claimed_rule_count = sizeof opc_claimed_rules / sizeof *opc_claimed_rules;
 
@@ -46,10 +50,14 @@ opc_judgement_t opc_rule_judge(const opc_judgement_asked_t *asked) {
   claimed_t claimed = claim_of(asked->rule);
   opc_judgement_t judgement = {.rule = asked->rule, .severity = asked->severity};
   bool layout = standing->change == OPC_INPUT_SAME_VALUES && !standing->plain && asked->control_held;
-  bool relevant = claimed.claim == CLAIM_ALONE ? standing->change == OPC_INPUT_ALONE : !layout;
+  const bool alone = standing->change == OPC_INPUT_ALONE;
+  bool relevant = !layout;
+  if (claimed.claim == CLAIM_ALONE) relevant = alone;
+  if (claimed.claim == CLAIM_RANK) relevant = alone && asked->other_rank;
   if (standing->voucher == OPC_VOUCHER_NONE || asked->every_input || opc_standing_is_valid(standing) || !relevant)
     return judgement;
-  if (claimed.claim == CLAIM_WARNING || claimed.claim == CLAIM_ALONE) judgement.severity = OPC_SEVERITY_WARNING;
+  if (claimed.claim == CLAIM_WARNING || claimed.claim == CLAIM_ALONE || claimed.claim == CLAIM_RANK)
+    judgement.severity = OPC_SEVERITY_WARNING;
   if (claimed.claim != CLAIM_UNCHECKED) return judgement;
   return (opc_judgement_t){.rule = OPC_UNCHECKED_ARGUMENTS,
                            .severity = asked->untrusted_input ? OPC_SEVERITY_ERROR : OPC_SEVERITY_WARNING,

@@ -24,6 +24,7 @@ typedef struct opc_judgement_asked {
   opc_standing_t standing;
   bool control_held; /* the same logical values in plain layout, under the same conditions, do not show the finding */
   bool every_input;  /* every accepted input shows this access */
+  bool other_rank;   /* the variant gave one argument a number of dimensions that it does not have in the sample */
   bool untrusted_input; /* --untrusted-input: unchecked arguments are an error */
 } opc_judgement_asked_t;
 

@@ -76,6 +76,12 @@ static bool is_base_broken(const json_t *evidence) {
 }
 
 /* Where the sample itself shows the same, it is not the argument that the variant changed. */
+/* "x.scalar": another number of dimensions for x alone. */
+static bool has_other_rank(const char *variant) {
+  const char *transformation = strrchr(variant, '.');
+  return transformation != NULL && strcmp(transformation, ".scalar") == 0 && strncmp(variant, "all.", 4) != 0;
+}
+
 static void note_unchecked(json_t *result, const opc_case_id_t *id, const char *rule, const char *seen) {
   json_t *evidence = json_object_get(result, "evidence");
   char *argument = is_base_broken(evidence) ? NULL : varied_argument(id->variant);
@@ -92,6 +98,7 @@ void opc_result_judge(json_t *result, const opc_case_id_t *id, bool untrusted_in
   opc_judgement_asked_t asked = {.standing = opc_result_standing(result, id),
                                  .control_held = json_is_true(json_object_get(control, "held")),
                                  .every_input = json_is_true(json_object_get(evidence, "every_input")),
+                                 .other_rank = has_other_rank(id->variant),
                                  .untrusted_input = untrusted_input};
   size_t i;
   char rule[64];
