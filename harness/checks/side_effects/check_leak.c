@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "checks/compare/object_addresses.h"
+#include "checks/framework/case_run.h"
 #include "checks/framework/first_call.h"
 #include "checks/framework/outcome.h"
 #include "checks/side_effects/leak_probe.h"
@@ -60,6 +62,16 @@ static void report_reference(const opc_leak_probe_t *probe, bool grows, opc_find
                      what, probe->kept, refusing(probe));
 }
 
+/* Each call returns the address of an object of its own: it is meant to stay until another operator releases it. */
+static bool returns_objects(const opc_leak_probe_t *probe) {
+  const opc_again_t again = {.context = probe->context, .phase = "the operator, once more"};
+  OPC_SCOPED(opc_result_clear) opc_result_t first = {0}, second = {0};
+  opc_call_outcome_t outcome = probe->outcome;
+  opc_error_t error = {0};
+  return outcome == OPC_CALL_RETURNED && opc_again_run(&again, &first, &outcome, NULL, &error) == OPC_OK &&
+         opc_again_run(&again, &second, &outcome, NULL, &error) == OPC_OK && opc_results_are_handles(&first, &second);
+}
+
 static void report_growth(const opc_leak_probe_t *probe, opc_finding_t *finding) {
   const opc_growth_t *growth = &probe->growth;
   bool kept = probe->kept_calls >= OPC_LEAK_KEPT_CALLS;
@@ -79,6 +91,12 @@ static void report_growth(const opc_leak_probe_t *probe, opc_finding_t *finding)
   }
   /* A leaked tensor, stream or thread has memory of its own; fixing that leak also removes the memory. */
   if (told || kept || blocks) return;
+  if ((bytes || opc_growth_is_steady(growth, OPC_GROWTH_MAPPED)) && returns_objects(probe)) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "each call returns the address of an object of its own, whose memory stays until another operator "
+                     "releases it");
+    return;
+  }
   if (report_steady(probe, OPC_GROWTH_ALLOCATED, "leak.memory", "bytes of malloc or operator new", finding)) return;
   report_steady(probe, OPC_GROWTH_MAPPED, "leak.memory", "bytes of mmap", finding);
 }
