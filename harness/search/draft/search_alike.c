@@ -1,4 +1,4 @@
-/* Which operators belong together by their names. */
+/* Which operators belong together, judged by their names. */
 #include <string.h>
 #include <strings.h>
 

@@ -1,9 +1,9 @@
-/* A backward operator's arguments from what its forward operator was found to accept: no search comes upon a gradient
- * that has just the sizes of a result.
+/* Makes a backward operator's arguments from those that its forward operator accepted. No search finds a gradient with
+ * exactly the sizes of a result.
  *
- * "_foo_backward" is the backward operator of "foo" and of "_foo". What the two have in common by name is copied; a
- * gradient has the sizes of the result that it belongs to; other tensors are results that the forward operator left for
- * it; numbers that the forward operator has not are its input's sizes. */
+ * "_foo_backward" is the backward operator of "foo" and of "_foo". Arguments with the same name in both are copied. A
+ * gradient has the sizes of its result. Other tensors are results that the forward operator left for it. Numbers that
+ * the forward operator does not have are sizes of its input. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +15,9 @@ typedef struct backward {
   opc_seed_t seed;
   opc_sample_t *sample;
   bool given[OPC_SLOTS_MAX]; /* arguments that have their value */
-  size_t grads, results;     /* how many of the forward operator's outputs were taken for gradients, and as they are */
-  int dims;                  /* how many of its input's sizes were taken */
+  size_t grads,
+      results; /* how many of the forward operator's outputs were used as gradients, and how many as they are */
+  int dims;    /* how many sizes of its input were used */
 } backward_t;
 
 static bool has_word(const char *name, const char *word) {
@@ -30,7 +31,7 @@ static const opc_type_t *inner(const opc_type_t *type) {
   return type->kind == OPC_TYPE_OPTIONAL ? type->element : type;
 }
 
-/* "int" and "SymInt" are one here, and what is optional takes what is not. */
+/* "int" and "SymInt" count as one type, and an optional argument takes a required one. */
 static bool is_same_kind(const opc_type_t *left, const opc_type_t *right) {
   left = inner(left);
   right = inner(right);
@@ -52,7 +53,7 @@ static bool give_copy(backward_t *b, size_t argument, const opc_value_t *value) 
   return true;
 }
 
-/* Sizes and dtype of an output, with values of its own. */
+/* Sizes and dtype of an output, with new values. */
 static bool give_gradient(backward_t *b, size_t argument) {
   if (b->grads >= b->forward->output_count) return false;
   const opc_tensor_spec_t *output = b->forward->outputs[b->grads++].spec;
@@ -74,7 +75,7 @@ static bool give_same(backward_t *b, size_t argument) {
   return b->given[argument];
 }
 
-/* A result by its name, or "output" for the first; then those behind the first, which are there for the backward
+/* A result with the same name, or "output" for the first. Then the results after the first: they exist for the backward
  * operator. */
 static bool give_result(backward_t *b, size_t argument) {
   const opc_operator_t *forward = b->forward->op;
@@ -91,7 +92,7 @@ static bool give_result(backward_t *b, size_t argument) {
   return true;
 }
 
-/* The tensor that the forward operator is given first; NULL: it has none. */
+/* The forward operator's first tensor; NULL: it has none. */
 static const opc_tensor_spec_t *first_input(const backward_t *b) {
   const opc_sample_t *sample = &b->forward->sample;
   for (size_t i = 0; i < sample->argument_count; i++)
@@ -138,7 +139,7 @@ static bool is_tensor(const backward_t *b, size_t argument) {
   return inner(&b->op->arguments[argument].type)->kind == OPC_TYPE_TENSOR;
 }
 
-/* False: an argument that has to be there has no value. */
+/* False: a required argument has no value. */
 static bool fill(backward_t *b) {
   size_t count = b->op->argument_count;
   for (size_t i = 0; i < count; i++) {

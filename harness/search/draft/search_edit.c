@@ -8,8 +8,8 @@
 #include "plan/variant/resize.h"
 #include "search/draft/search_inside.h"
 
-/* Each case computes on what is found here, some of them dozens of times: what is larger costs minutes an operator and
- * shows nothing more. */
+/* Each case computes on the tuples found here, some dozens of times. Larger tensors cost minutes per operator and show
+ * nothing more. */
 static const int64_t dim_max = 4096, numel_max = 1 << 18;
 enum { RANK_MAX = 8 };
 
@@ -33,7 +33,7 @@ void opc_candidates_clear(opc_candidates_t *list) {
   *list = (opc_candidates_t){0};
 }
 
-/* ---- slots: what a constructor is given, too ---- */
+/* ---- slots: constructor arguments, too ---- */
 
 static void collect(opc_value_t *value, size_t argument, opc_slot_t *slots, size_t *count) {
   if (value->kind == OPC_VALUE_LIST) {
@@ -93,7 +93,7 @@ bool opc_edit_rank(opc_value_t *tensor, int ndim, bool at_front) {
   return opc_edit_shape(tensor, ndim, sizes);
 }
 
-/* uint8 has no -1, int8 no 300, bool no 2: a sample file would not take them. */
+/* uint8 has no -1, int8 no 300, bool no 2: a sample file would reject them. */
 static bool is_held(opc_dtype_t dtype, int64_t number) {
   bool has_negative = opc_dtype_class(dtype) != OPC_CLASS_UNSIGNED && opc_dtype_class(dtype) != OPC_CLASS_BOOLEAN;
   return fabs((double)number) <= opc_dtype_max(dtype) && (number >= 0 || has_negative);
@@ -107,8 +107,8 @@ bool opc_edit_dtype(opc_value_t *tensor, opc_dtype_t dtype) {
   bool full = spec->fill.kind == OPC_FILL_FULL;
   if (full && (spec->fill.value.kind != OPC_NUMBER_INT || !is_held(dtype, spec->fill.value.i)))
     opc_edit_fill(tensor, OPC_FILL_NORMAL);
-  if (spec->fill.kind == OPC_FILL_VALUES) opc_edit_fill(tensor, OPC_FILL_NORMAL); /* they may not fit */
-  /* A domain of indices is none of data, and the reverse. */
+  if (spec->fill.kind == OPC_FILL_VALUES) opc_edit_fill(tensor, OPC_FILL_NORMAL); /* the values may not fit */
+  /* A range for indices does not suit data, and the reverse. */
   if (class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED) {
     if (spec->fill.kind == OPC_FILL_NORMAL) spec->fill.kind = OPC_FILL_RANGE, spec->fill.lo = 0, spec->fill.hi = 2;
   } else if (spec->fill.kind == OPC_FILL_RANGE) {

@@ -11,7 +11,7 @@ struct opc_search_library {
   size_t operator_count;
   const opc_class_t *classes;
   size_t class_count;
-  opc_search_entry_t **entries; /* each on its own: a search under way holds on to them */
+  opc_search_entry_t **entries; /* each allocated alone: a running search keeps pointers to them */
   size_t entry_count;
 };
 
@@ -24,9 +24,9 @@ opc_status_t opc_search_library_new(const opc_operator_t *operators, size_t oper
   return OPC_OK;
 }
 
-/* ---- what was returned ---- */
+/* ---- returned tensors ---- */
 
-/* What does not come back the same from an element of the dtype stays as it is. */
+/* Values that change when stored as an element of the dtype stay unpacked. */
 static void output_pack(opc_search_output_t *output) {
   opc_tensor_spec_t *spec = output->spec;
   size_t width = opc_dtype_size(spec->dtype), count = spec->fill.kind == OPC_FILL_VALUES ? spec->fill.value_count : 0;
@@ -77,7 +77,7 @@ static void entry_free(opc_search_entry_t *entry) {
   free(entry);
 }
 
-/* Takes the tensors; NULL: out of memory, and they are freed. */
+/* Takes ownership of the tensors; NULL: out of memory, and they are freed. */
 static opc_search_entry_t *entry_new(const opc_operator_t *op, int round, opc_value_t *outputs, size_t count) {
   opc_search_entry_t *entry = calloc(1, sizeof *entry);
   if (entry)
@@ -133,7 +133,7 @@ static int likeness(const opc_operator_t *op, const opc_operator_t *other) {
     }
   }
   for (size_t i = 0; i < other->return_count; i++)
-    score += opc_type_holds_tensor(&other->returns[i].type); /* it may produce what is needed */
+    score += opc_type_holds_tensor(&other->returns[i].type); /* it may return the needed tensor */
   return score;
 }
 

@@ -1,5 +1,5 @@
-/* Changes that no message asked for: random ones, calmer arguments after a crash, elements where there were none, and
- * accepted arguments in other shapes. */
+/* Changes that no message asked for: random ones, calmer arguments after a crash, elements in empty tensors, and other
+ * shapes of accepted arguments. */
 #include <string.h>
 
 #include "search/draft/search_inside.h"
@@ -86,7 +86,7 @@ bool opc_mutate(const opc_operator_t *op, const char *message, opc_rng_t *rng, o
 /* ---- after a crash ---- */
 
 typedef enum calm {
-  CALM_POSITIVE, /* a division by zero is the commonest crash but for indices */
+  CALM_POSITIVE, /* division by zero is the most common crash after indices */
   CALM_INDICES_ZERO,
   CALM_INDICES_ONE,
   CALM_INDICES_ARANGE,
@@ -100,7 +100,7 @@ static bool calm(calm_t how, opc_value_t *value) {
   static const struct {
     bool fills, floats;
     opc_fill_kind_t fill;
-    int64_t number; /* 0: left as they are */
+    int64_t number; /* 0: leaves them unchanged */
   } ways[CALM_COUNT] = {
       [CALM_POSITIVE] = {.number = 1},
       [CALM_INDICES_ZERO] = {.fills = true, .fill = OPC_FILL_ZEROS},
@@ -132,7 +132,7 @@ void opc_repair_crash(const opc_operator_t *op, const opc_sample_t *sample, opc_
   }
   size_t count = opc_slots_of(sample, slots);
   for (size_t i = 0; i < count && out->count < OPC_CANDIDATES_MAX / 3;
-       i++) { /* one number, or one tensor's values, alone */
+       i++) { /* one number, or the values of one tensor, alone */
     opc_sample_t *copy = opc_candidates_add(out, sample, OPC_FAMILY_CALM);
     if (!copy) return;
     opc_slots_of(copy, slots);
@@ -142,8 +142,7 @@ void opc_repair_crash(const opc_operator_t *op, const opc_sample_t *sample, opc_
 
 /* ---- after a hang ---- */
 
-/* A list or a tree that is followed until it ends, and a table that is looked through until a slot is free: they end
- * with -1. */
+/* An operator may follow a list or a tree to its end, or look through a table for a free slot: these end with -1. */
 void opc_repair_hang(const opc_sample_t *sample, opc_candidates_t *out) {
   opc_slot_t slots[OPC_SLOTS_MAX];
   for (int all = 0; all < 2; all++) {
@@ -199,8 +198,8 @@ static size_t distinct_sizes(const opc_slot_t *slots, size_t count, int64_t size
   return size_count;
 }
 
-/* Every dimension of size `from`, and (numbers) every int that equals it, becomes `to`. first_only: dimension 0 only.
- */
+/* Every dimension of size `from` becomes `to`. With numbers, so does every int equal to it. first_only: dimension 0
+ * only. */
 static bool rescale(opc_sample_t *sample, int64_t from, int64_t to, bool numbers, bool first_only) {
   opc_slot_t slots[OPC_SLOTS_MAX];
   size_t count = opc_slots_of(sample, slots);
@@ -259,7 +258,7 @@ void opc_derive_shapes(const opc_operator_t *op, const opc_sample_t *sample, opc
     }
   }
   for (size_t i = 0; i < count;
-       i++) { /* one tensor alone, one dimension alone; without tensors the numbers make the shape */
+       i++) { /* one tensor alone, one dimension alone; without tensors the numbers define the shape */
     bool tensor = slots[i].value->kind == OPC_VALUE_TENSOR;
     int dims = tensor ? slots[i].value->tensor->ndim : 1;
     for (int dim = 0; dim < dims; dim++) {

@@ -1,10 +1,10 @@
-/* What an operator is offered of what others have found: whole tuples, and values for one argument. */
+/* Offers an operator what others have found: whole tuples, and values for one argument. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "search/draft/search_inside.h"
 
-/* The first ones are the best; later ones come less and less often. */
+/* The first ones are the best; later ones are drawn less and less often. */
 static size_t draw_early(opc_rng_t *rng, size_t count, int percent) {
   size_t i = 0;
   while (i + 1 < count && opc_rng_chance(rng, percent)) i++;
@@ -22,7 +22,7 @@ static const opc_value_t *value_called(const opc_search_entry_t *entry, const op
   return NULL;
 }
 
-/* A tensor that another operator returned; of operators that are alike in name before others. */
+/* A tensor that another operator returned; operators with similar names come first. */
 static const opc_search_output_t *produced(const opc_search_view_t *view, const opc_operator_t *op, opc_rng_t *rng) {
   const opc_search_output_t *found[64];
   size_t count = 0;
@@ -50,7 +50,7 @@ static bool produce(const opc_search_view_t *view, const opc_operator_t *op, con
   return out->list.count == 1;
 }
 
-/* A value that an argument of this name and type has had elsewhere. */
+/* A value that an argument with this name and type had elsewhere. */
 static bool known_value(const opc_search_view_t *view, const opc_argument_t *argument, opc_rng_t *rng,
                         opc_value_t *out) {
   const opc_value_t *found[32];

@@ -1,6 +1,6 @@
-/* New sizes and values for a tuple that got far: its dtypes and ranks were right, and are what takes longest to come by
- * again. Sizes are shared as the arguments of one call share them: the batch in front, few others behind it, and
- * lengths that speak of a tensor's second dimension. */
+/* New sizes and values for a tuple that got far: its dtypes and ranks were right, and those take longest to find again.
+ * Sizes are shared as the arguments of one call share them: the batch in front, few others after it, and lengths that
+ * refer to a tensor's second dimension. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 enum { SIZES = 4, FILE_PERCENT = 50 };
 
-/* Whole files, as small as they come, for operators that decode: no repair leads from random bytes to one. */
+/* Whole files, as small as possible, for decoding operators: no repair turns random bytes into one. */
 static const struct {
   size_t size;
   unsigned char bytes[72];
@@ -37,21 +37,21 @@ static bool set_file(opc_rng_t *rng, opc_value_t *tensor) {
   }
   for (size_t i = 0; i < files[file].size; i++)
     values[i] = (opc_number_t){.kind = OPC_NUMBER_INT, .i = files[file].bytes[i]};
-  opc_edit_fill(tensor, OPC_FILL_RANGE); /* lets go of earlier values */
+  opc_edit_fill(tensor, OPC_FILL_RANGE); /* frees earlier values */
   tensor->tensor->fill.kind = OPC_FILL_VALUES;
   tensor->tensor->fill.values = values;
   tensor->tensor->fill.value_count = files[file].size;
   return true;
 }
 
-/* The part of "logit_lengths" that says whose: 5 characters of it, "logit". */
+/* The part of "logit_lengths" that says what the lengths describe: "logit", 5 characters. */
 static size_t stem_length(const char *name) {
   const char *end = strrchr(name, '_');
   return end ? (size_t)(end - name) : 0;
 }
 
-/* The tensor that the lengths are of: that of the same name ("logits" of "logit_lengths"), or the first. NULL: there is
- * none of two dimensions. */
+/* The tensor that the lengths describe: the one with the same name ("logits" for "logit_lengths"), or the first. NULL:
+ * no tensor has two dimensions. */
 static const opc_tensor_spec_t *measured(const opc_operator_t *op, const char *name, const opc_slot_t *slots,
                                          size_t count) {
   const opc_tensor_spec_t *first = NULL;

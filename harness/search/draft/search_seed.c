@@ -1,4 +1,4 @@
-/* Fresh arguments from a schema: sizes that arguments share, names as hints, small numbers. */
+/* Fresh arguments from a schema: shared sizes, names as hints, small numbers. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static const int64_t vocabulary[] = {1, 2, 3, 4, 5, 6, 8};
 
 /* ---- names ---- */
 
-/* "_pooled_height_", so that a part of a name is found with both its ends. */
+/* "_pooled_height_": with underscores at both ends, every part of a name is found with both its ends. */
 typedef struct padded {
   char text[160];
 } padded_t;
@@ -113,7 +113,7 @@ bool opc_seed_hint_is_of(const opc_tensor_hint_t *hint, const char *name) {
 
 bool opc_seed_synonyms(const char *left, const char *right) { return opc_seed_hint_is_of(opc_seed_hint(left), right); }
 
-/* Copies one of the '|'-separated alternatives, drawn, into out. */
+/* Draws one of the '|'-separated alternatives and copies it into out. */
 static const char *alternative(opc_rng_t *rng, const char *alternatives, char *out, size_t size) {
   int64_t count = 1;
   for (const char *c = alternatives; *c; c++) count += *c == '|';
@@ -184,8 +184,7 @@ static int shape_draw(opc_seed_t *seed, int64_t sizes[OPC_MAX_DIMS]) {
 
 /* ---- fills ---- */
 
-/* Boxes as rows (x1, y1, x2, y2), after an index of 0 where there is a fifth column: small, not empty, and no two
- * alike. */
+/* Boxes as rows (x1, y1, x2, y2), after an index of 0 if there is a fifth column: small, not empty, no two alike. */
 static bool fill_boxes(opc_tensor_spec_t *spec) {
   int64_t numel = opc_tensor_spec_numel(spec), columns = spec->ndim > 0 ? spec->sizes[spec->ndim - 1] : 0;
   if (numel == 0 || (columns != 4 && columns != 5)) return false;
@@ -212,7 +211,7 @@ static void fill_apply(fill_hint_t hint, opc_tensor_spec_t *spec) {
       [FILL_ONES] = OPC_FILL_ONES,     [FILL_ARANGE] = OPC_FILL_ARANGE,   [FILL_INDEX] = OPC_FILL_RANGE,
       [FILL_BOXES] = OPC_FILL_UNIFORM, [FILL_LENGTHS] = OPC_FILL_ONES};
   if (hint == FILL_BOXES && class_ == OPC_CLASS_FLOATING && fill_boxes(spec)) return;
-  /* Integers are indices more often than data: 0 and 1 are inside of most things. */
+  /* Integers are indices more often than data: 0 and 1 are in range for most things. */
   if (integral && (hint == FILL_NORMAL || hint == FILL_BOXES)) hint = FILL_INDEX;
   spec->fill.kind = kinds[hint];
   spec->fill.lo = 0;
@@ -247,13 +246,13 @@ static bool make_tensor(opc_seed_t *seed, const char *name, opc_value_t *out) {
                                                      : (fill_hint_t)opc_rng_below(seed->rng, FILL_INDEX + 1);
   fill_apply(fill, spec);
   if (fill == FILL_LENGTHS && seed->like_ndim > 0 &&
-      opc_rng_chance(seed->rng, 60)) { /* of the first tensor, or one less */
+      opc_rng_chance(seed->rng, 60)) { /* a size of the first tensor, or one less */
     int64_t length = seed->like_sizes[opc_rng_below(seed->rng, seed->like_ndim)] - opc_rng_chance(seed->rng, 30);
     spec->fill.kind = OPC_FILL_FULL;
     spec->fill.value = (opc_number_t){.kind = OPC_NUMBER_INT, .i = length};
   }
   *out = (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = spec};
-  if (!seed->has_first && seed->style == OPC_SEED_HINTED) { /* "=" means this one from here on */
+  if (!seed->has_first && seed->style == OPC_SEED_HINTED) { /* "=" means this tensor from here on */
     seed->has_first = true;
     seed->like_ndim = ndim;
     memcpy(seed->like_sizes, spec->sizes, sizeof seed->like_sizes);
@@ -303,7 +302,7 @@ static bool make_list(opc_seed_t *seed, const char *name, const opc_type_t *type
     bool made = true;
     if (repeat && i > 0) made = opc_value_copy(&out->list.items[0], item, NULL) == OPC_OK;
     else made = make_value(seed, name, type->element, item);
-    if (!made) return false; /* the caller clears what there is */
+    if (!made) return false; /* the caller clears the partial value */
     out->list.count = i + 1;
     if (as_shape && (int)i < seed->like_ndim) item->integer = seed->like_sizes[i];
   }
@@ -320,7 +319,7 @@ static bool make_object(opc_seed_t *seed, const opc_type_t *type, opc_value_t *o
   bool made = out->object.class_name && out->object.init;
   for (size_t i = 1; made && i < constructor.argument_count; i++) {
     const opc_argument_t *argument = &constructor.arguments[i];
-    if (argument->has_default && !opc_rng_chance(seed->rng, 30)) break; /* positional: the rest is left out as well */
+    if (argument->has_default && !opc_rng_chance(seed->rng, 30)) break; /* positional: the rest is left out, too */
     made = make_value(seed, argument->name, &argument->type, &out->object.init[out->object.init_count]);
     if (made) out->object.init_count++;
   }
@@ -384,7 +383,8 @@ static bool make_value(opc_seed_t *seed, const char *name, const opc_type_t *typ
       return make_list(seed, name, type, out);
     case OPC_TYPE_OPTIONAL:
       if (!opc_rng_chance(seed->rng, 40) || type->element->kind == OPC_TYPE_GENERATOR) return true;
-      if (!make_value(seed, name, type->element, out)) opc_value_clear(out); /* what cannot be made is left out */
+      if (!make_value(seed, name, type->element, out))
+        opc_value_clear(out); /* values that cannot be made are left out */
       return true;
     case OPC_TYPE_OBJECT:
       return make_object(seed, type, out);
@@ -416,7 +416,7 @@ bool opc_seed_sample(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *out
   opc_seed_begin(&seed, rng);
   if (opc_sample_init(out, op, NULL) != OPC_OK) return false;
   out->source = OPC_SAMPLE_SEARCHED;
-  int present_percent = opc_rng_chance(rng, 60) ? 0 : 50; /* most calls leave what has a default as it is */
+  int present_percent = opc_rng_chance(rng, 60) ? 0 : 50; /* most calls leave defaults unchanged */
   for (size_t i = 0; i < op->argument_count; i++) {
     if (op->arguments[i].has_default &&
         (opc_seed_is_impossible(&op->arguments[i].type, rng->view) || !opc_rng_chance(rng, present_percent)))
@@ -440,7 +440,7 @@ bool opc_seed_again(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *samp
     sample->absent[argument] = true;
     return true;
   }
-  /* Sizes of another tensor of the tuple, so that what has to fit may fit. */
+  /* Sizes of another tensor of the tuple, so that related arguments may fit. */
   size_t count = opc_slots_of(sample, slots);
   for (size_t i = 0; i < count; i++) {
     if (slots[i].value->kind != OPC_VALUE_TENSOR || slots[i].argument == argument) continue;

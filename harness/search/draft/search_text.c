@@ -1,5 +1,5 @@
-/* A rejection's message taken apart: which arguments it names, which ranks, dtypes, shapes and numbers it wants, and
- * which it has. */
+/* Parses a rejection's message: which arguments it names, which ranks, dtypes, shapes and numbers it wants, and which
+ * it found. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +12,11 @@ static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 /* ---- cleaning ---- */
 
-/* What a message says after its substance: frames, advice, other backends. */
+/* What follows the substance of a message: frames, advice, other backends. */
 static const char *const endings[] = {"Exception raised from", "\nFound the following", ", please report a bug",
                                       "\n\nBacktrace", "C++ CapturedTraceback"};
 
-/* Length of a token that is a place in a source file ("/a/b/file.cpp:123", "file.h":12), 0 for any other. */
+/* Length of a token that is a source location ("/a/b/file.cpp:123", "file.h":12), 0 for any other. */
 static size_t place_length(const char *token) {
   size_t length = strcspn(token, " \t\n,;)");
   const char *dot = memchr(token, '.', length);
@@ -55,10 +55,10 @@ static void clean(const char *message, char out[OPC_CLUE_TEXT]) {
 typedef struct dtype_word {
   const char *word;
   opc_dtype_t dtype;
-  bool loose; /* an ordinary word as well: only next to a word about types */
+  bool loose; /* also an ordinary word: counts only next to a word about types */
 } dtype_word_t;
 
-/* Beside a dtype's own names, "int64" and "Long", and those with a "k" before them. */
+/* Besides a dtype's own names: "int64" and "Long", and those with a "k" before them. */
 static const dtype_word_t dtype_words[] = {{"int64_t", OPC_DTYPE_INT64, false},
                                            {"int32_t", OPC_DTYPE_INT32, false},
                                            {"int16_t", OPC_DTYPE_INT16, false},
@@ -116,7 +116,7 @@ static bool dtype_word_find(const char *word, size_t length, dtype_word_t *out) 
   return out->dtype != OPC_DTYPE_OTHER;
 }
 
-/* ---- direction: what stands after such a word is what the operator was given ---- */
+/* ---- direction: after such a word stands what the operator was given ---- */
 
 static const char *const found_words[] = {"got",      "gets",  "found", "but",    "has", "instead",
                                           "received", "given", "had",   "actual", "vs"};
@@ -171,7 +171,7 @@ static bool is_rank(const char *text, const char *number, const char *after) {
   return false;
 }
 
-/* True for the 1 of "size(1)", "shape[1]", "dimension 1", "dim 1": which dimension, not how large. */
+/* True for the 1 of "size(1)", "shape[1]", "dimension 1", "dim 1": it selects a dimension and is no size. */
 static bool is_dimension(const char *text, const char *number) {
   static const char *const marks[] = {"size(",      "shape[", "sizes[",      "sizes()[",
                                       "dimension ", "dim ",   "dimension: ", "index "};
@@ -182,18 +182,18 @@ static bool is_dimension(const char *text, const char *number) {
   return false;
 }
 
-/* Where a pass over a text is. */
+/* The position of a pass over a text. */
 typedef struct reading {
-  bool found_side;  /* behind "got", before the next "expected" */
-  bool after_found; /* right behind it */
-  bool expects;     /* "expected" was there */
+  bool found_side;  /* after "got", before the next "expected" */
+  bool after_found; /* directly after it */
+  bool expects;     /* "expected" was seen */
   bool about_types;
 } reading_t;
 
 static const char *read_number(opc_clue_t *clue, const reading_t *reading, const char *c) {
   char *after;
   int64_t number = strtoll(c, &after, 10);
-  /* "expected 1 dims but tensor has 3": the unit is said once. */
+  /* "expected 1 dims but tensor has 3": the unit appears once. */
   bool same_unit = reading->after_found && clue->ranks_wanted_count > 0 && clue->expected == INT64_MIN;
   bool fraction = *after == '.' && isdigit((unsigned char)after[1]);
   if (same_unit || is_rank(clue->lower, c, after)) {
@@ -206,7 +206,7 @@ static const char *read_number(opc_clue_t *clue, const reading_t *reading, const
   return after;
 }
 
-/* "expected Half": c10's name, and no word of the language. */
+/* "expected Half": c10's name, and no ordinary word. */
 static bool is_proper_name(const opc_clue_t *clue, const char *lower) {
   const char *c = clue->text + (lower - clue->lower);
   return isupper((unsigned char)*c) && c - clue->text > 1 && c[-1] == ' ' && !strchr(".:!?", c[-2]);
@@ -229,7 +229,7 @@ static const char *read_word(opc_clue_t *clue, reading_t *reading, const char *c
   return c + length;
 }
 
-/* One pass over the words and numbers, remembering which side of "expected… got" it is on. */
+/* One pass over the words and numbers. It tracks which side of "expected… got" it is on. */
 static void read_words(opc_clue_t *clue) {
   const char *text = clue->lower;
   reading_t reading = {.about_types = strstr(text, "type") || strstr(text, "tensor") || strstr(text, "implemented")};
@@ -269,7 +269,7 @@ static void read_tuples(opc_clue_t *clue) {
       if (*item == ']' || *item == ')') break;
     }
     bool closed = *item == ']' || *item == ')';
-    /* "(s)" and "size(1)" are no shapes. */
+    /* "(s)" and "size(1)" are not shapes. */
     bool call = c > clue->text && is_word(c[-1]) && *c == '(';
     if (closed && tuple.count > 0 && !call && (tuple.count > 1 || !tuple.has_letter))
       clue->tuples[clue->tuple_count++] = tuple;
@@ -307,7 +307,7 @@ int opc_clue_names(const opc_clue_t *clue, const char *argument_name) {
     if ((c > clue->text && is_word(c[-1])) || !is_word(*c)) continue;
     size_t size = 0;
     while (is_word(c[size])) size++;
-    /* Local variables are called after the argument: "input_c", "weight_". One letter is a name only in quotes or as an
+    /* Local variables are named after the argument: "input_c", "weight_". One letter is a name only in quotes or as an
      * object. */
     bool tail = size == length || (size > length && c[length] == '_' && size <= length + 3);
     if (length > 0 && size >= length && tail && strncasecmp(c, argument_name, length) == 0) {
@@ -334,7 +334,7 @@ uint64_t opc_clue_site(const char *message) {
     dtype_word_t dtype;
     while (is_word(c[size])) size++;
     if (size > 0 &&
-        dtype_word_find(c, size, &dtype)) { /* before numbers, else each width of int would be a place of its own */
+        dtype_word_find(c, size, &dtype)) { /* before numbers, otherwise each int width would be a separate place */
       out[length++] = '@';
       c += size;
     } else if (isdigit((unsigned char)*c)) {
@@ -384,6 +384,6 @@ bool opc_clue_is_hopeless(const char *message) {
                                                                              no tensor here has named dimensions */
                                       ,
                                       "no compiled ",
-                                      "recompile with" /* for this architecture, or at all */};
+                                      "recompile with" /* for this architecture, or not at all */};
   return opc_clue_wants_cuda(message) || says_one_of(message, texts, sizeof texts / sizeof texts[0]);
 }

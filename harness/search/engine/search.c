@@ -1,4 +1,4 @@
-/* The state of a search: what was tried, where it got to, what is tried next, what is kept. */
+/* The state of a search: past tries, how far they got, the next try, and the tuples kept. */
 #include "search/engine/search.h"
 
 #include <stdlib.h>
@@ -8,15 +8,15 @@
 #include "search/engine/search_state.h"
 
 enum {
-  FIRST_SEEDS = 12,     /* tries with fewer repairs: they show which places there are */
-  RESTART_PERCENT = 35, /* of the tries that are no repair: measured, without them operators are lost */
+  FIRST_SEEDS = 12,     /* tries with fewer repairs: they show which places exist */
+  RESTART_PERCENT = 35, /* of the tries that are no repair: measured, fewer restarts lose operators */
   REPAIR_PERCENT = 65,
-  CRASHES_BASE = 40, /* crashes that end a search, and one more for so many tries of its budget: each costs a process */
+  CRASHES_BASE = 40, /* crashes that end a search, and one more per so many tries of its budget: each costs a process */
   TRIES_A_CRASH = 20,
-  REDRAW_FROM = 100,    /* the try: before it hardly anything has got far enough to be worth it */
+  REDRAW_FROM = 100,    /* the first try with redraws: before it hardly any tuple has got far enough */
   REDRAW_PERCENT = 25,  /* of the mutations */
-  REPEATS_MAX = 60,     /* draws of tuples that were tried already: there is nothing else */
-  AFTER_FOUND_MAX = 120 /* tries for something richer */
+  REPEATS_MAX = 60,     /* draws of tuples already tried: nothing else is left */
+  AFTER_FOUND_MAX = 120 /* tries for a richer tuple */
 };
 
 /* True when these arguments were not tried before; remembers them. */
@@ -30,8 +30,8 @@ static bool remember(opc_search_t *search, const opc_sample_t *sample) {
   return true;
 }
 
-/* What the recipe speaks of stays a draw of it: a fresh one, or that of the tuple that was edited (parent; NULL: none).
- * False: nothing new. */
+/* Arguments that the recipe describes stay drawn from it: a fresh draw, or that of the edited tuple (parent; NULL:
+ * none). False: nothing new. */
 static bool settle(opc_search_t *search, const opc_sample_t *parent, opc_sample_t *sample) {
   const opc_recipe_t *recipe = search->recipe;
   if (recipe && parent && !opc_recipe_restore(recipe, parent, sample)) return false;
@@ -94,14 +94,14 @@ void opc_search_free(opc_search_t *search) {
 
 /* ---- what next ---- */
 
-/* Takes the next candidate of a list that was not tried; false: the list is through. */
+/* Takes the next untried candidate of a list; false: the list has no more. */
 static bool take(opc_search_t *search, opc_candidates_t *list, const opc_sample_t *parent, opc_sample_t *out) {
   while (list->next < list->count) {
     opc_candidate_t *candidate = &list->items[list->next++];
     bool fresh = settle(search, parent, &candidate->sample);
     if (fresh) *out = candidate->sample;
     else opc_sample_clear(&candidate->sample);
-    candidate->sample = (opc_sample_t){0}; /* thousands wait in a search, and nobody looks back at one */
+    candidate->sample = (opc_sample_t){0}; /* a search holds thousands of them, and nobody reads a used one again */
     if (!fresh) continue;
     search->family = candidate->family;
     return true;
@@ -109,8 +109,7 @@ static bool take(opc_search_t *search, opc_candidates_t *list, const opc_sample_
   return false;
 }
 
-/* How far down in its source a place is, among those whose line is known: 0 to 1. Checks stand in the order in which
- * they are passed. */
+/* How far down in its source a place is, among those with a known line: 0 to 1. Checks run in source order. */
 static double line_rank(const opc_search_t *search, const opc_site_t *site) {
   int known = 0, before = 0;
   for (size_t i = 0; i < search->site_count; i++) {
@@ -120,7 +119,7 @@ static double line_rank(const opc_search_t *search, const opc_site_t *site) {
   return site->line > 0 && known > 1 ? (double)before / (known - 1) : 0;
 }
 
-/* The site whose repairs promise most: deep ones, and those that were tried little. One of the best three, drawn. */
+/* The site with the most promising repairs: deep ones, and those rarely tried. Draws one of the best three. */
 static opc_site_t *best_repairs(opc_search_t *search) {
   opc_site_t *best[3] = {NULL, NULL, NULL};
   double scores[3] = {-1e9, -1e9, -1e9};
@@ -140,7 +139,7 @@ static opc_site_t *best_repairs(opc_search_t *search) {
   }
   int count = 0;
   while (count < 3 && best[count]) count++;
-  /* Half of the tries go to the best one. */
+  /* Half of the tries go to the best site. */
   return count == 0 ? NULL : best[opc_rng_chance(&search->rng, 50) ? 0 : opc_rng_below(&search->rng, count)];
 }
 
@@ -209,15 +208,15 @@ static bool propose_library(opc_search_t *search, opc_sample_t *out) {
 static bool propose(opc_search_t *search, opc_sample_t *out) {
   search->parent = OPC_SITES_MAX;
   if (take(search, &search->endings, NULL, out) || take(search, &search->derived, NULL, out)) return true;
-  /* What others accept comes first, and now and then. */
+  /* Tuples that others accept come first, and now and then later. */
   bool library = search->view.count > 0 && 3 * search->from_library < search->budget;
   if (library && opc_rng_chance(&search->rng, search->tries < FIRST_SEEDS ? 70 : 25) && propose_library(search, out))
     return true;
-  /* Where a third of the tries crash, what crashes is edited again and again: fresh tuples get away from it. */
+  /* When a third of the tries crash, the same crashing tuples are edited again and again: fresh ones avoid that. */
   bool crashing = 3 * search->crash_cost > search->tries + FIRST_SEEDS;
   int repair_percent = crashing ? REPAIR_PERCENT / 2 : REPAIR_PERCENT,
       restart_percent = crashing ? 2 * RESTART_PERCENT : RESTART_PERCENT;
-  /* The first few tuples are all fresh but for their repairs: they show which places there are. */
+  /* The first few tuples are all fresh, except for their repairs: they show which places exist. */
   bool early = search->tries < FIRST_SEEDS;
   if (opc_rng_chance(&search->rng, early ? repair_percent / 2 : repair_percent) && propose_repair(search, out))
     return true;
@@ -227,7 +226,7 @@ static bool propose(opc_search_t *search, opc_sample_t *out) {
   return propose_seed(search, out);
 }
 
-/* Something that might be richer than what was found. */
+/* A tuple that might be richer than those found. */
 static bool next_found(opc_search_t *search, opc_sample_t *out) {
   if (search->over || search->tries >= search->budget ||
       search->crash_cost >= CRASHES_BASE + search->budget / TRIES_A_CRASH)
@@ -244,7 +243,7 @@ static bool next_found(opc_search_t *search, opc_sample_t *out) {
   return true;
 }
 
-/* Other options of what was found. Where a recipe says what the arguments are, it says so of those too. */
+/* Other options of the tuples found. Arguments that a recipe describes follow the recipe here, too. */
 static bool next_option(opc_search_t *search, opc_sample_t *out) {
   const opc_kept_t *varied = opc_search_varied(search);
   if (search->over || search->recipe || !varied) return false;

@@ -1,4 +1,4 @@
-/* Digests of tuples and values: what was tried already, and what differs. */
+/* Digests of tuples and values: they show which tuples were tried and which values differ. */
 #include <string.h>
 #include <xxhash.h>
 

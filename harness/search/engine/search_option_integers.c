@@ -4,16 +4,16 @@
 
 enum {
   FAR_VALUES = 7,
-  FAR_IN_TWO_BYTES = 15013, /* of float64 that is within the guarded bytes beside a tensor */
+  FAR_IN_TWO_BYTES = 15013, /* for float64 it is within the guarded bytes beside a tensor */
   FAR_IN_FOUR_BYTES = 1900000003,
   DATA_LARGEST = 100,
   BYTE_LARGEST = 255
 };
-static const int64_t far_in_eight_bytes = (int64_t)1 << 45; /* of float32 no address at all */
+static const int64_t far_in_eight_bytes = (int64_t)1 << 45; /* for float32 it is no address at all */
 
-/* The least of the far values: negative ones are these with a minus. So far away nothing lies: megabytes away there is
- * other memory of the process, which can be read in one run and not in the next. Those of a byte are not far, and a
- * table with an entry for each is theirs. */
+/* The smallest of the far values; negative ones are the same with a minus. Nothing is mapped that far away. Megabytes
+ * away lies other memory of the process: one run can read it, the next cannot. Values of one byte are not far: an
+ * operator may have a table with an entry for each. */
 static int64_t far_from(opc_dtype_t dtype) {
   switch (opc_dtype_size(dtype)) {
     case 8:
@@ -37,7 +37,7 @@ static bool is_far(const opc_tensor_spec_t *spec) {
 }
 static bool is_below(const opc_tensor_spec_t *spec) { return spec->fill.lo < 0; }
 
-/* All but those whose values were asked for, by a message or by another operator's result. */
+/* All tensors except those whose values a message or another operator's result asked for. */
 static bool may_be_data(const opc_tensor_spec_t *spec) {
   return spec && spec->fill.kind != OPC_FILL_FULL && spec->fill.kind != OPC_FILL_VALUES &&
          spec->fill.kind != OPC_FILL_FILE;
@@ -83,7 +83,7 @@ void opc_option_integers_begin(const opc_operator_t *op, const opc_sample_t *sam
 
 typedef struct asked {
   bool far;
-  bool below, both; /* negative ones were asked about, and could be */
+  bool below, both; /* negative ones were asked about, and are possible */
 } asked_t;
 
 static asked_t asked_with(const opc_sample_t *sample) {

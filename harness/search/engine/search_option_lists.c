@@ -1,4 +1,4 @@
-/* What a list may hold: tensors that are there already are most likely to fit. */
+/* What a list may hold: tensors of the tuple are most likely to fit. */
 #include "search/engine/search_option_lists.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ bool opc_option_lists_are(const opc_type_t *type) {
   const opc_type_t *list = list_of(type);
   if (list->kind != OPC_TYPE_LIST) return false;
   if (list->element->kind == OPC_TYPE_OPTIONAL) return list->element->element->kind == OPC_TYPE_TENSOR;
-  return list != type && list->element->kind == OPC_TYPE_TENSOR; /* one that must be given has its tensors already */
+  return list != type && list->element->kind == OPC_TYPE_TENSOR; /* a required list has its tensors already */
 }
 
 static size_t count_tensors(const opc_value_t *value) {
@@ -33,7 +33,7 @@ bool opc_option_list_is_full(const opc_value_t *value) {
   return count_tensors(value) > 0 && count_tensors(value) == value->list.count;
 }
 
-/* Room for one more, of this length and all null. NULL: there is none. */
+/* Room for one more list of this length, all null. NULL: no room. */
 static opc_value_t *begin(lists_t *lists, size_t length) {
   if (lists->count == OPC_OPTION_LISTS_MAX) return NULL;
   opc_value_t *list = &lists->items[lists->count];
@@ -47,7 +47,7 @@ static opc_value_t *begin(lists_t *lists, size_t length) {
 
 static void drop_last(lists_t *lists) { opc_value_clear(&lists->items[--lists->count]); }
 
-/* A copy, where every null becomes the tensor before it, or the first one. */
+/* A copy in which every null becomes the tensor before it, or the first one. */
 static void add_filled(lists_t *lists, const opc_value_t *from) {
   opc_value_t *list = begin(lists, from->list.count);
   const opc_value_t *last = NULL;
@@ -79,10 +79,11 @@ static void add_without(lists_t *lists, const opc_value_t *from, size_t place) {
   }
 }
 
-/* ---- what is indexed ---- */
+/* ---- indexed tensors ---- */
 
-/* A dimension from its end to its beginning, before so many of size 1: inside, none of them twice, so that what is
- * written with them does not depend on an order, and not as they are without an index. */
+/* A dimension from its end to its beginning, followed by so many dimensions of size 1. The indices are in range and
+ * none occurs twice, so writes through them do not depend on an order. The result also differs from one without an
+ * index. */
 static bool set_index(opc_value_t *out, int64_t size, int behind) {
   const int64_t sizes[] = {size, 1};
   opc_tensor_spec_t *spec = opc_tensor_spec_new(OPC_DTYPE_INT64, 1 + behind, sizes);
@@ -98,7 +99,7 @@ static bool set_index(opc_value_t *out, int64_t size, int behind) {
   return true;
 }
 
-/* The result has the indexed tensor's shape: of its first two dimensions, or of one of them. */
+/* The result has the indexed tensor's shape: indexes its first two dimensions, or one of them. */
 static void add_indices(lists_t *lists, const opc_tensor_spec_t *of, bool with_null) {
   if (of->ndim > 1) {
     opc_value_t *list = begin(lists, 2);

@@ -6,24 +6,24 @@ enum {
   SMALLEST = 2,
   LARGEST = 64,
   WIDE = 12,
-  BYTES_SMALLEST = 4 /* of an element: int8 and int16 are data more often */
+  BYTES_SMALLEST = 4 /* bytes of an element: int8 and int16 are more often data */
 };
 
 typedef enum pattern {
-  PATTERN_NEXT = 0,   /* 0 1 2 3, of the second tensor 1 2 3 4: neighbours, starts and ends, a permutation */
-  PATTERN_UP_TO_SIZE, /* 0 … the size of a tensor: segments that have all of it */
-  PATTERN_PAIRS,      /* 0 0 1 1, of the second tensor 1 1 2 2: keys that repeat, segments without rows */
+  PATTERN_NEXT = 0,   /* 0 1 2 3, in the second tensor 1 2 3 4: neighbours, starts and ends, a permutation */
+  PATTERN_UP_TO_SIZE, /* 0 … the size of a tensor: segments that cover all of it */
+  PATTERN_PAIRS,      /* 0 0 1 1, in the second tensor 1 1 2 2: repeated keys, segments without rows */
   PATTERN_DOWN,       /* 3 2 1 0: a permutation that is not in order */
-  PATTERN_ENDS        /* 1 2 3 -1: a list, a slot that is free */
+  PATTERN_ENDS        /* 1 2 3 -1: a list, a free slot */
 } pattern_t;
 
 typedef struct way {
   pattern_t pattern;
   bool first_only; /* the first integer tensor alone */
-  bool room;       /* the tensors that hold no integers are twice as long: values may go further */
-  bool wide;       /* every tensor has as many rows: a result has some numbers then */
-  bool longer;     /* lists of tensors are one longer, and the integer tensors that are as long as one of them */
-  bool hole;       /* of a list's tensors the last but one has no rows */
+  bool room;       /* tensors without integers are twice as long: values may be larger */
+  bool wide;       /* every tensor has as many rows: a result then has some numbers */
+  bool longer;     /* lists of tensors are one longer, and so are the integer tensors as long as one of them */
+  bool hole;       /* the last but one tensor of a list has no rows */
 } way_t;
 static const way_t ways[] = {{.pattern = PATTERN_NEXT, .longer = true},
                              {.pattern = PATTERN_NEXT, .longer = true, .hole = true},
@@ -43,7 +43,7 @@ static bool is_patterned(const opc_value_t *value, int64_t smallest) {
          spec->ndim > 0 && numel >= smallest && numel <= LARGEST && spec->fill.kind != OPC_FILL_FILE;
 }
 
-/* The first size of the first tensor that holds no integers; without one the tensor's own. */
+/* The first size of the first tensor without integers; if there is none, the tensor's own. */
 static int64_t size_for(const opc_slot_t *slots, size_t count, int64_t own) {
   for (size_t i = 0; i < count; i++) {
     const opc_value_t *value = slots[i].value;
@@ -75,14 +75,14 @@ static bool set_pattern(opc_value_t *tensor, pattern_t pattern, int64_t number, 
   if (!values) return false;
   for (int64_t i = 0; i < numel; i++)
     values[i] = (opc_number_t){.kind = OPC_NUMBER_INT, .i = value_of(pattern, i, numel, number, size)};
-  (void)opc_edit_fill(tensor, OPC_FILL_RANGE); /* lets go of earlier values */
+  (void)opc_edit_fill(tensor, OPC_FILL_RANGE); /* frees earlier values */
   tensor->tensor->fill.kind = OPC_FILL_VALUES;
   tensor->tensor->fill.values = values;
   tensor->tensor->fill.value_count = (size_t)numel;
   return true;
 }
 
-/* False: there is nothing that could be longer. */
+/* False: nothing can be longer. */
 static bool make_room(const opc_slot_t *slots, size_t count) {
   bool changed = false;
   for (size_t i = 0; i < count; i++) {
@@ -103,7 +103,7 @@ static bool make_wide(const opc_slot_t *slots, size_t count) {
   return changed;
 }
 
-/* False: no list of tensors has an integer tensor that may speak of it. */
+/* False: no list of tensors has an integer tensor that may refer to it. */
 static bool make_longer(opc_sample_t *sample, bool hole) {
   bool changed = false;
   for (size_t i = 0; i < sample->argument_count; i++) {

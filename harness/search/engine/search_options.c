@@ -1,5 +1,5 @@
-/* Other values of what an accepted call left as it was: an operator's mistakes are seldom on its shortest call alone.
- */
+/* Other values for the arguments that an accepted call left unchanged: an operator's mistakes rarely show in its
+ * shortest call alone. */
 #include "search/engine/search_options.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ void opc_options_clear(opc_options_t *options) {
 /* ---- the values of one argument ---- */
 
 static size_t index_of(const opc_options_t *options) { return options->turn - OPC_OPTION_ARGUMENTS; }
-/* Behind all arguments: what crashes with values far away is not to keep them from their turn. */
+/* After all arguments: a crash with far values must not cost the arguments their turn. */
 bool opc_options_at_integers(const opc_options_t *options) {
   return options->turn == OPC_OPTION_ARGUMENTS + options->all.sample.argument_count + 1;
 }
@@ -58,7 +58,7 @@ static const opc_value_t *given_value(const opc_options_t *options) {
   return sample->absent[index] || sample->arguments[index].kind == OPC_VALUE_NONE ? NULL : &sample->arguments[index];
 }
 
-/* Takes the value. */
+/* Takes ownership of the value. */
 static void offer(opc_options_t *options, opc_value_t *value) {
   opc_sample_t *copy = opc_candidates_add(&options->candidates, &options->all.sample, OPC_FAMILY_OPTION);
   if (!copy) {
@@ -70,8 +70,8 @@ static void offer(opc_options_t *options, opc_value_t *value) {
   copy->absent[index_of(options)] = false;
 }
 
-/* A mask or a factor of zeros hides what else there is. Integers may be indices and stay; so may what is floating, and
- * that becomes nothing that is not between 0 and 1. */
+/* A mask or a factor of zeros hides everything else. Integers may be indices and stay. Floating values may be indices,
+ * too: they only become values between 0 and 1. */
 static bool make_visible(opc_value_t *tensor) {
   const opc_fill_t *fill = &tensor->tensor->fill;
   opc_dtype_class_t class_ = opc_dtype_class(tensor->tensor->dtype);
@@ -100,7 +100,7 @@ static void offer_drawn(opc_options_t *options, const opc_operator_t *op, const 
   }
 }
 
-/* Like the tensors that are there, and a row that is as long as one of their dimensions. */
+/* Tensors like those of the tuple, and a row as long as one of their dimensions. */
 static void offer_alike(opc_options_t *options) {
   enum { ALIKE = 2, ROWS = 4 };
   opc_slot_t slots[OPC_SLOTS_MAX];
@@ -130,7 +130,7 @@ static void offer_alike(opc_options_t *options) {
 }
 
 static void offer_numbers(opc_options_t *options, const opc_operator_t *op) {
-  static const double numbers[] = {2, 0.5, 1, 0, -1}; /* those last with which an operator has nothing to do */
+  static const double numbers[] = {2, 0.5, 1, 0, -1}; /* values without effect come last */
   const opc_argument_t *argument = argument_of(options, op);
   const opc_value_t *given = given_value(options);
   bool real = argument->type.kind == OPC_TYPE_FLOAT || argument->type.kind == OPC_TYPE_SCALAR;
@@ -146,15 +146,15 @@ static void offer_numbers(opc_options_t *options, const opc_operator_t *op) {
   }
 }
 
-/* A word that no operator knows: what refuses it tells which ones it knows. */
+/* A word that no operator knows: the rejection names the known ones. */
 static void offer_words(opc_options_t *options, const opc_operator_t *op, const opc_type_t *type) {
   opc_value_t value = {.kind = OPC_VALUE_STRING, .string = opc_string_copy(unknown_word)};
   if (value.string) offer(options, &value);
   offer_drawn(options, op, type, DRAWS);
 }
 
-/* A list of sizes: those that a tensor has already. There is nothing to do then, and operators like to give their
- * argument back. */
+/* A list of sizes: those that a tensor has already. The operator then has nothing to do, and often returns its
+ * argument. */
 static void offer_own_sizes(opc_options_t *options) {
   opc_slot_t slots[OPC_SLOTS_MAX];
   const opc_value_t *given = given_value(options);
@@ -176,7 +176,7 @@ static void offer_none(opc_options_t *options) {
   offer(options, &none);
 }
 
-/* Lists of tensors, or, of what is tensors alone already, with a null among them; and some that are drawn. */
+/* Lists of tensors. A list that already holds only tensors gets a null. Some are drawn. */
 static void offer_lists(opc_options_t *options, const opc_operator_t *op) {
   opc_value_t lists[OPC_OPTION_LISTS_MAX];
   const opc_type_t *type = &argument_of(options, op)->type;
@@ -211,7 +211,7 @@ static void offer_optional(opc_options_t *options, const opc_operator_t *op) {
     case OPC_TYPE_DTYPE:
     case OPC_TYPE_LIST:
       break;
-    default: /* devices, layouts, generators: other checks' business, or nothing that could be made up */
+    default: /* devices, layouts, generators: other checks cover them, or nothing can be made up */
       return;
   }
   offer_drawn(options, op, element, DRAWS);
@@ -250,8 +250,7 @@ static void offer_visible(opc_options_t *options) {
   if (!changed) opc_candidates_drop_last(&options->candidates);
 }
 
-/* Integers and zeros are accepted where floating numbers are meant, and much cannot be seen with them: gradients,
- * rounding, NaN. */
+/* Operators accept integers and zeros where floating numbers are meant. These hide much: gradients, rounding, NaN. */
 static void offer_floating(opc_options_t *options) {
   opc_slot_t slots[OPC_SLOTS_MAX];
   opc_dtype_t dtype = OPC_DTYPE_OTHER;
@@ -278,7 +277,7 @@ static void offer_floating(opc_options_t *options) {
   offer_visible(options);
 }
 
-/* A dimension of 1 hides strides, and the rest that is left of steps of two, four or eight. */
+/* A dimension of 1 hides strides, and the remainder of steps of two, four or eight. */
 static void offer_wider(opc_options_t *options) {
   enum { WIDER = 9 };
   opc_slot_t slots[OPC_SLOTS_MAX];
@@ -297,9 +296,9 @@ static void offer_wider(opc_options_t *options) {
   if (!changed || !fits) opc_candidates_drop_last(&options->candidates);
 }
 
-/* ---- where results are to go ---- */
+/* ---- where results go ---- */
 
-/* An out argument of another size is resized, and then it has no layout of its own. */
+/* An out argument of another size is resized, and then has no layout of its own. */
 static const opc_tensor_spec_t *out_of(const opc_sample_t *sample, const opc_operator_t *op, size_t index) {
   const opc_argument_t *argument = &op->arguments[index];
   const opc_value_t *value = &sample->arguments[index];
@@ -308,7 +307,7 @@ static const opc_tensor_spec_t *out_of(const opc_sample_t *sample, const opc_ope
              : NULL;
 }
 
-/* Every out argument of this shape; nothing where they have it. */
+/* Gives every out argument this shape; does nothing if they have it. */
 static void offer_out_shape(opc_options_t *options, const opc_operator_t *op, int ndim, const int64_t *sizes) {
   bool changed = false;
   opc_sample_t *copy = opc_candidates_add(&options->candidates, &options->all.sample, OPC_FAMILY_OPTION);
@@ -317,7 +316,7 @@ static void offer_out_shape(opc_options_t *options, const opc_operator_t *op, in
   if (copy && !changed) opc_candidates_drop_last(&options->candidates);
 }
 
-/* As large as the first of the other tensors, or that without its last or its first dimension. */
+/* As large as the first of the other tensors, or as that without its last or its first dimension. */
 static void offer_out(opc_options_t *options, const opc_operator_t *op) {
   const opc_sample_t *sample = &options->all.sample;
   int64_t sizes[OPC_MAX_DIMS];
@@ -333,7 +332,7 @@ static void offer_out(opc_options_t *options, const opc_operator_t *op) {
   }
 }
 
-/* Whether the out arguments were as large as what was written. */
+/* Whether the out arguments were as large as the results. */
 static bool fits_out(const opc_operator_t *op, const opc_sample_t *tried, int64_t numel) {
   int64_t largest = 0;
   for (size_t i = 0; i < tried->argument_count; i++) {
@@ -348,7 +347,7 @@ static size_t count_floating(const opc_sample_t *sample) {
   size_t count = opc_slots_of(sample, slots), floating = 0;
   for (size_t i = 0; i < count; i++) {
     const opc_tensor_spec_t *spec = slots[i].value->kind == OPC_VALUE_TENSOR ? slots[i].value->tensor : NULL;
-    /* One of zeros hides as much as one of integers. */
+    /* A tensor of zeros hides as much as one of integers. */
     floating += spec && opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING && spec->fill.kind != OPC_FILL_ZEROS &&
                 spec->fill.kind != OPC_FILL_FULL;
   }
@@ -376,7 +375,7 @@ static void take_turn(opc_options_t *options, const opc_operator_t *op, size_t t
 bool opc_options_begin(opc_options_t *options, const opc_operator_t *op, const opc_search_view_t *view,
                        const opc_sample_t *base, uint64_t digest) {
   options->begun = true;
-  /* A stream of its own: what the search itself finds does not depend on what comes after it. */
+  /* A separate stream: the search's own findings must not depend on what comes after it. */
   options->rng = (opc_rng_t){.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), OPC_FAMILY_OPTION), .view = view};
   options->all.digest = digest;
   options->over = opc_sample_copy(base, &options->all.sample, NULL) != OPC_OK;
@@ -423,7 +422,7 @@ static bool is_new_place(opc_options_t *options, const char *message) {
   return true;
 }
 
-/* Words that were not said before of this argument: what they ask for is tried at once. */
+/* Words that were not used for this argument before: their suggestions are tried at once. */
 static void tell_refused(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried,
                          const char *message) {
   opc_candidates_t repairs = {0}, fitting = {0};
@@ -446,7 +445,7 @@ static void tell_refused(opc_options_t *options, const opc_operator_t *op, const
   opc_sample_clear(&copy);
 }
 
-/* A mode, of which each has code of its own, or a size with which there is nothing to do. */
+/* A mode, since each has its own code, or a size that leaves nothing to do. */
 static bool stands_alone(const opc_type_t *type) {
   if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
   return type->kind == OPC_TYPE_STRING || type->kind == OPC_TYPE_LIST;
@@ -461,7 +460,7 @@ static void tell_integers(opc_options_t *options, const opc_sample_t *tried, con
     opc_option_integers_go_on(tried, returned || uninitialised, &options->repairs);
     return;
   }
-  /* Values that speak of another argument may be wrong; those of the only one cannot be. */
+  /* Values that refer to another argument may be wrong; those of the only argument cannot be. */
   const bool another = returned && effect && outcome->digest != 0 && outcome->digest != options->all.digest;
   if (another || (uninitialised && opc_slots_of(tried, slots) == 1)) {
     options->data = (opc_option_sample_t){.digest = another ? outcome->digest : 0};
@@ -470,7 +469,7 @@ static void tell_integers(opc_options_t *options, const opc_sample_t *tried, con
   }
 }
 
-/* The first that comes to something else is enough. What kills here kills with the next pattern, too. */
+/* The first one with a different result is enough. A pattern that kills here kills with the next pattern, too. */
 static void tell_pattern(opc_options_t *options, const opc_sample_t *tried, const opc_try_outcome_t *outcome,
                          bool effect) {
   const bool killed =
@@ -487,14 +486,13 @@ static void tell_accepted(opc_options_t *options, const opc_operator_t *op, cons
                           uint64_t digest) {
   enum { NULLS_TRIES_MAX = 4 };
   const opc_type_t *type = is_argument(options) ? &argument_of(options, op)->type : NULL;
-  /* Of lists that may hold tensors one that has nothing else, and one with a null besides. */
+  /* Of lists that may hold tensors: one that holds only tensors, and one with a null besides. */
   const bool holds = type && opc_option_lists_are(type),
              full = holds && opc_option_list_is_full(&tried->arguments[index_of(options)]);
   bool alone = type && stands_alone(type), list = alone && (holds ? !full : type->kind == OPC_TYPE_LIST);
   opc_option_sample_t found = {.digest = digest};
   if (options->turn == OPC_OPTION_DTYPES && count_floating(tried) <= count_floating(&options->all.sample)) return;
-  if (type && digest != 0 && digest == options->all.digest)
-    return; /* what is another word for the same, or does nothing here */
+  if (type && digest != 0 && digest == options->all.digest) return; /* a synonym, or without effect here */
   if (alone && (options->given || list)) {
     for (size_t i = 0; i < options->mode_count; i++)
       if (digest != 0 && options->modes[i].digest == digest) return;
@@ -515,7 +513,7 @@ static void tell_accepted(opc_options_t *options, const opc_operator_t *op, cons
   offer_lists(options, op);
 }
 
-/* No number and no tensor of integers that could say something about sizes. */
+/* No number and no tensor of integers could refer to sizes. */
 static bool is_all_floating(const opc_sample_t *sample) {
   opc_slot_t slots[OPC_SLOTS_MAX];
   size_t count = opc_slots_of(sample, slots);
@@ -528,7 +526,7 @@ static bool is_all_floating(const opc_sample_t *sample) {
   return true;
 }
 
-/* The first, where the option that it crashes with cannot be what is wrong. */
+/* Keeps the first, if the option that it crashes with cannot be at fault. */
 static void keep_crashing(opc_options_t *options, const opc_sample_t *tried, bool harmless) {
   if (!harmless || options->crashed) return;
   options->crashed = opc_sample_copy(tried, &options->crashing, NULL) == OPC_OK;
@@ -551,8 +549,8 @@ void opc_options_report(opc_options_t *options, const opc_operator_t *op, const 
       if (options->turn == OPC_OPTION_OUT && !fits_out(op, tried, outcome->output_numel)) break;
       if (effect && !nonsense) tell_accepted(options, op, tried, outcome->digest);
       break;
-    case OPC_TRY_UNINITIALISED: /* with made-up tensors and numbers that may be the arguments' fault; a switch is never
-                                   wrong, and no size of tensors alone, nor a list of such as are there */
+    case OPC_TRY_UNINITIALISED: /* made-up tensors and numbers may be at fault; a switch never is, nor are sizes of
+                                   tensors alone, nor a list of the tuple's own tensors */
       if (kind == OPC_TYPE_BOOL || kind == OPC_TYPE_STRING ||
           ((options->turn == OPC_OPTION_SIZES || lists) && is_all_floating(tried)))
         tell_accepted(options, op, tried, 0);
@@ -568,7 +566,7 @@ void opc_options_report(opc_options_t *options, const opc_operator_t *op, const 
       break;
     case OPC_TRY_TIMEOUT:
     case OPC_TRY_OUT_OF_MEMORY:
-      options->over |= opc_options_at_integers(options); /* they are counts: that costs seconds each time */
+      options->over |= opc_options_at_integers(options); /* they are counts: these cost seconds each time */
       options->crashes++;
       break;
     default:

@@ -1,4 +1,4 @@
-/* What came of a try: which place it ended at, what that suggests, whether it is kept. */
+/* The result of a try: at which place it ended, what that suggests, whether the tuple is kept. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "search/engine/search_state.h"
 
 enum {
-  TIMEOUT_COSTS = 8,  /* crashes: it is the most expensive event */
-  SPOKEN_A_CRASH = 4, /* aborts with words lead on as exceptions do: so many cost what one crash does */
+  TIMEOUT_COSTS = 8,  /* crashes: a timeout is the most expensive event */
+  SPOKEN_A_CRASH = 4, /* aborts with a message help like exceptions: so many cost as much as one crash */
   NO_KERNELS_MAX = 6,
   HOPELESS_MAX = 8
 };
@@ -29,7 +29,7 @@ static int64_t count_elements(const opc_sample_t *sample, size_t *out_tensors, s
   return numel;
 }
 
-/* ---- what came of it ---- */
+/* ---- results of a try ---- */
 
 static int depth_of(const opc_search_t *search) {
   return search->parent < OPC_SITES_MAX ? search->sites[search->parent].depth : 0;
@@ -57,10 +57,11 @@ static opc_site_t *visit(opc_search_t *search, uint64_t id, const char *message,
   return site;
 }
 
-/* Repairs are made when a place is new, and again now and then: other arguments there, other numbers in the text. */
+/* Repairs are made when a place is new, and again now and then: later hits have other arguments and other numbers in
+ * the text. */
 static bool is_due(int hits) { return hits == 1 || hits == 3 || hits == 9 || hits == 27 || hits == 81; }
 
-/* Equal words are said at many places: the place of the throw tells them apart. */
+/* Many places use the same words: the place of the throw tells them apart. */
 static uint64_t place_of(const char *where) { return where && where[0] ? XXH3_64bits(where, strlen(where)) : 0; }
 
 static void tell_rejected(opc_search_t *search, const char *message, const char *where) {
@@ -90,7 +91,7 @@ static void tell_rejected(opc_search_t *search, const char *message, const char 
   opc_repair_message(search->op, &site->sample, site->message, &search->rng, &site->candidates);
 }
 
-/* The text tells nothing that an edit could be taken from: as after a crash, calmer arguments are tried. */
+/* The text suggests no edit: calmer arguments are tried, as after a crash. */
 static void tell_unclean(opc_search_t *search, const char *message) {
   bool is_new;
   opc_site_t *site = visit(search, opc_clue_site(message), message, &is_new);
@@ -101,7 +102,7 @@ static void tell_unclean(opc_search_t *search, const char *message) {
   opc_repair_crash(search->op, &search->current, &site->candidates);
 }
 
-/* One is kept, in case no try will do anything else. */
+/* Keeps one, in case every try crashes. */
 static void keep_crashing(opc_search_t *search) {
   size_t tensors, empty;
   int64_t numel = count_elements(&search->current, &tensors, &empty);
@@ -112,7 +113,7 @@ static void keep_crashing(opc_search_t *search) {
   *best = kept;
 }
 
-/* An operator that aborts where it should throw says as much of its arguments. */
+/* An operator that aborts where it should throw says as much about its arguments. */
 static bool speaks(const opc_try_outcome_t *outcome) {
   return outcome->kind == OPC_TRY_CRASHED && outcome->said && outcome->said[0];
 }
@@ -125,7 +126,7 @@ static void tell_crashed(opc_search_t *search, const opc_try_outcome_t *outcome)
   search->crashes += !hung;
   search->hangs += hung;
   if (!spoke || search->spoken++ % SPOKEN_A_CRASH == 0) search->crash_cost += hung ? TIMEOUT_COSTS : 1;
-  /* Where the place is not known, how far the arguments got must do. */
+  /* If the place is unknown, the depth that the arguments reached is used. */
   bool placed = outcome->site && outcome->site[0];
   int id = snprintf(name, sizeof name, "crash %d %d", (int)outcome->kind, placed ? 0 : depth_of(search));
   uint64_t words = spoke ? opc_clue_site(outcome->said) : 0;
@@ -160,8 +161,7 @@ static size_t count_numbers(const opc_value_t *value) {
   return count;
 }
 
-/* One tensor, and no number that could say something about its size: whatever it is, an operator that accepts it may
- * not leave it. */
+/* One tensor, and no number that could refer to its size: an operator that accepts it must stay inside it. */
 static bool is_lone_tensor(const opc_search_t *search, size_t tensors) {
   size_t numbers = 0;
   for (size_t i = 0; i < search->current.argument_count; i++)
@@ -169,7 +169,7 @@ static bool is_lone_tensor(const opc_search_t *search, size_t tensors) {
   return tensors == 1 && numbers == 0;
 }
 
-/* One is kept, in case there will be no clean try. */
+/* Keeps one, in case there will be no clean try. */
 static void keep_suspect(opc_search_t *search, const opc_try_outcome_t *outcome, opc_suspects_t *suspects) {
   size_t tensors, empty;
   int64_t numel = count_elements(&search->current, &tensors, &empty);
@@ -192,8 +192,7 @@ static void keep_suspect(opc_search_t *search, const opc_try_outcome_t *outcome,
   *best = kept;
 }
 
-/* The first of the patterns on arguments that were accepted: that is more to be believed than what any other try came
- * to. */
+/* The first pattern on accepted arguments: it is more credible than the result of any other try. */
 static void keep_forgotten(opc_search_t *search) {
   opc_suspects_t *uninitialised = &search->uninitialised;
   opc_sample_t copy = {0};
@@ -221,14 +220,13 @@ static void keep(opc_search_t *search, const opc_try_outcome_t *outcome, bool em
   if (search->found_at == 0) search->found_at = search->tries;
   search->accepted[search->family]++;
   if (numel > OPC_SEARCH_LARGE &&
-      (search->shrunk == 0 ||
-       numel < search->shrunk / 2)) { /* what is much smaller is tried to be made smaller again */
+      (search->shrunk == 0 || numel < search->shrunk / 2)) { /* a much smaller tuple is shrunk again */
     search->shrunk = numel;
     opc_candidates_clear(&search->derived);
     opc_derive_smaller(&search->current, &search->derived);
   }
   if (search->derived.next >=
-      search->derived.count) { /* the shapes of the first, and of a later one when those are through */
+      search->derived.count) { /* the shapes of the first tuple, and of a later one when those are used up */
     opc_candidates_clear(&search->derived);
     opc_derive_shapes(search->op, &search->current, &search->derived);
   }
@@ -263,7 +261,7 @@ static void tell_option(opc_search_t *search, const opc_try_outcome_t *outcome) 
   search->accepted[OPC_FAMILY_OPTION] += opc_options_found(&search->options, found) > before;
   search->crashes += outcome->kind == OPC_TRY_CRASHED;
   search->hangs += outcome->kind == OPC_TRY_TIMEOUT;
-  /* Integers that nobody promised to be indices: no wonder, and no fault. */
+  /* Integers that nobody promised to be indices: an overrun is no surprise and no fault. */
   if (outcome->kind == OPC_TRY_UNCLEAN && outcome->overrun && !integers) keep_suspect(search, outcome, &search->leaves);
   if (outcome->kind == OPC_TRY_UNINITIALISED && patterns) keep_forgotten(search);
 }

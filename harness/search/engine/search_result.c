@@ -15,7 +15,7 @@ const char *opc_search_state_name(opc_search_state_t state) {
 
 /* ---- what was accepted ---- */
 
-/* Accepted tuples that differ in shape, at most `limit`: the richest first, among equals the smallest. */
+/* Accepted tuples that differ in shape, at most `limit`: the richest first; among equals, the smallest. */
 static size_t choose(const opc_search_t *search, size_t chosen[], size_t limit) {
   size_t count = 0;
   while (count < limit) {
@@ -43,7 +43,7 @@ bool opc_search_has_tensors(const opc_operator_t *op) {
   return false;
 }
 
-/* Enough: two shapes with results of some size that depend on what is computed (where any did). */
+/* Enough: two shapes whose results have some size and depend on what is computed (if any did). */
 bool opc_search_is_rich(const opc_search_t *search, bool with_values) {
   size_t chosen[OPC_SEARCH_SHAPES_MAX], count = choose(search, chosen, OPC_SEARCH_SHAPES_MAX), rich = 0;
   for (size_t i = 0; i < count; i++)
@@ -67,21 +67,22 @@ static const opc_site_t *deepest(const opc_search_t *search) {
   return best;
 }
 
-/* Whether they are the operator's fault whatever the arguments: of several shapes, and the same mistake each time. */
+/* Whether they prove a fault of the operator, whatever the arguments: several shapes, and the same mistake each time.
+ * */
 static bool are_convincing(const opc_suspects_t *suspects) {
   bool several =
       suspects->shape_count == sizeof suspects->shapes / sizeof suspects->shapes[0] && !suspects->places_differ;
   return suspects->best.sample.arguments && (suspects->lone || several);
 }
 
-/* The tries that the operator's fault shows with, where nothing better was found; NULL: there are none. */
+/* The tries that show the operator's fault, if nothing better was found; NULL: none. */
 static const opc_suspects_t *convincing(const opc_search_t *search) {
   if (search->kept_count > 0) return NULL;
   if (are_convincing(&search->uninitialised)) return &search->uninitialised;
   return are_convincing(&search->leaves) ? &search->leaves : NULL;
 }
 
-/* No try was so much as refused, and hangs are too dear to repeat in every check. */
+/* No try was even refused, and hangs are too expensive to repeat in every check. */
 static bool only_crashes(const opc_search_t *search) {
   return search->crashes > 0 && search->crashes == search->tries && search->crashing.sample.arguments;
 }
@@ -95,7 +96,7 @@ opc_search_state_t opc_search_state(const opc_search_t *search) {
   return last && last->crash ? OPC_SEARCH_CRASHES : OPC_SEARCH_NOT_FOUND;
 }
 
-/* The words of a stub function (bridge/stub/stub_library.h). */
+/* The message of a stub function (bridge/stub/stub_library.h). */
 const char *opc_search_unprovided(const opc_search_t *search) {
   static const char subject[] = "operator ";
   const char *said = strstr(opc_text_c(&search->no_kernel), "operator called ");
@@ -218,7 +219,7 @@ static opc_status_t add_sample(const opc_search_t *search, const opc_sample_t *f
 opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set,
                                 uint64_t out_digests[OPC_SEARCH_SAMPLES_MAX], opc_error_t *error) {
   size_t chosen[OPC_SEARCH_SHAPES_MAX], count = choose(search, chosen, OPC_SEARCH_SHAPES_MAX);
-  const opc_kept_t *last_resort = NULL; /* what came of these is the finding */
+  const opc_kept_t *last_resort = NULL; /* the results of these are the finding */
   const opc_suspects_t *suspects = convincing(search);
   opc_status_t status = OPC_OK;
   if (suspects) last_resort = &suspects->best;

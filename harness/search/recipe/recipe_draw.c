@@ -1,5 +1,5 @@
-/* Arguments drawn from a recipe: sizes first, each when an expression names it, then the values. A part of the search:
- * random numbers come from its stream. */
+/* Draws arguments from a recipe: sizes first, each when an expression names it, then the values. It is a part of the
+ * search and uses the search's random stream. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,13 +19,13 @@ typedef struct draw {
   opc_rng_t *rng;
   int64_t values[OPC_RECIPE_SIZES_MAX];
   enum { SIZE_OPEN = 0, SIZE_BUSY, SIZE_KNOWN } states[OPC_RECIPE_SIZES_MAX];
-  const char *name; /* of the argument that is being drawn */
+  const char *name; /* of the argument being drawn */
   char *why;
   size_t why_size;
 } draw_t;
 
 static bool misfit(draw_t *draw, const char *format, ...) OPC_PRINTF(2, 3);
-/* The first reason stands: what comes after follows from it. */
+/* Keeps the first reason: later ones follow from it. */
 static bool misfit(draw_t *draw, const char *format, ...) {
   if (!draw->why_size || draw->why[0]) return false;
   char what[160];
@@ -79,7 +79,7 @@ static bool integer(draw_t *draw, const opc_want_t *want, int64_t *out) {
     return true;
   }
   if (want->between.low) return between(draw, &want->between, out);
-  *out = 1 + opc_rng_below(draw->rng, 3); /* "given" alone was said */
+  *out = 1 + opc_rng_below(draw->rng, 3); /* the recipe says only "given" */
   return true;
 }
 
@@ -99,13 +99,13 @@ static int compare_integers(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* `total` in `count` parts, each of them 0 or more. */
+/* Splits `total` into `count` parts, each of them 0 or more. */
 static bool lengths(draw_t *draw, int64_t total, int64_t count, int64_t *out) {
   if (total < 0 || (count == 0 && total > 0))
     return misfit(draw, "%lld lengths have no sum of %lld", (long long)count, (long long)total);
   for (int64_t i = 0; i < count; i++) out[i] = total / count;
   for (int64_t i = 0; i < total % count; i++) out[i]++;
-  for (int64_t i = 0; i + 1 < count; i++) { /* what one gives, another one takes */
+  for (int64_t i = 0; i + 1 < count; i++) { /* one part gives what another takes */
     int64_t given = opc_rng_below(draw->rng, out[i] + 1);
     out[i] -= given;
     out[opc_rng_below(draw->rng, count)] += given;
@@ -198,7 +198,7 @@ static bool fill_tensor(draw_t *draw, const opc_want_t *want, opc_tensor_spec_t 
       return true;
     case OPC_WANT_FILL_PLAIN:
       return opc_fill_read(&reader, want->fill.plain, spec) == OPC_OK || misfit(draw, "%s", error.message);
-    case OPC_WANT_FILL_RANGE: /* as a range it holds for other shapes too: those of variants */
+    case OPC_WANT_FILL_RANGE: /* a range also holds for other shapes, those of variants */
       if (!expression(draw, want->fill.bounds.low, &low) || !expression(draw, want->fill.bounds.high, &high))
         return false;
       if (low >= high)
@@ -294,7 +294,7 @@ static bool value(draw_t *draw, const opc_want_t *want, const opc_sample_t *samp
                       .floating = want->between.real_low + part * (want->between.real_high - want->between.real_low)};
     return true;
   }
-  opc_seed_t seed; /* only "given" was said */
+  opc_seed_t seed; /* the recipe says only "given" */
   opc_seed_begin(&seed, draw->rng);
   const opc_argument_t loose = {.name = (char *)(uintptr_t)want->name, .type = *want->type};
   return opc_seed_value(&seed, &loose, out) || misfit(draw, "a value of type %s cannot be made", want->type_text);

@@ -12,7 +12,7 @@ typedef struct parser {
   const char *at;
   opc_expression_name_t *value_of;
   void *context;
-  opc_expression_end_t end; /* the first thing that was wrong; a value is 0 from then on */
+  opc_expression_end_t end; /* the first error; every value is 0 after it */
   char *why;
   size_t size;
   int depth;

@@ -43,7 +43,7 @@ typedef struct naming {
   opc_status_t status;
 } naming_t;
 
-/* A name that nobody declared: an int argument that is otherwise left open, or a size. */
+/* An undeclared name: an int argument that the recipe leaves open otherwise, or a size. */
 static bool name_known(const char *name, int64_t *out, void *context) {
   naming_t *naming = context;
   opc_recipe_size_t *size;
@@ -65,7 +65,7 @@ static bool name_known(const char *name, int64_t *out, void *context) {
   return true;
 }
 
-/* An integer or an expression becomes *out, which the caller frees. */
+/* Reads an integer or an expression into *out, which the caller frees. */
 static opc_status_t read_expression(opc_json_reader_t *reader, opc_recipe_t *recipe, const json_t *json, char **out) {
   char there[64], why[128];
   int64_t value;
@@ -93,7 +93,7 @@ static opc_status_t read_bounds(opc_json_reader_t *reader, opc_recipe_t *recipe,
     if (status != OPC_OK) return status;
     opc_json_leave(reader, before);
   }
-  char *low_rest, *high_rest; /* two plain numbers can be compared here, where the mistake stands */
+  char *low_rest, *high_rest; /* plain numbers are compared here, so the error names the right position */
   long long low = strtoll(out->low, &low_rest, 10), high = strtoll(out->high, &high_rest, 10);
   if (*low_rest == '\0' && *high_rest == '\0' && low > high)
     return opc_json_fail(reader, "nothing is at least %lld and at most %lld", low, high);
@@ -111,7 +111,7 @@ static opc_status_t read_real_bounds(opc_json_reader_t *reader, const json_t *js
   }
   if (out->real_low > out->real_high)
     return opc_json_fail(reader, "nothing is at least %g and at most %g", out->real_low, out->real_high);
-  out->low = opc_string_copy(""); /* says that they are given */
+  out->low = opc_string_copy(""); /* means that they are given */
   return out->low ? OPC_OK : opc_out_of_memory(reader->error);
 }
 
@@ -126,7 +126,7 @@ static const struct {
              {"between", OPC_WANT_FILL_BETWEEN},   {"boxes", OPC_WANT_FILL_BOXES}};
 enum { FILL_COUNT = sizeof fills / sizeof fills[0] };
 
-/* Those of the sample format are read when the shape is known. */
+/* Fills of the sample format are read once the shape is known. */
 static opc_status_t read_fill(opc_json_reader_t *reader, opc_recipe_t *recipe, const json_t *json,
                               opc_want_fill_t *out) {
   static const char *const known[] = {"range",   "sorted", "offsets", "lengths", "reaching",
@@ -177,7 +177,7 @@ static opc_status_t add_choice(opc_json_reader_t *reader, const json_t *json, op
   return status;
 }
 
-/* What a value is: an expression where it is an integer, otherwise as a sample says it. */
+/* The value itself: an expression for an integer, otherwise as in a sample. */
 static opc_status_t read_is(opc_json_reader_t *reader, opc_recipe_t *recipe, const json_t *json, opc_want_t *want) {
   if (!want->type || is_integer(want->type)) return read_expression(reader, recipe, json, &want->is);
   return add_choice(reader, json, want);
@@ -274,12 +274,12 @@ static opc_status_t read_field(opc_json_reader_t *reader, opc_recipe_t *recipe, 
   if (strcmp(key, "between") == 0)
     return want->type && is_real(want->type) ? read_real_bounds(reader, json, &want->between)
                                              : read_bounds(reader, recipe, json, false, &want->between);
-  opc_status_t status = opc_json_read_boolean(reader, json, &given); /* "given" is all that is left */
+  opc_status_t status = opc_json_read_boolean(reader, json, &given); /* only "given" is left */
   want->given = given ? OPC_GIVEN_ALWAYS : OPC_GIVEN_NEVER;
   return status;
 }
 
-/* The fields that a type has. */
+/* The fields of a type. */
 static const char *const *fields_of(const opc_type_t *type) {
   static const char *const tensor[] = {"shape", "rank", "dtype", "fill", "given", NULL},
                            *const number[] = {"between", "one_of", "is", "given", NULL},
@@ -293,7 +293,7 @@ static const char *const *fields_of(const opc_type_t *type) {
   return other;
 }
 
-/* Fields of which an object has one at most: they say the same thing in two ways. */
+/* An object may have at most one field of each pair: both say the same. */
 static opc_status_t check_pairs(opc_json_reader_t *reader, const json_t *json) {
   static const char *const exclusive[][2] = {
       {"shape", "rank"}, {"items", "each"}, {"items", "length"}, {"items", "fill"}, {"each", "fill"}};
@@ -340,7 +340,7 @@ static opc_status_t read_want(opc_json_reader_t *reader, opc_recipe_t *recipe, c
   opc_status_t status = opc_json_check_fields(reader, json, known);
   if (status == OPC_OK) status = check_pairs(reader, json);
   for (size_t i = 0; status == OPC_OK && known[i];
-       i++) { /* in this order: a recipe's draws do not depend on how it was written */
+       i++) { /* in this order: draws must not depend on how the recipe was written */
     const json_t *field = json_object_get(json, known[i]);
     if (!field) continue;
     size_t before = opc_json_enter(reader, known[i]);
@@ -358,7 +358,7 @@ static bool is_name(const char *text) {
   return good && strcmp(text, "min") != 0 && strcmp(text, "max") != 0 && strlen(text) < 64;
 }
 
-/* The names come first, so that each may be used before it stands in the file. */
+/* Reads the names first, so that each may be used before its place in the file. */
 static opc_status_t read_names(opc_json_reader_t *reader, opc_recipe_t *recipe, const json_t *sizes,
                                const json_t *arguments) {
   opc_recipe_size_t *size;

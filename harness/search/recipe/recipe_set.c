@@ -59,7 +59,7 @@ const opc_recipe_t *opc_recipe_find(const opc_recipe_set_t *set, const char *ope
 
 const char *opc_recipe_origin(const opc_recipe_t *recipe) { return recipe->origin; }
 
-/* A recipe that nothing satisfies is reported now, and not after a search. */
+/* Reports an unsatisfiable recipe now, not after a search. */
 static opc_status_t try_out(const opc_recipe_t *recipe, opc_error_t *error) {
   opc_sample_t sample;
   char why[256] = "";

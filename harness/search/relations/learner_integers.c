@@ -54,7 +54,7 @@ static bool is_clean_with(opc_learner_t *learner, const attempt_t *attempt, uint
   return learn_ask(learner, &edits) == OPC_LEARN_CLEAN;
 }
 
-/* The places of the set whose growth is needed to make the attempt clean; 0: none of them does. */
+/* The places of the set that must grow to make the attempt clean; 0: none of them does it. */
 static uint32_t needed_of(opc_learner_t *learner, const attempt_t *attempt, uint32_t set) {
   if (!set) return 0;
   if (!is_clean_with(learner, attempt, set)) {
@@ -78,7 +78,7 @@ static int compare(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Ascending, each once: the numbers around the sizes that there are, beyond what the integers have. */
+/* The numbers around the existing sizes that exceed the integers, ascending, each once. */
 static size_t candidates_of(const opc_learner_t *learner, const learn_integers_t *integers, int64_t *out) {
   int64_t all[3 * LEARN_PLACES_MAX];
   size_t count = 0, kept = 0;
@@ -94,7 +94,7 @@ static size_t candidates_of(const opc_learner_t *learner, const learn_integers_t
   return kept;
 }
 
-/* Raises one element until a call is not clean. False: none was. */
+/* Raises one element until a call is not clean. False: no such call. */
 static bool raise_element(opc_learner_t *learner, size_t index, size_t element, int64_t *out_value, int64_t *out_clean,
                           opc_learn_outcome_t *out_outcome) {
   const learn_integers_t *integers = &learner->integers[index];
@@ -165,7 +165,8 @@ static void learn_order(opc_learner_t *learner, size_t index) {
   learn_add(learner, &relation);
 }
 
-/* One more is too many, one moved is not. The smallest is made larger: were it a bound it would hold. */
+/* In a sum, one more breaks the call, and one moved does not. The smallest integer grows: if it were a bound, the call
+ * would stay clean. */
 static bool learn_sum(opc_learner_t *learner, size_t index) {
   const learn_integers_t *integers = &learner->integers[index];
   const opc_integers_t *own = &integers->own;
@@ -197,7 +198,7 @@ static bool learn_sum(opc_learner_t *learner, size_t index) {
   return true;
 }
 
-/* Other integers have it for a bound or a sum already. */
+/* Other integers have it as a bound or a sum already. */
 static bool is_place(const opc_learner_t *learner, const char *path) {
   for (size_t i = 0; i < learner->relations->count; i++) {
     const opc_relation_t *relation = &learner->relations->items[i];
@@ -207,7 +208,7 @@ static bool is_place(const opc_learner_t *learner, const char *path) {
   return false;
 }
 
-/* Whether there may be a 0 among them; of lengths another one takes what it had. */
+/* Whether one of them may be 0; for lengths, another one takes its value. */
 static void learn_lowest(opc_learner_t *learner, size_t index, bool is_sum) {
   const learn_integers_t *integers = &learner->integers[index];
   const opc_integers_t *own = &integers->own;

@@ -21,7 +21,7 @@ static uint32_t places_of(const opc_learner_t *learner, int64_t size) {
   return set;
 }
 
-/* The tensors' dimensions of the set. */
+/* Those of the set that are dimensions of tensors. */
 static uint32_t dimensions_of(const opc_learner_t *learner, uint32_t set) {
   for (size_t i = 0; i < learner->place_count; i++)
     if (learner->places[i].dim == OPC_PLACE_INTEGER) set &= ~(UINT32_C(1) << i);
@@ -30,7 +30,7 @@ static uint32_t dimensions_of(const opc_learner_t *learner, uint32_t set) {
 
 static bool has_several(uint32_t set) { return (set & (set - 1)) != 0; }
 
-/* The smallest part of the set, with the place, that is clean when it changes; 0: none. */
+/* The smallest part of the set, with the place, that stays clean when it changes; 0: none. */
 static uint32_t smallest_of(opc_learner_t *learner, uint32_t set, size_t place, int64_t by) {
   const uint32_t own = UINT32_C(1) << place;
   set |= own;
@@ -50,7 +50,7 @@ static uint32_t smallest_of(opc_learner_t *learner, uint32_t set, size_t place, 
   return 0;
 }
 
-/* Clean both larger and smaller: what shows in one direction only is an accident of the values. */
+/* Clean both larger and smaller: a change that is clean in one direction only is an accident of the values. */
 static bool holds_both_ways(opc_learner_t *learner, uint32_t set, int64_t size, int64_t by) {
   if (by > 0) return is_clean(learner, set, -1) || (size >= 4 && is_clean(learner, set, -size / 2));
   return is_clean(learner, set, 1) || is_clean(learner, set, size);
@@ -67,7 +67,7 @@ static void join(opc_learner_t *learner, uint32_t set) {
   }
 }
 
-/* A place that does not change alone: the others that change with it. */
+/* For a place that does not change alone: finds the others that change with it. */
 static void learn_group(opc_learner_t *learner, size_t place, int64_t by) {
   const learn_place_t *own = &learner->places[place];
   const uint32_t same = places_of(learner, own->size);
@@ -110,7 +110,7 @@ static void add_group(opc_learner_t *learner, int group) {
   else opc_relation_clear(&relation);
 }
 
-/* Of integers one more may be clean where many more are not: they count something. */
+/* One more integer may be clean where many more are not: they count something. */
 static void learn_many(opc_learner_t *learner, size_t index) {
   const learn_place_t *place = &learner->places[index];
   opc_relation_t relation = {.kind = OPC_RELATION_UNKNOWN};
@@ -121,8 +121,8 @@ static void learn_many(opc_learner_t *learner, size_t index) {
   learn_add(learner, &relation);
 }
 
-/* A size that can neither grow nor shrink, with others or alone. Where two more and two less are clean it has to be
- * even. What grows in no way, and shrinks, has something to do with something that was not found out. */
+/* A size that can neither grow nor shrink, with others or alone. If two more and two less are clean, it must be even. A
+ * size that shrinks but cannot grow depends on something unknown. */
 static void learn_fixed(opc_learner_t *learner, size_t index) {
   const learn_place_t *place = &learner->places[index];
   opc_relation_t relation = {.kind = OPC_RELATION_FIXED, .number = place->size};
@@ -145,8 +145,8 @@ static void learn_fixed(opc_learner_t *learner, size_t index) {
   learn_add(learner, &relation);
 }
 
-/* A tensor with elements has no size among these: with no batch left there is nothing, without a table there are still
- * those that look things up. */
+/* Some tensor with elements has no size in the set. Without a batch nothing is left; without a table, the tensors that
+ * index it are left. */
 static bool leaves_others(const opc_learner_t *learner, uint32_t set) {
   for (size_t i = 0; i < learner->place_count; i++) {
     const learn_place_t *place = &learner->places[i];
@@ -174,8 +174,8 @@ static bool is_broken_by(opc_learner_t *learner, uint32_t set, int64_t by, bool 
   return learn_is_broken(learn_ask(learner, &edits));
 }
 
-/* Others may be read as far as this one once was: what becomes much smaller shows it. And where others stay, that
- * nothing is left here need not be allowed. */
+/* Others may be read as far as this one originally reached: a much smaller size shows it. If other tensors keep
+ * elements, this one need not be allowed to be empty. */
 static void learn_least(opc_learner_t *learner, uint32_t set, bool smaller_is_clean) {
   int64_t least = INT64_MAX;
   for (size_t i = 0; i < learner->place_count; i++)
@@ -200,7 +200,7 @@ static void learn_least_of_all(opc_learner_t *learner) {
   }
 }
 
-/* A size of 0 or 1 says nothing of what it has to do with others, where there are others. */
+/* A size of 0 or 1 does not show how it relates to others, if there are others. */
 static void leave_small(opc_learner_t *learner) {
   bool others = learner->integers_count > 0;
   for (size_t i = 1; i < learner->place_count; i++)
@@ -213,7 +213,7 @@ static void leave_small(opc_learner_t *learner) {
   }
 }
 
-/* The smallest size above this one; INT64_MAX: there is none. */
+/* The smallest size above this one; INT64_MAX: none. */
 static int64_t next_size(const opc_learner_t *learner, int64_t above) {
   int64_t next = INT64_MAX;
   for (size_t i = 0; i < learner->place_count; i++) {

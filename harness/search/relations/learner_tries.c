@@ -15,7 +15,7 @@ static bool is_avoided(const opc_learner_t *learner, const learn_edit_t *edit) {
   return edit->kind == LEARN_ELEMENT && learner->values_avoided[argument];
 }
 
-/* True when the question has no answer, and never will. */
+/* True when the question has no answer, now or later. */
 static bool leave_out(opc_learner_t *learner, const learn_edits_t *edits) {
   const bool spent =
       learner->asked == learner->answered && (learner->stopped || learner->answered == OPC_LEARNER_TRIES_MAX);
@@ -28,7 +28,7 @@ static bool leave_out(opc_learner_t *learner, const learn_edits_t *edits) {
   return left_out;
 }
 
-/* What is changed last hangs: an element behind the sizes that make room for it. */
+/* The last edit causes the hang: an element comes after the sizes that make room for it. */
 static void note_hang(opc_learner_t *learner, const learn_edits_t *edits) {
   learner->hangs++;
   if (edits->count == 0) return;

@@ -9,7 +9,7 @@
 
 enum { ELEMENTS_MAX = 1 << 18, INTEGERS_MAX = 4096 /* of a tensor */, LIST_MAX = 4 };
 
-/* ---- what there is to change ---- */
+/* ---- places and integers that can change ---- */
 
 static bool is_integral(const opc_tensor_spec_t *spec) {
   opc_dtype_class_t class_ = opc_dtype_class(spec->dtype);
@@ -79,7 +79,7 @@ static bool collect(opc_learner_t *learner) {
   return made;
 }
 
-/* Random integers as they are in a run with this seed, so that one of them can be changed. */
+/* Writes out random integers as a run with this seed has them, so that one of them can be changed. */
 static bool write_out(opc_learner_t *learner, uint64_t seed) {
   bool made = true;
   for (size_t i = 0; i < learner->integers_count && made; i++) {
@@ -103,7 +103,7 @@ bool opc_learner_is_worth_it(const opc_operator_t *op, const opc_sample_t *sampl
   opc_variant_tensors_t tensors = {0};
   size_t dimensions = 0, integers = 0;
   int64_t elements = 0;
-  /* Collecting takes no const for the sake of those who change what is found. */
+  /* Collecting takes no const because other callers change what it finds. */
   if (opc_variant_tensors_collect((opc_sample_t *)sample, op, &tensors, NULL) != OPC_OK) return false;
   for (size_t i = 0; i < tensors.count; i++) {
     const opc_tensor_spec_t *spec = tensors.items[i].value->tensor;
@@ -211,9 +211,9 @@ void opc_learner_hung(const opc_learner_t *learner, bool *arguments) {
     arguments[i] |= learner->avoided[i] || learner->values_avoided[i];
 }
 
-/* ---- what was learned ---- */
+/* ---- learned relations ---- */
 
-/* n is at most a size, or at least so much, and known to equal a size. */
+/* n is at most a size, or at least so much, and is known to equal a size. */
 static bool is_implied(const opc_relations_t *relations, const opc_relation_t *bound) {
   const bool least = bound->kind == OPC_RELATION_LEAST && bound->values;
   for (size_t i = 0; i < relations->count && (bound->place_count > 0 || least); i++) {

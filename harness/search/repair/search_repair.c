@@ -1,11 +1,11 @@
-/* From a rejection's message to edited arguments: the families in the order of what each was worth when measured, and
- * how many candidates each may make of one message. A new family is a row and a function. */
+/* Turns a rejection's message into edited arguments. The families stand in the order of their measured worth, with the
+ * number of candidates that each may make of one message. A new family is a row and a function. */
 #include "search/repair/search_repair.h"
 
 static const struct {
   opc_search_family_t family;
   void (*run)(opc_repair_t *r);
-  size_t limit; /* candidates of one message */
+  size_t limit; /* candidates per message */
 } repairs[] = {
     {OPC_FAMILY_RANK_FROM_TO, opc_repair_rank_from_to, 8},
     {OPC_FAMILY_SHAPE_PAIR, opc_repair_shape_pair, 6},

@@ -1,4 +1,4 @@
-/* What the families do with a message's tuple: candidates begun and ended, questions about its slots. */
+/* What the families do with a message's tuple: begin and end candidates, ask about its slots. */
 #include "search/repair/search_repair.h"
 
 bool opc_repair_begin(opc_repair_t *r) {

@@ -1,11 +1,11 @@
-/* Repairs of shapes: ranks, sizes, and what relates them. */
+/* Repairs of shapes: ranks, sizes, and their relations. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "search/repair/search_repair.h"
 
-/* Changes one size and fills again what depends on it. */
+/* Changes one size and refills the values that depend on it. */
 static void set_dim(opc_repair_t *r, size_t slot, int dim, int64_t size) {
   if (!opc_repair_begin(r)) return;
   bool changed = opc_edit_dim(r->copy[slot].value, dim, size);
@@ -24,7 +24,7 @@ static void set_rank(opc_repair_t *r, size_t slot, int wanted) {
   }
 }
 
-/* Tensors of a rank that the text says it found; of any rank where it says none. */
+/* Tensors of the rank that the text says it found; of any rank if it names none. */
 static bool has_found_rank(const opc_repair_t *r, size_t slot) {
   const opc_clue_t *clue = r->clue;
   bool fits = clue->ranks_found_count == 0;
@@ -88,7 +88,7 @@ void opc_repair_shape_pair(opc_repair_t *r) {
   }
 }
 
-/* "shape '[1, 2, 1, 1]' is invalid for input of size 4": whatever has 4 elements is to have 2. */
+/* "shape '[1, 2, 1, 1]' is invalid for input of size 4": a tensor with 4 elements gets 2. */
 void opc_repair_view(opc_repair_t *r) {
   const opc_clue_t *clue = r->clue;
   static const char words[] = "' is invalid for input of size ";
@@ -111,7 +111,7 @@ void opc_repair_view(opc_repair_t *r) {
   }
 }
 
-/* The dimension that the text speaks of ("shape[1]", "size(1)", "dimension 1"); -1: none. */
+/* The dimension that the text names ("shape[1]", "size(1)", "dimension 1"); -1: none. */
 static int dimension_in(const char *lower) {
   static const char *const marks[] = {"shape[", "size(", "sizes[", "sizes()[", "dimension ", "dim "};
   for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
@@ -141,7 +141,7 @@ void opc_repair_got_expected(opc_repair_t *r) {
   }
 }
 
-/* A shape as the text writes it; a name keeps the size that the tensor has there, and equal names are equal. */
+/* A shape as the text writes it. A name keeps the tensor's size there, and equal names are equal. */
 static bool apply_literal(opc_value_t *tensor, const opc_tuple_t *literal) {
   int64_t sizes[OPC_MAX_DIMS], letters['Z' + 1] = {0};
   const opc_tensor_spec_t *spec = tensor->tensor;
@@ -184,8 +184,7 @@ typedef struct term {
   int dim;
 } term_t;
 
-/* The tensor that a variable of the text is called after: the longest argument name that it begins with. count: none.
- */
+/* The tensor that a variable of the text is named after: the longest argument name that it begins with. count: none. */
 static size_t tensor_called(const opc_repair_t *r, const char *start, const char *end) {
   size_t best = r->count, best_length = 0;
   for (size_t i = 0; i < r->count; i++) {
@@ -226,7 +225,7 @@ void opc_repair_expression(opc_repair_t *r) {
       if (!opc_repair_begin(r)) return;
       int64_t size = opc_repair_spec(r, terms[from].slot)->sizes[terms[from].dim];
       bool changed = opc_edit_dim(r->copy[terms[to].slot].value, terms[to].dim, size);
-      /* Factors of the expression that are arguments (groups) are out of the way at 1. */
+      /* Arguments that are factors of the expression (groups) have no effect at 1. */
       for (size_t i = 0; i < r->count; i++) {
         bool factor = opc_repair_is_integer(r, i) && (r->named[i] > 0 || opc_seed_is_group(opc_repair_name(r, i)));
         if (factor) changed |= opc_edit_number(r->copy[i].value, 1);
@@ -291,7 +290,7 @@ static void share(opc_repair_t *r, share_t what, size_t from, size_t to) {
 static void all_like_first(opc_repair_t *r, bool batch) {
   size_t first = r->count;
   bool changed = false;
-  for (size_t i = 0; i < r->count; i++) /* of the sample's order, not of the text's */
+  for (size_t i = 0; i < r->count; i++) /* in the sample's order, not the text's */
     if (opc_repair_is_tensor(r, i) && (first == r->count || r->order[i] < r->order[first])) first = i;
   if (first == r->count || (batch && opc_repair_spec(r, first)->ndim == 0) || !opc_repair_begin(r)) return;
   const opc_tensor_spec_t *spec = opc_repair_spec(r, first);
@@ -306,7 +305,7 @@ static void all_like_first(opc_repair_t *r, bool batch) {
 }
 
 void opc_repair_same_shape(opc_repair_t *r) {
-  enum { TENSORS_MAX = 6 }; /* pairs of more are too many */
+  enum { TENSORS_MAX = 6 }; /* more tensors make too many pairs */
   size_t tensors[TENSORS_MAX], count = 0;
   if (!opc_clue_has(
           r->clue,
@@ -330,7 +329,7 @@ void opc_repair_same_shape(opc_repair_t *r) {
 
 /* ---- numbers of the text as sizes ---- */
 
-/* "size of tensor a (3) must match tensor b (4)": whatever is 3 becomes 4, and the reverse. */
+/* "size of tensor a (3) must match tensor b (4)": every 3 becomes 4, and the reverse. */
 void opc_repair_number_swap(opc_repair_t *r) {
   enum { PAIRS_MAX = 4 };
   for (size_t k = 0; k + 1 < r->clue->number_count && k < PAIRS_MAX; k++) {

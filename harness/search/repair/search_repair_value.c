@@ -1,4 +1,4 @@
-/* Repairs of everything but shapes: dtypes, numbers, lists, strings, what may be left out. */
+/* Repairs of everything but shapes: dtypes, numbers, lists, strings, optional arguments. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 /* ---- dtypes ---- */
 
-/* Tensors of the dtype that the text says it found, or of any other than wanted where it says none. */
+/* Tensors of the dtype that the text says it found; of any unwanted dtype if it names none. */
 static bool has_found_dtype(const opc_repair_t *r, size_t slot) {
   if (!opc_repair_is_tensor(r, slot)) return false;
   return r->clue->dtype_found_count == 0 || opc_repair_spec(r, slot)->dtype == r->clue->dtype_found[0];
@@ -18,7 +18,7 @@ void opc_repair_scalar_type(opc_repair_t *r) {
   for (size_t k = 0; k < clue->dtype_wanted_count; k++) {
     bool changed = false;
     for (size_t i = 0; i < r->count; i++) {
-      /* What was found says more than a name: the name may be a local variable's. */
+      /* The found dtype says more than a name: the name may be a local variable's. */
       if (!has_found_dtype(r, i) || (clue->dtype_found_count == 0 && !opc_repair_is_meant(r, i))) continue;
       if (!opc_repair_begin(r)) return;
       opc_repair_end(r, opc_edit_dtype(r->copy[i].value, clue->dtype_wanted[k]));
@@ -50,8 +50,8 @@ void opc_repair_not_implemented(opc_repair_t *r) {
   }
 }
 
-/* What is quantised stands alone beside the numbers that it is made of. A kernel that refuses a dtype names the one
- * that it was given, and float8 at most in the name of what it dispatches. */
+/* The quantised tensor is the only one beside the numbers that it is made of. A kernel that refuses a dtype names the
+ * given one; float8 appears at most in the name of its dispatch. */
 void opc_repair_float8(opc_repair_t *r) {
   const opc_clue_t *clue = r->clue;
   bool says_so = opc_clue_has(clue, "fp8|float8|e4m3|e5m2"), refuses = opc_clue_has(clue, "not implemented for");
@@ -69,7 +69,7 @@ void opc_repair_float8(opc_repair_t *r) {
   }
 }
 
-/* "Inconsistency of tensor type: weight": which it should be is not said. */
+/* "Inconsistency of tensor type: weight": the text does not say which type it should be. */
 void opc_repair_dtype_unsaid(opc_repair_t *r) {
   static const opc_dtype_t dtypes[] = {OPC_DTYPE_UINT8,   OPC_DTYPE_FLOAT8_E4M3FN, OPC_DTYPE_INT32, OPC_DTYPE_FLOAT16,
                                        OPC_DTYPE_FLOAT32, OPC_DTYPE_BFLOAT16,      OPC_DTYPE_INT64, OPC_DTYPE_INT8};
@@ -86,10 +86,10 @@ void opc_repair_dtype_unsaid(opc_repair_t *r) {
   }
 }
 
-/* An argument that is a dtype says that of a tensor: one of the two is changed to the other. */
+/* A dtype argument states the dtype of a tensor: one of the two is changed to match the other. */
 static void match_dtype_argument(opc_repair_t *r, size_t argument) {
   const opc_value_t *said = &r->sample->arguments[argument];
-  for (size_t i = 0; i < r->count; i++) { /* tensors that the text names come first */
+  for (size_t i = 0; i < r->count; i++) { /* tensors named by the text come first */
     if (!opc_repair_is_tensor(r, i) || opc_repair_spec(r, i)->dtype == said->dtype || !opc_repair_is_meant(r, i))
       continue;
     if (!opc_repair_begin(r)) return;
@@ -146,7 +146,7 @@ static void set_integers(opc_repair_t *r, int64_t below, int64_t number) {
   opc_repair_end(r, changed);
 }
 
-/* No size is: a number that it is computed from is wrong ("computed output dims: (4, -3)"). */
+/* A size is never negative: it was computed from a wrong number ("computed output dims: (4, -3)"). */
 static bool has_negative(const opc_clue_t *clue) {
   bool negative = false;
   for (size_t i = 0; i < clue->number_count; i++) negative |= clue->numbers[i] < 0;
@@ -159,7 +159,7 @@ void opc_repair_number_range(opc_repair_t *r) {
       "positive|greater|at least|negative|must be|>|zero|invalid|larger|less|between|smaller|range|too small|too large|"
       "should be|expected";
   if (!opc_clue_has(r->clue, words) && !has_negative(r->clue)) return;
-  set_integers(r, 1, 1); /* several are often wrong at once, and the text names the first only */
+  set_integers(r, 1, 1); /* several are often wrong at once, and the text names only the first */
   for (size_t k = 0; k < sizeof choices / sizeof choices[0]; k++) {
     for (size_t i = 0; i < r->count && r->certainty > 0; i++) {
       if (opc_repair_is_number(r, i) && opc_repair_is_meant(r, i)) opc_repair_set_number(r, i, choices[k]);
@@ -213,7 +213,8 @@ static const opc_type_t *type_of(const opc_repair_t *r, size_t argument) {
   return type->kind == OPC_TYPE_OPTIONAL ? type->element : type;
 }
 
-/* The numbers of the text, then what the first tensor's rank suggests: one a dimension, one a dimension of space. */
+/* The numbers of the text, then what the first tensor's rank suggests: one per dimension, one per dimension of space.
+ * */
 static void set_lengths(opc_repair_t *r, size_t argument) {
   for (size_t k = 0; k < r->clue->number_count; k++) {
     if (r->clue->numbers[k] > 0 && r->clue->numbers[k] <= 8) set_length(r, argument, (size_t)r->clue->numbers[k]);
@@ -227,7 +228,7 @@ static void set_lengths(opc_repair_t *r, size_t argument) {
   }
 }
 
-/* "the lists must have the same length": that of the first. */
+/* "the lists must have the same length": all get the length of the first. */
 static void set_lengths_alike(opc_repair_t *r) {
   size_t length = 0;
   bool changed = false;
@@ -270,7 +271,7 @@ static void set_string(opc_repair_t *r, size_t argument, const char *word, size_
   }
 }
 
-/* Words in quotes, or where choices are listed ("must be either add or multiply"). */
+/* Words in quotes, or in a list of choices ("must be either add or multiply"). */
 static void set_strings(opc_repair_t *r, size_t argument) {
   static const char *const marks[] = {"either ", "one of ", "must be "};
   static const char separators[] = " ,.;:'\"()[]";
@@ -297,7 +298,7 @@ void opc_repair_string_word(opc_repair_t *r) {
   }
 }
 
-/* ---- what may be left out ---- */
+/* ---- optional arguments ---- */
 
 void opc_repair_optional(opc_repair_t *r) {
   enum { DRAWS = 6 };
@@ -317,7 +318,7 @@ void opc_repair_optional(opc_repair_t *r) {
   }
 }
 
-/* The named arguments anew, and every switch the other way. */
+/* Draws the named arguments anew, and flips every switch. */
 void opc_repair_named(opc_repair_t *r) {
   enum { DRAWS = 3 };
   for (size_t a = 0; a < r->op->argument_count; a++) {
