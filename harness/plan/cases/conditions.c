@@ -4,7 +4,7 @@
 
 #include "model/schema/functionalise.h"
 
-/* ---- of an operator ---- */
+/* ---- conditions on an operator ---- */
 
 static bool takes_tensor(const opc_operator_t *op) {
   for (size_t i = 0; i < op->argument_count; i++)
@@ -36,7 +36,7 @@ static bool has_no_alias(const opc_operator_t *op) {
   return true;
 }
 
-/* The C++ fallback unwraps tensors and lists of them; the kernel would see the wrapper of one in another place. */
+/* The C++ fallback unwraps tensors and lists of them; in other places the kernel would see a tensor's wrapper. */
 static bool is_unwrapped(const opc_operator_t *op) {
   for (size_t i = 0; i < op->argument_count; i++) {
     const opc_type_t *type = &op->arguments[i].type;
@@ -67,14 +67,14 @@ static bool has_tag_of(const opc_operator_t *op, const char *const *tags) {
   return false;
 }
 
-/* ---- of a sample ---- */
+/* ---- conditions on a sample ---- */
 
 typedef struct tensor_facts {
   size_t count;
-  size_t floating; /* how many of them are */
+  size_t floating; /* the number of floating ones */
   bool float8;
   int64_t numel_max;
-  int64_t size; /* the last of the first tensor that has dimensions; 0: none has */
+  int64_t size; /* the last size of the first tensor with dimensions; 0: none has any */
 } tensor_facts_t;
 
 static tensor_facts_t facts_of(const opc_sample_t *sample) {
@@ -108,7 +108,7 @@ int64_t opc_case_size(const opc_case_rule_t *rule, const opc_sample_t *sample) {
   return rule->size == OPC_LAST_OF_FIRST_TENSOR ? facts_of(sample).size : 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all conditions ---- */
 
 static bool operator_holds(unsigned when, const opc_operator_t *op) {
   return (!(when & OPC_WHEN_TAKES_TENSOR) || takes_tensor(op)) &&

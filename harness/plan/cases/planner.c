@@ -9,15 +9,15 @@
 #include "plan/variant/variant_change.h"
 #include "plan/variant/variant_table.h"
 
-#define CALLED ".called" /* behind a method's name */
+#define CALLED ".called" /* after a method's name */
 #define USED "used"
 
-/* Of cases that no row asks for. */
+/* For cases that no row asks for. */
 static const opc_case_rule_t refusal_case = {.why = "the sample states that the operator refuses it"};
 static const opc_case_rule_t no_call_case = {.why = "there is nothing to call, and the case says why"};
 
-/* What families are for, whoever asks for them. A model is compiled for its inputs' sizes and dtypes, and a constructor
- * has its own: nothing of those is varied. */
+/* Where families apply, whichever row asks for them. A model is compiled for its inputs' sizes and dtypes, and a
+ * constructor has its own: none of these vary. */
 static const struct {
   unsigned families, devices, kinds; /* kinds: bits of opc_operator_kind_t */
 } limits[] = {
@@ -36,12 +36,12 @@ typedef struct plan {
   const opc_plan_request_t *request;
   const opc_case_table_t *table;
   const opc_plan_device_t *device;
-  opc_planned_case_t planned; /* what every case of this walk has */
+  opc_planned_case_t planned; /* shared by every case of this walk */
   opc_plan_emit_t *emit;
   void *context;
   opc_plan_part_t part;
   bool stopped;
-  opc_status_t status; /* of a callback, which cannot return one */
+  opc_status_t status; /* of a callback, which cannot return a status */
   opc_error_t *error;
 } plan_t;
 
@@ -84,7 +84,7 @@ static const opc_case_rule_t *rule_of_unchecked(const opc_case_table_t *table, c
   return rule_of_samples(table, sample->uninitialised ? OPC_UNINITIALISED : OPC_UNCHECKED);
 }
 
-/* Of the row's families those that exist for this operator on this device. */
+/* The row's families that exist for this operator on this device. */
 static unsigned rule_families(const plan_t *plan, const opc_case_rule_t *rule) {
   unsigned families = rule->families;
   for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
@@ -101,7 +101,7 @@ static bool name_matches(const opc_case_rule_t *rule, const char *variant) {
 
 typedef bool variant_use_t(const char *variant, const opc_sample_t *sample, void *context);
 
-/* A name that is no pattern, or the name with the size that the row chooses. */
+/* A name without a pattern, or the name with the size that the row chooses. */
 static const char *rule_variant_name(const opc_case_rule_t *rule, const opc_sample_t *base, char *out, size_t size) {
   if (rule->families == OPC_VARIANT_PLAIN) return "plain";
   if (rule->names && !strpbrk(rule->names, "*?[\\")) return rule->names;
@@ -126,7 +126,7 @@ static bool use_filtered(const char *variant, const opc_sample_t *sample, void *
   return filtered->use(variant, sample, filtered->context);
 }
 
-/* Those of one row alone. A variant that can be named is built without those beside it. */
+/* The variants of one row alone. A named variant is built without its neighbours. */
 static opc_status_t rule_variants(const plan_t *plan, const opc_case_rule_t *rule, const opc_sample_t *base,
                                   variant_use_t *use, void *context) {
   char text[OPC_VARIANT_NAME_SIZE];
@@ -146,7 +146,7 @@ static opc_status_t rule_variants(const plan_t *plan, const opc_case_rule_t *rul
   return status == OPC_ERR_NOT_FOUND ? OPC_OK : status;
 }
 
-/* ---- which rows have a say ---- */
+/* ---- which rows apply ---- */
 
 static bool note_fit(const char *variant, const opc_sample_t *sample, void *context) {
   (void)variant;
@@ -163,7 +163,7 @@ static bool fits(plan_t *plan, const opc_case_rule_t *rule, const opc_sample_t *
   return fit;
 }
 
-/* The row has something to say about the variants of this accepted sample. */
+/* The row applies to the variants of this accepted sample. */
 static bool is_active(plan_t *plan, const opc_case_rule_t *rule) {
   size_t index = plan->planned.index;
   if (!(rule_devices(rule) & plan->device->bit) || !(rule_samples(rule) & OPC_ACCEPTED)) return false;
@@ -176,7 +176,7 @@ static bool is_active(plan_t *plan, const opc_case_rule_t *rule) {
   return plan->status == OPC_OK;
 }
 
-/* Most kernels refuse float8, and those that take it take these two: the others are for samples that hold some. */
+/* Most kernels refuse float8, and the rest take these two: the others are only for samples that hold some. */
 static bool is_swept(opc_dtype_t dtype, bool sample_has_float8) {
   return !opc_dtype_is_float8(dtype) || sample_has_float8 || dtype == OPC_DTYPE_FLOAT8_E4M3FN ||
          dtype == OPC_DTYPE_FLOAT8_E5M2;
@@ -198,7 +198,7 @@ static bool sweep_has(const opc_case_rule_t *rule, opc_dtype_t dtype, bool sampl
   return false;
 }
 
-/* An earlier row than `end` gives these arguments. */
+/* A row before `end` gives these arguments. */
 static bool is_given(plan_t *plan, const opc_case_rule_t *end, const char *variant, opc_dtype_t dtype, bool float8) {
   unsigned families = opc_variant_facts(variant).families;
   for (const opc_case_rule_t *rule = plan->table->rules; rule < end; rule++)
@@ -216,7 +216,7 @@ static opc_voucher_t voucher_of(const opc_sample_t *base) {
       return base->by_recipe ? OPC_VOUCHER_RECIPE : OPC_VOUCHER_SEARCHED;
     case OPC_SAMPLE_RECORDED:
       return OPC_VOUCHER_RECORDED;
-    case OPC_SAMPLE_NONE: /* one that a program made, and no file */
+    case OPC_SAMPLE_NONE: /* made by a program, not read from a file */
     case OPC_SAMPLE_FILE:
       break;
   }
@@ -239,8 +239,8 @@ static size_t count_tensors(const opc_sample_t *sample, const opc_operator_t *op
 static opc_standing_t standing_of(const opc_operator_t *op, const opc_planned_case_t *planned) {
   const opc_sample_t *base = planned->base;
   opc_standing_t standing = {.voucher = voucher_of(base), .plain = opc_planned_is_unmodified(planned)};
-  /* What NaN or the largest numbers do to an index, or another dtype in one of several tensors, nobody has to expect.
-   */
+  /* Nobody has to expect the effect of NaN or the largest numbers on an index, or of another dtype in one of several
+   * tensors. */
   if (base->unchecked || (planned->facts.families & (OPC_VARIANT_SPECIAL | OPC_VARIANT_CAST)))
     standing.change = OPC_INPUT_ALONE;
   else if ((planned->facts.families & OPC_VARIANT_SHAPE) && planned->facts.changed == OPC_CHANGED_ONE &&
@@ -270,7 +270,7 @@ static bool give_variant(plan_t *plan, const opc_case_rule_t *rule, const char *
   return give(plan, planned);
 }
 
-/* At the sample's own dtype: the first row that wants the variant has it. */
+/* At the sample's own dtype: the first row that wants a variant gets it. */
 typedef struct own_rows {
   plan_t *plan;
   const opc_case_rule_t *rules[64];
@@ -290,8 +290,8 @@ static bool give_own(const char *variant, const opc_sample_t *sample, void *cont
   return true;
 }
 
-/* A confirmation runs one case after another, each by its id: to go through hundreds of variants for each would take
- * longer than the cases. */
+/* A confirmation runs the cases one by one, each by its id: walking hundreds of variants for each would take longer
+ * than the cases. */
 static void give_only_variant(plan_t *plan, own_rows_t *own) {
   opc_sample_t variant;
   const char *name = plan->request->only->variant;
@@ -350,7 +350,7 @@ static bool give_dtype(const char *variant, const opc_sample_t *sample, void *co
 
 static void plan_other_dtypes(plan_t *plan, const opc_case_rule_t *rule) {
   dtype_step_t step = {.plan = plan, .rule = rule, .float8 = opc_sample_has_float8(plan->planned.base)};
-  bool in_order = rule->dtypes.sweep == OPC_SWEEP_REPRESENTATIVE; /* the list's; else that of dtype.def */
+  bool in_order = rule->dtypes.sweep == OPC_SWEEP_REPRESENTATIVE; /* the list's order; otherwise that of dtype.def */
   int count = in_order ? (int)(sizeof representative / sizeof *representative) : OPC_DTYPE_COUNT;
   for (int i = in_order ? 0 : OPC_DTYPE_OTHER + 1; i < count && !plan->stopped && plan->status == OPC_OK; i++) {
     step.dtype = in_order ? representative[i] : (opc_dtype_t)i;
@@ -360,8 +360,8 @@ static void plan_other_dtypes(plan_t *plan, const opc_case_rule_t *rule) {
   }
 }
 
-/* The class as it is, each of its methods in a case of its own (one that crashes costs its own case), and after calls
- * of them. */
+/* The class itself, each of its methods in a separate case (a crash costs only that case), and the class after calls of
+ * them. */
 static void plan_class(plan_t *plan) {
   const opc_operator_t *op = plan->request->op;
   char variant[96];
@@ -448,7 +448,7 @@ opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, si
     if (part == OPC_PLAN_SAMPLES_THEMSELVES) plan_refused(&plan);
   } else if (base->unchecked) {
     const opc_case_rule_t *rule = rule_of_unchecked(plan.table, base);
-    /* What crashes is not to keep the samples from their turn; what returned is one of them. */
+    /* A crashing sample must not cost the others their turn; one that returned is planned with them. */
     const opc_plan_part_t turn = base->uninitialised ? OPC_PLAN_SAMPLES_THEMSELVES : OPC_PLAN_VARIANTS;
     if (rule && part == turn) give_plain(&plan, rule, OPC_PLAN_CHECK);
   } else if (request->op->kind == OPC_OPERATOR_CLASS) {
@@ -468,7 +468,7 @@ opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, si
 
 /* ---- all cases ---- */
 
-/* Why there is nothing to call with on a device, or nothing to learn; NULL: there is. */
+/* Why a device has nothing to call with, or nothing to learn; NULL: it has. */
 static const char *nothing_to_run(const opc_plan_request_t *request, const opc_case_table_t *table,
                                   const opc_plan_device_t *device, opc_skip_reason_t *out_reason) {
   size_t checked = 0;

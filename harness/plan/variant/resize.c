@@ -14,8 +14,8 @@ static void forget(opc_fill_t *fill) {
   fill->kind = OPC_FILL_ZEROS;
 }
 
-/* Explicit values have to be as many as elements: they repeat, so that what is valid for the operator (an index) stays
- * so. */
+/* There must be as many explicit values as elements. They repeat, so that values valid for the operator (an index) stay
+ * valid. */
 static bool refill(opc_fill_t *fill, int64_t numel) {
   if (fill->kind == OPC_FILL_FILE && numel > 0) return false;
   if (fill->kind == OPC_FILL_FILE || (fill->kind == OPC_FILL_VALUES && (numel == 0 || fill->value_count == 0))) {
@@ -44,7 +44,7 @@ bool opc_variant_resize(opc_tensor_spec_t *spec, int ndim, const int64_t *sizes)
   spec->storage_offset = offset;
   spec->storage_size = opc_tensor_spec_needed(spec);
   if (spec->storage_size < offset) spec->storage_size = offset;
-  /* A storage that others use too stays as large as they need it. */
+  /* A storage shared with others stays as large as they need it. */
   if (spec->storage && spec->storage_size < storage_size) spec->storage_size = storage_size;
   return true;
 }
@@ -57,7 +57,7 @@ static bool tensor_resize(opc_tensor_spec_t *spec, const int64_t *sizes, opc_res
   return true;
 }
 
-/* ---- all of them ---- */
+/* ---- all tensors ---- */
 
 bool opc_resize_where_size(const opc_variant_tensor_t *tensor, size_t number, int dim, void *context) {
   (void)number;

@@ -1,4 +1,4 @@
-/* Names of variants, and what a name does to a sample: each of its steps is a row of variant.def. */
+/* Names of variants, and what a name does to a sample: each step of a name is a row of variant.def. */
 #include "plan/variant/variant.h"
 
 #include <stdio.h>
@@ -38,7 +38,7 @@ const size_t opc_transformation_count = sizeof opc_transformations / sizeof opc_
 
 /* ---- names ---- */
 
-/* The row of a transformation's name, its parameter filled into the step. */
+/* The row of a transformation's name; its parameter goes into the step. */
 static const opc_transformation_t *row_find(const char *name, opc_variant_step_t *step) {
   for (size_t i = 0; i < opc_transformation_count; i++) {
     const opc_transformation_t *row = &opc_transformations[i];
@@ -66,7 +66,7 @@ static const opc_transformation_t *row_find(const char *name, opc_variant_step_t
   return NULL;
 }
 
-/* The dot between path and transformation: a path may have dots of its own ("object.init[0]"). NULL: no such
+/* The dot between path and transformation: a path may have its own dots ("object.init[0]"). NULL: no such
  * transformation. */
 static char *split(char *text, const opc_transformation_t **out_row, opc_variant_step_t *step) {
   for (char *dot = strchr(text, '.'); dot; dot = strchr(dot + 1, '.')) {
@@ -119,9 +119,8 @@ opc_variant_facts_t opc_variant_facts(const char *name) {
 
 /* ---- application ---- */
 
-/* Explicit values of a searched sample are what the operator accepted; a NaN among them would be an input of ours that
- * nobody called valid.
- */
+/* The operator accepted the explicit values of a searched sample. With a NaN among them, the input would be ours, and
+ * nobody called it valid. */
 static bool is_searched_for(const opc_sample_t *sample, const opc_variant_tensor_t *tensor) {
   return sample->source == OPC_SAMPLE_SEARCHED && tensor->value->tensor->fill.kind == OPC_FILL_VALUES;
 }
@@ -151,7 +150,7 @@ static bool step_run(const opc_transformation_t *row, opc_variant_step_t *step) 
   return changed;
 }
 
-/* Logical values come from a stream that is named after the argument: fix the name before anything moves. */
+/* Logical values come from a stream named after the argument: fix the name before anything moves. */
 static bool streams_fix(const opc_variant_tensors_t *tensors) {
   for (size_t i = 0; i < tensors->count; i++) {
     opc_tensor_spec_t *spec = tensors->items[i].value->tensor;
@@ -172,7 +171,7 @@ static opc_status_t step_apply(opc_sample_t *sample, const opc_operator_t *op, c
   *dot = '\0';
   bool room = streams_fix(&tensors);
   bool applied = room && step_run(row, &step);
-  /* Without items there is no tensor left in the list that was collected. */
+  /* Without items the collected list has no tensor left. */
   if (applied && !(row->reach & OPC_REACH_LIST)) room = opc_variant_twins_follow(&tensors);
   *dot = '.';
   if (!room) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a variant");
@@ -188,7 +187,7 @@ static opc_status_t twins_of(opc_sample_t *sample, const opc_operator_t *op, opc
   return status;
 }
 
-/* Other sizes of all tensors follow what is known of the sample, where they can; otherwise they stay as they are. */
+/* Other sizes of all tensors follow the known relations of the sample if they can; otherwise they stay unchanged. */
 static opc_status_t follow_relations(const opc_sample_t *base, const opc_operator_t *op, const char *name,
                                      opc_sample_t *varied, opc_error_t *error) {
   const unsigned sizes = OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LONG;

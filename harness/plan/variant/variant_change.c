@@ -8,7 +8,7 @@
 
 enum { COMPARED_MAX = 1 << 16 }; /* elements of a tensor whose values are compared */
 
-/* ---- what differs ---- */
+/* ---- differences ---- */
 
 enum {
   DIFFERS_SIZES = 1 << 0,
@@ -41,7 +41,7 @@ static bool same_text(const char *left, const char *right) {
   return left == right || (left && right && strcmp(left, right) == 0);
 }
 
-/* Element by element, of a tensor that may repeat some. The seed is any: of random numbers the streams decide. */
+/* Compares element by element; the tensor may repeat some. Any seed will do: the streams decide random numbers. */
 static bool equal_elements(const opc_tensor_spec_t *left, const opc_tensor_spec_t *right, const char *path) {
   const int64_t numel = opc_tensor_spec_numel(left);
   const size_t bytes = (size_t)numel * opc_dtype_size(left->dtype);
@@ -54,8 +54,8 @@ static bool equal_elements(const opc_tensor_spec_t *left, const opc_tensor_spec_
   return equal;
 }
 
-/* Sizes and dtype are the same. Where a fill is as it was so are the values, unless elements repeat that did not, or
- * the fill is of another argument's stream. */
+/* Sizes and dtype are the same. Values with an unchanged fill are unchanged, unless elements repeat that did not
+ * before, or the fill uses another argument's stream. */
 static unsigned values_differ(const opc_tensor_spec_t *from, const opc_tensor_spec_t *to, const char *path) {
   if (from->fill.special != to->fill.special) return DIFFERS_VALUES;
   bool moved = (repeats(to) && !repeats(from)) || !same_text(from->identity, to->identity);
@@ -76,7 +76,7 @@ static unsigned tensor_differs(const opc_tensor_spec_t *from, const opc_tensor_s
   return values_differ(from, to, path);
 }
 
-/* ---- what a sample has beside floating tensors ---- */
+/* ---- what a sample has besides floating tensors ---- */
 
 static bool has_integer(const opc_value_t *value) {
   if (value->kind == OPC_VALUE_INT) return true;
@@ -88,7 +88,7 @@ static bool has_integer(const opc_value_t *value) {
 static bool equal_plain(const opc_value_t *left, const opc_value_t *right) {
   if (left->kind != right->kind) return false;
   if (left->kind == OPC_VALUE_INT) return left->integer == right->integer;
-  /* No variant changes other values that are no tensors; lists of tensors are compared by their tensors. */
+  /* No variant changes other values that are not tensors; lists of tensors are compared by their tensors. */
   if (left->kind != OPC_VALUE_LIST || !has_integer(left)) return true;
   if (left->list.count != right->list.count) return false;
   for (size_t i = 0; i < left->list.count; i++)
@@ -102,11 +102,11 @@ typedef struct comparison {
   bool plain_differs;
   bool lists_differ;
   bool integral; /* a tensor of integers */
-  size_t own;    /* tensors, the same one once */
+  size_t own;    /* tensors, each counted once */
 } comparison_t;
 
 static bool compare(comparison_t *c, const opc_sample_t *base, const opc_operator_t *op, const opc_sample_t *varied) {
-  /* Collecting takes no const for the sake of those who change what is found. */
+  /* Collecting takes no const because other callers change what it finds. */
   if (opc_variant_tensors_collect((opc_sample_t *)base, op, &c->from, NULL) != OPC_OK) return false;
   if (opc_variant_tensors_collect((opc_sample_t *)varied, op, &c->to, NULL) != OPC_OK) return false;
   for (size_t i = 0; i < base->argument_count; i++) {
@@ -124,7 +124,7 @@ static bool compare(comparison_t *c, const opc_sample_t *base, const opc_operato
   return true;
 }
 
-/* Sizes that were equal are equal. */
+/* Sizes that were equal are still equal. */
 static bool equal_stay_equal(const comparison_t *c) {
   for (size_t i = 0; i < c->from.count; i++) {
     const opc_tensor_spec_t *from = c->from.items[i].value->tensor, *to = c->to.items[i].value->tensor;
@@ -140,8 +140,8 @@ static bool equal_stay_equal(const comparison_t *c) {
   return true;
 }
 
-/* Without relations between the arguments: a lone tensor has no other argument to agree with. Of several the equal
- * sizes are changed together, which is enough where no integer says anything about a size. */
+/* Without relations between the arguments: a lone tensor has no other argument to agree with. With several, equal sizes
+ * change together. That is enough if no integer refers to a size. */
 static opc_input_change_t change_of_sizes(const comparison_t *c, const char *variant) {
   if (c->integers || c->integral) return OPC_INPUT_ALONE;
   if (c->own == 1) return OPC_INPUT_RELATED;
@@ -149,13 +149,13 @@ static opc_input_change_t change_of_sizes(const comparison_t *c, const char *var
   return together ? OPC_INPUT_RELATED : OPC_INPUT_ALONE;
 }
 
-/* Relations name arguments and what is in them: "tensors" of "tensors[1]". */
+/* Relations name arguments and their items: "tensors" of "tensors[1]". */
 static bool is_within(const char *path, const char *argument) {
   const size_t length = strlen(argument);
   return strncmp(path, argument, length) == 0 && (path[length] == '\0' || path[length] == '[');
 }
 
-/* An argument or a size of which nothing is known has changed. */
+/* An argument or a size changed that no relation is known for. */
 static bool is_unknown(const opc_relations_t *relations, const char *path, const opc_tensor_spec_t *from,
                        const opc_tensor_spec_t *to) {
   for (size_t i = 0; i < relations->count; i++) {
@@ -169,7 +169,7 @@ static bool is_unknown(const opc_relations_t *relations, const char *path, const
   return false;
 }
 
-/* What its integers are says something about a size. */
+/* The values of its integers refer to a size. */
 static bool has_meaning(const opc_relations_t *relations, const char *path) {
   for (size_t i = 0; i < relations->count; i++)
     if (relations->items[i].values && strcmp(relations->items[i].values, path) == 0) return true;
@@ -183,7 +183,7 @@ static bool has_place(const opc_relations_t *relations, const char *path) {
   return false;
 }
 
-/* Other integers are other indices, lengths, links; numbers that somebody wrote down may be in an order. */
+/* Other integers are other indices, lengths or links; explicit numbers may have an order. */
 static bool is_structured(const opc_tensor_spec_t *from, const opc_tensor_spec_t *to, unsigned differs) {
   if (is_integral(from) || from->fill.kind == OPC_FILL_VALUES || from->fill.kind == OPC_FILL_ARANGE ||
       from->fill.kind == OPC_FILL_FILE)
@@ -191,7 +191,7 @@ static bool is_structured(const opc_tensor_spec_t *from, const opc_tensor_spec_t
   return from->fill.special == to->fill.special && !(differs & DIFFERS_RANDOMLY);
 }
 
-/* Sizes, or an integer, have changed: integers that follow them do, too. */
+/* Sizes, or an integer, changed: the integers that follow them change, too. */
 static bool is_resized(const comparison_t *c) {
   bool resized = c->plain_differs;
   for (size_t i = 0; i < c->from.count && !resized; i++)
@@ -200,7 +200,7 @@ static bool is_resized(const comparison_t *c) {
   return resized;
 }
 
-/* With relations: those that hold vouch for whatever changed. */
+/* With relations: those that hold vouch for every change. */
 static opc_input_change_t change_along(const comparison_t *c, const opc_relations_t *relations,
                                        const opc_sample_t *varied, const opc_operator_t *op) {
   opc_input_change_t change = OPC_INPUT_SAME_VALUES;

@@ -1,4 +1,4 @@
-/* Other values: special numbers laid over the fill, the lazy conj and neg bits, other dtypes. */
+/* Other values: special numbers put over the fill, the lazy conj and neg bits, other dtypes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@ static bool is_integral(opc_dtype_t dtype) {
   return class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
 }
 
-/* Explicit integers are indices, offsets, lengths more often than not, and a range is a domain that somebody stated: a
- * number from outside it is no valid input, so a crash on it would say nothing about the operator. */
+/* Explicit integers are mostly indices, offsets or lengths, and a range is a stated domain. A number outside it is no
+ * valid input, so a crash on it would say nothing about the operator. */
 static bool has_domain(const opc_tensor_spec_t *spec) {
   if (spec->fill.kind == OPC_FILL_RANGE) return true;
   return is_integral(spec->dtype) && spec->fill.kind != OPC_FILL_NORMAL && spec->fill.kind != OPC_FILL_UNIFORM;
@@ -68,7 +68,7 @@ bool opc_bits_neg(opc_tensor_spec_t *spec, int64_t number) {
 static void tensor_cast(opc_tensor_spec_t *spec, opc_dtype_t dtype) {
   if (spec->fill.filled_as == OPC_DTYPE_OTHER) spec->fill.filled_as = spec->dtype;
   if (spec->fill.filled_as == dtype) spec->fill.filled_as = OPC_DTYPE_OTHER;
-  /* Random complex numbers with an imaginary part of 0 would show nothing of complex arithmetic. */
+  /* Random complex numbers with an imaginary part of 0 would not exercise complex arithmetic. */
   bool is_random = spec->fill.kind == OPC_FILL_NORMAL || spec->fill.kind == OPC_FILL_UNIFORM;
   if (is_random && opc_dtype_class(dtype) == OPC_CLASS_COMPLEX) spec->fill.filled_as = OPC_DTYPE_OTHER;
   if (!opc_special_exists(spec->fill.special, dtype)) spec->fill.special = OPC_SPECIAL_NONE;
@@ -108,13 +108,13 @@ static opc_dtype_t main_dtype(const opc_variant_tensors_t *tensors) {
 
 opc_dtype_t opc_sample_main_dtype(const opc_sample_t *sample) {
   OPC_SCOPED(opc_variant_tensors_clear) opc_variant_tensors_t tensors = {0};
-  /* The collection only reads; it takes no const because its other users change the values that it finds. */
+  /* The collection only reads; it takes no const because other callers change what it finds. */
   opc_status_t status = opc_variant_tensors_collect((opc_sample_t *)sample, NULL, &tensors, NULL);
   opc_dtype_t dtype = status == OPC_OK ? main_dtype(&tensors) : OPC_DTYPE_OTHER;
   return dtype;
 }
 
-/* True when a tensor that keeps its dtype shares its storage with this one, which then has to keep its own too. */
+/* True when a tensor that keeps its dtype shares its storage with this one, which then must keep its dtype, too. */
 static bool is_bound(const opc_variant_tensors_t *tensors, size_t index) {
   const char *storage = tensors->items[index].value->tensor->storage;
   if (!storage) return false;
@@ -127,7 +127,7 @@ static bool is_bound(const opc_variant_tensors_t *tensors, size_t index) {
   return false;
 }
 
-/* Numbers and what they were, or are to be, quantised to. */
+/* Float8 tensors and wider floating ones: numbers before and after quantisation. */
 static bool has_both_widths(const opc_variant_tensors_t *tensors) {
   bool narrow = false, wide = false;
   for (size_t i = 0; i < tensors->count; i++) {
@@ -162,7 +162,7 @@ done:
   return changed;
 }
 
-/* Indices, offsets and lengths of nothing but zeros: every one of them is inside whatever it points into. */
+/* Indices, offsets and lengths that are all zero: each of them is in range wherever it points. */
 bool opc_zero_integers(opc_variant_step_t *step) {
   bool changed = false;
   if (strcmp(step->path, "all") != 0) return false;

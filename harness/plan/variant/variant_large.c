@@ -1,11 +1,11 @@
-/* Very large tensors, whose memory nobody is to touch: for devices that only simulate kernels. */
+/* Very large tensors whose memory must not be touched: for devices that only simulate kernels. */
 #include <math.h>
 #include <string.h>
 
 #include "plan/variant/variant_table.h"
 
-enum { ROWS = 65536 };                                    /* one more than gridDim.y and gridDim.z take */
-static const int64_t huge_numel = ((int64_t)1 << 31) + 1; /* one more than an int counts, and one more */
+enum { ROWS = 65536 };                                    /* one more than gridDim.y and gridDim.z allow */
+static const int64_t huge_numel = ((int64_t)1 << 31) + 1; /* one more than an int can count, and one more */
 static const int64_t bytes_max = (int64_t)36 << 30; /* with a result of the same size it fits a device of 80 GiB */
 
 static int count_dims(const opc_tensor_spec_t *spec, int64_t size) {
@@ -14,9 +14,8 @@ static int count_dims(const opc_tensor_spec_t *spec, int64_t size) {
   return count;
 }
 
-/* Every dimension of this size in every tensor, so that what has to be equal stays equal. A size of 1 broadcasts: it
- * changes in a tensor alone only. Nothing reads the values; of zeros the simulated device makes gigabytes for nothing.
- */
+/* Every dimension of this size in every tensor, so that equal sizes stay equal. A size of 1 broadcasts: it changes only
+ * in a lone tensor. Nothing reads the values; for zeros the simulated device would fill gigabytes for nothing. */
 static bool change_size(opc_variant_step_t *step, int64_t from, int64_t to) {
   opc_resized_t resized;
   const opc_resize_t resize = {
@@ -31,7 +30,7 @@ static bool change_size(opc_variant_step_t *step, int64_t from, int64_t to) {
 
 bool opc_large_rows(opc_variant_step_t *step) { return change_size(step, step->number, ROWS); }
 
-/* The smallest size that gives the largest of the tensors that have it more than 2^31 elements. */
+/* The smallest size that gives the largest tensor with this size more than 2^31 elements. */
 static int64_t huge_size(const opc_variant_tensors_t *tensors, int64_t size) {
   int64_t smallest = 0;
   for (size_t i = 0; i < tensors->count && size > 0; i++) {

@@ -1,8 +1,8 @@
 /* Other layouts of the same logical tensor: shape and values stay, strides, offset and storage change. */
 #include "plan/variant/variant_table.h"
 
-/* Lays the elements out row-major in the given order of dimensions, outermost first, with nothing before or behind.
- * False: no stride that matters changes. */
+/* Lays the elements out row-major in the given order of dimensions, outermost first, with no gap before or after.
+ * False: no relevant stride changes. */
 static bool lay_out(opc_tensor_spec_t *spec, const int *order) {
   int64_t stride = 1;
   bool changed = false;
@@ -18,7 +18,7 @@ static bool lay_out(opc_tensor_spec_t *spec, const int *order) {
   return changed;
 }
 
-/* A layout of fewer than two elements says nothing: every stride is as good as another. */
+/* With fewer than two elements the layout has no effect: all strides are equivalent. */
 static bool has_layout(const opc_tensor_spec_t *spec) { return opc_tensor_spec_numel(spec) > 1; }
 
 bool opc_layout_contiguous(opc_tensor_spec_t *spec, int64_t number) {
@@ -64,8 +64,8 @@ bool opc_layout_sliced(opc_tensor_spec_t *spec, int64_t number) {
   return true;
 }
 
-/* Rows that lie farther apart than they are long, each dense in itself: a part of a wider tensor's columns. Kernels
- * that want the last stride to be 1, and ask for no more, refuse every other layout here. */
+/* Rows with gaps between them, each dense in itself: some columns of a wider tensor. Kernels that only require the last
+ * stride to be 1 refuse every other layout here. */
 bool opc_layout_padded(opc_tensor_spec_t *spec, int64_t number) {
   enum { PADDING = 3 };
   (void)number;
@@ -89,7 +89,7 @@ bool opc_layout_offset(opc_tensor_spec_t *spec, int64_t number) {
   return move(spec, 3, 3);
 }
 
-/* One element off: a kernel that reads vectors must not assume that the data are aligned to more than an element. */
+/* One element off: a kernel with vector loads must not assume alignment beyond one element. */
 bool opc_layout_misaligned(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
   return move(spec, 1, 0);
@@ -105,7 +105,7 @@ bool opc_layout_expanded(opc_tensor_spec_t *spec, int64_t number) {
   return true;
 }
 
-/* The values of the expanded tensor in plain layout: the control of what an expanded one shows. */
+/* The values of the expanded tensor in a plain layout: the control for findings on an expanded one. */
 bool opc_layout_repeated(opc_tensor_spec_t *spec, int64_t number) {
   if (number >= spec->ndim || spec->sizes[number] < 2 || !has_layout(spec)) return false;
   opc_tensor_spec_make_contiguous(spec);
@@ -113,7 +113,7 @@ bool opc_layout_repeated(opc_tensor_spec_t *spec, int64_t number) {
   return true;
 }
 
-/* The stride of a dimension of size 1 is never used, so it may be anything: a prime that no layout would give. */
+/* The stride of a dimension of size 1 is never used, so it may be anything: here a prime that no layout would give. */
 bool opc_layout_size1_strides(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
   bool changed = false;

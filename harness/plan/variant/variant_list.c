@@ -1,5 +1,5 @@
-/* Enumeration of a sample's variants: every row of variant.def on every tensor that it reaches. A name is proposed,
- * applied, and kept when its arguments were not there before. */
+/* Enumerates a sample's variants: every row of variant.def on every tensor that it reaches. A name is proposed,
+ * applied, and kept if its arguments are new. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { TENSORS_ALONE_MAX = 8 };
 
-/* What is tried in combination: where a kernel handles each of two things alone, both at once may still break it. */
+/* The combinations tried: a kernel may handle two things alone and still fail on both at once. */
 static const char *const combinations[][2] = {{"sliced", "offset"}, {"transposed", "offset"}, {"transposed", "sliced"}};
 enum { COMBINATION_COUNT = sizeof combinations / sizeof combinations[0] };
 
@@ -20,7 +20,7 @@ typedef struct enumeration {
   opc_variant_emit_t *emit;
   void *context;
   const opc_variant_tensors_t *tensors;
-  uint64_t *seen; /* digests of what was emitted, the sample itself first */
+  uint64_t *seen; /* digests of the emitted samples, the sample itself first */
   size_t seen_count;
   bool stopped;
   opc_status_t status;
@@ -55,7 +55,7 @@ static uint64_t digest_plain(const opc_value_t *value, uint64_t digest) {
   return digest;
 }
 
-/* Of what transformations can change; enough to see that two variants are one. */
+/* Digest of everything that transformations can change: enough to see that two variants are the same. */
 static uint64_t digest_sample(const opc_sample_t *sample, const opc_operator_t *op) {
   uint64_t digest = 0;
   for (size_t i = 0; i < sample->argument_count; i++) {
@@ -66,7 +66,7 @@ static uint64_t digest_sample(const opc_sample_t *sample, const opc_operator_t *
   return digest;
 }
 
-/* True when these arguments were not there before. */
+/* True when these arguments are new. */
 static bool is_new(enumeration_t *e, uint64_t digest) {
   for (size_t i = 0; i < e->seen_count; i++) {
     if (e->seen[i] == digest) return false;
@@ -100,7 +100,7 @@ static void offerf(enumeration_t *e, const char *format, ...) {
   if (length > 0 && (size_t)length < sizeof name) offer(e, name);
 }
 
-/* The values of the parameter that are worth trying on one target (NULL: all tensors together). */
+/* The parameter values worth trying on one target (NULL: all tensors together). */
 static void offer_parameters(enumeration_t *e, const opc_transformation_t *row, const char *path,
                              const opc_tensor_spec_t *spec, bool lone) {
   const opc_variant_tensors_t *tensors = e->tensors;
@@ -116,7 +116,7 @@ static void offer_parameters(enumeration_t *e, const opc_transformation_t *row, 
       if ((row->reach & OPC_REACH_FIRST_DIMENSION) && !lone && ndim > 1) ndim = 1;
       for (int dim = 0; dim < ndim; dim++) offerf(e, "%s.%s%d", path, row->name, dim);
       break;
-    case OPC_PARAMETER_SIZE: /* in order of first appearance; a size that only one tensor has does not apply */
+    case OPC_PARAMETER_SIZE: /* in order of first appearance; a size of only one tensor does not apply */
       for (size_t i = 0; i < tensors->count; i++) {
         const opc_tensor_spec_t *own = tensors->items[i].value->tensor;
         for (int dim = 0; dim < own->ndim; dim++) offerf(e, "%s.%s%lld", path, row->name, (long long)own->sizes[dim]);
@@ -145,13 +145,13 @@ static void offer_row(enumeration_t *e, const opc_transformation_t *row, size_t 
   for (size_t i = 0; i < tensors->count; i++) {
     const opc_variant_tensor_t *tensor = &tensors->items[i];
     if (tensor->twin != i || !((row->reach & OPC_REACH_EACH) || ((row->reach & OPC_REACH_LONE) && lone))) continue;
-    /* A list of a hundred tensors would be a thousand variants that say the same. */
+    /* A list of a hundred tensors would give a thousand variants that show the same. */
     if (alone++ < TENSORS_ALONE_MAX) offer_parameters(e, row, tensor->path, tensor->value->tensor, lone);
   }
   for (size_t i = 0; (row->reach & OPC_REACH_LIST) && i < e->sample->argument_count; i++) {
     offer_parameters(e, row, e->op->arguments[i].name, NULL, lone);
   }
-  /* With one tensor "all" is that tensor: only what cannot be said otherwise. */
+  /* With one tensor "all" is that tensor: only transformations with no other name. */
   if ((row->reach & OPC_REACH_ALL) && own > 0 && (!lone || !(row->reach & (OPC_REACH_EACH | OPC_REACH_LONE)))) {
     offer_parameters(e, row, "all", NULL, lone);
   }
@@ -161,7 +161,7 @@ opc_status_t opc_variants_of(const opc_sample_t *sample, const opc_operator_t *o
                              opc_variant_emit_t *emit, void *context, opc_error_t *error) {
   opc_variant_tensors_t tensors = {0};
   enumeration_t e = {.sample = sample, .op = op, .emit = emit, .context = context, .tensors = &tensors, .error = error};
-  /* Collecting takes no const for the sake of those who change what is found. */
+  /* Collecting takes no const because other callers change what it finds. */
   opc_status_t status = opc_variant_tensors_collect((opc_sample_t *)sample, op, &tensors, error);
   if (status != OPC_OK) return status;
   size_t own = 0;

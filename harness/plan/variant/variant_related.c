@@ -51,7 +51,7 @@ static bool same_sizes(const opc_tensor_spec_t *left, const opc_tensor_spec_t *r
          (left->ndim == 0 || memcmp(left->sizes, right->sizes, (size_t)left->ndim * sizeof left->sizes[0]) == 0);
 }
 
-/* Back at its sizes a tensor has its values again. */
+/* A tensor with its original sizes gets its values back. */
 static bool restore(opc_value_t *value, const opc_tensor_spec_t *base) {
   const opc_fill_t *now = &value->tensor->fill;
   if (now->kind == base->fill.kind && now->value_count == base->fill.value_count) return true;
@@ -68,7 +68,7 @@ static bool follow_base(opc_value_t *value, const opc_tensor_spec_t *base) {
   if (same_sizes(spec, base)) return restore(value, base);
   if (!opc_integers_of(base, &from)) return true;
   const int64_t count = opc_tensor_spec_numel(spec);
-  if (!from.values || from.count == 0 || count > (1 << 20)) { /* random ones have their range */
+  if (!from.values || from.count == 0 || count > (1 << 20)) { /* random ones have a range instead */
     free(from.values);
     return true;
   }
@@ -84,7 +84,7 @@ static bool follow_base(opc_value_t *value, const opc_tensor_spec_t *base) {
   return made;
 }
 
-/* The smallest of the places, less one where it is not inclusive. */
+/* The smallest of the places, less one if the bound is not inclusive. */
 static bool limit_of(const opc_relation_t *relation, const opc_sample_t *sample, const opc_operator_t *op,
                      int64_t *out) {
   *out = relation->number;
@@ -139,7 +139,7 @@ typedef struct pair {
 } pair_t;
 
 static bool pair_take(pair_t *pair, const opc_sample_t *base, opc_sample_t *changed, const opc_operator_t *op) {
-  /* Collecting takes no const for the sake of those who change what is found. */
+  /* Collecting takes no const because other callers change what it finds. */
   return opc_variant_tensors_collect((opc_sample_t *)base, op, &pair->from, NULL) == OPC_OK &&
          opc_variant_tensors_collect(changed, op, &pair->to, NULL) == OPC_OK && pair->from.count == pair->to.count;
 }
@@ -176,7 +176,7 @@ static void set_size(fit_t *fit, const opc_size_place_t *place, int64_t size) {
   fit->failed = fit->failed || !opc_related_resize(fit->changed, fit->op, place, size);
 }
 
-/* The first that is another than it was says what all are. */
+/* The first size that changed determines all of them. */
 static void follow_equal(fit_t *fit, const opc_relation_t *relation) {
   for (size_t i = 0; i < relation->place_count; i++) {
     int64_t now, before;
@@ -202,8 +202,8 @@ static bool needs_one(const fit_t *fit, const char *path) {
   return false;
 }
 
-/* Offsets of no segment are one 0, where they are not nothing. Where no index is left there are no indices; where no
- * lengths are left there is nothing that they sum to. */
+/* Offsets of no segment are a single 0, unless they are empty. If no valid index is left, there are no indices. If no
+ * lengths are left, the size that they sum to is 0. */
 static void follow_emptied(fit_t *fit, const opc_relation_t *relation) {
   int64_t limit = 0;
   opc_value_t *value = opc_sample_value(fit->changed, fit->op, relation->values);
@@ -247,7 +247,7 @@ bool opc_related_differs(const opc_sample_t *left, const opc_sample_t *right, co
   return !equal;
 }
 
-/* A dimension made 0, and with it whatever has to follow. Where nothing has to it is x.empty0. */
+/* Makes a dimension 0, and everything that must follow. If nothing must follow, it equals x.empty0. */
 bool opc_related_empty(opc_variant_step_t *step) {
   opc_sample_t base = {0}, alone = {0};
   opc_tensor_spec_t *spec = step->target ? step->target->value->tensor : NULL;

@@ -12,7 +12,7 @@ enum {
   LONG_CHEAP = 8192
 };
 static const int64_t larger_numel_max =
-    4 << 20; /* elements; a variant should not take longer than its sample by orders */
+    4 << 20; /* elements; a variant should not take orders of magnitude longer than its sample */
 
 bool opc_shape_empty(opc_tensor_spec_t *spec, int64_t number) {
   int64_t sizes[OPC_MAX_DIMS];
@@ -31,7 +31,7 @@ static bool where_place(const opc_variant_tensor_t *tensor, size_t number, int d
   return dim == place->dim && opc_resize_where_size(tensor, number, dim, &(int64_t){place->size});
 }
 
-/* Dimension `number` of the first tensor that has it, and of every tensor that has the same size there: a batch. */
+/* Dimension `number` of the first tensor that has it, and of every tensor with the same size there: a batch. */
 bool opc_shape_empty_together(opc_variant_step_t *step) {
   opc_resized_t resized;
   place_t place = {.dim = step->number, .size = -1};
@@ -43,15 +43,14 @@ bool opc_shape_empty_together(opc_variant_step_t *step) {
   return opc_tensors_resize(step->tensors, &resize, &resized) && resized.changed > 0;
 }
 
-/* Every dimension of this size in every tensor, so that what has to be equal stays equal: the inner one of a matrix
- * product. */
+/* Every dimension of this size in every tensor, so that equal sizes stay equal: the inner one of a matrix product. */
 bool opc_shape_empty_size(opc_variant_step_t *step) {
   opc_resized_t resized;
   const opc_resize_t resize = {.where = opc_resize_where_size, .context = &step->number, .sharing = true};
   return step->number >= 2 && opc_tensors_resize(step->tensors, &resize, &resized) && resized.changed > 1;
 }
 
-/* The argument where it is a list of tensors of any length that has more than `most` items; NULL: it is none. */
+/* The argument if it is a list of tensors of any length with more than `most` items; NULL: it is not. */
 static opc_value_t *longer_list(const opc_variant_step_t *step, int index, size_t most) {
   if (index < 0 || (size_t)index >= step->sample->argument_count) return NULL;
   const opc_type_t *type = &step->op->arguments[index].type;
@@ -100,8 +99,8 @@ static bool where_not_one(const opc_variant_tensor_t *tensor, size_t number, int
   return tensor->value->tensor->sizes[dim] > 1;
 }
 
-/* Kernels work in tiles of 16, 32 or 64 and have other code for what is left, so the longest dimension goes past one
- * where that is cheap. Odd: what was no multiple of a tile does not become one. */
+/* Kernels work in tiles of 16, 32 or 64 and have other code for the remainder, so the longest dimension exceeds a tile
+ * if that is cheap. The factor is odd: a size that was no multiple of a tile does not become one. */
 static int64_t larger_factor(const opc_variant_tensors_t *tensors) {
   static const int64_t tiles[] = {64, 32};
   opc_resize_t resize = {.where = where_not_one, .size_max = LARGER_CHEAP, .numel_max = LARGER_CHEAP, .measures = true};
@@ -114,7 +113,7 @@ static int64_t larger_factor(const opc_variant_tensors_t *tensors) {
   return LARGER_FACTOR;
 }
 
-/* For all tensors together, where any changes. */
+/* For all tensors together, if any changes. */
 static bool resize_all(const opc_variant_step_t *step, const opc_resize_t *resize) {
   opc_resized_t resized;
   return strcmp(step->path, "all") == 0 && opc_tensors_resize(step->tensors, resize, &resized) && resized.changed > 0;
@@ -132,7 +131,7 @@ bool opc_shape_twice(opc_variant_step_t *step) { return multiply(step, 2); }
 bool opc_shape_five_times(opc_variant_step_t *step) { return multiply(step, 5); }
 bool opc_shape_eight_times(opc_variant_step_t *step) { return multiply(step, 8); }
 
-/* Every dimension of this size, so that what has to be equal stays equal, by an odd factor. */
+/* Makes every dimension of this size longer by an odd factor, so that equal sizes stay equal. */
 bool opc_shape_long(opc_variant_step_t *step) {
   if (step->number < 2 || step->number >= LONG_SIZE) return false;
   const opc_resize_t resize = {.where = opc_resize_where_size,
@@ -143,7 +142,7 @@ bool opc_shape_long(opc_variant_step_t *step) {
   return resize_all(step, &resize);
 }
 
-/* Sizes that are equal stay equal; 1 is left alone, for it broadcasts. */
+/* Equal sizes stay equal; 1 stays 1 because it broadcasts. */
 bool opc_shape_longer(opc_variant_step_t *step) {
   const opc_resize_t resize = {.where = opc_resize_where_size, .context = &step->number, .factor = 1, .add = 1};
   return step->number > 1 && resize_all(step, &resize);
@@ -164,8 +163,8 @@ static bool equal_kind(const opc_tensor_spec_t *left, const opc_tensor_spec_t *r
          (left->ndim == 0 || memcmp(left->sizes, right->sizes, (size_t)left->ndim * sizeof left->sizes[0]) == 0);
 }
 
-/* A written argument that is another argument as well changes that one too, and whether it may is the caller's
- * business, so neither of the two may be written. */
+/* Writing to an argument that is also another argument changes both. Whether that is allowed is up to the caller, so
+ * neither of the two may be written. */
 bool opc_shape_same_as(opc_variant_step_t *step) {
   const opc_variant_tensor_t *other = opc_variant_tensors_find(step->tensors, step->word);
   opc_variant_tensor_t *target = step->target;

@@ -1,4 +1,4 @@
-/* The tensors of a sample, wherever they are in it. */
+/* The tensors of a sample, at any depth. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -15,9 +15,8 @@ typedef struct backward {
   opc_seed_t seed;
   opc_sample_t *sample;
   bool given[OPC_SLOTS_MAX]; /* arguments that have their value */
-  size_t grads,
-      results; /* how many of the forward operator's outputs were used as gradients, and how many as they are */
-  int dims;    /* how many sizes of its input were used */
+  size_t grads, results;     /* forward outputs used as gradients, and used as they are */
+  int dims;                  /* how many sizes of its input were used */
 } backward_t;
 
 static bool has_word(const char *name, const char *word) {
