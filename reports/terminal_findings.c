@@ -21,8 +21,7 @@ typedef struct terminal {
 
 enum {
   DETAILED_OPERATORS = 20, /* beyond this, one line each: readers look for the findings */
-  FINDING_OPERATORS =
-      30, /* beyond this, common facts are shown: the first few findings of a rule explain it, and the end sums it up */
+  FINDING_OPERATORS = 30,  /* beyond this, a rule is explained with its first findings and summed up in the end */
   DETAILED_OF_RULE = 2,
   RULES_SUMMED = 8 /* operators with findings from which on the rules are summed up */
 };
@@ -254,8 +253,8 @@ static void show_dtypes(const opc_screen_t *screen, const opc_digest_t *digest) 
   }
 }
 
-/* False if every check that would have called the operator was skipped. A passed registration does not prove a kernel.
- * */
+/* False if every check that would have called the operator was skipped. A passed registration does not prove a
+ * kernel. */
 static bool was_proven(const opc_digest_t *digest) {
   bool calling = false;
   for (size_t i = 0; i < digest->check_count; i++) {

@@ -14,8 +14,8 @@
 #include "record/record_folder.h"
 #include "record/stale_values.h"
 
-/* A line of a calls file that becomes a sample. Texts stay in the files until they are written: there may be gigabytes.
- * */
+/* A line of a calls file that becomes a sample. Texts stay in the files until they are written: there may be
+ * gigabytes. */
 typedef struct entry {
   char *name;
   uint64_t class_, content;
@@ -297,8 +297,7 @@ static opc_status_t write_all(const gathering_t *gathering, FILE *to) {
 
 static opc_status_t write_output(const gathering_t *gathering) {
   struct stat there;
-  bool plain = stat(gathering->output, &there) != 0 ||
-               S_ISREG(there.st_mode); /* otherwise a pipe or a device: not to be replaced */
+  bool plain = stat(gathering->output, &there) != 0 || S_ISREG(there.st_mode); /* pipes and devices are not replaced */
   char *target = plain ? realpath(gathering->output, NULL) : NULL;
   char *beside = plain ? opc_string_format("%s.tmp-%ld", target ? target : gathering->output, (long)getpid())
                        : opc_string_copy(gathering->output);

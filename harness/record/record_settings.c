@@ -146,8 +146,7 @@ bool opc_record_settings_want(const opc_record_settings_t *settings, const char 
   char whole[512];
   snprintf(whole, sizeof whole, "%s%s%s", name, *overload ? "." : "", overload);
   for (size_t i = 0; i < settings->glob_count; i++) {
-    const char *glob =
-        settings->globs[i]; /* as in `run --op`: a glob without a namespace matches the rest of the name */
+    const char *glob = settings->globs[i]; /* as `run --op`: without a namespace it matches the rest of the name */
     if (fnmatch(glob, whole, 0) == 0) return true;
     if (!strstr(glob, "::") && fnmatch(glob, whole + (colons - name) + 2, 0) == 0) return true;
   }

@@ -5,10 +5,9 @@
 #include "record/readable.h"
 #include "record/seen_tensor.h"
 
-enum { LOOKED_AT = 1 << 22 }; /* elements of a tensor: some 20 ms, once per class of calls */
-enum { HANDLE_BYTES = 1024 }; /* an object stored in a tensor's bytes is not larger */
-static const int64_t widest =
-    1 << 28; /* maximum bytes between the first and the last element of a tensor that is walked */
+enum { LOOKED_AT = 1 << 22 };          /* elements of a tensor: some 20 ms, once per class of calls */
+enum { HANDLE_BYTES = 1024 };          /* an object stored in a tensor's bytes is not larger */
+static const int64_t widest = 1 << 28; /* bytes between the first and the last element of a tensor that is walked */
 
 static int64_t seen_numel(const opc_seen_tensor_t *tensor) {
   int64_t numel = 1;

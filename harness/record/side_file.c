@@ -1,5 +1,5 @@
-/* The .npy files of --values (numpy.lib.format, version 1.0). The content gives the name: equal values are kept once.
- * */
+/* The .npy files of --values (numpy.lib.format, version 1.0). The content gives the name: equal values are kept
+ * once. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -73,8 +73,7 @@ bool opc_side_file_write(const opc_seen_tensor_t *tensor, const opc_seen_values_
   writing_t writing = {.from = tensor->dtype, .to = array_dtype(tensor->dtype)};
   writing.size = opc_dtype_size(writing.to);
   if (values->looked_at < values->numel)
-    digest ^=
-        (uint64_t)values->numel * 31 + (uint64_t)(uintptr_t)tensor->data; /* the digest does not cover all values */
+    digest ^= (uint64_t)values->numel * 31 + (uint64_t)(uintptr_t)tensor->data; /* the digest lacks some values */
   snprintf(name, sizeof name, "%s-%016" PRIx64 ".npy", opc_dtype_name(tensor->dtype), digest);
   int length = snprintf(path, sizeof path, "%s/" OPC_RECORD_VALUES "/%s", opc_recorder_folder(), name);
   if (length < 0 || (size_t)length >= sizeof path - 32) return false;

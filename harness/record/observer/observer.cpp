@@ -1,6 +1,7 @@
 // The part of `opcheck-c record` that uses libtorch. A RecordFunction callback sees each call of an operator with its
 // arguments, and writes down calls of a new class. The program that loads it knows nothing about it: no exception
 // leaves it, and it calls no operator except to copy from a GPU.
+//
 // It is a separate library for each libtorch. It is built with NDEBUG, as libtorch is: without it at::RecordFunction
 // has other members.
 #include <ATen/core/Tensor.h>

@@ -40,8 +40,8 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
   return OPC_OK;
 }
 
-/* A check that calls nothing reads data that every child has from the worker. A run alone would give the same result.
- * */
+/* A check that calls nothing reads data that every child has from the worker. A run alone would give the same
+ * result. */
 static bool is_static(const json_t *result) {
   opc_case_id_t id;
   int check =

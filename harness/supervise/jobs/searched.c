@@ -8,8 +8,7 @@ int opc_search_round_budget(int round) {
 }
 
 opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op) {
-  if (op->kind == OPC_OPERATOR_CLASS || op->kind == OPC_OPERATOR_LIBRARY)
-    return NULL; /* these kinds are not searched */
+  if (op->kind == OPC_OPERATOR_CLASS || op->kind == OPC_OPERATOR_LIBRARY) return NULL; /* no search for these */
   size_t index = (size_t)(op - session->loaded.operators);
   return session->found != NULL && index < session->loaded.operator_count ? &session->found[index] : NULL;
 }

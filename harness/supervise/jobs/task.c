@@ -203,8 +203,7 @@ opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {
   running_case(task, case_id);
   opc_memcheck_view_t view = view_of(task);
   opc_memcheck_end_t end = OPC_MEMCHECK_END_OWN;
-  opc_status_t status =
-      opc_journal_flush(task->session->journal, error); /* flushed, as before the names of a message */
+  opc_status_t status = opc_journal_flush(task->session->journal, error); /* as before the names of a message */
   if (status == OPC_OK) status = opc_crash_describe(task->child, task->session->symboliser, &limits, &crash, error);
   if (status == OPC_OK) status = opc_memcheck_crash(task->session->memcheck, task->child, &view, &crash, &end, error);
   if (status == OPC_OK && end == OPC_MEMCHECK_END_FAILURE) {

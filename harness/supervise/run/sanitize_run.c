@@ -93,8 +93,7 @@ static opc_status_t read_channels(operator_run_t *run, opc_child_t *child, const
     const char *type = opc_json_text_of(message, "t");
     child->heard = opc_clock();
     if (type != NULL && strcmp(type, "ready") == 0) {
-      json_int_t pid =
-          json_integer_value(json_object_get(message, "pid")); /* compute-sanitizer is the process in between */
+      json_int_t pid = json_integer_value(json_object_get(message, "pid")); /* compute-sanitizer is between */
       if (opc_maps_read(&child->maps, pid > 0 ? (pid_t)pid : child->pid, NULL) != OPC_OK) opc_maps_clear(&child->maps);
       status = send_command(run, child, stretch, error);
     }

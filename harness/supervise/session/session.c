@@ -77,8 +77,8 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   for (size_t i = 0; i < options->preload_count; i++) shell_option(&line, "--preload", options->preloads[i]);
   for (size_t i = 0; i < options->namespace_count; i++) shell_option(&line, "--namespace", options->namespaces[i]);
   for (size_t i = 0; i < options->device_count; i++) {
-    bool told = options->package == NULL ||
-                strcmp(options->devices[i], OPC_MODE_SIMULATED) == 0; /* a package names its own real device */
+    bool told = options->package == NULL || strcmp(options->devices[i], OPC_MODE_SIMULATED) ==
+                                                0; /* a package says itself which real device it is for */
     if (told) shell_option(&line, "--device", options->devices[i]);
   }
   if (options->cuda_architecture != NULL) shell_option(&line, "--cuda-arch", options->cuda_architecture);

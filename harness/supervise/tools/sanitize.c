@@ -85,7 +85,7 @@ static opc_status_t make_words(opc_sanitize_t *sanitize, opc_error_t *error) {
   add_option(sanitize, "--print-limit", "1000");     /* also limits what is saved */
   if (strcmp(sanitize->tool, "memcheck") == 0) {
     add_option(sanitize, "--padding", "256");          /* so that no two tensors touch */
-    add_option(sanitize, "--report-api-errors", "no"); /* check launch looks at failed calls */
+    add_option(sanitize, "--report-api-errors", "no"); /* a failed call concerns the operator: see check launch */
   }
   /* libtorch copies whole storages, including gaps between a tensor's rows. */
   if (strcmp(sanitize->tool, "initcheck") == 0) add_option(sanitize, "--check-api-memory-access", "no");
