@@ -1,4 +1,4 @@
-/* The JSON report, `opcheck-c/report/1` (programs of users read it). Streamed: one object of a list a line. */
+/* The JSON report, `opcheck-c/report/1` (users' programs read it). Streamed: one list object per line. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@ typedef struct json_writer {
   FILE *stream;
   opc_status_t status;
   opc_error_t *error;
-  bool first;     /* of the list that is being written */
-  json_t *result; /* the fields of a result, in the order of the format, with what holds where a record has none */
+  bool first;     /* of the list being written */
+  json_t *result; /* the fields of a result in the format's order, with defaults for fields that a record lacks */
 } json_writer_t;
 
 static bool put(json_writer_t *writer, const char *text) {
@@ -25,7 +25,7 @@ static bool put(json_writer_t *writer, const char *text) {
 static bool put_value(json_writer_t *writer, json_t *value) {
   if (writer->status == OPC_OK && !value)
     writer->status = opc_error_set(writer->error, OPC_ERR_MEMORY, "out of memory while writing the JSON report");
-  /* At once: json_dumpf would call fwrite for every comma. */
+  /* Written at once: json_dumpf would call fwrite for every comma. */
   char *text = writer->status == OPC_OK ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
   json_decref(value);
   if (writer->status == OPC_OK && !text)
@@ -46,7 +46,7 @@ static bool put_item(json_writer_t *writer, json_t *item) {
   return put_value(writer, item);
 }
 
-/* The report's own fields first and always, in the order of the format; what the record has besides follows. */
+/* The report's own fields always come first, in the format's order; the record's other fields follow. */
 static json_t *arrange(const json_t *record, json_t *fixed) {
   const char *key;
   json_t *value, *item = fixed ? json_object() : NULL;
@@ -91,7 +91,7 @@ static bool visit_operator(const json_t *record, void *context) {
       {"sample_detail", "detail"}, {"search", "search"}, {"relations", "relations"}, {"recipe", "recipe"}};
   for (size_t i = 0; item && source && i < sizeof told / sizeof told[0]; i++)
     if (json_object_set(item, told[i][0], json_object_get(source, told[i][1])) != 0)
-      json_object_del(item, told[i][0]); /* the record has none */
+      json_object_del(item, told[i][0]); /* the record lacks it */
   json_decref(source);
   return put_item(writer, item);
 }
@@ -136,7 +136,7 @@ static void put_list(json_writer_t *writer, const char *name, const char *t, opc
   put(writer, writer->first ? "],\n" : "\n  ],\n");
 }
 
-/* What the whole run was: from the records "run" and "tool", which an early report may lack. */
+/* Facts about the whole run, from the records "run" and "tool", which an early report may lack. */
 static void put_head(json_writer_t *writer, const opc_journal_summary_t *summary) {
   json_t *run = NULL, *tool = NULL;
   if (writer->status == OPC_OK) writer->status = opc_journal_reader_first(writer->journal, "run", &run, writer->error);

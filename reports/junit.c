@@ -1,7 +1,7 @@
-/* The JUnit report, in the strict dialect that Jenkins' junit-10.xsd accepts and every reader that we know of shows:
- * one testsuite a library, one testcase an operator and check, or a case (--junit-cases case). What does not belong to
- * a case (a library that did not load, a run that broke off) is an error testcase of its own, because a report without
- * it would look like a success.
+/* The JUnit report, in the strict dialect of Jenkins' junit-10.xsd. Every reader that we know of shows it. One
+ * testsuite per library, one testcase per operator and check, or per case (--junit-cases case). Errors outside cases (a
+ * library that did not load, an aborted run) are error testcases of their own. A report without them would look like a
+ * success.
  *
  * Sources: Jenkins xunit-plugin's junit-10.xsd; ECMA-48 and XML 1.0 through xml_text.h. */
 #include <errno.h>
@@ -71,7 +71,7 @@ static void open_suite(opc_junit_t *junit, const char *name, const opc_journal_c
   opc_junit_count(junit, "skipped", counts->skip);
   opc_junit_time(junit, seconds);
   if (*started) {
-    opc_text_add_bytes(&stamp, started, strcspn(started, "Z")); /* readers expect it without a zone */
+    opc_text_add_bytes(&stamp, started, strcspn(started, "Z")); /* readers expect no time zone */
     opc_junit_attribute(junit, "timestamp", opc_text_c(&stamp));
   }
   opc_text_clear(&stamp);
@@ -89,7 +89,7 @@ static void write_properties(opc_junit_t *junit) {
   opc_junit_close(junit);
 }
 
-/* The last suite (path NULL) takes what no library's suite took, so that no result is lost. */
+/* The last suite (path NULL) takes results that no library's suite took, so that none is lost. */
 static bool in_suite(const opc_junit_t *junit, const opc_journal_operator_t *op, const char *path) {
   if (!path) return !op->library || !json_object_get(junit->suites, op->library);
   return op->library && strcmp(op->library, path) == 0;
@@ -99,7 +99,7 @@ static void write_operators(opc_junit_t *junit, const char *path) {
   for (size_t i = 0; junit->status == OPC_OK && i < opc_journal_reader_operator_count(junit->journal); i++) {
     junit->op = opc_journal_reader_operator(junit->journal, i);
     if (!in_suite(junit, junit->op, path)) continue;
-    opc_hash_set_clear(&junit->names); /* a classname holds the operator's: no name can be there from another one */
+    opc_hash_set_clear(&junit->names); /* a classname contains the operator's name, so operators cannot share names */
     opc_status_t status = junit->tests
                               ? opc_junit_operator(junit, i)
                               : opc_journal_reader_results(junit->journal, i, visit_result, junit, junit->error);
@@ -150,7 +150,7 @@ static bool visit_note(const json_t *record, void *context) {
   return true;
 }
 
-/* What is wrong with the run as a whole; NULL when nothing is. */
+/* The trouble with the run as a whole; NULL: none. */
 static const char *run_trouble(const opc_journal_summary_t *summary, const char **out_message) {
   if (!summary->complete) {
     *out_message = summary->damaged ? "the journal has damaged lines: results are missing"
@@ -195,7 +195,7 @@ static void write_run_suite(opc_junit_t *junit) {
   if (junit->xml) opc_junit_close(junit);
 }
 
-/* Both passes walk the same way, so that the names that were looked at are the names that are written. */
+/* Both passes walk the same way, so the written names are those that were checked. */
 static void walk(opc_junit_t *junit) {
   json_object_clear(junit->suites);
   opc_status_t status = opc_journal_reader_each(junit->journal, "library", visit_library, junit, junit->error);

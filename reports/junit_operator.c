@@ -29,7 +29,7 @@ typedef struct check_rows {
 static check_row_t *row_of(check_rows_t *rows, const char *name) {
   for (size_t i = 0; i < rows->count; i++)
     if (strcmp(rows->rows[i].name, name) == 0) return &rows->rows[i];
-  /* More names than that cannot come from a journal of ours; they are counted together. */
+  /* A journal of ours never has more names; further ones are counted together. */
   if (rows->count == CHECKS_MAX) return &rows->rows[CHECKS_MAX - 1];
   check_row_t *row = &rows->rows[rows->count++];
   opc_string_put(row->name, sizeof row->name, name);
@@ -111,7 +111,7 @@ static void add_problem(opc_text_t *out, const json_t *problem) {
   if (*opc_record_text(problem, "repro")) opc_text_addf(out, "  repro: %s\n", opc_record_text(problem, "repro"));
 }
 
-/* Those that have a finding of this check of the operator. */
+/* Adds the problems that have a finding of this check of the operator. */
 static opc_status_t add_problems(opc_junit_t *junit, size_t operator_index, const char *check, opc_text_t *out) {
   const opc_problems_t *problems = junit->source->problems;
   uint64_t bit = opc_problem_check_bit(check);

@@ -9,7 +9,7 @@
 
 /* ---- writing, with one sticky status ---- */
 
-/* libxml2 tells a failed write on stderr and forgets why it failed; so it is not told. */
+/* libxml2 reports a failed write on stderr and forgets the cause; so this function hides the failure from it. */
 int opc_junit_bytes(void *context, const char *bytes, int length) {
   opc_junit_t *junit = context;
   if (junit->cause == 0 && fwrite(bytes, 1, (size_t)length, junit->stream) != (size_t)length)
@@ -77,7 +77,7 @@ static void add_classname(opc_text_t *out, const char *library, const char *oper
   }
 }
 
-/* A reader that finds a name twice shows one of the two: that would be a result lost. */
+/* A reader that finds a name twice shows only one of the two: a result would be lost. */
 static void claim_name(opc_junit_t *junit, const char *classname, const char *name) {
   bool added = true;
   opc_text_t both = {0};
@@ -113,7 +113,7 @@ static void add_line(opc_text_t *out, const char *label, const char *value) {
 
 enum { EVIDENCE_SHOWN = 600 };
 
-/* What stands in the body of a failure: enough to act on without the other reports. */
+/* Writes the body of a failure: enough to act on without the other reports. */
 static void describe(opc_text_t *out, const json_t *record, bool brief) {
   const char *rule_name = opc_record_text(record, "rule");
   const opc_rule_t *rule = opc_rule_find(rule_name);
@@ -129,7 +129,7 @@ static void describe(opc_text_t *out, const json_t *record, bool brief) {
   json_t *value;
   json_object_foreach((json_t *)evidence, key, value) {
     char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    const char *label = strcmp(key, "why") == 0 ? "tried because" : key; /* "why" is the rule's */
+    const char *label = strcmp(key, "why") == 0 ? "tried because" : key; /* "why" means the rule's reason */
     const char *whole = text ? text : json_is_string(value) ? json_string_value(value) : "";
     size_t shown = strlen(whole);
     if (brief && shown > EVIDENCE_SHOWN)

@@ -36,7 +36,7 @@ static opc_status_t write_stream(const opc_report_t *report, const opc_report_so
   return status;
 }
 
-/* A pipe or a device cannot be renamed over: it is written to directly, once. */
+/* A rename cannot replace a pipe or a device: it is written to directly, once. */
 static opc_status_t write_special(const opc_report_t *report, const opc_report_source_t *source, const char *target,
                                   opc_error_t *error) {
   FILE *stream = fopen(target, "we");
@@ -58,7 +58,7 @@ static opc_status_t write_beside(const opc_report_t *report, const opc_report_so
     status = cannot_write(target, errno, error);
   if (status == OPC_OK && !(stream = fdopen(file, "w"))) status = cannot_write(target, errno, error);
   if (status == OPC_OK) status = write_stream(report, source, stream, target, error);
-  if (status == OPC_OK && !early && fsync(file) != 0) /* an early one only says that there is nothing yet */
+  if (status == OPC_OK && !early && fsync(file) != 0) /* an early report only says that there is nothing yet */
     status = cannot_write(target, errno, error);
   if (stream) {
     if (fclose(stream) != 0 && status == OPC_OK) status = cannot_write(target, errno, error);

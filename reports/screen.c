@@ -38,7 +38,7 @@ static int columns_of(const char *text, size_t length) {
   return columns;
 }
 
-/* One paragraph from the present column on, words moved to the next line where they do not fit. */
+/* Prints one paragraph from the present column on. Words that do not fit move to the next line. */
 static void wrap(const opc_screen_t *screen, const char *text, size_t length) {
   int column = TEXT_INDENT;
   bool first = true;
@@ -90,7 +90,7 @@ static void field(const opc_screen_t *screen, const char *label, const char *tex
   opc_text_clear(&clean);
 }
 
-/* Where the text ends that fits: after a word that leaves room for " …". *out_cut: something is left out. */
+/* The end of the text that fits: after a word that leaves room for " …". *out_cut: something is left out. */
 static size_t fitting(const char *text, int width, int lines, bool *out_cut) {
   int column = TEXT_INDENT, line = 1;
   size_t end = 0;

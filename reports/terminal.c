@@ -12,8 +12,8 @@
 
 enum {
   PROBLEMS_SHOWN = 30,
-  DETAILED_ALL = 8, /* so many in detail, */
-  DETAILED = 5,     /* of more than those the first few: three screens are enough to look through */
+  DETAILED_ALL = 8, /* up to this many in detail; */
+  DETAILED = 5,     /* if there are more, the first few: three screens are enough to look through */
   NAMES_SHOWN = 40,
   NOTES_SHOWN = 8
 };
@@ -56,7 +56,7 @@ static void show_summary(const opc_problems_t *problems, const opc_screen_t *scr
 
 /* ---- problems ---- */
 
-/* Warnings that say the same of several operators, and have no line of code, are one entry. */
+/* Warnings without a line of code that say the same of several operators form one entry. */
 static bool goes_with(const opc_problem_t *problem, const opc_problem_t *first) {
   return problem->warning && first->warning && !problem->unchecked && !first->unchecked &&
          problem->change == OPC_CHANGE_NONE && first->change == OPC_CHANGE_NONE && problem->symptoms[0].place == 0 &&
@@ -155,7 +155,7 @@ opc_status_t opc_terminal_report(const opc_problems_t *problems, const opc_scree
 
 /* ---- the last line ---- */
 
-/* The word, its tone, and why, as far as neither problems nor coverage say it. */
+/* The word, its tone, and the reason, unless problems or coverage already show it. */
 static const char *verdict(const opc_problems_t *problems, const opc_terminal_view_t *view, bool too_few,
                            opc_tone_t *tone, const char **why) {
   opc_journal_summary_t sum;

@@ -14,17 +14,16 @@ typedef struct terminal {
   opc_journal_reader_t *journal;
   const opc_screen_t *screen;
   opc_rule_table_t rules;
-  bool brief;    /* a line an operator */
-  bool crowded;  /* a line a finding, but for the first of a rule; operators without one are counted alone */
-  uint64_t good; /* those */
+  bool brief;    /* one line per operator */
+  bool crowded;  /* one line per finding, except for the first of a rule; operators without findings are only counted */
+  uint64_t good; /* operators without findings */
 } terminal_t;
 
 enum {
-  DETAILED_OPERATORS = 20, /* more than these are a line each: what was found is what a person looks for */
-  FINDING_OPERATORS = 30,  /* with more of these, what is common to them is: a rule is explained with its first few, and
-                              summed up in the end */
+  DETAILED_OPERATORS = 20, /* beyond this, one line each: readers look for the findings */
+  FINDING_OPERATORS = 30,  /* beyond this, a rule is explained with its first findings and summed up in the end */
   DETAILED_OF_RULE = 2,
-  RULES_SUMMED = 8 /* operators with findings from which on there is a sum by rule */
+  RULES_SUMMED = 8 /* operators with findings from which on the rules are summed up */
 };
 
 static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
@@ -57,7 +56,7 @@ static void show_also(const opc_screen_t *screen, const json_t *also) {
   }
 }
 
-/* repeated: the same rule was explained a finding before. */
+/* repeated: the finding before explained the same rule. */
 static void show_finding(const opc_screen_t *screen, const opc_digest_finding_t *finding, const json_t *op,
                          bool repeated) {
   const json_t *record = finding->record, *evidence = json_object_get(record, "evidence");
@@ -104,7 +103,7 @@ static void show_finding(const opc_screen_t *screen, const opc_digest_finding_t 
   opc_text_clear(&where);
 }
 
-/* The rest of a rule's findings where there are many: enough to look one up. */
+/* One line for each further finding of a rule: enough to look one up. */
 static void show_finding_line(const opc_screen_t *screen, const opc_digest_finding_t *finding) {
   bool crashed = strcmp(opc_record_text(finding->record, "verdict"), opc_verdict_name(OPC_VERDICT_ERROR)) == 0;
   opc_screen_text(screen, finding->warning ? OPC_TONE_YELLOW : OPC_TONE_RED,
@@ -173,14 +172,14 @@ static void show_checks(const opc_screen_t *screen, const opc_digest_t *digest) 
   opc_text_clear(&line);
 }
 
-/* What does not apply needs no words where the check proved something otherwise. */
+/* Not-applicable skips need no words if the check proved something otherwise. */
 static const char *skip_detail(const opc_digest_t *digest, size_t check, size_t reason) {
   const opc_digest_check_t *row = &digest->checks[check];
   bool proven = row->counts.pass || row->counts.fail || row->counts.error || row->counts.warnings;
   return row->skip_details[reason] && !(reason == OPC_SKIP_NOT_APPLICABLE && proven) ? row->skip_details[reason] : "";
 }
 
-/* One line for the checks from `check` on that skipped for one reason with the same words. */
+/* One line for the checks from `check` on that were skipped for one reason with the same words. */
 static void show_skip(const opc_screen_t *screen, const opc_digest_t *digest, size_t check, size_t reason) {
   const char *name = opc_skip_reason_name((opc_skip_reason_t)reason), *detail = skip_detail(digest, check, reason);
   opc_text_t line = {0}, names = {0};
@@ -254,7 +253,7 @@ static void show_dtypes(const opc_screen_t *screen, const opc_digest_t *digest) 
   }
 }
 
-/* False where every check that would have called the operator was skipped: a pass of the registration is no proof of a
+/* False if every check that would have called the operator was skipped. A passed registration does not prove a
  * kernel. */
 static bool was_proven(const opc_digest_t *digest) {
   bool calling = false;

@@ -6,7 +6,7 @@
 typedef struct listing {
   opc_journal_reader_t *journal;
   const opc_screen_t *screen;
-  const char *library; /* that is being listed */
+  const char *library; /* the one being listed */
   bool foreign;        /* kernels on others' operators, or operators of its own */
   uint64_t shown;
   opc_status_t status;

@@ -9,7 +9,7 @@
 
 enum { HEAD_WIDTH = 100, MESSAGE_LINES = 3, INPUT_LINES = 2 };
 
-/* Characters, not bytes; the end is cut off where it does not fit. */
+/* Counts characters, not bytes; the end is cut off if it does not fit. */
 static void add_cut(opc_text_t *out, const char *text, size_t columns) {
   size_t at = 0, seen = 0;
   for (; text[at] && seen < columns; seen++)
@@ -75,7 +75,7 @@ static void show_input(const opc_screen_t *screen, const json_t *input) {
   opc_text_clear(&line);
 }
 
-/* Why such an input was tried, and who vouches for it. */
+/* Shows why such an input was tried, and who vouches for it. */
 static void show_tried(const opc_screen_t *screen, const json_t *record) {
   opc_text_t line = {0};
   const char *why = opc_record_text(json_object_get(record, "evidence"), "why");

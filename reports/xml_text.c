@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Length of the UTF-8 sequence at bytes (RFC 3629: no overlong forms, no surrogates), 0 where there is none. */
+/* Length of the UTF-8 sequence at bytes (RFC 3629: no overlong forms, no surrogates); 0 if there is none. */
 static size_t utf8_decode(const unsigned char *bytes, size_t length, uint32_t *out) {
   static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
   unsigned char lead = bytes[0];
@@ -19,8 +19,8 @@ static size_t utf8_decode(const unsigned char *bytes, size_t length, uint32_t *o
   return size;
 }
 
-/* Length of the terminal sequence that an ESC begins, 0 where the ESC stands alone. A sequence without end is cut at
- * the line's end. */
+/* Length of the terminal sequence that an ESC begins; 0 if the ESC stands alone. An unfinished sequence is cut at the
+ * end of the line. */
 static size_t escape_length(const unsigned char *bytes, size_t length) {
   if (length < 2) return 0;
   unsigned char kind = bytes[1];
@@ -103,7 +103,7 @@ void opc_xml_text_stream(opc_text_t *out, const char *bytes, size_t length) {
   if (clean.length <= OPC_XML_HEAD + OPC_XML_TAIL) {
     opc_text_add_bytes(out, text, clean.length);
   } else {
-    /* Both cuts move to the beginning of a character, towards leaving out more. */
+    /* Both cuts move to the beginning of a character, so that more is left out. */
     size_t head = OPC_XML_HEAD, tail = clean.length - OPC_XML_TAIL;
     while (((unsigned char)text[head] & 0xc0) == 0x80) head--;
     while (((unsigned char)text[tail] & 0xc0) == 0x80) tail++;

@@ -14,7 +14,7 @@
 #include "record/record_folder.h"
 #include "record/stale_values.h"
 
-/* A line of a calls file that is to become a sample. Texts stay in the files until they are written: there may be
+/* A line of a calls file that becomes a sample. Texts stay in the files until they are written: there may be
  * gigabytes. */
 typedef struct entry {
   char *name;
@@ -128,7 +128,7 @@ static opc_status_t gather_calls(gathering_t *gathering, FILE *stream, size_t fi
   return status;
 }
 
-/* In the order in which the processes began: the part of a name behind its last point is the time. */
+/* In the order in which the processes began: the part of a name after its last point is the time. */
 static int by_time(const struct dirent **left, const struct dirent **right) {
   const char *times[2] = {strrchr((*left)->d_name, '.'), strrchr((*right)->d_name, '.')};
   unsigned long long numbers[2];
@@ -180,7 +180,7 @@ static int by_order(const void *left, const void *right) {
   return names ? names : a->order < b->order ? -1 : 1;
 }
 
-/* Drops each entry that `same` calls a repetition of the one before it. */
+/* Drops each entry that `same` reports as a repetition of the one before it. */
 static void drop(gathering_t *gathering, int (*order)(const void *, const void *),
                  bool (*same)(const entry_t *, const entry_t *)) {
   size_t kept = 0;
@@ -199,7 +199,7 @@ static bool same_class(const entry_t *a, const entry_t *b) {
   return a->class_ == b->class_ && strcmp(a->name, b->name) == 0;
 }
 
-/* Processes know nothing of each other: what each kept within the limits may be more than these together. */
+/* Processes know nothing about each other. Each one kept to the limits, but all together may exceed them. */
 static opc_status_t apply_limits(gathering_t *gathering) {
   size_t kept = 0;
   opc_status_t status = OPC_OK;
@@ -227,7 +227,7 @@ static opc_status_t apply_limits(gathering_t *gathering) {
 
 /* ---- writing ---- */
 
-/* The .npy files that a sample names, from the recording's folder to where the sample says. */
+/* Moves the .npy files that a sample names from the recording's folder to the place that the sample gives. */
 static bool move_values(const gathering_t *gathering, const json_t *json) {
   const char *key;
   json_t *value;
@@ -254,7 +254,7 @@ static bool move_values(const gathering_t *gathering, const json_t *json) {
   return fine;
 }
 
-/* As the observer wrote it, numbers in their shortest form: {"class": …, "sample": TEXT}. */
+/* The text as the observer wrote it, numbers in their shortest form: {"class": …, "sample": TEXT}. */
 static char *sample_text(char *line) {
   static const char before[] = "\"sample\": ";
   char *text = strstr(line, before), *end = strrchr(line, '}');
@@ -297,8 +297,7 @@ static opc_status_t write_all(const gathering_t *gathering, FILE *to) {
 
 static opc_status_t write_output(const gathering_t *gathering) {
   struct stat there;
-  bool plain =
-      stat(gathering->output, &there) != 0 || S_ISREG(there.st_mode); /* else a pipe or a device: not to be replaced */
+  bool plain = stat(gathering->output, &there) != 0 || S_ISREG(there.st_mode); /* pipes and devices are not replaced */
   char *target = plain ? realpath(gathering->output, NULL) : NULL;
   char *beside = plain ? opc_string_format("%s.tmp-%ld", target ? target : gathering->output, (long)getpid())
                        : opc_string_copy(gathering->output);

@@ -9,7 +9,7 @@
 
 #include "record/program_launch.h"
 
-/* As execvp finds it. */
+/* Finds it as execvp does. */
 static bool find_program(const char *word, char out[PATH_MAX]) {
   if (strchr(word, '/')) return snprintf(out, PATH_MAX, "%s", word) < PATH_MAX;
   const char *path = getenv("PATH");
@@ -22,7 +22,7 @@ static bool find_program(const char *word, char out[PATH_MAX]) {
   return false;
 }
 
-/* The interpreter that a script names: "/usr/bin/env python3" is python3. */
+/* Reads the interpreter that a script names: for "/usr/bin/env python3" it is python3. */
 static bool read_interpreter(const char *start, char out[PATH_MAX]) {
   char words[256], *rest = words;
   snprintf(words, sizeof words, "%s", start + 2);

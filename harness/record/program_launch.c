@@ -16,14 +16,13 @@ enum { FORWARDED = sizeof forwarded / sizeof forwarded[0] };
 
 static volatile pid_t program;
 
-/* What the terminal's keys send goes to its whole process group, the program among it. */
+/* The terminal's keys send signals to its whole process group, which includes the program. */
 static void forward(int number, siginfo_t *info, void *context) {
   (void)context;
   if (info->si_code <= 0 && program > 0) (void)kill(program, number);
 }
 
-/* before: of those that are forwarded, and of SIGCHLD, which may have been ignored: the program's status would be lost.
- */
+/* before: of the forwarded signals, and of SIGCHLD. An ignored SIGCHLD would lose the program's status. */
 static void forward_signals(struct sigaction before[FORWARDED + 1]) {
   struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART},
                    plain = {.sa_handler = SIG_DFL};

@@ -7,7 +7,7 @@
 
 enum { PROBES = 256 };
 
-/* Where the kernel or a sandbox has no process_vm_readv: what is mapped counts as readable. */
+/* If the kernel or a sandbox has no process_vm_readv: mapped memory counts as readable. */
 static bool mapped(uintptr_t from, size_t bytes, size_t page) {
   uintptr_t first = from / page * page;
   return msync((void *)first, from + bytes - first, MS_ASYNC) == 0 || errno != ENOMEM;

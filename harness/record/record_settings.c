@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "record/record_folder.h"
 
-/* Of libtorch itself and of its compiler. */
+/* Namespaces of libtorch itself and of its compiler. */
 static const char *const own_namespaces[] = {"_c10d_functional",
                                              "_c10d_functional_autograd",
                                              "_dtensor",
@@ -118,7 +118,7 @@ opc_status_t opc_record_settings_read(const char *folder, opc_record_settings_t 
 }
 
 void opc_record_settings_clear(opc_record_settings_t *settings) {
-  if (settings->owned) { /* a writer's lists are not ours */
+  if (settings->owned) { /* lists set by the writer are not ours */
     free(settings->namespaces);
     free(settings->globs);
   }
@@ -146,7 +146,7 @@ bool opc_record_settings_want(const opc_record_settings_t *settings, const char 
   char whole[512];
   snprintf(whole, sizeof whole, "%s%s%s", name, *overload ? "." : "", overload);
   for (size_t i = 0; i < settings->glob_count; i++) {
-    const char *glob = settings->globs[i]; /* as `run --op`: without a namespace it is about the rest of the name */
+    const char *glob = settings->globs[i]; /* as `run --op`: without a namespace it matches the rest of the name */
     if (fnmatch(glob, whole, 0) == 0) return true;
     if (!strstr(glob, "::") && fnmatch(glob, whole + (colons - name) + 2, 0) == 0) return true;
   }

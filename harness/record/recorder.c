@@ -17,7 +17,7 @@
 enum { OPERATOR_SLOTS = 4096 }; /* a power of two; a program has some thousands of operators, most of them not wanted */
 
 struct opc_recorded_operator {
-  opc_recorded_operator_t *next; /* of those with one slot */
+  opc_recorded_operator_t *next; /* of the operators with the same slot */
   char *name, *overload;
   opc_record_row_t *row; /* NULL: not wanted */
   int64_t classes;
@@ -41,7 +41,7 @@ static struct recorder {
   long long started;
 } recorder = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-/* A child of fork must not find the mutex held by a thread that it has not got. */
+/* A child of fork must not find the mutex held by a thread that the child does not have. */
 static void hold(void) { pthread_mutex_lock(&recorder.mutex); }
 static void release(void) { pthread_mutex_unlock(&recorder.mutex); }
 
@@ -51,8 +51,8 @@ static long long now(void) {
   return (long long)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Held by a file where there is room for it: what is counted there outlives a SIGKILL. Else the process counts for
- * itself and nobody will know. */
+/* A file holds the counts if there is room: they then survive a SIGKILL. Otherwise the process counts in its own
+ * memory, and nobody will know the counts. */
 static opc_record_counts_t *map_counts(const char *folder) {
   char path[PATH_MAX + 64];
   void *mapped = MAP_FAILED;
@@ -100,7 +100,7 @@ static uint64_t hash_of(const char *text, uint64_t hash) {
   return hash;
 }
 
-/* The last row is shared by all that come too late for one of their own. */
+/* All operators that come too late for a row of their own share the last one. */
 static opc_record_row_t *claim_row(const char *name, const char *overload) {
   uint32_t index = atomic_fetch_add(&recorder.counts->used, 1);
   if (index >= OPC_RECORD_ROWS - 1) {
@@ -228,8 +228,8 @@ static int open_calls(void) {
   return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 }
 
-/* In one write, so that what another thread writes stands before or behind it. A line that could not be finished is
- * parted from the next by its empty line. */
+/* One write, so that lines of other threads come before or after it. The empty line separates an unfinished line from
+ * the next. */
 static bool write_line(const opc_text_t *line) {
   int fd = open_calls();
   if (fd < 0) return false;

@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "record/recorder.h"
 
-enum { INTEGERS_A_FLOAT = 16 }; /* integers are indices: so many more of them are kept */
+enum { INTEGERS_A_FLOAT = 16 }; /* integers are indices: so this many more of them are kept */
 
 /* ---- numbers ---- */
 
@@ -19,7 +19,7 @@ void opc_seen_number_write(double value, int digits, opc_text_t *out) {
     opc_text_add(out, isnan(value) ? "\"nan\"" : value < 0 ? "\"-inf\"" : "\"inf\"");
     return;
   }
-  /* 9 digits tell all float32 apart, 5 all float16 (IEEE 754); the loop finds the shortest. */
+  /* 9 digits distinguish all float32 values, 5 all float16 (IEEE 754); the loop finds the shortest. */
   for (int precision = digits <= 11 ? 3 : digits <= 24 ? 6 : 15; precision <= 17; precision++) {
     snprintf(text, sizeof text, "%.*g", precision, value);
     double back = strtod(text, NULL);
@@ -68,7 +68,7 @@ static bool is_zero(const opc_seen_values_t *values) {
   return memcmp(values->first, zeros, sizeof zeros) == 0;
 }
 
-/* A fill that gives values of the same kind. */
+/* Writes a fill that gives values of the same kind. */
 static void write_kind(const opc_seen_tensor_t *tensor, const opc_seen_values_t *values, opc_text_t *out) {
   const opc_dtype_class_t kind = opc_dtype_class(tensor->dtype);
   const bool floating = opc_dtype_is_inexact(tensor->dtype);
@@ -125,7 +125,7 @@ static void write_fill(const opc_seen_tensor_t *tensor, const opc_seen_values_t 
   if (values->numel <= most) {
     listing_t listing = {.dtype = tensor->dtype, .out = out};
     opc_text_add(out, "{\"values\": [");
-    (void)opc_seen_visit(tensor, values->numel, list_element, &listing); /* it was read a moment ago */
+    (void)opc_seen_visit(tensor, values->numel, list_element, &listing); /* it was readable a moment ago */
     opc_text_add(out, "]}");
     return;
   }
@@ -171,7 +171,7 @@ opc_reason_t opc_seen_tensor_write(const opc_seen_tensor_t *tensor, const char *
   if (tensor->device >= 0) opc_text_addf(out, ", \"device\": \"cuda:%d\"", tensor->device);
   if (looked_at) write_fill(tensor, &values, path, out, notes);
   else if (opc_dtype_class(tensor->dtype) != OPC_CLASS_FLOATING && opc_dtype_class(tensor->dtype) != OPC_CLASS_COMPLEX)
-    opc_text_add(out, ", \"fill\": \"zeros\""); /* not looked at: as an index, 0 is the safest */
+    opc_text_add(out, ", \"fill\": \"zeros\""); /* not looked at: 0 is the safest index */
   if (tensor->requires_grad) opc_text_add(out, ", \"requires_grad\": true");
   if (tensor->conj) opc_text_add(out, ", \"conj\": true");
   if (tensor->neg) opc_text_add(out, ", \"neg\": true");

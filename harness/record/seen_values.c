@@ -5,8 +5,8 @@
 #include "record/readable.h"
 #include "record/seen_tensor.h"
 
-enum { LOOKED_AT = 1 << 22 };          /* elements of a tensor: some 20 ms, once a class of calls */
-enum { HANDLE_BYTES = 1024 };          /* an object in a tensor's bytes is not larger */
+enum { LOOKED_AT = 1 << 22 };          /* elements of a tensor: some 20 ms, once per class of calls */
+enum { HANDLE_BYTES = 1024 };          /* an object stored in a tensor's bytes is not larger */
 static const int64_t widest = 1 << 28; /* bytes between the first and the last element of a tensor that is walked */
 
 static int64_t seen_numel(const opc_seen_tensor_t *tensor) {
@@ -42,14 +42,14 @@ int64_t opc_seen_needed(const opc_seen_tensor_t *tensor) {
 
 static int64_t walked(const opc_seen_tensor_t *tensor, int64_t most) {
   const int64_t numel = seen_numel(tensor), elements = reach(tensor, tensor->data_strides);
-  return elements == numel && elements > most ? most : elements; /* dense: no further than it is walked */
+  return elements == numel && elements > most ? most : elements; /* dense: not beyond the elements that are walked */
 }
 
 bool opc_seen_is_wide(const opc_seen_tensor_t *tensor) {
   return walked(tensor, LOOKED_AT) > widest / (int64_t)opc_dtype_size(tensor->dtype);
 }
 
-/* IEEE 754 negates by the sign bit alone; integers by two's complement. */
+/* IEEE 754 negates by the sign bit alone; integers use two's complement. */
 static void resolve(const opc_seen_tensor_t *tensor, unsigned char *element, size_t size) {
   const opc_dtype_class_t kind = opc_dtype_class(tensor->dtype);
   if (kind == OPC_CLASS_COMPLEX) {
@@ -94,9 +94,9 @@ typedef struct looking {
   opc_dtype_class_t kind;
   size_t size;
   int64_t finite;
-  double squares; /* of differences to the mean (Welford) */
+  double squares; /* of differences from the mean (Welford) */
   bool check_addresses;
-  uint64_t word; /* of bytes, eight by eight */
+  uint64_t word; /* of bytes, eight at a time */
   opc_seen_values_t *out;
 } looking_t;
 
@@ -159,7 +159,7 @@ bool opc_seen_look(const opc_seen_tensor_t *tensor, opc_seen_values_t *out) {
                              .counting = true,
                              .integral = true,
                              .digest = UINT64_C(0xcbf29ce484222325)};
-  /* An object behind a tensor is laid into bytes, or its address into a 64-bit integer. */
+  /* A tensor may store an object in bytes, or its address in a 64-bit integer. */
   looking.check_addresses =
       words && (size == 8 || (size == 1 && tensor->ndim == 1)) && numel <= HANDLE_BYTES / (int64_t)size;
   if (!opc_seen_visit(tensor, LOOKED_AT, look_at, &looking)) return false;

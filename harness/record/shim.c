@@ -1,15 +1,15 @@
-/* Preloaded into every process of a recorded program. It has no libtorch in it; when libtorch is there, it loads the
- * observer, which has.
+/* Preloaded into every process of a recorded program. It contains no libtorch. When libtorch is there, it loads the
+ * observer, which uses libtorch.
  *
- * How libtorch is noticed. Linked programs have it when this library's constructor runs. For the others dlopen and
- * dlsym are defined here once more, in front of libc's. (An audit library would hear of every object too, but lives in
- * a namespace of its own, from which nothing can be loaded into the program's.) libc looks at its caller's address to
- * know whose RPATH and RUNPATH count, so that whoever calls it in another's place changes what is found: where that
- * could matter, both are left by a jump (a call in tail position) and never seen as the caller, and libtorch is noticed
- * at the next dlsym: nobody gets at what was loaded without one. Elsewhere dlopen is called, and looked behind at once:
+ * How it notices libtorch: linked programs have it when this library's constructor runs. For the others this library
+ * defines dlopen and dlsym again, before libc's. (An audit library would also see every object. But it is in a
+ * namespace of its own, from which it can load nothing into the program's.) libc uses its caller's address to find the
+ * RPATH and RUNPATH that apply. So a wrapper that calls it changes what is found. Where that could matter, both
+ * functions jump to libc (a call in tail position) and never appear as the caller. Libtorch is then noticed at the next
+ * dlsym: no program can use the loaded library without one. Elsewhere dlopen is called, and the check follows at once:
  * a plugin whose initialisers register it with its host needs no dlsym.
  *
- * Nothing here may reach the program: errno and dlerror are as it expects them. */
+ * The program must notice nothing of this: errno and dlerror stay as it expects them. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 #include "record/record_settings.h"
 #include "record/torch_found.h"
 
-/* at::addGlobalCallback(at::RecordFunctionCallback): in libtorch_cpu, and what the observer needs of it. */
+/* at::addGlobalCallback(at::RecordFunctionCallback): libtorch_cpu defines it, and the observer needs it. */
 #define TORCH_MARK "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"
 
 typedef void *dlopen_function_t(const char *, int);
@@ -38,16 +38,16 @@ typedef void *dlsym_function_t(void *restrict, const char *restrict);
 static _Atomic(dlopen_function_t *) real_dlopen;
 static _Atomic(dlsym_function_t *) real_dlsym;
 static atomic_bool done;    /* the observer was loaded, or cannot be */
-static atomic_bool pending; /* a dlopen was left by a jump: look at the next dlsym */
+static atomic_bool pending; /* a dlopen jumped to libc: check at the next dlsym */
 static _Thread_local bool busy;
 
-/* dlsym is this library's own, and libc gave it a new version in 2.34. */
+/* dlsym is defined here, and libc gave it a new version in 2.34. */
 static dlsym_function_t *libc_dlsym(void) {
   static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5", "GLIBC_2.27", "GLIBC_2.0"};
   dlsym_function_t *found = atomic_load_explicit(&real_dlsym, memory_order_relaxed);
   for (size_t i = 0; !found && i < sizeof versions / sizeof versions[0]; i++)
     *(void **)&found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
-  if (!found) abort(); /* no libc has none */
+  if (!found) abort(); /* every libc has it */
   atomic_store_explicit(&real_dlsym, found, memory_order_relaxed);
   return found;
 }
@@ -65,8 +65,8 @@ static dlopen_function_t *libc_dlopen(void) {
 static char recording[PATH_MAX];
 static atomic_bool recording_known;
 
-/* Where to; "" for nowhere. Other libraries' initialisers may ask before our own ran. The program may change its
- * environment later. */
+/* The folder to record to; "" for none. Other libraries' initialisers may ask before our own ran. The program may
+ * change its environment later. */
 static const char *folder(void) {
   if (!atomic_load_explicit(&recording_known, memory_order_acquire)) {
     const char *given = getenv(OPC_RECORD_VARIABLE);
@@ -100,7 +100,7 @@ static void load_observer(const char *torch_file) {
     snprintf(path, sizeof path, "%s/" OPC_RECORD_OBSERVER ".so", settings.observers);
   opc_record_settings_clear(&settings);
 
-  /* What it needs has to be there under these names, or a second libtorch would be loaded. */
+  /* The observer's needs must be loaded under these names. Otherwise a second libtorch would be loaded. */
   void *torch = libc_dlopen()("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD),
        *c10 = libc_dlopen()("libc10.so", RTLD_LAZY | RTLD_NOLOAD);
   void *observer = torch && c10 ? libc_dlopen()(path, RTLD_NOW | RTLD_LOCAL) : NULL;
@@ -120,7 +120,7 @@ static void load_observer(const char *torch_file) {
   if (words[0]) tell_trouble(words);
 }
 
-/* handle: of something whose dlopen has returned, so that the libtorch it leads to is initialised. */
+/* handle: of an object whose dlopen has returned, so that its libtorch is initialised. */
 static __attribute__((noinline)) void look(void *handle) {
   Dl_info info;
   if (busy || atomic_load(&done) || folder()[0] == '\0') return;
@@ -129,17 +129,17 @@ static __attribute__((noinline)) void look(void *handle) {
   opc_quiet_begin(&quiet);
   void *mark = libc_dlsym()(handle, TORCH_MARK);
   if (mark && !atomic_exchange(&done, true) && dladdr(mark, &info) && info.dli_fname) load_observer(info.dli_fname);
-  if (!mark && atomic_load(&pending)) { /* no libtorch at all: nothing to look for until the next dlopen */
+  if (!mark && atomic_load(&pending)) { /* no libtorch at all: nothing to check until the next dlopen */
     void *torch = libc_dlopen()("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
     if (torch) dlclose(torch);
     else atomic_store(&pending, false);
   }
-  (void)dlerror(); /* what failed above is not the program's */
+  (void)dlerror(); /* the program must not see errors from above */
   opc_quiet_end(&quiet);
   busy = false;
 }
 
-/* ---- what stands in front of libc ---- */
+/* ---- functions that replace libc's ---- */
 
 typedef struct search {
   uintptr_t caller;
@@ -161,14 +161,14 @@ static int note_paths(struct dl_phdr_info *object, size_t size, void *context) {
     runpath |= dynamic->d_tag == DT_RUNPATH;
   }
   if (is_caller) search->caller_runpath = runpath;
-  if (!search->first) search->any_rpath |= rpath && !runpath; /* the program's own counts for every caller */
+  if (!search->first) search->any_rpath |= rpath && !runpath; /* the program's own applies to every caller */
   search->first = false;
   return 0;
 }
 
 static __attribute__((noinline)) bool caller_matters(const char *file, const void *caller) {
   search_t search = {.caller = (uintptr_t)caller, .first = true};
-  if (!file || strchr(file, '$')) return true; /* $ORIGIN is the caller's */
+  if (!file || strchr(file, '$')) return true; /* $ORIGIN depends on the caller */
   int error = errno;
   dl_iterate_phdr(note_paths, &search);
   errno = error;

@@ -1,5 +1,5 @@
-/* The .npy files of --values (numpy.lib.format, version 1.0). Named by what is in them: the same values are kept once.
- */
+/* The .npy files of --values (numpy.lib.format, version 1.0). The content gives the name: equal values are kept
+ * once. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -20,7 +20,7 @@ typedef struct writing {
   size_t size;
 } writing_t;
 
-/* NumPy has neither bfloat16, float8 nor complex32: a wider one holds the same numbers. */
+/* NumPy lacks bfloat16, float8 and complex32: a wider type holds the same numbers. */
 static opc_dtype_t array_dtype(opc_dtype_t dtype) {
   if (opc_dtype_is_float8(dtype)) return OPC_DTYPE_FLOAT32;
   return dtype == OPC_DTYPE_BFLOAT16 ? OPC_DTYPE_FLOAT32 : dtype == OPC_DTYPE_COMPLEX32 ? OPC_DTYPE_COMPLEX64 : dtype;
@@ -73,7 +73,7 @@ bool opc_side_file_write(const opc_seen_tensor_t *tensor, const opc_seen_values_
   writing_t writing = {.from = tensor->dtype, .to = array_dtype(tensor->dtype)};
   writing.size = opc_dtype_size(writing.to);
   if (values->looked_at < values->numel)
-    digest ^= (uint64_t)values->numel * 31 + (uint64_t)(uintptr_t)tensor->data; /* not all of it is in the digest */
+    digest ^= (uint64_t)values->numel * 31 + (uint64_t)(uintptr_t)tensor->data; /* the digest lacks some values */
   snprintf(name, sizeof name, "%s-%016" PRIx64 ".npy", opc_dtype_name(tensor->dtype), digest);
   int length = snprintf(path, sizeof path, "%s/" OPC_RECORD_VALUES "/%s", opc_recorder_folder(), name);
   if (length < 0 || (size_t)length >= sizeof path - 32) return false;
@@ -81,7 +81,7 @@ bool opc_side_file_write(const opc_seen_tensor_t *tensor, const opc_seen_values_
     if (!opc_recorder_take_bytes((size_t)values->numel * writing.size + HEADER)) return false;
     snprintf(beside, sizeof beside, "%.*s.%ld", PATH_MAX - 32, path, (long)getpid());
     writing.file = fopen(beside, "wbxe");
-    if (!writing.file) return access(path, R_OK) == 0; /* another thread is at it */
+    if (!writing.file) return access(path, R_OK) == 0; /* another thread is writing it */
     write_header(tensor, &writing);
     bool fine = opc_seen_visit(tensor, INT64_MAX, write_element, &writing) && fflush(writing.file) == 0 &&
                 !ferror(writing.file);

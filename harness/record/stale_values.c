@@ -13,8 +13,8 @@
 static const char ending[] = ".npy\"", folder_ending[] = ".values/";
 enum { DIGITS = 16, ENDING = sizeof ending - 1, FOLDER_ENDING = sizeof folder_ending - 1, DTYPE_LONGEST = 32 };
 
-/* "float32-0123456789abcdef", which ends at `end`, behind "….values/": a copy with ".npy"; NULL: no recording named it.
- */
+/* Takes "float32-0123456789abcdef", which ends at `end`, after "….values/". Returns a copy with ".npy"; NULL: no
+ * recording named it. */
 static char *name_before(const char *line, const char *end) {
   char dtype[DTYPE_LONGEST + 1];
   if (end - line < DIGITS + 1 || end[-DIGITS - 1] != '-' || strspn(end - DIGITS, "0123456789abcdef") != DIGITS)

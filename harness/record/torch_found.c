@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A wheel has the first, an archive for C++ the second; the headers may be left out of either. */
+/* A wheel has the first, an archive for C++ has the second; either may lack the headers. */
 static const char *const version_files[] = {"version.py", "build-version", "include/torch/headeronly/version.h",
                                             "include/torch/csrc/api/include/torch/version.h"};
 

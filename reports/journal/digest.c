@@ -40,7 +40,7 @@ static void add_finding(opc_digest_t *digest, const json_t *record, const opc_ca
 static opc_digest_check_t *check_of(opc_digest_t *digest, const char *name) {
   for (size_t i = 0; i < digest->check_count; i++)
     if (strcmp(digest->checks[i].name, name) == 0) return &digest->checks[i];
-  /* More names than the table holds cannot come from a journal of ours; they are counted together. */
+  /* A journal of ours never has more names than the table holds; further ones are counted together. */
   if (digest->check_count == OPC_DIGEST_CHECKS) return &digest->checks[OPC_DIGEST_CHECKS - 1];
   opc_digest_check_t *check = &digest->checks[digest->check_count++];
   snprintf(check->name, sizeof check->name, "%s", name);
@@ -100,7 +100,7 @@ static bool visit_result(const json_t *record, void *context) {
   return digest->status == OPC_OK;
 }
 
-/* Findings come after everything else in a journal; the checks are shown in their own order all the same. */
+/* Findings come last in a journal, but the checks are shown in their own order. */
 static int compare_checks(const void *left, const void *right) {
   const opc_digest_check_t *a = left, *b = right;
   int first = opc_check_info_find(a->name), second = opc_check_info_find(b->name);

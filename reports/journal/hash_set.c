@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-/* The slot of a hash: where it is, or the free one where it belongs. */
+/* The slot that holds a hash, or the free slot for it. */
 static size_t slot_of(const opc_hash_set_t *set, uint64_t hash) {
   size_t slot = (size_t)hash & (set->capacity - 1);
   while (set->slots[slot] != 0 && set->slots[slot] != hash) slot = (slot + 1) & (set->capacity - 1);

@@ -11,7 +11,8 @@ typedef enum tally { TALLY_PASS, TALLY_FAIL, TALLY_SKIP, TALLY_ERROR, TALLY_WARN
 
 enum { NO_OPERATOR = UINT32_MAX };
 
-/* Room for one more element: the array as it is or grown, NULL where memory ran out (the old one then still stands). */
+/* Makes room for one more element: returns the same or a grown array, or NULL if out of memory (the old one stays
+ * valid). */
 static void *grow(void *data, size_t count, size_t *capacity, size_t size) {
   if (count < *capacity) return data;
   size_t more = *capacity ? *capacity * 2 : 64;
@@ -76,7 +77,7 @@ static opc_status_t index_library(opc_journal_reader_t *reader, uint64_t offset,
   return OPC_OK;
 }
 
-/* Results of a class, and of a library's file, have no operator's record; they belong to the library. */
+/* Results of a class or of a library's file have no operator record; they belong to the library. */
 static opc_status_t place_classes(opc_journal_reader_t *reader, opc_error_t *error) {
   for (size_t i = 0; i < reader->operator_count; i++) {
     opc_journal_operator_t *op = &reader->operators[i].op;
@@ -134,7 +135,7 @@ static void count(opc_journal_counts_t *counts, tally_t tally) {
   }
 }
 
-/* What a result says about whether the operator was checked at all. */
+/* Notes what a result says about whether the operator was checked at all. */
 static void note_result(opc_journal_operator_t *op, const json_t *record, tally_t tally) {
   int check = opc_check_info_find(opc_record_text(record, "check"));
   opc_skip_reason_t reason = opc_skip_reason_find(opc_record_text(record, "reason"));
@@ -144,7 +145,7 @@ static void note_result(opc_journal_operator_t *op, const json_t *record, tally_
     op->asked = true;
     op->called |= called;
   }
-  op->judged |= called || reason == OPC_SKIP_FAKE_IN_PYTHON; /* what is in C++ was judged */
+  op->judged |= called || reason == OPC_SKIP_FAKE_IN_PYTHON; /* its C++ part was judged */
   if (skip) op->skips[reason]++;
 }
 
@@ -163,7 +164,7 @@ static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, 
   const json_t *earlier = json_object_get(reader->suspects, case_id);
   if (earlier) reader->result_operators[json_integer_value(json_array_get(earlier, 0))] = NO_OPERATOR;
 
-  size_t capacity = reader->result_capacity; /* both arrays have one */
+  size_t capacity = reader->result_capacity; /* both arrays have the same capacity */
   void *offsets = grow(reader->result_offsets, reader->result_count, &capacity, sizeof *reader->result_offsets);
   if (offsets) reader->result_offsets = offsets;
   void *operators =
@@ -227,7 +228,7 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
   return OPC_OK;
 }
 
-/* The record at an offset, a new reference; NULL where the line is none. *out_length: -1 at the end. */
+/* Reads the record at an offset, a new reference; NULL if the line is not a record. *out_length: -1 at the end. */
 static opc_status_t read_record(opc_journal_reader_t *reader, uint64_t offset, json_t **out, ssize_t *out_length,
                                 opc_error_t *error) {
   const opc_kept_record_t *known = reader->known ? opc_kept_find(reader->known, offset) : NULL;
@@ -267,7 +268,7 @@ static int by_offset(const void *left, const void *right) {
   return (l > r) - (l < r);
 }
 
-/* The suspects that have a result go behind all operators. */
+/* Suspects that have a result go after all operators. */
 static size_t group_of(const opc_journal_reader_t *reader, size_t result) {
   uint32_t operator_index = reader->result_operators[result];
   return operator_index == NO_OPERATOR ? reader->operator_count : operator_index;
@@ -282,8 +283,8 @@ static void swap_results(opc_journal_reader_t *reader, size_t left, size_t right
   reader->result_operators[right] = operator_index;
 }
 
-/* Sorts the results by operator, those of one as the journal has them. In place: of all of ATen there are a million and
- * a half. */
+/* Sorts the results by operator, and keeps the journal's order within one. In place: all of ATen gives a million and a
+ * half results. */
 static opc_status_t group_results(opc_journal_reader_t *reader, opc_error_t *error) {
   const size_t groups = reader->operator_count + 1;
   size_t *first = calloc(groups + 1, sizeof *first), *next = calloc(groups, sizeof *next);

@@ -62,7 +62,7 @@ void opc_journal_reader_close(opc_journal_reader_t *reader) {
 
 /* ---- reading ---- */
 
-/* *keep_going becomes false when visit asked to stop. */
+/* *keep_going becomes false if visit asked to stop. */
 static opc_status_t visit_at(opc_journal_reader_t *reader, uint64_t offset, opc_record_visit_t *visit, void *context,
                              bool *keep_going, opc_error_t *error) {
   ssize_t length;

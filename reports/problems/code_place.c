@@ -24,7 +24,7 @@ static const json_t *frames_of(const json_t *result) {
   return found ? found : json_object_get(evidence, "frames");
 }
 
-/* "void (anonymous namespace)::kernel<float>(at::Tensor const&)" as "kernel". */
+/* "kernel" for "void (anonymous namespace)::kernel<float>(at::Tensor const&)". */
 static void function_name(const char *symbol, char *out, size_t size) {
   static const char anonymous[] = "(anonymous namespace)::";
   size_t length = 0;
@@ -38,13 +38,13 @@ static void function_name(const char *symbol, char *out, size_t size) {
     else if (*at == '>' && depth > 0) depth--;
     else if (depth > 0) continue;
     else if ((*at == '(' || *at == '[') && length > 0) break;
-    else if (*at == ' ') length = 0; /* that was the type that it returns */
+    else if (*at == ' ') length = 0; /* the text so far was the return type */
     else if (length + 1 < size) out[length++] = *at;
   }
   out[length] = '\0';
 }
 
-/* Code of libtorch and of the C++ library that was compiled into the operator's: many operators share it. */
+/* Code of libtorch or the C++ library that was compiled into the operator's code: many operators share it. */
 static bool is_foreign(const char *function, const char *file) {
   static const char *const spaces[] = {"at::", "c10::", "std::", "torch::", "__gnu_cxx::", "caffe2::"};
   static const char *const folders[] = {"/ATen/",        "/c10/",    "/torch/csrc/", "/torch/headeronly/",
@@ -63,7 +63,7 @@ static uint64_t key_of(const char *module, const char *function, const char *fil
   return key ? key : 1;
 }
 
-/* One block of TORCH_LIBRARY registers many operators: what is wrong with all of them is one mistake. */
+/* One block of TORCH_LIBRARY registers many operators: a fault that all of them have is one mistake. */
 #define REGISTRATION "registration."
 
 bool opc_code_place_of(const json_t *result, const char *library, opc_code_place_t *out) {

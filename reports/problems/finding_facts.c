@@ -49,7 +49,7 @@ const char *opc_rule_domain(const char *rule) {
   static const char *const of_call[] = {"memory",  "initialisation",    "stride",  "empty",
                                         "dtype",   "bitwise",           "signal",  "exit",
                                         "timeout", "foreign_exception", "memcheck"};
-  if (strcmp(rule, "autograd.not_registered") == 0) return rule; /* there is no derivative that could be wrong */
+  if (strcmp(rule, "autograd.not_registered") == 0) return rule; /* no derivative exists that could be wrong */
   /* A kernel that cannot run without data cannot be functionalised either. */
   if (strcmp(rule, "functionalisation.fails") == 0) return "meta";
   for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
@@ -67,7 +67,7 @@ static opc_change_kind_t change_of(const opc_case_id_t *id, const char *rule, co
   if (is_of(rule, "xfail")) return OPC_CHANGE_NONE; /* it passed: the variant did nothing */
   if (!*id->variant || strcmp(id->variant, "plain") == 0) return *id->dtype ? OPC_CHANGE_DTYPE : OPC_CHANGE_NONE;
   const char *change = strchr(standing, '/');
-  /* Check stride compares with a copy of the very values, also where elements are repeated. */
+  /* Check stride compares with a copy of the same values, even if elements are repeated. */
   bool same_values = !change || strcmp(change + 1, "same_values") == 0 || is_of(rule, "stride");
   unsigned families = opc_variant_facts(id->variant).families;
   if (families & (OPC_VARIANT_METHOD | OPC_VARIANT_USED)) return OPC_CHANGE_METHOD;
@@ -80,7 +80,7 @@ static opc_change_kind_t change_of(const opc_case_id_t *id, const char *rule, co
   return OPC_CHANGE_SIZES;
 }
 
-/* "tensors[1].sliced+x.offset" as "tensors"; "" for "all.sliced". */
+/* "tensors" for "tensors[1].sliced+x.offset"; "" for "all.sliced". */
 static void add_changed(const char *variant, char *out, size_t size) {
   size_t length = strcspn(variant, ".[");
   if (variant[length] == '\0' || (length == 3 && strncmp(variant, "all", 3) == 0)) return;
@@ -103,7 +103,7 @@ static opc_seen_t seen_of(const json_t *evidence, const char *rule) {
   json_t *access;
   for (int i = 0; i < OPC_SEEN_COUNT; i++)
     if (strcmp(words[i], seen) == 0) return (opc_seen_t)i;
-  /* Journals that do not say it. */
+  /* For journals that lack this field. */
   json_array_foreach(json_object_get(evidence, "accesses"), index,
                      access) if (strcmp(opc_record_text(access, "access"), "write") == 0) return OPC_SEEN_WRITE;
   if (is_of(rule, "timeout")) return OPC_SEEN_HANG;

@@ -37,7 +37,7 @@ const char *opc_problem_rule(const opc_problem_t *problem) {
   return problem->unchecked ? "memory.unchecked_arguments" : problem->symptoms[0].rule;
 }
 
-/* What a person is shown first: an input that somebody vouches for, then the simplest case. */
+/* The order for readers: an input that somebody vouches for comes first, then the simplest case. */
 static bool is_better(const opc_problem_case_t *one, const opc_problem_case_t *other) {
   int mine = opc_standing_order_source(one->standing), theirs = opc_standing_order_source(other->standing);
   return mine != theirs ? mine < theirs : one->complexity < other->complexity;

@@ -15,7 +15,7 @@ void opc_problem_id_set(opc_problem_t *problem, const char *library, const char 
   if (*function) {
     opc_text_addf(&text, "function\n%s", function);
   } else {
-    bool one = problem->unchecked && problem->argument_count == 1; /* the others have one of a kind */
+    bool one = problem->unchecked && problem->argument_count == 1; /* the others occur once per kind */
     opc_text_addf(&text, "operator\n%s\n%s\n%s", operator_name, one ? problem->arguments[0] : "",
                   problem->unchecked ? "unchecked" : opc_change_kind_name(problem->change));
   }

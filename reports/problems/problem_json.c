@@ -20,7 +20,7 @@ static bool only_aborts(const opc_problem_t *problem) {
 }
 
 /* "does not check `offsets`: reads out of bounds (6 inputs), crashes (2), never returns (1)". An operator that ends the
- * process may well have checked its argument. */
+ * process may still have checked its argument. */
 static void add_unchecked(opc_text_t *out, const opc_problem_t *problem) {
   static const char *const words[OPC_SEEN_COUNT] = {
       "writes out of bounds", "reads out of bounds", "crashes",
@@ -57,7 +57,7 @@ static char *message_of(const opc_problem_t *problem, const json_t *record) {
 
 static bool append(json_t *list, json_t *item) { return json_array_append_new(list, item) == 0; }
 
-/* The one that stands for the problem first, then the simplest ones. */
+/* Puts the problem's main case first, then the simplest ones. */
 static opc_status_t add_cases(const opc_problems_t *problems, const opc_problem_t *problem, json_t *cases,
                               const json_t *record, opc_error_t *error) {
   uint64_t shown = problem->symptoms[0].best.offset;
@@ -73,7 +73,7 @@ static opc_status_t add_cases(const opc_problems_t *problems, const opc_problem_
   return kept ? OPC_OK : opc_out_of_memory(error);
 }
 
-/* That of the case that stands for the problem comes first. */
+/* The operator of the problem's main case comes first. */
 static bool add_operators(const opc_problems_t *problems, const opc_problem_t *problem, json_t *names,
                           const json_t *record) {
   const char *first = opc_record_text(record, "operator");

@@ -7,7 +7,7 @@
 #include "reports/journal/journal_record.h"
 #include "reports/problems/finding_facts.h"
 
-enum { RANK_ALSO = 1000 /* what is named beside a finding never gives a problem its name */ };
+enum { RANK_ALSO = 1000 /* rules named beside a finding never name a problem */ };
 
 /* The set's own copy of a name; NULL when memory ran out. */
 static const char *intern(json_t *names, const char *name) {
@@ -39,7 +39,7 @@ static opc_problem_t *new_problem(opc_operator_findings_t *findings) {
   return problem;
 }
 
-/* An input counts once, however many checks tried it. */
+/* An input counts once, no matter how many checks tried it. */
 static opc_status_t count_input(opc_operator_findings_t *findings, opc_problem_t *problem,
                                 const opc_finding_facts_t *facts, opc_error_t *error) {
   opc_text_t input = {0};
@@ -52,7 +52,7 @@ static opc_status_t count_input(opc_operator_findings_t *findings, opc_problem_t
   return status;
 }
 
-/* Rules that a finding names besides. */
+/* Adds the other rules that a finding names. */
 static opc_status_t add_also(opc_operator_findings_t *findings, opc_problem_t *problem, const json_t *record,
                              const opc_symptom_t *own, opc_error_t *error) {
   opc_status_t status = OPC_OK;
@@ -126,13 +126,13 @@ static bool has_meta_shape(const opc_operator_findings_t *findings) {
   return false;
 }
 
-/* What has the same key is one problem. */
+/* Findings with the same key are one problem. */
 static void add_key(const opc_operator_findings_t *findings, const opc_problem_t *problem, opc_text_t *out) {
   const char *rule = problem->symptoms[0].rule, *domain = opc_rule_domain(rule);
   if (problem->unchecked) {
     opc_text_addf(out, "unchecked %s", problem->argument_count ? problem->arguments[0] : "");
   } else if (strcmp(rule, "empty.shape") == 0 && has_meta_shape(findings)) {
-    opc_text_add(out, "meta"); /* the check has the Meta kernel's word for it */
+    opc_text_add(out, "meta"); /* the check relies on the Meta kernel here */
   } else if (strcmp(domain, "call") != 0) {
     opc_text_add(out, strcmp(domain, rule) == 0 && only_layout(findings, rule) ? "layout" : domain);
   } else if (json_object_get(findings->plain, opc_rule_kind(rule))) {
@@ -146,7 +146,7 @@ static opc_change_kind_t simplest_change(const opc_problem_t *one, const opc_pro
   return one->change < other->change ? one->change : other->change;
 }
 
-/* What came in first stays in front; the kind of change is that of the simplest. */
+/* The first one stays in front; the kind of change is that of the simplest. */
 static opc_status_t join(opc_operator_findings_t *findings, size_t into, size_t from, opc_error_t *error) {
   opc_problem_t *target = &findings->problems[into];
   opc_change_kind_t change = simplest_change(target, &findings->problems[from]);
@@ -181,7 +181,7 @@ static opc_status_t join_by_key(opc_operator_findings_t *findings, opc_error_t *
   return status;
 }
 
-/* One line of code is one cause, whichever rules it breaks. */
+/* One line of code is one cause, no matter which rules it breaks. */
 static opc_status_t join_by_place(opc_operator_findings_t *findings, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (size_t i = 0; i < findings->count && status == OPC_OK; i++) {
@@ -204,7 +204,7 @@ opc_status_t opc_operator_findings_merge(opc_operator_findings_t *findings, opc_
   for (size_t i = 0; i < findings->count; i++) {
     opc_problem_t *problem = &findings->problems[i];
     if (problem->change == OPC_CHANGE_NONE && !problem->unchecked)
-      problem->argument_count = 0; /* it needs no argument to be changed */
+      problem->argument_count = 0; /* it shows without a changed argument */
   }
   return status;
 }

@@ -22,7 +22,7 @@ static bool visit_finding(const json_t *record, void *context) {
   return making->status == OPC_OK;
 }
 
-/* Of unchecked arguments there is one problem each, wherever the operator stumbles over them. */
+/* Each unchecked argument is one problem, wherever the operator fails because of it. */
 static bool same_argument(const opc_problem_t *left, const opc_problem_t *right) {
   if (left->unchecked != right->unchecked) return false;
   if (!left->unchecked) return true;
@@ -30,7 +30,7 @@ static bool same_argument(const opc_problem_t *left, const opc_problem_t *right)
          (left->argument_count == 0 || strcmp(left->arguments[0], right->arguments[0]) == 0);
 }
 
-/* The same place with the same rule, of an operator before. */
+/* A problem of an earlier operator with the same place and rule. */
 static opc_problem_t *same_cause(const opc_problems_t *problems, const opc_problem_t *problem) {
   uint64_t place = problem->symptoms[0].place;
   for (size_t i = 0; place != 0 && i < problems->count; i++) {
@@ -42,7 +42,7 @@ static opc_problem_t *same_cause(const opc_problems_t *problems, const opc_probl
   return NULL;
 }
 
-/* Takes the problem, also where it fails. */
+/* Takes the problem, even if it fails. */
 static opc_status_t take(making_t *making, opc_problem_t *problem) {
   opc_problems_t *problems = making->problems;
   opc_problem_t *known = same_cause(problems, problem);
@@ -82,7 +82,7 @@ static int by_weight(const void *left, const void *right) {
   if (a->warning != b->warning) return a->warning ? 1 : -1;
   if (mine != theirs) return mine < theirs ? -1 : 1;
   if (a->operator_count != b->operator_count) return a->operator_count > b->operator_count ? -1 : 1;
-  if (a->unchecked != b->unchecked) return a->unchecked ? -1 : 1; /* ranks of the two do not compare */
+  if (a->unchecked != b->unchecked) return a->unchecked ? -1 : 1; /* the ranks of these two kinds are not comparable */
   if (a->symptoms[0].rank != b->symptoms[0].rank) return a->symptoms[0].rank < b->symptoms[0].rank ? -1 : 1;
   if (a->symptoms[0].best.offset == b->symptoms[0].best.offset) return 0;
   return a->symptoms[0].best.offset < b->symptoms[0].best.offset ? -1 : 1;
@@ -106,7 +106,7 @@ static opc_status_t name_problem(const opc_problems_t *problems, size_t index, o
     json_decref(record);
   }
   opc_problem_id_set(problem, op->library, op->name, place.function);
-  /* Two lines of one function: the second one goes by its first operator. */
+  /* Two lines of one function: the second problem is named by its first operator. */
   if (*place.function && is_taken(problems, index)) opc_problem_id_set(problem, op->library, op->name, "");
   return status;
 }

@@ -1,9 +1,9 @@
-// The part of `opcheck-c record` that has libtorch in it: a RecordFunction callback that sees each call of an operator
-// with its arguments, and writes those of a new class down. Loaded into a program that knows nothing of it: no
-// exception leaves it, no operator is called but to copy from a GPU.
+// The part of `opcheck-c record` that uses libtorch. A RecordFunction callback sees each call of an operator with its
+// arguments, and writes down calls of a new class. The program that loads it knows nothing about it: no exception
+// leaves it, and it calls no operator except to copy from a GPU.
 //
-// It is a library of its own, one for each libtorch. Built with NDEBUG, as libtorch is: at::RecordFunction has other
-// members without it.
+// It is a separate library for each libtorch. It is built with NDEBUG, as libtorch is: without it at::RecordFunction
+// has other members.
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
@@ -24,8 +24,8 @@
 namespace opc {
 namespace {
 
-// A call that is going on in this thread. A kernel for Autograd calls its operator again, one key further down: that is
-// the same call.
+// A call in progress in this thread. A kernel for Autograd calls its operator again, one key further down: that is the
+// same call.
 class Active : public at::ObserverContext {
  public:
   Active(const opc_recorded_operator_t *op, uint64_t arguments) : op_(op), arguments_(arguments), outer_(innermost) {
@@ -49,7 +49,7 @@ class Active : public at::ObserverContext {
 };
 thread_local Active *Active::innermost = nullptr;
 
-// torch.compile and torch.export run a program with tensors that stand for others.
+// torch.compile and torch.export run a program with placeholder tensors.
 bool is_tracing() {
   using c10::impl::TorchDispatchModeKey;
   using c10::impl::TorchDispatchModeTLS;
@@ -58,7 +58,7 @@ bool is_tracing() {
          TorchDispatchModeTLS::get_mode(TorchDispatchModeKey::FUNCTIONAL).has_value();
 }
 
-// Statistics of NaN raise floating-point flags, and a signal where the program wants one.
+// Statistics of NaN raise floating-point flags, and a signal if the program wants one.
 class Quiet {
  public:
   Quiet() {
@@ -89,7 +89,7 @@ void write_down(opc_recorded_operator_t *op, uint64_t class_, const c10::Functio
   opc_reason_t reason = OPC_REASON_TROUBLE;
   try {
     reason = write_call(schema, inputs, &sample.text);
-  } catch (...) {  // out of memory, or libtorch's own refusal to say something of a tensor
+  } catch (...) {  // out of memory, or libtorch refuses to describe a tensor
   }
   if (reason == OPC_REASON_NONE) opc_recorder_write(op, class_, &sample.text);
   else opc_recorder_leave(op, class_, reason);
@@ -114,7 +114,7 @@ std::unique_ptr<at::ObserverContext> look_at(const at::RecordFunction &function)
   opc_reason_t reason = OPC_REASON_TROUBLE;
   try {
     reason = is_tracing() ? OPC_REASON_TRACING : classify(inputs, &seen);
-  } catch (...) {  // a tensor that refuses to be asked
+  } catch (...) {  // a tensor that refuses the question
   }
   if (Active::has(op, seen.arguments)) return nullptr;
   auto active = std::make_unique<Active>(op, seen.arguments);
@@ -137,7 +137,7 @@ std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction &function
     active = look_at(function);
   } catch (abi::__forced_unwind &) {
     throw;
-  } catch (...) {  // the program goes on as if nobody had looked
+  } catch (...) {  // the program continues as if it were not observed
   }
   errno = error;
   return active;

@@ -1,4 +1,4 @@
-// A call as a sample of the sample file format.
+// Writes a call as a sample of the sample file format.
 #include "record/observer/observer_call.h"
 
 #include <ATen/core/Generator.h>
@@ -36,7 +36,7 @@ void Writer::collect(const c10::IValue &value) {
   }
 }
 
-// A JSON string: what is no UTF-8 is shown as escapes.
+// A JSON string: bytes that are not UTF-8 are shown as escapes.
 void text(const std::string &words, opc_text_t *out) {
   opc_text_t clean = {};
   opc_text_add_utf8(&clean, words.data(), words.size());
@@ -63,7 +63,7 @@ opc_reason_t Writer::tensor(const at::Tensor &tensor, const std::string &path, o
   return opc_seen_tensor_write(&seen, path.c_str(), out, notes_);
 }
 
-// dtypes, layouts and memory formats travel as integers; the schema tells them from numbers.
+// dtypes, layouts and memory formats arrive as integers; the schema distinguishes them from numbers.
 opc_reason_t Writer::integer(int64_t value, const c10::Type &type, opc_text_t *out) {
   const char *name = nullptr;
   switch (type.kind()) {
@@ -110,7 +110,7 @@ opc_reason_t Writer::value(const c10::IValue &value, const c10::TypePtr &type, c
                            opc_text_t *out) {
   const bool optional = type->kind() == c10::TypeKind::OptionalType,
              absent = value.isNone() || (value.isTensor() && !value.toTensor().defined());
-  if (absent && !optional) return OPC_REASON_VALUE;  // a sample file has no undefined tensor
+  if (absent && !optional) return OPC_REASON_VALUE;  // a sample file cannot hold an undefined tensor
   if (optional && !absent) return this->value(value, type->castRaw<c10::OptionalType>()->getElementType(), path, out);
   if (value.isTensor() && !absent) return tensor(value.toTensor(), path, out);
   if (value.isInt()) return integer(value.toInt(), *type, out);

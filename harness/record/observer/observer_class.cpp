@@ -1,6 +1,6 @@
-// Classes of calls. Two calls are of one class when their arguments are alike in kind: dtypes, ranks, which sizes are
-// 0, 1 or equal to one another, how large the tensors are roughly, how they lie in memory, what they share; small
-// integers and words as they are, other numbers by sign and size.
+// Classes of calls. Two calls are of one class if their arguments are similar. The class covers dtypes, ranks, and
+// which sizes are 0, 1 or equal to one another. It also covers the tensors' rough size, memory layout and sharing.
+// Small integers and words count as they are, other numbers by sign and size.
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class Classifier {
   std::vector<const void *> storages_, tensors_;
 };
 
-// Sizes that are equal have one letter.
+// Equal sizes have the same letter.
 uint64_t Classifier::letter(int64_t size) {
   if (size < 2) return static_cast<uint64_t>(size);
   const auto place = std::find(sizes_.begin(), sizes_.end(), size);
@@ -82,7 +82,7 @@ opc_reason_t Classifier::tensor(const at::Tensor &tensor) {
   kind_.add(sizes.size());
   for (const auto size : sizes) kind_.add(letter(size));
   kind_.add(static_cast<uint64_t>(magnitude(static_cast<uint64_t>(tensor.numel())) / 6));
-  int64_t expected = 1;  // dense so far, from the last dimension; else expanded, with gaps, or in another order
+  int64_t expected = 1;  // dense so far, from the last dimension; otherwise expanded, with gaps, or in another order
   for (size_t i = sizes.size(); i-- > 0;) {
     const auto stride = strides[i];
     kind_.add(sizes[i] < 2 || stride == expected ? 0 : stride == 0 ? 1 : stride < expected ? 2 : 3);
@@ -110,7 +110,7 @@ void Classifier::integer(int64_t value) {
   kind_.add(small ? static_cast<uint64_t>(value) : 1000 + 2 * size + static_cast<uint64_t>(value < 0));
 }
 
-// By bits: comparing a NaN would raise a floating-point flag of the program.
+// Works on bits: comparing a NaN would raise a floating-point flag of the program.
 void Classifier::floating(double value) {
   uint64_t bits;
   std::memcpy(&bits, &value, sizeof bits);

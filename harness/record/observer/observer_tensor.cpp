@@ -13,7 +13,7 @@
 namespace opc {
 namespace {
 
-// What lies in front of a view or behind it in a large storage is left out, in steps that keep every alignment.
+// In a large storage the parts before and after a view are left out, in steps that keep every alignment.
 constexpr int64_t kStep = 1 << 16, kKept = 1 << 24;  // bytes
 
 int place_in(const std::vector<const void *> &known, const void *one) {
@@ -31,7 +31,7 @@ bool is_wrapped(c10::DispatchKeySet keys) {
          keys.has(c10::DispatchKey::FuncTorchGradWrapper) || keys.has(c10::DispatchKey::Batched);
 }
 
-// Alone in its storage: nobody else of the call minds where it begins.
+// The tensor is alone in its storage: no other argument depends on where the storage begins.
 void cut_storage(opc_seen_tensor_t *seen) {
   const auto width = static_cast<int64_t>(opc_dtype_size(seen->dtype));
   const int64_t step = kStep / width, kept = kKept / width;
@@ -59,7 +59,7 @@ opc_reason_t tensor_reason(const at::Tensor &tensor) {
   if (dtype_of(tensor.scalar_type()) == OPC_DTYPE_OTHER) return OPC_REASON_DTYPE;
   if (tensor.dim() > OPC_SEEN_DIMS) return OPC_REASON_VALUE;
   if (!tensor.has_storage()) return OPC_REASON_NO_DATA;
-  // Not data_ptr(): that makes a tensor of copy on write its own owner.
+  // Not data_ptr(): that makes a copy-on-write tensor its own owner.
   return impl->unsafe_storage().data() == nullptr && tensor.numel() > 0 ? OPC_REASON_NO_DATA : OPC_REASON_NONE;
 }
 

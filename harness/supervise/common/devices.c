@@ -11,7 +11,7 @@
 
 enum { PROBE_MILLISECONDS = 30000 };
 
-/* The few functions of the CUDA driver API that are needed; opcheck-c is built without CUDA's headers. */
+/* The few functions of the CUDA driver API that opcheck-c needs. It is built without CUDA's headers. */
 typedef int cu_init_t(unsigned);
 typedef int cu_count_t(int *);
 typedef int cu_device_get_t(int *, int);
@@ -27,7 +27,7 @@ static void ask(opc_cuda_devices_t *out) {
     snprintf(out->detail, sizeof out->detail, "no CUDA driver (%s)", dlerror());
     return;
   }
-  /* POSIX lets dlsym's pointer become a function pointer; a union says so without a cast that -Wpedantic refuses. */
+  /* POSIX allows dlsym's pointer to become a function pointer. The union avoids a cast that -Wpedantic refuses. */
   union {
     void *object;
     cu_init_t *init;

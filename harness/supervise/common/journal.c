@@ -15,7 +15,7 @@ struct opc_journal {
   off_t length; /* of the whole lines */
   bool holding;
   opc_text_t held;          /* whole lines */
-  opc_kept_records_t *kept; /* NULL: none are wanted */
+  opc_kept_records_t *kept; /* NULL: no records are kept */
   opc_error_t failure;
 };
 
@@ -54,7 +54,7 @@ opc_status_t opc_journal_open(const char *path, opc_journal_t **out, opc_error_t
   return OPC_OK;
 }
 
-/* Takes back what a failed write left of its line, so that the file stays a sequence of whole lines. */
+/* Removes the part of a line that a failed write left. The file stays a sequence of whole lines. */
 static void cut(opc_journal_t *journal) {
   struct stat status;
   if (fstat(journal->fd, &status) != 0 || !S_ISREG(status.st_mode)) return;
@@ -62,7 +62,7 @@ static void cut(opc_journal_t *journal) {
   }
 }
 
-/* One write, unless the disk fills up: the second one then says why the first one fell short. */
+/* Usually one write. If the disk fills up, the second write reports why the first one was short. */
 static opc_status_t write_out(opc_journal_t *journal, const char *lines, size_t length) {
   size_t done = 0;
   ssize_t written = 0;
@@ -111,7 +111,7 @@ opc_status_t opc_journal_write(opc_journal_t *journal, json_t *record, opc_error
   if (status == OPC_OK) line = record != NULL ? json_dumps(record, JSON_COMPACT) : NULL;
   if (line != NULL) {
     size_t length = strlen(line);
-    line[length] = '\n'; /* in the place of the NUL: the length is known */
+    line[length] = '\n'; /* replaces the NUL: the length is known */
     keep(journal, length, record);
     if (journal->holding) opc_text_add_bytes(&journal->held, line, length + 1);
     else status = write_out(journal, line, length + 1);

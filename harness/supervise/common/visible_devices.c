@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The index-th of a list with commas between its entries; false: it is shorter. */
+/* The entry number `index` of a comma-separated list; false: the list is shorter. */
 static bool entry_of(const char *list, long index, const char **out, size_t *out_length) {
   for (; index > 0; index--) {
     list += strcspn(list, ",");
@@ -41,5 +41,5 @@ void opc_visible_devices_take(void) {
   if (assigned == NULL || !opc_visible_devices_of(assigned, getenv("CUDA_VISIBLE_DEVICES"), devices, sizeof devices))
     return;
   setenv("CUDA_VISIBLE_DEVICES", devices, 1);
-  unsetenv("CTEST_RESOURCE_GROUP_0_GPUS"); /* an opcheck-c that this one starts would count twice */
+  unsetenv("CTEST_RESOURCE_GROUP_0_GPUS"); /* an opcheck-c started by this one would otherwise apply it twice */
 }

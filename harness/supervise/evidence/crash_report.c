@@ -13,7 +13,7 @@
 enum { TAIL_SIZE = 2048, RECURSION = 12 };
 
 typedef struct scene {
-  opc_crash_record_t box; /* a copy: the original can still be written by what the child left behind */
+  opc_crash_record_t box; /* a copy: processes that the child left behind can still write to the original */
   opc_frames_t frames;
   bool repeats; /* the same address again and again: recursion */
 } scene_t;
@@ -77,7 +77,7 @@ static void by_signal(const opc_child_t *child, const opc_crash_limits_t *limits
       opc_text_add(&out->message, "stack overflow (segmentation fault below the stack)");
     } else {
       opc_text_add(&out->message, signal_words(number));
-      /* si_addr of a SIGSEGV that the kernel sends for a non-canonical address is 0 with code SI_KERNEL. */
+      /* For a non-canonical address the kernel sends SIGSEGV with si_addr 0 and code SI_KERNEL. */
       if (box && (number == SIGSEGV || number == SIGBUS) && scene->box.code == SI_KERNEL)
         opc_text_add(&out->message, " at a non-canonical address");
       else if (box && (number == SIGSEGV || number == SIGBUS))
@@ -121,7 +121,7 @@ static void describe_end(const opc_child_t *child, const opc_crash_limits_t *lim
     set_rule(out, "exit");
     opc_text_addf(&out->message, "ended the process with exit code %d",
                   WIFEXITED(child->status) ? WEXITSTATUS(child->status) : -1);
-    /* A child that cannot go on says why: memory that ran out, a channel that the operator closed. */
+    /* A child that cannot continue says why: it ran out of memory, or the operator closed a channel. */
     if (scene->box.crashed != 1 && scene->box.terminate_text[0] != '\0')
       opc_text_addf(&out->message, " (%s)", scene->box.terminate_text);
     opc_frames_say(&scene->frames, &out->message);
@@ -142,10 +142,10 @@ static bool is_own_call(const scene_t *scene) {
          (phase[length] == '\0' || phase[length] == ',');
 }
 
-/* Followed by the layout: "sliced and require grad". */
+/* The layout follows: "sliced and require grad". */
 static const char other_layout[] = "the operator on inputs that are ";
 
-/* A check made this call with other arguments than the case's: who vouches for those does not vouch for these. */
+/* A check made this call with other arguments than the case's. The voucher for the case's does not cover these. */
 static bool has_other_arguments(const char *phase) {
   static const char *const others[] = {"the float64 reference", "the operator on ", "the operator with ", "a call on ",
                                        "a call with other"};
@@ -163,7 +163,7 @@ static void take_standing(const scene_t *scene, opc_crash_t *out) {
   opc_standing_format(&standing, out->standing);
 }
 
-/* A check made this call on the same values in another layout: that is no crash of the sample itself. */
+/* A check made this call on the same values in another layout. So the sample itself did not crash. */
 static void note_other_layout(const char *phase, json_t *evidence) {
   const size_t length = sizeof other_layout - 1;
   if (strncmp(phase, other_layout, length) != 0) return;
@@ -172,14 +172,14 @@ static void note_other_layout(const char *phase, json_t *evidence) {
   json_object_set_new(evidence, "variants", json_pack("[o]", opc_json_string(variant)));
 }
 
-/* "the operator, on guarded memory": a remark about the call comes behind the comma. */
+/* "the operator, on guarded memory": the part after the comma is a remark about the call. */
 static void add_phase(const char *phase, opc_text_t *out) {
   const size_t length = strcspn(phase, ",");
   opc_text_addf(out, ", while %.*s ran", (int)length, phase);
   if (phase[length] == ',') opc_text_addf(out, " (%s)", phase + length + 1 + strspn(phase + length + 1, " "));
 }
 
-/* assert and CHECK print what is wrong before they abort. */
+/* assert and CHECK print the error before they abort. */
 static void add_last_line(const char *printed, opc_text_t *out) {
   const char *end = strrchr(printed, '\n'), *line = end != NULL ? end + 1 : printed;
   if (*line != '\0') opc_text_addf(out, "; its last output: %.300s", line);

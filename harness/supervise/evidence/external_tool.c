@@ -22,7 +22,7 @@ void opc_external_tool_also(json_t *evidence, const json_t *findings) {
   json_array_extend(also, (json_t *)findings);
 }
 
-/* A crash stays what the result is; so does what the check proved where the external tool only warns. */
+/* A crash stays the result. What the check proved also stays if the external tool only warns. */
 static bool is_worse(const json_t *result, const json_t *finding) {
   int verdict = opc_verdict_find(opc_json_text_of(result, "verdict"));
   if (verdict == OPC_VERDICT_ERROR) return false;
@@ -31,7 +31,7 @@ static bool is_worse(const json_t *result, const json_t *finding) {
   return (severity != NULL && strcmp(severity, warning) == 0) || strcmp(severity_of(finding), warning) != 0;
 }
 
-/* Wrong memory explains wrong values and not the other way round. */
+/* Wrong memory explains wrong values, but not the other way round. */
 static void become(json_t *result, json_t *finding, json_t *others) {
   json_t *evidence = json_object_get(result, "evidence");
   const char *key;

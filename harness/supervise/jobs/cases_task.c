@@ -1,5 +1,5 @@
-/* The cases of an operator: results go to the journal as they come, findings wait for their confirmation, a dead child
- * is replaced by one that goes on after the case that killed it. */
+/* Runs the cases of an operator. Results go to the journal as they arrive; findings wait for their confirmation. A dead
+ * child is replaced by one that continues after the case that killed it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +16,8 @@ enum { STILLBORN_MAX = 3 };
 
 static double seconds(const opc_task_t *task) { return opc_task_case_seconds(task); }
 
-/* How many times the operator has used up its time: once, and only samples themselves are still run; twice, and nothing
- * is. Of a single case nothing is taken away: its own time is bounded, and who asks for one wants it. */
+/* How many times the operator has used up its time. After the first time only samples themselves still run; after the
+ * second nothing does. A single case loses nothing: its own time is bounded, and the user asked for it. */
 static int times_used(const opc_task_t *task) {
   const double used = opc_clock() - task->cases_began, time = task->session->options->operator_time;
   if (task->session->has_only || used <= time) return 0;
@@ -40,7 +40,8 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
   return OPC_OK;
 }
 
-/* A check that calls nothing reads what every child has from the worker: a run alone would be the same one again. */
+/* A check that calls nothing reads data that every child has from the worker. A run alone would give the same
+ * result. */
 static bool is_static(const json_t *result) {
   opc_case_id_t id;
   int check =
@@ -49,8 +50,8 @@ static bool is_static(const json_t *result) {
          strcmp(opc_json_text_of(result, "verdict"), opc_verdict_name(OPC_VERDICT_ERROR)) != 0;
 }
 
-/* Under Valgrind a run alone takes half a second. What Valgrind saw needs none, and of the checks' own findings the
- * first of a rule has one for all. */
+/* Under Valgrind a run alone takes half a second. Valgrind's own findings need none. Of the checks' own findings, the
+ * first of a rule is run alone for all of that rule. */
 static bool is_settled(const opc_task_t *task, const json_t *result) {
   if (is_static(result)) return true;
   if (task->session->memcheck == NULL) return false;
@@ -61,7 +62,7 @@ static bool is_settled(const opc_task_t *task, const json_t *result) {
   return settled;
 }
 
-/* Its child has outlived the held result: it is final, or a suspect. */
+/* The child that produced the held result is still alive after it. The result is final, or a suspect. */
 static opc_status_t settle(opc_task_t *task, opc_error_t *error) {
   json_t *result = task->held;
   if (result == NULL) return OPC_OK;
@@ -75,13 +76,13 @@ static opc_status_t settle(opc_task_t *task, opc_error_t *error) {
   return status == OPC_OK && !kept ? opc_session_result(task->session, task->op, result, NULL, error) : status;
 }
 
-/* Nothing is left to run: what was found is confirmed. */
+/* Nothing is left to run: the findings are confirmed now. */
 static opc_status_t end(opc_task_t *task, opc_error_t *error) {
   opc_task_enter(task, &opc_phase_confirm);
   return opc_rerun_begin(task, error);
 }
 
-/* How long the operator takes. The fastest case on a sample itself makes one call, or a few. */
+/* Records how long the operator takes. The fastest case on a sample itself makes one call or a few. */
 static void note_seconds(opc_task_t *task, const json_t *result) {
   opc_case_id_t id;
   double took = json_number_value(json_object_get(result, "seconds"));
@@ -94,7 +95,7 @@ static void note_seconds(opc_task_t *task, const json_t *result) {
 
 static opc_status_t on_result(opc_task_t *task, json_t *message, opc_error_t *error) {
   opc_status_t status = settle(task, error);
-  /* A case has one result: a second one would be a hostile child's. */
+  /* A case has one result: only a hostile child sends a second one. */
   bool again = task->order_count > task->first &&
                strcmp(task->order[task->order_count - 1], opc_json_text_of(message, "case")) == 0;
   if (status != OPC_OK || again) return status;
@@ -104,7 +105,7 @@ static opc_status_t on_result(opc_task_t *task, json_t *message, opc_error_t *er
   opc_every_input_note(&task->every_input, message, &task->samples, task->op);
   status = opc_suspects_note_case(task, opc_json_text_of(message, "case"), error);
   if (status != OPC_OK || times_used(task) <= task->out_of_time) return status;
-  opc_task_release(task); /* the next child goes on behind this case, and skips what is left */
+  opc_task_release(task); /* the next child starts after this case and skips the rest */
   return settle(task, error);
 }
 
@@ -116,8 +117,8 @@ static opc_status_t give_up(opc_task_t *task, const char *why, opc_error_t *erro
                           task->op->name, why);
 }
 
-/* The process leaves, and another one goes on behind its last case. Where that broke it the check is given up after
- * some. */
+/* The process ends, and another one continues after its last case. If the case broke the process, its check is given up
+ * after a few times. */
 static opc_status_t spent(opc_task_t *task, opc_error_t *error) {
   opc_case_id_t id;
   opc_crash_t fault = {0};
@@ -136,7 +137,7 @@ static opc_status_t spent(opc_task_t *task, opc_error_t *error) {
   return status;
 }
 
-/* The child died with a case, with the last result on its lips, or before it began. */
+/* The child died in a case, right after its last result, or before it began. */
 static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
   opc_case_id_t id;
   char blamed[OPC_CASE_ID_SIZE];
@@ -148,7 +149,7 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   if (!after && case_id[0] == '\0') {
     if (++task->stillborn < STILLBORN_MAX) return OPC_OK;
     const char *output =
-        opc_json_text_of(crash->evidence, "output"); /* a child that could not be set up says why there */
+        opc_json_text_of(crash->evidence, "output"); /* a child that could not be set up gives the reason there */
     return give_up(task, output != NULL ? output : opc_text_c(&crash->message), error);
   }
   snprintf(blamed, sizeof blamed, "%s", after ? held : case_id);
@@ -170,7 +171,8 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   else if (status == OPC_OK) status = opc_suspects_add(task, result, error);
   else json_decref(result);
   if (status == OPC_OK) status = opc_case_id_parse(blamed, &id, error);
-  /* An aggregating case has no arguments of its own; after its return it is not known to be these arguments. */
+  /* An aggregating case has no arguments of its own. After it returns, nobody knows whether these arguments are to
+   * blame. */
   if (status == OPC_OK)
     status = opc_known_crashes_note(task, &id, crash, !after && crash->own_call && id.sample[0] != '\0',
                                     crash->unwatchable ? NULL : &task->suspects[task->suspect_count - 1], error);

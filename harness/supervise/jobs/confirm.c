@@ -1,11 +1,10 @@
-/* Confirmation: a finding is run again, alone, in a fresh child, by the path of --case. Where it vanishes, the cases
- * that its child ran before are run again in front of it, and halved until the one that it depends on is left. Where it
- * still vanishes, it is a warning that says so.
+/* Confirms findings. A finding is run again, alone, in a fresh child, in the same way as with --case. If it vanishes,
+ * the cases that its child ran before it are run again first. They are halved until one is left: the case that the
+ * finding depends on. If it still vanishes, it becomes a warning that says so.
  *
- * Of findings of one check and rule the simplest comes first, which is the one that is shown. The others follow it in
- * its child, and say so
- * ("confirmed_after"): hundreds of processes would tell no more. What does not show there has a child of its own after
- * all. */
+ * Of the findings of one check and rule, the simplest is confirmed first; that is the one that reports show. The others
+ * follow in the same child and say so ("confirmed_after"): hundreds of processes would show no more. A finding that
+ * does not show there gets a child of its own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +24,7 @@ static bool is_hang(const json_t *result) {
   return rule != NULL && strcmp(rule, "timeout") == 0;
 }
 
-/* A hang is confirmed once with the whole limit: an operator that never returns does not return for its other cases
+/* A hang is confirmed once with the whole limit. An operator that never returns does not return for its other cases
  * either. */
 static double seconds(const opc_task_t *task) {
   bool known = task->confirming < task->suspect_count && is_hang(task->suspects[task->confirming].result) &&
@@ -51,7 +50,7 @@ bool opc_bisection_narrow(opc_bisection_t *bisection, bool from_middle) {
   return bisection->high - bisection->low <= 1;
 }
 
-/* The case that the stretch starts with. */
+/* The first case of the stretch. */
 static size_t stretch_start(const opc_task_t *task) {
   return task->step == STEP_HALVE ? opc_bisection_middle(&task->halves) : task->halves.low;
 }
@@ -70,7 +69,7 @@ static int in_groups(const void *left, const void *right) {
   return (a->position > b->position) - (a->position < b->position);
 }
 
-/* Groups in the order of their first cases. Those of cases that were run again follow the others. */
+/* Orders groups by their first cases. Groups of cases that were run again come last. */
 static void arrange(opc_task_t *task) {
   opc_case_id_t id, first;
   const size_t begin = task->arranged;
@@ -103,16 +102,16 @@ static void case_with_variant(const opc_case_id_t *id, const char *variant, char
   opc_case_id_format(&other, out);
 }
 
-/* "x.repeated0" of "x.expanded0": the same values in plain layout. NULL: no element is repeated. */
+/* "x.repeated0" for "x.expanded0": the same values in plain layout. NULL: no element is repeated. */
 static char *repeated_variant(const char *variant) {
   const char *at = strstr(variant, ".expanded");
   if (at == NULL) return NULL;
   return opc_string_format("%.*s.repeated%s", (int)(at - variant), variant, at + strlen(".expanded"));
 }
 
-/* The case that says whether the layout is to blame for this finding: it left its tensors, crashed or hung. Of elements
- * that are repeated, the same values in plain layout; otherwise the sample itself, which has run before unless one case
- * is all that is run. False: there is none, or it need not be run. */
+/* The case that says whether the layout is to blame for a finding: an access outside tensors, a crash or a hang. If
+ * elements are repeated, it has the same values in plain layout. Otherwise it is the sample itself, which has run
+ * before unless only one case runs. False: there is none, or it need not run. */
 static bool wants_control(const opc_task_t *task, const json_t *result, char out[OPC_CASE_ID_SIZE]) {
   opc_case_id_t id;
   if (task->session->memcheck != NULL || !opc_rule_needs_valid_input(opc_json_text_of(result, "rule")) ||
@@ -128,7 +127,8 @@ static bool wants_control(const opc_task_t *task, const json_t *result, char out
   return true;
 }
 
-/* A finding of a case on the unmodified sample, made with its own arguments: the check may have made others itself. */
+/* A finding of a case on the unmodified sample with the case's own arguments. The check itself may have called with
+ * others. */
 static bool is_of_sample(const opc_suspect_t *suspect, opc_case_id_t *out_id) {
   const json_t *result = suspect->result;
   if (opc_case_id_parse(opc_json_text_of(result, "case"), out_id, NULL) != OPC_OK) return false;
@@ -137,8 +137,8 @@ static bool is_of_sample(const opc_suspect_t *suspect, opc_case_id_t *out_id) {
          json_object_get(json_object_get(result, "evidence"), "variants") == NULL;
 }
 
-/* False: the sample itself went out of bounds, crashed or hung, under any check, or shows the same rule. Then another
- * layout of it is not to blame. */
+/* False: under some check the sample itself went out of bounds, crashed or hung, or it shows the same rule. Then
+ * another layout of it is not to blame. */
 static bool sample_is_clean(const opc_task_t *task, const opc_case_id_t *of, const char *rule) {
   for (size_t i = 0; i < task->suspect_count; i++) {
     const opc_suspect_t *suspect = &task->suspects[i];
@@ -152,8 +152,8 @@ static bool sample_is_clean(const opc_task_t *task, const opc_case_id_t *of, con
   return true;
 }
 
-/* The sample itself has run before, in the same way. It is the control of other layouts of its values; and where it is
- * broken itself, what a variant of it shows needs no wrong argument either. */
+/* The sample itself has run before, in the same way. It is the control for other layouts of its values. If the sample
+ * is broken, the findings of its variants need no wrong argument either. */
 static void note_plain_control(const opc_task_t *task, json_t *result) {
   opc_case_id_t id;
   char control[OPC_CASE_ID_SIZE];
@@ -170,15 +170,15 @@ static void note_plain_control(const opc_task_t *task, json_t *result) {
     opc_result_note_control(result, control, true);
 }
 
-/* The operator took the control's values, and they show no access, crash or hang. A control that was skipped, because
- * the operator refuses its values or because another check sees them leave the tensors, vouches for nothing. */
+/* The operator accepted the control's values without a wrong access, crash or hang. A skipped control vouches for
+ * nothing: the operator refused its values, or another check sees it leave the tensors. */
 static bool control_is_clean(const json_t *outcome) {
   const char *verdict = opc_json_text_of(outcome, "verdict");
   return (strcmp(verdict, "pass") == 0 || strcmp(verdict, "fail") == 0) &&
          !opc_rule_needs_valid_input(opc_json_text_of(outcome, "rule"));
 }
 
-/* Its control has run: a clean one says that it is the layout. Repeated values are as good as the sample's then. */
+/* The control has run. If it is clean, the layout is to blame. Repeated values then count like the sample's. */
 static void note_run_control(const opc_task_t *task, json_t *result) {
   char control[OPC_CASE_ID_SIZE], text[OPC_STANDING_SIZE];
   opc_case_id_t id;
@@ -221,7 +221,7 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
   return OPC_OK;
 }
 
-/* The finding is settled: `result` (taken) goes to the journal, the next one is begun. */
+/* The finding is settled: `result` (taken) goes to the journal, and the next finding begins. */
 static opc_status_t conclude(opc_task_t *task, json_t *result, const char *repro, opc_error_t *error) {
   note_plain_control(task, result);
   opc_status_t status = opc_session_result(task->session, task->op, result, repro, error);
@@ -264,14 +264,14 @@ static bool showed_again(const opc_task_t *task) {
          json_equal(json_object_get(result, "rule"), json_object_get(task->outcome, "rule"));
 }
 
-/* A crash knows its input only where its case ran alone or last; the finding may have been made in a run of all. */
+/* A crash knows its input only if its case ran alone or last. The finding may come from a run of all cases. */
 static void learn_input(const opc_task_t *task) {
   json_t *known = json_object_get(task->suspects[task->confirming].result, "evidence");
   json_t *input = json_object_get(json_object_get(task->outcome, "evidence"), "input");
   if (input != NULL && json_object_get(known, "input") == NULL) json_object_set(known, "input", input);
 }
 
-/* It showed again. The next of its group follows in the same child, unless that has ended. */
+/* The finding showed again. The next of its group follows in the same child, unless that child has ended. */
 static opc_status_t conclude_confirmed(opc_task_t *task, opc_error_t *error) {
   json_t *evidence = json_object_get(task->outcome, "evidence");
   size_t done = task->confirming;
@@ -297,7 +297,7 @@ static opc_status_t conclude_slow(opc_task_t *task, opc_error_t *error) {
   return status;
 }
 
-/* One run is over: what to do next with this finding. */
+/* One run is over: decides what to do next with this finding. */
 static opc_status_t evaluate(opc_task_t *task, opc_error_t *error) {
   const opc_suspect_t *suspect = present(task);
   char control[OPC_CASE_ID_SIZE];
@@ -319,12 +319,12 @@ static opc_status_t evaluate(opc_task_t *task, opc_error_t *error) {
     return OPC_OK;
   }
   if (again && task->step == STEP_ALONE) return conclude_confirmed(task, error);
-  /* It was slow, and not hanging: what it comes to with all its time is its result. */
+  /* It was slow but did not hang. The outcome with all its time is its result. */
   if (task->step == STEP_ALONE && is_hang(suspect->result) && task->outcome != NULL && !task->in_company)
     return conclude_slow(task, error);
   opc_task_release(task);
   task->in_company = false;
-  if (!alone) return OPC_OK; /* alone then */
+  if (!alone) return OPC_OK; /* the next run is alone */
   if (task->step == STEP_ALONE) {
     if (task->alone_runs == 1 && has_stretch) {
       task->step = STEP_STRETCH;
@@ -361,7 +361,7 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
     forget_outcome(task);
     task->outcome = json_incref(message);
   } else if (strcmp(type, "done") == 0 || strcmp(type, "spent") == 0 || strcmp(type, "refused") == 0) {
-    if (strcmp(type, "spent") == 0) opc_task_release(task); /* nothing can follow in that child */
+    if (strcmp(type, "spent") == 0) opc_task_release(task); /* that child can run nothing more */
     return evaluate(task, error);
   }
   return OPC_OK;
@@ -369,7 +369,7 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
 
 static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
   const char *own = task->step == STEP_CONTROL ? case_id : opc_json_text_of(present(task)->result, "case");
-  /* Nothing ran any more, and this case was the last that did. */
+  /* Nothing was running any more, and this case was the last that ran. */
   bool after = case_id[0] == '\0' && task->outcome != NULL;
   if (after || is_present_case(task, case_id)) {
     forget_outcome(task);

@@ -71,7 +71,7 @@ void opc_every_input_note(opc_every_input_t *seen, const json_t *result, const o
     seen->zeros |= outside;
     seen->not_zero |= !outside;
   }
-  /* Of another layout the storage goes on behind the tensor. */
+  /* In another layout the storage continues after the tensor. */
   const bool layout = families & (OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS);
   if (standing.change == OPC_INPUT_ALONE || zeros || layout) return;
   if (!outside) {

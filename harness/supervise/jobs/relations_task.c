@@ -1,5 +1,5 @@
-/* What the arguments of an operator's samples have to do with each other, before its cases are planned: one try after
- * the other in guarded memory, as a search makes them. A crash costs a child, a hang a second. */
+/* Learns how the arguments of an operator's samples relate to each other, before its cases are planned. It makes one
+ * try after the other in guarded memory, as a search does. A crash costs a child, a hang costs a second. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "supervise/jobs/searched.h"
 
 enum {
-  LEARNED_MAX = 4 /* samples of an operator that are learned from; others take what holds for them */,
+  LEARNED_MAX = 4 /* samples of an operator that it learns from; others take over what applies to them */,
   CRASHES_MAX = 20
 };
 static const double try_seconds = 1;
@@ -36,7 +36,7 @@ static bool is_possible(const opc_task_t *task) {
          strcmp(opc_search_device(session, task->op), OPC_MODE_CPU) == 0;
 }
 
-/* What an earlier sample taught, where it holds. */
+/* Takes over what an earlier sample taught, if it applies. */
 static opc_status_t transfer(opc_task_t *task, opc_sample_t *sample, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (size_t i = 0; i < task->samples.count && status == OPC_OK && sample->relations == NULL; i++) {
@@ -47,7 +47,7 @@ static opc_status_t transfer(opc_task_t *task, opc_sample_t *sample, opc_error_t
   return status;
 }
 
-/* The learner of the next sample that there is something to learn of; NULL: none is left. */
+/* The learner of the next sample that can teach something; NULL: none is left. */
 static opc_status_t next_learner(opc_task_t *task, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (; task->learning < task->samples.count && task->learner == NULL && status == OPC_OK; task->learning++) {
@@ -66,7 +66,7 @@ static opc_status_t next_learner(opc_task_t *task, opc_error_t *error) {
 
 /* ---- the end ---- */
 
-/* --save-samples writes the session's. */
+/* --save-samples writes the session's copy. */
 static opc_status_t keep_for_file(opc_task_t *task, opc_error_t *error) {
   opc_sample_set_t *all = &task->session->samples;
   opc_status_t status = OPC_OK;
@@ -131,7 +131,7 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
 }
 
 static void tell(opc_task_t *task, opc_learn_outcome_t outcome) {
-  if (!task->attempting || task->learner == NULL) return; /* an answer to nothing: a hostile child */
+  if (!task->attempting || task->learner == NULL) return; /* an answer without a try: a hostile child */
   opc_learner_tell(task->learner, outcome);
   opc_sample_clear(&task->attempt);
   task->attempting = false;
@@ -167,7 +167,7 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   const bool hung = strcmp(crash->rule, "timeout") == 0;
   tell(task, hung ? OPC_LEARN_HUNG : OPC_LEARN_CRASHED);
   if (++task->crashes >= CRASHES_MAX && task->learner != NULL) opc_learner_stop(task->learner);
-  return OPC_OK; /* the task wants a child again, and is asked for its next command then */
+  return OPC_OK; /* the task wants a child again and is then asked for its next command */
 }
 
 const opc_phase_t opc_phase_relations = {

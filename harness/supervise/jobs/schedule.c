@@ -14,21 +14,21 @@
 
 enum { LINES_A_TURN = 512, LINES_AT_END = 65536, POLL_MILLISECONDS = 200, IDLE_DEATHS_MAX = 3, FDS_A_CHILD = 3 };
 static const double progress_seconds = 0.25;
-static const double reap_seconds = 10; /* the worker must tell of a killed child within */
+static const double reap_seconds = 10; /* the worker must report a killed child within */
 
 typedef struct schedule {
   opc_session_t *session;
   const opc_operator_t *const *operators;
   size_t operator_count, next;
-  opc_task_t **running; /* `jobs` places at most */
+  opc_task_t **running; /* at most `jobs` entries */
   size_t running_count, jobs;
-  opc_task_t **exclusive; /* those that wait until nothing else runs */
+  opc_task_t **exclusive; /* tasks that wait until nothing else runs */
   size_t exclusive_count;
   opc_child_t **children;
   size_t child_count, child_capacity;
   struct pollfd *fds;
   uint64_t next_id;
-  opc_worker_command_t command; /* of a process a batch */
+  opc_worker_command_t command; /* of a process per batch */
   const char **paths;
   int idle_deaths;
   double told;
@@ -82,7 +82,7 @@ static void retire(schedule_t *schedule) {
   }
 }
 
-/* Those that a worker died under go on one at a time, so that the next death has one suspect. */
+/* Tasks that were running when a worker died continue one at a time. The next death then has one suspect. */
 static opc_status_t set_aside(schedule_t *schedule, opc_error_t *error) {
   for (size_t i = 0; i < schedule->running_count;) {
     opc_task_t *task = schedule->running[i];
@@ -118,7 +118,7 @@ static opc_status_t start_child(schedule_t *schedule, opc_task_t *task, opc_erro
   task->child = child;
   if (loaded->exec_batch)
     return opc_child_execute(child, &schedule->command, schedule->session->options->memory_mib, error);
-  /* A worker that is gone is found at its channel's end. */
+  /* The end of the channel shows that a worker is gone. */
   if (opc_child_request(child, &loaded->worker.control, schedule->session->options->memory_mib, NULL) != OPC_OK) {
     opc_pidfd_kill(loaded->worker.pidfd, loaded->worker.pid);
   }
@@ -151,8 +151,8 @@ static opc_status_t read_lines(opc_child_t *child, int limit, opc_error_t *error
   return status;
 }
 
-/* A case writes garbage before its result is sent: the first result behind it is that case's. The child may be far
- * beyond it when it is killed. */
+/* A case can write garbage before its result is sent: the first result after the garbage is that case's. The child may
+ * be far past it when it is killed. */
 static void find_culprit(opc_child_t *child) {
   for (int limit = LINES_AT_END; limit > 0 && child->culprit[0] == '\0'; limit--) {
     json_t *message = NULL;
@@ -166,7 +166,7 @@ static void find_culprit(opc_child_t *child) {
   }
 }
 
-/* The process is gone: what it sent last, then its end. */
+/* The process is gone: reads its last messages, then handles its end. */
 static opc_status_t child_ended(opc_child_t *child, opc_error_t *error) {
   opc_status_t status = read_lines(child, LINES_AT_END, error);
   if (child->cause == OPC_END_GARBAGE) find_culprit(child);
@@ -175,7 +175,7 @@ static opc_status_t child_ended(opc_child_t *child, opc_error_t *error) {
   return status;
 }
 
-/* A process of its own says on its control channel when everything is loaded. */
+/* A process of its own reports on its control channel when everything is loaded. */
 static opc_status_t read_own_control(opc_child_t *child, opc_error_t *error) {
   json_t *message = NULL;
   opc_status_t status = OPC_OK;
@@ -184,7 +184,7 @@ static opc_status_t read_own_control(opc_child_t *child, opc_error_t *error) {
     child->heard = opc_clock();
     if (type != NULL && strcmp(type, "ready") == 0 && child->owner != NULL) {
       if (opc_maps_read(&child->maps, child->pid, NULL) != OPC_OK)
-        opc_maps_clear(&child->maps); /* names are missing then, no more */
+        opc_maps_clear(&child->maps); /* then only names are missing */
       status = opc_task_attach(child->owner, error);
     }
     json_decref(message);
@@ -210,7 +210,7 @@ static opc_status_t serve_children(schedule_t *schedule, opc_error_t *error) {
     }
     if (child->killed && !child->own && opc_clock() - child->killed_at > reap_seconds * child->pace) {
       opc_pidfd_kill(schedule->session->loaded.worker.pidfd,
-                     schedule->session->loaded.worker.pid); /* it does not tell of its children any more */
+                     schedule->session->loaded.worker.pid); /* it no longer reports on its children */
     }
     i++;
   }
@@ -239,7 +239,7 @@ static opc_status_t on_control(schedule_t *schedule, const json_t *message, opc_
       return OPC_OK;
     }
     pid_t pid = (pid_t)json_integer_value(json_object_get(message, "pid"));
-    if (pidfd < 0) pidfd = pidfd_open(pid, 0); /* a worker under Valgrind 3.19 has no pidfds to send */
+    if (pidfd < 0) pidfd = pidfd_open(pid, 0); /* a worker under Valgrind 3.19 cannot send pidfds */
     opc_child_started(child, pid, pidfd, false);
     return child->owner != NULL ? opc_task_attach(child->owner, error) : OPC_OK;
   }
@@ -253,7 +253,7 @@ static opc_status_t on_control(schedule_t *schedule, const json_t *message, opc_
   return OPC_OK;
 }
 
-/* The worker is gone. With one child at work, that child's operator took it along; with several, each goes on alone. */
+/* The worker is gone. If one child was at work, its operator is to blame; if several were, each continues alone. */
 static opc_status_t on_worker_end(schedule_t *schedule, opc_error_t *error) {
   opc_session_t *session = schedule->session;
   opc_worker_t *worker = &session->loaded.worker;
@@ -309,7 +309,7 @@ static void add_fd(schedule_t *schedule, nfds_t *count, int fd) {
   if (fd >= 0) schedule->fds[(*count)++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
-/* Who runs its cases waits for no answer. */
+/* A child that runs its cases waits for no answer. */
 static bool is_awaited(const schedule_t *schedule) {
   bool awaited = schedule->child_count == 0;
   for (size_t i = 0; i < schedule->child_count && !awaited; i++) {
@@ -324,8 +324,8 @@ static void wait_for_something(schedule_t *schedule) {
   nfds_t count = 0;
   double seconds = POLL_MILLISECONDS * 1e-3;
   if (schedule->fds == NULL) return;
-  /* What comes in a millisecond is read together: to be woken for each result costs both sides more than to make and to
-   * read it. */
+  /* Messages of one millisecond are read together. Waking up for each result costs both sides more than making and
+   * reading it. */
   if (!is_awaited(schedule)) (void)nanosleep(&together, NULL);
   if (!schedule->session->loaded.exec_batch) add_fd(schedule, &count, schedule->session->loaded.worker.control.fd);
   for (size_t i = 0; i < schedule->child_count; i++) {
@@ -342,7 +342,7 @@ static void wait_for_something(schedule_t *schedule) {
 }
 
 static bool is_finished(const schedule_t *schedule) {
-  /* The last children are waited for: they have 2 s to leave. */
+  /* Waits for the last children: they have 2 s to leave. */
   return schedule->running_count == 0 && schedule->exclusive_count == 0 && schedule->next == schedule->operator_count &&
          schedule->child_count == 0;
 }

@@ -1,5 +1,5 @@
-/* The samples that a search found, each once more in a child that has run nothing else: what was accepted because of
- * what earlier tries left behind shows. Their small outputs are kept, for other operators' searches. */
+/* Runs each sample that a search found once more, in a child that has run nothing else. This shows samples that were
+ * accepted only because of what earlier tries left behind. Small outputs are kept for other operators' searches. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
   return *out != NULL ? OPC_OK : opc_out_of_memory(error);
 }
 
-/* A tensor with all its values, or of its sizes alone; NULL: it makes no sense. */
+/* A tensor with all its values, or only with its sizes; NULL: the message makes no sense. */
 static opc_tensor_spec_t *tensor_of(const json_t *told) {
   const json_t *shape = json_object_get(told, "shape"), *values = json_object_get(told, "values");
   const char *name = json_string_value(json_object_get(told, "dtype"));
@@ -71,7 +71,7 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
   if (task->fresh >= task->samples.count || (!tried && (type == NULL || strcmp(type, "refused") != 0)))
     return OPC_OK; /* not an answer */
   task->child_cpu = json_number_value(json_object_get(message, "cpu_seconds"));
-  /* With another option an operator may forget what it does not forget without: that is what the sample is for. */
+  /* With another option an operator may forget what it otherwise does not forget: the sample is there to show that. */
   bool forgot = task->samples.samples[task->fresh].varied && outcome != NULL && strcmp(outcome, "uninitialised") == 0;
   task->lost[task->fresh] = !tried || outcome == NULL || (strcmp(outcome, "returned") != 0 && !forgot);
   task->changed[task->fresh] =
@@ -87,7 +87,7 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   (void)error;
   opc_task_search_count_child(task);
   if (task->fresh < task->samples.count) task->lost[task->fresh++] = true;
-  return OPC_OK; /* the task wants a child again, and is asked for its next command then */
+  return OPC_OK; /* the task wants a child again and is then asked for its next command */
 }
 
 const opc_phase_t opc_phase_search_confirm = {

@@ -27,7 +27,7 @@ void opc_task_search_count_child(opc_task_t *task) {
   task->child_cpu = 0;
 }
 
-/* Adds what this round did to what the rounds before did. */
+/* Adds this round's record to that of the earlier rounds. */
 static void add_record(json_t *record, const json_t *before) {
   static const char *const sums[] = {"tries", "crashes", "timeouts"};
   json_t *families = json_object_get(record, "families"), *counts;
@@ -69,8 +69,8 @@ static opc_status_t record(opc_task_t *task, opc_searched_t *found, const char *
   return found->record != NULL ? OPC_OK : opc_out_of_memory(error);
 }
 
-/* Samples that a fresh child did not accept are dropped; so are those that came to something else there, unless all
- * did: then that is how the operator is. */
+/* Drops samples that a fresh child did not accept. Also drops samples with another outcome there, unless all have one:
+ * then the operator itself varies. */
 static void drop_lost(opc_task_t *task, size_t *out_changed) {
   size_t count = task->samples.count, kept = 0, changed = 0;
   for (size_t i = 0; i < count; i++) changed += !task->lost[i] && task->changed[i];
@@ -105,7 +105,7 @@ static opc_status_t add_to_library(opc_task_t *task, int round, opc_error_t *err
     size_t count = task->produced_count[i];
     task->produced[i] = NULL;
     task->produced_count[i] = 0;
-    if (task->samples.samples[i].varied) { /* no other arguments: nothing that would help another operator */
+    if (task->samples.samples[i].varied) { /* no other arguments: it would not help another operator */
       for (size_t k = 0; k < count; k++) opc_value_clear(&outputs[k]);
       free(outputs);
       continue;
@@ -116,7 +116,8 @@ static opc_status_t add_to_library(opc_task_t *task, int round, opc_error_t *err
   return status;
 }
 
-/* In front of the others: an operator that crashes on those would be given up before this is reported. */
+/* Puts them in front of the others. An operator that crashes on the others would be given up before these are
+ * reported. */
 static opc_status_t put_unchecked_first(opc_task_t *task, opc_error_t *error) {
   opc_sample_set_t set = {0};
   opc_status_t status = opc_search_unchecked(task->search, &set, error);
@@ -149,7 +150,7 @@ opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   found->detail = opc_string_format("%s%s%s%s%s", impossible ? opc_search_state_name(OPC_SEARCH_IMPOSSIBLE) : "",
                                     impossible ? ": " : "", opc_search_detail(task->search), given_up,
                                     unstable ? "; a fresh process does not accept them again" : "");
-  /* What came of bad arguments is a finding only where no round finds better ones. */
+  /* Results from bad arguments are a finding only if no round finds better arguments. */
   opc_sample_set_clear(&found->samples);
   found->samples = task->samples;
   task->samples = (opc_sample_set_t){0};

@@ -12,8 +12,8 @@ static bool has_sample(const opc_session_t *session, const opc_operator_t *op) {
   return false;
 }
 
-/* Its helpers have come as far as its next round looks; otherwise they are to. What was found already, and what never
- * will be, is not waited for. */
+/* True if its helpers are as far as its next round needs; otherwise requests that. It does not wait for helpers that
+ * have found everything or never will. */
 static bool is_ready(opc_session_t *session, const opc_operator_t *op, int round, bool *out_wants_more) {
   size_t helpers[OPC_HELPERS_MAX], count = round > 1 ? opc_search_helpers(session->library, op, round, helpers) : 0;
   bool ready = true;
@@ -57,7 +57,7 @@ static opc_status_t classes_take(opc_session_t *session, opc_error_t *error) {
   return status;
 }
 
-/* The last one is of use where it has something to look at. */
+/* The last round is useful only if it has something to look at. */
 static int rounds_of(const opc_session_t *session, const opc_operator_t *op) {
   size_t relatives[OPC_HELPERS_MAX];
   return OPC_SEARCH_ROUNDS + (opc_search_helpers(session->library, op, OPC_SEARCH_ROUNDS + 1, relatives) > 0);
@@ -94,7 +94,7 @@ opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t 
   }
   session->searching = false;
   session->operators_done = 0;
-  opc_search_library_free(session->library); /* the checks have the samples */
+  opc_search_library_free(session->library); /* the checks hold the samples */
   session->library = NULL;
   free(batch);
   return status;

@@ -1,4 +1,4 @@
-/* The search for arguments of an operator that has no sample: one try after the other, a crash costs a child. */
+/* Searches arguments for an operator that has no sample. It makes one try after the other; a crash costs a child. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -26,7 +26,7 @@ static const struct {
                 {"uninitialised", OPC_TRY_UNINITIALISED},
                 {"unconvertible", OPC_TRY_UNCONVERTIBLE}};
 
-/* What was found is tried once more in a fresh child. */
+/* Found samples are tried once more in a fresh child. */
 static opc_status_t finish(opc_task_t *task, opc_error_t *error) {
   opc_status_t status = opc_search_samples(task->search, &task->samples, task->digests, error);
   if (status != OPC_OK) return status;
@@ -38,7 +38,7 @@ static opc_status_t finish(opc_task_t *task, opc_error_t *error) {
 
 static opc_status_t next_try(opc_task_t *task, json_t **out, opc_error_t *error) {
   if (task->search == NULL) {
-    /* Each operator has its own stream: what one finds does not depend on which others were selected. */
+    /* Each operator has its own stream, so its findings do not depend on the selection of other operators. */
     uint64_t seed = task->session->options->seed ^ XXH64(task->op->name, strlen(task->op->name), 0);
     const opc_searched_t *found = opc_search_found(task->session, task->op);
     opc_search_options_t options = {.seed = seed,
@@ -77,7 +77,7 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
 }
 
 static void tell(opc_task_t *task, const opc_try_outcome_t *outcome) {
-  if (!task->attempting) return; /* an answer to nothing: a hostile child */
+  if (!task->attempting) return; /* an answer without a try: a hostile child */
   double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
   opc_search_report(task->search, outcome);
   task->search_cpu += opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began;
@@ -162,7 +162,7 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
     outcome.kind = OPC_TRY_REJECTED;
   }
   tell(task, &outcome);
-  return OPC_OK; /* the task wants a child again, and is asked for its next command then */
+  return OPC_OK; /* the task wants a child again and is then asked for its next command */
 }
 
 const opc_phase_t opc_phase_search = {

@@ -8,24 +8,24 @@ int opc_search_round_budget(int round) {
 }
 
 opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op) {
-  if (op->kind == OPC_OPERATOR_CLASS || op->kind == OPC_OPERATOR_LIBRARY) return NULL; /* none is searched for */
+  if (op->kind == OPC_OPERATOR_CLASS || op->kind == OPC_OPERATOR_LIBRARY) return NULL; /* no search for these */
   size_t index = (size_t)(op - session->loaded.operators);
   return session->found != NULL && index < session->loaded.operator_count ? &session->found[index] : NULL;
 }
 
-/* Has a kernel at this key that does something. */
+/* The operator has a kernel at this key that does something. */
 static bool has_kernel(const opc_operator_t *op, const char *key) {
   const opc_kernel_t *kernel = opc_operator_kernel(op, key);
   return kernel != NULL && !kernel->fallthrough;
 }
 
-/* A kernel for any device, which may be one for CUDA devices that was registered without saying so. */
+/* The operator has a kernel for any device. It may be a CUDA kernel that was registered without naming its device. */
 static bool is_composite(const opc_operator_t *op) {
   return has_kernel(op, "CompositeExplicitAutograd") || has_kernel(op, "CompositeImplicitAutograd") ||
          has_kernel(op, "CompositeExplicitAutogradNonFunctional");
 }
 
-/* A kernel at Autograd computes by the one of the device. */
+/* A kernel at Autograd calls the kernel of the device. */
 static bool is_for_cuda_alone(const opc_operator_t *op) {
   return has_kernel(op, "CUDA") && !has_kernel(op, "CPU") && !is_composite(op);
 }

@@ -30,7 +30,7 @@ static opc_status_t take_found(opc_task_t *task, opc_error_t *error) {
   task->search_record = json_loads(found->record, 0, NULL);
   if (task->search_record == NULL) return opc_out_of_memory(error);
   task->source = found->samples.count > 0 ? "searched" : "none";
-  const bool saves = task->session->options->save_samples != NULL && found->clean; /* those that are worth to be kept */
+  const bool saves = task->session->options->save_samples != NULL && found->clean; /* samples worth keeping */
   opc_status_t status = OPC_OK;
   for (size_t i = 0; i < found->samples.count && status == OPC_OK; i++) {
     const opc_sample_t *sample = &found->samples.samples[i];
@@ -50,7 +50,7 @@ static opc_status_t take_samples(opc_task_t *task, opc_error_t *error) {
   return status == OPC_OK && task->samples.count == 0 ? take_found(task, error) : status;
 }
 
-/* What is known of the samples' arguments, and what it took to learn it; NULL: nothing is. */
+/* What is known about the samples' arguments, and the effort to learn it; NULL: nothing is known. */
 static json_t *relations_of(const opc_task_t *task) {
   json_t *known = json_object();
   bool any = false;
@@ -147,7 +147,7 @@ opc_status_t opc_task_send(opc_task_t *task, opc_error_t *error) {
   opc_child_t *child = task->child;
   opc_status_t status = task->phase->command(task, &command, error);
   if (status == OPC_OK && command != NULL && child != NULL) {
-    /* If the child is gone already, its end is reported: no error here. */
+    /* If the child is already gone, its end is reported: no error here. */
     if (opc_channel_send(&child->channel, command, NULL, 0, NULL) != OPC_OK) opc_child_kill(child, OPC_END_CHANNEL);
   }
   return status;
@@ -165,8 +165,8 @@ static opc_memcheck_view_t view_of(const opc_task_t *task) {
   return (opc_memcheck_view_t){.symboliser = task->session->symboliser, .maps = maps, .library = task->op->library};
 }
 
-/* Names of frames come from a process of their own, which reads debug information for seconds: what the journal holds
- * is not to wait for them. */
+/* A separate process finds names of frames and reads debug information for seconds. The journal's lines must not wait
+ * for that. */
 static opc_status_t flush_before_names(const opc_task_t *task, const json_t *message, opc_error_t *error) {
   const json_t *accesses = json_object_get(json_object_get(message, "evidence"), "accesses");
   bool named = task->session->memcheck != NULL || json_array_size(accesses) > 0;
@@ -182,7 +182,7 @@ opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *er
   return status == OPC_OK ? task->phase->message(task, message, error) : status;
 }
 
-/* What the crash record names, if it can be believed; "" otherwise. A try of a search carries the operator's name or
+/* The case that the crash record names, if it is credible; otherwise "". A try of a search has the operator's name or
  * nothing. */
 static void running_case(const opc_task_t *task, char out[OPC_CRASH_RECORD_CASE_SIZE]) {
   opc_case_id_t id;
@@ -203,7 +203,7 @@ opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {
   running_case(task, case_id);
   opc_memcheck_view_t view = view_of(task);
   opc_memcheck_end_t end = OPC_MEMCHECK_END_OWN;
-  opc_status_t status = opc_journal_flush(task->session->journal, error); /* as before a message's names */
+  opc_status_t status = opc_journal_flush(task->session->journal, error); /* as before the names of a message */
   if (status == OPC_OK) status = opc_crash_describe(task->child, task->session->symboliser, &limits, &crash, error);
   if (status == OPC_OK) status = opc_memcheck_crash(task->session->memcheck, task->child, &view, &crash, &end, error);
   if (status == OPC_OK && end == OPC_MEMCHECK_END_FAILURE) {
@@ -223,7 +223,7 @@ void opc_task_child_lost(opc_task_t *task) {
   task->in_company = false;
 }
 
-/* Its first entries: a list that has grown since, as it was. */
+/* The first entries of a list that has grown since then. */
 static json_t *first_of(const json_t *list, size_t count) {
   json_t *first = json_array();
   for (size_t i = 0; i < count; i++) json_array_append(first, json_array_get(list, i));

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "inspect/elf_file.h"
 
-/* Relocatable GPU code, in a section of another name, cannot be loaded: it does not count. */
+/* Relocatable GPU code is in a section of another name and cannot be loaded: it does not count. */
 static bool has_gpu_code(const opc_library_t *library) {
   opc_elf_file_t *file = NULL;
   size_t size = 0;
@@ -17,7 +17,7 @@ static bool has_gpu_code(const opc_library_t *library) {
   return has;
 }
 
-/* By the libraries before it, loaded or not: its name does not change with what becomes of them. */
+/* The name depends on the libraries before it, loaded or not. It does not change if one of them fails. */
 static char *name_of(const opc_loaded_t *loaded, size_t index) {
   const char *name = opc_base_name(loaded->libraries[index].path);
   size_t number = 1;

@@ -18,11 +18,11 @@
 static const double hello_seconds = 120; /* libtorch from a cold disk */
 enum { POLL_MILLISECONDS = 100, TAIL_SIZE = 600, MEMCHECK_LEAVE_MS = 30000 };
 
-/* One worker's way to "ready". */
+/* One attempt to bring a worker to "ready". */
 typedef struct attempt {
   const opc_run_options_t *options;
   opc_loaded_t *loaded;
-  opc_library_t *current; /* whose load is going on */
+  opc_library_t *current; /* the one that is loading now */
   opc_library_t *last;    /* the last one that loaded */
   bool preloading, hello, ready, spoiled;
   double deadline;
@@ -54,7 +54,7 @@ static void forget_registrations(opc_loaded_t *loaded) {
   if (loaded->classes != NULL) json_array_clear(loaded->classes);
 }
 
-/* What the worker calls the library is its real path; reports call it what the user did. */
+/* The worker names the library by its real path; reports use the user's name. */
 static void rename_library(opc_loaded_t *loaded, json_t *message) {
   const char *real = json_string_value(json_object_get(message, "library"));
   opc_library_t *library = real != NULL ? library_of(loaded, real) : NULL;
@@ -100,7 +100,7 @@ static opc_status_t on_hello(attempt_t *attempt, const json_t *message, opc_erro
   return opc_worker_plan_check(&loaded->plan, torch, error);
 }
 
-/* The loader names the first symbol that it misses; another one may tell more. */
+/* The loader names the first missing symbol; another one may explain more. */
 static void explain_symbol(const attempt_t *attempt, opc_library_error_t *why) {
   char folder[PATH_MAX], version[16], words[512];
   opc_elf_file_t *file = NULL;
@@ -128,8 +128,8 @@ static opc_status_t on_load_failed(attempt_t *attempt, const char *kind, const c
   if (opc_package_hint_find(attempt->current->real, &package))
     opc_library_error_add_package(&why, &package, attempt->loaded->torch);
   fail(attempt->current, &why);
-  /* The loader refuses before any initialiser runs. Anything else has left half of its registrations behind: start
-   * again without it. */
+  /* The loader refuses before any initialiser runs. Any other failure leaves half of the library's registrations
+   * behind: start again without it. */
   if (kind == NULL)
     attempt->spoiled |= strcmp(why.kind, "duplicate") == 0 || strcmp(why.kind, "schema") == 0 ||
                         strcmp(why.kind, "initialiser_threw") == 0;
@@ -199,7 +199,7 @@ static void describe_death(const attempt_t *attempt, const char *output, opc_lib
                           opc_text_c(&bytes));
 }
 
-/* The worker is gone, or was killed because it hung. Whose fault it was, where it can be said. */
+/* The worker is gone, or was killed because it hung. Says who is to blame, if that is known. */
 static opc_status_t on_end(attempt_t *attempt, bool hung, opc_error_t *error) {
   opc_loaded_t *loaded = attempt->loaded;
   opc_library_error_t why;
@@ -248,10 +248,10 @@ static opc_status_t serve(attempt_t *attempt, opc_error_t *error) {
       }
     } else if (event == OPC_CHANNEL_END) {
       if (!opc_worker_wait(worker, 2000))
-        opc_pidfd_kill(worker->pidfd, worker->pid); /* it closed its channel and stayed */
+        opc_pidfd_kill(worker->pidfd, worker->pid); /* it closed its channel but did not exit */
       (void)opc_worker_wait(worker, -1);
       status = on_end(attempt, false, error);
-    } /* garbage: an initialiser wrote to a descriptor that is not its own; what it broke shows by itself */
+    } /* garbage: an initialiser wrote to a descriptor that is not its own; the damage shows by itself */
   }
   return status;
 }
@@ -288,7 +288,7 @@ static opc_status_t attempt_load(const opc_run_options_t *options, opc_loaded_t 
   opc_worker_stop(&loaded->worker);
   opc_status_t status = opc_load_command(options, loaded, &command, &paths, error);
   if (status == OPC_OK) status = opc_worker_start(&command, &loaded->worker, error);
-  /* Who gives a case minutes gives its end seconds. */
+  /* A user who gives a case minutes also gives its end seconds. */
   if (status == OPC_OK && options->timeout > 10) loaded->worker.leave_ms = (int)(options->timeout * 1000 / 20);
   if (status == OPC_OK && loaded->memcheck != NULL && loaded->worker.leave_ms < MEMCHECK_LEAVE_MS)
     loaded->worker.leave_ms = MEMCHECK_LEAVE_MS;
@@ -345,7 +345,7 @@ static opc_status_t order_libraries(opc_loaded_t *loaded, opc_error_t *error) {
   return status;
 }
 
-/* Where nobody has said which worker or libtorch, the libraries do. */
+/* If the user chose no worker or libtorch, the libraries decide. */
 static opc_status_t choose_worker(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
   const size_t count = loaded->library_count;
   if (options->worker != NULL || options->torch_root != NULL) return OPC_OK;
@@ -367,7 +367,7 @@ static opc_status_t choose_worker(const opc_run_options_t *options, opc_loaded_t
   return status;
 }
 
-/* The compiled code of a package needs the device, which operators do not need to be listed. */
+/* The compiled code of a package needs the device; listing operators does not. */
 static void refuse_package(opc_loaded_t *loaded) {
   opc_library_error_t why;
   opc_library_error_set(&why, "device", "compiled for CUDA, but CUDA cannot be used: %s", loaded->cuda.why);
@@ -376,7 +376,7 @@ static void refuse_package(opc_loaded_t *loaded) {
       fail(&loaded->libraries[i], &why);
 }
 
-/* Without its wrappers a real device can be used all the same, a simulated one cannot be. */
+/* Without its wrappers a real device still works, but a simulated one does not. */
 static opc_status_t plan_cuda(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
   opc_status_t status = opc_cuda_plan(&loaded->plan, options->torch_root, &loaded->cuda, error);
   if (status != OPC_OK) return status;
@@ -427,7 +427,7 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
   if (status == OPC_OK) status = choose_worker(options, out, error);
   if (status == OPC_OK && strcmp(mode, OPC_MODE_CPU) != 0) status = plan_cuda(options, out, error);
   if (status == OPC_OK) status = order_libraries(out, error);
-  /* Each attempt that is not ready has one library less. With none left there is nothing to start a worker for. */
+  /* Each attempt that fails leaves out one library. If none is left, no worker is needed. */
   for (bool ready = false; status == OPC_OK && !ready && any_left(out);) {
     forget_registrations(out);
     status = attempt_load(options, out, &ready, error);
@@ -438,7 +438,7 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
 
 opc_status_t opc_load_again(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
   bool ready = false, exec_batch = loaded->exec_batch;
-  opc_operator_t *operators = loaded->operators; /* what was told the first time stays: tasks point at it */
+  opc_operator_t *operators = loaded->operators; /* the first list stays: tasks point to it */
   size_t operator_count = loaded->operator_count, torch_operators = loaded->torch_operators;
   loaded->operators = NULL;
   loaded->operator_count = 0;

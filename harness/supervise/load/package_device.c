@@ -1,4 +1,4 @@
-/* The device that a package was compiled for, and the one that it is to run on. */
+/* The device that a package was compiled for, and the device that it will run on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +17,10 @@ static bool any_for_cuda(const opc_package_t *package) {
   return cuda;
 }
 
-/* 90 of "90" and of "sm_90"; 0: unknown. */
+/* 90 for "90" and "sm_90"; 0: unknown. */
 static int number_of(const char *capability) { return atoi(capability + (strncmp(capability, "sm_", 3) == 0 ? 3 : 0)); }
 
-/* A kernel's machine code runs on devices of the same major number and no lower minor one. */
+/* A kernel's machine code runs on devices of the same major number and the same or a higher minor number. */
 static bool runs_on(const opc_package_model_t *model, int capability) {
   int wanted = number_of(model->capability);
   return !model->kernels || wanted == 0 || (wanted / 10 == capability / 10 && wanted <= capability);

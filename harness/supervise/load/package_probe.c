@@ -9,8 +9,7 @@
 
 /* ---- instructions ---- */
 
-/* What AOTInductor calls an instruction set (torch/_inductor/cpu_vec_isa.py), and the processor's flags that it stands
- * for. */
+/* AOTInductor's names of instruction sets (torch/_inductor/cpu_vec_isa.py), and the processor flags of each. */
 static const struct {
   const char *name, *flags;
 } instruction_sets[] = {{"AVX512", "avx512f avx512dq avx512vl avx512bw fma"},
@@ -20,7 +19,7 @@ static const struct {
                         {"SVE256", "sve"},
                         {"NEON", "asimd"}};
 
-/* The processor's flags, a blank before and behind each. False: not known. */
+/* Reads the processor's flags, with a blank before and after each. False: not known. */
 static bool read_flags(char *out, size_t size) {
   char line[16384];
   bool found = false;
@@ -40,7 +39,7 @@ static bool has_flag(const char *flags, const char *word, size_t length) {
   return strstr(flags, wanted) != NULL;
 }
 
-/* The first flag of the set `name` that is not there; NULL: all are, or the set is not known. */
+/* The first missing flag of the set `name`; NULL: all are present, or the set is unknown. */
 static const char *missing_flag(const char *flags, const char *name, size_t length, char out[32]) {
   for (size_t i = 0; i < sizeof instruction_sets / sizeof *instruction_sets; i++) {
     if (strlen(instruction_sets[i].name) != length || strncasecmp(instruction_sets[i].name, name, length) != 0)

@@ -7,7 +7,7 @@
 #include "inspect/simulated_architectures.h"
 #include "supervise/process/cuda_plan.h"
 
-/* Adds one for each architecture that the library has code for. */
+/* Adds one for each architecture that the library contains code for. */
 static void count_served(const char *path, size_t served[OPC_SIMULATED_ARCHITECTURES]) {
   opc_elf_file_t *file = NULL;
   opc_facts_t facts = {0};

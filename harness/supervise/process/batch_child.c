@@ -16,10 +16,10 @@
 
 #include "supervise/process/worker_process.h"
 
-static const double start_seconds = 60; /* until "forked", or until a worker of its own has loaded everything */
+static const double start_seconds = 60; /* until "forked", or until its own worker has loaded everything */
 static const double idle_seconds = 30;  /* between cases: building the plan, making arguments */
 static const double leave_seconds = 2;
-static const double closed_seconds = 2;                         /* a channel that ends means a process that ends */
+static const double closed_seconds = 2;                         /* after the channel ends, the process must end */
 static const double starved_share = 0.7, starved_patience = 10; /* of a case's time */
 enum { OUTPUT_KEPT = 1 << 20, FORKED_MAX = 16 };
 
@@ -41,7 +41,7 @@ opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_err
     child->theirs[1] = memfd_create("opcheck-blackbox", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     child->output = opc_output_open();
     void *map = MAP_FAILED;
-    /* Sealed: a child that shrinks the file under our mapping would kill us with SIGBUS. */
+    /* The file is sealed: a child that shrinks it under our mapping would kill us with SIGBUS. */
     if (child->theirs[1] >= 0 && child->output >= 0 && ftruncate(child->theirs[1], OPC_CRASH_RECORD_SIZE) == 0 &&
         fcntl(child->theirs[1], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
       map = mmap(NULL, OPC_CRASH_RECORD_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, child->theirs[1], 0);
@@ -113,7 +113,7 @@ void opc_child_leave(opc_child_t *child) {
   opc_channel_finish(&child->channel);
 }
 
-/* An operator that prints for ever must not fill the memory; the file is opened for appending. */
+/* An operator that prints forever must not fill the memory; the file is opened for appending. */
 static void bound_output(const opc_child_t *child) {
   struct stat status;
   if (fstat(child->output, &status) == 0 && status.st_size > OUTPUT_KEPT) (void)ftruncate(child->output, 0);
@@ -127,7 +127,7 @@ static double cpu_used(pid_t pid) {
   return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
 }
 
-/* One of its threads would run if it could. */
+/* True if one of its threads could run now. */
 static bool is_runnable(pid_t pid) {
   char path[64], line[512];
   bool runnable = false;
@@ -138,7 +138,7 @@ static bool is_runnable(pid_t pid) {
     FILE *file = fopen(path, "re");
     const char *state = file != NULL && fgets(line, sizeof line, file) != NULL
                             ? strrchr(line, ')')
-                            : NULL; /* the name before it may hold anything */
+                            : NULL; /* the name before it may contain anything */
     runnable = state != NULL && (state[2] == 'R' || state[2] == 'D');
     if (file != NULL) fclose(file);
   }
@@ -146,9 +146,9 @@ static bool is_runnable(pid_t pid) {
   return runnable;
 }
 
-/* Its time is over by the clock, and it could not run for most of it: a machine under load must not change what a run
- * finds. One that waits is not spared, but where it is for a process that it has forked: then that one's time counts.
- */
+/* The clock says its time is over, but most of that time it could not run. A loaded machine must not change a run's
+ * findings. A process that waits is not spared, unless it waits for a process that it forked: then the time of that
+ * process counts. */
 static bool is_starved(const opc_child_t *child, double started, double case_seconds, double now) {
   char path[64];
   double used = cpu_used(child->pid);
@@ -182,8 +182,8 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
     limit = child->closed_at + closed_seconds * child->pace;
     cause = OPC_END_CHANNEL;
   } else if (child->crash_record->running == 1) {
-    /* The crash record is the child's to write: a start in the future, or before it was last seen to begin a case,
-     * gives it no more time than that. */
+    /* The child can write the crash record. A start in the future, or before its last known begin of a case, gives it
+     * no extra time. */
     double started = (double)child->crash_record->started_ns * 1e-9;
     if (started > now || started < child->opened) started = child->heard;
     limit = started + case_seconds;

@@ -12,7 +12,7 @@
 #define RUNTIME "libcudart.so."
 #define INSTALL "install CUDA's wheels with scripts/setup --full"
 
-/* Of the runtime that a library needs; 0: none. */
+/* The major version of the runtime that a library needs; 0: none. */
 static int runtime_major(const char *path) {
   opc_elf_file_t *file = NULL;
   opc_error_t ignored;
@@ -24,8 +24,8 @@ static int runtime_major(const char *path) {
   return major;
 }
 
-/* The first library that libtorch_cuda needs and that lies nowhere; the driver may be missing, the loader never asks
- * for it. */
+/* Finds the first library that libtorch_cuda needs and that is nowhere. The driver may be missing: the loader never
+ * asks for it. */
 static void find_missing(const char *path, const char *torch_folder, opc_cuda_plan_t *out) {
   opc_elf_file_t *file = NULL;
   opc_error_t why = {0};
@@ -43,7 +43,7 @@ static void find_missing(const char *path, const char *torch_folder, opc_cuda_pl
   opc_elf_close(file);
 }
 
-/* bin/../lib/opcheck-c, as for what `opcheck-c record` preloads. */
+/* Looks in bin/../lib/opcheck-c, as for the library that `opcheck-c record` preloads. */
 static opc_status_t find_wrappers(opc_cuda_plan_t *out, opc_error_t *error) {
   char self[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);

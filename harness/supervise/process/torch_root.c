@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* The numbers moved from the API header to headeronly in 2.8; a small root may have the Python file only. */
+/* Version 2.8 moved the numbers from the API header to headeronly. A small root may have only the Python file. */
 static const char *const version_files[] = {"include/torch/headeronly/version.h",
                                             "include/torch/csrc/api/include/torch/version.h", "version.py"};
 

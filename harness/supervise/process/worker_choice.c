@@ -15,20 +15,20 @@
 
 typedef struct need {
   const char *name;
-  unsigned defined; /* a bit for each worker whose libtorch has it */
+  unsigned defined; /* a bit for each worker whose libtorch defines it */
 } need_t;
 
 typedef struct needs {
-  need_t *items; /* of all libraries; sorted, each once */
+  need_t *items; /* of all libraries; sorted, without duplicates */
   size_t count;
-  size_t worker; /* whose libtorch is being read */
+  size_t worker; /* the worker whose libtorch is being read */
   bool failed;
 } needs_t;
 
 typedef struct library {
   opc_elf_file_t *file;     /* NULL: unreadable */
   char home[16];            /* version; "": none is known */
-  char home_root[PATH_MAX]; /* its folder, or in words how it is known */
+  char home_root[PATH_MAX]; /* its folder, or words that say how it is known */
   bool cxx;                 /* needs symbols of libtorch's C++ */
   bool decided;             /* and there is a worker for its home */
   unsigned refused;         /* a bit for each worker that lacks a symbol */
@@ -39,13 +39,13 @@ static int by_name(const void *a, const void *b) {
   return strcmp(((const need_t *)a)->name, ((const need_t *)b)->name);
 }
 
-/* One with a version is another library's: libtorch's have none. It may define the same all the same: libc10 has inline
- * functions of libstdc++. */
+/* A versioned symbol belongs to another library: libtorch's symbols have no version. Libtorch may still define it:
+ * libc10 has inline functions of libstdc++. */
 static bool is_needed(const opc_elf_symbol_t *symbol) {
   return !symbol->defined && symbol->binding != STB_WEAK && symbol->version == NULL;
 }
 
-/* In a mangled name the namespaces c10, at and torch are spelled with their lengths. */
+/* Mangled names spell the namespaces c10, at and torch with their lengths. */
 static bool is_torch_cxx(const char *name) {
   return strncmp(name, "_Z", 2) == 0 &&
          (strstr(name, "N3c10") != NULL || strstr(name, "N2at") != NULL || strstr(name, "N5torch") != NULL);
@@ -74,8 +74,8 @@ static bool mark_defined(const opc_elf_symbol_t *symbol, void *context) {
   return true;
 }
 
-/* All symbols that the libraries need, and which worker's libtorch has them. What nobody's has is no evidence: it comes
- * from elsewhere. */
+/* All symbols that the libraries need, and which workers' libtorch define them. A symbol that none defines is no
+ * evidence: it comes from elsewhere. */
 static opc_status_t read_needs(const opc_workers_t *workers, const library_t *libraries, size_t count, needs_t *needs,
                                opc_error_t *error) {
   for (size_t i = 0; i < count && !needs->failed; i++) {
@@ -126,7 +126,7 @@ static bool judge_symbol(const opc_elf_symbol_t *symbol, void *context) {
   return true;
 }
 
-/* ---- where they are at home ---- */
+/* ---- the libtorch of each library ---- */
 
 static bool take_home(library_t *library, const char *root) {
   opc_torch_version_read(root, library->home);
@@ -172,7 +172,7 @@ static bool is_home(const library_t *library, const opc_worker_candidate_t *work
   return library->home[0] != '\0' && strcmp(library->home, worker->version) == 0;
 }
 
-/* A worker that does not say its version is not refused for it. */
+/* A worker without a known version is not refused for that. */
 static bool goes_with(const library_t *library, const opc_workers_t *workers, size_t index) {
   const opc_worker_candidate_t *worker = &workers->items[index];
   if (library->decided) return is_home(library, worker);

@@ -13,7 +13,7 @@
 #include "supervise/process/torch_root.h"
 #include "supervise/process/worker_choice.h"
 
-/* ROOT/lib, and what wheels put beside torch: site-packages/nvidia/PART/lib. */
+/* ROOT/lib, and the folders that wheels put beside torch: site-packages/nvidia/PART/lib. */
 static char *library_path(const char *root) {
   opc_text_t path = {0};
   char pattern[PATH_MAX];
@@ -29,8 +29,8 @@ static char *library_path(const char *root) {
   return opc_text_take(&path);
 }
 
-/* The worker of a folder for libtorch `wanted` ("": the first); new string. One that does not say its version may be
- * it. NULL: none. */
+/* The worker of a folder for libtorch `wanted` ("": the first); new string. A worker without a known version also
+ * counts. NULL: none. */
 static opc_status_t take_worker(const char *folder, const char *wanted, opc_text_t *there, char **out,
                                 opc_error_t *error) {
   opc_workers_t workers;
@@ -49,7 +49,7 @@ static opc_status_t take_worker(const char *folder, const char *wanted, opc_text
   return status;
 }
 
-/* Beside the program in front of libexec. */
+/* Looks beside the program first, then in libexec. */
 static opc_status_t find_worker(const char *wanted, opc_worker_plan_t *out, opc_error_t *error) {
   static const char *const folders[] = {"", "/../libexec/opcheck-c"};
   char self[PATH_MAX], folder[PATH_MAX + 32];

@@ -16,7 +16,7 @@ static void describe(opc_worker_candidate_t *worker) {
   opc_library_place_t torch;
   const char *version = strstr(strrchr(worker->real, '/'), name);
   if (version != NULL) snprintf(worker->version, sizeof worker->version, "%s", version + sizeof name - 1);
-  if (opc_elf_open(worker->real, &file, &ignored) != OPC_OK) return; /* whoever starts it will say so */
+  if (opc_elf_open(worker->real, &file, &ignored) != OPC_OK) return; /* starting this worker will report the error */
   opc_library_find(file, "libtorch_cpu.so", NULL, &torch);
   if (torch.how != OPC_FOUND_NOWHERE)
     snprintf(worker->torch_folder, sizeof worker->torch_folder, "%.*s", (int)(strrchr(torch.path, '/') - torch.path),
@@ -26,7 +26,7 @@ static void describe(opc_worker_candidate_t *worker) {
 
 static opc_status_t add_worker(opc_workers_t *workers, const char *path, opc_error_t *error) {
   char *real = realpath(path, NULL);
-  if (real == NULL) return OPC_OK; /* a link whose tree is gone */
+  if (real == NULL) return OPC_OK; /* a link to a tree that is gone */
   for (size_t i = 0; i < workers->count; i++) {
     if (strcmp(workers->items[i].real, real) == 0) {
       free(real);

@@ -24,7 +24,7 @@ enum { FIXED_ARGUMENTS = 12, FIRST_FREE_FD = 64, BATCH_FDS = 4 };
 
 int opc_output_open(void) {
   int fd = memfd_create("opcheck-output", MFD_CLOEXEC);
-  if (fd >= 0) (void)fcntl(fd, F_SETFL, O_APPEND); /* so that it can be emptied under whoever writes */
+  if (fd >= 0) (void)fcntl(fd, F_SETFL, O_APPEND); /* so that it can be emptied while others write to it */
   return fd;
 }
 
@@ -38,7 +38,7 @@ void opc_output_tail(int fd, size_t size, opc_text_t *out) {
     size_t end = (size_t)got, start = 0;
     while (end > 0 && isspace((unsigned char)tail[end - 1])) end--;
     while (start < end && isspace((unsigned char)tail[start])) start++;
-    for (size_t i = start; i < end; i++) { /* JSON strings are UTF-8: other bytes are shown, not kept */
+    for (size_t i = start; i < end; i++) { /* JSON strings are UTF-8: other bytes are shown as escapes */
       unsigned char byte = (unsigned char)tail[i];
       if (byte >= 0x80 || (byte < 0x20 && byte != '\n' && byte != '\t')) opc_text_addf(out, "\\x%02x", byte);
       else opc_text_add_bytes(out, &tail[i], 1);
@@ -46,7 +46,7 @@ void opc_output_tail(int fd, size_t size, opc_text_t *out) {
   }
 }
 
-/* Waits for a process's end by its pidfd; true once it ended. -1: for ever. */
+/* Waits for a process's end by its pidfd; true if it ended. -1: forever. */
 static bool pidfd_wait(int pidfd, int milliseconds) {
   struct pollfd waiting = {.fd = pidfd, .events = POLLIN};
   int ready;
@@ -58,14 +58,14 @@ static bool pidfd_wait(int pidfd, int milliseconds) {
 
 void opc_pidfd_kill(int pidfd, pid_t pid) {
   if (pidfd < 0) return;
-  /* While the process exists, reaped or not, its number cannot be another's; signal 0 asks whether it exists. */
+  /* While the process exists, reaped or not, no other process has its number. Signal 0 asks whether it exists. */
   if (pid > 0 && pidfd_send_signal(pidfd, 0, NULL, 0) == 0 && getpgid(pid) == pid) (void)kill(-pid, SIGKILL);
   (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
 }
 
-/* Beside what the user has set. Too long to fit: small blocks of malloc are not filled then, and less is found; and
- * forks cost more. watched: under a tool that has a malloc of its own, where large pages gain nothing, and Valgrind
- * counts how glibc 2.36 looks for them as an error. */
+/* Added to the user's own settings. If they are too long, malloc does not fill small blocks: the run finds less, and
+ * forks cost more. watched: under a tool with its own malloc. Large pages gain nothing there, and Valgrind reports how
+ * glibc 2.36 looks for them as an error. */
 static void tune_malloc(bool watched) {
   char tunables[4096];
   const char *given = getenv("GLIBC_TUNABLES");
@@ -74,19 +74,20 @@ static void tune_malloc(bool watched) {
   if (length > 0 && (size_t)length < sizeof tunables) setenv("GLIBC_TUNABLES", tunables, 1);
 }
 
-/* In front of what the user has set. The worker takes its own part out again before it loads anything. */
+/* Placed before the user's own settings. The worker removes its own part before it loads anything. */
 static void wrap_cuda(const opc_worker_command_t *command) {
   char preload[2 * PATH_MAX];
   const char *given = getenv("LD_PRELOAD");
   int length = snprintf(preload, sizeof preload, "%s%s%s", command->cuda_wrappers, given && given[0] ? ":" : "",
                         given ? given : "");
-  if (length < 0 || (size_t)length >= sizeof preload) return; /* the worker says that it has no wrappers */
+  if (length < 0 || (size_t)length >= sizeof preload) return; /* the worker reports that it has no wrappers */
   setenv("LD_PRELOAD", preload, 1);
   setenv("OPC_CUDA_MODE", strcmp(command->mode, OPC_MODE_SIMULATED) == 0 ? "simulated" : "through", 1);
   if (command->cuda_architecture != NULL) setenv("OPC_CUDA_ARCHITECTURE", command->cuda_architecture, 1);
 }
 
-/* In the forked process, until execve: only what is safe there. fds[i] becomes descriptor OPC_CONTROL_FD + i. */
+/* Runs in the forked process until execve: only calls that are safe there. fds[i] becomes descriptor OPC_CONTROL_FD +
+ * i. */
 static _Noreturn void become(const opc_worker_command_t *command, char *const *arguments, const int *fds,
                              size_t fd_count, int output, pid_t parent) {
   const char *library_path = command->plan->library_path;
@@ -96,7 +97,7 @@ static _Noreturn void become(const opc_worker_command_t *command, char *const *a
   sigprocmask(SIG_SETMASK, &none, NULL);
   static const int defaults[] = {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ, SIGHUP};
   for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) signal(defaults[i], SIG_DFL);
-  setpgid(0, 0); /* a Ctrl-C at the terminal is opcheck-c's to handle */
+  setpgid(0, 0); /* opcheck-c handles a Ctrl-C at the terminal */
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   for (size_t i = 0; i < fd_count; i++) moved[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
@@ -112,7 +113,7 @@ static _Noreturn void become(const opc_worker_command_t *command, char *const *a
   if (command->launcher != NULL) setenv(command->launcher->variable, command->launcher->value, 1);
   tune_malloc(command->launcher != NULL);
   setenv("OMP_WAIT_POLICY", "passive",
-         0); /* threads that wait would burn a processor each, long after the call that started them: 5 ms become 1 */
+         0); /* waiting threads would use up a processor each, long after the call that started them: 5 ms become 1 */
   execv(arguments[0], arguments);
   dprintf(STDERR_FILENO, "cannot execute %s: %s\n", arguments[0], strerror(errno));
   _exit(127);
@@ -160,7 +161,7 @@ static opc_status_t launch(const opc_worker_command_t *command, const char *batc
 
   pid_t parent = getpid(), pid = fork();
   if (pid == 0) {
-    /* execv wants char *const *, and does not change the strings. */
+    /* execv takes char *const * but does not change the strings. */
     char *const *words = (char *const *)(void *)arguments;
     become(command, words, fds, fd_count, output, parent);
   }

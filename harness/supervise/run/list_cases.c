@@ -13,7 +13,7 @@ enum { DEVICES_MAX = 8 };
 typedef struct lister {
   const opc_session_t *session;
   opc_plan_request_t request;
-  bool without_sample; /* a case would be there if the operator had one */
+  bool without_sample; /* the operator would have a case if it had a sample */
 } lister_t;
 
 static bool list_case(const opc_planned_case_t *planned, void *context) {
@@ -46,7 +46,7 @@ static size_t add_device(opc_plan_device_t *devices, size_t count, const char *n
   return count + 1;
 }
 
-/* Those that a run would skip on are listed too. */
+/* Devices that a run would skip are listed too. */
 static size_t devices_of(const opc_session_t *session, const opc_operator_t *op, opc_plan_device_t *out) {
   size_t count = 0, i;
   const char *name;
@@ -56,7 +56,7 @@ static size_t devices_of(const opc_session_t *session, const opc_operator_t *op,
   return count;
 }
 
-/* The samples stay the session's. */
+/* The session keeps the samples. */
 static opc_status_t samples_of(const opc_session_t *session, const opc_operator_t *op, opc_sample_set_t *out,
                                opc_error_t *error) {
   const opc_sample_set_t *all = &session->samples;

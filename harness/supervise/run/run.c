@@ -55,7 +55,7 @@ static opc_status_t begin_journal(opc_session_t *session, opc_error_t *error) {
   return status;
 }
 
-/* What was loaded, into the journal. */
+/* Writes what was loaded to the journal. */
 static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
   const opc_loaded_t *loaded = &session->loaded;
   opc_status_t status = opc_journal_write(session->journal,
@@ -122,7 +122,7 @@ static const opc_operator_t *find_operator(const char *name, void *context) {
   return NULL;
 }
 
-/* What sample files may name. */
+/* The names that sample files may use. */
 typedef struct names {
   opc_loaded_t *loaded;
   opc_class_t *classes;
@@ -191,7 +191,7 @@ static opc_status_t read_samples(opc_session_t *session, opc_error_t *error) {
     opc_error_t why = {0};
     status = opc_sample_set_read(&session->samples, options->sample_files[i], named_operator, classes, &names, &why);
     if (status == OPC_ERR_INPUT && !all_loaded) {
-      /* It may speak of the operators of a library that could not be loaded; that is what the run has to tell first. */
+      /* The file may be about operators of a library that could not be loaded; the run reports that first. */
       while (session->samples.count > before) opc_sample_clear(&session->samples.samples[--session->samples.count]);
       status =
           opc_journal_note(session->journal, error, "no sample of %s is used, as not all libraries could be loaded: %s",
@@ -206,7 +206,7 @@ static opc_status_t read_samples(opc_session_t *session, opc_error_t *error) {
   return status;
 }
 
-/* Of a list: which operators the files have samples of, and what these say of the arguments. */
+/* For a list: which operators the files have samples for, and what these say about the arguments. */
 static opc_status_t tell_listed_samples(opc_session_t *session, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (size_t i = 0; i < session->loaded.operator_count && status == OPC_OK; i++) {
@@ -231,7 +231,7 @@ static opc_status_t tell_listed_samples(opc_session_t *session, opc_error_t *err
   return status;
 }
 
-/* A device that was asked for and is not here: every calling check of every operator is skipped on it. */
+/* The user asked for a device that is not here: every calling check of every operator is skipped on it. */
 static opc_status_t skip_absent(opc_session_t *session, const opc_operator_t *op, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   const char *device;
@@ -285,7 +285,7 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
     selected[(*out_selected)++] = &loaded->class_operators[i];
   }
   if (*out_selected == 0 && session->options->op_glob_count > 0)
-    session->calls = false; /* files alone were asked for: there is nothing to be called */
+    session->calls = false; /* only files were asked for: nothing is called */
   for (size_t i = 0; i < loaded->library_operator_count && status == OPC_OK; i++) {
     if (opc_select_operator(session, &loaded->library_operators[i]))
       selected[(*out_selected)++] = &loaded->library_operators[i];
@@ -295,7 +295,7 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
   if (status == OPC_OK && listing) {
     status = opc_list_cases(session, selected, *out_selected, searched, error);
   } else if (status == OPC_OK && *out_selected > 0) {
-    /* Names in crash reports are worth having, and not worth failing for. */
+    /* Names in crash reports are useful, but missing ones are no reason to fail. */
     if (opc_maps_read(&session->maps, loaded->worker.pid, NULL) != OPC_OK) opc_maps_clear(&session->maps);
     status = opc_search_rounds_run(session, selected, searched, jobs, error);
     if (status == OPC_OK && session->sanitize != NULL && has_device(session, "cuda"))
@@ -355,7 +355,7 @@ static opc_status_t check_options(const opc_run_options_t *options, opc_error_t 
   return OPC_OK;
 }
 
-/* Which operators there are, where the options leave none of them. */
+/* Lists the operators that exist, if the options select none of them. */
 static opc_status_t tell_unselected(opc_session_t *session, opc_error_t *error) {
   enum { NAMES_SHOWN = 5 };
   const opc_loaded_t *loaded = &session->loaded;
@@ -376,7 +376,7 @@ static opc_status_t tell_unselected(opc_session_t *session, opc_error_t *error) 
   return status;
 }
 
-/* The worker ends before: what it leaks shows at its end. */
+/* The worker ends first: its leaks show at its end. */
 static opc_status_t tell_memcheck(opc_session_t *session, opc_error_t *error) {
   opc_memcheck_view_t view = {.symboliser = session->symboliser, .maps = &session->maps};
   opc_worker_stop(&session->loaded.worker);
@@ -391,7 +391,7 @@ static const char *mode_of(const opc_session_t *session) {
   return has_device(session, OPC_MODE_CUDA) ? OPC_MODE_CUDA : OPC_MODE_CPU;
 }
 
-/* A CUDA device that this libtorch cannot use is as good as none. */
+/* A CUDA device that this libtorch cannot use counts as absent. */
 static void forget_absent(opc_session_t *session) {
   const char *why = session->loaded.cuda.why;
   size_t i;
@@ -399,16 +399,15 @@ static void forget_absent(opc_session_t *session) {
   json_array_foreach(session->devices, i, device) {
     const char *name = json_string_value(device);
     bool simulated = strcmp(name, OPC_MODE_SIMULATED) == 0, needed = simulated || strcmp(name, OPC_MODE_CUDA) == 0;
-    /* A real device does without the wrappers. */
+    /* A real device works without the wrappers. */
     if (!needed || why[0] == '\0' || (!simulated && session->loaded.cuda.usable)) continue;
     json_object_set_new(session->absent, name, opc_json_string(why));
     json_array_remove(session->devices, i);
-    break; /* there is one of the two */
+    break; /* one of the two exists */
   }
 }
 
-/* In the options, where the lines that reproduce a case take it from. A package says itself which one it was compiled
- * for. */
+/* Stored in the options, because the lines that reproduce a case read them. A package names its own architecture. */
 static opc_status_t choose_architecture(opc_session_t *session, opc_run_options_t *options, opc_error_t *error) {
   if (!has_device(session, OPC_MODE_SIMULATED) || options->cuda_architecture != NULL || options->package != NULL)
     return OPC_OK;
@@ -434,7 +433,7 @@ static opc_status_t run(opc_session_t *session, opc_run_options_t *own, int *out
   if (status == OPC_OK) status = begin_journal(session, error);
   if (status == OPC_OK) status = choose_architecture(session, own, error);
   if (status == OPC_OK && options->memcheck) status = opc_memcheck_new(&session->memcheck, error);
-  /* Without a device the run says so, and needs nothing. */
+  /* Without a device the run reports that, and needs nothing else. */
   if (status == OPC_OK && options->sanitize != NULL && has_device(session, "cuda"))
     status = opc_sanitize_new(options->sanitize, options->libraries, options->library_count, &session->sanitize, error);
   if (status == OPC_OK) status = opc_load(options, mode_of(session), session->memcheck, &session->loaded, error);
@@ -464,7 +463,7 @@ static opc_status_t run(opc_session_t *session, opc_run_options_t *own, int *out
   return status;
 }
 
-/* The exit code that the error's status stands for, for the journal. */
+/* The exit code for the error's status, for the journal. */
 static int code_of(opc_status_t status) {
   return status == OPC_ERR_USAGE || status == OPC_ERR_INPUT ? 2 : status == OPC_ERR_LIBRARY ? EXIT_LIBRARY : 3;
 }
@@ -485,7 +484,7 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
     if (complete) status = written;
   }
   opc_search_rounds_end(&session);
-  opc_recipe_set_clear(&session.recipes); /* they know their operators */
+  opc_recipe_set_clear(&session.recipes); /* they point to their operators */
   opc_loaded_clear(&session.loaded);
   opc_memcheck_free(session.memcheck);
   opc_sanitize_free(session.sanitize);

@@ -1,4 +1,4 @@
-/* The cases of an operator under compute-sanitizer: stretch by stretch, each in a process of its own. */
+/* Runs the cases of an operator under compute-sanitizer, stretch by stretch, each in a process of its own. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -25,21 +25,21 @@ typedef struct operator_run {
   json_t *told; /* object: rules whose first case is known */
 } operator_run_t;
 
-/* Which cases; all NULL: all. */
+/* The cases to run; all NULL: all. */
 typedef struct stretch {
   const char *only, *after, *from, *to;
 } stretch_t;
 
 typedef struct outcome {
   json_t *results; /* array */
-  bool done;       /* the stretch is through */
-  bool spent;      /* the process could not go on after the last result; another one can */
-  char *refused;   /* the worker does not take the command; NULL: it did */
+  bool done;       /* the stretch is complete */
+  bool spent;      /* the process could not continue after the last result; another one can */
+  char *refused;   /* the worker refused the command; NULL: it did not */
   bool crashed;
   char crashed_case[OPC_CRASH_RECORD_CASE_SIZE]; /* "": none ran */
   opc_crash_t crash;
   opc_sanitize_records_t records;
-  char *lost; /* why its report says nothing; NULL: it is there and whole */
+  char *lost; /* why its report is unusable; NULL: it is complete */
 } outcome_t;
 
 static void outcome_clear(outcome_t *outcome) {
@@ -61,7 +61,7 @@ static opc_status_t send_command(operator_run_t *run, opc_child_t *child, const 
   if (stretch->after != NULL) json_object_set_new(command, "after", json_string(stretch->after));
   if (stretch->from != NULL) json_object_set_new(command, "from", json_string(stretch->from));
   if (stretch->to != NULL) json_object_set_new(command, "to", json_string(stretch->to));
-  /* If the child is gone already, its end is reported. */
+  /* If the child is already gone, its end is reported. */
   if (opc_channel_send(&child->channel, command, NULL, 0, NULL) != OPC_OK) opc_child_kill(child, OPC_END_CHANNEL);
   json_decref(command);
   return OPC_OK;
@@ -125,7 +125,7 @@ static void wait_for_something(opc_child_t *child, double seconds) {
   (void)poll(fds, sizeof fds / sizeof fds[0], milliseconds);
 }
 
-/* compute-sanitizer ends with a code of its own: a fault of the worker stands in the crash record. */
+/* compute-sanitizer ends with its own exit code; a fault of the worker is in the crash record. */
 static opc_status_t describe_crash(const operator_run_t *run, opc_child_t *child, outcome_t *out, opc_error_t *error) {
   const opc_run_options_t *options = run->session->options;
   opc_crash_limits_t limits = {.seconds = options->timeout,
@@ -145,7 +145,7 @@ static opc_status_t describe_crash(const operator_run_t *run, opc_child_t *child
   return status;
 }
 
-/* Where nothing was called there is nothing to report. */
+/* If nothing was called, there is nothing to report. */
 static bool has_called(const outcome_t *outcome) {
   size_t i;
   json_t *result;
@@ -157,7 +157,7 @@ static bool has_called(const outcome_t *outcome) {
   return false;
 }
 
-/* A process that crashed or was killed may take its report along; what it left is read all the same. */
+/* A crashed or killed process may lose its report; whatever is left is read anyway. */
 static opc_status_t read_report(const char *path, const opc_child_t *child, outcome_t *out, opc_error_t *error) {
   enum { FOUND = 86 }; /* --error-exitcode */
   opc_error_t why;
@@ -196,7 +196,7 @@ static opc_status_t run_stretch(operator_run_t *run, const stretch_t *stretch, o
   return status;
 }
 
-/* ---- whose records they are ---- */
+/* ---- which case a record belongs to ---- */
 
 static bool shows(const opc_session_t *session, const outcome_t *outcome, const char *rule) {
   for (size_t i = 0; i < outcome->records.count; i++) {
@@ -210,8 +210,8 @@ static const char *case_at(const json_t *results, size_t index) {
   return opc_json_text_of(json_array_get(results, index), "case");
 }
 
-/* The first of these cases that shows the rule, by halves: what runs up to it shows it, what runs up to the one before
- * does not. */
+/* Finds the first of these cases that shows the rule, by halving. A run up to it shows the rule; a run up to the one
+ * before does not. */
 static opc_status_t find_first(operator_run_t *run, const json_t *results, const char *rule, size_t *out,
                                opc_error_t *error) {
   opc_bisection_t cases = {.high = json_array_size(results)};
@@ -227,7 +227,7 @@ static opc_status_t find_first(operator_run_t *run, const json_t *results, const
   return status;
 }
 
-/* The case runs alone, and its report is its own. If nothing shows then, it gets what its process showed. */
+/* Runs the case alone, so its report is its own. If nothing shows then, the case gets the records of its process. */
 static opc_status_t blame(operator_run_t *run, json_t *result, const outcome_t *whole, bool alone_already,
                           opc_error_t *error) {
   const char *tool = opc_sanitize_tool(run->session->sanitize);
@@ -253,7 +253,7 @@ static opc_status_t blame(operator_run_t *run, json_t *result, const outcome_t *
   return status;
 }
 
-/* A case behind one with records, in the same process: its own are not known. */
+/* A case after one with records in the same process: its own records are not known. */
 static void set_aside(json_t *result, const char *first) {
   if (opc_verdict_find(opc_json_text_of(result, "verdict")) != OPC_VERDICT_PASS) return;
   char *text =
@@ -271,7 +271,7 @@ static opc_status_t attribute(operator_run_t *run, outcome_t *outcome, opc_error
   for (size_t i = 0; i < outcome->records.count && count > 0 && status == OPC_OK; i++) {
     const char *rule = opc_sanitize_rule(tool, &outcome->records.items[i]);
     size_t index = count - 1;
-    /* Whoever broke the process was the last; its report is read with it. */
+    /* The case that broke the process was the last; its report is read with it. */
     bool last = count == 1 || outcome->spent;
     if (json_object_get(run->told, rule) != NULL && !last) continue;
     if (!last && ++halved > HALVED_MAX) break;
@@ -290,9 +290,9 @@ static opc_status_t attribute(operator_run_t *run, outcome_t *outcome, opc_error
   return status;
 }
 
-/* ---- what the checks found themselves ---- */
+/* ---- the checks' own findings ---- */
 
-/* As without compute-sanitizer a finding is run again alone; of each rule the first one, for all. */
+/* A finding is run again alone, as without compute-sanitizer. Of each rule only the first is run, for all. */
 static opc_status_t confirm(operator_run_t *run, json_t *result, opc_error_t *error) {
   int verdict = opc_verdict_find(opc_json_text_of(result, "verdict"));
   json_t *evidence = json_object_get(result, "evidence");
@@ -321,7 +321,7 @@ static opc_status_t confirm(operator_run_t *run, json_t *result, opc_error_t *er
 
 /* ---- an operator ---- */
 
-/* Nothing that ran without a report can be said to be clean. */
+/* Cases that ran without a report cannot be called clean. */
 static opc_status_t lose(operator_run_t *run, outcome_t *outcome, opc_error_t *error) {
   size_t i;
   json_t *result;
@@ -353,7 +353,7 @@ static opc_status_t write_results(operator_run_t *run, json_t *results, opc_erro
   return status;
 }
 
-/* The process ended in a case, or right behind one. */
+/* The process ended in a case, or right after one. */
 static void take_crash(const operator_run_t *run, outcome_t *outcome) {
   size_t count = json_array_size(outcome->results);
   const char *last = count > 0 ? case_at(outcome->results, count - 1) : NULL;
@@ -395,7 +395,7 @@ static opc_status_t run_operator(operator_run_t *run, opc_error_t *error) {
     bool ended = outcome.crashed || outcome.spent;
     more = ended && !run->session->has_only;
     if (ended && ++ends == ENDS_MAX)
-      json_array_extend(run->task->skips, run->session->checks); /* the rest would end so, too */
+      json_array_extend(run->task->skips, run->session->checks); /* the rest would end in the same way */
     outcome_clear(&outcome);
   }
   return status;

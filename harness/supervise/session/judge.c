@@ -41,14 +41,15 @@ static opc_severity_t severity_of_rule(const char *rule) {
   return row != NULL ? row->severity : OPC_SEVERITY_ERROR;
 }
 
-/* The argument that the variant changed alone: "x" of "x.sliced", "tensors" of "tensors[1].empty0". NULL: not one. */
+/* The only argument that the variant changed: "x" for "x.sliced", "tensors" for "tensors[1].empty0". NULL: not exactly
+ * one. */
 static char *varied_argument(const char *variant) {
   const size_t length = strcspn(variant, ".[");
   if (variant[length] == '\0' || strncmp(variant, "all.", 4) == 0) return NULL;
   return opc_string_format("%.*s", (int)length, variant);
 }
 
-/* The rule and its text as they were go to "also"; the entry takes their place. */
+/* Moves the present rule and its text to "also"; the entry replaces them. */
 static void promote(json_t *result, json_t *also, size_t index) {
   json_t *entry = json_incref(json_array_get(also, index));
   json_array_set_new(also, index,
@@ -61,7 +62,7 @@ static void promote(json_t *result, json_t *also, size_t index) {
   json_decref(entry);
 }
 
-/* A warning of what goes by does not hide an error. */
+/* A side warning does not hide an error. */
 static void put_errors_first(json_t *result, json_t *also) {
   if (severity_in(result, OPC_SEVERITY_ERROR) == OPC_SEVERITY_ERROR) return;
   for (size_t i = 0; i < json_array_size(also); i++) {
@@ -75,7 +76,7 @@ static bool is_base_broken(const json_t *evidence) {
   return json_is_true(json_object_get(json_object_get(evidence, "base"), "broken"));
 }
 
-/* Where the sample itself shows the same, it is not the argument that the variant changed. */
+/* If the sample itself shows the same, the variant's changed argument is not to blame. */
 /* "x.scalar": another number of dimensions for x alone. */
 static bool has_other_rank(const char *variant) {
   const char *transformation = strrchr(variant, '.');
@@ -102,7 +103,8 @@ void opc_result_judge(json_t *result, const opc_case_id_t *id, bool untrusted_in
                                  .untrusted_input = untrusted_input};
   size_t i;
   char rule[64];
-  /* The sample itself is broken: its variants are as good as it is. A sample that nobody vouches for is no better. */
+  /* If the sample itself is broken, its variants count as much as it does. This does not apply to a sample that nobody
+   * vouches for. */
   if (asked.standing.voucher != OPC_VOUCHER_SEARCHED && is_base_broken(evidence))
     asked.standing.change = OPC_INPUT_SAME_VALUES;
   if (asked.standing.voucher == OPC_VOUCHER_NONE || opc_json_text_of(result, "rule") == NULL) return;

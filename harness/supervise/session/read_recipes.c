@@ -1,4 +1,4 @@
-/* The recipes of a run: of the files that were named, else of those beside the libraries. */
+/* The recipes of a run: from the named files, else from those beside the libraries. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static bool file_beside(const char *library, char *out, size_t size) {
   return written > 0 && (size_t)written < size && access(out, F_OK) == 0;
 }
 
-/* A file may speak of the operators of a library that could not be loaded; that is what the run has to tell first. */
+/* A file may be about operators of a library that could not be loaded; the run reports that first. */
 static opc_status_t read_named(opc_session_t *session, const char *file, bool all_loaded, opc_error_t *error) {
   opc_error_t why = {0};
   opc_status_t status = opc_recipe_set_read(&session->recipes, file, find_operator, &session->loaded, &why);
@@ -32,7 +32,7 @@ static opc_status_t read_named(opc_session_t *session, const char *file, bool al
   return status == OPC_OK ? OPC_OK : opc_error_set(error, status, "%s", why.message);
 }
 
-/* Samples say what an operator is given; a search, and its recipe, is then not needed. */
+/* Samples give the operator's arguments. A search and its recipe are then not needed. */
 static opc_status_t tell_unused(opc_session_t *session, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (size_t i = 0; i < session->samples.count && status == OPC_OK; i++) {

@@ -23,7 +23,7 @@ static opc_status_t select_checks(opc_session_t *session, opc_error_t *error) {
   }
   for (size_t i = 0; i < opc_check_info_count; i++) {
     const opc_check_info_t *info = &opc_check_infos[i];
-    /* compute-sanitizer wants each variant to be called, and once is enough: check memory does that. */
+    /* compute-sanitizer needs each variant to be called once: check memory does that. */
     bool wanted = options->check_count == 0 && !session->has_only &&
                   (options->sanitize == NULL || strcmp(info->name, "memory") == 0);
     for (size_t j = 0; j < options->check_count; j++) wanted |= strcmp(options->checks[j], info->name) == 0;
@@ -118,8 +118,8 @@ static bool matches(const char *glob, const char *name) {
   return part != NULL && strstr(glob, "::") == NULL && fnmatch(glob, part + 2, 0) == 0;
 }
 
-/* Whether any of the checks is of its kind: nothing is searched for, or run, for an operator when only classes are
- * checked. */
+/* True if any of the checks is of the operator's kind. When only classes are checked, no search and no case runs for an
+ * operator. */
 static bool has_check(const opc_session_t *session, const opc_operator_t *op) {
   size_t i;
   json_t *name;

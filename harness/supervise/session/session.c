@@ -1,4 +1,4 @@
-/* Final results: expected failures, counters, and the line that reproduces. */
+/* Final results: expected failures, counters, and the command line that reproduces a case. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   plain.timeout *= opc_run_pace(options);
   plain.operator_time *= opc_run_pace(options);
   shell_text(&line,
-             options->argc > 0 ? options->argv[0] : "opcheck-c"); /* as it was called: it may not be on the PATH */
+             options->argc > 0 ? options->argv[0] : "opcheck-c"); /* as the user called it: it may not be on the PATH */
   opc_text_add(&line, options->package != NULL ? " package" : " run");
   if (options->memcheck) opc_text_add(&line, " --tool memcheck");
   if (options->sanitize != NULL) shell_option(&line, "--sanitize", options->sanitize);
@@ -84,7 +84,7 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   if (options->cuda_architecture != NULL) shell_option(&line, "--cuda-arch", options->cuda_architecture);
   if (case_id != NULL) {
     opc_text_add(&line,
-                 " --case"); /* always quoted: ids hold brackets and the like, and are pasted into other places too */
+                 " --case"); /* always quoted: ids contain brackets and the like, and users paste them elsewhere too */
     opc_text_add(&line, strchr(case_id, '\'') == NULL ? " '" : "");
     if (strchr(case_id, '\'') == NULL) opc_text_addf(&line, "%s'", case_id);
     else shell_word(&line, case_id);
@@ -100,7 +100,7 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   return opc_text_take(&line);
 }
 
-/* An expected failure is a skip, an expected failure that passes is a failure. */
+/* An expected failure becomes a skip. A pass that was expected to fail becomes a failure. */
 static void apply_xfail(opc_session_t *session, json_t *result, const char *id, opc_verdict_kind_t *verdict) {
   bool finding = *verdict == OPC_VERDICT_FAIL || *verdict == OPC_VERDICT_ERROR;
   if (!finding && *verdict != OPC_VERDICT_PASS) return;
@@ -142,7 +142,7 @@ opc_status_t opc_session_release(opc_session_t *session, opc_error_t *error) {
     opc_xfail_entry_t *entry = &session->xfail->entries[i];
     json_t *result = entry->held;
     if (result == NULL) continue;
-    /* Nothing that it matched has failed: this pass is as unexpected as that of a single case. */
+    /* No case that it matched has failed: this pass is as unexpected as that of a single case. */
     if (entry->findings == 0) entry->glob = false;
     status = opc_session_result(session, entry->held_operator, result, NULL, error);
     entry->held = NULL;
@@ -162,7 +162,7 @@ opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op
   opc_verdict_kind_t verdict = (opc_verdict_kind_t)opc_verdict_find(opc_json_text_of(result, "verdict"));
   if (verdict == OPC_VERDICT_PASS && hold_pass(session, op, result, case_id)) return OPC_OK;
   int check = opc_check_info_find(id.check);
-  /* A sample that was refused was called with, all the same. */
+  /* A refused sample was still used in a call. */
   bool rejected = reason != NULL && strcmp(reason, opc_skip_reason_name(OPC_SKIP_REJECTED)) == 0;
   if (check >= 0 && opc_check_infos[check].calls && (verdict != OPC_VERDICT_SKIP || rejected)) session->called++;
   if (verdict == OPC_VERDICT_FAIL || verdict == OPC_VERDICT_ERROR) {

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_SHOWN = 80 }; /* the name of a lambda in a template fills a screen: then the module must do */
+enum { NAME_SHOWN = 80 }; /* the name of a lambda in a template fills a screen: the module is shown instead */
 
-/* Of "at::parallel_for<kernel<float>(at::Tensor)::{lambda(long)#1}>(…)" the function that the lambda is written in:
- * "kernel<float>". False: there is no lambda in it. */
+/* The function that contains the lambda: "kernel<float>" for
+ * "at::parallel_for<kernel<float>(at::Tensor)::{lambda(long)#1}>(…)". False: the name has no lambda. */
 static bool enclosing_name(const char *symbol, char *out, size_t size) {
   const char *lambda = strstr(symbol, "::{lambda("), *end = lambda;
   int depth = 0;
@@ -33,8 +33,8 @@ static bool enclosing_name(const char *symbol, char *out, size_t size) {
   return true;
 }
 
-/* "void (anonymous namespace)::kernel<float>(at::Tensor const&)" as "kernel<float>"; the debug information's own name
- * where there is one. */
+/* "kernel<float>" for "void (anonymous namespace)::kernel<float>(at::Tensor const&)". The debug information's own name
+ * is used if there is one. */
 static void short_name(const opc_frame_t *frame, char *out, size_t size) {
   static const char anonymous[] = "(anonymous namespace)::";
   char plain[sizeof frame->symbol];
@@ -62,7 +62,7 @@ static void short_name(const opc_frame_t *frame, char *out, size_t size) {
   snprintf(out, size, "%.200s", start < length ? plain + start : frame->symbol);
 }
 
-/* How abort() ends a process: what called it says more. */
+/* Functions by which abort() ends a process: their caller is more informative. */
 static bool ends_process(const opc_frame_t *frame) {
   static const char *const symbols[] = {"__pthread_kill_implementation",
                                         "__pthread_kill_internal",
@@ -85,7 +85,7 @@ void opc_frames_resolve(opc_symboliser_t *symboliser, const opc_maps_t *maps, co
   if (library == NULL || realpath(library, real) == NULL) real[0] = '\0';
   for (size_t i = 0; i < count && out->count < OPC_FRAMES_SHOWN; i++) {
     opc_frame_t *frame = &out->frames[out->count++];
-    /* What called the library's code is the harness: where in its files says nothing about the operator. */
+    /* The harness called the library's code: its own files and lines say nothing about the operator. */
     opc_symboliser_frame(symboliser, maps, addresses[i], !(i == 0 && first_is_instruction), out->own != NULL, frame);
     if (real[0] == '\0' || strcmp(frame->module, real) != 0) continue;
     if (out->own == NULL || (opc_is_library_header(out->own->file) && !opc_is_library_header(frame->file)))
@@ -151,7 +151,7 @@ static void resolve_access(json_t *access, opc_symboliser_t *symboliser, const o
   }
   if (count == 0) return;
   opc_frames_t *frames = malloc(sizeof *frames);
-  if (frames == NULL) return; /* names are missing then, no more */
+  if (frames == NULL) return; /* then only names are missing */
   opc_frames_resolve(symboliser, maps, library, addresses, count, true, frames);
   opc_frames_say(frames, place);
   json_object_set_new(access, "frames", opc_frames_json(frames));
@@ -159,7 +159,7 @@ static void resolve_access(json_t *access, opc_symboliser_t *symboliser, const o
   free(frames);
 }
 
-/* The text of the rule gets the place, and what is to be said besides, unless it has one. */
+/* Adds the place to the rule's text, unless it has one, and any further remark. */
 static void add_place(json_t *holder, json_t *told, const char *rule, const opc_text_t *place, const char *remark) {
   const char *own = json_string_value(json_object_get(holder, "rule")),
              *message = json_string_value(json_object_get(holder, "message"));

@@ -13,7 +13,7 @@
 
 enum { HELPER_MILLISECONDS = 10000 };
 
-/* Findings of one operator share most of their frames, and a question takes libdw up to a tenth of a second. */
+/* Findings of one operator share most of their frames, and libdw takes up to a tenth of a second per question. */
 enum { KNOWN_MAX = 2048 };
 typedef struct known {
   opc_symbolise_question_t question;
@@ -80,7 +80,7 @@ static const opc_frame_t *recall(const opc_symboliser_t *symboliser, const opc_s
 
 static void remember(opc_symboliser_t *symboliser, const opc_symbolise_question_t *question, const opc_frame_t *frame) {
   if (symboliser->known == NULL) symboliser->known = malloc(KNOWN_MAX * sizeof *symboliser->known);
-  if (symboliser->known == NULL) return; /* it is asked again then */
+  if (symboliser->known == NULL) return; /* the next question asks the helper again */
   if (symboliser->known_count == KNOWN_MAX) symboliser->known_count = 0;
   symboliser->known[symboliser->known_count++] = (known_t){.question = *question, .frame = *frame};
 }

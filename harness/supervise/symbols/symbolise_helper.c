@@ -1,4 +1,4 @@
-/* The process that holds libdw. It may crash on what it reads, and is asked again then, once. */
+/* The process that uses libdw. Its input can crash it; it is then asked once more. */
 #include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -11,10 +11,10 @@
 #include "base/owned.h"
 #include "supervise/symbols/symbolise.h"
 
-enum { MODULES_MAX = 32 }; /* more are forgotten and read anew: a crash touches a handful */
+enum { MODULES_MAX = 32 }; /* beyond this, modules are forgotten and read again: a crash needs only a few */
 
-/* What names no file of its debug information has none but by its build id. The standard search would go on to servers,
- * for which it loads some thirty libraries, also where none is to be asked. */
+/* If a module names no debug file, only the build id can find one. The standard search would then ask servers. It loads
+ * some thirty libraries for that, even if it may ask no server. */
 static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base, const char *file,
                           const char *link, GElf_Word crc, char **out) {
   return (link != NULL ? dwfl_standard_find_debuginfo : dwfl_build_id_find_debuginfo)(module, user, name, base, file,
@@ -27,7 +27,7 @@ static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
 
 typedef char *demangle_t(const char *mangled, char *buffer, size_t *length, int *status);
 
-/* libstdc++ is here wherever a libtorch is; without it names stay mangled. */
+/* Every system with a libtorch has libstdc++; without it names stay mangled. */
 static void demangle(const char *name, char *out, size_t size) {
   static demangle_t *function;
   static bool looked;
@@ -40,7 +40,7 @@ static void demangle(const char *name, char *out, size_t size) {
     } found = {library != NULL ? dlsym(library, "__cxa_demangle") : NULL};
     function = found.function;
   }
-  /* "_Z6kernelv._omp_fn.0": a part that the compiler made a function of its own. */
+  /* "_Z6kernelv._omp_fn.0": the compiler turned this part into a function of its own. */
   char whole[512];
   snprintf(whole, sizeof whole, "%.*s", (int)strcspn(name, "."), name);
   OPC_SCOPED(opc_scope_free)
@@ -54,7 +54,7 @@ static bool to_virtual(Elf *elf, uint64_t file_offset, uint64_t *out) {
   for (size_t i = 0; i < count; i++) {
     GElf_Phdr segment;
     if (gelf_getphdr(elf, (int)i, &segment) == NULL || segment.p_type != PT_LOAD) continue;
-    /* A mapping is page-wise, so it can start before the segment does. */
+    /* Mappings start at pages, so one can start before its segment does. */
     uint64_t start = segment.p_offset & ~(uint64_t)4095;
     if (file_offset >= start && file_offset < segment.p_offset + segment.p_filesz) {
       *out = file_offset - segment.p_offset + segment.p_vaddr;
@@ -69,13 +69,13 @@ static int binding_rank(const Elf64_Sym *symbol) {
   return binding == STB_GLOBAL ? 2 : binding == STB_WEAK;
 }
 
-/* The name of the symbol whose bytes hold the address; of several that start together the most widely bound. NULL:
- * there is none. dwfl_module_addrname knows more, and looks at the text of every name for it: 25 ms for one of
- * libtorch's half a million local ones. */
+/* The name of the symbol whose bytes contain the address. If several start together, the most widely bound one. NULL:
+ * there is none. dwfl_module_addrname knows more but reads every name's text: 25 ms with libtorch's half a million
+ * local symbols. */
 static const char *covering_name(Elf *elf, GElf_Addr address) {
   const Elf64_Sym *best = NULL;
   size_t strings = 0;
-  bool whole = false; /* has seen .symtab, in which .dynsym's are too */
+  bool whole = false; /* .symtab was read, which also has the symbols of .dynsym */
   if (gelf_getclass(elf) != ELFCLASS64) return NULL;
   for (Elf_Scn *section = NULL; !whole && (section = elf_nextscn(elf, section)) != NULL;) {
     GElf_Shdr header;
@@ -128,7 +128,7 @@ bool opc_is_library_header(const char *file) {
   return false;
 }
 
-/* File and line where an inlined function was called from. */
+/* File and line of the call that was inlined. */
 static void call_site(Dwarf_Die *inlined, opc_frame_t *out) {
   Dwarf_Attribute attribute;
   Dwarf_Word number = 0, line = 0;
@@ -143,14 +143,14 @@ static void call_site(Dwarf_Die *inlined, opc_frame_t *out) {
   out->line = (int)line;
 }
 
-/* The innermost function at the address, inlined ones included, that is none of libtorch's or the compiler's headers;
- * file and line are the address's already. Where all are, the innermost. */
+/* Names the innermost function at the address, inlined ones included. Functions from libtorch's or the compiler's
+ * headers are passed over, unless all are. File and line are already the address's. */
 static void name_function(Dwfl_Module *module, Dwarf_Addr address, opc_frame_t *out) {
   Dwarf_Addr bias = 0;
   Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias), *innermost = NULL, *scopes = NULL;
   int count = unit != NULL ? dwarf_getscopes(unit, address - bias, &innermost) : 0;
   opc_frame_t place = *out;
-  /* Behind an inlined function the first list goes on with where it was defined; wanted is where it was inlined. */
+  /* After an inlined function the first list continues at its definition. The place where it was inlined is needed. */
   count = count > 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
   for (int i = 0; i < count; i++) {
     int tag = dwarf_tag(&scopes[i]);
@@ -188,7 +188,7 @@ static void answer(loaded_module_t *modules, size_t *count, const opc_symbolise_
 }
 
 void opc_symbolise_serve(int fd) {
-  unsetenv("DEBUGINFOD_URLS"); /* no questions to the network */
+  unsetenv("DEBUGINFOD_URLS"); /* disables questions to the network */
   loaded_module_t modules[MODULES_MAX];
   size_t count = 0;
   opc_symbolise_question_t question;

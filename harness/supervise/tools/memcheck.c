@@ -16,7 +16,7 @@
 
 /* ---- the command line ---- */
 
-/* A percent sign of the folder's own name would be one of Valgrind's. */
+/* Doubles percent signs: Valgrind would interpret one in the folder's name. */
 static void add_doubled(opc_text_t *out, const char *path) {
   for (; *path != '\0'; path++) {
     opc_text_add_bytes(out, path, 1);
@@ -29,8 +29,8 @@ static void add_word(opc_memcheck_t *memcheck, char *word) {
   memcheck->words[memcheck->word_count++] = word;
 }
 
-/* Mandatory are the options of the command line. The others stand in front of what the user has in VALGRIND_OPTS, and
- * so give way to that: a file of suppressions, a leak check, --track-origins=no to be faster. */
+/* The options of the command line always apply. The others come before the user's VALGRIND_OPTS, which override them: a
+ * suppressions file, a leak check, or --track-origins=no for speed. */
 static opc_status_t make_command(opc_memcheck_t *memcheck, opc_error_t *error) {
   static const char *const fixed[] = {
       "--tool=memcheck", "--xml=yes",        "--trace-children=yes", "--child-silent-after-fork=no",
@@ -41,7 +41,8 @@ static opc_status_t make_command(opc_memcheck_t *memcheck, opc_error_t *error) {
   add_doubled(&folder, memcheck->folder);
   for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) add_word(memcheck, opc_string_copy(fixed[i]));
   add_word(memcheck, opc_string_format("--xml-file=%s/%%p.xml", opc_text_c(&folder)));
-  /* No file of its own for each process: with both, a fork goes on in its parent's XML file (3.19). */
+  /* One log for all processes. With a log and an XML file for each process, a fork continues in its parent's XML file
+   * (3.19). */
   add_word(memcheck, opc_string_format("--log-fd=%d", OPC_LOG_FD));
   memcheck->options = opc_string_format("%s %s", usual, given != NULL ? given : "");
   bool complete = !folder.failed && memcheck->options != NULL;
@@ -56,7 +57,7 @@ static opc_status_t make_command(opc_memcheck_t *memcheck, opc_error_t *error) {
 static opc_status_t make_folder(opc_memcheck_t *memcheck, opc_error_t *error) {
   opc_status_t status = opc_tool_folder_make("Valgrind", memcheck->folder, error);
   snprintf(memcheck->log, sizeof memcheck->log, "%s/log", memcheck->folder);
-  /* For appending: a process a batch starts a Valgrind each. */
+  /* For appending: with a process per batch, each process starts its own Valgrind. */
   if (status == OPC_OK) memcheck->launcher.log = open(memcheck->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (status == OPC_OK && memcheck->launcher.log < 0)
     status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s; set TMPDIR", memcheck->log, strerror(errno));
@@ -123,7 +124,7 @@ typedef struct rest {
   size_t processes, errors, noted;
 } rest_t;
 
-/* "calloc, f (f.cpp:3), g": of no operator's library, so all of it is shown. */
+/* "calloc, f (f.cpp:3), g": no operator's library is involved, so the whole chain is shown. */
 static void add_chain(opc_text_t *out, const json_t *frames) {
   enum { SHOWN = 6 };
   size_t i;
@@ -139,7 +140,7 @@ static void add_chain(opc_text_t *out, const json_t *frames) {
   }
 }
 
-/* What came up before the first case, or when the process was over. */
+/* Errors before the first case, or after the last one at the process's end. */
 static opc_status_t note_file(rest_t *rest, const char *path, opc_error_t *error) {
   enum { NOTES_MAX = 8 };
   OPC_SCOPED(opc_memcheck_errors_clear) opc_memcheck_errors_t errors = {0};

@@ -1,4 +1,4 @@
-/* What Valgrind knows of a child's death. */
+/* What Valgrind knows about a child's death. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -16,7 +16,7 @@ static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child
   opc_memcheck_end_t end = OPC_MEMCHECK_END_OWN;
   bool no_memory = false;
   bool illegal = WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGILL && box->crashed == 1;
-  /* Where no code is, the operator jumped there by itself. */
+  /* If there is no code at the address, the operator itself jumped there. */
   if (illegal && view->maps != NULL && opc_maps_find(view->maps, counter) != NULL &&
       opc_memcheck_log_unknown_instruction(memcheck->log, child->pid, counter, &words)) {
     end = OPC_MEMCHECK_END_INSTRUCTION;
@@ -34,7 +34,7 @@ static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child
         "(-march=x86-64-v3 for one)",
         opc_text_c(&words), opc_text_c(&where));
   } else if (box->crashed == 1 || child->cause != OPC_END_BY_ITSELF) {
-    /* It is reported already. */
+    /* It is already reported. */
   } else if (new_failed || (opc_memcheck_log_failure(memcheck->log, child->pid, &words, &no_memory) && no_memory)) {
     opc_text_reset(&crash->message);
     opc_text_addf(
@@ -62,7 +62,7 @@ opc_status_t opc_memcheck_crash(opc_memcheck_t *memcheck, const opc_child_t *chi
   opc_error_t why;
   opc_memcheck_process_t *process = opc_memcheck_process(memcheck, child);
   opc_status_t status = process != NULL ? OPC_OK : opc_out_of_memory(error);
-  /* A child that died young has no file. */
+  /* A child that died early has no file. */
   bool readable = status == OPC_OK && opc_memcheck_read(memcheck, child, process, &why) == OPC_OK;
   if (readable && child->crash_record->running == 1)
     status = opc_memcheck_hits_of_number(process, child->crash_record->sequence, &hits, error);

@@ -42,7 +42,7 @@ static const opc_memcheck_error_t *error_of(const opc_memcheck_process_t *proces
   for (size_t i = 0; i < process->errors.count; i++) {
     if (process->errors.items[i].key == key) return &process->errors.items[i];
   }
-  return NULL; /* the process was forked with it: it is not of a case */
+  return NULL; /* the process inherited it at its fork: it belongs to no case */
 }
 
 static uint64_t count_of(const opc_memcheck_counts_t *counts, uint64_t key) {
@@ -68,7 +68,7 @@ static opc_status_t hits_of_list(const opc_memcheck_t *memcheck, const opc_child
   return status;
 }
 
-/* The places that showed for the first time while this case ran. */
+/* The places that first showed while this case ran. */
 opc_status_t opc_memcheck_hits_of_number(const opc_memcheck_process_t *process, uint64_t number,
                                          opc_memcheck_hits_t *out, opc_error_t *error) {
   opc_status_t status = OPC_OK;
@@ -88,8 +88,8 @@ opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_ch
   opc_status_t status = process != NULL ? opc_memcheck_read(memcheck, child, process, error) : opc_out_of_memory(error);
   if (status == OPC_OK && listed) status = hits_of_list(memcheck, child, process, out, error);
   if (status == OPC_OK && out->count == 0) status = opc_memcheck_hits_of_number(process, number, out, error);
-  /* It lists them a number of times only. After that a case may have errors at known places alone; which, nobody knows.
-   */
+  /* Valgrind lists errors only a limited number of times. After that a case may have errors only at known places;
+   * nobody knows which. */
   if (status == OPC_OK && out->count == 0 && !listed && process->errors.count > 0)
     status = add_hit(out, &process->errors.items[process->errors.count - 1], errors, error);
   if (status == OPC_OK && out->count == 0)

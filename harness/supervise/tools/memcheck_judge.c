@@ -1,4 +1,4 @@
-/* What a result becomes by the errors that Valgrind saw during its case. */
+/* Changes a result according to the errors that Valgrind saw during its case. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +55,7 @@ static void merge_findings(json_t *result, const opc_memcheck_hits_t *hits, uint
   opc_external_tool_merge(result, findings);
 }
 
-/* Something is wrong with the case, and nobody can say what. */
+/* Something is wrong with the case, but the cause is unknown. */
 static void lose(opc_memcheck_t *memcheck, json_t *result, const opc_error_t *why) {
   if (memcheck->lost.code == OPC_OK) memcheck->lost = *why;
   if (opc_verdict_find(opc_json_text_of(result, "verdict")) == OPC_VERDICT_ERROR) return;
@@ -67,7 +67,7 @@ static void lose(opc_memcheck_t *memcheck, json_t *result, const opc_error_t *wh
   json_object_set_new(json_object_get(result, "evidence"), "witnessed", json_true());
 }
 
-/* As guarded memory says it of a try in a run without Valgrind. */
+/* Uses the same words as guarded memory does for a try without Valgrind. */
 static void soil(json_t *answer, const opc_memcheck_hits_t *hits) {
   for (size_t i = 0; i < hits->count; i++) {
     bool write = strcmp(hits->items[i].error->kind, "InvalidWrite") == 0;
@@ -86,7 +86,7 @@ opc_status_t opc_memcheck_judge(opc_memcheck_t *memcheck, const opc_child_t *chi
   opc_status_t status = OPC_OK;
   opc_memcheck_hits_t hits = {0};
   json_object_del(message, "memcheck");
-  json_object_del(evidence, "witnessed"); /* not the child's to say */
+  json_object_del(evidence, "witnessed"); /* the child may not set this */
   uint64_t errors = (uint64_t)json_integer_value(json_object_get(told, "errors"));
   bool result = type != NULL && strcmp(type, "result") == 0 && json_is_object(evidence) &&
                 opc_json_text_of(message, "message") != NULL;

@@ -10,11 +10,11 @@
 
 typedef struct log_reader {
   FILE *file;
-  char *line, *text; /* text: behind the process's number, or the whole line */
+  char *line, *text; /* text: after the process's number, or the whole line */
   size_t size;
   char prefix[24];
   size_t prefix_length;
-  bool own; /* the line is of the process */
+  bool own; /* the line belongs to the process */
 } log_reader_t;
 
 static bool log_open(log_reader_t *reader, const char *path, pid_t pid, int64_t offset) {
@@ -53,8 +53,7 @@ static bool keep_count(opc_memcheck_counts_t *counts, uint64_t key, uint64_t cou
   return true;
 }
 
-/* One entry: "3 errors in context 1 of 2:", the words, and the stack up to the first line that is none of it. The line
- * behind the stack is read. */
+/* Reads one entry: "3 errors in context 1 of 2:", the words, and the stack. It also reads the line after the stack. */
 static bool read_entry(log_reader_t *reader, uint64_t count, opc_memcheck_counts_t *out) {
   char what[sizeof((opc_memcheck_error_t *)NULL)->what] = "";
   opc_memcheck_stack_t stack = {0};
@@ -81,7 +80,7 @@ bool opc_memcheck_log_list(const char *path, pid_t pid, int64_t *offset, opc_mem
   if (log_open(&reader, path, pid, *offset)) {
     for (bool more = log_next(&reader); more;) {
       bool entry = reader.own && isdigit((unsigned char)reader.text[0]) && strstr(reader.text, " in context ") != NULL;
-      /* A summary stands before a list and behind it. */
+      /* A summary comes before a list and after it. */
       bool over = listed && reader.own && strncmp(reader.text, "ERROR SUMMARY:", strlen("ERROR SUMMARY:")) == 0;
       listed |= entry;
       more = !over && (entry ? read_entry(&reader, number_with_commas(reader.text), out) : log_next(&reader));
@@ -103,7 +102,7 @@ bool opc_memcheck_log_unknown_instruction(const char *path, pid_t pid, uint64_t 
     char *last = NULL; /* the bytes come right before, in lines without the process's number */
     while (!found && log_next(&reader)) {
       const char *told = strstr(reader.line, unhandled), *at = reader.own ? strstr(reader.text, unrecognised) : NULL;
-      if (told != NULL) told = strstr(told, "0x"); /* "bytes: 0x62 0xF1…", or on a processor with words "0x1e214108" */
+      if (told != NULL) told = strstr(told, "0x"); /* "bytes: 0x62 0xF1…"; or with words "0x1e214108" */
       found =
           at != NULL && last != NULL && (address == 0 || strtoull(at + sizeof unrecognised - 1, NULL, 16) == address);
       if (found) opc_text_add(bytes, last);
@@ -135,7 +134,7 @@ bool opc_memcheck_log_failure(const char *path, pid_t pid, opc_text_t *line, boo
         last = opc_string_copy(reader.text);
         distance = 0;
       }
-      /* Not every such line has the process's number; the stack of Valgrind's own behind it has. */
+      /* Such a line may lack the process's number; the stack of Valgrind itself after it has the number. */
       found = last != NULL && reader.own && distance++ < NEAR;
     }
     if (found) opc_text_add(line, last);

@@ -50,7 +50,7 @@ const char *opc_memcheck_rule(const char *kind) { return kind_of(kind)->rule; }
 
 /* ---- memory ---- */
 
-/* Where an address lies, from the words "Address 0x4a430c0 is 1,024 bytes inside a block of size 8,256 alloc'd". */
+/* Where an address is, from the words "Address 0x4a430c0 is 1,024 bytes inside a block of size 8,256 alloc'd". */
 typedef struct place {
   bool known, freed;
   char relation[16]; /* "inside", "after", "before" */
@@ -71,7 +71,7 @@ static uint64_t plain_number(const char *text) {
   return number;
 }
 
-/* The allocator's block holds a zone on each side of the tensor's memory. */
+/* The allocator's block has a zone on each side of the tensor's memory. */
 static void take_zones_off(place_t *place) {
   uint64_t at = place->distance;
   if (strcmp(place->relation, "inside") != 0 || place->size < 2 * (uint64_t)OPC_RED_ZONE) return;
@@ -81,7 +81,7 @@ static void take_zones_off(place_t *place) {
   if (before || after) snprintf(place->relation, sizeof place->relation, "%s", before ? "before" : "after");
 }
 
-/* Of an argument the address says it. */
+/* For an argument the address gives the place. */
 static void place_at_tensor(const opc_memcheck_error_t *error, place_t *place) {
   uint64_t data = error->tensor.data, bytes = error->tensor.bytes, at = place->address;
   bool before = at < data, after = at >= data + bytes;
@@ -119,9 +119,9 @@ static const opc_frame_t *own_frame(const scene_t *scene, const opc_frames_t *fr
              : NULL;
 }
 
-/* " from make_scratch (conv.cpp:34)"; nothing where the memory is the harness's or libtorch's. */
+/* " from make_scratch (conv.cpp:34)"; nothing if the memory is the harness's or libtorch's. */
 static void say_source(const scene_t *scene, size_t about, opc_text_t *out) {
-  opc_frames_t *own = calloc(1, sizeof *own); /* that frame alone: what it called to get memory is of no interest */
+  opc_frames_t *own = calloc(1, sizeof *own); /* only that frame: its calls to get memory are of no interest */
   const opc_frame_t *frame = about < scene->error->aux_count ? own_frame(scene, &scene->about[about]) : NULL;
   if (own != NULL && frame != NULL) {
     own->frames[0] = *frame;
@@ -219,7 +219,7 @@ static void say_free(const scene_t *scene, opc_text_t *out) {
   if (place.freed && freed.length > 0) opc_text_addf(out, " (the first time%s)", opc_text_c(&freed));
 }
 
-/* "operator new[](unsigned long)" without what it takes. */
+/* "operator new[](unsigned long)" without its parameters. */
 static void say_function(const opc_memcheck_stack_t *stack, opc_text_t *out) {
   opc_text_add_utf8(out, stack->replaced, strcspn(stack->replaced, "("));
   if (stack->replaced[0] == '\0') opc_text_add(out, "?");
@@ -232,7 +232,7 @@ static void say_mismatched(const scene_t *scene, opc_text_t *out) {
   say_function(&scene->error->stack, out);
 }
 
-/* "Source and destination overlap in memcpy(0x1, 0x2, 21)": the addresses say nothing to a reader. */
+/* "Source and destination overlap in memcpy(0x1, 0x2, 21)": the addresses are useless to a reader. */
 static void say_overlap(const scene_t *scene, opc_text_t *out) {
   static const char words[] = "overlap in ";
   const char *function = strstr(scene->error->what, words), *last = strrchr(scene->error->what, ' ');

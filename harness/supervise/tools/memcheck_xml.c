@@ -17,7 +17,7 @@
 
 enum { TENSORS_MAX = 256 };
 
-/* What was announced since the case began: newer tensors lie over older ones at the same address. */
+/* The tensors announced since the case began: newer ones replace older ones at the same address. */
 typedef struct announced {
   uint64_t number; /* of the case */
   struct {
@@ -50,7 +50,7 @@ static void copy_words(const xmlNode *node, char *out, size_t size) {
 }
 
 static void read_stack(const xmlNode *node, opc_memcheck_stack_t *out) {
-  bool own = true; /* Valgrind's, up to here */
+  bool own = true; /* only Valgrind's frames so far */
   for (const xmlNode *frame = node->children; frame != NULL; frame = frame->next) {
     char text[256];
     if (!opc_xml_is(frame, "frame")) continue;
@@ -70,7 +70,7 @@ static void find_tensor(const announced_t *announced, opc_memcheck_error_t *erro
   for (size_t i = announced->count; i-- > 0;) {
     uint64_t data = announced->items[i].data, bytes = announced->items[i].bytes;
     if (bytes == 0 || address + OPC_RED_ZONE < data || address >= data + bytes + OPC_RED_ZONE)
-      continue; /* an empty one has no memory */
+      continue; /* an empty tensor has no memory */
     memcpy(error->tensor.path, announced->items[i].path, sizeof error->tensor.path);
     error->tensor.data = data;
     error->tensor.bytes = bytes;
@@ -111,7 +111,7 @@ static bool keep_error(scan_t *scan, const xmlNode *node) {
   return true;
 }
 
-/* ---- what the worker's child says in between ---- */
+/* ---- messages of the worker's child in between ---- */
 
 static void read_message(const xmlNode *node, scan_t *scan) {
   static const char new_failed[] = "new/new[] failed";
@@ -138,7 +138,7 @@ static void read_message(const xmlNode *node, scan_t *scan) {
 
 /* ---- the file ---- */
 
-/* False: out of memory. A file that is cut off ends the loop. */
+/* False: out of memory. A truncated file ends the loop. */
 static bool read_elements(xmlTextReader *reader, scan_t *scan) {
   enum { OUTER = 1 };
   bool fine = true;
@@ -164,8 +164,8 @@ static bool read_elements(xmlTextReader *reader, scan_t *scan) {
   return fine;
 }
 
-/* The whole file, up to its last complete element, and its end tag behind. A reader that comes to an end of a file
- * where none should be forgets what it has not handed out yet. */
+/* Loads the file up to its last complete element and appends its end tag. A reader that meets an unexpected end of file
+ * drops what it has not returned yet. */
 static opc_status_t load_file(const char *path, opc_text_t *out, opc_error_t *error) {
   enum { FILE_MAX = 256 << 20 };
   static const char *const ends[] = {"\n</error>\n", "\n</clientmsg>\n", "\n</status>\n"};

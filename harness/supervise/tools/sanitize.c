@@ -10,7 +10,7 @@
 #include "inspect/package.h"
 #include "supervise/evidence/tool_files.h"
 
-/* Names beyond this many make a command line that nobody can read, and cost more than they save. */
+/* More names make a command line that nobody can read, and cost more than they save. */
 enum { KERNELS_MAX = 200, FIXED_WORDS = 24 };
 
 struct opc_sanitize {
@@ -55,7 +55,7 @@ static opc_status_t read_kernels(opc_sanitize_t *sanitize, const char *const *li
   opc_status_t status = OPC_OK;
   for (size_t i = 0; i < count && status == OPC_OK; i++) {
     opc_elf_file_t *file = NULL;
-    opc_error_t ignored; /* a library that cannot be read is reported when it is loaded */
+    opc_error_t ignored; /* loading reports an unreadable library */
     if (opc_elf_open(opc_package_file(libraries[i]), &file, &ignored) == OPC_OK)
       status = opc_kernel_names_read(file, &sanitize->kernels, error);
     opc_elf_close(file);
@@ -71,7 +71,7 @@ static void add_option(opc_sanitize_t *sanitize, const char *option, const char 
   add_word(sanitize, value);
 }
 
-/* The words, but for the report's path, which each process has its own of. */
+/* The words except for the report's path: each process has its own. */
 static opc_status_t make_words(opc_sanitize_t *sanitize, opc_error_t *error) {
   size_t kernels = sanitize->kernels.count;
   sanitize->filters = calloc(kernels + 1, sizeof *sanitize->filters);
@@ -82,20 +82,19 @@ static opc_status_t make_words(opc_sanitize_t *sanitize, opc_error_t *error) {
   add_option(sanitize, "--error-exitcode", "86");
   add_option(sanitize, "--require-cuda-init", "no"); /* all cases of an operator may be skipped */
   add_option(sanitize, "--launch-timeout", "300");   /* libtorch_cuda takes long to load */
-  add_option(sanitize, "--print-limit", "1000");     /* limits what is saved, too */
+  add_option(sanitize, "--print-limit", "1000");     /* also limits what is saved */
   if (strcmp(sanitize->tool, "memcheck") == 0) {
-    add_option(sanitize, "--padding", "256"); /* so that no two tensors touch */
-    add_option(sanitize, "--report-api-errors",
-               "no"); /* a call that fails is the operator's to look at: check launch */
+    add_option(sanitize, "--padding", "256");          /* so that no two tensors touch */
+    add_option(sanitize, "--report-api-errors", "no"); /* a failed call concerns the operator: see check launch */
   }
-  /* libtorch copies whole storages, gaps between a tensor's rows included. */
+  /* libtorch copies whole storages, including gaps between a tensor's rows. */
   if (strcmp(sanitize->tool, "initcheck") == 0) add_option(sanitize, "--check-api-memory-access", "no");
   for (size_t i = 0; i < kernels; i++) {
     sanitize->filters[i] = opc_string_format("kns=%s", sanitize->kernels.items[i]);
     if (sanitize->filters[i] == NULL) return opc_out_of_memory(error);
     add_option(sanitize, "--kernel-name", sanitize->filters[i]);
   }
-  add_word(sanitize, "--xml"); /* in front of another option: some versions would take the next word for its value */
+  add_word(sanitize, "--xml"); /* before another option: some versions would take the next word for its value */
   add_word(sanitize, "--save");
   return OPC_OK;
 }
@@ -135,7 +134,7 @@ opc_status_t opc_sanitize_launcher(opc_sanitize_t *sanitize, const opc_launcher_
   if (sanitize->save == NULL) return opc_out_of_memory(error);
   sanitize->words[sanitize->word_count] = sanitize->save;
   sanitize->words[sanitize->word_count + 1] = NULL;
-  /* Without its cache each tensor is an allocation, with bounds that can be watched. */
+  /* Without libtorch's cache each tensor is its own allocation, with bounds that the tool can watch. */
   sanitize->launcher =
       (opc_launcher_t){.words = sanitize->words, .variable = "PYTORCH_NO_CUDA_MEMORY_CACHING", .value = "1", .log = -1};
   *out = &sanitize->launcher;

@@ -23,7 +23,7 @@ static const char *memcheck_rule(const opc_sanitize_record_t *record) {
 }
 
 const char *opc_sanitize_rule(const char *tool, const opc_sanitize_record_t *record) {
-  /* A call of the runtime that failed: other checks see who did not look. */
+  /* A failed call of the runtime: other checks report operators that ignore it. */
   if (strcasecmp(record->kind, "Api") == 0) return "sanitize.suspicious";
   if (strcmp(tool, "memcheck") == 0) return memcheck_rule(record);
   if (strcmp(tool, "racecheck") == 0 &&
@@ -85,7 +85,7 @@ static json_t *stack_json(const opc_sanitize_stack_t *stack) {
   return frames;
 }
 
-/* Records of one rule, from the first on: how many there are, and at how many instructions. */
+/* Counts the records of the first one's rule, and their instructions. */
 static void count(const char *tool, const opc_sanitize_records_t *records, size_t first, size_t *out_records,
                   size_t *out_places) {
   const char *rule = opc_sanitize_rule(tool, &records->items[first]);

@@ -99,7 +99,7 @@ static report_end_t read_report(xmlTextReader *reader, opc_sanitize_records_t *o
     const char *name = (const char *)xmlTextReaderConstName(reader);
     bool element = type == XML_READER_TYPE_ELEMENT && name != NULL,
          record = element && depth == RECORD && strcmp(name, "record") == 0;
-    if (type == XML_READER_TYPE_DOCUMENT_TYPE) return REPORT_FOREIGN; /* entities may be made to grow without end */
+    if (type == XML_READER_TYPE_DOCUMENT_TYPE) return REPORT_FOREIGN; /* entities can grow without limit */
     if (element && depth == ROOT) {
       if (strcmp(name, "ComputeSanitizerOutput") != 0) return REPORT_FOREIGN;
       rooted = true;
