@@ -1,37 +1,8 @@
 /* The search, tested with operators that are C functions: they reject with the texts of real ones, crash, or return. */
-#include "plan_fixture.h"
+#include "fake_operator.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#include "search/engine/search.h"
-
-typedef struct fake {
-  const char *name;
-  fixture_argument_t arguments[8];
-  /* Sets the outcome; message has 256 bytes. */
-  void (*run)(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message);
-  opc_search_state_t wanted;
-} fake_t;
-
-enum { BUDGET = 300 };
-
-static const opc_tensor_spec_t *tensor(const opc_sample_t *sample, size_t index) {
-  return sample->arguments[index].tensor;
-}
-static int64_t integer(const opc_sample_t *sample, size_t index) { return sample->arguments[index].integer; }
-
-static void returned(opc_try_outcome_t *outcome, int64_t numel) {
-  *outcome = (opc_try_outcome_t){
-      .kind = OPC_TRY_RETURNED, .effect = numel > 0, .depends_on_values = numel > 0, .output_numel = numel};
-}
-
-#define REJECT(...)                      \
-  do {                                   \
-    snprintf(message, 256, __VA_ARGS__); \
-    outcome->kind = OPC_TRY_REJECTED;    \
-    return;                              \
-  } while (0)
 
 static void run_identity(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
   (void)message;
@@ -219,53 +190,13 @@ static const fake_t fakes[] = {
     {"ns::name", {{"x", "Tensor", NULL, false}, {"d", "Dimname", NULL, false}}, run_identity, OPC_SEARCH_IMPOSSIBLE},
 };
 
-static opc_operator_t make(const fake_t *fake) {
-  size_t count = 0;
-  while (count < COUNT(fake->arguments) && fake->arguments[count].name) count++;
-  return fixture_operator(fake->name, "a schema", fake->arguments, count, NULL, 0);
-}
-
-static void check_caps(const opc_sample_t *sample) {
-  for (size_t i = 0; i < sample->argument_count; i++) {
-    if (sample->absent[i] || sample->arguments[i].kind != OPC_VALUE_TENSOR) continue;
-    const opc_tensor_spec_t *spec = sample->arguments[i].tensor;
-    assert_true(opc_tensor_spec_numel(spec) <= 4 << 20);
-    for (int dim = 0; dim < spec->ndim; dim++) assert_in_range(spec->sizes[dim], 0, 4096);
-    if (spec->fill.kind == OPC_FILL_VALUES) assert_int_equal(spec->fill.value_count, opc_tensor_spec_numel(spec));
-  }
-}
-
-/* Runs a search to its end; `trace` gets the names of the tries, to compare them. */
-static opc_search_t *drive(const fake_t *fake, const opc_operator_t *op, uint64_t seed, int *out_tries,
-                           opc_text_t *trace) {
-  opc_search_t *search;
-  opc_sample_t sample;
-  opc_error_t error = {0};
-  opc_search_options_t options = {.seed = seed, .budget = BUDGET, .round = 1};
-  assert_ok(opc_search_new(op, &options, &search, &error), error);
-  *out_tries = 0;
-  while (opc_search_next(search, &sample)) {
-    char message[256] = "";
-    opc_try_outcome_t outcome = {0};
-    ++*out_tries;
-    check_caps(&sample);
-    fake->run(&sample, &outcome, message);
-    outcome.message = outcome.kind == OPC_TRY_RETURNED ? NULL : message;
-    opc_search_report(search, &outcome);
-    assert_ok(opc_sample_name(&sample, op, &error), error);
-    if (trace) opc_text_addf(trace, "%s ", sample.name);
-    opc_sample_clear(&sample);
-  }
-  return search;
-}
-
 static void test_states(void **state) {
   (void)state;
   for (size_t i = 0; i < COUNT(fakes); i++) {
-    opc_operator_t op = make(&fakes[i]);
+    opc_operator_t op = fake_operator(&fakes[i]);
     for (uint64_t seed = 0; seed < 5; seed++) {
       int tries;
-      opc_search_t *search = drive(&fakes[i], &op, seed, &tries, NULL);
+      opc_search_t *search = fake_search(&fakes[i], &op, seed, &tries, NULL);
       opc_search_state_t found = opc_search_state(search);
       if (found != fakes[i].wanted) {
         fail_msg("%s, seed %d: %s instead of %s: %s", fakes[i].name, (int)seed, opc_search_state_name(found),
@@ -281,12 +212,12 @@ static void test_states(void **state) {
 
 static void test_samples_are_named_and_of_different_shapes(void **state) {
   (void)state;
-  opc_operator_t op = make(&fakes[1]);
+  opc_operator_t op = fake_operator(&fakes[1]);
   opc_sample_set_t set = {0};
   uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
   opc_error_t error = {0};
   int tries;
-  opc_search_t *search = drive(&fakes[1], &op, 7, &tries, NULL);
+  opc_search_t *search = fake_search(&fakes[1], &op, 7, &tries, NULL);
   assert_ok(opc_search_samples(search, &set, digests, &error), error);
   assert_in_range(set.count, 2, 3);
   for (size_t i = 0; i < set.count; i++) {
@@ -307,11 +238,11 @@ static void test_samples_are_named_and_of_different_shapes(void **state) {
 static void test_the_same_seed_gives_the_same_tries(void **state) {
   (void)state;
   opc_text_t first = {0}, second = {0}, other = {0};
-  opc_operator_t op = make(&fakes[2]);
+  opc_operator_t op = fake_operator(&fakes[2]);
   int tries;
-  opc_search_free(drive(&fakes[2], &op, 3, &tries, &first));
-  opc_search_free(drive(&fakes[2], &op, 3, &tries, &second));
-  opc_search_free(drive(&fakes[2], &op, 4, &tries, &other));
+  opc_search_free(fake_search(&fakes[2], &op, 3, &tries, &first));
+  opc_search_free(fake_search(&fakes[2], &op, 3, &tries, &second));
+  opc_search_free(fake_search(&fakes[2], &op, 4, &tries, &other));
   assert_string_equal(opc_text_c(&first), opc_text_c(&second));
   assert_string_not_equal(opc_text_c(&first), opc_text_c(&other));
   opc_text_clear(&first);
@@ -326,9 +257,9 @@ static void test_hangs_end_a_search_early(void **state) {
   for (size_t i = 0; i < COUNT(fakes); i++) {
     if (strcmp(fakes[i].name, "ns::hangs") == 0) fake = &fakes[i];
   }
-  opc_operator_t op = make(fake);
+  opc_operator_t op = fake_operator(fake);
   int tries;
-  opc_search_free(drive(fake, &op, 0, &tries, NULL));
+  opc_search_free(fake_search(fake, &op, 0, &tries, NULL));
   assert_true(tries < 40); /* each costs seconds */
   opc_operator_clear(&op);
 }
@@ -355,12 +286,12 @@ static void test_suspects(void **state) {
               {"ns::forgets_vectors", 2, 3, OPC_TRY_RETURNED}};
   for (size_t i = 0; i < COUNT(rows); i++) {
     const fake_t *fake = fake_of(rows[i].name);
-    opc_operator_t op = make(fake);
+    opc_operator_t op = fake_operator(fake);
     opc_sample_set_t set = {0};
     uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
     opc_error_t error = {0};
     int tries;
-    opc_search_t *search = drive(fake, &op, 0, &tries, NULL);
+    opc_search_t *search = fake_search(fake, &op, 0, &tries, NULL);
     assert_ok(opc_search_samples(search, &set, digests, &error), error);
     assert_in_range(set.count, rows[i].least, rows[i].most);
     for (size_t k = 0; k < set.count; k++) {
@@ -395,9 +326,9 @@ static void test_details(void **state) {
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
     const fake_t *fake = fake_of(rows[i].name);
-    opc_operator_t op = make(fake);
+    opc_operator_t op = fake_operator(fake);
     int tries;
-    opc_search_t *search = drive(fake, &op, 0, &tries, NULL);
+    opc_search_t *search = fake_search(fake, &op, 0, &tries, NULL);
     if (!strstr(opc_search_detail(search), rows[i].part)) fail_msg("%s: %s", fake->name, opc_search_detail(search));
     opc_search_free(search);
     opc_operator_clear(&op);
@@ -413,11 +344,11 @@ static void test_counts_of_crashes(void **state) {
   for (size_t i = 0; i < COUNT(names); i++) {
     char wanted[96];
     const fake_t *fake = fake_of(names[i]);
-    opc_operator_t op = make(fake);
+    opc_operator_t op = fake_operator(fake);
     opc_sample_set_t set = {0};
     uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
     int tries;
-    opc_search_t *search = drive(fake, &op, 0, &tries, NULL);
+    opc_search_t *search = fake_search(fake, &op, 0, &tries, NULL);
     if (i == 0) snprintf(wanted, sizeof wanted, "not found in %d tries, %d of them hung", tries, tries);
     else snprintf(wanted, sizeof wanted, "every one of %d tries crashed", tries);
     assert_ptr_equal(strstr(opc_search_detail(search), wanted), opc_search_detail(search));
@@ -427,333 +358,6 @@ static void test_counts_of_crashes(void **state) {
     opc_search_free(search);
     opc_operator_clear(&op);
   }
-}
-
-/* ---- options ---- */
-
-/* A row with as many elements as x has rows, if it is given; three modes. */
-static void run_options(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
-  const opc_tensor_spec_t *x = tensor(sample, 0);
-  bool given = !sample->absent[2] && sample->arguments[2].kind == OPC_VALUE_TENSOR;
-  const char *mode = sample->absent[3] ? "sum" : sample->arguments[3].string;
-  int64_t groups = sample->absent[4] ? 1 : sample->arguments[4].integer;
-  if (x->ndim != 2) REJECT("x must be 2-D");
-  if (given && (tensor(sample, 2)->ndim != 1 || tensor(sample, 2)->sizes[0] != x->sizes[0]))
-    REJECT("bias must have an element a row");
-  if (strcmp(mode, "sum") != 0 && strcmp(mode, "widest") != 0 && strcmp(mode, "median") != 0)
-    REJECT("mode must be 'sum', 'widest' or 'median'");
-  if (groups != 1 && groups != 2) REJECT("groups must be 1 or 2");
-  returned(outcome, opc_tensor_spec_numel(x));
-  uint64_t causal = !sample->absent[1] && sample->arguments[1].boolean;
-  outcome->digest = 1 + causal + 2 * (uint64_t)given + 4 * (uint64_t)mode[0] + 1024 * (uint64_t)groups;
-}
-
-static void test_options(void **state) {
-  (void)state;
-  static const fake_t fake = {"ns::options",
-                              {{"x", "Tensor", NULL, false},
-                               {"causal", "bool", "False", true},
-                               {"bias", "Tensor?", "None", true},
-                               {"mode", "str", "\"sum\"", true},
-                               {"groups", "int", "1", true}},
-                              run_options,
-                              OPC_SEARCH_RICH};
-  opc_operator_t op = make(&fake);
-  for (uint64_t seed = 0; seed < 5; seed++) {
-    opc_sample_set_t set = {0};
-    uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
-    opc_error_t error = {0};
-    int tries, varied = 0;
-    bool flags[2] = {false}, biases[2] = {false}, median = false, widest = false, groups[3] = {false};
-    opc_search_t *search = drive(&fake, &op, seed, &tries, NULL);
-    assert_ok(opc_search_samples(search, &set, digests, &error), error);
-    for (size_t i = 0; i < set.count; i++) {
-      const opc_sample_t *sample = &set.samples[i];
-      char message[256] = "";
-      opc_try_outcome_t outcome = {0};
-      run_options(sample, &outcome, message);
-      assert_int_equal(outcome.kind, OPC_TRY_RETURNED);
-      assert_int_equal(outcome.digest, digests[i]);
-      assert_true(sample->varied || varied == 0); /* those come last */
-      varied += sample->varied;
-      flags[!sample->absent[1] && sample->arguments[1].boolean] = true;
-      biases[!sample->absent[2] && sample->arguments[2].kind == OPC_VALUE_TENSOR] = true;
-      groups[sample->absent[4] ? 1 : sample->arguments[4].integer] = true;
-      widest |= !sample->absent[3] && strcmp(sample->arguments[3].string, "widest") == 0;
-      median |= !sample->absent[3] && strcmp(sample->arguments[3].string, "median") == 0;
-    }
-    assert_in_range(varied, 1, 3);
-    assert_true(flags[0] && flags[1] && biases[0] && biases[1] && groups[1] && groups[2] && widest && median);
-    opc_sample_set_clear(&set);
-    opc_search_free(search);
-  }
-  opc_operator_clear(&op);
-}
-
-/* Resizes out to one number per row, as libtorch's operators do. */
-static void run_out(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
-  const opc_tensor_spec_t *x = tensor(sample, 0);
-  if (x->ndim != 2) REJECT("x must be 2-D");
-  returned(outcome, x->sizes[0]);
-}
-
-static void test_out_of_its_own_size(void **state) {
-  (void)state;
-  static const fake_t fake = {
-      "ns::out", {{"x", "Tensor", NULL, false}, {"out", "Tensor", NULL, true}}, run_out, OPC_SEARCH_RICH};
-  opc_operator_t op = make(&fake);
-  op.arguments[1].alias.is_write = true;
-  for (uint64_t seed = 0; seed < 5; seed++) {
-    opc_sample_set_t set = {0};
-    opc_error_t error = {0};
-    uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
-    int tries, fitting = 0;
-    opc_search_t *search = drive(&fake, &op, seed, &tries, NULL);
-    assert_ok(opc_search_samples(search, &set, digests, &error), error);
-    for (size_t i = 0; i < set.count; i++) {
-      const opc_tensor_spec_t *x = tensor(&set.samples[i], 0), *out = tensor(&set.samples[i], 1);
-      fitting += out->ndim == 1 && out->sizes[0] == x->sizes[0];
-    }
-    assert_true(fitting > 0);
-    opc_sample_set_clear(&set);
-    opc_search_free(search);
-  }
-  opc_operator_clear(&op);
-}
-
-/* Tensors as large as those of the other list, or nulls. */
-static void run_buffers(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
-  const opc_value_t *params = &sample->arguments[0], *buffers = &sample->arguments[1];
-  if (params->list.count != buffers->list.count) REJECT("buffers must have length %zu", params->list.count);
-  for (size_t i = 0; i < params->list.count; i++) {
-    const opc_value_t *param = &params->list.items[i], *buffer = &buffers->list.items[i];
-    if (buffer->kind == OPC_VALUE_NONE) continue;
-    const opc_tensor_spec_t *left = param->tensor, *right = buffer->tensor;
-    if (left->ndim != right->ndim || memcmp(left->sizes, right->sizes, (size_t)left->ndim * sizeof left->sizes[0]) != 0)
-      REJECT("shapes differ");
-    if (left->dtype != right->dtype) REJECT("dtypes differ");
-  }
-  returned(outcome, opc_tensor_spec_numel(params->list.items[0].tensor));
-  for (size_t i = 0; i < buffers->list.count; i++)
-    outcome->digest = 2 * outcome->digest + (buffers->list.items[i].kind == OPC_VALUE_TENSOR);
-}
-
-/* Indices of the first dimensions. */
-static void run_indices(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
-  const opc_tensor_spec_t *x = tensor(sample, 0);
-  const opc_value_t *indices = &sample->arguments[1];
-  if ((size_t)x->ndim < indices->list.count) REJECT("too many indices for tensor of dimension %d", x->ndim);
-  for (size_t i = 0; i < indices->list.count; i++) {
-    const opc_value_t *index = &indices->list.items[i];
-    if (index->kind == OPC_VALUE_NONE) continue;
-    if (index->tensor->dtype != OPC_DTYPE_INT64) REJECT("tensors used as indices must be long tensors");
-    if (index->tensor->fill.kind == OPC_FILL_VALUES && opc_tensor_spec_numel(index->tensor) > x->sizes[i])
-      REJECT("index out of range");
-  }
-  returned(outcome, opc_tensor_spec_numel(x));
-  for (size_t i = 0; i < indices->list.count; i++)
-    outcome->digest = 2 * outcome->digest + (indices->list.items[i].kind == OPC_VALUE_TENSOR);
-}
-
-/* The found samples contain lists of tensors only, and lists that also have a null. */
-static void check_lists(const fake_t *fake) {
-  opc_operator_t op = make(fake);
-  for (uint64_t seed = 0; seed < 5; seed++) {
-    opc_sample_set_t set = {0};
-    opc_error_t error = {0};
-    uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
-    int tries, full = 0, mixed = 0;
-    opc_search_t *search = drive(fake, &op, seed, &tries, NULL);
-    assert_ok(opc_search_samples(search, &set, digests, &error), error);
-    for (size_t i = 0; i < set.count; i++) {
-      const opc_value_t *list = &set.samples[i].arguments[1];
-      size_t tensors = 0;
-      for (size_t k = 0; k < list->list.count; k++) tensors += list->list.items[k].kind == OPC_VALUE_TENSOR;
-      full += tensors > 0 && tensors == list->list.count;
-      mixed += tensors < list->list.count;
-    }
-    assert_true(full > 0);
-    assert_true(mixed > 0);
-    opc_sample_set_clear(&set);
-    opc_search_free(search);
-  }
-  opc_operator_clear(&op);
-}
-
-static void test_lists_of_optional_tensors(void **state) {
-  (void)state;
-  static const fake_t buffers = {"ns::steps",
-                                 {{"params", "Tensor[]", NULL, false}, {"buffers", "Tensor?[]", NULL, false}},
-                                 run_buffers,
-                                 OPC_SEARCH_RICH};
-  static const fake_t indices = {
-      "ns::index", {{"x", "Tensor", NULL, false}, {"indices", "Tensor?[]", NULL, false}}, run_indices, OPC_SEARCH_RICH};
-  check_lists(&buffers);
-  check_lists(&indices);
-}
-
-static void run_crashes_on_switch(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
-  bool fast = !sample->absent[1] && sample->arguments[1].boolean;
-  if (!fast) returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
-  else *outcome = (opc_try_outcome_t){.kind = OPC_TRY_CRASHED};
-  snprintf(message, 256, "%s", fast ? "segmentation fault" : "");
-}
-
-/* The arguments were accepted without it: that they do not fit together is no excuse. */
-static void test_a_switch_that_crashes(void **state) {
-  (void)state;
-  static const fake_t fake = {"ns::switches",
-                              {{"x", "Tensor", NULL, false}, {"fast", "bool", "False", true}},
-                              run_crashes_on_switch,
-                              OPC_SEARCH_RICH};
-  opc_operator_t op = make(&fake);
-  opc_sample_set_t set = {0};
-  opc_error_t error = {0};
-  int tries;
-  opc_search_t *search = drive(&fake, &op, 0, &tries, NULL);
-  assert_ok(opc_search_unchecked(search, &set, &error), error);
-  assert_int_equal(set.count, 1);
-  assert_true(set.samples[0].unchecked && set.samples[0].arguments[1].boolean);
-  opc_sample_set_clear(&set);
-  opc_search_free(search);
-  opc_operator_clear(&op);
-}
-
-/* Any codes, and columns, of which there are two; neither is checked. */
-static void run_recode(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
-  const opc_tensor_spec_t *codes = tensor(sample, 0), *column = tensor(sample, 1);
-  const int64_t highest = column->fill.kind == OPC_FILL_RANGE ? column->fill.hi - 1 : 0;
-  if (codes->dtype != OPC_DTYPE_INT64 || codes->ndim != 1) REJECT("codes must be a 1-D int64 tensor");
-  if (column->dtype != OPC_DTYPE_INT64) REJECT("column must be int64");
-  returned(outcome, opc_tensor_spec_numel(codes));
-  outcome->digest = 1 + (uint64_t)codes->fill.hi;
-  if (highest < 0 || highest > 1)
-    *outcome = (opc_try_outcome_t){.kind = OPC_TRY_UNCLEAN, .effect = true, .output_numel = 1, .overrun = "column"};
-}
-
-static void run_recode_counts(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
-  const opc_fill_t *fill = &tensor(sample, 0)->fill;
-  run_recode(sample, outcome, message);
-  if (outcome->kind == OPC_TRY_RETURNED && fill->kind == OPC_FILL_RANGE && fill->lo < 0)
-    REJECT("a count is not negative");
-}
-
-/* Data get values other than zeros and ones, indices do not; trying them is not the operator's fault. */
-static void check_codes(const fake_t *fake, bool negative) {
-  opc_operator_t op = make(fake);
-  for (uint64_t seed = 0; seed < 5; seed++) {
-    opc_sample_set_t set = {0}, unchecked = {0};
-    opc_error_t error = {0};
-    uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
-    int tries, other = 0;
-    opc_search_t *search = drive(fake, &op, seed, &tries, NULL);
-    assert_ok(opc_search_samples(search, &set, digests, &error), error);
-    for (size_t i = 0; i < set.count; i++) {
-      const opc_fill_t *codes = &tensor(&set.samples[i], 0)->fill, *column = &tensor(&set.samples[i], 1)->fill;
-      if (column->kind == OPC_FILL_RANGE) assert_true(column->lo == 0 && column->hi == 2);
-      if (codes->hi == 2) continue;
-      assert_true(set.samples[i].varied);
-      assert_int_equal(codes->hi, 101);
-      assert_int_equal(codes->lo, negative ? -100 : 0);
-      other++;
-    }
-    assert_int_equal(other, 1);
-    assert_ok(opc_search_unchecked(search, &unchecked, &error), error);
-    assert_int_equal(unchecked.count, 0);
-    opc_sample_set_clear(&unchecked);
-    opc_sample_set_clear(&set);
-    opc_search_free(search);
-  }
-  opc_operator_clear(&op);
-}
-
-static void test_integers_that_are_data(void **state) {
-  (void)state;
-  static const fake_t any = {
-      "ns::recode", {{"codes", "Tensor", NULL, false}, {"column", "Tensor", NULL, false}}, run_recode, OPC_SEARCH_RICH};
-  static const fake_t counts = {"ns::recode_counts",
-                                {{"codes", "Tensor", NULL, false}, {"column", "Tensor", NULL, false}},
-                                run_recode_counts,
-                                OPC_SEARCH_RICH};
-  check_codes(&any, true);
-  check_codes(&counts, false);
-}
-
-/* The values from a pattern; NULL: it has none. */
-static const opc_number_t *values_of(const opc_sample_t *sample, size_t index) {
-  const opc_fill_t *fill = &tensor(sample, index)->fill;
-  return fill->kind == OPC_FILL_VALUES ? fill->values : NULL;
-}
-
-static bool are_vectors(const opc_sample_t *sample) {
-  const opc_tensor_spec_t *index = tensor(sample, 1);
-  return tensor(sample, 0)->ndim == 1 && tensor(sample, 0)->dtype == OPC_DTYPE_FLOAT32 && index->ndim == 1 &&
-         index->sizes[0] > 1 && index->dtype == OPC_DTYPE_INT64;
-}
-
-/* Its result depends on uninitialised memory if two neighbours are equal, and differs if they are consecutive. */
-static void run_segments(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
-  if (!are_vectors(sample)) REJECT("both must be vectors, of float32 and of int64");
-  const opc_number_t *values = values_of(sample, 1);
-  returned(outcome, tensor(sample, 1)->sizes[0]);
-  outcome->digest = values ? 2 : 1;
-  if (values && values[0].i == values[1].i) outcome->kind = OPC_TRY_UNINITIALISED;
-}
-
-/* Makes a hang independent of the search's draws: only -1 ends. */
-static void run_linked_list(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
-  const opc_fill_t *next = &tensor(sample, 1)->fill;
-  if (!are_vectors(sample)) REJECT("both must be vectors, of float32 and of int64");
-  if (next->kind == OPC_FILL_FULL && next->value.i == -1) returned(outcome, 4);
-  else outcome->kind = OPC_TRY_TIMEOUT;
-}
-
-static const fixture_argument_t vectors[8] = {{"x", "Tensor", NULL, false}, {"index", "Tensor", NULL, false}};
-
-static void test_patterns_of_integers(void **state) {
-  (void)state;
-  fake_t fake = {.name = "ns::segments", .run = run_segments, .wanted = OPC_SEARCH_RICH};
-  memcpy(fake.arguments, vectors, sizeof vectors);
-  opc_operator_t op = make(&fake);
-  opc_sample_set_t set = {0}, unchecked = {0};
-  opc_error_t error = {0};
-  uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
-  int tries;
-  size_t patterns = 0;
-  opc_search_t *search = drive(&fake, &op, 0, &tries, NULL);
-  assert_ok(opc_search_samples(search, &set, digests, &error), error);
-  for (size_t i = 0; i < set.count; i++) {
-    const opc_number_t *values = values_of(&set.samples[i], 1);
-    if (!values) continue;
-    patterns++;
-    assert_true(set.samples[i].varied);
-    assert_int_equal(values[0].i, 0);
-    assert_int_equal(values[1].i, 1);
-  }
-  assert_int_equal(patterns, 1);
-  assert_ok(opc_search_unchecked(search, &unchecked, &error), error);
-  assert_int_equal(unchecked.count, 1);
-  assert_true(unchecked.samples[0].unchecked && unchecked.samples[0].uninitialised);
-  assert_non_null(values_of(&unchecked.samples[0], 1));
-  assert_true(values_of(&unchecked.samples[0], 1)[0].i == values_of(&unchecked.samples[0], 1)[1].i);
-  opc_sample_set_clear(&unchecked);
-  opc_sample_set_clear(&set);
-  opc_search_free(search);
-  opc_operator_clear(&op);
-}
-
-static void test_a_hang_is_followed_by_what_ends(void **state) {
-  (void)state;
-  fake_t fake = {.name = "ns::list", .run = run_linked_list, .wanted = OPC_SEARCH_RICH};
-  memcpy(fake.arguments, vectors, sizeof vectors);
-  opc_operator_t op = make(&fake);
-  for (uint64_t seed = 0; seed < 5; seed++) {
-    int tries;
-    opc_search_t *search = drive(&fake, &op, seed, &tries, NULL);
-    assert_true(opc_search_is_clean(search));
-    opc_search_free(search);
-  }
-  opc_operator_clear(&op);
 }
 
 /* ---- what operators find for each other ---- */
@@ -809,7 +413,7 @@ static void test_library(void **state) {
       {{"ns::apply", {{"object", "__torch__.torch.classes.ns.Name", NULL, false}}, run_object, 0}, 1, OPC_SEARCH_RICH},
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
-    opc_operator_t operators[2] = {make(&pack), make(&rows[i].fake)};
+    opc_operator_t operators[2] = {fake_operator(&pack), fake_operator(&rows[i].fake)};
     struct opc_method method = {(char *)"__init__",
                                 (char *)"__init__(__torch__.torch.classes.ns.Name self, int size) -> NoneType"};
     opc_class_t class_ = {.name = (char *)"ns.Name", .methods = &method, .method_count = 1};
@@ -860,9 +464,9 @@ static void test_equal_words_at_two_places(void **state) {
   (void)state;
   static const fake_t fake = {
       "ns::ranks", {{"_0", "Tensor", NULL, false}, {"_1", "Tensor", NULL, false}}, run_equal_words, OPC_SEARCH_RICH};
-  opc_operator_t op = make(&fake);
+  opc_operator_t op = fake_operator(&fake);
   int tries;
-  opc_search_t *search = drive(&fake, &op, 0, &tries, NULL);
+  opc_search_t *search = fake_search(&fake, &op, 0, &tries, NULL);
   assert_int_equal(opc_search_state(search), OPC_SEARCH_RICH);
   json_t *record = opc_search_to_json(search);
   assert_int_equal(json_integer_value(json_object_get(record, "tries")), tries);
@@ -883,13 +487,6 @@ int main(void) {
       cmocka_unit_test(test_suspects),
       cmocka_unit_test(test_details),
       cmocka_unit_test(test_counts_of_crashes),
-      cmocka_unit_test(test_options),
-      cmocka_unit_test(test_out_of_its_own_size),
-      cmocka_unit_test(test_lists_of_optional_tensors),
-      cmocka_unit_test(test_a_switch_that_crashes),
-      cmocka_unit_test(test_integers_that_are_data),
-      cmocka_unit_test(test_patterns_of_integers),
-      cmocka_unit_test(test_a_hang_is_followed_by_what_ends),
       cmocka_unit_test(test_library),
       cmocka_unit_test(test_equal_words_at_two_places),
   };

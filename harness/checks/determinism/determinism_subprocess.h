@@ -34,7 +34,7 @@ typedef struct opc_subprocess opc_subprocess_t;
 
 /* Forks. NULL: not possible in this process. */
 opc_subprocess_t *opc_subprocess_start(const opc_case_context_t *context);
-/* Tells it to start; further calls have no effect. */
+/* Starts it. Further calls have no effect. */
 void opc_subprocess_wake(opc_subprocess_t *subprocess);
 /* After opc_subprocess_wake. Waits for its end, and reads its records. */
 void opc_subprocess_join(opc_subprocess_t *subprocess);
