@@ -174,8 +174,11 @@ static void note_other_layout(const char *phase, json_t *evidence) {
 
 /* "the operator, on guarded memory": the part after the comma is a remark about the call. */
 static void add_phase(const char *phase, opc_text_t *out) {
+  static const char on[] = "the operator on ";
   const size_t length = strcspn(phase, ",");
-  opc_text_addf(out, ", while %.*s ran", (int)length, phase);
+  if (strncmp(phase, on, sizeof on - 1) == 0)
+    opc_text_addf(out, ", while the operator ran on %.*s", (int)(length - (sizeof on - 1)), phase + sizeof on - 1);
+  else opc_text_addf(out, ", while %.*s ran", (int)length, phase);
   if (phase[length] == ',') opc_text_addf(out, " (%s)", phase + length + 1 + strspn(phase + length + 1, " "));
 }
 
