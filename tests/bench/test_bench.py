@@ -1,11 +1,17 @@
 """Unit test of what scripts/bench makes of two answers. Standard library only."""
 
+import contextlib
 import fnmatch
+import importlib.machinery
+import importlib.util
+import io
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import against_python
@@ -207,6 +213,57 @@ class Tables(unittest.TestCase):
             (root / against_tables.SUMMARY).write_text("mine", encoding="utf-8")
             self.assertRaises(SystemExit, against_tables.write, self.head, self.rows, [], root)
             self.assertEqual((root / against_tables.SUMMARY).read_text(encoding="utf-8"), "mine")
+
+
+def versions_script():
+    path = str(pathlib.Path(__file__).resolve().parents[2] / "scripts/versions")
+    spec = importlib.util.spec_from_loader("versions", importlib.machinery.SourceFileLoader("versions", path))
+    module = importlib.util.module_from_spec(spec)
+    sys.dont_write_bytecode = True
+    spec.loader.exec_module(module)
+    return module
+
+
+class Versions(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.versions = versions_script()
+        self.versions.EVIDENCE, self.versions.DATA = (pathlib.Path(self.folder.name) / name for name in ("versions.md", "versions.json"))
+
+    def row(self, **more):
+        return {"cuda": "12", "standard": "17", "seconds": 80, "passed": 5, "skipped": 1, "failed": [], "date": "2026-11-25", **more}
+
+    def run_main(self, *words):
+        with mock.patch.object(sys, "argv", ["versions", *words]), contextlib.redirect_stderr(io.StringIO()) as errors:
+            return self.versions.main(), errors.getvalue()
+
+    def test_a_test_that_was_not_built_is_no_skip(self):
+        path = pathlib.Path(self.folder.name) / "junit.xml"
+        path.write_text('''<testsuite><testcase name="a" status="run"/><testcase name="b" status="fail"><failure message=""/></testcase>
+            <testcase name="c" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>
+            <testcase name="d" status="notrun"><skipped message="Unable to find executable"/></testcase></testsuite>''', encoding="utf-8")
+        self.assertEqual(self.versions.outcomes(path), (1, 1, ["b", "d"]))
+
+    def test_rows_are_in_the_order_of_versions_and_failures_are_named(self):
+        self.versions.write({"2.10": self.row(), "2.9": self.row(failed=["contract.x"])}, ["2.11", "2.9", "2.10"])
+        text = self.versions.EVIDENCE.read_text(encoding="utf-8")
+        self.assertLess(text.index("| 2.9 | 12 | 17 | 80 | 7 | 5 | 1 | 1 |"), text.index("| 2.10 | 12 | 17 | 80 | 6 | 5 | 1 | 0 |"))
+        self.assertIn("- 2.9: `contract.x`", text)
+        self.assertIn("Not tested yet: 2.11.", text)
+
+    def test_a_version_that_cannot_be_built_does_not_stop_the_others(self):
+        broken = subprocess.CalledProcessError(1, ["scripts/setup", "--torch=2.7"])
+        with mock.patch.object(self.versions, "measure", side_effect=[broken, self.row()]):
+            status, errors = self.run_main("2.7", "2.8")
+        self.assertEqual(status, 1)
+        self.assertIn("libtorch 2.7 could not be tested", errors)
+        self.assertEqual(list(json.loads(self.versions.DATA.read_text(encoding="utf-8"))), ["2.8"])
+
+    def test_a_version_that_is_not_supported(self):
+        with self.assertRaises(SystemExit) as ended:
+            self.run_main("2.5")
+        self.assertEqual(ended.exception.code, 2)
 
 
 class WrittenLists(unittest.TestCase):

@@ -156,6 +156,9 @@ def command_errors(pages, commands):
                     continue
                 comment = re.search(r"\s# (.*)$", command)
                 marked = comment and comment[1].startswith(MARKS)
+                if command.startswith("scripts/") and not marked:
+                    yield f"{page.name}:{number}: a script installs or builds, so say in a comment what it needs ({', '.join(MARKS)}): {command}"
+                    continue
                 for error in (commands.parse_errors if marked else commands.run_errors)(command):
                     yield f"{page.name}:{number}: {error}"
         for line, text in page.blocks("console"):

@@ -137,6 +137,10 @@ class Planted(unittest.TestCase):
         self.replace("README.md", "run indented.so", "run --strict indented.so")
         self.assert_pages("README.md:13: exit status 1: build/bin/opcheck-c run --strict indented.so")
 
+    def test_a_script_without_a_mark(self):
+        self.replace("README.md", "build/bin/opcheck-c run indented.so", "scripts/test")
+        self.assert_pages("README.md:13: a script installs or builds")
+
     def test_an_option_that_a_marked_command_does_not_have(self):
         self.replace("README.md", "--check x", "--chek x")
         self.assert_pages("README.md:7: build/bin/opcheck-c run has no option --chek")
