@@ -99,7 +99,7 @@ static opc_status_t check_options(const opc_arguments_t *arguments, const struct
     opc_status_t status = check_long(argp, argument, &takes_next, error);
     if (status != OPC_OK) return status;
     if (takes_next && ++i == arguments->argc)
-      return opc_error_set(error, OPC_ERR_USAGE, "%s wants a value after it", argument);
+      return opc_error_set(error, OPC_ERR_USAGE, "%s needs a value after it", argument);
   }
   return OPC_OK;
 }

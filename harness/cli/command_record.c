@@ -153,7 +153,8 @@ static opc_status_t make_folder(record_command_t *record) {
   if (record->values && plain) record->values_folder = opc_string_format("%s.values", name);
   if (record->values && !plain)
     return opc_error_set(record->error, OPC_ERR_USAGE,
-                         "--values: their files lie beside the output, which %s has no place for", record->output);
+                         "--values: the values go to files next to the output, which %s has no place for",
+                         record->output);
   if (!record->folder || (record->values && !record->values_folder)) return opc_out_of_memory(record->error);
   if (!mkdtemp(record->folder)) {
     opc_status_t status = opc_error_set(record->error, OPC_ERR_IO, "--output %s: cannot write there: %s",

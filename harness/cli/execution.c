@@ -75,7 +75,7 @@ static opc_status_t choose_journal(opc_execution_t *execution, char **out, opc_e
   return OPC_OK;
 }
 
-/* Checks that the file can be written: an hour-long run must not fail at its end. A target that is no regular file
+/* Checks that the file can be written: an hour-long run must not fail at its end. A target that is not a regular file
  * would be replaced by one. */
 static opc_status_t check_samples_target(const char *file, opc_error_t *error) {
   struct stat info;

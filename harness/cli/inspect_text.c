@@ -39,7 +39,7 @@ static void show_torch(const opc_screen_t *screen, const json_t *torch) {
   if (strcmp(strings, "none") != 0) opc_text_addf(&line, "; string ABI: %s", strings);
   if (*text_of(torch, "built_for")) opc_text_addf(&line, "; built for %s", text_of(torch, "built_for"));
   if (*text_of(torch, "package")) opc_text_addf(&line, "; package %s", text_of(torch, "package"));
-  if (*text_of(torch, "package_wants")) opc_text_addf(&line, " wants torch%s", text_of(torch, "package_wants"));
+  if (*text_of(torch, "package_wants")) opc_text_addf(&line, " needs torch%s", text_of(torch, "package_wants"));
   opc_text_addf(&line, "; here %s%s", *here ? "is " : "is none", here);
   field(screen, "libtorch", &line);
 }

@@ -55,10 +55,10 @@ static opc_status_t read_sections(opc_elf_file_t *file, opc_error_t *error) {
   opc_elf_inside_t *inside = file->inside;
   GElf_Ehdr start;
   if (elf_kind(inside->elf) != ELF_K_ELF || gelf_getehdr(inside->elf, &start) == NULL) {
-    return opc_error_set(error, OPC_ERR_LIBRARY, "%s is no ELF file", file->path);
+    return opc_error_set(error, OPC_ERR_LIBRARY, "%s is not an ELF file", file->path);
   }
   if (start.e_type != ET_DYN)
-    return opc_error_set(error, OPC_ERR_LIBRARY, "%s is an ELF file, but no shared library", file->path);
+    return opc_error_set(error, OPC_ERR_LIBRARY, "%s is an ELF file, but not a shared library", file->path);
   if (elf_getshdrstrndx(inside->elf, &inside->names) != 0) inside->names = 0;
   for (Elf_Scn *section = NULL; (section = elf_nextscn(inside->elf, section)) != NULL;) {
     GElf_Shdr header;
@@ -80,7 +80,7 @@ static opc_status_t open_file(opc_elf_file_t *file, opc_error_t *error) {
   if (inside->fd < 0 || fstat(inside->fd, &about) != 0) {
     return opc_error_set(error, OPC_ERR_IO, "%s: %s", file->path, strerror(errno));
   }
-  if (!S_ISREG(about.st_mode)) return opc_error_set(error, OPC_ERR_LIBRARY, "%s is no regular file", file->path);
+  if (!S_ISREG(about.st_mode)) return opc_error_set(error, OPC_ERR_LIBRARY, "%s is not a regular file", file->path);
   file->size = (uint64_t)about.st_size;
   (void)elf_version(EV_CURRENT);
   inside->elf = elf_begin(inside->fd, ELF_C_READ_MMAP, NULL);

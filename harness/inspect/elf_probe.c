@@ -109,7 +109,7 @@ static bool check_elf(int fd, size_t size, opc_library_error_t *out) {
                                                      : "an ELF file of another kind");
   } else if (is_truncated(elf, &header, size)) {
     opc_library_error_set(out, "truncated",
-                          "the file ends too early (%zu bytes, its headers speak of more): copy or build it again",
+                          "the file ends too early (%zu bytes, its headers describe more): copy or build it again",
                           size);
   } else {
     good = true;
@@ -134,7 +134,7 @@ bool opc_elf_probe(const char *path, opc_library_error_t *out) {
   bool good = false;
   if (S_ISDIR(status.st_mode))
     opc_library_error_set(out, "unreadable",
-                          "it is a folder, and no library in it registers operators: what Python code defines with "
+                          "it is a folder, but no library in it registers operators: what Python code defines with "
                           "torch.library, or calls by ctypes, is in none");
   else if (!S_ISREG(status.st_mode)) opc_library_error_set(out, "unreadable", "it is not a regular file");
   else good = check_start(fd, out) && check_elf(fd, (size_t)status.st_size, out);

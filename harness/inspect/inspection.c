@@ -147,13 +147,13 @@ static const char *judge(inspecting_t *inspecting, opc_text_t *verdict) {
     return "no";
   }
   if (place->folder == NULL && (inspecting->facts.torch_cpp > 0 || inspecting->facts.torch_c > 0)) {
-    opc_text_add(verdict, "it needs libtorch, and none is known here: give one with --torch ROOT");
+    opc_text_add(verdict, "it needs libtorch, but none is known here: give one with --torch ROOT");
     return "unknown";
   }
   const char *missing = search->symbols.left > 0 ? opc_symbol_search_telling(search) : NULL;
   if (missing == NULL) {
     opc_text_add(verdict,
-                 opc_facts_registers(&inspecting->facts) ? "loads here" : "loads here, and registers no operators");
+                 opc_facts_registers(&inspecting->facts) ? "loads here" : "loads here, but registers no operators");
     return "yes";
   }
   (void)snprintf(said, sizeof said, "undefined symbol: %s", missing);
@@ -184,10 +184,10 @@ static void remark_cuda(inspecting_t *inspecting) {
   opc_elf_close(cuda);
   if (here == 0) {
     remark(inspecting,
-           "it was built for CUDA %d, and this libtorch is one without CUDA: only what needs no GPU can run", wanted);
+           "it was built for CUDA %d, but this libtorch is one without CUDA: only what needs no GPU can run", wanted);
   } else if (here != wanted) {
     remark(inspecting,
-           "it was built for CUDA %d, and this libtorch for CUDA %d: its kernels cannot run beside it; get its build "
+           "it was built for CUDA %d, but this libtorch for CUDA %d: its kernels cannot run with it; get its build "
            "for CUDA %d to use a GPU",
            wanted, here, here);
   }

@@ -213,6 +213,6 @@ void opc_library_error_add_package(opc_library_error_t *error, const opc_package
     return;
   if (wanted[0] == here[0] && wanted[1] == here[1]) return;
   const size_t used = strlen(error->message);
-  snprintf(error->message + used, sizeof error->message - used, "; package %s %s wants torch%s", package->name,
+  snprintf(error->message + used, sizeof error->message - used, "; package %s %s needs torch%s", package->name,
            package->version, package->torch);
 }

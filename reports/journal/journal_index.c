@@ -337,7 +337,7 @@ static void summarise(opc_journal_reader_t *reader) {
 opc_status_t opc_journal_index(opc_journal_reader_t *reader, opc_error_t *error) {
   opc_status_t status = index_file(reader, error);
   if (status == OPC_OK && reader->has_lines && !reader->has_run)
-    status = opc_error_set(error, OPC_ERR_INPUT, "%s is no journal of opcheck-c: it has no \"run\" record",
+    status = opc_error_set(error, OPC_ERR_INPUT, "%s is not a journal of opcheck-c: it has no \"run\" record",
                            reader->lines.path);
   if (status != OPC_OK) return status;
   summarise(reader);

@@ -75,7 +75,7 @@ static void one_library(void **state) {
       {{"old_at_9.2"}, "9.2", {NULL}}, /* as its user would load it: the loader says what is missing */
       {{"both_at_9.3"},
        "9.1",
-       {"wants libtorch 9.3 (" CHOICE_FOLDER "/torch-9.3), and there are workers for 9.1, 9.2"}},
+       {"needs libtorch 9.3 (" CHOICE_FOLDER "/torch-9.3), but there are workers for 9.1, 9.2"}},
       {{"shim_at_9.2"}, "9.2", {NULL}},
       {{"shim_at_9.3"}, "9.1", {NULL}}, /* the C shim is compatible */
       {{"neither"}, "9.1", {"another libtorch than 9.1, 9.2 (9.1 has no symbol _ZN5torch3newEv)"}},
@@ -102,7 +102,7 @@ static void one_worker(void **state) {
   static const choice_t choices[] = {
       {{"new"}, "9.1", {NULL}}, /* nothing to compare with: the loader will refuse it */
       {{"both_at_9.1"}, "9.1", {NULL}},
-      {{"both_at_9.2"}, "9.1", {"wants libtorch 9.2"}},
+      {{"both_at_9.2"}, "9.1", {"needs libtorch 9.2"}},
       {{"shim_at_9.2"}, "9.1", {NULL}},
   };
   (void)state;

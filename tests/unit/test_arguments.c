@@ -100,7 +100,7 @@ static void mistakes_in_options_are_named(void **state) {
       {"--file=x", NULL, NULL},
       {"--file", "--flag", NULL},
       {"--", "--nonsense", NULL},
-      {"--file", NULL, "--file wants a value"},
+      {"--file", NULL, "--file needs a value"},
       {"--fl", "x", "--fl may mean several options"},
       {"--flaag", "x", "did you mean --flag?"},
       {"--flag=1", "x", "--flag takes no value"},

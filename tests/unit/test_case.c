@@ -47,8 +47,8 @@ static void test_mistakes(void **state) {
       {"", "case id \"\" has 1 parts, not 6; it looks like " FORM},
       {"ns::op/alias", "case id \"ns::op/alias\" has 2 parts, not 6; it looks like " FORM},
       {"ns::op//cpu/-/-/-", "the check of the case id is empty; it looks like " FORM},
-      {"op/a/b/c/d/e", "\"op\" is no operator's name; a case id looks like " FORM},
-      {"-/a/b/c/d/e", "\"-\" is no operator's name; a case id looks like " FORM},
+      {"op/a/b/c/d/e", "\"op\" is not an operator's name; a case id looks like " FORM},
+      {"-/a/b/c/d/e", "\"-\" is not an operator's name; a case id looks like " FORM},
       {"ns::op/alias/0123456789abcdef/-/-/-", "the device of the case id has 16 characters, more than the 15 that fit"},
   };
   for (size_t i = 0; i < COUNT(rows); i++) {

@@ -123,7 +123,7 @@ static void what_is_no_journal_is_refused(void **state) {
   opc_error_t error = {0};
   assert_int_equal(journal_try("hello\n", 6, &reader, &error), OPC_ERR_INPUT);
   assert_null(reader);
-  assert_contains(error.message, "is no journal");
+  assert_contains(error.message, "is not a journal");
   assert_int_equal(opc_journal_reader_open("/nowhere/at/all", &reader, &error), OPC_ERR_IO);
   assert_int_equal(opc_journal_reader_open("/tmp", &reader, &error), OPC_ERR_IO);
   opc_journal_reader_close(NULL);

@@ -84,8 +84,8 @@ static void probe_of_files(void **state) {
 static void package_of_the_library(void **state) {
   static const struct {
     const char *symbol, *torch, *added;
-  } cases[] = {{"torch_new_function", "==2.14.0", "; package x 1.0 wants torch==2.14.0"},
-               {"_ZN3c104newEv", "==2.9.1", "; package x 1.0 wants torch==2.9.1"},
+  } cases[] = {{"torch_new_function", "==2.14.0", "; package x 1.0 needs torch==2.14.0"},
+               {"_ZN3c104newEv", "==2.9.1", "; package x 1.0 needs torch==2.9.1"},
                {"_ZN3c104newEv", "==2.11.1", NULL},
                {"_ZN3c104newEv", ">=2.4", NULL},
                {"_ZN3c104newEv", "", NULL}};

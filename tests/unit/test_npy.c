@@ -104,9 +104,9 @@ static void test_mistakes(void **state) {
     check_mistake(rows[i].message);
   }
   temp_write("x.npy", "no array at all", 15);
-  check_mistake("this is no .npy file");
+  check_mistake("this is not an .npy file");
   temp_write("x.npy", "", 0);
-  check_mistake("this is no .npy file");
+  check_mistake("this is not an .npy file");
   write_npy(9, "{}", NULL, 0);
   check_mistake(".npy format 9.0 is not known, only 1 to 3");
   temp_write("x.npy", "\x93NUMPY\1\0\xff\0{", 11);

@@ -39,7 +39,7 @@ opc_status_t opc_cuda_allocator_set(const opc_device_allocator_t *allocator, opc
   auto *change = reinterpret_cast<Change *>(dlsym(RTLD_DEFAULT, kChange));
   if (create == nullptr || change == nullptr)
     return opc_error_set(error, OPC_ERR_UNSUPPORTED,
-                         "this libtorch_cuda lets nobody give it memory (no torch::cuda::CUDAPluggableAllocator)");
+                         "this libtorch_cuda accepts no other allocator (no torch::cuda::CUDAPluggableAllocator)");
   return opc::guarded(error, [&] {
     const auto made = create(
         [allocator](size_t bytes, int, CUstream_st *) -> void * {

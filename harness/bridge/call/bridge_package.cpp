@@ -128,7 +128,7 @@ class PackageKernel : public c10::OperatorKernel {
       TORCH_CHECK(false, words);
     }
     TORCH_CHECK(!told.tells_of_failure(), told.words());
-    TORCH_CHECK(outputs.size() == outputs_, "the model returns ", outputs.size(), " tensors, its package speaks of ",
+    TORCH_CHECK(outputs.size() == outputs_, "the model returns ", outputs.size(), " tensors, its package describes ",
                 outputs_);
     torch::jit::drop(*stack, inputs_);
     for (auto &output : outputs) stack->emplace_back(std::move(output));

@@ -100,7 +100,7 @@ static void keys_compare(const char *words, int64_t before, int64_t after, opc_t
   opc_bridge_keys_text(before & ~after, lost, sizeof lost);
   opc_text_addf(out, "%s have", words);
   if (after & ~before) opc_text_addf(out, " %s besides", gained);
-  if (before & ~after) opc_text_addf(out, "%s %s no more", after & ~before ? " and" : "", lost);
+  if (before & ~after) opc_text_addf(out, "%s no longer %s", after & ~before ? " and" : "", lost);
 }
 
 static void setting_compare(const struct setting_row *row, int64_t before, int64_t after, opc_text_t *out) {

@@ -102,5 +102,5 @@ const char *opc_untracked_watch(bool (*is_own)(const char *library)) {
   opc_untracked_kernels_of(is_own);
   pthread_once(&once, subscribe);
   if (why[0]) return why;
-  return opc_untracked_lost() ? "CUPTI shows them, and the stack cannot be followed to whoever made them" : "";
+  return opc_untracked_lost() ? "CUPTI shows them, but the stack does not show who made them" : "";
 }

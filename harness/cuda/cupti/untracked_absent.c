@@ -3,5 +3,5 @@
 
 const char *opc_untracked_watch(bool (*is_own)(const char *library)) {
   (void)is_own;
-  return "opcheck-c was built without CUPTI's headers: build it again with nvidia-cuda-cupti beside libtorch";
+  return "opcheck-c was built without CUPTI's headers: build it again with nvidia-cuda-cupti next to libtorch";
 }

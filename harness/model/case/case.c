@@ -50,7 +50,7 @@ opc_status_t opc_case_id_parse(const char *text, opc_case_id_t *out, opc_error_t
     text += length + 1;
   }
   if (!strstr(out->operator_name, "::"))
-    return opc_error_set(error, OPC_ERR_USAGE, "\"%s\" is no operator's name; a case id looks like " CASE_FORM,
+    return opc_error_set(error, OPC_ERR_USAGE, "\"%s\" is not an operator's name; a case id looks like " CASE_FORM,
                          part_text(out->operator_name));
   return OPC_OK;
 }

@@ -17,14 +17,14 @@ static opc_status_t look_at_file(int fd, uint64_t *out_size, opc_error_t *error)
   if (fd < 0 || fstat(fd, &about) != 0)
     return opc_error_set(error, OPC_ERR_IO, "it cannot be read: %s", strerror(errno));
   if (!S_ISREG(about.st_mode))
-    return opc_error_set(error, OPC_ERR_UNSUPPORTED, "it is no package: it is %s",
+    return opc_error_set(error, OPC_ERR_UNSUPPORTED, "it is not a package: it is %s",
                          S_ISDIR(about.st_mode) ? "a folder" : "not a regular file");
   if (about.st_size == 0) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "the file is empty");
   ssize_t got = pread(fd, start, sizeof start, 0);
   if (got < 0) return opc_error_set(error, OPC_ERR_IO, "it cannot be read: %s", strerror(errno));
   if ((size_t)got < sizeof start || memcmp(start, signature, sizeof start) != 0)
     return opc_error_set(error, OPC_ERR_UNSUPPORTED,
-                         "it is no package: a .pt2 is a zip file, and this does not begin like one");
+                         "it is not a package: a .pt2 is a zip file, but this does not begin like one");
   *out_size = (uint64_t)about.st_size;
   return OPC_OK;
 }
@@ -83,7 +83,7 @@ opc_status_t opc_archive_open_bytes(const char *bytes, size_t size, opc_archive_
   zip_error_t why;
   *out = (opc_archive_t){.size = size};
   if (size < sizeof signature || memcmp(bytes, signature, sizeof signature) != 0)
-    return opc_error_set(error, OPC_ERR_UNSUPPORTED, "it is no zip file");
+    return opc_error_set(error, OPC_ERR_UNSUPPORTED, "it is not a zip file");
   zip_error_init(&why);
   zip_source_t *source = zip_source_buffer_create(bytes, size, 0, &why);
   if (source) out->zip = zip_open_from_source(source, ZIP_RDONLY, &why);
@@ -108,7 +108,7 @@ static opc_status_t read_whole(zip_file_t *file, const opc_archive_entry_t *entr
     return opc_error_set(error, OPC_ERR_INPUT, "%s in it is damaged (its checksum is wrong): copy or export it again",
                          entry->name);
   return opc_error_set(error, OPC_ERR_INPUT, "%s in it is damaged (%s): copy or export it again", entry->name,
-                       got < 0 ? zip_file_strerror(file) : "its size is another than its directory says");
+                       got < 0 ? zip_file_strerror(file) : "its size differs from what its directory says");
 }
 
 opc_status_t opc_archive_read(const opc_archive_t *archive, const opc_archive_entry_t *entry, char **out,

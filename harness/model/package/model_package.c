@@ -119,7 +119,7 @@ static opc_status_t take_entry(opc_package_t *package, const opc_archive_t *arch
     json_auto_t *json = json_loadb(bytes, (size_t)entry->size, 0, &where);
     if (!json)
       status =
-          opc_error_set(error, OPC_ERR_INPUT, "%s in it is no JSON: line %d: %s", entry->name, where.line, where.text);
+          opc_error_set(error, OPC_ERR_INPUT, "%s in it is not JSON: line %d: %s", entry->name, where.line, where.text);
     else if (json_object_get(json, "nodes")) take_calls(model, json_object_get(json, "nodes"));
     else take_metadata(model, json);
   }
@@ -189,7 +189,7 @@ opc_status_t opc_package_read(const char *path, opc_package_t *out, opc_error_t 
       exported |= strstr(archive.entries[i].name, "/models/") != NULL ||
                   ends_with(archive.entries[i].name, "serialized_exported_program.json");
     status = opc_error_set(
-        error, OPC_ERR_UNSUPPORTED, "it is no AOTInductor package: nothing is in data/aotinductor/%s",
+        error, OPC_ERR_UNSUPPORTED, "it is not an AOTInductor package: nothing is in data/aotinductor/%s",
         exported ? "; it holds an exported program only: compile it with torch._inductor.aoti_compile_and_package"
                  : "");
   }

@@ -254,8 +254,9 @@ opc_status_t opc_pickle_read(const char *bytes, size_t size, json_t **out, opc_e
     unsigned char word = (unsigned char)take_number(&m, 1);
     stopped = word == '.' && !m.broken;
     if (!stopped && !m.broken && (words == WORDS_MAX || !run_word(&m, word)))
-      status = opc_error_set(error, OPC_ERR_UNSUPPORTED,
-                             "its pickle says more than tensors in tuples, lists and dictionaries (word 0x%02x)", word);
+      status =
+          opc_error_set(error, OPC_ERR_UNSUPPORTED,
+                        "its pickle holds more than tensors in tuples, lists and dictionaries (word 0x%02x)", word);
     if (status == OPC_OK && m.broken) status = opc_error_set(error, OPC_ERR_INPUT, "its pickle is broken");
   }
   if (status == OPC_OK) *out = pop(&m);

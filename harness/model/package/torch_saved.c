@@ -167,7 +167,7 @@ static opc_status_t add_call(reader_t *reader, const json_t *value, int depth) {
     return add_tensor(reader, arguments);
   if (name && strcmp(name, "torch._utils _rebuild_parameter") == 0)
     return add_value(reader, json_array_get(arguments, 0), depth + 1);
-  return opc_error_set(reader->error, OPC_ERR_UNSUPPORTED, "it holds what is no tensor: %.100s",
+  return opc_error_set(reader->error, OPC_ERR_UNSUPPORTED, "it holds something that is not a tensor: %.100s",
                        name ? name : "an object");
 }
 
@@ -175,7 +175,7 @@ static opc_status_t add_value(reader_t *reader, const json_t *value, int depth) 
   const json_t *pairs = json_object_get(value, "dict");
   opc_status_t status = OPC_OK;
   if (depth > DEPTH_MAX || reader->nodes++ > NODES_MAX)
-    return opc_error_set(reader->error, OPC_ERR_UNSUPPORTED, "its values are too deep in one another");
+    return opc_error_set(reader->error, OPC_ERR_UNSUPPORTED, "its values are nested too deeply");
   if (json_is_object(value) && !pairs) return add_call(reader, value, depth);
   for (size_t i = 0; status == OPC_OK && i < json_array_size(value); i++)
     status = add_value(reader, json_array_get(value, i), depth + 1);

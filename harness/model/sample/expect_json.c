@@ -25,14 +25,14 @@ static opc_status_t check_tensor_path(opc_json_reader_t *reader, const char *pat
   const opc_value_t *value = &sample->arguments[index];
   const char *rest = strchr(path, '['), *argument = op->arguments[index].name;
   if (!opc_type_holds_tensor(&op->arguments[index].type))
-    return opc_json_fail(reader, "%s is no tensor (the schema says %s)", argument, op->arguments[index].type_text);
+    return opc_json_fail(reader, "%s is not a tensor (the schema says %s)", argument, op->arguments[index].type_text);
   for (; rest && *rest; rest++) {
     char *end;
     unsigned long long at = strtoull(rest + 1, &end, 10);
     if (*rest != '[' || end == rest + 1 || *end != ']')
-      return opc_json_fail(reader, "\"%.60s\" is no path like \"x\" or \"tensors[1]\"", path);
+      return opc_json_fail(reader, "\"%.60s\" is not a path like \"x\" or \"tensors[1]\"", path);
     if (value->kind != OPC_VALUE_LIST)
-      return opc_json_fail(reader, "%s is no list: name it without an index", argument);
+      return opc_json_fail(reader, "%s is not a list: name it without an index", argument);
     if (at >= value->list.count)
       return opc_json_fail(reader, "%.60s is beyond the %zu item%s of the list", path, value->list.count,
                            value->list.count == 1 ? "" : "s");
@@ -51,7 +51,7 @@ static opc_status_t check_tensor_output(opc_json_reader_t *reader, const opc_ope
   const opc_type_t *type = &op->returns[output].type;
   if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
   if (type->kind == OPC_TYPE_TENSOR) return OPC_OK;
-  return opc_json_fail(reader, "output %zu is no single tensor (the schema says %s)", output,
+  return opc_json_fail(reader, "output %zu is not a single tensor (the schema says %s)", output,
                        op->returns[output].type_text);
 }
 

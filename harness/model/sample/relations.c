@@ -241,7 +241,7 @@ static bool bound_holds(holding_t *h, const opc_relation_t *relation, const opc_
     if (integers->highest < limit || (relation->inclusive && integers->highest == limit)) continue;
     if (!relation->place_count) snprintf(text, sizeof text, "%lld", (long long)limit);
     else place_text(&relation->places[i], limit, text);
-    return fails(h, i, "%.60s holds %lld, and is said to be %s %s", relation->values, (long long)integers->highest,
+    return fails(h, i, "%.60s holds %lld, but is said to be %s %s", relation->values, (long long)integers->highest,
                  words, text);
   }
   return true;
@@ -252,23 +252,23 @@ static bool values_hold(holding_t *h, const opc_relation_t *relation) {
   char text[120];
   int64_t sum = 0, size = 0;
   if (!integers_at(h->sample, h->op, relation->values, &integers))
-    return fails(h, 0, "the sample gives no integers %.60s that can be looked at", relation->values);
+    return fails(h, 0, "the sample gives no integers %.60s that can be read", relation->values);
   bool holds = true;
   for (size_t i = 0; integers.values && i < integers.count; i++) {
     sum += integers.values[i];
     if (relation->kind == OPC_RELATION_ASCENDING && i > 0 && integers.values[i] < integers.values[i - 1] && holds)
-      holds = fails(h, 0, "%.60s is said to ascend, and holds %lld behind %lld", relation->values,
+      holds = fails(h, 0, "%.60s is said to ascend, but holds %lld after %lld", relation->values,
                     (long long)integers.values[i], (long long)integers.values[i - 1]);
   }
   if (relation->kind == OPC_RELATION_BOUND && integers.highest >= integers.lowest)
     holds = bound_holds(h, relation, &integers);
   if (relation->kind == OPC_RELATION_LEAST && integers.highest >= integers.lowest && integers.lowest < relation->number)
-    holds = fails(h, 0, "%.60s holds %lld, and is said to be at least %lld", relation->values,
+    holds = fails(h, 0, "%.60s holds %lld, but is said to be at least %lld", relation->values,
                   (long long)integers.lowest, (long long)relation->number);
   if (relation->kind == OPC_RELATION_SUM && integers.values) {
     holds = size_of(h, &relation->places[0], 0, &size);
     if (holds && sum != size)
-      holds = fails(h, 0, "%.60s sums to %lld, and is said to sum to %s", relation->values, (long long)sum,
+      holds = fails(h, 0, "%.60s sums to %lld, but is said to sum to %s", relation->values, (long long)sum,
                     place_text(&relation->places[0], size, text));
   }
   free(integers.values);

@@ -96,7 +96,7 @@ static opc_status_t read_header(const char *file, FILE *stream, opc_npy_t *out, 
   OPC_SCOPED(opc_scope_free) char *header = NULL;
   opc_status_t status = OPC_OK;
   if (fread(start, 1, 10, stream) != 10 || memcmp(start, "\x93NUMPY", 6) != 0)
-    return opc_error_set(error, OPC_ERR_INPUT, "%s: this is no .npy file", file);
+    return opc_error_set(error, OPC_ERR_INPUT, "%s: this is not an .npy file", file);
   if (start[6] < 1 || start[6] > 3)
     return opc_error_set(error, OPC_ERR_INPUT, "%s: .npy format %d.%d is not known, only 1 to 3", file, start[6],
                          start[7]);

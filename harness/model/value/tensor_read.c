@@ -88,7 +88,7 @@ static opc_status_t read_values(opc_json_reader_t *reader, const json_t *json, o
   const size_t count = json_array_size(json);
   if (!json_is_array(json)) return opc_json_fail(reader, "expected a list of numbers in logical order");
   if (numel != (int64_t)count)
-    return opc_json_fail(reader, "%zu value%s for %lld element%s: the shape wants as many values as it has elements",
+    return opc_json_fail(reader, "%zu value%s for %lld element%s: the shape needs as many values as it has elements",
                          count, count == 1 ? "" : "s", (long long)numel, numel == 1 ? "" : "s");
   if (count == 0) return OPC_OK;
   spec->fill.values = calloc(count, sizeof *spec->fill.values);

@@ -77,7 +77,7 @@ static opc_status_t read_expression(opc_json_reader_t *reader, opc_recipe_t *rec
                               : opc_string_format("%" JSON_INTEGER_FORMAT, json_integer_value(json));
   if (!*out) return opc_out_of_memory(reader->error);
   if (opc_expression_value(*out, name_known, &naming, &value, why, sizeof why) == OPC_EXPRESSION_SYNTAX)
-    return opc_json_fail(reader, "\"%.60s\" is no expression: %s", *out, why);
+    return opc_json_fail(reader, "\"%.60s\" is not an expression: %s", *out, why);
   return naming.status;
 }
 
@@ -217,7 +217,7 @@ static opc_status_t read_dtypes(opc_json_reader_t *reader, const opc_recipe_t *r
   const int other = name ? opc_operator_argument(recipe->op, name) : -1;
   if (other >= 0) {
     if (other >= opc_operator_argument(recipe->op, want->name) || recipe->wants[other].type->kind != OPC_TYPE_TENSOR)
-      return opc_json_fail(reader, "\"%s\" is no tensor argument before this one", name);
+      return opc_json_fail(reader, "\"%s\" is not a tensor argument before this one", name);
     want->dtype_of = other;
     return OPC_OK;
   }

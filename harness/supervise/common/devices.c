@@ -99,5 +99,5 @@ void opc_cuda_devices_probe(opc_cuda_devices_t *out) {
     }
   }
   if (got == sizeof answer) *out = answer;
-  else snprintf(out->detail, sizeof out->detail, "the CUDA driver ends or hangs the process that asks it");
+  else snprintf(out->detail, sizeof out->detail, "the CUDA driver crashes or hangs the process that asks it");
 }

@@ -26,11 +26,11 @@ static opc_status_t add(opc_xfail_t *list, char *line, int number, opc_error_t *
     rest[length - 1] = '\0';
   if (strchr(pattern, '/') == NULL && strchr(pattern, '*') == NULL) {
     return opc_error_set(error, OPC_ERR_INPUT,
-                         "%s:%d: \"%s\" is no case id and no glob (ns::op/check/device/dtype/SAMPLE/VARIANT)",
+                         "%s:%d: \"%s\" is neither a case id nor a glob (ns::op/check/device/dtype/SAMPLE/VARIANT)",
                          list->file, number, pattern);
   }
   if (rest[0] == '\0') {
-    return opc_error_set(error, OPC_ERR_INPUT, "%s:%d: no reason behind %s: write why the failure is expected",
+    return opc_error_set(error, OPC_ERR_INPUT, "%s:%d: no reason after %s: write why the failure is expected",
                          list->file, number, pattern);
   }
   if (!OPC_ARRAY_GROW(list->entries, list->count)) return opc_out_of_memory(error);

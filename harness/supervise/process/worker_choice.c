@@ -161,8 +161,7 @@ static void find_home(library_t *library) {
   int major, minor;
   if (opc_package_hint_find(library->file->path, &hint) && sscanf(hint.torch, "==%d.%d", &major, &minor) == 2) {
     snprintf(library->home, sizeof library->home, "%d.%d", major % 1000, minor % 1000);
-    snprintf(library->home_root, sizeof library->home_root, "%s %s asks for torch%s", hint.name, hint.version,
-             hint.torch);
+    snprintf(library->home_root, sizeof library->home_root, "%s %s needs torch%s", hint.name, hint.version, hint.torch);
   }
 }
 
@@ -200,7 +199,7 @@ static void explain(const library_t *library, const opc_workers_t *workers, size
                           opc_text_c(&fitting), own);
   } else if (library->home[0] != '\0') {
     opc_library_error_set(out, "abi",
-                          "wants libtorch %s (%s), and there are workers for %s: build one for %s (CMake's "
+                          "needs libtorch %s (%s), but there are workers for %s: build one for %s (CMake's "
                           "OPC_MORE_TORCH_ROOTS), or name another libtorch "
                           "that fits it with --torch",
                           library->home, library->home_root, opc_text_c(&all), library->home);

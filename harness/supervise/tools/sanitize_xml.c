@@ -131,7 +131,7 @@ opc_status_t opc_sanitize_xml_read(const char *path, opc_sanitize_records_t *out
     case REPORT_MEMORY:
       return opc_out_of_memory(error);
     case REPORT_FOREIGN:
-      return opc_error_set(error, OPC_ERR_IO, "%s is no report of compute-sanitizer", path);
+      return opc_error_set(error, OPC_ERR_IO, "%s is not a report of compute-sanitizer", path);
     case REPORT_CUT:
       return opc_error_set(error, OPC_ERR_IO, "the report %s is cut off after %zu record%s", path, out->count,
                            out->count == 1 ? "" : "s");

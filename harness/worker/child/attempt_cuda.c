@@ -37,7 +37,7 @@ static void require_device(opc_crash_record_t *box) {
   int code = launch ? launch->synchronize() : 0;
   if (code == 0) return;
   opc_batch_phase(box, "the device, after a call of the search");
-  fprintf(stderr, "CUDA error %d behind a call of the search: this process can make no other\n", code);
+  fprintf(stderr, "CUDA error %d after a call of the search: this process can make no other\n", code);
   abort();
 }
 

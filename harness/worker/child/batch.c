@@ -148,7 +148,7 @@ static opc_status_t names_read(const json_t *list, const char ***out, size_t *ou
   if (!*out) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a command");
   for (size_t i = 0; i < count; i++) {
     (*out)[i] = json_string_value(json_array_get(list, i));
-    if (!(*out)[i]) return opc_error_set(error, OPC_ERR_PROTOCOL, "a name in a command is no string");
+    if (!(*out)[i]) return opc_error_set(error, OPC_ERR_PROTOCOL, "a name in a command is not a string");
   }
   *out_count = count;
   return OPC_OK;
@@ -246,7 +246,7 @@ opc_status_t opc_batch_serve(int fd, opc_crash_record_t *box, const json_t *oper
   batch_t batch = {
       .channel = {.fd = fd, .line_limit = (size_t)1 << 30}, .box = box, .operators = operators, .error = error};
   static const opc_error_t garbage = {.code = OPC_ERR_PROTOCOL,
-                                      .message = "a command is no JSON object, or longer than a line may be"};
+                                      .message = "a command is not a JSON object, or longer than a line may be"};
   opc_status_t status = OPC_OK;
   bool ended = false;
   phase_box = box;

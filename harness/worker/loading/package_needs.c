@@ -102,7 +102,7 @@ static void check_schema(const char *name, const json_t *given, const opc_operat
     json_array_foreach(given, i, argument) there =
         there || strcmp(json_string_value(argument) ? json_string_value(argument) : "", op->arguments[a].name) == 0;
     if (!there)
-      opc_text_addf(&text, "it does not give %s the argument \"%s\" that the operator registered here wants (%s)", name,
+      opc_text_addf(&text, "it does not give %s the argument \"%s\" that the operator registered here needs (%s)", name,
                     op->arguments[a].name, op->schema);
   }
   if (!text.length) return;
@@ -121,7 +121,7 @@ static void check_operator(const char *path, const opc_package_model_t *model, c
   } else {
     split(name, "::", space, &rest);
     opc_text_addf(
-        &text, "a library is missing: the model calls %s, and nothing that was loaded registers this operator", name);
+        &text, "a library is missing: the model calls %s, but nothing that was loaded registers this operator", name);
     advise(path, model, space, rest, &text);
     set_lack(out, "missing_operator", &text);
   }
@@ -136,7 +136,7 @@ static void check_class(const char *path, const opc_package_model_t *model, cons
   split(name, ".", space, &rest);
   opc_text_addf(
       &text,
-      "a library is missing: the model holds an object of class %s, and nothing that was loaded registers this class",
+      "a library is missing: the model holds an object of class %s, but nothing that was loaded registers this class",
       name);
   advise(path, model, space, rest, &text);
   set_lack(out, "missing_class", &text);

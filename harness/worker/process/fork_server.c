@@ -186,7 +186,7 @@ static opc_status_t serve_commands(fork_server_t *fork_server, bool *out_ended, 
         *out_ended = true;
         return OPC_OK;
       case OPC_CHANNEL_GARBAGE:
-        return opc_error_set(error, OPC_ERR_PROTOCOL, "the supervisor sent something that is no JSON object");
+        return opc_error_set(error, OPC_ERR_PROTOCOL, "the supervisor sent something that is not a JSON object");
       case OPC_CHANNEL_LINE: {
         const char *kind = json_string_value(json_object_get(command, "t"));
         if (kind && strcmp(kind, "fork") == 0) status = serve_fork(fork_server, command, error);
