@@ -17,10 +17,10 @@
 #include "wire/channel.h"
 #include "wire/protocol.h"
 
-static const char *const operators[] = {"healthy",  "fails",  "segv",       "abort",  "exit0",    "hang",   "parent",
-                                        "closes",   "junk",   "grandchild", "flood",  "depends",  "flaky",  "late",
-                                        "allcrash", "sleepy", "refused",    "lies",   "searched", "babble", "learns",
-                                        "wild",     "spent",  "after",      "hidden", "group",    "hung",   "slow"};
+static const char *const operators[] = {
+    "healthy", "fails",   "segv",  "abort", "exit0",    "hang",   "parent",  "closes", "junk",     "grandchild",
+    "flood",   "depends", "flaky", "late",  "allcrash", "sleepy", "refused", "lies",   "searched", "babble",
+    "learns",  "wild",    "spent", "after", "hidden",   "group",  "hung",    "slow",   "twice"};
 enum { OPERATORS = sizeof operators / sizeof operators[0], CASES = 10 };
 
 static int *ever; /* shared by all children: how often "flaky" ran */
@@ -118,6 +118,8 @@ static bool behave(const char *name, int i) {
   if (strcmp(name, "learns") == 0 && i == 8) raise(SIGSEGV);
   if (strcmp(name, "flaky") == 0 && i == 4) return (*ever)++ == 0;
   if (strcmp(name, "allcrash") == 0) raise(SIGSEGV);
+  if (strcmp(name, "twice") == 0 && i < 2 && (*ever)++ < 2) pause();
+  if (strcmp(name, "twice") == 0 && i == 3) return true;
   if (strcmp(name, "lies") == 0 && i == 2)
     snprintf(box->case_id, sizeof box->case_id, "no case/at all"), raise(SIGSEGV);
   return false;
@@ -147,9 +149,9 @@ static void run_cases(const json_t *command) {
     planned++;
     bool late = json_object_get(command, "out_of_time") != NULL;
     if (late || is_skipped(json_object_get(command, "skip"), check)) {
-      say(&batch, json_pack("{s:s, s:s, s:s, s:s, s:n, s:s, s:s, s:{}, s:f}", "t", "result", "case", id, "verdict",
+      say(&batch, json_pack("{s:s, s:s, s:s, s:s, s:n, s:s, s:s, s:{s:b}, s:f}", "t", "result", "case", id, "verdict",
                             "skip", "severity", "error", "rule", "reason", late ? "budget" : "after_crash", "message",
-                            "", "evidence", "seconds", 0.0));
+                            "", "evidence", "check_given_up", !late, "seconds", 0.0));
       continue;
     }
     begin(id);

@@ -29,7 +29,7 @@ static inline int run_begin(void **state) {
   static const char *const names[] = {"healthy", "fails",  "segv",     "abort",      "exit0",   "hang",
                                       "parent",  "closes", "junk",     "grandchild", "flood",   "depends",
                                       "flaky",   "late",   "allcrash", "sleepy",     "refused", "lies",
-                                      "wild",    "spent",  "after",    "hidden",     "group"};
+                                      "wild",    "spent",  "after",    "hidden",     "group",   "twice"};
   snprintf(run_folder, sizeof run_folder, "/tmp/opc-faults-XXXXXX");
   if (mkdtemp(run_folder) == NULL) return -1;
   snprintf(run_journal, sizeof run_journal, "%s/journal", run_folder);

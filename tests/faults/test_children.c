@@ -161,6 +161,20 @@ static void crashes_are_given_up(void **state) {
   json_decref(records);
 }
 
+/* Two cases hang once each, so that the rest of their check is skipped; alone both return. The skipped cases are run
+ * after all, and their finding is confirmed. Until then the journal has them as skipped. */
+static void cases_after_an_unconfirmed_hang_are_run(void **state) {
+  (void)state;
+  json_t *records = run_one("twice", 1), *found = run_find(records, "result", "/v3");
+  assert_int_equal(run_count(records, "suspect", "rule", "timeout"), 2);
+  assert_int_equal(run_count(records, "suspect", "reason", "after_crash"), 3);
+  assert_int_equal(run_count(records, "result", "reason", "after_crash"), 0);
+  assert_int_equal(run_count(records, "result", "verdict", "pass"), 9);
+  assert_string_equal(run_text(found, "rule"), "stride.values");
+  assert_true(json_is_true(json_object_get(json_object_get(found, "evidence"), "confirmed")));
+  json_decref(records);
+}
+
 static void dependence_is_found(void **state) {
   (void)state;
   json_t *records = run_one("depends", 1), *result = run_find(records, "result", "/v7"),
@@ -277,6 +291,7 @@ int main(void) {
                                      cmocka_unit_test(a_hung_variant_is_known),
                                      cmocka_unit_test(slow_operators_are_given_up),
                                      cmocka_unit_test(crashes_are_given_up),
+                                     cmocka_unit_test(cases_after_an_unconfirmed_hang_are_run),
                                      cmocka_unit_test(dependence_is_found),
                                      cmocka_unit_test(crashed_arguments_are_told),
                                      cmocka_unit_test(flaky_is_a_warning),

@@ -13,8 +13,9 @@ opc_status_t opc_rerun_keep(opc_task_t *task, json_t *result, bool *out_kept, op
   const json_t *evidence = json_object_get(result, "evidence");
   *out_kept =
       json_object_get(evidence, "crashed_before") != NULL || json_is_true(json_object_get(evidence, "check_given_up"));
-  if (*out_kept && json_array_append_new(task->waiting, result) != 0) return opc_out_of_memory(error);
-  return OPC_OK;
+  if (!*out_kept) return OPC_OK;
+  if (json_array_append_new(task->waiting, result) != 0) return opc_out_of_memory(error);
+  return opc_suspects_write(task, result, error);
 }
 
 static bool over(const opc_task_t *task) { return task->rerunning == json_array_size(task->waiting); }
