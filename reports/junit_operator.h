@@ -1,4 +1,4 @@
-/* Inside of the JUnit report: one testcase for each check of an operator.
+/* Internals of the JUnit report: one testcase for each check of an operator.
  *
  * Ownership: nothing is kept but junit->tests. Threads: one. */
 #ifndef OPC_REPORTS_JUNIT_OPERATOR_H

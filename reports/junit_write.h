@@ -1,4 +1,4 @@
-/* Inside of the JUnit report: its state, elements and testcases. For junit.c and junit_operator.c only.
+/* Internals of the JUnit report: its state, elements and testcases. For junit.c and junit_operator.c only.
  *
  * Ownership: junit.c's write function owns all of it. The first error is kept in status, and nothing is written after
  * it. Threads: one. */

@@ -1,4 +1,5 @@
-/* `run --verbose`: every finding (one an operator and rule), and what each operator came to. Streamed from the journal.
+/* `run --verbose`: every finding (one an operator and rule), and the result for each operator. Streamed from the
+ * journal.
  *
  * Ownership: everything stays the caller's. Threads: one. Errors of the stream are the caller's to ask for (ferror). */
 #ifndef OPC_REPORTS_TERMINAL_FINDINGS_H

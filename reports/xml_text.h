@@ -1,9 +1,9 @@
 /* Text that any XML 1.0 reader accepts, from any bytes. libxml2's writer lets control characters through, so everything
  * passes here first.
  *
- * Terminal sequences (ECMA-48) are removed; control characters, bytes that are no UTF-8 and characters that XML forbids
- * are shown as \x1b or \uFFFE; CR LF becomes LF. Markup characters are left alone: the writer escapes them. Ownership:
- * the caller's opc_text_t. Threads: pure functions. */
+ * Terminal sequences (ECMA-48) are removed; control characters, bytes that are not UTF-8 and characters that XML
+ * forbids are shown as \x1b or \uFFFE; CR LF becomes LF. Markup characters are left alone: the writer escapes them.
+ * Ownership: the caller's opc_text_t. Threads: pure functions. */
 #ifndef OPC_REPORTS_XML_TEXT_H
 #define OPC_REPORTS_XML_TEXT_H
 

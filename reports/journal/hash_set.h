@@ -1,4 +1,4 @@
-/* A set of byte strings by their 64-bit hash (XXH3): for millions of names, without holding one. Two different names
+/* A set of byte strings by their 64-bit hash (XXH3): for millions of names, without storing them. Two different names
  * share a hash once in 2^64 pairs.
  *
  * Ownership: opc_hash_set_clear. A zeroed set is empty and valid. Threads: one. */

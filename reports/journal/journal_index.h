@@ -1,4 +1,5 @@
-/* Inside of the journal reader: what journal_index.c builds and journal_reader.c reads by. For these two files only. */
+/* Internals of the journal reader: what journal_index.c builds and journal_reader.c reads by. For these two files only.
+ */
 #ifndef OPC_REPORTS_JOURNAL_JOURNAL_INDEX_H
 #define OPC_REPORTS_JOURNAL_JOURNAL_INDEX_H
 

@@ -1,4 +1,4 @@
-/* Inside of the journal reader: the lines of a journal's file, each read at its offset.
+/* Internals of the journal reader: the lines of a journal's file, each read at its offset.
  *
  * Ownership: whoever fills the struct closes the file and frees path and text. Threads: one. */
 #ifndef OPC_REPORTS_JOURNAL_JOURNAL_LINE_H

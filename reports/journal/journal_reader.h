@@ -1,25 +1,29 @@
-/* Reads a run's journal (JSON lines, append-only; written by supervise/common/journal.c) without holding it in memory.
+/* Reads a run's journal (JSON lines, only appended to; supervise/common/journal.c writes it) without holding it in
+ * memory.
  *
- * Records, one JSON object a line, `t` says which:
+ * Each line is a JSON object; `t` says what it records:
  *   {"t":"run","format":"opcheck-c/journal/1","version":"0.1.0","argv":[…],"seed":N,"started":"2026-01-02T03:04:05Z"}
  *   {"t":"tool","torch":…,"cuda":…}
  *   {"t":"library","path":…,"status":"loaded|failed","error":null|{"kind","message"},"operators":N,"classes":N,
- *    "checked_as":NAME}                              what results of the file itself have for an operator; only where
- * it is checked
- *   {"t":"operator",…}  {"t":"class",…}            as model/schema/schema.h makes them
+ *    "checked_as":NAME}           checked_as: the name that results of the file itself have; only if it is checked
+ *   {"t":"operator",…}            as model/schema/schema.h makes it
+ *   {"t":"class",…}               the same
  *   {"t":"sample_source","operator":…,"source":"file|recorded|searched|none","detail":TEXT,
- *     "search":{…}}   what the search did, where there was one (search/engine/search.h, opc_search_to_json, and
- * "cpu_seconds", "seconds") "relations":{"samples":{NAME:[…]},"tries":N,"seconds":S}   what is known of the samples'
- * arguments (as in sample files), and what it took to learn it "recipe":"FILE:LINE"   what that search kept to, where
- * there was one
- *   {"t":"suspect",…}   a finding before its confirmation: counts only where no result of that case follows (a run that
- * broke off)
- *   {"t":"result",…}    fields of the JSON report's results; final
- *   {"t":"note","message":…}      something a person should read: "libraries started threads: a process a batch"
+ *    "search":{…},                what the search did (opc_search_to_json of search/engine/search.h), "cpu_seconds",
+ *                                 "seconds"; left out if there was no search
+ *    "relations":{"samples":{NAME:[…]},"tries":N,"seconds":S},
+ *                                 the relations between the samples' arguments, and what learning them took
+ *    "recipe":"FILE:LINE"}        the recipe that the search followed; left out if there was none
+ *   {"t":"suspect",…}             a finding before its confirmation, or a case that was skipped because of one. Counts
+ *                                 only if no result of that case follows: the run stopped early
+ *   {"t":"result",…}              fields of the JSON report's results; final
+ *   {"t":"note","message":…}      something that a person should read
  *   {"t":"end","seconds":S,"exit_code":N,"complete":true}
- * A last line without newline (a killed run) is ignored; records of an unknown t are skipped. A line that is no record
- * is counted as damaged, and a journal with damaged lines is not complete. Ownership: opc_journal_reader_close. NULL:
- * close accepts it. Threads: one. */
+ *
+ * A last line without a newline (a killed run) is ignored, and so are records of an unknown t. A line that is not a
+ * record counts as damaged, and a journal with damaged lines is not complete.
+ *
+ * Ownership: opc_journal_reader_close; NULL is accepted. Threads: one. */
 #ifndef OPC_REPORTS_JOURNAL_JOURNAL_READER_H
 #define OPC_REPORTS_JOURNAL_JOURNAL_READER_H
 
@@ -43,11 +47,11 @@ typedef struct opc_journal_summary {
   uint64_t operators, classes, libraries, libraries_failed;
   bool complete;
   double seconds;
-  int exit_code;    /* -1 when the run broke off */
+  int exit_code;    /* -1: the run stopped early */
   uint64_t damaged; /* lines that are no records */
 } opc_journal_summary_t;
 
-/* One operator that the journal names, and what its results came to. */
+/* One operator that the journal names, and a summary of its results. */
 typedef struct opc_journal_operator {
   const char *name;
   const char *library; /* path; NULL: results without an operator record */
