@@ -30,9 +30,9 @@ static void test_files_that_are_no_libraries(void **state) {
   (void)state;
   opc_error_t error = {0};
   assert_refused(load("/no/such/file.so", &error), OPC_ERR_IO, &error, "No such file");
-  assert_refused(load("/dev/null", &error), OPC_ERR_LIBRARY, &error, "no regular file");
-  assert_refused(load("/", &error), OPC_ERR_LIBRARY, &error, "no regular file");
-  assert_refused(load(__FILE__, &error), OPC_ERR_LIBRARY, &error, "no ELF file");
+  assert_refused(load("/dev/null", &error), OPC_ERR_LIBRARY, &error, "not a regular file");
+  assert_refused(load("/", &error), OPC_ERR_LIBRARY, &error, "not a regular file");
+  assert_refused(load(__FILE__, &error), OPC_ERR_LIBRARY, &error, "not an ELF file");
 }
 
 static void test_missing_library_is_named(void **state) {

@@ -94,8 +94,8 @@ def damaged_packages(good, folder):
         "argument": (replacing("wrapper.json", b'"name": "x"', b'"name": "y"'), "schema", "an argument \"y\""),
         "other_torch": (replacing(".so", b"aoti_torch_new_uninitialized_tensor", b"aoti_torch_new_uninitialized_nothin"), "abi", "another libtorch"),
         "cut_code": (lambda name, data: data[:5000] if name.endswith(".so") else data, "package_crashed", "ends the process"),
-        "no_models": (lambda name, data: None if "aotinductor" in name else data, "not_package", "no AOTInductor package"),
-        "no_json": (replacing("wrapper.json", b"{", b"["), "truncated", "is no JSON"),
+        "no_models": (lambda name, data: None if "aotinductor" in name else data, "not_package", "not an AOTInductor package"),
+        "no_json": (replacing("wrapper.json", b"{", b"["), "truncated", "is not JSON"),
     }
     for name, (edit, kind, words) in changes.items():
         yield rewrite(good, os.path.join(folder, f"{name}.pt2"), edit), kind, words
