@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/old_glibc.h"
 #include "base/owned.h"
 
 /* ---- reading ---- */
@@ -197,7 +198,7 @@ static void stream_compare(int fd, const struct opc_stream_state *before, const 
 static void signals_compare(const opc_process_state_t *before, const opc_process_state_t *after, opc_text_t *out) {
   for (int number = 1; number < OPC_SIGNALS; number++) {
     const struct sigaction *is = &after->actions[number];
-    const char *name = sigabbrev_np(number) ? sigabbrev_np(number) : "?";
+    const char *name = opc_signal_abbreviation(number) ? opc_signal_abbreviation(number) : "?";
     if (!same_action(&before->actions[number], is))
       opc_text_addf(clause(out), "SIG%s %s", name,
                     is->sa_handler == SIG_IGN   ? "is ignored"

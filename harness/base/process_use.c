@@ -3,11 +3,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/old_glibc.h"
 
 static opc_status_t refused(const char *path, opc_error_t *error) {
   int why = errno;
@@ -68,9 +69,9 @@ opc_status_t opc_process_use_read(opc_process_use_t *use, opc_error_t *error) {
   if (status == OPC_OK) status = address_space_read(&address_space, error);
   if (status != OPC_OK) return status;
   /* Last: the lines above allocate and free. */
-  struct mallinfo2 heap = mallinfo2();
-  size_t of_malloc = heap.arena + heap.hblkhd;
-  use->allocated_bytes = heap.uordblks + heap.hblkhd;
+  const opc_heap_use_t heap = opc_heap_use();
+  size_t of_malloc = heap.arenas;
+  use->allocated_bytes = heap.used;
   if (__sanitizer_get_current_allocated_bytes && __sanitizer_get_heap_size) {
     of_malloc = __sanitizer_get_heap_size();
     use->allocated_bytes = __sanitizer_get_current_allocated_bytes();

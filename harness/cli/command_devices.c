@@ -42,17 +42,19 @@ static error_t parse(int key, char *value, struct argp_state *state) {
   return EINVAL;
 }
 
-static const struct argp devices_argp = {options,
-                                         parse,
-                                         "",
-                                         "Shows the devices of this machine that operators can be checked on."
-                                         "\vExamples:\n"
-                                         "  opcheck-c devices\n"
-                                         "  opcheck-c devices --format ctest-resources > resources.json\n"
-                                         "  ctest --resource-spec-file resources.json\n",
-                                         NULL,
-                                         NULL,
-                                         NULL};
+static const struct argp devices_argp = {
+    options,
+    parse,
+    "",
+    "Shows the devices of this machine that operators can be checked on, the workers, and "
+    "the libtorch that each of them is run with."
+    "\vExamples:\n"
+    "  opcheck-c devices\n"
+    "  opcheck-c devices --format ctest-resources > resources.json\n"
+    "  ctest --resource-spec-file resources.json\n",
+    NULL,
+    NULL,
+    NULL};
 
 static int processor_count(void) {
   cpu_set_t allowed;
@@ -61,22 +63,81 @@ static int processor_count(void) {
   return online > 0 ? (int)online : 1;
 }
 
-/* The detailed reason why there are none, for the default libtorch. */
-static opc_status_t plan_simulated(opc_cuda_plan_t *out, opc_error_t *error) {
-  OPC_SCOPED(opc_worker_plan_clear) opc_worker_plan_t worker = {0};
-  *out = (opc_cuda_plan_t){0};
+/* Which libtorches are here, which workers, and what is simulated with the one that is used by default. */
+typedef struct machine {
+  opc_torches_t torches;
+  opc_workers_t workers;
+  opc_cuda_plan_t simulated; /* why there are no simulated devices, in detail */
+  char no_worker[512];       /* why no worker can be started; "": one can */
+} machine_t;
+
+static void machine_clear(machine_t *machine) {
+  opc_workers_clear(&machine->workers);
+  opc_cuda_plan_clear(&machine->simulated);
+}
+
+/* What is missing is said, and everything else is listed all the same. */
+static opc_status_t machine_find(machine_t *out, opc_error_t *error) {
+  OPC_SCOPED(opc_worker_plan_clear) opc_worker_plan_t plan = {0};
   opc_error_t why;
-  opc_status_t status = OPC_OK;
-  if (opc_worker_plan(NULL, NULL, &worker, &why) == OPC_OK) status = opc_cuda_plan(&worker, NULL, out, error);
-  else snprintf(out->why, sizeof out->why, "%.500s", why.message); /* the other devices are still listed */
-  return status;
+  *out = (machine_t){0};
+  opc_torches_find(&out->torches);
+  opc_status_t status = opc_worker_plan(NULL, NULL, &plan, &why);
+  if (status == OPC_OK) status = opc_worker_plan_workers(&plan, &out->torches, &out->workers, &why);
+  if (status == OPC_OK) status = opc_worker_plan_choose(&plan, NULL, 0, NULL, NULL, &why);
+  if (status == OPC_OK) return opc_cuda_plan(&plan, &out->simulated, error);
+  snprintf(out->no_worker, sizeof out->no_worker, "%.500s", why.message);
+  snprintf(out->simulated.why, sizeof out->simulated.why, "%.500s", why.message);
+  return OPC_OK;
+}
+
+static const char *name_of(const opc_worker_candidate_t *worker) {
+  const char *slash = strrchr(worker->real, '/');
+  return slash != NULL ? slash + 1 : worker->real;
+}
+
+static bool is_used(const machine_t *machine, const opc_torch_t *torch) {
+  char folder[PATH_MAX + 8];
+  for (size_t i = 0; i < machine->workers.count; i++) {
+    const opc_worker_candidate_t *worker = &machine->workers.items[i];
+    if (snprintf(folder, sizeof folder, "%s/lib", torch->root) > 0 && strcmp(folder, worker->torch_folder) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* A libtorch that no worker is run with: one of that version has another, or there is none. */
+static const char *unused_because(const machine_t *machine, const opc_torch_t *torch) {
+  for (size_t i = 0; i < machine->workers.count; i++)
+    if (strcmp(machine->workers.items[i].version, torch->version) == 0)
+      return "not used by default; name it with --torch";
+  return "no worker for it";
 }
 
 static int shown_count(const opc_cuda_devices_t *cuda) {
   return cuda->count < OPC_CUDA_DEVICES_MAX ? cuda->count : OPC_CUDA_DEVICES_MAX;
 }
 
-static void show_text(const opc_cuda_devices_t *cuda, const opc_cuda_plan_t *simulated) {
+static void show_workers(const machine_t *machine) {
+  const char *label = "worker";
+  for (size_t i = 0; i < machine->workers.count; i++, label = "") {
+    const opc_worker_candidate_t *worker = &machine->workers.items[i];
+    if (worker->torch_folder[0])
+      printf("%-8s %s: libtorch in %s (%s)\n", label, name_of(worker), worker->torch_folder, worker->torch_how);
+    else printf("%-8s %s: no libtorch %s is installed here\n", label, name_of(worker), worker->version);
+  }
+  if (machine->no_worker[0]) printf("worker   none: %s\n", machine->no_worker);
+  label = "torch";
+  for (size_t i = 0; i < machine->torches.count; i++) {
+    const opc_torch_t *torch = &machine->torches.items[i];
+    if (is_used(machine, torch)) continue;
+    printf("%-8s %s in %s (%s): %s\n", label, torch->version, torch->root, torch->how, unused_because(machine, torch));
+    label = "";
+  }
+}
+
+static void show_text(const opc_cuda_devices_t *cuda, const machine_t *machine) {
+  const opc_cuda_plan_t *simulated = &machine->simulated;
   int processors = processor_count();
   printf("cpu      %d processor%s\n", processors, processors == 1 ? "" : "s");
   for (int i = 0; i < shown_count(cuda); i++)
@@ -92,6 +153,7 @@ static void show_text(const opc_cuda_devices_t *cuda, const opc_cuda_plan_t *sim
            OPC_SIMULATED_DEVICES, OPC_CUDA_ARCHITECTURE_USUAL);
   if (cuda->driver_version)
     printf("driver   CUDA %d.%d\n", cuda->driver_version / 1000, cuda->driver_version % 1000 / 10);
+  show_workers(machine);
 }
 
 /* Format: cmake.org, ctest(1), "Resource Specification File". */
@@ -110,7 +172,29 @@ static json_t *simulated_json(const opc_cuda_plan_t *simulated) {
                    simulated->why, "architecture", OPC_CUDA_ARCHITECTURE_USUAL, "architectures", architectures);
 }
 
-static json_t *as_json(const opc_cuda_devices_t *cuda, const opc_cuda_plan_t *simulated) {
+static json_t *workers_json(const machine_t *machine) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < machine->workers.count; i++) {
+    const opc_worker_candidate_t *worker = &machine->workers.items[i];
+    const bool found = worker->torch_folder[0] != '\0';
+    json_array_append_new(
+        list, json_pack("{s:s, s:s, s:s?, s:s?}", "program", name_of(worker), "torch", worker->version, "torch_folder",
+                        found ? worker->torch_folder : NULL, "torch_found", found ? worker->torch_how : NULL));
+  }
+  return list;
+}
+
+static json_t *torches_json(const machine_t *machine) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < machine->torches.count; i++) {
+    const opc_torch_t *torch = &machine->torches.items[i];
+    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:b}", "version", torch->version, "root", torch->root,
+                                          "found", torch->how, "used", is_used(machine, torch)));
+  }
+  return list;
+}
+
+static json_t *as_json(const opc_cuda_devices_t *cuda, const machine_t *machine) {
   json_t *list = json_array();
   for (int i = 0; i < shown_count(cuda); i++) {
     const struct opc_cuda_device *device = &cuda->devices[i];
@@ -118,10 +202,11 @@ static json_t *as_json(const opc_cuda_devices_t *cuda, const opc_cuda_plan_t *si
         list, json_pack("{s:i, s:s, s:o, s:I}", "index", i, "name", device->name, "compute_capability",
                         json_sprintf("%d.%d", device->major, device->minor), "memory", (json_int_t)device->memory));
   }
-  return json_pack("{s:s, s:{s:i}, s:{s:i, s:i, s:s, s:s?, s:o}, s:o}", "format", "opcheck-c/devices/1", "cpu",
-                   "processors", processor_count(), "cuda", "count", cuda->count, "driver_version",
+  return json_pack("{s:s, s:{s:i}, s:{s:i, s:i, s:s, s:s?, s:o}, s:o, s:o, s:o}", "format", "opcheck-c/devices/1",
+                   "cpu", "processors", processor_count(), "cuda", "count", cuda->count, "driver_version",
                    cuda->driver_version, "detail", cuda->detail, "visible", getenv("CUDA_VISIBLE_DEVICES"), "devices",
-                   list, "cuda-sim", simulated_json(simulated));
+                   list, "cuda-sim", simulated_json(&machine->simulated), "workers", workers_json(machine), "torch",
+                   torches_json(machine));
 }
 
 int opc_command_devices(const opc_arguments_t *arguments) {
@@ -130,17 +215,15 @@ int opc_command_devices(const opc_arguments_t *arguments) {
   if (opc_arguments_parse(arguments, &devices_argp, &command, &error) != OPC_OK)
     return opc_arguments_failed(arguments, &error);
   opc_cuda_devices_t cuda;
-  opc_cuda_plan_t simulated;
+  OPC_SCOPED(machine_clear) machine_t machine;
   opc_visible_devices_take();
   opc_cuda_devices_probe(&cuda);
-  if (plan_simulated(&simulated, &error) != OPC_OK) return opc_arguments_failed(arguments, &error);
+  if (machine_find(&machine, &error) != OPC_OK) return opc_arguments_failed(arguments, &error);
   if (command.format == FORMAT_TEXT) {
-    show_text(&cuda, &simulated);
-    opc_cuda_plan_clear(&simulated);
+    show_text(&cuda, &machine);
     return OPC_EXIT_OK;
   }
-  json_auto_t *json = command.format == FORMAT_CTEST ? ctest_resources(&cuda) : as_json(&cuda, &simulated);
-  opc_cuda_plan_clear(&simulated);
+  json_auto_t *json = command.format == FORMAT_CTEST ? ctest_resources(&cuda) : as_json(&cuda, &machine);
   int code = json && json_dumpf(json, stdout, JSON_INDENT(2)) == 0 ? OPC_EXIT_OK : OPC_EXIT_HARNESS;
   if (code == OPC_EXIT_OK) fputc('\n', stdout);
   else opc_complain("the devices could not be written as JSON");

@@ -1,7 +1,8 @@
 #include <errno.h>
-#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "cli/cli.h"
 #include "cli/execution.h"
 #include "cli/inspect_text.h"
@@ -48,34 +49,55 @@ static error_t parse(int key, char *value, struct argp_state *state) {
   return status == OPC_OK ? 0 : EINVAL;
 }
 
-static const struct argp inspect_argp = {options,
-                                         parse,
-                                         "LIB...",
-                                         "Shows what libraries are, and whether they would load here, without loading "
-                                         "them: what each needs and where that is found, what it was "
-                                         "built against, how it registers operators, what it uses of Python, its GPU "
-                                         "code by architecture, its debug information. LIB may be a wheel or "
-                                         "a folder: the libraries in it that register operators."
-                                         "\vExamples:\n"
-                                         "  opcheck-c inspect libmy_ops.so\n"
-                                         "  opcheck-c inspect --format json libmy_ops.so | jq '.libraries[].gpu'\n",
-                                         NULL,
-                                         NULL,
-                                         NULL};
+static const struct argp inspect_argp = {
+    options,
+    parse,
+    "LIB...",
+    "Shows what libraries are, and whether they would load here, without loading "
+    "them: what each needs and where that is found, what it was "
+    "built against, which worker checks it and why, how it registers operators, what it uses of Python, its GPU "
+    "code by architecture, its debug information. LIB may be a wheel or "
+    "a folder: the libraries in it that register operators."
+    "\vExamples:\n"
+    "  opcheck-c inspect libmy_ops.so\n"
+    "  opcheck-c inspect --format json libmy_ops.so | jq '.libraries[].gpu'\n",
+    NULL,
+    NULL,
+    NULL};
 
-/* The libtorch that a run would use for the library. Without libtorch or a worker, what depends on it remains unknown.
- * */
-static opc_status_t find_torch(const inspect_command_t *inspect, const char *library, char folder[PATH_MAX],
-                               char version[16], opc_error_t *error) {
-  opc_worker_plan_t plan;
-  opc_library_error_t unfit; /* a mismatch shows as missing symbols */
-  opc_status_t status = opc_worker_plan(NULL, inspect->torch_root, &plan, error);
-  folder[0] = version[0] = '\0';
+/* {"program", "torch", "torch_folder", "torch_found", "because", "error"} of the worker that a run would use for the
+ * library. error: why it gets none; NULL otherwise. */
+static json_t *worker_json(const opc_worker_plan_t *plan, const char *version, const char *because, const char *why) {
+  OPC_SCOPED(opc_scope_free) char *real = plan->program != NULL ? realpath(plan->program, NULL) : NULL;
+  const char *name = real != NULL ? strrchr(real, '/') : NULL;
+  return json_pack("{s:s?, s:s?, s:s?, s:s?, s:s?, s:s?}", "program", why == NULL && name != NULL ? name + 1 : NULL,
+                   "torch", version[0] != '\0' ? version : NULL, "torch_folder",
+                   plan->torch_folder[0] != '\0' ? plan->torch_folder : NULL, "torch_found",
+                   plan->torch_how[0] != '\0' ? plan->torch_how : NULL, "because", why == NULL ? because : NULL,
+                   "error", why);
+}
+
+/* Without libtorch or a worker, what depends on it remains unknown. */
+static opc_status_t inspect_one(const inspect_command_t *inspect, const char *name, json_t **out, opc_error_t *error) {
+  OPC_SCOPED(opc_worker_plan_clear) opc_worker_plan_t plan = {0};
+  opc_worker_choice_t choice = {.why = "--torch names its libtorch"};
+  opc_library_error_t unfit = {0};
+  opc_error_t none;
+  const char *path = opc_package_file(name);
+  char version[16];
+  opc_status_t status = opc_worker_plan(NULL, inspect->torch_root, &plan, &none);
   if (status == OPC_OK && inspect->torch_root == NULL)
-    status = opc_worker_plan_choose(&plan, &library, 1, &unfit, error);
-  if (status == OPC_OK) opc_worker_torch(&plan, inspect->torch_root, folder, version);
-  opc_worker_plan_clear(&plan);
-  return status == OPC_ERR_NOT_FOUND ? OPC_OK : status;
+    status = opc_worker_plan_choose(&plan, &path, 1, &choice, &unfit, &none);
+  if (status != OPC_OK && status != OPC_ERR_NOT_FOUND) return opc_error_set(error, status, "%s", none.message);
+  opc_worker_torch_version(&plan, version);
+  const opc_inspection_place_t place = {.folder = plan.torch_folder[0] != '\0' ? plan.torch_folder : NULL,
+                                        .version = version};
+  const char *why = status != OPC_OK ? none.message : unfit.kind[0] != '\0' ? unfit.message : NULL;
+  status = opc_inspection_make(path, name, &place, out, error);
+  if (status == OPC_OK && json_is_null(json_object_get(*out, "error")) &&
+      json_object_set_new(*out, "worker", worker_json(&plan, version, choice.why, why)) != 0)
+    status = opc_out_of_memory(error);
+  return status;
 }
 
 static opc_status_t inspect_all(const inspect_command_t *inspect, json_t *libraries, bool *out_failed,
@@ -83,12 +105,8 @@ static opc_status_t inspect_all(const inspect_command_t *inspect, json_t *librar
   opc_status_t status = OPC_OK;
   *out_failed = false;
   for (size_t i = 0; status == OPC_OK && i < inspect->libraries.count; i++) {
-    char folder[PATH_MAX], version[16];
     json_t *library = NULL;
-    const char *name = inspect->libraries.items[i], *path = opc_package_file(name);
-    status = find_torch(inspect, path, folder, version, error);
-    const opc_inspection_place_t place = {.folder = folder[0] != '\0' ? folder : NULL, .version = version};
-    if (status == OPC_OK) status = opc_inspection_make(path, name, &place, &library, error);
+    status = inspect_one(inspect, inspect->libraries.items[i], &library, error);
     *out_failed |= library != NULL && !json_is_null(json_object_get(library, "error"));
     if (library != NULL) (void)json_array_append_new(libraries, library);
   }

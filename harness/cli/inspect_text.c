@@ -57,6 +57,19 @@ static void show_needs(const opc_screen_t *screen, const json_t *needs) {
   }
 }
 
+static void show_worker(const opc_screen_t *screen, const json_t *worker) {
+  opc_text_t line = {0};
+  if (*text_of(worker, "error")) {
+    opc_text_addf(&line, "none: %s", text_of(worker, "error"));
+  } else {
+    opc_text_addf(&line, "%s, because %s", text_of(worker, "program"), text_of(worker, "because"));
+    if (*text_of(worker, "torch_folder"))
+      opc_text_addf(&line, "; it loads the libtorch in %s (%s)", text_of(worker, "torch_folder"),
+                    text_of(worker, "torch_found"));
+  }
+  field(screen, "worker", &line);
+}
+
 static void show_python(const opc_screen_t *screen, const json_t *python) {
   enum { NAMED = 6 };
   size_t i;
@@ -113,6 +126,7 @@ void opc_inspect_show(const opc_screen_t *screen, const json_t *library) {
   }
   show_list(screen, "registers", json_object_get(library, "registers"));
   show_torch(screen, json_object_get(library, "torch"));
+  show_worker(screen, json_object_get(library, "worker"));
   opc_screen_line(screen, "compiler", text_of(library, "compiler"));
   show_needs(screen, json_object_get(library, "needs"));
   show_python(screen, json_object_get(library, "python"));

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/old_glibc.h"
 #include "base/text.h"
 #include "inspect/facts.h"
 
@@ -190,10 +191,11 @@ void opc_library_error_from_death(opc_library_error_t *out, int wait_status, con
                           WEXITSTATUS(wait_status), separator, output);
   } else {
     int number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
-    const char *name = sigabbrev_np(number);
+    const char *name = opc_signal_abbreviation(number);
     opc_library_error_set(out, "initialiser_aborted",
                           "a static initialiser ends the process with SIG%s (%s) while the library loads%s%.700s",
-                          name != NULL ? name : "?", number != 0 ? sigdescr_np(number) : "unknown", separator, output);
+                          name != NULL ? name : "?", number != 0 ? opc_signal_description(number) : "unknown",
+                          separator, output);
   }
 }
 

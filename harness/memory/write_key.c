@@ -1,13 +1,14 @@
 #include "memory/write_key.h"
 
 #include <sys/mman.h>
-#include <sys/single_threaded.h>
+
+#include "base/old_glibc.h"
 
 enum { NOT_ASKED = -2, NONE = -1, DEFAULT_KEY = 0 };
 static int write_key = NOT_ASKED;
 
 bool opc_write_key_present(void) {
-  if (write_key == NOT_ASKED) write_key = __libc_single_threaded ? pkey_alloc(0, 0) : NONE;
+  if (write_key == NOT_ASKED) write_key = opc_single_threaded() ? pkey_alloc(0, 0) : NONE;
   return write_key > DEFAULT_KEY;
 }
 
@@ -20,7 +21,7 @@ bool opc_write_key_take(void *pages, size_t bytes, int protection) {
 }
 
 bool opc_write_key_close(void) {
-  return write_key > DEFAULT_KEY && __libc_single_threaded && pkey_set(write_key, PKEY_DISABLE_WRITE) == 0;
+  return write_key > DEFAULT_KEY && opc_single_threaded() && pkey_set(write_key, PKEY_DISABLE_WRITE) == 0;
 }
 
 void opc_write_key_open(void) { (void)pkey_set(write_key, 0); }

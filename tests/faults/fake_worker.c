@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/old_glibc.h"
 #include "wire/channel.h"
 #include "wire/protocol.h"
 
@@ -239,7 +239,7 @@ static void serve_fork(const json_t *command) {
     setpgid(0, 0);
     child(fds, parent);
   }
-  int pidfd = pidfd_open(pid, 0);
+  int pidfd = opc_pidfd_open(pid);
   json_int_t id = json_integer_value(json_object_get(command, "child"));
   json_t *message = json_pack("{s:s, s:I, s:i}", "t", "forked", "child", id, "pid", (int)pid);
   opc_error_t error;

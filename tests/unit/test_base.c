@@ -2,11 +2,14 @@
 #include "unit.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/dtype.h"
+#include "base/old_glibc.h"
 #include "base/random.h"
 #include "base/text.h"
 
@@ -110,6 +113,33 @@ static void test_status(void **state) {
   assert_memory_equal(error.message, "head: xxx", 9);
 }
 
+/* What this glibc may have itself gives the same. */
+static void test_old_glibc(void **state) {
+  (void)state;
+  for (int number = -1; number < 40; number++) {
+#if __GLIBC_PREREQ(2, 32)
+    const char *abbreviation = number < 32 ? sigabbrev_np(number) : NULL,
+               *description = number < 32 ? sigdescr_np(number) : NULL;
+    assert_int_equal(opc_signal_abbreviation(number) == NULL, abbreviation == NULL);
+    if (abbreviation == NULL) continue;
+    assert_string_equal(opc_signal_abbreviation(number), abbreviation);
+    assert_string_equal(opc_signal_description(number), description);
+#endif
+  }
+  assert_string_equal(opc_signal_abbreviation(SIGSEGV), "SEGV");
+  assert_null(opc_signal_description(4711));
+  const opc_heap_use_t before = opc_heap_use();
+  void *block = malloc(3 << 20), *volatile kept = block;
+  const opc_heap_use_t after = opc_heap_use();
+  assert_true(after.used >= before.used + (3 << 20) && after.arenas >= after.used);
+  free(kept);
+  const int pidfd = opc_pidfd_open(getpid());
+  if (pidfd >= 0) { /* Valgrind 3.19 has no pidfds */
+    assert_int_equal(opc_pidfd_signal(pidfd, 0), 0);
+    close(pidfd);
+  }
+}
+
 static void test_random(void **state) {
   (void)state;
   double sum = 0, squares = 0;
@@ -144,8 +174,9 @@ static void test_random(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_dtypes), cmocka_unit_test(test_devices), cmocka_unit_test(test_text),
-      cmocka_unit_test(test_clock),  cmocka_unit_test(test_status),  cmocka_unit_test(test_random),
+      cmocka_unit_test(test_dtypes),    cmocka_unit_test(test_devices), cmocka_unit_test(test_text),
+      cmocka_unit_test(test_clock),     cmocka_unit_test(test_status),  cmocka_unit_test(test_random),
+      cmocka_unit_test(test_old_glibc),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-#include <malloc.h>
 
+#include "base/old_glibc.h"
 #include "base/text.h"
 #include "report_journal.h"
 #include "reports/problems/problem_json.h"
@@ -325,9 +325,9 @@ static size_t bytes_for(int count) {
   opc_text_clear(&journal);
   opc_problems_t problems;
   opc_error_t error = {0};
-  size_t before = mallinfo2().uordblks;
+  size_t before = opc_heap_use().used;
   assert_int_equal(opc_problems_make(reader, &problems, &error), OPC_OK);
-  size_t held = mallinfo2().uordblks - before;
+  size_t held = opc_heap_use().used - before;
   assert_int_equal(problems.count, 1);
   assert_int_equal(problems.items[0].count, count);
   assert_int_equal(problems.items[0].case_count, OPC_PROBLEM_CASES);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/old_glibc.h"
 #include "supervise/process/batch_child.h"
 #include "unit.h"
 
@@ -63,7 +64,7 @@ static bool is_killed(void (*work)(void)) {
     work();
     _exit(0);
   }
-  opc_child_started(child, pid, (int)syscall(SYS_pidfd_open, pid, 0), true);
+  opc_child_started(child, pid, opc_pidfd_open(pid), true);
   child->crash_record->running = 1;
   child->crash_record->started_ns = (int64_t)(opc_clock() * 1e9);
   child->crash_record->sequence = 1;

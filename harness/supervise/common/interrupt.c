@@ -1,6 +1,7 @@
 #include "supervise/common/interrupt.h"
 
 #include <signal.h>
+#include <stddef.h>
 
 static volatile sig_atomic_t interrupted;
 static struct sigaction before_int, before_term, before_pipe, before_size;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/old_glibc.h"
 #include "model/json/json_write.h"
 #include "supervise/process/worker_process.h"
 #include "supervise/symbols/frames.h"
@@ -51,7 +52,7 @@ static const char *signal_words(int number) {
     case SIGXFSZ:
       return "a file grew beyond its limit";
     default:
-      return sigdescr_np(number) != NULL ? sigdescr_np(number) : "unknown signal";
+      return opc_signal_description(number) != NULL ? opc_signal_description(number) : "unknown signal";
   }
 }
 
@@ -59,7 +60,7 @@ static void set_rule(opc_crash_t *out, const char *rule) { snprintf(out->rule, s
 
 static void by_signal(const opc_child_t *child, const opc_crash_limits_t *limits, const scene_t *scene, int number,
                       opc_crash_t *out) {
-  const char *abbreviation = sigabbrev_np(number), *terminate = scene->box.terminate_text;
+  const char *abbreviation = opc_signal_abbreviation(number), *terminate = scene->box.terminate_text;
   bool box = scene->box.crashed == 1 && scene->box.signal == number;
   if (strstr(terminate, "bad_alloc") != NULL) {
     set_rule(out, "memory");
@@ -110,7 +111,8 @@ static void describe_end(const opc_child_t *child, const opc_crash_limits_t *lim
     case OPC_END_WORKER:
       set_rule(out, "exit");
       opc_text_add(&out->message, "killed the process that started it");
-      if (WIFSIGNALED(child->status)) opc_text_addf(&out->message, " (SIG%s)", sigabbrev_np(WTERMSIG(child->status)));
+      if (WIFSIGNALED(child->status))
+        opc_text_addf(&out->message, " (SIG%s)", opc_signal_abbreviation(WTERMSIG(child->status)));
       return;
     case OPC_END_BY_ITSELF:
       break;

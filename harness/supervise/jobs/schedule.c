@@ -4,10 +4,10 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/old_glibc.h"
 #include "supervise/common/interrupt.h"
 #include "supervise/jobs/relations_task.h"
 #include "supervise/jobs/task_phases.h"
@@ -239,7 +239,7 @@ static opc_status_t on_control(schedule_t *schedule, const json_t *message, opc_
       return OPC_OK;
     }
     pid_t pid = (pid_t)json_integer_value(json_object_get(message, "pid"));
-    if (pidfd < 0) pidfd = pidfd_open(pid, 0); /* a worker under Valgrind 3.19 cannot send pidfds */
+    if (pidfd < 0) pidfd = opc_pidfd_open(pid); /* a worker under Valgrind 3.19 cannot send pidfds */
     opc_child_started(child, pid, pidfd, false);
     return child->owner != NULL ? opc_task_attach(child->owner, error) : OPC_OK;
   }

@@ -102,11 +102,11 @@ static opc_status_t on_hello(attempt_t *attempt, const json_t *message, opc_erro
 
 /* The loader names the first missing symbol; another one may explain more. */
 static void explain_symbol(const attempt_t *attempt, opc_library_error_t *why) {
-  char folder[PATH_MAX], version[16], words[512];
+  char words[512];
+  const char *folder = attempt->loaded->plan.torch_folder;
   opc_elf_file_t *file = NULL;
   opc_symbol_search_t search = {0};
   opc_error_t ignored;
-  opc_worker_torch(&attempt->loaded->plan, attempt->options->torch_root, folder, version);
   if (folder[0] != '\0' && opc_elf_open(attempt->current->real, &file, &ignored) == OPC_OK &&
       opc_symbol_search_run(file, folder, &search, &ignored) == OPC_OK) {
     const char *symbol = opc_symbol_search_telling(&search);
@@ -358,7 +358,7 @@ static opc_status_t choose_worker(const opc_run_options_t *options, opc_loaded_t
     paths[readable] = loaded->libraries[i].real;
     indices[readable++] = i;
   }
-  if (status == OPC_OK) status = opc_worker_plan_choose(&loaded->plan, paths, readable, errors, error);
+  if (status == OPC_OK) status = opc_worker_plan_choose(&loaded->plan, paths, readable, NULL, errors, error);
   for (size_t i = 0; status == OPC_OK && i < readable; i++) {
     if (errors[i].kind[0] != '\0') fail(&loaded->libraries[indices[i]], &errors[i]);
   }
@@ -377,8 +377,8 @@ static void refuse_package(opc_loaded_t *loaded) {
 }
 
 /* Without its wrappers a real device still works, but a simulated one does not. */
-static opc_status_t plan_cuda(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
-  opc_status_t status = opc_cuda_plan(&loaded->plan, options->torch_root, &loaded->cuda, error);
+static opc_status_t plan_cuda(opc_loaded_t *loaded, opc_error_t *error) {
+  opc_status_t status = opc_cuda_plan(&loaded->plan, &loaded->cuda, error);
   if (status != OPC_OK) return status;
   bool simulated = strcmp(loaded->mode, OPC_MODE_SIMULATED) == 0;
   if (simulated ? loaded->cuda.wrappers == NULL : !loaded->cuda.usable) refuse_package(loaded);
@@ -425,7 +425,7 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
   if (status == OPC_OK) status = probe_libraries(options, out, error);
   if (status == OPC_OK) status = find_preloads(options, out, error);
   if (status == OPC_OK) status = choose_worker(options, out, error);
-  if (status == OPC_OK && strcmp(mode, OPC_MODE_CPU) != 0) status = plan_cuda(options, out, error);
+  if (status == OPC_OK && strcmp(mode, OPC_MODE_CPU) != 0) status = plan_cuda(out, error);
   if (status == OPC_OK) status = order_libraries(out, error);
   /* Each attempt that fails leaves out one library. If none is left, no worker is needed. */
   for (bool ready = false; status == OPC_OK && !ready && any_left(out);) {

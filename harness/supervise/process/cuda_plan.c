@@ -70,11 +70,10 @@ static opc_status_t find_wrappers(opc_cuda_plan_t *out, opc_error_t *error) {
   return status;
 }
 
-opc_status_t opc_cuda_plan(const opc_worker_plan_t *worker, const char *torch_root, opc_cuda_plan_t *out,
-                           opc_error_t *error) {
-  char folder[PATH_MAX], version[16], path[PATH_MAX + 32];
+opc_status_t opc_cuda_plan(const opc_worker_plan_t *worker, opc_cuda_plan_t *out, opc_error_t *error) {
+  char path[PATH_MAX + 32];
+  const char *folder = worker->torch_folder;
   *out = (opc_cuda_plan_t){0};
-  opc_worker_torch(worker, torch_root, folder, version);
   if (folder[0] == '\0') {
     snprintf(out->why, sizeof out->why, "the libtorch of %.200s is not found: name it with --torch", worker->program);
     return OPC_OK;

@@ -23,9 +23,8 @@ typedef struct opc_cuda_plan {
   int major;      /* of libtorch's CUDA runtime; 0: unknown */
 } opc_cuda_plan_t;
 
-/* torch_root as in opc_worker_torch. A missing file is not an error: `why` describes it. */
-opc_status_t opc_cuda_plan(const opc_worker_plan_t *worker, const char *torch_root, opc_cuda_plan_t *out,
-                           opc_error_t *error) OPC_CHECKED;
+/* A missing file is not an error: `why` describes it. */
+opc_status_t opc_cuda_plan(const opc_worker_plan_t *worker, opc_cuda_plan_t *out, opc_error_t *error) OPC_CHECKED;
 /* OPC_ERR_USAGE: no device of this architecture ("sm_90") can be simulated; the message lists those that can. */
 opc_status_t opc_cuda_architecture_check(const char *name, opc_error_t *error) OPC_CHECKED;
 void opc_cuda_plan_clear(opc_cuda_plan_t *plan);

@@ -29,6 +29,7 @@ typedef struct library {
   opc_elf_file_t *file;     /* NULL: unreadable */
   char home[16];            /* version; "": none is known */
   char home_root[PATH_MAX]; /* its folder, or words that say how it is known */
+  bool home_here;           /* it is a folder */
   bool cxx;                 /* needs symbols of libtorch's C++ */
   bool decided;             /* and there is a worker for its home */
   unsigned refused;         /* a bit for each worker that lacks a symbol */
@@ -131,7 +132,8 @@ static bool judge_symbol(const opc_elf_symbol_t *symbol, void *context) {
 static bool take_home(library_t *library, const char *root) {
   opc_torch_version_read(root, library->home);
   snprintf(library->home_root, sizeof library->home_root, "%s", root);
-  return library->home[0] != '\0';
+  library->home_here = library->home[0] != '\0';
+  return library->home_here;
 }
 
 static void find_home(library_t *library) {
@@ -171,6 +173,8 @@ static bool is_home(const library_t *library, const opc_worker_candidate_t *work
   return library->home[0] != '\0' && strcmp(library->home, worker->version) == 0;
 }
 
+static bool has_torch(const opc_worker_candidate_t *worker) { return worker->torch_folder[0] != '\0'; }
+
 /* A worker without a known version is not refused for that. */
 static bool goes_with(const library_t *library, const opc_workers_t *workers, size_t index) {
   const opc_worker_candidate_t *worker = &workers->items[index];
@@ -187,12 +191,31 @@ static void add_versions(opc_text_t *text, const library_t *library, const opc_w
   }
 }
 
+static const opc_worker_candidate_t *worker_of(const opc_workers_t *workers, const char *version) {
+  for (size_t w = 0; w < workers->count; w++)
+    if (strcmp(workers->items[w].version, version) == 0) return &workers->items[w];
+  return NULL;
+}
+
+/* What to do about a worker whose libtorch is not installed. */
+static void explain_absent(const library_t *library, const opc_worker_candidate_t *chosen, opc_library_error_t *out) {
+  opc_library_error_set(
+      out, "abi",
+      "needs libtorch %s (%s), which is not installed here%s%s: install it (pip install 'torch==%s.*'), or name its "
+      "folder with --torch",
+      library->home, library->home_root, has_torch(chosen) ? "; there is libtorch " : "",
+      has_torch(chosen) ? chosen->version : "", library->home);
+}
+
 static void explain(const library_t *library, const opc_workers_t *workers, size_t chosen, opc_library_error_t *out) {
   OPC_SCOPED(opc_text_clear) opc_text_t fitting = {0}, all = {0};
   add_versions(&fitting, library, workers, true);
   add_versions(&all, library, workers, false);
   const char *own = workers->items[chosen].version;
-  if (fitting.length > 0) {
+  const opc_worker_candidate_t *home = library->decided ? worker_of(workers, library->home) : NULL;
+  if (home != NULL && !has_torch(home)) {
+    explain_absent(library, &workers->items[chosen], out);
+  } else if (fitting.length > 0) {
     opc_library_error_set(out, "abi",
                           "built for libtorch %s, and the other libraries of this command line for %s: a run has one "
                           "libtorch; check it in a run of its own",
@@ -212,10 +235,11 @@ static void explain(const library_t *library, const opc_workers_t *workers, size
   }
 }
 
+/* A worker that can start comes before any that cannot. */
 static size_t best_of(const opc_workers_t *workers, const library_t *libraries, size_t count) {
   size_t best = 0, best_score = 0;
   for (size_t w = 0; w < workers->count; w++) {
-    size_t score = 0;
+    size_t score = has_torch(&workers->items[w]) ? 3 * count + 1 : 0;
     for (size_t i = 0; i < count; i++)
       score += goes_with(&libraries[i], workers, w) ? 2U + (is_home(&libraries[i], &workers->items[w]) ? 1U : 0U) : 0;
     if (score > best_score) {
@@ -226,9 +250,37 @@ static size_t best_of(const opc_workers_t *workers, const library_t *libraries, 
   return best;
 }
 
-opc_status_t opc_worker_choose(const opc_workers_t *workers, const char *const *paths, size_t count, size_t *out_index,
-                               opc_library_error_t *errors, opc_error_t *error) {
+static void offer_torches(opc_workers_t *workers, const library_t *libraries, size_t count,
+                          const opc_torches_t *torches) {
+  for (size_t i = 0; i < count; i++)
+    if (libraries[i].home_here)
+      opc_workers_offer(workers, libraries[i].home_root, libraries[i].home, "the library's own");
+  for (size_t i = 0; i < torches->count; i++)
+    opc_workers_offer(workers, torches->items[i].root, torches->items[i].version, torches->items[i].how);
+}
+
+static void say_why(const library_t *library, const opc_workers_t *workers, size_t chosen, char *out, size_t size) {
+  const opc_worker_candidate_t *worker = &workers->items[chosen];
+  OPC_SCOPED(opc_text_clear) opc_text_t fitting = {0};
+  add_versions(&fitting, library, workers, true);
+  if (library->home[0] != '\0' && is_home(library, worker))
+    snprintf(out, size, "the library belongs to libtorch %s (%s)", library->home, library->home_root);
+  else if (!library->cxx)
+    snprintf(out, size, "the library uses nothing of libtorch's C++ interface, so that any version fits");
+  else if (library->refused != 0)
+    snprintf(out, size, "the library's symbols are those of libtorch %s", opc_text_c(&fitting));
+  else if (workers->count == 1) snprintf(out, size, "there is no other worker");
+  else
+    snprintf(
+        out, size,
+        "nothing in the library says for which version it was built; this is the first worker whose libtorch is here");
+}
+
+opc_status_t opc_worker_choose(opc_workers_t *workers, const opc_torches_t *torches, const char *const *paths,
+                               size_t count, opc_worker_choice_t *out, opc_library_error_t *errors,
+                               opc_error_t *error) {
   needs_t needs = {0};
+  *out = (opc_worker_choice_t){0};
   library_t *libraries = calloc(count + 1, sizeof *libraries);
   opc_status_t status = libraries != NULL ? OPC_OK : opc_out_of_memory(error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
@@ -239,6 +291,7 @@ opc_status_t opc_worker_choose(const opc_workers_t *workers, const char *const *
     for (size_t w = 0; w < workers->count; w++)
       libraries[i].decided |= libraries[i].cxx && is_home(&libraries[i], &workers->items[w]);
   }
+  if (status == OPC_OK) offer_torches(workers, libraries, count, torches);
   if (status == OPC_OK && workers->count > 1) status = read_needs(workers, libraries, count, &needs, error);
   for (size_t i = 0; status == OPC_OK && i < count; i++) {
     judging_t judging = {.workers = workers, .needs = &needs, .library = &libraries[i]};
@@ -246,11 +299,12 @@ opc_status_t opc_worker_choose(const opc_workers_t *workers, const char *const *
       opc_elf_each_symbol(libraries[i].file, judge_symbol, &judging);
   }
   if (status == OPC_OK) {
-    *out_index = best_of(workers, libraries, count);
+    out->index = best_of(workers, libraries, count);
     for (size_t i = 0; i < count; i++) {
       errors[i] = (opc_library_error_t){0};
-      if (!goes_with(&libraries[i], workers, *out_index)) explain(&libraries[i], workers, *out_index, &errors[i]);
+      if (!goes_with(&libraries[i], workers, out->index)) explain(&libraries[i], workers, out->index, &errors[i]);
     }
+    if (count > 0) say_why(&libraries[0], workers, out->index, out->why, sizeof out->why);
   }
   for (size_t i = 0; libraries != NULL && i < count; i++) opc_elf_close(libraries[i].file);
   free(libraries);

@@ -2,16 +2,13 @@
 
 #include <errno.h>
 #include <glob.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/text.h"
-#include "inspect/elf_file.h"
 #include "supervise/process/torch_root.h"
-#include "supervise/process/worker_choice.h"
 
 /* ROOT/lib, and the folders that wheels put beside torch: site-packages/nvidia/PART/lib. */
 static char *library_path(const char *root) {
@@ -76,55 +73,116 @@ static opc_status_t find_worker(const char *wanted, opc_worker_plan_t *out, opc_
   return status;
 }
 
+/* The libtorch that the worker is run with. */
+static opc_status_t set_torch(opc_worker_plan_t *plan, const opc_worker_candidate_t *worker, opc_error_t *error) {
+  char root[PATH_MAX + 4];
+  memcpy(plan->torch_folder, worker->torch_folder, sizeof plan->torch_folder);
+  memcpy(plan->torch_how, worker->torch_how, sizeof plan->torch_how);
+  if (!worker->torch_offered) return OPC_OK;
+  snprintf(root, sizeof root, "%.*s", (int)(strrchr(worker->torch_folder, '/') - worker->torch_folder),
+           worker->torch_folder);
+  free(plan->library_path);
+  plan->library_path = library_path(root);
+  return plan->library_path != NULL ? OPC_OK : opc_out_of_memory(error);
+}
+
+static opc_status_t take_named_torch(const char *root, opc_worker_plan_t *out, opc_error_t *error) {
+  char probe[PATH_MAX];
+  snprintf(probe, sizeof probe, "%s/lib/libtorch_cpu.so", root);
+  if (access(probe, R_OK) != 0) {
+    return opc_error_set(error, OPC_ERR_USAGE,
+                         "--torch %s: no libtorch there (%s: %s); give the folder that has libtorch's lib/, such as "
+                         "site-packages/torch",
+                         root, probe, strerror(errno));
+  }
+  opc_torch_version_read(root, out->wanted);
+  snprintf(out->torch_folder, sizeof out->torch_folder, "%s/lib", root);
+  snprintf(out->torch_how, sizeof out->torch_how, "by --torch");
+  out->library_path = library_path(root);
+  return out->library_path != NULL ? OPC_OK : opc_out_of_memory(error);
+}
+
+/* With --torch it has its libtorch already. */
+static opc_status_t take_named_worker(const char *path, opc_worker_plan_t *out, opc_error_t *error) {
+  OPC_SCOPED(opc_workers_clear) opc_workers_t workers = {0};
+  if (access(path, X_OK) != 0)
+    return opc_error_set(error, OPC_ERR_NOT_FOUND, "%s cannot be executed: %s", path, strerror(errno));
+  out->program = opc_string_copy(path);
+  opc_status_t status = out->program != NULL ? OPC_OK : opc_out_of_memory(error);
+  if (status == OPC_OK) status = opc_workers_add(&workers, path, error);
+  if (status != OPC_OK || out->library_path != NULL) return status;
+  opc_torches_t torches;
+  opc_torches_find(&torches);
+  for (size_t i = 0; i < torches.count; i++)
+    opc_workers_offer(&workers, torches.items[i].root, torches.items[i].version, torches.items[i].how);
+  return set_torch(out, &workers.items[0], error);
+}
+
 opc_status_t opc_worker_plan(const char *worker, const char *torch_root, opc_worker_plan_t *out, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   memset(out, 0, sizeof *out);
-  if (torch_root != NULL) {
-    char probe[PATH_MAX];
-    snprintf(probe, sizeof probe, "%s/lib/libtorch_cpu.so", torch_root);
-    if (access(probe, R_OK) != 0) {
-      return opc_error_set(error, OPC_ERR_USAGE,
-                           "--torch %s: no libtorch there (%s: %s); give the folder that has libtorch's lib/, such as "
-                           "site-packages/torch",
-                           torch_root, probe, strerror(errno));
-    }
-    opc_torch_version_read(torch_root, out->wanted);
-    out->library_path = library_path(torch_root);
-    if (out->library_path == NULL) status = opc_out_of_memory(error);
-  }
-  if (status == OPC_OK && worker != NULL) {
-    out->program = opc_string_copy(worker);
-    if (out->program == NULL) status = opc_out_of_memory(error);
-    else if (access(worker, X_OK) != 0)
-      status = opc_error_set(error, OPC_ERR_NOT_FOUND, "%s cannot be executed: %s", worker, strerror(errno));
-  } else if (status == OPC_OK) {
-    status = find_worker(out->wanted, out, error);
-  }
+  if (torch_root != NULL) status = take_named_torch(torch_root, out, error);
+  if (status == OPC_OK)
+    status = worker != NULL ? take_named_worker(worker, out, error) : find_worker(out->wanted, out, error);
   if (status != OPC_OK) opc_worker_plan_clear(out);
   return status;
 }
 
-opc_status_t opc_worker_plan_choose(opc_worker_plan_t *plan, const char *const *libraries, size_t count,
-                                    opc_library_error_t *errors, opc_error_t *error) {
-  opc_workers_t workers = {0};
-  size_t index = 0;
-  char *folder = opc_string_format("%.*s", (int)(strrchr(plan->program, '/') - plan->program), plan->program),
-       *chosen = NULL;
-  opc_status_t status = folder != NULL ? opc_workers_find(folder, &workers, error) : opc_out_of_memory(error);
-  if (status == OPC_OK && workers.count == 0)
+opc_status_t opc_worker_plan_workers(const opc_worker_plan_t *plan, const opc_torches_t *torches, opc_workers_t *out,
+                                     opc_error_t *error) {
+  *out = (opc_workers_t){0};
+  OPC_SCOPED(opc_scope_free)
+  char *folder = opc_string_format("%.*s", (int)(strrchr(plan->program, '/') - plan->program), plan->program);
+  opc_status_t status = folder != NULL ? opc_workers_find(folder, out, error) : opc_out_of_memory(error);
+  if (status == OPC_OK && out->count == 0)
     status = opc_error_set(error, OPC_ERR_NOT_FOUND, "%s is gone: build it again", plan->program);
-  if (status == OPC_OK) status = opc_worker_choose(&workers, libraries, count, &index, errors, error);
-  if (status == OPC_OK) {
-    chosen = opc_string_copy(workers.items[index].program);
-    if (chosen == NULL) status = opc_out_of_memory(error);
-  }
-  if (status == OPC_OK) {
-    free(plan->program);
-    plan->program = chosen;
-  }
-  opc_workers_clear(&workers);
-  free(folder);
+  for (size_t i = 0; status == OPC_OK && i < torches->count; i++)
+    opc_workers_offer(out, torches->items[i].root, torches->items[i].version, torches->items[i].how);
   return status;
+}
+
+static opc_status_t no_torch(const opc_workers_t *workers, const opc_torches_t *torches, opc_error_t *error) {
+  OPC_SCOPED(opc_text_clear) opc_text_t known = {0}, there = {0};
+  for (size_t i = 0; i < workers->count; i++)
+    opc_text_addf(&known, "%s%s", i > 0 ? ", " : "",
+                  workers->items[i].version[0] != '\0' ? workers->items[i].version : "unknown");
+  for (size_t i = 0; i < torches->count; i++)
+    opc_text_addf(&there, "%s%s in %s (%s)", i > 0 ? ", " : "",
+                  torches->items[i].version[0] != '\0' ? torches->items[i].version : "an unknown version",
+                  torches->items[i].root, torches->items[i].how);
+  if (torches->count == 0)
+    return opc_error_set(error, OPC_ERR_NOT_FOUND,
+                         "no libtorch is installed here: install torch in the active Python environment (there are "
+                         "workers for %s), or name "
+                         "its folder with --torch",
+                         opc_text_c(&known));
+  return opc_error_set(
+      error, OPC_ERR_NOT_FOUND,
+      "no worker fits the libtorch that is installed here, %s: there are workers for %s. Install one of these, or "
+      "build a "
+      "worker from opcheck-c's sources (scripts/setup --torch=VERSION, or CMake's OPC_MORE_TORCH_ROOTS)",
+      opc_text_c(&there), opc_text_c(&known));
+}
+
+opc_status_t opc_worker_plan_choose(opc_worker_plan_t *plan, const char *const *libraries, size_t count,
+                                    opc_worker_choice_t *choice, opc_library_error_t *errors, opc_error_t *error) {
+  static const opc_torches_t none;
+  OPC_SCOPED(opc_workers_clear) opc_workers_t workers = {0};
+  opc_worker_choice_t own;
+  opc_torches_t torches;
+  if (choice == NULL) choice = &own;
+  *choice = (opc_worker_choice_t){0};
+  opc_torches_find(&torches);
+  opc_status_t status = opc_worker_plan_workers(plan, &none, &workers, error);
+  if (status == OPC_OK) status = opc_worker_choose(&workers, &torches, libraries, count, choice, errors, error);
+  if (status != OPC_OK) return status;
+  const opc_worker_candidate_t *chosen = &workers.items[choice->index];
+  if (chosen->torch_folder[0] == '\0') return no_torch(&workers, &torches, error);
+  char *program = opc_string_copy(chosen->program);
+  if (program == NULL) return opc_out_of_memory(error);
+  free(plan->program);
+  plan->program = program;
+  return set_torch(plan, chosen, error);
 }
 
 opc_status_t opc_worker_plan_check(const opc_worker_plan_t *plan, const char *torch_version, opc_error_t *error) {
@@ -136,31 +194,11 @@ opc_status_t opc_worker_plan_check(const opc_worker_plan_t *plan, const char *to
                        plan->wanted, plan->program, torch_version, plan->wanted, plan->wanted);
 }
 
-static bool has_torch(const char *folder) {
-  char probe[PATH_MAX];
-  return snprintf(probe, sizeof probe, "%s/libtorch_cpu.so", folder) < (int)sizeof probe && access(probe, R_OK) == 0;
-}
-
-void opc_worker_torch(const opc_worker_plan_t *plan, const char *torch_root, char folder[PATH_MAX], char version[16]) {
-  opc_elf_file_t *worker = NULL;
-  opc_error_t ignored;
-  folder[0] = version[0] = '\0';
-  if (torch_root != NULL) {
-    snprintf(folder, PATH_MAX, "%s/lib", torch_root);
-  } else if (opc_elf_open(plan->program, &worker, &ignored) == OPC_OK) {
-    for (const char *list = worker->runpath; list != NULL && *list != '\0' && !has_torch(folder);) {
-      size_t length = strcspn(list, ":");
-      snprintf(folder, PATH_MAX, "%.*s", (int)length, list);
-      list += length + (list[length] == ':');
-    }
-  }
-  opc_elf_close(worker);
-  if (!has_torch(folder)) {
-    folder[0] = '\0';
-    return;
-  }
-  char root[PATH_MAX];
-  snprintf(root, sizeof root, "%s/..", folder);
+void opc_worker_torch_version(const opc_worker_plan_t *plan, char version[16]) {
+  char root[PATH_MAX + 4];
+  version[0] = '\0';
+  if (plan->torch_folder[0] == '\0') return;
+  snprintf(root, sizeof root, "%s/..", plan->torch_folder);
   opc_torch_version_read(root, version);
 }
 

@@ -8,6 +8,18 @@
 #include "base/text.h"
 #include "inspect/elf_file.h"
 #include "inspect/library_search.h"
+#include "supervise/process/torch_root.h"
+
+/* path: of a libtorch_cpu.so. One of another version, on LD_LIBRARY_PATH say, is of no use. */
+static void take_torch(opc_worker_candidate_t *worker, const char *path, const char *how) {
+  char root[PATH_MAX], version[16];
+  const int length = (int)(strrchr(path, '/') - path);
+  snprintf(root, sizeof root, "%.*s/..", length, path);
+  opc_torch_version_read(root, version);
+  if (version[0] != '\0' && worker->version[0] != '\0' && strcmp(version, worker->version) != 0) return;
+  snprintf(worker->torch_folder, sizeof worker->torch_folder, "%.*s", length, path);
+  snprintf(worker->torch_how, sizeof worker->torch_how, "%s", how);
+}
 
 static void describe(opc_worker_candidate_t *worker) {
   static const char name[] = "/opcheck-worker-";
@@ -18,13 +30,29 @@ static void describe(opc_worker_candidate_t *worker) {
   if (version != NULL) snprintf(worker->version, sizeof worker->version, "%s", version + sizeof name - 1);
   if (opc_elf_open(worker->real, &file, &ignored) != OPC_OK) return; /* starting this worker will report the error */
   opc_library_find(file, "libtorch_cpu.so", NULL, &torch);
-  if (torch.how != OPC_FOUND_NOWHERE)
-    snprintf(worker->torch_folder, sizeof worker->torch_folder, "%.*s", (int)(strrchr(torch.path, '/') - torch.path),
-             torch.path);
+  if (torch.how != OPC_FOUND_NOWHERE) take_torch(worker, torch.path, opc_found_words(torch.how));
+  if (torch.how == OPC_FOUND_LIBRARY_PATH && worker->torch_folder[0] == '\0') {
+    opc_library_find_by_runpath(file, "libtorch_cpu.so", &torch);
+    if (torch.how != OPC_FOUND_NOWHERE) take_torch(worker, torch.path, opc_found_words(torch.how));
+    worker->torch_offered = worker->torch_folder[0] != '\0'; /* before what LD_LIBRARY_PATH has */
+  }
   opc_elf_close(file);
 }
 
-static opc_status_t add_worker(opc_workers_t *workers, const char *path, opc_error_t *error) {
+void opc_workers_offer(opc_workers_t *workers, const char *root, const char *version, const char *how) {
+  for (size_t i = 0; i < workers->count; i++) {
+    opc_worker_candidate_t *worker = &workers->items[i];
+    char folder[PATH_MAX];
+    if (worker->torch_folder[0] != '\0' || version[0] == '\0') continue;
+    if (worker->version[0] != '\0' && strcmp(worker->version, version) != 0) continue;
+    if (snprintf(folder, sizeof folder, "%s/lib", root) >= (int)sizeof folder) continue;
+    memcpy(worker->torch_folder, folder, sizeof folder);
+    snprintf(worker->torch_how, sizeof worker->torch_how, "%s", how);
+    worker->torch_offered = true;
+  }
+}
+
+opc_status_t opc_workers_add(opc_workers_t *workers, const char *path, opc_error_t *error) {
   char *real = realpath(path, NULL);
   if (real == NULL) return OPC_OK; /* a link to a tree that is gone */
   for (size_t i = 0; i < workers->count; i++) {
@@ -55,7 +83,7 @@ opc_status_t opc_workers_find(const char *folder, opc_workers_t *out, opc_error_
     snprintf(pattern, sizeof pattern, "%s/%s", folder, patterns[p]);
     if (glob(pattern, 0, NULL, &found) == 0) {
       for (size_t i = 0; status == OPC_OK && i < found.gl_pathc; i++)
-        status = add_worker(out, found.gl_pathv[i], error);
+        status = opc_workers_add(out, found.gl_pathv[i], error);
     }
     globfree(&found);
   }

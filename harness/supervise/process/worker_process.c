@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/old_glibc.h"
 #include "memory/heap_pages.h"
 #include "memory/scratch_memory.h"
 #include "supervise/process/cuda_plan.h"
@@ -59,8 +59,8 @@ static bool pidfd_wait(int pidfd, int milliseconds) {
 void opc_pidfd_kill(int pidfd, pid_t pid) {
   if (pidfd < 0) return;
   /* While the process exists, reaped or not, no other process has its number. Signal 0 asks whether it exists. */
-  if (pid > 0 && pidfd_send_signal(pidfd, 0, NULL, 0) == 0 && getpgid(pid) == pid) (void)kill(-pid, SIGKILL);
-  (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
+  if (pid > 0 && opc_pidfd_signal(pidfd, 0) == 0 && getpgid(pid) == pid) (void)kill(-pid, SIGKILL);
+  (void)opc_pidfd_signal(pidfd, SIGKILL);
 }
 
 /* Added to the user's own settings. If they are too long, malloc does not fill small blocks: the run finds less, and
@@ -168,7 +168,7 @@ static opc_status_t launch(const opc_worker_command_t *command, const char *batc
   int number = errno;
   free(arguments);
   *out_pid = pid;
-  *out_pidfd = pid > 0 ? pidfd_open(pid, 0) : -1;
+  *out_pidfd = pid > 0 ? opc_pidfd_open(pid) : -1;
   if (pid > 0 && *out_pidfd >= 0) return OPC_OK;
   if (pid > 0) {
     number = errno;

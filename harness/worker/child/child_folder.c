@@ -11,6 +11,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/old_glibc.h"
+
+#ifndef SYS_close_range
+#define SYS_close_range 436 /* Linux 5.9; older headers do not name it */
+#endif
+
 enum { OLD_KERNEL_FDS = 4096, LOOK_AGAIN_MS = 200 };
 
 static char scratch_root[PATH_MAX];
@@ -34,7 +40,7 @@ static _Noreturn void janitor_run(pid_t worker) {
   if (chdir("/") != 0) _exit(1);
   if (syscall(SYS_close_range, 0u, ~0u, 0u) != 0)
     for (int fd = 0; fd < OLD_KERNEL_FDS; fd++) close(fd);
-  struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, worker, 0u), .events = POLLIN};
+  struct pollfd ended = {.fd = opc_pidfd_open(worker), .events = POLLIN};
   /* Also checks its parent: before the pidfd was open, the number may have been reused for another process, and
    * Valgrind has no pidfds. */
   while (getppid() == worker) (void)poll(&ended, ended.fd >= 0, ended.fd >= 0 ? -1 : LOOK_AGAIN_MS);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/old_glibc.h"
 #include "bridge/api/bridge.h"
 #include "bridge/api/prepare.h"
 #include "worker/child/child_folder.h"
@@ -98,7 +99,7 @@ static bool judge_message(const opc_package_model_t *model, const char *words, o
 static bool judge_death(int status, opc_package_failure_t *failure) {
   char text[OPC_ERROR_MESSAGE_SIZE];
   int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  const char *name = number ? sigabbrev_np(number) : NULL;
+  const char *name = number ? opc_signal_abbreviation(number) : NULL;
   if (number == SIGILL) {
     return fail(failure, "instruction_set",
                 "its compiled code has an instruction that this processor does not know (SIGILL while it loads): "

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/old_glibc.h"
 #include "memory/heap_pages.h"
 #include "memory/valgrind_requests.h"
 #include "model/json/json_write.h"
@@ -101,7 +102,7 @@ static opc_status_t serve_fork(fork_server_t *fork_server, const json_t *command
     child->id = id;
     child->next = fork_server->children;
     fork_server->children = child;
-    int pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0u);
+    int pidfd = opc_pidfd_open(child->pid);
     told = tell(fork_server, json_pack("{s:s, s:I, s:i}", "t", "forked", "child", id, "pid", (int)child->pid), pidfd,
                 error);
     if (pidfd >= 0) close(pidfd);

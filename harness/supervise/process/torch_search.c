@@ -1,0 +1,109 @@
+#include "supervise/process/torch_search.h"
+
+#include <glob.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "supervise/process/torch_root.h"
+
+static void add(opc_torches_t *torches, const char *root, const char *how) {
+  char probe[PATH_MAX + 32];
+  char *real = realpath(root, NULL);
+  snprintf(probe, sizeof probe, "%s/lib/libtorch_cpu.so", root);
+  bool wanted = real != NULL && strlen(real) < PATH_MAX && torches->count < OPC_TORCHES && access(probe, R_OK) == 0;
+  for (size_t i = 0; wanted && i < torches->count; i++) wanted = strcmp(torches->items[i].root, real) != 0;
+  if (wanted) {
+    opc_torch_t *torch = &torches->items[torches->count++];
+    snprintf(torch->root, sizeof torch->root, "%s", real);
+    snprintf(torch->how, sizeof torch->how, "%s", how);
+    opc_torch_version_read(torch->root, torch->version);
+  }
+  free(real);
+}
+
+static void add_matches(opc_torches_t *torches, const char *how, const char *folder, const char *pattern) {
+  char whole[PATH_MAX + 64];
+  glob_t found = {0};
+  snprintf(whole, sizeof whole, "%s/%s", folder, pattern);
+  if (glob(whole, GLOB_ONLYDIR, NULL, &found) == 0) {
+    for (size_t i = 0; i < found.gl_pathc; i++) add(torches, found.gl_pathv[i], how);
+  }
+  globfree(&found);
+}
+
+/* prefix: what Python calls sys.prefix. Debian's own packages are in dist-packages. */
+static void add_prefix(opc_torches_t *torches, const char *prefix, const char *how) {
+  add_matches(torches, how, prefix, "lib/python3*/site-packages/torch");
+  add_matches(torches, how, prefix, "lib/python3*/dist-packages/torch");
+  add_matches(torches, how, prefix, "local/lib/python3*/dist-packages/torch");
+}
+
+/* SITE/opcheck_c/bin/opcheck-c: torch is in SITE too. */
+static void add_beside_program(opc_torches_t *torches) {
+  static const char *const names[] = {"/site-packages/", "/dist-packages/"};
+  char self[PATH_MAX], root[PATH_MAX + 8];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  self[length > 0 ? length : 0] = '\0';
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *at = strstr(self, names[i]);
+    if (at == NULL) continue;
+    snprintf(root, sizeof root, "%.*storch", (int)(at - self + (ptrdiff_t)strlen(names[i])), self);
+    add(torches, root, "beside opcheck-c");
+  }
+}
+
+static void add_environment(opc_torches_t *torches, const char *variable) {
+  const char *prefix = getenv(variable);
+  char how[64];
+  if (prefix == NULL || prefix[0] == '\0') return;
+  snprintf(how, sizeof how, "in %s", variable);
+  add_prefix(torches, prefix, how);
+}
+
+/* A link to another Python has that one's packages, unless it belongs to a virtual environment. */
+static void add_python(opc_torches_t *torches, const char *folder) {
+  char path[PATH_MAX + 16], prefix[PATH_MAX + 16], probe[PATH_MAX + 64], how[PATH_MAX + 32];
+  snprintf(path, sizeof path, "%s/python3", folder);
+  if (access(path, X_OK) != 0) return;
+  snprintf(how, sizeof how, "of %s", path);
+  snprintf(prefix, sizeof prefix, "%s/..", folder);
+  add_prefix(torches, prefix, how);
+  snprintf(probe, sizeof probe, "%s/pyvenv.cfg", prefix);
+  char *real = access(probe, F_OK) != 0 ? realpath(path, NULL) : NULL,
+       *slash = real != NULL ? strrchr(real, '/') : NULL;
+  if (slash != NULL) {
+    snprintf(prefix, sizeof prefix, "%.*s/..", (int)(slash - real), real);
+    add_prefix(torches, prefix, how);
+  }
+  free(real);
+}
+
+static void add_path(opc_torches_t *torches) {
+  for (const char *list = getenv("PATH"); list != NULL && *list != '\0';) {
+    char folder[PATH_MAX];
+    const size_t length = strcspn(list, ":");
+    if (length > 0 && length < sizeof folder) {
+      snprintf(folder, sizeof folder, "%.*s", (int)length, list);
+      add_python(torches, folder);
+    }
+    list += length + (list[length] == ':');
+  }
+}
+
+static void add_user(opc_torches_t *torches) {
+  const char *home = getenv("HOME");
+  if (home != NULL && home[0] == '/')
+    add_matches(torches, "in the user's packages", home, ".local/lib/python3*/site-packages/torch");
+}
+
+void opc_torches_find(opc_torches_t *out) {
+  out->count = 0;
+  add_beside_program(out);
+  add_environment(out, "VIRTUAL_ENV");
+  add_environment(out, "CONDA_PREFIX");
+  add_path(out);
+  add_user(out);
+}

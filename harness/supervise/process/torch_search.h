@@ -1,0 +1,27 @@
+/* The libtorches that are installed on this machine, as Python's packages: beside opcheck-c itself (it was installed
+ * with pip), in the active environment (VIRTUAL_ENV, CONDA_PREFIX), for each python3 on the PATH, and in the user's own
+ * folder. No Python is started.
+ *
+ * Ownership: plain structs. Threads, fork: no shared state; reads the environment. */
+#ifndef OPC_SUPERVISE_PROCESS_TORCH_SEARCH_H
+#define OPC_SUPERVISE_PROCESS_TORCH_SEARCH_H
+
+#include <limits.h>
+#include <stddef.h>
+
+enum { OPC_TORCHES = 16 }; /* any more are left out */
+
+typedef struct opc_torch {
+  char root[PATH_MAX];     /* the folder with lib/ */
+  char version[16];        /* "2.11"; "": unknown */
+  char how[PATH_MAX + 32]; /* how it was found: "in VIRTUAL_ENV" */
+} opc_torch_t;
+
+typedef struct opc_torches {
+  opc_torch_t items[OPC_TORCHES]; /* in the order of the list above, without duplicates */
+  size_t count;
+} opc_torches_t;
+
+void opc_torches_find(opc_torches_t *out);
+
+#endif
