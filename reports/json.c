@@ -1,4 +1,4 @@
-/* The JSON report, `opcheck-c/report/1` (users' programs read it). Streamed: one list object per line. */
+/* The JSON report, `opcheck-c/report/1` (users' programs read it). Streamed: each object of a list has its own line. */
 #include <stdlib.h>
 #include <string.h>
 

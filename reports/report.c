@@ -36,7 +36,7 @@ static opc_status_t write_stream(const opc_report_t *report, const opc_report_so
   return status;
 }
 
-/* A rename cannot replace a pipe or a device: it is written to directly, once. */
+/* A rename would replace a pipe or a device by a file. So this function writes to it directly, once. */
 static opc_status_t write_special(const opc_report_t *report, const opc_report_source_t *source, const char *target,
                                   opc_error_t *error) {
   FILE *stream = fopen(target, "we");

@@ -15,15 +15,15 @@ typedef struct terminal {
   const opc_screen_t *screen;
   opc_rule_table_t rules;
   bool brief;    /* one line per operator */
-  bool crowded;  /* one line per finding, except for the first of a rule; operators without findings are only counted */
-  uint64_t good; /* operators without findings */
+  bool crowded;  /* one line per finding, except for the first few of a rule; good operators are only counted */
+  uint64_t good; /* operators without findings of which a call proved something; counted if crowded */
 } terminal_t;
 
 enum {
   DETAILED_OPERATORS = 20, /* beyond this, one line each: readers look for the findings */
-  FINDING_OPERATORS = 30,  /* beyond this, a rule is explained with its first findings and summed up in the end */
+  FINDING_OPERATORS = 30,  /* beyond this, a rule's first findings are shown in full, the others on one line each */
   DETAILED_OF_RULE = 2,
-  RULES_SUMMED = 8 /* operators with findings from which on the rules are summed up */
+  RULES_SUMMED = 8 /* if more operators than this have findings, a table sums up the rules at the end */
 };
 
 static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
@@ -56,7 +56,7 @@ static void show_also(const opc_screen_t *screen, const json_t *also) {
   }
 }
 
-/* repeated: the finding before explained the same rule. */
+/* repeated: an earlier finding explained the same rule. */
 static void show_finding(const opc_screen_t *screen, const opc_digest_finding_t *finding, const json_t *op,
                          bool repeated) {
   const json_t *record = finding->record, *evidence = json_object_get(record, "evidence");

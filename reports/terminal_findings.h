@@ -1,4 +1,4 @@
-/* `run --verbose`: every finding (one an operator and rule), and the result for each operator. Streamed from the
+/* `run --verbose`: every finding (one per operator and rule), and the result for each operator. Streamed from the
  * journal.
  *
  * Ownership: everything stays the caller's. Threads: one. Errors of the stream are the caller's to ask for (ferror). */

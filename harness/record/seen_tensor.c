@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "record/recorder.h"
 
-enum { INTEGERS_A_FLOAT = 16 }; /* integers are indices: so this many more of them are kept */
+enum { INTEGERS_A_FLOAT = 16 }; /* integers are indices: this many times as many of them are kept */
 
 /* ---- numbers ---- */
 

@@ -100,7 +100,8 @@ static void load_observer(const char *torch_file) {
     snprintf(path, sizeof path, "%s/" OPC_RECORD_OBSERVER ".so", settings.observers);
   opc_record_settings_clear(&settings);
 
-  /* The observer's needs must be loaded under these names. Otherwise a second libtorch would be loaded. */
+  /* The libraries that the observer needs must be loaded under these names. Otherwise it would load a second libtorch
+   * with them. */
   void *torch = libc_dlopen()("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD),
        *c10 = libc_dlopen()("libc10.so", RTLD_LAZY | RTLD_NOLOAD);
   void *observer = torch && c10 ? libc_dlopen()(path, RTLD_NOW | RTLD_LOCAL) : NULL;

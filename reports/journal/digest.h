@@ -1,4 +1,4 @@
-/* Summary of one operator's results: one finding a rule, counts a check, skips by reason, which dtypes it takes.
+/* Summary of one operator's results: one finding per rule, counts per check, skips by reason, which dtypes it takes.
  *
  * Ownership: opc_digest_clear. Threads: one. Sizes are bounded by the number of rules, checks, reasons and dtypes, not
  * by that of the results. */

@@ -12,7 +12,8 @@
  *    "search":{…},                what the search did (opc_search_to_json of search/engine/search.h), "cpu_seconds",
  *                                 "seconds"; left out if there was no search
  *    "relations":{"samples":{NAME:[…]},"tries":N,"seconds":S},
- *                                 the relations between the samples' arguments, and what learning them took
+ *                                 the relations between the samples' arguments (as in sample files), and what
+ *                                 learning them took; left out if nothing is known and nothing was tried
  *    "recipe":"FILE:LINE"}        the recipe that the search followed; left out if there was none
  *   {"t":"suspect",…}             a finding before its confirmation, or a case that was skipped because of one. Counts
  *                                 only if no result of that case follows: the run stopped early

@@ -21,7 +21,7 @@ void opc_interrupt_begin(void) {
   sigaction(SIGINT, &stop, &before_int); /* without SA_RESTART: a waiting poll ends */
   sigaction(SIGTERM, &stop, &before_term);
   sigaction(SIGPIPE, &ignore, &before_pipe);
-  sigaction(SIGXFSZ, &ignore, &before_size); /* a journal beyond the limit is an error, not a death */
+  sigaction(SIGXFSZ, &ignore, &before_size); /* a write beyond the limit then fails with EFBIG */
 }
 
 void opc_interrupt_end(void) {

@@ -147,7 +147,8 @@ static bool is_own_call(const scene_t *scene) {
 /* The layout follows: "sliced and require grad". */
 static const char other_layout[] = "the operator on inputs that are ";
 
-/* A check made this call with other arguments than the case's. The voucher for the case's does not cover these. */
+/* A check made this call with other arguments than the case has. Whoever vouches for the case's arguments does not
+ * vouch for these. */
 static bool has_other_arguments(const char *phase) {
   static const char *const others[] = {"the float64 reference", "the operator on ", "the operator with ", "a call on ",
                                        "a call with other"};

@@ -62,7 +62,7 @@ static bool is_settled(const opc_task_t *task, const json_t *result) {
   return settled;
 }
 
-/* The child that produced the held result is still alive after it. The result is final, or a suspect. */
+/* The held result stands: its child did not die before another case began. It is final, or a suspect. */
 static opc_status_t settle(opc_task_t *task, opc_error_t *error) {
   json_t *result = task->held;
   if (result == NULL) return OPC_OK;
@@ -171,7 +171,7 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   else if (status == OPC_OK) status = opc_suspects_add(task, result, error);
   else json_decref(result);
   if (status == OPC_OK) status = opc_case_id_parse(blamed, &id, error);
-  /* An aggregating case has no arguments of its own. After it returns, nobody knows whether these arguments are to
+  /* An aggregating case has no arguments of its own. If the operator had already returned, its arguments need not be to
    * blame. */
   if (status == OPC_OK)
     status = opc_known_crashes_note(task, &id, crash, !after && crash->own_call && id.sample[0] != '\0',

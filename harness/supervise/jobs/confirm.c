@@ -127,8 +127,8 @@ static bool wants_control(const opc_task_t *task, const json_t *result, char out
   return true;
 }
 
-/* A finding of a case on the unmodified sample with the case's own arguments. The check itself may have called with
- * others. */
+/* A finding of a case on the unmodified sample, with the case's own arguments. A finding with "variants" in its
+ * evidence does not count: the check itself called the operator with variants of the sample. */
 static bool is_of_sample(const opc_suspect_t *suspect, opc_case_id_t *out_id) {
   const json_t *result = suspect->result;
   if (opc_case_id_parse(opc_json_text_of(result, "case"), out_id, NULL) != OPC_OK) return false;
@@ -319,7 +319,7 @@ static opc_status_t evaluate(opc_task_t *task, opc_error_t *error) {
     return OPC_OK;
   }
   if (again && task->step == STEP_ALONE) return conclude_confirmed(task, error);
-  /* It was slow but did not hang. The outcome with all its time is its result. */
+  /* It was slow but did not hang: the outcome of this run is its result. */
   if (task->step == STEP_ALONE && is_hang(suspect->result) && task->outcome != NULL && !task->in_company)
     return conclude_slow(task, error);
   opc_task_release(task);

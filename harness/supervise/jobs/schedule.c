@@ -14,7 +14,7 @@
 
 enum { LINES_A_TURN = 512, LINES_AT_END = 65536, POLL_MILLISECONDS = 200, IDLE_DEATHS_MAX = 3, FDS_A_CHILD = 3 };
 static const double progress_seconds = 0.25;
-static const double reap_seconds = 10; /* the worker must report a killed child within */
+static const double reap_seconds = 10; /* within this time the worker must report the end of a killed child */
 
 typedef struct schedule {
   opc_session_t *session;
@@ -342,7 +342,7 @@ static void wait_for_something(schedule_t *schedule) {
 }
 
 static bool is_finished(const schedule_t *schedule) {
-  /* Waits for the last children: they have 2 s to leave. */
+  /* The last children must be gone too: they have 2 s to leave. */
   return schedule->running_count == 0 && schedule->exclusive_count == 0 && schedule->next == schedule->operator_count &&
          schedule->child_count == 0;
 }

@@ -116,8 +116,8 @@ static opc_status_t add_to_library(opc_task_t *task, int round, opc_error_t *err
   return status;
 }
 
-/* Puts them in front of the others. An operator that crashes on the others would be given up before these are
- * reported. */
+/* Puts the unchecked samples in front of the others. An operator that crashes on the others would be given up before
+ * the unchecked samples are reported. */
 static opc_status_t put_unchecked_first(opc_task_t *task, opc_error_t *error) {
   opc_sample_set_t set = {0};
   opc_status_t status = opc_search_unchecked(task->search, &set, error);
@@ -157,7 +157,8 @@ opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   found->clean = clean && !unstable;
   const bool on_cpu = strcmp(opc_search_device(task->session, task->op), OPC_MODE_CPU) == 0;
   found->wants_cuda |= !found->clean && opc_search_wants_cuda(task->search);
-  const bool goes_on = on_cpu && strcmp(opc_search_device(task->session, task->op), OPC_MODE_CPU) != 0; /* elsewhere */
+  /* Another device: the next round searches there. */
+  const bool goes_on = on_cpu && strcmp(opc_search_device(task->session, task->op), OPC_MODE_CPU) != 0;
   found->over = found->clean || (impossible && !goes_on);
   opc_search_free(task->search);
   task->search = NULL;

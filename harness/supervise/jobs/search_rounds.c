@@ -94,7 +94,7 @@ opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t 
   }
   session->searching = false;
   session->operators_done = 0;
-  opc_search_library_free(session->library); /* the checks hold the samples */
+  opc_search_library_free(session->library); /* session->found holds the samples for the checks */
   session->library = NULL;
   free(batch);
   return status;

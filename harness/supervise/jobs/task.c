@@ -50,7 +50,8 @@ static opc_status_t take_samples(opc_task_t *task, opc_error_t *error) {
   return status == OPC_OK && task->samples.count == 0 ? take_found(task, error) : status;
 }
 
-/* What is known about the samples' arguments, and the effort to learn it; NULL: nothing is known. */
+/* What is known about the samples' arguments, and the effort to learn it; NULL: nothing is known, and nothing was
+ * tried. */
 static json_t *relations_of(const opc_task_t *task) {
   json_t *known = json_object();
   bool any = false;
@@ -223,7 +224,7 @@ void opc_task_child_lost(opc_task_t *task) {
   task->in_company = false;
 }
 
-/* The first entries of a list that has grown since then. */
+/* The first `count` entries: the list as it was before it grew. */
 static json_t *first_of(const json_t *list, size_t count) {
   json_t *first = json_array();
   for (size_t i = 0; i < count; i++) json_array_append(first, json_array_get(list, i));

@@ -427,7 +427,7 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
   if (status == OPC_OK) status = choose_worker(options, out, error);
   if (status == OPC_OK && strcmp(mode, OPC_MODE_CPU) != 0) status = plan_cuda(out, error);
   if (status == OPC_OK) status = order_libraries(out, error);
-  /* Each attempt that fails leaves out one library. If none is left, no worker is needed. */
+  /* Each attempt that fails makes the next one leave out one more library. If none is left, no worker is needed. */
   for (bool ready = false; status == OPC_OK && !ready && any_left(out);) {
     forget_registrations(out);
     status = attempt_load(options, out, &ready, error);

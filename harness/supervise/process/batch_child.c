@@ -127,7 +127,7 @@ static double cpu_used(pid_t pid) {
   return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
 }
 
-/* True if one of its threads could run now. */
+/* True if one of its threads runs, or waits for a processor or in the kernel (state D, such as for a disk). */
 static bool is_runnable(pid_t pid) {
   char path[64], line[512];
   bool runnable = false;
@@ -182,8 +182,8 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
     limit = child->closed_at + closed_seconds * child->pace;
     cause = OPC_END_CHANNEL;
   } else if (child->crash_record->running == 1) {
-    /* The child can write the crash record. A start in the future, or before its last known begin of a case, gives it
-     * no extra time. */
+    /* The child can write the crash record. A start in the future, or before the child was opened, gives it no extra
+     * time: the time then counts from when the child was last heard. */
     double started = (double)child->crash_record->started_ns * 1e-9;
     if (started > now || started < child->opened) started = child->heard;
     limit = started + case_seconds;

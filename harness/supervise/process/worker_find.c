@@ -26,8 +26,8 @@ static char *library_path(const char *root) {
   return opc_text_take(&path);
 }
 
-/* The worker of a folder for libtorch `wanted` ("": the first); new string. A worker without a known version also
- * counts. NULL: none. */
+/* The worker of a folder for libtorch `wanted` ("": the first); new string. If none has that version: one whose version
+ * is unknown. NULL: none. */
 static opc_status_t take_worker(const char *folder, const char *wanted, opc_text_t *there, char **out,
                                 opc_error_t *error) {
   opc_workers_t workers;

@@ -433,7 +433,7 @@ static opc_status_t run(opc_session_t *session, opc_run_options_t *own, int *out
   if (status == OPC_OK) status = begin_journal(session, error);
   if (status == OPC_OK) status = choose_architecture(session, own, error);
   if (status == OPC_OK && options->memcheck) status = opc_memcheck_new(&session->memcheck, error);
-  /* Without a device the run reports that, and needs nothing else. */
+  /* Without a device the run only reports that, and does not need compute-sanitizer. */
   if (status == OPC_OK && options->sanitize != NULL && has_device(session, "cuda"))
     status = opc_sanitize_new(options->sanitize, options->libraries, options->library_count, &session->sanitize, error);
   if (status == OPC_OK) status = opc_load(options, mode_of(session), session->memcheck, &session->loaded, error);

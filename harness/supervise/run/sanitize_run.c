@@ -39,7 +39,7 @@ typedef struct outcome {
   char crashed_case[OPC_CRASH_RECORD_CASE_SIZE]; /* "": none ran */
   opc_crash_t crash;
   opc_sanitize_records_t records;
-  char *lost; /* why its report is unusable; NULL: it is complete */
+  char *lost; /* why the report is unusable; NULL: it can be used, or none is needed (a crash, or no call) */
 } outcome_t;
 
 static void outcome_clear(outcome_t *outcome) {

@@ -76,13 +76,13 @@ static bool is_base_broken(const json_t *evidence) {
   return json_is_true(json_object_get(json_object_get(evidence, "base"), "broken"));
 }
 
-/* If the sample itself shows the same, the variant's changed argument is not to blame. */
 /* "x.scalar": another number of dimensions for x alone. */
 static bool has_other_rank(const char *variant) {
   const char *transformation = strrchr(variant, '.');
   return transformation != NULL && strcmp(transformation, ".scalar") == 0 && strncmp(variant, "all.", 4) != 0;
 }
 
+/* If the sample itself shows the same, the variant's changed argument is not to blame. */
 static void note_unchecked(json_t *result, const opc_case_id_t *id, const char *rule, const char *seen) {
   json_t *evidence = json_object_get(result, "evidence");
   char *argument = is_base_broken(evidence) ? NULL : varied_argument(id->variant);
@@ -103,8 +103,8 @@ void opc_result_judge(json_t *result, const opc_case_id_t *id, bool untrusted_in
                                  .untrusted_input = untrusted_input};
   size_t i;
   char rule[64];
-  /* If the sample itself is broken, its variants count as much as it does. This does not apply to a sample that nobody
-   * vouches for. */
+  /* What a variant of a broken sample shows is judged as on the sample itself. This does not apply to a sample that a
+   * search found: nobody vouches for it. */
   if (asked.standing.voucher != OPC_VOUCHER_SEARCHED && is_base_broken(evidence))
     asked.standing.change = OPC_INPUT_SAME_VALUES;
   if (asked.standing.voucher == OPC_VOUCHER_NONE || opc_json_text_of(result, "rule") == NULL) return;

@@ -100,7 +100,7 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   return opc_text_take(&line);
 }
 
-/* An expected failure becomes a skip. A pass that was expected to fail becomes a failure. */
+/* An expected failure becomes a skip. A pass of a case that was expected to fail becomes a failure. */
 static void apply_xfail(opc_session_t *session, json_t *result, const char *id, opc_verdict_kind_t *verdict) {
   bool finding = *verdict == OPC_VERDICT_FAIL || *verdict == OPC_VERDICT_ERROR;
   if (!finding && *verdict != OPC_VERDICT_PASS) return;

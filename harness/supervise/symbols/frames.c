@@ -159,7 +159,7 @@ static void resolve_access(json_t *access, opc_symboliser_t *symboliser, const o
   free(frames);
 }
 
-/* Adds the place to the rule's text, unless it has one, and any further remark. */
+/* Adds the place and the remark to the text of the rule, if no other access has added them yet. */
 static void add_place(json_t *holder, json_t *told, const char *rule, const opc_text_t *place, const char *remark) {
   const char *own = json_string_value(json_object_get(holder, "rule")),
              *message = json_string_value(json_object_get(holder, "message"));

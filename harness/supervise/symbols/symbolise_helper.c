@@ -1,4 +1,5 @@
-/* The process that uses libdw. Its input can crash it; it is then asked once more. */
+/* The process that uses libdw. Its input can crash it: that question gets no answer, and one more process is started
+ * for the next question. */
 #include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>

@@ -140,7 +140,7 @@ static void add_chain(opc_text_t *out, const json_t *frames) {
   }
 }
 
-/* Errors before the first case, or after the last one at the process's end. */
+/* Notes errors outside of cases (before, between and after them), and leaks, which show at the process's end. */
 static opc_status_t note_file(rest_t *rest, const char *path, opc_error_t *error) {
   enum { NOTES_MAX = 8 };
   OPC_SCOPED(opc_memcheck_errors_clear) opc_memcheck_errors_t errors = {0};

@@ -88,8 +88,8 @@ opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_ch
   opc_status_t status = process != NULL ? opc_memcheck_read(memcheck, child, process, error) : opc_out_of_memory(error);
   if (status == OPC_OK && listed) status = hits_of_list(memcheck, child, process, out, error);
   if (status == OPC_OK && out->count == 0) status = opc_memcheck_hits_of_number(process, number, out, error);
-  /* Valgrind lists errors only a limited number of times. After that a case may have errors only at known places;
-   * nobody knows which. */
+  /* The child has Valgrind list its errors only a limited number of times (worker/child/valgrind_case.c). After that a
+   * case may have errors only at known places; nobody knows at which. */
   if (status == OPC_OK && out->count == 0 && !listed && process->errors.count > 0)
     status = add_hit(out, &process->errors.items[process->errors.count - 1], errors, error);
   if (status == OPC_OK && out->count == 0)

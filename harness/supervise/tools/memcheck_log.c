@@ -102,7 +102,8 @@ bool opc_memcheck_log_unknown_instruction(const char *path, pid_t pid, uint64_t 
     char *last = NULL; /* the bytes come right before, in lines without the process's number */
     while (!found && log_next(&reader)) {
       const char *told = strstr(reader.line, unhandled), *at = reader.own ? strstr(reader.text, unrecognised) : NULL;
-      if (told != NULL) told = strstr(told, "0x"); /* "bytes: 0x62 0xF1…"; or with words "0x1e214108" */
+      /* "bytes: 0x62 0xF1…"; on a processor whose instructions are words: "0x1e214108" */
+      if (told != NULL) told = strstr(told, "0x");
       found =
           at != NULL && last != NULL && (address == 0 || strtoull(at + sizeof unrecognised - 1, NULL, 16) == address);
       if (found) opc_text_add(bytes, last);

@@ -17,7 +17,7 @@
 
 enum { TENSORS_MAX = 256 };
 
-/* The tensors announced since the case began: newer ones replace older ones at the same address. */
+/* The tensors announced since the case began. The newest comes first in a search: memory may be used again. */
 typedef struct announced {
   uint64_t number; /* of the case */
   struct {
@@ -164,8 +164,8 @@ static bool read_elements(xmlTextReader *reader, scan_t *scan) {
   return fine;
 }
 
-/* Loads the file up to its last complete element and appends its end tag. A reader that meets an unexpected end of file
- * drops what it has not returned yet. */
+/* Loads the file up to the end of its last complete element, and adds the end tag of the root. A reader that meets an
+ * unexpected end of file drops what it has not returned yet. */
 static opc_status_t load_file(const char *path, opc_text_t *out, opc_error_t *error) {
   enum { FILE_MAX = 256 << 20 };
   static const char *const ends[] = {"\n</error>\n", "\n</clientmsg>\n", "\n</status>\n"};
