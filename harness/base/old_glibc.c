@@ -21,12 +21,12 @@ extern struct mallinfo2 mallinfo2(void) __attribute__((weak));
 #endif
 
 static const char *const abbreviations[] = {
-    [SIGHUP] = "HUP",   [SIGINT] = "INT",   [SIGQUIT] = "QUIT", [SIGILL] = "ILL",     [SIGTRAP] = "TRAP",
-    [SIGABRT] = "ABRT", [SIGBUS] = "BUS",   [SIGFPE] = "FPE",   [SIGKILL] = "KILL",   [SIGUSR1] = "USR1",
-    [SIGSEGV] = "SEGV", [SIGUSR2] = "USR2", [SIGPIPE] = "PIPE", [SIGALRM] = "ALRM",   [SIGTERM] = "TERM",
-    [SIGCHLD] = "CHLD", [SIGCONT] = "CONT", [SIGSTOP] = "STOP", [SIGTSTP] = "TSTP",   [SIGTTIN] = "TTIN",
-    [SIGTTOU] = "TTOU", [SIGURG] = "URG",   [SIGXCPU] = "XCPU", [SIGXFSZ] = "XFSZ",   [SIGVTALRM] = "VTALRM",
-    [SIGPROF] = "PROF", [SIGWINCH] = "WINCH", [SIGIO] = "POLL", [SIGPWR] = "PWR",     [SIGSYS] = "SYS",
+    [SIGHUP] = "HUP",      [SIGINT] = "INT",     [SIGQUIT] = "QUIT", [SIGILL] = "ILL",   [SIGTRAP] = "TRAP",
+    [SIGABRT] = "ABRT",    [SIGBUS] = "BUS",     [SIGFPE] = "FPE",   [SIGKILL] = "KILL", [SIGUSR1] = "USR1",
+    [SIGSEGV] = "SEGV",    [SIGUSR2] = "USR2",   [SIGPIPE] = "PIPE", [SIGALRM] = "ALRM", [SIGTERM] = "TERM",
+    [SIGCHLD] = "CHLD",    [SIGCONT] = "CONT",   [SIGSTOP] = "STOP", [SIGTSTP] = "TSTP", [SIGTTIN] = "TTIN",
+    [SIGTTOU] = "TTOU",    [SIGURG] = "URG",     [SIGXCPU] = "XCPU", [SIGXFSZ] = "XFSZ", [SIGVTALRM] = "VTALRM",
+    [SIGPROF] = "PROF",    [SIGWINCH] = "WINCH", [SIGIO] = "POLL",   [SIGPWR] = "PWR",   [SIGSYS] = "SYS",
     [SIGSTKFLT] = "STKFLT"};
 
 const char *opc_signal_abbreviation(int number) {
@@ -41,9 +41,7 @@ const char *opc_signal_description(int number) {
 
 int opc_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0U); }
 
-int opc_pidfd_signal(int pidfd, int number) {
-  return (int)syscall(SYS_pidfd_send_signal, pidfd, number, NULL, 0U);
-}
+int opc_pidfd_signal(int pidfd, int number) { return (int)syscall(SYS_pidfd_send_signal, pidfd, number, NULL, 0U); }
 
 bool opc_single_threaded(void) {
 #if __GLIBC_PREREQ(2, 32)
